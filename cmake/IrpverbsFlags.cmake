@@ -1,0 +1,37 @@
+# Warnings and sanitizers as INTERFACE targets: nothing here changes a flag for anybody else.
+
+add_library(irpverbs_warnings INTERFACE)
+target_compile_options(irpverbs_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+    $<$<BOOL:${IRPVERBS_WERROR}>:-Werror>)
+
+add_library(irpverbs_sanitizers INTERFACE)
+if(IRPVERBS_SANITIZE)
+    list(JOIN IRPVERBS_SANITIZE "," sanitizers)
+    target_compile_options(irpverbs_sanitizers INTERFACE
+        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(irpverbs_sanitizers INTERFACE -fsanitize=${sanitizers})
+    if("thread" IN_LIST IRPVERBS_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # Asio's fences: g++ warns in every source that includes it (see tests/tsan.supp).
+        target_compile_options(irpverbs_sanitizers INTERFACE -Wno-tsan)
+    endif()
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_CXX_STANDARD 20)
+    set(CMAKE_CXX_EXTENSIONS OFF)
+    set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+    find_program(IRPVERBS_CCACHE ccache)
+    if(IRPVERBS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+        # Relative paths, so that a second clone finds what the first one compiled.
+        set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+                     CCACHE_NOHASHDIR=1 ${IRPVERBS_CCACHE})
+        set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+        set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+    endif()
+endif()
+
+if(IRPVERBS_CLANG_TIDY)
+    find_program(IRPVERBS_CLANG_TIDY_PROGRAM clang-tidy REQUIRED)
+endif()

@@ -1,0 +1,75 @@
+# irpverbs_package(name SOURCES file... HEADERS file... [DEPENDS target...] [PRIVATE_DEPENDS target...]
+#                  [FOLDER folder])
+#
+# One package of the project: the static library irpverbs_<name>, known as irpverbs::<name> here and
+# after an install. HEADERS are public, below <folder>/include; each is also compiled alone
+# (target all_verify_interface_header_sets). DEPENDS are visible to users of the headers.
+# Also makes a program that links the whole archive and nothing but its DEPENDS.
+function(irpverbs_package name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
+    if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_HEADERS)
+        message(FATAL_ERROR "irpverbs_package(${name}): needs SOURCES and HEADERS; "
+                            "does not know '${arg_UNPARSED_ARGUMENTS}'")
+    endif()
+    set(library irpverbs_${name})
+    add_library(${library} STATIC ${arg_SOURCES})
+    add_library(irpverbs::${name} ALIAS ${library})
+    target_sources(${library} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+    target_include_directories(${library} PRIVATE src)
+    target_compile_features(${library} PUBLIC cxx_std_20)
+    target_link_libraries(${library}
+        PUBLIC ${arg_DEPENDS} $<BUILD_INTERFACE:irpverbs_sanitizers>
+        PRIVATE ${arg_PRIVATE_DEPENDS} $<BUILD_INTERFACE:irpverbs_warnings>)
+    set_target_properties(${library} PROPERTIES
+        EXPORT_NAME ${name}
+        FOLDER "${arg_FOLDER}"
+        VERIFY_INTERFACE_HEADER_SETS ON
+        POSITION_INDEPENDENT_CODE ON
+        C_VISIBILITY_PRESET hidden
+        CXX_VISIBILITY_PRESET hidden
+        VISIBILITY_INLINES_HIDDEN ON)
+    if(IRPVERBS_CLANG_TIDY)
+        set_target_properties(${library} PROPERTIES
+            CXX_CLANG_TIDY "${IRPVERBS_CLANG_TIDY_PROGRAM};--quiet;--warnings-as-errors=*")
+    endif()
+    install(TARGETS ${library} EXPORT irpverbs
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/irpverbs)
+    set_property(GLOBAL APPEND PROPERTY IRPVERBS_PACKAGES ${name})
+
+    if(IRPVERBS_BUILD_TESTS)
+        irpverbs_link_test(${name})
+    endif()
+endfunction()
+
+# After the last package: irpverbs::irpverbs (all of them), the CMake package and irpverbs.pc.
+function(irpverbs_install)
+    get_property(packages GLOBAL PROPERTY IRPVERBS_PACKAGES)
+    add_library(irpverbs_irpverbs INTERFACE)
+    add_library(irpverbs::irpverbs ALIAS irpverbs_irpverbs)
+    set_target_properties(irpverbs_irpverbs PROPERTIES EXPORT_NAME irpverbs)
+    list(TRANSFORM packages PREPEND irpverbs_ OUTPUT_VARIABLE libraries)
+    target_link_libraries(irpverbs_irpverbs INTERFACE ${libraries})
+    install(TARGETS irpverbs_irpverbs EXPORT irpverbs)
+
+    include(CMakePackageConfigHelpers)
+    set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/irpverbs)
+    install(EXPORT irpverbs NAMESPACE irpverbs:: FILE irpverbs-targets.cmake
+            DESTINATION ${config_dir})
+    configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs-config.cmake.in
+        ${PROJECT_BINARY_DIR}/irpverbs-config.cmake INSTALL_DESTINATION ${config_dir})
+    write_basic_package_version_file(${PROJECT_BINARY_DIR}/irpverbs-config-version.cmake
+        COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/irpverbs-config.cmake
+                  ${PROJECT_BINARY_DIR}/irpverbs-config-version.cmake DESTINATION ${config_dir})
+
+    # A C linker reads from left to right: users before what they use.
+    list(REVERSE libraries)
+    list(TRANSFORM libraries PREPEND -l)
+    list(JOIN libraries " " pc_libraries)
+    file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs.pc.in ${PROJECT_BINARY_DIR}/irpverbs.pc
+                   @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/irpverbs.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()

@@ -1,0 +1,40 @@
+/// The real machine: threads, the monotonic clock, and an io_context for descriptors.
+#pragma once
+
+#include <dispatch/machine.hpp>
+
+namespace irpverbs::dispatch {
+
+class NT_API asio_machine final : public machine {
+public:
+    struct options {
+        /// Processors that run DPCs; 0: as many as the computer has.
+        std::uint32_t processors = 0;
+    };
+
+    asio_machine();
+    explicit asio_machine(const options& chosen);
+    /// Ends the threads when the work that is queued is done. No thread may be inside a call.
+    ~asio_machine() override;
+
+    boost::asio::io_context& context() override;
+    bool simulated() const noexcept override { return false; }
+
+    std::uint64_t interrupt_time() override;
+    std::uint64_t coarse_time() override;
+    std::uint64_t coarse_error() const override;
+    std::uint64_t boot_time() override;
+    bool park(detail::processor& self, std::uint64_t deadline) override;
+    void unpark(detail::processor& target) override;
+    bool start_thread(int processor_number, void (*body)(void*), void* context) override;
+    void sched_point(detail::processor& self, detail::point kind, const void* object) override;
+    void spin(detail::processor& self, bool (*blocked)(const void*), const void* context, unsigned turn) override;
+    void stall(detail::processor& self, std::uint64_t ticks) override;
+    std::uint64_t random() override;
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+} // namespace irpverbs::dispatch

@@ -1,0 +1,107 @@
+// The virtual processor: what a thread is to the library. Every thread that calls in is a processor of
+// its own, so "one thread at DISPATCH_LEVEL a processor" holds by construction, and raising the level is
+// a store.
+#pragma once
+
+#include <dispatch/detail/platform.hpp>
+#include <dispatch/detail/spin.hpp>
+#include <dispatch/ke.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace irpverbs::dispatch {
+class machine;
+}
+
+namespace irpverbs::dispatch::detail {
+
+struct verifier_state;
+
+/// DPCs that wait for a processor.
+struct dpc_queue {
+    raw_spin lock;
+    LIST_ENTRY waiting;        // guarded by lock
+    LIST_ENTRY threaded;       // guarded by lock
+    bool retiring = false;     // guarded by lock: a DPC of this queue is running
+    std::atomic<bool> pending{false};
+
+    dpc_queue() noexcept {
+        InitializeListHead(&waiting);
+        InitializeListHead(&threaded);
+    }
+};
+
+struct alignas(64) processor {
+    KIRQL irql = PASSIVE_LEVEL;
+    bool home = false; // stands ready to run DPCs
+    std::uint32_t number = 0;
+    machine* owner = nullptr;
+    KTHREAD* thread = nullptr;
+    /// Out-of-band records of the verifier; null until it first looks at this processor.
+    verifier_state* checks = nullptr;
+    /// Stocks that packages above keep for each processor (packets), with who empties them.
+    struct stock {
+        void* head = nullptr;
+        void (*drop)(void*) = nullptr;
+    };
+    stock stocks[8];
+    dpc_queue dpcs;
+    /// For the machine: how the thread is parked.
+    std::atomic<std::uint32_t> parking{0};
+    void* actor = nullptr;
+    processor* next = nullptr; // in its machine's list
+};
+
+#if defined(__GNUC__)
+#define IRPVERBS_FAST_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define IRPVERBS_FAST_TLS
+#endif
+
+/// The processor that the calling thread is; null until it first calls in.
+NT_API extern constinit thread_local processor* current IRPVERBS_FAST_TLS;
+
+/// Makes the calling thread a visitor of its machine, starting the default one if there is none.
+NT_API processor& attach_visitor();
+
+inline processor& this_processor() {
+    processor* self = current;
+    return self != nullptr ? *self : attach_visitor();
+}
+
+/// Bit 0: the verifier is on. Bit 1: delays are fuzzed. The rest: simulated machines alive.
+NT_API extern std::atomic<std::uint32_t> instrumentation;
+inline constexpr std::uint32_t verifying_bit = 1;
+inline constexpr std::uint32_t simulating_unit = 0x100;
+
+inline bool instrumented() noexcept {
+    return __builtin_expect(instrumentation.load(std::memory_order_relaxed) != 0, 0);
+}
+inline bool verifying() noexcept {
+    return __builtin_expect((instrumentation.load(std::memory_order_relaxed) & verifying_bit) != 0, 0);
+}
+
+NT_API void sched_point_slow(point kind, const void* object);
+inline void sched_point(point kind, const void* object = nullptr) {
+    if (instrumented()) sched_point_slow(kind, object);
+}
+
+NT_API void introduce_slow(const void* object, const char* kind);
+/// An object begins to live here: for the logs of simulated runs, which hold no addresses.
+inline void introduce(const void* object, const char* kind) {
+    if (instrumented()) introduce_slow(object, kind);
+}
+
+/// Runs the DPCs that wait for `self` at DISPATCH_LEVEL; the level is back where it was afterwards.
+NT_API void retire_dpcs(processor& self);
+
+inline void lower_irql(processor& self, KIRQL level) {
+    if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) {
+        self.irql = DISPATCH_LEVEL;
+        retire_dpcs(self);
+    }
+    self.irql = level;
+}
+
+} // namespace irpverbs::dispatch::detail

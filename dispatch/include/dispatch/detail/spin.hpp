@@ -1,0 +1,37 @@
+// The library's own short locks. They are no scheduling points: nothing under them calls out.
+#pragma once
+
+#include <atomic>
+#include <sched.h>
+
+namespace irpverbs::dispatch::detail {
+
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/// One turn of a spin loop on a real processor: later turns give the processor away, since the holder
+/// may have been preempted.
+inline void spin_turn(unsigned turn) noexcept {
+    if (turn < 64)
+        cpu_relax();
+    else
+        sched_yield();
+}
+
+class raw_spin {
+public:
+    void lock() noexcept {
+        for (unsigned turn = 0; taken_.exchange(true, std::memory_order_acquire); ++turn)
+            while (taken_.load(std::memory_order_relaxed)) spin_turn(turn++);
+    }
+    bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
+    void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+private:
+    std::atomic<bool> taken_{false};
+};
+
+} // namespace irpverbs::dispatch::detail

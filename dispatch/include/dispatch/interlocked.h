@@ -1,0 +1,95 @@
+/* Interlocked operations and interlocked lists. All are full barriers; IRQL: any.
+   Source: WDK InterlockedXxx, ExInterlockedXxx. */
+#ifndef IRPVERBS_DISPATCH_INTERLOCKED_H
+#define IRPVERBS_DISPATCH_INTERLOCKED_H
+
+#include <dispatch/spin_lock.h>
+
+static inline LONG InterlockedIncrement(LONG volatile* addend) NT_NOEXCEPT {
+    return __atomic_add_fetch(addend, 1, __ATOMIC_SEQ_CST);
+}
+static inline LONG InterlockedDecrement(LONG volatile* addend) NT_NOEXCEPT {
+    return __atomic_sub_fetch(addend, 1, __ATOMIC_SEQ_CST);
+}
+static inline LONG InterlockedExchangeAdd(LONG volatile* addend, LONG value) NT_NOEXCEPT {
+    return __atomic_fetch_add(addend, value, __ATOMIC_SEQ_CST);
+}
+static inline LONG InterlockedExchange(LONG volatile* target, LONG value) NT_NOEXCEPT {
+    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+}
+static inline LONG InterlockedCompareExchange(LONG volatile* target, LONG exchange,
+                                              LONG comparand) NT_NOEXCEPT {
+    __atomic_compare_exchange_n(target, &comparand, exchange, 0, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return comparand;
+}
+static inline LONG InterlockedAnd(LONG volatile* target, LONG value) NT_NOEXCEPT {
+    return __atomic_fetch_and(target, value, __ATOMIC_SEQ_CST);
+}
+static inline LONG InterlockedOr(LONG volatile* target, LONG value) NT_NOEXCEPT {
+    return __atomic_fetch_or(target, value, __ATOMIC_SEQ_CST);
+}
+static inline LONG64 InterlockedIncrement64(LONG64 volatile* addend) NT_NOEXCEPT {
+    return __atomic_add_fetch(addend, 1, __ATOMIC_SEQ_CST);
+}
+static inline LONG64 InterlockedDecrement64(LONG64 volatile* addend) NT_NOEXCEPT {
+    return __atomic_sub_fetch(addend, 1, __ATOMIC_SEQ_CST);
+}
+static inline LONG64 InterlockedExchangeAdd64(LONG64 volatile* addend, LONG64 value) NT_NOEXCEPT {
+    return __atomic_fetch_add(addend, value, __ATOMIC_SEQ_CST);
+}
+static inline LONG64 InterlockedExchange64(LONG64 volatile* target, LONG64 value) NT_NOEXCEPT {
+    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+}
+static inline LONG64 InterlockedCompareExchange64(LONG64 volatile* target, LONG64 exchange,
+                                                  LONG64 comparand) NT_NOEXCEPT {
+    __atomic_compare_exchange_n(target, &comparand, exchange, 0, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return comparand;
+}
+static inline PVOID InterlockedExchangePointer(PVOID volatile* target, PVOID value) NT_NOEXCEPT {
+    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+}
+static inline PVOID InterlockedCompareExchangePointer(PVOID volatile* target, PVOID exchange,
+                                                      PVOID comparand) NT_NOEXCEPT {
+    __atomic_compare_exchange_n(target, &comparand, exchange, 0, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return comparand;
+}
+
+NT_EXTERN_C_BEGIN
+
+/* Lists changed under a spin lock that these calls take themselves, at any IRQL <= DISPATCH_LEVEL.
+   NULL: the list was empty (before the insertion). Source: WDK ExInterlockedInsertTailList and kin.
+ */
+NT_API PLIST_ENTRY ExInterlockedInsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
+                                               PKSPIN_LOCK Lock);
+NT_API PLIST_ENTRY ExInterlockedInsertHeadList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
+                                               PKSPIN_LOCK Lock);
+NT_API PLIST_ENTRY ExInterlockedRemoveHeadList(PLIST_ENTRY ListHead, PKSPIN_LOCK Lock);
+
+typedef SINGLE_LIST_ENTRY SLIST_ENTRY, *PSLIST_ENTRY;
+
+/* A stack that many processors push to and pop from; opaque. */
+typedef struct _SLIST_HEADER {
+    ULONG_PTR Head; /* first entry; bit 0: a pop is under way */
+    ULONG Depth;
+} SLIST_HEADER, *PSLIST_HEADER;
+
+/* IRQL: any, but each list at one range of levels only. Push gives back the former first entry, pop
+   the first or NULL, flush the whole chain, newest first. Source: WDK InterlockedPushEntrySList and
+   kin. */
+NT_API void InitializeSListHead(PSLIST_HEADER ListHead);
+NT_API PSLIST_ENTRY InterlockedPushEntrySList(PSLIST_HEADER ListHead, PSLIST_ENTRY ListEntry);
+NT_API PSLIST_ENTRY InterlockedPopEntrySList(PSLIST_HEADER ListHead);
+NT_API PSLIST_ENTRY InterlockedFlushSList(PSLIST_HEADER ListHead);
+NT_API USHORT QueryDepthSList(PSLIST_HEADER ListHead);
+#define ExInitializeSListHead InitializeSListHead
+#define ExInterlockedPushEntrySList(head, entry, lock) InterlockedPushEntrySList(head, entry)
+#define ExInterlockedPopEntrySList(head, lock) InterlockedPopEntrySList(head)
+#define ExInterlockedFlushSList InterlockedFlushSList
+#define ExQueryDepthSList QueryDepthSList
+
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,65 @@
+/// Machines: what driver code runs on. A machine is a set of virtual processors, a clock, and the queues
+/// of DPCs, timers and work items; `asio_machine` is real threads, `sim_machine` a simulation.
+#pragma once
+
+#include <dispatch/detail/platform.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace irpverbs::dispatch {
+
+namespace detail {
+struct machine_state;
+}
+
+class NT_API machine : public detail::platform {
+public:
+    ~machine() override;
+
+    /// The calling thread's machine; starts the default `asio_machine` for a thread that has none.
+    static machine& current();
+
+    /// Processors that stand ready to run DPCs, numbered from 0.
+    std::uint32_t processor_count() const noexcept;
+
+    /// Where descriptors are watched and C++ handlers run, at PASSIVE_LEVEL.
+    virtual boost::asio::io_context& context() = 0;
+
+    /// True for a machine whose clock and schedule are simulated.
+    virtual bool simulated() const noexcept = 0;
+
+    detail::machine_state& state() noexcept { return *state_; }
+
+    /// Makes a machine the calling thread's for the life of the scope. A thread is a visitor of one
+    /// machine at a time; scopes nest.
+    class NT_API scope {
+    public:
+        explicit scope(machine& chosen);
+        ~scope();
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+
+    private:
+        detail::processor* outer_;
+    };
+
+protected:
+    explicit machine(std::uint32_t processors);
+
+    /// First thing a derived destructor does: ends the library's own threads, after the work that is
+    /// queued.
+    void stop();
+
+private:
+    std::unique_ptr<detail::machine_state> state_;
+};
+
+} // namespace irpverbs::dispatch
+
+#include <dispatch/asio_machine.hpp>
+#include <dispatch/sim_machine.hpp>

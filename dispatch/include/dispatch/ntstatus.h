@@ -1,0 +1,37 @@
+/* NTSTATUS codes and their names. Source: WDK ntstatus.h reference, [MS-ERREF] 2.3.1. */
+#ifndef IRPVERBS_DISPATCH_NTSTATUS_H
+#define IRPVERBS_DISPATCH_NTSTATUS_H
+
+#include <dispatch/ntdef.h>
+
+#ifdef __cplusplus
+#define X(name, value, meaning) inline constexpr NTSTATUS name = static_cast<NTSTATUS>(value##u);
+#include <dispatch/ntstatus.def>
+#undef X
+#else
+enum {
+#define X(name, value, meaning) name = (int)value##u,
+#include <dispatch/ntstatus.def>
+#undef X
+};
+#endif
+
+#define STATUS_WAIT_0 STATUS_SUCCESS
+#define STATUS_CONTINUE_COMPLETION STATUS_SUCCESS
+
+#define NT_SUCCESS(status) ((NTSTATUS)(status) >= 0)
+#define NT_INFORMATION(status) ((((ULONG)(status)) >> 30) == 1)
+#define NT_WARNING(status) ((((ULONG)(status)) >> 30) == 2)
+#define NT_ERROR(status) ((((ULONG)(status)) >> 30) == 3)
+
+NT_EXTERN_C_BEGIN
+
+/* The name of a status, "STATUS_PENDING"; NULL for a value the list does not hold. */
+NT_API const char* NtStatusName(NTSTATUS Status) NT_NOEXCEPT;
+
+/* One sentence on a status; NULL for a value the list does not hold. */
+NT_API const char* NtStatusMeaning(NTSTATUS Status) NT_NOEXCEPT;
+
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,72 @@
+/* Tagged pool memory and lookaside lists. */
+#ifndef IRPVERBS_DISPATCH_POOL_H
+#define IRPVERBS_DISPATCH_POOL_H
+
+#include <dispatch/irql.h>
+
+NT_EXTERN_C_BEGIN
+
+typedef enum _POOL_TYPE { NonPagedPool = 0, PagedPool = 1, NonPagedPoolNx = 512 } POOL_TYPE;
+typedef ULONGLONG POOL_FLAGS;
+#define POOL_FLAG_UNINITIALIZED 0x0000000000000002ull
+#define POOL_FLAG_NON_PAGED 0x0000000000000040ull
+#define POOL_FLAG_PAGED 0x0000000000000100ull
+
+/* At least NumberOfBytes, aligned to 16 (to a page when that large is not promised), or NULL. Tag:
+   four characters that a leak report shows. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source:
+   WDK ExAllocatePoolWithTag. */
+NT_API PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag);
+
+/* The same, zeroed unless POOL_FLAG_UNINITIALIZED. Source: WDK ExAllocatePool2. */
+NT_API PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
+
+/* Gives memory back; Tag 0 matches any. Verifier on: bug check 0xC2 for a bad address, a wrong tag
+   or a second free. IRQL as the allocation. Source: WDK ExFreePoolWithTag, ExFreePool. */
+NT_API void ExFreePoolWithTag(PVOID P, ULONG Tag);
+NT_API void ExFreePool(PVOID P);
+
+/* A stock of blocks of one size; Ownership: the list is the caller's memory. */
+typedef struct _NPAGED_LOOKASIDE_LIST {
+    ULONG_PTR Lock;
+    SINGLE_LIST_ENTRY ListHead;
+    USHORT Depth;
+    USHORT MaximumDepth;
+    ULONG Tag;
+    SIZE_T Size;
+    PVOID (*Allocate)(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag);
+    void (*Free)(PVOID Buffer);
+    ULONG TotalAllocates;
+    ULONG AllocateMisses;
+    ULONG TotalFrees;
+    ULONG FreeMisses;
+    POOL_TYPE Type;
+} NPAGED_LOOKASIDE_LIST, *PNPAGED_LOOKASIDE_LIST, PAGED_LOOKASIDE_LIST, *PPAGED_LOOKASIDE_LIST;
+
+/* Prepares a list of blocks of Size bytes; Allocate and Free NULL mean the pool; Flags must be 0;
+   Depth 0 lets the library choose. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source: WDK
+   ExInitializeNPagedLookasideList. */
+NT_API void ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside,
+                                            PVOID (*Allocate)(POOL_TYPE, SIZE_T, ULONG),
+                                            void (*Free)(PVOID), ULONG Flags, SIZE_T Size,
+                                            ULONG Tag, USHORT Depth);
+NT_API void ExInitializePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside,
+                                           PVOID (*Allocate)(POOL_TYPE, SIZE_T, ULONG),
+                                           void (*Free)(PVOID), ULONG Flags, SIZE_T Size, ULONG Tag,
+                                           USHORT Depth);
+
+/* Frees the blocks in stock. IRQL as the initialisation. Source: WDK ExDeleteNPagedLookasideList.
+ */
+NT_API void ExDeleteNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside);
+NT_API void ExDeletePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside);
+
+/* A block from stock, or a new one, or NULL. Source: WDK ExAllocateFromNPagedLookasideList. */
+NT_API PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside);
+NT_API PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside);
+
+/* Gives a block back to the stock. Source: WDK ExFreeToNPagedLookasideList. */
+NT_API void ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry);
+NT_API void ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry);
+
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,64 @@
+/* Timers and the machine's clock. Units of 100 ns; periods in milliseconds. */
+#ifndef IRPVERBS_DISPATCH_TIMER_H
+#define IRPVERBS_DISPATCH_TIMER_H
+
+#include <dispatch/dpc.h>
+#include <dispatch/wait.h>
+
+NT_EXTERN_C_BEGIN
+
+typedef enum _TIMER_TYPE { NotificationTimer, SynchronizationTimer } TIMER_TYPE;
+
+/* Opaque but for its size. */
+typedef struct _KTIMER {
+    DISPATCHER_HEADER Header;
+    LIST_ENTRY TimerListEntry;
+    ULONGLONG DueTime; /* tick of the wheel */
+    PKDPC Dpc;
+    PVOID Machine; /* whose clock it runs on */
+    ULONG Period;  /* ms; 0: once */
+    ULONG State;
+} KTIMER, *PKTIMER;
+
+/* Prepares a timer, unsignalled and not set. Ownership: the caller keeps the memory, and must
+   cancel before freeing. IRQL: <= DISPATCH_LEVEL. Source: WDK KeInitializeTimer(Ex). */
+NT_API void KeInitializeTimer(PKTIMER Timer);
+NT_API void KeInitializeTimerEx(PKTIMER Timer, TIMER_TYPE Type);
+
+/* Sets the timer, replacing an earlier setting; at DueTime (negative: from now) it is signalled and
+   Dpc is queued. Period in ms, 0 for once. TRUE: it was set already. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK KeSetTimer(Ex). */
+NT_API BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc);
+NT_API BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, PKDPC Dpc);
+
+/* TRUE: it was set and will not expire. FALSE: it was not set; its DPC may be queued or running
+   (KeRemoveQueueDpc, KeFlushQueuedDpcs). IRQL: <= DISPATCH_LEVEL. Source: WDK KeCancelTimer. */
+NT_API BOOLEAN KeCancelTimer(PKTIMER Timer);
+
+/* TRUE when signalled. IRQL: <= DISPATCH_LEVEL. Source: WDK KeReadStateTimer. */
+NT_API BOOLEAN KeReadStateTimer(PKTIMER Timer);
+
+/* Machine time since the machine started. IRQL: any. Source: WDK KeQueryInterruptTime. */
+NT_API ULONGLONG KeQueryInterruptTime(void);
+
+/* System time: since 1601-01-01 UTC; a fixed start plus machine time in the simulator. IRQL: any.
+   Source: WDK KeQuerySystemTime. */
+NT_API void KeQuerySystemTime(PLARGE_INTEGER CurrentTime);
+
+/* Machine time in ticks of KeQueryTimeIncrement. IRQL: any. Source: WDK KeQueryTickCount. */
+NT_API void KeQueryTickCount(PLARGE_INTEGER TickCount);
+
+/* One tick in units of 100 ns. IRQL: any. Source: WDK KeQueryTimeIncrement. */
+NT_API ULONG KeQueryTimeIncrement(void);
+
+/* Machine time as a counter with its frequency in Hz (NULL: not wanted). IRQL: any.
+   Source: WDK KeQueryPerformanceCounter. */
+NT_API LARGE_INTEGER KeQueryPerformanceCounter(PLARGE_INTEGER PerformanceFrequency);
+
+/* Spins for at least MicroSeconds of machine time. IRQL: any. Source: WDK
+ * KeStallExecutionProcessor. */
+NT_API void KeStallExecutionProcessor(ULONG MicroSeconds);
+
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,108 @@
+#include <dispatch/choices.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace irpverbs::dispatch {
+
+// Any number: what matters is that each run draws the same values.
+constexpr std::uint64_t value_seed = 1;
+
+exhaustive_choices::exhaustive_choices(std::optional<std::uint32_t> preemption_bound)
+    : preemption_bound_(preemption_bound), values_(value_seed) {}
+
+bool exhaustive_choices::next() {
+    if (diverged_ || position_ != path_.size())
+        throw std::logic_error("exhaustive: run " + std::to_string(leaves_ + 1) +
+                               " took another way at choice " + std::to_string(position_) +
+                               " than the run before it; something beside choices decides "
+                               "(a clock, an address, state kept from the last run)");
+    ++leaves_;
+    while (!path_.empty() && path_.back().taken + 1 == path_.back().count)
+        path_.pop_back();
+    if (path_.empty()) return false;
+    ++path_.back().taken;
+    begin_run();
+    return true;
+}
+
+void exhaustive_choices::begin_run() {
+    start_over();
+    position_ = 0;
+    step_ = 0;
+    preemptions_ = 0;
+    values_ = detail::generator(value_seed);
+    for (actor_state& actor : actors_) {
+        actor.last_ran = actor.last_yield = actor.waits_since = 0;
+        actor.rivals.clear();
+        actor.waits_for.clear();
+    }
+}
+
+std::uint32_t exhaustive_choices::choose(std::uint32_t n) {
+    if (diverged_) return 0;
+    if (position_ == path_.size()) path_.push_back({0, n});
+    // A pick can't throw (it is called from noexcept C functions), so next() tells it later.
+    if (path_[position_].count != n) return diverged_ = true, 0;
+    return path_[position_++].taken;
+}
+
+bool exhaustive_choices::choose_fires(std::uint32_t) { return choose(2) == 1; }
+
+std::uint64_t exhaustive_choices::choose_bits() { return values_.next(); }
+
+std::uint64_t exhaustive_choices::peek() const { return values_.peek(); }
+
+std::uint32_t exhaustive_choices::choose_actor(std::span<const actor_id> runnable,
+                                               bool current_runnable, bool yielded) {
+    const actor_id last = *std::max_element(runnable.begin(), runnable.end());
+    if (last >= actors_.size()) actors_.resize(last + std::size_t{1});
+    if (current_runnable) {
+        actors_[runnable[0]].last_ran = ++step_;
+        actors_[runnable[0]].waits_for.clear();
+        if (yielded) note_yield(runnable);
+    }
+    collect_candidates(runnable, current_runnable, yielded);
+    const std::uint32_t count = static_cast<std::uint32_t>(candidates_.size());
+    const std::uint32_t index = candidates_[count == 1 ? 0 : choose(count)];
+    if (index != 0 && current_runnable && !yielded) ++preemptions_;
+    actors_[runnable[index]].last_ran = ++step_;
+    actors_[runnable[index]].waits_for.clear();
+    return index;
+}
+
+void exhaustive_choices::collect_candidates(std::span<const actor_id> runnable,
+                                            bool current_runnable, bool yielded) {
+    candidates_.clear();
+    if (current_runnable && !yielded && preemption_bound_ && preemptions_ == *preemption_bound_) {
+        candidates_.push_back(0);
+        return;
+    }
+    const std::uint32_t first = current_runnable && yielded ? 1 : 0;
+    const std::uint32_t count = static_cast<std::uint32_t>(runnable.size());
+    for (std::uint32_t i = first; i < count; ++i)
+        if (!must_wait(runnable[i], runnable)) candidates_.push_back(i);
+    if (!candidates_.empty()) return;
+    for (std::uint32_t i = first; i < count; ++i)
+        candidates_.push_back(i);
+}
+
+// Between two yields of an actor each of its rivals had a chance to run; those who did not take it
+// must run before it does. One yield alone binds nobody, so no interleaving with progress is lost.
+void exhaustive_choices::note_yield(std::span<const actor_id> runnable) {
+    actor_state& me = actors_[runnable[0]];
+    me.waits_for.swap(me.rivals);
+    me.waits_since = me.last_yield;
+    me.last_yield = ++step_;
+    me.rivals.assign(runnable.begin() + 1, runnable.end());
+}
+
+bool exhaustive_choices::must_wait(actor_id actor, std::span<const actor_id> runnable) const {
+    const actor_state& state = actors_[actor];
+    return std::any_of(state.waits_for.begin(), state.waits_for.end(), [&](actor_id rival) {
+        return actors_[rival].last_ran <= state.waits_since &&
+               std::find(runnable.begin(), runnable.end(), rival) != runnable.end();
+    });
+}
+
+} // namespace irpverbs::dispatch

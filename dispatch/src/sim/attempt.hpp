@@ -1,0 +1,54 @@
+// One run of a program under one schedule, from its making to its end, however it ends.
+#pragma once
+
+#include "simulation.hpp"
+
+#include <dispatch/explore.hpp>
+
+#include <optional>
+#include <string>
+
+namespace irpverbs::dispatch::sim {
+
+/// How a run ended.
+struct ending {
+    std::optional<std::string> failure;
+    std::string kind; // of failure, without what differs from run to run
+    std::uint64_t hash = 0;
+    std::uint64_t fingerprint = 0;
+    std::string log;
+
+    bool same_run(const ending& other) const {
+        return hash == other.hash && fingerprint == other.fingerprint && kind == other.kind;
+    }
+};
+
+/// The body runs on a stack of its own, which is given up when the run doesn't finish: a world that
+/// was stopped in the middle can't be torn down.
+class attempt {
+public:
+    attempt(const detail::explore_program& what, choices& source,
+            const sim_machine::options& options)
+        : program_(what), source_(source), options_(options) {}
+
+    ending run();
+
+private:
+    static fiber& on_own_stack(void* self);
+    static void escape(void* self);
+    void run_body();
+    void fail(std::string kind, std::string text);
+    void take_results();
+
+    const detail::explore_program& program_;
+    choices& source_;
+    const sim_machine::options& options_;
+    fiber caller_;
+    fiber* stack_ = nullptr;
+    std::optional<sim_machine> machine_;
+    std::optional<bug_check_trap> trap_;
+    bool escaped_ = false;
+    ending ending_;
+};
+
+} // namespace irpverbs::dispatch::sim

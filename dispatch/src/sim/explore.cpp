@@ -1,0 +1,271 @@
+#include "attempt.hpp"
+
+#include <dispatch/explore.hpp>
+#include <dispatch/probe.hpp>
+#include <dispatch/schedule.hpp>
+#include <dispatch/shrink.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+namespace irpverbs::dispatch {
+
+namespace sim {
+
+constexpr std::uint64_t twice_every = 64;
+constexpr std::uint64_t calibration_runs = 8;
+
+class campaign {
+public:
+    campaign(const explore_options& options, const detail::explore_program& what)
+        : options_(options), program_(what) {}
+
+    explore_summary run();
+    explore_summary run_input(std::span<const std::uint8_t> input);
+
+private:
+    void read_environment();
+    void run_one(const schedule_options& which);
+    void run_random();
+    void run_pct();
+    void run_exhaustive();
+    std::uint32_t expected_steps();
+    ending attempt_with(choices& source) const {
+        return attempt(program_, source, options_.machine).run();
+    }
+    /// False: enough.
+    bool judge(const ending& run, choices& source, explore_summary::counts& counts,
+               std::uint64_t number, std::string found_by);
+    template <class Choices>
+    void run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
+                   explore_summary::counts& counts);
+    void report_failure(const ending& run, const choices& source, std::string found_by);
+    void finish_failure();
+    explore_summary conclude();
+
+    explore_options options_;
+    const detail::explore_program& program_;
+    schedule_options named_; // by the environment
+    bool only_one_ = false;
+    std::optional<strategy> only_;
+    explore_summary summary_;
+    std::vector<std::uint64_t> hashes_;
+    std::string failure_kind_;
+};
+
+static std::uint64_t runs_factor() {
+    const char* text = std::getenv("IRPVERBS_SEEDS");
+    if (text == nullptr) return 1;
+    std::uint64_t factor = 0;
+    const char* end = text + std::strlen(text);
+    const auto read = std::from_chars(text, end, factor);
+    if (read.ec != std::errc() || read.ptr != end || factor == 0 || factor > 1'000'000)
+        throw std::invalid_argument("IRPVERBS_SEEDS=" + std::string(text) +
+                                    ": a factor from 1 to 1000000 was expected");
+    return factor;
+}
+
+void campaign::read_environment() {
+    const schedule_environment environment{std::getenv("IRPVERBS_SEED"),
+                                           std::getenv("IRPVERBS_STRATEGY")};
+    schedule_options defaults;
+    defaults.depth = options_.pct_depth;
+    defaults.expected_steps = 0; // measured when not named
+    defaults.preemption_bound = options_.preemption_bound;
+    named_ = parse_schedule(environment, defaults);
+    if (environment.strategy != nullptr) only_ = named_.strategy;
+    only_one_ =
+        only_ == strategy::replay || (environment.seed != nullptr && only_ != strategy::exhaustive);
+    const std::uint64_t factor = runs_factor();
+    options_.random_runs *= factor;
+    options_.pct_runs *= factor;
+    options_.exhaustive_runs *= factor;
+}
+
+explore_summary campaign::run() {
+    read_environment();
+    std::vector<std::uint64_t> hits;
+    for (const std::string_view name : options_.required_probes)
+        hits.push_back(probe::hits(name));
+    if (only_one_) {
+        run_one(named_);
+    } else {
+        const auto wanted = [this](strategy each) { return !only_ || only_ == each; };
+        const auto go_on = [this] { return !summary_.failure || !options_.stop_at_failure; };
+        if (wanted(strategy::random)) run_random();
+        if (wanted(strategy::pct) && go_on()) run_pct();
+        if (wanted(strategy::exhaustive) && go_on()) run_exhaustive();
+        for (std::size_t i = 0; i < hits.size() && !summary_.failure; ++i)
+            if (probe::hits(options_.required_probes[i]) == hits[i])
+                summary_.missed_probes.push_back(options_.required_probes[i]);
+    }
+    return conclude();
+}
+
+explore_summary campaign::run_input(std::span<const std::uint8_t> input) {
+    byte_choices source(input);
+    judge(attempt_with(source), source, summary_.random, 0, "");
+    return conclude();
+}
+
+explore_summary campaign::conclude() {
+    std::sort(hashes_.begin(), hashes_.end());
+    summary_.distinct =
+        static_cast<std::uint64_t>(std::unique(hashes_.begin(), hashes_.end()) - hashes_.begin());
+    if (summary_.failure) finish_failure();
+    return std::move(summary_);
+}
+
+void campaign::run_one(const schedule_options& which) {
+    schedule_options chosen = which;
+    if (chosen.expected_steps == 0) chosen.expected_steps = expected_steps();
+    const std::unique_ptr<choices> source = make_choices(chosen);
+    explore_summary::counts& counts =
+        chosen.strategy == strategy::pct ? summary_.pct : summary_.random;
+    judge(attempt_with(*source), *source, counts, chosen.seed, replay_line(chosen));
+}
+
+void campaign::run_random() {
+    random_choices source(0);
+    schedule_options named;
+    named.strategy = strategy::random;
+    run_seeds(source, named, options_.random_runs, summary_.random);
+}
+
+void campaign::run_pct() {
+    if (options_.pct_runs == 0) return;
+    schedule_options named = named_;
+    named.strategy = strategy::pct;
+    if (named.expected_steps == 0) named.expected_steps = expected_steps();
+    pct_choices source(0, named.depth, named.expected_steps);
+    run_seeds(source, named, options_.pct_runs, summary_.pct);
+}
+
+// How long a run is, for PCT: the longest of a few.
+std::uint32_t campaign::expected_steps() {
+    std::uint64_t longest = 1;
+    for (std::uint64_t seed = 0; seed < calibration_runs; ++seed) {
+        random_choices source(seed);
+        attempt_with(source);
+        longest = std::max(longest, source.actor_decisions());
+    }
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, 1'000'000));
+}
+
+template <class Choices>
+void campaign::run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
+                         explore_summary::counts& counts) {
+    for (std::uint64_t seed = 0; seed < runs; ++seed) {
+        named.seed = seed;
+        source.restart(seed);
+        ending first = attempt_with(source);
+        if (seed % twice_every == 0) {
+            source.restart(seed);
+            if (!attempt_with(source).same_run(first) && !first.failure) {
+                first.failure = "not deterministic: the same seed gave two different runs; "
+                                "something beside choices decides (a clock, an address, state kept "
+                                "from the last run)";
+                first.kind = "not deterministic";
+            }
+        }
+        if (!judge(first, source, counts, seed, replay_line(named))) return;
+    }
+}
+
+void campaign::run_exhaustive() {
+    if (options_.exhaustive_runs == 0) return;
+    exhaustive_choices source(named_.preemption_bound);
+    for (std::uint64_t number = 0; number < options_.exhaustive_runs; ++number) {
+        if (!judge(attempt_with(source), source, summary_.exhaustive, number, "")) return;
+        if (source.next()) continue;
+        summary_.exhausted = true;
+        return;
+    }
+}
+
+bool campaign::judge(const ending& run, choices& source, explore_summary::counts& counts,
+                     std::uint64_t number, std::string found_by) {
+    ++counts.runs;
+    hashes_.push_back(run.hash);
+    if (!run.failure) return true;
+    ++counts.failures;
+    if (!counts.first_failure) counts.first_failure = number;
+    if (!summary_.failure) report_failure(run, source, std::move(found_by));
+    return !options_.stop_at_failure;
+}
+
+void campaign::report_failure(const ending& run, const choices& source, std::string found_by) {
+    explore_failure& failure = summary_.failure.emplace();
+    failure.what = *run.failure;
+    failure.found_by = std::move(found_by);
+    failure.decisions_found = source.trace().size();
+    failure.trace = source.trace();
+    failure_kind_ = run.kind;
+}
+
+// Shrinks it, and runs the smallest once more for its log.
+void campaign::finish_failure() {
+    explore_failure& failure = *summary_.failure;
+    const auto fails = [this](std::span<const std::uint32_t> trace) {
+        replay_choices source(std::vector<std::uint32_t>(trace.begin(), trace.end()));
+        const ending run = attempt_with(source);
+        return run.failure && run.kind == failure_kind_;
+    };
+    const shrunk smallest = shrink(failure.trace, fails, options_.shrink_budget);
+    failure.trace = smallest.trace;
+    options_.machine.log = true;
+    replay_choices source(failure.trace);
+    std::vector<decision> decisions;
+    source.log_to(&decisions);
+    const ending last = attempt_with(source);
+    if (last.failure && last.kind == failure_kind_) failure.what = *last.failure;
+    failure.event_log = last.log;
+    failure.decisions = describe(decisions);
+    failure.replay = replay_line(failure.trace);
+    failure.report = "replay: " + failure.replay + ' ' + options_.how_to_run + '\n' + failure.what +
+                     "\nfound by: " + (failure.found_by.empty() ? "no seed" : failure.found_by) +
+                     "; " + std::to_string(failure.decisions_found) + " decisions, " +
+                     std::to_string(failure.trace.size()) + " after " +
+                     std::to_string(smallest.reruns) + " runs of shrinking" +
+                     (smallest.reproduced ? "" : "; WITHOUT the failure when run again") +
+                     "\ndecisions:\n" + failure.decisions +
+                     "events (step, time in 100 ns, actor, what):\n" + failure.event_log;
+}
+
+} // namespace sim
+
+explore_summary detail::explore(const explore_options& options, const explore_program& program) {
+    return sim::campaign(options, program).run();
+}
+
+explore_summary detail::explore_input(const explore_options& options,
+                                      const explore_program& program,
+                                      std::span<const std::uint8_t> input) {
+    return sim::campaign(options, program).run_input(input);
+}
+
+static void append(std::string& text, const char* name, const explore_summary::counts& counts) {
+    if (counts.runs == 0) return;
+    if (!text.empty()) text += ", ";
+    text += name + (' ' + std::to_string(counts.runs));
+    if (counts.failures == 0) return;
+    text += " (" + std::to_string(counts.failures) + " failed, first " +
+            std::to_string(*counts.first_failure) + ')';
+}
+
+std::string explore_summary::text() const {
+    std::string text;
+    append(text, "random", random);
+    append(text, "pct", pct);
+    append(text, "exhaustive", exhaustive);
+    if (exhausted) text += " (all)";
+    text += ": " + std::to_string(distinct) + " distinct";
+    for (const std::string_view name : missed_probes)
+        text += "\nprobe never hit: " + std::string(name);
+    if (failure) text += '\n' + failure->report;
+    return text;
+}
+
+} // namespace irpverbs::dispatch

@@ -1,0 +1,166 @@
+#include "fiber.hpp"
+
+#include "sanitizers.hpp"
+
+#include <cstring>
+#include <cxxabi.h>
+#include <deque>
+#include <memory>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace irpverbs::dispatch::sim {
+
+namespace ctx = boost::context::detail;
+
+constexpr std::size_t usual_stack_size = 256 * 1024;
+
+// What an abandoned stack points to is lost with it. Under AddressSanitizer such stacks are kept,
+// as roots of its leak check, since a run that hung is no leak of the program.
+#ifdef SIM_ASAN
+constexpr std::size_t quarantine = 4096;
+#else
+constexpr std::size_t quarantine = 0;
+#endif
+
+static std::size_t guard_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+struct fiber::pool {
+    std::vector<std::unique_ptr<fiber>> all;
+    std::vector<fiber*> idle;
+    std::deque<fiber*> abandoned;
+
+    fiber& take() {
+        if (abandoned.size() > quarantine) {
+            fiber* oldest = abandoned.front();
+            abandoned.pop_front();
+#ifdef SIM_ASAN
+            __lsan_unregister_root_region(oldest->stack_, oldest->stack_size_);
+            __asan_unpoison_memory_region(oldest->stack_, oldest->stack_size_);
+#endif
+            oldest->make_ready();
+            return *oldest;
+        }
+        if (idle.empty()) {
+            all.push_back(std::unique_ptr<fiber>(new fiber(usual_stack_size)));
+            idle.reserve(all.size());
+            return *all.back();
+        }
+        fiber* last = idle.back();
+        idle.pop_back();
+        return *last;
+    }
+};
+
+fiber::pool& fiber::stacks() {
+    static thread_local pool own;
+    return own;
+}
+
+fiber::fiber() {
+#ifdef SIM_TSAN
+    tsan_fiber_ = __tsan_get_current_fiber();
+#endif
+}
+
+fiber::fiber(std::size_t stack_size) : stack_size_(stack_size) {
+    void* memory = mmap(nullptr, stack_size + guard_size(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    mprotect(memory, guard_size(), PROT_NONE);
+    stack_ = static_cast<char*>(memory) + guard_size();
+    make_ready();
+}
+
+fiber::~fiber() {
+    if (body_ == nullptr) return;
+#ifdef SIM_TSAN
+    __tsan_destroy_fiber(tsan_fiber_);
+#endif
+#ifndef SIM_ASAN
+    munmap(static_cast<char*>(stack_) - guard_size(), stack_size_ + guard_size());
+#endif
+}
+
+void fiber::make_ready() {
+    context_ =
+        ctx::make_fcontext(static_cast<char*>(stack_) + stack_size_, stack_size_, &fiber::entry);
+    exceptions_ = {};
+    fake_stack_ = nullptr;
+#ifdef SIM_TSAN
+    if (tsan_fiber_ != nullptr) __tsan_destroy_fiber(tsan_fiber_);
+    tsan_fiber_ = __tsan_create_fiber(0);
+#endif
+}
+
+fiber& fiber::start(routine body, void* context) {
+    fiber& chosen = stacks().take();
+    chosen.body_ = body;
+    chosen.argument_ = context;
+    return chosen;
+}
+
+void fiber::abandon() {
+#ifdef SIM_ASAN
+    __lsan_register_root_region(stack_, stack_size_);
+#endif
+    stacks().abandoned.push_back(this);
+}
+
+// The first arrival on a new stack: whoever switched says in `data` who it was and where it goes.
+struct handover {
+    fiber* from;
+    fiber* to;
+};
+
+void fiber::before_switch([[maybe_unused]] fiber& to) {
+    // A handler or a destructor may switch while an exception is under way; the runtime counts
+    // those by thread, so each fiber brings its own.
+    std::memcpy(&exceptions_, abi::__cxa_get_globals(), sizeof exceptions_);
+#ifdef SIM_ASAN
+    __sanitizer_start_switch_fiber(&fake_stack_, to.stack_, to.stack_size_);
+#endif
+#ifdef SIM_TSAN
+    __tsan_switch_to_fiber(to.tsan_fiber_, 0);
+#endif
+}
+
+void fiber::switch_to(fiber& to) {
+    before_switch(to);
+    handover note{this, &to};
+    arrived(ctx::jump_fcontext(to.context_, &note));
+}
+
+void fiber::arrived(ctx::transfer_t from) {
+    fiber* came_from = static_cast<handover*>(from.data)->from;
+    came_from->context_ = from.fctx;
+#ifdef SIM_ASAN
+    const void* stack = nullptr;
+    std::size_t size = 0;
+    __sanitizer_finish_switch_fiber(fake_stack_, &stack, &size);
+    if (came_from->body_ == nullptr) { // the thread's own stack
+        came_from->stack_ = const_cast<void*>(stack);
+        came_from->stack_size_ = size;
+    }
+#endif
+    std::memcpy(abi::__cxa_get_globals(), &exceptions_, sizeof exceptions_);
+}
+
+void fiber::entry(ctx::transfer_t from) {
+    fiber* self = static_cast<handover*>(from.data)->to;
+    self->arrived(from);
+    self->run();
+}
+
+// Stays on its stack from job to job, so that only the first one pays for a new context.
+void fiber::run() {
+    for (;;) {
+        fiber& next = body_(argument_);
+        stacks().idle.push_back(this);
+        switch_to(next);
+    }
+}
+
+} // namespace irpverbs::dispatch::sim

@@ -1,0 +1,162 @@
+// The scheduler: who goes on, and what time it is. It runs on the stack of whoever gives up the
+// thread.
+#pragma once
+
+#include "event_log.hpp"
+#include "fiber.hpp"
+
+#include <dispatch/choices.hpp>
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/sim_machine.hpp>
+#include <dispatch/swarm.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace irpverbs::dispatch::sim {
+
+class scheduler;
+
+/// A job that an actor runs, and what frees it afterwards.
+struct job {
+    void (*body)(void*) = nullptr;
+    void* held = nullptr;
+    void (*drop)(void*) = nullptr;
+};
+
+enum class role : std::uint8_t { main, spawned, library };
+
+enum class state : std::uint8_t {
+    running_others, // main, inside run()
+    ready,          // runs, or could
+    parked,         // until unpark or the deadline
+    spinning,       // until its predicate turns false
+    stalled,        // until the deadline
+    idle,           // until anything else has happened
+    ended,
+};
+
+struct actor {
+    actor_id id;
+    role part;
+    state now = state::ready;
+    bool timed_out = false;
+    std::uint64_t deadline = detail::no_deadline;
+    bool (*blocked)(const void*) = nullptr;
+    const void* blocked_context = nullptr;
+    detail::processor* current = nullptr; // what detail::current is while it runs
+    fiber* stack = nullptr;               // null before its first turn
+    scheduler* owner;
+    job work = {};
+    std::string name = {};
+    // Where it was last, for reports.
+    detail::point at = detail::point::user;
+    const void* object = nullptr;
+    std::uint64_t since = 0;
+};
+
+class scheduler {
+public:
+    scheduler(machine& owner, choices& source, const sim_machine::options& limits);
+    ~scheduler();
+
+    /// An actor that can run, or that waits for run() when main adds a spawned one before.
+    actor& add(std::string_view name, role part, job work);
+
+    // For main.
+    void run();
+    /// Until nothing is left to run.
+    void let_others_run();
+    /// Nothing of what is unfinished goes on.
+    void abandon_all();
+    bool unfinished() const { return spawned_left_ != 0; }
+    /// From now on decisions are plain, and none is asked for.
+    void stop_choosing() { choosing_ = false; }
+
+    // For whoever runs.
+    void step(detail::point kind, const void* object);
+    bool park(detail::processor& self, std::uint64_t deadline);
+    void unpark(detail::processor& target);
+    void spin(bool (*blocked)(const void*), const void* context);
+    void stall(std::uint64_t ticks);
+    void yield();
+    /// Until another actor has taken a step. For one actor only.
+    void await_progress();
+    /// Ends the run; on main it escapes, or throws the reason when there is nowhere to escape to.
+    [[noreturn]] void stop(sim_outcome outcome, std::string reason, std::string kind = {});
+    bool perturb(const char* site);
+    void note(std::string_view text);
+
+    actor& running() { return *running_; }
+    bool on_main() const { return running_ == &main_; }
+    std::uint64_t time() const { return time_; }
+    std::uint64_t steps() const { return steps_; }
+    choices& source() { return source_; }
+    event_log& log() { return log_; }
+    sim_outcome outcome() const { return outcome_; }
+    std::string report() const;
+    /// The outcome and which rule was broken, without what differs from run to run.
+    std::string failure_kind() const;
+
+    /// Main goes there, and never comes back, when a run doesn't finish; null: it goes on.
+    void escape_by(void (*way)(void*), void* context) {
+        escape_ = way;
+        escape_context_ = context;
+    }
+
+private:
+    static fiber& run_actor(void* which);
+    fiber& end_of(actor& self);
+    void count_step();
+    void delay_sometimes();
+    std::uint64_t heavy_tail();
+
+    void block(state why, std::uint64_t deadline);
+    void wake(actor& sleeper);
+    void add_ready(actor_id id);
+    actor& next(bool yielded);
+    actor& take(std::size_t place);
+    void transfer(actor& to);
+    void prepare(actor& to);
+    void wake_spinners();
+    bool pass_time();
+    bool may_pass_to(std::uint64_t due);
+    void fail(sim_outcome outcome, std::string reason, std::string kind = {});
+    [[noreturn]] void main_is_stuck();
+    [[noreturn]] void escape();
+    bool timers_left() const;
+    void describe(std::string& text, const actor& which) const;
+
+    machine& machine_;
+    choices& source_;
+    const sim_machine::options limits_;
+    swarm faults_;
+    event_log log_;
+    std::uint64_t time_ = 0;
+    std::uint64_t steps_ = 0;
+    std::uint64_t drained_at_ = 0; // when the last spawned actor ended
+    fiber thread_;
+    actor main_;
+    actor* running_ = &main_;
+    actor* watcher_ = nullptr; // the one that awaits progress
+    bool progress_ = false;
+    bool choosing_ = true;
+    bool delaying_ = false;
+    bool timed_out_ = false; // the time limit came
+    std::uint32_t steps_in_a_row_ = 0;
+    std::size_t spawned_left_ = 0;
+    std::vector<std::unique_ptr<actor>> actors_;
+    /// [0]: the one that runs. The rest: the others that could, by id.
+    std::vector<actor_id> ready_;
+    std::vector<actor*> waiting_for_run_;
+    std::vector<actor*> spinners_;
+    std::vector<actor*> sleepers_; // have a deadline
+    sim_outcome outcome_ = sim_outcome::finished;
+    std::string reason_;
+    std::string kind_;
+    void (*escape_)(void*) = nullptr;
+    void* escape_context_ = nullptr;
+};
+
+} // namespace irpverbs::dispatch::sim

@@ -1,0 +1,165 @@
+#include "handler_loop.hpp"
+#include "simulation.hpp"
+
+#include <dispatch/schedule.hpp>
+
+namespace irpverbs::dispatch {
+
+namespace sim {
+
+simulation::simulation(sim_machine& owner, choices& source, const sim_machine::options& chosen)
+    : schedule(owner, source, chosen), owner_(owner) {}
+
+// Handlers of a run that did not finish are not destroyed: see unfinished_jobs.
+simulation::~simulation() {
+    if (handlers_ == nullptr || schedule.outcome() == sim_outcome::finished) return;
+    static auto* kept = new std::vector<std::unique_ptr<handler_loop>>;
+    kept->push_back(std::move(handlers_));
+}
+
+void simulation::close() {
+    if (handlers_ != nullptr) handlers_->close();
+}
+
+boost::asio::io_context& simulation::context() {
+    if (handlers_ == nullptr) handlers_ = std::make_unique<handler_loop>(owner_, schedule);
+    return handlers_->context();
+}
+
+void simulation::start_thread(int processor_number, void (*body)(void*), void* context) {
+    const std::string name = processor_number >= 0 ? "processor" + std::to_string(processor_number)
+                                                   : "thread" + std::to_string(++threads_);
+    schedule.add(name, role::library, {body, context, nullptr});
+}
+
+const sim_machine::result& simulation::run() {
+    {
+        const bug_check_trap trap(schedule);
+        schedule.run();
+    }
+    conclude();
+    if (!last) schedule.abandon_all();
+    return last;
+}
+
+void simulation::conclude() {
+    last.steps = schedule.steps();
+    last.time = schedule.time();
+    if (last.outcome != sim_outcome::finished) return; // told already
+    last.outcome = schedule.outcome();
+    if (!last) last.report = full_report();
+}
+
+std::string simulation::full_report() const {
+    std::string text = schedule.report();
+    for (const auto& [dump, context] : dumpers)
+        dump(text, context);
+    return text;
+}
+
+const char* simulation::replay_line() {
+    replay_line_ = dispatch::replay_line(schedule.source().trace());
+    return replay_line_.c_str();
+}
+
+} // namespace sim
+
+const char* name_of(sim_outcome outcome) {
+    switch (outcome) {
+    case sim_outcome::finished:
+        return "finished";
+    case sim_outcome::hung:
+        return "hung";
+    case sim_outcome::step_limit:
+        return "step limit";
+    case sim_outcome::bug_check:
+        return "bug check";
+    case sim_outcome::failed:
+        return "failed";
+    }
+    return "?";
+}
+
+sim_machine::sim_machine(choices& source) : sim_machine(source, options{}) {}
+
+sim_machine::sim_machine(choices& source, const options& chosen)
+    : machine(chosen.processors),
+      simulation_(std::make_unique<sim::simulation>(*this, source, chosen)) {
+    detail::instrumentation.fetch_add(detail::simulating_unit, std::memory_order_relaxed);
+}
+
+sim_machine::~sim_machine() {
+    sim::scheduler& schedule = simulation_->schedule;
+    schedule.stop_choosing();
+    if (schedule.outcome() == sim_outcome::finished && !schedule.unfinished()) {
+        stop();
+        simulation_->close();
+    }
+    schedule.abandon_all();
+    detail::instrumentation.fetch_sub(detail::simulating_unit, std::memory_order_relaxed);
+}
+
+void sim_machine::spawn_actor(std::string_view name, void (*body)(void*), void* held,
+                              void (*drop)(void*)) {
+    simulation_->schedule.add(name, sim::role::spawned, {body, held, drop});
+}
+
+const sim_machine::result& sim_machine::run() { return simulation_->run(); }
+
+const sim_machine::result& sim_machine::last() const { return simulation_->last; }
+
+void sim_machine::yield() { simulation_->schedule.yield(); }
+
+std::string_view sim_machine::actor_name() const { return simulation_->schedule.running().name; }
+
+void sim_machine::note(std::string_view text) { simulation_->schedule.note(text); }
+
+const std::string& sim_machine::event_log() const { return simulation_->schedule.log().text(); }
+
+std::uint64_t sim_machine::event_hash() const { return simulation_->schedule.log().hash(); }
+
+choices& sim_machine::source() const { return simulation_->schedule.source(); }
+
+void sim_machine::add_state_dumper(void (*dump)(std::string&, void*), void* context) {
+    simulation_->dumpers.emplace_back(dump, context);
+}
+
+boost::asio::io_context& sim_machine::context() { return simulation_->context(); }
+
+std::uint64_t sim_machine::interrupt_time() { return simulation_->schedule.time(); }
+
+bool sim_machine::park(detail::processor& self, std::uint64_t deadline) {
+    return simulation_->schedule.park(self, deadline);
+}
+
+void sim_machine::unpark(detail::processor& target) { simulation_->schedule.unpark(target); }
+
+bool sim_machine::start_thread(int processor_number, void (*body)(void*), void* context) {
+    simulation_->start_thread(processor_number, body, context);
+    return true;
+}
+
+void sim_machine::sched_point(detail::processor&, detail::point kind, const void* object) {
+    simulation_->schedule.step(kind, object);
+}
+
+void sim_machine::spin(detail::processor&, bool (*blocked)(const void*), const void* context,
+                       unsigned) {
+    simulation_->schedule.spin(blocked, context);
+}
+
+void sim_machine::stall(detail::processor&, std::uint64_t ticks) {
+    simulation_->schedule.stall(ticks);
+}
+
+std::uint64_t sim_machine::random() { return simulation_->schedule.source().value64(); }
+
+bool sim_machine::perturb(const char* site) { return simulation_->schedule.perturb(site); }
+
+void sim_machine::introduce(const void* object, const char* kind) {
+    simulation_->schedule.log().introduce(object, kind);
+}
+
+const char* sim_machine::replay_line() { return simulation_->replay_line(); }
+
+} // namespace irpverbs::dispatch

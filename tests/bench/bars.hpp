@@ -1,0 +1,65 @@
+// What the foundation promises about speed, as data. A bar compares two measurements of the same
+// process and run; the rule for checking one is in docs/decisions/bench-harness.md.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace irpverbs::bench {
+
+enum class bar_kind {
+    one_thread, // fails above bound x 1.10
+    two_threads // fails above bound x 1.30; skipped when most of its samples were disturbed
+};
+
+// The denominator that needs no measurement: the probe beside every sample of the numerator.
+inline constexpr std::string_view indirect_call = "indirect call";
+
+struct bar {
+    std::string_view promise;
+    std::string_view measured;
+    std::string_view against;
+    double bound;
+    bar_kind kind = bar_kind::one_thread;
+    std::string_view minus = {}; // taken from `measured` first: what the further levels cost
+    double shared_by = 1;        // and divided among so many
+};
+
+inline constexpr auto bars = std::to_array<bar>({
+    {"synchronous, one level", "ours/sync_1", indirect_call, 9},
+    {"synchronous with NT book-keeping", "ours/sync_nt", indirect_call, 24},
+    {"each further level", "ours/sync_3", indirect_call, 9.5, bar_kind::one_thread, "ours/sync_1",
+     2},
+
+    {"pend + complete + callback", "ours/pend", "asio/post_poll_one", 0.45},
+    {"pend + complete + callback", "ours/pend", "asio/pend_inside_run", 0.5},
+
+    {"queue + DPC, batch of 32", "ours/queue_dpc_32", "asio/pend_outside_run", 0.32},
+    {"queue + DPC, single", "ours/queue_dpc_1", "asio/pend_outside_run", 0.65},
+    {"queue + DPC, batch of 32", "ours/queue_dpc_32", "std/mutex_deque_function", 0.8},
+
+    {"pend + cancel + callback", "ours/pend_cancel", "asio/pend_cancel_slot", 0.35},
+
+    {"coroutine awaiting a pended IRP", "ours/coroutine", "asio/coroutine_pend", 0.12},
+    {"coroutine against callback", "ours/coroutine", "ours/pend", 1.3},
+
+    {"ring: post 32 + drain 32, each", "ours/ring_32", indirect_call, 10.5},
+    {"ring: post 32 + drain 32, each", "ours/ring_32", "io_uring/nop_32", 0.5},
+    {"completion queue: post 32 + drain 32", "ours/completion_queue_32", indirect_call, 10.5},
+    {"completion queue: post 32 + drain 32", "ours/completion_queue_32", "io_uring/nop_32", 0.5},
+
+    {"timer arm + cancel, 1e6, in order", "ours/timer_in_order_1e6", "asio/timer_in_order_1e6",
+     0.06},
+    {"timer arm + cancel, 1e6, at random", "ours/timer_random_1e6", "limit/cache_miss_1e6", 0.65},
+
+    {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,
+     bar_kind::two_threads},
+    {"64 outstanding, out and back", "ours/window_64", "moodycamel/window_64", 0.4,
+     bar_kind::two_threads},
+    {"sleeping round trip", "ours/round_trip_sleeping", "asio/round_trip_sleeping", 1.0,
+     bar_kind::two_threads},
+    {"own requests on two threads", "ours/own_requests_two_threads", "ours/sync_1", 1.1,
+     bar_kind::two_threads},
+});
+
+} // namespace irpverbs::bench

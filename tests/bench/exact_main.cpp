@@ -1,0 +1,63 @@
+// Runs measurements a fixed number of times for check-exact: under callgrind each leaves a profile
+// of its timed part named after it; the operations and the allocations go to standard output.
+#include "malloc_count.hpp"
+#include "measurements.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+#include <thread>
+#include <valgrind/callgrind.h>
+
+namespace bench = irpverbs::bench;
+
+namespace {
+
+class exact_observer final : public bench::observer {
+public:
+    void begin() override {
+        before_ = bench::allocations();
+        CALLGRIND_START_INSTRUMENTATION;
+    }
+    void end() override {
+        CALLGRIND_STOP_INSTRUMENTATION;
+        allocated_ += bench::allocations() - before_;
+    }
+    std::uint64_t allocated() const { return allocated_; }
+
+private:
+    std::uint64_t before_ = 0, allocated_ = 0;
+};
+
+void measure(const bench::measurement& what) {
+    constexpr std::uint64_t operations = 2000;
+    bench::run warm_up(operations, false);
+    what.body(warm_up);
+
+    CALLGRIND_ZERO_STATS;
+    exact_observer watcher;
+    bench::run counted(operations, false, &watcher);
+    what.body(counted);
+    CALLGRIND_DUMP_STATS_AT(what.name.c_str());
+    std::printf("%s %llu %llu\n", what.name.c_str(),
+                static_cast<unsigned long long>(counted.operations()),
+                static_cast<unsigned long long>(watcher.allocated()));
+}
+
+} // namespace
+
+// A second thread lives meanwhile, so that no library takes its single-threaded short cuts.
+int main(int count, char** names) {
+    std::atomic<bool> over{false};
+    std::thread companion([&over] { over.wait(false); });
+    bench::catalog all;
+    bench::add_limits(all);
+    bench::add_standard_library(all);
+    bench::add_ours(all);
+    for (int at = 1; at < count; ++at)
+        for (const auto& each : all.all())
+            if (each.name == std::string_view(names[at])) measure(each);
+    over = true;
+    over.notify_one();
+    companion.join();
+}

@@ -1,0 +1,128 @@
+// Takes samples of many measurements in one process, in rounds of random order, each sample
+// beside a speed probe. Why not Google Benchmark: docs/decisions/bench-harness.md.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace irpverbs::bench {
+
+// Sees the timed part of every sample; the exact program counts instructions with it.
+struct observer {
+    virtual void begin() = 0;
+    virtual void end() = 0;
+
+protected:
+    ~observer() = default;
+};
+
+// One sample being taken. A measurement's body prepares, calls start(), does operations() of
+// what is measured, calls stop(), and cleans up. Several start/stop pairs add up.
+class run {
+public:
+    run(std::uint64_t operations, bool smoke, observer* watcher = nullptr)
+        : operations_(operations), smoke_(smoke), watcher_(watcher) {}
+
+    std::uint64_t operations() const { return operations_; }
+
+    // Rounds the number of operations up to whole batches, and returns it.
+    std::uint64_t in_batches_of(std::uint64_t batch) {
+        return operations_ = (operations_ + batch - 1) / batch * batch;
+    }
+    // For bodies whose amount of work is fixed by something else.
+    void did(std::uint64_t operations) { operations_ = operations; }
+
+    // A large population, or a tiny one in a smoke run.
+    std::size_t population(std::size_t full) const { return smoke_ && full > 2000 ? 2000 : full; }
+
+    void start() {
+        if (watcher_) watcher_->begin();
+        started_ = clock::now();
+    }
+    void stop() {
+        elapsed_ += clock::now() - started_;
+        if (watcher_) watcher_->end();
+    }
+    double nanoseconds() const {
+        return std::chrono::duration<double, std::nano>(elapsed_).count();
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    std::uint64_t operations_;
+    bool smoke_;
+    observer* watcher_;
+    clock::time_point started_{};
+    clock::duration elapsed_{};
+};
+
+enum class threads { one, two };
+
+struct measurement {
+    std::string name; // who/what, e.g. asio/post_poll_one
+    std::string text; // what one operation is, in a line
+    std::function<void(run&)> body;
+    threads uses = threads::one;
+};
+
+class catalog {
+public:
+    void add(std::string name, std::string text, std::function<void(run&)> body,
+             threads uses = threads::one) {
+        all_.push_back({std::move(name), std::move(text), std::move(body), uses});
+    }
+    const std::vector<measurement>& all() const { return all_; }
+
+private:
+    std::vector<measurement> all_;
+};
+
+struct sample {
+    double nanoseconds = 0; // of one operation
+    double call = 0;        // nanoseconds of one indirect call, probed beside this sample
+    bool clean = false;     // nobody else ran meanwhile, as far as the kernel tells
+};
+
+struct series {
+    measurement what;
+    std::vector<sample> samples; // one a round, in the order of the rounds
+};
+
+struct sampling {
+    int rounds = 11;
+    double milliseconds = 20; // of one sample
+    double patience = 600;    // seconds of waiting for a quiet machine, in the whole run
+    unsigned seed = 12345;    // of the order of the rounds
+    bool smoke = false;       // tiny, no waiting
+    bool progress = false;    // on stderr
+};
+
+// Calibrates, then takes `rounds` samples of each; the result is in the order of the input.
+std::vector<series> take_samples(const std::vector<measurement>& what, const sampling& how);
+
+// Makes the compiler believe that the value is needed and that memory may have changed.
+template <class T>
+inline void keep(const T& value) {
+    if constexpr (std::is_scalar_v<T>)
+        asm volatile("" : : "r"(value) : "memory");
+    else
+        asm volatile("" : : "m"(value) : "memory");
+}
+inline void clobber_memory() { asm volatile("" : : : "memory"); }
+
+// A body that measured something else than it meant ends the program: no figure without the work.
+void expect(bool truth, const char* what);
+
+// What the compiler must not see through, as across the border of a library. Clang has no noipa;
+// whatever is marked is called through pointers that it cannot follow.
+#if defined(__clang__)
+#define BENCH_OPAQUE __attribute__((noinline))
+#else
+#define BENCH_OPAQUE __attribute__((noinline, noipa))
+#endif
+
+} // namespace irpverbs::bench

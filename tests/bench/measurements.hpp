@@ -1,0 +1,46 @@
+// Every group of measurements adds itself to the catalog; one group a file.
+#pragma once
+
+#include "harness.hpp"
+
+namespace irpverbs::bench {
+
+void add_limits(catalog&);
+void add_standard_library(catalog&);
+void add_asio(catalog&);
+void add_asio_timers(catalog&);
+void add_asio_threads(catalog&);
+void add_queues(catalog&);
+void add_io_uring(catalog&);
+
+void add_ours_synchronous(catalog&);
+void add_ours_pended(catalog&);
+void add_ours_queue(catalog&);
+void add_ours_completion_queue(catalog&);
+void add_ours_timers(catalog&);
+void add_ours_threads(catalog&);
+void add_ours_coroutine(catalog&);
+
+// What somebody would use instead of this library, and what the machine can do at best.
+inline void add_peers(catalog& all) {
+    add_limits(all);
+    add_standard_library(all);
+    add_asio(all);
+    add_asio_timers(all);
+    add_asio_threads(all);
+    add_queues(all);
+    add_io_uring(all);
+}
+
+// The same life cycles through the public entry points of this library, verifier off.
+inline void add_ours(catalog& all) {
+    add_ours_synchronous(all);
+    add_ours_pended(all);
+    add_ours_queue(all);
+    add_ours_completion_queue(all);
+    add_ours_timers(all);
+    add_ours_threads(all);
+    add_ours_coroutine(all);
+}
+
+} // namespace irpverbs::bench

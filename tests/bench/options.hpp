@@ -1,0 +1,20 @@
+#pragma once
+
+#include "harness.hpp"
+
+#include <string>
+
+namespace irpverbs::bench {
+
+struct options {
+    sampling how;
+    std::string filter; // regular expression over the names
+    bool list = false, json = false, help = false;
+    std::string error; // what is wrong with the command line
+};
+
+options parse(int count, char** words);
+
+extern const char* const usage;
+
+} // namespace irpverbs::bench

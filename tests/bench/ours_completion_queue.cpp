@@ -1,0 +1,87 @@
+// Many completions taken at once: from a device's ring, and from a queue that threads wait on.
+#include "measurements.hpp"
+#include "ours_stack.hpp"
+
+#include <array>
+#include <memory>
+
+namespace irpverbs::bench {
+namespace {
+
+constexpr std::size_t batch = 32;
+
+// A device that answers through a ring in memory, as hardware does: each entry leads back to the
+// request it answers. Nobody can cancel what the hardware already has.
+struct completion_ring {
+    struct entry {
+        PIRP request;
+        ULONG status;
+        ULONG bytes;
+    };
+    std::array<entry, batch> entries{};
+    std::size_t filled = 0;
+
+    void drain() {
+        for (std::size_t i = 0; i < filled; ++i) {
+            const entry& each = entries[i];
+            complete(each.request, each.status ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS, each.bytes);
+        }
+        filled = 0;
+    }
+};
+
+BENCH_OPAQUE NTSTATUS post_to_ring(PDEVICE_OBJECT device, PIRP irp) {
+    auto* ring = static_cast<completion_ring*>(context_of(device));
+    IoMarkIrpPending(irp);
+    ring->entries[ring->filled++] = {irp, 0, static_cast<ULONG>(answer)};
+    return STATUS_PENDING;
+}
+
+void ring_32(run& sample) {
+    completion_ring ring;
+    const device_stack stack(post_to_ring, 0, &ring);
+    std::vector<std::unique_ptr<packet>> packets;
+    for (std::size_t i = 0; i < batch; ++i)
+        packets.push_back(std::make_unique<packet>(stack.top()));
+    std::uint64_t sum = 0;
+    const std::uint64_t operations = sample.in_batches_of(batch);
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; i += batch) {
+        for (const auto& each : packets)
+            each->send(count_and_keep, &sum);
+        clobber_memory();
+        ring.drain();
+    }
+    sample.stop();
+    expect(sum == operations * answer, "ours/ring_32");
+}
+
+// Posted one by one and removed as one batch, without a request around it.
+void completion_queue_32(run& sample) {
+    KQUEUE queue;
+    KeInitializeQueue(&queue, 1);
+    std::array<LIST_ENTRY, batch> posted;
+    std::array<PLIST_ENTRY, batch> removed;
+    LARGE_INTEGER at_once;
+    at_once.QuadPart = 0;
+    std::uint64_t count = 0;
+    const std::uint64_t operations = sample.in_batches_of(batch);
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; i += batch) {
+        for (LIST_ENTRY& each : posted)
+            KeInsertQueue(&queue, &each);
+        count += KeRemoveQueueEx(&queue, KernelMode, FALSE, &at_once, removed.data(), batch);
+    }
+    sample.stop();
+    expect(count == operations, "ours/completion_queue_32");
+}
+
+} // namespace
+
+void add_ours_completion_queue(catalog& all) {
+    all.add("ours/ring_32", "sent, answered through a ring of 32, completed, callback", ring_32);
+    all.add("ours/completion_queue_32", "inserted in a KQUEUE, 32 removed at once",
+            completion_queue_32);
+}
+
+} // namespace irpverbs::bench

@@ -1,0 +1,69 @@
+// A coroutine that awaits a pended request, with nothing but the C interface beneath it.
+#include "measurements.hpp"
+#include "ours_park.hpp"
+
+#include <version>
+#if defined(__cpp_impl_coroutine)
+#include <coroutine>
+#include <exception>
+#endif
+
+namespace irpverbs::bench {
+#if defined(__cpp_impl_coroutine)
+namespace {
+
+struct routine {
+    struct promise_type {
+        routine get_return_object() {
+            return {std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+
+BENCH_OPAQUE NTSTATUS resume(PDEVICE_OBJECT, PIRP, PVOID context) {
+    std::coroutine_handle<>::from_address(context).resume();
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+// Resumes inside the completion routine; the device here always pends.
+struct sent {
+    packet& request;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) { request.send(resume, handle.address()); }
+    ULONG_PTR await_resume() const { return request.irp()->IoStatus.Information; }
+};
+
+BENCH_OPAQUE routine send_many(packet& request, std::uint64_t count, std::uint64_t& sum) {
+    for (std::uint64_t i = 0; i < count; ++i)
+        sum += co_await sent{request};
+}
+
+void bare_awaiter(run& sample) {
+    parking_place place;
+    const device_stack stack(park, 0, &place);
+    packet request(stack.top());
+    std::uint64_t sum = 0;
+    const routine sender = send_many(request, sample.operations(), sum); // allocates its frame
+    sample.start();
+    while (place.release()) {
+    }
+    sample.stop();
+    expect(sum == sample.operations() * answer, "ours/coroutine_bare");
+    sender.handle.destroy();
+}
+
+} // namespace
+
+void add_ours_coroutine(catalog& all) {
+    all.add("ours/coroutine_bare", "co_await of a pended request, resumed by its callback",
+            bare_awaiter);
+}
+#else
+void add_ours_coroutine(catalog&) {}
+#endif
+} // namespace irpverbs::bench

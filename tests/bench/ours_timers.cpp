@@ -1,0 +1,47 @@
+// KeSetTimer and KeCancelTimer under the load of timer_load.hpp.
+#include "measurements.hpp"
+#include "timer_load.hpp"
+
+#include <dispatch/ke.h>
+
+#include <vector>
+
+namespace irpverbs::bench {
+namespace {
+
+// Nothing expires: the load's time begins far in the future.
+class ke_timers {
+public:
+    explicit ke_timers(std::size_t count) : requests_(count) {
+        for (request& each : requests_)
+            KeInitializeTimer(&each.timer);
+    }
+    ~ke_timers() {
+        for (request& each : requests_)
+            KeCancelTimer(&each.timer);
+    }
+    ke_timers(const ke_timers&) = delete;
+    ke_timers& operator=(const ke_timers&) = delete;
+
+    void arm(std::size_t index, std::uint64_t deadline) {
+        LARGE_INTEGER due;
+        due.QuadPart = -static_cast<LONGLONG>(beginning + deadline / nanoseconds_in_unit);
+        KeSetTimer(&requests_[index].timer, due, nullptr);
+    }
+    void cancel(std::size_t index) { KeCancelTimer(&requests_[index].timer); }
+    void turn() {}
+
+private:
+    static constexpr std::uint64_t nanoseconds_in_unit = 100;
+    static constexpr std::uint64_t beginning = 10'000ull * 3600 * 10'000'000; // hours
+    struct alignas(128) request {                                             // like a record
+        KTIMER timer;
+    };
+    std::vector<request> requests_;
+};
+
+} // namespace
+
+void add_ours_timers(catalog& all) { add_timer_load<ke_timers>(all, "ours"); }
+
+} // namespace irpverbs::bench

@@ -1,0 +1,29 @@
+// The rule for checking a bar.
+#pragma once
+
+#include "bars.hpp"
+#include "harness.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace irpverbs::bench {
+
+enum class outcome { passed, failed, skipped };
+
+struct verdict {
+    const bar* which;
+    double ratio = 0; // 0 when there is nothing to divide
+    outcome what = outcome::skipped;
+    std::string why; // it was skipped
+};
+
+inline constexpr std::size_t rounds_to_judge = 9;
+
+// The median over the rounds of (a / its probe) / (b / its probe).
+double ratio(const bar& which, const series& measured, const series* minus, const series* against);
+
+std::vector<verdict> judge(const std::vector<series>& results, std::span<const bar> which = bars);
+
+} // namespace irpverbs::bench

@@ -1,0 +1,77 @@
+#include "verdict.hpp"
+
+#include <gtest/gtest.h>
+
+namespace irpverbs::bench {
+namespace {
+
+constexpr bar one{"one", "a", "b", 0.5};
+constexpr bar two{"two", "a", "b", 0.5, bar_kind::two_threads};
+
+series same(const char* name, double nanoseconds, std::size_t rounds = 9, std::size_t clean = 9) {
+    series all{{name, "", {}, threads::one}, {}};
+    for (std::size_t round = 0; round < rounds; ++round)
+        all.samples.push_back({nanoseconds, 1, round < clean});
+    return all;
+}
+
+outcome judged(const bar& which, std::vector<series> results) {
+    return judge(results, {&which, 1}).front().what;
+}
+
+// Tests that a one-thread bar leaves ten per cent, and no more, to noise.
+TEST(Verdict, OneThreadMargin) {
+    EXPECT_EQ(outcome::passed, judged(one, {same("a", 54), same("b", 100)}));
+    EXPECT_EQ(outcome::failed, judged(one, {same("a", 56), same("b", 100)}));
+}
+
+// Tests that a two-thread bar leaves thirty.
+TEST(Verdict, TwoThreadMargin) {
+    EXPECT_EQ(outcome::passed, judged(two, {same("a", 64), same("b", 100)}));
+    EXPECT_EQ(outcome::failed, judged(two, {same("a", 66), same("b", 100)}));
+}
+
+// Tests that disturbed samples keep a two-thread bar from being judged, but not a one-thread bar.
+TEST(Verdict, DisturbedSamples) {
+    const std::vector<series> mostly_disturbed{same("a", 900, 9, 3), same("b", 100, 9, 5)};
+    EXPECT_EQ(outcome::skipped, judged(two, mostly_disturbed));
+    EXPECT_EQ(outcome::failed, judged(one, mostly_disturbed));
+    EXPECT_EQ(outcome::failed, judged(two, {same("a", 900, 9, 4), same("b", 100, 9, 5)}));
+}
+
+// Tests that nothing is judged on fewer than nine rounds, nor with a side missing.
+TEST(Verdict, NotEnoughToJudge) {
+    EXPECT_EQ(outcome::skipped, judged(one, {same("a", 900, 8), same("b", 100, 8)}));
+    const std::vector<series> only_one_side{same("a", 900)};
+    const auto verdicts = judge(only_one_side, {&one, 1});
+    EXPECT_EQ(outcome::skipped, verdicts.front().what);
+    EXPECT_EQ("not measured: b", verdicts.front().why);
+}
+
+// Tests that a core which slows down in the middle of the run does not move a ratio.
+TEST(Verdict, RatioIsTakenByRoundAndProbe) {
+    series a = same("a", 50), b = same("b", 100);
+    for (std::size_t round = 4; round < 9; ++round) {
+        a.samples[round].nanoseconds *= 2;
+        a.samples[round].call *= 2;
+    }
+    EXPECT_DOUBLE_EQ(0.5, judge({a, b}, {&one, 1}).front().ratio);
+}
+
+// Tests that one round gone wrong does not decide.
+TEST(Verdict, RatioIsTheMedianOfTheRounds) {
+    series a = same("a", 50);
+    a.samples[0].nanoseconds = 100000;
+    EXPECT_EQ(outcome::passed, judged(one, {a, same("b", 100)}));
+}
+
+// Tests the cost of a further level: what three levels take beyond one, shared by two.
+TEST(Verdict, FurtherLevel) {
+    constexpr bar level{"level", "three", indirect_call, 9, bar_kind::one_thread, "one", 2};
+    const auto verdicts = judge({same("three", 22), same("one", 6)}, {&level, 1});
+    EXPECT_DOUBLE_EQ(8, verdicts.front().ratio);
+    EXPECT_EQ(outcome::passed, verdicts.front().what);
+}
+
+} // namespace
+} // namespace irpverbs::bench

@@ -1,0 +1,290 @@
+#include <support/explore_gtest.hpp>
+
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/probe.hpp>
+#include <dispatch/schedule.hpp>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+namespace irpverbs::dispatch {
+namespace {
+
+using detail::point;
+using irpverbs::testing::expect_explored;
+using irpverbs::testing::expect_found;
+using irpverbs::testing::run_campaign;
+
+void step() { detail::sched_point(point::user); }
+
+// The campaigns below count; the environment of whoever runs the tests must not change them.
+class Explore : public ::testing::Test {
+protected:
+    void SetUp() override {
+        for (const char* name : {"IRPVERBS_SEED", "IRPVERBS_STRATEGY", "IRPVERBS_SEEDS"})
+            unsetenv(name);
+    }
+    void TearDown() override { SetUp(); }
+};
+
+// Two read-modify-writes with a switch inside: wrong when one preempts the other there.
+std::optional<std::string> lost_update(sim_machine& machine) {
+    int value = 0;
+    for (const char* name : {"one", "two"})
+        machine.spawn(name, [&] {
+            for (int i = 0; i < 4; ++i)
+                step();
+            const int read = value;
+            step();
+            value = read + 1;
+            for (int i = 0; i < 4; ++i)
+                step();
+        });
+    machine.run();
+    if (value != 2) return "an update was lost";
+    return std::nullopt;
+}
+
+// Needs two preemptions at the right places: "late" between the two halves of "early".
+std::optional<std::string> torn_read(sim_machine& machine) {
+    int low = 0;
+    int high = 0;
+    bool torn = false;
+    machine.spawn("writer", [&] {
+        for (int i = 0; i < 5; ++i)
+            step();
+        low = 1;
+        step();
+        high = 1;
+        for (int i = 0; i < 5; ++i)
+            step();
+    });
+    machine.spawn("reader", [&] {
+        for (int i = 0; i < 5; ++i)
+            step();
+        torn = low != high;
+        for (int i = 0; i < 5; ++i)
+            step();
+    });
+    machine.run();
+    if (torn) return "half of it was read";
+    return std::nullopt;
+}
+
+explore_options counting(std::uint64_t runs) {
+    explore_options options;
+    options.random_runs = runs;
+    options.pct_runs = runs;
+    options.stop_at_failure = false;
+    return options;
+}
+
+// Tests that both strategies of chance find planted races, at a rate that is worth the name.
+TEST_F(Explore, ChanceFindsPlantedRaces) {
+    for (const auto race : {lost_update, torn_read}) {
+        const explore_summary summary = expect_found(counting(500), race);
+        EXPECT_EQ(summary.random.runs, 500u);
+        EXPECT_EQ(summary.pct.runs, 500u);
+        EXPECT_GT(summary.random.failures, 5u) << summary.text();
+        EXPECT_GT(summary.pct.failures, 5u) << summary.text();
+    }
+}
+
+// Tests that the search visits each schedule once: two actors of n steps interleave in C(2n, n)
+// ways.
+TEST_F(Explore, ExhaustiveVisitsEachSchedule) {
+    explore_options options;
+    options.random_runs = options.pct_runs = 0;
+    options.exhaustive_runs = 10'000;
+    const explore_summary summary = expect_explored(options, [](sim_machine& machine) {
+        for (const char* name : {"one", "two"})
+            machine.spawn(name, [] {
+                for (int i = 0; i < 4; ++i)
+                    step();
+            });
+        machine.run();
+    });
+    EXPECT_TRUE(summary.exhausted);
+    EXPECT_EQ(summary.exhaustive.runs, 252u); // C(10, 5): a start and 4 steps each
+    EXPECT_EQ(summary.distinct, 252u);
+}
+
+TEST_F(Explore, ExhaustiveFindsPlantedRacesWithinTheBound) {
+    for (const auto race : {lost_update, torn_read}) {
+        explore_options options = counting(0);
+        options.exhaustive_runs = 100'000;
+        options.preemption_bound = 0;
+        EXPECT_EQ(run_campaign(options, race).exhaustive.failures, 0u);
+        options.preemption_bound = 1;
+        const explore_summary one = run_campaign(options, race);
+        EXPECT_TRUE(one.exhausted);
+        EXPECT_GT(one.exhaustive.failures, 0u);
+        options.preemption_bound = 2;
+        EXPECT_GT(run_campaign(options, race).exhaustive.failures, one.exhaustive.failures);
+    }
+}
+
+// Tests that what is reported is about as small as it can be: one preemption, told as such.
+TEST_F(Explore, FailureIsShrunk) {
+    explore_options options = counting(500);
+    options.stop_at_failure = true;
+    const explore_summary summary = expect_found(options, lost_update);
+    const explore_failure& failure = summary.failure.value();
+    EXPECT_LT(failure.trace.size(), failure.decisions_found);
+    std::size_t preemptions = 0;
+    for (const std::uint32_t answer : failure.trace)
+        preemptions += answer != 0;
+    EXPECT_LE(preemptions, 2u) << failure.report;
+    EXPECT_NE(failure.report.find("an update was lost"), std::string::npos);
+    EXPECT_NE(failure.report.find("replay: IRPVERBS_STRATEGY=replay:"), std::string::npos);
+    EXPECT_NE(failure.report.find("--gtest_filter=Explore.FailureIsShrunk"), std::string::npos);
+    EXPECT_NE(failure.event_log.find("one starts"), std::string::npos) << failure.report;
+}
+
+void set_environment(const std::string& line) {
+    for (std::size_t from = 0; from < line.size();) {
+        const std::size_t end = std::min(line.find(' ', from), line.size());
+        const std::string word = line.substr(from, end - from);
+        const std::size_t equals = word.find('=');
+        setenv(word.substr(0, equals).c_str(), word.substr(equals + 1).c_str(), 1);
+        from = end + 1;
+    }
+}
+
+// Tests that both lines of a report repeat the failure, in one run each.
+TEST_F(Explore, ReplayLinesRepeatTheFailure) {
+    for (const bool by_pct : {false, true}) {
+        explore_options options = counting(500);
+        (by_pct ? options.random_runs : options.pct_runs) = 0;
+        options.stop_at_failure = true;
+        const explore_summary found = expect_found(options, torn_read);
+        for (const std::string& line : {found.failure->replay, found.failure->found_by}) {
+            set_environment(line);
+            const explore_summary again = expect_found(options, torn_read);
+            EXPECT_EQ(again.random.runs + again.pct.runs, 1u) << line;
+            EXPECT_EQ(again.failure->event_log, found.failure->event_log) << line;
+            SetUp();
+        }
+    }
+}
+
+TEST_F(Explore, EnvironmentMultipliesAndChooses) {
+    explore_options options = counting(10);
+    setenv("IRPVERBS_SEEDS", "3", 1);
+    EXPECT_EQ(run_campaign(options, lost_update).random.runs, 30u);
+    setenv("IRPVERBS_STRATEGY", "pct:2", 1);
+    const explore_summary only_pct = run_campaign(options, lost_update);
+    EXPECT_EQ(only_pct.random.runs, 0u);
+    EXPECT_EQ(only_pct.pct.runs, 30u);
+    setenv("IRPVERBS_SEEDS", "many", 1);
+    EXPECT_THROW(run_campaign(options, lost_update), std::invalid_argument);
+    setenv("IRPVERBS_SEEDS", "1", 1);
+    setenv("IRPVERBS_STRATEGY", "replay:nonsense", 1);
+    EXPECT_THROW(run_campaign(options, lost_update), schedule_error);
+}
+
+// Tests that a program which decides by anything but choices is called that.
+TEST_F(Explore, StateKeptBetweenRunsIsFound) {
+    int kept = 0;
+    explore_options options;
+    options.random_runs = 100;
+    const explore_summary summary = expect_found(options, [&kept](sim_machine& machine) {
+        machine.spawn("one", [&kept] {
+            for (int i = 0; i < kept; ++i)
+                step();
+            ++kept;
+        });
+        machine.run();
+    });
+    EXPECT_NE(summary.failure->what.find("not deterministic"), std::string::npos);
+}
+
+// Tests that a body goes no further than a run that did not finish, and that its world stays up.
+TEST_F(Explore, BodyStopsAtAHang) {
+    bool destroyed = false;
+    bool went_on = false;
+    explore_options options;
+    options.stop_at_failure = false;
+    const explore_summary summary = expect_found(options, [&](sim_machine& machine) {
+        struct world {
+            bool& destroyed;
+            ~world() { destroyed = true; }
+        } here{destroyed};
+        machine.spawn("lost", [&] { machine.park(detail::this_processor(), detail::no_deadline); });
+        machine.run();
+        went_on = true;
+    });
+    EXPECT_FALSE(destroyed);
+    EXPECT_FALSE(went_on);
+    EXPECT_EQ(summary.random.failures, options.random_runs);
+    EXPECT_NE(summary.failure->what.find("lost: waits"), std::string::npos) << summary.text();
+}
+
+// Tests that a bug check fails the run wherever it comes from: an actor, or the body around the
+// run.
+TEST_F(Explore, BugChecksFailTheRun) {
+    for (const bool inside : {true, false}) {
+        explore_options options;
+        const explore_summary summary = expect_found(options, [inside](sim_machine& machine) {
+            if (!inside) KeBugCheckEx(MANUALLY_INITIATED_CRASH, 0, 0, 0, 0);
+            machine.spawn("one", [] { KeBugCheckEx(MANUALLY_INITIATED_CRASH, 0, 0, 0, 0); });
+            machine.run();
+        });
+        EXPECT_NE(summary.failure->what.find(inside ? "bug check by one" : "bug check by main"),
+                  std::string::npos)
+            << summary.text();
+    }
+}
+
+TEST_F(Explore, ExceptionsFailTheRun) {
+    const explore_summary summary =
+        expect_found({}, [](sim_machine&) { throw std::runtime_error("thrown by the body"); });
+    EXPECT_EQ(summary.random.first_failure, 0u);
+    EXPECT_NE(summary.failure->what.find("thrown by the body"), std::string::npos);
+}
+
+// Tests that EXPECT_* in a body fails the schedule, and not the test, so that it is shrunk.
+TEST_F(Explore, ExpectationsFailTheRun) {
+    const explore_summary summary = expect_found(counting(200), [](sim_machine& machine) {
+        std::string order;
+        for (const char* name : {"a", "b", "c"})
+            machine.spawn(name, [&order, name] {
+                step();
+                order += name;
+            });
+        machine.run();
+        EXPECT_NE(order, "cab");
+    });
+    EXPECT_GT(summary.random.failures, 0u);
+    EXPECT_LT(summary.random.failures, 200u);
+    EXPECT_NE(summary.failure->what.find("cab"), std::string::npos) << summary.text();
+}
+
+// Tests that a fuzzer's bytes are a schedule: some lose the update, zeros and nothing do not.
+TEST_F(Explore, BytesAreASchedule) {
+    const std::vector<std::uint8_t> plain(40, 0);
+    EXPECT_TRUE(explore_input({}, plain, lost_update).passed());
+    EXPECT_TRUE(explore_input({}, {}, lost_update).passed());
+    const std::vector<std::uint8_t> alternating(40, 1);
+    const explore_summary summary = explore_input({}, alternating, lost_update);
+    EXPECT_FALSE(summary.passed());
+    EXPECT_NE(summary.text().find("replay: IRPVERBS_STRATEGY=replay:"), std::string::npos);
+}
+
+TEST_F(Explore, RequiredProbesMustBeHit) {
+    explore_options options;
+    options.required_probes = {"explore_test.often", "explore_test.never"};
+    const auto body = [](sim_machine& machine) {
+        machine.spawn("one", [] { IRPVERBS_PROBE("explore_test.often"); });
+        machine.run();
+        if (machine.last().steps == 12345) IRPVERBS_PROBE("explore_test.never");
+    };
+    const explore_summary summary = run_campaign(options, body);
+    EXPECT_FALSE(summary.passed());
+    EXPECT_EQ(summary.missed_probes, (std::vector<std::string_view>{"explore_test.never"}));
+    EXPECT_NE(summary.text().find("probe never hit: explore_test.never"), std::string::npos);
+}
+
+} // namespace
+} // namespace irpverbs::dispatch

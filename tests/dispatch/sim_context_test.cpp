@@ -1,0 +1,89 @@
+// An ordinary io_context inside a simulated run.
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/machine.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace irpverbs::dispatch {
+namespace {
+
+boost::asio::awaitable<void> three_awaits(sim_machine& machine, std::string& order, char tag) {
+    for (int i = 0; i < 3; ++i) {
+        order += tag;
+        co_await boost::asio::post(machine.context(), boost::asio::use_awaitable);
+    }
+}
+
+std::string run_coroutines(std::uint64_t seed) {
+    random_choices source(seed);
+    sim_machine::options options;
+    options.log = true;
+    sim_machine machine(source, options);
+    std::string order;
+    for (const char tag : {'a', 'b'})
+        boost::asio::co_spawn(machine.context(), three_awaits(machine, order, tag),
+                              boost::asio::detached);
+    machine.spawn("poster", [&] {
+        for (int i = 0; i < 3; ++i)
+            detail::sched_point(detail::point::user);
+        boost::asio::post(machine.context(), [&] { order += 'p'; });
+        for (int i = 0; i < 3; ++i)
+            detail::sched_point(detail::point::user);
+    });
+    EXPECT_TRUE(machine.run()) << machine.last().report;
+    EXPECT_EQ(order.size(), 7u);
+    return order + '\n' + machine.event_log();
+}
+
+// Tests that ordinary coroutines run to their end inside a run, in an order that the seed
+// determines.
+TEST(SimContext, CoroutinesRun) {
+    EXPECT_EQ(run_coroutines(3), run_coroutines(3));
+    bool differ = false;
+    for (std::uint64_t seed = 4; seed < 20; ++seed)
+        differ |= run_coroutines(3) != run_coroutines(seed);
+    EXPECT_TRUE(differ);
+}
+
+TEST(SimContext, HandlersMayWait) {
+    random_choices source(1);
+    sim_machine machine(source);
+    bool woken = false;
+    boost::asio::post(machine.context(),
+                      [&] { woken = !machine.park(detail::this_processor(), 70); });
+    EXPECT_TRUE(machine.run());
+    EXPECT_TRUE(woken);
+    EXPECT_EQ(machine.last().time, 70u);
+}
+
+TEST(SimContext, HandlersThatNeverRanAreDestroyed) {
+    const auto held = std::make_shared<int>(1);
+    {
+        random_choices source(1);
+        sim_machine machine(source);
+        boost::asio::post(machine.context(), [held] {});
+    }
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(SimContext, ExceptionFromAHandlerEndsTheRun) {
+    random_choices source(1);
+    sim_machine machine(source);
+    boost::asio::post(machine.context(), [] { throw std::logic_error("handler"); });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::failed);
+    EXPECT_NE(machine.last().report.find("context ended by an exception: handler"),
+              std::string::npos);
+}
+
+} // namespace
+} // namespace irpverbs::dispatch

@@ -1,0 +1,78 @@
+"""Proves that tools/check-layers can fail: each rule is broken once in a tree of its own."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parents[2] / "tools/check-layers"
+LAYERS = """
+low        :          + boost
+high       : low      + boost
+left  a/b  : high low
+right a/c  : high low
+"""
+
+
+class Layers(unittest.TestCase):
+    def check(self, files, layers=LAYERS):
+        """Runs the check over a tree of these files; gives its exit status and what it printed."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = {"tools/layers.txt": layers, "low/include/low/low.h": "",
+                     "high/include/high/high.h": "#include <low/low.h>\n",
+                     "a/b/include/a/left.h": "", "a/c/include/a/right.h": "", **files}
+            for name, text in files.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            run = subprocess.run([sys.executable, CHECK, "--root", folder],
+                                 capture_output=True, text=True)
+            return run.returncode, run.stdout + run.stderr
+
+    def rejects(self, name, text, *words):
+        status, output = self.check({name: text})
+        self.assertEqual(status, 1, output)
+        for word in (name, *words):
+            self.assertIn(word, output)
+
+    def test_a_good_tree_passes(self):
+        status, output = self.check({
+            "low/src/low.cpp": '#include <vector>\n#include <sys/mman.h>\n#include "inner.hpp"\n',
+            "low/src/inner.hpp": "#include <boost/asio.hpp>\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_an_include_upwards_names_file_line_and_what_is_allowed(self):
+        self.rejects("low/src/low.cpp", "\n#include <high/high.h>\n",
+                     "low/src/low.cpp:2", "a header of high", "low may use no other package; and boost")
+
+    def test_siblings_in_one_folder_are_told_apart(self):
+        self.rejects("a/b/src/left.cpp", "#include <a/right.h>\n", "a header of right")
+
+    def test_a_relative_include_is_no_way_around(self):
+        self.rejects("low/src/low.cpp", '#include "../../high/include/high/high.h"\n', "a file of high")
+
+    def test_an_outside_library_must_be_listed(self):
+        self.rejects("a/b/src/left.cpp", "#include <boost/asio.hpp>\n", "a header of boost")
+
+    def test_an_unknown_folder_is_reported(self):
+        self.rejects("low/src/low.cpp", "#include <high/gone.h>\n", "no header of any package")
+
+    def test_tests_are_no_part_of_a_package(self):
+        self.rejects("low/src/low.cpp", "#include <gtest/gtest.h>\n", "a header of gtest")
+
+    def test_cmake_may_not_depend_upwards(self):
+        self.rejects("low/CMakeLists.txt", "irpverbs_package(low DEPENDS irpverbs::high)\n",
+                     "depends on irpverbs::high")
+
+    def test_the_relation_itself_has_no_cycle(self):
+        status, output = self.check({}, layers="low : high\nhigh : low\n")
+        self.assertEqual(status, 1, output)
+        self.assertIn("layers.txt:1: low uses high, which no line above declares", output)
+
+    def test_an_empty_tree_is_no_success(self):
+        status, _ = self.check({}, layers="nothing :\n")
+        self.assertEqual(status, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

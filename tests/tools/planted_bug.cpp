@@ -1,0 +1,25 @@
+// A mistake of the kind that the sanitizer named on the command line looks for; ctest expects it to
+// be found. Exits 0 when it is not.
+#include <climits>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+int main(int count, char** words) {
+    const std::string_view sanitizer = words[1];
+    volatile int sink = count;
+    if (sanitizer == "undefined") {
+        const volatile int biggest = INT_MAX;
+        sink = biggest + count;
+    } else if (sanitizer == "address") {
+        auto one = std::make_unique<int>(count);
+        const volatile int* gone = one.get();
+        one.reset();
+        sink = *gone;
+    } else if (sanitizer == "thread") {
+        std::thread other([&] { sink = 1; });
+        sink = 2;
+        other.join();
+    }
+    return 0;
+}
