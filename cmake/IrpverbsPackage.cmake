@@ -14,7 +14,12 @@ function(irpverbs_package name)
     set(library irpverbs_${name})
     add_library(${library} STATIC ${arg_SOURCES})
     add_library(irpverbs::${name} ALIAS ${library})
-    target_sources(${library} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+    set(tables ${arg_HEADERS}) # a *.def is included for its rows and means nothing alone
+    list(FILTER tables INCLUDE REGEX "\\.def$")
+    list(FILTER arg_HEADERS EXCLUDE REGEX "\\.def$")
+    target_sources(${library} PUBLIC
+        FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS}
+        FILE_SET tables TYPE HEADERS BASE_DIRS include FILES ${tables})
     target_include_directories(${library} PRIVATE src)
     target_compile_features(${library} PUBLIC cxx_std_20)
     target_link_libraries(${library}
@@ -24,6 +29,7 @@ function(irpverbs_package name)
         EXPORT_NAME ${name}
         FOLDER "${arg_FOLDER}"
         VERIFY_INTERFACE_HEADER_SETS ON
+        INTERFACE_HEADER_SETS_TO_VERIFY HEADERS
         POSITION_INDEPENDENT_CODE ON
         C_VISIBILITY_PRESET hidden
         CXX_VISIBILITY_PRESET hidden
@@ -34,7 +40,8 @@ function(irpverbs_package name)
     endif()
     install(TARGETS ${library} EXPORT irpverbs
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/irpverbs)
+        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/irpverbs
+        FILE_SET tables DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/irpverbs)
     set_property(GLOBAL APPEND PROPERTY IRPVERBS_PACKAGES ${name})
 
     if(IRPVERBS_BUILD_TESTS)

@@ -1,5 +1,6 @@
-/// Machines: what driver code runs on. A machine is a set of virtual processors, a clock, and the queues
-/// of DPCs, timers and work items; `asio_machine` is real threads, `sim_machine` a simulation.
+/// Machines: what driver code runs on. A machine is a set of virtual processors, a clock, and the
+/// queues of DPCs, timers and work items; `asio_machine` is real threads, `sim_machine` a
+/// simulation.
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
@@ -35,6 +36,9 @@ public:
 
     detail::machine_state& state() noexcept { return *state_; }
 
+    /// True while a timer without a period is set: for the simulator, which waits for it.
+    bool timers_set_once_are_armed() const;
+
     /// Makes a machine the calling thread's for the life of the scope. A thread is a visitor of one
     /// machine at a time; scopes nest.
     class NT_API scope {
@@ -51,8 +55,8 @@ public:
 protected:
     explicit machine(std::uint32_t processors);
 
-    /// First thing a derived destructor does: ends the library's own threads, after the work that is
-    /// queued.
+    /// First thing a derived destructor does: ends the library's own threads, after the work that
+    /// is queued.
     void stop();
 
 private:

@@ -104,7 +104,7 @@ void scheduler::escape() {
 }
 
 // Ones that wait don't keep a run from ending, periodic timers neither.
-bool scheduler::timers_left() const { return false; }
+bool scheduler::timers_left() const { return machine_.timers_set_once_are_armed(); }
 
 void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) {
     if (on_main() && escape_ == nullptr) throw std::runtime_error(std::move(reason));

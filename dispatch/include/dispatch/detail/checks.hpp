@@ -1,0 +1,28 @@
+// Reports of broken rules, and the table of IRQL preconditions.
+#pragma once
+
+#include <dispatch/detail/processor.hpp>
+
+namespace irpverbs::dispatch::detail {
+
+/// Stops the system with a text that a person can act on.
+[[noreturn]] NT_API void bug_check(ULONG code, const char* text, ULONG_PTR p1 = 0, ULONG_PTR p2 = 0,
+                                   ULONG_PTR p3 = 0, ULONG_PTR p4 = 0);
+
+/// Tells the handler of a broken verifier rule; goes on when the handler returns.
+NT_API void violation(ULONG code, ULONG_PTR id, const char* rule, const char* text,
+                      ULONG_PTR p2 = 0, ULONG_PTR p3 = 0, ULONG_PTR p4 = 0);
+
+enum class irql_bound : std::uint8_t { at_most, at_least, exactly };
+
+struct irql_rule {
+    const char* function;
+    irql_bound bound;
+    KIRQL level;
+    ULONG id; // parameter 1 of bug check 0xC4
+    const char* sdv;
+};
+
+NT_API void check_irql(const irql_rule& rule);
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,176 @@
+#include <dispatch/asio_machine.hpp>
+
+#include "machine_state.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <linux/futex.h>
+#include <mutex>
+#include <random>
+#include <sys/syscall.h>
+#include <system_error>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+#include <vector>
+
+namespace irpverbs::dispatch {
+
+using detail::processor;
+
+namespace {
+
+constexpr std::uint64_t ns_per_tick = 100;
+// From 1601-01-01 to 1970-01-01.
+constexpr std::uint64_t unix_epoch = 116'444'736'000'000'000;
+
+// States of processor::parking.
+constexpr std::uint32_t nothing = 0;
+constexpr std::uint32_t token = 1;
+constexpr std::uint32_t asleep = 2;
+
+std::uint64_t read_clock(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 10'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec) / ns_per_tick;
+}
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* deadline) {
+    return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word),
+                   operation | FUTEX_PRIVATE_FLAG, value, deadline, nullptr,
+                   FUTEX_BITSET_MATCH_ANY);
+}
+
+} // namespace
+
+struct asio_machine::impl {
+    boost::asio::io_context context;
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
+        context.get_executor()};
+    std::uint64_t start = read_clock(CLOCK_MONOTONIC);
+    std::uint64_t boot = read_clock(CLOCK_REALTIME) + unix_epoch;
+    std::uint64_t coarse_step = 0;
+    std::mutex lock;
+    std::vector<std::thread> threads; // guarded by lock
+    std::once_flag reactor_started;
+    std::mt19937_64 chance{std::random_device{}()};
+};
+
+asio_machine::asio_machine() : asio_machine(options{}) {}
+
+asio_machine::asio_machine(const options& chosen)
+    : machine(chosen.processors != 0 ? chosen.processors
+                                     : std::max(1u, std::thread::hardware_concurrency())),
+      impl_(std::make_unique<impl>()) {
+    timespec step{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &step);
+    impl_->coarse_step = static_cast<std::uint64_t>(step.tv_nsec) / ns_per_tick + 1;
+}
+
+asio_machine::~asio_machine() {
+    stop();
+    impl_->work.reset();
+    impl_->context.stop();
+    std::vector<std::thread> ending;
+    {
+        const std::lock_guard guard(impl_->lock);
+        ending.swap(impl_->threads);
+    }
+    for (std::thread& each : ending)
+        each.join();
+}
+
+boost::asio::io_context& asio_machine::context() {
+    std::call_once(impl_->reactor_started, [this] {
+        start_thread(
+            -1,
+            [](void* self) {
+                auto& owner = *static_cast<asio_machine*>(self);
+                const scope inside(owner);
+                owner.impl_->context.run();
+            },
+            this);
+    });
+    return impl_->context;
+}
+
+std::uint64_t asio_machine::interrupt_time() { return read_clock(CLOCK_MONOTONIC) - impl_->start; }
+
+std::uint64_t asio_machine::coarse_time() {
+    const std::uint64_t now = read_clock(CLOCK_MONOTONIC_COARSE);
+    return now > impl_->start ? now - impl_->start : 0;
+}
+
+std::uint64_t asio_machine::coarse_error() const { return impl_->coarse_step; }
+
+std::uint64_t asio_machine::boot_time() { return impl_->boot; }
+
+bool asio_machine::park(processor& self, std::uint64_t deadline) {
+    std::uint32_t seen = token;
+    if (self.parking.compare_exchange_strong(seen, nothing, std::memory_order_acquire)) return true;
+    if (deadline != detail::no_deadline && interrupt_time() >= deadline) return false;
+    seen = nothing;
+    if (!self.parking.compare_exchange_strong(seen, asleep, std::memory_order_acquire)) {
+        self.parking.store(nothing, std::memory_order_relaxed);
+        return true;
+    }
+    timespec until{};
+    if (deadline != detail::no_deadline) {
+        const std::uint64_t at = impl_->start + deadline;
+        until.tv_sec = static_cast<time_t>(std::min<std::uint64_t>(at / 10'000'000, INT_MAX));
+        until.tv_nsec = static_cast<long>(at % 10'000'000 * ns_per_tick);
+    }
+    for (;;) {
+        const bool late = futex(self.parking, FUTEX_WAIT_BITSET, asleep,
+                                deadline != detail::no_deadline ? &until : nullptr) != 0 &&
+                          errno == ETIMEDOUT;
+        if (self.parking.load(std::memory_order_acquire) != asleep) {
+            self.parking.store(nothing, std::memory_order_relaxed);
+            return true;
+        }
+        seen = asleep;
+        if (late)
+            return !self.parking.compare_exchange_strong(seen, nothing, std::memory_order_acquire)
+                       ? (self.parking.store(nothing, std::memory_order_relaxed), true)
+                       : false;
+    }
+}
+
+void asio_machine::unpark(processor& target) {
+    if (target.parking.exchange(token, std::memory_order_release) == asleep)
+        futex(target.parking, FUTEX_WAKE, 1, nullptr);
+}
+
+bool asio_machine::start_thread(int, void (*body)(void*), void* context) {
+    const std::lock_guard guard(impl_->lock);
+    try {
+        impl_->threads.emplace_back(body, context);
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
+
+void asio_machine::sched_point(processor&, detail::point, const void*) {}
+
+void asio_machine::spin(processor&, bool (*)(const void*), const void*, unsigned turn) {
+    detail::spin_turn(turn);
+}
+
+void asio_machine::stall(processor&, std::uint64_t ticks) {
+    const std::uint64_t until = interrupt_time() + ticks;
+    while (interrupt_time() < until)
+        detail::cpu_relax();
+}
+
+std::uint64_t asio_machine::random() {
+    const std::lock_guard guard(impl_->lock);
+    return impl_->chance();
+}
+
+} // namespace irpverbs::dispatch

@@ -1,0 +1,170 @@
+#include <dispatch/bugcheck.h>
+#include <dispatch/detail/checks.hpp>
+#include <dispatch/machine.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+std::mutex handler_lock;
+BUG_CHECK_HANDLER handler = nullptr;
+void* handler_context = nullptr;
+
+void capture_stack(BUG_CHECK_REPORT& report, const char* label) {
+    BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
+    stack.Label = label;
+    const int frames = backtrace(stack.Frames, BUG_CHECK_MAXIMUM_FRAMES);
+    stack.FrameCount = frames > 0 ? static_cast<ULONG>(frames) : 0;
+}
+
+std::string frame_text(void* address) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%p", address);
+    Dl_info info{};
+    if (dladdr(address, &info) == 0) return text;
+    if (info.dli_sname == nullptr) {
+        std::snprintf(text, sizeof text, "+0x%zx",
+                      static_cast<std::size_t>(static_cast<char*>(address) -
+                                               static_cast<char*>(info.dli_fbase)));
+        return std::string(info.dli_fname != nullptr ? info.dli_fname : "?") + text;
+    }
+    int failed = 0;
+    const std::unique_ptr<char, void (*)(void*)> plain(
+        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
+    return failed == 0 ? plain.get() : info.dli_sname;
+}
+
+std::string format(const BUG_CHECK_REPORT& report) {
+    char head[160];
+    std::snprintf(head, sizeof head, "*** bug check 0x%X %s (0x%zx, 0x%zx, 0x%zx, 0x%zx)\n",
+                  report.Code, report.Name != nullptr ? report.Name : "(unknown)",
+                  static_cast<std::size_t>(report.Parameters[0]),
+                  static_cast<std::size_t>(report.Parameters[1]),
+                  static_cast<std::size_t>(report.Parameters[2]),
+                  static_cast<std::size_t>(report.Parameters[3]));
+    std::string text = head;
+    if (report.Rule != nullptr) text += std::string("rule: ") + report.Rule + "\n";
+    if (report.Text != nullptr) text += std::string(report.Text) + "\n";
+    if (report.History != nullptr) text += std::string("history:\n") + report.History;
+    for (ULONG i = 0; i < report.StackCount; ++i) {
+        const BUG_CHECK_STACK& stack = report.Stacks[i];
+        text += std::string("stack (") + stack.Label + "):\n";
+        for (ULONG frame = 0; frame < stack.FrameCount; ++frame)
+            text += "  " + frame_text(stack.Frames[frame]) + "\n";
+    }
+    if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
+    return text;
+}
+
+void deliver(BUG_CHECK_REPORT& report) {
+    BUG_CHECK_HANDLER receiver = nullptr;
+    void* context = nullptr;
+    {
+        const std::lock_guard guard(handler_lock);
+        receiver = handler;
+        context = handler_context;
+    }
+    report.Name = KeBugCheckName(report.Code);
+    if (current != nullptr) report.Replay = current->owner->replay_line();
+    capture_stack(report, "here");
+    if (receiver != nullptr) {
+        receiver(&report, context);
+        return;
+    }
+    std::fputs(format(report).c_str(), stderr);
+    std::abort();
+}
+
+BUG_CHECK_REPORT make_report(ULONG code, const char* rule, const char* text, ULONG_PTR p1,
+                             ULONG_PTR p2, ULONG_PTR p3, ULONG_PTR p4) {
+    BUG_CHECK_REPORT report{};
+    report.Code = code;
+    report.Parameters[0] = p1;
+    report.Parameters[1] = p2;
+    report.Parameters[2] = p3;
+    report.Parameters[3] = p4;
+    report.Rule = rule;
+    report.Text = text;
+    return report;
+}
+
+} // namespace
+
+void bug_check(ULONG code, const char* text, ULONG_PTR p1, ULONG_PTR p2, ULONG_PTR p3,
+               ULONG_PTR p4) {
+    BUG_CHECK_REPORT report = make_report(code, nullptr, text, p1, p2, p3, p4);
+    deliver(report);
+    std::abort();
+}
+
+void violation(ULONG code, ULONG_PTR id, const char* rule, const char* text, ULONG_PTR p2,
+               ULONG_PTR p3, ULONG_PTR p4) {
+    BUG_CHECK_REPORT report = make_report(code, rule, text, id, p2, p3, p4);
+    deliver(report);
+}
+
+void check_irql(const irql_rule& rule) {
+    const KIRQL level = this_processor().irql;
+    const bool kept = rule.bound == irql_bound::at_most    ? level <= rule.level
+                      : rule.bound == irql_bound::at_least ? level >= rule.level
+                                                           : level == rule.level;
+    if (kept) return;
+    static constexpr const char* bounds[] = {"at or below", "at or above", "at"};
+    char text[160];
+    std::snprintf(text, sizeof text, "%s was called at IRQL %u; it may be called only %s IRQL %u",
+                  rule.function, unsigned{level}, bounds[static_cast<int>(rule.bound)],
+                  unsigned{rule.level});
+    violation(DRIVER_VERIFIER_DETECTED_VIOLATION, rule.id, rule.sdv, text, level, rule.level);
+}
+
+} // namespace irpverbs::dispatch::detail
+
+using namespace irpverbs::dispatch::detail;
+
+extern "C" {
+
+BUG_CHECK_HANDLER KeSetBugCheckHandler(BUG_CHECK_HANDLER Handler, PVOID Context,
+                                       PVOID* PreviousContext) noexcept {
+    const std::lock_guard guard(handler_lock);
+    if (PreviousContext != nullptr) *PreviousContext = handler_context;
+    const BUG_CHECK_HANDLER previous = handler;
+    handler = Handler;
+    handler_context = Context;
+    return previous;
+}
+
+void KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR BugCheckParameter1, ULONG_PTR BugCheckParameter2,
+                  ULONG_PTR BugCheckParameter3, ULONG_PTR BugCheckParameter4) {
+    bug_check(BugCheckCode, nullptr, BugCheckParameter1, BugCheckParameter2, BugCheckParameter3,
+              BugCheckParameter4);
+}
+
+void KeBugCheck(ULONG BugCheckCode) { bug_check(BugCheckCode, nullptr); }
+
+const char* KeBugCheckName(ULONG BugCheckCode) noexcept {
+    switch (BugCheckCode) {
+#define X(name, value)                                                                             \
+    case value:                                                                                    \
+        return #name;
+#include <dispatch/bugcodes.def>
+#undef X
+    default:
+        return nullptr;
+    }
+}
+
+SIZE_T KeFormatBugCheck(const BUG_CHECK_REPORT* Report, CHAR* Buffer, SIZE_T Size) {
+    const std::string text = format(*Report);
+    if (Size != 0) std::snprintf(Buffer, Size, "%s", text.c_str());
+    return text.size();
+}
+
+} // extern "C"

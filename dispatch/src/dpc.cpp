@@ -1,0 +1,183 @@
+#include "dpc.hpp"
+#include "machine_state.hpp"
+#include "rules.hpp"
+
+#include <dispatch/dpc.h>
+
+namespace {
+constexpr UCHAR ordinary_dpc = 19;
+constexpr UCHAR threaded_dpc = 24;
+} // namespace
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+processor& choose_target(processor& self, const KDPC& dpc) {
+    machine_state& state = self.owner->state();
+    if (dpc.Target != 0) return state.home(static_cast<std::uint32_t>(dpc.Target - 1));
+    const bool elsewhere = dpc.Type == threaded_dpc || dpc.Importance == LowImportance;
+    if (!elsewhere || self.home) return self;
+    return state.home(self.number % state.processor_count);
+}
+
+void link(dpc_queue& queue, KDPC& dpc) {
+    LIST_ENTRY& list = dpc.Type == threaded_dpc ? queue.threaded : queue.waiting;
+    if (dpc.Importance == HighImportance)
+        InsertHeadList(&list, &dpc.DpcListEntry);
+    else
+        InsertTailList(&list, &dpc.DpcListEntry);
+    queue.pending.store(true, std::memory_order_release);
+}
+
+// Null: nothing waits, and the queue is no longer retiring.
+KDPC* take(dpc_queue& queue, KDPC& call) {
+    const std::lock_guard guard(queue.lock);
+    queue.retiring = !IsListEmpty(&queue.waiting);
+    if (!queue.retiring) {
+        queue.pending.store(false, std::memory_order_relaxed);
+        return nullptr;
+    }
+    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&queue.waiting), KDPC, DpcListEntry);
+    dpc->DpcListEntry.Flink = nullptr;
+    call = *dpc;
+    __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
+    return dpc;
+}
+
+} // namespace
+
+void retire_dpcs(processor& self) {
+    KDPC call;
+    while (KDPC* dpc = take(self.dpcs, call)) {
+        sched_point(point::dpc_run, dpc);
+        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        if (self.irql != DISPATCH_LEVEL)
+            bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than DISPATCH_LEVEL",
+                      self.irql, DISPATCH_LEVEL, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+    }
+}
+
+bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
+    processor& target = choose_target(self, dpc);
+    void* free = nullptr;
+    if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    {
+        const std::lock_guard guard(target.dpcs.lock);
+        dpc.SystemArgument1 = argument1;
+        dpc.SystemArgument2 = argument2;
+        link(target.dpcs, dpc);
+    }
+    if (&target != &self) self.owner->unpark(target);
+    return true;
+}
+
+} // namespace irpverbs::dispatch::detail
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+// A processor's turn in a flush: it runs behind everything that waited there.
+struct flush_marker {
+    KDPC dpc;
+    KEVENT passed;
+};
+
+void pass_marker(KDPC*, void* context, void*, void*) {
+    KeSetEvent(&static_cast<flush_marker*>(context)->passed, 0, FALSE);
+}
+
+// False: nothing waits or runs there.
+bool place_marker(processor& where, flush_marker& marker, bool threaded) {
+    KeInitializeEvent(&marker.passed, NotificationEvent, FALSE);
+    KeInitializeDpc(&marker.dpc, pass_marker, &marker);
+    marker.dpc.Type = threaded ? threaded_dpc : ordinary_dpc;
+    {
+        const std::lock_guard guard(where.dpcs.lock);
+        const bool busy = where.dpcs.retiring || !IsListEmpty(&where.dpcs.waiting) ||
+                          where.dpcs.pending.load(std::memory_order_relaxed);
+        if (!busy && !threaded) return false;
+        marker.dpc.DpcData = &where.dpcs;
+        link(where.dpcs, marker.dpc);
+    }
+    where.owner->unpark(where);
+    return true;
+}
+
+void initialize_dpc(KDPC* dpc, UCHAR type, PKDEFERRED_ROUTINE routine, void* context) {
+    *dpc = {};
+    dpc->Type = type;
+    dpc->Importance = MediumImportance;
+    dpc->DeferredRoutine = routine;
+    dpc->DeferredContext = context;
+    introduce(dpc, "dpc");
+}
+
+} // namespace
+
+extern "C" {
+
+void KeInitializeDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine, PVOID DeferredContext) {
+    initialize_dpc(Dpc, ordinary_dpc, DeferredRoutine, DeferredContext);
+}
+
+void KeInitializeThreadedDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine,
+                             PVOID DeferredContext) {
+    initialize_dpc(Dpc, threaded_dpc, DeferredRoutine, DeferredContext);
+}
+
+BOOLEAN KeInsertQueueDpc(PRKDPC Dpc, PVOID SystemArgument1, PVOID SystemArgument2) {
+    sched_point(point::dpc_insert, Dpc);
+    processor& self = this_processor();
+    if (!enqueue_dpc(self, *Dpc, SystemArgument1, SystemArgument2)) return FALSE;
+    if (self.irql < DISPATCH_LEVEL && !self.home) lower_irql(self, self.irql);
+    return TRUE;
+}
+
+BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc) {
+    sched_point(point::dpc_insert, Dpc);
+    auto* queue = static_cast<dpc_queue*>(__atomic_load_n(&Dpc->DpcData, __ATOMIC_ACQUIRE));
+    if (queue == nullptr) return FALSE;
+    const std::lock_guard guard(queue->lock);
+    if (__atomic_load_n(&Dpc->DpcData, __ATOMIC_RELAXED) != queue ||
+        Dpc->DpcListEntry.Flink == nullptr)
+        return FALSE;
+    RemoveEntryList(&Dpc->DpcListEntry);
+    Dpc->DpcListEntry.Flink = nullptr;
+    __atomic_store_n(&Dpc->DpcData, nullptr, __ATOMIC_RELEASE);
+    return TRUE;
+}
+
+void KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number) {
+    if (Number < 0 || static_cast<ULONG>(Number) >= KeQueryActiveProcessorCount())
+        bug_check(TIMER_OR_DPC_INVALID,
+                  "KeSetTargetProcessorDpc names a processor that does not stand ready",
+                  reinterpret_cast<ULONG_PTR>(Dpc), static_cast<ULONG_PTR>(Number));
+    Dpc->Target = static_cast<SHORT>(Number + 1);
+}
+
+void KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance) {
+    Dpc->Importance = static_cast<UCHAR>(Importance);
+}
+
+void KeFlushQueuedDpcs(void) {
+    VERIFY_IRQL(KeFlushQueuedDpcs);
+    sched_point(point::wait);
+    machine_state& state = this_processor().owner->state();
+    std::vector<processor*> where;
+    {
+        const std::lock_guard guard(state.lock);
+        for (const auto& each : state.all)
+            where.push_back(each.get());
+    }
+    for (processor* each : where)
+        for (const bool threaded : {false, true}) {
+            flush_marker marker;
+            if ((!threaded || each->home) && place_marker(*each, marker, threaded))
+                KeWaitForSingleObject(&marker.passed, Executive, KernelMode, FALSE, nullptr);
+        }
+}
+
+} // extern "C"

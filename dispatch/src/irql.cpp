@@ -1,0 +1,85 @@
+#include "rules.hpp"
+
+#include <dispatch/irql.h>
+#include <dispatch/machine.hpp>
+
+using namespace irpverbs::dispatch::detail;
+
+extern "C" {
+
+KIRQL KeGetCurrentIrql(void) { return this_processor().irql; }
+
+void KeRaiseIrql(KIRQL NewIrql, PKIRQL OldIrql) {
+    processor& self = this_processor();
+    if (NewIrql < self.irql)
+        bug_check(IRQL_NOT_GREATER_OR_EQUAL, "KeRaiseIrql was asked to lower the IRQL", self.irql,
+                  NewIrql);
+    *OldIrql = self.irql;
+    self.irql = NewIrql;
+}
+
+KIRQL KeRaiseIrqlToDpcLevel(void) {
+    processor& self = this_processor();
+    const KIRQL old = self.irql;
+    if (old > DISPATCH_LEVEL)
+        bug_check(IRQL_NOT_GREATER_OR_EQUAL,
+                  "KeRaiseIrqlToDpcLevel was called above DISPATCH_LEVEL", old, DISPATCH_LEVEL);
+    self.irql = DISPATCH_LEVEL;
+    return old;
+}
+
+void KeLowerIrql(KIRQL NewIrql) {
+    processor& self = this_processor();
+    if (NewIrql > self.irql)
+        bug_check(IRQL_NOT_LESS_OR_EQUAL, "KeLowerIrql was asked to raise the IRQL", NewIrql,
+                  self.irql);
+    lower_irql(self, NewIrql);
+}
+
+ULONG KeGetCurrentProcessorNumber(void) { return this_processor().number; }
+ULONG KeQueryActiveProcessorCount(void) { return this_processor().owner->processor_count(); }
+ULONG KeQueryMaximumProcessorCount(void) { return MAXIMUM_PROCESSORS; }
+
+void KeEnterCriticalRegion(void) {
+    VERIFY_IRQL(KeEnterCriticalRegion);
+    ++this_processor().thread->KernelApcDisable;
+}
+
+void KeLeaveCriticalRegion(void) {
+    VERIFY_IRQL(KeLeaveCriticalRegion);
+    KTHREAD& thread = *this_processor().thread;
+    if (thread.KernelApcDisable == 0)
+        bug_check(DRIVER_VERIFIER_DETECTED_VIOLATION,
+                  "KeLeaveCriticalRegion without KeEnterCriticalRegion", 0x00040003);
+    --thread.KernelApcDisable;
+}
+
+void KeEnterGuardedRegion(void) {
+    VERIFY_IRQL(KeEnterCriticalRegion);
+    ++this_processor().thread->SpecialApcDisable;
+}
+
+void KeLeaveGuardedRegion(void) {
+    VERIFY_IRQL(KeLeaveCriticalRegion);
+    KTHREAD& thread = *this_processor().thread;
+    if (thread.SpecialApcDisable == 0)
+        bug_check(DRIVER_VERIFIER_DETECTED_VIOLATION,
+                  "KeLeaveGuardedRegion without KeEnterGuardedRegion", 0x0004000E);
+    --thread.SpecialApcDisable;
+}
+
+BOOLEAN KeAreAllApcsDisabled(void) {
+    const processor& self = this_processor();
+    return self.irql >= APC_LEVEL || self.thread->SpecialApcDisable != 0;
+}
+
+BOOLEAN KeAreApcsDisabled(void) {
+    return KeAreAllApcsDisabled() || this_processor().thread->KernelApcDisable != 0;
+}
+
+void KeAssertPagedCode(const char* Function) {
+    if (verifying() && this_processor().irql > APC_LEVEL)
+        violation(DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0, "PagedCode", Function, this_processor().irql);
+}
+
+} // extern "C"

@@ -1,0 +1,74 @@
+// What every machine has, whatever it runs on: home processors, visitors, timers, work items.
+#pragma once
+
+#include "timer_service.hpp"
+
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/detail/spin.hpp>
+#include <dispatch/machine.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace irpverbs::dispatch::detail {
+
+/// Work items and the threads that run them; a thread more is started when none is free.
+struct work_service {
+    static constexpr std::uint32_t most_workers = 16;
+
+    raw_spin lock;
+    LIST_ENTRY critical; // guarded by lock, as all below
+    LIST_ENTRY delayed;
+    std::vector<processor*> idle;
+    std::uint32_t workers = 0;
+
+    work_service() {
+        InitializeListHead(&critical);
+        InitializeListHead(&delayed);
+        idle.reserve(most_workers);
+    }
+    LIST_ENTRY* pop() {
+        if (!IsListEmpty(&critical)) return RemoveHeadList(&critical);
+        return IsListEmpty(&delayed) ? nullptr : RemoveHeadList(&delayed);
+    }
+};
+
+struct machine_state {
+    machine_state(machine& its_owner, std::uint32_t processors);
+    ~machine_state();
+
+    /// Home processor `number`, its thread started.
+    processor& home(std::uint32_t number);
+    /// A processor for a thread that comes to visit, and back when it leaves.
+    processor& admit();
+    void dismiss(processor& visitor);
+
+    machine& owner;
+    const std::uint32_t processor_count;
+    std::atomic<bool> stopping{false};
+    std::atomic<std::uint32_t> live_threads{0};
+    std::atomic<processor*> stopper{nullptr};
+
+    raw_spin lock;
+    std::vector<std::atomic<processor*>> homes;
+    std::vector<std::unique_ptr<processor>> all; // guarded by lock
+    std::vector<processor*> free_visitors;       // guarded by lock
+
+    timer_service timers;
+    work_service work;
+};
+
+KTHREAD* new_thread_object(processor& self);
+/// The thread has ended: signals its object, abandons its mutexes, drops the thread's own
+/// reference.
+void end_thread_object(processor& self);
+/// Runs as one of the machine's own threads: counted, so that stop() waits for it.
+bool start_library_thread(machine_state& state, int number, void (*body)(processor&),
+                          processor* self);
+
+/// Signals under the dispatcher lock that the caller holds through timers; see wait.cpp.
+void signal_timer(KTIMER& timer);
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,125 @@
+#include "rules.hpp"
+
+#include <dispatch/detail/spin.hpp>
+#include <dispatch/pool.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+constexpr USHORT default_depth = 64;
+
+void check_paged(POOL_TYPE type, const char* function) {
+    if (type != PagedPool || !verifying() || this_processor().irql <= APC_LEVEL) return;
+    violation(DRIVER_VERIFIER_DETECTED_VIOLATION, 0x01, "IrqlExAllocatePool", function,
+              this_processor().irql);
+}
+
+raw_spin& lock_of(NPAGED_LOOKASIDE_LIST& list) {
+    static_assert(sizeof(raw_spin) <= sizeof list.Lock);
+    return *reinterpret_cast<raw_spin*>(&list.Lock);
+}
+
+void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T, ULONG),
+                void (*free)(PVOID), POOL_TYPE type, SIZE_T size, ULONG tag, USHORT depth) {
+    list = {};
+    list.MaximumDepth = depth != 0 ? depth : default_depth;
+    list.Tag = tag;
+    list.Size = size < sizeof(SINGLE_LIST_ENTRY) ? sizeof(SINGLE_LIST_ENTRY) : size;
+    list.Allocate = allocate != nullptr ? allocate : ExAllocatePoolWithTag;
+    list.Free = free != nullptr ? free : ExFreePool;
+    list.Type = type;
+}
+
+void* take_block(NPAGED_LOOKASIDE_LIST& list) {
+    {
+        const std::lock_guard guard(lock_of(list));
+        ++list.TotalAllocates;
+        if (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead)) {
+            --list.Depth;
+            return block;
+        }
+        ++list.AllocateMisses;
+    }
+    return list.Allocate(list.Type, list.Size, list.Tag);
+}
+
+void put_block(NPAGED_LOOKASIDE_LIST& list, void* block) {
+    {
+        const std::lock_guard guard(lock_of(list));
+        ++list.TotalFrees;
+        if (list.Depth < list.MaximumDepth) {
+            ++list.Depth;
+            PushEntryList(&list.ListHead, static_cast<SINGLE_LIST_ENTRY*>(block));
+            return;
+        }
+        ++list.FreeMisses;
+    }
+    list.Free(block);
+}
+
+void empty(NPAGED_LOOKASIDE_LIST& list) {
+    while (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead))
+        list.Free(block);
+    list.Depth = 0;
+}
+
+} // namespace
+
+extern "C" {
+
+PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG) {
+    VERIFY_IRQL(ExAllocatePoolWithTag);
+    check_paged(PoolType, "paged pool is allocated above APC_LEVEL");
+    return std::malloc(NumberOfBytes);
+}
+
+PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag) {
+    const POOL_TYPE type = (Flags & POOL_FLAG_PAGED) != 0 ? PagedPool : NonPagedPoolNx;
+    PVOID block = ExAllocatePoolWithTag(type, NumberOfBytes, Tag);
+    if (block != nullptr && (Flags & POOL_FLAG_UNINITIALIZED) == 0)
+        std::memset(block, 0, NumberOfBytes);
+    return block;
+}
+
+void ExFreePoolWithTag(PVOID P, ULONG) {
+    VERIFY_IRQL(ExFreePoolWithTag);
+    std::free(P);
+}
+
+void ExFreePool(PVOID P) { ExFreePoolWithTag(P, 0); }
+
+void ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside,
+                                     PVOID (*Allocate)(POOL_TYPE, SIZE_T, ULONG),
+                                     void (*Free)(PVOID), ULONG, SIZE_T Size, ULONG Tag,
+                                     USHORT Depth) {
+    initialize(*Lookaside, Allocate, Free, NonPagedPoolNx, Size, Tag, Depth);
+}
+
+void ExInitializePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside,
+                                    PVOID (*Allocate)(POOL_TYPE, SIZE_T, ULONG),
+                                    void (*Free)(PVOID), ULONG, SIZE_T Size, ULONG Tag,
+                                    USHORT Depth) {
+    initialize(*Lookaside, Allocate, Free, PagedPool, Size, Tag, Depth);
+}
+
+void ExDeleteNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside) { empty(*Lookaside); }
+void ExDeletePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside) { empty(*Lookaside); }
+PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside) {
+    return take_block(*Lookaside);
+}
+PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside) {
+    return take_block(*Lookaside);
+}
+void ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry) {
+    put_block(*Lookaside, Entry);
+}
+void ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry) {
+    put_block(*Lookaside, Entry);
+}
+
+} // extern "C"

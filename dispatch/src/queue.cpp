@@ -1,0 +1,169 @@
+#include "rules.hpp"
+#include "waiting.hpp"
+
+#include <dispatch/machine.hpp>
+#include <dispatch/queue.h>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+// Hands entries to threads that wait, as long as fewer than MaximumCount work. Under
+// dispatcher_lock.
+void hand_over(KQUEUE& queue, wake_list& woken) {
+    while (queue.CurrentCount < queue.MaximumCount && !IsListEmpty(&queue.EntryListHead) &&
+           !IsListEmpty(&queue.Header.WaitListHead)) {
+        // The thread that came last has the warmest cache.
+        KWAIT_BLOCK& last =
+            *CONTAINING_RECORD(queue.Header.WaitListHead.Blink, KWAIT_BLOCK, WaitListEntry);
+        waiter& who = *static_cast<waiter*>(last.Waiter);
+        who.entry = RemoveHeadList(&queue.EntryListHead);
+        --queue.Header.SignalState;
+        ++queue.CurrentCount;
+        satisfy(who, STATUS_SUCCESS, woken);
+    }
+}
+
+KQUEUE* served_by(const processor& self) { return static_cast<KQUEUE*>(self.thread->Queue); }
+
+} // namespace
+
+void leave_queue(processor& self, wake_list& woken) {
+    KQUEUE* queue = served_by(self);
+    if (queue == nullptr || self.thread->QueueWait != 0) return;
+    --queue->CurrentCount;
+    hand_over(*queue, woken);
+}
+
+void return_to_queue(processor& self) {
+    KQUEUE* queue = served_by(self);
+    if (queue != nullptr && self.thread->QueueWait == 0) ++queue->CurrentCount;
+}
+
+} // namespace irpverbs::dispatch::detail
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+LONG insert(KQUEUE* queue, LIST_ENTRY* entry, bool at_head) {
+    VERIFY_IRQL(KeInsertQueue);
+    sched_point(point::signal, queue);
+    wake_list woken;
+    LONG old = 0;
+    {
+        const std::lock_guard guard(dispatcher_lock);
+        old = queue->Header.SignalState++;
+        if (at_head)
+            InsertHeadList(&queue->EntryListHead, entry);
+        else
+            InsertTailList(&queue->EntryListHead, entry);
+        hand_over(*queue, woken);
+    }
+    woken.flush();
+    return old;
+}
+
+// The thread's last entry is done with; it serves this queue from now on. Under dispatcher_lock.
+void come_for_more(processor& self, KQUEUE* queue) {
+    auto* before = static_cast<KQUEUE*>(self.thread->Queue);
+    if (before != nullptr) --before->CurrentCount;
+    self.thread->Queue = nullptr;
+    (void)queue;
+}
+
+// How many entries were taken without waiting.
+ULONG take_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
+    ULONG taken = 0;
+    while (taken < count && !IsListEmpty(&queue->EntryListHead)) {
+        entries[taken++] = RemoveHeadList(&queue->EntryListHead);
+        --queue->Header.SignalState;
+    }
+    return taken;
+}
+
+NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entries, ULONG count,
+                ULONG& taken) {
+    processor& self = this_processor();
+    require_may_wait(self, timeout, "KeRemoveQueue");
+    sched_point(point::wait, queue);
+    const std::uint64_t deadline = deadline_of(self, timeout);
+    std::unique_lock guard(dispatcher_lock);
+    come_for_more(self, queue);
+    taken = 0;
+    if (queue->CurrentCount < queue->MaximumCount) taken = take_ready(queue, entries, count);
+    NTSTATUS result = STATUS_SUCCESS;
+    if (taken != 0) {
+        ++queue->CurrentCount;
+    } else {
+        if (timeout != nullptr && timeout->QuadPart == 0) return STATUS_TIMEOUT;
+        KWAIT_BLOCK only{};
+        only.Object = &queue->Header;
+        waiter who{&self, &only, 1, false};
+        self.thread->QueueWait = 1;
+        result = block(who, deadline, guard);
+        self.thread->QueueWait = 0;
+        if (who.entry == nullptr) return result;
+        entries[0] = who.entry;
+        taken = 1 + take_ready(queue, entries + 1, count - 1);
+    }
+    self.thread->Queue = queue;
+    return result;
+}
+
+} // namespace
+
+extern "C" {
+
+void KeInitializeQueue(PRKQUEUE Queue, ULONG Count) {
+    VERIFY_IRQL(KeInitializeQueue);
+    *Queue = {};
+    initialize_header(Queue->Header, queue_object, 0);
+    InitializeListHead(&Queue->EntryListHead);
+    InitializeListHead(&Queue->ThreadListHead);
+    Queue->MaximumCount = Count != 0 ? Count : KeQueryActiveProcessorCount();
+    introduce(Queue, "queue");
+}
+
+LONG KeInsertQueue(PRKQUEUE Queue, PLIST_ENTRY Entry) { return insert(Queue, Entry, false); }
+LONG KeInsertHeadQueue(PRKQUEUE Queue, PLIST_ENTRY Entry) { return insert(Queue, Entry, true); }
+
+PLIST_ENTRY KeRemoveQueue(PRKQUEUE Queue, KPROCESSOR_MODE, PLARGE_INTEGER Timeout) {
+    PLIST_ENTRY entry = nullptr;
+    ULONG taken = 0;
+    const NTSTATUS status = remove(Queue, Timeout, &entry, 1, taken);
+    return taken != 0 ? entry : reinterpret_cast<PLIST_ENTRY>(static_cast<LONG_PTR>(status));
+}
+
+ULONG KeRemoveQueueEx(PRKQUEUE Queue, KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Timeout,
+                      PLIST_ENTRY* EntryArray, ULONG Count) {
+    ULONG taken = 0;
+    if (Count != 0) remove(Queue, Timeout, EntryArray, Count, taken);
+    return taken;
+}
+
+LONG KeReadStateQueue(PRKQUEUE Queue) {
+    return __atomic_load_n(&Queue->Header.SignalState, __ATOMIC_ACQUIRE);
+}
+
+PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue) {
+    wake_list woken;
+    PLIST_ENTRY left = nullptr;
+    {
+        const std::lock_guard guard(dispatcher_lock);
+        while (!IsListEmpty(&Queue->Header.WaitListHead)) {
+            KWAIT_BLOCK& block =
+                *CONTAINING_RECORD(Queue->Header.WaitListHead.Flink, KWAIT_BLOCK, WaitListEntry);
+            satisfy(*static_cast<waiter*>(block.Waiter), STATUS_ABANDONED_WAIT_0, woken);
+        }
+        if (!IsListEmpty(&Queue->EntryListHead)) {
+            left = Queue->EntryListHead.Flink;
+            RemoveEntryList(&Queue->EntryListHead);
+        }
+        InitializeListHead(&Queue->EntryListHead);
+        Queue->Header.SignalState = 0;
+    }
+    woken.flush();
+    return left;
+}
+
+} // extern "C"

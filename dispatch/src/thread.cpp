@@ -1,0 +1,140 @@
+#include "machine_state.hpp"
+#include "rules.hpp"
+#include "waiting.hpp"
+
+#include <dispatch/thread.h>
+
+#include <new>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+struct thread_exit {
+    NTSTATUS status;
+};
+
+void drop_reference(KTHREAD* thread) {
+    if (__atomic_sub_fetch(&thread->ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0) delete thread;
+}
+
+void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
+    while (!IsListEmpty(&thread.MutantListHead)) {
+        KMUTANT& mutex =
+            *CONTAINING_RECORD(RemoveHeadList(&thread.MutantListHead), KMUTANT, MutantListEntry);
+        mutex.OwnerThread = nullptr;
+        mutex.Abandoned = 1;
+        mutex.Header.SignalState = 1;
+        release_waiters(mutex.Header, woken);
+    }
+}
+
+KTHREAD* make_thread(machine& owner) {
+    auto* thread = new (std::nothrow) KTHREAD{};
+    if (thread == nullptr) return nullptr;
+    initialize_header(thread->Header, thread_object, 0);
+    InitializeListHead(&thread->MutantListHead);
+    InitializeListHead(&thread->IrpListHead);
+    thread->ReferenceCount = 1;
+    thread->Machine = &owner;
+    return thread;
+}
+
+void system_thread_main(void* context) {
+    auto* thread = static_cast<KTHREAD*>(context);
+    machine_state& state = static_cast<machine*>(thread->Machine)->state();
+    processor& self = state.admit();
+    self.thread = thread;
+    thread->Processor = &self;
+    current = &self;
+    try {
+        reinterpret_cast<PKSTART_ROUTINE>(thread->StartRoutine)(thread->StartContext);
+    } catch (const thread_exit& exit) {
+        thread->ExitStatus = exit.status;
+    }
+    if (self.irql != PASSIVE_LEVEL)
+        bug_check(IRQL_UNEXPECTED_VALUE, "a system thread ended above PASSIVE_LEVEL", self.irql,
+                  PASSIVE_LEVEL);
+    end_thread_object(self);
+    state.dismiss(self);
+    current = nullptr;
+}
+
+} // namespace
+
+KTHREAD* new_thread_object(processor& self) {
+    KTHREAD* thread = make_thread(*self.owner);
+    if (thread == nullptr) bug_check(MANUALLY_INITIATED_CRASH, "no memory for a thread object");
+    thread->Processor = &self;
+    return thread;
+}
+
+void end_thread_object(processor& self) {
+    KTHREAD* thread = self.thread;
+    wake_list woken;
+    {
+        const std::lock_guard guard(dispatcher_lock);
+        abandon_mutexes(*thread, woken);
+        thread->Header.SignalState = 1;
+        release_waiters(thread->Header, woken);
+        thread->Processor = nullptr;
+    }
+    woken.flush();
+    self.thread = nullptr;
+    drop_reference(thread);
+}
+
+} // namespace irpverbs::dispatch::detail
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::dispatch::detail;
+
+extern "C" {
+
+PKTHREAD KeGetCurrentThread(void) { return this_processor().thread; }
+
+NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
+                              PKSTART_ROUTINE StartRoutine, PVOID StartContext) {
+    VERIFY_IRQL(PsCreateSystemThread);
+    machine& owner = *this_processor().owner;
+    KTHREAD* thread = make_thread(owner);
+    if (thread == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    thread->ReferenceCount = 2; // the thread's own and the handle's
+    thread->StartRoutine = reinterpret_cast<PVOID>(StartRoutine);
+    thread->StartContext = StartContext;
+    if (!owner.start_thread(-1, system_thread_main, thread)) {
+        delete thread;
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    *ThreadHandle = thread;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS PsTerminateSystemThread(NTSTATUS ExitStatus) {
+    VERIFY_IRQL(PsTerminateSystemThread);
+    if (KeGetCurrentThread()->StartRoutine == nullptr) return STATUS_INVALID_PARAMETER;
+    throw thread_exit{ExitStatus};
+}
+
+NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK, PVOID, KPROCESSOR_MODE,
+                                   PVOID* Object, PVOID) {
+    auto* thread = static_cast<KTHREAD*>(Handle);
+    if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
+    ObReferenceObject(thread);
+    *Object = thread;
+    return STATUS_SUCCESS;
+}
+
+void ObReferenceObject(PVOID Object) {
+    __atomic_add_fetch(&static_cast<KTHREAD*>(Object)->ReferenceCount, 1, __ATOMIC_RELAXED);
+}
+
+void ObDereferenceObject(PVOID Object) { drop_reference(static_cast<KTHREAD*>(Object)); }
+
+NTSTATUS ZwClose(HANDLE Handle) {
+    auto* thread = static_cast<KTHREAD*>(Handle);
+    if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
+    drop_reference(thread);
+    return STATUS_SUCCESS;
+}
+
+} // extern "C"

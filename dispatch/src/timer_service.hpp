@@ -1,0 +1,66 @@
+// A machine's timers: a hierarchical wheel of 64-slot levels, each level 64 times coarser. A timer
+// sits on the level of the highest bit group in which its tick differs from the wheel's, so that
+// arming and cancelling cost the same however many are armed, and idle time is skipped in one step.
+#pragma once
+
+#include <dispatch/detail/spin.hpp>
+#include <dispatch/timer.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace irpverbs::dispatch {
+class machine;
+namespace detail {
+
+class timer_wheel {
+public:
+    timer_wheel();
+
+    /// `tick` before elapsed() counts as elapsed().
+    void link(KTIMER& timer, std::uint64_t tick) noexcept;
+    void unlink(KTIMER& timer) noexcept;
+    std::uint64_t elapsed() const noexcept { return elapsed_; }
+
+    /// The earliest tick at which something may be due; no_tick: nothing is armed.
+    std::uint64_t next_tick() const noexcept;
+    /// Unlinks a timer that is due at `now`, or null: then elapsed() is `now`.
+    KTIMER* pop(std::uint64_t now) noexcept;
+
+    static constexpr std::uint64_t no_tick = ~std::uint64_t{0};
+
+private:
+    static constexpr unsigned bits = 6;
+    static constexpr unsigned slots = 1u << bits;
+    static constexpr unsigned levels = (64 + bits - 1) / bits;
+
+    unsigned lowest_level() const noexcept;
+    void cascade(unsigned level, unsigned slot) noexcept;
+
+    std::array<LIST_ENTRY, levels * slots> heads_;
+    std::array<std::uint64_t, levels> occupied_{};
+    std::uint64_t elapsed_ = 0;
+};
+
+class timer_service {
+public:
+    /// Arms or re-arms at interrupt time `due`; true when it was armed.
+    bool set(machine& owner, KTIMER& timer, std::uint64_t due, ULONG period, KDPC* dpc);
+    bool cancel(KTIMER& timer);
+    /// For the processor that keeps time: signals what is due, gives back when to look again.
+    std::uint64_t expire(machine& owner);
+    bool once_armed();
+
+private:
+    void disarm(KTIMER& timer);
+
+    raw_spin lock_;
+    std::unique_ptr<timer_wheel> wheel_;
+    unsigned shift_ = 0;
+    std::uint64_t look_again_ = timer_wheel::no_tick; // when the time keeper wakes by itself
+    std::uint64_t once_ = 0;                          // armed timers without a period
+};
+
+} // namespace detail
+} // namespace irpverbs::dispatch

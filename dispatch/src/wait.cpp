@@ -1,0 +1,326 @@
+#include "waiting.hpp"
+
+#include "machine_state.hpp"
+#include "rules.hpp"
+
+#include <cstdio>
+
+namespace irpverbs::dispatch::detail {
+
+raw_spin dispatcher_lock;
+
+namespace {
+
+bool can_take(const DISPATCHER_HEADER& object, const KTHREAD* thread) {
+    if (object.SignalState > 0) return true;
+    if (object.Type != mutant_object) return false;
+    return reinterpret_cast<const KMUTANT&>(object).OwnerThread == thread;
+}
+
+// What taking the object does to it; gives back how a wait for it ends.
+NTSTATUS take(DISPATCHER_HEADER& object, KTHREAD* thread) {
+    switch (object.Type) {
+    case synchronization_event:
+    case synchronization_timer:
+        object.SignalState = 0;
+        return STATUS_SUCCESS;
+    case semaphore_object:
+        --object.SignalState;
+        return STATUS_SUCCESS;
+    case mutant_object: {
+        auto& mutex = reinterpret_cast<KMUTANT&>(object);
+        if (--object.SignalState == 0) {
+            mutex.OwnerThread = thread;
+            InsertTailList(&thread->MutantListHead, &mutex.MutantListEntry);
+        }
+        const bool abandoned = mutex.Abandoned != 0;
+        mutex.Abandoned = 0;
+        return abandoned ? STATUS_ABANDONED_WAIT_0 : STATUS_SUCCESS;
+    }
+    default:
+        return STATUS_SUCCESS;
+    }
+}
+
+bool can_take_all(const waiter& who) {
+    for (ULONG i = 0; i < who.count; ++i)
+        if (!can_take(*who.blocks[i].Object, who.who->thread)) return false;
+    return true;
+}
+
+NTSTATUS take_all(const waiter& who) {
+    NTSTATUS result = STATUS_SUCCESS;
+    for (ULONG i = 0; i < who.count; ++i)
+        if (take(*who.blocks[i].Object, who.who->thread) == STATUS_ABANDONED_WAIT_0)
+            result = STATUS_ABANDONED_WAIT_0;
+    return result;
+}
+
+void unlink_blocks(const waiter& who) {
+    for (ULONG i = 0; i < who.count; ++i)
+        RemoveEntryList(&who.blocks[i].WaitListEntry);
+}
+
+// Whether the wait is over before it began.
+bool satisfied_at_once(waiter& who) {
+    if (who.all) {
+        if (!can_take_all(who)) return false;
+        who.result = take_all(who);
+        return true;
+    }
+    for (ULONG i = 0; i < who.count; ++i) {
+        if (!can_take(*who.blocks[i].Object, who.who->thread)) continue;
+        who.result = take(*who.blocks[i].Object, who.who->thread) + static_cast<NTSTATUS>(i);
+        return true;
+    }
+    return false;
+}
+
+} // namespace
+
+void wake_list::flush() {
+    for (unsigned i = 0; i < count_; ++i)
+        list_[i]->owner->unpark(*list_[i]);
+    count_ = 0;
+}
+
+void satisfy(waiter& who, NTSTATUS result, wake_list& woken) {
+    unlink_blocks(who);
+    who.result = result;
+    who.done = true;
+    woken.add(*who.who);
+}
+
+void release_waiters(DISPATCHER_HEADER& object, wake_list& woken) {
+    LIST_ENTRY* entry = object.WaitListHead.Flink;
+    while (entry != &object.WaitListHead && object.SignalState > 0) {
+        KWAIT_BLOCK& block = *CONTAINING_RECORD(entry, KWAIT_BLOCK, WaitListEntry);
+        waiter& who = *static_cast<waiter*>(block.Waiter);
+        entry = entry->Flink;
+        if (who.all && !can_take_all(who)) continue;
+        const NTSTATUS result =
+            who.all ? take_all(who)
+                    : take(object, who.who->thread) + static_cast<NTSTATUS>(block.WaitKey);
+        // A wait for one object twice has two blocks here; start again past both.
+        satisfy(who, result, woken);
+        if (who.count > 1) entry = object.WaitListHead.Flink;
+    }
+}
+
+NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& guard) {
+    for (ULONG i = 0; i < who.count; ++i) {
+        KWAIT_BLOCK& each = who.blocks[i];
+        each.Waiter = &who;
+        each.WaitKey = i;
+        InsertTailList(&each.Object->WaitListHead, &each.WaitListEntry);
+    }
+    wake_list woken;
+    leave_queue(*who.who, woken);
+    while (!who.done) {
+        guard.unlock();
+        woken.flush();
+        const bool in_time = who.who->owner->park(*who.who, deadline);
+        guard.lock();
+        if (!in_time && !who.done) {
+            unlink_blocks(who);
+            break;
+        }
+    }
+    return_to_queue(*who.who);
+    return who.result;
+}
+
+std::uint64_t deadline_of(processor& self, const LARGE_INTEGER* timeout) {
+    if (timeout == nullptr) return no_deadline;
+    machine& owner = *self.owner;
+    if (timeout->QuadPart > 0) {
+        const auto absolute = static_cast<std::uint64_t>(timeout->QuadPart);
+        return absolute > owner.boot_time() ? absolute - owner.boot_time() : 0;
+    }
+    const std::uint64_t distance = 0 - static_cast<std::uint64_t>(timeout->QuadPart);
+    return owner.interrupt_time() + distance;
+}
+
+void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char* function) {
+    const bool only_looks = timeout != nullptr && timeout->QuadPart == 0;
+    if (self.irql < DISPATCH_LEVEL || (only_looks && self.irql == DISPATCH_LEVEL)) return;
+    char text[120];
+    std::snprintf(text, sizeof text,
+                  "%s would wait at IRQL %u; waits are allowed below DISPATCH_LEVEL", function,
+                  unsigned{self.irql});
+    bug_check(ATTEMPTED_SWITCH_FROM_DPC, text, self.irql);
+}
+
+void signal_timer(KTIMER& timer) {
+    wake_list woken;
+    const std::lock_guard guard(dispatcher_lock);
+    __atomic_store_n(&timer.Header.SignalState, 1, __ATOMIC_RELEASE);
+    release_waiters(timer.Header, woken);
+    woken.flush();
+}
+
+} // namespace irpverbs::dispatch::detail
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+NTSTATUS wait(processor& self, ULONG count, KWAIT_BLOCK* blocks, bool all,
+              const LARGE_INTEGER* timeout) {
+    sched_point(point::wait, blocks[0].Object);
+    const std::uint64_t deadline = deadline_of(self, timeout);
+    waiter who{&self, blocks, count, all};
+    std::unique_lock guard(dispatcher_lock);
+    if (satisfied_at_once(who)) return who.result;
+    if (timeout != nullptr && timeout->QuadPart == 0) return STATUS_TIMEOUT;
+    return block(who, deadline, guard);
+}
+
+// Changes an object's state under the lock and releases who can go; gives back the old state.
+template <class Change>
+LONG change_state(DISPATCHER_HEADER& object, Change change) {
+    sched_point(point::signal, &object);
+    wake_list woken;
+    LONG old = 0;
+    {
+        const std::lock_guard guard(dispatcher_lock);
+        old = object.SignalState;
+        change(object);
+        if (object.SignalState > 0) release_waiters(object, woken);
+    }
+    woken.flush();
+    return old;
+}
+
+LONG read_state(const DISPATCHER_HEADER& object) {
+    return __atomic_load_n(&object.SignalState, __ATOMIC_ACQUIRE);
+}
+
+} // namespace
+
+extern "C" {
+
+void KeInitializeEvent(PRKEVENT Event, EVENT_TYPE Type, BOOLEAN State) {
+    initialize_header(Event->Header,
+                      Type == NotificationEvent ? notification_event : synchronization_event,
+                      State ? 1 : 0);
+    introduce(Event, "event");
+}
+
+LONG KeSetEvent(PRKEVENT Event, KPRIORITY, BOOLEAN Wait) {
+    VERIFY_IRQL(KeSetEvent);
+    if (Wait) require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");
+    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 1; });
+}
+
+LONG KeResetEvent(PRKEVENT Event) {
+    VERIFY_IRQL(KeResetEvent);
+    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 0; });
+}
+
+void KeClearEvent(PRKEVENT Event) { KeResetEvent(Event); }
+
+LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
+    VERIFY_IRQL(KePulseEvent);
+    sched_point(point::signal, Event);
+    wake_list woken;
+    LONG old = 0;
+    {
+        const std::lock_guard guard(dispatcher_lock);
+        old = Event->Header.SignalState;
+        Event->Header.SignalState = 1;
+        release_waiters(Event->Header, woken);
+        Event->Header.SignalState = 0;
+    }
+    woken.flush();
+    return old;
+}
+
+LONG KeReadStateEvent(PRKEVENT Event) {
+    VERIFY_IRQL(KeReadStateEvent);
+    return read_state(Event->Header);
+}
+
+void KeInitializeSemaphore(PRKSEMAPHORE Semaphore, LONG Count, LONG Limit) {
+    VERIFY_IRQL(KeInitializeSemaphore);
+    initialize_header(Semaphore->Header, semaphore_object, Count);
+    Semaphore->Limit = Limit;
+    introduce(Semaphore, "semaphore");
+}
+
+LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY, LONG Adjustment, BOOLEAN) {
+    VERIFY_IRQL(KeReleaseSemaphore);
+    bool beyond = false;
+    const LONG old = change_state(Semaphore->Header, [&](DISPATCHER_HEADER& object) {
+        beyond = Adjustment <= 0 || Adjustment > Semaphore->Limit - object.SignalState;
+        if (!beyond) object.SignalState += Adjustment;
+    });
+    if (beyond)
+        bug_check(KERNEL_SECURITY_CHECK_FAILURE, "a semaphore is released beyond its limit",
+                  reinterpret_cast<ULONG_PTR>(Semaphore), static_cast<ULONG_PTR>(Adjustment));
+    return old;
+}
+
+LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore) { return read_state(Semaphore->Header); }
+
+void KeInitializeMutex(PRKMUTEX Mutex, ULONG) {
+    initialize_header(Mutex->Header, mutant_object, 1);
+    Mutex->OwnerThread = nullptr;
+    Mutex->Abandoned = 0;
+    introduce(Mutex, "mutex");
+}
+
+LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN) {
+    VERIFY_IRQL(KeReleaseMutex);
+    bool not_owner = false;
+    const KTHREAD* caller = KeGetCurrentThread();
+    const LONG old = change_state(Mutex->Header, [&](DISPATCHER_HEADER& object) {
+        not_owner = Mutex->OwnerThread != caller;
+        if (not_owner || ++object.SignalState != 1) return;
+        Mutex->OwnerThread = nullptr;
+        RemoveEntryList(&Mutex->MutantListEntry);
+    });
+    if (not_owner)
+        bug_check(THREAD_NOT_MUTEX_OWNER, "a mutex is released by a thread that does not own it",
+                  reinterpret_cast<ULONG_PTR>(Mutex));
+    return old;
+}
+
+LONG KeReadStateMutex(PRKMUTEX Mutex) { return read_state(Mutex->Header); }
+
+NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOLEAN,
+                               PLARGE_INTEGER Timeout) {
+    processor& self = this_processor();
+    require_may_wait(self, Timeout, "KeWaitForSingleObject");
+    KWAIT_BLOCK only{};
+    only.Object = static_cast<DISPATCHER_HEADER*>(Object);
+    return wait(self, 1, &only, false, Timeout);
+}
+
+NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitType, KWAIT_REASON,
+                                  KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Timeout,
+                                  PKWAIT_BLOCK WaitBlockArray) {
+    processor& self = this_processor();
+    require_may_wait(self, Timeout, "KeWaitForMultipleObjects");
+    KWAIT_BLOCK few[THREAD_WAIT_OBJECTS];
+    if (Count == 0 || Count > MAXIMUM_WAIT_OBJECTS ||
+        (Count > THREAD_WAIT_OBJECTS && WaitBlockArray == nullptr))
+        return STATUS_INVALID_PARAMETER;
+    KWAIT_BLOCK* blocks = WaitBlockArray != nullptr ? WaitBlockArray : few;
+    for (ULONG i = 0; i < Count; ++i)
+        blocks[i].Object = static_cast<DISPATCHER_HEADER*>(Object[i]);
+    return wait(self, Count, blocks, WaitType == WaitAll, Timeout);
+}
+
+NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interval) {
+    VERIFY_IRQL(KeDelayExecutionThread);
+    processor& self = this_processor();
+    require_may_wait(self, nullptr, "KeDelayExecutionThread");
+    sched_point(point::wait);
+    const std::uint64_t deadline = deadline_of(self, Interval);
+    while (self.owner->park(self, deadline)) {
+    }
+    return STATUS_SUCCESS;
+}
+
+} // extern "C"

@@ -1,0 +1,80 @@
+// Waiting and signalling, common to all dispatcher objects.
+#pragma once
+
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/queue.h>
+#include <dispatch/wait.h>
+
+#include <cstdint>
+#include <mutex>
+
+namespace irpverbs::dispatch::detail {
+
+enum object_type : UCHAR {
+    notification_event = 1,
+    synchronization_event,
+    semaphore_object,
+    mutant_object,
+    notification_timer,
+    synchronization_timer,
+    thread_object,
+    queue_object,
+};
+
+/// Guards every dispatcher object of the process; held for a few instructions, nothing is called
+/// under it.
+extern raw_spin dispatcher_lock;
+
+/// A thread that waits; lives on its stack.
+struct waiter {
+    processor* who;
+    KWAIT_BLOCK* blocks;
+    ULONG count;
+    bool all;
+    bool done = false; // guarded by dispatcher_lock
+    NTSTATUS result = STATUS_TIMEOUT;
+    LIST_ENTRY* entry = nullptr; // what a KQUEUE handed over
+};
+
+/// Processors to wake once the dispatcher lock is dropped.
+class wake_list {
+public:
+    void add(processor& who) {
+        if (count_ == capacity) flush();
+        list_[count_++] = &who;
+    }
+    void flush();
+
+private:
+    static constexpr unsigned capacity = 16;
+    processor* list_[capacity];
+    unsigned count_ = 0;
+};
+
+/// The object's state has changed: releases who can go. Under dispatcher_lock.
+void release_waiters(DISPATCHER_HEADER& object, wake_list& woken);
+
+/// Takes a waiter out of its lists and lets it go with `result`. Under dispatcher_lock.
+void satisfy(waiter& who, NTSTATUS result, wake_list& woken);
+
+/// Queues the waiter's blocks, waits, and unqueues after a time-out. `guard` holds dispatcher_lock.
+NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& guard);
+
+/// A WDM time-out as a deadline of the processor's machine.
+std::uint64_t deadline_of(processor& self, const LARGE_INTEGER* timeout);
+
+/// Bug check 0xB8 when the caller must not wait now.
+void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char* function);
+
+inline void initialize_header(DISPATCHER_HEADER& header, object_type type, LONG state) {
+    header = {};
+    header.Type = type;
+    header.SignalState = state;
+    InitializeListHead(&header.WaitListHead);
+}
+
+/// For threads that serve a KQUEUE and are about to block elsewhere, and come back.
+void leave_queue(processor& self, wake_list& woken);
+void return_to_queue(processor& self);
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,208 @@
+/* The I/O request packet: its memory, its stack locations, its journey down and up. */
+#ifndef IRPVERBS_IRP_IRP_H
+#define IRPVERBS_IRP_IRP_H
+
+#include <dispatch/ke.h>
+
+NT_EXTERN_C_BEGIN
+
+struct _IRP;
+struct _DEVICE_OBJECT;
+
+typedef struct _IO_STATUS_BLOCK {
+    __extension__ union {
+        NTSTATUS Status;
+        PVOID Pointer;
+    };
+    ULONG_PTR Information;
+} IO_STATUS_BLOCK, *PIO_STATUS_BLOCK;
+
+/* Called on the way up, at IRQL <= DISPATCH_LEVEL, on any thread. STATUS_MORE_PROCESSING_REQUIRED
+   takes the IRP back; any other value lets it go on up. */
+typedef NTSTATUS (*PIO_COMPLETION_ROUTINE)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP* Irp,
+                                           PVOID Context);
+typedef PIO_COMPLETION_ROUTINE IO_COMPLETION_ROUTINE_PTR;
+
+/* Called by IoCancelIrp at DISPATCH_LEVEL with the cancel spin lock held; must release it to
+   Irp->CancelIrql and complete the IRP. */
+typedef void (*PDRIVER_CANCEL)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP* Irp);
+
+/* Major functions. */
+#define IRP_MJ_CREATE 0x00
+#define IRP_MJ_CLOSE 0x02
+#define IRP_MJ_READ 0x03
+#define IRP_MJ_WRITE 0x04
+#define IRP_MJ_FLUSH_BUFFERS 0x09
+#define IRP_MJ_DEVICE_CONTROL 0x0e
+#define IRP_MJ_INTERNAL_DEVICE_CONTROL 0x0f
+#define IRP_MJ_SHUTDOWN 0x10
+#define IRP_MJ_CLEANUP 0x12
+#define IRP_MJ_POWER 0x16
+#define IRP_MJ_SYSTEM_CONTROL 0x17
+#define IRP_MJ_PNP 0x1b
+#define IRP_MJ_MAXIMUM_FUNCTION 0x1b
+
+/* IO_STACK_LOCATION.Control */
+#define SL_PENDING_RETURNED 0x01
+#define SL_ERROR_RETURNED 0x02
+#define SL_INVOKE_ON_CANCEL 0x20
+#define SL_INVOKE_ON_SUCCESS 0x40
+#define SL_INVOKE_ON_ERROR 0x80
+
+/* What one driver in the stack is asked. One cache line; there is no FileObject: no file system is
+   modelled. */
+typedef struct _IO_STACK_LOCATION {
+    UCHAR MajorFunction;
+    UCHAR MinorFunction;
+    UCHAR Flags;
+    UCHAR Control;
+    ULONG Reserved;
+    union {
+        struct {
+            ULONG Length;
+            ULONG Key;
+            LARGE_INTEGER ByteOffset;
+        } Read;
+        struct {
+            ULONG Length;
+            ULONG Key;
+            LARGE_INTEGER ByteOffset;
+        } Write;
+        struct {
+            ULONG OutputBufferLength;
+            ULONG InputBufferLength;
+            ULONG IoControlCode;
+            PVOID Type3InputBuffer;
+        } DeviceIoControl;
+        struct {
+            PVOID Argument1;
+            PVOID Argument2;
+            PVOID Argument3;
+            PVOID Argument4;
+        } Others;
+    } Parameters;
+    struct _DEVICE_OBJECT* DeviceObject;
+    PIO_COMPLETION_ROUTINE CompletionRoutine;
+    PVOID Context;
+} IO_STACK_LOCATION, *PIO_STACK_LOCATION;
+
+/* Lent down to a driver by IoCallDriver, returned by completion. */
+typedef struct _IRP {
+    CSHORT Type;
+    USHORT Size; /* bytes, stack locations included */
+    ULONG Flags;
+    PVOID MdlAddress;
+    union {
+        struct _IRP* MasterIrp;
+        LONG IrpCount;
+        PVOID SystemBuffer;
+    } AssociatedIrp;
+    IO_STATUS_BLOCK IoStatus;
+    KPROCESSOR_MODE RequestorMode;
+    BOOLEAN PendingReturned;
+    CCHAR StackCount;
+    CCHAR CurrentLocation;
+    BOOLEAN Cancel;
+    KIRQL CancelIrql;
+    UCHAR ApcEnvironment;
+    UCHAR AllocationFlags;
+    PIO_STATUS_BLOCK UserIosb;
+    PKEVENT UserEvent;
+    PVOID UserBuffer;
+    PDRIVER_CANCEL CancelRoutine;
+    union {
+        struct {
+            PVOID DriverContext[4]; /* the driver's that holds the IRP */
+            LIST_ENTRY ListEntry;   /* likewise */
+        } Overlay;
+    } Tail;
+} IRP, *PIRP;
+
+NT_STATIC_ASSERT(sizeof(IO_STACK_LOCATION) == 64, "a stack location is one cache line");
+NT_STATIC_ASSERT(sizeof(IRP) == 128, "the header is two cache lines");
+
+/* Bytes of an IRP with that many stack locations. IRQL: any. Source: WDK IoSizeOfIrp. */
+#define IoSizeOfIrp(stack_size) ((USHORT)(sizeof(IRP) + (stack_size) * sizeof(IO_STACK_LOCATION)))
+
+/* A zeroed IRP with StackSize locations, or NULL. Ownership: the caller's, until it is sent and
+   from its completion routine on; IoFreeIrp. IRQL: <= DISPATCH_LEVEL. Source: WDK IoAllocateIrp. */
+NT_API PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN ChargeQuota);
+
+/* Prepares memory of the caller's own as an IRP. IRQL: <= DISPATCH_LEVEL. Source: WDK
+ * IoInitializeIrp. */
+NT_API void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize);
+
+/* Makes an IRP of IoAllocateIrp new, with Status in its status block. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK IoReuseIrp. */
+NT_API void IoReuseIrp(PIRP Irp, NTSTATUS Status);
+
+/* Frees an IRP of IoAllocateIrp that nobody else holds. IRQL: <= DISPATCH_LEVEL. Source: WDK
+ * IoFreeIrp. */
+NT_API void IoFreeIrp(PIRP Irp);
+
+static inline PIO_STACK_LOCATION IoGetCurrentIrpStackLocation(PIRP Irp) NT_NOEXCEPT {
+    return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 1;
+}
+static inline PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) NT_NOEXCEPT {
+    return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 2;
+}
+
+/* The caller's location becomes its own next one: for drivers that keep the first. IRQL: any.
+   Source: WDK IoSetNextIrpStackLocation. */
+NT_API void IoSetNextIrpStackLocation(PIRP Irp);
+
+/* The driver below gets this driver's location itself: no completion routine may be set.
+   IRQL: any. Source: WDK IoSkipCurrentIrpStackLocation. */
+NT_API void IoSkipCurrentIrpStackLocation(PIRP Irp);
+
+/* The driver below gets a copy without the completion routine. IRQL: any.
+   Source: WDK IoCopyCurrentIrpStackLocationToNext. */
+NT_API void IoCopyCurrentIrpStackLocationToNext(PIRP Irp);
+
+/* Who is told on the way up; in the next location. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK IoSetCompletionRoutine. */
+NT_API void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
+                                   PVOID Context, BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
+                                   BOOLEAN InvokeOnCancel);
+
+/* The same, keeping DeviceObject alive until the routine has run. STATUS_SUCCESS, or
+   STATUS_INSUFFICIENT_RESOURCES. IRQL: <= DISPATCH_LEVEL. Source: WDK IoSetCompletionRoutineEx. */
+NT_API NTSTATUS IoSetCompletionRoutineEx(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp,
+                                         PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
+                                         BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
+                                         BOOLEAN InvokeOnCancel);
+
+/* This driver's dispatch routine returns STATUS_PENDING. IRQL: any. Source: WDK IoMarkIrpPending.
+ */
+NT_API void IoMarkIrpPending(PIRP Irp);
+
+/* Hands the IRP to the driver of DeviceObject; gives back what its dispatch routine returned. After
+   the call the IRP is not the caller's. Bug check 0x35 without a location left. IRQL: <=
+   DISPATCH_LEVEL. Source: WDK IoCallDriver. */
+NT_API NTSTATUS IoCallDriver(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
+#define IofCallDriver IoCallDriver
+
+/* Sends the IRP, whose IoStatus is set, back up. Bug check 0x44 for one that was completed, 0xC9
+   with STATUS_PENDING or a cancel routine set. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   IoCompleteRequest. */
+NT_API void IoCompleteRequest(PIRP Irp, CCHAR PriorityBoost);
+#define IofCompleteRequest IoCompleteRequest
+#define IO_NO_INCREMENT_BOOST 0
+
+/* Asks for the IRP to end soon: sets Irp->Cancel and calls the cancel routine if there is one.
+   TRUE: it was called. FALSE says nothing about whether the IRP is pending. The caller makes sure
+   that the IRP is not freed meanwhile. IRQL: <= DISPATCH_LEVEL. Source: WDK IoCancelIrp. */
+NT_API BOOLEAN IoCancelIrp(PIRP Irp);
+
+/* Sets (NULL: withdraws) the cancel routine, gives back the old one. Whoever gets a routine back
+   owns the completion. IRQL: <= DISPATCH_LEVEL. Source: WDK IoSetCancelRoutine. */
+NT_API PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine);
+
+/* The system's cancel spin lock. IRQL: <= DISPATCH_LEVEL; release: = DISPATCH_LEVEL.
+   Source: WDK IoAcquireCancelSpinLock. */
+NT_API void IoAcquireCancelSpinLock(PKIRQL Irql);
+NT_API void IoReleaseCancelSpinLock(KIRQL Irql);
+
+NT_EXTERN_C_END
+
+#endif

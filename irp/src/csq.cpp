@@ -1,0 +1,155 @@
+#include <irp/csq.h>
+#include <irp/device.h>
+
+#include <dispatch/detail/processor.hpp>
+
+using namespace irpverbs::dispatch::detail;
+
+// DriverContext[3] of a queued IRP holds its key, or the queue when it has none; both begin with a
+// type.
+namespace {
+
+constexpr ULONG plain_queue = 1;
+constexpr ULONG queue_with_results = 2;
+constexpr ULONG key_type = 3;
+
+IO_CSQ* queue_of(IRP* irp) {
+    void* held = irp->Tail.Overlay.DriverContext[3];
+    if (*static_cast<const ULONG*>(held) != key_type) return static_cast<IO_CSQ*>(held);
+    auto* key = static_cast<IO_CSQ_IRP_CONTEXT*>(held);
+    key->Irp = nullptr;
+    return key->Csq;
+}
+
+void forget(IRP* irp) {
+    queue_of(irp);
+    irp->Tail.Overlay.DriverContext[3] = nullptr;
+}
+
+// Called with the cancel spin lock held, by whoever won the exchange of the cancel routine.
+void cancel_queued(DEVICE_OBJECT*, IRP* irp) {
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    void* held = irp->Tail.Overlay.DriverContext[3];
+    IO_CSQ* csq = *static_cast<const ULONG*>(held) == key_type
+                      ? static_cast<IO_CSQ_IRP_CONTEXT*>(held)->Csq
+                      : static_cast<IO_CSQ*>(held);
+    KIRQL level = PASSIVE_LEVEL;
+    csq->CsqAcquireLock(csq, &level);
+    csq->CsqRemoveIrp(csq, irp);
+    forget(irp);
+    csq->CsqReleaseLock(csq, level);
+    csq->CsqCompleteCanceledIrp(csq, irp);
+}
+
+void initialize(IO_CSQ& csq, ULONG type, PIO_CSQ_REMOVE_IRP remove, PIO_CSQ_PEEK_NEXT_IRP peek,
+                PIO_CSQ_ACQUIRE_LOCK acquire, PIO_CSQ_RELEASE_LOCK release,
+                PIO_CSQ_COMPLETE_CANCELED_IRP complete) {
+    csq = {};
+    csq.Type = type;
+    csq.CsqRemoveIrp = remove;
+    csq.CsqPeekNextIrp = peek;
+    csq.CsqAcquireLock = acquire;
+    csq.CsqReleaseLock = release;
+    csq.CsqCompleteCanceledIrp = complete;
+}
+
+NTSTATUS put_in(IO_CSQ* csq, IRP* irp, void* insert_context) {
+    if (csq->Type == plain_queue) {
+        csq->CsqInsertIrp(csq, irp);
+        return STATUS_SUCCESS;
+    }
+    return reinterpret_cast<PIO_CSQ_INSERT_IRP_EX>(reinterpret_cast<void*>(csq->CsqInsertIrp))(
+        csq, irp, insert_context);
+}
+
+// The cancel routine is armed after the IRP is in the list, and Irp->Cancel is looked at once more:
+// an IoCancelIrp that came in between found nothing to call.
+bool arm_or_take_back(IO_CSQ* csq, IRP* irp) {
+    IoSetCancelRoutine(irp, cancel_queued);
+    if (!__atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST)) return true;
+    if (IoSetCancelRoutine(irp, nullptr) == nullptr)
+        return true; // its cancel routine is on the way
+    csq->CsqRemoveIrp(csq, irp);
+    forget(irp);
+    return false;
+}
+
+} // namespace
+
+extern "C" {
+
+NTSTATUS IoCsqInitialize(PIO_CSQ Csq, PIO_CSQ_INSERT_IRP CsqInsertIrp,
+                         PIO_CSQ_REMOVE_IRP CsqRemoveIrp, PIO_CSQ_PEEK_NEXT_IRP CsqPeekNextIrp,
+                         PIO_CSQ_ACQUIRE_LOCK CsqAcquireLock, PIO_CSQ_RELEASE_LOCK CsqReleaseLock,
+                         PIO_CSQ_COMPLETE_CANCELED_IRP CsqCompleteCanceledIrp) {
+    initialize(*Csq, plain_queue, CsqRemoveIrp, CsqPeekNextIrp, CsqAcquireLock, CsqReleaseLock,
+               CsqCompleteCanceledIrp);
+    Csq->CsqInsertIrp = CsqInsertIrp;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS IoCsqInitializeEx(PIO_CSQ Csq, PIO_CSQ_INSERT_IRP_EX CsqInsertIrp,
+                           PIO_CSQ_REMOVE_IRP CsqRemoveIrp, PIO_CSQ_PEEK_NEXT_IRP CsqPeekNextIrp,
+                           PIO_CSQ_ACQUIRE_LOCK CsqAcquireLock, PIO_CSQ_RELEASE_LOCK CsqReleaseLock,
+                           PIO_CSQ_COMPLETE_CANCELED_IRP CsqCompleteCanceledIrp) {
+    initialize(*Csq, queue_with_results, CsqRemoveIrp, CsqPeekNextIrp, CsqAcquireLock,
+               CsqReleaseLock, CsqCompleteCanceledIrp);
+    Csq->CsqInsertIrp = reinterpret_cast<PIO_CSQ_INSERT_IRP>(reinterpret_cast<void*>(CsqInsertIrp));
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS IoCsqInsertIrpEx(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context, PVOID InsertContext) {
+    KIRQL level = PASSIVE_LEVEL;
+    Csq->CsqAcquireLock(Csq, &level);
+    void* held = Csq;
+    if (Context != nullptr) {
+        *Context = {key_type, Irp, Csq};
+        held = Context;
+    }
+    Irp->Tail.Overlay.DriverContext[3] = held;
+    const NTSTATUS status = put_in(Csq, Irp, InsertContext);
+    if (!NT_SUCCESS(status)) {
+        forget(Irp);
+        Csq->CsqReleaseLock(Csq, level);
+        return status;
+    }
+    IoMarkIrpPending(Irp);
+    const bool queued = arm_or_take_back(Csq, Irp);
+    Csq->CsqReleaseLock(Csq, level);
+    if (!queued) Csq->CsqCompleteCanceledIrp(Csq, Irp);
+    return status;
+}
+
+void IoCsqInsertIrp(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context) {
+    IoCsqInsertIrpEx(Csq, Irp, Context, nullptr);
+}
+
+PIRP IoCsqRemoveIrp(PIO_CSQ Csq, PIO_CSQ_IRP_CONTEXT Context) {
+    KIRQL level = PASSIVE_LEVEL;
+    Csq->CsqAcquireLock(Csq, &level);
+    PIRP irp = Context->Irp;
+    if (irp != nullptr && IoSetCancelRoutine(irp, nullptr) != nullptr) {
+        Csq->CsqRemoveIrp(Csq, irp);
+        forget(irp);
+    } else {
+        irp = nullptr;
+    }
+    Csq->CsqReleaseLock(Csq, level);
+    return irp;
+}
+
+PIRP IoCsqRemoveNextIrp(PIO_CSQ Csq, PVOID PeekContext) {
+    KIRQL level = PASSIVE_LEVEL;
+    Csq->CsqAcquireLock(Csq, &level);
+    PIRP irp = Csq->CsqPeekNextIrp(Csq, nullptr, PeekContext);
+    while (irp != nullptr && IoSetCancelRoutine(irp, nullptr) == nullptr)
+        irp = Csq->CsqPeekNextIrp(Csq, irp, PeekContext); // that one's cancel routine owns it
+    if (irp != nullptr) {
+        Csq->CsqRemoveIrp(Csq, irp);
+        forget(irp);
+    }
+    Csq->CsqReleaseLock(Csq, level);
+    return irp;
+}
+
+} // extern "C"

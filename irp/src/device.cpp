@@ -1,0 +1,156 @@
+#include <irp/device.h>
+
+#include <dispatch/detail/checks.hpp>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+// Guards the links between devices, and the drivers' lists.
+raw_spin stack_lock;
+
+constexpr CSHORT live_device = 3;
+constexpr std::size_t extension_offset = (sizeof(DEVICE_OBJECT) + 15) / 16 * 16;
+
+DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
+    while (device->AttachedDevice != nullptr)
+        device = device->AttachedDevice;
+    return device;
+}
+
+void unlink_from_driver(DEVICE_OBJECT* device) {
+    DEVICE_OBJECT** place = &device->DriverObject->DeviceObject;
+    while (*place != nullptr && *place != device)
+        place = &(*place)->NextDevice;
+    if (*place != nullptr) *place = device->NextDevice;
+}
+
+// Keeps the device until its completion routine has run.
+struct completion_reference {
+    DEVICE_OBJECT* device;
+    PIO_COMPLETION_ROUTINE routine;
+    void* context;
+    bool on_success;
+    bool on_error;
+    bool on_cancel;
+};
+
+bool asked_for(const completion_reference& call, const IRP& irp) {
+    if (NT_SUCCESS(irp.IoStatus.Status) ? call.on_success : call.on_error) return true;
+    return call.on_cancel && irp.Cancel;
+}
+
+NTSTATUS complete_with_reference(DEVICE_OBJECT* device, IRP* irp, void* held) {
+    const completion_reference call = *static_cast<completion_reference*>(held);
+    delete static_cast<completion_reference*>(held);
+    NTSTATUS status = STATUS_CONTINUE_COMPLETION;
+    if (asked_for(call, *irp))
+        status = call.routine(device, irp, call.context);
+    else if (irp->PendingReturned && device != nullptr)
+        IoMarkIrpPending(irp);
+    IoDereferenceDevice(call.device);
+    return status;
+}
+
+} // namespace
+
+extern "C" {
+
+NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
+                        DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
+    void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);
+    if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    auto* device = new (memory) DEVICE_OBJECT{};
+    device->Type = live_device;
+    device->StackSize = 1;
+    device->ReferenceCount = 1;
+    device->DriverObject = DriverObject;
+    device->DeviceType = DeviceType;
+    device->Flags = DO_DEVICE_INITIALIZING;
+    device->DeviceExtension = static_cast<char*>(memory) + extension_offset;
+    const std::lock_guard guard(stack_lock);
+    device->NextDevice = DriverObject->DeviceObject;
+    DriverObject->DeviceObject = device;
+    *DeviceObject = device;
+    return STATUS_SUCCESS;
+}
+
+void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
+    {
+        const std::lock_guard guard(stack_lock);
+        if (DeviceObject->AttachedDevice != nullptr)
+            bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
+                      "IoDeleteDevice: another device is attached to this one", 0x201,
+                      reinterpret_cast<ULONG_PTR>(DeviceObject));
+        if (DeviceObject->Deleted != 0)
+            bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
+                      "IoDeleteDevice: the device was deleted before", 0x202,
+                      reinterpret_cast<ULONG_PTR>(DeviceObject));
+        DeviceObject->Deleted = 1;
+        unlink_from_driver(DeviceObject);
+    }
+    IoDereferenceDevice(DeviceObject);
+}
+
+PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
+                                           PDEVICE_OBJECT TargetDevice) {
+    const std::lock_guard guard(stack_lock);
+    DEVICE_OBJECT* below = top_of(TargetDevice);
+    if (below->Deleted != 0) return nullptr;
+    below->AttachedDevice = SourceDevice;
+    SourceDevice->AttachedTo = below;
+    SourceDevice->StackSize = static_cast<CCHAR>(below->StackSize + 1);
+    return below;
+}
+
+void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
+    const std::lock_guard guard(stack_lock);
+    if (TargetDevice->AttachedDevice == nullptr)
+        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
+                  "IoDetachDevice: nothing is attached to this device", 0x220,
+                  reinterpret_cast<ULONG_PTR>(TargetDevice));
+    TargetDevice->AttachedDevice->AttachedTo = nullptr;
+    TargetDevice->AttachedDevice = nullptr;
+}
+
+PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject) {
+    const std::lock_guard guard(stack_lock);
+    return top_of(DeviceObject);
+}
+
+PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
+    const std::lock_guard guard(stack_lock);
+    DEVICE_OBJECT* top = top_of(DeviceObject);
+    IoReferenceDevice(top);
+    return top;
+}
+
+void IoReferenceDevice(PDEVICE_OBJECT DeviceObject) {
+    __atomic_add_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_RELAXED);
+}
+
+void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject) {
+    if (__atomic_sub_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0)
+        std::free(DeviceObject);
+}
+
+NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
+                                  PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
+                                  BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
+                                  BOOLEAN InvokeOnCancel) {
+    auto* held = new (std::nothrow)
+        completion_reference{DeviceObject,         CompletionRoutine,  Context,
+                             InvokeOnSuccess != 0, InvokeOnError != 0, InvokeOnCancel != 0};
+    if (held == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    IoReferenceDevice(DeviceObject);
+    // Told in every case, else the reference would be lost; the routine itself only where it was
+    // asked for.
+    IoSetCompletionRoutine(Irp, complete_with_reference, held, TRUE, TRUE, TRUE);
+    return STATUS_SUCCESS;
+}
+
+} // extern "C"

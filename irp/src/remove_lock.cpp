@@ -1,0 +1,51 @@
+#include <irp/remove_lock.h>
+
+#include <dispatch/detail/checks.hpp>
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+// The one who removes holds the first count, and drops it with the others.
+void drop(IO_REMOVE_LOCK* lock) {
+    const LONG left = __atomic_sub_fetch(&lock->IoCount, 1, __ATOMIC_ACQ_REL);
+    if (left < 0)
+        bug_check(DRIVER_VERIFIER_DETECTED_VIOLATION,
+                  "a remove lock is released more often than acquired", 0xD5,
+                  reinterpret_cast<ULONG_PTR>(lock));
+    if (left == 0) KeSetEvent(&lock->RemoveEvent, 0, FALSE);
+}
+
+} // namespace
+
+extern "C" {
+
+void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG, ULONG) {
+    *RemoveLock = {};
+    RemoveLock->IoCount = 1;
+    RemoveLock->AllocateTag = AllocateTag;
+    KeInitializeEvent(&RemoveLock->RemoveEvent, NotificationEvent, FALSE);
+    introduce(RemoveLock, "remove lock");
+}
+
+NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
+    sched_point(point::interlocked, RemoveLock);
+    __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) return STATUS_SUCCESS;
+    drop(RemoveLock);
+    return STATUS_DELETE_PENDING;
+}
+
+void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
+    sched_point(point::interlocked, RemoveLock);
+    drop(RemoveLock);
+}
+
+void IoReleaseRemoveLockAndWait(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
+    __atomic_store_n(&RemoveLock->Removed, UCHAR{1}, __ATOMIC_SEQ_CST);
+    IoReleaseRemoveLock(RemoveLock, Tag);
+    drop(RemoveLock);
+    KeWaitForSingleObject(&RemoveLock->RemoveEvent, Executive, KernelMode, FALSE, nullptr);
+}
+
+} // extern "C"
