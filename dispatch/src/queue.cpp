@@ -34,6 +34,15 @@ void leave_queue(processor& self, wake_list& woken) {
     hand_over(*queue, woken);
 }
 
+void stop_serving(processor& self, wake_list& woken) {
+    KQUEUE* queue = served_by(self);
+    if (queue == nullptr) return;
+    RemoveEntryList(&self.thread->QueueListEntry);
+    self.thread->Queue = nullptr;
+    --queue->CurrentCount;
+    hand_over(*queue, woken);
+}
+
 void return_to_queue(processor& self) {
     KQUEUE* queue = served_by(self);
     if (queue != nullptr && self.thread->QueueWait == 0) ++queue->CurrentCount;
@@ -63,12 +72,16 @@ LONG insert(KQUEUE* queue, LIST_ENTRY* entry, bool at_head) {
     return old;
 }
 
-// The thread's last entry is done with; it serves this queue from now on. Under dispatcher_lock.
-void come_for_more(processor& self, KQUEUE* queue) {
-    auto* before = static_cast<KQUEUE*>(self.thread->Queue);
-    if (before != nullptr) --before->CurrentCount;
-    self.thread->Queue = nullptr;
-    (void)queue;
+// The thread is done with its last entry, and serves this queue from now on. Under dispatcher_lock.
+void come_for_more(processor& self, KQUEUE* queue, wake_list& woken) {
+    KTHREAD& thread = *self.thread;
+    if (thread.Queue == queue) {
+        --queue->CurrentCount;
+        return;
+    }
+    stop_serving(self, woken);
+    thread.Queue = queue;
+    InsertTailList(&queue->ThreadListHead, &thread.QueueListEntry);
 }
 
 // How many entries were taken without waiting.
@@ -81,32 +94,44 @@ ULONG take_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
     return taken;
 }
 
+// Whoever hands the entry over counts the thread as working again; after a time-out it does so
+// itself.
+NTSTATUS wait_for_entry(processor& self, KQUEUE* queue, std::uint64_t deadline,
+                        std::unique_lock<raw_spin>& guard, LIST_ENTRY*& entry) {
+    KWAIT_BLOCK only{};
+    only.Object = &queue->Header;
+    waiter who{&self, &only, 1, false};
+    self.thread->QueueWait = 1;
+    const NTSTATUS result = block(who, deadline, guard);
+    self.thread->QueueWait = 0;
+    entry = who.entry;
+    if (entry == nullptr && self.thread->Queue == queue) ++queue->CurrentCount;
+    return result;
+}
+
 NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entries, ULONG count,
                 ULONG& taken) {
     processor& self = this_processor();
     require_may_wait(self, timeout, "KeRemoveQueue");
     sched_point(point::wait, queue);
     const std::uint64_t deadline = deadline_of(self, timeout);
+    wake_list woken;
     std::unique_lock guard(dispatcher_lock);
-    come_for_more(self, queue);
-    taken = 0;
-    if (queue->CurrentCount < queue->MaximumCount) taken = take_ready(queue, entries, count);
+    come_for_more(self, queue, woken);
+    taken = queue->CurrentCount < queue->MaximumCount ? take_ready(queue, entries, count) : 0;
     NTSTATUS result = STATUS_SUCCESS;
     if (taken != 0) {
         ++queue->CurrentCount;
+    } else if (timeout != nullptr && timeout->QuadPart == 0) {
+        ++queue->CurrentCount; // it still serves the queue, with nothing in hand
+        result = STATUS_TIMEOUT;
     } else {
-        if (timeout != nullptr && timeout->QuadPart == 0) return STATUS_TIMEOUT;
-        KWAIT_BLOCK only{};
-        only.Object = &queue->Header;
-        waiter who{&self, &only, 1, false};
-        self.thread->QueueWait = 1;
-        result = block(who, deadline, guard);
-        self.thread->QueueWait = 0;
-        if (who.entry == nullptr) return result;
-        entries[0] = who.entry;
-        taken = 1 + take_ready(queue, entries + 1, count - 1);
+        result = wait_for_entry(self, queue, deadline, guard, entries[0]);
+        if (NT_SUCCESS(result) && result != STATUS_TIMEOUT && result != STATUS_ABANDONED_WAIT_0)
+            taken = 1 + take_ready(queue, entries + 1, count - 1);
     }
-    self.thread->Queue = queue;
+    guard.unlock();
+    woken.flush();
     return result;
 }
 
@@ -155,6 +180,11 @@ PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue) {
                 *CONTAINING_RECORD(Queue->Header.WaitListHead.Flink, KWAIT_BLOCK, WaitListEntry);
             satisfy(*static_cast<waiter*>(block.Waiter), STATUS_ABANDONED_WAIT_0, woken);
         }
+        while (!IsListEmpty(&Queue->ThreadListHead)) {
+            LIST_ENTRY* thread = RemoveHeadList(&Queue->ThreadListHead);
+            CONTAINING_RECORD(thread, KTHREAD, QueueListEntry)->Queue = nullptr;
+        }
+        Queue->CurrentCount = 0;
         if (!IsListEmpty(&Queue->EntryListHead)) {
             left = Queue->EntryListHead.Flink;
             RemoveEntryList(&Queue->EntryListHead);

@@ -26,8 +26,11 @@ void wait_for_lock(processor& self, KSPIN_LOCK* lock) {
 
 void acquire(processor& self, KSPIN_LOCK* lock) {
     sched_point(point::lock_acquire, lock);
-    while (__atomic_exchange_n(lock, owner_word(self), __ATOMIC_ACQUIRE) != 0) {
+    KSPIN_LOCK free = 0;
+    while (!__atomic_compare_exchange_n(lock, &free, owner_word(self), false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
         wait_for_lock(self, lock);
+        free = 0;
     }
 }
 

@@ -73,6 +73,7 @@ void end_thread_object(processor& self) {
     wake_list woken;
     {
         const std::lock_guard guard(dispatcher_lock);
+        stop_serving(self, woken);
         abandon_mutexes(*thread, woken);
         thread->Header.SignalState = 1;
         release_waiters(thread->Header, woken);

@@ -76,5 +76,7 @@ inline void initialize_header(DISPATCHER_HEADER& header, object_type type, LONG 
 /// For threads that serve a KQUEUE and are about to block elsewhere, and come back.
 void leave_queue(processor& self, wake_list& woken);
 void return_to_queue(processor& self);
+/// The thread serves no queue any more. Under dispatcher_lock.
+void stop_serving(processor& self, wake_list& woken);
 
 } // namespace irpverbs::dispatch::detail

@@ -73,6 +73,7 @@ void completion_queue_32(run& sample) {
         count += KeRemoveQueueEx(&queue, KernelMode, FALSE, &at_once, removed.data(), batch);
     }
     sample.stop();
+    KeRundownQueue(&queue);
     expect(count == operations, "ours/completion_queue_32");
 }
 

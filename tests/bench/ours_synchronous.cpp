@@ -44,9 +44,9 @@ void nt_book_keeping(run& sample) {
     for (std::uint64_t i = 0; i < operations; ++i) {
         IoReuseIrp(irp, STATUS_SUCCESS);
         IoAcquireRemoveLock(&books.in_use, irp);
-        InsertHeadList(&books.packets_of_thread, &irp->ThreadListEntry);
+        InsertHeadList(&books.packets_of_thread, &irp->Tail.Overlay.ListEntry);
         packet::send_prepared(stack.top(), irp, count_and_keep, &sum);
-        RemoveEntryList(&irp->ThreadListEntry);
+        RemoveEntryList(&irp->Tail.Overlay.ListEntry);
         IoReleaseRemoveLock(&books.in_use, irp);
     }
     sample.stop();

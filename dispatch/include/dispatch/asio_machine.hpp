@@ -28,7 +28,8 @@ public:
     void unpark(detail::processor& target) override;
     bool start_thread(int processor_number, void (*body)(void*), void* context) override;
     void sched_point(detail::processor& self, detail::point kind, const void* object) override;
-    void spin(detail::processor& self, bool (*blocked)(const void*), const void* context, unsigned turn) override;
+    void spin(detail::processor& self, bool (*blocked)(const void*), const void* context,
+              unsigned turn) override;
     void stall(detail::processor& self, std::uint64_t ticks) override;
     std::uint64_t random() override;
 

@@ -20,7 +20,8 @@ typedef struct _KTHREAD {
     PVOID Machine;
     LIST_ENTRY IrpListHead; /* thread-bound IRPs */
     PVOID Queue;            /* the KQUEUE whose entry it works on */
-    ULONG QueueWait;        /* it waits in KeRemoveQueue */
+    LIST_ENTRY QueueListEntry;
+    ULONG QueueWait; /* it waits in KeRemoveQueue */
 } KTHREAD, *PKTHREAD, *PETHREAD, *PRKTHREAD;
 
 typedef void (*PKSTART_ROUTINE)(PVOID StartContext);

@@ -6,6 +6,8 @@
 
 NT_EXTERN_C_BEGIN
 
+struct _DRIVER_OBJECT;
+
 typedef NTSTATUS (*PDRIVER_DISPATCH)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 typedef void (*PDRIVER_UNLOAD)(struct _DRIVER_OBJECT* DriverObject);
 

@@ -45,8 +45,8 @@ public:
     /// Interrupt time 0 as system time (100 ns since 1601).
     virtual std::uint64_t boot_time() = 0;
 
-    /// Blocks the calling thread, which is `self`, until unpark or the deadline; false: the deadline
-    /// came. A token given before counts. May return true for no reason.
+    /// Blocks the calling thread, which is `self`, until unpark or the deadline; false: the
+    /// deadline came. A token given before counts. May return true for no reason.
     virtual bool park(processor& self, std::uint64_t deadline) = 0;
     virtual void unpark(processor& target) = 0;
 
@@ -58,7 +58,8 @@ public:
     virtual void sched_point(processor& self, point kind, const void* object) = 0;
 
     /// One turn of a spin loop: back when `blocked(context)` may have become false.
-    virtual void spin(processor& self, bool (*blocked)(const void*), const void* context, unsigned turn) = 0;
+    virtual void spin(processor& self, bool (*blocked)(const void*), const void* context,
+                      unsigned turn) = 0;
 
     /// Lets `ticks` of 100 ns pass without giving up the processor.
     virtual void stall(processor& self, std::uint64_t ticks) = 0;

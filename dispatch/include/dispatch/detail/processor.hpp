@@ -1,6 +1,6 @@
-// The virtual processor: what a thread is to the library. Every thread that calls in is a processor of
-// its own, so "one thread at DISPATCH_LEVEL a processor" holds by construction, and raising the level is
-// a store.
+// The virtual processor: what a thread is to the library. Every thread that calls in is a processor
+// of its own, so "one thread at DISPATCH_LEVEL a processor" holds by construction, and raising the
+// level is a store.
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
@@ -21,9 +21,9 @@ struct verifier_state;
 /// DPCs that wait for a processor.
 struct dpc_queue {
     raw_spin lock;
-    LIST_ENTRY waiting;        // guarded by lock
-    LIST_ENTRY threaded;       // guarded by lock
-    bool retiring = false;     // guarded by lock: a DPC of this queue is running
+    LIST_ENTRY waiting;    // guarded by lock
+    LIST_ENTRY threaded;   // guarded by lock
+    bool retiring = false; // guarded by lock: a DPC of this queue is running
     std::atomic<bool> pending{false};
 
     dpc_queue() noexcept {
@@ -79,7 +79,8 @@ inline bool instrumented() noexcept {
     return __builtin_expect(instrumentation.load(std::memory_order_relaxed) != 0, 0);
 }
 inline bool verifying() noexcept {
-    return __builtin_expect((instrumentation.load(std::memory_order_relaxed) & verifying_bit) != 0, 0);
+    return __builtin_expect((instrumentation.load(std::memory_order_relaxed) & verifying_bit) != 0,
+                            0);
 }
 
 NT_API void sched_point_slow(point kind, const void* object);

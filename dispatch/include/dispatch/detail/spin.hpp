@@ -12,8 +12,8 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// One turn of a spin loop on a real processor: later turns give the processor away, since the holder
-/// may have been preempted.
+/// One turn of a spin loop on a real processor: later turns give the processor away, since the
+/// holder may have been preempted.
 inline void spin_turn(unsigned turn) noexcept {
     if (turn < 64)
         cpu_relax();
@@ -25,7 +25,8 @@ class raw_spin {
 public:
     void lock() noexcept {
         for (unsigned turn = 0; taken_.exchange(true, std::memory_order_acquire); ++turn)
-            while (taken_.load(std::memory_order_relaxed)) spin_turn(turn++);
+            while (taken_.load(std::memory_order_relaxed))
+                spin_turn(turn++);
     }
     bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept { taken_.store(false, std::memory_order_release); }
