@@ -112,6 +112,9 @@ machine_state::machine_state(machine& its_owner, std::uint32_t processors)
     : owner(its_owner), processor_count(processors), homes(processors) {}
 
 machine_state::~machine_state() {
+    // Threads of a simulated run that did not finish never end, nor let their objects go.
+    for (const auto& each : all)
+        if (each->thread != nullptr) ObDereferenceObject(each->thread);
     for (const auto& each : all)
         for (processor::stock& stock : each->stocks)
             if (stock.drop != nullptr) stock.drop(stock.head);

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 using namespace irpverbs::dispatch::detail;
 
@@ -19,10 +18,20 @@ void check_paged(POOL_TYPE type, const char* function) {
               this_processor().irql);
 }
 
-raw_spin& lock_of(NPAGED_LOOKASIDE_LIST& list) {
-    static_assert(sizeof(raw_spin) <= sizeof list.Lock);
-    return *reinterpret_cast<raw_spin*>(&list.Lock);
-}
+// The list's own lock word, which C knows as a number.
+class list_guard {
+public:
+    explicit list_guard(NPAGED_LOOKASIDE_LIST& list) : lock_(list.Lock) {
+        for (unsigned turn = 0; __atomic_exchange_n(&lock_, 1, __ATOMIC_ACQUIRE) != 0; ++turn)
+            spin_turn(turn);
+    }
+    ~list_guard() { __atomic_store_n(&lock_, 0, __ATOMIC_RELEASE); }
+    list_guard(const list_guard&) = delete;
+    list_guard& operator=(const list_guard&) = delete;
+
+private:
+    ULONG_PTR& lock_;
+};
 
 void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T, ULONG),
                 void (*free)(PVOID), POOL_TYPE type, SIZE_T size, ULONG tag, USHORT depth) {
@@ -37,7 +46,7 @@ void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T
 
 void* take_block(NPAGED_LOOKASIDE_LIST& list) {
     {
-        const std::lock_guard guard(lock_of(list));
+        const list_guard guard(list);
         ++list.TotalAllocates;
         if (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead)) {
             --list.Depth;
@@ -50,7 +59,7 @@ void* take_block(NPAGED_LOOKASIDE_LIST& list) {
 
 void put_block(NPAGED_LOOKASIDE_LIST& list, void* block) {
     {
-        const std::lock_guard guard(lock_of(list));
+        const list_guard guard(list);
         ++list.TotalFrees;
         if (list.Depth < list.MaximumDepth) {
             ++list.Depth;

@@ -107,7 +107,7 @@ void scheduler::escape() {
 bool scheduler::timers_left() const { return machine_.timers_set_once_are_armed(); }
 
 void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) {
-    if (on_main() && escape_ == nullptr) throw std::runtime_error(std::move(reason));
+    if (on_main() && escape_ == nullptr) throw std::runtime_error(reason);
     fail(outcome, std::move(reason), std::move(kind));
     if (on_main()) escape();
     running_->now = state::stalled; // for ever
