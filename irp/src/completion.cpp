@@ -2,8 +2,6 @@
 
 #include <dispatch/detail/checks.hpp>
 
-#include <cstring>
-
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
@@ -100,36 +98,10 @@ NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     return DeviceObject->DriverObject->MajorFunction[major](DeviceObject, Irp);
 }
 
-void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
-                            BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
-                            BOOLEAN InvokeOnCancel) {
-    PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(Irp);
-    next->CompletionRoutine = CompletionRoutine;
-    next->Context = Context;
-    next->Control = static_cast<UCHAR>((InvokeOnSuccess ? SL_INVOKE_ON_SUCCESS : 0) |
-                                       (InvokeOnError ? SL_INVOKE_ON_ERROR : 0) |
-                                       (InvokeOnCancel ? SL_INVOKE_ON_CANCEL : 0));
-    if (CompletionRoutine == nullptr) next->Control = 0;
-}
-
-void IoMarkIrpPending(PIRP Irp) {
-    IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED;
-}
-
 void IoSetNextIrpStackLocation(PIRP Irp) {
     if (--Irp->CurrentLocation <= 0)
         bug_check(NO_MORE_IRP_STACK_LOCATIONS, "IoSetNextIrpStackLocation: no stack location left",
                   address(Irp));
-}
-
-void IoSkipCurrentIrpStackLocation(PIRP Irp) { ++Irp->CurrentLocation; }
-
-void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
-    const PIO_STACK_LOCATION from = IoGetCurrentIrpStackLocation(Irp);
-    PIO_STACK_LOCATION to = IoGetNextIrpStackLocation(Irp);
-    std::memcpy(static_cast<void*>(to), from, offsetof(IO_STACK_LOCATION, CompletionRoutine));
-    to->Control = 0;
-    to->CompletionRoutine = nullptr;
 }
 
 } // extern "C"

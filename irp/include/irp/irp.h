@@ -153,17 +153,33 @@ NT_API void IoSetNextIrpStackLocation(PIRP Irp);
 
 /* The driver below gets this driver's location itself: no completion routine may be set.
    IRQL: any. Source: WDK IoSkipCurrentIrpStackLocation. */
-NT_API void IoSkipCurrentIrpStackLocation(PIRP Irp);
+static inline void IoSkipCurrentIrpStackLocation(PIRP Irp) NT_NOEXCEPT { ++Irp->CurrentLocation; }
 
 /* The driver below gets a copy without the completion routine. IRQL: any.
    Source: WDK IoCopyCurrentIrpStackLocationToNext. */
-NT_API void IoCopyCurrentIrpStackLocationToNext(PIRP Irp);
+static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) NT_NOEXCEPT {
+    const IO_STACK_LOCATION* from = IoGetCurrentIrpStackLocation(Irp);
+    PIO_STACK_LOCATION to = IoGetNextIrpStackLocation(Irp);
+    *to = *from;
+    to->Control = 0;
+    to->CompletionRoutine = NULL;
+}
 
 /* Who is told on the way up; in the next location. IRQL: <= DISPATCH_LEVEL.
    Source: WDK IoSetCompletionRoutine. */
-NT_API void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
-                                   PVOID Context, BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
-                                   BOOLEAN InvokeOnCancel);
+static inline void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
+                                          PVOID Context, BOOLEAN InvokeOnSuccess,
+                                          BOOLEAN InvokeOnError,
+                                          BOOLEAN InvokeOnCancel) NT_NOEXCEPT {
+    PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(Irp);
+    next->CompletionRoutine = CompletionRoutine;
+    next->Context = Context;
+    next->Control = 0;
+    if (CompletionRoutine == NULL) return;
+    next->Control = (UCHAR)((InvokeOnSuccess ? SL_INVOKE_ON_SUCCESS : 0) |
+                            (InvokeOnError ? SL_INVOKE_ON_ERROR : 0) |
+                            (InvokeOnCancel ? SL_INVOKE_ON_CANCEL : 0));
+}
 
 /* The same, keeping DeviceObject alive until the routine has run. STATUS_SUCCESS, or
    STATUS_INSUFFICIENT_RESOURCES. IRQL: <= DISPATCH_LEVEL. Source: WDK IoSetCompletionRoutineEx. */
@@ -174,7 +190,9 @@ NT_API NTSTATUS IoSetCompletionRoutineEx(struct _DEVICE_OBJECT* DeviceObject, PI
 
 /* This driver's dispatch routine returns STATUS_PENDING. IRQL: any. Source: WDK IoMarkIrpPending.
  */
-NT_API void IoMarkIrpPending(PIRP Irp);
+static inline void IoMarkIrpPending(PIRP Irp) NT_NOEXCEPT {
+    IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED;
+}
 
 /* Hands the IRP to the driver of DeviceObject; gives back what its dispatch routine returned. After
    the call the IRP is not the caller's. Bug check 0x35 without a location left. IRQL: <=
