@@ -45,7 +45,7 @@ extern "C" {
 void IoCompleteRequest(PIRP Irp, CCHAR) {
     sched_point(point::complete_request, Irp);
     check_completable(Irp);
-    const int top = Irp->StackCount;
+    const CCHAR top = Irp->StackCount;
     PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     UCHAR failed = 0;
     while (Irp->CurrentLocation <= top) {
