@@ -7,15 +7,14 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
-constexpr UCHAR invoke_bits = SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR | SL_INVOKE_ON_CANCEL;
-
 ULONG_PTR address(const void* object) { return reinterpret_cast<ULONG_PTR>(object); }
 
-bool wants_call(const IRP& irp, UCHAR control) {
-    if (NT_SUCCESS(irp.IoStatus.Status) ? (control & SL_INVOKE_ON_SUCCESS) != 0
-                                        : (control & SL_INVOKE_ON_ERROR) != 0)
-        return true;
-    return (control & SL_INVOKE_ON_CANCEL) != 0 && __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED);
+// Which bits of a location's Control ask for its routine, as the IRP stands now.
+UCHAR called_for(const IRP& irp) {
+    const UCHAR by_status =
+        NT_SUCCESS(irp.IoStatus.Status) ? SL_INVOKE_ON_SUCCESS : SL_INVOKE_ON_ERROR;
+    return __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) ? by_status | SL_INVOKE_ON_CANCEL
+                                                          : by_status;
 }
 
 void check_completable(IRP* irp) {
@@ -55,7 +54,7 @@ void IoCompleteRequest(PIRP Irp, CCHAR) {
         failed |= NT_SUCCESS(Irp->IoStatus.Status) ? control & SL_ERROR_RETURNED
                                                    : UCHAR{SL_ERROR_RETURNED};
         Irp->PendingReturned = (control & SL_PENDING_RETURNED) != 0;
-        const bool call = (control & invoke_bits) != 0 && wants_call(*Irp, control);
+        const bool call = (control & called_for(*Irp)) != 0;
         location->MinorFunction = 0;
         location->Flags = 0;
         location->Control = failed;

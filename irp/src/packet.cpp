@@ -63,11 +63,12 @@ bool into_stock(IRP* irp) {
 }
 
 void prepare(IRP* irp, USHORT size, CCHAR stack_size) {
-    // Line by line, inline: a call to memset costs more than the two or three lines themselves.
-    std::memset(static_cast<void*>(irp), 0, sizeof(IRP));
-    auto* location = reinterpret_cast<IO_STACK_LOCATION*>(irp + 1);
-    for (int i = 0; i < stack_size; ++i)
-        std::memset(static_cast<void*>(location + i), 0, sizeof(IO_STACK_LOCATION));
+    // Line by line, inline: a call to memset costs more than the few lines themselves.
+    constexpr int line = 64;
+    auto* bytes = reinterpret_cast<char*>(irp);
+    const int lines = static_cast<int>(sizeof(IRP) / line) + stack_size;
+    for (int i = 0; i < lines; ++i)
+        std::memset(bytes + i * line, 0, line);
     irp->Type = live_packet;
     irp->Size = size;
     irp->StackCount = stack_size;
