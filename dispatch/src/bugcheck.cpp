@@ -1,7 +1,9 @@
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -17,12 +19,20 @@ namespace {
 std::mutex handler_lock;
 BUG_CHECK_HANDLER handler = nullptr;
 void* handler_context = nullptr;
+std::atomic<std::uint64_t> findings_counted{0};
 
 void capture_stack(BUG_CHECK_REPORT& report, const char* label) {
     BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
     stack.Label = label;
     const int frames = backtrace(stack.Frames, BUG_CHECK_MAXIMUM_FRAMES);
     stack.FrameCount = frames > 0 ? static_cast<ULONG>(frames) : 0;
+}
+
+void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& where) {
+    BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
+    stack.Label = label;
+    stack.FrameCount = where.count;
+    std::copy_n(where.frames, where.count, stack.Frames);
 }
 
 std::string frame_text(void* address) {
@@ -108,8 +118,22 @@ void bug_check(ULONG code, const char* text, ULONG_PTR p1, ULONG_PTR p2, ULONG_P
 void violation(ULONG code, ULONG_PTR id, const char* rule, const char* text, ULONG_PTR p2,
                ULONG_PTR p3, ULONG_PTR p4) {
     BUG_CHECK_REPORT report = make_report(code, rule, text, id, p2, p3, p4);
+    findings_counted.fetch_add(1, std::memory_order_relaxed);
     deliver(report);
 }
+
+void report(const finding& found) {
+    const ULONG_PTR* p = found.parameters;
+    BUG_CHECK_REPORT report =
+        make_report(found.code, found.rule, found.text.c_str(), p[0], p[1], p[2], p[3]);
+    if (!found.history.empty()) report.History = found.history.c_str();
+    for (const finding::evidence& each : found.stacks)
+        if (each.stack != nullptr) add_stack(report, each.label, *each.stack);
+    findings_counted.fetch_add(1, std::memory_order_relaxed);
+    deliver(report);
+}
+
+std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 
 void check_irql(const irql_rule& rule) {
     const KIRQL level = this_processor().irql;

@@ -118,6 +118,8 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         for (processor::stock& stock : each->stocks)
             if (stock.drop != nullptr) stock.drop(stock.head);
+    for (ledger& each : ledgers)
+        if (each.drop != nullptr) each.drop(each.held);
 }
 
 processor& machine_state::home(std::uint32_t number) {
