@@ -1,3 +1,5 @@
+#include "symbols.hpp"
+
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/verify.hpp>
@@ -6,10 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cxxabi.h>
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -35,23 +34,6 @@ void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& wh
     std::copy_n(where.frames, where.count, stack.Frames);
 }
 
-std::string frame_text(void* address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%p", address);
-    Dl_info info{};
-    if (dladdr(address, &info) == 0) return text;
-    if (info.dli_sname == nullptr) {
-        std::snprintf(text, sizeof text, "+0x%zx",
-                      static_cast<std::size_t>(static_cast<char*>(address) -
-                                               static_cast<char*>(info.dli_fbase)));
-        return std::string(info.dli_fname != nullptr ? info.dli_fname : "?") + text;
-    }
-    int failed = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
-    return failed == 0 ? plain.get() : info.dli_sname;
-}
-
 std::string format(const BUG_CHECK_REPORT& report) {
     char head[160];
     std::snprintf(head, sizeof head, "*** bug check 0x%X %s (0x%zx, 0x%zx, 0x%zx, 0x%zx)\n",
@@ -67,8 +49,12 @@ std::string format(const BUG_CHECK_REPORT& report) {
     for (ULONG i = 0; i < report.StackCount; ++i) {
         const BUG_CHECK_STACK& stack = report.Stacks[i];
         text += std::string("stack (") + stack.Label + "):\n";
-        for (ULONG frame = 0; frame < stack.FrameCount; ++frame)
-            text += "  " + frame_text(stack.Frames[frame]) + "\n";
+        bool told = false; // the frames of the report's own making come first
+        for (ULONG frame = 0; frame < stack.FrameCount; ++frame) {
+            const std::string where = describe_address(stack.Frames[frame]);
+            told = told || !where.starts_with("irpverbs::dispatch::detail::");
+            if (told) text += "  " + where + "\n";
+        }
     }
     if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
     return text;
