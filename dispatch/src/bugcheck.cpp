@@ -35,6 +35,17 @@ void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& wh
     std::copy_n(where.frames, where.count, stack.Frames);
 }
 
+std::string frames_text(void* const* frames, std::uint32_t count) {
+    std::string text;
+    bool told = false; // the frames of the report's own making come first
+    for (std::uint32_t frame = 0; frame < count; ++frame) {
+        const std::string where = describe_address(frames[frame]);
+        told = told || !where.starts_with("irpverbs::dispatch::detail::");
+        if (told) text += "  " + where + "\n";
+    }
+    return text;
+}
+
 std::string format(const BUG_CHECK_REPORT& report) {
     char head[160];
     std::snprintf(head, sizeof head, "*** bug check 0x%X %s (0x%zx, 0x%zx, 0x%zx, 0x%zx)\n",
@@ -50,12 +61,7 @@ std::string format(const BUG_CHECK_REPORT& report) {
     for (ULONG i = 0; i < report.StackCount; ++i) {
         const BUG_CHECK_STACK& stack = report.Stacks[i];
         text += std::string("stack (") + stack.Label + "):\n";
-        bool told = false; // the frames of the report's own making come first
-        for (ULONG frame = 0; frame < stack.FrameCount; ++frame) {
-            const std::string where = describe_address(stack.Frames[frame]);
-            told = told || !where.starts_with("irpverbs::dispatch::detail::");
-            if (told) text += "  " + where + "\n";
-        }
+        text += frames_text(stack.Frames, stack.FrameCount);
     }
     if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
     return text;
@@ -128,12 +134,7 @@ void report(const finding& found) {
     deliver(report);
 }
 
-std::string describe(const call_stack& stack) {
-    std::string text;
-    for (std::uint32_t frame = 0; frame < stack.count; ++frame)
-        text += "  " + frame_text(stack.frames[frame]) + "\n";
-    return text;
-}
+std::string describe(const call_stack& stack) { return frames_text(stack.frames, stack.count); }
 
 std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 
