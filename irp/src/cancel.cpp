@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -12,14 +13,22 @@ constinit KSPIN_LOCK cancel_lock = 0;
 extern "C" {
 
 PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
-    sched_point(point::cancel_exchange, Irp);
+    enter(irql_rules::IoSetCancelRoutine, point::cancel_exchange, Irp);
     return __atomic_exchange_n(&Irp->CancelRoutine, CancelRoutine, __ATOMIC_SEQ_CST);
 }
 
-void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
-void IoReleaseCancelSpinLock(KIRQL Irql) { KeReleaseSpinLock(&cancel_lock, Irql); }
+void IoAcquireCancelSpinLock(PKIRQL Irql) {
+    VERIFY_IRQL(IoAcquireCancelSpinLock);
+    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+}
+
+void IoReleaseCancelSpinLock(KIRQL Irql) {
+    VERIFY_IRQL(IoReleaseCancelSpinLock);
+    KeReleaseSpinLock(&cancel_lock, Irql);
+}
 
 BOOLEAN IoCancelIrp(PIRP Irp) {
+    VERIFY_IRQL(IoCancelIrp);
     KIRQL old = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&old);
     __atomic_store_n(&Irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);

@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -34,7 +35,10 @@ void check_completable(IRP* irp) {
 
 // Nobody took the IRP back: it is at its top.
 void finish(IRP* irp) {
-    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+    if (irp->Flags != 0 || irp->UserIosb != nullptr || irp->UserEvent != nullptr)
+        last_stage(irp);
+    else
+        free_packet(irp);
 }
 
 } // namespace
@@ -42,7 +46,7 @@ void finish(IRP* irp) {
 extern "C" {
 
 void IoCompleteRequest(PIRP Irp, CCHAR) {
-    sched_point(point::complete_request, Irp);
+    enter(irql_rules::IoCompleteRequest, point::complete_request, Irp);
     check_completable(Irp);
     const CCHAR top = Irp->StackCount;
     PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
@@ -74,7 +78,7 @@ void IoCompleteRequest(PIRP Irp, CCHAR) {
 }
 
 NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    sched_point(point::call_driver, Irp);
+    enter(irql_rules::IoCallDriver, point::call_driver, Irp);
     if (DeviceObject == nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoCallDriver: the device is NULL", 0x204, 0,
                   address(Irp));

@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -13,7 +14,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its first pointer-sized words.
+// takes a lock. A packet in stock is linked through its MasterIrp.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -23,7 +24,7 @@ struct packet_stock {
 
 constexpr std::size_t stock_index = 0; // of processor::stocks
 
-IRP*& next_in_stock(IRP* irp) { return *reinterpret_cast<IRP**>(&irp->MdlAddress); }
+IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
@@ -62,6 +63,7 @@ bool into_stock(IRP* irp) {
     return true;
 }
 
+template <const irql_rule& Rule>
 void prepare(IRP* irp, USHORT size, CCHAR stack_size) {
     // Line by line, inline: a call to memset costs more than the few lines themselves.
     constexpr int line = 64;
@@ -73,7 +75,9 @@ void prepare(IRP* irp, USHORT size, CCHAR stack_size) {
     irp->Size = size;
     irp->StackCount = stack_size;
     irp->CurrentLocation = static_cast<CCHAR>(stack_size + 1);
-    introduce(irp, "irp");
+    if (!instrumented()) return;
+    if (verifying()) check_irql(Rule);
+    introduce_slow(irp, "irp");
 }
 
 } // namespace
@@ -86,7 +90,7 @@ PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
     IRP* irp = from_stock(StackSize);
     if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
     if (irp == nullptr) return nullptr;
-    prepare(irp, size, StackSize);
+    prepare<irql_rules::IoAllocateIrp>(irp, size, StackSize);
     irp->AllocationFlags = from_allocate;
     return irp;
 }
@@ -96,17 +100,18 @@ void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: PacketSize does not hold that many stack locations", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
-    prepare(Irp, PacketSize, StackSize);
+    prepare<irql_rules::IoInitializeIrp>(Irp, PacketSize, StackSize);
 }
 
 void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
     const UCHAR flags = Irp->AllocationFlags;
-    prepare(Irp, Irp->Size, Irp->StackCount);
+    prepare<irql_rules::IoReuseIrp>(Irp, Irp->Size, Irp->StackCount);
     Irp->AllocationFlags = flags;
     Irp->IoStatus.Status = Status;
 }
 
 void IoFreeIrp(PIRP Irp) {
+    VERIFY_IRQL(IoFreeIrp);
     if (Irp->Type != live_packet)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: this is no IRP, or it was freed",
                   0x01, reinterpret_cast<ULONG_PTR>(Irp));
