@@ -41,9 +41,9 @@ NT_API void IoCloseIoCompletion(PVOID IoCompletion);
 NT_API NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
                                           PIO_COMPLETION_CONTEXT* CompletionContext);
 
-/* Has Irp posted when its last completion routine has let it go, instead of freed. An IRP that has
-   this is sent. Takes the place of Irp->UserEvent; ApcContext that of Irp->UserIosb.
-   IRQL: <= DISPATCH_LEVEL. Ours. */
+/* Has Irp posted when its last completion routine has let it go, instead of freed. The IRP is then
+   sent, and none of its routines keeps it: until it is posted it keeps the port's memory. Takes the
+   place of Irp->UserEvent; ApcContext that of Irp->UserIosb. IRQL: <= DISPATCH_LEVEL. Ours. */
 NT_API void IoSetCompletionContext(PIRP Irp, PIO_COMPLETION_CONTEXT CompletionContext,
                                    PVOID ApcContext);
 
