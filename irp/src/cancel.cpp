@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -14,7 +15,7 @@ PDRIVER_CANCEL exchange_routine(IRP* irp, PDRIVER_CANCEL routine) {
 
 [[gnu::cold, gnu::noinline]] PDRIVER_CANCEL exchange_instrumented(IRP* irp,
                                                                   PDRIVER_CANCEL routine) {
-    sched_point_slow(point::cancel_exchange, irp);
+    enter_slow(irql_rules::IoSetCancelRoutine, point::cancel_exchange, irp);
     return exchange_routine(irp, routine);
 }
 
@@ -27,10 +28,18 @@ PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
     return exchange_routine(Irp, CancelRoutine);
 }
 
-void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
-void IoReleaseCancelSpinLock(KIRQL Irql) { KeReleaseSpinLock(&cancel_lock, Irql); }
+void IoAcquireCancelSpinLock(PKIRQL Irql) {
+    VERIFY_IRQL(IoAcquireCancelSpinLock);
+    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+}
+
+void IoReleaseCancelSpinLock(KIRQL Irql) {
+    VERIFY_IRQL(IoReleaseCancelSpinLock);
+    KeReleaseSpinLock(&cancel_lock, Irql);
+}
 
 BOOLEAN IoCancelIrp(PIRP Irp) {
+    VERIFY_IRQL(IoCancelIrp);
     KIRQL old = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&old);
     __atomic_store_n(&Irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);

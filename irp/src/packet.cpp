@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -13,7 +14,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its first pointer-sized words.
+// takes a lock. A packet in stock is linked through its MasterIrp.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -23,7 +24,7 @@ struct packet_stock {
 
 constexpr std::size_t stock_index = 0; // of processor::stocks
 
-IRP*& next_in_stock(IRP* irp) { return *reinterpret_cast<IRP**>(&irp->MdlAddress); }
+IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
@@ -73,6 +74,7 @@ void zero_bytes(void* place) {
 }
 
 // All but Type and Size.
+template <const irql_rule& Rule>
 [[gnu::always_inline]] inline void prepare(IRP* irp, CCHAR stack_size, UCHAR allocation,
                                            NTSTATUS status) {
     static_assert(sizeof(IRP) == 128 && sizeof(IO_STACK_LOCATION) == 64);
@@ -87,14 +89,17 @@ void zero_bytes(void* place) {
     irp->CurrentLocation = static_cast<CCHAR>(stack_size + 1);
     irp->AllocationFlags = allocation;
     irp->IoStatus.Status = status;
-    introduce(irp, "irp");
+    if (!instrumented()) return;
+    if (verifying()) check_irql(Rule);
+    introduce_slow(irp, "irp");
 }
 
+template <const irql_rule& Rule>
 [[gnu::always_inline]] inline void make_packet(IRP* irp, USHORT size, CCHAR stack_size,
                                                UCHAR allocation) {
     irp->Type = live_packet;
     irp->Size = size;
-    prepare(irp, stack_size, allocation, STATUS_SUCCESS);
+    prepare<Rule>(irp, stack_size, allocation, STATUS_SUCCESS);
 }
 
 } // namespace
@@ -107,7 +112,7 @@ PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
     IRP* irp = from_stock(StackSize);
     if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
     if (irp == nullptr) return nullptr;
-    make_packet(irp, size, StackSize, from_allocate);
+    make_packet<irql_rules::IoAllocateIrp>(irp, size, StackSize, from_allocate);
     return irp;
 }
 
@@ -116,14 +121,15 @@ void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
-    make_packet(Irp, PacketSize, StackSize, 0);
+    make_packet<irql_rules::IoInitializeIrp>(Irp, PacketSize, StackSize, 0);
 }
 
 void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
-    prepare(Irp, Irp->StackCount, Irp->AllocationFlags, Status);
+    prepare<irql_rules::IoReuseIrp>(Irp, Irp->StackCount, Irp->AllocationFlags, Status);
 }
 
 void IoFreeIrp(PIRP Irp) {
+    VERIFY_IRQL(IoFreeIrp);
     if (Irp->Type != live_packet)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: this is no IRP, or it was freed",
                   0x01, reinterpret_cast<ULONG_PTR>(Irp));
