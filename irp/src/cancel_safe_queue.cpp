@@ -164,7 +164,7 @@ cancel_safe_queue::cancel_safe_queue(drain_routine drain, void* context)
     introduce(this, "queue");
 }
 
-cancel_safe_queue::~cancel_safe_queue() noexcept(false) {
+cancel_safe_queue::~cancel_safe_queue() {
     lock_.lock();
     const bool on_its_way = armed_ && drain_ != nullptr;
     LIST_ENTRY* left = IsListEmpty(&waiting_) ? nullptr : waiting_.Flink;

@@ -64,7 +64,7 @@ public:
     cancel_safe_queue(drain_routine drain, void* context);
     /// Nothing may be parked any more: bug check 0xC9/0x226 when a request waits. Waits for a drain
     /// DPC that is on its way. IRQL: PASSIVE_LEVEL with a drain DPC.
-    ~cancel_safe_queue() noexcept(false);
+    ~cancel_safe_queue();
     cancel_safe_queue(const cancel_safe_queue&) = delete;
     cancel_safe_queue& operator=(const cancel_safe_queue&) = delete;
 
@@ -99,6 +99,9 @@ public:
 
     /// The same, and requests parked from now on are completed with `refusal` (no success).
     void close(NTSTATUS refusal = STATUS_CANCELLED);
+
+    /// The drain DPC, to choose its target or importance before the first request is parked.
+    KDPC* drain_dpc() noexcept { return &dpc_; }
 
     /// True when no request waits, at this instant.
     bool empty() const noexcept;
