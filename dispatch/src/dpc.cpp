@@ -29,32 +29,50 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// Null: nothing waits, and the queue is no longer retiring.
-KDPC* take(dpc_queue& queue, KDPC& call) {
-    const std::lock_guard guard(queue.lock);
-    queue.retiring = !IsListEmpty(&queue.waiting);
-    if (!queue.retiring) {
-        queue.pending.store(false, std::memory_order_relaxed);
-        return nullptr;
-    }
-    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&queue.waiting), KDPC, DpcListEntry);
+// Takes the first one, which is its owner's again from then on; `call` keeps what to run. Under the
+// queue's lock, so that a removal finds it queued or gone.
+KDPC* unlink_first(LIST_ENTRY& list, KDPC& call) {
+    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&list), KDPC, DpcListEntry);
     dpc->DpcListEntry.Flink = nullptr;
     call = *dpc;
     __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
     return dpc;
 }
 
+// Null: nothing waits, and the queue is no longer retiring.
+KDPC* take(dpc_queue& queue, KDPC& call) {
+    const std::lock_guard guard(queue.lock);
+    queue.retiring = !IsListEmpty(&queue.waiting);
+    if (queue.retiring) return unlink_first(queue.waiting, call);
+    queue.pending.store(false, std::memory_order_relaxed);
+    return nullptr;
+}
+
+KDPC* take_threaded(dpc_queue& queue, KDPC& call) {
+    const std::lock_guard guard(queue.lock);
+    return IsListEmpty(&queue.threaded) ? nullptr : unlink_first(queue.threaded, call);
+}
+
+void run(processor& self, KDPC* dpc, const KDPC& call, KIRQL level) {
+    sched_point(point::dpc_run, dpc);
+    call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+    if (self.irql != level)
+        bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than it was called at",
+                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+}
+
 } // namespace
 
 void retire_dpcs(processor& self) {
     KDPC call;
-    while (KDPC* dpc = take(self.dpcs, call)) {
-        sched_point(point::dpc_run, dpc);
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
-        if (self.irql != DISPATCH_LEVEL)
-            bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than DISPATCH_LEVEL",
-                      self.irql, DISPATCH_LEVEL, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
-    }
+    while (KDPC* dpc = take(self.dpcs, call))
+        run(self, dpc, call, DISPATCH_LEVEL);
+}
+
+void run_threaded_dpcs(processor& self) {
+    KDPC call;
+    while (KDPC* dpc = take_threaded(self.dpcs, call))
+        run(self, dpc, call, PASSIVE_LEVEL);
 }
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
@@ -132,7 +150,7 @@ BOOLEAN KeInsertQueueDpc(PRKDPC Dpc, PVOID SystemArgument1, PVOID SystemArgument
     sched_point(point::dpc_insert, Dpc);
     processor& self = this_processor();
     if (!enqueue_dpc(self, *Dpc, SystemArgument1, SystemArgument2)) return FALSE;
-    if (self.irql < DISPATCH_LEVEL && !self.home) lower_irql(self, self.irql);
+    if (self.irql < DISPATCH_LEVEL) lower_irql(self, self.irql);
     return TRUE;
 }
 

@@ -1,3 +1,4 @@
+#include "dpc.hpp"
 #include "machine_state.hpp"
 
 #include <dispatch/detail/checks.hpp>
@@ -9,21 +10,6 @@ constinit thread_local processor* current = nullptr;
 std::atomic<std::uint32_t> instrumentation{0};
 
 namespace {
-
-void run_threaded_dpcs(processor& self) {
-    for (;;) {
-        KDPC* dpc = nullptr;
-        {
-            const std::lock_guard guard(self.dpcs.lock);
-            if (IsListEmpty(&self.dpcs.threaded)) return;
-            dpc = CONTAINING_RECORD(RemoveHeadList(&self.dpcs.threaded), KDPC, DpcListEntry);
-        }
-        dpc->DpcListEntry.Flink = nullptr;
-        const KDPC call = *dpc;
-        __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
-    }
-}
 
 void home_main(processor& self) {
     machine_state& state = self.owner->state();
