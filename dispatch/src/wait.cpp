@@ -332,9 +332,10 @@ NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interva
     processor& self = this_processor();
     require_may_wait(self, nullptr, "KeDelayExecutionThread");
     sched_point(point::wait);
-    const std::uint64_t deadline = deadline_of(self, Interval);
-    while (self.owner->park(self, deadline)) {
-    }
+    // A wait for nothing; one who serves a KQUEUE makes room meanwhile.
+    waiter who{&self, nullptr, 0, false};
+    std::unique_lock guard(dispatcher_lock);
+    block(who, deadline_of(self, Interval), guard);
     return STATUS_SUCCESS;
 }
 
