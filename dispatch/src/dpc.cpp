@@ -50,7 +50,8 @@ KDPC* take(dpc_queue& queue, KDPC& call) {
 
 KDPC* take_threaded(dpc_queue& queue, KDPC& call) {
     const std::lock_guard guard(queue.lock);
-    return IsListEmpty(&queue.threaded) ? nullptr : unlink_first(queue.threaded, call);
+    queue.running_threaded = !IsListEmpty(&queue.threaded);
+    return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
 }
 
 void run(processor& self, KDPC* dpc, const KDPC& call, KIRQL level) {
@@ -65,8 +66,14 @@ void run(processor& self, KDPC* dpc, const KDPC& call, KIRQL level) {
 
 void retire_dpcs(processor& self) {
     KDPC call;
-    while (KDPC* dpc = take(self.dpcs, call))
-        run(self, dpc, call, DISPATCH_LEVEL);
+    try {
+        while (KDPC* dpc = take(self.dpcs, call))
+            run(self, dpc, call, DISPATCH_LEVEL);
+    } catch (...) { // a bug check's handler
+        const std::lock_guard guard(self.dpcs.lock);
+        self.dpcs.retiring = false;
+        throw;
+    }
 }
 
 void run_threaded_dpcs(processor& self) {
@@ -85,6 +92,7 @@ bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
         const std::lock_guard guard(target.dpcs.lock);
         dpc.SystemArgument1 = argument1;
         dpc.SystemArgument2 = argument2;
+        ++target.dpcs.inserted;
         link(target.dpcs, dpc);
     }
     if (&target != &self) self.owner->unpark(target);
@@ -107,6 +115,12 @@ void pass_marker(KDPC*, void* context, void*, void*) {
     KeSetEvent(&static_cast<flush_marker*>(context)->passed, 0, FALSE);
 }
 
+bool is_busy(const dpc_queue& queue, bool threaded) {
+    if (threaded) return queue.running_threaded || !IsListEmpty(&queue.threaded);
+    return queue.retiring || !IsListEmpty(&queue.waiting) ||
+           queue.pending.load(std::memory_order_relaxed);
+}
+
 // False: nothing waits or runs there.
 bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     KeInitializeEvent(&marker.passed, NotificationEvent, FALSE);
@@ -114,9 +128,7 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     marker.dpc.Type = threaded ? threaded_dpc : ordinary_dpc;
     {
         const std::lock_guard guard(where.dpcs.lock);
-        const bool busy = where.dpcs.retiring || !IsListEmpty(&where.dpcs.waiting) ||
-                          where.dpcs.pending.load(std::memory_order_relaxed);
-        if (!busy && !threaded) return false;
+        if (!is_busy(where.dpcs, threaded)) return false;
         marker.dpc.DpcData = &where.dpcs;
         link(where.dpcs, marker.dpc);
     }
@@ -193,7 +205,7 @@ void KeFlushQueuedDpcs(void) {
     for (processor* each : where)
         for (const bool threaded : {false, true}) {
             flush_marker marker;
-            if ((!threaded || each->home) && place_marker(*each, marker, threaded))
+            if (place_marker(*each, marker, threaded))
                 KeWaitForSingleObject(&marker.passed, Executive, KernelMode, FALSE, nullptr);
         }
 }

@@ -68,4 +68,16 @@ struct counted_dpc : KDPC {
     }
 };
 
+/// Sets an event at each run from the n-th on.
+struct announcing_dpc : counted_dpc {
+    event done;
+    int wanted;
+    explicit announcing_dpc(int runs_wanted = 1) : wanted(runs_wanted) {
+        then = [](counted_dpc& base) {
+            auto& self = static_cast<announcing_dpc&>(base);
+            if (self.runs >= self.wanted) set(self.done);
+        };
+    }
+};
+
 } // namespace irpverbs::testing

@@ -1,7 +1,7 @@
 #include "ke_words.hpp"
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
 #include <support/both_machines.hpp>
 
@@ -41,6 +41,17 @@ TEST_P(Machines, LevelStaysWithTheScope) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
+TEST_P(Machines, ThreadThatLeavesRunsTheDpcsItHeldUp) {
+    counted_dpc dpc;
+    {
+        const machine::scope inside(machine());
+        KeRaiseIrqlToDpcLevel();
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    }
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
+}
+
 TEST_P(Machines, HandlersOfItsContextRunAtPassiveInside) {
     event done;
     KIRQL level = HIGH_LEVEL;
@@ -55,9 +66,7 @@ TEST_P(Machines, HandlersOfItsContextRunAtPassiveInside) {
     EXPECT_TRUE(inside);
 }
 
-TEST_P(Machines, RandomDrawsDiffer) {
-    EXPECT_NE(machine().random(), machine().random());
-}
+TEST_P(Machines, RandomDrawsDiffer) { EXPECT_NE(machine().random(), machine().random()); }
 
 TEST_P(Machines, ThreadsComeAndGoByTheThousand) {
     for (int i = 0; i < 2 * MAXIMUM_PROCESSORS; ++i)

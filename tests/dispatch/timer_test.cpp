@@ -21,18 +21,6 @@ struct timer : KTIMER {
     bool signalled() { return KeReadStateTimer(this) != FALSE; }
 };
 
-/// Sets an event at its n-th run.
-struct announcing_dpc : counted_dpc {
-    event done;
-    int wanted;
-    explicit announcing_dpc(int runs_wanted = 1) : wanted(runs_wanted) {
-        then = [](counted_dpc& base) {
-            auto& self = static_cast<announcing_dpc&>(base);
-            if (self.runs == self.wanted) irpverbs::testing::set(self.done);
-        };
-    }
-};
-
 class Timers : public BothMachines {};
 
 TEST_P(Timers, FreshOneIsNeitherSetNorSignalled) {
@@ -329,8 +317,7 @@ TEST_P(Clocks, AllTellTheSameTime) {
     const LONGLONG increment = KeQueryTimeIncrement();
     EXPECT_GE(ticks.QuadPart, static_cast<LONGLONG>(before) / increment);
     EXPECT_LE(ticks.QuadPart, static_cast<LONGLONG>(after) / increment);
-    EXPECT_LE(KeQueryPerformanceCounter(nullptr).QuadPart,
-              static_cast<LONGLONG>(KeQueryInterruptTime()));
+    EXPECT_GE(KeQueryPerformanceCounter(nullptr).QuadPart, static_cast<LONGLONG>(after));
 }
 
 TEST_P(Clocks, SystemTimeIsCountedFrom1601) {

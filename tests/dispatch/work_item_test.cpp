@@ -124,6 +124,7 @@ TEST_P(WorkItems, BlockedItemDoesNotHoldUpTheOthers) {
     first.queue();
     second.queue();
     wait(&first.done);
+    wait(&second.done);
 }
 
 TEST_P(WorkItems, CriticalOvertakesDelayed) {
