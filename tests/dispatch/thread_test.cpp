@@ -141,9 +141,8 @@ IRPVERBS_ON_BOTH_MACHINES(Threads);
 
 TEST(ThreadsExplored, EndAboveThePassiveLevelIsABugCheck) {
     const explore_summary found = expect_found({}, [](sim_machine& machine) {
-        machine.spawn("starter", [] {
-            const system_thread thread([] { KeRaiseIrqlToDpcLevel(); });
-        });
+        machine.spawn("starter",
+                      [] { const system_thread thread([] { KeRaiseIrqlToDpcLevel(); }); });
         machine.run();
     });
     EXPECT_NE(found.failure->what.find("IRQL_UNEXPECTED_VALUE"), std::string::npos);
