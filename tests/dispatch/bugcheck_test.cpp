@@ -1,4 +1,4 @@
-#include "ke_words.hpp"
+#include <support/ke_words.hpp>
 
 #include <dispatch/detail/checks.hpp>
 #include <support/both_machines.hpp>

@@ -1,7 +1,6 @@
-#include "ke_words.hpp"
-
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
+#include <support/ke_words.hpp>
 
 namespace {
 

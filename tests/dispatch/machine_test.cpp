@@ -1,9 +1,8 @@
-#include "ke_words.hpp"
+#include <support/both_machines.hpp>
+#include <support/ke_words.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-
-#include <support/both_machines.hpp>
 
 #include <memory>
 #include <thread>

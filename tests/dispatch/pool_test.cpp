@@ -1,6 +1,5 @@
-#include "ke_words.hpp"
-
 #include <support/both_machines.hpp>
+#include <support/ke_words.hpp>
 
 #include <algorithm>
 #include <cstdint>

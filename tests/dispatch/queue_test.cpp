@@ -1,8 +1,7 @@
-#include "ke_words.hpp"
-
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
 
 #include <memory>
 #include <vector>
@@ -107,29 +106,6 @@ TEST_P(Queues, WaitingThreadTakesManyToo) {
     }
     EXPECT_EQ(taken, 4u);
     KeRundownQueue(&one);
-}
-
-TEST_P(Queues, RundownEndsWaitsAndGivesBackTheRest) {
-    queue one;
-    LIST_ENTRY* got = nullptr;
-    auto server = std::make_unique<system_thread>([&] {
-        one.remove();
-        got = one.remove();
-    });
-    one.insert(packets_[0]);
-    EXPECT_EQ(KeRundownQueue(&one), one.length() == 0 ? nullptr : &packets_[0].entry);
-    // The server may have come too late for the first rundown.
-    while (got == nullptr) {
-        delay(millisecond);
-        if (LIST_ENTRY* left = KeRundownQueue(&one)) KeInsertQueue(&one, left);
-        if (KeReadStateQueue(&one) == 0) break;
-    }
-    for (int i = 0; i < 1000 && got == nullptr; ++i) {
-        KeRundownQueue(&one);
-        delay(millisecond);
-    }
-    server.reset();
-    EXPECT_EQ(got, as_entry(STATUS_ABANDONED_WAIT_0));
 }
 
 TEST_P(Queues, RundownGivesARingWithoutHead) {
@@ -254,6 +230,22 @@ TEST(QueuesExplored, BlockedServerMakesRoom) {
             EXPECT_EQ(served, 2);
         });
     }
+}
+
+TEST(QueuesExplored, RundownEndsTheWaits) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        queue one;
+        int ended = 0;
+        for (const char* name : {"server", "other server"})
+            machine.spawn(name,
+                          [&] { ended += one.remove() == as_entry(STATUS_ABANDONED_WAIT_0); });
+        machine.spawn("owner", [&] {
+            delay(millisecond); // they wait by now
+            EXPECT_EQ(KeRundownQueue(&one), nullptr);
+        });
+        machine.run();
+        EXPECT_EQ(ended, 2);
+    });
 }
 
 // The thread that came last has the warmest cache.

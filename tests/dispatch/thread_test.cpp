@@ -1,8 +1,7 @@
-#include "ke_words.hpp"
-
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
 
 #include <utility>
 #include <vector>
