@@ -29,32 +29,57 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// Null: nothing waits, and the queue is no longer retiring.
-KDPC* take(dpc_queue& queue, KDPC& call) {
-    const std::lock_guard guard(queue.lock);
-    queue.retiring = !IsListEmpty(&queue.waiting);
-    if (!queue.retiring) {
-        queue.pending.store(false, std::memory_order_relaxed);
-        return nullptr;
-    }
-    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&queue.waiting), KDPC, DpcListEntry);
+// Takes the first one, which is its owner's again from then on; `call` keeps what to run. Under the
+// queue's lock, so that a removal finds it queued or gone.
+KDPC* unlink_first(LIST_ENTRY& list, KDPC& call) {
+    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&list), KDPC, DpcListEntry);
     dpc->DpcListEntry.Flink = nullptr;
     call = *dpc;
     __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
     return dpc;
 }
 
+// Null: nothing waits, and the queue is no longer retiring.
+KDPC* take(dpc_queue& queue, KDPC& call) {
+    const std::lock_guard guard(queue.lock);
+    queue.retiring = !IsListEmpty(&queue.waiting);
+    if (queue.retiring) return unlink_first(queue.waiting, call);
+    queue.pending.store(false, std::memory_order_relaxed);
+    return nullptr;
+}
+
+KDPC* take_threaded(dpc_queue& queue, KDPC& call) {
+    const std::lock_guard guard(queue.lock);
+    queue.running_threaded = !IsListEmpty(&queue.threaded);
+    return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
+}
+
+void run(processor& self, KDPC* dpc, const KDPC& call, KIRQL level) {
+    sched_point(point::dpc_run, dpc);
+    call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+    if (self.irql != level)
+        bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than it was called at",
+                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+}
+
 } // namespace
 
 void retire_dpcs(processor& self) {
     KDPC call;
-    while (KDPC* dpc = take(self.dpcs, call)) {
-        sched_point(point::dpc_run, dpc);
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
-        if (self.irql != DISPATCH_LEVEL)
-            bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than DISPATCH_LEVEL",
-                      self.irql, DISPATCH_LEVEL, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+    try {
+        while (KDPC* dpc = take(self.dpcs, call))
+            run(self, dpc, call, DISPATCH_LEVEL);
+    } catch (...) { // a bug check's handler
+        const std::lock_guard guard(self.dpcs.lock);
+        self.dpcs.retiring = false;
+        throw;
     }
+}
+
+void run_threaded_dpcs(processor& self) {
+    KDPC call;
+    while (KDPC* dpc = take_threaded(self.dpcs, call))
+        run(self, dpc, call, PASSIVE_LEVEL);
 }
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
@@ -67,6 +92,7 @@ bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
         const std::lock_guard guard(target.dpcs.lock);
         dpc.SystemArgument1 = argument1;
         dpc.SystemArgument2 = argument2;
+        ++target.dpcs.inserted;
         link(target.dpcs, dpc);
     }
     if (&target != &self) self.owner->unpark(target);
@@ -89,6 +115,12 @@ void pass_marker(KDPC*, void* context, void*, void*) {
     KeSetEvent(&static_cast<flush_marker*>(context)->passed, 0, FALSE);
 }
 
+bool is_busy(const dpc_queue& queue, bool threaded) {
+    if (threaded) return queue.running_threaded || !IsListEmpty(&queue.threaded);
+    return queue.retiring || !IsListEmpty(&queue.waiting) ||
+           queue.pending.load(std::memory_order_relaxed);
+}
+
 // False: nothing waits or runs there.
 bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     KeInitializeEvent(&marker.passed, NotificationEvent, FALSE);
@@ -96,9 +128,7 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     marker.dpc.Type = threaded ? threaded_dpc : ordinary_dpc;
     {
         const std::lock_guard guard(where.dpcs.lock);
-        const bool busy = where.dpcs.retiring || !IsListEmpty(&where.dpcs.waiting) ||
-                          where.dpcs.pending.load(std::memory_order_relaxed);
-        if (!busy && !threaded) return false;
+        if (!is_busy(where.dpcs, threaded)) return false;
         marker.dpc.DpcData = &where.dpcs;
         link(where.dpcs, marker.dpc);
     }
@@ -132,7 +162,7 @@ BOOLEAN KeInsertQueueDpc(PRKDPC Dpc, PVOID SystemArgument1, PVOID SystemArgument
     sched_point(point::dpc_insert, Dpc);
     processor& self = this_processor();
     if (!enqueue_dpc(self, *Dpc, SystemArgument1, SystemArgument2)) return FALSE;
-    if (self.irql < DISPATCH_LEVEL && !self.home) lower_irql(self, self.irql);
+    if (self.irql < DISPATCH_LEVEL) lower_irql(self, self.irql);
     return TRUE;
 }
 
@@ -175,7 +205,7 @@ void KeFlushQueuedDpcs(void) {
     for (processor* each : where)
         for (const bool threaded : {false, true}) {
             flush_marker marker;
-            if ((!threaded || each->home) && place_marker(*each, marker, threaded))
+            if (place_marker(*each, marker, threaded))
                 KeWaitForSingleObject(&marker.passed, Executive, KernelMode, FALSE, nullptr);
         }
 }

@@ -8,4 +8,7 @@ namespace irpverbs::dispatch::detail {
 /// queued.
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2);
 
+/// Runs the threaded DPCs that wait for `self`, at PASSIVE_LEVEL.
+void run_threaded_dpcs(processor& self);
+
 } // namespace irpverbs::dispatch::detail

@@ -57,6 +57,8 @@ void system_thread_main(void* context) {
     end_thread_object(self);
     state.dismiss(self);
     current = nullptr;
+    state.system_threads.fetch_sub(1);
+    state.tell_stopper();
 }
 
 } // namespace
@@ -69,6 +71,7 @@ KTHREAD* new_thread_object(processor& self) {
 }
 
 void end_thread_object(processor& self) {
+    lower_irql(self, PASSIVE_LEVEL);
     KTHREAD* thread = self.thread;
     wake_list woken;
     {
@@ -102,7 +105,9 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
     thread->ReferenceCount = 2; // the thread's own and the handle's
     thread->StartRoutine = reinterpret_cast<PVOID>(StartRoutine);
     thread->StartContext = StartContext;
+    owner.state().system_threads.fetch_add(1);
     if (!owner.start_thread(-1, system_thread_main, thread)) {
+        owner.state().system_threads.fetch_sub(1);
         delete thread;
         return STATUS_INSUFFICIENT_RESOURCES;
     }

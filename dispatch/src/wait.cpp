@@ -151,11 +151,23 @@ void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char*
     bug_check(ATTEMPTED_SWITCH_FROM_DPC, text, self.irql);
 }
 
+void require_waitable(const DISPATCHER_HEADER& object) {
+    if (object.Type >= notification_event && object.Type < queue_object) return;
+    bug_check(INVALID_DATA_ACCESS_TRAP,
+              object.Type == queue_object
+                  ? "a wait names a KQUEUE; its entries are taken by KeRemoveQueue"
+                  : "a wait names what is no event, semaphore, mutex, timer or thread, or was not "
+                    "initialised",
+              reinterpret_cast<ULONG_PTR>(&object), object.Type);
+}
+
 void signal_timer(KTIMER& timer) {
     wake_list woken;
     const std::lock_guard guard(dispatcher_lock);
     __atomic_store_n(&timer.Header.SignalState, 1, __ATOMIC_RELEASE);
     release_waiters(timer.Header, woken);
+    // Last: a cancellation that finds it so lets the owner free the timer.
+    if (timer.Period == 0) __atomic_store_n(&timer.Machine, nullptr, __ATOMIC_RELEASE);
     woken.flush();
 }
 
@@ -294,6 +306,7 @@ NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOL
     require_may_wait(self, Timeout, "KeWaitForSingleObject");
     KWAIT_BLOCK only{};
     only.Object = static_cast<DISPATCHER_HEADER*>(Object);
+    require_waitable(*only.Object);
     return wait(self, 1, &only, false, Timeout);
 }
 
@@ -307,8 +320,10 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
         (Count > THREAD_WAIT_OBJECTS && WaitBlockArray == nullptr))
         return STATUS_INVALID_PARAMETER;
     KWAIT_BLOCK* blocks = WaitBlockArray != nullptr ? WaitBlockArray : few;
-    for (ULONG i = 0; i < Count; ++i)
+    for (ULONG i = 0; i < Count; ++i) {
         blocks[i].Object = static_cast<DISPATCHER_HEADER*>(Object[i]);
+        require_waitable(*blocks[i].Object);
+    }
     return wait(self, Count, blocks, WaitType == WaitAll, Timeout);
 }
 
@@ -317,9 +332,10 @@ NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interva
     processor& self = this_processor();
     require_may_wait(self, nullptr, "KeDelayExecutionThread");
     sched_point(point::wait);
-    const std::uint64_t deadline = deadline_of(self, Interval);
-    while (self.owner->park(self, deadline)) {
-    }
+    // A wait for nothing; one who serves a KQUEUE makes room meanwhile.
+    waiter who{&self, nullptr, 0, false};
+    std::unique_lock guard(dispatcher_lock);
+    block(who, deadline_of(self, Interval), guard);
     return STATUS_SUCCESS;
 }
 

@@ -66,6 +66,9 @@ std::uint64_t deadline_of(processor& self, const LARGE_INTEGER* timeout);
 /// Bug check 0xB8 when the caller must not wait now.
 void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char* function);
 
+/// Bug check 0x04 for an object that can't be waited for.
+void require_waitable(const DISPATCHER_HEADER& object);
+
 inline void initialize_header(DISPATCHER_HEADER& header, object_type type, LONG state) {
     header = {};
     header.Type = type;

@@ -55,9 +55,10 @@ public:
 protected:
     explicit machine(std::uint32_t processors);
 
-    /// First thing a derived destructor does: ends the library's own threads, after the work that
-    /// is queued.
-    void stop();
+    /// First thing a derived destructor does: ends the library's own threads, after the DPCs and
+    /// work items that are queued, and those that they queue; with `await_system_threads` after
+    /// these, too.
+    void stop(bool await_system_threads);
 
 private:
     std::unique_ptr<detail::machine_state> state_;
