@@ -73,10 +73,14 @@ void zero_bytes(void* place) {
     std::memset(static_cast<char*>(place) + From, 0, To - From);
 }
 
+[[gnu::cold, gnu::noinline]] void prepare_instrumented(const IRP* irp, const irql_rule& rule) {
+    if (verifying()) check_irql(rule);
+    introduce_slow(irp, "irp");
+}
+
 // All but Type and Size.
-template <const irql_rule& Rule>
 [[gnu::always_inline]] inline void prepare(IRP* irp, CCHAR stack_size, UCHAR allocation,
-                                           NTSTATUS status) {
+                                           NTSTATUS status, const irql_rule& rule) {
     static_assert(sizeof(IRP) == 128 && sizeof(IO_STACK_LOCATION) == 64);
     zero_bytes<offsetof(IRP, Flags), 64>(irp);
     zero_bytes<64, 128>(irp);
@@ -89,17 +93,14 @@ template <const irql_rule& Rule>
     irp->CurrentLocation = static_cast<CCHAR>(stack_size + 1);
     irp->AllocationFlags = allocation;
     irp->IoStatus.Status = status;
-    if (!instrumented()) return;
-    if (verifying()) check_irql(Rule);
-    introduce_slow(irp, "irp");
+    if (instrumented()) prepare_instrumented(irp, rule);
 }
 
-template <const irql_rule& Rule>
 [[gnu::always_inline]] inline void make_packet(IRP* irp, USHORT size, CCHAR stack_size,
-                                               UCHAR allocation) {
+                                               UCHAR allocation, const irql_rule& rule) {
     irp->Type = live_packet;
     irp->Size = size;
-    prepare<Rule>(irp, stack_size, allocation, STATUS_SUCCESS);
+    prepare(irp, stack_size, allocation, STATUS_SUCCESS, rule);
 }
 
 } // namespace
@@ -112,7 +113,7 @@ PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
     IRP* irp = from_stock(StackSize);
     if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
     if (irp == nullptr) return nullptr;
-    make_packet<irql_rules::IoAllocateIrp>(irp, size, StackSize, from_allocate);
+    make_packet(irp, size, StackSize, from_allocate, irql_rules::IoAllocateIrp);
     return irp;
 }
 
@@ -121,11 +122,11 @@ void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
-    make_packet<irql_rules::IoInitializeIrp>(Irp, PacketSize, StackSize, 0);
+    make_packet(Irp, PacketSize, StackSize, 0, irql_rules::IoInitializeIrp);
 }
 
 void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
-    prepare<irql_rules::IoReuseIrp>(Irp, Irp->StackCount, Irp->AllocationFlags, Status);
+    prepare(Irp, Irp->StackCount, Irp->AllocationFlags, Status, irql_rules::IoReuseIrp);
 }
 
 void IoFreeIrp(PIRP Irp) {
