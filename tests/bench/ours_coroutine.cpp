@@ -66,7 +66,8 @@ void await_pended(run& sample) {
     const device_stack stack(park, 0, &place);
     packet request(stack.top());
     std::uint64_t sum = 0;
-    const routine sender = Loop(stack.top(), request, sample.operations(), sum); // allocates a frame
+    const routine sender =
+        Loop(stack.top(), request, sample.operations(), sum); // allocates a frame
     sample.start();
     while (place.release()) {
     }

@@ -49,14 +49,13 @@ private:
 
 } // namespace detail
 
-/// `auto [status, information] = co_await send(device, irp);` sends an IRP whose next stack location
-/// has its major function and parameters; its completion routine is set here.
-/// Ownership: the IRP is the caller's again when the coroutine goes on; the coroutine must not be
-/// destroyed before that.
-/// The coroutine goes on at PASSIVE_LEVEL and never inside the call that sends: without suspension
-/// when the request was completed there, else on the thread that completes it if that is at
-/// PASSIVE_LEVEL, else on a worker thread.
-/// Cancellation: IoCancelIrp(irp). IRQL: PASSIVE_LEVEL.
+/// `auto [status, information] = co_await send(device, irp);` sends an IRP whose next stack
+/// location has its major function and parameters; its completion routine is set here. Ownership:
+/// the IRP is the caller's again when the coroutine goes on; the coroutine must not be destroyed
+/// before that. The coroutine goes on at PASSIVE_LEVEL and never inside the call that sends:
+/// without suspension when the request was completed there, else on the thread that completes it if
+/// that is at PASSIVE_LEVEL, else on a worker thread. Cancellation: IoCancelIrp(irp). IRQL:
+/// PASSIVE_LEVEL.
 inline detail::sent_packet send(DEVICE_OBJECT* device, IRP* irp) noexcept { return {device, irp}; }
 
 } // namespace irpverbs::irp
