@@ -29,18 +29,26 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// Takes the first one, which is its owner's again from then on; `call` keeps what to run. Under the
-// queue's lock, so that a removal finds it queued or gone.
-KDPC* unlink_first(LIST_ENTRY& list, KDPC& call) {
+// What to run; the KDPC may be queued again or gone meanwhile.
+struct dpc_call {
+    PKDEFERRED_ROUTINE routine;
+    void* context;
+    void* argument1;
+    void* argument2;
+};
+
+// Takes the first one, which is its owner's again from then on. Under the queue's lock, so that a
+// removal finds it queued or gone.
+KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
     KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&list), KDPC, DpcListEntry);
     dpc->DpcListEntry.Flink = nullptr;
-    call = *dpc;
+    call = {dpc->DeferredRoutine, dpc->DeferredContext, dpc->SystemArgument1, dpc->SystemArgument2};
     __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
     return dpc;
 }
 
 // Null: nothing waits, and the queue is no longer retiring.
-KDPC* take(dpc_queue& queue, KDPC& call) {
+KDPC* take(dpc_queue& queue, dpc_call& call) {
     const std::lock_guard guard(queue.lock);
     queue.retiring = !IsListEmpty(&queue.waiting);
     if (queue.retiring) return unlink_first(queue.waiting, call);
@@ -48,24 +56,24 @@ KDPC* take(dpc_queue& queue, KDPC& call) {
     return nullptr;
 }
 
-KDPC* take_threaded(dpc_queue& queue, KDPC& call) {
+KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
     const std::lock_guard guard(queue.lock);
     queue.running_threaded = !IsListEmpty(&queue.threaded);
     return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
 }
 
-void run(processor& self, KDPC* dpc, const KDPC& call, KIRQL level) {
+void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level) {
     sched_point(point::dpc_run, dpc);
-    call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+    call.routine(dpc, call.context, call.argument1, call.argument2);
     if (self.irql != level)
         bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than it was called at",
-                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.routine));
 }
 
 } // namespace
 
 void retire_dpcs(processor& self) {
-    KDPC call;
+    dpc_call call;
     try {
         while (KDPC* dpc = take(self.dpcs, call))
             run(self, dpc, call, DISPATCH_LEVEL);
@@ -77,7 +85,7 @@ void retire_dpcs(processor& self) {
 }
 
 void run_threaded_dpcs(processor& self) {
-    KDPC call;
+    dpc_call call;
     while (KDPC* dpc = take_threaded(self.dpcs, call))
         run(self, dpc, call, PASSIVE_LEVEL);
 }
