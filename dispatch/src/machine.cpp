@@ -1,5 +1,6 @@
 #include "dpc.hpp"
 #include "machine_state.hpp"
+#include "verify/processor_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -104,6 +105,10 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         for (processor::stock& stock : each->stocks)
             if (stock.drop != nullptr) stock.drop(stock.head);
+    for (const auto& each : all)
+        drop_checks(*each);
+    for (ledger& each : ledgers)
+        if (each.drop != nullptr) each.drop(each.held);
 }
 
 processor& machine_state::home(std::uint32_t number) {

@@ -5,6 +5,7 @@
 
 #include <dispatch/detail/processor.hpp>
 #include <dispatch/detail/spin.hpp>
+#include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
 
 #include <atomic>
@@ -69,6 +70,12 @@ struct machine_state {
 
     timer_service timers;
     work_service work;
+
+    struct ledger {
+        std::atomic<void*> held{nullptr};
+        void (*drop)(void*) = nullptr;
+    };
+    ledger ledgers[static_cast<std::size_t>(ledger_slot::count)];
 
 private:
     std::uint64_t inserted_so_far();
