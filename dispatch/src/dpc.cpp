@@ -31,18 +31,18 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// Takes the first one, which is its owner's again from then on; `call` keeps what to run. Under the
-// queue's lock, so that a removal finds it queued or gone.
-KDPC* unlink_first(LIST_ENTRY& list, KDPC& call) {
+// Takes the first one, which is its owner's again from then on. Under the queue's lock, so that a
+// removal finds it queued or gone.
+KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
     KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&list), KDPC, DpcListEntry);
     dpc->DpcListEntry.Flink = nullptr;
-    call = *dpc;
+    call = {dpc->DeferredRoutine, dpc->DeferredContext, dpc->SystemArgument1, dpc->SystemArgument2};
     __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
     return dpc;
 }
 
 // Null: nothing waits, and the queue is no longer retiring.
-KDPC* take(dpc_queue& queue, KDPC& call) {
+KDPC* take(dpc_queue& queue, dpc_call& call) {
     const std::lock_guard guard(queue.lock);
     queue.retiring = !IsListEmpty(&queue.waiting);
     if (queue.retiring) return unlink_first(queue.waiting, call);
@@ -50,17 +50,17 @@ KDPC* take(dpc_queue& queue, KDPC& call) {
     return nullptr;
 }
 
-KDPC* take_threaded(dpc_queue& queue, KDPC& call) {
+KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
     const std::lock_guard guard(queue.lock);
     queue.running_threaded = !IsListEmpty(&queue.threaded);
     return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
 }
 
-[[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const KDPC& call,
+[[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const dpc_call& call,
                                                std::uint64_t& begun) {
     sched_point(point::dpc_run, dpc);
     if (!verifying()) {
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        call(dpc);
         return;
     }
     forget_live(live_kind::dpc, dpc);
@@ -68,20 +68,20 @@ KDPC* take_threaded(dpc_queue& queue, KDPC& call) {
     run_watched_dpc(self, dpc, call, begun);
 }
 
-void run(processor& self, KDPC* dpc, const KDPC& call, KIRQL level, std::uint64_t& begun) {
+void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level, std::uint64_t& begun) {
     if (instrumented())
         call_watched(self, dpc, call, begun);
     else
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        call(dpc);
     if (self.irql != level)
         bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than it was called at",
-                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.routine));
 }
 
 } // namespace
 
 void retire_dpcs(processor& self) {
-    KDPC call;
+    dpc_call call;
     std::uint64_t begun = 0;
     try {
         while (KDPC* dpc = take(self.dpcs, call))
@@ -94,7 +94,7 @@ void retire_dpcs(processor& self) {
 }
 
 void run_threaded_dpcs(processor& self) {
-    KDPC call;
+    dpc_call call;
     while (KDPC* dpc = take_threaded(self.dpcs, call)) {
         std::uint64_t begun = 0;
         run(self, dpc, call, PASSIVE_LEVEL, begun);

@@ -25,7 +25,7 @@ void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
             *CONTAINING_RECORD(RemoveHeadList(&thread.MutantListHead), KMUTANT, MutantListEntry);
         __atomic_store_n(&mutex.OwnerThread, nullptr, __ATOMIC_RELAXED);
         mutex.Abandoned = 1;
-        mutex.Header.SignalState = 1;
+        set_state(mutex.Header, 1);
         release_waiters(mutex.Header, woken);
     }
 }
@@ -81,7 +81,7 @@ void end_thread_object(processor& self) {
         const std::lock_guard guard(dispatcher_lock);
         stop_serving(self, woken);
         abandon_mutexes(*thread, woken);
-        thread->Header.SignalState = 1;
+        set_state(thread->Header, 1);
         release_waiters(thread->Header, woken);
         thread->Processor = nullptr;
     }

@@ -2,6 +2,7 @@
 #include "machine_state.hpp"
 #include "rules.hpp"
 #include "verify/live_objects.hpp"
+#include "waiting.hpp"
 
 #include <dispatch/timer.h>
 
@@ -60,7 +61,7 @@ bool timer_service::set(machine& owner, KTIMER& timer, std::uint64_t due, ULONG 
         __atomic_store_n(&timer.Machine, static_cast<PVOID>(&owner), __ATOMIC_RELEASE);
         timer.Dpc = dpc;
         timer.Period = period;
-        __atomic_store_n(&timer.Header.SignalState, 0, __ATOMIC_RELEASE);
+        set_state(timer.Header, 0);
         if (period == 0) ++once_;
         link(timer, due);
         sooner = timer.DueTime < look_again_;
@@ -168,7 +169,7 @@ BOOLEAN KeCancelTimer(PKTIMER Timer) {
 
 BOOLEAN KeReadStateTimer(PKTIMER Timer) {
     VERIFY_IRQL(KeReadStateTimer);
-    return __atomic_load_n(&Timer->Header.SignalState, __ATOMIC_ACQUIRE) != 0;
+    return state_of(Timer->Header) != 0;
 }
 
 ULONGLONG KeQueryInterruptTime(void) { return this_processor().owner->interrupt_time(); }
