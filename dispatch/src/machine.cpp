@@ -185,6 +185,8 @@ bool machine::timers_set_once_are_armed() const { return state_->timers.once_arm
 
 void machine::stop() {
     const scope inside(*this);
+    for (belonging& each : belongings)
+        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
     detail::processor& self = *detail::current;
     state_->stopper.store(&self, std::memory_order_release);
     state_->stopping.store(true, std::memory_order_release);
