@@ -39,6 +39,9 @@ void put_port(writer& out, IB_PORT_ATTR port, const HCA_PORT_TABLES& tables, std
     out.put(place, &port, sizeof(port));
     out.put(tables_at, tables.Gids, gid_bytes(port));
     out.put(tables_at + gid_bytes(port), tables.PKeys, pkey_bytes(port));
+    constexpr UCHAR padding[8] = {};
+    const std::size_t used = gid_bytes(port) + pkey_bytes(port);
+    out.put(tables_at + used, padding, aligned(used) - used);
 }
 
 NTSTATUS answer(IRP* irp, std::size_t needed, std::size_t available) {

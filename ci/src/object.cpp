@@ -19,6 +19,7 @@ event_channel& channel_of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, event_ch
 // What an IRP that came to wait is told in place of being parked.
 struct refusal {
     NTSTATUS otherwise;
+    bool answered = false;
     IB_ASYNC_EVENT latched = IB_AE_NONE;
 };
 
@@ -72,8 +73,7 @@ NTSTATUS object::wait(unsigned channel, IRP* irp, NTSTATUS otherwise) {
     refusal told{otherwise};
     const NTSTATUS status = IoCsqInsertIrpEx(&channels_[channel].csq, irp, nullptr, &told);
     if (NT_SUCCESS(status)) return STATUS_PENDING;
-    if (told.latched == IB_AE_NONE) return complete(irp, status, 0);
-    return complete_event(irp, told.latched);
+    return told.answered ? complete_event(irp, told.latched) : complete(irp, status, 0);
 }
 
 void object::signal(unsigned channel, IB_ASYNC_EVENT event) {
@@ -158,6 +158,7 @@ NTSTATUS object::insert(IO_CSQ* csq, IRP* irp, void* context) {
     if (channel.owner->closing()) return STATUS_CANCELLED;
     if (!channel.latched.empty()) {
         told.latched = channel.latched.pop();
+        told.answered = true;
         return STATUS_UNSUCCESSFUL;
     }
     if (!NT_SUCCESS(told.otherwise)) return told.otherwise;

@@ -63,10 +63,10 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*OpenCa)(HCA_CA* Ca, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*CloseCa)(HCA_CA* Ca, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*QueryCa)(HCA_CA* Ca, IB_CA_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
-    NTSTATUS (*QueryPort)
+    NTSTATUS(*QueryPort)
     (HCA_CA* Ca, UCHAR PortNumber, IB_PORT_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
     NTSTATUS (*ModifyCa)(HCA_CA* Ca, ULONG Flags, const IB_MODIFY_CA* Modify, PIRP Irp);
-    NTSTATUS (*ModifyPort)
+    NTSTATUS(*ModifyPort)
     (HCA_CA* Ca, UCHAR PortNumber, ULONG Flags, const IB_MODIFY_PORT* Modify, PIRP Irp);
     NTSTATUS (*CreateCq)(HCA_CQ* Cq, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*DestroyCq)(HCA_CQ* Cq, CI_UDATA* UserData, PIRP Irp);
@@ -179,7 +179,7 @@ NT_API NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T
    Detach: STATUS_DEVICE_BUSY and nothing changed, or STATUS_SUCCESS. IRQL: PASSIVE_LEVEL. */
 typedef struct _HCA_DRIVER {
     const char* Scheme;
-    NTSTATUS (*Attach)
+    NTSTATUS(*Attach)
     (const char* Location, ULONG* Count, VOID** Attachment, char* Message, SIZE_T MessageSize);
     NTSTATUS (*Detach)(VOID* Attachment);
     struct _HCA_DRIVER* Next; /* the registry's */
