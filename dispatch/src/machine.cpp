@@ -219,6 +219,8 @@ bool machine::timers_set_once_are_armed() const { return state_->timers.once_arm
 
 void machine::stop(bool await_system_threads) {
     const scope inside(*this);
+    for (belonging& each : belongings)
+        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
     detail::processor& self = *detail::current;
     state_->stopper.store(&self);
     state_->drain(self, await_system_threads);
