@@ -44,7 +44,7 @@ void requester::receive(const mad_view& view, ticks now) {
         return;
     }
     receiver_.receive(view, now);
-    if (receiver_.begun()) {
+    if (receiver_.begun() || !receiver_.result().running()) {
         response_deadline_ = never;
         turn_due_ = false;
     }
