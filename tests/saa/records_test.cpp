@@ -145,6 +145,32 @@ TEST(Records, PartitionChecksAreFourComponentsOfOneMember) {
     EXPECT_EQ(again, wire);
 }
 
+TEST(Records, BitFieldsOfSharedAttributesHaveTheirValues) {
+    bytes wire(80);
+    wire[0] = 0x80 | 3;
+    wire[3] = 4;
+    wire[8] = 0x80;
+    wire[9] = 0x05;
+    const auto notice = unpack<ib_mad_notice_t>(wire);
+    EXPECT_EQ(notice->IsGeneric, 1u);
+    EXPECT_EQ(notice->Type, 3u);
+    EXPECT_EQ(notice->ProducerType_VendorID, 4u);
+    EXPECT_EQ(notice->NoticeToggle, 1u);
+    EXPECT_EQ(notice->NoticeCount, 5u);
+    wire.assign(72, 0);
+    wire[7] = 19;
+    wire[24] = 7;
+    wire[25] = 0xa0;
+    wire[26] = 0x01;
+    wire[35] = 1;
+    const auto port = unpack<ib_mad_classportinfo_t>(wire);
+    EXPECT_EQ(port->RespTimeValue, 19u);
+    EXPECT_EQ(port->RedirectTC, 7u);
+    EXPECT_EQ(port->RedirectSL, 10u);
+    EXPECT_EQ(port->RedirectFL, 0x100u);
+    EXPECT_EQ(port->RedirectQP, 1u);
+}
+
 TEST(RecordTable, CountsWholeRecordsAndAShortLastOne) {
     const record_type& type = *find_record("NodeRecord");
     const bytes payload(112 * 3 + 108);

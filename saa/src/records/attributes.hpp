@@ -125,11 +125,13 @@ inline constexpr std::array inform_info{
     ROW(Subscribe, at(23), 8, SA_INFORMINFO_COMPMASK_SUBSCRIBE, number, {}),
     ROW(Type, at(24), 16, SA_INFORMINFO_COMPMASK_TYPE, number, {}),
     ROW(TrapNumber_DeviceID, at(26), 16, SA_INFORMINFO_COMPMASK_TRAPNUM_DEVID, number, {}),
-    ROW(QPN, at(28), 24, SA_INFORMINFO_COMPMASK_QPN, hex, {}),
-    ROW(Reserved2, at(31), 3, SA_INFORMINFO_COMPMASK_RESERVED3, reserved, {}),
-    ROW(RespTimeValue, at(31, 3), 5, SA_INFORMINFO_COMPMASK_RESPTIMEVALUE, number, {}),
-    ROW(Reserved3, at(32), 8, SA_INFORMINFO_COMPMASK_RESERVED4, reserved, {}),
-    ROW(ProducerType_VendorID, at(33), 24, SA_INFORMINFO_COMPMASK_PRODTYPE_VENDID, hex, {})};
+    BIT_FIELD(QPN, 28, 8, at(28), 24, hex, SA_INFORMINFO_COMPMASK_QPN),
+    BIT_FIELD(Reserved2, 28, 5, at(31), 3, reserved, SA_INFORMINFO_COMPMASK_RESERVED3),
+    BIT_FIELD(RespTimeValue, 28, 0, at(31, 3), 5, number, SA_INFORMINFO_COMPMASK_RESPTIMEVALUE),
+    BIT_FIELD(Reserved3, 32, 24, at(32), 8, reserved, SA_INFORMINFO_COMPMASK_RESERVED4),
+    BIT_FIELD(ProducerType_VendorID, 32, 0, at(33), 24, hex,
+              SA_INFORMINFO_COMPMASK_PRODTYPE_VENDID)};
+static_assert(sizeof(HOST) == 40 && offsetof(HOST, TrapNumber_DeviceID) == 26);
 #undef HOST
 
 } // namespace irpverbs::saa::layout

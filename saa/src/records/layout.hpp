@@ -79,6 +79,11 @@ constexpr bool fits(std::span<const field> fields, std::size_t wire_size, std::s
     field {                                                                                        \
 #name, number, 1, bit, 1, 1, offsetof(HOST, member), 1, 1, shift, mask, {}                 \
     }
+// A bit-field of the word of 32 bits at `offset`, `shift` bits from its low end.
+#define BIT_FIELD(name, offset, shift, bit, width, kind, mask, ...)                                \
+    field {                                                                                        \
+#name, kind, 1, bit, width, width, offset, 4, 4, shift, mask, { __VA_ARGS__ }              \
+    }
 // A member of the elements of an array of structures.
 #define STRIDED(name, array, member, bit, width, stride, items, kind, mask)                        \
     field {                                                                                        \

@@ -38,41 +38,51 @@ constexpr std::array service_association_record{
 #undef HOST
 
 #define HOST ib_mad_classportinfo_t
-constexpr std::array class_port_info{ROW(BaseVersion, at(0), 8, 0, number, {}),
-                                     ROW(ClassVersion, at(1), 8, 0, number, {}),
-                                     ROW(CapabilityMask, at(2), 16, 0, hex, {}),
-                                     ROW(CapabilityMask2, at(4), 27, 0, hex, {}),
-                                     ROW(RespTimeValue, at(7, 3), 5, 0, number, {}),
-                                     PAIR(RedirectGID, RedirectGID_hi, at(8), 0, gid),
-                                     ROW(RedirectTC, at(24), 8, 0, number, {}),
-                                     ROW(RedirectSL, at(25), 4, 0, number, {}),
-                                     ROW(RedirectFL, at(25, 4), 20, 0, hex, {}),
-                                     ROW(RedirectLID, at(28), 16, 0, number, {}),
-                                     ROW(RedirectP_Key, at(30), 16, 0, hex, {}),
-                                     ROW(Reserved2, at(32), 8, 0, reserved, {}),
-                                     ROW(RedirectQP, at(33), 24, 0, hex, {}),
-                                     ROW(RedirectQ_Key, at(36), 32, 0, hex, {}),
-                                     PAIR(TrapGID, TrapGID_hi, at(40), 0, gid),
-                                     ROW(TrapTC, at(56), 8, 0, number, {}),
-                                     ROW(TrapSL, at(57), 4, 0, number, {}),
-                                     ROW(TrapFL, at(57, 4), 20, 0, hex, {}),
-                                     ROW(TrapLID, at(60), 16, 0, number, {}),
-                                     ROW(TrapP_Key, at(62), 16, 0, hex, {}),
-                                     ROW(TrapHL, at(64), 8, 0, number, {}),
-                                     ROW(TrapQP, at(65), 24, 0, hex, {}),
-                                     ROW(TrapQ_Key, at(68), 32, 0, hex, {})};
+static_assert(offsetof(HOST, RedirectLID) == 28 && offsetof(HOST, RedirectQ_Key) == 36);
+static_assert(offsetof(HOST, TrapLID) == 60 && offsetof(HOST, TrapQ_Key) == 68);
+constexpr std::array class_port_info{
+    ROW(BaseVersion, at(0), 8, 0, number, {}),
+    ROW(ClassVersion, at(1), 8, 0, number, {}),
+    ROW(CapabilityMask, at(2), 16, 0, hex, {}),
+    BIT_FIELD(CapabilityMask2, offsetof(HOST, RespTimeValue), 5, at(4), 27, hex, 0),
+    BIT_FIELD(RespTimeValue, offsetof(HOST, RespTimeValue), 0, at(7, 3), 5, number, 0),
+    PAIR(RedirectGID, RedirectGID_hi, at(8), 0, gid),
+    BIT_FIELD(RedirectTC, 24, 24, at(24), 8, number, 0),
+    BIT_FIELD(RedirectSL, 24, 20, at(25), 4, number, 0),
+    BIT_FIELD(RedirectFL, 24, 0, at(25, 4), 20, hex, 0),
+    ROW(RedirectLID, at(28), 16, 0, number, {}),
+    ROW(RedirectP_Key, at(30), 16, 0, hex, {}),
+    BIT_FIELD(Reserved2, 32, 24, at(32), 8, reserved, 0),
+    BIT_FIELD(RedirectQP, 32, 0, at(33), 24, hex, 0),
+    ROW(RedirectQ_Key, at(36), 32, 0, hex, {}),
+    PAIR(TrapGID, TrapGID_hi, at(40), 0, gid),
+    BIT_FIELD(TrapTC, 56, 24, at(56), 8, number, 0),
+    BIT_FIELD(TrapSL, 56, 20, at(57), 4, number, 0),
+    BIT_FIELD(TrapFL, 56, 0, at(57, 4), 20, hex, 0),
+    ROW(TrapLID, at(60), 16, 0, number, {}),
+    ROW(TrapP_Key, at(62), 16, 0, hex, {}),
+    BIT_FIELD(TrapHL, 64, 24, at(64), 8, number, 0),
+    BIT_FIELD(TrapQP, 64, 0, at(65), 24, hex, 0),
+    ROW(TrapQ_Key, at(68), 32, 0, hex, {})};
 #undef HOST
 
 #define HOST ib_mad_notice_t
-constexpr std::array notice{ROW(IsGeneric, at(0), 1, 0, number, {}),
-                            ROW(Type, at(0, 1), 7, 0, number, notice_types),
-                            ROW(ProducerType_VendorID, at(1), 24, 0, hex, {}),
+// NoticeToggle and NoticeCount are a word of 16 bits.
+#define TOGGLE(name, shift, bit, width)                                                            \
+    field {                                                                                        \
+#name, number, 1, bit, width, width, 8, 2, 2, shift, 0, {}                                 \
+    }
+static_assert(offsetof(HOST, IssuerLID) == 6 && offsetof(HOST, DataDetails) == 10);
+constexpr std::array notice{BIT_FIELD(IsGeneric, 0, 31, at(0), 1, number, 0),
+                            BIT_FIELD(Type, 0, 24, at(0, 1), 7, number, 0, notice_types),
+                            BIT_FIELD(ProducerType_VendorID, 0, 0, at(1), 24, hex, 0),
                             ROW(TrapNumber_DeviceID, at(4), 16, 0, number, {}),
                             ROW(IssuerLID, at(6), 16, 0, number, {}),
-                            ROW(NoticeToggle, at(8), 1, 0, number, {}),
-                            ROW(NoticeCount, at(8, 1), 15, 0, number, {}),
+                            TOGGLE(NoticeToggle, 15, at(8), 1),
+                            TOGGLE(NoticeCount, 0, at(8, 1), 15),
                             ARRAY(DataDetails, at(10), 8, 54, 0, bytes),
                             PAIR(IssuerGID, IssuerGID, at(64), 0, gid)};
+#undef TOGGLE
 #undef HOST
 
 #define HOST sa_informinfo_record_t
