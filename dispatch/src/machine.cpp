@@ -1,6 +1,7 @@
 #include "machine_state.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/lifecycle.hpp>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -170,7 +171,9 @@ void machine_state::dismiss(processor& visitor) {
 } // namespace detail
 
 machine::machine(std::uint32_t processors)
-    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {}
+    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {
+    detail::announce_first_machine();
+}
 
 machine::~machine() {
     if (detail::current != nullptr && detail::current->owner == this) {
@@ -200,6 +203,7 @@ void machine::stop() {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
+    if (detail::verifying()) detail::announce_rest(*this);
 }
 
 machine::scope::scope(machine& chosen) : outer_(detail::current) {
