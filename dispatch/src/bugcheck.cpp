@@ -1,5 +1,6 @@
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/detail/lifecycle.hpp>
 #include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
@@ -85,8 +86,16 @@ void deliver(BUG_CHECK_REPORT& report, bool may_be_filtered) {
         context = handler_context;
     }
     report.Name = KeBugCheckName(report.Code);
-    if (current != nullptr) report.Replay = current->owner->replay_line();
     capture_stack(report, "here");
+    std::string label;
+    if (current != nullptr) {
+        report.Replay = current->owner->replay_line();
+        const injected_fault* fault = instrumented() ? last_fault(*current->owner) : nullptr;
+        if (fault != nullptr && report.StackCount < BUG_CHECK_MAXIMUM_STACKS) {
+            label = std::string("made to fail: ") + fault->site;
+            add_stack(report, label.c_str(), fault->where);
+        }
+    }
     const finding_filter first = may_be_filtered ? filter.load() : nullptr;
     if (first != nullptr && first(report)) return;
     if (receiver != nullptr) {
@@ -138,6 +147,13 @@ void report(const finding& found) {
 }
 
 void set_finding_filter(finding_filter chosen) noexcept { filter.store(chosen); }
+
+std::string describe(const call_stack& stack) {
+    std::string text;
+    for (std::uint32_t frame = 0; frame < stack.count; ++frame)
+        text += "  " + frame_text(stack.frames[frame]) + "\n";
+    return text;
+}
 
 std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 

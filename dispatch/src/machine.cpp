@@ -1,4 +1,5 @@
 #include "machine_state.hpp"
+#include "verify/processor_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/lifecycle.hpp>
@@ -119,6 +120,8 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         for (processor::stock& stock : each->stocks)
             if (stock.drop != nullptr) stock.drop(stock.head);
+    for (const auto& each : all)
+        drop_checks(*each);
     for (ledger& each : ledgers)
         if (each.drop != nullptr) each.drop(each.held);
 }

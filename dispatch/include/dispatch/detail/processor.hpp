@@ -70,9 +70,11 @@ inline processor& this_processor() {
     return self != nullptr ? *self : attach_visitor();
 }
 
-/// Bit 0: the verifier is on. Bit 1: delays are fuzzed. The rest: simulated machines alive.
+/// Bit 0: the verifier is on. Bits 1 to 7: fault plans in force. The rest: simulated machines
+/// alive.
 NT_API extern std::atomic<std::uint32_t> instrumentation;
 inline constexpr std::uint32_t verifying_bit = 1;
+inline constexpr std::uint32_t fault_plan_unit = 0x2;
 inline constexpr std::uint32_t simulating_unit = 0x100;
 
 inline bool instrumented() noexcept {
