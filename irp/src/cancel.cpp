@@ -7,13 +7,24 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 constinit KSPIN_LOCK cancel_lock = 0;
+
+PDRIVER_CANCEL exchange_routine(IRP* irp, PDRIVER_CANCEL routine) {
+    return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
 }
+
+[[gnu::cold, gnu::noinline]] PDRIVER_CANCEL exchange_instrumented(IRP* irp,
+                                                                  PDRIVER_CANCEL routine) {
+    sched_point_slow(point::cancel_exchange, irp);
+    return exchange_routine(irp, routine);
+}
+
+} // namespace
 
 extern "C" {
 
 PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
-    sched_point(point::cancel_exchange, Irp);
-    return __atomic_exchange_n(&Irp->CancelRoutine, CancelRoutine, __ATOMIC_SEQ_CST);
+    if (instrumented()) return exchange_instrumented(Irp, CancelRoutine);
+    return exchange_routine(Irp, CancelRoutine);
 }
 
 void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
