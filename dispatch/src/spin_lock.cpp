@@ -1,5 +1,6 @@
 #include "rules.hpp"
 
+#include <dispatch/detail/held_locks.hpp>
 #include <dispatch/interlocked.h>
 #include <dispatch/machine.hpp>
 #include <dispatch/spin_lock.h>
@@ -50,6 +51,10 @@ KIRQL raise_to_dpc(processor& self) {
 }
 
 } // namespace
+
+bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KSPIN_LOCK* lock) {
+    return __atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self);
+}
 
 extern "C" {
 

@@ -1,4 +1,7 @@
 #include "packet.hpp"
+#include "verify/hooks.hpp"
+#include "verify/options.hpp"
+#include "verify/returned.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -12,25 +15,25 @@ PDRIVER_CANCEL exchange_routine(IRP* irp, PDRIVER_CANCEL routine) {
     return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
 }
 
-[[gnu::cold, gnu::noinline]] PDRIVER_CANCEL exchange_instrumented(IRP* irp,
-                                                                  PDRIVER_CANCEL routine) {
-    sched_point_slow(point::cancel_exchange, irp);
-    return exchange_routine(irp, routine);
-}
-
 } // namespace
+
+KSPIN_LOCK* verify::cancel_spin_lock() { return &cancel_lock; }
 
 extern "C" {
 
 PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
-    if (instrumented()) return exchange_instrumented(Irp, CancelRoutine);
+    if (instrumented()) return verify::exchange_cancel_routine(Irp, CancelRoutine);
     return exchange_routine(Irp, CancelRoutine);
 }
 
 void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
-void IoReleaseCancelSpinLock(KIRQL Irql) { KeReleaseSpinLock(&cancel_lock, Irql); }
+void IoReleaseCancelSpinLock(KIRQL Irql) {
+    if (instrumented()) verify::check_cancel_release(&cancel_lock);
+    KeReleaseSpinLock(&cancel_lock, Irql);
+}
 
 BOOLEAN IoCancelIrp(PIRP Irp) {
+    if (instrumented() && verify::tracking()) return verify::cancel(Irp, &cancel_lock);
     KIRQL old = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&old);
     __atomic_store_n(&Irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);

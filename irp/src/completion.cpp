@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -82,11 +83,6 @@ void finish(IRP* irp) {
     if (!passed_and_taken(irp, current)) walk_on(irp);
 }
 
-[[gnu::cold, gnu::noinline]] void walk_up_instrumented(IRP* irp) {
-    sched_point_slow(point::complete_request, irp);
-    walk_up(irp);
-}
-
 [[noreturn, gnu::cold, gnu::noinline]] void no_location_left(const IRP* irp) {
     bug_check(NO_MORE_IRP_STACK_LOCATIONS, "the IRP has no stack location left", address(irp));
 }
@@ -120,22 +116,28 @@ void finish(IRP* irp) {
     return dispatch(device, irp);
 }
 
-[[gnu::cold, gnu::noinline]] NTSTATUS send_down_instrumented(DEVICE_OBJECT* device, IRP* irp) {
-    sched_point_slow(point::call_driver, irp);
+} // namespace
+
+namespace irpverbs::irp {
+
+[[gnu::cold, gnu::noinline]] NTSTATUS send_unwatched(DEVICE_OBJECT* device, IRP* irp) {
     return send_down(device, irp);
 }
+[[gnu::cold, gnu::noinline]] void complete_unwatched(IRP* irp) { walk_up(irp); }
+[[gnu::cold, gnu::noinline]] void finish_at_top(IRP* irp) { finish(irp); }
 
-} // namespace
+} // namespace irpverbs::irp
 
 extern "C" {
 
 void IoCompleteRequest(PIRP Irp, CCHAR) {
-    if (instrumented()) return walk_up_instrumented(Irp);
+    if (instrumented()) return verify::complete_request(Irp);
     walk_up(Irp);
 }
 
 NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    if (instrumented()) return send_down_instrumented(DeviceObject, Irp);
+    if (instrumented())
+        return verify::call_driver(DeviceObject, Irp, __builtin_return_address(0));
     return send_down(DeviceObject, Irp);
 }
 

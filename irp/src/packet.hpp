@@ -12,5 +12,12 @@ inline constexpr CSHORT freed_packet = 0x0BAD;
 
 // IRP.AllocationFlags
 inline constexpr UCHAR from_allocate = 0x04;
+inline constexpr UCHAR under_watch = 0x40; // made while the verifier was on
+
+// IoCallDriver and IoCompleteRequest as such, for the verifier, which does the rest around them.
+NTSTATUS send_unwatched(DEVICE_OBJECT* device, IRP* irp);
+void complete_unwatched(IRP* irp);
+// No completion routine took the IRP back.
+void finish_at_top(IRP* irp);
 
 } // namespace irpverbs::irp

@@ -39,8 +39,7 @@ typedef struct _VERIFIER_COUNTERS {
     ULONG64 Cancels;          /* IoCancelIrp */
     ULONG64 ForcedPending;    /* requests that were made to pend */
     ULONG64 FaultsInjected;   /* allocations and the like that were made to fail */
-    ULONG64 LockAcquisitions;
-    ULONG64 PoolBytes;        /* tagged memory in use */
+    ULONG64 Warnings;         /* what a setting says to count only: pended_completed=warn */
 } VERIFIER_COUNTERS;
 NT_API void VerifierQueryCounters(VERIFIER_COUNTERS* Counters);
 

@@ -1,7 +1,9 @@
 #include "frames.hpp"
 
 #include "ledger.hpp"
+#include "returned.hpp"
 
+#include <dispatch/detail/held_locks.hpp>
 #include <dispatch/thread.h>
 
 namespace irpverbs::irp::verify {
@@ -19,7 +21,8 @@ frame_scope::frame_scope(core::processor& self, frame& mine) : self_(self), mine
     mine.kernel_apc_disable = self.thread->KernelApcDisable;
     mine.special_apc_disable = self.thread->SpecialApcDisable;
     mine.in_dpc = inside_dpc(self);
-    mine.spin_locks = spin_locks_held(self);
+    mine.spin_locks = core::held_spin_locks(self);
+    mine.cancel_lock_held = core::holds_spin_lock(self, cancel_spin_lock());
     void*& top = self.stocks[frame_index].head;
     mine.outer = static_cast<frame*>(top);
     top = &mine;

@@ -82,6 +82,13 @@ void ledger::release(record& which) {
     std::erase_if(past_, [&](const auto& each) { return each.get() == &which; });
 }
 
+void ledger::forget(const IRP* irp) {
+    const auto place = records.find(irp);
+    if (place == records.end()) return;
+    retire(std::move(place->second));
+    records.erase(place);
+}
+
 record* ledger::find(const IRP* irp) {
     const auto found = records.find(irp);
     return found == records.end() ? nullptr : found->second.get();

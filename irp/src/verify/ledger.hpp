@@ -32,6 +32,7 @@ struct remove_lock_record {
         core::call_stack where;
     };
     std::uint32_t number = 0;
+    bool watched = false; // from its initialisation on
     std::vector<holder> holders;
 };
 
@@ -44,6 +45,12 @@ struct device_record {
     std::deque<event> log;
 };
 
+/// A completion that was held back, on its way.
+struct delivery {
+    KDPC dpc{};
+    IRP* irp = nullptr;
+};
+
 struct totals {
     std::uint64_t tracked = 0;
     std::uint64_t outstanding = 0;
@@ -51,6 +58,7 @@ struct totals {
     std::uint64_t completions = 0;
     std::uint64_t cancels = 0;
     std::uint64_t forced = 0;
+    std::uint64_t warnings = 0;
 };
 
 /// Everything in it is guarded by `lock`, under which nothing calls out; an IRP's memory is
@@ -73,6 +81,8 @@ public:
     record& born(IRP* irp, origin made, CCHAR stack_count);
     void hold(record& which) { ++which.references; }
     void release(record& which); // takes the lock itself
+    /// The IRP is gone for good.
+    void forget(const IRP* irp);
 
     /// Something happened to the IRP: into its history, the device's ring and the trace.
     void note(core::processor& self, record& irp, const char* what, int location = 0,
@@ -89,6 +99,7 @@ public:
     std::unordered_map<const void*, remove_lock_record> remove_locks;
     std::deque<event> trace;
     totals counted;
+    std::vector<std::unique_ptr<delivery>> deliveries;
     /// Freed packets that are kept back, oldest first.
     std::deque<IRP*> quarantine;
     std::unordered_map<const IRP*, std::unique_ptr<record>> records;
@@ -111,9 +122,6 @@ void tell(ledger& book, draft* what);
 
 /// Who is calling, for people: "cancel", "processor 3".
 std::string actor_of(const core::processor& self);
-
-/// Spin locks that the processor holds, the cancel spin lock among them.
-std::uint32_t spin_locks_held(core::processor& self);
 
 std::string hex(std::uint64_t value);
 std::string status_text(NTSTATUS status);

@@ -10,6 +10,7 @@ constinit knobs settings;
 namespace {
 
 constinit std::atomic<std::uint32_t> configurations{0};
+[[maybe_unused]] const bool registered = register_with_machines();
 
 constexpr std::uint32_t bit(core::watch what) { return static_cast<std::uint32_t>(what); }
 
@@ -151,12 +152,6 @@ std::string configure(std::string_view options) {
     }
     apply(chosen);
     return "";
-}
-
-void set_sweep(bool on) {
-    const std::uint32_t before = core::watched.load();
-    core::set_watched(on ? before | bit(watch::sweep) | bit(watch::io)
-                         : before & ~bit(watch::sweep));
 }
 
 } // namespace irpverbs::irp::verify

@@ -40,13 +40,13 @@ struct knobs {
 };
 extern knobs settings;
 
+/// Before main. Referred to from here, so that no linker leaves it out of a program that uses IRPs.
+bool register_with_machines();
+
 /// Counts the times that tracking began: records from before are of no use.
 std::uint32_t configuration();
 
 /// Puts the options into force, or says why not, and changes nothing.
 std::string configure(std::string_view options);
-
-/// Switches watch::sweep, for the library itself.
-void set_sweep(bool on);
 
 } // namespace irpverbs::irp::verify

@@ -42,25 +42,28 @@ bool let_go(IRP* irp) {
     return untouched;
 }
 
-draft* keep_back(ledger& book, IRP* irp) {
-    irp->Type = freed_packet;
-    const std::size_t size = irp->Size - readable;
-    std::memset(poisoned_part(irp), pattern, size);
-    ASAN_POISON_MEMORY_REGION(poisoned_part(irp), size);
-    book.quarantine.push_back(irp);
-    if (book.quarantine.size() <= most_kept) return nullptr;
+draft* let_oldest_go(ledger& book) {
     IRP* oldest = book.quarantine.front();
     book.quarantine.pop_front();
     const bool untouched = let_go(oldest);
-    record* past = book.find(oldest);
+    const record* past = book.find(oldest);
     draft* told = nullptr;
     if (!untouched && past != nullptr)
         told = &book.broken(rule::WriteAfterFree, past,
                             "irp#" + std::to_string(past->generation) +
                                 " was written to after it was freed")
                     .with("freed at", past->freed_at);
-    book.records.erase(oldest);
+    book.forget(oldest);
     return told;
+}
+
+draft* keep_back(ledger& book, IRP* irp) {
+    irp->Type = freed_packet;
+    const std::size_t size = irp->Size - readable;
+    std::memset(poisoned_part(irp), pattern, size);
+    ASAN_POISON_MEMORY_REGION(poisoned_part(irp), size);
+    book.quarantine.push_back(irp);
+    return book.quarantine.size() > most_kept ? let_oldest_go(book) : nullptr;
 }
 
 } // namespace irpverbs::irp::verify

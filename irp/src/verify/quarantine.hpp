@@ -13,6 +13,9 @@ struct draft;
 /// ledger's lock.
 draft* keep_back(ledger& book, IRP* irp);
 
+/// Takes the oldest out, which there must be. Under the ledger's lock.
+draft* let_oldest_go(ledger& book);
+
 /// Memory out of quarantine, back to the heap. True: nobody wrote to it.
 bool let_go(IRP* irp);
 

@@ -12,6 +12,7 @@
 
 namespace irpverbs::irp::verify {
 
+/// Who made an IRP's memory one.
 enum class origin : std::uint8_t {
     found, // older than the verifier, or memory that nobody prepared under its eyes
     allocated,
@@ -42,7 +43,7 @@ struct level {
     bool went_on = false;   // ... and let the IRP go on up
     bool forced = false;    // completion is to stop here, as if the driver had pended
     bool held = false;      // ... and did
-    bool routine_ex = false; // IoSetCompletionRoutineEx prepared it, and it was not sent yet
+    bool delivered = false; // ... and will go on
 };
 
 struct event {
@@ -71,16 +72,14 @@ struct record {
     std::uint32_t completions = 0;
     bool walking = false; // a completion is between two routines
     bool told = false;    // that it was lost or leaked
-    bool exempt = false;  // lost and leaked IRPs of a machine that was given up are not told
 
     // cancel
     bool cancel_requested = false;
-    bool cancel_under_way = false; // IoCancelIrp is between setting Cancel and its routine's return
+    std::uint32_t cancels_under_way = 0; // calls of IoCancelIrp that have not returned
     bool cancel_routine_taken = false;
     const core::processor* canceller = nullptr;
     const core::processor* refused = nullptr; // got NULL, as the cancel routine was taken
     std::uint64_t cancel_time = 0;
-    bool ex_failed = false; // IoSetCompletionRoutineEx said no
 
     std::vector<level> levels; // [0]: location 1
     std::vector<event> events; // the last ones, from `oldest` on in a circle
