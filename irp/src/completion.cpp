@@ -136,8 +136,7 @@ void IoCompleteRequest(PIRP Irp, CCHAR) {
 }
 
 NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    if (instrumented())
-        return verify::call_driver(DeviceObject, Irp, __builtin_return_address(0));
+    if (instrumented()) return verify::call_driver(DeviceObject, Irp, __builtin_return_address(0));
     return send_down(DeviceObject, Irp);
 }
 

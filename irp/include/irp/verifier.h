@@ -17,8 +17,8 @@ NT_EXTERN_C_BEGIN
      pended_completed=allow|warn|fail  strict_sdv_irql  cancel_lock_required ...
    docs/verifier.md has them all. What lived before the verifier was on is taken as it is.
    IRPVERBS_VERIFIER in the environment, when set, is applied when the first machine starts.
-   IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_PARAMETER for a word or value that is unknown,
-   and nothing is changed: VerifierMessage tells which and what there is. */
+   IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_PARAMETER for a word or value that is
+   unknown, and nothing is changed: VerifierMessage tells which and what there is. */
 NT_API NTSTATUS VerifierConfigure(const CHAR* Options);
 
 /* Why the calling thread's last VerifierConfigure failed, "" when it did not. Valid until its next
@@ -32,14 +32,14 @@ NT_API VERIFIER_CALLBACK VerifierSetCallback(VERIFIER_CALLBACK Callback, PVOID C
 
 typedef struct _VERIFIER_COUNTERS {
     ULONG64 Findings;
-    ULONG64 IrpsTracked;      /* allocated or first seen */
-    ULONG64 IrpsOutstanding;  /* sent and not completed */
-    ULONG64 Calls;            /* IoCallDriver */
-    ULONG64 Completions;      /* IoCompleteRequest */
-    ULONG64 Cancels;          /* IoCancelIrp */
-    ULONG64 ForcedPending;    /* requests that were made to pend */
-    ULONG64 FaultsInjected;   /* allocations and the like that were made to fail */
-    ULONG64 Warnings;         /* what a setting says to count only: pended_completed=warn */
+    ULONG64 IrpsTracked;     /* allocated or first seen */
+    ULONG64 IrpsOutstanding; /* sent and not completed */
+    ULONG64 Calls;           /* IoCallDriver */
+    ULONG64 Completions;     /* IoCompleteRequest */
+    ULONG64 Cancels;         /* IoCancelIrp */
+    ULONG64 ForcedPending;   /* requests that were made to pend */
+    ULONG64 FaultsInjected;  /* allocations and the like that were made to fail */
+    ULONG64 Warnings;        /* what a setting says to count only: pended_completed=warn */
 } VERIFIER_COUNTERS;
 NT_API void VerifierQueryCounters(VERIFIER_COUNTERS* Counters);
 

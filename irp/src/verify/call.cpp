@@ -31,8 +31,8 @@ std::string sends(const record& irp, std::uint32_t device_number) {
 
 bool asks_for_completion(const IO_STACK_LOCATION& location) {
     return location.CompletionRoutine != nullptr &&
-           (location.Control &
-            (SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR | SL_INVOKE_ON_CANCEL)) != 0;
+           (location.Control & (SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR | SL_INVOKE_ON_CANCEL)) !=
+               0;
 }
 
 /// One IoCallDriver, as its checks see it.
@@ -75,11 +75,11 @@ draft* check_cancel_routine(sending& call) {
 
 draft* check_location(sending& call) {
     if ((call.next.Control & SL_PENDING_RETURNED) != 0)
-        return &call.book.broken(
-            rule::ControlNotZeroed, &call.irp,
-            sends(call.irp, call.device_number) +
-                (call.skipped ? ": IoSkipCurrentIrpStackLocation after IoMarkIrpPending"
-                              : ": the next stack location is marked pending already"));
+        return &call.book.broken(rule::ControlNotZeroed, &call.irp,
+                                 sends(call.irp, call.device_number) +
+                                     (call.skipped
+                                          ? ": IoSkipCurrentIrpStackLocation after IoMarkIrpPending"
+                                          : ": the next stack location is marked pending already"));
     if (call.skipped || call.by == nullptr || !asks_for_completion(call.next) ||
         call.location >= call.irp.stack_count)
         return nullptr;
@@ -115,11 +115,10 @@ draft* check_level(sending& call) {
     if (call.self.irql != DISPATCH_LEVEL || may_be_sent_at_dispatch(call.next.MajorFunction))
         return nullptr;
     const bool own = call.irp.stage == stage::home && call.irp.made == origin::allocated;
-    return &call.book.broken(own ? rule::ForwardedAtBadIrqlAllocate : rule::ForwardedAtBadIrql,
-                             &call.irp,
-                             sends(call.irp, call.device_number) +
-                                 " at DISPATCH_LEVEL with major function " +
-                                 std::to_string(call.next.MajorFunction));
+    return &call.book.broken(
+        own ? rule::ForwardedAtBadIrqlAllocate : rule::ForwardedAtBadIrql, &call.irp,
+        sends(call.irp, call.device_number) + " at DISPATCH_LEVEL with major function " +
+            std::to_string(call.next.MajorFunction));
 }
 
 draft* check_routine_ex(sending& call) {
@@ -190,19 +189,20 @@ begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp
                 true};
     const device_record& known = book.device(device);
     if (known.deleted)
-        return {&book.broken(rule::DeleteDevice, nullptr,
-                             "an IRP is sent to " + device_text(known.number) +
-                                 ", which was deleted")
-                     .with("deleted at", known.deleted_at),
-                true};
+        return {
+            &book.broken(rule::DeleteDevice, nullptr,
+                         "an IRP is sent to " + device_text(known.number) + ", which was deleted")
+                 .with("deleted at", known.deleted_at),
+            true};
     record& of = book.known(irp);
     if (irp->Type != live_packet || irp->CurrentLocation <= 1 || !of.has(irp->CurrentLocation - 1))
         return {};
     const int location = irp->CurrentLocation - 1;
     if (by != nullptr && by->irp != &of) by = nullptr;
     const bool skipped = by != nullptr && by->location == location && !of.at(location).left;
-    sending call{self,     book,   of, by, device, known.number, location,
-                 *IoGetNextIrpStackLocation(irp), skipped};
+    sending call{self,   book,         of,       by,
+                 device, known.number, location, *IoGetNextIrpStackLocation(irp),
+                 skipped};
     draft* told = check_sending(call);
     if (told != nullptr && std::string_view(told->found.rule) == "ForwardedTwice")
         return {told, true};

@@ -25,8 +25,7 @@ draft* check_arming(core::processor& self, ledger& book, record& irp, const fram
                                 ", and a lower driver has it")
                     .with("sent at", irp.sent_at);
     if (settings.cancel_lock_required && !core::holds_spin_lock(self, cancel_spin_lock()))
-        return &book.broken(rule::CancelLockRequired, &irp,
-                            name + " without the cancel spin lock");
+        return &book.broken(rule::CancelLockRequired, &irp, name + " without the cancel spin lock");
     if (irp.stage != stage::sent || marked(irp.irp) || core::held_spin_locks(self) != 0 ||
         core::holds_spin_lock(self, cancel_spin_lock()))
         return nullptr;

@@ -149,8 +149,8 @@ struct step {
 bool calls(const IRP& irp, UCHAR control) {
     if (__atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) && (control & SL_INVOKE_ON_CANCEL) != 0)
         return true;
-    return (control & (NT_SUCCESS(irp.IoStatus.Status) ? SL_INVOKE_ON_SUCCESS
-                                                       : SL_INVOKE_ON_ERROR)) != 0;
+    return (control &
+            (NT_SUCCESS(irp.IoStatus.Status) ? SL_INVOKE_ON_SUCCESS : SL_INVOKE_ON_ERROR)) != 0;
 }
 
 // Holds it back before anything of the location is lost.

@@ -20,7 +20,7 @@ struct frame {
     ULONG kernel_apc_disable = 0;
     ULONG special_apc_disable = 0;
     bool in_dpc = false;
-    std::size_t spin_locks = 0;   // held when it was entered
+    std::size_t spin_locks = 0;    // held when it was entered
     bool cancel_lock_held = false; // likewise
 
     bool forwarded = false;
@@ -28,8 +28,8 @@ struct frame {
     NTSTATUS lower = 0;
     int lower_location = 0;
     std::uint32_t lower_use = 0;
-    bool completed = false; // by this routine
-    bool armed = false;     // a cancel routine was set
+    bool completed = false;  // by this routine
+    bool armed = false;      // a cancel routine was set
     bool routine_ex = false; // IoSetCompletionRoutineEx was called, IoCallDriver not yet
     bool routine_ex_failed = false;
     const void* remove_lock = nullptr;

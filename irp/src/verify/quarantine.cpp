@@ -35,9 +35,8 @@ bool let_go(IRP* irp) {
     const std::size_t size = irp->Size - readable;
     char* bytes = poisoned_part(irp);
     ASAN_UNPOISON_MEMORY_REGION(bytes, size);
-    const bool untouched = std::all_of(bytes, bytes + size, [](char byte) {
-        return static_cast<unsigned char>(byte) == pattern;
-    });
+    const bool untouched = std::all_of(
+        bytes, bytes + size, [](char byte) { return static_cast<unsigned char>(byte) == pattern; });
     std::free(irp);
     return untouched;
 }

@@ -14,8 +14,7 @@ draft* check_sent(ledger& book, record& irp) {
         return &book.broken(rule::LostIrp, &irp, name + " was never completed")
                     .with("sent at", irp.sent_at)
                     .with(name_of(irp.made), irp.made_at);
-    return &book.broken(rule::CancelLatency, &irp,
-                        name + " was cancelled, and was never completed")
+    return &book.broken(rule::CancelLatency, &irp, name + " was cancelled, and was never completed")
                 .with("cancelled at", irp.cancelled_at)
                 .with("cancel routine set at", irp.armed_at);
 }
@@ -30,10 +29,10 @@ void check_irps(ledger& book, std::vector<draft*>& told) {
         if (each->stage == stage::sent && each->made != origin::found)
             told.push_back(check_sent(book, *each));
         else if (each->stage == stage::home && each->made == origin::allocated)
-            told.push_back(&book.broken(rule::IrpLeak, each,
-                                        "irp#" + std::to_string(each->generation) +
-                                            " was never freed")
-                                .with("allocated at", each->made_at));
+            told.push_back(
+                &book.broken(rule::IrpLeak, each,
+                             "irp#" + std::to_string(each->generation) + " was never freed")
+                     .with("allocated at", each->made_at));
         else
             continue;
         each->told = true;

@@ -1,4 +1,5 @@
-// What is known of one IRP, beside it: nothing here lies in the IRP's own memory, which may be gone.
+// What is known of one IRP, beside it: nothing here lies in the IRP's own memory, which may be
+// gone.
 #pragma once
 
 #include "options.hpp"

@@ -1,7 +1,7 @@
 // Remove locks: who holds them, by tag.
+#include "remove_locks.hpp"
 #include "hooks.hpp"
 #include "ledger.hpp"
-#include "remove_locks.hpp"
 
 #include <algorithm>
 

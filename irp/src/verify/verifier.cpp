@@ -77,9 +77,7 @@ void VerifierQueryCounters(VERIFIER_COUNTERS* Counters) {
     Counters->Warnings = book.counted.warnings;
 }
 
-ULONG VerifierCheckQuiescence(void) {
-    return check_quiescence(ledger::of(core::this_processor()));
-}
+ULONG VerifierCheckQuiescence(void) { return check_quiescence(ledger::of(core::this_processor())); }
 
 SIZE_T VerifierDumpLog(PDEVICE_OBJECT DeviceObject, CHAR* Buffer, SIZE_T Size) {
     ledger& book = ledger::of(core::this_processor());
