@@ -1,3 +1,5 @@
+#include "symbols.hpp"
+
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/faults.hpp>
@@ -8,10 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cxxabi.h>
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -38,21 +37,15 @@ void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& wh
     std::copy_n(where.frames, where.count, stack.Frames);
 }
 
-std::string frame_text(void* address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%p", address);
-    Dl_info info{};
-    if (dladdr(address, &info) == 0) return text;
-    if (info.dli_sname == nullptr) {
-        std::snprintf(text, sizeof text, "+0x%zx",
-                      static_cast<std::size_t>(static_cast<char*>(address) -
-                                               static_cast<char*>(info.dli_fbase)));
-        return std::string(info.dli_fname != nullptr ? info.dli_fname : "?") + text;
+std::string frames_text(void* const* frames, std::uint32_t count) {
+    std::string text;
+    bool told = false; // the frames of the report's own making come first
+    for (std::uint32_t frame = 0; frame < count; ++frame) {
+        const std::string where = describe_address(frames[frame]);
+        told = told || !where.starts_with("irpverbs::dispatch::detail::");
+        if (told) text += "  " + where + "\n";
     }
-    int failed = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
-    return failed == 0 ? plain.get() : info.dli_sname;
+    return text;
 }
 
 std::string format(const BUG_CHECK_REPORT& report) {
@@ -70,8 +63,7 @@ std::string format(const BUG_CHECK_REPORT& report) {
     for (ULONG i = 0; i < report.StackCount; ++i) {
         const BUG_CHECK_STACK& stack = report.Stacks[i];
         text += std::string("stack (") + stack.Label + "):\n";
-        for (ULONG frame = 0; frame < stack.FrameCount; ++frame)
-            text += "  " + frame_text(stack.Frames[frame]) + "\n";
+        text += frames_text(stack.Frames, stack.FrameCount);
     }
     if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
     return text;
@@ -148,12 +140,7 @@ void report(const finding& found) {
 
 void set_finding_filter(finding_filter chosen) noexcept { filter.store(chosen); }
 
-std::string describe(const call_stack& stack) {
-    std::string text;
-    for (std::uint32_t frame = 0; frame < stack.count; ++frame)
-        text += "  " + frame_text(stack.frames[frame]) + "\n";
-    return text;
-}
+std::string describe(const call_stack& stack) { return frames_text(stack.frames, stack.count); }
 
 std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 

@@ -117,6 +117,7 @@ NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entrie
     const std::uint64_t deadline = deadline_of(self, timeout);
     wake_list woken;
     std::unique_lock guard(dispatcher_lock);
+    if (queue->Header.Abandoned != 0) return STATUS_ABANDONED_WAIT_0;
     come_for_more(self, queue, woken);
     taken = queue->CurrentCount < queue->MaximumCount ? take_ready(queue, entries, count) : 0;
     NTSTATUS result = STATUS_SUCCESS;
@@ -175,6 +176,7 @@ PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue) {
     PLIST_ENTRY left = nullptr;
     {
         const std::lock_guard guard(dispatcher_lock);
+        Queue->Header.Abandoned = 1;
         while (!IsListEmpty(&Queue->Header.WaitListHead)) {
             KWAIT_BLOCK& block =
                 *CONTAINING_RECORD(Queue->Header.WaitListHead.Flink, KWAIT_BLOCK, WaitListEntry);

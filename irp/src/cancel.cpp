@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/options.hpp"
 #include "verify/returned.hpp"
@@ -26,13 +27,19 @@ PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
     return exchange_routine(Irp, CancelRoutine);
 }
 
-void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
+void IoAcquireCancelSpinLock(PKIRQL Irql) {
+    VERIFY_IRQL(IoAcquireCancelSpinLock);
+    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+}
+
 void IoReleaseCancelSpinLock(KIRQL Irql) {
+    VERIFY_IRQL(IoReleaseCancelSpinLock);
     if (instrumented()) verify::check_cancel_release(&cancel_lock);
     KeReleaseSpinLock(&cancel_lock, Irql);
 }
 
 BOOLEAN IoCancelIrp(PIRP Irp) {
+    VERIFY_IRQL(IoCancelIrp);
     if (instrumented() && verify::tracking()) return verify::cancel(Irp, &cancel_lock);
     KIRQL old = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&old);

@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 #include "verify/hooks.hpp"
 
 #include <dispatch/detail/checks.hpp>
@@ -66,7 +67,10 @@ int cancelled_bit(const IRP& irp) {
 
 // Nobody took the IRP back: it is at its top.
 void finish(IRP* irp) {
-    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+    if (irp->Flags != 0 || irp->UserIosb != nullptr || irp->UserEvent != nullptr)
+        last_stage(irp);
+    else
+        free_packet(irp);
 }
 
 [[gnu::noinline]] void walk_on(IRP* irp) {

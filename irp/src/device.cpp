@@ -1,3 +1,5 @@
+#include "completion_port.hpp"
+#include "rules.hpp"
 #include "verify/hooks.hpp"
 
 #include <irp/device.h>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
 namespace {
@@ -26,7 +29,9 @@ DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
 }
 
 void drop_reference(DEVICE_OBJECT* device) {
-    if (__atomic_sub_fetch(&device->ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0) std::free(device);
+    if (__atomic_sub_fetch(&device->ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return;
+    drop_completion_context(device->CompletionContext);
+    std::free(device);
 }
 
 void unlink_from_driver(DEVICE_OBJECT* device) {
@@ -69,6 +74,7 @@ extern "C" {
 
 NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
                         DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
+    VERIFY_IRQL(IoCreateDevice);
     if (fault_point("irp.create_device")) return STATUS_INSUFFICIENT_RESOURCES;
     void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
@@ -80,6 +86,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
     device->DeviceType = DeviceType;
     device->Flags = DO_DEVICE_INITIALIZING;
     device->DeviceExtension = static_cast<char*>(memory) + extension_offset;
+    KeInitializeDeviceQueue(&device->DeviceQueue);
     if (instrumented()) irpverbs::irp::verify::device_created(device);
     const std::lock_guard guard(stack_lock);
     device->NextDevice = DriverObject->DeviceObject;
@@ -89,6 +96,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
 }
 
 void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoDeleteDevice);
     {
         const std::lock_guard guard(stack_lock);
         if (DeviceObject->AttachedDevice != nullptr)
@@ -108,6 +116,7 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
 
 PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
                                            PDEVICE_OBJECT TargetDevice) {
+    VERIFY_IRQL(IoAttachDeviceToDeviceStack);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* below = top_of(TargetDevice);
     if (below->Deleted != 0) return nullptr;
@@ -118,6 +127,7 @@ PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
 }
 
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
+    VERIFY_IRQL(IoDetachDevice);
     const std::lock_guard guard(stack_lock);
     if (TargetDevice->AttachedDevice == nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
@@ -128,11 +138,13 @@ void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
 }
 
 PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     return top_of(DeviceObject);
 }
 
 PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* top = top_of(DeviceObject);
     IoReferenceDevice(top);
@@ -141,10 +153,12 @@ PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
 }
 
 void IoReferenceDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoReferenceDevice);
     __atomic_add_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_RELAXED);
 }
 
 void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoDereferenceDevice);
     if (instrumented()) irpverbs::irp::verify::device_given_back(DeviceObject);
     drop_reference(DeviceObject);
 }
@@ -153,6 +167,7 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                                   PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
                                   BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                   BOOLEAN InvokeOnCancel) {
+    VERIFY_IRQL(IoSetCompletionRoutineEx);
     if (fault_point("irp.completion_routine_ex")) {
         irpverbs::irp::verify::routine_ex_failed(Irp);
         return STATUS_INSUFFICIENT_RESOURCES;

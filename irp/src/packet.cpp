@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/options.hpp"
 #include "verify/record.hpp"
@@ -17,7 +18,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its first pointer-sized words.
+// takes a lock. A packet in stock is linked through its MasterIrp.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -27,7 +28,7 @@ struct packet_stock {
 
 constexpr std::size_t stock_index = 0; // of processor::stocks
 
-IRP*& next_in_stock(IRP* irp) { return *reinterpret_cast<IRP**>(&irp->MdlAddress); }
+IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
@@ -101,6 +102,7 @@ void zero_bytes(void* place) {
 }
 
 [[gnu::cold, gnu::noinline]] IRP* allocate_instrumented(USHORT size, CCHAR stack_size) {
+    VERIFY_IRQL(IoAllocateIrp);
     if (fault_point("irp.allocate")) return nullptr;
     const bool watch = verify::tracking();
     IRP* irp = watch ? nullptr : from_stock(stack_size);
@@ -112,6 +114,7 @@ void zero_bytes(void* place) {
 }
 
 [[gnu::cold, gnu::noinline]] void reuse_instrumented(IRP* irp, NTSTATUS status) {
+    VERIFY_IRQL(IoReuseIrp);
     if (!verify::check_reuse(irp)) return;
     prepare(irp, irp->StackCount, irp->AllocationFlags, status);
     verify::begin_life(irp, verify::origin::found);
@@ -149,6 +152,7 @@ void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
+    VERIFY_IRQL(IoInitializeIrp);
     if (instrumented()) verify::check_initialize(Irp);
     make_packet(Irp, PacketSize, StackSize, 0);
     if (instrumented()) verify::begin_life(Irp, verify::origin::initialized);
@@ -160,6 +164,7 @@ void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
 }
 
 void IoFreeIrp(PIRP Irp) {
+    VERIFY_IRQL(IoFreeIrp);
     if (Irp->Type != live_packet) return refuse_free(Irp);
     if (Irp->CancelRoutine != nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: the IRP still waits in a queue",

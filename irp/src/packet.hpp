@@ -19,5 +19,13 @@ NTSTATUS send_unwatched(DEVICE_OBJECT* device, IRP* irp);
 void complete_unwatched(IRP* irp);
 // No completion routine took the IRP back.
 void finish_at_top(IRP* irp);
+inline constexpr UCHAR thread_bound = 0x08; // built for a caller that never frees it
+
+inline void free_packet(IRP* irp) {
+    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+}
+
+/// No completion routine took the IRP back, and its originator is to be told in other ways.
+void last_stage(IRP* irp);
 
 } // namespace irpverbs::irp

@@ -13,7 +13,8 @@ NT_EXTERN_C_BEGIN
 typedef struct _DISPATCHER_HEADER {
     UCHAR Type;
     UCHAR Signalling;
-    USHORT Reserved;
+    UCHAR Abandoned; /* a KQUEUE that was run down */
+    UCHAR Reserved;
     LONG SignalState;
     LIST_ENTRY WaitListHead;
 } DISPATCHER_HEADER;

@@ -1,5 +1,6 @@
 // IoCallDriver under the verifier's eyes.
 #include "../packet.hpp"
+#include "../rules.hpp"
 #include "forced.hpp"
 #include "hooks.hpp"
 #include "parked.hpp"
@@ -98,8 +99,10 @@ draft* check_location(sending& call) {
 }
 
 draft* check_maker(sending& call) {
+    const IRP& packet = *call.irp.irp;
     if (call.irp.stage != stage::home || call.irp.made != origin::allocated ||
-        asks_for_completion(call.next))
+        asks_for_completion(call.next) || packet.Flags != 0 || packet.UserIosb != nullptr ||
+        packet.UserEvent != nullptr)
         return nullptr;
     return &call.book
                 .broken(rule::IoAllocateForward, &call.irp,
@@ -213,6 +216,7 @@ begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp
 } // namespace
 
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
+    if (!watching(watch::io)) VERIFY_IRQL(IoCallDriver);
     core::sched_point_slow(core::point::call_driver, irp);
     if (!tracking() || device == nullptr) return send_unwatched(device, irp);
     core::processor& self = core::this_processor();

@@ -1,4 +1,5 @@
 // Cancel routines: who set them, who took them, who completes.
+#include "../rules.hpp"
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
@@ -142,7 +143,7 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
 } // namespace
 
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
-    core::sched_point_slow(core::point::cancel_exchange, irp);
+    enter_slow(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
     if (!tracking()) return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
     core::processor& self = core::this_processor();
     ledger& book = ledger::of(self);

@@ -2,6 +2,7 @@
 // ledger's lock, so that a dispatch routine's return is judged before or after a step, never
 // during.
 #include "../packet.hpp"
+#include "../rules.hpp"
 #include "forced.hpp"
 #include "hooks.hpp"
 #include "parked.hpp"
@@ -234,7 +235,10 @@ draft* check_went_on(ledger& book, record& of, const step& now, bool pending_ret
 }
 
 draft* check_taken_at_top(ledger& book, record& of) {
-    if (of.made != origin::allocated || !watching(watch::io)) return nullptr;
+    const IRP& packet = *of.irp;
+    const bool to_be_told =
+        packet.Flags != 0 || packet.UserIosb != nullptr || packet.UserEvent != nullptr;
+    if (of.made != origin::allocated || to_be_told || !watching(watch::io)) return nullptr;
     return &book.broken(rule::IoAllocateForward, &of,
                         "irp#" + std::to_string(of.generation) +
                             " of IoAllocateIrp was completed all the way: its maker's completion "
@@ -284,6 +288,7 @@ void walk(core::processor& self, ledger& book, record& of) {
 } // namespace
 
 void complete_request(IRP* irp) {
+    if (!watching(watch::io)) VERIFY_IRQL(IoCompleteRequest);
     core::sched_point_slow(core::point::complete_request, irp);
     if (!tracking()) return complete_unwatched(irp);
     core::processor& self = core::this_processor();
