@@ -67,7 +67,7 @@ int cancelled_bit(const IRP& irp) {
 
 // Nobody took the IRP back: it is at its top.
 void finish(IRP* irp) {
-    if (irp->Flags != 0 || irp->UserIosb != nullptr || irp->UserEvent != nullptr)
+    if (has_receiver(*irp))
         last_stage(irp);
     else
         free_packet(irp);

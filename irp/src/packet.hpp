@@ -21,6 +21,11 @@ void complete_unwatched(IRP* irp);
 void finish_at_top(IRP* irp);
 inline constexpr UCHAR thread_bound = 0x08; // built for a caller that never frees it
 
+// The last stage of completion has somebody to tell.
+inline bool has_receiver(const IRP& irp) {
+    return irp.Flags != 0 || irp.UserIosb != nullptr || irp.UserEvent != nullptr;
+}
+
 inline void free_packet(IRP* irp) {
     if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
 }

@@ -99,29 +99,50 @@ draft* check_location(sending& call) {
 }
 
 draft* check_maker(sending& call) {
-    const IRP& packet = *call.irp.irp;
-    if (call.irp.stage != stage::home || call.irp.made != origin::allocated ||
-        asks_for_completion(call.next) || packet.Flags != 0 || packet.UserIosb != nullptr ||
-        packet.UserEvent != nullptr)
+    const origin made = call.irp.made;
+    const bool own = made == origin::allocated || made == origin::built_async_fsd;
+    if (!own || call.irp.stage != stage::home || asks_for_completion(call.next) ||
+        has_receiver(*call.irp.irp))
         return nullptr;
+    const rule which =
+        made == origin::allocated ? rule::IoAllocateForward : rule::IoBuildFsdForward;
     return &call.book
-                .broken(rule::IoAllocateForward, &call.irp,
+                .broken(which, &call.irp,
                         sends(call.irp, call.device_number) + " without a completion routine")
                 .with("allocated at", call.irp.made_at);
 }
 
+rule bad_level_of(const record& irp) {
+    if (irp.stage != stage::home) return rule::ForwardedAtBadIrql;
+    switch (irp.made) {
+    case origin::allocated:
+        return rule::ForwardedAtBadIrqlAllocate;
+    case origin::built_async_fsd:
+        return rule::ForwardedAtBadIrqlFsdAsync;
+    case origin::built_sync_fsd:
+        return rule::ForwardedAtBadIrqlFsdSync;
+    default:
+        return rule::ForwardedAtBadIrql;
+    }
+}
+
 draft* check_level(sending& call) {
+    const std::string level = " at IRQL " + std::to_string(call.self.irql);
     if (call.self.irql > DISPATCH_LEVEL)
         return &call.book.broken(rule::IoCallDriverIrql, &call.irp,
-                                 sends(call.irp, call.device_number) + " at IRQL " +
-                                     std::to_string(call.self.irql));
-    if (call.self.irql != DISPATCH_LEVEL || may_be_sent_at_dispatch(call.next.MajorFunction))
+                                 sends(call.irp, call.device_number) + level);
+    if (call.self.irql == DISPATCH_LEVEL && !may_be_sent_at_dispatch(call.next.MajorFunction))
+        return &call.book.broken(bad_level_of(call.irp), &call.irp,
+                                 sends(call.irp, call.device_number) + level +
+                                     " with major function " +
+                                     std::to_string(call.next.MajorFunction));
+    const origin made = call.irp.made;
+    if (call.irp.stage != stage::home || call.self.irql < APC_LEVEL ||
+        (made != origin::built_sync_fsd && made != origin::built_device_control))
         return nullptr;
-    const bool own = call.irp.stage == stage::home && call.irp.made == origin::allocated;
-    return &call.book.broken(
-        own ? rule::ForwardedAtBadIrqlAllocate : rule::ForwardedAtBadIrql, &call.irp,
-        sends(call.irp, call.device_number) + " at DISPATCH_LEVEL with major function " +
-            std::to_string(call.next.MajorFunction));
+    return &call.book.broken(rule::ThreadBoundIrql, &call.irp,
+                             sends(call.irp, call.device_number) + level +
+                                 ", and is bound to its thread");
 }
 
 draft* check_routine_ex(sending& call) {

@@ -16,15 +16,23 @@ namespace {
 
 std::string completes(const record& irp) { return "irp#" + std::to_string(irp.generation); }
 
+// Its maker has it back, holds a location of its own, and lets the system do the rest.
+bool resumed_by_maker(const record& irp) {
+    return irp.stage == stage::home && irp.irp->CurrentLocation <= irp.irp->StackCount &&
+           has_receiver(*irp.irp);
+}
+
 draft* check_first(ledger& book, record& irp, const frame* by) {
     if (irp.stage == stage::freed)
         return &book.broken(irp.completions != 0 ? rule::DoubleCompletion : rule::UseAfterFree,
                             &irp, completes(irp) + " is completed after it was freed")
                     .with("first completed at", irp.completed_at)
                     .with("freed at", irp.freed_at);
+    if (resumed_by_maker(irp)) return nullptr;
     if (irp.stage == stage::home && irp.completions == 0)
-        return &book.broken(irp.made == origin::allocated ? rule::IoAllocateComplete
-                                                          : rule::CompletedNeverSent,
+        return &book.broken(irp.made == origin::allocated         ? rule::IoAllocateComplete
+                            : irp.made == origin::built_async_fsd ? rule::IoBuildFsdComplete
+                                                                  : rule::CompletedNeverSent,
                             &irp, completes(irp) + " is completed, and was never sent")
                     .with(name_of(irp.made), irp.made_at);
     const bool own_gone = by != nullptr && by->kind == routine::dispatch &&
@@ -174,6 +182,7 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     of.walking = true;
     if (now.at_top) {
         of.stage = stage::home;
+        of.at_top = true;
         of.walking = false;
         return;
     }
@@ -235,15 +244,23 @@ draft* check_went_on(ledger& book, record& of, const step& now, bool pending_ret
 }
 
 draft* check_taken_at_top(ledger& book, record& of) {
-    const IRP& packet = *of.irp;
-    const bool to_be_told =
-        packet.Flags != 0 || packet.UserIosb != nullptr || packet.UserEvent != nullptr;
-    if (of.made != origin::allocated || to_be_told || !watching(watch::io)) return nullptr;
+    if (of.made != origin::allocated || has_receiver(*of.irp) || !watching(watch::io))
+        return nullptr;
     return &book.broken(rule::IoAllocateForward, &of,
                         "irp#" + std::to_string(of.generation) +
                             " of IoAllocateIrp was completed all the way: its maker's completion "
                             "routine did not take it back with STATUS_MORE_PROCESSING_REQUIRED")
                 .with("allocated at", of.made_at);
+}
+
+draft* check_event(ledger& book, record& of) {
+    if (of.made != origin::built_device_control || of.irp->UserEvent == nullptr ||
+        !watching(watch::io) ||
+        __atomic_load_n(&of.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0)
+        return nullptr;
+    return &book.broken(rule::IoBuildDeviceIoControlSetEvent, &of,
+                        "irp#" + std::to_string(of.generation) +
+                            " is completed, and its event is set already");
 }
 
 // False: the routine took the IRP back, or it is not ours any more.
@@ -280,6 +297,7 @@ void walk(core::processor& self, ledger& book, record& of) {
     {
         const std::lock_guard guard(book.lock);
         told = check_taken_at_top(book, of);
+        if (told == nullptr) told = check_event(book, of);
     }
     tell(book, told);
     finish_at_top(of.irp);

@@ -18,6 +18,8 @@ void complete_request(IRP* irp);
 
 // The life of an IRP's memory. begin_life with origin::found: the IRP was made new in its place.
 void begin_life(IRP* irp, origin made);
+/// What was allocated is a request of that kind.
+void built(IRP* irp, origin made);
 void check_initialize(IRP* irp);
 /// False: the IRP is not to be made new.
 bool check_reuse(IRP* irp);
@@ -30,6 +32,10 @@ void end_life(IRP* irp);
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
 BOOLEAN cancel(IRP* irp, KSPIN_LOCK* cancel_lock);
 void check_cancel_release(KSPIN_LOCK* cancel_lock);
+
+// StartIo.
+void given_to_start_io(IRP* irp);
+void check_start_next();
 
 // Completion routines that hold their device.
 void routine_ex_set(DEVICE_OBJECT* device, IRP* irp);

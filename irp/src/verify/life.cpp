@@ -39,6 +39,17 @@ void begin_life(IRP* irp, origin made) {
     book.note(self, fresh, again ? "made new by IoReuseIrp" : name_of(made));
 }
 
+void built(IRP* irp, origin made) {
+    if (!tracking()) return;
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    const std::lock_guard guard(book.lock);
+    record* known = book.find(irp);
+    if (known == nullptr) return;
+    known->made = made;
+    book.note(self, *known, name_of(made));
+}
+
 void check_initialize(IRP* irp) {
     if (!tracking()) return;
     ledger& book = ledger::of(core::this_processor());
@@ -75,24 +86,32 @@ bool check_reuse(IRP* irp) {
     return told == nullptr;
 }
 
+static draft* judge_free(ledger& book, const record& known) {
+    const std::string name = "IoFreeIrp is given irp#" + std::to_string(known.generation);
+    if (known.stage == stage::freed)
+        return &book.broken(rule::IoAllocateFree, &known, name + ", which was freed before")
+                    .with("freed at", known.freed_at);
+    if (known.stage == stage::sent)
+        return &book.broken(rule::FreedInUse, &known, name + ", which a driver has")
+                    .with("sent at", known.sent_at);
+    if (known.made == origin::initialized)
+        return &book.broken(rule::IoAllocateFree, &known,
+                            name + ", which IoAllocateIrp did not make");
+    const bool control = known.made == origin::built_device_control;
+    if ((!control && known.made != origin::built_sync_fsd) || known.at_top) return nullptr;
+    return &book.broken(control ? rule::IoBuildDeviceControlNoFree
+                                : rule::IoBuildSynchronousFsdRequestNoFree,
+                        &known, name + ", which the system frees")
+                .with("built at", known.made_at);
+}
+
 bool check_free(IRP* irp) {
     if (!tracking()) return true;
     ledger& book = ledger::of(core::this_processor());
     draft* told = nullptr;
     {
         const std::lock_guard guard(book.lock);
-        const record* known = book.find(irp);
-        if (known == nullptr) return true;
-        const std::string name = "IoFreeIrp is given irp#" + std::to_string(known->generation);
-        if (known->stage == stage::freed)
-            told = &book.broken(rule::IoAllocateFree, known, name + ", which was freed before")
-                        .with("freed at", known->freed_at);
-        else if (known->made != origin::allocated && known->made != origin::found)
-            told = &book.broken(rule::IoAllocateFree, known,
-                                name + ", which IoAllocateIrp did not make");
-        else if (known->stage == stage::sent)
-            told = &book.broken(rule::FreedInUse, known, name + ", which a driver has")
-                        .with("sent at", known->sent_at);
+        if (const record* known = book.find(irp)) told = judge_free(book, *known);
     }
     tell(book, told);
     return told == nullptr;

@@ -71,8 +71,10 @@ struct record {
     std::uint32_t references = 0; // frames that stand on it
     std::uint32_t turn = 0;       // counts sends, completions, reuses, the free
     std::uint32_t completions = 0;
-    bool walking = false; // a completion is between two routines
-    bool told = false;    // that it was lost or leaked
+    bool walking = false;  // a completion is between two routines
+    bool at_top = false;   // no routine took it back: the system has it for its last stage
+    bool start_io = false; // it waits in a device queue, or for StartIo
+    bool told = false;     // that it was lost or leaked
 
     // cancel
     bool cancel_requested = false;
