@@ -1,6 +1,8 @@
 #include "dpc.hpp"
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/live_objects.hpp"
+#include "verify/routine_checks.hpp"
 
 #include <dispatch/dpc.h>
 
@@ -46,11 +48,31 @@ KDPC* take(dpc_queue& queue, KDPC& call) {
 
 } // namespace
 
+namespace {
+
+[[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const KDPC& call,
+                                               std::uint64_t& begun) {
+    sched_point(point::dpc_run, dpc);
+    if (!verifying()) {
+        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        return;
+    }
+    forget_live(live_kind::dpc, dpc);
+    if (begun == 0) begun = self.owner->interrupt_time();
+    run_watched_dpc(self, dpc, call, begun);
+}
+
+} // namespace
+
 void retire_dpcs(processor& self) {
     KDPC call;
+    std::uint64_t begun = 0;
     while (KDPC* dpc = take(self.dpcs, call)) {
-        sched_point(point::dpc_run, dpc);
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        if (instrumented())
+            call_watched(self, dpc, call, begun);
+        else
+            call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1,
+                                 call.SystemArgument2);
         if (self.irql != DISPATCH_LEVEL)
             bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than DISPATCH_LEVEL",
                       self.irql, DISPATCH_LEVEL, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
@@ -58,6 +80,7 @@ void retire_dpcs(processor& self) {
 }
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
+    if (verifying()) note_live(self, live_kind::dpc, &dpc);
     processor& target = choose_target(self, dpc);
     void* free = nullptr;
     if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,
@@ -106,13 +129,18 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     return true;
 }
 
+void introduce_dpc(KDPC* dpc) {
+    introduce(dpc, "dpc");
+    if (verifying()) check_reinitialised(this_processor(), live_kind::dpc, dpc);
+}
+
 void initialize_dpc(KDPC* dpc, UCHAR type, PKDEFERRED_ROUTINE routine, void* context) {
+    if (instrumented()) introduce_dpc(dpc);
     *dpc = {};
     dpc->Type = type;
     dpc->Importance = MediumImportance;
     dpc->DeferredRoutine = routine;
     dpc->DeferredContext = context;
-    introduce(dpc, "dpc");
 }
 
 } // namespace
@@ -144,6 +172,7 @@ BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc) {
     if (__atomic_load_n(&Dpc->DpcData, __ATOMIC_RELAXED) != queue ||
         Dpc->DpcListEntry.Flink == nullptr)
         return FALSE;
+    if (verifying()) forget_live(live_kind::dpc, Dpc);
     RemoveEntryList(&Dpc->DpcListEntry);
     Dpc->DpcListEntry.Flink = nullptr;
     __atomic_store_n(&Dpc->DpcData, nullptr, __ATOMIC_RELEASE);

@@ -1,5 +1,9 @@
 #include "machine_state.hpp"
+#include "rules.hpp"
+#include "verify/delays.hpp"
+#include "verify/live_objects.hpp"
 #include "verify/processor_checks.hpp"
+#include "verify/routine_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/lifecycle.hpp>
@@ -95,7 +99,13 @@ processor& attach_visitor() {
 
 void sched_point_slow(point kind, const void* object) {
     processor& self = this_processor();
+    if (watching(watch::delays)) delay_sometimes(self, kind);
     self.owner->sched_point(self, kind, object);
+}
+
+void look_on(const irql_rule& bound, point kind, const void* object) {
+    if (verifying()) check_irql(bound);
+    sched_point_slow(kind, object);
 }
 
 bool start_library_thread(machine_state& state, int number, void (*body)(processor&),
@@ -122,6 +132,7 @@ machine_state::~machine_state() {
             if (stock.drop != nullptr) stock.drop(stock.head);
     for (const auto& each : all)
         drop_checks(*each);
+    forget_live_objects(owner);
     for (ledger& each : ledgers)
         if (each.drop != nullptr) each.drop(each.held);
 }
@@ -206,7 +217,9 @@ void machine::stop() {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
-    if (detail::verifying()) detail::announce_rest(*this);
+    if (!detail::verifying()) return;
+    detail::announce_rest(*this); // packages above hold pool memory: they first
+    detail::machine_stopped(*this);
 }
 
 machine::scope::scope(machine& chosen) : outer_(detail::current) {
