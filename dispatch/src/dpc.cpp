@@ -58,7 +58,7 @@ namespace {
         return;
     }
     forget_live(live_kind::dpc, dpc);
-    if (begun == 0) begun = self.owner->interrupt_time();
+    if (begun == no_deadline) begun = self.owner->interrupt_time();
     run_watched_dpc(self, dpc, call, begun);
 }
 
@@ -66,7 +66,7 @@ namespace {
 
 void retire_dpcs(processor& self) {
     KDPC call;
-    std::uint64_t begun = 0;
+    std::uint64_t begun = no_deadline;
     while (KDPC* dpc = take(self.dpcs, call)) {
         if (instrumented())
             call_watched(self, dpc, call, begun);
