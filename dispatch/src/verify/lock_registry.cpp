@@ -53,22 +53,23 @@ std::optional<lock_holder> lock_registry::begin(const void* lock) {
     if (is_held(here)) holder = here.last;
     here = {};
     here.id = ++ids_;
-    here.initialised = here.stable = true;
+    here.initialised = here.stable = here.examined = true;
     return holder;
 }
 
 lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
-    bool stable = false;
+    bool examined = false;
     {
         const std::lock_guard guard(guard_);
         const auto found = locks_.find(key(lock));
-        if (found != locks_.end()) stable = found->second.stable;
+        examined = found != locks_.end() && found->second.examined;
     }
-    if (!stable) stable = keeps_its_place(lock);
+    const bool stable = !examined && keeps_its_place(lock);
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
     if (here.id == 0) here.id = ++ids_;
     here.stable = here.stable || stable;
+    here.examined = true;
     const bool mixed = here.kind && !same_family(*here.kind, kind);
     if (!here.kind || mixed) here.kind = kind; // told once
     return {here.id, here.initialised, here.stable, mixed && here.stable};

@@ -44,6 +44,7 @@ private:
         std::uint64_t id = 0;
         bool initialised = false;
         bool stable = false;
+        bool examined = false;         // whether it is stable
         std::optional<lock_kind> kind; // of the first use
         unsigned holders = 0;
         lock_holder last{};
