@@ -23,12 +23,14 @@ enum class lock_kind : std::uint8_t {
 constexpr bool is_spin_lock(lock_kind kind) noexcept { return kind < lock_kind::fast_mutex; }
 
 struct held_lock {
+    static constexpr std::uint32_t no_node = ~std::uint32_t{0};
+
     const void* lock = nullptr;
     lock_kind kind = lock_kind::spin;
-    bool to_dpc = false;     // by KeAcquireSpinLockRaiseToDpc itself
-    std::uint32_t node = 0;  // in the graph of lock orders
-    std::uint64_t since = 0; // machine time, while watch::watchdog is on
-    call_stack where;        // of the acquisition
+    bool to_dpc = false;               // by KeAcquireSpinLockRaiseToDpc itself
+    std::uint32_t node = no_node;      // in the graph of lock orders
+    std::uint64_t since = no_deadline; // machine time, while watch::watchdog is on
+    call_stack where;                  // of the acquisition
 };
 
 /// Oldest first. Valid until `self` acquires or releases a lock; only for the thread that is
