@@ -187,7 +187,8 @@ NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     return STATUS_CONTINUE_COMPLETION;
 }
 
-// IoSetCompletionRoutineEx is made to fail each time: a filter that heeds it, and one that does not.
+// IoSetCompletionRoutineEx is made to fail each time: a filter that heeds it, and one that does
+// not.
 std::vector<found> short_of_memory(bool heeds) {
     const irpverbs::irp::verifier_scope verified("default,low_resources");
     dispatch::detail::settings.fault_one_in = 1;
@@ -196,9 +197,9 @@ std::vector<found> short_of_memory(bool heeds) {
         dispatch::random_choices chance(1);
         sim_machine sim(chance);
         const dispatch::machine::scope here(sim);
-        dispatch::detail::set_watched(dispatch::detail::watched.load() &
-                                      ~static_cast<std::uint32_t>(
-                                          dispatch::detail::watch::low_resources));
+        dispatch::detail::set_watched(
+            dispatch::detail::watched.load() &
+            ~static_cast<std::uint32_t>(dispatch::detail::watch::low_resources));
         lambda_driver below(complete_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT* self, IRP* irp) {
             const std::uint32_t calm = dispatch::detail::watched.load();
