@@ -117,6 +117,24 @@ TEST(Verifier, CountsAndLogs) {
     EXPECT_TRUE(seen.none()) << seen.text();
 }
 
+// WDK pages and SDV differ on the level that devices are created at.
+TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
+    const auto create = [](sim_machine&) {
+        KIRQL old = PASSIVE_LEVEL;
+        KeRaiseIrql(APC_LEVEL, &old);
+        {
+            DRIVER_OBJECT driver{};
+            DEVICE_OBJECT* device = nullptr;
+            IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+            IoDeleteDevice(device);
+        }
+        KeLowerIrql(old);
+    };
+    EXPECT_TRUE(nothing(found_with("default", create)));
+    EXPECT_TRUE(is(found_with("default,strict_sdv_irql", create), "IrqlIoPassive1",
+                   DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000A));
+}
+
 NTSTATUS pass_mark(DEVICE_OBJECT*, IRP* irp, void*) {
     if (irp->PendingReturned) IoMarkIrpPending(irp);
     return STATUS_CONTINUE_COMPLETION;
