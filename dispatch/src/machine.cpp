@@ -9,6 +9,8 @@
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/lifecycle.hpp>
 
+#include <exception>
+
 namespace irpverbs::dispatch {
 namespace detail {
 
@@ -238,7 +240,7 @@ void machine::stop(bool await_system_threads) {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
-    if (!detail::verifying()) return;
+    if (!detail::verifying() || std::uncaught_exceptions() != 0) return;
     detail::announce_rest(*this); // packages above hold pool memory: they first
     detail::machine_stopped(*this);
 }

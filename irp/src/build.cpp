@@ -125,6 +125,7 @@ PIRP IoBuildDeviceIoControlRequest(ULONG IoControlCode, PDEVICE_OBJECT DeviceObj
                                    ULONG OutputBufferLength, BOOLEAN InternalDeviceIoControl,
                                    PKEVENT Event, PIO_STATUS_BLOCK IoStatusBlock) {
     VERIFY_IRQL(IoBuildDeviceIoControlRequest);
+    if (instrumented()) verify::check_strict_irql("IoBuildDeviceIoControlRequest");
     IRP* irp = packet_for(DeviceObject, InternalDeviceIoControl ? IRP_MJ_INTERNAL_DEVICE_CONTROL
                                                                 : IRP_MJ_DEVICE_CONTROL);
     if (irp == nullptr) return nullptr;

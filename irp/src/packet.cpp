@@ -126,6 +126,12 @@ void zero_bytes(void* place) {
               0x01, reinterpret_cast<ULONG_PTR>(irp));
 }
 
+[[gnu::cold, gnu::noinline]] void refuse_queued(IRP* irp) {
+    if (instrumented() && !verify::check_free(irp)) return;
+    bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: the IRP still waits in a queue",
+              0x20A, reinterpret_cast<ULONG_PTR>(irp));
+}
+
 // Not of IoAllocateIrp, or made under the verifier's eyes.
 [[gnu::cold, gnu::noinline]] void free_apart(IRP* irp) {
     if (instrumented() && !verify::check_free(irp)) return;
@@ -166,9 +172,7 @@ void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
 void IoFreeIrp(PIRP Irp) {
     VERIFY_IRQL(IoFreeIrp);
     if (Irp->Type != live_packet) return refuse_free(Irp);
-    if (Irp->CancelRoutine != nullptr)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: the IRP still waits in a queue",
-                  0x20A, reinterpret_cast<ULONG_PTR>(Irp));
+    if (Irp->CancelRoutine != nullptr) return refuse_queued(Irp);
     if (Irp->AllocationFlags != from_allocate) [[unlikely]]
         return free_apart(Irp);
     if (!into_stock(Irp)) std::free(Irp);

@@ -37,7 +37,7 @@ lambda_driver::routine pend_with(PDRIVER_CANCEL routine) {
 }
 
 std::vector<found> cancel_one(PDRIVER_CANCEL routine) {
-    return found_in([routine](sim_machine&) {
+    return found_with("io,cancel,lifetime", [routine](sim_machine&) {
         lambda_driver driver(pend_with(routine));
         request asked;
         asked.send(driver);
@@ -249,7 +249,8 @@ void race_to_arm(sim_machine& sim, bool looks) {
 TEST(IrpCancelField, IsFoundInARace) {
     const irpverbs::irp::verifier_scope verified("default");
     const auto summary = expect_found({}, [](sim_machine& sim) { race_to_arm(sim, false); });
-    EXPECT_NE(summary.failure->what.find("rule: IrpCancelField"), std::string::npos);
+    EXPECT_NE(summary.failure->what.find("rule: IrpCancelField"), std::string::npos)
+        << summary.failure->report;
     explore_options all;
     all.exhaustive_runs = 20000;
     expect_explored(all, [](sim_machine& sim) { race_to_arm(sim, true); });

@@ -176,6 +176,9 @@ void enter(sending& call, frame& mine, const void* caller) {
     own.driver = call.device->DriverObject;
     own.device_number = call.device_number;
     own.forced = to_be_forced(call.self, call.book, *call.device, call.next.MajorFunction, caller);
+    if (irp.stage == stage::home && irp.irp->UserEvent != nullptr)
+        irp.event_was_clear =
+            __atomic_load_n(&irp.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0;
     irp.stage = stage::sent;
     ++irp.turn;
     ++call.book.counted.calls;

@@ -90,6 +90,7 @@ record* begin_cancel(core::processor& self, ledger& book, IRP* irp, draft*& told
 
 PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, frame& mine) {
     const std::lock_guard guard(book.lock);
+    --of.cancels_under_way;
     const PDRIVER_CANCEL routine =
         __atomic_exchange_n(&of.irp->CancelRoutine, PDRIVER_CANCEL{nullptr}, __ATOMIC_SEQ_CST);
     if (routine == nullptr || of.irp->CurrentLocation > of.irp->StackCount) return routine;
@@ -105,17 +106,11 @@ PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, fra
     return routine;
 }
 
-// Counts the IRP's cancels that are not over, whatever ends this one.
+// Keeps the record for as long as IoCancelIrp needs it: the IRP may be gone before.
 class cancel_scope {
 public:
     cancel_scope(ledger& book, record& of) : book_(book), of_(of) {}
-    ~cancel_scope() {
-        {
-            const std::lock_guard guard(book_.lock);
-            --of_.cancels_under_way;
-        }
-        book_.release(of_);
-    }
+    ~cancel_scope() { book_.release(of_); }
     cancel_scope(const cancel_scope&) = delete;
     cancel_scope& operator=(const cancel_scope&) = delete;
 

@@ -254,8 +254,8 @@ draft* check_taken_at_top(ledger& book, record& of) {
 }
 
 draft* check_event(ledger& book, record& of) {
-    if (of.made != origin::built_device_control || of.irp->UserEvent == nullptr ||
-        !watching(watch::io) ||
+    if (of.made != origin::built_device_control || !of.event_was_clear ||
+        of.irp->UserEvent == nullptr || !watching(watch::io) ||
         __atomic_load_n(&of.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0)
         return nullptr;
     return &book.broken(rule::IoBuildDeviceIoControlSetEvent, &of,

@@ -2,7 +2,15 @@
 #include "hooks.hpp"
 #include "ledger.hpp"
 
+#include <dispatch/detail/checks.hpp>
+
 namespace irpverbs::irp::verify {
+
+void check_strict_irql(const char* function) {
+    if (!settings.strict_sdv_irql) return;
+    core::check_irql(
+        {function, core::irql_bound::exactly, PASSIVE_LEVEL, 0x0002000A, "IrqlIoPassive1"});
+}
 
 void device_created(DEVICE_OBJECT* device) {
     core::introduce_slow(device, "device");

@@ -41,6 +41,9 @@ void check_start_next();
 void routine_ex_set(DEVICE_OBJECT* device, IRP* irp);
 void routine_ex_failed(IRP* irp);
 
+// strict_sdv_irql: SDV asks for PASSIVE_LEVEL where the functions' own pages allow APC_LEVEL.
+void check_strict_irql(const char* function);
+
 // Devices.
 void device_created(DEVICE_OBJECT* device);
 void device_deleted(DEVICE_OBJECT* device);

@@ -71,14 +71,15 @@ struct record {
     std::uint32_t references = 0; // frames that stand on it
     std::uint32_t turn = 0;       // counts sends, completions, reuses, the free
     std::uint32_t completions = 0;
-    bool walking = false;  // a completion is between two routines
-    bool at_top = false;   // no routine took it back: the system has it for its last stage
-    bool start_io = false; // it waits in a device queue, or for StartIo
-    bool told = false;     // that it was lost or leaked
+    bool walking = false;         // a completion is between two routines
+    bool at_top = false;          // no routine took it back: the system has it for its last stage
+    bool event_was_clear = false; // UserEvent, when the IRP was sent
+    bool start_io = false;        // it waits in a device queue, or for StartIo
+    bool told = false;            // that it was lost or leaked
 
     // cancel
     bool cancel_requested = false;
-    std::uint32_t cancels_under_way = 0; // calls of IoCancelIrp that have not returned
+    std::uint32_t cancels_under_way = 0; // IoCancelIrp, not yet at the exchange
     bool cancel_routine_taken = false;
     const core::processor* canceller = nullptr;
     const core::processor* refused = nullptr; // got NULL, as the cancel routine was taken
