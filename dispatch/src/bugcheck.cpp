@@ -1,13 +1,15 @@
+#include "symbols.hpp"
+
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cxxabi.h>
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -17,6 +19,7 @@ namespace {
 std::mutex handler_lock;
 BUG_CHECK_HANDLER handler = nullptr;
 void* handler_context = nullptr;
+std::atomic<std::uint64_t> findings_counted{0};
 
 void capture_stack(BUG_CHECK_REPORT& report, const char* label) {
     BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
@@ -25,21 +28,22 @@ void capture_stack(BUG_CHECK_REPORT& report, const char* label) {
     stack.FrameCount = frames > 0 ? static_cast<ULONG>(frames) : 0;
 }
 
-std::string frame_text(void* address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%p", address);
-    Dl_info info{};
-    if (dladdr(address, &info) == 0) return text;
-    if (info.dli_sname == nullptr) {
-        std::snprintf(text, sizeof text, "+0x%zx",
-                      static_cast<std::size_t>(static_cast<char*>(address) -
-                                               static_cast<char*>(info.dli_fbase)));
-        return std::string(info.dli_fname != nullptr ? info.dli_fname : "?") + text;
+void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& where) {
+    BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
+    stack.Label = label;
+    stack.FrameCount = where.count;
+    std::copy_n(where.frames, where.count, stack.Frames);
+}
+
+std::string frames_text(void* const* frames, std::uint32_t count) {
+    std::string text;
+    bool told = false; // the frames of the report's own making come first
+    for (std::uint32_t frame = 0; frame < count; ++frame) {
+        const std::string where = describe_address(frames[frame]);
+        told = told || !where.starts_with("irpverbs::dispatch::detail::");
+        if (told) text += "  " + where + "\n";
     }
-    int failed = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
-    return failed == 0 ? plain.get() : info.dli_sname;
+    return text;
 }
 
 std::string format(const BUG_CHECK_REPORT& report) {
@@ -57,8 +61,7 @@ std::string format(const BUG_CHECK_REPORT& report) {
     for (ULONG i = 0; i < report.StackCount; ++i) {
         const BUG_CHECK_STACK& stack = report.Stacks[i];
         text += std::string("stack (") + stack.Label + "):\n";
-        for (ULONG frame = 0; frame < stack.FrameCount; ++frame)
-            text += "  " + frame_text(stack.Frames[frame]) + "\n";
+        text += frames_text(stack.Frames, stack.FrameCount);
     }
     if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
     return text;
@@ -73,8 +76,16 @@ void deliver(BUG_CHECK_REPORT& report) {
         context = handler_context;
     }
     report.Name = KeBugCheckName(report.Code);
-    if (current != nullptr) report.Replay = current->owner->replay_line();
     capture_stack(report, "here");
+    std::string label;
+    if (current != nullptr) {
+        report.Replay = current->owner->replay_line();
+        const injected_fault* fault = instrumented() ? last_fault(*current->owner) : nullptr;
+        if (fault != nullptr && report.StackCount < BUG_CHECK_MAXIMUM_STACKS) {
+            label = std::string("made to fail: ") + fault->site;
+            add_stack(report, label.c_str(), fault->where);
+        }
+    }
     if (receiver != nullptr) {
         receiver(&report, context);
         return;
@@ -108,10 +119,27 @@ void bug_check(ULONG code, const char* text, ULONG_PTR p1, ULONG_PTR p2, ULONG_P
 void violation(ULONG code, ULONG_PTR id, const char* rule, const char* text, ULONG_PTR p2,
                ULONG_PTR p3, ULONG_PTR p4) {
     BUG_CHECK_REPORT report = make_report(code, rule, text, id, p2, p3, p4);
+    findings_counted.fetch_add(1, std::memory_order_relaxed);
     deliver(report);
 }
 
+void report(const finding& found) {
+    const ULONG_PTR* p = found.parameters;
+    BUG_CHECK_REPORT report =
+        make_report(found.code, found.rule, found.text.c_str(), p[0], p[1], p[2], p[3]);
+    if (!found.history.empty()) report.History = found.history.c_str();
+    for (const finding::evidence& each : found.stacks)
+        if (each.stack != nullptr) add_stack(report, each.label, *each.stack);
+    findings_counted.fetch_add(1, std::memory_order_relaxed);
+    deliver(report);
+}
+
+std::string describe(const call_stack& stack) { return frames_text(stack.frames, stack.count); }
+
+std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
+
 void check_irql(const irql_rule& rule) {
+    if (!watching(watch::irql)) return;
     const KIRQL level = this_processor().irql;
     const bool kept = rule.bound == irql_bound::at_most    ? level <= rule.level
                       : rule.bound == irql_bound::at_least ? level >= rule.level

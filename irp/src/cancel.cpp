@@ -1,4 +1,5 @@
 #include "cancel_lock.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -13,7 +14,7 @@ namespace {
 
 [[gnu::cold, gnu::noinline]] PDRIVER_CANCEL exchange_instrumented(IRP* irp,
                                                                   PDRIVER_CANCEL routine) {
-    sched_point_slow(point::cancel_exchange, irp);
+    enter_slow(irql_rules::IoSetCancelRoutine, point::cancel_exchange, irp);
     return exchange_routine(irp, routine);
 }
 
@@ -39,6 +40,7 @@ namespace {
 
 // In every case; IoCancelIrp itself knows only the one where it has nothing to wait for.
 [[gnu::cold, gnu::noinline]] BOOLEAN cancel_slowly(IRP* irp) {
+    VERIFY_IRQL(IoCancelIrp);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
     store_cancel(irp);
     const PDRIVER_CANCEL routine = IoSetCancelRoutine(irp, nullptr);
@@ -54,8 +56,13 @@ PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
     return exchange_routine(Irp, CancelRoutine);
 }
 
-void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
+void IoAcquireCancelSpinLock(PKIRQL Irql) {
+    VERIFY_IRQL(IoAcquireCancelSpinLock);
+    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+}
+
 void IoReleaseCancelSpinLock(KIRQL Irql) {
+    VERIFY_IRQL(IoReleaseCancelSpinLock);
     if (instrumented() || !try_release_cancel_lock(this_processor(), Irql))
         KeReleaseSpinLock(&cancel_lock, Irql);
 }

@@ -1,0 +1,117 @@
+// The verifier's core, for the packages: what is watched, call stacks as evidence, findings, and
+// records kept beside a machine. The rules themselves live with what they watch.
+#pragma once
+
+#include <dispatch/detail/processor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace irpverbs::dispatch::detail {
+
+/// What the verifier watches: bits of `watched`. Bits from `first_outer_watch` on belong to the
+/// packages above.
+enum class watch : std::uint32_t {
+    irql = 1u << 0,          // preconditions of functions, pairing of raise and lower
+    locks = 1u << 1,         // acquire and release pair up
+    deadlocks = 1u << 2,     // the graph of lock orders
+    pool = 1u << 3,          // tags, leaks, memory freed with something active in it
+    low_resources = 1u << 4, // what may fail, fails now and then
+    delays = 1u << 5,        // locks and waits are held up by chance
+    watchdog = 1u << 6,      // DPCs that run too long
+    // Off unless asked for: much code that is right does this.
+    lock_initialisation = 1u << 7, // a spin lock that is only zeroed
+    release_order = 1u << 8,       // locks released in another order than the reverse
+};
+inline constexpr std::uint32_t first_outer_watch = 1u << 16;
+
+NT_API extern std::atomic<std::uint32_t> watched;
+
+inline bool watching(std::uint32_t bits) noexcept {
+    return verifying() && (watched.load(std::memory_order_relaxed) & bits) != 0;
+}
+inline bool watching(watch what) noexcept { return watching(static_cast<std::uint32_t>(what)); }
+
+/// Replaces what is watched; nothing: the verifier is off.
+NT_API void set_watched(std::uint32_t bits);
+
+/// Numbers that rules go by; set before what they belong to is watched.
+struct verifier_settings {
+    std::atomic<std::uint32_t> fault_one_in{17};                  // low resources: 6 %
+    std::atomic<std::uint32_t> delay_one_in{64};                  // delays
+    std::atomic<std::uint64_t> dpc_limit{20ull * 10'000'000};     // one DPC, in 100 ns: 20 s
+    std::atomic<std::uint64_t> raised_limit{120ull * 10'000'000}; // at DISPATCH_LEVEL: 2 min
+};
+NT_API extern verifier_settings settings;
+
+struct call_stack {
+    static constexpr std::uint32_t most = 24;
+    void* frames[most] = {};
+    std::uint32_t count = 0;
+};
+
+/// Where the calling thread is, without the innermost `skip` frames.
+NT_API call_stack capture_stack(std::uint32_t skip = 1, std::uint32_t most = call_stack::most);
+
+/// A line a frame: names where the program has them.
+NT_API std::string describe(const call_stack& stack);
+
+/// A rule that was broken, with the evidence.
+struct finding {
+    ULONG code = 0;             // DRIVER_VERIFIER_DETECTED_VIOLATION, ...
+    const char* rule = nullptr; // "DoubleCompletion"
+    ULONG_PTR parameters[4] = {};
+    std::string text;
+    std::string history; // a line an event
+
+    struct evidence {
+        const char* label = nullptr; // "first completed at"
+        const call_stack* stack = nullptr;
+    };
+    evidence stacks[3] = {};
+
+    /// Adds a copy of the stack as the next evidence; the fourth and later ones are dropped.
+    NT_API void keep(const char* label, const call_stack& stack);
+    std::vector<std::shared_ptr<const call_stack>> kept;
+};
+
+/// One row of a package's table of rules: src/verify/rules.def.
+struct rule {
+    const char* name; // Windows' name where it has one: "SpinLock"
+    ULONG code;       // bug-check code
+    ULONG_PTR id;     // its first parameter; from 0x49520000 on: ours
+};
+
+/// A finding to which the stacks are still to be added.
+NT_API finding broken(const rule& which, std::string text, ULONG_PTR p2 = 0, ULONG_PTR p3 = 0,
+                      ULONG_PTR p4 = 0);
+
+/// Counts the finding and tells the bug-check handler; back when the handler returns.
+NT_API void report(const finding& found);
+
+/// The memory, which does not come from the pool, is about to be given back: reports what is still
+/// alive in it (timers, DPCs, work items, held locks).
+NT_API void check_freed_memory(const void* memory, std::size_t size);
+
+/// Reports the pool blocks that `owner`'s threads allocated and nobody freed, by tag.
+NT_API void check_pool_leaks(machine& owner);
+
+/// Findings reported since the process began.
+NT_API std::uint64_t findings_reported();
+
+/// Where a package keeps its records of one machine. Made when first asked for, dropped with the
+/// machine.
+enum class ledger_slot : std::uint32_t { locks, pool, faults, irp, count };
+
+NT_API void* machine_ledger(machine& owner, ledger_slot slot, void* (*make)(), void (*drop)(void*));
+
+template <class Ledger>
+Ledger& ledger_of(machine& owner, ledger_slot slot) {
+    return *static_cast<Ledger*>(machine_ledger(
+        owner, slot, []() -> void* { return new Ledger; },
+        [](void* held) { delete static_cast<Ledger*>(held); }));
+}
+
+} // namespace irpverbs::dispatch::detail
