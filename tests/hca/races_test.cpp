@@ -1,5 +1,4 @@
-// Verbs against cancel, events and close, under every schedule of a few actors. The software HCA
-// pends what it likes: each command may go inline or through the DPC.
+// Verbs against cancel, events and close, under every schedule of a few actors.
 #include <support/explore_gtest.hpp>
 #include <support/verbs.hpp>
 
@@ -16,9 +15,13 @@ explore_options few_actors() {
     options.pct_runs = 300;
     options.exhaustive_runs = 1000;
     options.preemption_bound = 2;
-    options.machine.faults = true;
     return options;
 }
+
+/// HCAs whose commands go inline or through the DPC.
+struct capricious : attached {
+    capricious() { HcaSoftwareSetCommands(guid(), HcaCommandsEither); }
+};
 
 // The IRP outlives the run's actors; completed once, whoever wins.
 struct plain_irp {
@@ -47,7 +50,7 @@ constexpr IB_CA_DISPATCH counting{nullptr, count_up_call};
 
 TEST(Races, AnEventIsTakenOnceWhileItsWaiterIsCancelled) {
     expect_explored(few_actors(), [](sim_machine& sim) {
-        attached hcas;
+        capricious hcas;
         const ib_guid_t guid = hcas.guid();
         IB_CA* ca = open_ca(hcas.fdo());
         plain_irp waiter;
@@ -67,7 +70,7 @@ TEST(Races, AnEventIsTakenOnceWhileItsWaiterIsCancelled) {
 
 TEST(Races, CloseEndsAWaiterAnEventAndACancelWithoutLosingOne) {
     expect_explored(few_actors(), [](sim_machine& sim) {
-        attached hcas;
+        capricious hcas;
         const ib_guid_t guid = hcas.guid();
         up_calls = 0;
         closed = false;
@@ -93,7 +96,7 @@ NTSTATUS note_closed(DEVICE_OBJECT*, IRP*, void* context) {
 
 TEST(Races, NoUpCallComesAfterCloseHasCompleted) {
     expect_explored(few_actors(), [](sim_machine& sim) {
-        attached hcas;
+        capricious hcas;
         const ib_guid_t guid = hcas.guid();
         up_calls = 0;
         closed = false;
@@ -124,7 +127,7 @@ TEST(Races, UpCallsOfOneObjectComeOneAtATime) {
         ++state.calls;
     };
     expect_explored(few_actors(), [&](sim_machine& sim) {
-        attached hcas;
+        capricious hcas;
         const ib_guid_t guid = hcas.guid();
         in_call state{&sim};
         const IB_CA_DISPATCH calls{nullptr, call};
@@ -185,7 +188,7 @@ TEST(Races, CloseWaitsForAQueryUnderWay) {
 
 TEST(Races, AFatalEventInTheMiddleOfEverything) {
     expect_explored(few_actors(), [](sim_machine& sim) {
-        attached hcas;
+        capricious hcas;
         const ib_guid_t guid = hcas.guid();
         DEVICE_OBJECT* fdo = hcas.fdo();
         IB_CA* ca = open_ca(fdo);
