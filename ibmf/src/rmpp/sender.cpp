@@ -87,8 +87,8 @@ void sender::accept_ack(const rmpp_header& ack, ticks now) {
     const bool opened = ack.length_or_window > window_last_;
     window_last_ = std::max<std::uint64_t>(window_last_, ack.length_or_window);
     if (ack.segment >= first_) return acknowledge(ack.segment, now);
-    // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of segment
-    // 0 is something else, the turn of a double-sided transfer.
+    // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of
+    // segment 0 is something else, the turn of a double-sided transfer.
     if (ack.segment != 0 && !opened && first_ <= highest_sent_ && !repaired_)
         repair_ = repaired_ = true;
 }
