@@ -139,6 +139,7 @@ std::string describe(const call_stack& stack) { return frames_text(stack.frames,
 std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 
 void check_irql(const irql_rule& rule) {
+    if (!watching(watch::irql)) return;
     const KIRQL level = this_processor().irql;
     const bool kept = rule.bound == irql_bound::at_most    ? level <= rule.level
                       : rule.bound == irql_bound::at_least ? level >= rule.level

@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -65,7 +66,10 @@ int cancelled_bit(const IRP& irp) {
 
 // Nobody took the IRP back: it is at its top.
 void finish(IRP* irp) {
-    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+    if (irp->Flags != 0 || irp->UserIosb != nullptr || irp->UserEvent != nullptr)
+        last_stage(irp);
+    else
+        free_packet(irp);
 }
 
 [[gnu::noinline]] void walk_on(IRP* irp) {
@@ -83,7 +87,7 @@ void finish(IRP* irp) {
 }
 
 [[gnu::cold, gnu::noinline]] void walk_up_instrumented(IRP* irp) {
-    sched_point_slow(point::complete_request, irp);
+    enter_slow(irql_rules::IoCompleteRequest, point::complete_request, irp);
     walk_up(irp);
 }
 
@@ -121,7 +125,7 @@ void finish(IRP* irp) {
 }
 
 [[gnu::cold, gnu::noinline]] NTSTATUS send_down_instrumented(DEVICE_OBJECT* device, IRP* irp) {
-    sched_point_slow(point::call_driver, irp);
+    enter_slow(irql_rules::IoCallDriver, point::call_driver, irp);
     return send_down(device, irp);
 }
 

@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -13,7 +14,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its first pointer-sized words.
+// takes a lock. A packet in stock is linked through its MasterIrp.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -23,7 +24,7 @@ struct packet_stock {
 
 constexpr std::size_t stock_index = 0; // of processor::stocks
 
-IRP*& next_in_stock(IRP* irp) { return *reinterpret_cast<IRP**>(&irp->MdlAddress); }
+IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
@@ -72,9 +73,14 @@ void zero_bytes(void* place) {
     std::memset(static_cast<char*>(place) + From, 0, To - From);
 }
 
+[[gnu::cold, gnu::noinline]] void prepare_instrumented(const IRP* irp, const irql_rule& rule) {
+    if (verifying()) check_irql(rule);
+    introduce_slow(irp, "irp");
+}
+
 // All but Type and Size.
 [[gnu::always_inline]] inline void prepare(IRP* irp, CCHAR stack_size, UCHAR allocation,
-                                           NTSTATUS status) {
+                                           NTSTATUS status, const irql_rule& rule) {
     static_assert(sizeof(IRP) == 128 && sizeof(IO_STACK_LOCATION) == 64);
     zero_bytes<offsetof(IRP, Flags), 64>(irp);
     zero_bytes<64, 128>(irp);
@@ -87,14 +93,14 @@ void zero_bytes(void* place) {
     irp->CurrentLocation = static_cast<CCHAR>(stack_size + 1);
     irp->AllocationFlags = allocation;
     irp->IoStatus.Status = status;
-    introduce(irp, "irp");
+    if (instrumented()) prepare_instrumented(irp, rule);
 }
 
 [[gnu::always_inline]] inline void make_packet(IRP* irp, USHORT size, CCHAR stack_size,
-                                               UCHAR allocation) {
+                                               UCHAR allocation, const irql_rule& rule) {
     irp->Type = live_packet;
     irp->Size = size;
-    prepare(irp, stack_size, allocation, STATUS_SUCCESS);
+    prepare(irp, stack_size, allocation, STATUS_SUCCESS, rule);
 }
 
 } // namespace
@@ -107,7 +113,7 @@ PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
     IRP* irp = from_stock(StackSize);
     if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
     if (irp == nullptr) return nullptr;
-    make_packet(irp, size, StackSize, from_allocate);
+    make_packet(irp, size, StackSize, from_allocate, irql_rules::IoAllocateIrp);
     return irp;
 }
 
@@ -116,14 +122,15 @@ void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
-    make_packet(Irp, PacketSize, StackSize, 0);
+    make_packet(Irp, PacketSize, StackSize, 0, irql_rules::IoInitializeIrp);
 }
 
 void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
-    prepare(Irp, Irp->StackCount, Irp->AllocationFlags, Status);
+    prepare(Irp, Irp->StackCount, Irp->AllocationFlags, Status, irql_rules::IoReuseIrp);
 }
 
 void IoFreeIrp(PIRP Irp) {
+    VERIFY_IRQL(IoFreeIrp);
     if (Irp->Type != live_packet)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: this is no IRP, or it was freed",
                   0x01, reinterpret_cast<ULONG_PTR>(Irp));
