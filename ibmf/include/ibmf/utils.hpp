@@ -4,6 +4,7 @@
 
 #include <ibmf/ibmf_utils.h>
 
+#include <cstdint>
 #include <span>
 #include <type_traits>
 
