@@ -1,5 +1,5 @@
-/* Scalars of the IBMF and SA interfaces: InfiniBand's, as ci has them, and those of Solaris.
-   Source: seed 000; Solaris types.h. */
+/* Scalars of the IBMF and SA interfaces beside InfiniBand's: those of Solaris. Source: seed 000;
+   Solaris types.h. */
 #ifndef IRPVERBS_IBMF_IB_SCALARS_H
 #define IRPVERBS_IBMF_IB_SCALARS_H
 
@@ -8,5 +8,6 @@
 typedef unsigned int uint_t;
 typedef unsigned char uchar_t;
 typedef enum { B_FALSE, B_TRUE } boolean_t;
+
 
 #endif

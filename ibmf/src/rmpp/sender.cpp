@@ -1,6 +1,7 @@
 #include <rmpp/sender.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace irpverbs::ibmf::rmpp {
@@ -51,9 +52,10 @@ void sender::write_segment(mad_buffer datagram, std::uint64_t segment) {
         header.length_or_window = static_cast<std::uint32_t>(total <= UINT32_MAX ? total : 0);
     }
     envelope_.write(datagram, header);
-    const auto end =
-        std::ranges::copy(data, datagram.begin() + static_cast<std::ptrdiff_t>(envelope_.size()));
-    std::fill(end.out, datagram.end(), std::uint8_t{0});
+    // memcpy: a loop over spans costs five instructions a byte.
+    std::uint8_t* const body = datagram.data() + envelope_.size();
+    if (!data.empty()) std::memcpy(body, data.data(), data.size());
+    std::memset(body + data.size(), 0, segment_data_ - data.size());
 }
 
 void sender::receive(const mad_view& view, ticks now) {
