@@ -17,16 +17,6 @@ void cross(const topology& subnet, port_ref out, route& way) {
     ++way.links;
 }
 
-// The next slower rate that there is, 0 for none.
-std::uint8_t rate_below(std::uint8_t rate) {
-    std::uint8_t best = 0;
-    for (std::uint8_t code = 2; code <= 22; ++code)
-        if (tenths_of_gigabits(code) < tenths_of_gigabits(rate) &&
-            tenths_of_gigabits(code) > tenths_of_gigabits(best))
-            best = code;
-    return best;
-}
-
 constexpr auto as_it_is = [](std::uint8_t code) { return std::uint32_t{code}; };
 
 // Fits `value` to a selector and the value asked for; false when it can't. `below` tells the next

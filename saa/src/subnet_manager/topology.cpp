@@ -124,6 +124,13 @@ std::uint32_t tenths_of_gigabits(std::uint8_t rate) {
     return 0;
 }
 
+std::uint8_t rate_below(std::uint8_t rate) {
+    std::uint8_t best = 0;
+    for (const auto& [code, tenths] : rates)
+        if (tenths < tenths_of_gigabits(rate) && tenths > tenths_of_gigabits(best)) best = code;
+    return best;
+}
+
 std::uint8_t rate_of(const sm_portinfo_t& info) {
     const std::uint32_t wanted = lanes_of(info.LinkWidthActive) * lane_tenths(info);
     for (const auto& [code, tenths] : rates)

@@ -74,4 +74,7 @@ std::uint8_t rate_of(const sm_portinfo_t& info);
 /// Gb/s of a rate code, in tenths; 0 for none. Codes are not in order of speed.
 std::uint32_t tenths_of_gigabits(std::uint8_t rate);
 
+/// The code of the next slower rate that there is; 0 for none.
+std::uint8_t rate_below(std::uint8_t rate);
+
 } // namespace irpverbs::saa
