@@ -1,15 +1,15 @@
+#include "symbols.hpp"
+
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cxxabi.h>
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -35,21 +35,15 @@ void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& wh
     std::copy_n(where.frames, where.count, stack.Frames);
 }
 
-std::string frame_text(void* address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%p", address);
-    Dl_info info{};
-    if (dladdr(address, &info) == 0) return text;
-    if (info.dli_sname == nullptr) {
-        std::snprintf(text, sizeof text, "+0x%zx",
-                      static_cast<std::size_t>(static_cast<char*>(address) -
-                                               static_cast<char*>(info.dli_fbase)));
-        return std::string(info.dli_fname != nullptr ? info.dli_fname : "?") + text;
+std::string frames_text(void* const* frames, std::uint32_t count) {
+    std::string text;
+    bool told = false; // the frames of the report's own making come first
+    for (std::uint32_t frame = 0; frame < count; ++frame) {
+        const std::string where = describe_address(frames[frame]);
+        told = told || !where.starts_with("irpverbs::dispatch::detail::");
+        if (told) text += "  " + where + "\n";
     }
-    int failed = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
-    return failed == 0 ? plain.get() : info.dli_sname;
+    return text;
 }
 
 std::string format(const BUG_CHECK_REPORT& report) {
@@ -67,8 +61,7 @@ std::string format(const BUG_CHECK_REPORT& report) {
     for (ULONG i = 0; i < report.StackCount; ++i) {
         const BUG_CHECK_STACK& stack = report.Stacks[i];
         text += std::string("stack (") + stack.Label + "):\n";
-        for (ULONG frame = 0; frame < stack.FrameCount; ++frame)
-            text += "  " + frame_text(stack.Frames[frame]) + "\n";
+        text += frames_text(stack.Frames, stack.FrameCount);
     }
     if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
     return text;
@@ -83,8 +76,16 @@ void deliver(BUG_CHECK_REPORT& report) {
         context = handler_context;
     }
     report.Name = KeBugCheckName(report.Code);
-    if (current != nullptr) report.Replay = current->owner->replay_line();
     capture_stack(report, "here");
+    std::string label;
+    if (current != nullptr) {
+        report.Replay = current->owner->replay_line();
+        const injected_fault* fault = instrumented() ? last_fault(*current->owner) : nullptr;
+        if (fault != nullptr && report.StackCount < BUG_CHECK_MAXIMUM_STACKS) {
+            label = std::string("made to fail: ") + fault->site;
+            add_stack(report, label.c_str(), fault->where);
+        }
+    }
     if (receiver != nullptr) {
         receiver(&report, context);
         return;
@@ -133,9 +134,12 @@ void report(const finding& found) {
     deliver(report);
 }
 
+std::string describe(const call_stack& stack) { return frames_text(stack.frames, stack.count); }
+
 std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 
 void check_irql(const irql_rule& rule) {
+    if (!watching(watch::irql)) return;
     const KIRQL level = this_processor().irql;
     const bool kept = rule.bound == irql_bound::at_most    ? level <= rule.level
                       : rule.bound == irql_bound::at_least ? level >= rule.level

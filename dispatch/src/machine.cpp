@@ -1,4 +1,10 @@
+#include "dpc.hpp"
 #include "machine_state.hpp"
+#include "rules.hpp"
+#include "verify/delays.hpp"
+#include "verify/live_objects.hpp"
+#include "verify/processor_checks.hpp"
+#include "verify/routine_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -9,21 +15,6 @@ constinit thread_local processor* current = nullptr;
 std::atomic<std::uint32_t> instrumentation{0};
 
 namespace {
-
-void run_threaded_dpcs(processor& self) {
-    for (;;) {
-        KDPC* dpc = nullptr;
-        {
-            const std::lock_guard guard(self.dpcs.lock);
-            if (IsListEmpty(&self.dpcs.threaded)) return;
-            dpc = CONTAINING_RECORD(RemoveHeadList(&self.dpcs.threaded), KDPC, DpcListEntry);
-        }
-        dpc->DpcListEntry.Flink = nullptr;
-        const KDPC call = *dpc;
-        __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
-    }
-}
 
 void home_main(processor& self) {
     machine_state& state = self.owner->state();
@@ -93,7 +84,13 @@ processor& attach_visitor() {
 
 void sched_point_slow(point kind, const void* object) {
     processor& self = this_processor();
+    if (watching(watch::delays)) delay_sometimes(self, kind);
     self.owner->sched_point(self, kind, object);
+}
+
+void look_on(const irql_rule& bound, point kind, const void* object) {
+    if (verifying()) check_irql(bound);
+    sched_point_slow(kind, object);
 }
 
 bool start_library_thread(machine_state& state, int number, void (*body)(processor&),
@@ -118,6 +115,9 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         for (processor::stock& stock : each->stocks)
             if (stock.drop != nullptr) stock.drop(stock.head);
+    for (const auto& each : all)
+        drop_checks(*each);
+    forget_live_objects(owner);
     for (ledger& each : ledgers)
         if (each.drop != nullptr) each.drop(each.held);
 }
@@ -158,6 +158,38 @@ processor& machine_state::admit() {
     return fresh;
 }
 
+void machine_state::tell_stopper() {
+    if (processor* waiting = stopper.load()) owner.unpark(*waiting);
+}
+
+std::uint64_t machine_state::inserted_so_far() {
+    std::uint64_t sum = 0;
+    {
+        const std::lock_guard guard(work.lock);
+        sum = work.inserted;
+    }
+    const std::lock_guard guard(lock);
+    for (const auto& each : all) {
+        const std::lock_guard inner(each->dpcs.lock);
+        sum += each->dpcs.inserted;
+    }
+    return sum;
+}
+
+void machine_state::drain(processor& self, bool await_system_threads) {
+    const auto done = [&] {
+        const std::lock_guard guard(work.lock);
+        return work.at_rest() && !(await_system_threads && system_threads.load() != 0);
+    };
+    std::uint64_t before = 0;
+    do {
+        while (!done())
+            owner.park(self, no_deadline);
+        before = inserted_so_far();
+        KeFlushQueuedDpcs();
+    } while (inserted_so_far() != before);
+}
+
 void machine_state::dismiss(processor& visitor) {
     const std::lock_guard guard(lock);
     visitor.irql = PASSIVE_LEVEL;
@@ -185,10 +217,13 @@ std::uint32_t machine::processor_count() const noexcept { return state_->process
 
 bool machine::timers_set_once_are_armed() const { return state_->timers.once_armed(); }
 
-void machine::stop() {
+void machine::stop(bool await_system_threads) {
     const scope inside(*this);
+    for (belonging& each : belongings)
+        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
     detail::processor& self = *detail::current;
-    state_->stopper.store(&self, std::memory_order_release);
+    state_->stopper.store(&self);
+    state_->drain(self, await_system_threads);
     state_->stopping.store(true, std::memory_order_release);
     for (auto& each : state_->homes)
         if (detail::processor* home = each.load(std::memory_order_acquire)) unpark(*home);
@@ -200,6 +235,7 @@ void machine::stop() {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
+    if (detail::verifying()) detail::machine_stopped(*this);
 }
 
 machine::scope::scope(machine& chosen) : outer_(detail::current) {

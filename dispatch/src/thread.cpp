@@ -1,7 +1,9 @@
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/routine_checks.hpp"
 #include "waiting.hpp"
 
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/thread.h>
 
 #include <new>
@@ -21,9 +23,9 @@ void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
     while (!IsListEmpty(&thread.MutantListHead)) {
         KMUTANT& mutex =
             *CONTAINING_RECORD(RemoveHeadList(&thread.MutantListHead), KMUTANT, MutantListEntry);
-        mutex.OwnerThread = nullptr;
+        __atomic_store_n(&mutex.OwnerThread, nullptr, __ATOMIC_RELAXED);
         mutex.Abandoned = 1;
-        mutex.Header.SignalState = 1;
+        set_state(mutex.Header, 1);
         release_waiters(mutex.Header, woken);
     }
 }
@@ -57,6 +59,8 @@ void system_thread_main(void* context) {
     end_thread_object(self);
     state.dismiss(self);
     current = nullptr;
+    state.system_threads.fetch_sub(1);
+    state.tell_stopper();
 }
 
 } // namespace
@@ -69,13 +73,15 @@ KTHREAD* new_thread_object(processor& self) {
 }
 
 void end_thread_object(processor& self) {
+    lower_irql(self, PASSIVE_LEVEL);
     KTHREAD* thread = self.thread;
+    if (verifying()) thread_ends(self);
     wake_list woken;
     {
         const std::lock_guard guard(dispatcher_lock);
         stop_serving(self, woken);
         abandon_mutexes(*thread, woken);
-        thread->Header.SignalState = 1;
+        set_state(thread->Header, 1);
         release_waiters(thread->Header, woken);
         thread->Processor = nullptr;
     }
@@ -97,12 +103,14 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
                               PKSTART_ROUTINE StartRoutine, PVOID StartContext) {
     VERIFY_IRQL(PsCreateSystemThread);
     machine& owner = *this_processor().owner;
-    KTHREAD* thread = make_thread(owner);
+    KTHREAD* thread = fault_point("thread.create") ? nullptr : make_thread(owner);
     if (thread == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     thread->ReferenceCount = 2; // the thread's own and the handle's
     thread->StartRoutine = reinterpret_cast<PVOID>(StartRoutine);
     thread->StartContext = StartContext;
+    owner.state().system_threads.fetch_add(1);
     if (!owner.start_thread(-1, system_thread_main, thread)) {
+        owner.state().system_threads.fetch_sub(1);
         delete thread;
         return STATUS_INSUFFICIENT_RESOURCES;
     }
@@ -118,6 +126,7 @@ NTSTATUS PsTerminateSystemThread(NTSTATUS ExitStatus) {
 
 NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK, PVOID, KPROCESSOR_MODE,
                                    PVOID* Object, PVOID) {
+    VERIFY_IRQL(ObReferenceObjectByHandle);
     auto* thread = static_cast<KTHREAD*>(Handle);
     if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
     ObReferenceObject(thread);
@@ -132,6 +141,7 @@ void ObReferenceObject(PVOID Object) {
 void ObDereferenceObject(PVOID Object) { drop_reference(static_cast<KTHREAD*>(Object)); }
 
 NTSTATUS ZwClose(HANDLE Handle) {
+    VERIFY_IRQL(ZwClose);
     auto* thread = static_cast<KTHREAD*>(Handle);
     if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
     drop_reference(thread);

@@ -2,6 +2,8 @@
 
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/wait_checks.hpp"
+#include "watched_lock.hpp"
 
 #include <cstdio>
 
@@ -12,7 +14,7 @@ raw_spin dispatcher_lock;
 namespace {
 
 bool can_take(const DISPATCHER_HEADER& object, const KTHREAD* thread) {
-    if (object.SignalState > 0) return true;
+    if (state_of(object) > 0) return true;
     if (object.Type != mutant_object) return false;
     return reinterpret_cast<const KMUTANT&>(object).OwnerThread == thread;
 }
@@ -22,15 +24,15 @@ NTSTATUS take(DISPATCHER_HEADER& object, KTHREAD* thread) {
     switch (object.Type) {
     case synchronization_event:
     case synchronization_timer:
-        object.SignalState = 0;
+        set_state(object, 0);
         return STATUS_SUCCESS;
     case semaphore_object:
-        --object.SignalState;
+        add_to_state(object, -1);
         return STATUS_SUCCESS;
     case mutant_object: {
         auto& mutex = reinterpret_cast<KMUTANT&>(object);
-        if (--object.SignalState == 0) {
-            mutex.OwnerThread = thread;
+        if (add_to_state(object, -1) == 0) {
+            __atomic_store_n(&mutex.OwnerThread, thread, __ATOMIC_RELAXED);
             InsertTailList(&thread->MutantListHead, &mutex.MutantListEntry);
         }
         const bool abandoned = mutex.Abandoned != 0;
@@ -93,7 +95,7 @@ void satisfy(waiter& who, NTSTATUS result, wake_list& woken) {
 
 void release_waiters(DISPATCHER_HEADER& object, wake_list& woken) {
     LIST_ENTRY* entry = object.WaitListHead.Flink;
-    while (entry != &object.WaitListHead && object.SignalState > 0) {
+    while (entry != &object.WaitListHead && state_of(object) > 0) {
         KWAIT_BLOCK& block = *CONTAINING_RECORD(entry, KWAIT_BLOCK, WaitListEntry);
         waiter& who = *static_cast<waiter*>(block.Waiter);
         entry = entry->Flink;
@@ -151,11 +153,23 @@ void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char*
     bug_check(ATTEMPTED_SWITCH_FROM_DPC, text, self.irql);
 }
 
+void require_waitable(const DISPATCHER_HEADER& object) {
+    if (object.Type >= notification_event && object.Type < queue_object) return;
+    bug_check(INVALID_DATA_ACCESS_TRAP,
+              object.Type == queue_object
+                  ? "a wait names a KQUEUE; its entries are taken by KeRemoveQueue"
+                  : "a wait names what is no event, semaphore, mutex, timer or thread, or was not "
+                    "initialised",
+              reinterpret_cast<ULONG_PTR>(&object), object.Type);
+}
+
 void signal_timer(KTIMER& timer) {
     wake_list woken;
     const std::lock_guard guard(dispatcher_lock);
-    __atomic_store_n(&timer.Header.SignalState, 1, __ATOMIC_RELEASE);
+    set_state(timer.Header, 1);
     release_waiters(timer.Header, woken);
+    // Last: a cancellation that finds it so lets the owner free the timer.
+    if (timer.Period == 0) __atomic_store_n(&timer.Machine, nullptr, __ATOMIC_RELEASE);
     woken.flush();
 }
 
@@ -166,14 +180,26 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 NTSTATUS wait(processor& self, ULONG count, KWAIT_BLOCK* blocks, bool all,
-              const LARGE_INTEGER* timeout) {
-    sched_point(point::wait, blocks[0].Object);
+              const LARGE_INTEGER* timeout, const char* function) {
+    require_may_wait(self, timeout, function);
     const std::uint64_t deadline = deadline_of(self, timeout);
     waiter who{&self, blocks, count, all};
     std::unique_lock guard(dispatcher_lock);
     if (satisfied_at_once(who)) return who.result;
     if (timeout != nullptr && timeout->QuadPart == 0) return STATUS_TIMEOUT;
     return block(who, deadline, guard);
+}
+
+[[gnu::noinline, gnu::cold]] NTSTATUS watched_wait(processor& self, ULONG count,
+                                                   KWAIT_BLOCK* blocks, bool all,
+                                                   const LARGE_INTEGER* timeout,
+                                                   const char* function) {
+    wait_watch watched(self, {blocks, count}, all, timeout);
+    if (verifying()) watched.before(function);
+    sched_point(point::wait, blocks[0].Object);
+    const NTSTATUS status = wait(self, count, blocks, all, timeout, function);
+    if (verifying()) watched.after(status);
+    return status;
 }
 
 // Changes an object's state under the lock and releases who can go; gives back the old state.
@@ -184,16 +210,12 @@ LONG change_state(DISPATCHER_HEADER& object, Change change) {
     LONG old = 0;
     {
         const std::lock_guard guard(dispatcher_lock);
-        old = object.SignalState;
+        old = state_of(object);
         change(object);
-        if (object.SignalState > 0) release_waiters(object, woken);
+        if (state_of(object) > 0) release_waiters(object, woken);
     }
     woken.flush();
     return old;
-}
-
-LONG read_state(const DISPATCHER_HEADER& object) {
-    return __atomic_load_n(&object.SignalState, __ATOMIC_ACQUIRE);
 }
 
 } // namespace
@@ -209,16 +231,22 @@ void KeInitializeEvent(PRKEVENT Event, EVENT_TYPE Type, BOOLEAN State) {
 
 LONG KeSetEvent(PRKEVENT Event, KPRIORITY, BOOLEAN Wait) {
     VERIFY_IRQL(KeSetEvent);
-    if (Wait) require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");
-    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 1; });
+    if (Wait) {
+        if (verifying()) check_event_wait(this_processor());
+        require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");
+    }
+    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 1); });
 }
 
 LONG KeResetEvent(PRKEVENT Event) {
     VERIFY_IRQL(KeResetEvent);
-    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 0; });
+    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 0); });
 }
 
-void KeClearEvent(PRKEVENT Event) { KeResetEvent(Event); }
+void KeClearEvent(PRKEVENT Event) {
+    VERIFY_IRQL(KeClearEvent);
+    change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 0); });
+}
 
 LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
     VERIFY_IRQL(KePulseEvent);
@@ -227,10 +255,10 @@ LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
     LONG old = 0;
     {
         const std::lock_guard guard(dispatcher_lock);
-        old = Event->Header.SignalState;
-        Event->Header.SignalState = 1;
+        old = state_of(Event->Header);
+        set_state(Event->Header, 1);
         release_waiters(Event->Header, woken);
-        Event->Header.SignalState = 0;
+        set_state(Event->Header, 0);
     }
     woken.flush();
     return old;
@@ -238,7 +266,7 @@ LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
 
 LONG KeReadStateEvent(PRKEVENT Event) {
     VERIFY_IRQL(KeReadStateEvent);
-    return read_state(Event->Header);
+    return state_of(Event->Header);
 }
 
 void KeInitializeSemaphore(PRKSEMAPHORE Semaphore, LONG Count, LONG Limit) {
@@ -252,8 +280,8 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY, LONG Adjustment, BOOL
     VERIFY_IRQL(KeReleaseSemaphore);
     bool beyond = false;
     const LONG old = change_state(Semaphore->Header, [&](DISPATCHER_HEADER& object) {
-        beyond = Adjustment <= 0 || Adjustment > Semaphore->Limit - object.SignalState;
-        if (!beyond) object.SignalState += Adjustment;
+        beyond = Adjustment <= 0 || Adjustment > Semaphore->Limit - state_of(object);
+        if (!beyond) add_to_state(object, Adjustment);
     });
     if (beyond)
         bug_check(KERNEL_SECURITY_CHECK_FAILURE, "a semaphore is released beyond its limit",
@@ -261,23 +289,24 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY, LONG Adjustment, BOOL
     return old;
 }
 
-LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore) { return read_state(Semaphore->Header); }
+LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore) { return state_of(Semaphore->Header); }
 
 void KeInitializeMutex(PRKMUTEX Mutex, ULONG) {
+    if (instrumented()) introduce_lock(Mutex, "mutex");
     initialize_header(Mutex->Header, mutant_object, 1);
     Mutex->OwnerThread = nullptr;
     Mutex->Abandoned = 0;
-    introduce(Mutex, "mutex");
 }
 
 LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN) {
     VERIFY_IRQL(KeReleaseMutex);
+    if (verifying()) mutex_released(this_processor(), *Mutex);
     bool not_owner = false;
     const KTHREAD* caller = KeGetCurrentThread();
     const LONG old = change_state(Mutex->Header, [&](DISPATCHER_HEADER& object) {
         not_owner = Mutex->OwnerThread != caller;
-        if (not_owner || ++object.SignalState != 1) return;
-        Mutex->OwnerThread = nullptr;
+        if (not_owner || add_to_state(object, 1) != 1) return;
+        __atomic_store_n(&Mutex->OwnerThread, nullptr, __ATOMIC_RELAXED);
         RemoveEntryList(&Mutex->MutantListEntry);
     });
     if (not_owner)
@@ -286,40 +315,50 @@ LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN) {
     return old;
 }
 
-LONG KeReadStateMutex(PRKMUTEX Mutex) { return read_state(Mutex->Header); }
+LONG KeReadStateMutex(PRKMUTEX Mutex) { return state_of(Mutex->Header); }
 
 NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOLEAN,
                                PLARGE_INTEGER Timeout) {
+    static constexpr const char* name = "KeWaitForSingleObject";
     processor& self = this_processor();
-    require_may_wait(self, Timeout, "KeWaitForSingleObject");
     KWAIT_BLOCK only{};
     only.Object = static_cast<DISPATCHER_HEADER*>(Object);
-    return wait(self, 1, &only, false, Timeout);
+    require_waitable(*only.Object);
+    if (instrumented()) return watched_wait(self, 1, &only, false, Timeout, name);
+    return wait(self, 1, &only, false, Timeout, name);
 }
 
 NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitType, KWAIT_REASON,
                                   KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Timeout,
                                   PKWAIT_BLOCK WaitBlockArray) {
+    static constexpr const char* name = "KeWaitForMultipleObjects";
     processor& self = this_processor();
-    require_may_wait(self, Timeout, "KeWaitForMultipleObjects");
     KWAIT_BLOCK few[THREAD_WAIT_OBJECTS];
     if (Count == 0 || Count > MAXIMUM_WAIT_OBJECTS ||
         (Count > THREAD_WAIT_OBJECTS && WaitBlockArray == nullptr))
         return STATUS_INVALID_PARAMETER;
     KWAIT_BLOCK* blocks = WaitBlockArray != nullptr ? WaitBlockArray : few;
-    for (ULONG i = 0; i < Count; ++i)
+    for (ULONG i = 0; i < Count; ++i) {
         blocks[i].Object = static_cast<DISPATCHER_HEADER*>(Object[i]);
-    return wait(self, Count, blocks, WaitType == WaitAll, Timeout);
+        require_waitable(*blocks[i].Object);
+    }
+    const bool all = WaitType == WaitAll;
+    if (instrumented()) return watched_wait(self, Count, blocks, all, Timeout, name);
+    return wait(self, Count, blocks, all, Timeout, name);
 }
 
 NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interval) {
-    VERIFY_IRQL(KeDelayExecutionThread);
     processor& self = this_processor();
+    if (verifying()) {
+        check_irql(irql_rules::KeDelayExecutionThread);
+        wait_with_locks(self, "KeDelayExecutionThread");
+    }
     require_may_wait(self, nullptr, "KeDelayExecutionThread");
     sched_point(point::wait);
-    const std::uint64_t deadline = deadline_of(self, Interval);
-    while (self.owner->park(self, deadline)) {
-    }
+    // A wait for nothing; one who serves a KQUEUE makes room meanwhile.
+    waiter who{&self, nullptr, 0, false};
+    std::unique_lock guard(dispatcher_lock);
+    block(who, deadline_of(self, Interval), guard);
     return STATUS_SUCCESS;
 }
 

@@ -1,40 +1,132 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
+// The way down and the way up are what every request pays for: one test of instrumented() each, and
+// reports that stand apart.
 namespace {
 
 ULONG_PTR address(const void* object) { return reinterpret_cast<ULONG_PTR>(object); }
 
-// Which bits of a location's Control ask for its routine, as the IRP stands now.
-UCHAR called_for(const IRP& irp) {
-    const UCHAR by_status =
-        NT_SUCCESS(irp.IoStatus.Status) ? SL_INVOKE_ON_SUCCESS : SL_INVOKE_ON_ERROR;
-    return __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) ? by_status | SL_INVOKE_ON_CANCEL
-                                                          : by_status;
+bool completable(const IRP& irp, CCHAR current) {
+    return __atomic_load_n(&irp.CancelRoutine, __ATOMIC_RELAXED) == nullptr &&
+           irp.Type == live_packet && current <= irp.StackCount &&
+           irp.IoStatus.Status != STATUS_PENDING && irp.IoStatus.Status != -1;
 }
 
-void check_completable(IRP* irp) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_completion(const IRP* irp) {
     if (irp->Type != live_packet || irp->CurrentLocation > irp->StackCount)
         bug_check(MULTIPLE_IRP_COMPLETE_REQUESTS,
                   "IoCompleteRequest: the IRP was completed before, or was never sent",
                   address(irp));
-    if (irp->IoStatus.Status == STATUS_PENDING || irp->IoStatus.Status == -1)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
-                  "IoCompleteRequest: the IRP's status is STATUS_PENDING or -1", 0x06,
-                  static_cast<ULONG_PTR>(irp->IoStatus.Status), address(irp));
-    if (__atomic_load_n(&irp->CancelRoutine, __ATOMIC_RELAXED) != nullptr)
+    if (irp->CancelRoutine != nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoCompleteRequest: the IRP still has a cancel routine", 0x07,
                   address(reinterpret_cast<void*>(irp->CancelRoutine)), address(irp));
+    bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
+              "IoCompleteRequest: the IRP's status is STATUS_PENDING or -1", 0x06,
+              static_cast<ULONG_PTR>(irp->IoStatus.Status), address(irp));
+}
+
+// SL_INVOKE_ON_CANCEL when cancel was asked for.
+int cancelled_bit(const IRP& irp) {
+    static_assert(SL_INVOKE_ON_CANCEL == TRUE << 5);
+    return __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) << 5;
+}
+
+// Leaves the current location behind; true when its routine took the IRP back. What is kept across
+// the routine is the IRP alone: the rest is read again, which costs less than saving it.
+[[gnu::always_inline]] inline bool passed_and_taken(IRP* irp, CCHAR current) {
+    PIO_STACK_LOCATION location = reinterpret_cast<PIO_STACK_LOCATION>(irp + 1) + current - 1;
+    const NTSTATUS status = irp->IoStatus.Status;
+    const UCHAR control = location->Control;
+    const PIO_COMPLETION_ROUTINE routine = location->CompletionRoutine;
+    irp->PendingReturned = control & SL_PENDING_RETURNED;
+    location->MinorFunction = 0;
+    location->Flags = 0;
+    location->Control = 0;
+    location->CompletionRoutine = nullptr;
+    int called_for = cancelled_bit(*irp) | SL_INVOKE_ON_SUCCESS;
+    if (!NT_SUCCESS(status)) {
+        location->Control = SL_ERROR_RETURNED;
+        called_for ^= SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR;
+    }
+    const bool originator = current == irp->StackCount;
+    irp->CurrentLocation = static_cast<CCHAR>(current + 1);
+    if ((control & called_for) != 0)
+        return routine(originator ? nullptr : location[1].DeviceObject, irp, location->Context) ==
+               STATUS_MORE_PROCESSING_REQUIRED;
+    if (!originator) location[1].Control |= control & SL_PENDING_RETURNED;
+    return false;
 }
 
 // Nobody took the IRP back: it is at its top.
 void finish(IRP* irp) {
-    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+    if (irp->Flags != 0 || irp->UserIosb != nullptr || irp->UserEvent != nullptr)
+        last_stage(irp);
+    else
+        free_packet(irp);
+}
+
+[[gnu::noinline]] void walk_on(IRP* irp) {
+    while (irp->CurrentLocation <= irp->StackCount)
+        if (passed_and_taken(irp, irp->CurrentLocation)) return;
+    finish(irp);
+}
+
+// The first location apart from the others: most IRPs have but one.
+[[gnu::always_inline]] inline void walk_up(IRP* irp) {
+    const CCHAR current = irp->CurrentLocation;
+    if (!completable(*irp, current)) [[unlikely]]
+        refuse_completion(irp);
+    if (!passed_and_taken(irp, current)) walk_on(irp);
+}
+
+[[gnu::cold, gnu::noinline]] void walk_up_instrumented(IRP* irp) {
+    enter_slow(irql_rules::IoCompleteRequest, point::complete_request, irp);
+    walk_up(irp);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void no_location_left(const IRP* irp) {
+    bug_check(NO_MORE_IRP_STACK_LOCATIONS, "the IRP has no stack location left", address(irp));
+}
+
+// Why there is no dispatch routine to call; only for the driver's own hole does it come back.
+[[gnu::cold, gnu::noinline]] NTSTATUS cannot_send(const DEVICE_OBJECT* device, IRP* irp) {
+    if (device == nullptr)
+        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoCallDriver: the device is NULL", 0x204, 0,
+                  address(irp));
+    if (irp->Type != live_packet)
+        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
+                  "IoCallDriver: this is no IRP, or it was freed", 0x03, address(irp));
+    if (irp->CurrentLocation <= 0) no_location_left(irp);
+    irp->IoStatus.Status = STATUS_INVALID_DEVICE_REQUEST;
+    irp->IoStatus.Information = 0;
+    IoCompleteRequest(irp, 0);
+    return STATUS_INVALID_DEVICE_REQUEST;
+}
+
+[[gnu::always_inline]] inline NTSTATUS send_down(DEVICE_OBJECT* device, IRP* irp) {
+    if (device == nullptr || irp->Type != live_packet || --irp->CurrentLocation <= 0) [[unlikely]]
+        return cannot_send(device, irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(irp);
+    location->DeviceObject = device;
+    const UCHAR major = location->MajorFunction;
+    if (major > IRP_MJ_MAXIMUM_FUNCTION) [[unlikely]]
+        return cannot_send(device, irp);
+    const PDRIVER_DISPATCH dispatch = device->DriverObject->MajorFunction[major];
+    if (dispatch == nullptr) [[unlikely]]
+        return cannot_send(device, irp);
+    return dispatch(device, irp);
+}
+
+[[gnu::cold, gnu::noinline]] NTSTATUS send_down_instrumented(DEVICE_OBJECT* device, IRP* irp) {
+    enter_slow(irql_rules::IoCallDriver, point::call_driver, irp);
+    return send_down(device, irp);
 }
 
 } // namespace
@@ -42,65 +134,17 @@ void finish(IRP* irp) {
 extern "C" {
 
 void IoCompleteRequest(PIRP Irp, CCHAR) {
-    sched_point(point::complete_request, Irp);
-    check_completable(Irp);
-    const CCHAR top = Irp->StackCount;
-    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
-    UCHAR failed = 0;
-    while (Irp->CurrentLocation <= top) {
-        const UCHAR control = location->Control;
-        const PIO_COMPLETION_ROUTINE routine = location->CompletionRoutine;
-        PVOID context = location->Context;
-        failed |= NT_SUCCESS(Irp->IoStatus.Status) ? control & SL_ERROR_RETURNED
-                                                   : UCHAR{SL_ERROR_RETURNED};
-        Irp->PendingReturned = (control & SL_PENDING_RETURNED) != 0;
-        const bool call = (control & called_for(*Irp)) != 0;
-        location->MinorFunction = 0;
-        location->Flags = 0;
-        location->Control = failed;
-        location->CompletionRoutine = nullptr;
-        ++location;
-        ++Irp->CurrentLocation;
-        const bool originator = Irp->CurrentLocation > top;
-        if (call) {
-            if (routine(originator ? nullptr : location->DeviceObject, Irp, context) ==
-                STATUS_MORE_PROCESSING_REQUIRED)
-                return;
-        } else if (Irp->PendingReturned && !originator) {
-            location->Control |= SL_PENDING_RETURNED;
-        }
-    }
-    finish(Irp);
+    if (instrumented()) return walk_up_instrumented(Irp);
+    walk_up(Irp);
 }
 
 NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    sched_point(point::call_driver, Irp);
-    if (DeviceObject == nullptr)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoCallDriver: the device is NULL", 0x204, 0,
-                  address(Irp));
-    if (Irp->Type != live_packet)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
-                  "IoCallDriver: this is no IRP, or it was freed", 0x03, address(Irp));
-    if (--Irp->CurrentLocation <= 0)
-        bug_check(NO_MORE_IRP_STACK_LOCATIONS, "IoCallDriver: the IRP has no stack location left",
-                  address(Irp));
-    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
-    location->DeviceObject = DeviceObject;
-    const UCHAR major = location->MajorFunction;
-    if (major > IRP_MJ_MAXIMUM_FUNCTION ||
-        DeviceObject->DriverObject->MajorFunction[major] == nullptr) {
-        Irp->IoStatus.Status = STATUS_INVALID_DEVICE_REQUEST;
-        Irp->IoStatus.Information = 0;
-        IoCompleteRequest(Irp, 0);
-        return STATUS_INVALID_DEVICE_REQUEST;
-    }
-    return DeviceObject->DriverObject->MajorFunction[major](DeviceObject, Irp);
+    if (instrumented()) return send_down_instrumented(DeviceObject, Irp);
+    return send_down(DeviceObject, Irp);
 }
 
 void IoSetNextIrpStackLocation(PIRP Irp) {
-    if (--Irp->CurrentLocation <= 0)
-        bug_check(NO_MORE_IRP_STACK_LOCATIONS, "IoSetNextIrpStackLocation: no stack location left",
-                  address(Irp));
+    if (--Irp->CurrentLocation <= 0) no_location_left(Irp);
 }
 
 } // extern "C"

@@ -1,3 +1,6 @@
+#include "completion_port.hpp"
+#include "rules.hpp"
+
 #include <irp/device.h>
 
 #include <dispatch/detail/checks.hpp>
@@ -6,6 +9,7 @@
 #include <mutex>
 #include <new>
 
+using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
 namespace {
@@ -62,6 +66,7 @@ extern "C" {
 
 NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
                         DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
+    VERIFY_IRQL(IoCreateDevice);
     void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     auto* device = new (memory) DEVICE_OBJECT{};
@@ -72,6 +77,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
     device->DeviceType = DeviceType;
     device->Flags = DO_DEVICE_INITIALIZING;
     device->DeviceExtension = static_cast<char*>(memory) + extension_offset;
+    KeInitializeDeviceQueue(&device->DeviceQueue);
     const std::lock_guard guard(stack_lock);
     device->NextDevice = DriverObject->DeviceObject;
     DriverObject->DeviceObject = device;
@@ -80,6 +86,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
 }
 
 void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoDeleteDevice);
     {
         const std::lock_guard guard(stack_lock);
         if (DeviceObject->AttachedDevice != nullptr)
@@ -98,6 +105,7 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
 
 PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
                                            PDEVICE_OBJECT TargetDevice) {
+    VERIFY_IRQL(IoAttachDeviceToDeviceStack);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* below = top_of(TargetDevice);
     if (below->Deleted != 0) return nullptr;
@@ -108,6 +116,7 @@ PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
 }
 
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
+    VERIFY_IRQL(IoDetachDevice);
     const std::lock_guard guard(stack_lock);
     if (TargetDevice->AttachedDevice == nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
@@ -118,11 +127,13 @@ void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
 }
 
 PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     return top_of(DeviceObject);
 }
 
 PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* top = top_of(DeviceObject);
     IoReferenceDevice(top);
@@ -130,18 +141,22 @@ PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
 }
 
 void IoReferenceDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoReferenceDevice);
     __atomic_add_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_RELAXED);
 }
 
 void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject) {
-    if (__atomic_sub_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0)
-        std::free(DeviceObject);
+    VERIFY_IRQL(IoDereferenceDevice);
+    if (__atomic_sub_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return;
+    drop_completion_context(DeviceObject->CompletionContext);
+    std::free(DeviceObject);
 }
 
 NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                                   PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
                                   BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                   BOOLEAN InvokeOnCancel) {
+    VERIFY_IRQL(IoSetCompletionRoutineEx);
     auto* held = new (std::nothrow)
         completion_reference{DeviceObject,         CompletionRoutine,  Context,
                              InvokeOnSuccess != 0, InvokeOnError != 0, InvokeOnCancel != 0};

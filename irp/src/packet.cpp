@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "rules.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -13,7 +14,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its first pointer-sized words.
+// takes a lock. A packet in stock is linked through its MasterIrp.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -23,7 +24,7 @@ struct packet_stock {
 
 constexpr std::size_t stock_index = 0; // of processor::stocks
 
-IRP*& next_in_stock(IRP* irp) { return *reinterpret_cast<IRP**>(&irp->MdlAddress); }
+IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
@@ -33,13 +34,15 @@ void drop_stock(void* held) {
     delete stock;
 }
 
+[[gnu::cold, gnu::noinline]] packet_stock* new_stock(processor::stock& place) {
+    place.head = new (std::nothrow) packet_stock;
+    place.drop = drop_stock;
+    return static_cast<packet_stock*>(place.head);
+}
+
 packet_stock* stock_of(processor& self) {
     processor::stock& place = self.stocks[stock_index];
-    if (place.head == nullptr) {
-        place.head = new (std::nothrow) packet_stock;
-        place.drop = drop_stock;
-    }
-    return static_cast<packet_stock*>(place.head);
+    return place.head != nullptr ? static_cast<packet_stock*>(place.head) : new_stock(place);
 }
 
 IRP* from_stock(int stack_size) {
@@ -62,18 +65,42 @@ bool into_stock(IRP* irp) {
     return true;
 }
 
-void prepare(IRP* irp, USHORT size, CCHAR stack_size) {
-    // Line by line, inline: a call to memset costs more than the few lines themselves.
-    constexpr int line = 64;
-    auto* bytes = reinterpret_cast<char*>(irp);
-    const int lines = static_cast<int>(sizeof(IRP) / line) + stack_size;
-    for (int i = 0; i < lines; ++i)
-        std::memset(bytes + i * line, 0, line);
-    irp->Type = live_packet;
-    irp->Size = size;
+// Zeroes by stores, at most a cache line at a time: for the few lines of a packet a call to memset
+// costs more, and so does the string instruction that compilers make of a longer one.
+template <std::size_t From, std::size_t To>
+void zero_bytes(void* place) {
+    static_assert(To - From <= 64);
+    std::memset(static_cast<char*>(place) + From, 0, To - From);
+}
+
+[[gnu::cold, gnu::noinline]] void prepare_instrumented(const IRP* irp, const irql_rule& rule) {
+    if (verifying()) check_irql(rule);
+    introduce_slow(irp, "irp");
+}
+
+// All but Type and Size.
+[[gnu::always_inline]] inline void prepare(IRP* irp, CCHAR stack_size, UCHAR allocation,
+                                           NTSTATUS status, const irql_rule& rule) {
+    static_assert(sizeof(IRP) == 128 && sizeof(IO_STACK_LOCATION) == 64);
+    zero_bytes<offsetof(IRP, Flags), 64>(irp);
+    zero_bytes<64, 128>(irp);
+    auto* location = reinterpret_cast<IO_STACK_LOCATION*>(irp + 1);
+    const IO_STACK_LOCATION* end = location + stack_size;
+    do
+        zero_bytes<0, 64>(location);
+    while (++location != end);
     irp->StackCount = stack_size;
     irp->CurrentLocation = static_cast<CCHAR>(stack_size + 1);
-    introduce(irp, "irp");
+    irp->AllocationFlags = allocation;
+    irp->IoStatus.Status = status;
+    if (instrumented()) prepare_instrumented(irp, rule);
+}
+
+[[gnu::always_inline]] inline void make_packet(IRP* irp, USHORT size, CCHAR stack_size,
+                                               UCHAR allocation, const irql_rule& rule) {
+    irp->Type = live_packet;
+    irp->Size = size;
+    prepare(irp, stack_size, allocation, STATUS_SUCCESS, rule);
 }
 
 } // namespace
@@ -86,27 +113,24 @@ PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
     IRP* irp = from_stock(StackSize);
     if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
     if (irp == nullptr) return nullptr;
-    prepare(irp, size, StackSize);
-    irp->AllocationFlags = from_allocate;
+    make_packet(irp, size, StackSize, from_allocate, irql_rules::IoAllocateIrp);
     return irp;
 }
 
 void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
-    if (PacketSize < IoSizeOfIrp(static_cast<std::size_t>(StackSize)))
+    if (StackSize <= 0 || PacketSize < IoSizeOfIrp(static_cast<std::size_t>(StackSize)))
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
-                  "IoInitializeIrp: PacketSize does not hold that many stack locations", 0x20D,
+                  "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
-    prepare(Irp, PacketSize, StackSize);
+    make_packet(Irp, PacketSize, StackSize, 0, irql_rules::IoInitializeIrp);
 }
 
 void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
-    const UCHAR flags = Irp->AllocationFlags;
-    prepare(Irp, Irp->Size, Irp->StackCount);
-    Irp->AllocationFlags = flags;
-    Irp->IoStatus.Status = Status;
+    prepare(Irp, Irp->StackCount, Irp->AllocationFlags, Status, irql_rules::IoReuseIrp);
 }
 
 void IoFreeIrp(PIRP Irp) {
+    VERIFY_IRQL(IoFreeIrp);
     if (Irp->Type != live_packet)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: this is no IRP, or it was freed",
                   0x01, reinterpret_cast<ULONG_PTR>(Irp));

@@ -12,5 +12,13 @@ inline constexpr CSHORT freed_packet = 0x0BAD;
 
 // IRP.AllocationFlags
 inline constexpr UCHAR from_allocate = 0x04;
+inline constexpr UCHAR thread_bound = 0x08; // built for a caller that never frees it
+
+inline void free_packet(IRP* irp) {
+    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+}
+
+/// No completion routine took the IRP back, and its originator is to be told in other ways.
+void last_stage(IRP* irp);
 
 } // namespace irpverbs::irp

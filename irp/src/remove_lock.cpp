@@ -1,7 +1,10 @@
+#include "rules.hpp"
+
 #include <irp/remove_lock.h>
 
 #include <dispatch/detail/checks.hpp>
 
+using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
 namespace {
@@ -21,6 +24,7 @@ void drop(IO_REMOVE_LOCK* lock) {
 extern "C" {
 
 void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG, ULONG) {
+    VERIFY_IRQL(IoInitializeRemoveLock);
     *RemoveLock = {};
     RemoveLock->IoCount = 1;
     RemoveLock->AllocateTag = AllocateTag;
@@ -29,7 +33,7 @@ void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG
 }
 
 NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
-    sched_point(point::interlocked, RemoveLock);
+    enter(irql_rules::IoAcquireRemoveLock, point::interlocked, RemoveLock);
     __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) return STATUS_SUCCESS;
     drop(RemoveLock);
@@ -37,11 +41,12 @@ NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
 }
 
 void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
-    sched_point(point::interlocked, RemoveLock);
+    enter(irql_rules::IoReleaseRemoveLock, point::interlocked, RemoveLock);
     drop(RemoveLock);
 }
 
 void IoReleaseRemoveLockAndWait(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
+    VERIFY_IRQL(IoReleaseRemoveLockAndWait);
     __atomic_store_n(&RemoveLock->Removed, UCHAR{1}, __ATOMIC_SEQ_CST);
     IoReleaseRemoveLock(RemoveLock, Tag);
     drop(RemoveLock);

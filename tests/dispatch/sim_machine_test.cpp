@@ -458,6 +458,26 @@ TEST(SimMachine, DelaysHoldActorsUp) {
     EXPECT_TRUE(seen);
 }
 
+// Also when a delay lasts longer than the drain time.
+TEST(SimMachine, DelayedDpcsRunBeforeTheRunEnds) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        random_choices source(seed);
+        sim_machine::options options;
+        options.delays = 2;
+        options.drain_time = 1;
+        sim_machine machine(source, options);
+        const machine::scope here(machine);
+        int runs = 0;
+        KDPC dpc;
+        KeInitializeDpc(
+            &dpc, [](KDPC*, void* context, void*, void*) { ++*static_cast<int*>(context); }, &runs);
+        KeSetTargetProcessorDpc(&dpc, 0);
+        machine.spawn("one", [&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+        EXPECT_TRUE(machine.run());
+        EXPECT_EQ(runs, 1);
+    }
+}
+
 TEST(SimMachine, FaultsComeOnlyWhenAskedFor) {
     std::uint64_t fired = 0;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {

@@ -137,6 +137,8 @@ public:
               unsigned turn) override;
     void stall(detail::processor& self, std::uint64_t ticks) override;
     std::uint64_t random() override;
+    bool fires(const char* what, std::uint32_t one_in) override;
+    bool suggest(const char* what, bool answer) override;
     bool perturb(const char* site) override;
     void introduce(const void* object, const char* kind) override;
     const char* replay_line() override;

@@ -63,6 +63,9 @@ public:
     /// Says whether the fault happens at this visit of `key`. `what` must outlive the source's log.
     bool fires(choices& source, const char* what, std::uint64_t key);
 
+    /// The same, for who has no source of choices: whether it is the turn of this visit of `key`.
+    bool due(std::uint64_t key);
+
     /// Goes on to the next run; false when every turn was taken.
     bool next();
 

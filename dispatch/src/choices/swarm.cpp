@@ -58,12 +58,15 @@ void swarm::switch_off(std::string_view name) {
 }
 
 bool sweep::fires(choices& source, const char* what, std::uint64_t key) {
+    return source.suggest(what, due(key));
+}
+
+bool sweep::due(std::uint64_t key) {
     see(key);
-    const bool due = std::find(turn_.begin(), turn_.end(), key) != turn_.end();
+    if (std::find(turn_.begin(), turn_.end(), key) == turn_.end()) return false;
     const bool spent = std::find(spent_.begin(), spent_.end(), key) != spent_.end();
-    const bool fired = source.suggest(what, due && (which_ == visits::every || !spent));
-    if (due && !spent) spent_.push_back(key);
-    return fired;
+    if (!spent) spent_.push_back(key);
+    return which_ == visits::every || !spent;
 }
 
 void sweep::see(std::uint64_t key) {

@@ -1,5 +1,7 @@
 #include "scheduler.hpp"
 
+#include <dispatch/detail/verify.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
@@ -117,6 +119,8 @@ void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) 
 
 void scheduler::run() {
     if (outcome_ != sim_outcome::finished) return;
+    if (limits_.delays == 0 && detail::watching(detail::watch::delays))
+        limits_.delays = detail::settings.delay_one_in;
     delaying_ = limits_.delays != 0 && source_.fires("delays in this run", 2);
     for (actor* each : waiting_for_run_) {
         each->since = time_;
@@ -175,7 +179,10 @@ void scheduler::yield() {
 }
 
 void scheduler::delay_sometimes() {
-    if (source_.fires("delay", limits_.delays)) stall(heavy_tail());
+    if (!source_.fires("delay", limits_.delays)) return;
+    ++held_up_;
+    stall(heavy_tail());
+    --held_up_;
 }
 
 // Each doubling is as likely as the one before.
@@ -328,7 +335,7 @@ bool scheduler::may_pass_to(std::uint64_t due) {
     }
     if (main_.now != state::running_others || spawned_left_ != 0) return true;
     if (due <= drained_at_ + limits_.drain_time) return true;
-    return timers_left();
+    return held_up_ != 0 || timers_left();
 }
 
 void scheduler::prepare(actor& to) {

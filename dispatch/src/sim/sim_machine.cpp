@@ -92,7 +92,7 @@ sim_machine::~sim_machine() {
     sim::scheduler& schedule = simulation_->schedule;
     schedule.stop_choosing();
     if (schedule.outcome() == sim_outcome::finished && !schedule.unfinished()) {
-        stop();
+        stop(false);
         simulation_->close();
     }
     schedule.abandon_all();
@@ -153,6 +153,12 @@ void sim_machine::stall(detail::processor&, std::uint64_t ticks) {
 }
 
 std::uint64_t sim_machine::random() { return simulation_->schedule.source().value64(); }
+
+bool sim_machine::fires(const char* what, std::uint32_t one_in) {
+    return source().fires(what, one_in);
+}
+
+bool sim_machine::suggest(const char* what, bool answer) { return source().suggest(what, answer); }
 
 bool sim_machine::perturb(const char* site) { return simulation_->schedule.perturb(site); }
 

@@ -1,4 +1,5 @@
 #include "../machine_state.hpp"
+#include "processor_checks.hpp"
 
 #include <dispatch/detail/verify.hpp>
 
@@ -9,24 +10,48 @@
 namespace irpverbs::dispatch::detail {
 
 std::atomic<std::uint32_t> watched{0};
+verifier_settings settings;
 
 void set_watched(std::uint32_t bits) {
-    watched.store(bits, std::memory_order_relaxed);
+    const std::uint32_t before = watched.exchange(bits, std::memory_order_relaxed);
+    if ((bits & ~before) != 0) watch_epoch.fetch_add(1, std::memory_order_relaxed);
     if (bits != 0)
         instrumentation.fetch_or(verifying_bit, std::memory_order_relaxed);
     else
         instrumentation.fetch_and(~verifying_bit, std::memory_order_relaxed);
 }
 
-call_stack capture_stack(std::uint32_t skip) {
-    void* frames[call_stack::most + 4];
-    const int found = backtrace(frames, call_stack::most + 4);
+call_stack capture_stack(std::uint32_t skip, std::uint32_t most) {
+    void* frames[call_stack::most + 8];
+    skip = std::min(skip, 8u);
+    const int found = backtrace(frames, static_cast<int>(std::min(most, call_stack::most) + skip));
     const std::uint32_t total = found > 0 ? static_cast<std::uint32_t>(found) : 0;
     call_stack stack;
     if (total <= skip) return stack;
     stack.count = std::min(total - skip, call_stack::most);
     std::copy_n(frames + skip, stack.count, stack.frames);
     return stack;
+}
+
+void finding::keep(const char* label, const call_stack& stack) {
+    for (evidence& each : stacks) {
+        if (each.stack != nullptr) continue;
+        kept.push_back(std::make_shared<const call_stack>(stack));
+        each = {label, kept.back().get()};
+        return;
+    }
+}
+
+finding broken(const rule& which, std::string text, ULONG_PTR p2, ULONG_PTR p3, ULONG_PTR p4) {
+    finding found;
+    found.code = which.code;
+    found.rule = which.name;
+    found.parameters[0] = which.id;
+    found.parameters[1] = p2;
+    found.parameters[2] = p3;
+    found.parameters[3] = p4;
+    found.text = std::move(text);
+    return found;
 }
 
 void* machine_ledger(machine& owner, ledger_slot slot, void* (*make)(), void (*drop)(void*)) {

@@ -67,6 +67,18 @@ public:
     /// Draws from the machine's source of chance.
     virtual std::uint64_t random() = 0;
 
+    /// Says whether what happens once in `one_in` times happens now; 0: never. `what` is a literal.
+    virtual bool fires(const char* what, std::uint32_t one_in) {
+        (void)what;
+        return one_in != 0 && random() % one_in == 0;
+    }
+
+    /// Gives `answer` back; a simulated run records it, and repeats the recorded one when replayed.
+    virtual bool suggest(const char* what, bool answer) {
+        (void)what;
+        return answer;
+    }
+
     /// A decision of the simulator: does this rare thing happen now? Real machines say no.
     virtual bool perturb(const char* site) {
         (void)site;

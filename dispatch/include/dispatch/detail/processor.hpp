@@ -21,9 +21,12 @@ struct verifier_state;
 /// DPCs that wait for a processor.
 struct dpc_queue {
     raw_spin lock;
-    LIST_ENTRY waiting;    // guarded by lock
-    LIST_ENTRY threaded;   // guarded by lock
-    bool retiring = false; // guarded by lock: a DPC of this queue is running
+    // Guarded by lock:
+    LIST_ENTRY waiting;
+    LIST_ENTRY threaded;
+    bool retiring = false;         // one of `waiting` is running
+    bool running_threaded = false; // one of `threaded` is
+    std::uint64_t inserted = 0;    // so far
     std::atomic<bool> pending{false};
 
     dpc_queue() noexcept {
@@ -70,9 +73,11 @@ inline processor& this_processor() {
     return self != nullptr ? *self : attach_visitor();
 }
 
-/// Bit 0: the verifier is on. Bit 1: delays are fuzzed. The rest: simulated machines alive.
+/// Bit 0: the verifier is on. Bits 1 to 7: fault plans in force. The rest: simulated machines
+/// alive.
 NT_API extern std::atomic<std::uint32_t> instrumentation;
 inline constexpr std::uint32_t verifying_bit = 1;
+inline constexpr std::uint32_t fault_plan_unit = 0x2;
 inline constexpr std::uint32_t simulating_unit = 0x100;
 
 inline bool instrumented() noexcept {

@@ -5,7 +5,9 @@
 #include <dispatch/detail/processor.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace irpverbs::dispatch::detail {
 
@@ -19,6 +21,9 @@ enum class watch : std::uint32_t {
     low_resources = 1u << 4, // what may fail, fails now and then
     delays = 1u << 5,        // locks and waits are held up by chance
     watchdog = 1u << 6,      // DPCs that run too long
+    // Off unless asked for: much code that is right does this.
+    lock_initialisation = 1u << 7, // a spin lock that is only zeroed
+    release_order = 1u << 8,       // locks released in another order than the reverse
 };
 inline constexpr std::uint32_t first_outer_watch = 1u << 16;
 
@@ -32,6 +37,15 @@ inline bool watching(watch what) noexcept { return watching(static_cast<std::uin
 /// Replaces what is watched; nothing: the verifier is off.
 NT_API void set_watched(std::uint32_t bits);
 
+/// Numbers that rules go by; set before what they belong to is watched.
+struct verifier_settings {
+    std::atomic<std::uint32_t> fault_one_in{17};                  // low resources: 6 %
+    std::atomic<std::uint32_t> delay_one_in{64};                  // delays
+    std::atomic<std::uint64_t> dpc_limit{20ull * 10'000'000};     // one DPC, in 100 ns: 20 s
+    std::atomic<std::uint64_t> raised_limit{120ull * 10'000'000}; // at DISPATCH_LEVEL: 2 min
+};
+NT_API extern verifier_settings settings;
+
 struct call_stack {
     static constexpr std::uint32_t most = 24;
     void* frames[most] = {};
@@ -39,7 +53,10 @@ struct call_stack {
 };
 
 /// Where the calling thread is, without the innermost `skip` frames.
-NT_API call_stack capture_stack(std::uint32_t skip = 1);
+NT_API call_stack capture_stack(std::uint32_t skip = 1, std::uint32_t most = call_stack::most);
+
+/// A line a frame: names where the program has them.
+NT_API std::string describe(const call_stack& stack);
 
 /// A rule that was broken, with the evidence.
 struct finding {
@@ -54,10 +71,32 @@ struct finding {
         const call_stack* stack = nullptr;
     };
     evidence stacks[3] = {};
+
+    /// Adds a copy of the stack as the next evidence; the fourth and later ones are dropped.
+    NT_API void keep(const char* label, const call_stack& stack);
+    std::vector<std::shared_ptr<const call_stack>> kept;
 };
+
+/// One row of a package's table of rules: src/verify/rules.def.
+struct rule {
+    const char* name; // Windows' name where it has one: "SpinLock"
+    ULONG code;       // bug-check code
+    ULONG_PTR id;     // its first parameter; from 0x49520000 on: ours
+};
+
+/// A finding to which the stacks are still to be added.
+NT_API finding broken(const rule& which, std::string text, ULONG_PTR p2 = 0, ULONG_PTR p3 = 0,
+                      ULONG_PTR p4 = 0);
 
 /// Counts the finding and tells the bug-check handler; back when the handler returns.
 NT_API void report(const finding& found);
+
+/// The memory, which does not come from the pool, is about to be given back: reports what is still
+/// alive in it (timers, DPCs, work items, held locks).
+NT_API void check_freed_memory(const void* memory, std::size_t size);
+
+/// Reports the pool blocks that `owner`'s threads allocated and nobody freed, by tag.
+NT_API void check_pool_leaks(machine& owner);
 
 /// Findings reported since the process began.
 NT_API std::uint64_t findings_reported();

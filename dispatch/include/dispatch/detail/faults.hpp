@@ -1,0 +1,28 @@
+// Fault points: places where the library can be made to fail for want of resources. Who decides:
+// the sweep of a fault_plan, else chance while watch::low_resources is on, else the simulator's
+// swarm.
+#pragma once
+
+#include <dispatch/detail/verify.hpp>
+
+namespace irpverbs::dispatch::detail {
+
+NT_API bool fault_point_slow(const char* site);
+
+/// Says whether what `site` stands for ("pool.allocate", a literal: kind, then what) fails here
+/// and now. Then the caller does as if memory were short.
+inline bool fault_point(const char* site) { return instrumented() && fault_point_slow(site); }
+
+/// A failure that a fault point brought about.
+struct injected_fault {
+    const char* site = nullptr;
+    call_stack where;
+};
+
+/// The last one on that machine, or null.
+NT_API const injected_fault* last_fault(machine& where);
+
+/// Those so far.
+NT_API std::uint64_t faults_injected(machine& where);
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,115 @@
+#include "../machine_state.hpp"
+
+#include <dispatch/detail/faults.hpp>
+#include <dispatch/fault_sweep.hpp>
+
+#include <link.h>
+#include <mutex>
+
+namespace irpverbs::dispatch {
+namespace detail {
+namespace {
+
+struct fault_ledger {
+    raw_spin lock;
+    sweep* plan = nullptr; // guarded by lock, as all below
+    std::uint64_t injected = 0;
+    injected_fault last;
+};
+
+fault_ledger& faults_of(machine& where) {
+    return ledger_of<fault_ledger>(where, ledger_slot::faults);
+}
+
+struct placed_stack {
+    const call_stack& stack;
+    std::uint64_t places[call_stack::most] = {};
+};
+
+// Frames as offsets from where their module was loaded, which is the same in every run.
+int place_frames(dl_phdr_info* module, std::size_t, void* context) {
+    auto& out = *static_cast<placed_stack*>(context);
+    for (ElfW(Half) i = 0; i < module->dlpi_phnum; ++i) {
+        if (module->dlpi_phdr[i].p_type != PT_LOAD) continue;
+        const std::uintptr_t low = module->dlpi_addr + module->dlpi_phdr[i].p_vaddr;
+        for (std::uint32_t frame = 0; frame < out.stack.count; ++frame) {
+            const auto at = reinterpret_cast<std::uintptr_t>(out.stack.frames[frame]);
+            if (at - low < module->dlpi_phdr[i].p_memsz) out.places[frame] = at - module->dlpi_addr;
+        }
+    }
+    return 0;
+}
+
+std::uint64_t key_of(const char* site, const call_stack& stack) {
+    placed_stack placed{stack};
+    dl_iterate_phdr(place_frames, &placed);
+    std::uint64_t key = generator::mixed(stack.count);
+    for (const char* c = site; *c != 0; ++c)
+        key = generator::mixed(key ^ static_cast<unsigned char>(*c));
+    for (std::uint32_t frame = 0; frame < stack.count; ++frame)
+        key = generator::mixed(key ^ placed.places[frame]);
+    return key;
+}
+
+// Nothing: no plan is in force here.
+std::optional<bool> planned(fault_ledger& ledger, const char* site, const call_stack& stack) {
+    {
+        const std::lock_guard guard(ledger.lock);
+        if (ledger.plan == nullptr) return std::nullopt;
+    }
+    const std::uint64_t key = key_of(site, stack);
+    const std::lock_guard guard(ledger.lock);
+    if (ledger.plan == nullptr) return std::nullopt;
+    return ledger.plan->due(key);
+}
+
+bool by_chance(machine& where, const char* site) {
+    if (!watching(watch::low_resources)) return where.perturb(site);
+    return where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
+}
+
+} // namespace
+
+bool fault_point_slow(const char* site) {
+    machine& where = *this_processor().owner;
+    fault_ledger& ledger = faults_of(where);
+    const call_stack stack = capture_stack(2);
+    const std::optional<bool> plan = planned(ledger, site, stack);
+    const bool fails = plan ? where.suggest(site, *plan) : by_chance(where, site);
+    if (!fails) return false;
+    const std::lock_guard guard(ledger.lock);
+    ++ledger.injected;
+    ledger.last = {site, stack};
+    return true;
+}
+
+const injected_fault* last_fault(machine& where) {
+    const fault_ledger& ledger = faults_of(where);
+    return ledger.last.site != nullptr ? &ledger.last : nullptr;
+}
+
+std::uint64_t faults_injected(machine& where) {
+    fault_ledger& ledger = faults_of(where);
+    const std::lock_guard guard(ledger.lock);
+    return ledger.injected;
+}
+
+} // namespace detail
+
+fault_plan::fault_plan(machine& where, sweep& which) : where_(where) {
+    detail::fault_ledger& ledger = detail::faults_of(where);
+    {
+        const std::lock_guard guard(ledger.lock);
+        ledger.plan = &which;
+    }
+    detail::instrumentation.fetch_add(detail::fault_plan_unit, std::memory_order_relaxed);
+}
+
+fault_plan::~fault_plan() {
+    detail::instrumentation.fetch_sub(detail::fault_plan_unit, std::memory_order_relaxed);
+    detail::fault_ledger& ledger = detail::faults_of(where_);
+    const std::lock_guard guard(ledger.lock);
+    ledger.plan = nullptr;
+}
+
+} // namespace irpverbs::dispatch

@@ -1,0 +1,36 @@
+#include "lock_names.hpp"
+
+#include <dispatch/detail/held_locks.hpp>
+
+#include <map>
+#include <mutex>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+struct name_table {
+    raw_spin lock;
+    std::map<const void*, const char*> names; // guarded by lock
+};
+
+name_table& table() {
+    static auto* only = new name_table; // outlives every machine
+    return *only;
+}
+
+} // namespace
+
+void name_lock(const void* lock, const char* name) {
+    name_table& all = table();
+    const std::lock_guard guard(all.lock);
+    all.names[lock] = name;
+}
+
+const char* name_of_lock(const void* lock) {
+    name_table& all = table();
+    const std::lock_guard guard(all.lock);
+    const auto found = all.names.find(lock);
+    return found != all.names.end() ? found->second : nullptr;
+}
+
+} // namespace irpverbs::dispatch::detail

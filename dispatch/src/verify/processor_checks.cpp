@@ -1,0 +1,46 @@
+#include "processor_checks.hpp"
+
+#include "lock_registry.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::dispatch::detail {
+
+std::atomic<std::uint32_t> watch_epoch{0};
+
+verifier_state& checks_of(processor& self) {
+    if (self.checks == nullptr) self.checks = new verifier_state;
+    const std::uint32_t now = watch_epoch.load(std::memory_order_relaxed);
+    if (self.checks->epoch != now) {
+        *self.checks = {};
+        self.checks->epoch = now;
+    }
+    return *self.checks;
+}
+
+// A simulated run that did not finish leaves locks held for ever.
+void drop_checks(processor& gone) {
+    for (const held_lock& each : held_locks(gone))
+        lock_registry::get().dropped(each.lock);
+    delete gone.checks;
+    gone.checks = nullptr;
+}
+
+std::span<const held_lock> held_locks(processor& self) {
+    if (self.checks == nullptr) return {};
+    return checks_of(self).held;
+}
+
+std::size_t held_spin_locks(processor& self) {
+    const std::span<const held_lock> all = held_locks(self);
+    return static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [](const held_lock& each) { return is_spin_lock(each.kind); }));
+}
+
+const held_lock* first_held_spin_lock(processor& self, const void* but) {
+    for (const held_lock& each : held_locks(self))
+        if (is_spin_lock(each.kind) && each.lock != but) return &each;
+    return nullptr;
+}
+
+} // namespace irpverbs::dispatch::detail

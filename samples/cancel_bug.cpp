@@ -1,0 +1,103 @@
+// The classic cancel bug: a driver arms a cancel routine and does not look at Irp->Cancel again.
+// A request that is cancelled just before then waits for ever. One schedule in many shows it; the
+// simulator finds that one, makes it small, and repeats it.
+#include <dispatch/explore.hpp>
+#include <irp/wdm.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+
+/// Parks one request until it is cancelled.
+class parking_driver {
+public:
+    explicit parking_driver(bool looks_again) : looks_again_(looks_again) {
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = park;
+        IoCreateDevice(&driver_, sizeof(parking_driver*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE,
+                       &device);
+        *static_cast<parking_driver**>(device->DeviceExtension) = this;
+    }
+    ~parking_driver() { IoDeleteDevice(device); }
+
+    DEVICE_OBJECT* device = nullptr;
+
+private:
+    static void complete_cancelled(IRP* irp) {
+        irp->IoStatus.Status = STATUS_CANCELLED;
+        irp->IoStatus.Information = 0;
+        IoCompleteRequest(irp, IO_NO_INCREMENT);
+    }
+
+    static void on_cancel(DEVICE_OBJECT*, IRP* irp) {
+        IoReleaseCancelSpinLock(irp->CancelIrql);
+        complete_cancelled(irp);
+    }
+
+    static NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
+        const auto* self = *static_cast<parking_driver**>(device->DeviceExtension);
+        IoMarkIrpPending(irp);
+        IoSetCancelRoutine(irp, on_cancel);
+        // Cancelled before it was armed: then nobody else will call the routine.
+        if (self->looks_again_ && __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) &&
+            IoSetCancelRoutine(irp, nullptr) != nullptr)
+            complete_cancelled(irp);
+        return STATUS_PENDING;
+    }
+
+    DRIVER_OBJECT driver_{};
+    bool looks_again_;
+};
+
+NTSTATUS count(DEVICE_OBJECT*, IRP*, void* completions) {
+    ++*static_cast<int*>(completions);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+/// One run: a request is parked while somebody cancels it.
+std::optional<std::string> park_and_cancel(sim_machine& sim, bool looks_again) {
+    parking_driver driver(looks_again);
+    int completions = 0;
+    IRP* irp = IoAllocateIrp(driver.device->StackSize, FALSE);
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    IoSetCompletionRoutine(irp, count, &completions, TRUE, TRUE, TRUE);
+    sim.spawn("park", [&] { IoCallDriver(driver.device, irp); });
+    sim.spawn("cancel", [&] { IoCancelIrp(irp); });
+    sim.run();
+    if (completions != 1) return "the cancelled request never came back";
+    IoFreeIrp(irp);
+    return std::nullopt;
+}
+
+std::optional<std::string> wrong(sim_machine& sim) { return park_and_cancel(sim, false); }
+std::optional<std::string> right(sim_machine& sim) { return park_and_cancel(sim, true); }
+
+/// Runs the one schedule that a replay line names.
+explore_summary repeat(const std::string& replay) {
+    const auto assignment = replay.find('=');
+    setenv(replay.substr(0, assignment).c_str(), replay.substr(assignment + 1).c_str(), 1);
+    explore_summary again = explore({}, wrong);
+    unsetenv(replay.substr(0, assignment).c_str());
+    return again;
+}
+
+} // namespace
+
+int main() {
+    explore_options every;
+    every.exhaustive_runs = 100'000;
+
+    const explore_summary found = explore(every, wrong);
+    if (!found.failure) return 1;
+    std::printf("the driver that does not look again:\n%s\n", found.failure->report.c_str());
+
+    const explore_summary again = repeat(found.failure->replay);
+    if (!again.failure || again.failure->what != found.failure->what) return 1;
+    std::printf("replayed: %s\n\n", again.failure->what.c_str());
+
+    const explore_summary good = explore(every, right);
+    std::printf("the driver that looks again: %s\n", good.text().c_str());
+    return good.passed() && good.exhausted ? 0 : 1;
+}

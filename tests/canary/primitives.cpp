@@ -1,0 +1,205 @@
+// Defects around locks, events, DPCs and timers.
+#include "canary.hpp"
+
+namespace canary {
+namespace {
+
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG timer_tag = 0x546d6972; // "rimT"
+
+// The loop goes on while the exchange succeeds, instead of while it fails.
+std::optional<std::string> inverted_compare_exchange(sim_machine& sim) {
+    LONG word = 0;
+    int inside = 0;
+    bool together = false;
+    const auto enter = [&] {
+        while (InterlockedCompareExchange(&word, 1, 0) == 0) {
+        }
+        together = together || ++inside > 1;
+        sim.yield();
+        --inside;
+        InterlockedExchange(&word, 0);
+    };
+    sim.spawn("one", enter);
+    sim.spawn("other", enter);
+    sim.run();
+    if (together) return "two were inside the lock";
+    return std::nullopt;
+}
+
+std::optional<std::string> lowers_to_passive_inside(sim_machine&) {
+    lock outer;
+    lock inner;
+    const held guard(outer);
+    KeAcquireSpinLockRaiseToDpc(&inner.word);
+    KeReleaseSpinLock(&inner.word, PASSIVE_LEVEL);
+    KeRaiseIrqlToDpcLevel();
+    return std::nullopt;
+}
+
+std::optional<std::string> clears_an_event_it_has_not_seen(sim_machine& sim) {
+    KEVENT ready;
+    bool flag = false;
+    KeInitializeEvent(&ready, NotificationEvent, FALSE);
+    sim.spawn("wait", [&] {
+        if (flag) return;
+        KeClearEvent(&ready);
+        KeWaitForSingleObject(&ready, Executive, KernelMode, FALSE, nullptr);
+    });
+    sim.spawn("set", [&] {
+        flag = true;
+        KeSetEvent(&ready, IO_NO_INCREMENT, FALSE);
+    });
+    sim.run();
+    return std::nullopt; // a hang does not come back from run()
+}
+
+// A DPC that is queued already is not queued again, and what the second insertion gave it is lost.
+std::optional<std::string> relies_on_every_dpc_insertion(sim_machine& sim) {
+    KDPC dpc;
+    LONG served = 0;
+    KeInitializeDpc(
+        &dpc,
+        [](KDPC*, void* context, void*, void*) {
+            InterlockedIncrement(static_cast<LONG*>(context));
+        },
+        &served);
+    KeSetTargetProcessorDpc(&dpc, 1);
+    const auto ask = [&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); };
+    sim.spawn("ask", ask);
+    sim.spawn("ask", ask);
+    sim.run();
+    if (served != 2) return "a request was lost";
+    return std::nullopt;
+}
+
+std::optional<std::string> frees_what_a_timer_uses(sim_machine& sim) {
+    struct holder {
+        KTIMER timer;
+        KDPC dpc;
+        bool alive = true;
+        bool used_dead = false;
+    } state;
+    KeInitializeTimer(&state.timer);
+    KeInitializeDpc(
+        &state.dpc,
+        [](KDPC*, void* context, void*, void*) {
+            auto& its = *static_cast<holder*>(context);
+            its.used_dead = its.used_dead || !its.alive;
+        },
+        &state);
+    LARGE_INTEGER due;
+    due.QuadPart = -10;
+    KeSetTimer(&state.timer, due, &state.dpc);
+    sim.spawn("free", [&] {
+        LARGE_INTEGER pause;
+        pause.QuadPart = -10;
+        KeDelayExecutionThread(KernelMode, FALSE, &pause);
+        KeCancelTimer(&state.timer); // FALSE when its DPC is queued or runs: not asked
+        state.alive = false;
+    });
+    sim.run();
+    if (state.used_dead) return "a timer's DPC ran over freed memory";
+    return std::nullopt;
+}
+
+std::optional<std::string> takes_two_locks_both_ways(sim_machine& sim) {
+    lock first;
+    lock second;
+    sim.spawn("forth", [&] {
+        const held a(first);
+        const held b(second);
+    });
+    sim.spawn("back", [&] {
+        const held b(second);
+        const held a(first);
+    });
+    sim.run();
+    return std::nullopt; // a deadlock does not come back from run()
+}
+
+// One thread, one order after the other: nothing hangs, yet the order is broken.
+std::optional<std::string> takes_two_locks_both_ways_in_turn(sim_machine&) {
+    lock first;
+    lock second;
+    {
+        const held a(first);
+        const held b(second);
+    }
+    const held b(second);
+    const held a(first);
+    return std::nullopt;
+}
+
+std::optional<std::string> waits_at_dispatch(sim_machine&) {
+    KEVENT never;
+    KeInitializeEvent(&never, NotificationEvent, FALSE);
+    lock guarding;
+    const held guard(guarding);
+    LARGE_INTEGER later;
+    later.QuadPart = -10;
+    KeWaitForSingleObject(&never, Executive, KernelMode, FALSE, &later);
+    return std::nullopt;
+}
+
+std::optional<std::string> releases_twice(sim_machine&) {
+    lock guarding;
+    const KIRQL level = KeAcquireSpinLockRaiseToDpc(&guarding.word);
+    KeReleaseSpinLock(&guarding.word, level);
+    KeReleaseSpinLock(&guarding.word, level);
+    return std::nullopt;
+}
+
+std::optional<std::string> frees_an_armed_timer(sim_machine&) {
+    auto* timer =
+        static_cast<KTIMER*>(ExAllocatePoolWithTag(NonPagedPool, sizeof(KTIMER), timer_tag));
+    KeInitializeTimer(timer);
+    LARGE_INTEGER due;
+    due.QuadPart = -10'000'000;
+    KeSetTimer(timer, due, nullptr);
+    ExFreePoolWithTag(timer, timer_tag);
+    return std::nullopt;
+}
+
+std::optional<std::string> returns_from_a_dispatch_above_its_level(sim_machine&) {
+    int nothing = 0;
+    world it(
+        [](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
+            KIRQL level = PASSIVE_LEVEL;
+            KeRaiseIrql(DISPATCH_LEVEL, &level);
+            complete(irp, STATUS_SUCCESS);
+            return STATUS_SUCCESS;
+        },
+        &nothing);
+    it.send(0);
+    return it.verdict();
+}
+
+} // namespace
+
+const std::vector<defect>& primitive_defects() {
+    static const std::vector<defect> all = {
+        {"inverted_compare_exchange", "Wine ntoskrnl.exe sync.c, before e6a6ae70",
+         found_by::outcome, inverted_compare_exchange},
+        {"lowers_to_passive_inside", "Wine KeAcquireSpinLockRaiseToDpc, constant 0",
+         found_by::verifier, lowers_to_passive_inside},
+        {"clears_an_event_it_has_not_seen", "lost wake-up", found_by::outcome,
+         clears_an_event_it_has_not_seen},
+        {"relies_on_every_dpc_insertion", "WDK KeInsertQueueDpc", found_by::outcome,
+         relies_on_every_dpc_insertion},
+        {"frees_what_a_timer_uses", "WDK KeCancelTimer", found_by::outcome,
+         frees_what_a_timer_uses},
+        {"takes_two_locks_both_ways", "0xC4:0x1001", found_by::outcome, takes_two_locks_both_ways},
+        {"takes_two_locks_both_ways_in_turn", "0xC4:0x1001", found_by::verifier,
+         takes_two_locks_both_ways_in_turn},
+        {"waits_at_dispatch", "0xB8", found_by::outcome, waits_at_dispatch},
+        {"releases_twice", "0x10", found_by::outcome, releases_twice},
+        {"frees_an_armed_timer", "0xC4:0x15", found_by::verifier, frees_an_armed_timer},
+        {"returns_from_a_dispatch_above_its_level", "IrqlReturn", found_by::verifier,
+         returns_from_a_dispatch_above_its_level},
+    };
+    return all;
+}
+
+} // namespace canary

@@ -1,0 +1,340 @@
+// Defects of hand-made queues of requests, and of the code around them.
+#include "canary.hpp"
+
+namespace canary {
+namespace {
+
+using irpverbs::dispatch::sim_machine;
+
+struct queue_driver {
+    lock guard;
+    LIST_ENTRY list;
+    bool closing = false;
+    bool context_alive = true; // what the requests refer to
+    bool touched_dead_context = false;
+    int references = 1;
+    KDPC drain{};
+
+    queue_driver() { InitializeListHead(&list); }
+};
+
+queue_driver& driver_of(IRP* irp) {
+    return *static_cast<queue_driver*>(irp->Tail.Overlay.DriverContext[0]);
+}
+
+void link(queue_driver& driver, IRP* irp) {
+    irp->Tail.Overlay.DriverContext[0] = &driver;
+    InsertTailList(&driver.list, &irp->Tail.Overlay.ListEntry);
+}
+
+void unlink(IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
+
+IRP* request_at(LIST_ENTRY* entry) { return CONTAINING_RECORD(entry, IRP, Tail.Overlay.ListEntry); }
+
+void cancel_queued(DEVICE_OBJECT*, IRP* irp) {
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    {
+        const held guard(driver_of(irp).guard);
+        unlink(irp);
+    }
+    complete(irp, STATUS_CANCELLED);
+}
+
+// Links, arms, and looks at Cancel once more, under the lock the caller holds; false: take it back.
+bool arm(queue_driver& driver, IRP* irp) {
+    IoMarkIrpPending(irp);
+    link(driver, irp);
+    IoSetCancelRoutine(irp, cancel_queued);
+    if (!cancel_asked(irp) || IoSetCancelRoutine(irp, nullptr) == nullptr) return true;
+    unlink(irp);
+    return false;
+}
+
+NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
+    auto& driver = state_of<queue_driver>(device);
+    bool parked = false;
+    {
+        const held guard(driver.guard);
+        parked = arm(driver, irp);
+    }
+    if (!parked) complete(irp, STATUS_CANCELLED);
+    return STATUS_PENDING;
+}
+
+// The oldest request that nobody cancels.
+IRP* pop(queue_driver& driver) {
+    const held guard(driver.guard);
+    for (LIST_ENTRY* each = driver.list.Flink; each != &driver.list; each = each->Flink) {
+        if (IoSetCancelRoutine(request_at(each), nullptr) == nullptr) continue;
+        unlink(request_at(each));
+        return request_at(each);
+    }
+    return nullptr;
+}
+
+void serve(queue_driver& driver) {
+    while (IRP* irp = pop(driver))
+        complete(irp, STATUS_SUCCESS);
+}
+
+std::optional<std::string> race(sim_machine& sim, PDRIVER_DISPATCH dispatch,
+                                void (*consume)(queue_driver&)) {
+    queue_driver driver;
+    world it(dispatch, &driver);
+    sim.spawn("park", [&] { it.send(0); });
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.spawn("serve", [&] { consume(driver); });
+    sim.run();
+    if (!cancel_asked(it.irp(0))) serve(driver);
+    return it.verdict();
+}
+
+std::optional<std::string> pop_ignores_the_owner(sim_machine& sim) {
+    return race(sim, park, [](queue_driver& driver) {
+        IRP* irp = nullptr;
+        {
+            const held guard(driver.guard);
+            if (IsListEmpty(&driver.list)) return;
+            irp = request_at(driver.list.Flink);
+            IoSetCancelRoutine(irp, nullptr);
+            unlink(irp);
+            InitializeListHead(&irp->Tail.Overlay.ListEntry);
+        }
+        complete(irp, STATUS_SUCCESS);
+    });
+}
+
+std::optional<std::string> no_second_look_after_arming(sim_machine& sim) {
+    return race(
+        sim,
+        [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+            auto& driver = state_of<queue_driver>(device);
+            if (cancel_asked(irp)) {
+                complete(irp, STATUS_CANCELLED);
+                return STATUS_CANCELLED;
+            }
+            const held guard(driver.guard);
+            IoMarkIrpPending(irp);
+            link(driver, irp);
+            IoSetCancelRoutine(irp, cancel_queued);
+            return STATUS_PENDING;
+        },
+        serve);
+}
+
+std::optional<std::string> marks_after_it_is_out(sim_machine& sim) {
+    return race(
+        sim,
+        [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+            auto& driver = state_of<queue_driver>(device);
+            bool parked = true;
+            {
+                const held guard(driver.guard);
+                link(driver, irp);
+                IoSetCancelRoutine(irp, cancel_queued);
+                if (cancel_asked(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr) {
+                    unlink(irp);
+                    parked = false;
+                }
+            }
+            IoMarkIrpPending(irp);
+            if (!parked) complete(irp, STATUS_CANCELLED);
+            return STATUS_PENDING;
+        },
+        serve);
+}
+
+std::optional<std::string> completes_the_cancelled_under_its_lock(sim_machine& sim) {
+    return race(
+        sim,
+        [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+            auto& driver = state_of<queue_driver>(device);
+            const held guard(driver.guard);
+            if (!arm(driver, irp)) complete(irp, STATUS_CANCELLED);
+            return STATUS_PENDING;
+        },
+        serve);
+}
+
+// A request that is being cancelled is still in the list when the next one comes: the list is not
+// empty, and nobody drains it.
+std::optional<std::string> drains_only_what_was_empty(sim_machine& sim) {
+    queue_driver driver;
+    KeInitializeDpc(
+        &driver.drain,
+        [](KDPC*, void* context, void*, void*) { serve(*static_cast<queue_driver*>(context)); },
+        &driver);
+    world it(
+        [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+            auto& its = state_of<queue_driver>(device);
+            bool parked = false;
+            bool was_empty = false;
+            {
+                const held guard(its.guard);
+                was_empty = IsListEmpty(&its.list);
+                parked = arm(its, irp);
+            }
+            if (!parked) complete(irp, STATUS_CANCELLED);
+            if (was_empty) KeInsertQueueDpc(&its.drain, nullptr, nullptr);
+            return STATUS_PENDING;
+        },
+        &driver);
+    sim.spawn("first", [&] { it.send(0); });
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.spawn("second", [&] { it.send(1); });
+    sim.run();
+    return it.verdict();
+}
+
+// Two readers look at the head before either takes it.
+std::optional<std::string> peeks_and_pops_apart(sim_machine& sim) {
+    queue_driver driver;
+    world it(park, &driver);
+    it.send(0);
+    it.send(1);
+    const auto read = [&] {
+        IRP* irp = nullptr;
+        {
+            const held guard(driver.guard);
+            if (IsListEmpty(&driver.list)) return;
+            irp = request_at(driver.list.Flink);
+        }
+        IoSetCancelRoutine(irp, nullptr);
+        {
+            const held guard(driver.guard);
+            unlink(irp);
+        }
+        complete(irp, STATUS_SUCCESS);
+    };
+    sim.spawn("reader", read);
+    sim.spawn("reader", read);
+    sim.run();
+    serve(driver);
+    return it.verdict();
+}
+
+// Whoever finds the request being cancelled makes its links new, though it is still linked.
+std::optional<std::string> resets_links_that_are_in_use(sim_machine& sim) {
+    return race(sim, park, [](queue_driver& driver) {
+        for (bool more = true; more;) {
+            IRP* irp = nullptr;
+            {
+                const held guard(driver.guard);
+                more = !IsListEmpty(&driver.list);
+                if (!more) return;
+                irp = request_at(driver.list.Flink);
+                if (IoSetCancelRoutine(irp, nullptr) == nullptr) {
+                    InitializeListHead(&irp->Tail.Overlay.ListEntry);
+                    continue;
+                }
+                unlink(irp);
+            }
+            complete(irp, STATUS_SUCCESS);
+        }
+    });
+}
+
+// The polling thread holds a request that is not in the queue any more; clean-up finds the queue
+// empty and frees what the request refers to.
+std::optional<std::string> cleanup_misses_the_one_in_hand(sim_machine& sim) {
+    queue_driver driver;
+    world it(park, &driver);
+    it.send(0);
+    sim.spawn("poll", [&] {
+        IRP* irp = pop(driver);
+        if (irp == nullptr) return;
+        sim.yield();
+        driver.touched_dead_context = !driver.context_alive;
+        complete(irp, STATUS_SUCCESS);
+    });
+    sim.spawn("clean up", [&] {
+        while (IRP* irp = pop(driver))
+            complete(irp, STATUS_SUCCESS);
+        driver.context_alive = false;
+    });
+    sim.run();
+    if (driver.touched_dead_context) return "a request was served after its context was freed";
+    return it.verdict();
+}
+
+std::optional<std::string> parks_after_the_close(sim_machine& sim) {
+    queue_driver driver;
+    world it(
+        [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+            auto& its = state_of<queue_driver>(device);
+            bool closing = false;
+            {
+                const held guard(its.guard);
+                closing = its.closing;
+            }
+            if (!closing) return park(device, irp);
+            complete(irp, STATUS_FILE_FORCED_CLOSED);
+            return STATUS_FILE_FORCED_CLOSED;
+        },
+        &driver);
+    sim.spawn("park", [&] { it.send(0); });
+    sim.spawn("close", [&] {
+        {
+            const held guard(driver.guard);
+            driver.closing = true;
+        }
+        serve(driver);
+    });
+    sim.run();
+    return it.verdict();
+}
+
+// The reference for a parked request is taken when the request is already out.
+std::optional<std::string> refers_after_it_is_out(sim_machine& sim) {
+    queue_driver driver;
+    world it(
+        [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+            park(device, irp);
+            InterlockedIncrement(&state_of<queue_driver>(device).references);
+            return STATUS_PENDING;
+        },
+        &driver);
+    bool freed_early = false;
+    sim.spawn("fetch", [&] { it.send(0); });
+    sim.spawn("answer", [&] {
+        if (IRP* irp = pop(driver)) {
+            sim.yield();
+            freed_early = InterlockedDecrement(&driver.references) == 0;
+            complete(irp, STATUS_SUCCESS);
+        }
+    });
+    sim.run();
+    serve(driver);
+    if (freed_early) return "the context was freed with its owner still there";
+    return it.verdict();
+}
+
+} // namespace
+
+const std::vector<defect>& queue_defects() {
+    static const std::vector<defect> all = {
+        {"pop_ignores_the_owner", "msquic#938, the cancel-safe queue protocol: remove next",
+         found_by::outcome, pop_ignores_the_owner},
+        {"no_second_look_after_arming", "the cancel-safe queue protocol: insert", found_by::outcome,
+         no_second_look_after_arming},
+        {"marks_after_it_is_out", "openzfsonwindows/ZFSin#199", found_by::verifier,
+         marks_after_it_is_out},
+        {"completes_the_cancelled_under_its_lock", "ReactOS csq.c, WinOF al_proxy.c cb_lock",
+         found_by::verifier, completes_the_cancelled_under_its_lock},
+        {"drains_only_what_was_empty", "a prototype of this library", found_by::outcome,
+         drains_only_what_was_empty},
+        {"peeks_and_pops_apart", "nmap/npcap#553, Oxalin/usbip_windows#7", found_by::outcome,
+         peeks_and_pops_apart},
+        {"resets_links_that_are_in_use", "dokan-dev/dokany#1188", found_by::outcome,
+         resets_links_that_are_in_use},
+        {"cleanup_misses_the_one_in_hand", "microsoft/Windows-driver-samples#489",
+         found_by::outcome, cleanup_misses_the_one_in_hand},
+        {"parks_after_the_close", "openvswitch/ovs-issues#95", found_by::outcome,
+         parks_after_the_close},
+        {"refers_after_it_is_out", "WinOF al_proxy.c callback fetch", found_by::outcome,
+         refers_after_it_is_out},
+    };
+    return all;
+}
+
+} // namespace canary

@@ -1,0 +1,264 @@
+// Defects of drivers that park one request in a slot and exchange it by hand: the InfiniBand
+// access layers of 2005 did.
+#include "canary.hpp"
+
+#include <utility>
+
+namespace canary {
+namespace {
+
+using irpverbs::dispatch::sim_machine;
+
+// One request parked, one event that answers it.
+struct slot_driver {
+    lock guard;
+    IRP* parked = nullptr;
+    bool event_came = false;
+};
+
+void publish(slot_driver& driver, IRP* irp) {
+    IoMarkIrpPending(irp);
+    irp->Tail.Overlay.DriverContext[0] = &driver;
+    const held guard(driver.guard);
+    driver.parked = irp;
+}
+
+slot_driver& driver_of(IRP* irp) {
+    return *static_cast<slot_driver*>(irp->Tail.Overlay.DriverContext[0]);
+}
+
+IRP* take(slot_driver& driver) {
+    const held guard(driver.guard);
+    return std::exchange(driver.parked, nullptr);
+}
+
+// Takes the slot if it holds that request.
+bool take_if(slot_driver& driver, IRP* irp) {
+    const held guard(driver.guard);
+    if (driver.parked != irp) return false;
+    driver.parked = nullptr;
+    return true;
+}
+
+void cancel_parked(DEVICE_OBJECT*, IRP* irp) {
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    if (take_if(driver_of(irp), irp)) complete(irp, STATUS_CANCELLED);
+}
+
+// The event answers what is parked, honouring whoever cancels it.
+void event(slot_driver& driver) {
+    IRP* irp = nullptr;
+    {
+        const held guard(driver.guard);
+        if (driver.parked != nullptr && IoSetCancelRoutine(driver.parked, nullptr) != nullptr)
+            irp = std::exchange(driver.parked, nullptr);
+    }
+    if (irp != nullptr) complete(irp, STATUS_SUCCESS);
+}
+
+// Park and cancel race; afterwards nothing else happens, so what is still parked is lost.
+std::optional<std::string> park_and_cancel(sim_machine& sim, PDRIVER_DISPATCH dispatch) {
+    slot_driver driver;
+    world it(dispatch, &driver);
+    sim.spawn("park", [&] { it.send(0); });
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.run();
+    if (!cancel_asked(it.irp(0))) event(driver);
+    return it.verdict();
+}
+
+std::optional<std::string> never_looks_at_cancel(sim_machine& sim) {
+    return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+        publish(state_of<slot_driver>(device), irp);
+        IoSetCancelRoutine(irp, cancel_parked);
+        return STATUS_PENDING;
+    });
+}
+
+std::optional<std::string> arms_before_it_publishes(sim_machine& sim) {
+    return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+        irp->Tail.Overlay.DriverContext[0] = &state_of<slot_driver>(device);
+        IoMarkIrpPending(irp);
+        IoSetCancelRoutine(irp, cancel_parked);
+        publish(state_of<slot_driver>(device), irp);
+        return STATUS_PENDING;
+    });
+}
+
+// The routine completes with the cancel lock and the driver's own still held, then reads from the
+// request which level to return to.
+void cancel_under_locks(DEVICE_OBJECT*, IRP* irp) {
+    slot_driver& driver = driver_of(irp);
+    KeAcquireSpinLockAtDpcLevel(&driver.guard.word);
+    if (std::exchange(driver.parked, nullptr) == irp) complete(irp, STATUS_CANCELLED);
+    KeReleaseSpinLockFromDpcLevel(&driver.guard.word);
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+}
+
+NTSTATUS park_armed(DEVICE_OBJECT* device, IRP* irp, PDRIVER_CANCEL routine) {
+    publish(state_of<slot_driver>(device), irp);
+    IoSetCancelRoutine(irp, routine);
+    if (cancel_asked(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr)
+        if (take_if(state_of<slot_driver>(device), irp)) complete(irp, STATUS_CANCELLED);
+    return STATUS_PENDING;
+}
+
+std::optional<std::string> cancels_under_two_locks(sim_machine& sim) {
+    return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) {
+        return park_armed(device, irp, cancel_under_locks);
+    });
+}
+
+// The event does not ask who owns the request. While its cancel routine is under way, the slot is
+// given to the next one, which is then the one that is cancelled.
+void cancel_whatever_is_there(DEVICE_OBJECT*, IRP* irp) {
+    slot_driver& driver = driver_of(irp);
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    if (IRP* found = take(driver)) complete(found, STATUS_CANCELLED);
+}
+
+std::optional<std::string> cancels_the_wrong_request(sim_machine& sim) {
+    slot_driver driver;
+    world it([](DEVICE_OBJECT* device,
+                IRP* irp) { return park_armed(device, irp, cancel_whatever_is_there); },
+             &driver);
+    sim.spawn("serve", [&] {
+        it.send(0);
+        if (IRP* irp = take(driver)) {
+            IoSetCancelRoutine(irp, nullptr); // whose it is now goes unasked
+            complete(irp, STATUS_SUCCESS);
+        }
+        it.send(1);
+    });
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.run();
+    event(driver);
+    return it.verdict();
+}
+
+std::optional<std::string> answers_without_asking_who_owns(sim_machine& sim) {
+    slot_driver driver;
+    world it([](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_parked); },
+             &driver);
+    sim.spawn("park", [&] { it.send(0); });
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.spawn("answer", [&] {
+        IRP* irp = nullptr;
+        {
+            const held guard(driver.guard);
+            irp = driver.parked;
+        }
+        if (irp == nullptr) return;
+        IoSetCancelRoutine(irp, nullptr);
+        complete(irp, STATUS_SUCCESS);
+        take_if(driver, irp);
+    });
+    sim.run();
+    event(driver);
+    return it.verdict();
+}
+
+// Emptying the slot, the routine drops what is not its own.
+void cancel_and_drop(DEVICE_OBJECT*, IRP* irp) {
+    slot_driver& driver = driver_of(irp);
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    if (take(driver) == irp) complete(irp, STATUS_CANCELLED);
+}
+
+std::optional<std::string> drops_another_request(sim_machine& sim) {
+    slot_driver driver;
+    world it(
+        [](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_and_drop); },
+        &driver);
+    sim.spawn("re-arm", [&] {
+        it.send(0);
+        event(driver);
+        it.send(1); // over the one whose cancel routine is on the way
+    });
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.run();
+    event(driver);
+    return it.verdict();
+}
+
+std::optional<std::string> cleans_up_without_asking_who_owns(sim_machine& sim) {
+    slot_driver driver;
+    world it(
+        [](DEVICE_OBJECT* device, IRP* irp) {
+            publish(state_of<slot_driver>(device), irp);
+            IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* mine) {
+                slot_driver& its = driver_of(mine);
+                IoReleaseCancelSpinLock(mine->CancelIrql);
+                complete(mine, STATUS_CANCELLED);
+                take_if(its, mine);
+            });
+            return STATUS_PENDING;
+        },
+        &driver);
+    it.send(0);
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.spawn("clean up", [&] {
+        IRP* irp = take(driver);
+        if (irp == nullptr) return;
+        IoSetCancelRoutine(irp, nullptr);
+        complete(irp, STATUS_FILE_FORCED_CLOSED);
+    });
+    sim.run();
+    return it.verdict();
+}
+
+// The routine takes the driver's lock while it holds the cancel lock; the park takes them the
+// other way round.
+std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
+    slot_driver driver;
+    world it(
+        [](DEVICE_OBJECT* device, IRP* irp) {
+            auto& its = state_of<slot_driver>(device);
+            IoMarkIrpPending(irp);
+            irp->Tail.Overlay.DriverContext[0] = &its;
+            const held guard(its.guard);
+            KIRQL level = PASSIVE_LEVEL;
+            IoAcquireCancelSpinLock(&level);
+            its.parked = irp;
+            IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* mine) {
+                slot_driver& owner = driver_of(mine);
+                const bool taken = take_if(owner, mine);
+                IoReleaseCancelSpinLock(mine->CancelIrql);
+                if (taken) complete(mine, STATUS_CANCELLED);
+            });
+            IoReleaseCancelSpinLock(level);
+            return STATUS_PENDING;
+        },
+        &driver);
+    it.send(0);
+    sim.spawn("cancel", [&] { it.cancel(0); });
+    sim.spawn("park", [&] { it.send(1); });
+    sim.run();
+    return std::nullopt; // a deadlock does not come back from run()
+}
+
+} // namespace
+
+const std::vector<defect>& single_slot_defects() {
+    static const std::vector<defect> all = {
+        {"never_looks_at_cancel", "WinOF al_cm_cep.c al_cep_queue_irp", found_by::outcome,
+         never_looks_at_cancel},
+        {"arms_before_it_publishes", "WinOF al_proxy.c proxy_rearm_pnp", found_by::outcome,
+         arms_before_it_publishes},
+        {"cancels_under_two_locks", "WinOF al_cm_cep.c __cep_cancel_irp", found_by::verifier,
+         cancels_under_two_locks},
+        {"cancels_the_wrong_request", "WinOF al_cm_cep.c __cep_complete_irp", found_by::outcome,
+         cancels_the_wrong_request},
+        {"answers_without_asking_who_owns", "WinOF al_proxy.c __proxy_pnp_cb", found_by::outcome,
+         answers_without_asking_who_owns},
+        {"drops_another_request", "WinOF al_proxy.c __cancel_rearm_pnp", found_by::outcome,
+         drops_another_request},
+        {"cleans_up_without_asking_who_owns", "WinOF al_pnp.c __pnp_reg_cleanup", found_by::outcome,
+         cleans_up_without_asking_who_owns},
+        {"inverts_the_cancel_lock", "the cancel-safe queue protocol, cancel step",
+         found_by::outcome, inverts_the_cancel_lock},
+    };
+    return all;
+}
+
+} // namespace canary

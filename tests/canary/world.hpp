@@ -1,0 +1,111 @@
+// What every canary stands in: one device, a few requests, and the oracle that says what became of
+// each.
+#pragma once
+
+#include <dispatch/machine.hpp>
+#include <irp/wdm.h>
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace canary {
+
+struct request {
+    IRP* irp = nullptr;
+    int completions = 0;
+    NTSTATUS status = STATUS_PENDING;
+    bool cancel_asked = false;
+};
+
+/// A device whose dispatch routine is the canary's, and up to four requests to it.
+class world {
+public:
+    explicit world(PDRIVER_DISPATCH dispatch, void* state) {
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
+        IoCreateDevice(&driver_, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
+        *static_cast<void**>(device_->DeviceExtension) = state;
+        for (request& each : requests_) {
+            each.irp = IoAllocateIrp(1, FALSE);
+            IoGetNextIrpStackLocation(each.irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+            IoSetCompletionRoutine(each.irp, completed, &each, TRUE, TRUE, TRUE);
+        }
+    }
+    ~world() {
+        for (request& each : requests_)
+            IoFreeIrp(each.irp);
+        IoDeleteDevice(device_);
+    }
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+
+    IRP* irp(std::size_t index) { return requests_[index].irp; }
+    NTSTATUS send(std::size_t index) {
+        ++sent_;
+        return IoCallDriver(device_, requests_[index].irp);
+    }
+    void cancel(std::size_t index) {
+        requests_[index].cancel_asked = true;
+        IoCancelIrp(requests_[index].irp);
+    }
+
+    /// Every request that was sent is completed once, and only those were cancelled that somebody
+    /// asked to cancel.
+    std::optional<std::string> verdict() const {
+        int completed = 0;
+        for (const request& each : requests_) {
+            completed += each.completions != 0;
+            if (each.completions > 1) return "a request was completed twice";
+            if (each.status == STATUS_CANCELLED && !each.cancel_asked)
+                return "a request was cancelled that nobody asked to cancel";
+        }
+        if (completed != sent_)
+            return std::to_string(sent_ - completed) + " request(s) never completed";
+        return std::nullopt;
+    }
+
+private:
+    static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* context) {
+        auto& mine = *static_cast<request*>(context);
+        ++mine.completions;
+        mine.status = irp->IoStatus.Status;
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    DRIVER_OBJECT driver_{};
+    DEVICE_OBJECT* device_ = nullptr;
+    std::array<request, 4> requests_;
+    int sent_ = 0;
+};
+
+template <class State>
+State& state_of(DEVICE_OBJECT* device) {
+    return *static_cast<State*>(*static_cast<void**>(device->DeviceExtension));
+}
+
+inline void complete(IRP* irp, NTSTATUS status) {
+    irp->IoStatus.Status = status;
+    irp->IoStatus.Information = 0;
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+}
+
+inline bool cancel_asked(IRP* irp) { return __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) != 0; }
+
+/// A spin lock and, for the scope, its holding.
+struct lock {
+    KSPIN_LOCK word;
+    lock() { KeInitializeSpinLock(&word); }
+};
+class held {
+public:
+    explicit held(lock& taken) : lock_(taken), level_(KeAcquireSpinLockRaiseToDpc(&taken.word)) {}
+    ~held() { KeReleaseSpinLock(&lock_.word, level_); }
+    held(const held&) = delete;
+    held& operator=(const held&) = delete;
+
+private:
+    lock& lock_;
+    KIRQL level_;
+};
+
+} // namespace canary

@@ -1,0 +1,49 @@
+// A message on its way out in segments, as the kernel sends one.
+#pragma once
+
+#include "mad.hpp"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace shim {
+
+class rmpp_out {
+public:
+    enum class state { going, acknowledged, ended_by_peer, out_of_retries };
+    using emit = std::function<void(const mad&)>;
+
+    /// `message`: the headers once, then all data. `timeout_ms` 0: it awaits no answer.
+    rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int retries, emit out);
+
+    void start() { send_window(); }
+    /// An ACK, STOP or ABORT of the receiver.
+    state control(const std::uint8_t* m);
+    /// Nothing was acknowledged in time.
+    state expired();
+    int patience_ms() const;
+
+    std::span<const std::uint8_t> header() const { return std::span(message_).first(mad_header); }
+    bool awaits_answer() const { return timeout_ms_ != 0 && !is_response(message_.data()); }
+    int timeout_ms() const { return timeout_ms_; }
+
+private:
+    void send_window();
+    void send_segment(std::uint32_t number);
+    void send_abort(rmpp::code why);
+
+    std::vector<std::uint8_t> message_;
+    std::size_t head_;
+    std::size_t room_;
+    std::uint32_t segments_;
+    std::uint32_t acknowledged_ = 0;
+    std::uint32_t sent_ = 0;
+    std::uint32_t window_ = 1;
+    int timeout_ms_;
+    int retries_;
+    int left_;
+    emit emit_;
+};
+
+} // namespace shim

@@ -1,0 +1,42 @@
+// What is due when, in milliseconds of the monotonic clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace shim {
+
+class timers {
+public:
+    using ticket = std::pair<std::int64_t, std::uint64_t>;
+
+    ticket set(std::int64_t due, std::function<void()> what) {
+        const ticket place{due, ++count_};
+        waiting_.emplace(place, std::move(what));
+        return place;
+    }
+    void cancel(const ticket& which) { waiting_.erase(which); }
+
+    /// What is due runs; it may set and cancel timers.
+    void run(std::int64_t now) {
+        while (!waiting_.empty() && waiting_.begin()->first.first <= now) {
+            const auto what = std::move(waiting_.begin()->second);
+            waiting_.erase(waiting_.begin());
+            what();
+        }
+    }
+    /// Milliseconds to the next one; -1: there is none.
+    int next_in(std::int64_t now) const {
+        if (waiting_.empty()) return -1;
+        const std::int64_t due = waiting_.begin()->first.first;
+        return due > now ? static_cast<int>(due - now) : 0;
+    }
+
+private:
+    std::map<ticket, std::function<void()>> waiting_;
+    std::uint64_t count_ = 0;
+};
+
+} // namespace shim

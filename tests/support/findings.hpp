@@ -1,0 +1,144 @@
+// What the verifier finds while a test runs.
+#pragma once
+
+#include <dispatch/bugcheck.h>
+#include <dispatch/detail/verify.hpp>
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace irpverbs::testing {
+
+/// Watches these things and nothing else while it lives.
+class watch_scope {
+public:
+    explicit watch_scope(std::uint32_t bits) : before_(dispatch::detail::watched.load()) {
+        dispatch::detail::set_watched(bits);
+    }
+    watch_scope(std::initializer_list<dispatch::detail::watch> things)
+        : watch_scope(bits_of(things)) {}
+    ~watch_scope() { dispatch::detail::set_watched(before_); }
+    watch_scope(const watch_scope&) = delete;
+    watch_scope& operator=(const watch_scope&) = delete;
+
+    static std::uint32_t bits_of(std::initializer_list<dispatch::detail::watch> things) {
+        std::uint32_t bits = 0;
+        for (const dispatch::detail::watch each : things)
+            bits |= static_cast<std::uint32_t>(each);
+        return bits;
+    }
+
+private:
+    std::uint32_t before_;
+};
+
+/// Thrown by a bug check that is no finding of the verifier: it must not return.
+struct stopped : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A report, kept.
+struct found {
+    ULONG code;
+    std::vector<ULONG_PTR> parameters;
+    std::string rule; // empty: a bug check of the core
+    std::string text;
+    std::string history;
+    std::vector<std::string> stacks; // their labels; only those that have frames
+    std::string report;              // as a person would read it
+
+    bool has_stack(const std::string& label) const {
+        for (const std::string& each : stacks)
+            if (each == label) return true;
+        return false;
+    }
+};
+
+/// Watches, and collects what is reported instead of ending the program: the program goes on after
+/// a finding, and a bug check of the core throws `stopped`.
+class findings {
+public:
+    explicit findings(std::uint32_t bits) : watching_(bits) { install(); }
+    findings(std::initializer_list<dispatch::detail::watch> things) : watching_(things) {
+        install();
+    }
+    ~findings() { KeSetBugCheckHandler(handler_, context_, nullptr); }
+    findings(const findings&) = delete;
+    findings& operator=(const findings&) = delete;
+
+    /// A copy of all so far.
+    std::vector<found> all() const {
+        const std::lock_guard guard(lock_);
+        return all_;
+    }
+    bool none() const { return all().empty(); }
+
+    /// Those that name this rule.
+    std::vector<found> of(const std::string& rule) const {
+        std::vector<found> some;
+        for (found& each : all())
+            if (each.rule == rule) some.push_back(std::move(each));
+        return some;
+    }
+
+    void forget() {
+        const std::lock_guard guard(lock_);
+        all_.clear();
+    }
+
+    /// All reports as text, for a failing test.
+    std::string text() const {
+        std::string text;
+        for (const found& each : all())
+            text += each.report;
+        return text;
+    }
+
+private:
+    void install() { handler_ = KeSetBugCheckHandler(&findings::receive, this, &context_); }
+
+    static void receive(const BUG_CHECK_REPORT* report, void* context) {
+        static_cast<findings*>(context)->keep(*report);
+        if (report->Rule == nullptr)
+            throw stopped(report->Text != nullptr ? report->Text : "bug check");
+    }
+
+    void keep(const BUG_CHECK_REPORT& report) {
+        found one{report.Code, {}, {}, {}, {}, {}, {}};
+        one.parameters.assign(report.Parameters, report.Parameters + 4);
+        if (report.Rule != nullptr) one.rule = report.Rule;
+        if (report.Text != nullptr) one.text = report.Text;
+        if (report.History != nullptr) one.history = report.History;
+        for (ULONG i = 0; i < report.StackCount; ++i)
+            if (report.Stacks[i].FrameCount != 0) one.stacks.emplace_back(report.Stacks[i].Label);
+        one.report.resize(KeFormatBugCheck(&report, nullptr, 0));
+        KeFormatBugCheck(&report, one.report.data(), one.report.size() + 1);
+        const std::lock_guard guard(lock_);
+        all_.push_back(std::move(one));
+    }
+
+    watch_scope watching_;
+    mutable dispatch::detail::raw_spin lock_;
+    std::vector<found> all_; // guarded by lock_
+    BUG_CHECK_HANDLER handler_ = nullptr;
+    void* context_ = nullptr;
+};
+
+/// Exactly this was found: one report, of this rule, with its code and first parameter.
+inline ::testing::AssertionResult broke(const findings& seen, const std::string& rule, ULONG code,
+                                        ULONG_PTR id) {
+    const std::vector<found> all = seen.all();
+    if (all.size() != 1)
+        return ::testing::AssertionFailure() << all.size() << " reports instead of one\n"
+                                             << seen.text();
+    if (all[0].rule != rule || all[0].code != code || all[0].parameters[0] != id)
+        return ::testing::AssertionFailure() << "another report than expected\n" << seen.text();
+    return ::testing::AssertionSuccess();
+}
+
+} // namespace irpverbs::testing
