@@ -9,5 +9,4 @@ typedef unsigned int uint_t;
 typedef unsigned char uchar_t;
 typedef enum { B_FALSE, B_TRUE } boolean_t;
 
-
 #endif
