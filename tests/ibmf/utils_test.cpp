@@ -1,5 +1,7 @@
 // ibmf_utils_pack_data and ibmf_utils_unpack_data.
+#include <api/calls.h>
 #include <ibmf/ibmf.h>
+#include <ibmf/utils.hpp>
 
 #include <gtest/gtest.h>
 
@@ -133,6 +135,27 @@ TEST(IbmfUtils, BitFieldsOfUnpackedAttributesAreInPlace) {
     EXPECT_EQ(wanted.RespTimeValue, 0x13u);
     EXPECT_EQ(wanted.ProducerType_VendorID, 4u);
 }
+
+TEST(IbmfUtils, TheTwinsDoTheSame) {
+    const std::array<std::uint8_t, 16> wire{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    mixed fields{};
+    ASSERT_EQ(irpverbs::ibmf::utils_unpack_data(mixed_format, wire, fields),
+              irpverbs::ibmf::utils_wire_size(mixed_format));
+    std::array<std::uint8_t, 16> again{};
+    ASSERT_EQ(irpverbs::ibmf::utils_pack_data(mixed_format, fields, again), 16);
+    EXPECT_EQ(again, wire);
+}
+
+// The calls have the original's types; a client's function pointers fit.
+static_assert(std::is_same_v<decltype(&ibmf_register),
+                             int (*)(ibmf_register_info_t*, uint_t, uint_t, ibmf_async_event_cb_t,
+                                     void*, ibmf_handle_t*, ibmf_impl_caps_t*)>);
+static_assert(std::is_same_v<decltype(&ibmf_msg_transport),
+                             int (*)(ibmf_handle_t, ibmf_qp_handle_t, ibmf_msg_t*, ibmf_retrans_t*,
+                                     ibmf_msg_cb_t, void*, uint_t)>);
+static_assert(
+    std::is_same_v<decltype(&ibmf_query_qp), int (*)(ibmf_handle_t, ibmf_qp_handle_t, uint_t*,
+                                                     ib_pkey_t*, ib_qkey_t*, uint8_t*, uint_t)>);
 
 // Values that a client compiled against the original has in its binary.
 TEST(IbmfConstants, HaveTheValuesOfTheOriginal) {

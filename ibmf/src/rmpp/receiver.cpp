@@ -103,30 +103,30 @@ rmpp_status receiver::fault_of_length(const rmpp_header& header, std::size_t cla
     if (header.segment < expected_) return rmpp_status::normal;
     const std::uint32_t length = header.length_or_window;
     const std::size_t least = std::max<std::size_t>(class_header, 1);
-    bool wrong = contradicts_announcement(header, class_header);
+    bool wrong = false;
     if (header.last())
-        wrong = wrong || length < least || length > rmpp_segment_size || header.segment < highest_;
-    else if (header.first())
-        wrong = wrong || (length != 0 && length <= rmpp_segment_size);
+        wrong = length < least || length > rmpp_segment_size || header.segment < highest_ ||
+                header.segment < earliest_last_;
+    else
+        wrong = header.segment >= latest_last_ ||
+                (header.first() && length != 0 && length <= rmpp_segment_size);
     if (last_ != 0)
         wrong = wrong || header.segment > last_ || (header.segment == last_) != header.last();
     return wrong ? rmpp_status::inconsistent_last : rmpp_status::normal;
 }
 
-// Some count the class header once and some in every segment, and some pad: the announced length
-// decides, within that, in which segments the last one can be; the last one says the bytes.
-bool receiver::contradicts_announcement(const rmpp_header& header, std::size_t class_header) const {
-    if (announced_ == 0) return false;
-    const auto segments = [this](std::uint64_t each) { return (announced_ + each - 1) / each; };
-    return header.last() ? header.segment < segments(rmpp_segment_size)
-                         : header.segment >= segments(rmpp_segment_size - class_header);
-}
-
 bool receiver::begin(const mad_view& view, const rmpp_header& header, ticks now) {
     envelope_.emplace(view);
-    if (!header.last()) announced_ = header.length_or_window;
-    deadline_ = now + total_time_of(settings_, announced_);
-    if (sink_.begin(view, announced_)) return true;
+    const std::uint64_t announced = header.last() ? 0 : header.length_or_window;
+    if (announced != 0) {
+        // Some count the class header once and some in every segment, and some pad: within that the
+        // announcement says which segment can be the last; the last one says the bytes.
+        const auto segments = [=](std::uint64_t each) { return (announced + each - 1) / each; };
+        earliest_last_ = segments(rmpp_segment_size);
+        latest_last_ = segments(view.data().size());
+    }
+    deadline_ = now + total_time_of(settings_, announced);
+    if (sink_.begin(view, announced)) return true;
     refuse(ending::refused, rmpp_status::resources_exhausted, now);
     return false;
 }

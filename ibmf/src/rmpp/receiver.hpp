@@ -48,7 +48,6 @@ private:
     void accept_data(const mad_view& view, const rmpp_header& header, ticks now);
     rmpp_status fault_of_order(const rmpp_header& header) const;
     rmpp_status fault_of_length(const rmpp_header& header, std::size_t class_header) const;
-    bool contradicts_announcement(const rmpp_header& header, std::size_t class_header) const;
     bool begin(const mad_view& view, const rmpp_header& header, ticks now);
     void keep_early(const segment& received);
     void deliver_in_order(const segment& received, ticks now);
@@ -67,10 +66,11 @@ private:
     std::uint64_t expected_ = 1;    // the next segment in order
     std::uint64_t window_last_ = 1; // as advertised
     std::uint64_t acknowledged_ = 0;
-    std::uint64_t gap_told_ = 0; // the gap before this segment was told of
-    std::uint64_t highest_ = 0;  // of those received
-    std::uint64_t last_ = 0;     // number of the last segment, once it came
-    std::uint64_t announced_ = 0;
+    std::uint64_t gap_told_ = 0;      // the gap before this segment was told of
+    std::uint64_t highest_ = 0;       // of those received
+    std::uint64_t last_ = 0;          // number of the last segment, once it came
+    std::uint64_t earliest_last_ = 0; // as announced
+    std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max(); // likewise
     std::uint64_t received_ = 0;
     ticks deadline_ = never;
     bool ack_due_ = false;

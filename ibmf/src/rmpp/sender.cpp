@@ -1,6 +1,7 @@
 #include <rmpp/sender.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace irpverbs::ibmf::rmpp {
@@ -51,9 +52,10 @@ void sender::write_segment(mad_buffer datagram, std::uint64_t segment) {
         header.length_or_window = static_cast<std::uint32_t>(total <= UINT32_MAX ? total : 0);
     }
     envelope_.write(datagram, header);
-    const auto end =
-        std::ranges::copy(data, datagram.begin() + static_cast<std::ptrdiff_t>(envelope_.size()));
-    std::fill(end.out, datagram.end(), std::uint8_t{0});
+    // memcpy: a loop over spans costs five instructions a byte.
+    std::uint8_t* const body = datagram.data() + envelope_.size();
+    if (!data.empty()) std::memcpy(body, data.data(), data.size());
+    std::memset(body + data.size(), 0, segment_data_ - data.size());
 }
 
 void sender::receive(const mad_view& view, ticks now) {
@@ -87,8 +89,8 @@ void sender::accept_ack(const rmpp_header& ack, ticks now) {
     const bool opened = ack.length_or_window > window_last_;
     window_last_ = std::max<std::uint64_t>(window_last_, ack.length_or_window);
     if (ack.segment >= first_) return acknowledge(ack.segment, now);
-    // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of segment
-    // 0 is something else, the turn of a double-sided transfer.
+    // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of
+    // segment 0 is something else, the turn of a double-sided transfer.
     if (ack.segment != 0 && !opened && first_ <= highest_sent_ && !repaired_)
         repair_ = repaired_ = true;
 }
