@@ -55,6 +55,7 @@ std::size_t lid_table::assign(const topology& subnet, std::uint8_t lmc) {
         return subnet[end.node].is_switch() ? std::uint8_t{0} : lmc;
     };
     std::vector<ib_guid_t> present;
+    present.reserve(ends.size());
     for (port_ref end : ends)
         present.push_back(subnet.at(end).guid);
 

@@ -33,7 +33,7 @@ std::vector<destination> destinations_of(const topology& subnet, const switch_gr
 class switch_router {
 public:
     switch_router(const switch_graph& graph, std::size_t at, std::vector<std::uint8_t>& table)
-        : graph_(graph), at_(at), table_(table), candidates_(graph.size()) {
+        : at_(at), table_(table), candidates_(graph.size()) {
         for (std::size_t to = 0; to < graph.size(); ++to) {
             const std::uint16_t far = graph.distance(at, to);
             if (far == switch_graph::unreachable || to == at) continue;
@@ -61,7 +61,6 @@ public:
     }
 
 private:
-    const switch_graph& graph_;
     std::size_t at_;
     std::vector<std::uint8_t>& table_;
     std::vector<std::vector<std::uint8_t>> candidates_; // by destination switch; ascending
