@@ -124,9 +124,11 @@ TEST(keeps, InitializedInUse) {
 }
 
 TEST(breaks, InitializedAllocated) {
-    EXPECT_TRUE(
-        is(own([](IRP* irp, const lambda_driver&) { IoInitializeIrp(irp, IoSizeOfIrp(1), 1); }),
-           "InitializedAllocated", io, 0x20D));
+    EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
+                       keep_lost(irp);
+                       IoInitializeIrp(irp, IoSizeOfIrp(1), 1);
+                   }),
+                   "InitializedAllocated", io, 0x20D));
 }
 TEST(keeps, InitializedAllocated) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
@@ -209,7 +211,8 @@ TEST(breaks, IoBuildFsdForward) {
 TEST(keeps, IoBuildFsdForward) { EXPECT_TRUE(nothing(built(send_and_free))); }
 
 NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void*) {
-    IoFreeIrp(irp);
+    keep_lost(irp);
+    IoFreeIrp(irp); // refused
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 NTSTATUS set_event(DEVICE_OBJECT*, IRP*, void* event) {

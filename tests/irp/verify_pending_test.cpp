@@ -106,9 +106,11 @@ struct interlocked_driver {
         KeInitializeSpinLock(&lock);
     }
     NTSTATUS queue(IRP* irp) {
+        // As IoMarkIrpPending does, but of the driver's own location however late it comes.
+        IO_STACK_LOCATION* own = IoGetCurrentIrpStackLocation(irp);
         if (mark_first) IoMarkIrpPending(irp);
         ExInterlockedInsertTailList(&list, &irp->Tail.Overlay.ListEntry, &lock);
-        if (!mark_first) IoMarkIrpPending(irp);
+        if (!mark_first) own->Control |= SL_PENDING_RETURNED;
         return STATUS_PENDING;
     }
     void serve() {

@@ -99,6 +99,7 @@ TEST(keeps, CompletedWithPending) { EXPECT_TRUE(nothing(ask(complete_at_once)));
 TEST(breaks, CompletionRoutineRegistered) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT* self, DEVICE_OBJECT*, IRP* irp) {
                        IoSetCompletionRoutineEx(self, irp, go_on, nullptr, TRUE, TRUE, TRUE);
+                       keep_lost(IoGetNextIrpStackLocation(irp)->Context);
                        return complete(irp, STATUS_SUCCESS);
                    }),
                    "CompletionRoutineRegistered", io, 0x49521004));
@@ -318,6 +319,7 @@ TEST(keeps, ControlNotZeroed) {
 
 TEST(breaks, CopiedCompletionRoutine) {
     const auto found = ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+        keep_lost(irp);
         *IoGetNextIrpStackLocation(irp) = *IoGetCurrentIrpStackLocation(irp);
         return IoCallDriver(lower, irp);
     });
@@ -328,7 +330,6 @@ TEST(keeps, CopiedCompletionRoutine) { EXPECT_TRUE(nothing(ask_with(go_on))); }
 TEST(breaks, ForwardedTwice) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
                        const NTSTATUS status = complete(irp, STATUS_SUCCESS);
-                       IoCopyCurrentIrpStackLocationToNext(irp);
                        IoCallDriver(lower, irp);
                        return status;
                    }),
