@@ -1,6 +1,8 @@
 #include "dpc.hpp"
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/live_objects.hpp"
+#include "verify/routine_checks.hpp"
 
 #include <dispatch/dpc.h>
 
@@ -29,14 +31,6 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// What to run; the KDPC may be queued again or gone meanwhile.
-struct dpc_call {
-    PKDEFERRED_ROUTINE routine;
-    void* context;
-    void* argument1;
-    void* argument2;
-};
-
 // Takes the first one, which is its owner's again from then on. Under the queue's lock, so that a
 // removal finds it queued or gone.
 KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
@@ -62,9 +56,23 @@ KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
     return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
 }
 
-void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level) {
+[[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const dpc_call& call,
+                                               std::uint64_t& begun) {
     sched_point(point::dpc_run, dpc);
-    call.routine(dpc, call.context, call.argument1, call.argument2);
+    if (!verifying()) {
+        call(dpc);
+        return;
+    }
+    forget_live(live_kind::dpc, dpc);
+    if (begun == no_deadline) begun = self.owner->interrupt_time();
+    run_watched_dpc(self, dpc, call, begun);
+}
+
+void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level, std::uint64_t& begun) {
+    if (instrumented())
+        call_watched(self, dpc, call, begun);
+    else
+        call(dpc);
     if (self.irql != level)
         bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than it was called at",
                   self.irql, level, reinterpret_cast<ULONG_PTR>(call.routine));
@@ -74,9 +82,10 @@ void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level) {
 
 void retire_dpcs(processor& self) {
     dpc_call call;
+    std::uint64_t begun = no_deadline;
     try {
         while (KDPC* dpc = take(self.dpcs, call))
-            run(self, dpc, call, DISPATCH_LEVEL);
+            run(self, dpc, call, DISPATCH_LEVEL, begun);
     } catch (...) { // a bug check's handler
         const std::lock_guard guard(self.dpcs.lock);
         self.dpcs.retiring = false;
@@ -86,11 +95,14 @@ void retire_dpcs(processor& self) {
 
 void run_threaded_dpcs(processor& self) {
     dpc_call call;
-    while (KDPC* dpc = take_threaded(self.dpcs, call))
-        run(self, dpc, call, PASSIVE_LEVEL);
+    while (KDPC* dpc = take_threaded(self.dpcs, call)) {
+        std::uint64_t begun = no_deadline;
+        run(self, dpc, call, PASSIVE_LEVEL, begun);
+    }
 }
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
+    if (verifying()) note_live(self, live_kind::dpc, &dpc);
     processor& target = choose_target(self, dpc);
     void* free = nullptr;
     if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,
@@ -144,13 +156,18 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     return true;
 }
 
+void introduce_dpc(KDPC* dpc) {
+    introduce(dpc, "dpc");
+    if (verifying()) check_reinitialised(this_processor(), live_kind::dpc, dpc);
+}
+
 void initialize_dpc(KDPC* dpc, UCHAR type, PKDEFERRED_ROUTINE routine, void* context) {
+    if (instrumented()) introduce_dpc(dpc);
     *dpc = {};
     dpc->Type = type;
     dpc->Importance = MediumImportance;
     dpc->DeferredRoutine = routine;
     dpc->DeferredContext = context;
-    introduce(dpc, "dpc");
 }
 
 } // namespace
@@ -182,6 +199,7 @@ BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc) {
     if (__atomic_load_n(&Dpc->DpcData, __ATOMIC_RELAXED) != queue ||
         Dpc->DpcListEntry.Flink == nullptr)
         return FALSE;
+    if (verifying()) forget_live(live_kind::dpc, Dpc);
     RemoveEntryList(&Dpc->DpcListEntry);
     Dpc->DpcListEntry.Flink = nullptr;
     __atomic_store_n(&Dpc->DpcData, nullptr, __ATOMIC_RELEASE);

@@ -1,8 +1,19 @@
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
+#include <dispatch/dpc.h>
 
 namespace irpverbs::dispatch::detail {
+
+/// What to run; the KDPC may be queued again or gone meanwhile.
+struct dpc_call {
+    PKDEFERRED_ROUTINE routine;
+    void* context;
+    void* argument1;
+    void* argument2;
+
+    void operator()(KDPC* dpc) const { routine(dpc, context, argument1, argument2); }
+};
 
 /// Queues without a scheduling point and without running it; the target is told. False: it was
 /// queued.

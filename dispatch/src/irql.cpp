@@ -1,4 +1,6 @@
 #include "rules.hpp"
+#include "verify/irql_checks.hpp"
+#include "verify/region_checks.hpp"
 
 #include <dispatch/irql.h>
 #include <dispatch/machine.hpp>
@@ -11,6 +13,7 @@ KIRQL KeGetCurrentIrql(void) { return this_processor().irql; }
 
 void KeRaiseIrql(KIRQL NewIrql, PKIRQL OldIrql) {
     processor& self = this_processor();
+    if (verifying()) note_raise_to(self, NewIrql);
     if (NewIrql < self.irql)
         bug_check(IRQL_NOT_GREATER_OR_EQUAL, "KeRaiseIrql was asked to lower the IRQL", self.irql,
                   NewIrql);
@@ -20,6 +23,10 @@ void KeRaiseIrql(KIRQL NewIrql, PKIRQL OldIrql) {
 
 KIRQL KeRaiseIrqlToDpcLevel(void) {
     processor& self = this_processor();
+    if (verifying()) {
+        check_irql(irql_rules::KeRaiseIrqlToDpcLevel);
+        note_raise(self, self.irql);
+    }
     const KIRQL old = self.irql;
     if (old > DISPATCH_LEVEL)
         bug_check(IRQL_NOT_GREATER_OR_EQUAL,
@@ -30,6 +37,7 @@ KIRQL KeRaiseIrqlToDpcLevel(void) {
 
 void KeLowerIrql(KIRQL NewIrql) {
     processor& self = this_processor();
+    if (verifying()) check_lower(self, NewIrql);
     if (NewIrql > self.irql)
         bug_check(IRQL_NOT_LESS_OR_EQUAL, "KeLowerIrql was asked to raise the IRQL", NewIrql,
                   self.irql);
@@ -41,13 +49,21 @@ ULONG KeQueryActiveProcessorCount(void) { return this_processor().owner->process
 ULONG KeQueryMaximumProcessorCount(void) { return MAXIMUM_PROCESSORS; }
 
 void KeEnterCriticalRegion(void) {
-    VERIFY_IRQL(KeEnterCriticalRegion);
-    ++this_processor().thread->KernelApcDisable;
+    processor& self = this_processor();
+    if (verifying()) {
+        check_irql(irql_rules::KeEnterCriticalRegion);
+        region_entered(self, region::critical);
+    }
+    ++self.thread->KernelApcDisable;
 }
 
 void KeLeaveCriticalRegion(void) {
-    VERIFY_IRQL(KeLeaveCriticalRegion);
-    KTHREAD& thread = *this_processor().thread;
+    processor& self = this_processor();
+    KTHREAD& thread = *self.thread;
+    if (verifying()) {
+        check_irql(irql_rules::KeLeaveCriticalRegion);
+        region_left(self, region::critical, thread.KernelApcDisable != 0);
+    }
     if (thread.KernelApcDisable == 0)
         bug_check(DRIVER_VERIFIER_DETECTED_VIOLATION,
                   "KeLeaveCriticalRegion without KeEnterCriticalRegion", 0x00040003);
@@ -55,13 +71,21 @@ void KeLeaveCriticalRegion(void) {
 }
 
 void KeEnterGuardedRegion(void) {
-    VERIFY_IRQL(KeEnterCriticalRegion);
-    ++this_processor().thread->SpecialApcDisable;
+    processor& self = this_processor();
+    if (verifying()) {
+        check_irql(irql_rules::KeEnterGuardedRegion);
+        region_entered(self, region::guarded);
+    }
+    ++self.thread->SpecialApcDisable;
 }
 
 void KeLeaveGuardedRegion(void) {
-    VERIFY_IRQL(KeLeaveCriticalRegion);
-    KTHREAD& thread = *this_processor().thread;
+    processor& self = this_processor();
+    KTHREAD& thread = *self.thread;
+    if (verifying()) {
+        check_irql(irql_rules::KeLeaveGuardedRegion);
+        region_left(self, region::guarded, thread.SpecialApcDisable != 0);
+    }
     if (thread.SpecialApcDisable == 0)
         bug_check(DRIVER_VERIFIER_DETECTED_VIOLATION,
                   "KeLeaveGuardedRegion without KeEnterGuardedRegion", 0x0004000E);
@@ -78,8 +102,8 @@ BOOLEAN KeAreApcsDisabled(void) {
 }
 
 void KeAssertPagedCode(const char* Function) {
-    if (verifying() && this_processor().irql > APC_LEVEL)
-        violation(DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0, "PagedCode", Function, this_processor().irql);
+    if (watching(watch::irql) && this_processor().irql > APC_LEVEL)
+        check_paged_code(this_processor(), Function);
 }
 
 } // extern "C"

@@ -1,8 +1,15 @@
 #include "dpc.hpp"
 #include "machine_state.hpp"
+#include "rules.hpp"
+#include "verify/delays.hpp"
+#include "verify/live_objects.hpp"
 #include "verify/processor_checks.hpp"
+#include "verify/routine_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/lifecycle.hpp>
+
+#include <exception>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -80,7 +87,13 @@ processor& attach_visitor() {
 
 void sched_point_slow(point kind, const void* object) {
     processor& self = this_processor();
+    if (watching(watch::delays)) delay_sometimes(self, kind);
     self.owner->sched_point(self, kind, object);
+}
+
+void look_on(const irql_rule& bound, point kind, const void* object) {
+    if (verifying()) check_irql(bound);
+    sched_point_slow(kind, object);
 }
 
 bool start_library_thread(machine_state& state, int number, void (*body)(processor&),
@@ -107,6 +120,7 @@ machine_state::~machine_state() {
             if (stock.drop != nullptr) stock.drop(stock.head);
     for (const auto& each : all)
         drop_checks(*each);
+    forget_live_objects(owner);
     for (ledger& each : ledgers)
         if (each.drop != nullptr) each.drop(each.held);
 }
@@ -191,7 +205,9 @@ void machine_state::dismiss(processor& visitor) {
 } // namespace detail
 
 machine::machine(std::uint32_t processors)
-    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {}
+    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {
+    detail::announce_first_machine();
+}
 
 machine::~machine() {
     if (detail::current != nullptr && detail::current->owner == this) {
@@ -208,6 +224,8 @@ bool machine::timers_set_once_are_armed() const { return state_->timers.once_arm
 
 void machine::stop(bool await_system_threads) {
     const scope inside(*this);
+    for (belonging& each : belongings)
+        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
     detail::processor& self = *detail::current;
     state_->stopper.store(&self);
     state_->drain(self, await_system_threads);
@@ -222,6 +240,9 @@ void machine::stop(bool await_system_threads) {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
+    if (!detail::verifying() || std::uncaught_exceptions() != 0) return;
+    detail::announce_rest(*this); // packages above hold pool memory: they first
+    detail::machine_stopped(*this);
 }
 
 machine::scope::scope(machine& chosen) : outer_(detail::current) {

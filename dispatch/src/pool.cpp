@@ -1,5 +1,9 @@
 #include "rules.hpp"
+#include "verify/live_objects.hpp"
+#include "verify/pool_checks.hpp"
+#include "verify/pool_table.hpp"
 
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/detail/spin.hpp>
 #include <dispatch/pool.h>
 
@@ -11,12 +15,6 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 constexpr USHORT default_depth = 64;
-
-void check_paged(POOL_TYPE type, const char* function) {
-    if (type != PagedPool || !verifying() || this_processor().irql <= APC_LEVEL) return;
-    violation(DRIVER_VERIFIER_DETECTED_VIOLATION, 0x01, "IrqlExAllocatePool", function,
-              this_processor().irql);
-}
 
 // The list's own lock word, which C knows as a number.
 class list_guard {
@@ -33,8 +31,17 @@ private:
     ULONG_PTR& lock_;
 };
 
+const irql_rule& irql_of(POOL_TYPE type) {
+    return type == PagedPool ? irql_rules::PagedLookasideList : irql_rules::NPagedLookasideList;
+}
+
 void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T, ULONG),
                 void (*free)(PVOID), POOL_TYPE type, SIZE_T size, ULONG tag, USHORT depth) {
+    if (verifying()) {
+        check_irql(irql_of(type));
+        check_reinitialised(this_processor(), live_kind::lookaside, &list);
+        note_live(this_processor(), live_kind::lookaside, &list);
+    }
     list = {};
     list.MaximumDepth = depth != 0 ? depth : default_depth;
     list.Tag = tag;
@@ -44,7 +51,14 @@ void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T
     list.Type = type;
 }
 
+// Whether the list pretends to be out of memory.
+bool look_on(NPAGED_LOOKASIDE_LIST& list) {
+    if (verifying()) check_irql(irql_of(list.Type));
+    return fault_point("pool.lookaside");
+}
+
 void* take_block(NPAGED_LOOKASIDE_LIST& list) {
+    if (instrumented() && look_on(list)) return nullptr;
     {
         const list_guard guard(list);
         ++list.TotalAllocates;
@@ -58,6 +72,7 @@ void* take_block(NPAGED_LOOKASIDE_LIST& list) {
 }
 
 void put_block(NPAGED_LOOKASIDE_LIST& list, void* block) {
+    if (verifying()) check_irql(irql_of(list.Type));
     {
         const list_guard guard(list);
         ++list.TotalFrees;
@@ -72,6 +87,10 @@ void put_block(NPAGED_LOOKASIDE_LIST& list, void* block) {
 }
 
 void empty(NPAGED_LOOKASIDE_LIST& list) {
+    if (verifying()) {
+        check_irql(irql_of(list.Type));
+        forget_live(live_kind::lookaside, &list);
+    }
     while (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead))
         list.Free(block);
     list.Depth = 0;
@@ -81,9 +100,8 @@ void empty(NPAGED_LOOKASIDE_LIST& list) {
 
 extern "C" {
 
-PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG) {
-    VERIFY_IRQL(ExAllocatePoolWithTag);
-    check_paged(PoolType, "paged pool is allocated above APC_LEVEL");
+PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag) {
+    if (instrumented()) return allocate_watched(PoolType, NumberOfBytes, Tag);
     return std::malloc(NumberOfBytes);
 }
 
@@ -95,12 +113,16 @@ PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag) {
     return block;
 }
 
-void ExFreePoolWithTag(PVOID P, ULONG) {
-    VERIFY_IRQL(ExFreePoolWithTag);
+void ExFreePoolWithTag(PVOID P, ULONG Tag) {
+    if (instrumented()) return free_watched(P, Tag);
     std::free(P);
 }
 
 void ExFreePool(PVOID P) { ExFreePoolWithTag(P, 0); }
+
+BOOLEAN ExQueryPoolTagUsage(ULONG Tag, PPOOL_TAG_USAGE Usage) noexcept {
+    return pool_table::get().usage(Tag, *Usage);
+}
 
 void ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside,
                                      PVOID (*Allocate)(POOL_TYPE, SIZE_T, ULONG),

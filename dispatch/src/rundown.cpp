@@ -23,12 +23,13 @@ struct last_user_gone {
 extern "C" {
 
 void ExInitializeRundownProtection(PEX_RUNDOWN_REF RunRef) {
+    VERIFY_IRQL(ExInitializeRundownProtection);
     RunRef->Count = 0;
     introduce(RunRef, "rundown");
 }
 
 BOOLEAN ExAcquireRundownProtectionEx(PEX_RUNDOWN_REF RunRef, ULONG Count) {
-    sched_point(point::interlocked, RunRef);
+    if (instrumented()) look_on(irql_rules::ExAcquireRundownProtection, point::interlocked, RunRef);
     ULONG_PTR seen = __atomic_load_n(&RunRef->Count, __ATOMIC_RELAXED);
     while ((seen & shut) == 0)
         if (__atomic_compare_exchange_n(&RunRef->Count, &seen, seen + Count * user, true,
@@ -42,7 +43,7 @@ BOOLEAN ExAcquireRundownProtection(PEX_RUNDOWN_REF RunRef) {
 }
 
 void ExReleaseRundownProtectionEx(PEX_RUNDOWN_REF RunRef, ULONG Count) {
-    sched_point(point::interlocked, RunRef);
+    if (instrumented()) look_on(irql_rules::ExReleaseRundownProtection, point::interlocked, RunRef);
     ULONG_PTR seen = __atomic_load_n(&RunRef->Count, __ATOMIC_ACQUIRE);
     while ((seen & shut) == 0) {
         if (seen < Count * user)

@@ -1,5 +1,6 @@
-#include "rules.hpp"
+#include "watched_lock.hpp"
 
+#include <dispatch/detail/held_locks.hpp>
 #include <dispatch/detail/spin_lock.hpp>
 #include <dispatch/interlocked.h>
 #include <dispatch/machine.hpp>
@@ -21,188 +22,103 @@ void wait_for_lock(processor& self, KSPIN_LOCK* lock) {
         self.owner->spin(self, lock_is_held, lock, turn);
 }
 
-void acquire(processor& self, KSPIN_LOCK* lock) {
-    sched_point(point::lock_acquire, lock);
+bool try_take(processor& self, KSPIN_LOCK* lock) {
     KSPIN_LOCK free = 0;
-    while (!__atomic_compare_exchange_n(lock, &free, owner_word(self), false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
-        wait_for_lock(self, lock);
-        free = 0;
-    }
+    return __atomic_compare_exchange_n(lock, &free, owner_word(self), false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
 }
 
-void release(processor& self, KSPIN_LOCK* lock) {
+void take(processor& self, KSPIN_LOCK* lock) {
+    while (!try_take(self, lock))
+        wait_for_lock(self, lock);
+}
+
+void give(processor& self, KSPIN_LOCK* lock) {
     if (__atomic_load_n(lock, __ATOMIC_RELAXED) != owner_word(self))
         bug_check(SPIN_LOCK_NOT_OWNED,
                   "a spin lock is released by a processor that does not hold it",
                   reinterpret_cast<ULONG_PTR>(lock));
     __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
-    sched_point(point::lock_release, lock);
 }
 
-KIRQL raise_to_dpc(processor& self) {
-    const KIRQL old = self.irql;
-    self.irql = DISPATCH_LEVEL > old ? KIRQL{DISPATCH_LEVEL} : old;
-    return old;
+NT_SLOW_PATH KIRQL acquire_watched(KSPIN_LOCK* lock, bool to_dpc) {
+    processor& self = this_processor();
+    const watched_acquisition watched{
+        self, {lock, lock_kind::spin, true, to_dpc}, irql_rules::KeAcquireSpinLock};
+    return watched.raising([&] { take(self, lock); });
+}
+
+NT_SLOW_PATH void acquire_at_level_watched(KSPIN_LOCK* lock) {
+    processor& self = this_processor();
+    const watched_acquisition watched{
+        self, {lock, lock_kind::spin}, irql_rules::KeAcquireSpinLockAtDpcLevel};
+    watched.at_level([&] { take(self, lock); });
+}
+
+NT_SLOW_PATH BOOLEAN try_to_acquire_watched(KSPIN_LOCK* lock) {
+    processor& self = this_processor();
+    const watched_acquisition watched{
+        self, {lock, lock_kind::spin, false}, irql_rules::KeTryToAcquireSpinLockAtDpcLevel};
+    return watched.trying([&] { return try_take(self, lock); });
+}
+
+NT_SLOW_PATH void release_watched(KSPIN_LOCK* lock, const irql_rule& bound,
+                                  std::optional<KIRQL> to) {
+    processor& self = this_processor();
+    const watched_release release{self, lock, lock_kind::spin, bound, !lock_is_held(lock), to};
+    release([&] { give(self, lock); });
 }
 
 } // namespace
 
+bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KSPIN_LOCK* lock) {
+    return __atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self);
+}
+
 extern "C" {
 
 void KeInitializeSpinLock(PKSPIN_LOCK SpinLock) {
+    if (instrumented()) introduce_lock(SpinLock, "lock");
     *SpinLock = 0;
-    introduce(SpinLock, "lock");
 }
 
 KIRQL KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock) {
-    VERIFY_IRQL(KeAcquireSpinLock);
+    if (instrumented()) return acquire_watched(SpinLock, true);
     processor& self = this_processor();
     const KIRQL old = raise_to_dpc(self);
-    acquire(self, SpinLock);
+    take(self, SpinLock);
     return old;
 }
 
 void KeAcquireSpinLock(PKSPIN_LOCK SpinLock, PKIRQL OldIrql) {
-    *OldIrql = KeAcquireSpinLockRaiseToDpc(SpinLock);
+    *OldIrql =
+        instrumented() ? acquire_watched(SpinLock, false) : KeAcquireSpinLockRaiseToDpc(SpinLock);
 }
 
 void KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql) {
-    VERIFY_IRQL(KeReleaseSpinLock);
+    if (instrumented()) return release_watched(SpinLock, irql_rules::KeReleaseSpinLock, NewIrql);
     processor& self = this_processor();
-    release(self, SpinLock);
+    give(self, SpinLock);
     lower_irql(self, NewIrql);
 }
 
 void KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock) {
-    VERIFY_IRQL(KeAcquireSpinLockAtDpcLevel);
-    acquire(this_processor(), SpinLock);
+    if (instrumented()) return acquire_at_level_watched(SpinLock);
+    take(this_processor(), SpinLock);
 }
 
 void KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock) {
-    VERIFY_IRQL(KeReleaseSpinLockFromDpcLevel);
-    release(this_processor(), SpinLock);
+    if (instrumented())
+        return release_watched(SpinLock, irql_rules::KeReleaseSpinLockFromDpcLevel, std::nullopt);
+    give(this_processor(), SpinLock);
 }
 
 BOOLEAN KeTryToAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock) {
-    VERIFY_IRQL(KeTryToAcquireSpinLockAtDpcLevel);
-    sched_point(point::lock_acquire, SpinLock);
-    KSPIN_LOCK free = 0;
-    return __atomic_compare_exchange_n(SpinLock, &free, owner_word(this_processor()), false,
-                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    if (instrumented()) return try_to_acquire_watched(SpinLock);
+    return try_take(this_processor(), SpinLock);
 }
 
 BOOLEAN KeTestSpinLock(PKSPIN_LOCK SpinLock) { return !lock_is_held(SpinLock); }
-
-void KeAcquireInStackQueuedSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock,
-                                              PKLOCK_QUEUE_HANDLE LockHandle) {
-    VERIFY_IRQL(KeAcquireSpinLockAtDpcLevel);
-    processor& self = this_processor();
-    KSPIN_LOCK_QUEUE& mine = LockHandle->LockQueue;
-    mine.Next = nullptr;
-    mine.Lock = SpinLock;
-    mine.Waiting = 1;
-    sched_point(point::lock_acquire, SpinLock);
-    const ULONG_PTR last =
-        __atomic_exchange_n(SpinLock, reinterpret_cast<ULONG_PTR>(&mine), __ATOMIC_ACQ_REL);
-    if (last == 0) return;
-    __atomic_store_n(&reinterpret_cast<KSPIN_LOCK_QUEUE*>(last)->Next, &mine, __ATOMIC_RELEASE);
-    const auto waiting = [](const void* place) {
-        return __atomic_load_n(&static_cast<const KSPIN_LOCK_QUEUE*>(place)->Waiting,
-                               __ATOMIC_ACQUIRE) != 0;
-    };
-    for (unsigned turn = 0; waiting(&mine); ++turn)
-        self.owner->spin(self, waiting, &mine, turn);
-}
-
-void KeReleaseInStackQueuedSpinLockFromDpcLevel(PKLOCK_QUEUE_HANDLE LockHandle) {
-    VERIFY_IRQL(KeReleaseSpinLockFromDpcLevel);
-    processor& self = this_processor();
-    KSPIN_LOCK_QUEUE& mine = LockHandle->LockQueue;
-    if (__atomic_load_n(mine.Lock, __ATOMIC_RELAXED) == 0)
-        bug_check(SPIN_LOCK_NOT_OWNED, "a queued spin lock is released that is free",
-                  reinterpret_cast<ULONG_PTR>(mine.Lock));
-    ULONG_PTR alone = reinterpret_cast<ULONG_PTR>(&mine);
-    if (__atomic_load_n(&mine.Next, __ATOMIC_ACQUIRE) == nullptr &&
-        __atomic_compare_exchange_n(mine.Lock, &alone, 0, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED)) {
-        sched_point(point::lock_release, mine.Lock);
-        return;
-    }
-    const auto unlinked = [](const void* place) {
-        return __atomic_load_n(&static_cast<const KSPIN_LOCK_QUEUE*>(place)->Next,
-                               __ATOMIC_ACQUIRE) == nullptr;
-    };
-    for (unsigned turn = 0; unlinked(&mine); ++turn)
-        self.owner->spin(self, unlinked, &mine, turn);
-    __atomic_store_n(&mine.Next->Waiting, 0, __ATOMIC_RELEASE);
-    sched_point(point::lock_release, mine.Lock);
-}
-
-void KeAcquireInStackQueuedSpinLock(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE LockHandle) {
-    VERIFY_IRQL(KeAcquireSpinLock);
-    LockHandle->OldIrql = raise_to_dpc(this_processor());
-    KeAcquireInStackQueuedSpinLockAtDpcLevel(SpinLock, LockHandle);
-}
-
-void KeReleaseInStackQueuedSpinLock(PKLOCK_QUEUE_HANDLE LockHandle) {
-    VERIFY_IRQL(KeReleaseSpinLock);
-    const KIRQL old = LockHandle->OldIrql;
-    KeReleaseInStackQueuedSpinLockFromDpcLevel(LockHandle);
-    lower_irql(this_processor(), old);
-}
-
-KIRQL ExAcquireSpinLockExclusive(PEX_SPIN_LOCK SpinLock) {
-    VERIFY_IRQL(KeAcquireSpinLock);
-    processor& self = this_processor();
-    const KIRQL old = raise_to_dpc(self);
-    sched_point(point::lock_acquire, SpinLock);
-    const auto held = [](const void* lock) {
-        return __atomic_load_n(static_cast<const EX_SPIN_LOCK*>(lock), __ATOMIC_RELAXED) != 0;
-    };
-    for (unsigned turn = 0;; ++turn) {
-        EX_SPIN_LOCK free = 0;
-        if (__atomic_compare_exchange_n(SpinLock, &free, -1, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            return old;
-        self.owner->spin(self, held, SpinLock, turn);
-    }
-}
-
-void ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql) {
-    VERIFY_IRQL(KeReleaseSpinLock);
-    if (__atomic_exchange_n(SpinLock, 0, __ATOMIC_RELEASE) >= 0)
-        bug_check(SPIN_LOCK_NOT_OWNED, "no writer holds the lock",
-                  reinterpret_cast<ULONG_PTR>(SpinLock));
-    sched_point(point::lock_release, SpinLock);
-    lower_irql(this_processor(), OldIrql);
-}
-
-KIRQL ExAcquireSpinLockShared(PEX_SPIN_LOCK SpinLock) {
-    VERIFY_IRQL(KeAcquireSpinLock);
-    processor& self = this_processor();
-    const KIRQL old = raise_to_dpc(self);
-    sched_point(point::lock_acquire, SpinLock);
-    const auto written = [](const void* lock) {
-        return __atomic_load_n(static_cast<const EX_SPIN_LOCK*>(lock), __ATOMIC_RELAXED) < 0;
-    };
-    for (unsigned turn = 0;; ++turn) {
-        EX_SPIN_LOCK readers = __atomic_load_n(SpinLock, __ATOMIC_RELAXED);
-        if (readers >= 0 && __atomic_compare_exchange_n(SpinLock, &readers, readers + 1, false,
-                                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return old;
-        self.owner->spin(self, written, SpinLock, turn);
-    }
-}
-
-void ExReleaseSpinLockShared(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql) {
-    VERIFY_IRQL(KeReleaseSpinLock);
-    if (__atomic_fetch_sub(SpinLock, 1, __ATOMIC_RELEASE) <= 0)
-        bug_check(SPIN_LOCK_NOT_OWNED, "no reader holds the lock",
-                  reinterpret_cast<ULONG_PTR>(SpinLock));
-    sched_point(point::lock_release, SpinLock);
-    lower_irql(this_processor(), OldIrql);
-}
 
 PLIST_ENTRY ExInterlockedInsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
                                         PKSPIN_LOCK Lock) {

@@ -1,7 +1,9 @@
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/routine_checks.hpp"
 #include "waiting.hpp"
 
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/thread.h>
 
 #include <new>
@@ -21,7 +23,7 @@ void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
     while (!IsListEmpty(&thread.MutantListHead)) {
         KMUTANT& mutex =
             *CONTAINING_RECORD(RemoveHeadList(&thread.MutantListHead), KMUTANT, MutantListEntry);
-        mutex.OwnerThread = nullptr;
+        __atomic_store_n(&mutex.OwnerThread, nullptr, __ATOMIC_RELAXED);
         mutex.Abandoned = 1;
         set_state(mutex.Header, 1);
         release_waiters(mutex.Header, woken);
@@ -73,6 +75,7 @@ KTHREAD* new_thread_object(processor& self) {
 void end_thread_object(processor& self) {
     lower_irql(self, PASSIVE_LEVEL);
     KTHREAD* thread = self.thread;
+    if (verifying()) thread_ends(self);
     wake_list woken;
     {
         const std::lock_guard guard(dispatcher_lock);
@@ -100,7 +103,7 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
                               PKSTART_ROUTINE StartRoutine, PVOID StartContext) {
     VERIFY_IRQL(PsCreateSystemThread);
     machine& owner = *this_processor().owner;
-    KTHREAD* thread = make_thread(owner);
+    KTHREAD* thread = fault_point("thread.create") ? nullptr : make_thread(owner);
     if (thread == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     thread->ReferenceCount = 2; // the thread's own and the handle's
     thread->StartRoutine = reinterpret_cast<PVOID>(StartRoutine);
@@ -123,6 +126,7 @@ NTSTATUS PsTerminateSystemThread(NTSTATUS ExitStatus) {
 
 NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK, PVOID, KPROCESSOR_MODE,
                                    PVOID* Object, PVOID) {
+    VERIFY_IRQL(ObReferenceObjectByHandle);
     auto* thread = static_cast<KTHREAD*>(Handle);
     if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
     ObReferenceObject(thread);
@@ -137,6 +141,7 @@ void ObReferenceObject(PVOID Object) {
 void ObDereferenceObject(PVOID Object) { drop_reference(static_cast<KTHREAD*>(Object)); }
 
 NTSTATUS ZwClose(HANDLE Handle) {
+    VERIFY_IRQL(ZwClose);
     auto* thread = static_cast<KTHREAD*>(Handle);
     if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
     drop_reference(thread);

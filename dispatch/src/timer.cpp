@@ -1,6 +1,7 @@
 #include "dpc.hpp"
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/live_objects.hpp"
 #include "waiting.hpp"
 
 #include <dispatch/timer.h>
@@ -86,11 +87,13 @@ std::uint64_t timer_service::expire(machine& owner) {
     // lock.
     while (KTIMER* timer = wheel_->pop(now)) {
         KDPC* dpc = timer->Dpc;
-        if (timer->Period != 0)
+        if (timer->Period != 0) {
             link(*timer,
                  (timer->DueTime << shift_) - timer->RoundedUp + timer->Period * ticks_per_ms);
-        else
+        } else {
             --once_;
+            if (verifying()) forget_live(live_kind::timer, timer);
+        }
         signal_timer(*timer);
         if (dpc != nullptr) {
             self.irql = DISPATCH_LEVEL;
@@ -112,21 +115,39 @@ bool timer_service::once_armed() {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::dispatch::detail;
 
+namespace {
+
+void introduce_timer(KTIMER* timer) {
+    VERIFY_IRQL(KeInitializeTimer);
+    introduce(timer, "timer");
+    if (verifying()) check_reinitialised(this_processor(), live_kind::timer, timer);
+}
+
+void look_on_set(KTIMER* timer) {
+    look_on(irql_rules::KeSetTimer, point::timer_set, timer);
+    if (verifying()) note_live(this_processor(), live_kind::timer, timer);
+}
+
+void look_on_cancel(KTIMER* timer) {
+    look_on(irql_rules::KeCancelTimer, point::timer_set, timer);
+    if (verifying()) forget_live(live_kind::timer, timer);
+}
+
+} // namespace
+
 extern "C" {
 
 void KeInitializeTimerEx(PKTIMER Timer, TIMER_TYPE Type) {
-    VERIFY_IRQL(KeInitializeTimer);
+    if (instrumented()) introduce_timer(Timer);
     *Timer = {};
     Timer->Header.Type = Type == NotificationTimer ? 5 : 6;
     InitializeListHead(&Timer->Header.WaitListHead);
-    introduce(Timer, "timer");
 }
 
 void KeInitializeTimer(PKTIMER Timer) { KeInitializeTimerEx(Timer, NotificationTimer); }
 
 BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, PKDPC Dpc) {
-    VERIFY_IRQL(KeSetTimer);
-    sched_point(point::timer_set, Timer);
+    if (instrumented()) look_on_set(Timer);
     machine& owner = *this_processor().owner;
     machine* before = machine_of(*Timer);
     const bool moved =
@@ -141,8 +162,7 @@ BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc) {
 }
 
 BOOLEAN KeCancelTimer(PKTIMER Timer) {
-    VERIFY_IRQL(KeCancelTimer);
-    sched_point(point::timer_set, Timer);
+    if (instrumented()) look_on_cancel(Timer);
     machine* owner = machine_of(*Timer);
     return owner != nullptr && owner->state().timers.cancel(*Timer);
 }

@@ -2,6 +2,8 @@
 
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/wait_checks.hpp"
+#include "watched_lock.hpp"
 
 #include <cstdio>
 
@@ -30,7 +32,7 @@ NTSTATUS take(DISPATCHER_HEADER& object, KTHREAD* thread) {
     case mutant_object: {
         auto& mutex = reinterpret_cast<KMUTANT&>(object);
         if (add_to_state(object, -1) == 0) {
-            mutex.OwnerThread = thread;
+            __atomic_store_n(&mutex.OwnerThread, thread, __ATOMIC_RELAXED);
             InsertTailList(&thread->MutantListHead, &mutex.MutantListEntry);
         }
         const bool abandoned = mutex.Abandoned != 0;
@@ -178,14 +180,26 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 NTSTATUS wait(processor& self, ULONG count, KWAIT_BLOCK* blocks, bool all,
-              const LARGE_INTEGER* timeout) {
-    sched_point(point::wait, blocks[0].Object);
+              const LARGE_INTEGER* timeout, const char* function) {
+    require_may_wait(self, timeout, function);
     const std::uint64_t deadline = deadline_of(self, timeout);
     waiter who{&self, blocks, count, all};
     std::unique_lock guard(dispatcher_lock);
     if (satisfied_at_once(who)) return who.result;
     if (timeout != nullptr && timeout->QuadPart == 0) return STATUS_TIMEOUT;
     return block(who, deadline, guard);
+}
+
+[[gnu::noinline, gnu::cold]] NTSTATUS watched_wait(processor& self, ULONG count,
+                                                   KWAIT_BLOCK* blocks, bool all,
+                                                   const LARGE_INTEGER* timeout,
+                                                   const char* function) {
+    wait_watch watched(self, {blocks, count}, all, timeout);
+    if (verifying()) watched.before(function);
+    sched_point(point::wait, blocks[0].Object);
+    const NTSTATUS status = wait(self, count, blocks, all, timeout, function);
+    if (verifying()) watched.after(status);
+    return status;
 }
 
 // Changes an object's state under the lock and releases who can go; gives back the old state.
@@ -217,7 +231,10 @@ void KeInitializeEvent(PRKEVENT Event, EVENT_TYPE Type, BOOLEAN State) {
 
 LONG KeSetEvent(PRKEVENT Event, KPRIORITY, BOOLEAN Wait) {
     VERIFY_IRQL(KeSetEvent);
-    if (Wait) require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");
+    if (Wait) {
+        if (verifying()) check_event_wait(this_processor());
+        require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");
+    }
     return change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 1); });
 }
 
@@ -226,7 +243,10 @@ LONG KeResetEvent(PRKEVENT Event) {
     return change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 0); });
 }
 
-void KeClearEvent(PRKEVENT Event) { KeResetEvent(Event); }
+void KeClearEvent(PRKEVENT Event) {
+    VERIFY_IRQL(KeClearEvent);
+    change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 0); });
+}
 
 LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
     VERIFY_IRQL(KePulseEvent);
@@ -272,20 +292,21 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY, LONG Adjustment, BOOL
 LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore) { return state_of(Semaphore->Header); }
 
 void KeInitializeMutex(PRKMUTEX Mutex, ULONG) {
+    if (instrumented()) introduce_lock(Mutex, "mutex");
     initialize_header(Mutex->Header, mutant_object, 1);
     Mutex->OwnerThread = nullptr;
     Mutex->Abandoned = 0;
-    introduce(Mutex, "mutex");
 }
 
 LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN) {
     VERIFY_IRQL(KeReleaseMutex);
+    if (verifying()) mutex_released(this_processor(), *Mutex);
     bool not_owner = false;
     const KTHREAD* caller = KeGetCurrentThread();
     const LONG old = change_state(Mutex->Header, [&](DISPATCHER_HEADER& object) {
         not_owner = Mutex->OwnerThread != caller;
         if (not_owner || add_to_state(object, 1) != 1) return;
-        Mutex->OwnerThread = nullptr;
+        __atomic_store_n(&Mutex->OwnerThread, nullptr, __ATOMIC_RELAXED);
         RemoveEntryList(&Mutex->MutantListEntry);
     });
     if (not_owner)
@@ -298,19 +319,20 @@ LONG KeReadStateMutex(PRKMUTEX Mutex) { return state_of(Mutex->Header); }
 
 NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOLEAN,
                                PLARGE_INTEGER Timeout) {
+    static constexpr const char* name = "KeWaitForSingleObject";
     processor& self = this_processor();
-    require_may_wait(self, Timeout, "KeWaitForSingleObject");
     KWAIT_BLOCK only{};
     only.Object = static_cast<DISPATCHER_HEADER*>(Object);
     require_waitable(*only.Object);
-    return wait(self, 1, &only, false, Timeout);
+    if (instrumented()) return watched_wait(self, 1, &only, false, Timeout, name);
+    return wait(self, 1, &only, false, Timeout, name);
 }
 
 NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitType, KWAIT_REASON,
                                   KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Timeout,
                                   PKWAIT_BLOCK WaitBlockArray) {
+    static constexpr const char* name = "KeWaitForMultipleObjects";
     processor& self = this_processor();
-    require_may_wait(self, Timeout, "KeWaitForMultipleObjects");
     KWAIT_BLOCK few[THREAD_WAIT_OBJECTS];
     if (Count == 0 || Count > MAXIMUM_WAIT_OBJECTS ||
         (Count > THREAD_WAIT_OBJECTS && WaitBlockArray == nullptr))
@@ -320,12 +342,17 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
         blocks[i].Object = static_cast<DISPATCHER_HEADER*>(Object[i]);
         require_waitable(*blocks[i].Object);
     }
-    return wait(self, Count, blocks, WaitType == WaitAll, Timeout);
+    const bool all = WaitType == WaitAll;
+    if (instrumented()) return watched_wait(self, Count, blocks, all, Timeout, name);
+    return wait(self, Count, blocks, all, Timeout, name);
 }
 
 NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interval) {
-    VERIFY_IRQL(KeDelayExecutionThread);
     processor& self = this_processor();
+    if (verifying()) {
+        check_irql(irql_rules::KeDelayExecutionThread);
+        wait_with_locks(self, "KeDelayExecutionThread");
+    }
     require_may_wait(self, nullptr, "KeDelayExecutionThread");
     sched_point(point::wait);
     // A wait for nothing; one who serves a KQUEUE makes room meanwhile.

@@ -1,5 +1,8 @@
 #include "machine_state.hpp"
 #include "rules.hpp"
+#include "verify/live_objects.hpp"
+#include "verify/pool_checks.hpp"
+#include "verify/routine_checks.hpp"
 
 #include <dispatch/work_item.h>
 
@@ -10,7 +13,10 @@ namespace {
 
 void run_item(WORK_QUEUE_ITEM& item, processor& self) {
     const PWORKER_THREAD_ROUTINE routine = item.WorkerRoutine;
-    routine(item.Parameter);
+    if (verifying())
+        run_watched_routine(self, "a work item", routine, item.Parameter);
+    else
+        routine(item.Parameter);
     if (self.irql != PASSIVE_LEVEL)
         bug_check(IRQL_UNEXPECTED_VALUE, "a work item returned at another IRQL than PASSIVE_LEVEL",
                   self.irql, PASSIVE_LEVEL, reinterpret_cast<ULONG_PTR>(routine));
@@ -25,6 +31,7 @@ LIST_ENTRY* next_item(work_service& work, processor& self, bool& idle, WORK_QUEU
         if (place != work.idle.end()) work.idle.erase(place);
         WORK_QUEUE_ITEM& queued = *CONTAINING_RECORD(entry, WORK_QUEUE_ITEM, List);
         item = queued;
+        if (verifying()) forget_live(live_kind::work_item, &queued);
         __atomic_store_n(&queued.List.Flink, nullptr, __ATOMIC_RELEASE);
     } else if (place == work.idle.end()) {
         work.idle.push_back(&self);
@@ -48,6 +55,18 @@ void worker_main(processor& self) {
     }
 }
 
+void introduce_item(WORK_QUEUE_ITEM* item) {
+    introduce(item, "work item");
+    if (verifying()) check_reinitialised(this_processor(), live_kind::work_item, item);
+}
+
+void look_on_queue(WORK_QUEUE_ITEM* item) {
+    look_on(irql_rules::ExQueueWorkItem, point::work_insert, item);
+    if (!verifying()) return;
+    check_work_item_address(item);
+    note_live(this_processor(), live_kind::work_item, item);
+}
+
 } // namespace
 
 } // namespace irpverbs::dispatch::detail
@@ -57,15 +76,14 @@ using namespace irpverbs::dispatch::detail;
 extern "C" {
 
 void ExInitializeWorkItem(PWORK_QUEUE_ITEM Item, PWORKER_THREAD_ROUTINE Routine, PVOID Context) {
+    if (instrumented()) introduce_item(Item);
     *Item = {};
     Item->WorkerRoutine = Routine;
     Item->Parameter = Context;
-    introduce(Item, "work item");
 }
 
 void ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType) {
-    VERIFY_IRQL(ExQueueWorkItem);
-    sched_point(point::work_insert, WorkItem);
+    if (instrumented()) look_on_queue(WorkItem);
     machine_state& state = this_processor().owner->state();
     work_service& work = state.work;
     processor* free_worker = nullptr;

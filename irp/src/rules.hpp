@@ -14,14 +14,13 @@ using dispatch::detail::irql_bound;
 #undef X
 } // namespace irql_rules
 
-/// What a hot function does first where something is instrumented.
+/// A function is called that says so at a scheduling point: where nothing is instrumented, both
+/// together cost one test.
 inline void enter_slow(const dispatch::detail::irql_rule& rule, dispatch::detail::point kind,
                        const void* object) {
     if (dispatch::detail::verifying()) dispatch::detail::check_irql(rule);
     dispatch::detail::sched_point_slow(kind, object);
 }
-
-/// The same where a function does not mind the test.
 inline void enter(const dispatch::detail::irql_rule& rule, dispatch::detail::point kind,
                   const void* object) {
     if (dispatch::detail::instrumented()) enter_slow(rule, kind, object);

@@ -5,6 +5,7 @@
 
 #include <dispatch/detail/platform.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -35,6 +36,14 @@ public:
     virtual bool simulated() const noexcept = 0;
 
     detail::machine_state& state() noexcept { return *state_; }
+
+    /// What a package above keeps for this machine. `drop(held)` runs when the machine ends, as a
+    /// visitor of it at PASSIVE_LEVEL, while its threads still run.
+    struct belonging {
+        std::atomic<void*> held{nullptr};
+        std::atomic<void (*)(void*)> drop{nullptr};
+    };
+    belonging belongings[4]; // 0: ci
 
     /// True while a timer without a period is set: for the simulator, which waits for it.
     bool timers_set_once_are_armed() const;

@@ -20,10 +20,22 @@ NT_API PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULO
 /* The same, zeroed unless POOL_FLAG_UNINITIALIZED. Source: WDK ExAllocatePool2. */
 NT_API PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
 
-/* Gives memory back; Tag 0 matches any. Verifier on: bug check 0xC2 for a bad address, a wrong tag
-   or a second free. IRQL as the allocation. Source: WDK ExFreePoolWithTag, ExFreePool. */
+/* Gives memory back; Tag 0 matches any. Verifier on: bug check 0xC2 for a wrong tag, 0xC4 for a bad
+   address or a second free. IRQL as the allocation. Source: WDK ExFreePoolWithTag, ExFreePool. */
 NT_API void ExFreePoolWithTag(PVOID P, ULONG Tag);
 NT_API void ExFreePool(PVOID P);
+
+/* What was allocated under a tag while the verifier watched the pool. */
+typedef struct _POOL_TAG_USAGE {
+    ULONG Tag;
+    ULONGLONG Allocations;
+    ULONGLONG Frees;
+    SIZE_T Bytes; /* not freed yet */
+    SIZE_T PeakBytes;
+} POOL_TAG_USAGE, *PPOOL_TAG_USAGE;
+
+/* Tells the sums of a tag, of all when Tag is 0. FALSE: none was seen. IRQL: any. Ours. */
+NT_API BOOLEAN ExQueryPoolTagUsage(ULONG Tag, PPOOL_TAG_USAGE Usage) NT_NOEXCEPT;
 
 /* A stock of blocks of one size; Ownership: the list is the caller's memory. */
 typedef struct _NPAGED_LOOKASIDE_LIST {

@@ -1,5 +1,7 @@
 #include "scheduler.hpp"
 
+#include <dispatch/detail/verify.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
@@ -117,6 +119,8 @@ void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) 
 
 void scheduler::run() {
     if (outcome_ != sim_outcome::finished) return;
+    if (limits_.delays == 0 && detail::watching(detail::watch::delays))
+        limits_.delays = detail::settings.delay_one_in;
     delaying_ = limits_.delays != 0 && source_.fires("delays in this run", 2);
     for (actor* each : waiting_for_run_) {
         each->since = time_;

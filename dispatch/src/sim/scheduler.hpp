@@ -130,7 +130,7 @@ private:
 
     machine& machine_;
     choices& source_;
-    const sim_machine::options limits_;
+    sim_machine::options limits_;
     swarm faults_;
     event_log log_;
     std::uint64_t time_ = 0;

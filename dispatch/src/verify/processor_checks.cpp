@@ -1,5 +1,7 @@
 #include "processor_checks.hpp"
 
+#include "lock_registry.hpp"
+
 #include <algorithm>
 
 namespace irpverbs::dispatch::detail {
@@ -16,7 +18,10 @@ verifier_state& checks_of(processor& self) {
     return *self.checks;
 }
 
+// A simulated run that did not finish leaves locks held for ever.
 void drop_checks(processor& gone) {
+    for (const held_lock& each : held_locks(gone))
+        lock_registry::get().dropped(each.lock);
     delete gone.checks;
     gone.checks = nullptr;
 }

@@ -18,6 +18,8 @@ struct verifier_state {
     std::uint32_t epoch = 0; // of the watch under which all of it was written
     std::vector<held_lock> held;
     std::vector<raise> raises;
+    std::size_t floor = 0; // raises below it are those of the thread that a DPC interrupted
+    bool in_dpc = false;
     std::vector<call_stack> critical_regions; // entered at
     std::vector<call_stack> guarded_regions;
 };

@@ -33,6 +33,15 @@ call_stack capture_stack(std::uint32_t skip, std::uint32_t most) {
     return stack;
 }
 
+void finding::keep(const char* label, const call_stack& stack) {
+    for (evidence& each : stacks) {
+        if (each.stack != nullptr) continue;
+        kept.push_back(std::make_shared<const call_stack>(stack));
+        each = {label, kept.back().get()};
+        return;
+    }
+}
+
 finding broken(const rule& which, std::string text, ULONG_PTR p2, ULONG_PTR p3, ULONG_PTR p4) {
     finding found;
     found.code = which.code;

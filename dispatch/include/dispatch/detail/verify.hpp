@@ -5,7 +5,9 @@
 #include <dispatch/detail/processor.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace irpverbs::dispatch::detail {
 
@@ -69,6 +71,10 @@ struct finding {
         const call_stack* stack = nullptr;
     };
     evidence stacks[3] = {};
+
+    /// Adds a copy of the stack as the next evidence; the fourth and later ones are dropped.
+    NT_API void keep(const char* label, const call_stack& stack);
+    std::vector<std::shared_ptr<const call_stack>> kept;
 };
 
 /// One row of a package's table of rules: src/verify/rules.def.
@@ -84,6 +90,13 @@ NT_API finding broken(const rule& which, std::string text, ULONG_PTR p2 = 0, ULO
 
 /// Counts the finding and tells the bug-check handler; back when the handler returns.
 NT_API void report(const finding& found);
+
+/// The memory, which does not come from the pool, is about to be given back: reports what is still
+/// alive in it (timers, DPCs, work items, held locks).
+NT_API void check_freed_memory(const void* memory, std::size_t size);
+
+/// Reports the pool blocks that `owner`'s threads allocated and nobody freed, by tag.
+NT_API void check_pool_leaks(machine& owner);
 
 /// Findings reported since the process began.
 NT_API std::uint64_t findings_reported();

@@ -1,0 +1,132 @@
+#include "irql_checks.hpp"
+
+#include "broken_rules.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+std::string from_to(const char* what, KIRQL from, KIRQL to) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%s (from IRQL %u to %u)", what, unsigned{from}, unsigned{to});
+    return text;
+}
+
+void report_with_id(finding found, ULONG_PTR id) {
+    found.parameters[0] = id;
+    report(found);
+}
+
+// A DPC sees only its own raises, not those of the thread it interrupted.
+std::size_t first_raise(const verifier_state& state) {
+    return std::min(state.floor, state.raises.size());
+}
+
+raise* raise_by(verifier_state& state, const void* lock) {
+    for (std::size_t i = state.raises.size(); i-- > first_raise(state);)
+        if (state.raises[i].lock == lock) return &state.raises[i];
+    return nullptr;
+}
+
+raise* last_raise(verifier_state& state) {
+    return state.raises.size() > first_raise(state) ? &state.raises.back() : nullptr;
+}
+
+void lower_that_raises(processor& self, KIRQL to) {
+    if (!watching(watch::irql)) return;
+    report_with_id(broken(rule_of::IrqlKeRaiseLower,
+                          from_to("KeLowerIrql raises the IRQL", self.irql, to), self.irql, to),
+                   0x31);
+}
+
+void pair_up(verifier_state& state, raise& begun) {
+    state.raises.erase(state.raises.begin() + (&begun - state.raises.data()));
+}
+
+} // namespace
+
+void note_raise(processor& self, KIRQL from) { note_raise(self, from, nullptr, {}); }
+
+void note_raise(processor& self, KIRQL from, const void* lock, const call_stack& where) {
+    if (!watching(watch::irql)) return;
+    checks_of(self).raises.push_back({from, lock, where.count != 0 ? where : capture_stack(2, 16)});
+}
+
+void note_raise_to(processor& self, KIRQL to) {
+    if (!watching(watch::irql)) return;
+    if (to < self.irql)
+        report(broken(rule_of::IrqlKeRaiseLower,
+                      from_to("KeRaiseIrql lowers the IRQL", self.irql, to), self.irql, to));
+    else
+        note_raise(self, self.irql);
+}
+
+void check_lower(processor& self, KIRQL to) {
+    if (to > self.irql) return lower_that_raises(self, to);
+    if (const held_lock* held = to < DISPATCH_LEVEL ? first_held_spin_lock(self) : nullptr;
+        held != nullptr && watching(watch::locks)) {
+        finding found = broken(rule_of::SpinLock,
+                               "the IRQL falls below DISPATCH_LEVEL while a spin lock is held",
+                               reinterpret_cast<ULONG_PTR>(held->lock), self.number);
+        found.keep("held since", held->where);
+        report(found);
+    }
+    if (!watching(watch::irql)) return;
+    verifier_state& state = checks_of(self);
+    if (state.in_dpc && to < DISPATCH_LEVEL)
+        report_with_id(broken(rule_of::IrqlKeRaiseLower,
+                              from_to("a DPC lowers the IRQL", self.irql, to), self.irql, to),
+                       0x31);
+    raise* begun = last_raise(state);
+    if (begun == nullptr) return;
+    if (begun->from == to) return pair_up(state, *begun);
+    finding found =
+        broken(rule_of::IrqlKeRaiseLower2,
+               from_to("KeLowerIrql does not restore what the paired raise saved", begun->from, to),
+               self.irql, to, begun->from);
+    found.keep("raised at", begun->where);
+    // The raises in between have no fall of their own any more.
+    while (begun != nullptr && begun->from >= to) {
+        pair_up(state, *begun);
+        begun = last_raise(state);
+    }
+    report(found);
+}
+
+void check_release_irql(processor& self, const void* lock, KIRQL to) {
+    if (!watching(watch::irql)) return;
+    verifier_state& state = checks_of(self);
+    raise* begun = raise_by(state, lock);
+    if (begun == nullptr) begun = last_raise(state); // the raise of one released before it
+    if (begun == nullptr) return;
+    if (begun->from != to) {
+        finding found = broken(
+            rule_of::IrqlKeReleaseSpinLock,
+            from_to("a spin lock is released to another IRQL than it saved", begun->from, to),
+            reinterpret_cast<ULONG_PTR>(lock), to, begun->from);
+        found.keep("raised at", begun->where);
+        report(found);
+    }
+    pair_up(state, *begun);
+}
+
+void check_paged_code(processor& self, const char* function) {
+    report(broken(rule_of::PagedCode,
+                  std::string(function) + " is pageable code and runs above APC_LEVEL", self.irql));
+}
+
+void check_wait_irql(processor& self, const char* function, bool may_wait, bool for_ever) {
+    if (!watching(watch::irql)) return;
+    if (self.irql < DISPATCH_LEVEL || (self.irql == DISPATCH_LEVEL && !may_wait)) return;
+    const ULONG_PTR id = self.irql > DISPATCH_LEVEL ? 0x120 : for_ever ? 0x121 : 0x122;
+    report_with_id(broken(rule_of::IrqlKeWait,
+                          from_to(function, self.irql, APC_LEVEL) +
+                              ": waits are allowed at or below APC_LEVEL, and with a time-out of 0 "
+                              "at DISPATCH_LEVEL",
+                          self.irql),
+                   id);
+}
+
+} // namespace irpverbs::dispatch::detail

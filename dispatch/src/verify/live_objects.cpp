@@ -1,0 +1,142 @@
+#include "live_objects.hpp"
+
+#include "broken_rules.hpp"
+
+#include <dispatch/dpc.h>
+#include <dispatch/pool.h>
+#include <dispatch/timer.h>
+#include <dispatch/work_item.h>
+
+#include <map>
+#include <mutex>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+using address = std::uintptr_t;
+
+struct live_object {
+    const machine* owner;
+    call_stack since;
+};
+
+struct object_table {
+    raw_spin lock;
+    std::map<std::pair<address, live_kind>, live_object> objects; // guarded by lock
+};
+
+object_table& table() {
+    static auto* only = new object_table; // outlives every machine
+    return *only;
+}
+
+address key(const void* object) { return reinterpret_cast<address>(object); }
+
+// The object itself knows best: what ended it may have passed unseen.
+bool is_alive(live_kind kind, const void* object) {
+    switch (kind) {
+    case live_kind::timer:
+        return __atomic_load_n(&static_cast<const KTIMER*>(object)->Machine, __ATOMIC_RELAXED) !=
+               nullptr;
+    case live_kind::dpc:
+        return __atomic_load_n(&static_cast<const KDPC*>(object)->DpcData, __ATOMIC_RELAXED) !=
+               nullptr;
+    case live_kind::work_item:
+        return __atomic_load_n(&static_cast<const WORK_QUEUE_ITEM*>(object)->List.Flink,
+                               __ATOMIC_RELAXED) != nullptr;
+    case live_kind::lookaside:
+        return static_cast<const NPAGED_LOOKASIDE_LIST*>(object)->Allocate != nullptr;
+    }
+    return false;
+}
+
+struct wording {
+    const char* state;
+    const rule& freed;
+    const rule& reinitialised;
+};
+
+const wording& words_for(live_kind kind) {
+    static constexpr wording words[] = {
+        {"a timer that is set", rule_of::TimerFreed, rule_of::TimerReinitialised},
+        {"a DPC that is queued", rule_of::DpcFreed, rule_of::DpcReinitialised},
+        {"a work item that is queued", rule_of::WorkItemFreed, rule_of::WorkItemReinitialised},
+        {"a lookaside list that was not deleted", rule_of::LookasideFreed,
+         rule_of::LookasideReinitialised}};
+    return words[static_cast<std::size_t>(kind)];
+}
+
+void report_alive(const rule& which, const std::string& text, const void* object,
+                  const live_object& known, const void* memory, std::size_t size) {
+    finding found = broken(which, text, key(object), key(memory), static_cast<ULONG_PTR>(size));
+    found.keep("alive since", known.since);
+    report(found);
+}
+
+} // namespace
+
+void note_live(processor& self, live_kind kind, const void* object) {
+    if (!watching(watch::pool)) return;
+    const call_stack since = capture_stack(2, 16);
+    object_table& all = table();
+    const std::lock_guard guard(all.lock);
+    all.objects[{key(object), kind}] = {self.owner, since};
+}
+
+void forget_live(live_kind kind, const void* object) {
+    object_table& all = table();
+    const std::lock_guard guard(all.lock);
+    all.objects.erase({key(object), kind});
+}
+
+void check_reinitialised(processor&, live_kind kind, const void* object) {
+    if (!watching(watch::pool)) return;
+    object_table& all = table();
+    live_object known{};
+    {
+        const std::lock_guard guard(all.lock);
+        const auto found = all.objects.find({key(object), kind});
+        if (found == all.objects.end()) return;
+        known = found->second;
+        all.objects.erase(found);
+    }
+    if (!is_alive(kind, object)) return;
+    const wording& words = words_for(kind);
+    report_alive(words.reinitialised, std::string(words.state) + " is initialised anew", object,
+                 known, object, 0);
+}
+
+void check_live_objects(processor&, const void* memory, std::size_t size) {
+    std::vector<std::pair<std::pair<address, live_kind>, live_object>> inside;
+    object_table& all = table();
+    {
+        const std::lock_guard guard(all.lock);
+        auto each = all.objects.lower_bound({key(memory), live_kind::timer});
+        while (each != all.objects.end() && each->first.first < key(memory) + size) {
+            inside.push_back(*each);
+            each = all.objects.erase(each);
+        }
+    }
+    for (const auto& [place, known] : inside) {
+        const void* object = reinterpret_cast<const void*>(place.first);
+        if (!is_alive(place.second, object)) continue;
+        const wording& words = words_for(place.second);
+        report_alive(words.freed, std::string("memory is freed that holds ") + words.state, object,
+                     known, memory, size);
+    }
+}
+
+void forget_live_objects(const void* memory, std::size_t size) {
+    object_table& all = table();
+    const std::lock_guard guard(all.lock);
+    all.objects.erase(all.objects.lower_bound({key(memory), live_kind::timer}),
+                      all.objects.lower_bound({key(memory) + size, live_kind::timer}));
+}
+
+void forget_live_objects(const machine& gone) {
+    object_table& all = table();
+    const std::lock_guard guard(all.lock);
+    std::erase_if(all.objects, [&](const auto& each) { return each.second.owner == &gone; });
+}
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,72 @@
+// The order in which a machine's locks are acquired: an edge from each lock that was held to each
+// one that was waited for. A cycle whose edges can come about at the same time is a deadlock that
+// waits for its schedule. Source of the rule for gates: Havelund, "Using Runtime Analysis to Guide
+// Model Checking of Java Programs" (GoodLock), SPIN 2000.
+#pragma once
+
+#include <dispatch/detail/held_locks.hpp>
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace irpverbs::dispatch::detail {
+
+class lock_graph {
+public:
+    struct lock_use {
+        const void* lock;
+        std::uint64_t id; // see lock_identity
+        lock_kind kind;
+    };
+
+    /// One order that was seen.
+    struct order {
+        std::uint32_t from;
+        std::uint32_t to;
+        std::uint64_t to_id;
+        bool from_shared;
+        bool to_shared;
+        std::vector<std::uint64_t> gates; // held besides, in every sighting, by one at a time: ids
+        std::uint32_t processor;          // of the first sighting
+        call_stack held_at;
+        call_stack wanted_at;
+    };
+
+    /// The lock's place in the graph.
+    std::uint32_t node_of(const lock_use& use);
+
+    /// The processor holds `held` and waits for `wanted`: a report when that closes a cycle.
+    std::optional<finding> wait_for(std::span<const held_lock> held, const lock_use& wanted,
+                                    const call_stack& where, std::uint32_t processor);
+
+private:
+    struct node {
+        const void* lock;
+        std::uint64_t id;
+        lock_kind kind;
+        std::vector<order> out;
+    };
+    using path = std::vector<const order*>;
+
+    std::uint32_t place(const lock_use& use);
+    std::vector<std::uint64_t> gates_of(std::span<const held_lock> held,
+                                        const held_lock& but) const;
+    bool sight(const held_lock& from, std::uint32_t to, lock_kind to_kind,
+               std::vector<std::uint64_t> gates, const call_stack& where, std::uint32_t processor);
+    const order& edge(std::uint32_t from, std::uint32_t to, bool from_shared, bool to_shared) const;
+    bool reaches(std::uint32_t from, std::uint32_t to) const;
+    bool close_cycle(path& so_far, std::uint32_t home, unsigned& budget) const;
+    path cycle_through(const order& fresh) const;
+    finding describe_cycle(const path& cycle) const;
+    std::string label(std::uint32_t node) const;
+
+    raw_spin guard_;
+    std::vector<node> nodes_; // guarded by guard_, as all below
+    std::unordered_map<const void*, std::uint32_t> by_address_;
+};
+
+/// "spin lock", "fast mutex".
+const char* name_of(lock_kind kind);
+
+} // namespace irpverbs::dispatch::detail

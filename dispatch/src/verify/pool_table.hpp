@@ -1,0 +1,60 @@
+// The pool blocks of the process that were allocated while the pool was watched, those freed
+// lately, and the sums by tag.
+#pragma once
+
+#include <dispatch/detail/verify.hpp>
+#include <dispatch/pool.h>
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace irpverbs::dispatch::detail {
+
+struct pool_block {
+    const void* memory = nullptr;
+    SIZE_T size = 0; // as asked for; a guard follows it
+    ULONG tag = 0;
+    POOL_TYPE type = NonPagedPoolNx;
+    const machine* owner = nullptr;
+    std::uint64_t serial = 0;
+    call_stack allocated_at;
+    call_stack freed_at; // only of one that was freed
+};
+
+class pool_table {
+public:
+    static pool_table& get();
+
+    void add(pool_block block);
+    /// Takes a live block that begins there out, and remembers it as freed at `where`.
+    std::optional<pool_block> remove(const void* memory, const call_stack& where);
+    /// The live block that begins there.
+    std::optional<pool_block> at(const void* memory);
+    /// The live block that this address lies in.
+    std::optional<pool_block> around(const void* address);
+    std::optional<pool_block> freed_at(const void* memory);
+
+    /// Those of a machine, oldest first; afterwards they are nobody's.
+    std::vector<pool_block> disown(const machine& owner);
+
+    /// False: no block of that tag was ever seen. Tag 0: of all.
+    bool usage(ULONG tag, POOL_TAG_USAGE& out);
+
+private:
+    static constexpr std::size_t most_freed = 4096;
+    std::array<POOL_TAG_USAGE*, 2> sums_for(const pool_block& block);
+    void count_in(const pool_block& block);
+    void count_out(const pool_block& block);
+
+    raw_spin guard_;
+    std::map<std::uintptr_t, pool_block> live_; // guarded by guard_, as all below
+    std::map<std::uintptr_t, pool_block> freed_;
+    std::deque<std::uintptr_t> freed_order_;
+    std::map<ULONG, POOL_TAG_USAGE> sums_;
+    std::uint64_t serial_ = 0;
+};
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,119 @@
+#include "routine_checks.hpp"
+
+#include "broken_rules.hpp"
+#include "lock_checks.hpp"
+#include "region_checks.hpp"
+
+#include <dispatch/machine.hpp>
+
+#include <algorithm>
+#include <exception>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+const rule& rule_about(const held_lock& left) {
+    if (left.kind == lock_kind::queued) return rule_of::QueuedSpinLock;
+    return left.to_dpc ? rule_of::SpinLockDpc : rule_of::SpinLock;
+}
+
+void check_locks_left(processor& self, std::size_t before, const char* what) {
+    if (!watching(watch::locks)) return;
+    const std::span<const held_lock> all = held_locks(self);
+    const std::vector<held_lock> left(all.begin() + std::min(before, all.size()), all.end());
+    for (const held_lock& each : left) {
+        if (!is_spin_lock(each.kind)) continue;
+        finding found =
+            broken(rule_about(each), std::string(what) + " returns with a spin lock held",
+                   reinterpret_cast<ULONG_PTR>(each.lock), self.number);
+        found.keep("held since", each.where);
+        report(found);
+    }
+}
+
+void check_limit(const rule& which, const char* text, std::uint64_t spent, std::uint64_t limit,
+                 const dpc_call& call) {
+    if (spent <= limit) return;
+    report(broken(which,
+                  text + std::to_string(spent / 10'000) + " ms, more than " +
+                      std::to_string(limit / 10'000),
+                  static_cast<ULONG_PTR>(spent), static_cast<ULONG_PTR>(limit),
+                  reinterpret_cast<ULONG_PTR>(call.routine)));
+}
+
+void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered,
+                    std::uint64_t begun) {
+    if (!watching(watch::watchdog)) return;
+    const std::uint64_t now = self.owner->interrupt_time();
+    check_limit(rule_of::DpcTooLong, "a DPC took ", now - entered, settings.dpc_limit, call);
+    check_limit(rule_of::RaisedTooLong, "DPCs have kept the processor at DISPATCH_LEVEL for ",
+                now - begun, settings.raised_limit, call);
+}
+
+/// What a DPC sees of the processor's memory, and back.
+class dpc_frame {
+public:
+    explicit dpc_frame(verifier_state& state)
+        : state_(state), floor_(state.floor), outer_(state.in_dpc) {
+        state.floor = state.raises.size();
+        state.in_dpc = true;
+    }
+    ~dpc_frame() {
+        if (state_.raises.size() > state_.floor) state_.raises.resize(state_.floor);
+        state_.floor = floor_;
+        state_.in_dpc = outer_;
+    }
+    dpc_frame(const dpc_frame&) = delete;
+    dpc_frame& operator=(const dpc_frame&) = delete;
+
+private:
+    verifier_state& state_;
+    std::size_t floor_;
+    bool outer_;
+};
+
+} // namespace
+
+void run_watched_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun) {
+    const bool timed = watching(watch::watchdog);
+    const std::uint64_t entered = timed ? self.owner->interrupt_time() : 0;
+    const std::size_t held = held_locks(self).size();
+    {
+        const dpc_frame frame(checks_of(self));
+        call(dpc);
+    }
+    check_locks_left(self, held, "a DPC");
+    if (timed) check_dpc_time(self, call, entered, begun);
+}
+
+void run_watched_routine(processor& self, const char* what, void (*routine)(void*), void* context) {
+    verifier_state& state = checks_of(self);
+    const std::size_t held = held_locks(self).size();
+    const std::size_t critical = state.critical_regions.size();
+    const std::size_t guarded = state.guarded_regions.size();
+    routine(context);
+    check_locks_left(self, held, what);
+    regions_left_open(self, critical, guarded, what);
+}
+
+// Comes from destructors too, where nothing may leave, and after a test or program was stopped
+// half-way.
+void thread_ends(processor& self) noexcept {
+    try {
+        if (std::uncaught_exceptions() == 0) {
+            thread_ends_with_locks(self);
+            regions_left_open(self, 0, 0, "a thread");
+        }
+    } catch (...) {
+    }
+    checks_of(self).raises.clear();
+}
+
+void machine_stopped(machine& where) noexcept {
+    try {
+        if (std::uncaught_exceptions() == 0) check_pool_leaks(where);
+    } catch (...) {
+    }
+}
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,76 @@
+#include "wait_checks.hpp"
+
+#include "../waiting.hpp"
+#include "broken_rules.hpp"
+#include "irql_checks.hpp"
+#include "lock_checks.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+bool owned_by(const DISPATCHER_HEADER& object, const processor& self) {
+    const auto& mutex = reinterpret_cast<const KMUTANT&>(object);
+    return __atomic_load_n(&mutex.OwnerThread, __ATOMIC_RELAXED) == self.thread;
+}
+
+bool on_record(processor& self, const void* lock) {
+    const std::span<const held_lock> held = held_locks(self);
+    return std::any_of(held.begin(), held.end(),
+                       [=](const held_lock& each) { return each.lock == lock; });
+}
+
+} // namespace
+
+void wait_watch::before(const char* function) {
+    check_wait_irql(self_, function, !only_looks(), timeout_ == nullptr);
+    if (!only_looks()) wait_with_locks(self_, function);
+    if (!watching_locks()) return;
+    const call_stack where = capture_stack(3, 16);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+        const DISPATCHER_HEADER& object = *blocks_[i].Object;
+        if (object.Type != mutant_object) continue;
+        mutexes_ |= std::uint64_t{1} << i;
+        if (!owned_by(object, self_))
+            lock_wanted(self_, {&object, lock_kind::mutex, all_ && timeout_ == nullptr}, where);
+    }
+}
+
+void wait_watch::after(NTSTATUS status) const {
+    if (mutexes_ == 0 || status == STATUS_TIMEOUT) return;
+    const call_stack where = capture_stack(3, 16);
+    if (all_) {
+        for (std::size_t i = 0; i < blocks_.size(); ++i)
+            taken(i, where);
+        return;
+    }
+    const auto index = static_cast<std::size_t>(
+        status >= STATUS_ABANDONED_WAIT_0 ? status - STATUS_ABANDONED_WAIT_0 : status);
+    if (index < blocks_.size()) taken(index, where);
+}
+
+// One that is acquired again is on record already.
+void wait_watch::taken(std::size_t which, const call_stack& where) const {
+    if ((mutexes_ >> which & 1) == 0) return;
+    DISPATCHER_HEADER* object = blocks_[which].Object;
+    if (owned_by(*object, self_) && !on_record(self_, object))
+        lock_acquired(self_, {object, lock_kind::mutex}, where);
+}
+
+void check_event_wait(processor& self) {
+    if (self.irql <= APC_LEVEL || !watching(watch::irql)) return;
+    report(broken(rule_of::IrqlKeSetEvent,
+                  "KeSetEvent is called with Wait above APC_LEVEL, where no wait may follow",
+                  self.irql, APC_LEVEL));
+}
+
+void mutex_released(processor& self, const KMUTANT& mutex) {
+    if (!watching_locks()) return;
+    const bool mine = owned_by(mutex.Header, self);
+    if (mine && mutex.Header.SignalState != 0) return; // acquired more than once
+    const bool is_free = __atomic_load_n(&mutex.OwnerThread, __ATOMIC_RELAXED) == nullptr;
+    lock_released(self, &mutex, lock_kind::mutex, is_free);
+}
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,37 @@
+// Rules about waits, and mutexes as locks: they are acquired by waiting.
+#pragma once
+
+#include "processor_checks.hpp"
+
+#include <dispatch/wait.h>
+
+namespace irpverbs::dispatch::detail {
+
+/// One wait, looked on from both sides.
+class wait_watch {
+public:
+    wait_watch(processor& self, std::span<const KWAIT_BLOCK> blocks, bool all,
+               const LARGE_INTEGER* timeout)
+        : self_(self), blocks_(blocks), all_(all || blocks.size() == 1), timeout_(timeout) {}
+
+    void before(const char* function);
+    void after(NTSTATUS status) const;
+
+private:
+    bool only_looks() const { return timeout_ != nullptr && timeout_->QuadPart == 0; }
+    void taken(std::size_t which, const call_stack& where) const;
+
+    processor& self_;
+    std::span<const KWAIT_BLOCK> blocks_;
+    bool all_;
+    const LARGE_INTEGER* timeout_;
+    std::uint64_t mutexes_ = 0; // bit by block; afterwards other objects may be gone
+};
+
+/// KeSetEvent with Wait, which a wait follows.
+void check_event_wait(processor& self);
+
+/// KeReleaseMutex is about to release.
+void mutex_released(processor& self, const KMUTANT& mutex);
+
+} // namespace irpverbs::dispatch::detail

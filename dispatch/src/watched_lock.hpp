@@ -1,0 +1,96 @@
+// What surrounds an acquisition or a release when somebody looks on: the slow paths of all lock
+// functions.
+#pragma once
+
+#include "rules.hpp"
+#include "verify/irql_checks.hpp"
+#include "verify/lock_checks.hpp"
+
+#include <optional>
+
+namespace irpverbs::dispatch::detail {
+
+/// Kept out of the fast paths, which must not pay for its registers.
+#define NT_SLOW_PATH [[gnu::noinline, gnu::cold]]
+
+inline KIRQL raise_to_dpc(processor& self) noexcept {
+    const KIRQL old = self.irql;
+    self.irql = DISPATCH_LEVEL > old ? KIRQL{DISPATCH_LEVEL} : old;
+    return old;
+}
+
+struct watched_acquisition {
+    processor& self;
+    acquisition how;
+    const irql_rule& bound;
+
+    /// `take` acquires. Gives back the old IRQL.
+    template <class Take>
+    KIRQL raising(Take take) const {
+        const call_stack where = before();
+        const KIRQL old = self.irql;
+        if (verifying()) note_raise(self, old, how.lock, where);
+        raise_to_dpc(self);
+        sched_point(point::lock_acquire, how.lock);
+        take();
+        after(where);
+        return old;
+    }
+    template <class Take>
+    void at_level(Take take) const {
+        const call_stack where = before();
+        sched_point(point::lock_acquire, how.lock);
+        take();
+        after(where);
+    }
+    /// `take` says whether it got the lock.
+    template <class Take>
+    bool trying(Take take) const {
+        const call_stack where = before();
+        sched_point(point::lock_acquire, how.lock);
+        if (!take()) return false;
+        after(where);
+        return true;
+    }
+
+private:
+    call_stack before() const {
+        if (verifying()) check_irql(bound);
+        if (!watching_locks()) return {};
+        const call_stack where = capture_stack(3, 16);
+        lock_wanted(self, how, where);
+        return where;
+    }
+    void after(const call_stack& where) const {
+        if (where.count != 0) lock_acquired(self, how, where);
+    }
+};
+
+struct watched_release {
+    processor& self;
+    const void* lock;
+    lock_kind kind;
+    const irql_rule& bound;
+    bool is_free;            // nobody holds it
+    std::optional<KIRQL> to; // the IRQL falls there
+
+    template <class Give>
+    void operator()(Give give) const {
+        if (verifying()) {
+            check_irql(bound);
+            if (watching_locks()) lock_released(self, lock, kind, is_free, to);
+            if (to) check_release_irql(self, lock, *to);
+        }
+        give();
+        sched_point(point::lock_release, lock);
+        if (to) lower_irql(self, *to);
+    }
+};
+
+/// A lock begins its life.
+inline void introduce_lock(const void* lock, const char* kind) {
+    introduce(lock, kind);
+    if (watching_locks()) lock_initialised(this_processor(), lock);
+}
+
+} // namespace irpverbs::dispatch::detail
