@@ -72,16 +72,16 @@ NT_STATIC_ASSERT(sizeof(ib_mad_hdr_t) == 24, "the header as it is on the wire");
    host byte order each field is in its place. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define IB_BIT_FIELDS_2(high, low)                                                                 \
-    __extension__ low;                                                                             \
-    __extension__ high
+    low;                                                                                           \
+    high
 #define IB_BIT_FIELDS_3(high, middle, low)                                                         \
     low;                                                                                           \
     middle;                                                                                        \
     high
 #else
 #define IB_BIT_FIELDS_2(high, low)                                                                 \
-    __extension__ high;                                                                            \
-    __extension__ low
+    high;                                                                                          \
+    low
 #define IB_BIT_FIELDS_3(high, middle, low)                                                         \
     high;                                                                                          \
     middle;                                                                                        \
@@ -119,7 +119,8 @@ typedef struct ib_mad_notice_s {
     IB_BIT_FIELDS_3(uint32_t IsGeneric : 1, uint32_t Type : 7, uint32_t ProducerType_VendorID : 24);
     uint16_t TrapNumber_DeviceID;
     uint16_t IssuerLID;
-    IB_BIT_FIELDS_2(uint16_t NoticeToggle : 1, uint16_t NoticeCount : 15);
+    IB_BIT_FIELDS_2(__extension__ uint16_t NoticeToggle : 1,
+                    __extension__ uint16_t NoticeCount : 15);
     uint8_t DataDetails[54];
     ib_gid_t IssuerGID; /* of a Report; unused in a Trap */
 } ib_mad_notice_t;
