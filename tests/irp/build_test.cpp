@@ -75,8 +75,8 @@ TEST_P(BuildRequest, ControlRequestHasItsFields) {
 
 TEST_P(BuildRequest, EveryMethodCarriesInputAndOutput) {
     test_driver bottom(answer_ping);
-    for (const ULONG method :
-         {METHOD_BUFFERED, METHOD_IN_DIRECT, METHOD_OUT_DIRECT, METHOD_NEITHER}) {
+    for (const ULONG method : {ULONG{METHOD_BUFFERED}, ULONG{METHOD_IN_DIRECT},
+                               ULONG{METHOD_OUT_DIRECT}, ULONG{METHOD_NEITHER}}) {
         output = {};
         status = {{STATUS_PENDING}, 0};
         KeClearEvent(&done);
@@ -211,7 +211,7 @@ TEST_P(BuildRequest, TransfersUseTheDevicesKindOfBuffer) {
     test_driver bottom(serve_transfer);
     LARGE_INTEGER offset;
     offset.QuadPart = 512;
-    for (const ULONG kind : {0, DO_BUFFERED_IO, DO_DIRECT_IO}) {
+    for (const ULONG kind : {ULONG{0}, ULONG{DO_BUFFERED_IO}, ULONG{DO_DIRECT_IO}}) {
         bottom.device->Flags = kind;
         output = {};
         KeClearEvent(&done);
@@ -250,7 +250,7 @@ TEST_P(BuildRequest, AsynchronousTransfersAreTheirOriginatorsToFree) {
     test_driver bottom(serve_transfer);
     LARGE_INTEGER offset;
     offset.QuadPart = 512;
-    for (const ULONG kind : {0, DO_BUFFERED_IO, DO_DIRECT_IO}) {
+    for (const ULONG kind : {ULONG{0}, ULONG{DO_BUFFERED_IO}, ULONG{DO_DIRECT_IO}}) {
         bottom.device->Flags = kind;
         ULONG_PTR information = 0;
         IRP* irp = IoBuildAsynchronousFsdRequest(IRP_MJ_WRITE, bottom.device, input.data(), 4,

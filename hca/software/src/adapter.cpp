@@ -47,7 +47,7 @@ NTSTATUS adapter::start() {
     description.Name = node_.description.c_str();
     description.NodeGuid = node_.guid;
     description.PortCount = static_cast<UCHAR>(node_.ports.size() - 1);
-    description.ExtensionSize = sizeof(adapter*);
+    description.ExtensionSize = sizeof(void*);
     description.CqExtensionSize = cq_extension_size();
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);

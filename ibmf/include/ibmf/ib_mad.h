@@ -69,7 +69,8 @@ NT_STATIC_ASSERT(sizeof(ib_mad_hdr_t) == 24, "the header as it is on the wire");
 #define MAD_ATTR_ID_INFORMINFO 0x03
 
 /* Bit-fields of one word, the most significant first, as the wire has them: once the word is in
-   host byte order each field is in its place. */
+   host byte order each field is in its place. Declarations take no parentheses:
+   NOLINTBEGIN(bugprone-macro-parentheses) */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define IB_BIT_FIELDS_2(high, low)                                                                 \
     low;                                                                                           \
@@ -87,6 +88,7 @@ NT_STATIC_ASSERT(sizeof(ib_mad_hdr_t) == 24, "the header as it is on the wire");
     middle;                                                                                        \
     low
 #endif
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Host byte order; 72 bytes on the wire, "2csl2Ll2s2l2Ll2s2l". Source: IBA table 104. */
 typedef struct ib_mad_classportinfo_s {

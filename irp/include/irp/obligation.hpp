@@ -34,9 +34,9 @@ public:
     /// The location's parameters as the type that caller and driver agreed on.
     template <class Parameters>
     Parameters& parameters() const noexcept {
-        static_assert(sizeof(Parameters) <= sizeof(IO_STACK_LOCATION::Parameters) &&
-                      alignof(Parameters) <= alignof(void*) &&
-                      std::is_trivially_copyable_v<Parameters>);
+        static_assert(sizeof(Parameters) <= sizeof(IO_STACK_LOCATION::Parameters));
+        static_assert(alignof(Parameters) <= alignof(void*));
+        static_assert(std::is_trivially_copyable_v<Parameters>);
         return *reinterpret_cast<Parameters*>(&stack().Parameters);
     }
 

@@ -98,7 +98,7 @@ PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, fra
     of.canceller = &self;
     mine.kind = routine::cancel;
     mine.irp = &of;
-    mine.location = of.irp->CurrentLocation;
+    mine.location = static_cast<UCHAR>(of.irp->CurrentLocation);
     mine.device = IoGetCurrentIrpStackLocation(of.irp)->DeviceObject;
     mine.device_number = of.at(mine.location).device_number;
     book.hold(of);

@@ -177,7 +177,7 @@ bool hold_back(core::processor& self, ledger& book, record& of, level& own, UCHA
 void leave(core::processor& self, ledger& book, record& of, step& now) {
     const std::lock_guard guard(book.lock);
     IRP* irp = of.irp;
-    now.left = irp->CurrentLocation;
+    now.left = static_cast<UCHAR>(irp->CurrentLocation);
     now.at_top = now.left > irp->StackCount;
     of.walking = true;
     if (now.at_top) {
