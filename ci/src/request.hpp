@@ -14,7 +14,7 @@ struct creation {
 };
 
 /// Parameters.Others of a verb's stack location, with the types that they have.
-struct parameters {
+struct [[gnu::may_alias]] parameters {
     void* object;
     void* buffer;
     ULONG_PTR number; // bytes, entries or flags

@@ -64,7 +64,7 @@ KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
         return;
     }
     forget_live(live_kind::dpc, dpc);
-    if (begun == 0) begun = self.owner->interrupt_time();
+    if (begun == no_deadline) begun = self.owner->interrupt_time();
     run_watched_dpc(self, dpc, call, begun);
 }
 
@@ -82,7 +82,7 @@ void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level, std::uin
 
 void retire_dpcs(processor& self) {
     dpc_call call;
-    std::uint64_t begun = 0;
+    std::uint64_t begun = no_deadline;
     try {
         while (KDPC* dpc = take(self.dpcs, call))
             run(self, dpc, call, DISPATCH_LEVEL, begun);
@@ -96,7 +96,7 @@ void retire_dpcs(processor& self) {
 void run_threaded_dpcs(processor& self) {
     dpc_call call;
     while (KDPC* dpc = take_threaded(self.dpcs, call)) {
-        std::uint64_t begun = 0;
+        std::uint64_t begun = no_deadline;
         run(self, dpc, call, PASSIVE_LEVEL, begun);
     }
 }

@@ -7,6 +7,9 @@
 #include "verify/routine_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/lifecycle.hpp>
+
+#include <exception>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -202,7 +205,9 @@ void machine_state::dismiss(processor& visitor) {
 } // namespace detail
 
 machine::machine(std::uint32_t processors)
-    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {}
+    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {
+    detail::announce_first_machine();
+}
 
 machine::~machine() {
     if (detail::current != nullptr && detail::current->owner == this) {
@@ -235,7 +240,9 @@ void machine::stop(bool await_system_threads) {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
-    if (detail::verifying()) detail::machine_stopped(*this);
+    if (!detail::verifying() || std::uncaught_exceptions() != 0) return;
+    detail::announce_rest(*this); // packages above hold pool memory: they first
+    detail::machine_stopped(*this);
 }
 
 machine::scope::scope(machine& chosen) : outer_(detail::current) {

@@ -1,5 +1,6 @@
 #include "watched_lock.hpp"
 
+#include <dispatch/detail/held_locks.hpp>
 #include <dispatch/detail/spin_lock.hpp>
 #include <dispatch/interlocked.h>
 #include <dispatch/machine.hpp>
@@ -69,6 +70,10 @@ NT_SLOW_PATH void release_watched(KSPIN_LOCK* lock, const irql_rule& bound,
 }
 
 } // namespace
+
+bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KSPIN_LOCK* lock) {
+    return __atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self);
+}
 
 extern "C" {
 

@@ -38,10 +38,17 @@ std::string place_in_module(void* address) {
 }
 
 #ifdef IRPVERBS_HAVE_LIBDW
+// The standard search asks servers on the network, takes a second to load what it needs for that,
+// and leaves memory behind in each thread.
+int no_other_files(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
+                   GElf_Word, char**) {
+    return -1;
+}
+
 // The program's debug information, read when the first report is written.
 Dwfl* open_symbols() {
-    static constexpr Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf,
-                                                 dwfl_standard_find_debuginfo, nullptr, nullptr};
+    static constexpr Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, no_other_files, nullptr,
+                                                 nullptr};
     Dwfl* symbols = dwfl_begin(&callbacks);
     if (symbols == nullptr) return nullptr;
     dwfl_report_begin(symbols);

@@ -29,7 +29,7 @@ struct watched_acquisition {
     KIRQL raising(Take take) const {
         const call_stack where = before();
         const KIRQL old = self.irql;
-        if (verifying()) note_raise(self, old, how.lock);
+        if (verifying()) note_raise(self, old, how.lock, where);
         raise_to_dpc(self);
         sched_point(point::lock_acquire, how.lock);
         take();

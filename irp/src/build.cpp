@@ -1,5 +1,7 @@
 #include "packet.hpp"
 #include "rules.hpp"
+#include "verify/hooks.hpp"
+#include "verify/record.hpp"
 
 #include <irp/build.h>
 #include <irp/completion_port.h>
@@ -123,6 +125,7 @@ PIRP IoBuildDeviceIoControlRequest(ULONG IoControlCode, PDEVICE_OBJECT DeviceObj
                                    ULONG OutputBufferLength, BOOLEAN InternalDeviceIoControl,
                                    PKEVENT Event, PIO_STATUS_BLOCK IoStatusBlock) {
     VERIFY_IRQL(IoBuildDeviceIoControlRequest);
+    if (instrumented()) verify::check_strict_irql("IoBuildDeviceIoControlRequest");
     IRP* irp = packet_for(DeviceObject, InternalDeviceIoControl ? IRP_MJ_INTERNAL_DEVICE_CONTROL
                                                                 : IRP_MJ_DEVICE_CONTROL);
     if (irp == nullptr) return nullptr;
@@ -133,6 +136,7 @@ PIRP IoBuildDeviceIoControlRequest(ULONG IoControlCode, PDEVICE_OBJECT DeviceObj
     const control_buffers buffers{InputBuffer, InputBufferLength, OutputBuffer, OutputBufferLength};
     if (!add_control_buffers(irp, METHOD_FROM_CTL_CODE(IoControlCode), buffers))
         return give_up(irp);
+    if (instrumented()) verify::built(irp, verify::origin::built_device_control);
     irp->AllocationFlags |= thread_bound;
     irp->UserIosb = IoStatusBlock;
     irp->UserEvent = Event;
@@ -145,8 +149,10 @@ PIRP IoBuildAsynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT DeviceObj
                                    ULONG Length, PLARGE_INTEGER StartingOffset,
                                    PIO_STATUS_BLOCK IoStatusBlock) {
     VERIFY_IRQL(IoBuildAsynchronousFsdRequest);
-    return build_transfer(MajorFunction, DeviceObject, Buffer, Length, StartingOffset,
-                          IoStatusBlock);
+    IRP* irp =
+        build_transfer(MajorFunction, DeviceObject, Buffer, Length, StartingOffset, IoStatusBlock);
+    if (irp != nullptr && instrumented()) verify::built(irp, verify::origin::built_async_fsd);
+    return irp;
 }
 
 PIRP IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT DeviceObject, PVOID Buffer,
@@ -156,6 +162,7 @@ PIRP IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT DeviceObje
     IRP* irp =
         build_transfer(MajorFunction, DeviceObject, Buffer, Length, StartingOffset, IoStatusBlock);
     if (irp == nullptr) return nullptr;
+    if (instrumented()) verify::built(irp, verify::origin::built_sync_fsd);
     irp->AllocationFlags |= thread_bound;
     irp->Flags |= IRP_SYNCHRONOUS_API;
     irp->UserEvent = Event;
@@ -178,6 +185,7 @@ PIRP IoMakeAssociatedIrp(PIRP Irp, CCHAR StackSize) {
     VERIFY_IRQL(IoMakeAssociatedIrp);
     IRP* associated = IoAllocateIrp(StackSize, FALSE);
     if (associated == nullptr) return nullptr;
+    if (instrumented()) verify::built(associated, verify::origin::associated);
     associated->Flags = IRP_ASSOCIATED_IRP;
     associated->AssociatedIrp.MasterIrp = Irp;
     return associated;

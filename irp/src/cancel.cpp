@@ -1,5 +1,8 @@
 #include "cancel_lock.hpp"
 #include "rules.hpp"
+#include "verify/hooks.hpp"
+#include "verify/options.hpp"
+#include "verify/returned.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -11,12 +14,6 @@ constinit KSPIN_LOCK cancel_lock = 0;
 }
 
 namespace {
-
-[[gnu::cold, gnu::noinline]] PDRIVER_CANCEL exchange_instrumented(IRP* irp,
-                                                                  PDRIVER_CANCEL routine) {
-    enter_slow(irql_rules::IoSetCancelRoutine, point::cancel_exchange, irp);
-    return exchange_routine(irp, routine);
-}
 
 [[noreturn, gnu::cold, gnu::noinline]] void cancelled_complete_irp(const IRP* irp) {
     bug_check(CANCEL_STATE_IN_COMPLETED_IRP,
@@ -41,6 +38,7 @@ namespace {
 // In every case; IoCancelIrp itself knows only the one where it has nothing to wait for.
 [[gnu::cold, gnu::noinline]] BOOLEAN cancel_slowly(IRP* irp) {
     VERIFY_IRQL(IoCancelIrp);
+    if (verify::tracking()) return verify::cancel(irp, &cancel_lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
     store_cancel(irp);
     const PDRIVER_CANCEL routine = IoSetCancelRoutine(irp, nullptr);
@@ -49,10 +47,12 @@ namespace {
 
 } // namespace
 
+KSPIN_LOCK* verify::cancel_spin_lock() { return &cancel_lock; }
+
 extern "C" {
 
 PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
-    if (instrumented()) return exchange_instrumented(Irp, CancelRoutine);
+    if (instrumented()) return verify::exchange_cancel_routine(Irp, CancelRoutine);
     return exchange_routine(Irp, CancelRoutine);
 }
 
@@ -63,8 +63,10 @@ void IoAcquireCancelSpinLock(PKIRQL Irql) {
 
 void IoReleaseCancelSpinLock(KIRQL Irql) {
     VERIFY_IRQL(IoReleaseCancelSpinLock);
-    if (instrumented() || !try_release_cancel_lock(this_processor(), Irql))
+    if (instrumented() || !try_release_cancel_lock(this_processor(), Irql)) {
+        verify::check_cancel_release(&cancel_lock);
         KeReleaseSpinLock(&cancel_lock, Irql);
+    }
 }
 
 BOOLEAN IoCancelIrp(PIRP Irp) {

@@ -1,9 +1,11 @@
 #include "completion_port.hpp"
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <irp/device.h>
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/faults.hpp>
 
 #include <cstdlib>
 #include <mutex>
@@ -24,6 +26,12 @@ DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
     while (device->AttachedDevice != nullptr)
         device = device->AttachedDevice;
     return device;
+}
+
+void drop_reference(DEVICE_OBJECT* device) {
+    if (__atomic_sub_fetch(&device->ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return;
+    drop_completion_context(device->CompletionContext);
+    std::free(device);
 }
 
 void unlink_from_driver(DEVICE_OBJECT* device) {
@@ -56,7 +64,7 @@ NTSTATUS complete_with_reference(DEVICE_OBJECT* device, IRP* irp, void* held) {
         status = call.routine(device, irp, call.context);
     else if (irp->PendingReturned && device != nullptr)
         IoMarkIrpPending(irp);
-    IoDereferenceDevice(call.device);
+    drop_reference(call.device);
     return status;
 }
 
@@ -67,6 +75,8 @@ extern "C" {
 NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
                         DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
     VERIFY_IRQL(IoCreateDevice);
+    if (instrumented()) irpverbs::irp::verify::check_strict_irql("IoCreateDevice");
+    if (fault_point("irp.create_device")) return STATUS_INSUFFICIENT_RESOURCES;
     void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     auto* device = new (memory) DEVICE_OBJECT{};
@@ -78,6 +88,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
     device->Flags = DO_DEVICE_INITIALIZING;
     device->DeviceExtension = static_cast<char*>(memory) + extension_offset;
     KeInitializeDeviceQueue(&device->DeviceQueue);
+    if (instrumented()) irpverbs::irp::verify::device_created(device);
     const std::lock_guard guard(stack_lock);
     device->NextDevice = DriverObject->DeviceObject;
     DriverObject->DeviceObject = device;
@@ -100,7 +111,8 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
         DeviceObject->Deleted = 1;
         unlink_from_driver(DeviceObject);
     }
-    IoDereferenceDevice(DeviceObject);
+    if (instrumented()) irpverbs::irp::verify::device_deleted(DeviceObject);
+    drop_reference(DeviceObject);
 }
 
 PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
@@ -137,6 +149,7 @@ PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* top = top_of(DeviceObject);
     IoReferenceDevice(top);
+    if (instrumented()) irpverbs::irp::verify::device_lent(top);
     return top;
 }
 
@@ -147,9 +160,8 @@ void IoReferenceDevice(PDEVICE_OBJECT DeviceObject) {
 
 void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject) {
     VERIFY_IRQL(IoDereferenceDevice);
-    if (__atomic_sub_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return;
-    drop_completion_context(DeviceObject->CompletionContext);
-    std::free(DeviceObject);
+    if (instrumented()) irpverbs::irp::verify::device_given_back(DeviceObject);
+    drop_reference(DeviceObject);
 }
 
 NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
@@ -157,6 +169,10 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                                   BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                   BOOLEAN InvokeOnCancel) {
     VERIFY_IRQL(IoSetCompletionRoutineEx);
+    if (fault_point("irp.completion_routine_ex")) {
+        irpverbs::irp::verify::routine_ex_failed(Irp);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
     auto* held = new (std::nothrow)
         completion_reference{DeviceObject,         CompletionRoutine,  Context,
                              InvokeOnSuccess != 0, InvokeOnError != 0, InvokeOnCancel != 0};
@@ -165,6 +181,7 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
     // Told in every case, else the reference would be lost; the routine itself only where it was
     // asked for.
     IoSetCompletionRoutine(Irp, complete_with_reference, held, TRUE, TRUE, TRUE);
+    if (instrumented()) irpverbs::irp::verify::routine_ex_set(DeviceObject, Irp);
     return STATUS_SUCCESS;
 }
 

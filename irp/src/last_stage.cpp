@@ -77,7 +77,7 @@ void last_stage(IRP* irp) {
         return;
     }
     const IO_STATUS_BLOCK status = irp->IoStatus;
-    const PIO_STATUS_BLOCK block = irp->UserIosb;
+    IO_STATUS_BLOCK* block = irp->UserIosb;
     KEVENT* event = irp->UserEvent;
     free_packet(irp); // before the event: then nothing is left to come
     write_status(block, status);

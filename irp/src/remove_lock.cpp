@@ -1,4 +1,5 @@
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <irp/remove_lock.h>
 
@@ -25,6 +26,7 @@ extern "C" {
 
 void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG, ULONG) {
     VERIFY_IRQL(IoInitializeRemoveLock);
+    if (instrumented()) irpverbs::irp::verify::remove_lock_initialized(RemoveLock);
     *RemoveLock = {};
     RemoveLock->IoCount = 1;
     RemoveLock->AllocateTag = AllocateTag;
@@ -32,15 +34,19 @@ void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG
     introduce(RemoveLock, "remove lock");
 }
 
-NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
+NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
     enter(irql_rules::IoAcquireRemoveLock, point::interlocked, RemoveLock);
     __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) return STATUS_SUCCESS;
+    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) {
+        if (instrumented()) irpverbs::irp::verify::remove_lock_acquired(RemoveLock, Tag);
+        return STATUS_SUCCESS;
+    }
     drop(RemoveLock);
     return STATUS_DELETE_PENDING;
 }
 
-void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
+void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
+    if (instrumented()) irpverbs::irp::verify::remove_lock_released(RemoveLock, Tag, false);
     enter(irql_rules::IoReleaseRemoveLock, point::interlocked, RemoveLock);
     drop(RemoveLock);
 }
@@ -48,7 +54,9 @@ void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
 void IoReleaseRemoveLockAndWait(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
     VERIFY_IRQL(IoReleaseRemoveLockAndWait);
     __atomic_store_n(&RemoveLock->Removed, UCHAR{1}, __ATOMIC_SEQ_CST);
-    IoReleaseRemoveLock(RemoveLock, Tag);
+    if (instrumented()) irpverbs::irp::verify::remove_lock_released(RemoveLock, Tag, true);
+    sched_point(point::interlocked, RemoveLock);
+    drop(RemoveLock);
     drop(RemoveLock);
     KeWaitForSingleObject(&RemoveLock->RemoveEvent, Executive, KernelMode, FALSE, nullptr);
 }

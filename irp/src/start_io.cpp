@@ -1,4 +1,5 @@
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <irp/start_io.h>
 
@@ -109,6 +110,7 @@ void let_wait(DEVICE_OBJECT* device, IRP* irp, KIRQL level) {
 void start_cancelable(DEVICE_OBJECT* device, IRP* irp, const ULONG* key, PDRIVER_CANCEL cancel) {
     KIRQL level = DISPATCH_LEVEL;
     IoAcquireCancelSpinLock(&level);
+    if (instrumented()) irpverbs::irp::verify::given_to_start_io(irp);
     IoSetCancelRoutine(irp, cancel);
     if (queue_or_make_current(device, irp, key)) {
         let_wait(device, irp, level);
@@ -135,11 +137,13 @@ void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
 
 void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable) {
     VERIFY_IRQL(IoStartNextPacket);
+    if (instrumented()) irpverbs::irp::verify::check_start_next();
     ask_for_next(DeviceObject, Cancelable ? next_wanted | next_cancelable : next_wanted, 0);
 }
 
 void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULONG Key) {
     VERIFY_IRQL(IoStartNextPacketByKey);
+    if (instrumented()) irpverbs::irp::verify::check_start_next();
     const UCHAR how = next_wanted | next_by_key;
     ask_for_next(DeviceObject, Cancelable ? how | next_cancelable : how, Key);
 }

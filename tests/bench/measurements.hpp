@@ -20,6 +20,7 @@ void add_ours_completion_queue(catalog&);
 void add_ours_timers(catalog&);
 void add_ours_threads(catalog&);
 void add_ours_coroutine(catalog&);
+void add_ours_verifier(catalog&);
 
 // What somebody would use instead of this library, and what the machine can do at best.
 inline void add_peers(catalog& all) {
@@ -32,7 +33,8 @@ inline void add_peers(catalog& all) {
     add_io_uring(all);
 }
 
-// The same life cycles through the public entry points of this library, verifier off.
+// The same life cycles through the public entry points of this library, verifier off but where the
+// name says so.
 inline void add_ours(catalog& all) {
     add_ours_synchronous(all);
     add_ours_pended(all);
@@ -41,6 +43,7 @@ inline void add_ours(catalog& all) {
     add_ours_timers(all);
     add_ours_threads(all);
     add_ours_coroutine(all);
+    add_ours_verifier(all);
 }
 
 } // namespace irpverbs::bench

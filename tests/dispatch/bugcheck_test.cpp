@@ -1,6 +1,7 @@
 #include <support/ke_words.hpp>
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/verify.hpp>
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 
@@ -100,6 +101,30 @@ TEST_P(BugChecks, ViolationGoesOn) {
     EXPECT_NE(note.formatted.find("\nrule: SomeRule\ntext\n"), std::string::npos);
 }
 
+// A finding comes with its history and the stacks that prove it.
+TEST_P(BugChecks, FindingBringsItsEvidence) {
+    const std::uint64_t before = detail::findings_reported();
+    detail::finding found;
+    found.code = DRIVER_VERIFIER_DETECTED_VIOLATION;
+    found.rule = "SomeRule";
+    found.parameters[0] = 0x91;
+    found.text = "text";
+    found.history = "allocated\n";
+    const detail::call_stack stack = detail::capture_stack(0);
+    found.stacks[0] = {"first here", &stack};
+    found.stacks[1] = {"then here", &stack};
+    caught note;
+    note.throws = false;
+    const handler_installed here(note);
+    detail::report(found);
+    EXPECT_EQ(detail::findings_reported(), before + 1);
+    EXPECT_EQ(note.report.Parameters[0], 0x91u);
+    EXPECT_EQ(note.report.StackCount, 3u);
+    for (const char* part : {"rule: SomeRule\ntext\nhistory:\nallocated\n",
+                             "stack (first here):", "stack (then here):", "stack (here):"})
+        EXPECT_NE(note.formatted.find(part), std::string::npos) << note.formatted;
+}
+
 IRPVERBS_ON_BOTH_MACHINES(BugChecks);
 
 TEST(BugCheckHandlers, TheFormerOneIsGivenBack) {
@@ -110,6 +135,20 @@ TEST(BugCheckHandlers, TheFormerOneIsGivenBack) {
     EXPECT_EQ(KeSetBugCheckHandler(catch_report, &second, &context), catch_report);
     EXPECT_EQ(context, &first);
     EXPECT_EQ(KeSetBugCheckHandler(nullptr, nullptr, nullptr), catch_report);
+}
+
+TEST(BugCheckNames, EveryCodeOfTheListHasItsOwn) {
+#define X(name, value) EXPECT_STREQ(KeBugCheckName(value), #name);
+#include <dispatch/bugcodes.def>
+#undef X
+}
+
+// An address outside of every module stands for itself.
+TEST(BugCheckText, UnknownAddressesAreNumbers) {
+    detail::call_stack stack;
+    stack.frames[0] = reinterpret_cast<void*>(0x1234);
+    stack.count = 1;
+    EXPECT_EQ(detail::describe(stack), "  0x1234\n");
 }
 
 TEST(BugCheckNames, KnownCodesHaveOne) {

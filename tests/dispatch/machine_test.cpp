@@ -132,6 +132,15 @@ TEST(AsioMachine, HasAsManyProcessorsAsAsked) {
     EXPECT_GE(asio_machine().processor_count(), 1u);
 }
 
+// Faults, logs and replays are the simulator's.
+TEST(AsioMachine, LeavesNothingToChance) {
+    asio_machine machine({.processors = 1});
+    EXPECT_FALSE(machine.perturb("site"));
+    EXPECT_EQ(machine.replay_line(), nullptr);
+    EXPECT_LE(machine.coarse_time(), machine.interrupt_time());
+    EXPECT_GT(machine.coarse_error(), 0u);
+}
+
 TEST(AsioMachine, CanComeAndGoUnused) {
     for (int i = 0; i < 100; ++i)
         const asio_machine unused({.processors = 2});

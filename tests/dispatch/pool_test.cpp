@@ -14,7 +14,7 @@ constexpr ULONG tag = 0x74736574; // 'test'
 class Pool : public BothMachines {};
 
 TEST_P(Pool, BlocksAreAlignedAndWritable) {
-    for (const SIZE_T size : {1, 15, 16, 100, 5000}) {
+    for (const SIZE_T size : {1u, 15u, 16u, 100u, 5000u}) {
         PVOID block = ExAllocatePoolWithTag(NonPagedPool, size, tag);
         ASSERT_NE(block, nullptr);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0u);

@@ -2,6 +2,7 @@
 #include <support/both_machines.hpp>
 #include <support/verbs.hpp>
 
+#include <dispatch/fault_sweep.hpp>
 #include <hca/software.h>
 
 #include <cstring>
@@ -202,7 +203,7 @@ TEST_P(Verbs, ArmRefusesUnknownFlags) {
 }
 
 TEST_P(Verbs, WorkOverEveryCommandLayer) {
-    for (int layer = HcaCommandsInline; layer <= HcaCommandsBlockingWorker; ++layer) {
+    for (int layer = HcaCommandsInline; layer < HcaCommandsCount; ++layer) {
         HcaSoftwareSetCommands(hcas.guid(), static_cast<HCA_SOFTWARE_COMMANDS>(layer));
         IB_CA* own = open_ca(hcas.fdo());
         IB_CQ* cq = create_cq(own);
@@ -260,6 +261,44 @@ TEST_P(Verbs, FailForcedClosedAfterAFatalEventButCloseAndDestroy) {
               STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
     EXPECT_EQ(close_ca(std::exchange(ca, nullptr)), STATUS_SUCCESS);
+}
+
+// Wherever memory runs short, the verb says so, and what was there before it is there after it.
+TEST_P(Verbs, FailWithInsufficientResourcesAndLeaveNothing) {
+    int failed = 0;
+    const auto good = [&failed](NTSTATUS status) {
+        if (status == STATUS_INSUFFICIENT_RESOURCES) ++failed;
+        EXPECT_TRUE(status == STATUS_SUCCESS || status == STATUS_INSUFFICIENT_RESOURCES);
+        return status == STATUS_SUCCESS;
+    };
+    struct sent {
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        ~sent() {
+            if (irp != nullptr) IoFreeIrp(irp);
+        }
+        IRP* again() {
+            IoReuseIrp(irp, STATUS_SUCCESS);
+            const auto keep = [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS {
+                return STATUS_MORE_PROCESSING_REQUIRED;
+            };
+            IoSetCompletionRoutine(irp, keep, nullptr, TRUE, TRUE, TRUE);
+            return irp;
+        }
+    };
+    const auto summary = irpverbs::dispatch::fault_sweep([&] {
+        sent by;
+        if (by.irp == nullptr) return;
+        if (!good(CiOpenCa(hcas.fdo(), nullptr, nullptr, nullptr, by.again()))) return;
+        auto* own = reinterpret_cast<IB_CA*>(by.irp->IoStatus.Information);
+        if (good(CiCreateCq(own, 4, nullptr, nullptr, nullptr, by.again()))) {
+            auto* cq = reinterpret_cast<IB_CQ*>(by.irp->IoStatus.Information);
+            good(CiResizeCq(cq, 16, nullptr, by.again()));
+            EXPECT_EQ(CiDestroyCq(cq, nullptr, by.again()), STATUS_SUCCESS);
+        }
+        EXPECT_EQ(CiCloseCa(own, nullptr, by.again()), STATUS_SUCCESS);
+    });
+    EXPECT_GE(summary.stacks, 4u); // CA, CQ, its ring, a new ring
+    EXPECT_GE(failed, 4);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Verbs);

@@ -370,18 +370,6 @@ TEST_P(Async, ContextMayEndFirst) {
     EXPECT_EQ(alive.use_count(), 1);
 }
 
-// Tests that statuses and conditions lead to one another.
-TEST(Status, IsAnErrorCode) {
-    EXPECT_EQ(dispatch::status_of(dispatch::make_error_code(STATUS_IO_TIMEOUT)), STATUS_IO_TIMEOUT);
-    EXPECT_EQ(dispatch::status_of({}), STATUS_SUCCESS);
-    EXPECT_EQ(dispatch::status_of(asio::error::operation_aborted), STATUS_CANCELLED);
-    EXPECT_EQ(dispatch::status_of(make_error_code(boost::system::errc::filename_too_long)),
-              STATUS_UNSUCCESSFUL);
-    EXPECT_EQ(dispatch::make_error_code(STATUS_CANCELLED).message(), "The request was cancelled.");
-    EXPECT_EQ(dispatch::make_error_code(NTSTATUS(0xC0FFFFFF)).message(), "NTSTATUS 0xC0FFFFFF");
-    EXPECT_EQ(dispatch::status_error(STATUS_RETRY).status(), STATUS_RETRY);
-}
-
 IRPVERBS_ON_BOTH_MACHINES(Async);
 
 } // namespace

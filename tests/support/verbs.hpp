@@ -48,15 +48,18 @@ public:
     }
 
 private:
-    static NTSTATUS note(DEVICE_OBJECT*, IRP*, void* context) {
+    static NTSTATUS note(DEVICE_OBJECT*, IRP* irp, void* context) {
         auto& self = *static_cast<verb_call*>(context);
         ++self.completions_;
+        self.pending_returned_ = irp->PendingReturned;
         KeSetEvent(&self.completed_, IO_NO_INCREMENT, FALSE);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
     void wait() {
         KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr);
-        // Law 1: the value returned is the stored status, or pending.
+        // Laws 1 and 3: the value returned is the stored status, or pending, and then it was
+        // marked.
+        EXPECT_EQ(pending_returned_ != FALSE, returned_ == STATUS_PENDING);
         if (returned_ != STATUS_PENDING) {
             EXPECT_EQ(returned_, irp_->IoStatus.Status);
         }
@@ -64,8 +67,54 @@ private:
 
     IRP* irp_ = IoAllocateIrp(1, FALSE);
     KEVENT completed_;
+    BOOLEAN pending_returned_ = FALSE;
     NTSTATUS returned_ = STATUS_UNSUCCESSFUL;
     int completions_ = 0;
+};
+
+/// A verb's IRP that nobody waits for: for simulated runs, whose end it must have come to.
+class sent_irp {
+public:
+    sent_irp() { IoSetCompletionRoutine(irp_, note, this, TRUE, TRUE, TRUE); }
+    ~sent_irp() { IoFreeIrp(irp_); }
+    sent_irp(const sent_irp&) = delete;
+    sent_irp& operator=(const sent_irp&) = delete;
+
+    template <class Verb>
+    void send(const Verb& verb) {
+        returned_ = verb(irp_);
+    }
+    void cancel() { IoCancelIrp(irp_); }
+    bool done() const { return completions_ != 0; }
+    NTSTATUS status() const { return irp_->IoStatus.Status; }
+    template <class Type>
+    Type* object() const {
+        return reinterpret_cast<Type*>(irp_->IoStatus.Information);
+    }
+    /// Laws 1 and 3: completed once, as was returned; marked pending when that was returned.
+    void expect_lawful() const {
+        EXPECT_EQ(completions_, 1);
+        EXPECT_EQ(pending_returned_ != FALSE, returned_ == STATUS_PENDING);
+        if (returned_ != STATUS_PENDING) {
+            EXPECT_EQ(returned_, status());
+        }
+    }
+    /// Called when it completes.
+    void (*on_completion)() = nullptr;
+
+private:
+    static NTSTATUS note(DEVICE_OBJECT*, IRP* irp, void* context) {
+        auto& self = *static_cast<sent_irp*>(context);
+        ++self.completions_;
+        self.pending_returned_ = irp->PendingReturned;
+        if (self.on_completion != nullptr) self.on_completion();
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    IRP* irp_ = IoAllocateIrp(1, FALSE);
+    int completions_ = 0;
+    BOOLEAN pending_returned_ = FALSE;
+    NTSTATUS returned_ = STATUS_UNSUCCESSFUL;
 };
 
 inline const char* name_of(NTSTATUS status) {

@@ -12,6 +12,8 @@ typedef uint64_t ib_net64_t;
 
 typedef uint64_t ib_guid_t;
 typedef uint64_t ib_sn_prefix_t;
+typedef uint64_t ib_svc_id_t;
+typedef uint64_t ib_smkey_t;
 typedef uint16_t ib_lid_t;
 typedef uint16_t ib_pkey_t;
 typedef uint32_t ib_qkey_t;

@@ -51,21 +51,20 @@ std::uint64_t key_of(const char* site, const call_stack& stack) {
     return key;
 }
 
-// Nothing: no plan is in force here.
-std::optional<bool> planned(fault_ledger& ledger, const char* site, const call_stack& stack) {
-    {
-        const std::lock_guard guard(ledger.lock);
-        if (ledger.plan == nullptr) return std::nullopt;
-    }
+bool is_planned(fault_ledger& ledger) {
+    const std::lock_guard guard(ledger.lock);
+    return ledger.plan != nullptr;
+}
+
+bool planned(fault_ledger& ledger, const char* site, const call_stack& stack) {
     const std::uint64_t key = key_of(site, stack);
     const std::lock_guard guard(ledger.lock);
-    if (ledger.plan == nullptr) return std::nullopt;
-    return ledger.plan->due(key);
+    return ledger.plan != nullptr && ledger.plan->due(key);
 }
 
 bool by_chance(machine& where, const char* site) {
-    if (!watching(watch::low_resources)) return where.perturb(site);
-    return where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
+    return watching(watch::low_resources) &&
+           where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
 }
 
 } // namespace
@@ -73,10 +72,14 @@ bool by_chance(machine& where, const char* site) {
 bool fault_point_slow(const char* site) {
     machine& where = *this_processor().owner;
     fault_ledger& ledger = faults_of(where);
-    const call_stack stack = capture_stack(2);
-    const std::optional<bool> plan = planned(ledger, site, stack);
-    const bool fails = plan ? where.suggest(site, *plan) : by_chance(where, site);
-    if (!fails) return false;
+    call_stack stack; // taken only when it is needed: it costs microseconds
+    if (is_planned(ledger)) {
+        stack = capture_stack(2);
+        if (!where.suggest(site, planned(ledger, site, stack))) return false;
+    } else {
+        if (!by_chance(where, site)) return false;
+        stack = capture_stack(2);
+    }
     const std::lock_guard guard(ledger.lock);
     ++ledger.injected;
     ledger.last = {site, stack};

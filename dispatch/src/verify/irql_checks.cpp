@@ -47,9 +47,11 @@ void pair_up(verifier_state& state, raise& begun) {
 
 } // namespace
 
-void note_raise(processor& self, KIRQL from, const void* lock) {
+void note_raise(processor& self, KIRQL from) { note_raise(self, from, nullptr, {}); }
+
+void note_raise(processor& self, KIRQL from, const void* lock, const call_stack& where) {
     if (!watching(watch::irql)) return;
-    checks_of(self).raises.push_back({from, lock, capture_stack(2, 16)});
+    checks_of(self).raises.push_back({from, lock, where.count != 0 ? where : capture_stack(2, 16)});
 }
 
 void note_raise_to(processor& self, KIRQL to) {

@@ -6,8 +6,10 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// The IRQL is about to rise. `lock`: by its acquisition.
-void note_raise(processor& self, KIRQL from, const void* lock = nullptr);
+/// The IRQL is about to rise.
+void note_raise(processor& self, KIRQL from);
+/// It does so by the acquisition of `lock`, at `where` if that is known.
+void note_raise(processor& self, KIRQL from, const void* lock, const call_stack& where);
 /// KeRaiseIrql is about to set it.
 void note_raise_to(processor& self, KIRQL to);
 /// KeLowerIrql is about to set it.

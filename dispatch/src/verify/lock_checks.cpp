@@ -107,7 +107,7 @@ void check_order(processor& self, const verifier_state& state, const held_lock& 
 }
 
 void check_time(processor& self, const held_lock& mine) {
-    if (mine.since == 0 || !watching(watch::watchdog) || !is_spin_lock(mine.kind)) return;
+    if (mine.since == no_deadline || !watching(watch::watchdog) || !is_spin_lock(mine.kind)) return;
     const std::uint64_t limit = settings.raised_limit.load(std::memory_order_relaxed);
     const std::uint64_t held = self.owner->interrupt_time() - mine.since;
     if (held <= limit) return;
@@ -129,7 +129,7 @@ void lock_wanted(processor& self, const acquisition& how, const call_stack& wher
     check_use(self, how, lock);
     if (!how.waits) return;
     if (const held_lock* mine = find_held(state, how.lock)) return check_twice(self, how, *mine);
-    if (state.held.empty() || !watching(watch::deadlocks)) return;
+    if (state.held.empty() || !lock.stable || !watching(watch::deadlocks)) return;
     const std::optional<finding> cycle =
         graph_of(self).wait_for(state.held, {how.lock, lock.id, how.kind}, where, self.number);
     if (cycle) report(*cycle);
@@ -145,7 +145,7 @@ void lock_acquired(processor& self, const acquisition& how, const call_stack& wh
     held.kind = how.kind;
     held.to_dpc = how.to_dpc;
     held.where = where;
-    if (watching(watch::deadlocks))
+    if (lock.stable && watching(watch::deadlocks))
         held.node = graph_of(self).node_of({how.lock, lock.id, how.kind});
     if (watching(watch::watchdog)) held.since = self.owner->interrupt_time();
     state.held.push_back(held);

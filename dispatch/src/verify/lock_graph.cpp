@@ -79,7 +79,7 @@ std::optional<finding> lock_graph::wait_for(std::span<const held_lock> held, con
     const std::uint32_t to = place(wanted);
     std::optional<finding> found;
     for (const held_lock& from : held) {
-        if (from.node == to ||
+        if (from.node == held_lock::no_node || from.node == to ||
             !sight(from, to, wanted.kind, gates_of(held, from), where, processor))
             continue;
         if (found || !reaches(to, from.node)) continue;
@@ -94,7 +94,8 @@ std::vector<std::uint64_t> lock_graph::gates_of(std::span<const held_lock> held,
                                                 const held_lock& but) const {
     std::vector<std::uint64_t> gates;
     for (const held_lock& each : held)
-        if (&each != &but && each.kind != lock_kind::shared) gates.push_back(nodes_[each.node].id);
+        if (&each != &but && each.node != held_lock::no_node && each.kind != lock_kind::shared)
+            gates.push_back(nodes_[each.node].id);
     std::sort(gates.begin(), gates.end());
     return gates;
 }

@@ -1,7 +1,9 @@
 #include "lock_registry.hpp"
 
+#include "pool_table.hpp"
 #include "processor_checks.hpp"
 
+#include <link.h>
 #include <mutex>
 
 namespace irpverbs::dispatch::detail {
@@ -14,6 +16,22 @@ bool same_family(lock_kind one, lock_kind other) {
         return kind == lock_kind::shared ? lock_kind::exclusive : kind;
     };
     return family(one) == family(other);
+}
+
+int holds_address(dl_phdr_info* module, std::size_t, void* address) {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (ElfW(Half) i = 0; i < module->dlpi_phnum; ++i)
+        if (module->dlpi_phdr[i].p_type == PT_LOAD &&
+            at - (module->dlpi_addr + module->dlpi_phdr[i].p_vaddr) < module->dlpi_phdr[i].p_memsz)
+            return 1;
+    return 0;
+}
+
+// A lock that was only zeroed tells nothing of its life; but static memory has one use only, and of
+// pool memory each free is seen.
+bool keeps_its_place(const void* lock) {
+    return pool_table::get().around(lock) ||
+           dl_iterate_phdr(holds_address, const_cast<void*>(lock)) != 0;
 }
 
 } // namespace
@@ -35,17 +53,26 @@ std::optional<lock_holder> lock_registry::begin(const void* lock) {
     if (is_held(here)) holder = here.last;
     here = {};
     here.id = ++ids_;
-    here.initialised = true;
+    here.initialised = here.stable = here.examined = true;
     return holder;
 }
 
 lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
+    bool examined = false;
+    {
+        const std::lock_guard guard(guard_);
+        const auto found = locks_.find(key(lock));
+        examined = found != locks_.end() && found->second.examined;
+    }
+    const bool stable = !examined && keeps_its_place(lock);
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
     if (here.id == 0) here.id = ++ids_;
+    here.stable = here.stable || stable;
+    here.examined = true;
     const bool mixed = here.kind && !same_family(*here.kind, kind);
     if (!here.kind || mixed) here.kind = kind; // told once
-    return {here.id, here.initialised, mixed};
+    return {here.id, here.initialised, here.stable, mixed && here.stable};
 }
 
 void lock_registry::taken(const void* lock, const lock_holder& by) {

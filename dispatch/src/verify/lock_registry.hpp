@@ -21,6 +21,7 @@ struct lock_holder {
 struct lock_identity {
     std::uint64_t id; // never given twice
     bool initialised; // by its function, not only zeroed
+    bool stable;      // its memory is known to have held no other lock meanwhile
     bool mixed;       // used with another family of functions before
 };
 
@@ -42,6 +43,8 @@ private:
     struct entry {
         std::uint64_t id = 0;
         bool initialised = false;
+        bool stable = false;
+        bool examined = false;         // whether it is stable
         std::optional<lock_kind> kind; // of the first use
         unsigned holders = 0;
         lock_holder last{};

@@ -41,7 +41,8 @@ void check_limit(const rule& which, const char* text, std::uint64_t spent, std::
                   reinterpret_cast<ULONG_PTR>(call.routine)));
 }
 
-void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered, std::uint64_t begun) {
+void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered,
+                    std::uint64_t begun) {
     if (!watching(watch::watchdog)) return;
     const std::uint64_t now = self.owner->interrupt_time();
     check_limit(rule_of::DpcTooLong, "a DPC took ", now - entered, settings.dpc_limit, call);

@@ -69,11 +69,14 @@ NTSTATUS adapter::submit(IRP* irp) {
         return execute_blocking(irp);
     case HcaCommandsBlockingWorker:
         return HcaQueueCommand(&by_worker_, irp);
+    case HcaCommandsEither:
+        if (dispatch::machine::current().fires("hca.software.pend", 2))
+            return HcaQueueCommand(&by_dpc_, irp);
+        break;
     case HcaCommandsInline:
+    case HcaCommandsCount:
         break;
     }
-    if (dispatch::machine::current().perturb("hca.software.pend"))
-        return HcaQueueCommand(&by_dpc_, irp);
     return HcaExecute(irp);
 }
 

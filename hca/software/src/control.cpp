@@ -29,8 +29,7 @@ extern "C" {
 NTSTATUS HcaSoftwareSetCommands(ib_guid_t guid, HCA_SOFTWARE_COMMANDS commands) {
     adapter* self = find(guid);
     if (self == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
-    if (commands < HcaCommandsInline || commands > HcaCommandsBlockingWorker)
-        return STATUS_INVALID_PARAMETER;
+    if (static_cast<unsigned>(commands) >= HcaCommandsCount) return STATUS_INVALID_PARAMETER;
     self->set_commands(commands);
     return STATUS_SUCCESS;
 }

@@ -11,6 +11,8 @@ constexpr ULONG ca_capabilities = IB_PORT_CAP_TRAP_SUP | IB_PORT_CAP_SL_MAP_SUP 
                                   IB_PORT_CAP_CLIENT_REREGISTER_SUP |
                                   IB_PORT_CAP_CAP_MASK_NOTICE_SUP | IB_PORT_CAP_DR_NOTICE_SUP;
 
+constexpr std::size_t ca_pkeys = 16; // entries of a CA port's P_Key table
+
 port make_port(node& owner, UCHAR number, const port_plan& plan) {
     port made;
     made.owner = &owner;
@@ -22,6 +24,7 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.speed = plan.speed;
     made.capabilities = ca_capabilities;
     made.gids = {{made.prefix, made.guid}};
+    if (owner.type != IB_NODE_SWITCH) made.pkeys.resize(ca_pkeys);
     return made;
 }
 

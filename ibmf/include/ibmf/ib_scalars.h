@@ -9,7 +9,4 @@ typedef unsigned int uint_t;
 typedef unsigned char uchar_t;
 typedef enum { B_FALSE, B_TRUE } boolean_t;
 
-typedef uint64_t ib_svc_id_t;
-typedef uint64_t ib_smkey_t;
-
 #endif

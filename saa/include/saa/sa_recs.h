@@ -4,7 +4,7 @@
 #ifndef IRPVERBS_SAA_SA_RECS_H
 #define IRPVERBS_SAA_SA_RECS_H
 
-#include <saa/mad_attr.h>
+#include <ibmf/ib_mad.h>
 #include <saa/sa_compmask.h>
 #include <saa/sm_attr.h>
 

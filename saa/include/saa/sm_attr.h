@@ -3,7 +3,7 @@
 #ifndef IRPVERBS_SAA_SM_ATTR_H
 #define IRPVERBS_SAA_SM_ATTR_H
 
-#include <saa/detail/ib_scalars.h>
+#include <ibmf/ib_mad.h>
 
 #define SM_GID_IN_SERVICE_TRAP 64
 #define SM_GID_OUT_OF_SERVICE_TRAP 65

@@ -5,6 +5,8 @@
 #include "index_lists.hpp"
 #include "path_key.hpp"
 
+#include <machine_time.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +15,10 @@
 
 namespace irpverbs::saa {
 
-/// Machine time, 100 ns.
-using machine_time = std::uint64_t;
-
 struct path_cache_limits {
     std::size_t entries = 16384; // the least recently used one makes room
-    machine_time ttl = 300 * 10'000'000ull;
-    machine_time negative_ttl = 2 * 10'000'000ull;
+    machine_time ttl = 300 * ticks_a_second;
+    machine_time negative_ttl = 2 * ticks_a_second;
 };
 
 enum class invalidation : std::uint8_t {

@@ -82,8 +82,9 @@ inline constexpr std::array sl_to_vl_table{ARRAY(SLtoVL, at(0), 4, 16, 0, number
 
 #define HOST sm_VLarb_table_t
 inline constexpr std::array vl_arbitration_table{
-    STRIDED(VL, VLArb, VL, at(0), 8, 16, 32, number, SA_VLARB_COMPMASK_VLARBTABLE),
-    STRIDED(Weight, VLArb, Weight, at(1), 8, 16, 32, number, SA_VLARB_COMPMASK_VLARBTABLE)};
+    STRIDED(VL, VLArb[0].VL, VLArb[1].VL, at(0), 8, 16, 32, number, SA_VLARB_COMPMASK_VLARBTABLE),
+    STRIDED(Weight, VLArb[0].Weight, VLArb[1].Weight, at(1), 8, 16, 32, number,
+            SA_VLARB_COMPMASK_VLARBTABLE)};
 #undef HOST
 
 #define HOST sm_linear_forwarding_table_t
@@ -93,7 +94,7 @@ inline constexpr std::array linear_table{
 
 #define HOST sm_random_forwarding_table_t
 #define RANDOM_ROW(name, member, bit, width)                                                       \
-    STRIDED(name, LIDPortBlock, member, bit, width, 32, 16, number,                                \
+    STRIDED(name, LIDPortBlock[0].member, LIDPortBlock[1].member, bit, width, 32, 16, number,      \
             SA_RFT_COMPMASK_RANDOMFORWARDINGTABLE)
 inline constexpr std::array random_table{
     RANDOM_ROW(EntryLID, LID, at(0), 16), RANDOM_ROW(Valid, Valid, at(2), 1),

@@ -84,11 +84,11 @@ constexpr bool fits(std::span<const field> fields, std::size_t wire_size, std::s
     field {                                                                                        \
 #name, kind, 1, bit, width, width, offset, 4, 4, shift, mask, { __VA_ARGS__ }              \
     }
-// A member of the elements of an array of structures.
-#define STRIDED(name, array, member, bit, width, stride, items, kind, mask)                        \
+// A member of the elements of an array: of the first one, and of the second.
+#define STRIDED(name, first, second, bit, width, stride, items, kind, mask)                        \
     field {                                                                                        \
-#name, kind, items, bit, width, stride, offsetof(HOST, array[0].member),                   \
-            sizeof(HOST::array[0]), sizeof(HOST::array[0].member), 0, mask, {}                     \
+#name, kind, items, bit, width, stride, offsetof(HOST, first),                             \
+            offsetof(HOST, second) - offsetof(HOST, first), sizeof(HOST::first), 0, mask, {}       \
     }
 
 // Defines layout_of for the structure `host`.

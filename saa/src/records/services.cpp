@@ -10,8 +10,8 @@ using namespace layout;
 #define DATA(member, byte, width, items, first)                                                    \
     field {                                                                                        \
 #member, hex, items, at(byte), width, width,                                               \
-            offsetof(HOST, ServiceDataItems) + offsetof(sa_service_data_t, member), width / 8,     \
-            width / 8, 0, ((1ull << items) - 1) << first, {}                                       \
+            offsetof(HOST, ServiceDataItems) + offsetof(sa_service_data_t, member), (width) / 8,   \
+            (width) / 8, 0, ((1ull << (items)) - 1) << (first), {}                                 \
     }
 
 #define HOST sa_service_record_t

@@ -140,7 +140,7 @@ private:
         ++self.work_runs_;
         self.work_is_queued_ = false;
     }
-    void sleep() {
+    void rest() {
         LARGE_INTEGER interval = from_now(millisecond);
         KeDelayExecutionThread(KernelMode, FALSE, &interval);
     }
@@ -149,7 +149,7 @@ private:
         &world::set_event,   &world::wait_for_event, &world::use_mutex,    &world::use_semaphore,
         &world::use_both,    &world::use_lock,       &world::insert_dpc,   &world::remove_dpc,
         &world::flush_dpcs,  &world::set_timer,      &world::cancel_timer, &world::wait_for_timer,
-        &world::queue_entry, &world::take_entry,     &world::queue_work,   &world::sleep,
+        &world::queue_entry, &world::take_entry,     &world::queue_work,   &world::rest,
     };
 
     sim_machine& machine_;

@@ -18,9 +18,10 @@ NT_EXTERN_C_BEGIN
 typedef enum _HCA_SOFTWARE_COMMANDS {
     HcaCommandsInline,   /* asynchronous; done before the verb returns */
     HcaCommandsByDpc,    /* asynchronous; the verb pends */
-    HcaCommandsBlocking, /* the verb blocks until the firmware has answered: not at DISPATCH_LEVEL
-                          */
-    HcaCommandsBlockingWorker /* a work item blocks; the verb pends */
+    HcaCommandsEither,   /* one of these two, as the machine draws: for tests */
+    HcaCommandsBlocking, /* the verb blocks until the firmware answers: below DISPATCH_LEVEL */
+    HcaCommandsBlockingWorker, /* a work item blocks; the verb pends */
+    HcaCommandsCount
 } HCA_SOFTWARE_COMMANDS;
 
 /* Commands submitted from now on go this way; inline at first. */

@@ -1,0 +1,53 @@
+// What the verifier costs while it is on: the same work, by what is watched.
+#include "measurements.hpp"
+
+#include <dispatch/detail/verify.hpp>
+#include <dispatch/ke.h>
+#include <dispatch/pool.h>
+
+namespace irpverbs::bench {
+namespace {
+
+namespace detail = dispatch::detail;
+
+constexpr auto irql = static_cast<std::uint32_t>(detail::watch::irql);
+constexpr auto locks = static_cast<std::uint32_t>(detail::watch::locks);
+constexpr auto deadlocks = static_cast<std::uint32_t>(detail::watch::deadlocks);
+constexpr auto pool = static_cast<std::uint32_t>(detail::watch::pool);
+
+template <std::uint32_t Watched>
+void one_lock(run& sample) {
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    detail::set_watched(Watched);
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i)
+        KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    sample.stop();
+    detail::set_watched(0);
+}
+
+template <std::uint32_t Watched>
+void one_block(run& sample) {
+    detail::set_watched(Watched);
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i)
+        ExFreePoolWithTag(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 1), 1);
+    sample.stop();
+    detail::set_watched(0);
+}
+
+} // namespace
+
+void add_ours_verifier(catalog& all) {
+    all.add("ours/spin_lock", "spin lock acquired and released", one_lock<0>);
+    all.add("ours/spin_lock_irql", "the same, IRQLs watched", one_lock<irql>);
+    all.add("ours/spin_lock_verified", "the same, IRQLs, locks and lock orders watched",
+            one_lock<irql | locks | deadlocks>);
+    all.add("ours/pool", "pool block of 64 bytes allocated and freed", one_block<0>);
+    all.add("ours/pool_verified", "the same, pool and IRQLs watched", one_block<pool | irql>);
+}
+
+} // namespace irpverbs::bench

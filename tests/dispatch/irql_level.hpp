@@ -1,0 +1,21 @@
+#pragma once
+
+#include <dispatch/detail/processor.hpp>
+
+namespace irpverbs::testing {
+
+/// Sets the level behind the back of all checks.
+class at_level {
+public:
+    explicit at_level(KIRQL level) : before_(dispatch::detail::this_processor().irql) {
+        dispatch::detail::this_processor().irql = level;
+    }
+    ~at_level() { dispatch::detail::this_processor().irql = before_; }
+    at_level(const at_level&) = delete;
+    at_level& operator=(const at_level&) = delete;
+
+private:
+    KIRQL before_;
+};
+
+} // namespace irpverbs::testing

@@ -1,0 +1,345 @@
+// Deadlocks that wait for their schedule are found in any schedule; and orders that can't deadlock
+// are left alone.
+#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/ke.h>
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <new>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::explore_options;
+using dispatch::explore_summary;
+using dispatch::sim_machine;
+using dispatch::detail::watch;
+
+constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+struct spin_locks {
+    std::array<KSPIN_LOCK, 4> all{};
+    spin_locks() {
+        for (KSPIN_LOCK& each : all)
+            KeInitializeSpinLock(&each);
+    }
+    KSPIN_LOCK& operator[](std::size_t which) { return all[which]; }
+};
+
+// Takes them in that order, and lets go in the reverse one.
+void take(spin_locks& locks, std::initializer_list<std::size_t> order) {
+    const at_dispatch_level raised;
+    for (const std::size_t each : order)
+        KeAcquireSpinLockAtDpcLevel(&locks[each]);
+    for (auto each = std::rbegin(order); each != std::rend(order); ++each)
+        KeReleaseSpinLockFromDpcLevel(&locks[*each]);
+}
+
+TEST(breaks, SelfDeadlock) {
+    findings seen{watch::deadlocks, watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    EXPECT_THROW(KeAcquireSpinLockAtDpcLevel(&lock), stopped);
+    KeReleaseSpinLock(&lock, old);
+    EXPECT_TRUE(broke(seen, "SelfDeadlock", violation, 0x1000));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    EXPECT_TRUE(seen.all()[0].has_stack("here"));
+}
+
+TEST(keeps, SelfDeadlock) {
+    const findings seen{watch::deadlocks, watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KMUTEX mutex;
+    KeInitializeMutex(&mutex, 0);
+    for (int i = 0; i < 2; ++i) // a mutex may be acquired again by its owner
+        KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    EXPECT_FALSE(KeTryToAcquireSpinLockAtDpcLevel(&lock)); // does not wait
+    KeReleaseSpinLock(&lock, old);
+    for (int i = 0; i < 2; ++i)
+        KeReleaseMutex(&mutex, FALSE);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(SelfDeadlockRule, HoldsForFastMutexesAndReaderWriterLocks) {
+    findings seen{watch::deadlocks};
+    FAST_MUTEX mutex;
+    ExInitializeFastMutex(&mutex);
+    ExAcquireFastMutex(&mutex);
+    EXPECT_THROW(ExAcquireFastMutex(&mutex), stopped);
+    ExReleaseFastMutex(&mutex);
+    EXPECT_TRUE(broke(seen, "SelfDeadlock", violation, 0x1000));
+    seen.forget();
+    EX_SPIN_LOCK lock = 0;
+    const KIRQL old = ExAcquireSpinLockShared(&lock);
+    EXPECT_EQ(ExAcquireSpinLockShared(&lock), DISPATCH_LEVEL); // readers share
+    ExReleaseSpinLockShared(&lock, DISPATCH_LEVEL);
+    EXPECT_TRUE(kept(seen));
+    EXPECT_THROW(ExAcquireSpinLockExclusive(&lock), stopped);
+    ExReleaseSpinLockShared(&lock, old);
+    EXPECT_TRUE(broke(seen, "SelfDeadlock", violation, 0x1000));
+}
+
+TEST(breaks, LockOrder) {
+    findings seen{watch::deadlocks};
+    spin_locks locks;
+    take(locks, {0, 1});
+    take(locks, {1, 0});
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+    const found what = seen.all()[0];
+    EXPECT_TRUE(what.has_stack("lock held since"));
+    EXPECT_TRUE(what.has_stack("the other order: lock held since"));
+    EXPECT_TRUE(what.has_stack("the other order: waited at"));
+    EXPECT_EQ(what.parameters[3], 2u) << "locks in the cycle";
+    take(locks, {0, 1});
+    take(locks, {1, 0});
+    EXPECT_EQ(seen.all().size(), 1u) << "told once";
+}
+
+TEST(keeps, LockOrder) {
+    const findings seen{watch::deadlocks, watch::locks, watch::irql};
+    spin_locks locks;
+    take(locks, {0, 1, 2, 3});
+    take(locks, {1, 3});
+    take(locks, {0, 2});
+    take(locks, {2});
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockOrderRule, TellsTheWholeCycle) {
+    findings seen{watch::deadlocks};
+    spin_locks locks;
+    dispatch::detail::name_lock(&locks[2], "third lock");
+    take(locks, {0, 1});
+    take(locks, {1, 2});
+    EXPECT_TRUE(kept(seen));
+    take(locks, {2, 0});
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+    const found what = seen.all()[0];
+    EXPECT_EQ(what.parameters[3], 3u);
+    EXPECT_NE(what.text.find("third lock"), std::string::npos) << what.text;
+    std::size_t waits = 0;
+    for (std::size_t at = what.history.find("and waited for"); at != std::string::npos;
+         at = what.history.find("and waited for", at + 1))
+        ++waits;
+    EXPECT_EQ(waits, 3u) << what.history;
+    dispatch::detail::name_lock(&locks[2], "spin lock");
+}
+
+TEST(LockOrderRule, SparesATryToAcquire) {
+    const findings seen{watch::deadlocks};
+    spin_locks locks;
+    take(locks, {0, 1});
+    const at_dispatch_level raised;
+    KeAcquireSpinLockAtDpcLevel(&locks[1]);
+    ASSERT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(&locks[0]));
+    KeReleaseSpinLockFromDpcLevel(&locks[0]);
+    KeReleaseSpinLockFromDpcLevel(&locks[1]);
+    EXPECT_TRUE(kept(seen));
+}
+
+// What a try got is held like anything else.
+TEST(LockOrderRule, CountsWhatATryGot) {
+    findings seen{watch::deadlocks};
+    spin_locks locks;
+    take(locks, {0, 1});
+    {
+        const at_dispatch_level raised;
+        ASSERT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(&locks[1]));
+        KeAcquireSpinLockAtDpcLevel(&locks[0]);
+        KeReleaseSpinLockFromDpcLevel(&locks[0]);
+        KeReleaseSpinLockFromDpcLevel(&locks[1]);
+    }
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+}
+
+TEST(LockOrderRule, SparesOrdersBehindOneGate) {
+    const findings seen{watch::deadlocks};
+    spin_locks locks;
+    take(locks, {3, 0, 1});
+    take(locks, {3, 1, 0}); // who holds 3 is alone with 0 and 1
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockOrderRule, SeesThatAGateIsLeftOut) {
+    findings seen{watch::deadlocks};
+    spin_locks locks;
+    take(locks, {3, 0, 1});
+    take(locks, {3, 1, 0});
+    EXPECT_TRUE(kept(seen));
+    take(locks, {0, 1}); // without the gate: meets who went through it
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+}
+
+TEST(LockOrderRule, SparesReadersAmongThemselves) {
+    const findings seen{watch::deadlocks};
+    static EX_SPIN_LOCK one = 0;
+    static EX_SPIN_LOCK other = 0;
+    const auto read_both = [](EX_SPIN_LOCK& first, EX_SPIN_LOCK& second) {
+        const KIRQL old = ExAcquireSpinLockShared(&first);
+        ExReleaseSpinLockShared(&second, ExAcquireSpinLockShared(&second));
+        ExReleaseSpinLockShared(&first, old);
+    };
+    read_both(one, other);
+    read_both(other, one);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockOrderRule, HoldsBetweenReadersAndWriters) {
+    findings seen{watch::deadlocks};
+    static EX_SPIN_LOCK one = 0;
+    static EX_SPIN_LOCK other = 0;
+    const auto read_and_write = [](EX_SPIN_LOCK& first, EX_SPIN_LOCK& second) {
+        const KIRQL old = ExAcquireSpinLockShared(&first);
+        ExReleaseSpinLockExclusive(&second, ExAcquireSpinLockExclusive(&second));
+        ExReleaseSpinLockShared(&first, old);
+    };
+    read_and_write(one, other);
+    read_and_write(other, one);
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+}
+
+TEST(LockOrderRule, KnowsThatMemoryHoldsANewLock) {
+    const findings seen{watch::deadlocks};
+    spin_locks locks;
+    take(locks, {0, 1});
+    KeInitializeSpinLock(&locks[0]);
+    KeInitializeSpinLock(&locks[1]);
+    take(locks, {1, 0});
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockOrderRule, HoldsAcrossKindsOfLocks) {
+    findings seen{watch::deadlocks};
+    KMUTEX mutex;
+    KeInitializeMutex(&mutex, 0);
+    FAST_MUTEX fast;
+    ExInitializeFastMutex(&fast);
+    const auto wait = [&](PLARGE_INTEGER timeout) {
+        return KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, timeout);
+    };
+    wait(nullptr);
+    ExAcquireFastMutex(&fast);
+    ExReleaseFastMutex(&fast);
+    KeReleaseMutex(&mutex, FALSE);
+    LARGE_INTEGER a_while;
+    a_while.QuadPart = -1000;
+    ExAcquireFastMutex(&fast);
+    ASSERT_EQ(wait(&a_while), STATUS_SUCCESS); // would give up
+    KeReleaseMutex(&mutex, FALSE);
+    EXPECT_TRUE(kept(seen));
+    wait(nullptr);
+    KeReleaseMutex(&mutex, FALSE);
+    ExReleaseFastMutex(&fast);
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+}
+
+// Nobody says when a zeroed lock in memory of the program begins a new life.
+TEST(LockOrderRule, SparesMemoryThatItKnowsNothingOf) {
+    const findings seen{watch::deadlocks, watch::locks};
+    KSPIN_LOCK known;
+    KeInitializeSpinLock(&known);
+    alignas(KSPIN_LOCK) unsigned char memory[sizeof(KSPIN_LOCK)];
+    auto* lock = new (memory) KSPIN_LOCK{0};
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&known);
+    KeAcquireSpinLockAtDpcLevel(lock);
+    KeReleaseSpinLockFromDpcLevel(lock);
+    KeReleaseSpinLockFromDpcLevel(&known);
+    auto* other = new (memory) EX_SPIN_LOCK{0};
+    ExAcquireSpinLockExclusive(other);
+    KeAcquireSpinLockAtDpcLevel(&known);
+    KeReleaseSpinLockFromDpcLevel(&known);
+    ExReleaseSpinLockExclusive(other, old);
+    EXPECT_TRUE(kept(seen));
+}
+
+// The second actor starts when the first has let go: no schedule deadlocks.
+void never_deadlocks(sim_machine& machine) {
+    spin_locks locks;
+    KEVENT done;
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    machine.spawn("first", [&] {
+        take(locks, {0, 1});
+        KeSetEvent(&done, 0, FALSE);
+    });
+    machine.spawn("second", [&] {
+        KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+        take(locks, {1, 0});
+    });
+    machine.run();
+}
+
+TEST(LockOrderRule, IsFoundWhereNoScheduleDeadlocks) {
+    explore_options options;
+    options.exhaustive_runs = 10'000;
+    expect_explored(options, never_deadlocks);
+
+    const watch_scope on{watch::deadlocks};
+    const explore_summary summary = expect_found({}, never_deadlocks);
+    EXPECT_EQ(summary.random.first_failure, 0u);
+    EXPECT_NE(summary.failure->report.find("rule: LockOrder"), std::string::npos)
+        << summary.failure->report;
+    EXPECT_NE(summary.failure->report.find("replay: IRPVERBS_STRATEGY="), std::string::npos);
+}
+
+// Programs whose every lock is in order, in all schedules, with all rules on.
+TEST(LockOrderRule, LeavesCorrectProgramsAlone) {
+    const watch_scope on{watch::deadlocks, watch::locks, watch::irql, watch::pool, watch::watchdog};
+    explore_options options;
+    options.random_runs = 200;
+    options.pct_runs = 200;
+    expect_explored(options, [](sim_machine& machine) {
+        spin_locks locks;
+        FAST_MUTEX mutex;
+        ExInitializeFastMutex(&mutex);
+        int turns = 0;
+        for (int actor = 0; actor < 3; ++actor)
+            machine.spawn("actor", [&] {
+                take(locks, {0, 1});
+                ExAcquireFastMutex(&mutex);
+                take(locks, {1, 2});
+                ++turns;
+                ExReleaseFastMutex(&mutex);
+            });
+        machine.run();
+        EXPECT_EQ(turns, 3);
+    });
+}
+
+class LockGraph : public BothMachines {};
+
+TEST_P(LockGraph, HoldsUnderContention) {
+    findings seen{watch::deadlocks, watch::locks, watch::irql};
+    spin_locks locks;
+    int turns = 0;
+    {
+        const auto work = [&] {
+            for (int i = 0; i < 50; ++i) {
+                take(locks, {0, 1});
+                take(locks, {1, 2, 3});
+                const KIRQL old = KeAcquireSpinLockRaiseToDpc(&locks[3]);
+                ++turns;
+                KeReleaseSpinLock(&locks[3], old);
+            }
+        };
+        const system_thread one(work);
+        const system_thread two(work);
+        const system_thread three(work);
+    }
+    EXPECT_EQ(turns, 150);
+    EXPECT_TRUE(kept(seen));
+    take(locks, {3, 0});
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
+}
+
+IRPVERBS_ON_BOTH_MACHINES(LockGraph);
+
+} // namespace
+} // namespace irpverbs::testing

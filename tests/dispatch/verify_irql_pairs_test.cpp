@@ -1,0 +1,175 @@
+// IRQLs: what raises one is paired with what lowers it; waits and pool calls have conditions.
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/ke.h>
+#include <dispatch/pool.h>
+
+#include "irql_level.hpp"
+#include <support/both_machines.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::detail::watch;
+
+constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+TEST(breaks, IrqlKeRaiseLower) {
+    findings seen{watch::irql};
+    KIRQL old = PASSIVE_LEVEL;
+    KeRaiseIrql(DISPATCH_LEVEL, &old);
+    KIRQL dropped = PASSIVE_LEVEL;
+    EXPECT_THROW(KeRaiseIrql(APC_LEVEL, &dropped), stopped);
+    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower", violation, 0x30));
+    seen.forget();
+    EXPECT_THROW(KeLowerIrql(CLOCK_LEVEL), stopped);
+    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower", violation, 0x31));
+    KeLowerIrql(old);
+}
+
+TEST(keeps, IrqlKeRaiseLower) {
+    const findings seen{watch::irql};
+    KIRQL old = PASSIVE_LEVEL;
+    KeRaiseIrql(PASSIVE_LEVEL, &old);
+    KeLowerIrql(old);
+    EXPECT_TRUE(kept(seen));
+}
+
+void lower_in_dpc(KDPC*, void*, void*, void*) {
+    KeLowerIrql(PASSIVE_LEVEL);
+    KIRQL old = PASSIVE_LEVEL;
+    KeRaiseIrql(DISPATCH_LEVEL, &old);
+}
+
+TEST(IrqlKeRaiseLowerRule, IsBrokenByADpcThatLowers) {
+    findings seen{watch::irql};
+    KDPC dpc;
+    KeInitializeDpc(&dpc, lower_in_dpc, nullptr);
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower", violation, 0x31));
+}
+
+TEST(breaks, IrqlKeRaiseLower2) {
+    findings seen{watch::irql};
+    KIRQL outer = PASSIVE_LEVEL;
+    KIRQL inner = PASSIVE_LEVEL;
+    KeRaiseIrql(APC_LEVEL, &outer);
+    KeRaiseIrql(DISPATCH_LEVEL, &inner);
+    KeLowerIrql(outer); // skips the inner one
+    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower2", violation, 0x31));
+    EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
+}
+
+TEST(keeps, IrqlKeRaiseLower2) {
+    const findings seen{watch::irql};
+    KIRQL outer = PASSIVE_LEVEL;
+    KIRQL inner = PASSIVE_LEVEL;
+    KeRaiseIrql(APC_LEVEL, &outer);
+    KeRaiseIrql(DISPATCH_LEVEL, &inner);
+    const KIRQL same = KeRaiseIrqlToDpcLevel();
+    KeLowerIrql(same);
+    KeLowerIrql(inner);
+    KeLowerIrql(outer);
+    EXPECT_TRUE(kept(seen));
+}
+
+NTSTATUS wait_at(KIRQL level, PLARGE_INTEGER timeout) {
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, TRUE);
+    void* objects[] = {&event};
+    const at_level there(level);
+    return KeWaitForMultipleObjects(1, objects, WaitAny, Executive, KernelMode, FALSE, timeout,
+                                    nullptr);
+}
+
+TEST(breaks, IrqlKeWait) {
+    LARGE_INTEGER look;
+    look.QuadPart = 0;
+    LARGE_INTEGER a_while;
+    a_while.QuadPart = -10;
+    const struct {
+        KIRQL level;
+        PLARGE_INTEGER timeout;
+        ULONG_PTR id;
+    } waits[] = {{CLOCK_LEVEL, &look, 0x120},
+                 {DISPATCH_LEVEL, nullptr, 0x121},
+                 {DISPATCH_LEVEL, &a_while, 0x122}};
+    for (const auto& each : waits) {
+        findings seen{watch::irql};
+        EXPECT_THROW(wait_at(each.level, each.timeout), stopped);
+        EXPECT_TRUE(broke(seen, "IrqlKeWait", violation, each.id));
+        EXPECT_EQ(seen.all().back().code, ATTEMPTED_SWITCH_FROM_DPC);
+    }
+}
+
+TEST(keeps, IrqlKeWait) {
+    const findings seen{watch::irql};
+    LARGE_INTEGER look;
+    look.QuadPart = 0;
+    EXPECT_EQ(wait_at(DISPATCH_LEVEL, &look), STATUS_SUCCESS);
+    EXPECT_EQ(wait_at(APC_LEVEL, nullptr), STATUS_SUCCESS);
+    EXPECT_TRUE(kept(seen));
+}
+
+void pageable() { PAGED_CODE(); }
+
+TEST(breaks, PagedCode) {
+    findings seen{watch::irql};
+    const at_level raised(DISPATCH_LEVEL);
+    pageable();
+    EXPECT_TRUE(broke(seen, "PagedCode", DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0));
+}
+
+TEST(keeps, PagedCode) {
+    const findings seen{watch::irql};
+    const at_level raised(APC_LEVEL);
+    pageable();
+    EXPECT_TRUE(kept(seen));
+}
+
+void* allocate_at(KIRQL level, POOL_FLAGS flags) {
+    const at_level there(level);
+    return ExAllocatePool2(flags, 16, 1);
+}
+
+void free_at(KIRQL level, void* block) {
+    const at_level there(level);
+    ExFreePool(block);
+}
+
+TEST(breaks, IrqlExAllocatePool) {
+    findings seen{watch::irql};
+    ExFreePool(allocate_at(DISPATCH_LEVEL, POOL_FLAG_PAGED));
+    EXPECT_TRUE(broke(seen, "IrqlExAllocatePool", violation, 0x01));
+    seen.forget();
+    ExFreePool(allocate_at(CLOCK_LEVEL, POOL_FLAG_NON_PAGED));
+    EXPECT_TRUE(broke(seen, "IrqlExAllocatePool", violation, 0x02));
+}
+
+TEST(keeps, IrqlExAllocatePool) {
+    const findings seen{watch::irql};
+    ExFreePool(allocate_at(APC_LEVEL, POOL_FLAG_PAGED));
+    ExFreePool(allocate_at(DISPATCH_LEVEL, POOL_FLAG_NON_PAGED));
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, IrqlExFree1) {
+    findings seen{watch::irql, watch::pool};
+    free_at(DISPATCH_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_PAGED));
+    EXPECT_TRUE(broke(seen, "IrqlExFree1", violation, 0x11));
+    seen.forget();
+    free_at(CLOCK_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_NON_PAGED));
+    EXPECT_TRUE(broke(seen, "IrqlExFree1", violation, 0x12));
+}
+
+TEST(keeps, IrqlExFree1) {
+    const findings seen{watch::irql, watch::pool};
+    free_at(APC_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_PAGED));
+    free_at(DISPATCH_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_NON_PAGED));
+    EXPECT_TRUE(kept(seen));
+}
+
+} // namespace
+} // namespace irpverbs::testing

@@ -1,0 +1,437 @@
+// IRQLs: who may be called where, and what raises one is paired with what lowers it.
+#include <dispatch/detail/checks.hpp>
+#include <dispatch/ke.h>
+#include <dispatch/pool.h>
+
+#include "irql_level.hpp"
+#include <support/both_machines.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::detail::irql_bound;
+using dispatch::detail::irql_rule;
+using dispatch::detail::this_processor;
+using dispatch::detail::watch;
+
+constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+constexpr irql_rule table[] = {
+#define X(function, bound, level, id, sdv) {#function, irql_bound::bound, level, id, #sdv},
+#include "../../dispatch/src/irql_rules.def"
+#undef X
+};
+
+/// Where the row's function may not be called.
+KIRQL wrong_level(const irql_rule& row) {
+    switch (row.bound) {
+    case irql_bound::at_most:
+        return row.level == APC_LEVEL ? DISPATCH_LEVEL : CLOCK_LEVEL;
+    case irql_bound::at_least:
+        return APC_LEVEL;
+    case irql_bound::exactly:
+        return row.level == PASSIVE_LEVEL ? APC_LEVEL : PASSIVE_LEVEL;
+    }
+    return PASSIVE_LEVEL;
+}
+
+/// One call of the function at that level, with everything around it in order.
+using call = std::function<void(KIRQL)>;
+
+KSPIN_LOCK* held_lock() {
+    static KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const at_level raised(DISPATCH_LEVEL);
+    KeAcquireSpinLockAtDpcLevel(&lock);
+    return &lock;
+}
+
+KLOCK_QUEUE_HANDLE* held_queue(KIRQL level) {
+    static KSPIN_LOCK lock;
+    static KLOCK_QUEUE_HANDLE handle;
+    KeInitializeSpinLock(&lock);
+    const at_level raised(DISPATCH_LEVEL);
+    KeAcquireInStackQueuedSpinLockAtDpcLevel(&lock, &handle);
+    handle.OldIrql = level;
+    return &handle;
+}
+
+FAST_MUTEX* fresh_mutex() {
+    static FAST_MUTEX mutex;
+    ExInitializeFastMutex(&mutex);
+    return &mutex;
+}
+
+FAST_MUTEX* held_mutex() {
+    FAST_MUTEX* mutex = fresh_mutex();
+    ExAcquireFastMutex(mutex);
+    return mutex;
+}
+
+void nothing(void*) {}
+
+std::map<std::string, call> lock_calls() {
+    static KSPIN_LOCK lock;
+    static EX_SPIN_LOCK shared;
+    static KLOCK_QUEUE_HANDLE handle;
+    const auto at = [](KIRQL level, const auto& body) {
+        const at_level there(level);
+        body();
+    };
+    return {
+        {"KeAcquireSpinLock",
+         [=](KIRQL l) {
+             lock = 0;
+             at(l, [] { KeAcquireSpinLockRaiseToDpc(&lock); });
+         }},
+        {"KeReleaseSpinLock",
+         [=](KIRQL l) {
+             auto* p = held_lock();
+             at(l, [=] { KeReleaseSpinLock(p, l); });
+         }},
+        {"KeAcquireSpinLockAtDpcLevel",
+         [=](KIRQL l) {
+             lock = 0;
+             at(l, [] { KeAcquireSpinLockAtDpcLevel(&lock); });
+         }},
+        {"KeReleaseSpinLockFromDpcLevel",
+         [=](KIRQL l) {
+             auto* p = held_lock();
+             at(l, [=] { KeReleaseSpinLockFromDpcLevel(p); });
+         }},
+        {"KeTryToAcquireSpinLockAtDpcLevel",
+         [=](KIRQL l) {
+             lock = 0;
+             at(l, [] { KeTryToAcquireSpinLockAtDpcLevel(&lock); });
+         }},
+        {"KeAcquireInStackQueuedSpinLock",
+         [=](KIRQL l) {
+             lock = 0;
+             at(l, [] { KeAcquireInStackQueuedSpinLock(&lock, &handle); });
+         }},
+        {"KeReleaseInStackQueuedSpinLock",
+         [=](KIRQL l) {
+             auto* p = held_queue(l);
+             at(l, [=] { KeReleaseInStackQueuedSpinLock(p); });
+         }},
+        {"KeAcquireInStackQueuedSpinLockAtDpcLevel",
+         [=](KIRQL l) {
+             lock = 0;
+             at(l, [] { KeAcquireInStackQueuedSpinLockAtDpcLevel(&lock, &handle); });
+         }},
+        {"KeReleaseInStackQueuedSpinLockFromDpcLevel",
+         [=](KIRQL l) {
+             auto* p = held_queue(l);
+             at(l, [=] { KeReleaseInStackQueuedSpinLockFromDpcLevel(p); });
+         }},
+        {"ExAcquireSpinLock",
+         [=](KIRQL l) {
+             shared = 0;
+             at(l, [] { ExAcquireSpinLockShared(&shared); });
+         }},
+        {"ExReleaseSpinLock",
+         [=](KIRQL l) {
+             shared = -1;
+             at(l, [=] { ExReleaseSpinLockExclusive(&shared, l); });
+         }},
+        {"ExInitializeFastMutex", [=](KIRQL l) { at(l, [] { fresh_mutex(); }); }},
+        {"ExAcquireFastMutex",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { ExAcquireFastMutex(p); });
+         }},
+        {"ExTryToAcquireFastMutex",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { ExTryToAcquireFastMutex(p); });
+         }},
+        {"ExReleaseFastMutex",
+         [=](KIRQL l) {
+             auto* p = held_mutex();
+             at(l, [=] { ExReleaseFastMutex(p); });
+         }},
+        {"KeAcquireGuardedMutex",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { KeAcquireGuardedMutex(p); });
+         }},
+        {"KeTryToAcquireGuardedMutex",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { KeTryToAcquireGuardedMutex(p); });
+         }},
+        {"KeReleaseGuardedMutex",
+         [=](KIRQL l) {
+             auto* p = held_mutex();
+             at(l, [=] { KeReleaseGuardedMutex(p); });
+         }},
+    };
+}
+
+void set_and_cancel(KTIMER& timer) {
+    LARGE_INTEGER far;
+    far.QuadPart = -36'000'000'000;
+    KeSetTimer(&timer, far, nullptr);
+    KeCancelTimer(&timer);
+}
+
+std::map<std::string, call> object_calls() {
+    static KEVENT event;
+    static KMUTEX mutex;
+    static KSEMAPHORE semaphore;
+    static KTIMER timer;
+    static KQUEUE queue;
+    static LIST_ENTRY entry;
+    static EX_RUNDOWN_REF rundown;
+    KeInitializeEvent(&event, NotificationEvent, TRUE);
+    KeInitializeSemaphore(&semaphore, 0, 1000);
+    KeInitializeTimer(&timer);
+    const auto at = [](auto body) {
+        return [=](KIRQL level) {
+            const at_level there(level);
+            body();
+        };
+    };
+    return {
+        {"KeRaiseIrqlToDpcLevel", at(KeRaiseIrqlToDpcLevel)},
+        {"KeEnterCriticalRegion", at([] {
+             KeEnterCriticalRegion();
+             --this_processor().thread->KernelApcDisable;
+         })},
+        {"KeLeaveCriticalRegion", at([] {
+             ++this_processor().thread->KernelApcDisable;
+             KeLeaveCriticalRegion();
+         })},
+        {"KeEnterGuardedRegion", at([] {
+             KeEnterGuardedRegion();
+             --this_processor().thread->SpecialApcDisable;
+         })},
+        {"KeLeaveGuardedRegion", at([] {
+             ++this_processor().thread->SpecialApcDisable;
+             KeLeaveGuardedRegion();
+         })},
+        {"KeFlushQueuedDpcs", at(KeFlushQueuedDpcs)},
+        {"KeSetEvent", at([] { KeSetEvent(&event, 0, FALSE); })},
+        {"KeResetEvent", at([] { KeResetEvent(&event); })},
+        {"KeClearEvent", at([] { KeClearEvent(&event); })},
+        {"KePulseEvent", at([] { KePulseEvent(&event, 0, FALSE); })},
+        {"KeReadStateEvent", at([] { KeReadStateEvent(&event); })},
+        {"KeInitializeSemaphore", at([] { KeInitializeSemaphore(&semaphore, 0, 1000); })},
+        {"KeReleaseSemaphore", at([] { KeReleaseSemaphore(&semaphore, 0, 1, FALSE); })},
+        {"KeReleaseMutex",
+         [=](KIRQL level) {
+             KeInitializeMutex(&mutex, 0);
+             KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
+             const at_level there(level);
+             KeReleaseMutex(&mutex, FALSE);
+         }},
+        {"KeDelayExecutionThread", at([] {
+             LARGE_INTEGER now;
+             now.QuadPart = -1;
+             KeDelayExecutionThread(KernelMode, FALSE, &now);
+         })},
+        {"KeInitializeTimer", at([] { KeInitializeTimer(&timer); })},
+        {"KeSetTimer", at([] { set_and_cancel(timer); })},
+        {"KeCancelTimer", at([] { KeCancelTimer(&timer); })},
+        {"KeReadStateTimer", at([] { KeReadStateTimer(&timer); })},
+        {"KeInitializeQueue", at([] { KeInitializeQueue(&queue, 0); })},
+        {"KeInsertQueue",
+         [=](KIRQL level) {
+             KeInitializeQueue(&queue, 0);
+             const at_level there(level);
+             KeInsertQueue(&queue, &entry);
+         }},
+        {"ExInitializeRundownProtection", at([] { ExInitializeRundownProtection(&rundown); })},
+        {"ExAcquireRundownProtection", at([] { ExAcquireRundownProtection(&rundown); })},
+        {"ExReleaseRundownProtection", at([] {
+             rundown.Count = 2;
+             ExReleaseRundownProtection(&rundown);
+         })},
+        {"ExWaitForRundownProtectionRelease", at([] {
+             rundown.Count = 0;
+             ExWaitForRundownProtectionRelease(&rundown);
+         })},
+    };
+}
+
+void start_thread(KIRQL level) {
+    HANDLE handle = nullptr;
+    {
+        const at_level there(level);
+        PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, nothing, nullptr);
+    }
+    KeWaitForSingleObject(handle, Executive, KernelMode, FALSE, nullptr);
+    ZwClose(handle);
+}
+
+void queue_item(KIRQL level) {
+    static WORK_QUEUE_ITEM item;
+    static KEVENT done;
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    ExInitializeWorkItem(
+        &item, [](void*) { KeSetEvent(&done, 0, FALSE); }, nullptr);
+    {
+        const at_level there(level);
+        ExQueueWorkItem(&item, DelayedWorkQueue);
+    }
+    KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+}
+
+void use_lookaside(KIRQL level, bool paged) {
+    NPAGED_LOOKASIDE_LIST list;
+    const at_level there(level);
+    if (paged) {
+        ExInitializePagedLookasideList(&list, nullptr, nullptr, 0, 32, 1, 0);
+        ExDeletePagedLookasideList(&list);
+    } else {
+        ExInitializeNPagedLookasideList(&list, nullptr, nullptr, 0, 32, 1, 0);
+        ExDeleteNPagedLookasideList(&list);
+    }
+}
+
+std::map<std::string, call> system_calls() {
+    return {
+        {"ExQueueWorkItem", queue_item},
+        {"PsCreateSystemThread", start_thread},
+        {"PsTerminateSystemThread",
+         [](KIRQL level) {
+             const at_level there(level);
+             PsTerminateSystemThread(STATUS_SUCCESS);
+         }},
+        {"ObReferenceObjectByHandle",
+         [](KIRQL level) {
+             const at_level there(level);
+             void* object = nullptr;
+             ObReferenceObjectByHandle(nullptr, 0, nullptr, KernelMode, &object, nullptr);
+         }},
+        {"ZwClose",
+         [](KIRQL level) {
+             const at_level there(level);
+             ZwClose(nullptr);
+         }},
+        {"NPagedLookasideList", [](KIRQL level) { use_lookaside(level, false); }},
+        {"PagedLookasideList", [](KIRQL level) { use_lookaside(level, true); }},
+    };
+}
+
+std::map<std::string, call> all_calls() {
+    std::map<std::string, call> all = lock_calls();
+    all.merge(object_calls());
+    all.merge(system_calls());
+    return all;
+}
+
+std::vector<found> findings_of(const call& function, KIRQL level) {
+    const findings seen{watch::irql};
+    try {
+        function(level);
+    } catch (const stopped&) { // what goes on is the core's business
+    }
+    this_processor().irql = PASSIVE_LEVEL;
+    return seen.all();
+}
+
+// Of all rows of that rule: a call at a wrong level is found, with the row's number and rule; one
+// at the right level is not.
+void rows_of(const std::string& rule, bool wrong) {
+    const std::map<std::string, call> calls = all_calls();
+    int rows = 0;
+    for (const irql_rule& row : table) {
+        if (row.sdv != rule) continue;
+        ++rows;
+        ASSERT_TRUE(calls.contains(row.function)) << row.function;
+        const KIRQL level = wrong ? wrong_level(row) : row.level;
+        const std::vector<found> seen = findings_of(calls.at(row.function), level);
+        if (!wrong) {
+            EXPECT_TRUE(seen.empty()) << row.function << ": " << seen[0].report;
+            continue;
+        }
+        ASSERT_FALSE(seen.empty()) << row.function;
+        EXPECT_EQ(seen[0].rule, rule) << seen[0].report;
+        EXPECT_EQ(seen[0].code, violation) << seen[0].report;
+        EXPECT_EQ(seen[0].parameters[0], row.id) << seen[0].report;
+        EXPECT_NE(seen[0].text.find(row.function), std::string::npos) << seen[0].text;
+    }
+    EXPECT_NE(rows, 0) << rule;
+}
+
+TEST(breaks, IrqlKeDispatchLte) { rows_of("IrqlKeDispatchLte", true); }
+TEST(keeps, IrqlKeDispatchLte) { rows_of("IrqlKeDispatchLte", false); }
+TEST(breaks, IrqlDispatch) { rows_of("IrqlDispatch", true); }
+TEST(keeps, IrqlDispatch) { rows_of("IrqlDispatch", false); }
+TEST(breaks, IrqlKeApcLte1) { rows_of("IrqlKeApcLte1", true); }
+TEST(keeps, IrqlKeApcLte1) { rows_of("IrqlKeApcLte1", false); }
+TEST(breaks, IrqlKeApcLte2) { rows_of("IrqlKeApcLte2", true); }
+TEST(keeps, IrqlKeApcLte2) { rows_of("IrqlKeApcLte2", false); }
+TEST(breaks, IrqlExApcLte1) { rows_of("IrqlExApcLte1", true); }
+TEST(keeps, IrqlExApcLte1) { rows_of("IrqlExApcLte1", false); }
+TEST(breaks, IrqlExApcLte2) { rows_of("IrqlExApcLte2", true); }
+TEST(keeps, IrqlExApcLte2) { rows_of("IrqlExApcLte2", false); }
+TEST(breaks, IrqlExPassive) { rows_of("IrqlExPassive", true); }
+TEST(keeps, IrqlExPassive) { rows_of("IrqlExPassive", false); }
+TEST(breaks, IrqlPsPassive) { rows_of("IrqlPsPassive", true); }
+TEST(keeps, IrqlPsPassive) { rows_of("IrqlPsPassive", false); }
+TEST(breaks, IrqlObPassive) { rows_of("IrqlObPassive", true); }
+TEST(keeps, IrqlObPassive) { rows_of("IrqlObPassive", false); }
+TEST(breaks, IrqlZwPassive) { rows_of("IrqlZwPassive", true); }
+TEST(keeps, IrqlZwPassive) { rows_of("IrqlZwPassive", false); }
+
+TEST(IrqlTable, HasATestForEachRow) {
+    const std::map<std::string, call> calls = all_calls();
+    for (const irql_rule& row : table)
+        EXPECT_TRUE(calls.contains(row.function)) << row.function;
+    EXPECT_EQ(calls.size(), std::size(table));
+}
+
+TEST(breaks, IrqlKeReleaseSpinLock) {
+    rows_of("IrqlKeReleaseSpinLock", true);
+    findings seen{watch::irql};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const at_dispatch_level raised;
+    KeAcquireSpinLockRaiseToDpc(&lock);
+    KeReleaseSpinLock(&lock, PASSIVE_LEVEL); // it saved DISPATCH_LEVEL
+    EXPECT_TRUE(broke(seen, "IrqlKeReleaseSpinLock", violation, 0x00020015));
+    EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
+}
+
+TEST(keeps, IrqlKeReleaseSpinLock) {
+    rows_of("IrqlKeReleaseSpinLock", false);
+    const findings seen{watch::irql};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    KeReleaseSpinLockFromDpcLevel(&lock);
+    KeLowerIrql(old);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, IrqlKeSetEvent) {
+    rows_of("IrqlKeSetEvent", true);
+    findings seen{watch::irql};
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    const at_level raised(DISPATCH_LEVEL);
+    EXPECT_THROW(KeSetEvent(&event, 0, TRUE), stopped);
+    EXPECT_TRUE(broke(seen, "IrqlKeSetEvent", violation, 0x00020016));
+}
+
+TEST(keeps, IrqlKeSetEvent) {
+    rows_of("IrqlKeSetEvent", false);
+    const findings seen{watch::irql};
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    const at_level raised(APC_LEVEL);
+    KeSetEvent(&event, 0, TRUE);
+    EXPECT_TRUE(kept(seen));
+}
+
+} // namespace
+} // namespace irpverbs::testing

@@ -1,0 +1,436 @@
+// Rules about single locks: what is acquired is released, once, by its holder, with the same
+// functions, and not later than its memory, its thread or its routine ends.
+#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/ke.h>
+#include <dispatch/pool.h>
+
+#include <support/both_machines.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::detail::watch;
+
+constexpr ULONG tag = 0x6B636F4C; // "Lock"
+constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+struct lock_pair {
+    KSPIN_LOCK first;
+    KSPIN_LOCK second;
+    lock_pair() {
+        KeInitializeSpinLock(&first);
+        KeInitializeSpinLock(&second);
+    }
+};
+
+void run_dpc(PKDEFERRED_ROUTINE routine, void* context) {
+    KDPC dpc;
+    KeInitializeDpc(&dpc, routine, context);
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+}
+
+TEST(breaks, SpinLock) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KIRQL old = PASSIVE_LEVEL;
+    KeAcquireSpinLock(&lock, &old);
+    EXPECT_THROW(KeAcquireSpinLockAtDpcLevel(&lock), stopped);
+    KeReleaseSpinLock(&lock, old);
+    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    EXPECT_TRUE(seen.all()[0].has_stack("here"));
+}
+
+TEST(keeps, SpinLock) {
+    const findings seen{watch::locks};
+    lock_pair locks;
+    for (int i = 0; i < 2; ++i) {
+        KIRQL old = PASSIVE_LEVEL;
+        KeAcquireSpinLock(&locks.first, &old);
+        KeAcquireSpinLockAtDpcLevel(&locks.second);
+        EXPECT_EQ(dispatch::detail::held_spin_locks(dispatch::detail::this_processor()), 2u);
+        KeReleaseSpinLockFromDpcLevel(&locks.second);
+        KeReleaseSpinLock(&locks.first, old);
+    }
+    EXPECT_EQ(dispatch::detail::held_spin_locks(dispatch::detail::this_processor()), 0u);
+    EXPECT_TRUE(kept(seen));
+}
+
+void keep_lock(KDPC*, void* lock, void*, void*) {
+    KeAcquireSpinLockAtDpcLevel(static_cast<KSPIN_LOCK*>(lock));
+}
+
+TEST(SpinLockRule, IsBrokenByADpcThatReturnsWithALock) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    run_dpc(keep_lock, &lock);
+    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    const at_dispatch_level raised;
+    KeReleaseSpinLockFromDpcLevel(&lock);
+}
+
+TEST(SpinLockRule, IsBrokenByAWait) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, TRUE);
+    KIRQL old = PASSIVE_LEVEL;
+    KeAcquireSpinLock(&lock, &old);
+    EXPECT_THROW(KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr), stopped);
+    KeReleaseSpinLock(&lock, old);
+    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+}
+
+TEST(SpinLockRule, IsKeptByALook) {
+    const findings seen{watch::locks, watch::irql};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    LARGE_INTEGER look;
+    look.QuadPart = 0;
+    KIRQL old = PASSIVE_LEVEL;
+    KeAcquireSpinLock(&lock, &old);
+    EXPECT_EQ(KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, &look), STATUS_TIMEOUT);
+    KeReleaseSpinLock(&lock, old);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(SpinLockRule, IsBrokenByLoweringWithALockHeld) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    KeLowerIrql(old);
+    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    KeReleaseSpinLock(&lock, old);
+}
+
+TEST(breaks, SpinlockRelease) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const at_dispatch_level raised;
+    EXPECT_THROW(KeReleaseSpinLockFromDpcLevel(&lock), stopped);
+    EXPECT_TRUE(broke(seen, "SpinlockRelease", violation, 0x0004000A));
+}
+
+TEST(keeps, SpinlockRelease) {
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    const findings seen{watch::locks}; // nobody looked on when it was acquired
+    KeReleaseSpinLock(&lock, old);
+    EXPECT_TRUE(kept(seen));
+}
+
+void keep_raised_lock(KDPC*, void* lock, void*, void*) {
+    KeAcquireSpinLockRaiseToDpc(static_cast<KSPIN_LOCK*>(lock));
+}
+
+TEST(breaks, SpinLockDpc) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    run_dpc(keep_raised_lock, &lock);
+    EXPECT_TRUE(broke(seen, "SpinLockDpc", violation, 0x49520001));
+    const at_dispatch_level raised;
+    KeReleaseSpinLockFromDpcLevel(&lock);
+}
+
+void use_raised_lock(KDPC*, void* lock, void*, void*) {
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(static_cast<KSPIN_LOCK*>(lock));
+    KeReleaseSpinLock(static_cast<KSPIN_LOCK*>(lock), old);
+}
+
+TEST(keeps, SpinLockDpc) {
+    const findings seen{watch::locks, watch::irql};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    run_dpc(use_raised_lock, &lock);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, QueuedSpinLock) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KLOCK_QUEUE_HANDLE mine;
+    KLOCK_QUEUE_HANDLE again;
+    KeAcquireInStackQueuedSpinLock(&lock, &mine);
+    EXPECT_THROW(KeAcquireInStackQueuedSpinLock(&lock, &again), stopped);
+    KeReleaseInStackQueuedSpinLock(&mine);
+    EXPECT_TRUE(broke(seen, "QueuedSpinLock", violation, 0x00040006));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+}
+
+TEST(keeps, QueuedSpinLock) {
+    const findings seen{watch::locks, watch::irql, watch::deadlocks};
+    lock_pair locks;
+    KLOCK_QUEUE_HANDLE outer;
+    KLOCK_QUEUE_HANDLE inner;
+    KeAcquireInStackQueuedSpinLock(&locks.first, &outer);
+    KeAcquireInStackQueuedSpinLockAtDpcLevel(&locks.second, &inner);
+    KeReleaseInStackQueuedSpinLockFromDpcLevel(&inner);
+    KeReleaseInStackQueuedSpinLock(&outer);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, QueuedSpinLockRelease) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KLOCK_QUEUE_HANDLE handle;
+    KeAcquireInStackQueuedSpinLock(&lock, &handle);
+    KeReleaseInStackQueuedSpinLock(&handle);
+    EXPECT_THROW(KeReleaseInStackQueuedSpinLock(&handle), stopped);
+    EXPECT_TRUE(broke(seen, "QueuedSpinLockRelease", violation, 0x00040007));
+}
+
+TEST(keeps, QueuedSpinLockRelease) {
+    const findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KLOCK_QUEUE_HANDLE handle;
+    for (int i = 0; i < 2; ++i) {
+        KeAcquireInStackQueuedSpinLock(&lock, &handle);
+        KeReleaseInStackQueuedSpinLock(&handle);
+    }
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockUninitialised) {
+    findings seen{watch::lock_initialisation};
+    static KSPIN_LOCK lock = 0;
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    EXPECT_TRUE(broke(seen, "LockUninitialised", violation, 0x1002));
+}
+
+TEST(keeps, LockUninitialised) {
+    const findings asked{watch::lock_initialisation};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    const findings not_asked{watch::locks};
+    static KSPIN_LOCK zeroed = 0;
+    KeReleaseSpinLock(&zeroed, KeAcquireSpinLockRaiseToDpc(&zeroed));
+    EXPECT_TRUE(kept(asked));
+    EXPECT_TRUE(kept(not_asked));
+}
+
+TEST(breaks, LockReleaseOrder) {
+    findings seen{watch::locks};
+    lock_pair locks;
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&locks.first);
+    KeAcquireSpinLockAtDpcLevel(&locks.second);
+    KeReleaseSpinLock(&locks.first, old); // lowers the IRQL under the second one
+    EXPECT_TRUE(broke(seen, "LockReleaseOrder", violation, 0x1003));
+    EXPECT_TRUE(seen.all()[0].has_stack("released lock held since"));
+    EXPECT_TRUE(seen.all()[0].has_stack("other lock held since"));
+    KeReleaseSpinLock(&locks.second, old);
+}
+
+void hand_over_hand(lock_pair& locks) {
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&locks.first);
+    KeAcquireSpinLockAtDpcLevel(&locks.second);
+    KeReleaseSpinLockFromDpcLevel(&locks.first);
+    KeReleaseSpinLock(&locks.second, old);
+}
+
+TEST(keeps, LockReleaseOrder) {
+    const findings seen{watch::locks, watch::irql};
+    lock_pair locks;
+    hand_over_hand(locks);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockReleaseOrderRule, IsStrictWhenAskedFor) {
+    findings seen{watch::locks, watch::release_order};
+    lock_pair locks;
+    hand_over_hand(locks);
+    EXPECT_TRUE(broke(seen, "LockReleaseOrder", violation, 0x1003));
+}
+
+TEST(breaks, LockWrongThread) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    bool refused = false;
+    KeLowerIrql(PASSIVE_LEVEL); // so that the other thread can be waited for
+    seen.forget();
+    system_thread([&] {
+        const at_dispatch_level raised;
+        try {
+            KeReleaseSpinLockFromDpcLevel(&lock);
+        } catch (const stopped&) {
+            refused = true;
+        }
+    }).join();
+    EXPECT_TRUE(refused);
+    const std::vector<found> wrong = seen.of("LockWrongThread");
+    ASSERT_EQ(wrong.size(), 1u) << seen.text();
+    EXPECT_EQ(wrong[0].parameters[0], 0x1004u);
+    EXPECT_TRUE(wrong[0].has_stack("held since"));
+    KeReleaseSpinLock(&lock, old);
+}
+
+TEST(keeps, LockWrongThread) {
+    const findings seen{watch::locks, watch::deadlocks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const auto use = [&] { KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock)); };
+    use();
+    system_thread(use).join();
+    use();
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockReinitialised) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    KeInitializeSpinLock(&lock);
+    EXPECT_TRUE(broke(seen, "LockReinitialised", violation, 0x1005));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    EXPECT_THROW(KeReleaseSpinLock(&lock, old), stopped); // it is free now
+    dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
+}
+
+TEST(keeps, LockReinitialised) {
+    const findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    for (int i = 0; i < 2; ++i) {
+        KeInitializeSpinLock(&lock);
+        KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    }
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockNotAcquired) {
+    findings seen{watch::locks};
+    KMUTEX mutex;
+    KeInitializeMutex(&mutex, 0);
+    EXPECT_THROW(KeReleaseMutex(&mutex, FALSE), stopped);
+    EXPECT_TRUE(broke(seen, "LockNotAcquired", violation, 0x1007));
+}
+
+TEST(keeps, LockNotAcquired) {
+    const findings seen{watch::locks, watch::deadlocks};
+    KMUTEX mutex;
+    KeInitializeMutex(&mutex, 0);
+    for (int i = 0; i < 2; ++i)
+        KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
+    for (int i = 0; i < 2; ++i)
+        KeReleaseMutex(&mutex, FALSE);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockAcquireApi) {
+    findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    KLOCK_QUEUE_HANDLE handle;
+    KeAcquireInStackQueuedSpinLock(&lock, &handle);
+    KeReleaseInStackQueuedSpinLock(&handle);
+    EXPECT_TRUE(broke(seen, "LockAcquireApi", violation, 0x1008));
+}
+
+TEST(keeps, LockAcquireApi) {
+    const findings seen{watch::locks};
+    EX_SPIN_LOCK lock = 0;
+    ExReleaseSpinLockShared(&lock, ExAcquireSpinLockShared(&lock));
+    ExReleaseSpinLockExclusive(&lock, ExAcquireSpinLockExclusive(&lock));
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockReleaseApi) {
+    findings seen{watch::locks};
+    EX_SPIN_LOCK lock = 0;
+    const KIRQL old = ExAcquireSpinLockShared(&lock);
+    EXPECT_THROW(ExReleaseSpinLockExclusive(&lock, old), stopped);
+    EXPECT_TRUE(broke(seen, "LockReleaseApi", violation, 0x1009));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
+}
+
+TEST(keeps, LockReleaseApi) {
+    const findings seen{watch::locks};
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    ASSERT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(&lock));
+    KeReleaseSpinLock(&lock, old); // of the same family
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockThreadExit) {
+    findings seen{watch::locks};
+    KMUTEX mutex;
+    KeInitializeMutex(&mutex, 0);
+    system_thread([&] {
+        KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
+    }).join();
+    EXPECT_TRUE(broke(seen, "LockThreadExit", violation, 0x100A));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+}
+
+TEST(keeps, LockThreadExit) {
+    const findings seen{watch::locks};
+    FAST_MUTEX mutex;
+    ExInitializeFastMutex(&mutex);
+    system_thread([&] {
+        ExAcquireFastMutex(&mutex);
+        ExReleaseFastMutex(&mutex);
+    }).join();
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LockFreed) {
+    findings seen{watch::locks, watch::pool};
+    auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
+    KeInitializeSpinLock(lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock);
+    ExFreePoolWithTag(lock, tag);
+    EXPECT_TRUE(broke(seen, "LockFreed", violation, 0x100B));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    dispatch::detail::this_processor().irql = old;
+}
+
+TEST(keeps, LockFreed) {
+    const findings seen{watch::locks, watch::pool};
+    auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
+    KeInitializeSpinLock(lock);
+    KeReleaseSpinLock(lock, KeAcquireSpinLockRaiseToDpc(lock));
+    ExFreePoolWithTag(lock, tag);
+    EXPECT_TRUE(kept(seen));
+}
+
+// What was held when the verifier went off says nothing when it comes on again.
+TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KIRQL old = PASSIVE_LEVEL;
+    {
+        const watch_scope on{watch::locks};
+        KeAcquireSpinLock(&lock, &old);
+    }
+    KeReleaseSpinLock(&lock, old);
+    const findings seen{watch::locks, watch::deadlocks};
+    EXPECT_EQ(dispatch::detail::held_spin_locks(dispatch::detail::this_processor()), 0u);
+    KeInitializeSpinLock(&lock);
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    EXPECT_TRUE(kept(seen));
+}
+
+} // namespace
+} // namespace irpverbs::testing

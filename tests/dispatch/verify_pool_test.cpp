@@ -1,0 +1,421 @@
+// Pool memory is given back once, whole, under its tag, and with nothing alive in it.
+#include <dispatch/ke.h>
+#include <dispatch/pool.h>
+
+#include <support/both_machines.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::detail::watch;
+
+constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+constexpr ULONG tag = 0x74736554; // "Test"
+constexpr ULONG other_tag = 0x72687445;
+
+template <class T = char>
+T* allocate(SIZE_T size = sizeof(T), POOL_FLAGS flags = POOL_FLAG_NON_PAGED) {
+    return static_cast<T*>(ExAllocatePool2(flags, size, tag));
+}
+
+void nothing(void*) {}
+void no_dpc(KDPC*, void*, void*, void*) {}
+
+LARGE_INTEGER far_away() {
+    LARGE_INTEGER far;
+    far.QuadPart = -36'000'000'000;
+    return far;
+}
+
+TEST(breaks, PoolZeroBytes) {
+    findings seen{watch::pool};
+    ExFreePool(allocate(0));
+    EXPECT_TRUE(broke(seen, "PoolZeroBytes", violation, 0x00));
+}
+
+TEST(keeps, PoolZeroBytes) {
+    const findings seen{watch::pool};
+    ExFreePool(allocate(1));
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, PoolBadAddress) {
+    findings seen{watch::pool};
+    char* block = allocate(64);
+    ExFreePool(block + 16);
+    EXPECT_TRUE(broke(seen, "PoolBadAddress", violation, 0x10));
+    EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
+    ExFreePool(block);
+    seen.forget();
+    ExFreePool(nullptr);
+    EXPECT_TRUE(broke(seen, "PoolBadAddress", violation, 0x10));
+}
+
+TEST(keeps, PoolBadAddress) {
+    char* from_before = allocate(64);
+    const findings seen{watch::pool};
+    ExFreePool(from_before);
+    ExFreePool(allocate(64));
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, PoolFreedTwice) {
+    findings seen{watch::pool};
+    char* block = allocate(64);
+    ExFreePool(block);
+    ExFreePool(block);
+    EXPECT_TRUE(broke(seen, "PoolFreedTwice", violation, 0x13));
+    EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
+    EXPECT_TRUE(seen.all()[0].has_stack("freed first at"));
+}
+
+TEST(keeps, PoolFreedTwice) {
+    const findings seen{watch::pool};
+    for (int i = 0; i < 8; ++i)
+        ExFreePool(allocate(64)); // the same memory again and again
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, PoolOverrun) {
+    findings seen{watch::pool};
+    char* block = allocate(20);
+    block[20] = 1;
+    ExFreePool(block);
+    EXPECT_TRUE(broke(seen, "PoolOverrun", violation, 0x51));
+    EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
+}
+
+TEST(keeps, PoolOverrun) {
+    const findings seen{watch::pool};
+    char* block = allocate(20);
+    std::memset(block, 1, 20);
+    ExFreePool(block);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, PoolWrongTag) {
+    findings seen{watch::pool};
+    ExFreePoolWithTag(allocate(8), other_tag);
+    EXPECT_TRUE(broke(seen, "PoolWrongTag", BAD_POOL_CALLER, 0x0A));
+    EXPECT_NE(seen.all()[0].text.find("'Test'"), std::string::npos) << seen.text();
+}
+
+TEST(keeps, PoolWrongTag) {
+    const findings seen{watch::pool};
+    ExFreePoolWithTag(allocate(8), tag);
+    ExFreePoolWithTag(allocate(8), 0);
+    EXPECT_TRUE(kept(seen));
+}
+
+// Leaves so many blocks when its machine stops.
+void leave_blocks(int count, bool freed) {
+    dispatch::random_choices chance(1);
+    dispatch::sim_machine machine(chance);
+    std::vector<void*> blocks;
+    machine.spawn("driver", [&] {
+        for (int i = 0; i < count; ++i)
+            blocks.push_back(allocate(100));
+        for (void* each : blocks)
+            if (freed) ExFreePool(each);
+    });
+    machine.run();
+}
+
+TEST(breaks, PoolLeak) {
+    findings seen{watch::pool};
+    leave_blocks(3, false);
+    EXPECT_TRUE(broke(seen, "PoolLeak", violation, 0x62));
+    const found leak = seen.all()[0];
+    EXPECT_EQ(leak.parameters[1], tag);
+    EXPECT_EQ(leak.parameters[2], 3u);
+    EXPECT_EQ(leak.parameters[3], 300u);
+    EXPECT_TRUE(leak.has_stack("the first one allocated at"));
+}
+
+TEST(keeps, PoolLeak) {
+    const findings seen{watch::pool};
+    leave_blocks(3, true);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(PoolTags, AreCounted) {
+    const watch_scope on{watch::pool};
+    constexpr ULONG own = 0x6E774F31;
+    POOL_TAG_USAGE usage;
+    EXPECT_FALSE(ExQueryPoolTagUsage(own, &usage));
+    void* first = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, own);
+    void* second = ExAllocatePool2(POOL_FLAG_NON_PAGED, 50, own);
+    ExFreePoolWithTag(first, own);
+    ASSERT_TRUE(ExQueryPoolTagUsage(own, &usage));
+    EXPECT_EQ(usage.Allocations, 2u);
+    EXPECT_EQ(usage.Frees, 1u);
+    EXPECT_EQ(usage.Bytes, 50u);
+    EXPECT_EQ(usage.PeakBytes, 150u);
+    ExFreePoolWithTag(second, own);
+    POOL_TAG_USAGE all;
+    ASSERT_TRUE(ExQueryPoolTagUsage(0, &all));
+    EXPECT_GE(all.Allocations, 2u);
+}
+
+TEST(breaks, TimerFreed) {
+    findings seen{watch::pool};
+    auto* timer = allocate<KTIMER>();
+    KeInitializeTimer(timer);
+    KeSetTimer(timer, far_away(), nullptr);
+    // Goes on using the memory, so it is told to the check alone.
+    dispatch::detail::check_freed_memory(timer, sizeof *timer);
+    EXPECT_TRUE(broke(seen, "TimerFreed", violation, 0x15));
+    EXPECT_TRUE(seen.all()[0].has_stack("alive since"));
+    KeCancelTimer(timer);
+    ExFreePool(timer);
+}
+
+TEST(keeps, TimerFreed) {
+    const findings seen{watch::pool};
+    auto* timer = allocate<KTIMER>();
+    KeInitializeTimer(timer);
+    KeSetTimer(timer, far_away(), nullptr);
+    KeCancelTimer(timer);
+    ExFreePool(timer);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(TimerFreedRule, IsKeptByATimerThatHasExpired) {
+    const findings seen{watch::pool};
+    dispatch::random_choices chance(1);
+    dispatch::sim_machine machine(chance);
+    machine.spawn("driver", [] {
+        auto* timer = allocate<KTIMER>();
+        KeInitializeTimer(timer);
+        LARGE_INTEGER soon;
+        soon.QuadPart = -100;
+        KeSetTimer(timer, soon, nullptr);
+        KeWaitForSingleObject(timer, Executive, KernelMode, FALSE, nullptr);
+        ExFreePool(timer);
+    });
+    EXPECT_TRUE(machine.run());
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, TimerReinitialised) {
+    findings seen{watch::pool};
+    KTIMER timer;
+    KeInitializeTimer(&timer);
+    KeSetTimer(&timer, far_away(), nullptr);
+    const KTIMER set = timer;
+    EXPECT_TRUE(kept(seen));
+    KeCancelTimer(&timer);
+    KeSetTimer(&timer, far_away(), nullptr);
+    KeInitializeTimer(&timer);
+    EXPECT_TRUE(broke(seen, "TimerReinitialised", TIMER_OR_DPC_INVALID, 0));
+    timer = set; // still in the wheel
+    KeCancelTimer(&timer);
+}
+
+TEST(keeps, TimerReinitialised) {
+    const findings seen{watch::pool};
+    KTIMER timer;
+    for (int i = 0; i < 2; ++i) {
+        KeInitializeTimer(&timer);
+        KeSetTimer(&timer, far_away(), nullptr);
+        KeCancelTimer(&timer);
+    }
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, DpcFreed) {
+    findings seen{watch::pool};
+    auto* dpc = allocate<KDPC>();
+    KeInitializeDpc(dpc, no_dpc, nullptr);
+    const at_dispatch_level raised;
+    KeInsertQueueDpc(dpc, nullptr, nullptr);
+    dispatch::detail::check_freed_memory(dpc, sizeof *dpc);
+    EXPECT_TRUE(broke(seen, "DpcFreed", TIMER_OR_DPC_INVALID, 1));
+    EXPECT_TRUE(seen.all()[0].has_stack("alive since"));
+    KeRemoveQueueDpc(dpc);
+    ExFreePool(dpc);
+}
+
+void free_dpc(KDPC* dpc, void*, void*, void*) { ExFreePool(dpc); }
+
+TEST(keeps, DpcFreed) {
+    const findings seen{watch::pool};
+    auto* dpc = allocate<KDPC>();
+    KeInitializeDpc(dpc, free_dpc, nullptr); // a DPC may free itself
+    KeInsertQueueDpc(dpc, nullptr, nullptr);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, DpcReinitialised) {
+    findings seen{watch::pool};
+    KDPC dpc;
+    KeInitializeDpc(&dpc, no_dpc, nullptr);
+    const at_dispatch_level raised;
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    const KDPC queued = dpc;
+    KeInitializeDpc(&dpc, no_dpc, nullptr);
+    EXPECT_TRUE(broke(seen, "DpcReinitialised", TIMER_OR_DPC_INVALID, 0x49520002));
+    dpc = queued;
+}
+
+TEST(keeps, DpcReinitialised) {
+    const findings seen{watch::pool};
+    KDPC dpc;
+    for (int i = 0; i < 2; ++i) {
+        KeInitializeDpc(&dpc, no_dpc, nullptr);
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    }
+    EXPECT_TRUE(kept(seen));
+}
+
+// A machine whose worker only runs when this thread waits.
+struct quiet_machine {
+    dispatch::random_choices chance{1};
+    dispatch::sim_machine machine{chance};
+    dispatch::machine::scope here{machine};
+
+    void let_it_run() {
+        LARGE_INTEGER a_while;
+        a_while.QuadPart = -1000;
+        KeDelayExecutionThread(KernelMode, FALSE, &a_while);
+    }
+};
+
+TEST(breaks, WorkItemFreed) {
+    findings seen{watch::pool};
+    quiet_machine quiet;
+    auto* item = allocate<WORK_QUEUE_ITEM>();
+    ExInitializeWorkItem(item, nothing, nullptr);
+    ExQueueWorkItem(item, DelayedWorkQueue);
+    dispatch::detail::check_freed_memory(item, sizeof *item);
+    EXPECT_TRUE(broke(seen, "WorkItemFreed", INVALID_WORK_QUEUE_ITEM, 0x49520003));
+    quiet.let_it_run();
+    ExFreePool(item);
+}
+
+TEST(keeps, WorkItemFreed) {
+    const findings seen{watch::pool};
+    quiet_machine quiet;
+    auto* item = allocate<WORK_QUEUE_ITEM>();
+    ExInitializeWorkItem(item, ExFreePool, item); // it may free itself
+    ExQueueWorkItem(item, DelayedWorkQueue);
+    quiet.let_it_run();
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, WorkItemReinitialised) {
+    findings seen{watch::pool};
+    quiet_machine quiet;
+    WORK_QUEUE_ITEM item;
+    ExInitializeWorkItem(&item, nothing, nullptr);
+    ExQueueWorkItem(&item, DelayedWorkQueue);
+    const WORK_QUEUE_ITEM queued = item;
+    ExInitializeWorkItem(&item, nothing, nullptr);
+    EXPECT_TRUE(broke(seen, "WorkItemReinitialised", INVALID_WORK_QUEUE_ITEM, 0x49520004));
+    item = queued;
+    quiet.let_it_run();
+}
+
+TEST(keeps, WorkItemReinitialised) {
+    const findings seen{watch::pool};
+    quiet_machine quiet;
+    WORK_QUEUE_ITEM item;
+    for (int i = 0; i < 2; ++i) {
+        ExInitializeWorkItem(&item, nothing, nullptr);
+        ExQueueWorkItem(&item, DelayedWorkQueue);
+        quiet.let_it_run();
+    }
+    EXPECT_TRUE(kept(seen));
+}
+
+void queue_item_in(POOL_FLAGS flags) {
+    quiet_machine quiet;
+    auto* item = allocate<WORK_QUEUE_ITEM>(sizeof(WORK_QUEUE_ITEM), flags);
+    ExInitializeWorkItem(item, nothing, nullptr);
+    ExQueueWorkItem(item, DelayedWorkQueue);
+    quiet.let_it_run();
+    ExFreePool(item);
+}
+
+TEST(breaks, WorkItemPaged) {
+    findings seen{watch::pool};
+    queue_item_in(POOL_FLAG_PAGED);
+    EXPECT_TRUE(broke(seen, "WorkItemPaged", violation, 0x130));
+}
+
+TEST(keeps, WorkItemPaged) {
+    const findings seen{watch::pool};
+    queue_item_in(POOL_FLAG_NON_PAGED);
+    EXPECT_TRUE(kept(seen));
+}
+
+void use_lookaside(NPAGED_LOOKASIDE_LIST& list) {
+    ExInitializeNPagedLookasideList(&list, nullptr, nullptr, 0, 32, tag, 0);
+    ExFreeToNPagedLookasideList(&list, ExAllocateFromNPagedLookasideList(&list));
+}
+
+TEST(breaks, LookasideFreed) {
+    findings seen{watch::pool};
+    auto* list = allocate<NPAGED_LOOKASIDE_LIST>();
+    use_lookaside(*list);
+    dispatch::detail::check_freed_memory(list, sizeof *list);
+    EXPECT_TRUE(broke(seen, "LookasideFreed", violation, 0x49520005));
+    ExDeleteNPagedLookasideList(list);
+    ExFreePool(list);
+}
+
+TEST(keeps, LookasideFreed) {
+    const findings seen{watch::pool};
+    auto* list = allocate<NPAGED_LOOKASIDE_LIST>();
+    use_lookaside(*list);
+    ExDeleteNPagedLookasideList(list);
+    ExFreePool(list);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, LookasideReinitialised) {
+    findings seen{watch::pool};
+    NPAGED_LOOKASIDE_LIST list;
+    use_lookaside(list);
+    const NPAGED_LOOKASIDE_LIST with_stock = list;
+    ExInitializeNPagedLookasideList(&list, nullptr, nullptr, 0, 32, tag, 0);
+    EXPECT_TRUE(broke(seen, "LookasideReinitialised", violation, 0x49520006));
+    list = with_stock;
+    ExDeleteNPagedLookasideList(&list);
+}
+
+TEST(keeps, LookasideReinitialised) {
+    const findings seen{watch::pool};
+    NPAGED_LOOKASIDE_LIST list;
+    for (int i = 0; i < 2; ++i) {
+        use_lookaside(list);
+        ExDeleteNPagedLookasideList(&list);
+    }
+    EXPECT_TRUE(kept(seen));
+}
+
+// Blocks pass freely from where the pool is watched to where it is not, and back.
+TEST(PoolChecks, MayComeAndGo) {
+    const findings seen{watch::pool};
+    char* watched = nullptr;
+    {
+        const watch_scope on{watch::pool};
+        watched = allocate(64);
+    }
+    {
+        const watch_scope off(0);
+        ExFreePool(watched);
+        ExFreePool(allocate(64));
+    }
+    ExFreePool(allocate(64));
+    EXPECT_TRUE(kept(seen));
+}
+
+} // namespace
+} // namespace irpverbs::testing

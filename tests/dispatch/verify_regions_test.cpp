@@ -1,0 +1,85 @@
+// Critical and guarded regions are left as often as they are entered.
+#include <dispatch/ke.h>
+
+#include <support/both_machines.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::detail::watch;
+
+constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+TEST(breaks, CriticalRegions) {
+    findings seen{watch::locks};
+    EXPECT_THROW(KeLeaveCriticalRegion(), stopped);
+    EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
+}
+
+TEST(keeps, CriticalRegions) {
+    const findings seen{watch::locks, watch::irql};
+    system_thread([] {
+        for (int i = 0; i < 2; ++i)
+            KeEnterCriticalRegion();
+        EXPECT_TRUE(KeAreApcsDisabled());
+        for (int i = 0; i < 2; ++i)
+            KeLeaveCriticalRegion();
+    }).join();
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(CriticalRegionsRule, IsBrokenByAThreadThatEndsInside) {
+    findings seen{watch::locks};
+    system_thread(KeEnterCriticalRegion).join();
+    EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
+    EXPECT_TRUE(seen.all()[0].has_stack("entered at"));
+}
+
+void enter_region(void* done) {
+    KeEnterCriticalRegion();
+    KeSetEvent(static_cast<KEVENT*>(done), 0, FALSE);
+}
+
+void leave_region(void* done) { KeSetEvent(static_cast<KEVENT*>(done), 0, FALSE); }
+
+TEST(CriticalRegionsRule, IsBrokenByAWorkItemThatReturnsInside) {
+    findings seen{watch::locks};
+    const dispatch::asio_machine::options chosen{.processors = 1};
+    {
+        dispatch::asio_machine machine(chosen);
+        const dispatch::machine::scope here(machine);
+        for (const PWORKER_THREAD_ROUTINE routine : {enter_region, leave_region}) {
+            KEVENT done;
+            KeInitializeEvent(&done, NotificationEvent, FALSE);
+            WORK_QUEUE_ITEM item;
+            ExInitializeWorkItem(&item, routine, &done);
+            ExQueueWorkItem(&item, DelayedWorkQueue);
+            KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+        }
+    } // its threads have ended: all is told
+    EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
+}
+
+TEST(breaks, GuardedRegions) {
+    findings seen{watch::locks};
+    EXPECT_THROW(KeLeaveGuardedRegion(), stopped);
+    EXPECT_TRUE(broke(seen, "GuardedRegions", violation, 0x0004000E));
+}
+
+TEST(keeps, GuardedRegions) {
+    const findings seen{watch::locks, watch::irql};
+    system_thread([] {
+        KeEnterGuardedRegion();
+        KeEnterCriticalRegion();
+        EXPECT_TRUE(KeAreAllApcsDisabled());
+        KeLeaveCriticalRegion();
+        KeLeaveGuardedRegion();
+    }).join();
+    EXPECT_TRUE(kept(seen));
+}
+
+} // namespace
+} // namespace irpverbs::testing

@@ -1,0 +1,121 @@
+// DPCs and locks that keep a processor too long, in machine time; and delays on purpose.
+#include <dispatch/ke.h>
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/findings.hpp>
+
+#include <gtest/gtest.h>
+
+namespace irpverbs::testing {
+namespace {
+
+using dispatch::sim_machine;
+using dispatch::detail::settings;
+using dispatch::detail::watch;
+
+constexpr ULONG seconds = 1'000'000; // in us
+
+void stall(KDPC*, void* how_long, void*, void*) {
+    KeStallExecutionProcessor(*static_cast<ULONG*>(how_long));
+}
+
+// So many DPCs without a pause, each so long, on a simulated processor.
+void run_dpcs(int count, ULONG microseconds) {
+    dispatch::random_choices chance(1);
+    sim_machine machine(chance);
+    machine.spawn("driver", [&] {
+        std::vector<KDPC> dpcs(static_cast<std::size_t>(count));
+        const at_dispatch_level raised;
+        for (KDPC& each : dpcs) {
+            KeInitializeDpc(&each, stall, &microseconds);
+            KeInsertQueueDpc(&each, nullptr, nullptr);
+        }
+        KeLowerIrql(PASSIVE_LEVEL);
+        KeRaiseIrqlToDpcLevel();
+    });
+    EXPECT_TRUE(machine.run()) << machine.last().report;
+}
+
+TEST(breaks, DpcTooLong) {
+    findings seen{watch::watchdog};
+    run_dpcs(1, 21 * seconds);
+    EXPECT_TRUE(broke(seen, "DpcTooLong", DPC_WATCHDOG_VIOLATION, 0));
+    EXPECT_EQ(seen.all()[0].parameters[1], 210'000'000u);
+}
+
+TEST(keeps, DpcTooLong) {
+    const findings seen{watch::watchdog};
+    run_dpcs(1, 19 * seconds);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(breaks, RaisedTooLong) {
+    findings seen{watch::watchdog};
+    run_dpcs(7, 19 * seconds);
+    EXPECT_TRUE(broke(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
+}
+
+TEST(keeps, RaisedTooLong) {
+    const findings seen{watch::watchdog};
+    run_dpcs(6, 19 * seconds);
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(RaisedTooLongRule, HoldsForLocks) {
+    findings seen{watch::watchdog};
+    dispatch::random_choices chance(1);
+    sim_machine machine(chance);
+    machine.spawn("driver", [] {
+        KSPIN_LOCK lock;
+        KeInitializeSpinLock(&lock);
+        const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+        KeStallExecutionProcessor(121 * seconds);
+        KeReleaseSpinLock(&lock, old);
+    });
+    EXPECT_TRUE(machine.run());
+    EXPECT_TRUE(broke(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+}
+
+// How much virtual time locks and signals take that take none by themselves.
+std::uint64_t time_of_a_run(std::uint64_t seed) {
+    dispatch::random_choices chance(seed);
+    sim_machine machine(chance);
+    machine.spawn("driver", [] {
+        KSPIN_LOCK lock;
+        KeInitializeSpinLock(&lock);
+        for (int i = 0; i < 100; ++i)
+            KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    });
+    EXPECT_TRUE(machine.run());
+    return machine.last().time;
+}
+
+TEST(Delays, TakeVirtualTimeInSomeRuns) {
+    int delayed = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        EXPECT_EQ(time_of_a_run(seed), 0u);
+        const watch_scope on{watch::delays};
+        delayed += time_of_a_run(seed) != 0;
+    }
+    EXPECT_GT(delayed, 0);
+    EXPECT_LT(delayed, 20);
+}
+
+TEST(Delays, HoldThreadsUpOnTheRealMachine) {
+    const std::uint32_t usual = settings.delay_one_in.exchange(1); // at each place
+    {
+        const watch_scope on{watch::delays};
+        KSPIN_LOCK lock;
+        KeInitializeSpinLock(&lock);
+        const ULONGLONG begun = KeQueryInterruptTime();
+        for (int i = 0; i < 10; ++i)
+            KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+        EXPECT_GE(KeQueryInterruptTime() - begun, 20u); // two places a turn, 100 ns at least
+    }
+    settings.delay_one_in = usual;
+}
+
+} // namespace
+} // namespace irpverbs::testing

@@ -1,0 +1,67 @@
+"""Proves that tools/check-rules can fail: a rule without document, without a test, told twice."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parents[2] / "tools/check-rules"
+RULES = '#define C4 CODE\n#define SAME "what was " "before"\n// X(No, 1, 2, "comment", "")\n' \
+        'X(First, C4, 0x10, "a, b (and c) " "happen", SAME)\nX(Second, OTHER, 1, "\\"quoted\\"", "")\n'
+TESTS = "TEST(breaks, First) {}\nTEST(keeps, First) {}\nTEST_F(breaks, Second) {}\nTEST_F(keeps,\n  Second) {}\n"
+EMPTY = "# Rules\n<!-- rules: tools/check-rules --write -->\n<!-- end of rules -->\nafter\n"
+
+
+class Rules(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.put("low/src/verify/rules.def", RULES)
+        self.put("tests/low/rules_test.cpp", TESTS)
+        self.put("docs/verifier.md", EMPTY)
+        self.assertEqual(self.check("--write"), (0, "\n"))
+
+    def put(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def check(self, *words):
+        run = subprocess.run([sys.executable, CHECK, "--root", self.root, *words],
+                             capture_output=True, text=True)
+        return run.returncode, run.stdout + run.stderr
+
+    def rejects(self, *words):
+        status, output = self.check()
+        self.assertEqual(status, 1, output)
+        for each in words:
+            self.assertIn(each, output)
+
+    def test_what_was_written_passes_and_reads_well(self):
+        self.assertEqual(self.check()[0], 0)
+        text = (self.root / "docs/verifier.md").read_text()
+        self.assertIn("| `First` | `CODE` | 0x10 | a, b (and c) happen | what was before |\n", text)
+        self.assertIn('| `Second` | `OTHER` | 1 | "quoted" |  |\n', text)
+        self.assertTrue(text.endswith("after\n"))
+        self.assertNotIn("comment", text)
+
+    def test_a_rule_that_no_document_tells(self):
+        self.put("docs/verifier.md", EMPTY)
+        self.rejects("docs/verifier.md: is out of date")
+
+    def test_a_rule_without_a_test(self):
+        self.put("tests/low/rules_test.cpp", TESTS.replace("keeps, First", "keeps, Other"))
+        self.rejects("First: tests/low has no TEST(keeps, First)")
+
+    def test_a_rule_that_stands_there_twice(self):
+        self.put("low/src/verify/rules.def", RULES + 'X(First, C4, 1, "again", "")\n')
+        self.rejects("First: stands there twice")
+
+    def test_no_rule_at_all_is_no_success(self):
+        self.put("low/src/verify/rules.def", "")
+        self.rejects("no rule was found")
+
+
+if __name__ == "__main__":
+    unittest.main()
