@@ -1,36 +1,57 @@
 // The tests are tested: each planted defect must be found within the default budget.
 #include "canary.hpp"
 
+#include <irp/verifier.hpp>
 #include <support/explore_gtest.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace {
 
 using canary::defect;
+using canary::found_by;
 
-class Canary : public testing::TestWithParam<defect> {};
-
-TEST_P(Canary, IsFound) { irpverbs::testing::expect_found({}, GetParam().run); }
-
-// Defects that only a rule or a sanitizer shows are looked for where those are on.
-std::vector<defect> shown_by_outcome(std::vector<defect> all) {
-    std::erase_if(all,
-                  [](const defect& each) { return each.evidence != canary::found_by::outcome; });
-    return all;
+std::vector<defect> all_but(std::initializer_list<found_by> left_out) {
+    std::vector<defect> chosen;
+    for (const std::vector<defect>* part :
+         {&canary::single_slot_defects(), &canary::queue_defects(), &canary::completion_defects(),
+          &canary::primitive_defects()})
+        for (const defect& each : *part)
+            if (std::find(left_out.begin(), left_out.end(), each.evidence) == left_out.end())
+                chosen.push_back(each);
+    return chosen;
 }
 
 std::string name_of(const testing::TestParamInfo<defect>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(SingleSlot, Canary,
-                         testing::ValuesIn(shown_by_outcome(canary::single_slot_defects())),
+// As the world meets it: nothing looks on but the caller.
+class Canary : public testing::TestWithParam<defect> {};
+
+TEST_P(Canary, IsFound) { irpverbs::testing::expect_found({}, GetParam().run); }
+
+INSTANTIATE_TEST_SUITE_P(ByItsOutcome, Canary,
+                         testing::ValuesIn(all_but({found_by::verifier, found_by::sanitizer})),
                          name_of);
-INSTANTIATE_TEST_SUITE_P(Queue, Canary,
-                         testing::ValuesIn(shown_by_outcome(canary::queue_defects())), name_of);
-INSTANTIATE_TEST_SUITE_P(Completion, Canary,
-                         testing::ValuesIn(shown_by_outcome(canary::completion_defects())),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Primitives, Canary,
-                         testing::ValuesIn(shown_by_outcome(canary::primitive_defects())), name_of);
+
+class WatchedCanary : public testing::TestWithParam<defect> {};
+
+TEST_P(WatchedCanary, IsFound) {
+    const irpverbs::irp::verifier_scope watched("default,pended_completed=fail");
+    irpverbs::testing::expect_found({}, GetParam().run);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByTheVerifier, WatchedCanary,
+                         testing::ValuesIn(all_but({found_by::sanitizer})), name_of);
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST(SanitizedCanary, AReadOfAPacketThatWasGivenBackIsFound) {
+    const irpverbs::irp::verifier_scope watched("default");
+    for (const defect& each : canary::completion_defects())
+        if (each.evidence == found_by::sanitizer)
+            EXPECT_DEATH(irpverbs::testing::run_campaign({}, each.run), "AddressSanitizer: use-");
+}
+#endif
 
 } // namespace
