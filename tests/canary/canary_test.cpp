@@ -48,9 +48,10 @@ INSTANTIATE_TEST_SUITE_P(ByTheVerifier, WatchedCanary,
 #if defined(__SANITIZE_ADDRESS__)
 TEST(SanitizedCanary, AReadOfAPacketThatWasGivenBackIsFound) {
     const irpverbs::irp::verifier_scope watched("default");
-    for (const defect& each : canary::completion_defects())
-        if (each.evidence == found_by::sanitizer)
-            EXPECT_DEATH(irpverbs::testing::run_campaign({}, each.run), "AddressSanitizer: use-");
+    for (const defect& each : canary::completion_defects()) {
+        if (each.evidence != found_by::sanitizer) continue;
+        EXPECT_DEATH(irpverbs::testing::run_campaign({}, each.run), "AddressSanitizer: use-");
+    }
 }
 #endif
 
