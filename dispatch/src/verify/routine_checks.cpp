@@ -20,7 +20,8 @@ const rule& rule_about(const held_lock& left) {
 void check_locks_left(processor& self, std::size_t before, const char* what) {
     if (!watching(watch::locks)) return;
     const std::span<const held_lock> all = held_locks(self);
-    const std::vector<held_lock> left(all.begin() + std::min(before, all.size()), all.end());
+    const std::span<const held_lock> newer = all.subspan(std::min(before, all.size()));
+    const std::vector<held_lock> left(newer.begin(), newer.end());
     for (const held_lock& each : left) {
         if (!is_spin_lock(each.kind)) continue;
         finding found =
