@@ -1,12 +1,13 @@
 # irpverbs_package(name SOURCES file... HEADERS file... [DEPENDS target...] [PRIVATE_DEPENDS target...]
-#                  [FOLDER folder])
+#                  [FOLDER folder] [KEEP symbol])
 #
 # One package of the project: the static library irpverbs_<name>, known as irpverbs::<name> here and
 # after an install. HEADERS are public, below <folder>/include; each is also compiled alone
 # (target all_verify_interface_header_sets). DEPENDS are visible to users of the headers.
+# KEEP: who links the package gets the object file with that symbol, though nobody names it.
 # Also makes a program that links the whole archive and nothing but its DEPENDS.
 function(irpverbs_package name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;KEEP" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_HEADERS)
         message(FATAL_ERROR "irpverbs_package(${name}): needs SOURCES and HEADERS; "
                             "does not know '${arg_UNPARSED_ARGUMENTS}'")
@@ -34,6 +35,11 @@ function(irpverbs_package name)
         C_VISIBILITY_PRESET hidden
         CXX_VISIBILITY_PRESET hidden
         VISIBILITY_INLINES_HIDDEN ON)
+    if(arg_KEEP)
+        target_link_options(${library} INTERFACE LINKER:--undefined=${arg_KEEP})
+        set_property(GLOBAL APPEND_STRING PROPERTY IRPVERBS_PC_KEEP
+            "-Wl,--undefined=${arg_KEEP} ")
+    endif()
     if(IRPVERBS_CLANG_TIDY)
         set_target_properties(${library} PROPERTIES
             CXX_CLANG_TIDY "${IRPVERBS_CLANG_TIDY_PROGRAM};--quiet;--warnings-as-errors=*")
@@ -78,6 +84,8 @@ function(irpverbs_install)
     if(IRPVERBS_HAVE_LIBDW)
         set(pc_libdw "-ldw ")
     endif()
+    get_property(pc_keep GLOBAL PROPERTY IRPVERBS_PC_KEEP)
+    string(PREPEND pc_libraries "${pc_keep}")
     file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs.pc.in ${PROJECT_BINARY_DIR}/irpverbs.pc
                    @ONLY)

@@ -73,7 +73,7 @@ asio_machine::asio_machine(const options& chosen)
 }
 
 asio_machine::~asio_machine() {
-    stop();
+    stop(true);
     impl_->work.reset();
     impl_->context.stop();
     std::vector<std::thread> ending;

@@ -3,6 +3,7 @@
 #include <dispatch/bugcheck.h>
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/lifecycle.hpp>
 #include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
 
@@ -20,6 +21,7 @@ std::mutex handler_lock;
 BUG_CHECK_HANDLER handler = nullptr;
 void* handler_context = nullptr;
 std::atomic<std::uint64_t> findings_counted{0};
+std::atomic<finding_filter> filter{nullptr};
 
 void capture_stack(BUG_CHECK_REPORT& report, const char* label) {
     BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
@@ -67,7 +69,7 @@ std::string format(const BUG_CHECK_REPORT& report) {
     return text;
 }
 
-void deliver(BUG_CHECK_REPORT& report) {
+void deliver(BUG_CHECK_REPORT& report, bool may_be_filtered) {
     BUG_CHECK_HANDLER receiver = nullptr;
     void* context = nullptr;
     {
@@ -86,6 +88,8 @@ void deliver(BUG_CHECK_REPORT& report) {
             add_stack(report, label.c_str(), fault->where);
         }
     }
+    const finding_filter first = may_be_filtered ? filter.load() : nullptr;
+    if (first != nullptr && first(report)) return;
     if (receiver != nullptr) {
         receiver(&report, context);
         return;
@@ -112,7 +116,7 @@ BUG_CHECK_REPORT make_report(ULONG code, const char* rule, const char* text, ULO
 void bug_check(ULONG code, const char* text, ULONG_PTR p1, ULONG_PTR p2, ULONG_PTR p3,
                ULONG_PTR p4) {
     BUG_CHECK_REPORT report = make_report(code, nullptr, text, p1, p2, p3, p4);
-    deliver(report);
+    deliver(report, false);
     std::abort();
 }
 
@@ -120,7 +124,7 @@ void violation(ULONG code, ULONG_PTR id, const char* rule, const char* text, ULO
                ULONG_PTR p3, ULONG_PTR p4) {
     BUG_CHECK_REPORT report = make_report(code, rule, text, id, p2, p3, p4);
     findings_counted.fetch_add(1, std::memory_order_relaxed);
-    deliver(report);
+    deliver(report, true);
 }
 
 void report(const finding& found) {
@@ -131,8 +135,10 @@ void report(const finding& found) {
     for (const finding::evidence& each : found.stacks)
         if (each.stack != nullptr) add_stack(report, each.label, *each.stack);
     findings_counted.fetch_add(1, std::memory_order_relaxed);
-    deliver(report);
+    deliver(report, true);
 }
+
+void set_finding_filter(finding_filter chosen) noexcept { filter.store(chosen); }
 
 std::string describe(const call_stack& stack) { return frames_text(stack.frames, stack.count); }
 

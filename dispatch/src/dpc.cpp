@@ -31,30 +31,36 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// Null: nothing waits, and the queue is no longer retiring.
-KDPC* take(dpc_queue& queue, KDPC& call) {
-    const std::lock_guard guard(queue.lock);
-    queue.retiring = !IsListEmpty(&queue.waiting);
-    if (!queue.retiring) {
-        queue.pending.store(false, std::memory_order_relaxed);
-        return nullptr;
-    }
-    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&queue.waiting), KDPC, DpcListEntry);
+// Takes the first one, which is its owner's again from then on. Under the queue's lock, so that a
+// removal finds it queued or gone.
+KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
+    KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&list), KDPC, DpcListEntry);
     dpc->DpcListEntry.Flink = nullptr;
-    call = *dpc;
+    call = {dpc->DeferredRoutine, dpc->DeferredContext, dpc->SystemArgument1, dpc->SystemArgument2};
     __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
     return dpc;
 }
 
-} // namespace
+// Null: nothing waits, and the queue is no longer retiring.
+KDPC* take(dpc_queue& queue, dpc_call& call) {
+    const std::lock_guard guard(queue.lock);
+    queue.retiring = !IsListEmpty(&queue.waiting);
+    if (queue.retiring) return unlink_first(queue.waiting, call);
+    queue.pending.store(false, std::memory_order_relaxed);
+    return nullptr;
+}
 
-namespace {
+KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
+    const std::lock_guard guard(queue.lock);
+    queue.running_threaded = !IsListEmpty(&queue.threaded);
+    return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
+}
 
-[[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const KDPC& call,
+[[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const dpc_call& call,
                                                std::uint64_t& begun) {
     sched_point(point::dpc_run, dpc);
     if (!verifying()) {
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        call(dpc);
         return;
     }
     forget_live(live_kind::dpc, dpc);
@@ -62,20 +68,36 @@ namespace {
     run_watched_dpc(self, dpc, call, begun);
 }
 
+void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level, std::uint64_t& begun) {
+    if (instrumented())
+        call_watched(self, dpc, call, begun);
+    else
+        call(dpc);
+    if (self.irql != level)
+        bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than it was called at",
+                  self.irql, level, reinterpret_cast<ULONG_PTR>(call.routine));
+}
+
 } // namespace
 
 void retire_dpcs(processor& self) {
-    KDPC call;
+    dpc_call call;
     std::uint64_t begun = no_deadline;
-    while (KDPC* dpc = take(self.dpcs, call)) {
-        if (instrumented())
-            call_watched(self, dpc, call, begun);
-        else
-            call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1,
-                                 call.SystemArgument2);
-        if (self.irql != DISPATCH_LEVEL)
-            bug_check(IRQL_UNEXPECTED_VALUE, "a DPC returned at another IRQL than DISPATCH_LEVEL",
-                      self.irql, DISPATCH_LEVEL, reinterpret_cast<ULONG_PTR>(call.DeferredRoutine));
+    try {
+        while (KDPC* dpc = take(self.dpcs, call))
+            run(self, dpc, call, DISPATCH_LEVEL, begun);
+    } catch (...) { // a bug check's handler
+        const std::lock_guard guard(self.dpcs.lock);
+        self.dpcs.retiring = false;
+        throw;
+    }
+}
+
+void run_threaded_dpcs(processor& self) {
+    dpc_call call;
+    while (KDPC* dpc = take_threaded(self.dpcs, call)) {
+        std::uint64_t begun = no_deadline;
+        run(self, dpc, call, PASSIVE_LEVEL, begun);
     }
 }
 
@@ -90,6 +112,7 @@ bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
         const std::lock_guard guard(target.dpcs.lock);
         dpc.SystemArgument1 = argument1;
         dpc.SystemArgument2 = argument2;
+        ++target.dpcs.inserted;
         link(target.dpcs, dpc);
     }
     if (&target != &self) self.owner->unpark(target);
@@ -112,6 +135,12 @@ void pass_marker(KDPC*, void* context, void*, void*) {
     KeSetEvent(&static_cast<flush_marker*>(context)->passed, 0, FALSE);
 }
 
+bool is_busy(const dpc_queue& queue, bool threaded) {
+    if (threaded) return queue.running_threaded || !IsListEmpty(&queue.threaded);
+    return queue.retiring || !IsListEmpty(&queue.waiting) ||
+           queue.pending.load(std::memory_order_relaxed);
+}
+
 // False: nothing waits or runs there.
 bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     KeInitializeEvent(&marker.passed, NotificationEvent, FALSE);
@@ -119,9 +148,7 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     marker.dpc.Type = threaded ? threaded_dpc : ordinary_dpc;
     {
         const std::lock_guard guard(where.dpcs.lock);
-        const bool busy = where.dpcs.retiring || !IsListEmpty(&where.dpcs.waiting) ||
-                          where.dpcs.pending.load(std::memory_order_relaxed);
-        if (!busy && !threaded) return false;
+        if (!is_busy(where.dpcs, threaded)) return false;
         marker.dpc.DpcData = &where.dpcs;
         link(where.dpcs, marker.dpc);
     }
@@ -160,7 +187,7 @@ BOOLEAN KeInsertQueueDpc(PRKDPC Dpc, PVOID SystemArgument1, PVOID SystemArgument
     sched_point(point::dpc_insert, Dpc);
     processor& self = this_processor();
     if (!enqueue_dpc(self, *Dpc, SystemArgument1, SystemArgument2)) return FALSE;
-    if (self.irql < DISPATCH_LEVEL && !self.home) lower_irql(self, self.irql);
+    if (self.irql < DISPATCH_LEVEL) lower_irql(self, self.irql);
     return TRUE;
 }
 
@@ -204,7 +231,7 @@ void KeFlushQueuedDpcs(void) {
     for (processor* each : where)
         for (const bool threaded : {false, true}) {
             flush_marker marker;
-            if ((!threaded || each->home) && place_marker(*each, marker, threaded))
+            if (place_marker(*each, marker, threaded))
                 KeWaitForSingleObject(&marker.passed, Executive, KernelMode, FALSE, nullptr);
         }
 }

@@ -1,3 +1,4 @@
+#include "dpc.hpp"
 #include "machine_state.hpp"
 #include "rules.hpp"
 #include "verify/delays.hpp"
@@ -6,6 +7,9 @@
 #include "verify/routine_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/lifecycle.hpp>
+
+#include <exception>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -14,21 +18,6 @@ constinit thread_local processor* current = nullptr;
 std::atomic<std::uint32_t> instrumentation{0};
 
 namespace {
-
-void run_threaded_dpcs(processor& self) {
-    for (;;) {
-        KDPC* dpc = nullptr;
-        {
-            const std::lock_guard guard(self.dpcs.lock);
-            if (IsListEmpty(&self.dpcs.threaded)) return;
-            dpc = CONTAINING_RECORD(RemoveHeadList(&self.dpcs.threaded), KDPC, DpcListEntry);
-        }
-        dpc->DpcListEntry.Flink = nullptr;
-        const KDPC call = *dpc;
-        __atomic_store_n(&dpc->DpcData, nullptr, __ATOMIC_RELEASE);
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
-    }
-}
 
 void home_main(processor& self) {
     machine_state& state = self.owner->state();
@@ -172,6 +161,38 @@ processor& machine_state::admit() {
     return fresh;
 }
 
+void machine_state::tell_stopper() {
+    if (processor* waiting = stopper.load()) owner.unpark(*waiting);
+}
+
+std::uint64_t machine_state::inserted_so_far() {
+    std::uint64_t sum = 0;
+    {
+        const std::lock_guard guard(work.lock);
+        sum = work.inserted;
+    }
+    const std::lock_guard guard(lock);
+    for (const auto& each : all) {
+        const std::lock_guard inner(each->dpcs.lock);
+        sum += each->dpcs.inserted;
+    }
+    return sum;
+}
+
+void machine_state::drain(processor& self, bool await_system_threads) {
+    const auto done = [&] {
+        const std::lock_guard guard(work.lock);
+        return work.at_rest() && !(await_system_threads && system_threads.load() != 0);
+    };
+    std::uint64_t before = 0;
+    do {
+        while (!done())
+            owner.park(self, no_deadline);
+        before = inserted_so_far();
+        KeFlushQueuedDpcs();
+    } while (inserted_so_far() != before);
+}
+
 void machine_state::dismiss(processor& visitor) {
     const std::lock_guard guard(lock);
     visitor.irql = PASSIVE_LEVEL;
@@ -184,7 +205,9 @@ void machine_state::dismiss(processor& visitor) {
 } // namespace detail
 
 machine::machine(std::uint32_t processors)
-    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {}
+    : state_(std::make_unique<detail::machine_state>(*this, processors == 0 ? 1 : processors)) {
+    detail::announce_first_machine();
+}
 
 machine::~machine() {
     if (detail::current != nullptr && detail::current->owner == this) {
@@ -199,10 +222,13 @@ std::uint32_t machine::processor_count() const noexcept { return state_->process
 
 bool machine::timers_set_once_are_armed() const { return state_->timers.once_armed(); }
 
-void machine::stop() {
+void machine::stop(bool await_system_threads) {
     const scope inside(*this);
+    for (belonging& each : belongings)
+        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
     detail::processor& self = *detail::current;
-    state_->stopper.store(&self, std::memory_order_release);
+    state_->stopper.store(&self);
+    state_->drain(self, await_system_threads);
     state_->stopping.store(true, std::memory_order_release);
     for (auto& each : state_->homes)
         if (detail::processor* home = each.load(std::memory_order_acquire)) unpark(*home);
@@ -214,7 +240,9 @@ void machine::stop() {
     while (state_->live_threads.load(std::memory_order_acquire) != 0)
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
-    if (detail::verifying()) detail::machine_stopped(*this);
+    if (!detail::verifying() || std::uncaught_exceptions() != 0) return;
+    detail::announce_rest(*this); // packages above hold pool memory: they first
+    detail::machine_stopped(*this);
 }
 
 machine::scope::scope(machine& chosen) : outer_(detail::current) {

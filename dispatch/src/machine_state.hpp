@@ -24,11 +24,15 @@ struct work_service {
     LIST_ENTRY delayed;
     std::vector<processor*> idle;
     std::uint32_t workers = 0;
+    std::uint64_t inserted = 0; // items so far
 
     work_service() {
         InitializeListHead(&critical);
         InitializeListHead(&delayed);
         idle.reserve(most_workers);
+    }
+    bool at_rest() const {
+        return IsListEmpty(&critical) && IsListEmpty(&delayed) && idle.size() == workers;
     }
     LIST_ENTRY* pop() {
         if (!IsListEmpty(&critical)) return RemoveHeadList(&critical);
@@ -46,10 +50,17 @@ struct machine_state {
     processor& admit();
     void dismiss(processor& visitor);
 
+    /// Until no DPC and no work item is left, also none that these have queued; with
+    /// `system_threads`: and no system thread.
+    void drain(processor& self, bool system_threads);
+    /// Called by whoever has ended something that drain() waits for.
+    void tell_stopper();
+
     machine& owner;
     const std::uint32_t processor_count;
     std::atomic<bool> stopping{false};
-    std::atomic<std::uint32_t> live_threads{0};
+    std::atomic<std::uint32_t> live_threads{0};   // the library's own
+    std::atomic<std::uint32_t> system_threads{0}; // the program's
     std::atomic<processor*> stopper{nullptr};
 
     raw_spin lock;
@@ -65,11 +76,14 @@ struct machine_state {
         void (*drop)(void*) = nullptr;
     };
     ledger ledgers[static_cast<std::size_t>(ledger_slot::count)];
+
+private:
+    std::uint64_t inserted_so_far();
 };
 
 KTHREAD* new_thread_object(processor& self);
-/// The thread has ended: signals its object, abandons its mutexes, drops the thread's own
-/// reference.
+/// The thread has ended: runs the DPCs it held up, signals its object, abandons its mutexes, drops
+/// the thread's own reference.
 void end_thread_object(processor& self);
 /// Runs as one of the machine's own threads: counted, so that stop() waits for it.
 bool start_library_thread(machine_state& state, int number, void (*body)(processor&),

@@ -17,7 +17,7 @@ void hand_over(KQUEUE& queue, wake_list& woken) {
             *CONTAINING_RECORD(queue.Header.WaitListHead.Blink, KWAIT_BLOCK, WaitListEntry);
         waiter& who = *static_cast<waiter*>(last.Waiter);
         who.entry = RemoveHeadList(&queue.EntryListHead);
-        --queue.Header.SignalState;
+        add_to_state(queue.Header, -1);
         ++queue.CurrentCount;
         satisfy(who, STATUS_SUCCESS, woken);
     }
@@ -61,7 +61,7 @@ LONG insert(KQUEUE* queue, LIST_ENTRY* entry, bool at_head) {
     LONG old = 0;
     {
         const std::lock_guard guard(dispatcher_lock);
-        old = queue->Header.SignalState++;
+        old = add_to_state(queue->Header, 1) - 1;
         if (at_head)
             InsertHeadList(&queue->EntryListHead, entry);
         else
@@ -89,7 +89,7 @@ ULONG take_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
     ULONG taken = 0;
     while (taken < count && !IsListEmpty(&queue->EntryListHead)) {
         entries[taken++] = RemoveHeadList(&queue->EntryListHead);
-        --queue->Header.SignalState;
+        add_to_state(queue->Header, -1);
     }
     return taken;
 }
@@ -117,6 +117,7 @@ NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entrie
     const std::uint64_t deadline = deadline_of(self, timeout);
     wake_list woken;
     std::unique_lock guard(dispatcher_lock);
+    if (queue->Header.Abandoned != 0) return STATUS_ABANDONED_WAIT_0;
     come_for_more(self, queue, woken);
     taken = queue->CurrentCount < queue->MaximumCount ? take_ready(queue, entries, count) : 0;
     NTSTATUS result = STATUS_SUCCESS;
@@ -166,15 +167,14 @@ ULONG KeRemoveQueueEx(PRKQUEUE Queue, KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER T
     return taken;
 }
 
-LONG KeReadStateQueue(PRKQUEUE Queue) {
-    return __atomic_load_n(&Queue->Header.SignalState, __ATOMIC_ACQUIRE);
-}
+LONG KeReadStateQueue(PRKQUEUE Queue) { return state_of(Queue->Header); }
 
 PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue) {
     wake_list woken;
     PLIST_ENTRY left = nullptr;
     {
         const std::lock_guard guard(dispatcher_lock);
+        Queue->Header.Abandoned = 1;
         while (!IsListEmpty(&Queue->Header.WaitListHead)) {
             KWAIT_BLOCK& block =
                 *CONTAINING_RECORD(Queue->Header.WaitListHead.Flink, KWAIT_BLOCK, WaitListEntry);
@@ -190,7 +190,7 @@ PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue) {
             RemoveEntryList(&Queue->EntryListHead);
         }
         InitializeListHead(&Queue->EntryListHead);
-        Queue->Header.SignalState = 0;
+        set_state(Queue->Header, 0);
     }
     woken.flush();
     return left;

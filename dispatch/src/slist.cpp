@@ -2,6 +2,8 @@
 #include <dispatch/detail/spin.hpp>
 #include <dispatch/interlocked.h>
 
+#include <algorithm>
+
 using namespace irpverbs::dispatch::detail;
 
 // A pop reads the first entry's link, which must not go away meanwhile: it holds bit 0 of the head,
@@ -73,7 +75,9 @@ PSLIST_ENTRY InterlockedFlushSList(PSLIST_HEADER ListHead) {
 }
 
 USHORT QueryDepthSList(PSLIST_HEADER ListHead) {
-    return static_cast<USHORT>(__atomic_load_n(&ListHead->Depth, __ATOMIC_RELAXED));
+    // A pop may be counted before the push whose entry it took.
+    const auto depth = static_cast<LONG>(__atomic_load_n(&ListHead->Depth, __ATOMIC_RELAXED));
+    return static_cast<USHORT>(std::clamp(depth, 0, 0xffff));
 }
 
 } // extern "C"

@@ -1,5 +1,7 @@
 #include "watched_lock.hpp"
 
+#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/detail/spin_lock.hpp>
 #include <dispatch/interlocked.h>
 #include <dispatch/machine.hpp>
 #include <dispatch/spin_lock.h>
@@ -11,10 +13,6 @@ namespace {
 bool lock_is_held(const void* lock) {
     return __atomic_load_n(static_cast<const KSPIN_LOCK*>(lock), __ATOMIC_RELAXED) != 0;
 }
-
-// The word holds the processor that owns the lock, which tells a double acquisition from
-// contention.
-ULONG_PTR owner_word(const processor& self) { return reinterpret_cast<ULONG_PTR>(&self) | 1; }
 
 void wait_for_lock(processor& self, KSPIN_LOCK* lock) {
     if (__atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self))
@@ -72,6 +70,10 @@ NT_SLOW_PATH void release_watched(KSPIN_LOCK* lock, const irql_rule& bound,
 }
 
 } // namespace
+
+bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KSPIN_LOCK* lock) {
+    return __atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self);
+}
 
 extern "C" {
 

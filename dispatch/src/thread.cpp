@@ -25,7 +25,7 @@ void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
             *CONTAINING_RECORD(RemoveHeadList(&thread.MutantListHead), KMUTANT, MutantListEntry);
         __atomic_store_n(&mutex.OwnerThread, nullptr, __ATOMIC_RELAXED);
         mutex.Abandoned = 1;
-        mutex.Header.SignalState = 1;
+        set_state(mutex.Header, 1);
         release_waiters(mutex.Header, woken);
     }
 }
@@ -59,6 +59,8 @@ void system_thread_main(void* context) {
     end_thread_object(self);
     state.dismiss(self);
     current = nullptr;
+    state.system_threads.fetch_sub(1);
+    state.tell_stopper();
 }
 
 } // namespace
@@ -71,6 +73,7 @@ KTHREAD* new_thread_object(processor& self) {
 }
 
 void end_thread_object(processor& self) {
+    lower_irql(self, PASSIVE_LEVEL);
     KTHREAD* thread = self.thread;
     if (verifying()) thread_ends(self);
     wake_list woken;
@@ -78,7 +81,7 @@ void end_thread_object(processor& self) {
         const std::lock_guard guard(dispatcher_lock);
         stop_serving(self, woken);
         abandon_mutexes(*thread, woken);
-        thread->Header.SignalState = 1;
+        set_state(thread->Header, 1);
         release_waiters(thread->Header, woken);
         thread->Processor = nullptr;
     }
@@ -105,7 +108,9 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
     thread->ReferenceCount = 2; // the thread's own and the handle's
     thread->StartRoutine = reinterpret_cast<PVOID>(StartRoutine);
     thread->StartContext = StartContext;
+    owner.state().system_threads.fetch_add(1);
     if (!owner.start_thread(-1, system_thread_main, thread)) {
+        owner.state().system_threads.fetch_sub(1);
         delete thread;
         return STATUS_INSUFFICIENT_RESOURCES;
     }

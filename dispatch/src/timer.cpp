@@ -2,6 +2,7 @@
 #include "machine_state.hpp"
 #include "rules.hpp"
 #include "verify/live_objects.hpp"
+#include "waiting.hpp"
 
 #include <dispatch/timer.h>
 
@@ -25,12 +26,25 @@ std::uint64_t due_time(machine& owner, LARGE_INTEGER due) {
     return owner.interrupt_time() + distance;
 }
 
+// Null: the timer is not set, and the machine it was set on may be gone.
+machine* machine_of(const KTIMER& timer) {
+    return static_cast<machine*>(__atomic_load_n(&timer.Machine, __ATOMIC_ACQUIRE));
+}
+
 } // namespace
+
+void timer_service::link(KTIMER& timer, std::uint64_t due) {
+    const std::uint64_t round_up = (std::uint64_t{1} << shift_) - 1;
+    const bool representable = due <= no_deadline - round_up;
+    const std::uint64_t tick = (representable ? due + round_up : due) >> shift_;
+    timer.RoundedUp = representable ? static_cast<ULONG>((tick << shift_) - due) : 0;
+    wheel_->link(timer, tick);
+}
 
 void timer_service::disarm(KTIMER& timer) {
     wheel_->unlink(timer);
-    timer.State = 0;
     if (timer.Period == 0) --once_;
+    __atomic_store_n(&timer.Machine, nullptr, __ATOMIC_RELEASE);
 }
 
 bool timer_service::set(machine& owner, KTIMER& timer, std::uint64_t due, ULONG period, KDPC* dpc) {
@@ -42,18 +56,14 @@ bool timer_service::set(machine& owner, KTIMER& timer, std::uint64_t due, ULONG 
             wheel_ = std::make_unique<timer_wheel>();
             shift_ = owner.simulated() ? 0 : real_shift;
         }
-        was_set = timer.State != 0;
+        was_set = timer.Machine != nullptr;
         if (was_set) disarm(timer);
-        timer.Machine = &owner;
+        __atomic_store_n(&timer.Machine, static_cast<PVOID>(&owner), __ATOMIC_RELEASE);
         timer.Dpc = dpc;
         timer.Period = period;
-        timer.State = 1;
-        __atomic_store_n(&timer.Header.SignalState, 0, __ATOMIC_RELEASE);
+        set_state(timer.Header, 0);
         if (period == 0) ++once_;
-        const std::uint64_t round_up = (std::uint64_t{1} << shift_) - 1;
-        const std::uint64_t tick =
-            due > no_deadline - round_up ? due >> shift_ : (due + round_up) >> shift_;
-        wheel_->link(timer, tick);
+        link(timer, due);
         sooner = timer.DueTime < look_again_;
         if (sooner) look_again_ = timer.DueTime;
     }
@@ -63,7 +73,7 @@ bool timer_service::set(machine& owner, KTIMER& timer, std::uint64_t due, ULONG 
 
 bool timer_service::cancel(KTIMER& timer) {
     const std::lock_guard guard(lock_);
-    if (timer.State == 0) return false;
+    if (timer.Machine == nullptr) return false;
     disarm(timer);
     return true;
 }
@@ -76,12 +86,10 @@ std::uint64_t timer_service::expire(machine& owner) {
     // A timer may be freed as soon as it can't be cancelled any more, so it is signalled under the
     // lock.
     while (KTIMER* timer = wheel_->pop(now)) {
-        timer->State = 0;
         KDPC* dpc = timer->Dpc;
         if (timer->Period != 0) {
-            timer->State = 1;
-            const std::uint64_t period = (timer->Period * ticks_per_ms) >> shift_;
-            wheel_->link(*timer, timer->DueTime + std::max<std::uint64_t>(period, 1));
+            link(*timer,
+                 (timer->DueTime << shift_) - timer->RoundedUp + timer->Period * ticks_per_ms);
         } else {
             --once_;
             if (verifying()) forget_live(live_kind::timer, timer);
@@ -141,11 +149,12 @@ void KeInitializeTimer(PKTIMER Timer) { KeInitializeTimerEx(Timer, NotificationT
 BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, PKDPC Dpc) {
     if (instrumented()) look_on_set(Timer);
     machine& owner = *this_processor().owner;
-    // Set before on another machine: it must not stay on that one's wheel.
-    if (Timer->Machine != nullptr && Timer->Machine != &owner)
-        static_cast<machine*>(Timer->Machine)->state().timers.cancel(*Timer);
+    machine* before = machine_of(*Timer);
+    const bool moved =
+        before != nullptr && before != &owner && before->state().timers.cancel(*Timer);
     return owner.state().timers.set(owner, *Timer, due_time(owner, DueTime),
-                                    Period > 0 ? static_cast<ULONG>(Period) : 0, Dpc);
+                                    Period > 0 ? static_cast<ULONG>(Period) : 0, Dpc) ||
+           moved;
 }
 
 BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc) {
@@ -154,13 +163,13 @@ BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc) {
 
 BOOLEAN KeCancelTimer(PKTIMER Timer) {
     if (instrumented()) look_on_cancel(Timer);
-    if (Timer->Machine == nullptr) return FALSE;
-    return static_cast<machine*>(Timer->Machine)->state().timers.cancel(*Timer);
+    machine* owner = machine_of(*Timer);
+    return owner != nullptr && owner->state().timers.cancel(*Timer);
 }
 
 BOOLEAN KeReadStateTimer(PKTIMER Timer) {
     VERIFY_IRQL(KeReadStateTimer);
-    return __atomic_load_n(&Timer->Header.SignalState, __ATOMIC_ACQUIRE) != 0;
+    return state_of(Timer->Header) != 0;
 }
 
 ULONGLONG KeQueryInterruptTime(void) { return this_processor().owner->interrupt_time(); }

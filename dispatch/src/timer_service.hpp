@@ -53,6 +53,7 @@ public:
     bool once_armed();
 
 private:
+    void link(KTIMER& timer, std::uint64_t due);
     void disarm(KTIMER& timer);
 
     raw_spin lock_;

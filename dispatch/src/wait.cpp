@@ -14,7 +14,7 @@ raw_spin dispatcher_lock;
 namespace {
 
 bool can_take(const DISPATCHER_HEADER& object, const KTHREAD* thread) {
-    if (object.SignalState > 0) return true;
+    if (state_of(object) > 0) return true;
     if (object.Type != mutant_object) return false;
     return reinterpret_cast<const KMUTANT&>(object).OwnerThread == thread;
 }
@@ -24,14 +24,14 @@ NTSTATUS take(DISPATCHER_HEADER& object, KTHREAD* thread) {
     switch (object.Type) {
     case synchronization_event:
     case synchronization_timer:
-        object.SignalState = 0;
+        set_state(object, 0);
         return STATUS_SUCCESS;
     case semaphore_object:
-        --object.SignalState;
+        add_to_state(object, -1);
         return STATUS_SUCCESS;
     case mutant_object: {
         auto& mutex = reinterpret_cast<KMUTANT&>(object);
-        if (--object.SignalState == 0) {
+        if (add_to_state(object, -1) == 0) {
             __atomic_store_n(&mutex.OwnerThread, thread, __ATOMIC_RELAXED);
             InsertTailList(&thread->MutantListHead, &mutex.MutantListEntry);
         }
@@ -95,7 +95,7 @@ void satisfy(waiter& who, NTSTATUS result, wake_list& woken) {
 
 void release_waiters(DISPATCHER_HEADER& object, wake_list& woken) {
     LIST_ENTRY* entry = object.WaitListHead.Flink;
-    while (entry != &object.WaitListHead && object.SignalState > 0) {
+    while (entry != &object.WaitListHead && state_of(object) > 0) {
         KWAIT_BLOCK& block = *CONTAINING_RECORD(entry, KWAIT_BLOCK, WaitListEntry);
         waiter& who = *static_cast<waiter*>(block.Waiter);
         entry = entry->Flink;
@@ -153,11 +153,23 @@ void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char*
     bug_check(ATTEMPTED_SWITCH_FROM_DPC, text, self.irql);
 }
 
+void require_waitable(const DISPATCHER_HEADER& object) {
+    if (object.Type >= notification_event && object.Type < queue_object) return;
+    bug_check(INVALID_DATA_ACCESS_TRAP,
+              object.Type == queue_object
+                  ? "a wait names a KQUEUE; its entries are taken by KeRemoveQueue"
+                  : "a wait names what is no event, semaphore, mutex, timer or thread, or was not "
+                    "initialised",
+              reinterpret_cast<ULONG_PTR>(&object), object.Type);
+}
+
 void signal_timer(KTIMER& timer) {
     wake_list woken;
     const std::lock_guard guard(dispatcher_lock);
-    __atomic_store_n(&timer.Header.SignalState, 1, __ATOMIC_RELEASE);
+    set_state(timer.Header, 1);
     release_waiters(timer.Header, woken);
+    // Last: a cancellation that finds it so lets the owner free the timer.
+    if (timer.Period == 0) __atomic_store_n(&timer.Machine, nullptr, __ATOMIC_RELEASE);
     woken.flush();
 }
 
@@ -198,16 +210,12 @@ LONG change_state(DISPATCHER_HEADER& object, Change change) {
     LONG old = 0;
     {
         const std::lock_guard guard(dispatcher_lock);
-        old = object.SignalState;
+        old = state_of(object);
         change(object);
-        if (object.SignalState > 0) release_waiters(object, woken);
+        if (state_of(object) > 0) release_waiters(object, woken);
     }
     woken.flush();
     return old;
-}
-
-LONG read_state(const DISPATCHER_HEADER& object) {
-    return __atomic_load_n(&object.SignalState, __ATOMIC_ACQUIRE);
 }
 
 } // namespace
@@ -227,17 +235,17 @@ LONG KeSetEvent(PRKEVENT Event, KPRIORITY, BOOLEAN Wait) {
         if (verifying()) check_event_wait(this_processor());
         require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");
     }
-    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 1; });
+    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 1); });
 }
 
 LONG KeResetEvent(PRKEVENT Event) {
     VERIFY_IRQL(KeResetEvent);
-    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 0; });
+    return change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 0); });
 }
 
 void KeClearEvent(PRKEVENT Event) {
     VERIFY_IRQL(KeClearEvent);
-    change_state(Event->Header, [](DISPATCHER_HEADER& object) { object.SignalState = 0; });
+    change_state(Event->Header, [](DISPATCHER_HEADER& object) { set_state(object, 0); });
 }
 
 LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
@@ -247,10 +255,10 @@ LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
     LONG old = 0;
     {
         const std::lock_guard guard(dispatcher_lock);
-        old = Event->Header.SignalState;
-        Event->Header.SignalState = 1;
+        old = state_of(Event->Header);
+        set_state(Event->Header, 1);
         release_waiters(Event->Header, woken);
-        Event->Header.SignalState = 0;
+        set_state(Event->Header, 0);
     }
     woken.flush();
     return old;
@@ -258,7 +266,7 @@ LONG KePulseEvent(PRKEVENT Event, KPRIORITY, BOOLEAN) {
 
 LONG KeReadStateEvent(PRKEVENT Event) {
     VERIFY_IRQL(KeReadStateEvent);
-    return read_state(Event->Header);
+    return state_of(Event->Header);
 }
 
 void KeInitializeSemaphore(PRKSEMAPHORE Semaphore, LONG Count, LONG Limit) {
@@ -272,8 +280,8 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY, LONG Adjustment, BOOL
     VERIFY_IRQL(KeReleaseSemaphore);
     bool beyond = false;
     const LONG old = change_state(Semaphore->Header, [&](DISPATCHER_HEADER& object) {
-        beyond = Adjustment <= 0 || Adjustment > Semaphore->Limit - object.SignalState;
-        if (!beyond) object.SignalState += Adjustment;
+        beyond = Adjustment <= 0 || Adjustment > Semaphore->Limit - state_of(object);
+        if (!beyond) add_to_state(object, Adjustment);
     });
     if (beyond)
         bug_check(KERNEL_SECURITY_CHECK_FAILURE, "a semaphore is released beyond its limit",
@@ -281,7 +289,7 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY, LONG Adjustment, BOOL
     return old;
 }
 
-LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore) { return read_state(Semaphore->Header); }
+LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore) { return state_of(Semaphore->Header); }
 
 void KeInitializeMutex(PRKMUTEX Mutex, ULONG) {
     if (instrumented()) introduce_lock(Mutex, "mutex");
@@ -297,7 +305,7 @@ LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN) {
     const KTHREAD* caller = KeGetCurrentThread();
     const LONG old = change_state(Mutex->Header, [&](DISPATCHER_HEADER& object) {
         not_owner = Mutex->OwnerThread != caller;
-        if (not_owner || ++object.SignalState != 1) return;
+        if (not_owner || add_to_state(object, 1) != 1) return;
         __atomic_store_n(&Mutex->OwnerThread, nullptr, __ATOMIC_RELAXED);
         RemoveEntryList(&Mutex->MutantListEntry);
     });
@@ -307,7 +315,7 @@ LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN) {
     return old;
 }
 
-LONG KeReadStateMutex(PRKMUTEX Mutex) { return read_state(Mutex->Header); }
+LONG KeReadStateMutex(PRKMUTEX Mutex) { return state_of(Mutex->Header); }
 
 NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOLEAN,
                                PLARGE_INTEGER Timeout) {
@@ -315,6 +323,7 @@ NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOL
     processor& self = this_processor();
     KWAIT_BLOCK only{};
     only.Object = static_cast<DISPATCHER_HEADER*>(Object);
+    require_waitable(*only.Object);
     if (instrumented()) return watched_wait(self, 1, &only, false, Timeout, name);
     return wait(self, 1, &only, false, Timeout, name);
 }
@@ -329,8 +338,10 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
         (Count > THREAD_WAIT_OBJECTS && WaitBlockArray == nullptr))
         return STATUS_INVALID_PARAMETER;
     KWAIT_BLOCK* blocks = WaitBlockArray != nullptr ? WaitBlockArray : few;
-    for (ULONG i = 0; i < Count; ++i)
+    for (ULONG i = 0; i < Count; ++i) {
         blocks[i].Object = static_cast<DISPATCHER_HEADER*>(Object[i]);
+        require_waitable(*blocks[i].Object);
+    }
     const bool all = WaitType == WaitAll;
     if (instrumented()) return watched_wait(self, Count, blocks, all, Timeout, name);
     return wait(self, Count, blocks, all, Timeout, name);
@@ -344,9 +355,10 @@ NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interva
     }
     require_may_wait(self, nullptr, "KeDelayExecutionThread");
     sched_point(point::wait);
-    const std::uint64_t deadline = deadline_of(self, Interval);
-    while (self.owner->park(self, deadline)) {
-    }
+    // A wait for nothing; one who serves a KQUEUE makes room meanwhile.
+    waiter who{&self, nullptr, 0, false};
+    std::unique_lock guard(dispatcher_lock);
+    block(who, deadline_of(self, Interval), guard);
     return STATUS_SUCCESS;
 }
 

@@ -25,6 +25,21 @@ enum object_type : UCHAR {
 /// under it.
 extern raw_spin dispatcher_lock;
 
+/// The state is written under dispatcher_lock, but for a timer that is set; it is read anywhere.
+inline LONG state_of(const DISPATCHER_HEADER& object) {
+    return __atomic_load_n(&object.SignalState, __ATOMIC_ACQUIRE);
+}
+inline void set_state(DISPATCHER_HEADER& object, LONG state) {
+    __atomic_store_n(&object.SignalState, state, __ATOMIC_RELEASE);
+}
+
+/// Under dispatcher_lock; gives back the new state.
+inline LONG add_to_state(DISPATCHER_HEADER& object, LONG change) {
+    const LONG state = state_of(object) + change;
+    set_state(object, state);
+    return state;
+}
+
 /// A thread that waits; lives on its stack.
 struct waiter {
     processor* who;
@@ -65,6 +80,9 @@ std::uint64_t deadline_of(processor& self, const LARGE_INTEGER* timeout);
 
 /// Bug check 0xB8 when the caller must not wait now.
 void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char* function);
+
+/// Bug check 0x04 for an object that can't be waited for.
+void require_waitable(const DISPATCHER_HEADER& object);
 
 inline void initialize_header(DISPATCHER_HEADER& header, object_type type, LONG state) {
     header = {};

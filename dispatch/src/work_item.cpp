@@ -49,6 +49,7 @@ void worker_main(processor& self) {
             run_item(item, self);
             continue;
         }
+        state.tell_stopper();
         if (state.stopping.load(std::memory_order_acquire)) return;
         self.owner->park(self, no_deadline);
     }
@@ -93,6 +94,7 @@ void ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType) {
             bug_check(INVALID_WORK_QUEUE_ITEM, "a work item is queued that is queued already",
                       reinterpret_cast<ULONG_PTR>(WorkItem));
         const bool urgent = QueueType == CriticalWorkQueue || QueueType == HyperCriticalWorkQueue;
+        ++work.inserted;
         InsertTailList(urgent ? &work.critical : &work.delayed, &WorkItem->List);
         if (!work.idle.empty()) {
             free_worker = work.idle.back();

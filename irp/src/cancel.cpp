@@ -1,51 +1,82 @@
-#include "packet.hpp"
+#include "cancel_lock.hpp"
+#include "rules.hpp"
+#include "verify/hooks.hpp"
+#include "verify/options.hpp"
+#include "verify/returned.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
-namespace {
+namespace irpverbs::irp {
 constinit KSPIN_LOCK cancel_lock = 0;
-
-PDRIVER_CANCEL exchange_routine(IRP* irp, PDRIVER_CANCEL routine) {
-    return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
 }
 
-[[gnu::cold, gnu::noinline]] PDRIVER_CANCEL exchange_instrumented(IRP* irp,
-                                                                  PDRIVER_CANCEL routine) {
-    sched_point_slow(point::cancel_exchange, irp);
-    return exchange_routine(irp, routine);
+namespace {
+
+[[noreturn, gnu::cold, gnu::noinline]] void cancelled_complete_irp(const IRP* irp) {
+    bug_check(CANCEL_STATE_IN_COMPLETED_IRP,
+              "IoCancelIrp: the IRP is complete and has a cancel routine",
+              reinterpret_cast<ULONG_PTR>(irp));
+}
+
+// The routine releases the cancel spin lock.
+[[gnu::always_inline]] inline BOOLEAN call_routine(PDRIVER_CANCEL routine, IRP* irp, KIRQL level) {
+    if (irp->CurrentLocation > irp->StackCount) [[unlikely]]
+        cancelled_complete_irp(irp);
+    irp->CancelIrql = level;
+    routine(IoGetCurrentIrpStackLocation(irp)->DeviceObject, irp);
+    return TRUE;
+}
+
+[[gnu::noinline]] BOOLEAN let_go(KIRQL level) {
+    IoReleaseCancelSpinLock(level);
+    return FALSE;
+}
+
+// In every case; IoCancelIrp itself knows only the one where it has nothing to wait for.
+[[gnu::cold, gnu::noinline]] BOOLEAN cancel_slowly(IRP* irp) {
+    VERIFY_IRQL(IoCancelIrp);
+    if (verify::tracking()) return verify::cancel(irp, &cancel_lock);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+    store_cancel(irp);
+    const PDRIVER_CANCEL routine = IoSetCancelRoutine(irp, nullptr);
+    return routine != nullptr ? call_routine(routine, irp, old) : let_go(old);
 }
 
 } // namespace
 
+KSPIN_LOCK* verify::cancel_spin_lock() { return &cancel_lock; }
+
 extern "C" {
 
 PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
-    if (instrumented()) return exchange_instrumented(Irp, CancelRoutine);
+    if (instrumented()) return verify::exchange_cancel_routine(Irp, CancelRoutine);
     return exchange_routine(Irp, CancelRoutine);
 }
 
-void IoAcquireCancelSpinLock(PKIRQL Irql) { *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock); }
-void IoReleaseCancelSpinLock(KIRQL Irql) { KeReleaseSpinLock(&cancel_lock, Irql); }
+void IoAcquireCancelSpinLock(PKIRQL Irql) {
+    VERIFY_IRQL(IoAcquireCancelSpinLock);
+    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+}
+
+void IoReleaseCancelSpinLock(KIRQL Irql) {
+    VERIFY_IRQL(IoReleaseCancelSpinLock);
+    if (instrumented() || !try_release_cancel_lock(this_processor(), Irql)) {
+        verify::check_cancel_release(&cancel_lock);
+        KeReleaseSpinLock(&cancel_lock, Irql);
+    }
+}
 
 BOOLEAN IoCancelIrp(PIRP Irp) {
+    processor* self = current;
     KIRQL old = PASSIVE_LEVEL;
-    IoAcquireCancelSpinLock(&old);
-    __atomic_store_n(&Irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
-    const PDRIVER_CANCEL routine = IoSetCancelRoutine(Irp, nullptr);
-    if (routine == nullptr) {
-        IoReleaseCancelSpinLock(old);
-        return FALSE;
-    }
-    if (Irp->CurrentLocation > Irp->StackCount)
-        bug_check(CANCEL_STATE_IN_COMPLETED_IRP,
-                  "IoCancelIrp: the IRP is complete and has a cancel routine",
-                  reinterpret_cast<ULONG_PTR>(Irp));
-    Irp->CancelIrql = old;
-    routine(IoGetCurrentIrpStackLocation(Irp)->DeviceObject, Irp);
-    return TRUE;
+    if (instrumented() || self == nullptr || !try_acquire_cancel_lock(*self, old))
+        return cancel_slowly(Irp);
+    store_cancel(Irp);
+    const PDRIVER_CANCEL routine = exchange_routine(Irp, nullptr);
+    return routine != nullptr ? call_routine(routine, Irp, old) : let_go(old);
 }
 
 } // extern "C"

@@ -1,4 +1,6 @@
 #include "packet.hpp"
+#include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -65,7 +67,10 @@ int cancelled_bit(const IRP& irp) {
 
 // Nobody took the IRP back: it is at its top.
 void finish(IRP* irp) {
-    if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
+    if (has_receiver(*irp))
+        last_stage(irp);
+    else
+        free_packet(irp);
 }
 
 [[gnu::noinline]] void walk_on(IRP* irp) {
@@ -80,11 +85,6 @@ void finish(IRP* irp) {
     if (!completable(*irp, current)) [[unlikely]]
         refuse_completion(irp);
     if (!passed_and_taken(irp, current)) walk_on(irp);
-}
-
-[[gnu::cold, gnu::noinline]] void walk_up_instrumented(IRP* irp) {
-    sched_point_slow(point::complete_request, irp);
-    walk_up(irp);
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void no_location_left(const IRP* irp) {
@@ -120,22 +120,27 @@ void finish(IRP* irp) {
     return dispatch(device, irp);
 }
 
-[[gnu::cold, gnu::noinline]] NTSTATUS send_down_instrumented(DEVICE_OBJECT* device, IRP* irp) {
-    sched_point_slow(point::call_driver, irp);
+} // namespace
+
+namespace irpverbs::irp {
+
+[[gnu::cold, gnu::noinline]] NTSTATUS send_unwatched(DEVICE_OBJECT* device, IRP* irp) {
     return send_down(device, irp);
 }
+[[gnu::cold, gnu::noinline]] void complete_unwatched(IRP* irp) { walk_up(irp); }
+[[gnu::cold, gnu::noinline]] void finish_at_top(IRP* irp) { finish(irp); }
 
-} // namespace
+} // namespace irpverbs::irp
 
 extern "C" {
 
 void IoCompleteRequest(PIRP Irp, CCHAR) {
-    if (instrumented()) return walk_up_instrumented(Irp);
+    if (instrumented()) return verify::complete_request(Irp);
     walk_up(Irp);
 }
 
 NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    if (instrumented()) return send_down_instrumented(DeviceObject, Irp);
+    if (instrumented()) return verify::call_driver(DeviceObject, Irp, __builtin_return_address(0));
     return send_down(DeviceObject, Irp);
 }
 

@@ -1,3 +1,5 @@
+#include "rules.hpp"
+
 #include <irp/csq.h>
 #include <irp/device.h>
 
@@ -99,6 +101,7 @@ NTSTATUS IoCsqInitializeEx(PIO_CSQ Csq, PIO_CSQ_INSERT_IRP_EX CsqInsertIrp,
 }
 
 NTSTATUS IoCsqInsertIrpEx(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context, PVOID InsertContext) {
+    VERIFY_IRQL(IoCsqInsertIrp);
     KIRQL level = PASSIVE_LEVEL;
     Csq->CsqAcquireLock(Csq, &level);
     void* held = Csq;
@@ -125,6 +128,7 @@ void IoCsqInsertIrp(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context) {
 }
 
 PIRP IoCsqRemoveIrp(PIO_CSQ Csq, PIO_CSQ_IRP_CONTEXT Context) {
+    VERIFY_IRQL(IoCsqRemoveIrp);
     KIRQL level = PASSIVE_LEVEL;
     Csq->CsqAcquireLock(Csq, &level);
     PIRP irp = Context->Irp;
@@ -139,6 +143,7 @@ PIRP IoCsqRemoveIrp(PIO_CSQ Csq, PIO_CSQ_IRP_CONTEXT Context) {
 }
 
 PIRP IoCsqRemoveNextIrp(PIO_CSQ Csq, PVOID PeekContext) {
+    VERIFY_IRQL(IoCsqRemoveNextIrp);
     KIRQL level = PASSIVE_LEVEL;
     Csq->CsqAcquireLock(Csq, &level);
     PIRP irp = Csq->CsqPeekNextIrp(Csq, nullptr, PeekContext);

@@ -1,11 +1,17 @@
+#include "completion_port.hpp"
+#include "rules.hpp"
+#include "verify/hooks.hpp"
+
 #include <irp/device.h>
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/faults.hpp>
 
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
+using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
 namespace {
@@ -20,6 +26,12 @@ DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
     while (device->AttachedDevice != nullptr)
         device = device->AttachedDevice;
     return device;
+}
+
+void drop_reference(DEVICE_OBJECT* device) {
+    if (__atomic_sub_fetch(&device->ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return;
+    drop_completion_context(device->CompletionContext);
+    std::free(device);
 }
 
 void unlink_from_driver(DEVICE_OBJECT* device) {
@@ -52,7 +64,7 @@ NTSTATUS complete_with_reference(DEVICE_OBJECT* device, IRP* irp, void* held) {
         status = call.routine(device, irp, call.context);
     else if (irp->PendingReturned && device != nullptr)
         IoMarkIrpPending(irp);
-    IoDereferenceDevice(call.device);
+    drop_reference(call.device);
     return status;
 }
 
@@ -62,6 +74,9 @@ extern "C" {
 
 NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
                         DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
+    VERIFY_IRQL(IoCreateDevice);
+    if (instrumented()) irpverbs::irp::verify::check_strict_irql("IoCreateDevice");
+    if (fault_point("irp.create_device")) return STATUS_INSUFFICIENT_RESOURCES;
     void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     auto* device = new (memory) DEVICE_OBJECT{};
@@ -72,6 +87,8 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
     device->DeviceType = DeviceType;
     device->Flags = DO_DEVICE_INITIALIZING;
     device->DeviceExtension = static_cast<char*>(memory) + extension_offset;
+    KeInitializeDeviceQueue(&device->DeviceQueue);
+    if (instrumented()) irpverbs::irp::verify::device_created(device);
     const std::lock_guard guard(stack_lock);
     device->NextDevice = DriverObject->DeviceObject;
     DriverObject->DeviceObject = device;
@@ -80,6 +97,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
 }
 
 void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoDeleteDevice);
     {
         const std::lock_guard guard(stack_lock);
         if (DeviceObject->AttachedDevice != nullptr)
@@ -93,11 +111,13 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
         DeviceObject->Deleted = 1;
         unlink_from_driver(DeviceObject);
     }
-    IoDereferenceDevice(DeviceObject);
+    if (instrumented()) irpverbs::irp::verify::device_deleted(DeviceObject);
+    drop_reference(DeviceObject);
 }
 
 PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
                                            PDEVICE_OBJECT TargetDevice) {
+    VERIFY_IRQL(IoAttachDeviceToDeviceStack);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* below = top_of(TargetDevice);
     if (below->Deleted != 0) return nullptr;
@@ -108,6 +128,7 @@ PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
 }
 
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
+    VERIFY_IRQL(IoDetachDevice);
     const std::lock_guard guard(stack_lock);
     if (TargetDevice->AttachedDevice == nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
@@ -118,30 +139,40 @@ void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
 }
 
 PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     return top_of(DeviceObject);
 }
 
 PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* top = top_of(DeviceObject);
     IoReferenceDevice(top);
+    if (instrumented()) irpverbs::irp::verify::device_lent(top);
     return top;
 }
 
 void IoReferenceDevice(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoReferenceDevice);
     __atomic_add_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_RELAXED);
 }
 
 void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject) {
-    if (__atomic_sub_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0)
-        std::free(DeviceObject);
+    VERIFY_IRQL(IoDereferenceDevice);
+    if (instrumented()) irpverbs::irp::verify::device_given_back(DeviceObject);
+    drop_reference(DeviceObject);
 }
 
 NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                                   PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
                                   BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                   BOOLEAN InvokeOnCancel) {
+    VERIFY_IRQL(IoSetCompletionRoutineEx);
+    if (fault_point("irp.completion_routine_ex")) {
+        irpverbs::irp::verify::routine_ex_failed(Irp);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
     auto* held = new (std::nothrow)
         completion_reference{DeviceObject,         CompletionRoutine,  Context,
                              InvokeOnSuccess != 0, InvokeOnError != 0, InvokeOnCancel != 0};
@@ -150,6 +181,7 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
     // Told in every case, else the reference would be lost; the routine itself only where it was
     // asked for.
     IoSetCompletionRoutine(Irp, complete_with_reference, held, TRUE, TRUE, TRUE);
+    if (instrumented()) irpverbs::irp::verify::routine_ex_set(DeviceObject, Irp);
     return STATUS_SUCCESS;
 }
 

@@ -1,6 +1,11 @@
 #include "packet.hpp"
+#include "rules.hpp"
+#include "verify/hooks.hpp"
+#include "verify/options.hpp"
+#include "verify/record.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/faults.hpp>
 
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +18,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its first pointer-sized words.
+// takes a lock. A packet in stock is linked through its MasterIrp.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -23,7 +28,7 @@ struct packet_stock {
 
 constexpr std::size_t stock_index = 0; // of processor::stocks
 
-IRP*& next_in_stock(IRP* irp) { return *reinterpret_cast<IRP**>(&irp->MdlAddress); }
+IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
@@ -87,7 +92,6 @@ void zero_bytes(void* place) {
     irp->CurrentLocation = static_cast<CCHAR>(stack_size + 1);
     irp->AllocationFlags = allocation;
     irp->IoStatus.Status = status;
-    introduce(irp, "irp");
 }
 
 [[gnu::always_inline]] inline void make_packet(IRP* irp, USHORT size, CCHAR stack_size,
@@ -97,6 +101,43 @@ void zero_bytes(void* place) {
     prepare(irp, stack_size, allocation, STATUS_SUCCESS);
 }
 
+[[gnu::cold, gnu::noinline]] IRP* allocate_instrumented(USHORT size, CCHAR stack_size) {
+    VERIFY_IRQL(IoAllocateIrp);
+    if (fault_point("irp.allocate")) return nullptr;
+    const bool watch = verify::tracking();
+    IRP* irp = watch ? nullptr : from_stock(stack_size);
+    if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
+    if (irp == nullptr) return nullptr;
+    make_packet(irp, size, stack_size, watch ? from_allocate | under_watch : from_allocate);
+    verify::begin_life(irp, verify::origin::allocated);
+    return irp;
+}
+
+[[gnu::cold, gnu::noinline]] void reuse_instrumented(IRP* irp, NTSTATUS status) {
+    VERIFY_IRQL(IoReuseIrp);
+    if (!verify::check_reuse(irp)) return;
+    prepare(irp, irp->StackCount, irp->AllocationFlags, status);
+    verify::begin_life(irp, verify::origin::found);
+}
+
+[[gnu::cold, gnu::noinline]] void refuse_free(IRP* irp) {
+    if (irp->Type == freed_packet && !verify::check_free(irp)) return;
+    bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: this is no IRP, or it was freed",
+              0x01, reinterpret_cast<ULONG_PTR>(irp));
+}
+
+[[gnu::cold, gnu::noinline]] void refuse_queued(IRP* irp) {
+    if (instrumented() && !verify::check_free(irp)) return;
+    bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: the IRP still waits in a queue",
+              0x20A, reinterpret_cast<ULONG_PTR>(irp));
+}
+
+// Not of IoAllocateIrp, or made under the verifier's eyes.
+[[gnu::cold, gnu::noinline]] void free_apart(IRP* irp) {
+    if (instrumented() && !verify::check_free(irp)) return;
+    if ((irp->AllocationFlags & from_allocate) != 0) verify::end_life(irp);
+}
+
 } // namespace
 
 extern "C" {
@@ -104,6 +145,7 @@ extern "C" {
 PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
     if (StackSize <= 0 || StackSize == INT8_MAX) return nullptr;
     const USHORT size = IoSizeOfIrp(static_cast<std::size_t>(StackSize));
+    if (instrumented()) return allocate_instrumented(size, StackSize);
     IRP* irp = from_stock(StackSize);
     if (irp == nullptr) irp = static_cast<IRP*>(std::aligned_alloc(64, size));
     if (irp == nullptr) return nullptr;
@@ -116,22 +158,24 @@ void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
                   reinterpret_cast<ULONG_PTR>(Irp), PacketSize);
+    VERIFY_IRQL(IoInitializeIrp);
+    if (instrumented()) verify::check_initialize(Irp);
     make_packet(Irp, PacketSize, StackSize, 0);
+    if (instrumented()) verify::begin_life(Irp, verify::origin::initialized);
 }
 
 void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
+    if (instrumented()) return reuse_instrumented(Irp, Status);
     prepare(Irp, Irp->StackCount, Irp->AllocationFlags, Status);
 }
 
 void IoFreeIrp(PIRP Irp) {
-    if (Irp->Type != live_packet)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: this is no IRP, or it was freed",
-                  0x01, reinterpret_cast<ULONG_PTR>(Irp));
-    if (Irp->CancelRoutine != nullptr)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoFreeIrp: the IRP still waits in a queue",
-                  0x20A, reinterpret_cast<ULONG_PTR>(Irp));
-    if ((Irp->AllocationFlags & from_allocate) == 0 || into_stock(Irp)) return;
-    std::free(Irp);
+    VERIFY_IRQL(IoFreeIrp);
+    if (Irp->Type != live_packet) return refuse_free(Irp);
+    if (Irp->CancelRoutine != nullptr) return refuse_queued(Irp);
+    if (Irp->AllocationFlags != from_allocate) [[unlikely]]
+        return free_apart(Irp);
+    if (!into_stock(Irp)) std::free(Irp);
 }
 
 } // extern "C"

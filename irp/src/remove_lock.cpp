@@ -1,7 +1,11 @@
+#include "rules.hpp"
+#include "verify/hooks.hpp"
+
 #include <irp/remove_lock.h>
 
 #include <dispatch/detail/checks.hpp>
 
+using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
 namespace {
@@ -21,6 +25,8 @@ void drop(IO_REMOVE_LOCK* lock) {
 extern "C" {
 
 void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG, ULONG) {
+    VERIFY_IRQL(IoInitializeRemoveLock);
+    if (instrumented()) irpverbs::irp::verify::remove_lock_initialized(RemoveLock);
     *RemoveLock = {};
     RemoveLock->IoCount = 1;
     RemoveLock->AllocateTag = AllocateTag;
@@ -28,22 +34,29 @@ void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG
     introduce(RemoveLock, "remove lock");
 }
 
-NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
-    sched_point(point::interlocked, RemoveLock);
+NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
+    enter(irql_rules::IoAcquireRemoveLock, point::interlocked, RemoveLock);
     __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) return STATUS_SUCCESS;
+    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) {
+        if (instrumented()) irpverbs::irp::verify::remove_lock_acquired(RemoveLock, Tag);
+        return STATUS_SUCCESS;
+    }
     drop(RemoveLock);
     return STATUS_DELETE_PENDING;
 }
 
-void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID) {
-    sched_point(point::interlocked, RemoveLock);
+void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
+    if (instrumented()) irpverbs::irp::verify::remove_lock_released(RemoveLock, Tag, false);
+    enter(irql_rules::IoReleaseRemoveLock, point::interlocked, RemoveLock);
     drop(RemoveLock);
 }
 
 void IoReleaseRemoveLockAndWait(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
+    VERIFY_IRQL(IoReleaseRemoveLockAndWait);
     __atomic_store_n(&RemoveLock->Removed, UCHAR{1}, __ATOMIC_SEQ_CST);
-    IoReleaseRemoveLock(RemoveLock, Tag);
+    if (instrumented()) irpverbs::irp::verify::remove_lock_released(RemoveLock, Tag, true);
+    sched_point(point::interlocked, RemoveLock);
+    drop(RemoveLock);
     drop(RemoveLock);
     KeWaitForSingleObject(&RemoveLock->RemoveEvent, Executive, KernelMode, FALSE, nullptr);
 }

@@ -77,12 +77,45 @@ void completion_queue_32(run& sample) {
     expect(count == operations, "ours/completion_queue_32");
 }
 
+// Whole requests: sent, completed inside the call, posted to a port, removed as one batch.
+void completion_port_32(run& sample) {
+    PVOID port = nullptr;
+    PIO_COMPLETION_CONTEXT context = nullptr;
+    IoCreateIoCompletion(&port, 1);
+    IoCreateCompletionContext(port, nullptr, &context);
+    const device_stack stack(complete_at_once);
+    std::vector<std::unique_ptr<packet>> packets;
+    for (std::size_t i = 0; i < batch; ++i)
+        packets.push_back(std::make_unique<packet>(stack.top()));
+    std::array<FILE_IO_COMPLETION_INFORMATION, batch> removed;
+    LARGE_INTEGER at_once;
+    at_once.QuadPart = 0;
+    std::uint64_t count = 0;
+    const std::uint64_t operations = sample.in_batches_of(batch);
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; i += batch) {
+        for (const auto& each : packets) {
+            IoReuseIrp(each->irp(), STATUS_SUCCESS);
+            IoSetCompletionContext(each->irp(), context, each.get());
+            packet::send_prepared(stack.top(), each->irp(), nullptr, nullptr);
+        }
+        ULONG taken = 0;
+        IoRemoveIoCompletionEx(port, removed.data(), batch, &taken, &at_once, FALSE);
+        count += taken;
+    }
+    sample.stop();
+    IoCloseIoCompletion(port);
+    expect(count == operations, "ours/completion_port_32");
+}
+
 } // namespace
 
 void add_ours_completion_queue(catalog& all) {
     all.add("ours/ring_32", "sent, answered through a ring of 32, completed, callback", ring_32);
     all.add("ours/completion_queue_32", "inserted in a KQUEUE, 32 removed at once",
             completion_queue_32);
+    all.add("ours/completion_port_32", "sent, completed, posted to a port, 32 removed at once",
+            completion_port_32);
 }
 
 } // namespace irpverbs::bench

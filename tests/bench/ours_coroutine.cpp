@@ -1,6 +1,9 @@
-// A coroutine that awaits a pended request, with nothing but the C interface beneath it.
+// A coroutine that awaits a pended request: with the library's awaiter, and with nothing but the C
+// interface beneath it.
 #include "measurements.hpp"
 #include "ours_park.hpp"
+
+#include <irp/send.hpp>
 
 #include <version>
 #if defined(__cpp_impl_coroutine)
@@ -38,30 +41,48 @@ struct sent {
     ULONG_PTR await_resume() const { return request.irp()->IoStatus.Information; }
 };
 
-BENCH_OPAQUE routine send_many(packet& request, std::uint64_t count, std::uint64_t& sum) {
+using send_loop = routine (*)(PDEVICE_OBJECT, packet&, std::uint64_t count, std::uint64_t& sum);
+
+BENCH_OPAQUE routine send_many_bare(PDEVICE_OBJECT, packet& request, std::uint64_t count,
+                                    std::uint64_t& sum) {
     for (std::uint64_t i = 0; i < count; ++i)
         sum += co_await sent{request};
 }
 
-void bare_awaiter(run& sample) {
+BENCH_OPAQUE routine send_many(PDEVICE_OBJECT device, packet& request, std::uint64_t count,
+                               std::uint64_t& sum) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        IoReuseIrp(request.irp(), STATUS_SUCCESS);
+        PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(request.irp());
+        next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+        next->Parameters.DeviceIoControl.IoControlCode = 7;
+        sum += (co_await irp::send(device, request.irp())).information;
+    }
+}
+
+template <send_loop Loop>
+void await_pended(run& sample) {
     parking_place place;
     const device_stack stack(park, 0, &place);
     packet request(stack.top());
     std::uint64_t sum = 0;
-    const routine sender = send_many(request, sample.operations(), sum); // allocates its frame
+    const routine sender =
+        Loop(stack.top(), request, sample.operations(), sum); // allocates a frame
     sample.start();
     while (place.release()) {
     }
     sample.stop();
-    expect(sum == sample.operations() * answer, "ours/coroutine_bare");
+    expect(sum == sample.operations() * answer, "ours/coroutine");
     sender.handle.destroy();
 }
 
 } // namespace
 
 void add_ours_coroutine(catalog& all) {
+    all.add("ours/coroutine", "co_await of a pended request with irp::send",
+            await_pended<send_many>);
     all.add("ours/coroutine_bare", "co_await of a pended request, resumed by its callback",
-            bare_awaiter);
+            await_pended<send_many_bare>);
 }
 #else
 void add_ours_coroutine(catalog&) {}

@@ -2,6 +2,8 @@
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 
+#include <irp/cancel_safe_queue.hpp>
+
 #include <memory>
 
 namespace irpverbs::bench {
@@ -51,6 +53,22 @@ BENCH_OPAQUE NTSTATUS csq_driver::dispatch(PDEVICE_OBJECT device, PIRP irp) {
     return STATUS_PENDING;
 }
 
+// The same driver in C++: the library's queue with its drain DPC.
+class queue_driver {
+public:
+    static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp);
+
+private:
+    static void answer_one(irp::obligation request, void*) {
+        std::move(request).complete(STATUS_SUCCESS, answer);
+    }
+    irp::cancel_safe_queue queue_{answer_one, nullptr};
+};
+
+BENCH_OPAQUE NTSTATUS queue_driver::dispatch(PDEVICE_OBJECT device, PIRP irp) {
+    return static_cast<queue_driver*>(context_of(device))->queue_.park(irp::obligation(irp));
+}
+
 // Sent at DISPATCH_LEVEL, so that the DPC runs once for the whole batch, when the level is lowered.
 template <class Driver, std::uint64_t Batch>
 void queue_and_dpc(run& sample) {
@@ -98,6 +116,13 @@ void pend_and_cancel(run& sample) {
 } // namespace
 
 void add_ours_queue(catalog& all) {
+    all.add("ours/queue_dpc_32", "pended in a cancel-safe queue, completed by its DPC, 32 at once",
+            queue_and_dpc<queue_driver, 32>);
+    all.add("ours/queue_dpc_1",
+            "pended in a cancel-safe queue, completed by its DPC, one at a time",
+            queue_and_dpc<queue_driver, 1>);
+    all.add("ours/pend_cancel", "pended in a cancel-safe queue, cancelled, callback",
+            pend_and_cancel<queue_driver>);
     all.add("ours/csq_dpc_32", "pended in an IO_CSQ, completed by a DPC, 32 at once",
             queue_and_dpc<csq_driver, 32>);
     all.add("ours/csq_dpc_1", "pended in an IO_CSQ, completed by a DPC, one at a time",

@@ -94,6 +94,29 @@ TEST(SimMachine, SameLogInEveryBuild) {
     EXPECT_EQ(run_small_program(7).hash, 7180538187763623951u);
 }
 
+TEST(SimMachine, EverySchedulingPointHasItsNameInTheLog) {
+    random_choices source(1);
+    sim_machine machine(source, logged());
+    machine.spawn("one", [] {
+        for (int kind = 0; kind <= static_cast<int>(detail::point::user); ++kind)
+            detail::sched_point(static_cast<detail::point>(kind));
+    });
+    EXPECT_TRUE(machine.run());
+    for (const char* name : {"lock_acquire", "lock_release", "cancel_exchange", "call_driver",
+                             "complete_request", "wait", "signal", "dpc_insert", "dpc_run",
+                             "work_insert", "timer_set", "interlocked", "user"})
+        EXPECT_NE(machine.event_log().find(std::string(" one ") + name + "\n"), std::string::npos)
+            << name;
+}
+
+TEST(SimMachine, EveryOutcomeHasAName) {
+    EXPECT_STREQ(name_of(sim_outcome::finished), "finished");
+    EXPECT_STREQ(name_of(sim_outcome::hung), "hung");
+    EXPECT_STREQ(name_of(sim_outcome::step_limit), "step limit");
+    EXPECT_STREQ(name_of(sim_outcome::bug_check), "bug check");
+    EXPECT_STREQ(name_of(sim_outcome::failed), "failed");
+}
+
 TEST(SimMachine, HashIsTheSameWithoutTheLog) {
     random_choices source(7);
     sim_machine machine(source);
@@ -456,6 +479,26 @@ TEST(SimMachine, DelaysHoldActorsUp) {
         seen = machine.last().time > 0;
     }
     EXPECT_TRUE(seen);
+}
+
+// Also when a delay lasts longer than the drain time.
+TEST(SimMachine, DelayedDpcsRunBeforeTheRunEnds) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        random_choices source(seed);
+        sim_machine::options options;
+        options.delays = 2;
+        options.drain_time = 1;
+        sim_machine machine(source, options);
+        const machine::scope here(machine);
+        int runs = 0;
+        KDPC dpc;
+        KeInitializeDpc(
+            &dpc, [](KDPC*, void* context, void*, void*) { ++*static_cast<int*>(context); }, &runs);
+        KeSetTargetProcessorDpc(&dpc, 0);
+        machine.spawn("one", [&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+        EXPECT_TRUE(machine.run());
+        EXPECT_EQ(runs, 1);
+    }
 }
 
 TEST(SimMachine, FaultsComeOnlyWhenAskedFor) {

@@ -1,152 +1,388 @@
-#include <irp/wdm.h>
+// An IRP's life: its fields when new, its way down, its way up, and what misuse is reported as.
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/irp_stack.hpp>
 
-#include <gtest/gtest.h>
-
-#include <vector>
+#include <array>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
 
 namespace {
 
-struct bottom_driver {
-    DRIVER_OBJECT driver{};
-    DEVICE_OBJECT* device = nullptr;
+using namespace irpverbs::testing;
 
-    explicit bottom_driver(PDRIVER_DISPATCH dispatch) {
-        driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
-        EXPECT_EQ(IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device),
-                  STATUS_SUCCESS);
+class IrpLife : public BothMachines {};
+
+void expect_new(const IRP* irp, CCHAR locations) {
+    EXPECT_EQ(irp->Size, IoSizeOfIrp(static_cast<std::size_t>(locations)));
+    EXPECT_EQ(irp->StackCount, locations);
+    EXPECT_EQ(irp->CurrentLocation, locations + 1);
+    EXPECT_EQ(irp->Flags, 0u);
+    EXPECT_EQ(irp->MdlAddress, nullptr);
+    EXPECT_EQ(irp->AssociatedIrp.SystemBuffer, nullptr);
+    EXPECT_EQ(irp->IoStatus.Information, 0u);
+    EXPECT_FALSE(irp->PendingReturned);
+    EXPECT_FALSE(irp->Cancel);
+    EXPECT_EQ(irp->CancelRoutine, nullptr);
+    EXPECT_EQ(irp->UserIosb, nullptr);
+    EXPECT_EQ(irp->UserEvent, nullptr);
+    EXPECT_EQ(irp->UserBuffer, nullptr);
+    EXPECT_EQ(irp->Tail.Overlay.DriverContext[3], nullptr);
+    const auto* bytes = reinterpret_cast<const char*>(irp + 1);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(locations) * sizeof(IO_STACK_LOCATION);
+         ++i)
+        EXPECT_EQ(bytes[i], 0);
+}
+
+TEST_P(IrpLife, SizeIsHeaderAndLocations) {
+    EXPECT_EQ(IoSizeOfIrp(1), 128 + 64);
+    EXPECT_EQ(IoSizeOfIrp(5), 128 + 5 * 64);
+}
+
+TEST_P(IrpLife, AllocatedIsNew) {
+    for (const CCHAR locations : std::initializer_list<CCHAR>{1, 2, 8, 9, 40}) {
+        IRP* irp = IoAllocateIrp(locations, FALSE);
+        ASSERT_NE(irp, nullptr);
+        expect_new(irp, locations);
+        EXPECT_EQ(irp->IoStatus.Status, STATUS_SUCCESS);
+        std::memset(static_cast<void*>(IoGetNextIrpStackLocation(irp)), 0xff,
+                    sizeof(IO_STACK_LOCATION));
+        IoFreeIrp(irp);
+        irp = IoAllocateIrp(locations, FALSE); // likely the same memory
+        expect_new(irp, locations);
+        IoFreeIrp(irp);
     }
-    ~bottom_driver() { IoDeleteDevice(device); }
-};
-
-struct outcome {
-    int completions = 0;
-    NTSTATUS status = STATUS_UNSUCCESSFUL;
-    ULONG_PTR information = 0;
-    BOOLEAN pending_returned = FALSE;
-};
-
-NTSTATUS note_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
-    auto& result = *static_cast<outcome*>(context);
-    EXPECT_EQ(device, nullptr); // the originator has no device in the stack
-    ++result.completions;
-    result.status = irp->IoStatus.Status;
-    result.information = irp->IoStatus.Information;
-    result.pending_returned = irp->PendingReturned;
-    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-IRP* request(CCHAR depth, outcome& result) {
-    IRP* irp = IoAllocateIrp(depth, FALSE);
-    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-    IoSetCompletionRoutine(irp, note_outcome, &result, TRUE, TRUE, TRUE);
-    return irp;
+TEST_P(IrpLife, AllocationOfNoLocationFails) {
+    EXPECT_EQ(IoAllocateIrp(0, FALSE), nullptr);
+    EXPECT_EQ(IoAllocateIrp(-1, FALSE), nullptr);
+    EXPECT_EQ(IoAllocateIrp(std::numeric_limits<CCHAR>::max(), FALSE), nullptr);
 }
 
-NTSTATUS complete_at_once(DEVICE_OBJECT*, IRP* irp) {
-    irp->IoStatus.Status = STATUS_SUCCESS;
-    irp->IoStatus.Information = 42;
-    IoCompleteRequest(irp, IO_NO_INCREMENT);
-    return STATUS_SUCCESS;
+TEST_P(IrpLife, InitializedInMemoryOfTheCallersOwn) {
+    alignas(64) std::array<std::byte, IoSizeOfIrp(3)> memory{};
+    memory.fill(std::byte{0xee});
+    auto* irp = reinterpret_cast<IRP*>(memory.data());
+    IoInitializeIrp(irp, memory.size(), 3);
+    expect_new(irp, 3);
+    NTSTATUS answer = STATUS_SUCCESS;
+    test_driver bottom(complete_at_once, &answer);
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_SUCCESS); // not freed in the end
+    EXPECT_EQ(irp->CurrentLocation, 4);
 }
 
-IRP* parked = nullptr;
-NTSTATUS park(DEVICE_OBJECT*, IRP* irp) {
+TEST_P(IrpLife, ReusedIsNewButForItsStatus) {
+    test_driver bottom(complete_at_once);
+    outcome result;
+    IRP* irp = request(bottom.device, result);
+    IoCallDriver(bottom.device, irp);
+    IoCancelIrp(irp);
+    IoReuseIrp(irp, STATUS_UNSUCCESSFUL);
+    expect_new(irp, 1);
+    EXPECT_EQ(irp->IoStatus.Status, STATUS_UNSUCCESSFUL);
+    IoFreeIrp(irp);
+}
+
+TEST_P(IrpLife, LocationsStandAboveOneAnother) {
+    IRP* irp = IoAllocateIrp(3, FALSE);
+    auto* first = reinterpret_cast<IO_STACK_LOCATION*>(irp + 1);
+    EXPECT_EQ(IoGetNextIrpStackLocation(irp), first + 2);
+    IoSetNextIrpStackLocation(irp);
+    EXPECT_EQ(IoGetCurrentIrpStackLocation(irp), first + 2);
+    EXPECT_EQ(IoGetNextIrpStackLocation(irp), first + 1);
+    IoSkipCurrentIrpStackLocation(irp);
+    EXPECT_EQ(irp->CurrentLocation, 4);
+    IoFreeIrp(irp);
+}
+
+TEST_P(IrpLife, CopiedLocationHasNoRoutineAndNoControl) {
+    IRP* irp = IoAllocateIrp(2, FALSE);
+    outcome result;
+    IoSetCompletionRoutine(irp, note_outcome, &result, TRUE, FALSE, TRUE);
+    IO_STACK_LOCATION* mine = IoGetNextIrpStackLocation(irp);
+    mine->MajorFunction = IRP_MJ_READ;
+    mine->MinorFunction = 3;
+    mine->Parameters.Read.Length = 12;
+    EXPECT_EQ(mine->Control, SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_CANCEL);
+    IoSetNextIrpStackLocation(irp);
     IoMarkIrpPending(irp);
-    parked = irp;
-    return STATUS_PENDING;
+    EXPECT_EQ(mine->Control, SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_CANCEL | SL_PENDING_RETURNED);
+    IoCopyCurrentIrpStackLocationToNext(irp);
+    const IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
+    EXPECT_EQ(next->MajorFunction, IRP_MJ_READ);
+    EXPECT_EQ(next->MinorFunction, 3);
+    EXPECT_EQ(next->Parameters.Read.Length, 12u);
+    EXPECT_EQ(next->Control, 0);
+    EXPECT_EQ(next->CompletionRoutine, nullptr);
+    IoFreeIrp(irp);
 }
 
-NTSTATUS pass_down(DEVICE_OBJECT* device, IRP* irp) {
+TEST_P(IrpLife, CallGivesTheDriverItsDeviceAndLocation) {
+    test_driver bottom([](DEVICE_OBJECT* device, IRP* irp) {
+        const IO_STACK_LOCATION* mine = IoGetCurrentIrpStackLocation(irp);
+        EXPECT_EQ(mine->DeviceObject, device);
+        EXPECT_EQ(mine->MajorFunction, IRP_MJ_INTERNAL_DEVICE_CONTROL);
+        EXPECT_EQ(irp->CurrentLocation, 1);
+        return complete(irp, STATUS_TIMEOUT, 42);
+    });
+    outcome result;
+    IRP* irp = request(bottom.device, result);
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_TIMEOUT);
+    EXPECT_EQ(result.completions, 1);
+    EXPECT_EQ(result.status, STATUS_TIMEOUT);
+    EXPECT_EQ(result.information, 42u);
+    EXPECT_EQ(result.device, nullptr); // the originator has none in the stack
+    EXPECT_FALSE(result.pending_returned);
+    EXPECT_EQ(irp->CurrentLocation, 2);
+    IoFreeIrp(irp);
+}
+
+TEST_P(IrpLife, HoleOfMajorFunctionAnswers) {
+    test_driver bottom(complete_at_once);
+    bottom.driver.MajorFunction[IRP_MJ_READ] = nullptr;
+    for (const UCHAR major : {UCHAR{IRP_MJ_READ}, UCHAR{IRP_MJ_MAXIMUM_FUNCTION + 1}}) {
+        outcome result;
+        IRP* irp = request(bottom.device, result);
+        IoGetNextIrpStackLocation(irp)->MajorFunction = major;
+        EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_INVALID_DEVICE_REQUEST);
+        EXPECT_EQ(result.status, STATUS_INVALID_DEVICE_REQUEST);
+        EXPECT_EQ(result.completions, 1);
+        IoFreeIrp(irp);
+    }
+}
+
+// When a routine is called: every combination of what it asked for and how the IRP ends.
+TEST_P(IrpLife, InvokeOnSelectsTheRoutine) {
+    constexpr NTSTATUS ends[] = {STATUS_SUCCESS, STATUS_TIMEOUT, STATUS_BUFFER_OVERFLOW,
+                                 STATUS_IO_DEVICE_ERROR};
+    for (int asked = 0; asked < 8; ++asked)
+        for (const NTSTATUS end : ends)
+            for (const bool cancelled : {false, true}) {
+                const bool on_success = (asked & 1) != 0;
+                const bool on_error = (asked & 2) != 0;
+                const bool on_cancel = (asked & 4) != 0;
+                NTSTATUS answer = end;
+                test_driver bottom(complete_at_once, &answer);
+                outcome last;
+                outcome result;
+                result.answer = STATUS_CONTINUE_COMPLETION;
+                test_driver top(pass_on, bottom);
+                IRP* irp = IoAllocateIrp(3, FALSE);
+                // The originator has a location of its own, so that it always gets the IRP back.
+                IoSetCompletionRoutine(irp, note_outcome, &last, TRUE, TRUE, TRUE);
+                IoSetNextIrpStackLocation(irp);
+                IoSetCompletionRoutine(irp, note_outcome, &result, on_success, on_error, on_cancel);
+                if (cancelled) IoCancelIrp(irp);
+                IoCallDriver(top.device, irp);
+                const bool expected =
+                    (NT_SUCCESS(end) ? on_success : on_error) || (cancelled && on_cancel);
+                EXPECT_EQ(result.completions, expected ? 1 : 0)
+                    << "asked " << asked << " status " << end << " cancelled " << cancelled;
+                EXPECT_EQ(last.completions, 1);
+                IoFreeIrp(irp);
+            }
+}
+
+struct filter_routine {
+    bool set = true;
+    bool passes_mark_on = true;
+    bool called = false;
+    BOOLEAN pending_returned = FALSE;
+    UCHAR control = 0xff;
+    DEVICE_OBJECT* device = nullptr;
+    NTSTATUS answer = STATUS_CONTINUE_COMPLETION;
+};
+
+NTSTATUS filter_done(DEVICE_OBJECT* device, IRP* irp, void* context) {
+    auto& self = *static_cast<filter_routine*>(context);
+    self.called = true;
+    self.pending_returned = irp->PendingReturned;
+    self.control = IoGetNextIrpStackLocation(irp)->Control;
+    self.device = device;
+    if (self.answer == STATUS_MORE_PROCESSING_REQUIRED) return self.answer;
+    if (irp->PendingReturned && self.passes_mark_on) IoMarkIrpPending(irp);
+    return self.answer;
+}
+
+NTSTATUS filter(DEVICE_OBJECT* device, IRP* irp) {
+    auto& self = test_driver::context_of<filter_routine>(device);
     IoCopyCurrentIrpStackLocationToNext(irp);
+    if (self.set) IoSetCompletionRoutine(irp, filter_done, &self, TRUE, TRUE, TRUE);
     return IoCallDriver(device->AttachedTo, irp);
 }
 
-[[noreturn]] void throw_code(const BUG_CHECK_REPORT* report, void*) { throw report->Code; }
+struct two_levels {
+    IRP* parked = nullptr;
+    filter_routine routine;
+    test_driver bottom{park, &parked};
+    test_driver top{filter, bottom, &routine};
+    outcome result;
+    IRP* irp = request(top.device, result);
 
-template <class Function>
-ULONG bug_check_of(Function function) {
-    const BUG_CHECK_HANDLER before = KeSetBugCheckHandler(throw_code, nullptr, nullptr);
-    ULONG code = 0;
-    try {
-        function();
-    } catch (ULONG thrown) {
-        code = thrown;
+    two_levels() = default;
+    ~two_levels() { IoFreeIrp(irp); }
+    two_levels(const two_levels&) = delete;
+    two_levels& operator=(const two_levels&) = delete;
+};
+
+// The mark of the bottom driver reaches the originator through a filter: by itself where the filter
+// has no routine, else only if the routine passes it on.
+TEST_P(IrpLife, PendingTravelsThroughTwoLevels) {
+    struct {
+        bool routine, passes_on, arrives;
+    } const cases[] = {{false, false, true}, {true, true, true}, {true, false, false}};
+    for (const auto& each : cases) {
+        two_levels stack;
+        stack.routine.set = each.routine;
+        stack.routine.passes_mark_on = each.passes_on;
+        EXPECT_EQ(IoCallDriver(stack.top.device, stack.irp), STATUS_PENDING);
+        EXPECT_EQ(stack.result.completions, 0);
+        complete(stack.parked, STATUS_SUCCESS);
+        EXPECT_EQ(stack.result.completions, 1);
+        EXPECT_EQ(stack.routine.called, each.routine);
+        EXPECT_EQ(stack.result.pending_returned != FALSE, each.arrives);
+        if (each.routine) {
+            EXPECT_TRUE(stack.routine.pending_returned);
+            EXPECT_EQ(stack.routine.device, stack.top.device);
+        }
     }
-    KeSetBugCheckHandler(before, nullptr, nullptr);
-    return code;
 }
 
-// Tests that an IRP completed inline comes home before IoCallDriver returns, with its results.
-TEST(Irp, CompletesInline) {
-    bottom_driver bottom(complete_at_once);
-    outcome result;
-    IRP* irp = request(1, result);
-    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_SUCCESS);
-    EXPECT_EQ(result.completions, 1);
-    EXPECT_EQ(result.information, 42u);
-    EXPECT_FALSE(result.pending_returned);
-    IoFreeIrp(irp);
+// Tests that a routine that is there but not chosen does not stop the mark either.
+TEST_P(IrpLife, PendingPassesARoutineThatWasNotChosen) {
+    two_levels stack;
+    stack.routine.set = false;
+    stack.top.driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = [](DEVICE_OBJECT* device,
+                                                                        IRP* irp) {
+        IoCopyCurrentIrpStackLocationToNext(irp);
+        IoSetCompletionRoutine(irp, filter_done, test_driver::of(device).context, FALSE, TRUE,
+                               FALSE);
+        return IoCallDriver(device->AttachedTo, irp);
+    };
+    IoCallDriver(stack.top.device, stack.irp);
+    complete(stack.parked, STATUS_SUCCESS);
+    EXPECT_FALSE(stack.routine.called);
+    EXPECT_TRUE(stack.result.pending_returned);
 }
 
-// Tests that the mark of a lower driver reaches the originator through a filter without a routine.
-TEST(Irp, PendingTravelsUpThroughAFilter) {
-    bottom_driver bottom(park);
-    bottom_driver filter(pass_down);
-    EXPECT_EQ(IoAttachDeviceToDeviceStack(filter.device, bottom.device), bottom.device);
-    outcome result;
-    IRP* irp = request(filter.device->StackSize, result);
-    EXPECT_EQ(IoCallDriver(filter.device, irp), STATUS_PENDING);
-    EXPECT_EQ(result.completions, 0);
-    parked->IoStatus.Status = STATUS_SUCCESS;
-    IoCompleteRequest(parked, IO_NO_INCREMENT);
-    EXPECT_EQ(result.completions, 1);
-    EXPECT_TRUE(result.pending_returned);
-    IoFreeIrp(irp);
-    IoDetachDevice(bottom.device);
+// Tests that locations left behind are cleared, but tell of an error.
+TEST_P(IrpLife, ErrorIsMarkedInLocationsLeftBehind) {
+    for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
+        two_levels stack;
+        IoCallDriver(stack.top.device, stack.irp);
+        complete(stack.parked, end);
+        EXPECT_EQ(stack.routine.control, NT_SUCCESS(end) ? 0 : SL_ERROR_RETURNED);
+        const auto* locations = reinterpret_cast<const IO_STACK_LOCATION*>(stack.irp + 1);
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_EQ(locations[i].Control & SL_ERROR_RETURNED,
+                      NT_SUCCESS(end) ? 0 : SL_ERROR_RETURNED);
+            EXPECT_EQ(locations[i].CompletionRoutine, nullptr);
+        }
+    }
 }
 
-// Tests that a major function that the driver does not have is answered, and the IRP completed.
-TEST(Irp, UnknownMajorFunctionIsCompleted) {
-    bottom_driver bottom(complete_at_once);
-    outcome result;
-    IRP* irp = request(1, result);
-    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
-    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_INVALID_DEVICE_REQUEST);
-    EXPECT_EQ(result.status, STATUS_INVALID_DEVICE_REQUEST);
-    IoFreeIrp(irp);
+// Tests that the walk stops where a routine takes the IRP, and goes on when that one completes it.
+TEST_P(IrpLife, WalkStopsAndGoesOn) {
+    two_levels stack;
+    stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
+    IoCallDriver(stack.top.device, stack.irp);
+    complete(stack.parked, STATUS_SUCCESS, 5);
+    EXPECT_TRUE(stack.routine.called);
+    EXPECT_EQ(stack.result.completions, 0);
+    EXPECT_EQ(stack.irp->CurrentLocation, 2); // the filter's own again
+    complete(stack.irp, STATUS_IO_DEVICE_ERROR, 6);
+    EXPECT_EQ(stack.result.completions, 1);
+    EXPECT_EQ(stack.result.status, STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(stack.result.information, 6u);
 }
 
-// Tests that IoReuseIrp makes an IRP as new, with the status given.
-TEST(Irp, ReuseMakesItNew) {
-    bottom_driver bottom(complete_at_once);
-    outcome result;
-    IRP* irp = request(1, result);
-    IoCallDriver(bottom.device, irp);
-    IoReuseIrp(irp, STATUS_UNSUCCESSFUL);
-    EXPECT_EQ(irp->IoStatus.Status, STATUS_UNSUCCESSFUL);
-    EXPECT_EQ(irp->CurrentLocation, irp->StackCount + 1);
-    IoFreeIrp(irp);
+TEST_P(IrpLife, RoutineMaySendTheIrpDownAgain) {
+    two_levels stack;
+    stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
+    IoCallDriver(stack.top.device, stack.irp);
+    complete(stack.parked, STATUS_DEVICE_NOT_READY);
+    stack.routine.answer = STATUS_CONTINUE_COMPLETION;
+    EXPECT_EQ(filter(stack.top.device, stack.irp), STATUS_PENDING);
+    complete(stack.parked, STATUS_SUCCESS);
+    EXPECT_EQ(stack.result.completions, 1);
+    EXPECT_EQ(stack.result.status, STATUS_SUCCESS);
 }
 
-// Tests that each misuse of an IRP is reported under Windows' own number.
-TEST(Irp, MisuseHasItsBugCheck) {
-    bottom_driver bottom(complete_at_once);
+// Tests that an IRP that nobody takes back is freed (the sanitizer looks on), also when it skips.
+TEST_P(IrpLife, NobodysIrpIsFreedInTheEnd) {
+    test_driver bottom(complete_at_once);
+    test_driver top(
+        [](DEVICE_OBJECT* device, IRP* irp) {
+            IoSkipCurrentIrpStackLocation(irp);
+            return IoCallDriver(device->AttachedTo, irp);
+        },
+        bottom);
+    EXPECT_EQ(IoCallDriver(top.device, IoAllocateIrp(top.device->StackSize, FALSE)),
+              STATUS_SUCCESS);
+}
+
+// IoSetCompletionRoutineEx: the same choice, and the device is kept until the IRP has passed.
+TEST_P(IrpLife, RoutineExKeepsItsDevice) {
+    for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
+        IRP* parked = nullptr;
+        test_driver bottom(park, &parked);
+        test_driver other(complete_at_once);
+        outcome result;
+        IRP* irp = request(bottom.device, result);
+        EXPECT_EQ(
+            IoSetCompletionRoutineEx(other.device, irp, note_outcome, &result, TRUE, FALSE, FALSE),
+            STATUS_SUCCESS);
+        irp->UserIosb = nullptr;
+        EXPECT_EQ(other.device->ReferenceCount, 2);
+        IoCallDriver(bottom.device, irp);
+        complete(parked, end); // without a routine for errors the IRP goes its way, and is freed
+        EXPECT_EQ(result.completions, NT_SUCCESS(end) ? 1 : 0);
+        EXPECT_EQ(other.device->ReferenceCount, 1);
+        if (NT_SUCCESS(end)) IoFreeIrp(irp);
+    }
+}
+
+TEST_P(IrpLife, EachMisuseHasItsBugCheck) {
+    test_driver bottom(complete_at_once);
     outcome result;
-    IRP* irp = request(1, result);
-    EXPECT_EQ(bug_check_of([&] { IoCallDriver(nullptr, irp); }),
-              DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+    IRP* irp = request(bottom.device, result);
+    auto report = report_of([&] { IoCallDriver(nullptr, irp); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+    EXPECT_EQ(report->id, 0x204u); // a null device
+
     IoCallDriver(bottom.device, irp);
     EXPECT_EQ(bug_check_of([&] { IoCompleteRequest(irp, 0); }), MULTIPLE_IRP_COMPLETE_REQUESTS);
+
     IoReuseIrp(irp, STATUS_SUCCESS);
     IoSetNextIrpStackLocation(irp);
     EXPECT_EQ(bug_check_of([&] { IoCallDriver(bottom.device, irp); }), NO_MORE_IRP_STACK_LOCATIONS);
     IoReuseIrp(irp, STATUS_SUCCESS);
     IoSetNextIrpStackLocation(irp);
-    irp->IoStatus.Status = STATUS_PENDING;
-    EXPECT_EQ(bug_check_of([&] { IoCompleteRequest(irp, 0); }),
-              DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+    EXPECT_EQ(bug_check_of([&] { IoSetNextIrpStackLocation(irp); }), NO_MORE_IRP_STACK_LOCATIONS);
+
+    for (const NTSTATUS status : {STATUS_PENDING, -1}) {
+        IoReuseIrp(irp, status);
+        IoSetNextIrpStackLocation(irp);
+        report = report_of([&] { IoCompleteRequest(irp, 0); });
+        ASSERT_TRUE(report);
+        EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+        EXPECT_EQ(report->id, 0x06u);
+    }
     IoReuseIrp(irp, STATUS_SUCCESS);
     IoFreeIrp(irp);
 }
+
+TEST_P(IrpLife, PacketSizeThatHoldsTooLittleIsReported) {
+    alignas(64) std::array<std::byte, IoSizeOfIrp(2)> memory{};
+    auto* irp = reinterpret_cast<IRP*>(memory.data());
+    const auto report = report_of([&] { IoInitializeIrp(irp, IoSizeOfIrp(1), 2); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->id, 0x20Du);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(IrpLife);
 
 } // namespace

@@ -14,7 +14,8 @@ public:
 
     asio_machine();
     explicit asio_machine(const options& chosen);
-    /// Ends the threads when the work that is queued is done. No thread may be inside a call.
+    /// Waits for the system threads, the DPCs and the work items, and ends its threads. No other
+    /// thread may be inside a call.
     ~asio_machine() override;
 
     boost::asio::io_context& context() override;

@@ -57,8 +57,8 @@ NT_API BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc);
    Source: WDK KeSetTargetProcessorDpc. */
 NT_API void KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number);
 
-/* High: to the head of the queue. Low: never on the caller's processor, left to one that stands
-   ready. IRQL: any. Source: WDK KeSetImportanceDpc. */
+/* High: to the head of the queue. Low: left to a processor that stands ready. IRQL: any. Source:
+   WDK KeSetImportanceDpc. */
 NT_API void KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance);
 
 /* Waits until every DPC queued before the call, on any processor of the machine, has returned.

@@ -5,6 +5,7 @@
 
 #include <dispatch/detail/platform.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -36,6 +37,14 @@ public:
 
     detail::machine_state& state() noexcept { return *state_; }
 
+    /// What a package above keeps for this machine. `drop(held)` runs when the machine ends, as a
+    /// visitor of it at PASSIVE_LEVEL, while its threads still run.
+    struct belonging {
+        std::atomic<void*> held{nullptr};
+        std::atomic<void (*)(void*)> drop{nullptr};
+    };
+    belonging belongings[4]; // 0: ci
+
     /// True while a timer without a period is set: for the simulator, which waits for it.
     bool timers_set_once_are_armed() const;
 
@@ -55,9 +64,10 @@ public:
 protected:
     explicit machine(std::uint32_t processors);
 
-    /// First thing a derived destructor does: ends the library's own threads, after the work that
-    /// is queued.
-    void stop();
+    /// First thing a derived destructor does: ends the library's own threads, after the DPCs and
+    /// work items that are queued, and those that they queue; with `await_system_threads` after
+    /// these, too.
+    void stop(bool await_system_threads);
 
 private:
     std::unique_ptr<detail::machine_state> state_;

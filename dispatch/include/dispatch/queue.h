@@ -36,8 +36,9 @@ NT_API ULONG KeRemoveQueueEx(PRKQUEUE Queue, KPROCESSOR_MODE WaitMode, BOOLEAN A
 /* Number of entries queued. IRQL: <= DISPATCH_LEVEL. Source: WDK KeReadStateQueue. */
 NT_API LONG KeReadStateQueue(PRKQUEUE Queue);
 
-/* Ends all waits and gives back what is left as a ring without a head, NULL when empty. Needed
-   before the queue's memory is freed: threads that served it refer to it. IRQL: <= DISPATCH_LEVEL.
+/* Ends all waits, for good, and gives back what is left as a ring without a head, NULL when empty.
+   Needed before the queue's memory is freed: threads that served it refer to it. What is inserted
+   later is for the next call. IRQL: <= DISPATCH_LEVEL.
    Source: WDK KeRundownQueue. */
 NT_API PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue);
 

@@ -15,9 +15,9 @@ typedef struct _KTIMER {
     LIST_ENTRY TimerListEntry;
     ULONGLONG DueTime; /* tick of the wheel */
     PKDPC Dpc;
-    PVOID Machine; /* whose clock it runs on */
-    ULONG Period;  /* ms; 0: once */
-    ULONG State;
+    PVOID Machine;   /* whose clock it runs on; NULL: not set */
+    ULONG Period;    /* ms; 0: once */
+    ULONG RoundedUp; /* units of 100 ns by which DueTime is later than asked */
 } KTIMER, *PKTIMER;
 
 /* Prepares a timer, unsignalled and not set. Ownership: the caller keeps the memory, and must

@@ -13,7 +13,8 @@ NT_EXTERN_C_BEGIN
 typedef struct _DISPATCHER_HEADER {
     UCHAR Type;
     UCHAR Signalling;
-    USHORT Reserved;
+    UCHAR Abandoned; /* a KQUEUE that was run down */
+    UCHAR Reserved;
     LONG SignalState;
     LIST_ENTRY WaitListHead;
 } DISPATCHER_HEADER;
@@ -99,10 +100,10 @@ NT_API void KeInitializeMutex(PRKMUTEX Mutex, ULONG Level);
 NT_API LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN Wait);
 NT_API LONG KeReadStateMutex(PRKMUTEX Mutex);
 
-/* Waits until Object (KEVENT, KSEMAPHORE, KMUTEX, KTIMER, KTHREAD, KQUEUE) is signalled.
-   STATUS_SUCCESS; STATUS_TIMEOUT; STATUS_ABANDONED_WAIT_0 for a mutex whose owner ended.
-   Timeout: NULL for ever, 0 only looks. IRQL: <= APC_LEVEL, <= DISPATCH_LEVEL when *Timeout is 0;
-   else bug check 0xB8. Source: WDK KeWaitForSingleObject. */
+/* Waits until Object (KEVENT, KSEMAPHORE, KMUTEX, KTIMER, KTHREAD) is signalled; anything else: bug
+   check 0x04. STATUS_SUCCESS; STATUS_TIMEOUT; STATUS_ABANDONED_WAIT_0 for a mutex whose owner
+   ended. Timeout: NULL for ever, 0 only looks. IRQL: <= APC_LEVEL, <= DISPATCH_LEVEL when *Timeout
+   is 0; else bug check 0xB8. Source: WDK KeWaitForSingleObject. */
 NT_API NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason,
                                       KPROCESSOR_MODE WaitMode, BOOLEAN Alertable,
                                       PLARGE_INTEGER Timeout);

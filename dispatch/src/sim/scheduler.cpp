@@ -179,7 +179,10 @@ void scheduler::yield() {
 }
 
 void scheduler::delay_sometimes() {
-    if (source_.fires("delay", limits_.delays)) stall(heavy_tail());
+    if (!source_.fires("delay", limits_.delays)) return;
+    ++held_up_;
+    stall(heavy_tail());
+    --held_up_;
 }
 
 // Each doubling is as likely as the one before.
@@ -332,7 +335,7 @@ bool scheduler::may_pass_to(std::uint64_t due) {
     }
     if (main_.now != state::running_others || spawned_left_ != 0) return true;
     if (due <= drained_at_ + limits_.drain_time) return true;
-    return timers_left();
+    return held_up_ != 0 || timers_left();
 }
 
 void scheduler::prepare(actor& to) {

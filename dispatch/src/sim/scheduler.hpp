@@ -143,7 +143,8 @@ private:
     bool progress_ = false;
     bool choosing_ = true;
     bool delaying_ = false;
-    bool timed_out_ = false; // the time limit came
+    bool timed_out_ = false;    // the time limit came
+    std::uint32_t held_up_ = 0; // actors that are delayed in the middle of something
     std::uint32_t steps_in_a_row_ = 0;
     std::size_t spawned_left_ = 0;
     std::vector<std::unique_ptr<actor>> actors_;

@@ -92,7 +92,7 @@ sim_machine::~sim_machine() {
     sim::scheduler& schedule = simulation_->schedule;
     schedule.stop_choosing();
     if (schedule.outcome() == sim_outcome::finished && !schedule.unfinished()) {
-        stop();
+        stop(false);
         simulation_->close();
     }
     schedule.abandon_all();

@@ -63,8 +63,8 @@ bool planned(fault_ledger& ledger, const char* site, const call_stack& stack) {
 }
 
 bool by_chance(machine& where, const char* site) {
-    if (!watching(watch::low_resources)) return where.perturb(site);
-    return where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
+    return watching(watch::low_resources) &&
+           where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
 }
 
 } // namespace

@@ -20,8 +20,8 @@ const rule& rule_about(const held_lock& left) {
 void check_locks_left(processor& self, std::size_t before, const char* what) {
     if (!watching(watch::locks)) return;
     const std::span<const held_lock> all = held_locks(self);
-    const std::span<const held_lock> newer = all.subspan(std::min(before, all.size()));
-    const std::vector<held_lock> left(newer.begin(), newer.end());
+    const std::span<const held_lock> new_ones = all.subspan(std::min(before, all.size()));
+    const std::vector<held_lock> left(new_ones.begin(), new_ones.end());
     for (const held_lock& each : left) {
         if (!is_spin_lock(each.kind)) continue;
         finding found =
@@ -33,16 +33,17 @@ void check_locks_left(processor& self, std::size_t before, const char* what) {
 }
 
 void check_limit(const rule& which, const char* text, std::uint64_t spent, std::uint64_t limit,
-                 const KDPC& call) {
+                 const dpc_call& call) {
     if (spent <= limit) return;
     report(broken(which,
                   text + std::to_string(spent / 10'000) + " ms, more than " +
                       std::to_string(limit / 10'000),
                   static_cast<ULONG_PTR>(spent), static_cast<ULONG_PTR>(limit),
-                  reinterpret_cast<ULONG_PTR>(call.DeferredRoutine)));
+                  reinterpret_cast<ULONG_PTR>(call.routine)));
 }
 
-void check_dpc_time(processor& self, const KDPC& call, std::uint64_t entered, std::uint64_t begun) {
+void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered,
+                    std::uint64_t begun) {
     if (!watching(watch::watchdog)) return;
     const std::uint64_t now = self.owner->interrupt_time();
     check_limit(rule_of::DpcTooLong, "a DPC took ", now - entered, settings.dpc_limit, call);
@@ -74,13 +75,13 @@ private:
 
 } // namespace
 
-void run_watched_dpc(processor& self, KDPC* dpc, const KDPC& call, std::uint64_t begun) {
+void run_watched_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun) {
     const bool timed = watching(watch::watchdog);
     const std::uint64_t entered = timed ? self.owner->interrupt_time() : 0;
     const std::size_t held = held_locks(self).size();
     {
         const dpc_frame frame(checks_of(self));
-        call.DeferredRoutine(dpc, call.DeferredContext, call.SystemArgument1, call.SystemArgument2);
+        call(dpc);
     }
     check_locks_left(self, held, "a DPC");
     if (timed) check_dpc_time(self, call, entered, begun);

@@ -10,10 +10,13 @@ struct _DRIVER_OBJECT;
 
 typedef NTSTATUS (*PDRIVER_DISPATCH)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 typedef void (*PDRIVER_UNLOAD)(struct _DRIVER_OBJECT* DriverObject);
+/* See start_io.h. */
+typedef void (*PDRIVER_STARTIO)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 
 /* Made by the caller, zeroed; every hole of MajorFunction answers STATUS_INVALID_DEVICE_REQUEST. */
 typedef struct _DRIVER_OBJECT {
     struct _DEVICE_OBJECT* DeviceObject; /* the driver's devices, by NextDevice */
+    PDRIVER_STARTIO DriverStartIo;
     PDRIVER_UNLOAD DriverUnload;
     UNICODE_STRING DriverName;
     PDRIVER_DISPATCH MajorFunction[IRP_MJ_MAXIMUM_FUNCTION + 1];
@@ -37,6 +40,14 @@ typedef struct _DEVICE_OBJECT {
     ULONG Flags;
     DEVICE_TYPE DeviceType;
     PVOID DeviceExtension;
+    struct _IO_COMPLETION_CONTEXT* CompletionContext; /* see completion_port.h; or NULL */
+    PIRP CurrentIrp;                                  /* what DriverStartIo works on */
+    KDEVICE_QUEUE DeviceQueue;                        /* what waits for it */
+    UCHAR StartIoFlags;                               /* the library's, as all below */
+    UCHAR StartIoNext;
+    ULONG StartIoKey;
+    PIRP StartIoWaiting;
+    LONG StartIoCount;
 } DEVICE_OBJECT, *PDEVICE_OBJECT;
 
 /* A device of the driver with a zeroed extension. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES.

@@ -3,11 +3,14 @@
 #define IRPVERBS_IRP_IRP_H
 
 #include <dispatch/ke.h>
+#include <irp/device_queue.h>
 
 NT_EXTERN_C_BEGIN
 
 struct _IRP;
 struct _DEVICE_OBJECT;
+struct _IO_COMPLETION_CONTEXT;
+struct _MDL;
 
 typedef struct _IO_STATUS_BLOCK {
     __extension__ union {
@@ -48,6 +51,14 @@ typedef void (*PDRIVER_CANCEL)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP*
 #define SL_INVOKE_ON_CANCEL 0x20
 #define SL_INVOKE_ON_SUCCESS 0x40
 #define SL_INVOKE_ON_ERROR 0x80
+
+/* IRP.Flags */
+#define IRP_SYNCHRONOUS_API 0x00000004
+#define IRP_ASSOCIATED_IRP 0x00000008    /* AssociatedIrp is MasterIrp */
+#define IRP_BUFFERED_IO 0x00000010       /* AssociatedIrp is SystemBuffer */
+#define IRP_DEALLOCATE_BUFFER 0x00000020 /* ... from the pool, freed in the end */
+#define IRP_INPUT_OPERATION 0x00000040   /* ... copied to UserBuffer in the end */
+#define IRP_POST_COMPLETION 0x01000000   /* CompletionContext, not UserEvent (ours) */
 
 /* What one driver in the stack is asked. One cache line; there is no FileObject: no file system is
    modelled. */
@@ -91,7 +102,7 @@ typedef struct _IRP {
     CSHORT Type;
     USHORT Size; /* bytes, stack locations included */
     ULONG Flags;
-    PVOID MdlAddress;
+    struct _MDL* MdlAddress;
     union {
         struct _IRP* MasterIrp;
         LONG IrpCount;
@@ -107,13 +118,19 @@ typedef struct _IRP {
     UCHAR ApcEnvironment;
     UCHAR AllocationFlags;
     PIO_STATUS_BLOCK UserIosb;
-    PKEVENT UserEvent;
+    __extension__ union {
+        PKEVENT UserEvent;
+        struct _IO_COMPLETION_CONTEXT* CompletionContext;
+    };
     PVOID UserBuffer;
     PDRIVER_CANCEL CancelRoutine;
     union {
         struct {
-            PVOID DriverContext[4]; /* the driver's that holds the IRP */
-            LIST_ENTRY ListEntry;   /* likewise */
+            __extension__ union { /* the driver's that holds the IRP */
+                KDEVICE_QUEUE_ENTRY DeviceQueueEntry;
+                PVOID DriverContext[4];
+            };
+            LIST_ENTRY ListEntry; /* likewise */
         } Overlay;
     } Tail;
 } IRP, *PIRP;

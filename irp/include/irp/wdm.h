@@ -3,9 +3,16 @@
 #define IRPVERBS_IRP_WDM_H
 
 #include <dispatch/ke.h>
+#include <irp/build.h>
+#include <irp/completion_port.h>
 #include <irp/csq.h>
 #include <irp/device.h>
+#include <irp/device_queue.h>
+#include <irp/ioctl.h>
 #include <irp/irp.h>
+#include <irp/mdl.h>
 #include <irp/remove_lock.h>
+#include <irp/start_io.h>
+#include <irp/work_item.h>
 
 #endif

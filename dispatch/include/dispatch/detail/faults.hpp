@@ -1,6 +1,5 @@
 // Fault points: places where the library can be made to fail for want of resources. Who decides:
-// the sweep of a fault_plan, else chance while watch::low_resources is on, else the simulator's
-// swarm.
+// the sweep of a fault_plan, else chance while watch::low_resources is on.
 #pragma once
 
 #include <dispatch/detail/verify.hpp>

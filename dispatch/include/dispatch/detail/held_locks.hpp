@@ -43,6 +43,9 @@ NT_API std::size_t held_spin_locks(processor& self);
 /// The first spin lock among them that is not `but`, or null.
 NT_API const held_lock* first_held_spin_lock(processor& self, const void* but = nullptr);
 
+/// Whether that processor has the plain spin lock, watched or not.
+NT_API bool holds_spin_lock(const processor& self, const KSPIN_LOCK* lock);
+
 /// What reports call the lock at that address from now on: "cancel spin lock". `name` is a literal.
 NT_API void name_lock(const void* lock, const char* name);
 

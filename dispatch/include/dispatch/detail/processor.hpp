@@ -21,9 +21,12 @@ struct verifier_state;
 /// DPCs that wait for a processor.
 struct dpc_queue {
     raw_spin lock;
-    LIST_ENTRY waiting;    // guarded by lock
-    LIST_ENTRY threaded;   // guarded by lock
-    bool retiring = false; // guarded by lock: a DPC of this queue is running
+    // Guarded by lock:
+    LIST_ENTRY waiting;
+    LIST_ENTRY threaded;
+    bool retiring = false;         // one of `waiting` is running
+    bool running_threaded = false; // one of `threaded` is
+    std::uint64_t inserted = 0;    // so far
     std::atomic<bool> pending{false};
 
     dpc_queue() noexcept {

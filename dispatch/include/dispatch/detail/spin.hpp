@@ -24,14 +24,19 @@ inline void spin_turn(unsigned turn) noexcept {
 class raw_spin {
 public:
     void lock() noexcept {
-        for (unsigned turn = 0; taken_.exchange(true, std::memory_order_acquire); ++turn)
-            while (taken_.load(std::memory_order_relaxed))
-                spin_turn(turn++);
+        if (taken_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+            wait_and_lock();
     }
     bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
 private:
+    [[gnu::cold, gnu::noinline]] void wait_and_lock() noexcept {
+        for (unsigned turn = 0; taken_.exchange(true, std::memory_order_acquire); ++turn)
+            while (taken_.load(std::memory_order_relaxed))
+                spin_turn(turn++);
+    }
+
     std::atomic<bool> taken_{false};
 };
 

@@ -1,0 +1,93 @@
+// An HCA: the common half's part of its FDO.
+#pragma once
+
+#include "object.hpp"
+#include "request.hpp"
+
+#include <string>
+
+namespace irpverbs::ci {
+
+struct ca_object;
+
+struct hca_device {
+    hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo);
+
+    const HCA_OPERATIONS& operations;
+    const HCA_DEVICE description;
+    const std::string name;
+    DEVICE_OBJECT* const fdo;
+    std::atomic<bool> dead{false};
+
+    KSPIN_LOCK lock = 0;
+    LIST_ENTRY open;       // guarded by lock: device_link
+    LONG opens = 0;        // guarded by lock: these, and those under way
+    bool refusing = false; // guarded by lock
+
+    NTSTATUS begin_open();
+    void end_open();
+    /// False: it is open, and nothing changed.
+    bool refuse(bool on);
+    /// The CA receives events from now on. False: the fatal one was before.
+    bool link(ca_object& ca);
+    void unlink(ca_object& ca);
+    /// Signals each open CA, with no lock held.
+    void signal(unsigned channel, IB_ASYNC_EVENT event);
+
+private:
+    ca_object* enter_from(LIST_ENTRY* entry);
+};
+
+inline constexpr std::size_t device_size = (sizeof(hca_device) + 15) / 16 * 16;
+
+inline hca_device& device_of(DEVICE_OBJECT* fdo) {
+    return *static_cast<hca_device*>(fdo->DeviceExtension);
+}
+
+/// A CA's place in the list of its device.
+struct device_link {
+    LIST_ENTRY entry{};
+    ca_object* ca = nullptr; // null: not in the list
+};
+
+struct ca_object final : object {
+    /// Channel 0: fatal; n: port n.
+    static ca_object* make(hca_device& device, const creation& wanted);
+    static void destroy(ca_object* ca);
+    static ca_object& of(void* shared) {
+        return *static_cast<ca_object*>(static_cast<HCA_CA*>(shared)->Reserved);
+    }
+    hca_device& device() const { return device_of(shared.Device); }
+
+    HCA_CA shared{};
+    device_link link;
+
+private:
+    ca_object(event_channel* channels, unsigned count) : object(channels, count) {}
+    ~ca_object() = default;
+    bool listens(unsigned channel) const override;
+    void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
+};
+
+struct cq_object final : object {
+    static constexpr unsigned completion_channel = 0;
+    static constexpr unsigned async_channel = 1;
+    static constexpr unsigned channel_count = 2;
+
+    static cq_object* make(HCA_CA& ca, const creation& wanted);
+    static void destroy(cq_object* cq);
+    static cq_object& of(void* shared) {
+        return *static_cast<cq_object*>(static_cast<HCA_CQ*>(shared)->Reserved);
+    }
+    ca_object& ca() const { return ca_object::of(shared.Ca); }
+
+    HCA_CQ shared{};
+
+private:
+    explicit cq_object(event_channel* channels) : object(channels, channel_count) {}
+    ~cq_object() = default;
+    bool listens(unsigned channel) const override;
+    void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
+};
+
+} // namespace irpverbs::ci

@@ -1,0 +1,129 @@
+// From a verb's IRP to the driver's operation.
+#include "device.hpp"
+#include "request.hpp"
+
+namespace {
+
+using namespace irpverbs::ci;
+
+constexpr NTSTATUS hole = STATUS_NOT_SUPPORTED;
+
+NTSTATUS call_for_ca(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, const parameters& with,
+                     IRP* irp) {
+    auto* ca = static_cast<HCA_CA*>(with.object);
+    const auto flags = static_cast<ULONG>(with.number);
+    const auto port = static_cast<UCHAR>(with.port);
+    auto* user_data = static_cast<CI_UDATA*>(with.buffer);
+    switch (minor) {
+    case HCA_MN_OPEN_CA:
+        return calls.OpenCa ? calls.OpenCa(ca, user_data, irp) : STATUS_SUCCESS;
+    case HCA_MN_CLOSE_CA:
+        return calls.CloseCa ? calls.CloseCa(ca, user_data, irp) : STATUS_SUCCESS;
+    case HCA_MN_QUERY_CA:
+        if (!calls.QueryCa) return hole;
+        return calls.QueryCa(ca, static_cast<IB_CA_ATTR*>(with.buffer), with.number, irp);
+    case HCA_MN_QUERY_PORT:
+        if (!calls.QueryPort) return hole;
+        return calls.QueryPort(ca, port, static_cast<IB_PORT_ATTR*>(with.buffer), with.number, irp);
+    case HCA_MN_MODIFY_CA:
+        if (!calls.ModifyCa) return hole;
+        return calls.ModifyCa(ca, flags, static_cast<const IB_MODIFY_CA*>(with.buffer), irp);
+    case HCA_MN_MODIFY_PORT:
+        if (!calls.ModifyPort) return hole;
+        return calls.ModifyPort(ca, port, flags, static_cast<const IB_MODIFY_PORT*>(with.buffer),
+                                irp);
+    default:
+        return STATUS_INVALID_DEVICE_REQUEST;
+    }
+}
+
+NTSTATUS call_for_cq(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, const parameters& with,
+                     IRP* irp) {
+    auto* cq = static_cast<HCA_CQ*>(with.object);
+    const auto number = static_cast<ULONG>(with.number);
+    auto* user_data = static_cast<CI_UDATA*>(with.buffer);
+    switch (minor) {
+    case HCA_MN_CREATE_CQ:
+        return calls.CreateCq ? calls.CreateCq(cq, user_data, irp) : hole;
+    case HCA_MN_DESTROY_CQ:
+        return calls.DestroyCq ? calls.DestroyCq(cq, user_data, irp) : STATUS_SUCCESS;
+    case HCA_MN_QUERY_CQ:
+        if (!calls.QueryCq) return hole;
+        return calls.QueryCq(cq, static_cast<IB_CQ_ATTR*>(with.buffer), with.number, irp);
+    case HCA_MN_RESIZE_CQ:
+        return calls.ResizeCq ? calls.ResizeCq(cq, number, user_data, irp) : hole;
+    case HCA_MN_POLL_CQ:
+        if (!calls.PollCq) return hole;
+        return calls.PollCq(cq, number, static_cast<IB_WC*>(with.buffer), irp);
+    case HCA_MN_ARM_CQ:
+        return calls.ArmCq ? calls.ArmCq(cq, number, irp) : hole;
+    default:
+        return STATUS_INVALID_DEVICE_REQUEST;
+    }
+}
+
+bool works_on_the_dead(HCA_MINOR_FUNCTION minor) {
+    return minor == HCA_MN_CLOSE_CA || minor == HCA_MN_DESTROY_CQ;
+}
+
+} // namespace
+
+extern "C" {
+
+NTSTATUS HcaExecute(PIRP Irp) {
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(Irp);
+    const hca_device& device = device_of(location->DeviceObject);
+    const auto minor = static_cast<HCA_MINOR_FUNCTION>(location->MinorFunction);
+    const parameters& with = parameters_of(location);
+    NTSTATUS status = STATUS_FILE_FORCED_CLOSED;
+    if (works_on_the_dead(minor) || !device.dead.load())
+        status = minor < HCA_MN_CREATE_CQ ? call_for_ca(device.operations, minor, with, Irp)
+                                          : call_for_cq(device.operations, minor, with, Irp);
+    if (status == STATUS_PENDING) return status;
+    return complete_executed(Irp, status, Irp->IoStatus.Information);
+}
+
+void HcaComplete(PIRP Irp, NTSTATUS Status, ULONG_PTR Information) {
+    complete_executed(Irp, Status, Information);
+}
+
+void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event) {
+    device_of(Device).signal(PortNumber, Event);
+}
+
+void HcaReportFatal(PDEVICE_OBJECT Device) {
+    hca_device& device = device_of(Device);
+    if (!device.dead.exchange(true)) device.signal(0, IB_AE_LOCAL_FATAL);
+}
+
+void HcaReportCqCompletion(HCA_CQ* Cq) {
+    cq_object& cq = cq_object::of(Cq);
+    if (!cq.enter()) return;
+    cq.signal(cq_object::completion_channel, IB_AE_NONE);
+    cq.leave();
+}
+
+void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
+    cq_object& cq = cq_object::of(Cq);
+    if (!cq.enter()) return;
+    cq.signal(cq_object::async_channel, Event);
+    cq.leave();
+}
+
+BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT { return device_of(Device).dead.load(); }
+
+VOID* HcaDeviceExtension(PDEVICE_OBJECT Device) NT_NOEXCEPT {
+    return static_cast<char*>(Device->DeviceExtension) + device_size;
+}
+
+const HCA_OPERATIONS* HcaDeviceOperations(const DEVICE_OBJECT* Device) NT_NOEXCEPT {
+    return static_cast<const hca_device*>(Device->DeviceExtension)->description.Operations;
+}
+
+NTSTATUS HcaRefuseOpen(PDEVICE_OBJECT Device) {
+    return device_of(Device).refuse(true) ? STATUS_SUCCESS : STATUS_DEVICE_BUSY;
+}
+
+void HcaAllowOpen(PDEVICE_OBJECT Device) { device_of(Device).refuse(false); }
+
+} // extern "C"

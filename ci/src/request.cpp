@@ -1,0 +1,262 @@
+#include "request.hpp"
+
+#include "device.hpp"
+
+namespace irpverbs::ci {
+
+namespace {
+
+HCA_MINOR_FUNCTION minor_of(const IO_STACK_LOCATION* location) {
+    return static_cast<HCA_MINOR_FUNCTION>(location->MinorFunction);
+}
+
+bool about_cq(HCA_MINOR_FUNCTION minor) { return minor >= HCA_MN_CREATE_CQ; }
+
+object& object_of(const IO_STACK_LOCATION* location, const parameters& with) {
+    if (about_cq(minor_of(location))) return cq_object::of(with.object);
+    return ca_object::of(with.object);
+}
+
+// Not by the object's users: it begins or ends with the request.
+NTSTATUS finish(IRP* irp, NTSTATUS status, ULONG_PTR information) {
+    irp->IoStatus.Status = status;
+    irp->IoStatus.Information = NT_ERROR(status) ? 0 : information;
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return status;
+}
+
+NTSTATUS open_ca(hca_device& device, IRP* irp, parameters& with) {
+    const creation wanted = *static_cast<creation*>(with.buffer);
+    if (device.dead.load()) return finish(irp, STATUS_FILE_FORCED_CLOSED, 0);
+    if (const NTSTATUS status = device.begin_open(); !NT_SUCCESS(status))
+        return finish(irp, status, 0);
+    ca_object* ca = ca_object::make(device, wanted);
+    if (ca == nullptr) {
+        device.end_open();
+        return finish(irp, STATUS_INSUFFICIENT_RESOURCES, 0);
+    }
+    with.object = &ca->shared;
+    with.buffer = wanted.user_data;
+    return submit(irp);
+}
+
+NTSTATUS end_open(IRP* irp, ca_object& ca, NTSTATUS status) {
+    hca_device& device = ca.device();
+    if (!NT_SUCCESS(status)) {
+        ca_object::destroy(&ca);
+        device.end_open();
+        return finish(irp, status, 0);
+    }
+    // Up-calls are held back until the client has been told of its CA.
+    if (!device.link(ca)) ca.signal(0, IB_AE_LOCAL_FATAL);
+    finish(irp, status, reinterpret_cast<ULONG_PTR>(&ca.shared.Ca));
+    ca.start_calling();
+    ca.leave();
+    return status;
+}
+
+NTSTATUS end_close(IRP* irp, ca_object& ca) {
+    hca_device& device = ca.device();
+    device.unlink(ca);
+    ca_object::destroy(&ca);
+    device.end_open();
+    return finish(irp, STATUS_SUCCESS, 0);
+}
+
+// The CA that makes it is held by the request; of a queue that there is, by its being a child.
+NTSTATUS create_cq(ca_object& ca, IRP* irp, parameters& with) {
+    const creation wanted = *static_cast<creation*>(with.buffer);
+    NTSTATUS status = STATUS_SUCCESS;
+    cq_object* cq = nullptr;
+    if (wanted.num_cqes == 0)
+        status = STATUS_INVALID_PARAMETER;
+    else if (!ca.add_child())
+        status = STATUS_FILE_CLOSED;
+    else if (cq = cq_object::make(ca.shared, wanted); cq == nullptr) {
+        ca.drop_child();
+        status = STATUS_INSUFFICIENT_RESOURCES;
+    }
+    if (!NT_SUCCESS(status)) {
+        finish(irp, status, 0);
+        ca.leave();
+        return status;
+    }
+    with.object = &cq->shared;
+    with.buffer = wanted.user_data;
+    return submit(irp);
+}
+
+NTSTATUS end_create(IRP* irp, cq_object& cq, NTSTATUS status) {
+    ca_object& ca = cq.ca();
+    if (NT_SUCCESS(status)) {
+        finish(irp, status, reinterpret_cast<ULONG_PTR>(&cq.shared.Cq));
+        cq.start_calling();
+        cq.leave();
+    } else {
+        cq_object::destroy(&cq);
+        ca.drop_child();
+        finish(irp, status, 0);
+    }
+    ca.leave();
+    return status;
+}
+
+NTSTATUS end_destroy(IRP* irp, cq_object& cq) {
+    ca_object& ca = cq.ca();
+    cq_object::destroy(&cq);
+    ca.drop_child();
+    return finish(irp, STATUS_SUCCESS, 0);
+}
+
+NTSTATUS check_attributes(const parameters& with) {
+    if (with.number < sizeof(ULONG)) return STATUS_BUFFER_TOO_SMALL;
+    return with.buffer != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_flags(const parameters& with, ULONG_PTR known) {
+    const bool good = with.buffer != nullptr && (with.number & ~known) == 0;
+    return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_port(const hca_device& device, const parameters& with) {
+    const bool good = with.port != 0 && with.port <= device.description.PortCount;
+    return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_modify_port(const hca_device& device, const parameters& with) {
+    constexpr ULONG_PTR known = IB_MODIFY_PORT_CAPABILITIES | IB_MODIFY_PORT_INIT_TYPE |
+                                IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS | IB_MODIFY_PORT_SHUTDOWN;
+    if (const NTSTATUS status = check_port(device, with); !NT_SUCCESS(status)) return status;
+    if (const NTSTATUS status = check_flags(with, known); !NT_SUCCESS(status)) return status;
+    if ((with.number & IB_MODIFY_PORT_CAPABILITIES) == 0) return STATUS_SUCCESS;
+    const auto& modify = *static_cast<const IB_MODIFY_PORT*>(with.buffer);
+    const ULONG named = modify.SetCapabilities | modify.ClearCapabilities;
+    const bool both = (modify.SetCapabilities & modify.ClearCapabilities) != 0;
+    return both || (named & ~IB_PORT_CAP_MODIFIABLE) != 0 ? STATUS_INVALID_PARAMETER
+                                                          : STATUS_SUCCESS;
+}
+
+// What the driver need not look at.
+NTSTATUS check(const hca_device& device, HCA_MINOR_FUNCTION minor, const parameters& with) {
+    switch (minor) {
+    case HCA_MN_QUERY_PORT:
+        if (const NTSTATUS status = check_port(device, with); !NT_SUCCESS(status)) return status;
+        return check_attributes(with);
+    case HCA_MN_QUERY_CA:
+    case HCA_MN_QUERY_CQ:
+        return check_attributes(with);
+    case HCA_MN_MODIFY_CA:
+        return check_flags(with, IB_MODIFY_CA_SYSTEM_IMAGE_GUID | IB_MODIFY_CA_NODE_DESCRIPTION);
+    case HCA_MN_MODIFY_PORT:
+        return check_modify_port(device, with);
+    case HCA_MN_RESIZE_CQ:
+        return with.number != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+    case HCA_MN_POLL_CQ:
+        return with.buffer != nullptr || with.number == 0 ? STATUS_SUCCESS
+                                                          : STATUS_INVALID_PARAMETER;
+    case HCA_MN_ARM_CQ:
+        return with.number == IB_CQ_ARM_NEXT || with.number == IB_CQ_ARM_SOLICITED
+                   ? STATUS_SUCCESS
+                   : STATUS_INVALID_PARAMETER;
+    default:
+        return STATUS_SUCCESS;
+    }
+}
+
+NTSTATUS wait_for_port(const hca_device& device, object& ca, IRP* irp, const parameters& with) {
+    if (const NTSTATUS status = check_port(device, with); !NT_SUCCESS(status))
+        return complete(irp, status, 0);
+    return ca.wait(static_cast<unsigned>(with.port), irp,
+                   device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS);
+}
+
+NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION minor,
+               parameters& with) {
+    const NTSTATUS alive = device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS;
+    switch (minor) {
+    case HCA_MN_CLOSE_CA:
+    case HCA_MN_DESTROY_CQ:
+        return target.close(irp);
+    case HCA_MN_GET_CA_FATAL_EVENT:
+        return target.wait(0, irp, STATUS_SUCCESS);
+    case HCA_MN_GET_CA_PORT_EVENT:
+        return wait_for_port(device, target, irp, with);
+    case HCA_MN_GET_CQ_COMP_EVENT:
+        return target.wait(cq_object::completion_channel, irp, alive);
+    case HCA_MN_GET_CQ_ASYNC_EVENT:
+        return target.wait(cq_object::async_channel, irp, alive);
+    default:
+        break;
+    }
+    if (!NT_SUCCESS(alive)) return complete(irp, alive, 0);
+    if (const NTSTATUS status = check(device, minor, with); !NT_SUCCESS(status))
+        return complete(irp, status, 0);
+    return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
+}
+
+} // namespace
+
+NTSTATUS dispatch_verb(DEVICE_OBJECT* fdo, IRP* irp) {
+    hca_device& device = device_of(fdo);
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    parameters& with = parameters_of(location);
+    const HCA_MINOR_FUNCTION minor = minor_of(location);
+    irp->IoStatus.Information = 0;
+    if (minor == HCA_MN_OPEN_CA) return open_ca(device, irp, with);
+    if (minor == 0 || minor >= HCA_MN_COUNT) return finish(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
+    if (minor == HCA_MN_CREATE_CQ) {
+        ca_object& ca = ca_object::of(with.object);
+        if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
+        if (!device.dead.load()) return create_cq(ca, irp, with);
+        finish(irp, STATUS_FILE_FORCED_CLOSED, 0);
+        ca.leave();
+        return STATUS_FILE_FORCED_CLOSED;
+    }
+    object& target = object_of(location, with);
+    if (!target.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
+    return begin(device, target, irp, minor, with);
+}
+
+NTSTATUS submit(IRP* irp) {
+    DEVICE_OBJECT* fdo = IoGetCurrentIrpStackLocation(irp)->DeviceObject;
+    const HCA_OPERATIONS& operations = device_of(fdo).operations;
+    return operations.Submit != nullptr ? operations.Submit(fdo, irp) : HcaExecute(irp);
+}
+
+NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
+    const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
+    switch (minor_of(location)) {
+    case HCA_MN_OPEN_CA:
+        return end_open(irp, ca_object::of(with.object), status);
+    case HCA_MN_CREATE_CQ:
+        return end_create(irp, cq_object::of(with.object), status);
+    default:
+        break;
+    }
+    object& target = object_of(location, with);
+    finish(irp, status, information);
+    target.leave();
+    return status;
+}
+
+NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information) {
+    const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
+    switch (minor_of(location)) {
+    case HCA_MN_CLOSE_CA:
+        return end_close(irp, ca_object::of(with.object));
+    case HCA_MN_DESTROY_CQ:
+        return end_destroy(irp, cq_object::of(with.object));
+    default:
+        return complete(irp, status, information);
+    }
+}
+
+NTSTATUS complete_event(IRP* irp, IB_ASYNC_EVENT event) {
+    const HCA_MINOR_FUNCTION minor = minor_of(IoGetCurrentIrpStackLocation(irp));
+    const bool told = minor == HCA_MN_GET_CA_PORT_EVENT || minor == HCA_MN_GET_CQ_ASYNC_EVENT;
+    return complete(irp, STATUS_SUCCESS, told ? static_cast<ULONG_PTR>(event) : 0);
+}
+
+} // namespace irpverbs::ci

@@ -1,0 +1,42 @@
+// The life of a verb's IRP inside an HCA: dispatched, submitted, executed, completed.
+#pragma once
+
+#include <ci/driver.h>
+
+namespace irpverbs::ci {
+
+/// What CiOpenCa and CiCreateCq want, before there is an object. Alive only while dispatching.
+struct creation {
+    VOID* context;
+    const void* dispatch;
+    CI_UDATA* user_data;
+    ULONG num_cqes;
+};
+
+/// Parameters.Others of a verb's stack location, with the types that they have.
+struct [[gnu::may_alias]] parameters {
+    void* object;
+    void* buffer;
+    ULONG_PTR number; // bytes, entries or flags
+    ULONG_PTR port;
+};
+
+inline parameters& parameters_of(IO_STACK_LOCATION* location) {
+    static_assert(sizeof(parameters) == sizeof(location->Parameters.Others));
+    return *reinterpret_cast<parameters*>(&location->Parameters.Others);
+}
+
+/// The FDO's dispatch routine.
+NTSTATUS dispatch_verb(DEVICE_OBJECT* device, IRP* irp);
+
+/// Has the verb executed, where and when the driver likes.
+NTSTATUS submit(IRP* irp);
+
+/// Ends a verb that a driver need not end (any but a close that took effect) and drops what it
+/// held; gives back `status`.
+NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information);
+/// The same for a verb that a driver has executed.
+NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information);
+NTSTATUS complete_event(IRP* irp, IB_ASYNC_EVENT event);
+
+} // namespace irpverbs::ci

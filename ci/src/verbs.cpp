@@ -1,0 +1,115 @@
+// The verbs: each fills the next stack location and sends it to the FDO.
+#include "request.hpp"
+
+namespace {
+
+using namespace irpverbs::ci;
+
+NTSTATUS send(DEVICE_OBJECT* device, IRP* irp, HCA_MINOR_FUNCTION minor, const parameters& with) {
+    IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
+    next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next->MinorFunction = static_cast<UCHAR>(minor);
+    next->Flags = 0;
+    parameters_of(next) = with;
+    return IoCallDriver(device, irp);
+}
+
+// No device to send it to: completed from its next location all the same.
+NTSTATUS refuse(IRP* irp) {
+    IoSetNextIrpStackLocation(irp);
+    irp->IoStatus.Status = STATUS_INVALID_PARAMETER;
+    irp->IoStatus.Information = 0;
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS send(IB_CA* ca, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
+              ULONG_PTR number = 0, ULONG_PTR port = 0) {
+    if (ca == nullptr) return refuse(irp);
+    return send(reinterpret_cast<HCA_CA*>(ca)->Device, irp, minor,
+                {ca, const_cast<void*>(buffer), number, port});
+}
+
+NTSTATUS send(IB_CQ* cq, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
+              ULONG_PTR number = 0) {
+    if (cq == nullptr) return refuse(irp);
+    return send(reinterpret_cast<HCA_CQ*>(cq)->Ca->Device, irp, minor,
+                {cq, const_cast<void*>(buffer), number, 0});
+}
+
+} // namespace
+
+extern "C" {
+
+NTSTATUS CiOpenCa(DEVICE_OBJECT* pHcaFdo, VOID* Context, const IB_CA_DISPATCH* Dispatch,
+                  CI_UDATA* pUserData, IRP* pIrp) {
+    if (pHcaFdo == nullptr) return refuse(pIrp);
+    creation wanted{Context, Dispatch, pUserData, 0};
+    return send(pHcaFdo, pIrp, HCA_MN_OPEN_CA, {nullptr, &wanted, 0, 0});
+}
+
+NTSTATUS CiCloseCa(IB_CA* pCa, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_CLOSE_CA, pUserData);
+}
+
+NTSTATUS CiGetCaFatalEvent(IB_CA* pCa, IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_GET_CA_FATAL_EVENT);
+}
+
+NTSTATUS CiGetCaPortEvent(IB_CA* pCa, UCHAR PortNumber, IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_GET_CA_PORT_EVENT, nullptr, 0, PortNumber);
+}
+
+NTSTATUS CiQueryCa(IB_CA* pCa, SIZE_T AttrSize, IB_CA_ATTR* pAttr, IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_QUERY_CA, pAttr, AttrSize);
+}
+
+NTSTATUS CiQueryPort(IB_CA* pCa, UCHAR PortNumber, SIZE_T AttrSize, IB_PORT_ATTR* pAttr,
+                     IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_QUERY_PORT, pAttr, AttrSize, PortNumber);
+}
+
+NTSTATUS CiModifyCa(IB_CA* pCa, ULONG Flags, const IB_MODIFY_CA* pModify, IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_MODIFY_CA, pModify, Flags);
+}
+
+NTSTATUS CiModifyPort(IB_CA* pCa, UCHAR PortNumber, ULONG Flags, const IB_MODIFY_PORT* pModify,
+                      IRP* pIrp) {
+    return send(pCa, pIrp, HCA_MN_MODIFY_PORT, pModify, Flags, PortNumber);
+}
+
+NTSTATUS CiCreateCq(IB_CA* pCa, ULONG NumCqes, VOID* Context, const IB_CQ_DISPATCH* Dispatch,
+                    CI_UDATA* pUserData, IRP* pIrp) {
+    creation wanted{Context, Dispatch, pUserData, NumCqes};
+    return send(pCa, pIrp, HCA_MN_CREATE_CQ, &wanted);
+}
+
+NTSTATUS CiDestroyCq(IB_CQ* pCq, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_DESTROY_CQ, pUserData);
+}
+
+NTSTATUS CiQueryCq(IB_CQ* pCq, SIZE_T AttrSize, IB_CQ_ATTR* pAttr, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_QUERY_CQ, pAttr, AttrSize);
+}
+
+NTSTATUS CiResizeCq(IB_CQ* pCq, ULONG NumCqes, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_RESIZE_CQ, pUserData, NumCqes);
+}
+
+NTSTATUS CiPollCq(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_POLL_CQ, pEntries, NumEntries);
+}
+
+NTSTATUS CiArmCq(IB_CQ* pCq, ULONG Flags, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_ARM_CQ, nullptr, Flags);
+}
+
+NTSTATUS CiGetCqCompEvent(IB_CQ* pCq, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_GET_CQ_COMP_EVENT);
+}
+
+NTSTATUS CiGetCqAsyncEvent(IB_CQ* pCq, IRP* pIrp) {
+    return send(pCq, pIrp, HCA_MN_GET_CQ_ASYNC_EVENT);
+}
+
+} // extern "C"

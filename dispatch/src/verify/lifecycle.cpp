@@ -1,0 +1,36 @@
+#include <dispatch/detail/lifecycle.hpp>
+#include <dispatch/machine.hpp>
+
+#include <atomic>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+constinit lifecycle* registered = nullptr; // before main only
+constinit std::atomic<bool> announced{false};
+
+} // namespace
+
+void add_lifecycle(lifecycle& wishes) noexcept {
+    wishes.next = registered;
+    registered = &wishes;
+}
+
+void announce_first_machine() {
+    if (announced.load(std::memory_order_relaxed) || announced.exchange(true)) return;
+    for (const lifecycle* each = registered; each != nullptr; each = each->next)
+        if (each->first_machine != nullptr) each->first_machine();
+}
+
+void announce_rest(machine& ending) {
+    for (const lifecycle* each = registered; each != nullptr; each = each->next) {
+        if (each->at_rest == nullptr) continue;
+        try {
+            each->at_rest(ending);
+        } catch (...) {
+            continue; // a bug-check handler that throws has seen its report; a destructor waits
+        }
+    }
+}
+
+} // namespace irpverbs::dispatch::detail

@@ -1,0 +1,77 @@
+/* The software HCA: adapters on a simulated fabric, and the hand that makes things happen there.
+   Attached as "software:" (two switches, hosts host1 to host4; host1 has two ports) or
+   "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter.
+
+   Of all functions here: they act on the caller's machine; the HCA is not detached meanwhile.
+   STATUS_SUCCESS; STATUS_OBJECT_NAME_NOT_FOUND for a GUID that is no software HCA's;
+   STATUS_INVALID_PARAMETER for a port that it does not have. Events are told before the call
+   returns, unless another thread is telling earlier ones. IRQL: <= DISPATCH_LEVEL. */
+#ifndef IRPVERBS_HCA_SOFTWARE_H
+#define IRPVERBS_HCA_SOFTWARE_H
+
+#include <ci/ci.h>
+#include <hca/hca.h>
+
+NT_EXTERN_C_BEGIN
+
+/* What lies below the verbs of an HCA. */
+typedef enum _HCA_SOFTWARE_COMMANDS {
+    HcaCommandsInline,   /* asynchronous; done before the verb returns */
+    HcaCommandsByDpc,    /* asynchronous; the verb pends */
+    HcaCommandsEither,   /* one of these two, as the machine draws: for tests */
+    HcaCommandsBlocking, /* the verb blocks until the firmware answers: below DISPATCH_LEVEL */
+    HcaCommandsBlockingWorker, /* a work item blocks; the verb pends */
+    HcaCommandsCount
+} HCA_SOFTWARE_COMMANDS;
+
+/* Commands submitted from now on go this way; inline at first. */
+NT_API NTSTATUS HcaSoftwareSetCommands(ib_guid_t guid, HCA_SOFTWARE_COMMANDS commands);
+
+/* Breaks the cable of a port, or mends it; both ends lose or gain their link (IB_AE_PORT_ERROR,
+   IB_AE_PORT_ACTIVE). No change, no event. */
+NT_API NTSTATUS HcaSoftwareSetLink(ib_guid_t guid, UCHAR port, BOOLEAN up);
+
+/* Breaks and mends it. */
+NT_API NTSTATUS HcaSoftwareFlapLink(ib_guid_t guid, UCHAR port);
+
+/* An error that the link recovers from: both ends leave and regain IB_PORT_ACTIVE. */
+NT_API NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR port);
+
+/* Moves a port through its states, one step up from IB_PORT_INIT, or down to train anew (which
+   leaves it in IB_PORT_INIT). STATUS_INVALID_DEVICE_STATE: no step of IBA 7.2.7. */
+NT_API NTSTATUS HcaSoftwareSetPortState(ib_guid_t guid, UCHAR port, IB_PORT_STATE state);
+
+/* What a subnet manager changes: a new master (IB_AE_SM_CHANGE), a new LID (IB_AE_LID_CHANGE),
+   entry `index` of the P_Key table (IB_AE_PKEY_CHANGE; STATUS_INVALID_PARAMETER beyond the table),
+   a new prefix (IB_AE_GID_CHANGE), and the demand to register again (IB_AE_CLIENT_REREGISTER). */
+NT_API NTSTATUS HcaSoftwareChangeSm(ib_guid_t guid, UCHAR port, ib_lid_t lid, UCHAR sl);
+NT_API NTSTATUS HcaSoftwareChangeLid(ib_guid_t guid, UCHAR port, ib_lid_t lid);
+NT_API NTSTATUS HcaSoftwareChangePKey(ib_guid_t guid, UCHAR port, ULONG index, ib_pkey_t pkey);
+NT_API NTSTATUS HcaSoftwareChangePrefix(ib_guid_t guid, UCHAR port, ib_sn_prefix_t prefix);
+NT_API NTSTATUS HcaSoftwareClientReregister(ib_guid_t guid, UCHAR port);
+
+/* The HCA fails for good (IB_AE_LOCAL_FATAL). */
+NT_API NTSTATUS HcaSoftwareFail(ib_guid_t guid);
+
+/* Puts a completion into a queue of a software HCA, as a queue pair would. A full queue overruns:
+   IB_AE_CQ_ERROR, once, and it takes no more: STATUS_BUFFER_OVERFLOW. The queue is not destroyed
+   meanwhile. */
+NT_API NTSTATUS HcaSoftwareComplete(IB_CQ* cq, const IB_WC* completion);
+
+/* Counters of a port. Source: IBA 16.1.3.5 (PortCounters). */
+typedef struct _HCA_SOFTWARE_COUNTERS {
+    ULONGLONG SymbolErrors;
+    ULONGLONG LinkErrorRecoveries;
+    ULONGLONG LinkDowned;
+    ULONGLONG ReceiveErrors;
+    ULONGLONG TransmitDiscards;
+    ULONGLONG TransmitData; /* units of 4 bytes */
+    ULONGLONG ReceiveData;  /* likewise */
+    ULONGLONG TransmitPackets;
+    ULONGLONG ReceivePackets;
+} HCA_SOFTWARE_COUNTERS;
+NT_API NTSTATUS HcaSoftwareCounters(ib_guid_t guid, UCHAR port, HCA_SOFTWARE_COUNTERS* counters);
+
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,83 @@
+#include "adapter.hpp"
+
+#include <dispatch/machine.hpp>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+// The firmware answers from another processor, and the verb's thread sleeps until it has: how HCAs
+// with one command register were driven.
+struct firmware_answer {
+    KEVENT given;
+    KDPC dpc;
+};
+
+void answer(KDPC*, void* given, void*, void*) {
+    KeSetEvent(static_cast<KEVENT*>(given), IO_NO_INCREMENT, FALSE);
+}
+
+NTSTATUS execute_blocking(IRP* irp) {
+    firmware_answer coming;
+    KeInitializeEvent(&coming.given, NotificationEvent, FALSE);
+    KeInitializeDpc(&coming.dpc, answer, &coming.given);
+    KeSetImportanceDpc(&coming.dpc, LowImportance);
+    KeInsertQueueDpc(&coming.dpc, nullptr, nullptr);
+    KeWaitForSingleObject(&coming.given, Executive, KernelMode, FALSE, nullptr);
+    return HcaExecute(irp);
+}
+
+} // namespace
+
+adapter::adapter(fabric& its_fabric, node& its_node) : fabric_(its_fabric), node_(its_node) {
+    HcaInitializeCommandQueue(&by_dpc_, HcaServeByDpc, nullptr);
+    HcaInitializeCommandQueue(&by_worker_, HcaServeByWorkItem, execute_blocking);
+}
+
+adapter::~adapter() {
+    if (device_ == nullptr) return;
+    HcaRundownCommandQueue(&by_dpc_);
+    HcaRundownCommandQueue(&by_worker_);
+    HcaDeleteDevice(device_);
+}
+
+NTSTATUS adapter::start() {
+    HCA_DEVICE description{};
+    description.Operations = &operations;
+    description.Name = node_.description.c_str();
+    description.NodeGuid = node_.guid;
+    description.PortCount = static_cast<UCHAR>(node_.ports.size() - 1);
+    description.ExtensionSize = sizeof(void*);
+    description.CqExtensionSize = cq_extension_size();
+    DEVICE_OBJECT* made = nullptr;
+    const NTSTATUS status = HcaCreateDevice(&description, &made);
+    if (!NT_SUCCESS(status)) return status;
+    *static_cast<adapter**>(HcaDeviceExtension(made)) = this;
+    device_ = made;
+    return STATUS_SUCCESS;
+}
+
+port* adapter::find_port(ULONG number) const {
+    return number != 0 && number < node_.ports.size() ? &node_.ports[number] : nullptr;
+}
+
+NTSTATUS adapter::submit(IRP* irp) {
+    switch (commands_.load()) {
+    case HcaCommandsByDpc:
+        return HcaQueueCommand(&by_dpc_, irp);
+    case HcaCommandsBlocking:
+        return execute_blocking(irp);
+    case HcaCommandsBlockingWorker:
+        return HcaQueueCommand(&by_worker_, irp);
+    case HcaCommandsEither:
+        if (dispatch::machine::current().fires("hca.software.pend", 2))
+            return HcaQueueCommand(&by_dpc_, irp);
+        break;
+    case HcaCommandsInline:
+    case HcaCommandsCount:
+        break;
+    }
+    return HcaExecute(irp);
+}
+
+} // namespace irpverbs::hca_software

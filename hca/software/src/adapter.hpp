@@ -1,0 +1,48 @@
+// An HCA on the fabric: the FDO of a node, and the commands below its verbs.
+#pragma once
+
+#include "fabric.hpp"
+
+#include <atomic>
+
+namespace irpverbs::hca_software {
+
+class adapter {
+public:
+    adapter(fabric& its_fabric, node& its_node);
+    ~adapter();
+    adapter(const adapter&) = delete;
+    adapter& operator=(const adapter&) = delete;
+
+    static adapter& of(const DEVICE_OBJECT* device) {
+        return **static_cast<adapter**>(HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device)));
+    }
+
+    /// Makes the FDO. Whatever fails leaves none.
+    NTSTATUS start();
+    DEVICE_OBJECT* device() const { return device_; }
+    fabric& where() const { return fabric_; }
+    node& at() const { return node_; }
+
+    /// Its port, or null.
+    port* find_port(ULONG number) const;
+
+    void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
+    /// HCA_OPERATIONS.Submit: over the command layer that is set.
+    NTSTATUS submit(IRP* irp);
+
+private:
+    fabric& fabric_;
+    node& node_;
+    DEVICE_OBJECT* device_ = nullptr;
+    std::atomic<HCA_SOFTWARE_COMMANDS> commands_{HcaCommandsInline};
+    HCA_COMMAND_QUEUE by_dpc_;
+    HCA_COMMAND_QUEUE by_worker_;
+};
+
+/// What the adapters' driver does; the rows of HCA_OPERATIONS.
+extern const HCA_OPERATIONS operations;
+SIZE_T cq_extension_size();
+bool is_software(const DEVICE_OBJECT* device);
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,173 @@
+#include "completion_queue.hpp"
+
+#include "adapter.hpp"
+
+#include <bit>
+#include <new>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ULONG tag = 0x71637773; // "swcq"
+
+/// HCA_CQ.Extension
+struct ring {
+    KSPIN_LOCK lock;
+    IB_WC* entries; // guarded by lock, as all below
+    ULONG capacity; // a power of two
+    ULONG first;
+    ULONG count;
+    ULONG deserving; // of these, that satisfy IB_CQ_ARM_SOLICITED
+    ULONG armed;     // IB_CQ_ARM, or 0
+    bool overrun;
+};
+
+ring& ring_of(HCA_CQ* cq) { return *static_cast<ring*>(cq->Extension); }
+
+class holding {
+public:
+    explicit holding(ring& which)
+        : ring_(which), level_(KeAcquireSpinLockRaiseToDpc(&which.lock)) {}
+    ~holding() { KeReleaseSpinLock(&ring_.lock, level_); }
+    holding(const holding&) = delete;
+    holding& operator=(const holding&) = delete;
+
+private:
+    ring& ring_;
+    KIRQL level_;
+};
+
+IB_WC* allocate(ULONG capacity) {
+    return static_cast<IB_WC*>(ExAllocatePoolWithTag(NonPagedPool, capacity * sizeof(IB_WC), tag));
+}
+
+// Solicited, or failed. Source: IBA 11.4.2.2.
+bool deserves(const IB_WC& entry) {
+    return entry.Status != IB_WC_SUCCESS || (entry.Flags & IB_WC_SOLICITED) != 0;
+}
+
+// True, once: the consumer is to be told.
+bool fire(ring& at) {
+    const bool satisfied = (at.armed == IB_CQ_ARM_NEXT && at.count != 0) ||
+                           (at.armed == IB_CQ_ARM_SOLICITED && at.deserving != 0);
+    if (satisfied) at.armed = 0;
+    return satisfied;
+}
+
+IB_WC take(ring& from) {
+    const IB_WC entry = from.entries[from.first & (from.capacity - 1)];
+    ++from.first;
+    --from.count;
+    if (deserves(entry)) --from.deserving;
+    return entry;
+}
+
+void put(ring& into, const IB_WC& entry) {
+    into.entries[(into.first + into.count) & (into.capacity - 1)] = entry;
+    ++into.count;
+    if (deserves(entry)) ++into.deserving;
+}
+
+// The entries move over; the old memory comes back.
+IB_WC* replace(ring& at, IB_WC* fresh, ULONG capacity) {
+    for (ULONG i = 0; i < at.count; ++i)
+        fresh[i] = at.entries[(at.first + i) & (at.capacity - 1)];
+    IB_WC* old = at.entries;
+    at.entries = fresh;
+    at.capacity = capacity;
+    at.first = 0;
+    return old;
+}
+
+} // namespace
+
+NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
+    if (cq->Cq.NumCqes > most_cqes) return STATUS_INVALID_PARAMETER;
+    ring& made = *new (cq->Extension) ring{};
+    made.capacity = std::bit_ceil(cq->Cq.NumCqes);
+    made.entries = allocate(made.capacity);
+    if (made.entries == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    cq->Cq.NumCqes = made.capacity;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
+    ExFreePoolWithTag(ring_of(cq).entries, tag);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
+    ring& at = ring_of(cq);
+    IB_CQ_ATTR seen{sizeof(IB_CQ_ATTR), 0, 0};
+    {
+        const holding lock(at);
+        seen.NumCqes = at.capacity;
+        seen.Filled = at.count;
+    }
+    return HcaReturnBlock(&seen, sizeof(seen), attr, size, irp);
+}
+
+NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
+    if (num_cqes > most_cqes) return STATUS_INVALID_PARAMETER;
+    const ULONG capacity = std::bit_ceil(num_cqes);
+    IB_WC* unused = allocate(capacity);
+    if (unused == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    ring& at = ring_of(cq);
+    NTSTATUS status = STATUS_INVALID_PARAMETER;
+    {
+        const holding lock(at);
+        if (at.count <= num_cqes) {
+            unused = replace(at, unused, capacity);
+            cq->Cq.NumCqes = capacity;
+            irp->IoStatus.Information = capacity;
+            status = STATUS_SUCCESS;
+        }
+    }
+    ExFreePoolWithTag(unused, tag);
+    return status;
+}
+
+NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp) {
+    ring& from = ring_of(cq);
+    const holding lock(from);
+    ULONG taken = 0;
+    while (taken < count && from.count != 0)
+        entries[taken++] = take(from);
+    irp->IoStatus.Information = taken;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
+    ring& at = ring_of(cq);
+    bool tell = false;
+    {
+        const holding lock(at);
+        if (at.armed != IB_CQ_ARM_NEXT) at.armed = flags;
+        tell = fire(at);
+    }
+    if (tell) HcaReportCqCompletion(cq);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion) {
+    ring& into = ring_of(cq);
+    bool tell = false;
+    bool newly_overrun = false;
+    bool taken = false;
+    {
+        const holding lock(into);
+        taken = !into.overrun && into.count < into.capacity;
+        newly_overrun = !taken && !into.overrun;
+        into.overrun = !taken;
+        if (taken) put(into, completion);
+        tell = taken && fire(into);
+    }
+    if (tell) HcaReportCqCompletion(cq);
+    if (newly_overrun) HcaReportCqEvent(cq, IB_AE_CQ_ERROR);
+    return taken ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
+}
+
+SIZE_T cq_extension_size() { return sizeof(ring); }
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,21 @@
+// Completion queues of the software HCA: rings of completions, and when their consumer is told.
+#pragma once
+
+#include <ci/driver.h>
+
+namespace irpverbs::hca_software {
+
+inline constexpr ULONG most_cqs = 1u << 16;
+inline constexpr ULONG most_cqes = 1u << 16;
+
+NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
+NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
+NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp);
+NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user_data, PIRP irp);
+NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp);
+NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
+
+/// A work request has completed. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.
+NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion);
+
+} // namespace irpverbs::hca_software

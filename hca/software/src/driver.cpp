@@ -1,0 +1,93 @@
+// "software:" as HcaAttach knows it.
+#include "adapter.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+NTSTATUS tell(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
+    if (size != 0) *std::copy_n(text.data(), std::min(text.size(), size - 1), message) = '\0';
+    return status;
+}
+
+bool read_file(const std::string& name, std::string& text) {
+    std::ifstream file(name, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    return file.is_open() && !file.bad();
+}
+
+// All HCAs, or none.
+NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
+    for (node& each : where.nodes()) {
+        if (each.type != IB_NODE_CA) continue;
+        auto made = std::make_unique<adapter>(where, each);
+        if (const NTSTATUS status = made->start(); !NT_SUCCESS(status)) {
+            problem = "\"" + each.id + "\": " + NtStatusMeaning(status);
+            return status;
+        }
+        each.attached = std::move(made);
+        ++count;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS attach_text(std::string_view text, std::string_view name, ULONG& count, void** attachment,
+                     std::string& problem) {
+    auto made = std::make_unique<fabric>(parse_topology(text, name));
+    made->bring_up();
+    const NTSTATUS status = start_adapters(*made, count, problem);
+    if (NT_SUCCESS(status)) *attachment = made.release();
+    return status;
+}
+
+NTSTATUS attach(const char* location, ULONG* count, void** attachment, char* message,
+                SIZE_T message_size) {
+    const std::string name = location;
+    std::string text(built_in_topology());
+    if (!name.empty() && !read_file(name, text))
+        return tell(STATUS_NO_SUCH_FILE, message, message_size, name + ": " + std::strerror(errno));
+    std::string problem;
+    try {
+        const NTSTATUS status =
+            attach_text(text, name.empty() ? "built-in" : name, *count, attachment, problem);
+        return tell(status, message, message_size, problem);
+    } catch (const topology_error& wrong) {
+        return tell(STATUS_DATA_ERROR, message, message_size, wrong.what());
+    } catch (const std::bad_alloc&) {
+        return tell(STATUS_INSUFFICIENT_RESOURCES, message, message_size, "not enough memory");
+    }
+}
+
+NTSTATUS detach(void* attachment) {
+    auto* leaving = static_cast<fabric*>(attachment);
+    std::vector<DEVICE_OBJECT*> refusing;
+    for (node& each : leaving->nodes()) {
+        if (each.attached == nullptr) continue;
+        if (!NT_SUCCESS(HcaRefuseOpen(each.attached->device()))) {
+            for (DEVICE_OBJECT* device : refusing)
+                HcaAllowOpen(device);
+            return STATUS_DEVICE_BUSY;
+        }
+        refusing.push_back(each.attached->device());
+    }
+    delete leaving;
+    return STATUS_SUCCESS;
+}
+
+HCA_DRIVER software_driver = {"software", attach, detach, nullptr};
+
+__attribute__((constructor)) void register_driver() { HcaRegisterDriver(&software_driver); }
+
+} // namespace
+} // namespace irpverbs::hca_software
+
+// Named by a linker option of everybody who links this package: it brings in this file, which
+// nobody else names, and with it the registration.
+extern "C" NT_API const char IrpverbsHcaSoftware;
+const char IrpverbsHcaSoftware = 0;

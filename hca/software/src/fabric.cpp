@@ -1,0 +1,169 @@
+#include "fabric.hpp"
+
+#include "adapter.hpp"
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ULONG ca_capabilities = IB_PORT_CAP_TRAP_SUP | IB_PORT_CAP_SL_MAP_SUP |
+                                  IB_PORT_CAP_SYS_IMAGE_GUID_SUP | IB_PORT_CAP_EXTENDED_SPEEDS_SUP |
+                                  IB_PORT_CAP_CLIENT_REREGISTER_SUP |
+                                  IB_PORT_CAP_CAP_MASK_NOTICE_SUP | IB_PORT_CAP_DR_NOTICE_SUP;
+
+constexpr std::size_t ca_pkeys = 16; // entries of a CA port's P_Key table
+
+port make_port(node& owner, UCHAR number, const port_plan& plan) {
+    port made;
+    made.owner = &owner;
+    made.number = number;
+    made.guid = plan.guid;
+    made.lid = plan.lid;
+    made.lmc = plan.lmc;
+    made.width = plan.width;
+    made.speed = plan.speed;
+    made.capabilities = ca_capabilities;
+    made.gids = {{made.prefix, made.guid}};
+    if (owner.type != IB_NODE_SWITCH) made.pkeys.resize(ca_pkeys);
+    return made;
+}
+
+} // namespace
+
+bool port::linked() const {
+    return peer != nullptr && plugged && peer->plugged && enabled && peer->enabled;
+}
+
+fabric::fabric(const topology& plan) {
+    for (const node_plan& each : plan.nodes)
+        add_node(each);
+    connect(plan);
+}
+
+fabric::~fabric() = default;
+
+void fabric::add_node(const node_plan& plan) {
+    node& made = nodes_.emplace_back();
+    made.type = plan.type;
+    made.id = plan.id;
+    made.description = plan.description;
+    made.guid = plan.guid;
+    made.system_image_guid = plan.system_image_guid;
+    made.vendor_id = plan.vendor_id;
+    made.device_id = plan.device_id;
+    for (std::size_t i = 0; i < plan.ports.size(); ++i)
+        made.ports.push_back(make_port(made, static_cast<UCHAR>(i), plan.ports[i]));
+}
+
+void fabric::connect(const topology& plan) {
+    for (std::size_t i = 0; i < plan.nodes.size(); ++i)
+        for (std::size_t p = 1; p < plan.nodes[i].ports.size(); ++p)
+            if (const auto peer = plan.nodes[i].ports[p].peer)
+                nodes_[i].ports[p].peer = &nodes_[peer->node].ports[peer->port];
+    for (node& each : nodes_)
+        for (port& end : each.ports)
+            if (end.linked()) train(end);
+}
+
+// The physical layer has found a partner: the port waits for the subnet manager.
+void fabric::train(port& end) {
+    end.physical = IB_PORT_PHYS_LINK_UP;
+    end.state = IB_PORT_INIT;
+}
+
+void fabric::drop(port& end) {
+    const bool was_active = end.state == IB_PORT_ACTIVE;
+    if (end.physical == IB_PORT_PHYS_LINK_UP) ++end.counters.LinkDowned;
+    end.physical = end.enabled ? IB_PORT_PHYS_POLLING : IB_PORT_PHYS_DISABLED;
+    end.state = IB_PORT_DOWN;
+    if (was_active) raise(end, IB_AE_PORT_ERROR);
+}
+
+// Until a subnet manager does it by datagrams, ports are configured as soon as they train.
+void fabric::configure(port& end) {
+    set_state(end, IB_PORT_ARMED);
+    set_state(end, IB_PORT_ACTIVE);
+}
+
+// Down comes of the cable; up from Init one step at a time. Source: IBA 7.2.7.
+bool fabric::set_state(port& end, IB_PORT_STATE state) {
+    const bool step = (end.state == IB_PORT_INIT && state == IB_PORT_ARMED) ||
+                      (end.state == IB_PORT_ARMED && state == IB_PORT_ACTIVE);
+    const bool retrain = state == IB_PORT_DOWN && end.state != IB_PORT_DOWN;
+    if (!step && !retrain) return false;
+    if (retrain) {
+        drop(end);
+        if (end.linked()) train(end);
+        return true;
+    }
+    end.state = state;
+    if (state == IB_PORT_ACTIVE) raise(end, IB_AE_PORT_ACTIVE);
+    return true;
+}
+
+void fabric::raise(port& end, IB_ASYNC_EVENT event) {
+    const adapter* attached = end.owner->attached.get();
+    if (attached != nullptr) news_.push_back({attached->device(), end.number, event});
+}
+
+// Both ends become what the cable between them is now.
+void fabric::follow_cable(port& end) {
+    for (port* each : {&end, end.peer}) {
+        if (end.linked())
+            train(*each);
+        else
+            drop(*each);
+    }
+    if (!end.linked()) return;
+    configure(end);
+    configure(*end.peer);
+}
+
+void fabric::plug(port& end, bool whole) {
+    if (end.peer == nullptr || end.plugged == whole) return;
+    end.plugged = end.peer->plugged = whole;
+    follow_cable(end);
+}
+
+void fabric::enable(port& end, bool on) {
+    if (end.enabled == on) return;
+    end.enabled = on;
+    if (end.peer == nullptr || !end.plugged) {
+        end.physical = on ? IB_PORT_PHYS_POLLING : IB_PORT_PHYS_DISABLED;
+        return;
+    }
+    follow_cable(end);
+}
+
+// Errors that the link recovers from by training anew.
+void fabric::fail(port& end) {
+    if (!end.linked()) return;
+    ++end.counters.SymbolErrors;
+    for (port* each : {&end, end.peer}) {
+        ++each->counters.LinkErrorRecoveries;
+        drop(*each);
+        train(*each);
+    }
+    configure(end);
+    configure(*end.peer);
+}
+
+bool fabric::next_news(piece_of_news& next) {
+    const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
+    const bool more = !news_.empty();
+    if (more) {
+        next = news_.front();
+        news_.pop_front();
+    }
+    telling_ = more;
+    KeReleaseSpinLock(&lock_, level);
+    return more;
+}
+
+void fabric::tell() {
+    piece_of_news next{};
+    while (next_news(next))
+        HcaReportPortEvent(next.device, next.port, next.event);
+}
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,193 @@
+// What the software HCA does for the verbs about itself and its ports.
+#include "adapter.hpp"
+#include "completion_queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ULONG supported_widths = IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X | IB_LINK_WIDTH_12X;
+constexpr ULONG max_message = 1u << 30;
+
+USHORT speeds_up_to(USHORT speed) {
+    constexpr unsigned all = IB_LINK_SPEED_SDR | IB_LINK_SPEED_DDR | IB_LINK_SPEED_QDR |
+                             IB_LINK_SPEED_FDR10 | IB_LINK_SPEED_FDR | IB_LINK_SPEED_EDR |
+                             IB_LINK_SPEED_HDR | IB_LINK_SPEED_NDR;
+    return static_cast<USHORT>(all & (2u * speed - 1));
+}
+
+// 2X is the one whose bit does not follow the order of widths.
+USHORT narrower(USHORT one, USHORT other) {
+    const auto lanes = [](USHORT width) { return width == IB_LINK_WIDTH_2X ? 1.5 : width; };
+    return lanes(one) < lanes(other) ? one : other;
+}
+
+IB_PORT_ATTR attributes_of(const port& from) {
+    const bool up = from.physical == IB_PORT_PHYS_LINK_UP;
+    IB_PORT_ATTR attr{};
+    attr.PortNumber = from.number;
+    attr.State = static_cast<UCHAR>(from.state);
+    attr.PhysicalState = static_cast<UCHAR>(from.physical);
+    attr.Lmc = from.lmc;
+    attr.PortGuid = from.guid;
+    attr.Lid = from.lid;
+    attr.SmLid = from.sm_lid;
+    attr.SmSl = from.sm_sl;
+    attr.SubnetTimeout = from.subnet_timeout;
+    attr.MaxMtu = IB_MTU_4096;
+    attr.ActiveMtu = IB_MTU_4096;
+    attr.CapabilityMask = from.capabilities;
+    attr.MaxMessageSize = max_message;
+    attr.SupportedWidths = supported_widths | from.width;
+    attr.EnabledWidths = attr.SupportedWidths;
+    attr.ActiveWidth = IB_LINK_WIDTH_1X;
+    attr.SupportedSpeeds = speeds_up_to(from.speed);
+    attr.EnabledSpeeds = attr.SupportedSpeeds;
+    attr.ActiveSpeed = IB_LINK_SPEED_SDR;
+    if (up) {
+        attr.ActiveWidth = narrower(from.width, from.peer->width);
+        attr.ActiveSpeed = std::min(from.speed, from.peer->speed);
+    }
+    attr.PKeyViolations = from.pkey_violations;
+    attr.QKeyViolations = from.qkey_violations;
+    attr.MaxVls = 8;
+    attr.OperationalVls = 8;
+    attr.InitTypeReply = from.init_type;
+    attr.LinkLayer = 1;
+    attr.GidCount = static_cast<USHORT>(from.gids.size());
+    attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());
+    return attr;
+}
+
+HCA_PORT_TABLES tables_of(const port& from) { return {from.gids.data(), from.pkeys.data()}; }
+
+IB_CA_ATTR attributes_of(const node& from) {
+    IB_CA_ATTR attr{};
+    attr.VendorId = from.vendor_id;
+    attr.VendorPartId = from.device_id;
+    attr.NodeGuid = from.guid;
+    attr.SystemImageGuid = from.system_image_guid;
+    std::memcpy(attr.NodeDescription, from.description.data(),
+                std::min<std::size_t>(from.description.size(), IB_NODE_DESCRIPTION_SIZE));
+    attr.Capabilities = IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER |
+                        IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
+                        IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
+                        IB_CA_CAP_CQ_RESIZE;
+    attr.MaxCqs = most_cqs;
+    attr.MaxCqes = most_cqes;
+    attr.PageSizes = 4096;
+    attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());
+    attr.Atomicity = IB_ATOMIC_NONE;
+    attr.PortCount = static_cast<ULONG>(from.ports.size() - 1);
+    return attr;
+}
+
+adapter& adapter_of(const HCA_CA* ca) { return adapter::of(ca->Device); }
+
+NTSTATUS submit(PDEVICE_OBJECT device, PIRP irp) { return adapter::of(device).submit(irp); }
+
+void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
+    std::erase_if(from.held, [&](const std::pair<ULONG, const HCA_CA*>& each) {
+        const bool released = each.second == holder && (each.first & which) != 0;
+        if (released) from.capabilities &= ~each.first;
+        return released;
+    });
+}
+
+NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
+    adapter& self = adapter_of(ca);
+    return self.where().change([&] {
+        for (port& each : self.at().ports)
+            release_capabilities(each, ca, ~ULONG{0});
+        return STATUS_SUCCESS;
+    });
+}
+
+NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
+    adapter& self = adapter_of(ca);
+    return self.where().look([&] {
+        std::vector<IB_PORT_ATTR> ports;
+        std::vector<HCA_PORT_TABLES> tables;
+        for (std::size_t i = 1; i < self.at().ports.size(); ++i) {
+            ports.push_back(attributes_of(self.at().ports[i]));
+            tables.push_back(tables_of(self.at().ports[i]));
+        }
+        const IB_CA_ATTR fixed = attributes_of(self.at());
+        return HcaReturnCa(&fixed, ports.data(), tables.data(), attr, size, irp);
+    });
+}
+
+NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, PIRP irp) {
+    adapter& self = adapter_of(ca);
+    const port& from = *self.find_port(number);
+    return self.where().look([&] {
+        const IB_PORT_ATTR fixed = attributes_of(from);
+        const HCA_PORT_TABLES tables = tables_of(from);
+        return HcaReturnPort(&fixed, &tables, attr, size, irp);
+    });
+}
+
+NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) {
+    adapter& self = adapter_of(ca);
+    return self.where().change([&] {
+        if ((flags & IB_MODIFY_CA_SYSTEM_IMAGE_GUID) != 0)
+            self.at().system_image_guid = modify->SystemImageGuid;
+        if ((flags & IB_MODIFY_CA_NODE_DESCRIPTION) != 0) {
+            const auto* text = reinterpret_cast<const char*>(modify->NodeDescription);
+            self.at().description.assign(text, strnlen(text, IB_NODE_DESCRIPTION_SIZE));
+        }
+        return STATUS_SUCCESS;
+    });
+}
+
+// All that is asked for, or nothing.
+bool take_capabilities(port& at, const HCA_CA* ca, const IB_MODIFY_PORT& modify) {
+    const ULONG asked = modify.SetCapabilities | modify.ClearCapabilities;
+    for (const auto& [capability, holder] : at.held)
+        if ((capability & asked) != 0 && holder != ca) return false;
+    release_capabilities(at, ca, modify.ClearCapabilities);
+    for (ULONG bit = 1; bit != 0; bit <<= 1) {
+        if ((modify.SetCapabilities & ~at.capabilities & bit) == 0) continue;
+        at.capabilities |= bit;
+        at.held.emplace_back(bit, ca);
+    }
+    return true;
+}
+
+NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT* modify, PIRP) {
+    adapter& self = adapter_of(ca);
+    port& at = *self.find_port(number);
+    return self.where().change([&] {
+        if ((flags & IB_MODIFY_PORT_CAPABILITIES) != 0 && !take_capabilities(at, ca, *modify))
+            return STATUS_FILE_LOCK_CONFLICT;
+        if ((flags & IB_MODIFY_PORT_INIT_TYPE) != 0) at.init_type = modify->InitType;
+        if ((flags & IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS) != 0) at.qkey_violations = 0;
+        if ((flags & IB_MODIFY_PORT_SHUTDOWN) != 0) self.where().enable(at, false);
+        return STATUS_SUCCESS;
+    });
+}
+
+} // namespace
+
+const HCA_OPERATIONS operations = {
+    .Submit = submit,
+    .OpenCa = nullptr,
+    .CloseCa = close_ca,
+    .QueryCa = query_ca,
+    .QueryPort = query_port,
+    .ModifyCa = modify_ca,
+    .ModifyPort = modify_port,
+    .CreateCq = create_cq,
+    .DestroyCq = destroy_cq,
+    .QueryCq = query_cq,
+    .ResizeCq = resize_cq,
+    .PollCq = poll_cq,
+    .ArmCq = arm_cq,
+};
+
+bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }
+
+} // namespace irpverbs::hca_software

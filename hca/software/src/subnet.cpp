@@ -1,0 +1,95 @@
+// The first configuration of a subnet: LIDs, and the way to each of them.
+#include "fabric.hpp"
+
+#include "adapter.hpp"
+
+#include <unordered_set>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+// What takes part in the subnet under a LID: a switch as a whole, each port of another node.
+std::vector<port*> lid_holders(std::deque<node>& nodes) {
+    std::vector<port*> holders;
+    for (node& each : nodes) {
+        if (each.type == IB_NODE_SWITCH) {
+            holders.push_back(&each.ports[0]);
+            continue;
+        }
+        for (std::size_t i = 1; i < each.ports.size(); ++i)
+            holders.push_back(&each.ports[i]);
+    }
+    return holders;
+}
+
+// Keeps the LIDs that the topology gives, unless two are the same; the others get the next free.
+void give_lids(const std::vector<port*>& holders) {
+    std::unordered_set<ib_lid_t> taken;
+    for (port* each : holders)
+        if (each->lid != 0 && !taken.insert(each->lid).second) each->lid = 0;
+    ib_lid_t next = 1;
+    for (port* each : holders) {
+        if (each->lid != 0 || each->peer == nullptr) continue;
+        while (taken.contains(next))
+            ++next;
+        if (next > IB_LID_UNICAST_LAST) return;
+        each->lid = next++;
+        each->lmc = 0;
+    }
+}
+
+// Every switch learns by which port a LID is nearest; `from` is the switch, or the one switch next
+// to the port, that has it.
+void spread(node& from, UCHAR port_there, ib_lid_t lid) {
+    std::deque<node*> reached{&from};
+    from.forwarding[lid] = port_there;
+    while (!reached.empty()) {
+        const node& here = *reached.front();
+        reached.pop_front();
+        for (const port& way : here.ports) {
+            if (!way.linked() || way.peer->owner->type != IB_NODE_SWITCH) continue;
+            node& there = *way.peer->owner;
+            if (there.forwarding[lid] != node::no_port) continue;
+            there.forwarding[lid] = way.peer->number;
+            reached.push_back(&there);
+        }
+    }
+}
+
+void route(std::deque<node>& nodes, const std::vector<port*>& holders) {
+    ib_lid_t top = 0;
+    for (const port* each : holders)
+        top = std::max(top, each->lid);
+    for (node& each : nodes)
+        if (each.type == IB_NODE_SWITCH) each.forwarding.assign(top + 1u, node::no_port);
+    for (port* each : holders) {
+        if (each->lid == 0) continue;
+        if (each->owner->type == IB_NODE_SWITCH)
+            spread(*each->owner, 0, each->lid);
+        else if (each->linked() && each->peer->owner->type == IB_NODE_SWITCH)
+            spread(*each->peer->owner, each->peer->number, each->lid);
+    }
+}
+
+ib_lid_t first_host_lid(const std::vector<port*>& holders) {
+    for (const port* each : holders)
+        if (each->owner->type == IB_NODE_CA && each->lid != 0) return each->lid;
+    return 0;
+}
+
+} // namespace
+
+void fabric::bring_up() {
+    const std::vector<port*> holders = lid_holders(nodes_);
+    give_lids(holders);
+    route(nodes_, holders);
+    const ib_lid_t sm_lid = first_host_lid(holders);
+    for (node& each : nodes_)
+        for (port& end : each.ports) {
+            if (end.number == 0 || end.linked()) end.sm_lid = sm_lid;
+            if (end.linked()) configure(end);
+        }
+}
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,208 @@
+/* The client interface of IBMF: registration for a management class on a port, messages, alternate
+   QPs. Source: seed 000 throughout. */
+#ifndef IRPVERBS_IBMF_IBMF_H
+#define IRPVERBS_IBMF_IBMF_H
+
+#include <ibmf/ib_mad.h>
+#include <ibmf/ibmf_msg.h>
+#include <ibmf/ibmf_utils.h>
+
+#define IBMF_VERSION 1
+
+/* What the functions return and im_msg_status says. */
+#define IBMF_SUCCESS 0
+#define IBMF_FAILURE (-1)            /* an error inside IBMF */
+#define IBMF_PORT_IN_USE (-2)        /* the class is registered on that port */
+#define IBMF_BAD_CLASS (-3)          /* no such class */
+#define IBMF_BAD_HANDLE (-4)         /* not an ibmf handle, or freed */
+#define IBMF_BAD_QP_HANDLE (-5)      /* not a QP handle of that client, or not with those keys */
+#define IBMF_BAD_NODE (-6)           /* no HCA has that GUID */
+#define IBMF_BAD_PORT (-7)           /* the HCA has no such port */
+#define IBMF_BAD_PORT_STATE (-8)     /* the port is not in a state to send */
+#define IBMF_BAD_VERSION (-9)        /* not IBMF_VERSION */
+#define IBMF_BAD_FLAGS (-10)         /* unknown flags, or flags that exclude each other */
+#define IBMF_BAD_SIZE (-11)          /* more data than fits one datagram, or no header */
+#define IBMF_BAD_RMPP_OPT (-12)      /* RMPP where class or QP has none */
+#define IBMF_BUSY (-13)              /* in use, or not all given back */
+#define IBMF_NO_RESOURCES (-14)      /* none for now; a retry may succeed */
+#define IBMF_NOT_SUPPORTED (-15)     /* the driver below can not */
+#define IBMF_PARTIAL_TRANSFER (-16)  /* the response was longer than im_msg_sz_limit */
+#define IBMF_UNEXP_TRANS_RECVD (-17) /* the answer was to another kind of transaction */
+#define IBMF_TRANS_TIMEOUT (-18)     /* not answered, or not all of it, in time */
+#define IBMF_TRANS_FAILURE (-19)     /* the peer ended the transfer, or broke its rules */
+#define IBMF_NO_MEMORY (-20)
+#define IBMF_REQ_INVALID (-21)        /* the request contradicts itself, or the SA says so */
+#define IBMF_NO_RECORDS (-22)         /* nothing matches the query */
+#define IBMF_TOO_MANY_RECORDS (-23)   /* more than one record matches a Get */
+#define IBMF_INVALID_GID (-24)        /* the SA does not know a GID of the request */
+#define IBMF_INSUFF_COMPS (-25)       /* the SA needs more components of the record */
+#define IBMF_UNSUPP_METHOD (-26)      /* the peer does not know the method */
+#define IBMF_UNSUPP_METHOD_ATTR (-27) /* nor the attribute with that method */
+#define IBMF_INVALID_FIELD (-28)      /* the peer refused a field of the datagram */
+#define IBMF_INVALID_ARG (-29)        /* an argument is NULL or out of range */
+#define IBMF_CB_REGISTERED (-30)      /* there is a callback */
+#define IBMF_CB_NOT_REGISTERED (-31)  /* there is no callback */
+#define IBMF_TRANSPORT_FAILURE (-32)  /* the driver below failed a call */
+#define IBMF_TID_IN_USE (-33)         /* a transaction with that TransactionID is under way */
+#define IBMF_NO_ACTIVE_PORTS (-34)    /* no port of the HCA is active; the number is ours */
+
+/* Flags of ibmf_alloc_msg. */
+#define IBMF_ALLOC_SLEEP 0
+#define IBMF_ALLOC_NOSLEEP 1
+
+/* Flags of ibmf_register. */
+#define IBMF_REG_FLAG_RMPP 0x1       /* datagrams of the class have an RMPP header, used or not */
+#define IBMF_REG_FLAG_NO_OFFLOAD 0x2 /* callbacks come at DISPATCH_LEVEL, from a DPC */
+#define IBMF_REG_FLAG_SINGLE_OFFLOAD 0x4 /* callbacks come one at a time; not with NO_OFFLOAD */
+
+/* Flags of ibmf_msg_transport. */
+#define IBMF_MSG_TRANS_FLAG_RMPP 0x1 /* the send is an RMPP transfer */
+#define IBMF_MSG_TRANS_FLAG_SEQ 0x2  /* a response is expected; with RMPP: double-sided */
+
+/* im_msg_flags */
+#define IBMF_MSG_FLAGS_GLOBAL_ADDRESS 0x00000010 /* im_global_addr counts */
+
+/* Flags of ibmf_alloc_qp: exactly one. */
+#define IBMF_ALT_QP_MAD_NO_RMPP 0x1
+#define IBMF_ALT_QP_MAD_RMPP 0x2
+#define IBMF_ALT_QP_RAW_ONLY 0x4 /* UD datagrams that are no MADs, up to the MTU */
+
+/* Opaque, and never reused for another object: a handle that was freed is IBMF_BAD_HANDLE. */
+typedef struct _ibmf_handle_dummy* ibmf_handle_t;
+typedef struct _ibmf_qp_dummy* ibmf_qp_handle_t;
+
+/* The port's QP0 or QP1, whichever the client's class uses. */
+#define IBMF_QP_HANDLE_DEFAULT ((ibmf_qp_handle_t)0)
+
+/* Low half: the class; high half: 1 agent, 2 manager, 3 both, 4 UD traffic over alternate QPs only.
+   Agent and manager of one class are two clients that may stand side by side. */
+typedef enum _ibmf_client_type_t {
+    SUBN_AGENT = 0x00010001,
+    SUBN_MANAGER = 0x00020001,
+    SUBN_ADM_AGENT = 0x00010003,
+    SUBN_ADM_MANAGER = 0x00020003,
+    PERF_AGENT = 0x00010004,
+    PERF_MANAGER = 0x00020004,
+    BM_AGENT = 0x00010005,
+    BM_MANAGER = 0x00020005,
+    DEV_MGT_AGENT = 0x00010006,
+    DEV_MGT_MANAGER = 0x00020006,
+    COMM_MGT_MANAGER_AGENT = 0x00030007,
+    SNMP_MANAGER_AGENT = 0x00030008,
+    VENDOR_09_MANAGER_AGENT = 0x00030009,
+    VENDOR_0A_MANAGER_AGENT = 0x0003000A,
+    VENDOR_0B_MANAGER_AGENT = 0x0003000B,
+    VENDOR_0C_MANAGER_AGENT = 0x0003000C,
+    VENDOR_0D_MANAGER_AGENT = 0x0003000D,
+    VENDOR_0E_MANAGER_AGENT = 0x0003000E,
+    VENDOR_0F_MANAGER_AGENT = 0x0003000F,
+    VENDOR_30_MANAGER_AGENT = 0x00030030,
+    VENDOR_31_MANAGER_AGENT = 0x00030031,
+    VENDOR_32_MANAGER_AGENT = 0x00030032,
+    VENDOR_33_MANAGER_AGENT = 0x00030033,
+    VENDOR_34_MANAGER_AGENT = 0x00030034,
+    VENDOR_35_MANAGER_AGENT = 0x00030035,
+    VENDOR_36_MANAGER_AGENT = 0x00030036,
+    VENDOR_37_MANAGER_AGENT = 0x00030037,
+    VENDOR_38_MANAGER_AGENT = 0x00030038,
+    VENDOR_39_MANAGER_AGENT = 0x00030039,
+    VENDOR_3A_MANAGER_AGENT = 0x0003003A,
+    VENDOR_3B_MANAGER_AGENT = 0x0003003B,
+    VENDOR_3C_MANAGER_AGENT = 0x0003003C,
+    VENDOR_3D_MANAGER_AGENT = 0x0003003D,
+    VENDOR_3E_MANAGER_AGENT = 0x0003003E,
+    VENDOR_3F_MANAGER_AGENT = 0x0003003F,
+    VENDOR_40_MANAGER_AGENT = 0x00030040,
+    VENDOR_41_MANAGER_AGENT = 0x00030041,
+    VENDOR_42_MANAGER_AGENT = 0x00030042,
+    VENDOR_43_MANAGER_AGENT = 0x00030043,
+    VENDOR_44_MANAGER_AGENT = 0x00030044,
+    VENDOR_45_MANAGER_AGENT = 0x00030045,
+    VENDOR_46_MANAGER_AGENT = 0x00030046,
+    VENDOR_47_MANAGER_AGENT = 0x00030047,
+    VENDOR_48_MANAGER_AGENT = 0x00030048,
+    VENDOR_49_MANAGER_AGENT = 0x00030049,
+    VENDOR_4A_MANAGER_AGENT = 0x0003004A,
+    VENDOR_4B_MANAGER_AGENT = 0x0003004B,
+    VENDOR_4C_MANAGER_AGENT = 0x0003004C,
+    VENDOR_4D_MANAGER_AGENT = 0x0003004D,
+    VENDOR_4E_MANAGER_AGENT = 0x0003004E,
+    VENDOR_4F_MANAGER_AGENT = 0x0003004F,
+    APPLICATION_10_MANAGER_AGENT = 0x00030010,
+    APPLICATION_11_MANAGER_AGENT = 0x00030011,
+    APPLICATION_12_MANAGER_AGENT = 0x00030012,
+    APPLICATION_13_MANAGER_AGENT = 0x00030013,
+    APPLICATION_14_MANAGER_AGENT = 0x00030014,
+    APPLICATION_15_MANAGER_AGENT = 0x00030015,
+    APPLICATION_16_MANAGER_AGENT = 0x00030016,
+    APPLICATION_17_MANAGER_AGENT = 0x00030017,
+    APPLICATION_18_MANAGER_AGENT = 0x00030018,
+    APPLICATION_19_MANAGER_AGENT = 0x00030019,
+    APPLICATION_1A_MANAGER_AGENT = 0x0003001A,
+    APPLICATION_1B_MANAGER_AGENT = 0x0003001B,
+    APPLICATION_1C_MANAGER_AGENT = 0x0003001C,
+    APPLICATION_1D_MANAGER_AGENT = 0x0003001D,
+    APPLICATION_1E_MANAGER_AGENT = 0x0003001E,
+    APPLICATION_1F_MANAGER_AGENT = 0x0003001F,
+    APPLICATION_20_MANAGER_AGENT = 0x00030020,
+    APPLICATION_21_MANAGER_AGENT = 0x00030021,
+    APPLICATION_22_MANAGER_AGENT = 0x00030022,
+    APPLICATION_23_MANAGER_AGENT = 0x00030023,
+    APPLICATION_24_MANAGER_AGENT = 0x00030024,
+    APPLICATION_25_MANAGER_AGENT = 0x00030025,
+    APPLICATION_26_MANAGER_AGENT = 0x00030026,
+    APPLICATION_27_MANAGER_AGENT = 0x00030027,
+    APPLICATION_28_MANAGER_AGENT = 0x00030028,
+    APPLICATION_29_MANAGER_AGENT = 0x00030029,
+    APPLICATION_2A_MANAGER_AGENT = 0x0003002A,
+    APPLICATION_2B_MANAGER_AGENT = 0x0003002B,
+    APPLICATION_2C_MANAGER_AGENT = 0x0003002C,
+    APPLICATION_2D_MANAGER_AGENT = 0x0003002D,
+    APPLICATION_2E_MANAGER_AGENT = 0x0003002E,
+    APPLICATION_2F_MANAGER_AGENT = 0x0003002F,
+    UNIVERSAL_CLASS = 0x00040001
+} ibmf_client_type_t;
+
+/* Times in microseconds; 0 is the default. */
+typedef struct _ibmf_retrans_t {
+    uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
+    uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */
+    uint32_t retrans_rttv;     /* there and back, without processing; default 100 ms */
+    uint32_t retrans_trans_to; /* of an RMPP response in all: the lesser of this and what its size
+                                  calls for; default 40 s while the size is unknown */
+} ibmf_retrans_t;
+
+typedef struct _ibmf_register_info {
+    ib_guid_t ir_ci_guid; /* of the HCA */
+    uint_t ir_port_num;   /* from 1 */
+    ibmf_client_type_t ir_client_class;
+} ibmf_register_info_t;
+
+/* What the driver below can do with the keys of a message's address. */
+typedef enum _ibmf_impl_caps {
+    IBMF_DEF_QP_HDL_P_KEY_ANY = 0x0001, /* any P_Key with IBMF_QP_HANDLE_DEFAULT */
+    IBMF_DEF_QP_HDL_Q_KEY_ANY = 0x0002,
+    IBMF_NON_DEF_QP_HDL_P_KEY_ANY = 0x0004, /* any P_Key with an alternate QP */
+    IBMF_NON_DEF_QP_HDL_Q_KEY_ANY = 0x0008
+} ibmf_impl_caps_t;
+
+typedef enum ibmf_async_event_e {
+    /* The HCA goes away. The client gives back all it holds, and unregisters, before it returns
+       from the callback; another thread of it may have done so already. */
+    IBMF_CI_OFFLINE = 0x1
+} ibmf_async_event_t;
+
+/* Tells a client of an event that is no message.
+   May come before ibmf_register returns, with the handle it is about to return.
+   IRQL: PASSIVE_LEVEL. */
+typedef void (*ibmf_async_event_cb_t)(ibmf_handle_t ibmf_handle, void* clnt_private,
+                                      ibmf_async_event_t event_type);
+
+/* Tells a client of the end of a transaction (ibmf_msg_transport), or of a message it did not ask
+   for (ibmf_setup_async_cb).
+   Ownership: the message is the client's again, or becomes its own: it calls ibmf_free_msg.
+   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD. Must not block.
+ */
+typedef void (*ibmf_msg_cb_t)(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* args);
+
+#endif

@@ -1,0 +1,78 @@
+// Transfers in both directions under one transaction id: an RMPP request with an RMPP response.
+// After its last ACK the requester turns the transfer with an ACK of segment 0. Source: IBA
+// 13.6.6.3.
+#ifndef IRPVERBS_IBMF_RMPP_DOUBLE_SIDED_HPP
+#define IRPVERBS_IBMF_RMPP_DOUBLE_SIDED_HPP
+
+#include <rmpp/receiver.hpp>
+#include <rmpp/sender.hpp>
+
+#include <optional>
+
+namespace irpverbs::ibmf::rmpp {
+
+// Sends the request, then receives the response.
+class requester {
+public:
+    requester(const settings& chosen, const message& request, sink& response);
+
+    bool transmit(mad_buffer datagram, ticks now);
+    void receive(const mad_view& view, ticks now);
+    ticks deadline() const;
+    void expire(ticks now);
+    void cancel(ticks now);
+
+    // Of the whole: that of the request until it is complete.
+    const outcome& result() const;
+    bool retired() const {
+        return given_up_ || (!result().running() && (!turned() || receiver_.retired()));
+    }
+    const sender& request() const { return sender_; }
+    const receiver& response() const { return receiver_; }
+
+private:
+    bool turned() const { return sender_.result().how == ending::complete; }
+    void turn(ticks now);
+
+    settings settings_;
+    envelope envelope_;
+    sender sender_;
+    receiver receiver_;
+    std::uint32_t retries_left_;
+    ticks response_deadline_ = never; // for the first segment
+    bool turn_due_ = false;           // ACK of segment 0 to be sent
+    std::optional<rmpp_status> refusal_;
+    std::optional<outcome> given_up_; // no response came
+};
+
+// Receives the request, then sends the response that reply gives it.
+class responder {
+public:
+    responder(const settings& chosen, sink& request);
+
+    bool transmit(mad_buffer datagram, ticks now);
+    void receive(const mad_view& view, ticks now);
+    ticks deadline() const;
+    void expire(ticks now);
+    void cancel(ticks now);
+
+    // Does nothing unless the request is complete; once.
+    void reply(const message& response);
+
+    // Running from the request's end until reply, too.
+    const outcome& result() const;
+    bool retired() const { return receiver_.retired() && !result().running(); }
+    const receiver& request() const { return receiver_; }
+    const std::optional<sender>& response() const { return sender_; }
+
+private:
+    settings settings_;
+    receiver receiver_;
+    std::optional<sender> sender_;
+    std::uint32_t window_ = 1; // the requester's first
+    outcome waiting_;          // for reply: running, until it is given up
+};
+
+} // namespace irpverbs::ibmf::rmpp
+
+#endif

@@ -1,0 +1,40 @@
+// Segments that came before their turn, until it comes.
+#ifndef IRPVERBS_IBMF_RMPP_EARLY_SEGMENTS_HPP
+#define IRPVERBS_IBMF_RMPP_EARLY_SEGMENTS_HPP
+
+#include <rmpp/protocol.hpp>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+namespace irpverbs::ibmf::rmpp {
+
+// Room for one window: no two numbers in it may be `capacity` or more apart.
+class early_segments {
+public:
+    explicit early_segments(std::uint32_t capacity) : capacity_(capacity) {}
+
+    enum class put_result : std::uint8_t { kept, there_already, no_memory };
+    put_result put(std::uint64_t segment, mad_bytes data);
+
+    // The data of a segment, if it is here. Lent until the next put.
+    std::optional<mad_bytes> find(std::uint64_t segment) const;
+    void drop(std::uint64_t segment);
+    void clear() { slots_.reset(); }
+
+private:
+    struct slot {
+        std::uint64_t segment; // 0: none
+        std::size_t size;
+        std::array<std::uint8_t, rmpp_segment_size> data;
+    };
+    slot& slot_of(std::uint64_t segment) const { return slots_[segment % capacity_]; }
+
+    std::uint32_t capacity_;
+    std::unique_ptr<slot[]> slots_; // allocated when first needed
+};
+
+} // namespace irpverbs::ibmf::rmpp
+
+#endif

@@ -1,0 +1,53 @@
+#include <rmpp/protocol.hpp>
+
+#include <algorithm>
+
+namespace irpverbs::ibmf::rmpp {
+
+// Four fifths of the timer a segment, but never less than a transfer of unknown size has: a short
+// one must outlast a few lost datagrams too.
+ticks total_time_of(const settings& chosen, std::uint64_t announced) {
+    const std::uint64_t segments = (announced + rmpp_segment_size - 1) / rmpp_segment_size;
+    const ticks by_size = std::max(40 * second, chosen.response_timer() / 5 * 4 * segments);
+    return chosen.total_time != 0 ? std::min(chosen.total_time, by_size) : by_size;
+}
+
+const char* name_of(ending how) {
+    switch (how) {
+    case ending::running:
+        return "running";
+    case ending::complete:
+        return "complete";
+    case ending::truncated:
+        return "truncated";
+    case ending::refused:
+        return "refused";
+    case ending::stopped:
+        return "stopped";
+    case ending::aborted:
+        return "aborted";
+    case ending::timed_out:
+        return "timed out";
+    case ending::cancelled:
+        return "cancelled";
+    }
+    return "unknown";
+}
+
+rmpp_status fault_of(const rmpp_header& header) {
+    if (header.version != 1) return rmpp_status::unsupported_version;
+    switch (header.type) {
+    case rmpp_type::data:
+    case rmpp_type::ack:
+        return header.status == rmpp_status::normal ? rmpp_status::normal
+                                                    : rmpp_status::illegal_status;
+    case rmpp_type::stop:
+    case rmpp_type::abort:
+        return rmpp_status::normal; // an end is an end, whatever its code
+    case rmpp_type::none:
+        break;
+    }
+    return rmpp_status::bad_type;
+}
+
+} // namespace irpverbs::ibmf::rmpp

@@ -1,0 +1,220 @@
+#include <rmpp/receiver.hpp>
+
+#include <dispatch/probe.hpp>
+
+#include <algorithm>
+
+namespace irpverbs::ibmf::rmpp {
+
+receiver::receiver(const settings& chosen, sink& to)
+    : settings_(chosen), sink_(to), early_(std::max(chosen.window, 1u)),
+      window_(std::max(chosen.window, 1u)) {
+    settings_.window = window_;
+}
+
+bool receiver::transmit(mad_buffer datagram) {
+    if (refusal_) {
+        envelope_->write_control(datagram, refusal(*refusal_));
+        refusal_.reset();
+        return true;
+    }
+    if (!ack_due_) return false;
+    ack_due_ = false;
+    acknowledged_ = in_order();
+    window_last_ =
+        std::max(window_last_, std::min<std::uint64_t>(in_order() + window_, UINT32_MAX));
+    envelope_->write_control(datagram,
+                             {.type = rmpp_type::ack,
+                              .response_time = settings_.response_time_code,
+                              .segment = static_cast<std::uint32_t>(in_order()),
+                              .length_or_window = static_cast<std::uint32_t>(window_last_)});
+    return true;
+}
+
+void receiver::receive(const mad_view& view, ticks now) {
+    const rmpp_header header = view.rmpp();
+    if (!header.active() || retired_) {
+        ++counts_.ignored;
+        return;
+    }
+    if (!result_.running()) {
+        if (header.type != rmpp_type::data) return;
+        // The peer has not heard of the end: it is told again.
+        ++counts_.duplicates;
+        if (result_.how == ending::complete)
+            ack_due_ = true;
+        else
+            refusal_ = result_.code;
+        return;
+    }
+    const rmpp_status fault = fault_of(header);
+    if (fault != rmpp_status::normal) {
+        if (!envelope_) envelope_.emplace(view);
+        return refuse(ending::aborted, fault, now);
+    }
+    switch (header.type) {
+    case rmpp_type::data:
+        return accept_data(view, header, now);
+    case rmpp_type::stop:
+        return end(ending::stopped, header.status, true, now);
+    case rmpp_type::abort:
+        return end(ending::aborted, header.status, true, now);
+    default:
+        ++counts_.ignored;
+    }
+}
+
+void receiver::accept_data(const mad_view& view, const rmpp_header& header, ticks now) {
+    const std::size_t class_header = view.class_header().size();
+    rmpp_status fault = fault_of_order(header);
+    if (fault == rmpp_status::normal && !begun() && header.segment != 1) {
+        ++counts_.ignored; // of an earlier transfer, perhaps
+        return;
+    }
+    if (fault == rmpp_status::normal) fault = fault_of_length(header, class_header);
+    if (fault != rmpp_status::normal) {
+        if (!envelope_) envelope_.emplace(view);
+        return refuse(ending::aborted, fault, now);
+    }
+    const segment received{header.segment, header.last(),
+                           view.data().first(header.last() && header.segment >= expected_
+                                                 ? header.length_or_window - class_header
+                                                 : view.data().size())};
+    if (received.number < expected_) {
+        ++counts_.duplicates;
+        return acknowledge_if_due(true);
+    }
+    if (!begun() && !begin(view, header, now)) return;
+    highest_ = std::max(highest_, received.number);
+    if (received.last) last_ = received.number;
+    if (received.number != expected_) return keep_early(received);
+    deliver_in_order(received, now);
+}
+
+rmpp_status receiver::fault_of_order(const rmpp_header& header) const {
+    if (header.first() != (header.segment == 1) || header.segment == 0)
+        return rmpp_status::inconsistent_first;
+    if (begun() && header.segment > window_last_) return rmpp_status::segment_too_big;
+    return rmpp_status::normal;
+}
+
+// What a duplicate says of lengths does not count.
+rmpp_status receiver::fault_of_length(const rmpp_header& header, std::size_t class_header) const {
+    if (header.segment < expected_) return rmpp_status::normal;
+    const std::uint32_t length = header.length_or_window;
+    const std::size_t least = std::max<std::size_t>(class_header, 1);
+    bool wrong = false;
+    if (header.last())
+        wrong = length < least || length > rmpp_segment_size || header.segment < highest_ ||
+                header.segment < earliest_last_;
+    else
+        wrong = header.segment >= latest_last_ ||
+                (header.first() && length != 0 && length <= rmpp_segment_size);
+    if (last_ != 0)
+        wrong = wrong || header.segment > last_ || (header.segment == last_) != header.last();
+    return wrong ? rmpp_status::inconsistent_last : rmpp_status::normal;
+}
+
+bool receiver::begin(const mad_view& view, const rmpp_header& header, ticks now) {
+    envelope_.emplace(view);
+    const std::uint64_t announced = header.last() ? 0 : header.length_or_window;
+    if (announced != 0) {
+        // Some count the class header once and some in every segment, and some pad: within that the
+        // announcement says which segment can be the last; the last one says the bytes.
+        const auto segments = [=](std::uint64_t each) { return (announced + each - 1) / each; };
+        earliest_last_ = segments(rmpp_segment_size);
+        latest_last_ = segments(view.data().size());
+    }
+    deadline_ = now + total_time_of(settings_, announced);
+    if (sink_.begin(view, announced)) return true;
+    refuse(ending::refused, rmpp_status::resources_exhausted, now);
+    return false;
+}
+
+void receiver::keep_early(const segment& received) {
+    switch (early_.put(received.number, received.data)) {
+    case early_segments::put_result::kept:
+        ++counts_.out_of_order;
+        break;
+    case early_segments::put_result::there_already:
+        ++counts_.duplicates;
+        break;
+    case early_segments::put_result::no_memory:
+        break; // as good as lost on the way
+    }
+    acknowledge_if_due(gap_told_ != expected_);
+    gap_told_ = expected_;
+}
+
+void receiver::deliver_in_order(const segment& received, ticks now) {
+    bool taken = deliver(received.data);
+    early_.drop(expected_);
+    ++expected_;
+    while (taken) {
+        const std::optional<mad_bytes> next = early_.find(expected_);
+        if (!next) break;
+        IRPVERBS_PROBE("rmpp.gap_filled");
+        taken = deliver(*next);
+        early_.drop(expected_);
+        ++expected_;
+    }
+    if (!taken)
+        return refuse(received_ >= settings_.size_limit ? ending::truncated : ending::refused,
+                      rmpp_status::resources_exhausted, now);
+    if (in_order() == last_) {
+        ack_due_ = true;
+        return end(ending::complete, rmpp_status::normal, false, now);
+    }
+    acknowledge_if_due(false);
+}
+
+bool receiver::deliver(mad_bytes data) {
+    const std::uint64_t room = settings_.size_limit - received_;
+    const mad_bytes kept =
+        data.first(static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), room)));
+    if (!sink_.append(kept)) return false;
+    received_ += kept.size();
+    return kept.size() == data.size();
+}
+
+// At half a window, so that the other half is in flight meanwhile.
+void receiver::acknowledge_if_due(bool out_of_turn) {
+    const std::uint64_t half = std::max(window_ / 2, 1u);
+    ack_due_ =
+        ack_due_ || out_of_turn || in_order() - acknowledged_ >= half || in_order() >= window_last_;
+}
+
+void receiver::set_window(std::uint32_t segments) {
+    window_ = std::min(segments, settings_.window);
+    if (begun() && result_.running() && in_order() + window_ > window_last_) ack_due_ = true;
+}
+
+void receiver::expire(ticks now) {
+    if (now < deadline_) return;
+    if (result_.running()) return refuse(ending::timed_out, rmpp_status::total_time_too_long, now);
+    retired_ = true;
+    deadline_ = never;
+    ack_due_ = false;
+    refusal_.reset();
+}
+
+void receiver::cancel(ticks now) {
+    if (!result_.running()) return;
+    if (!begun()) return end(ending::cancelled, rmpp_status::unspecified, false, now);
+    refuse(ending::cancelled, rmpp_status::unspecified, now);
+}
+
+void receiver::end(ending how, rmpp_status code, bool by_peer, ticks now) {
+    result_ = {how, code, by_peer};
+    early_.clear();
+    if (how != ending::complete) ack_due_ = false;
+    retired_ = by_peer || !begun();
+    deadline_ = retired_ ? never : now + settings_.linger;
+}
+
+void receiver::refuse(ending how, rmpp_status code, ticks now) {
+    refusal_ = code;
+    end(how, code, false, now);
+}
+
+} // namespace irpverbs::ibmf::rmpp

@@ -1,0 +1,85 @@
+// The receiving side of one transfer, from its first segment until nobody can ask for its last ACK
+// any more.
+#ifndef IRPVERBS_IBMF_RMPP_RECEIVER_HPP
+#define IRPVERBS_IBMF_RMPP_RECEIVER_HPP
+
+#include <rmpp/control.hpp>
+#include <rmpp/early_segments.hpp>
+#include <rmpp/sink.hpp>
+
+#include <optional>
+
+namespace irpverbs::ibmf::rmpp {
+
+class receiver {
+public:
+    // `to` is lent until the result is in. Waits for segment 1 without a deadline: how long an
+    // answer may take to begin is the caller's to say.
+    receiver(const settings& chosen, sink& to);
+
+    // Writes the next datagram to send; false when there is none.
+    bool transmit(mad_buffer datagram);
+
+    // A datagram of this transfer. What is not active RMPP, and ACKs, are ignored.
+    void receive(const mad_view& view, ticks now);
+
+    // Of the whole transfer; after its end, of the memory of it.
+    ticks deadline() const { return deadline_; }
+    void expire(ticks now); // does nothing before the deadline
+    void cancel(ticks now);
+
+    // Segments that may be in flight from now on; at most the one chosen. 0 holds the peer up, who
+    // gives up when that takes longer than its retries.
+    void set_window(std::uint32_t segments);
+
+    const outcome& result() const { return result_; }
+    const tally& counts() const { return counts_; }
+    std::uint64_t received() const { return received_; } // bytes of data, in order
+    bool begun() const { return envelope_.has_value(); }
+    bool retired() const { return retired_; } // after the end: no duplicate is answered any more
+
+private:
+    struct segment {
+        std::uint64_t number;
+        bool last;
+        mad_bytes data;
+    };
+
+    void accept_data(const mad_view& view, const rmpp_header& header, ticks now);
+    rmpp_status fault_of_order(const rmpp_header& header) const;
+    rmpp_status fault_of_length(const rmpp_header& header, std::size_t class_header) const;
+    bool begin(const mad_view& view, const rmpp_header& header, ticks now);
+    void keep_early(const segment& received);
+    void deliver_in_order(const segment& received, ticks now);
+    bool deliver(mad_bytes data);
+    void acknowledge_if_due(bool out_of_turn);
+
+    std::uint64_t in_order() const { return expected_ - 1; }
+    void end(ending how, rmpp_status code, bool by_peer, ticks now);
+    void refuse(ending how, rmpp_status code, ticks now);
+
+    settings settings_;
+    sink& sink_;
+    std::optional<envelope> envelope_;
+    early_segments early_;
+    std::uint32_t window_;
+    std::uint64_t expected_ = 1;    // the next segment in order
+    std::uint64_t window_last_ = 1; // as advertised
+    std::uint64_t acknowledged_ = 0;
+    std::uint64_t gap_told_ = 0;      // the gap before this segment was told of
+    std::uint64_t highest_ = 0;       // of those received
+    std::uint64_t last_ = 0;          // number of the last segment, once it came
+    std::uint64_t earliest_last_ = 0; // as announced
+    std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max(); // likewise
+    std::uint64_t received_ = 0;
+    ticks deadline_ = never;
+    bool ack_due_ = false;
+    bool retired_ = false;
+    std::optional<rmpp_status> refusal_; // to be sent
+    outcome result_;
+    tally counts_;
+};
+
+} // namespace irpverbs::ibmf::rmpp
+
+#endif

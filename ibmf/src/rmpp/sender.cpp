@@ -1,0 +1,138 @@
+#include <rmpp/sender.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace irpverbs::ibmf::rmpp {
+
+sender::sender(const settings& chosen, const message& sent, std::uint32_t window)
+    : settings_(chosen), message_(sent), envelope_(sent),
+      segment_data_(mad_size - envelope_.size()),
+      segments_(std::max<std::uint64_t>(1, (sent.data.size() + segment_data_ - 1) / segment_data_)),
+      window_last_(std::max(window, 1u)), retries_left_(chosen.retries) {}
+
+bool sender::transmit(mad_buffer datagram, ticks now) {
+    if (refusal_) {
+        envelope_.write_control(datagram, refusal(*refusal_));
+        refusal_.reset();
+        return true;
+    }
+    if (!result_.running()) return false;
+    std::uint64_t segment = first_;
+    if (!std::exchange(repair_, false)) {
+        if (next_ > std::min(window_last_, segments_)) return false;
+        segment = next_++;
+    }
+    write_segment(datagram, segment);
+    if (segment <= highest_sent_) ++counts_.resent;
+    highest_sent_ = std::max(highest_sent_, segment);
+    deadline_ = now + settings_.response_timer();
+    return true;
+}
+
+void sender::write_segment(mad_buffer datagram, std::uint64_t segment) {
+    const std::uint64_t from = (segment - 1) * segment_data_;
+    const mad_bytes data = message_.data.subspan(
+        from, std::min<std::uint64_t>(segment_data_, message_.data.size() - from));
+    const std::uint64_t class_header = envelope_.size() - rmpp_data_offset;
+    const bool last = segment == segments_;
+    rmpp_header header{.type = rmpp_type::data,
+                       .flags = rmpp_active,
+                       .segment = static_cast<std::uint32_t>(segment)};
+    if (last) {
+        header.flags |= rmpp_last;
+        header.length_or_window = static_cast<std::uint32_t>(class_header + data.size());
+    }
+    if (segment == 1) {
+        const std::uint64_t total = class_header * segments_ + message_.data.size();
+        header.flags |= rmpp_first;
+        header.response_time = settings_.response_time_code;
+        // What does not fit the field is announced as unknown.
+        header.length_or_window = static_cast<std::uint32_t>(total <= UINT32_MAX ? total : 0);
+    }
+    envelope_.write(datagram, header);
+    // memcpy: a loop over spans costs five instructions a byte.
+    std::uint8_t* const body = datagram.data() + envelope_.size();
+    if (!data.empty()) std::memcpy(body, data.data(), data.size());
+    std::memset(body + data.size(), 0, segment_data_ - data.size());
+}
+
+void sender::receive(const mad_view& view, ticks now) {
+    if (!result_.running()) return;
+    const rmpp_header header = view.rmpp();
+    const rmpp_status fault = fault_of(header);
+    if (fault != rmpp_status::normal) return refuse(ending::aborted, fault);
+    switch (header.type) {
+    case rmpp_type::ack:
+        return accept_ack(header, now);
+    case rmpp_type::stop:
+        return end(ending::stopped, header.status, true);
+    case rmpp_type::abort:
+        return end(ending::aborted, header.status, true);
+    default:
+        ++counts_.ignored;
+    }
+}
+
+void sender::accept_ack(const rmpp_header& ack, ticks now) {
+    if (ack.segment > highest_sent_) return refuse(ending::aborted, rmpp_status::segment_too_big);
+    if (ack.length_or_window < ack.segment)
+        return refuse(ending::aborted, rmpp_status::window_too_small);
+    if (ack.segment + 1 < first_) {
+        ++counts_.ignored;
+        return;
+    }
+    if (ack.response_time != rmpp_header::no_response_time)
+        settings_.response_time = std::min(decoded_time(ack.response_time), longest_response_time);
+    // A window never shrinks: an older ACK of the same segment may have been overtaken.
+    const bool opened = ack.length_or_window > window_last_;
+    window_last_ = std::max<std::uint64_t>(window_last_, ack.length_or_window);
+    if (ack.segment >= first_) return acknowledge(ack.segment, now);
+    // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of
+    // segment 0 is something else, the turn of a double-sided transfer.
+    if (ack.segment != 0 && !opened && first_ <= highest_sent_ && !repaired_)
+        repair_ = repaired_ = true;
+}
+
+void sender::acknowledge(std::uint64_t segment, ticks now) {
+    first_ = segment + 1;
+    next_ = std::max(next_, first_);
+    retries_left_ = settings_.retries;
+    repair_ = repaired_ = false;
+    // With nothing in flight it is still guarded: the window may be closed, its opening lost.
+    deadline_ = now + settings_.response_timer();
+    if (first_ > segments_) end(ending::complete, rmpp_status::normal, false);
+}
+
+void sender::expire(ticks now) {
+    if (now < deadline_ || !result_.running()) return;
+    if (retries_left_ == 0) return refuse(ending::timed_out, rmpp_status::too_many_retries);
+    --retries_left_;
+    // With a closed window the last segment it let through goes again, to learn of its opening.
+    next_ = std::min(first_, window_last_);
+    repair_ = repaired_ = false;
+    deadline_ = now + settings_.response_timer();
+}
+
+void sender::cancel() {
+    if (!result_.running()) return;
+    if (highest_sent_ == 0) return end(ending::cancelled, rmpp_status::unspecified, false);
+    refuse(ending::cancelled, rmpp_status::unspecified);
+}
+
+void sender::answered() {
+    if (result_.running()) end(ending::complete, rmpp_status::normal, false);
+}
+
+void sender::end(ending how, rmpp_status code, bool by_peer) {
+    result_ = {how, code, by_peer};
+    deadline_ = never;
+}
+
+void sender::refuse(ending how, rmpp_status code) {
+    end(how, code, false);
+    refusal_ = code;
+}
+
+} // namespace irpverbs::ibmf::rmpp

@@ -1,0 +1,55 @@
+// Memory set aside beforehand, for the one allocation that Asio makes at a time to post a function.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace irpverbs::irp::detail {
+
+class reserve {
+public:
+    reserve() = default;
+    reserve(const reserve&) = delete;
+    reserve& operator=(const reserve&) = delete;
+
+    void* allocate(std::size_t size) {
+        if (taken_ || size > sizeof memory_) return ::operator new(size);
+        taken_ = true;
+        return memory_;
+    }
+    void deallocate(void* place) noexcept {
+        if (place == memory_)
+            taken_ = false;
+        else
+            ::operator delete(place);
+    }
+
+private:
+    alignas(std::max_align_t) std::byte memory_[128];
+    bool taken_ = false;
+};
+
+template <class T>
+class reserved_allocator {
+public:
+    using value_type = T;
+
+    explicit reserved_allocator(reserve& memory) noexcept : memory_(&memory) {}
+    template <class U>
+    reserved_allocator(const reserved_allocator<U>& other) noexcept : memory_(other.memory_) {}
+
+    T* allocate(std::size_t count) { return static_cast<T*>(memory_->allocate(count * sizeof(T))); }
+    void deallocate(T* place, std::size_t) noexcept { memory_->deallocate(place); }
+
+    template <class U>
+    bool operator==(const reserved_allocator<U>& other) const noexcept {
+        return memory_ == other.memory_;
+    }
+
+private:
+    template <class>
+    friend class reserved_allocator;
+    reserve* memory_;
+};
+
+} // namespace irpverbs::irp::detail

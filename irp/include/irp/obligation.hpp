@@ -1,0 +1,79 @@
+/// What a driver holds while an IRP is its own.
+#pragma once
+
+#include <irp/device.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace irpverbs::irp {
+
+namespace detail {
+/// Bug check 0xC9/0x226.
+[[noreturn]] NT_API void dropped_obligation(const IRP* irp);
+} // namespace detail
+
+/// Move-only proof that its holder owes an IRP one completion. A dispatch routine wraps its IRP on
+/// the first line; each way out then completes, forwards or parks it, or ends in bug check
+/// 0xC9/0x226. The members with && end the obligation: the IRP may be gone when they return.
+/// IRQL: <= DISPATCH_LEVEL.
+class [[nodiscard]] obligation {
+public:
+    explicit obligation(IRP* irp) noexcept : irp_(irp) {}
+    obligation(obligation&& other) noexcept : irp_(std::exchange(other.irp_, nullptr)) {}
+    obligation& operator=(obligation&&) = delete;
+    /// A bug-check handler may throw.
+    ~obligation() noexcept(false) {
+        if (irp_ != nullptr) [[unlikely]]
+            detail::dropped_obligation(irp_);
+    }
+
+    /// This driver's stack location.
+    IO_STACK_LOCATION& stack() const noexcept { return *IoGetCurrentIrpStackLocation(irp_); }
+
+    /// The location's parameters as the type that caller and driver agreed on.
+    template <class Parameters>
+    Parameters& parameters() const noexcept {
+        static_assert(sizeof(Parameters) <= sizeof(IO_STACK_LOCATION::Parameters));
+        static_assert(alignof(Parameters) <= alignof(void*));
+        static_assert(std::is_trivially_copyable_v<Parameters>);
+        return *reinterpret_cast<Parameters*>(&stack().Parameters);
+    }
+
+    /// Stays owed.
+    IRP* get() const noexcept { return irp_; }
+
+    /// The IRP without the obligation: somebody else's code will complete it.
+    [[nodiscard]] IRP* release() && noexcept { return std::exchange(irp_, nullptr); }
+
+    /// Completes; gives the status back for the dispatch routine to return.
+    NTSTATUS complete(NTSTATUS status, ULONG_PTR information = 0) && {
+        IRP* irp = std::exchange(irp_, nullptr);
+        irp->IoStatus.Status = status;
+        irp->IoStatus.Information = information;
+        IoCompleteRequest(irp, IO_NO_INCREMENT);
+        return status;
+    }
+
+    /// To the driver below, who sees this driver's own location. The result is the dispatch
+    /// routine's to return.
+    NTSTATUS forward(DEVICE_OBJECT* lower) && {
+        IRP* irp = std::exchange(irp_, nullptr);
+        IoSkipCurrentIrpStackLocation(irp);
+        return IoCallDriver(lower, irp);
+    }
+
+    /// To the driver below, with a copy of the location; `routine` sees the IRP on its way up,
+    /// whatever its status, and passes PendingReturned on.
+    NTSTATUS forward_with(DEVICE_OBJECT* lower, PIO_COMPLETION_ROUTINE routine, void* context) && {
+        IRP* irp = std::exchange(irp_, nullptr);
+        IoCopyCurrentIrpStackLocationToNext(irp);
+        IoSetCompletionRoutine(irp, routine, context, TRUE, TRUE, TRUE);
+        return IoCallDriver(lower, irp);
+    }
+
+private:
+    IRP* irp_;
+};
+
+} // namespace irpverbs::irp

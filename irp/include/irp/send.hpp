@@ -1,0 +1,62 @@
+/// Awaiting an IRP in any C++20 coroutine, without Asio and without an allocation.
+#pragma once
+
+#include <irp/device.h>
+
+#include <version>
+#if defined(__cpp_impl_coroutine)
+#include <coroutine>
+
+namespace irpverbs::irp {
+
+/// How an IRP came home.
+struct sent_result {
+    NTSTATUS status;
+    ULONG_PTR information;
+};
+
+namespace detail {
+
+/// An IRP on its way. The memory is the coroutine's: it must not be destroyed meanwhile.
+class NT_API sent_packet {
+public:
+    sent_packet(DEVICE_OBJECT* device, IRP* irp) noexcept : device_(device), irp_(irp) {}
+    sent_packet(const sent_packet&) = delete;
+    sent_packet& operator=(const sent_packet&) = delete;
+
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> waiting) {
+        waiting_ = waiting;
+        return send();
+    }
+    sent_result await_resume() const noexcept {
+        return {irp_->IoStatus.Status, irp_->IoStatus.Information};
+    }
+
+private:
+    struct call;
+
+    bool send();
+    static NTSTATUS completed(DEVICE_OBJECT*, IRP*, void* context);
+    static void resume_at_passive(void* context);
+
+    DEVICE_OBJECT* device_;
+    IRP* irp_;
+    std::coroutine_handle<> waiting_;
+    const call* inside_ = nullptr;
+    WORK_QUEUE_ITEM item_;
+};
+
+} // namespace detail
+
+/// `auto [status, information] = co_await send(device, irp);` sends an IRP whose next stack
+/// location has its major function and parameters; its completion routine is set here. Ownership:
+/// the IRP is the caller's again when the coroutine goes on; the coroutine must not be destroyed
+/// before that. The coroutine goes on at PASSIVE_LEVEL and never inside the call that sends:
+/// without suspension when the request was completed there, else on the thread that completes it if
+/// that is at PASSIVE_LEVEL, else on a worker thread. Cancellation: IoCancelIrp(irp). IRQL:
+/// PASSIVE_LEVEL.
+inline detail::sent_packet send(DEVICE_OBJECT* device, IRP* irp) noexcept { return {device, irp}; }
+
+} // namespace irpverbs::irp
+#endif

@@ -1,0 +1,58 @@
+// The system's cancel spin lock, and the exchange that decides who completes an IRP.
+#pragma once
+
+#include <dispatch/detail/spin_lock.hpp>
+#include <irp/irp.h>
+
+namespace irpverbs::irp {
+
+extern KSPIN_LOCK cancel_lock;
+
+/// False, and nothing is done, when somebody holds it.
+inline bool try_acquire_cancel_lock(dispatch::detail::processor& self, KIRQL& old) {
+    if (!dispatch::detail::take_free_lock(self, cancel_lock)) return false;
+    old = self.irql;
+    self.irql = DISPATCH_LEVEL;
+    return true;
+}
+
+/// False, and nothing is done, when there is more to it: DPCs to run, or a misuse to report.
+inline bool try_release_cancel_lock(dispatch::detail::processor& self, KIRQL level) {
+    if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
+    if (!dispatch::detail::give_back_lock(self, cancel_lock)) return false;
+    self.irql = level;
+    return true;
+}
+
+/// Whoever gets a routine back owns the completion.
+inline PDRIVER_CANCEL exchange_routine(IRP* irp, PDRIVER_CANCEL routine) {
+    return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
+}
+
+// Against each other stand "set the routine, look at Cancel" and "set Cancel, take the routine":
+// one of the two must see what the other has set. Where a locked instruction follows that is a
+// barrier to everything (x86), a plain store will do.
+#if defined(__x86_64__)
+inline constexpr bool locked_instruction_is_barrier = true;
+#else
+inline constexpr bool locked_instruction_is_barrier = false;
+#endif
+
+/// Cancel, before exchange_routine.
+inline void store_cancel(IRP* irp) {
+    if constexpr (locked_instruction_is_barrier)
+        __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
+}
+
+/// The routine, before a lock is taken under which Cancel is looked at.
+inline void store_routine_before_lock(IRP* irp, PDRIVER_CANCEL routine) {
+    __atomic_store_n(&irp->CancelRoutine, routine, __ATOMIC_RELEASE);
+    if constexpr (locked_instruction_is_barrier)
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    else
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+} // namespace irpverbs::irp

@@ -1,0 +1,269 @@
+#include "completion_port.hpp"
+#include "eventfd.hpp"
+#include "packet.hpp"
+#include "rules.hpp"
+
+#include <dispatch/interlocked.h>
+
+#include <algorithm>
+#include <new>
+
+using namespace irpverbs::irp;
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+struct port_context {
+    IO_COMPLETION_CONTEXT shown;
+    port_context* next;
+};
+
+// Alive as long as somebody may come to it: its creator, threads inside, IRPs on their way,
+// devices.
+struct completion_port {
+    KQUEUE queue;
+    NPAGED_LOOKASIDE_LIST packets;
+    queue_descriptor descriptor;
+    port_context* contexts = nullptr;
+    LONG references = 1;
+    BOOLEAN closed = FALSE;
+};
+
+// A packet without an IRP. What tells it from an IRP stands where DriverContext[3] does: there a
+// posted IRP has null.
+struct user_packet {
+    FILE_IO_COMPLETION_INFORMATION content;
+    user_packet* self;
+    LIST_ENTRY entry;
+};
+static_assert(offsetof(user_packet, entry) - offsetof(user_packet, self) ==
+              offsetof(IRP, Tail.Overlay.ListEntry) - offsetof(IRP, Tail.Overlay.DriverContext[3]));
+
+completion_port* port_of(void* object) { return static_cast<completion_port*>(object); }
+
+user_packet* user_packet_of(LIST_ENTRY* entry) {
+    return CONTAINING_RECORD(entry, user_packet, entry)->self;
+}
+IRP* irp_of(LIST_ENTRY* entry) { return CONTAINING_RECORD(entry, IRP, Tail.Overlay.ListEntry); }
+
+void drop_packet(completion_port& port, LIST_ENTRY* entry) {
+    if (user_packet* packet = user_packet_of(entry))
+        ExFreeToNPagedLookasideList(&port.packets, packet);
+    else
+        free_packet(irp_of(entry));
+}
+
+void drop_packets(completion_port& port) {
+    LIST_ENTRY* first = KeRundownQueue(&port.queue);
+    if (first == nullptr) return;
+    for (LIST_ENTRY* entry = first->Flink; entry != first;) {
+        LIST_ENTRY* next = entry->Flink;
+        drop_packet(port, entry);
+        entry = next;
+    }
+    drop_packet(port, first);
+}
+
+void destroy(completion_port* port) {
+    drop_packets(*port);
+    ExDeleteNPagedLookasideList(&port->packets);
+    while (port_context* context = port->contexts) {
+        port->contexts = context->next;
+        delete context;
+    }
+    delete port;
+}
+
+void hold(completion_port& port) { __atomic_add_fetch(&port.references, 1, __ATOMIC_RELAXED); }
+
+void let_go(completion_port* port) {
+    sched_point(point::interlocked, port);
+    if (__atomic_sub_fetch(&port->references, 1, __ATOMIC_ACQ_REL) == 0) destroy(port);
+}
+
+bool is_closed(const completion_port& port) {
+    return __atomic_load_n(&port.closed, __ATOMIC_ACQUIRE) != FALSE;
+}
+
+// A packet that comes after the close is dropped like those that waited then.
+void post(completion_port& port, LIST_ENTRY* entry) {
+    if (KeInsertQueue(&port.queue, entry) == 0) port.descriptor.ring();
+    if (is_closed(port)) drop_packets(port);
+}
+
+FILE_IO_COMPLETION_INFORMATION open_packet(completion_port& port, LIST_ENTRY* entry) {
+    if (user_packet* packet = user_packet_of(entry)) {
+        const FILE_IO_COMPLETION_INFORMATION content = packet->content;
+        ExFreeToNPagedLookasideList(&port.packets, packet);
+        return content;
+    }
+    IRP* irp = irp_of(entry);
+    const FILE_IO_COMPLETION_INFORMATION content{irp->CompletionContext->Key, irp->UserIosb,
+                                                 irp->IoStatus};
+    if ((irp->AllocationFlags & thread_bound) != 0) IoFreeIrp(irp);
+    return content;
+}
+
+// Up to `count` packets, waiting for the first; as many at a time as fit on the stack.
+ULONG remove(completion_port& port, FILE_IO_COMPLETION_INFORMATION* packets, ULONG count,
+             LARGE_INTEGER* timeout) {
+    constexpr ULONG most = 64;
+    LIST_ENTRY* entries[most];
+    LARGE_INTEGER at_once{};
+    ULONG taken = 0;
+    ULONG wanted = 0;
+    ULONG got = 0;
+    do {
+        wanted = std::min(most, count - taken);
+        got = KeRemoveQueueEx(&port.queue, KernelMode, FALSE, taken == 0 ? timeout : &at_once,
+                              entries, wanted);
+        for (ULONG i = 0; i < got; ++i)
+            packets[taken++] = open_packet(port, entries[i]);
+    } while (got == wanted && taken < count);
+    port.descriptor.settle(port.queue);
+    return taken;
+}
+
+NTSTATUS insert_in_queue(DEVICE_OBJECT*, IRP* irp, void* queue) {
+    KeInsertQueue(static_cast<KQUEUE*>(queue), &irp->Tail.Overlay.ListEntry);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+} // namespace
+
+namespace irpverbs::irp {
+
+void post_completion(IRP* irp) {
+    completion_port* port = port_of(irp->CompletionContext->Port);
+    irp->Tail.Overlay.DriverContext[3] = nullptr;
+    post(*port, &irp->Tail.Overlay.ListEntry);
+    let_go(port);
+}
+
+void drop_completion_context(IO_COMPLETION_CONTEXT* context) {
+    if (context != nullptr) let_go(port_of(context->Port));
+}
+
+} // namespace irpverbs::irp
+
+extern "C" {
+
+NTSTATUS IoCreateIoCompletion(PVOID* IoCompletion, ULONG Count) {
+    VERIFY_IRQL(IoCreateIoCompletion);
+    auto* port = new (std::nothrow) completion_port;
+    if (port == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    KeInitializeQueue(&port->queue, Count);
+    ExInitializeNPagedLookasideList(&port->packets, nullptr, nullptr, 0, sizeof(user_packet),
+                                    0x706F4349, 0);
+    introduce(port, "completion port");
+    *IoCompletion = port;
+    return STATUS_SUCCESS;
+}
+
+void IoCloseIoCompletion(PVOID IoCompletion) {
+    VERIFY_IRQL(IoCloseIoCompletion);
+    completion_port* port = port_of(IoCompletion);
+    sched_point(point::interlocked, port);
+    __atomic_store_n(&port->closed, BOOLEAN{TRUE}, __ATOMIC_RELEASE);
+    drop_packets(*port);
+    port->descriptor.ring(); // for event loops: their next removal tells
+    let_go(port);
+}
+
+NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
+                                   PIO_COMPLETION_CONTEXT* CompletionContext) {
+    VERIFY_IRQL(IoCreateCompletionContext);
+    completion_port* port = port_of(IoCompletion);
+    auto* context = new (std::nothrow) port_context{{IoCompletion, Key}, nullptr};
+    if (context == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    context->next = __atomic_load_n(&port->contexts, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&port->contexts, &context->next, context, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    *CompletionContext = &context->shown;
+    return STATUS_SUCCESS;
+}
+
+void IoSetCompletionContext(PIRP Irp, PIO_COMPLETION_CONTEXT CompletionContext, PVOID ApcContext) {
+    VERIFY_IRQL(IoSetCompletionContext);
+    hold(*port_of(CompletionContext->Port));
+    Irp->Flags |= IRP_POST_COMPLETION;
+    Irp->CompletionContext = CompletionContext;
+    Irp->UserIosb = static_cast<PIO_STATUS_BLOCK>(ApcContext);
+}
+
+void IoSetCompletionQueue(PIRP Irp, PKQUEUE Queue) {
+    VERIFY_IRQL(IoSetCompletionQueue);
+    IoSetCompletionRoutine(Irp, insert_in_queue, Queue, TRUE, TRUE, TRUE);
+}
+
+NTSTATUS IoAssociateDevice(PDEVICE_OBJECT DeviceObject, PVOID IoCompletion, PVOID Key) {
+    VERIFY_IRQL(IoAssociateDevice);
+    PIO_COMPLETION_CONTEXT context = nullptr;
+    const NTSTATUS status = IoCreateCompletionContext(IoCompletion, Key, &context);
+    if (!NT_SUCCESS(status)) return status;
+    PIO_COMPLETION_CONTEXT before = nullptr;
+    hold(*port_of(IoCompletion));
+    if (__atomic_compare_exchange_n(&DeviceObject->CompletionContext, &before, context, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return STATUS_SUCCESS;
+    let_go(port_of(IoCompletion));
+    return STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS IoSetIoCompletion(PVOID IoCompletion, PVOID KeyContext, PVOID ApcContext,
+                           NTSTATUS IoStatus, ULONG_PTR IoStatusInformation, BOOLEAN) {
+    VERIFY_IRQL(IoSetIoCompletion);
+    completion_port* port = port_of(IoCompletion);
+    if (is_closed(*port)) return STATUS_INVALID_HANDLE;
+    void* memory = ExAllocateFromNPagedLookasideList(&port->packets);
+    if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    auto* packet = new (memory) user_packet{};
+    packet->content = {KeyContext, ApcContext, {{IoStatus}, IoStatusInformation}};
+    packet->self = packet;
+    hold(*port);
+    post(*port, &packet->entry);
+    let_go(port);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS IoRemoveIoCompletionEx(PVOID IoCompletion,
+                                PFILE_IO_COMPLETION_INFORMATION IoCompletionInformation,
+                                ULONG Count, PULONG NumEntriesRemoved, PLARGE_INTEGER Timeout,
+                                BOOLEAN) {
+    VERIFY_IRQL(IoRemoveIoCompletion);
+    completion_port* port = port_of(IoCompletion);
+    if (Count == 0) return STATUS_INVALID_PARAMETER;
+    hold(*port);
+    *NumEntriesRemoved = remove(*port, IoCompletionInformation, Count, Timeout);
+    const bool closed = is_closed(*port);
+    let_go(port);
+    if (*NumEntriesRemoved != 0) return STATUS_SUCCESS;
+    return closed ? STATUS_ABANDONED_WAIT_0 : STATUS_TIMEOUT;
+}
+
+NTSTATUS IoRemoveIoCompletion(PVOID IoCompletion, PVOID* KeyContext, PVOID* ApcContext,
+                              PIO_STATUS_BLOCK IoStatusBlock, PLARGE_INTEGER Timeout) {
+    FILE_IO_COMPLETION_INFORMATION packet{};
+    ULONG count = 0;
+    const NTSTATUS status =
+        IoRemoveIoCompletionEx(IoCompletion, &packet, 1, &count, Timeout, FALSE);
+    if (count == 0) return status;
+    *KeyContext = packet.KeyContext;
+    *ApcContext = packet.ApcContext;
+    *IoStatusBlock = packet.IoStatusBlock;
+    return status;
+}
+
+LONG IoQueryIoCompletion(PVOID IoCompletion) {
+    VERIFY_IRQL(IoQueryIoCompletion);
+    return KeReadStateQueue(&port_of(IoCompletion)->queue);
+}
+
+int IoCompletionEventFd(PVOID IoCompletion) {
+    VERIFY_IRQL(IoCompletionEventFd);
+    completion_port* port = port_of(IoCompletion);
+    return port->descriptor.open(port->queue);
+}
+
+} // extern "C"

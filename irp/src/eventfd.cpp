@@ -1,0 +1,35 @@
+#include "eventfd.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace irpverbs::irp {
+
+queue_descriptor::~queue_descriptor() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+int queue_descriptor::open(KQUEUE& queue) {
+    int seen = descriptor_.load(std::memory_order_acquire);
+    if (seen >= 0) return seen;
+    const int fresh = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fresh < 0) return -1;
+    if (!descriptor_.compare_exchange_strong(seen, fresh, std::memory_order_acq_rel)) {
+        close(fresh);
+        return seen;
+    }
+    if (KeReadStateQueue(&queue) > 0) make_readable(fresh);
+    return fresh;
+}
+
+void queue_descriptor::make_readable(int descriptor) { eventfd_write(descriptor, 1); }
+
+// An entry that comes between the look and the read had its ring read away: hence the second look.
+void queue_descriptor::settle_open(int descriptor, KQUEUE& queue) {
+    if (KeReadStateQueue(&queue) > 0) return;
+    eventfd_t rings = 0;
+    eventfd_read(descriptor, &rings);
+    if (KeReadStateQueue(&queue) > 0) make_readable(descriptor);
+}
+
+} // namespace irpverbs::irp

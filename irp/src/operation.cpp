@@ -1,0 +1,81 @@
+#include <irp/detail/operation.hpp>
+
+#include <dispatch/machine.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+namespace irpverbs::irp::detail {
+
+operation::operation(step arrived, step abandoned)
+    : context_(dispatch::machine::current().context()), arrived_(arrived), abandoned_(abandoned) {}
+
+operation::~operation() {
+    if (irp_ != nullptr) IoFreeIrp(irp_);
+}
+
+IRP* operation::make_packet(CCHAR stack_size) {
+    irp_ = IoAllocateIrp(stack_size, FALSE);
+    if (irp_ == nullptr)
+        post();
+    else
+        IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
+    return irp_;
+}
+
+void operation::limit(deadline& by, ticks limit) {
+    due_ = &by;
+    holders_.store(2, std::memory_order_relaxed);
+    by.set(*this, limit);
+}
+
+NTSTATUS operation::status() const noexcept {
+    if (irp_ == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    const NTSTATUS status = irp_->IoStatus.Status;
+    const bool late = cancelled_by_.load(std::memory_order_relaxed) == cause::deadline;
+    return late && status == STATUS_CANCELLED ? STATUS_IO_TIMEOUT : status;
+}
+
+ULONG_PTR operation::information() const noexcept {
+    return irp_ != nullptr ? irp_->IoStatus.Information : 0;
+}
+
+NTSTATUS operation::completed(struct _DEVICE_OBJECT*, IRP*, void* context) {
+    auto& self = *static_cast<operation*>(context);
+    if (self.due_ == nullptr || self.due_->withdrawn())
+        self.post();
+    else
+        self.leave(); // its DPC runs, or soon will
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void operation::leave() {
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) post();
+}
+
+void operation::cancel(cause why) {
+    cause none = cause::none;
+    cancelled_by_.compare_exchange_strong(none, why, std::memory_order_relaxed);
+    IoCancelIrp(irp_);
+}
+
+void operation::post() { boost::asio::post(context_.get_executor(), arrival(*this)); }
+
+void deadline::set(operation& whose, ticks limit) {
+    KeInitializeTimer(&timer_);
+    KeInitializeDpc(&dpc_, expired, &whose);
+    LARGE_INTEGER due;
+    due.QuadPart = -std::max<LONGLONG>(limit.count(), 0);
+    KeSetTimer(&timer_, due, &dpc_);
+}
+
+// False: the DPC has been queued and is not to be had any more.
+bool deadline::withdrawn() { return KeCancelTimer(&timer_) != 0 || KeRemoveQueueDpc(&dpc_) != 0; }
+
+void deadline::expired(KDPC*, void* context, void*, void*) {
+    auto& whose = *static_cast<operation*>(context);
+    whose.cancel(operation::cause::deadline);
+    whose.leave();
+}
+
+} // namespace irpverbs::irp::detail

@@ -1,0 +1,59 @@
+#include <irp/send.hpp>
+
+#if defined(__cpp_impl_coroutine)
+#include <dispatch/detail/processor.hpp>
+
+namespace irpverbs::irp::detail {
+
+using dispatch::detail::processor;
+using dispatch::detail::this_processor;
+
+namespace {
+constexpr std::size_t calls_index = 1; // of processor::stocks
+}
+
+// A send() that has not returned, on the stack of its processor. The completion routine looks for
+// its own there, to learn whether it runs inside the call: no locked instruction is needed. Neither
+// address alone would do, since stacks and coroutine frames are used again.
+struct sent_packet::call {
+    const sent_packet* packet;
+    call* outer;
+    bool completed = false;
+};
+
+// False: the coroutine goes on at once. Otherwise *this may be gone when the call is back.
+bool sent_packet::send() {
+    void*& innermost = this_processor().stocks[calls_index].head;
+    call here{this, static_cast<call*>(innermost)};
+    innermost = &here;
+    inside_ = &here;
+    IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
+    IoCallDriver(device_, irp_);
+    innermost = here.outer;
+    return !here.completed;
+}
+
+NTSTATUS sent_packet::completed(DEVICE_OBJECT*, IRP*, void* context) {
+    auto* self = static_cast<sent_packet*>(context);
+    const processor& here = this_processor();
+    for (auto* each = static_cast<call*>(here.stocks[calls_index].head); each != nullptr;
+         each = each->outer)
+        if (each == self->inside_ && each->packet == self) {
+            each->completed = true;
+            return STATUS_MORE_PROCESSING_REQUIRED;
+        }
+    if (here.irql == PASSIVE_LEVEL) {
+        self->waiting_.resume();
+    } else {
+        ExInitializeWorkItem(&self->item_, resume_at_passive, self);
+        ExQueueWorkItem(&self->item_, DelayedWorkQueue);
+    }
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void sent_packet::resume_at_passive(void* context) {
+    static_cast<sent_packet*>(context)->waiting_.resume();
+}
+
+} // namespace irpverbs::irp::detail
+#endif

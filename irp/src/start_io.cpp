@@ -1,0 +1,158 @@
+#include "rules.hpp"
+#include "verify/hooks.hpp"
+
+#include <irp/start_io.h>
+
+#include <dispatch/interlocked.h>
+
+using namespace irpverbs::dispatch::detail;
+
+namespace {
+
+// DEVICE_OBJECT.StartIoFlags
+constexpr UCHAR one_call_at_a_time = 1;
+constexpr UCHAR not_cancelable = 2;
+
+// DEVICE_OBJECT.StartIoNext: how the next IRP is to be started; 0: not at all.
+constexpr UCHAR next_wanted = 1;
+constexpr UCHAR next_cancelable = 2;
+constexpr UCHAR next_by_key = 4;
+
+IRP* irp_of(KDEVICE_QUEUE_ENTRY* entry) {
+    return entry == nullptr ? nullptr
+                            : CONTAINING_RECORD(entry, IRP, Tail.Overlay.DeviceQueueEntry);
+}
+
+void call_driver(DEVICE_OBJECT* device, IRP* irp) {
+    device->DriverObject->DriverStartIo(device, irp);
+}
+
+// The cancel routine of the one that begins; under the cancel spin lock.
+void make_current(DEVICE_OBJECT* device, IRP* irp) {
+    __atomic_store_n(&device->CurrentIrp, irp, __ATOMIC_RELEASE);
+    if ((device->StartIoFlags & not_cancelable) != 0) IoSetCancelRoutine(irp, nullptr);
+}
+
+IRP* take_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
+    __atomic_store_n(&device->CurrentIrp, nullptr, __ATOMIC_RELEASE);
+    IRP* next =
+        irp_of((how & next_by_key) != 0 ? KeRemoveByKeyDeviceQueue(&device->DeviceQueue, key)
+                                        : KeRemoveDeviceQueue(&device->DeviceQueue));
+    if (next != nullptr) make_current(device, next);
+    return next;
+}
+
+void start_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
+    KIRQL level = DISPATCH_LEVEL;
+    if ((how & next_cancelable) != 0) IoAcquireCancelSpinLock(&level);
+    IRP* next = take_next(device, how, key);
+    if ((how & next_cancelable) != 0) IoReleaseCancelSpinLock(level);
+    if (next != nullptr) call_driver(device, next);
+}
+
+// Whoever finds nobody at it does what is asked for, and what others ask for meanwhile.
+void serve_in_turn(DEVICE_OBJECT* device) {
+    sched_point(point::interlocked, device);
+    if (InterlockedIncrement(&device->StartIoCount) != 1) return;
+    do {
+        if (IRP* irp = __atomic_exchange_n(&device->StartIoWaiting, nullptr, __ATOMIC_ACQ_REL))
+            call_driver(device, irp);
+        const ULONG key = device->StartIoKey;
+        if (const UCHAR how = __atomic_exchange_n(&device->StartIoNext, UCHAR{0}, __ATOMIC_ACQ_REL))
+            start_next(device, how, key);
+        sched_point(point::interlocked, device);
+    } while (InterlockedDecrement(&device->StartIoCount) != 0);
+}
+
+void start(DEVICE_OBJECT* device, IRP* irp) {
+    if ((device->StartIoFlags & one_call_at_a_time) != 0)
+        serve_in_turn(device);
+    else
+        call_driver(device, irp);
+}
+
+// One IRP at a time is current, so at most one wish for the next is open.
+void ask_for_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
+    if ((device->StartIoFlags & one_call_at_a_time) == 0) {
+        start_next(device, how, key);
+        return;
+    }
+    __atomic_store_n(&device->StartIoKey, key, __ATOMIC_RELAXED);
+    __atomic_store_n(&device->StartIoNext, how, __ATOMIC_RELEASE);
+    serve_in_turn(device);
+}
+
+// True: it waits.
+bool queue_or_make_current(DEVICE_OBJECT* device, IRP* irp, const ULONG* key) {
+    KDEVICE_QUEUE_ENTRY* entry = &irp->Tail.Overlay.DeviceQueueEntry;
+    const BOOLEAN waits = key != nullptr
+                              ? KeInsertByKeyDeviceQueue(&device->DeviceQueue, entry, *key)
+                              : KeInsertDeviceQueue(&device->DeviceQueue, entry);
+    if (waits) return true;
+    make_current(device, irp);
+    // Before anybody can cancel it, and so wish for the next.
+    __atomic_store_n(&device->StartIoWaiting, irp, __ATOMIC_RELEASE);
+    return false;
+}
+
+// Under the cancel spin lock, which this releases. An IRP that was cancelled before it had a cancel
+// routine would wait for nobody.
+void let_wait(DEVICE_OBJECT* device, IRP* irp, KIRQL level) {
+    const PDRIVER_CANCEL routine = irp->Cancel ? IoSetCancelRoutine(irp, nullptr) : nullptr;
+    if (routine == nullptr) {
+        IoReleaseCancelSpinLock(level);
+        return;
+    }
+    irp->CancelIrql = level;
+    routine(device, irp);
+}
+
+void start_cancelable(DEVICE_OBJECT* device, IRP* irp, const ULONG* key, PDRIVER_CANCEL cancel) {
+    KIRQL level = DISPATCH_LEVEL;
+    IoAcquireCancelSpinLock(&level);
+    if (instrumented()) irpverbs::irp::verify::given_to_start_io(irp);
+    IoSetCancelRoutine(irp, cancel);
+    if (queue_or_make_current(device, irp, key)) {
+        let_wait(device, irp, level);
+        return;
+    }
+    IoReleaseCancelSpinLock(level);
+    start(device, irp);
+}
+
+} // namespace
+
+extern "C" {
+
+void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
+                   PDRIVER_CANCEL CancelFunction) {
+    VERIFY_IRQL(IoStartPacket);
+    const KIRQL level = KeRaiseIrqlToDpcLevel();
+    if (CancelFunction != nullptr)
+        start_cancelable(DeviceObject, Irp, Key, CancelFunction);
+    else if (!queue_or_make_current(DeviceObject, Irp, Key))
+        start(DeviceObject, Irp);
+    KeLowerIrql(level);
+}
+
+void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable) {
+    VERIFY_IRQL(IoStartNextPacket);
+    if (instrumented()) irpverbs::irp::verify::check_start_next();
+    ask_for_next(DeviceObject, Cancelable ? next_wanted | next_cancelable : next_wanted, 0);
+}
+
+void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULONG Key) {
+    VERIFY_IRQL(IoStartNextPacketByKey);
+    if (instrumented()) irpverbs::irp::verify::check_start_next();
+    const UCHAR how = next_wanted | next_by_key;
+    ask_for_next(DeviceObject, Cancelable ? how | next_cancelable : how, Key);
+}
+
+void IoSetStartIoAttributes(PDEVICE_OBJECT DeviceObject, BOOLEAN DeferredStartIo,
+                            BOOLEAN NonCancelable) {
+    VERIFY_IRQL(IoSetStartIoAttributes);
+    DeviceObject->StartIoFlags = static_cast<UCHAR>((DeferredStartIo ? one_call_at_a_time : 0) |
+                                                    (NonCancelable ? not_cancelable : 0));
+}
+
+} // extern "C"

@@ -1,0 +1,276 @@
+// IoCallDriver under the verifier's eyes.
+#include "../packet.hpp"
+#include "../rules.hpp"
+#include "forced.hpp"
+#include "hooks.hpp"
+#include "parked.hpp"
+#include "remove_locks.hpp"
+#include "returned.hpp"
+
+#include <dispatch/detail/checks.hpp>
+
+namespace irpverbs::irp::verify {
+namespace {
+
+// What may be asked of a driver at DISPATCH_LEVEL.
+bool may_be_sent_at_dispatch(UCHAR major) {
+    switch (major) {
+    case IRP_MJ_READ:
+    case IRP_MJ_WRITE:
+    case IRP_MJ_DEVICE_CONTROL:
+    case IRP_MJ_INTERNAL_DEVICE_CONTROL:
+    case IRP_MJ_POWER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+std::string sends(const record& irp, std::uint32_t device_number) {
+    return "irp#" + std::to_string(irp.generation) + " is sent to " + device_text(device_number);
+}
+
+bool asks_for_completion(const IO_STACK_LOCATION& location) {
+    return location.CompletionRoutine != nullptr &&
+           (location.Control & (SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR | SL_INVOKE_ON_CANCEL)) !=
+               0;
+}
+
+/// One IoCallDriver, as its checks see it.
+struct sending {
+    core::processor& self;
+    ledger& book;
+    record& irp;
+    frame* by; // the routine that sends it; null: in none for this IRP
+    DEVICE_OBJECT* device;
+    std::uint32_t device_number;
+    int location;
+    const IO_STACK_LOCATION& next;
+    bool skipped; // the driver's own location goes on to the next driver
+};
+
+draft* check_owner(sending& call) {
+    const record& irp = call.irp;
+    const frame* by = call.by;
+    if (by != nullptr && by->kind == routine::dispatch && is_below(call.irp, *by))
+        return &call.book
+                    .broken(rule::ForwardedTwice, &irp,
+                            sends(irp, call.device_number) + " while a lower driver has it")
+                    .with("sent before at", irp.sent_at);
+    const bool gone = by != nullptr && by->kind == routine::dispatch &&
+                      call.irp.at(by->location).use == by->use && call.irp.at(by->location).left;
+    if (!gone && !irp.walking) return nullptr;
+    return &call.book
+                .broken(rule::ForwardedTwice, &irp,
+                        sends(irp, call.device_number) + " after it was completed")
+                .with("completed at", irp.completed_at);
+}
+
+draft* check_cancel_routine(sending& call) {
+    if (__atomic_load_n(&call.irp.irp->CancelRoutine, __ATOMIC_RELAXED) == nullptr) return nullptr;
+    return &call.book
+                .broken(rule::ForwardedWithCancelRoutine, &call.irp,
+                        sends(call.irp, call.device_number) + " with a cancel routine set")
+                .with("cancel routine set at", call.irp.armed_at);
+}
+
+draft* check_location(sending& call) {
+    if ((call.next.Control & SL_PENDING_RETURNED) != 0)
+        return &call.book.broken(rule::ControlNotZeroed, &call.irp,
+                                 sends(call.irp, call.device_number) +
+                                     (call.skipped
+                                          ? ": IoSkipCurrentIrpStackLocation after IoMarkIrpPending"
+                                          : ": the next stack location is marked pending already"));
+    if (call.skipped || call.by == nullptr || !asks_for_completion(call.next) ||
+        call.location >= call.irp.stack_count)
+        return nullptr;
+    const IO_STACK_LOCATION& above = (&call.next)[1];
+    if (above.CompletionRoutine != call.next.CompletionRoutine ||
+        above.Context != call.next.Context)
+        return nullptr;
+    // One driver twice in a stack may well set one routine twice.
+    const bool sole = call.location + 2 > call.irp.stack_count;
+    if (!sole && call.irp.at(call.location + 2).driver == call.irp.at(call.location + 1).driver)
+        return nullptr;
+    return &call.book.broken(rule::CopiedCompletionRoutine, &call.irp,
+                             sends(call.irp, call.device_number) +
+                                 " with the upper driver's completion routine: the location was "
+                                 "copied by hand");
+}
+
+draft* check_maker(sending& call) {
+    const origin made = call.irp.made;
+    const bool own = made == origin::allocated || made == origin::built_async_fsd;
+    if (!own || call.irp.stage != stage::home || asks_for_completion(call.next) ||
+        has_receiver(*call.irp.irp))
+        return nullptr;
+    const rule which =
+        made == origin::allocated ? rule::IoAllocateForward : rule::IoBuildFsdForward;
+    return &call.book
+                .broken(which, &call.irp,
+                        sends(call.irp, call.device_number) + " without a completion routine")
+                .with("allocated at", call.irp.made_at);
+}
+
+rule bad_level_of(const record& irp) {
+    if (irp.stage != stage::home) return rule::ForwardedAtBadIrql;
+    switch (irp.made) {
+    case origin::allocated:
+        return rule::ForwardedAtBadIrqlAllocate;
+    case origin::built_async_fsd:
+        return rule::ForwardedAtBadIrqlFsdAsync;
+    case origin::built_sync_fsd:
+        return rule::ForwardedAtBadIrqlFsdSync;
+    default:
+        return rule::ForwardedAtBadIrql;
+    }
+}
+
+draft* check_level(sending& call) {
+    const std::string level = " at IRQL " + std::to_string(call.self.irql);
+    if (call.self.irql > DISPATCH_LEVEL)
+        return &call.book.broken(rule::IoCallDriverIrql, &call.irp,
+                                 sends(call.irp, call.device_number) + level);
+    if (call.self.irql == DISPATCH_LEVEL && !may_be_sent_at_dispatch(call.next.MajorFunction))
+        return &call.book.broken(bad_level_of(call.irp), &call.irp,
+                                 sends(call.irp, call.device_number) + level +
+                                     " with major function " +
+                                     std::to_string(call.next.MajorFunction));
+    const origin made = call.irp.made;
+    if (call.irp.stage != stage::home || call.self.irql < APC_LEVEL ||
+        (made != origin::built_sync_fsd && made != origin::built_device_control))
+        return nullptr;
+    return &call.book.broken(rule::ThreadBoundIrql, &call.irp,
+                             sends(call.irp, call.device_number) + level +
+                                 ", and is bound to its thread");
+}
+
+draft* check_routine_ex(sending& call) {
+    if (call.by == nullptr || !call.by->routine_ex_failed) return nullptr;
+    return &call.book.broken(rule::IoSetCompletionExCompleteIrp, &call.irp,
+                             sends(call.irp, call.device_number) +
+                                 ", and IoSetCompletionRoutineEx had failed");
+}
+
+draft* check_sending(sending& call) {
+    draft* told = check_owner(call);
+    if (told == nullptr) told = check_routine_ex(call);
+    if (!watching(watch::io)) return told;
+    if (told == nullptr) told = check_maker(call);
+    if (told == nullptr) told = check_cancel_routine(call);
+    if (told == nullptr) told = check_location(call);
+    if (told == nullptr) told = check_level(call);
+    return told;
+}
+
+// What the records say from now on.
+void enter(sending& call, frame& mine, const void* caller) {
+    record& irp = call.irp;
+    level& own = irp.at(call.location);
+    if (!call.skipped) {
+        const std::uint32_t use = own.use + 1;
+        own = level{};
+        own.use = use;
+    }
+    own.device = call.device;
+    own.driver = call.device->DriverObject;
+    own.device_number = call.device_number;
+    own.forced = to_be_forced(call.self, call.book, *call.device, call.next.MajorFunction, caller);
+    if (irp.stage == stage::home && irp.irp->UserEvent != nullptr)
+        irp.event_was_clear =
+            __atomic_load_n(&irp.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0;
+    irp.stage = stage::sent;
+    ++irp.turn;
+    ++call.book.counted.calls;
+    irp.sent_at = core::capture_stack(3);
+    call.book.note(call.self, irp, call.skipped ? "sent, location skipped" : "sent", call.location,
+                   call.device_number);
+    mine.irp = &irp;
+    mine.location = call.location;
+    mine.use = own.use;
+    mine.device = call.device;
+    mine.device_number = call.device_number;
+    mine.major = call.next.MajorFunction;
+    call.book.hold(irp);
+    if (call.by == nullptr) return;
+    call.by->forwarded = true;
+    call.by->lower_returned = false;
+    call.by->routine_ex = false;
+    call.by->lower_location = call.location;
+    call.by->lower_use = own.use;
+}
+
+struct begun {
+    draft* told = nullptr;
+    bool stop = false; // the IRP must not be touched
+};
+
+begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp, frame& mine,
+            frame*& by, const void* caller) {
+    const std::lock_guard guard(book.lock);
+    if (const record* old = book.find(irp); old != nullptr && old->stage == stage::freed)
+        return {&book.broken(rule::UseAfterFree, old,
+                             "IoCallDriver is given irp#" + std::to_string(old->generation) +
+                                 ", which was freed")
+                     .with("freed at", old->freed_at),
+                true};
+    const device_record& known = book.device(device);
+    if (known.deleted)
+        return {
+            &book.broken(rule::DeleteDevice, nullptr,
+                         "an IRP is sent to " + device_text(known.number) + ", which was deleted")
+                 .with("deleted at", known.deleted_at),
+            true};
+    record& of = book.known(irp);
+    if (irp->Type != live_packet || irp->CurrentLocation <= 1 || !of.has(irp->CurrentLocation - 1))
+        return {};
+    const int location = irp->CurrentLocation - 1;
+    if (by != nullptr && by->irp != &of) by = nullptr;
+    const bool skipped = by != nullptr && by->location == location && !of.at(location).left;
+    sending call{self,   book,         of,       by,
+                 device, known.number, location, *IoGetNextIrpStackLocation(irp),
+                 skipped};
+    draft* told = check_sending(call);
+    if (told != nullptr && std::string_view(told->found.rule) == "ForwardedTwice")
+        return {told, true};
+    enter(call, mine, caller);
+    return {told, false};
+}
+
+} // namespace
+
+NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
+    if (!watching(watch::io)) VERIFY_IRQL(IoCallDriver);
+    core::sched_point_slow(core::point::call_driver, irp);
+    if (!tracking() || device == nullptr) return send_unwatched(device, irp);
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    frame mine;
+    frame* by = context_of(self);
+    const begun start = begin(self, book, device, irp, mine, by, caller);
+    tell(book, start.told);
+    if (start.stop) return STATUS_INVALID_PARAMETER;
+    if (mine.irp == nullptr) return send_unwatched(device, irp); // which refuses it
+    NTSTATUS status = STATUS_SUCCESS;
+    {
+        const frame_scope inside(self, mine);
+        status = send_unwatched(device, irp);
+        if (watching(watch::io)) tell(book, check_surroundings(self, book, mine));
+        draft* told = nullptr;
+        {
+            const std::lock_guard guard(book.lock);
+            if (watching(watch::io)) told = check_protocol(book, mine, status);
+            if (told == nullptr) told = check_parked(book, mine, status);
+            if (told == nullptr) told = check_remove_locks(book, mine, status);
+        }
+        tell(book, told);
+        status = deliver_later(self, book, mine, status);
+    }
+    if (by != nullptr) {
+        by->lower = status;
+        by->lower_returned = true;
+    }
+    return status;
+}
+
+} // namespace irpverbs::irp::verify

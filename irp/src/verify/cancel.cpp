@@ -1,0 +1,261 @@
+// Cancel routines: who set them, who took them, who completes.
+#include "../rules.hpp"
+#include "hooks.hpp"
+#include "parked.hpp"
+#include "returned.hpp"
+
+#include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/held_locks.hpp>
+
+namespace irpverbs::irp::verify {
+namespace {
+
+constexpr std::uint64_t ticks_of_ms = 10'000;
+
+bool marked(const IRP* irp) {
+    return irp->CurrentLocation > irp->StackCount ||
+           (IoGetCurrentIrpStackLocation(const_cast<IRP*>(irp))->Control & SL_PENDING_RETURNED) !=
+               0;
+}
+
+draft* check_arming(core::processor& self, ledger& book, record& irp, const frame* by) {
+    const std::string name = "a cancel routine is set on irp#" + std::to_string(irp.generation);
+    if (by != nullptr && by->kind == routine::dispatch && is_below(irp, *by))
+        return &book.broken(rule::CancelRoutineBelow, &irp,
+                            name + " by " + device_text(by->device_number) +
+                                ", and a lower driver has it")
+                    .with("sent at", irp.sent_at);
+    if (settings.cancel_lock_required && !core::holds_spin_lock(self, cancel_spin_lock()))
+        return &book.broken(rule::CancelLockRequired, &irp, name + " without the cancel spin lock");
+    if (irp.stage != stage::sent || marked(irp.irp) || core::held_spin_locks(self) != 0 ||
+        core::holds_spin_lock(self, cancel_spin_lock()))
+        return nullptr;
+    return &book.broken(rule::MarkingQueuedIrps, &irp,
+                        name + " before it is marked pending, and no lock keeps others from it");
+}
+
+struct exchanged {
+    PDRIVER_CANCEL before = nullptr;
+    draft* told = nullptr;
+};
+
+exchanged exchange(core::processor& self, ledger& book, IRP* irp, PDRIVER_CANCEL routine) {
+    const std::lock_guard guard(book.lock);
+    if (const record* old = book.find(irp); old != nullptr && old->stage == stage::freed)
+        return {nullptr, &book.broken(rule::UseAfterFree, old,
+                                      "IoSetCancelRoutine is given irp#" +
+                                          std::to_string(old->generation) + ", which was freed")
+                              .with("freed at", old->freed_at)};
+    record& of = book.known(irp);
+    frame* context = context_of(self);
+    frame* by = context != nullptr && context->irp == &of ? context : nullptr;
+    exchanged result;
+    if (routine != nullptr) {
+        if (watching(watch::cancel)) result.told = check_arming(self, book, of, by);
+        of.armed_at = core::capture_stack(3);
+        if (by != nullptr) by->armed = true;
+    }
+    result.before = __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
+    if (routine != nullptr)
+        book.note(self, of, "cancel routine set");
+    else if (result.before != nullptr)
+        book.note(self, of, "cancel routine taken back");
+    else if (of.cancel_routine_taken)
+        of.refused = &self;
+    return result;
+}
+
+// The record of an IRP that may be cancelled; null: it was freed.
+record* begin_cancel(core::processor& self, ledger& book, IRP* irp, draft*& told) {
+    const std::lock_guard guard(book.lock);
+    if (const record* old = book.find(irp); old != nullptr && old->stage == stage::freed) {
+        told = &book.broken(rule::UseAfterFree, old,
+                            "IoCancelIrp is given irp#" + std::to_string(old->generation) +
+                                ", which was freed")
+                    .with("freed at", old->freed_at);
+        return nullptr;
+    }
+    record& of = book.known(irp);
+    ++book.counted.cancels;
+    if (!of.cancel_requested) {
+        of.cancel_time = self.owner->interrupt_time();
+        of.cancelled_at = core::capture_stack(3);
+    }
+    of.cancel_requested = true;
+    ++of.cancels_under_way;
+    book.hold(of);
+    book.note(self, of, "cancelled");
+    return &of;
+}
+
+PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, frame& mine) {
+    const std::lock_guard guard(book.lock);
+    --of.cancels_under_way;
+    const PDRIVER_CANCEL routine =
+        __atomic_exchange_n(&of.irp->CancelRoutine, PDRIVER_CANCEL{nullptr}, __ATOMIC_SEQ_CST);
+    if (routine == nullptr || of.irp->CurrentLocation > of.irp->StackCount) return routine;
+    of.cancel_routine_taken = true;
+    of.canceller = &self;
+    mine.kind = routine::cancel;
+    mine.irp = &of;
+    mine.location = static_cast<UCHAR>(of.irp->CurrentLocation);
+    mine.device = IoGetCurrentIrpStackLocation(of.irp)->DeviceObject;
+    mine.device_number = of.at(mine.location).device_number;
+    book.hold(of);
+    book.note(self, of, "cancel routine called", mine.location, mine.device_number);
+    return routine;
+}
+
+// Keeps the record for as long as IoCancelIrp needs it: the IRP may be gone before.
+class cancel_scope {
+public:
+    cancel_scope(ledger& book, record& of) : book_(book), of_(of) {}
+    ~cancel_scope() { book_.release(of_); }
+    cancel_scope(const cancel_scope&) = delete;
+    cancel_scope& operator=(const cancel_scope&) = delete;
+
+private:
+    ledger& book_;
+    record& of_;
+};
+
+void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
+                 PDRIVER_CANCEL routine, KIRQL old) {
+    const frame_scope inside(self, mine);
+    // What it was entered with, and must have given back.
+    mine.irql = old;
+    mine.cancel_lock_held = false;
+    if (mine.spin_locks != 0) --mine.spin_locks;
+    routine(mine.device, of.irp);
+    {
+        const std::lock_guard guard(book.lock);
+        of.cancel_routine_taken = false;
+        of.refused = nullptr;
+    }
+    if (watching(watch::cancel)) tell(book, check_surroundings(self, book, mine));
+}
+
+} // namespace
+
+PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
+    enter_slow(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
+    if (!tracking()) return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    const exchanged result = exchange(self, book, irp, routine);
+    tell(book, result.told);
+    return result.before;
+}
+
+BOOLEAN cancel(IRP* irp, KSPIN_LOCK* cancel_lock) {
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    draft* told = nullptr;
+    record* of = begin_cancel(self, book, irp, told);
+    tell(book, told);
+    if (of == nullptr) return FALSE;
+    const cancel_scope until_over(book, *of);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(cancel_lock);
+    __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
+    core::sched_point_slow(core::point::cancel_exchange, irp);
+    frame mine;
+    const PDRIVER_CANCEL routine = take_routine(self, book, *of, mine);
+    if (routine == nullptr) {
+        KeReleaseSpinLock(cancel_lock, old);
+        return FALSE;
+    }
+    if (mine.irp == nullptr)
+        core::bug_check(CANCEL_STATE_IN_COMPLETED_IRP,
+                        "IoCancelIrp: the IRP is complete and has a cancel routine",
+                        reinterpret_cast<ULONG_PTR>(irp));
+    irp->CancelIrql = old;
+    run_routine(self, book, *of, mine, routine, old);
+    return TRUE;
+}
+
+void check_cancel_release(KSPIN_LOCK* cancel_lock) {
+    if (!watching(watch::cancel)) return;
+    core::processor& self = core::this_processor();
+    if (core::holds_spin_lock(self, cancel_lock)) return;
+    ledger& book = ledger::of(self);
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        told = &book.broken(rule::CancelSpinlockRelease, nullptr,
+                            "IoReleaseCancelSpinLock is called by a processor that does not hold "
+                            "the cancel spin lock");
+    }
+    tell(book, told);
+}
+
+void given_to_start_io(IRP* irp) {
+    if (!tracking()) return;
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    const std::lock_guard guard(book.lock);
+    record& of = book.known(irp);
+    of.start_io = true;
+    book.note(self, of, "given to StartIo");
+}
+
+void check_start_next() {
+    if (!watching(watch::io)) return;
+    core::processor& self = core::this_processor();
+    const core::held_lock* held = core::first_held_spin_lock(self);
+    const bool cancel_lock_held = core::holds_spin_lock(self, cancel_spin_lock());
+    if (held == nullptr && !cancel_lock_held) return;
+    ledger& book = ledger::of(self);
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        told = &book.broken(rule::SpinLockSafe, nullptr,
+                            "IoStartNextPacket is called with a spin lock held");
+        if (held != nullptr) told->with("lock acquired at", held->where);
+    }
+    tell(book, told);
+}
+
+draft* check_parked(ledger& book, const frame& mine, NTSTATUS status) {
+    if (!mine.armed || mine.irp->start_io || status != STATUS_PENDING || !watching(watch::cancel))
+        return nullptr;
+    record& irp = *mine.irp;
+    const level& own = irp.at(mine.location);
+    if (own.use != mine.use || own.left || own.held || irp.stage != stage::sent ||
+        irp.cancels_under_way != 0 || !__atomic_load_n(&irp.irp->Cancel, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&irp.irp->CancelRoutine, __ATOMIC_RELAXED) == nullptr)
+        return nullptr;
+    return &book.broken(rule::IrpCancelField, &irp,
+                        device_text(mine.device_number) + " pended irp#" +
+                            std::to_string(irp.generation) +
+                            " with a cancel routine that nobody will call: the IRP was cancelled "
+                            "before the routine was set, and Irp->Cancel was not looked at")
+                .with("cancelled at", irp.cancelled_at)
+                .with("cancel routine set at", irp.armed_at);
+}
+
+draft* check_cancelled_completion(core::processor& self, ledger& book, record& irp,
+                                  const frame* context) {
+    const std::string name = "irp#" + std::to_string(irp.generation);
+    if (irp.cancel_routine_taken && irp.refused == &self && irp.canceller != &self)
+        return &book.broken(rule::CancelRoutineOwnsIrp, &irp,
+                            name + " is completed by one who got NULL from IoSetCancelRoutine: its "
+                                   "cancel routine is running, and owns it")
+                    .with("cancelled at", irp.cancelled_at);
+    const bool other = context != nullptr && context->kind == routine::cancel &&
+                       context->irp != &irp && !irp.cancel_requested;
+    if (other && irp.irp->IoStatus.Status == STATUS_CANCELLED)
+        return &book.broken(rule::WrongIrpCancelled, &irp,
+                            "the cancel routine of irp#" +
+                                std::to_string(context->irp->generation) + " cancels " + name +
+                                ", for which nobody asked");
+    if (!irp.cancel_requested) return nullptr;
+    const std::uint64_t limit = settings.cancel_limit_ms * ticks_of_ms;
+    const std::uint64_t waited = self.owner->interrupt_time() - irp.cancel_time;
+    if (waited <= limit) return nullptr;
+    return &book.broken(rule::CancelLatency, &irp,
+                        name + " is completed " + std::to_string(waited / ticks_of_ms) +
+                            " ms after it was cancelled")
+                .with("cancelled at", irp.cancelled_at);
+}
+
+} // namespace irpverbs::irp::verify

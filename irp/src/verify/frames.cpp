@@ -1,0 +1,41 @@
+#include "frames.hpp"
+
+#include "ledger.hpp"
+#include "returned.hpp"
+
+#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/thread.h>
+
+namespace irpverbs::irp::verify {
+namespace {
+
+constexpr std::size_t frame_index = 7; // of processor::stocks; nothing there needs dropping
+
+// A processor's queue is retiring for as long as it is inside a DPC.
+bool inside_dpc(const core::processor& self) { return self.dpcs.retiring; }
+
+} // namespace
+
+frame_scope::frame_scope(core::processor& self, frame& mine) : self_(self), mine_(mine) {
+    mine.irql = self.irql;
+    mine.kernel_apc_disable = self.thread->KernelApcDisable;
+    mine.special_apc_disable = self.thread->SpecialApcDisable;
+    mine.in_dpc = inside_dpc(self);
+    mine.spin_locks = core::held_spin_locks(self);
+    mine.cancel_lock_held = core::holds_spin_lock(self, cancel_spin_lock());
+    void*& top = self.stocks[frame_index].head;
+    mine.outer = static_cast<frame*>(top);
+    top = &mine;
+}
+
+frame_scope::~frame_scope() {
+    self_.stocks[frame_index].head = mine_.outer;
+    if (mine_.irp != nullptr) ledger::of(self_).release(*mine_.irp);
+}
+
+frame* context_of(core::processor& self) {
+    auto* top = static_cast<frame*>(self.stocks[frame_index].head);
+    return top == nullptr || top->in_dpc != inside_dpc(self) ? nullptr : top;
+}
+
+} // namespace irpverbs::irp::verify

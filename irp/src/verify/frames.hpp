@@ -1,0 +1,56 @@
+// Which driver routine a processor is in: a chain of frames on its stack.
+#pragma once
+
+#include "record.hpp"
+
+namespace irpverbs::irp::verify {
+
+enum class routine : std::uint8_t { dispatch, completion, cancel };
+
+/// A driver's routine that is running, and what it did so far with its IRP.
+struct frame {
+    routine kind = routine::dispatch;
+    record* irp = nullptr;
+    int location = 0; // the driver's; past the last one: the maker of the IRP
+    std::uint32_t use = 0;
+    DEVICE_OBJECT* device = nullptr;
+    std::uint32_t device_number = 0;
+    UCHAR major = 0;
+    KIRQL irql = 0;
+    ULONG kernel_apc_disable = 0;
+    ULONG special_apc_disable = 0;
+    bool in_dpc = false;
+    std::size_t spin_locks = 0;    // held when it was entered
+    bool cancel_lock_held = false; // likewise
+
+    bool forwarded = false;
+    bool lower_returned = false;
+    NTSTATUS lower = 0;
+    int lower_location = 0;
+    std::uint32_t lower_use = 0;
+    bool completed = false;  // by this routine
+    bool armed = false;      // a cancel routine was set
+    bool routine_ex = false; // IoSetCompletionRoutineEx was called, IoCallDriver not yet
+    bool routine_ex_failed = false;
+    const void* remove_lock = nullptr;
+    frame* outer = nullptr;
+};
+
+/// Pushes a frame for the life of the scope; the record is kept for as long.
+class frame_scope {
+public:
+    frame_scope(core::processor& self, frame& mine);
+    ~frame_scope();
+    frame_scope(const frame_scope&) = delete;
+    frame_scope& operator=(const frame_scope&) = delete;
+
+private:
+    core::processor& self_;
+    frame& mine_;
+};
+
+/// The innermost routine that the caller is in; null when it is in none, or in a DPC that
+/// interrupted one.
+frame* context_of(core::processor& self);
+
+} // namespace irpverbs::irp::verify

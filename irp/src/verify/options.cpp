@@ -1,0 +1,157 @@
+#include "options.hpp"
+
+#include <charconv>
+#include <optional>
+
+namespace irpverbs::irp::verify {
+
+constinit knobs settings;
+
+namespace {
+
+constinit std::atomic<std::uint32_t> configurations{0};
+[[maybe_unused]] const bool registered = register_with_machines();
+
+constexpr std::uint32_t bit(core::watch what) { return static_cast<std::uint32_t>(what); }
+
+struct word {
+    std::string_view name;
+    std::uint32_t bits;
+    bool passive; // only looks: part of "default"
+};
+
+constexpr word words[] = {
+    {"irql", bit(core::watch::irql), true},
+    {"locks", bit(core::watch::locks), true},
+    {"deadlocks", bit(core::watch::deadlocks), true},
+    {"pool", bit(core::watch::pool), true},
+    {"watchdog", bit(core::watch::watchdog), true},
+    {"io", bit(watch::io), true},
+    {"lifetime", bit(watch::lifetime), true},
+    {"cancel", bit(watch::cancel), true},
+    {"remove_locks", bit(watch::remove_locks), true},
+    {"log", bit(watch::log), false},
+    {"trace", bit(watch::trace), false},
+    {"force_pending", bit(watch::force_pending), false},
+    {"low_resources", bit(core::watch::low_resources), false},
+    {"delays", bit(core::watch::delays), false},
+};
+
+std::uint32_t default_bits() {
+    std::uint32_t bits = 0;
+    for (const word& each : words)
+        if (each.passive) bits |= each.bits;
+    return bits;
+}
+
+struct choice {
+    std::uint32_t bits = 0;
+    answer pended_completed = answer::warn;
+    bool strict_sdv_irql = false;
+    bool cancel_lock_required = false;
+    std::uint32_t cancel_limit_ms = 300'000;
+    std::uint32_t force_pending_percent = 10;
+};
+
+std::string all_words() {
+    std::string text = "default";
+    for (const word& each : words)
+        text += ", " + std::string(each.name);
+    return text + "; pended_completed=allow|warn|fail, cancel_limit_ms=N, force_pending_percent=N, "
+                  "strict_sdv_irql, cancel_lock_required";
+}
+
+bool read_number(std::string_view text, std::uint32_t most, std::uint32_t& number) {
+    std::uint32_t read = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), read);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || read > most) return false;
+    number = read;
+    return true;
+}
+
+bool read_answer(std::string_view text, answer& chosen) {
+    constexpr std::string_view names[] = {"allow", "warn", "fail"};
+    for (std::uint8_t i = 0; i < 3; ++i)
+        if (text == names[i]) {
+            chosen = answer{i};
+            return true;
+        }
+    return false;
+}
+
+// "" when the setting was understood.
+std::string read_setting(std::string_view name, std::string_view value, choice& chosen) {
+    const std::string given = std::string(name) + '=' + std::string(value);
+    if (name == "pended_completed")
+        return read_answer(value, chosen.pended_completed)
+                   ? ""
+                   : given + ": allow, warn or fail was expected";
+    if (name == "cancel_limit_ms")
+        return read_number(value, 86'400'000, chosen.cancel_limit_ms)
+                   ? ""
+                   : given + ": milliseconds up to 86400000 were expected";
+    if (name == "force_pending_percent")
+        return read_number(value, 100, chosen.force_pending_percent)
+                   ? ""
+                   : given + ": a number from 0 to 100 was expected";
+    return "unknown setting '" + std::string(name) + "'; there are: " + all_words();
+}
+
+std::string read_word(std::string_view text, choice& chosen) {
+    if (const std::size_t equals = text.find('='); equals != std::string_view::npos)
+        return read_setting(text.substr(0, equals), text.substr(equals + 1), chosen);
+    const bool on = !text.starts_with('-');
+    const std::string_view name = on ? text : text.substr(1);
+    if (name == "strict_sdv_irql") {
+        chosen.strict_sdv_irql = on;
+        return "";
+    }
+    if (name == "cancel_lock_required") {
+        chosen.cancel_lock_required = on;
+        return "";
+    }
+    std::optional<std::uint32_t> bits;
+    if (name == "default") bits = default_bits();
+    for (const word& each : words)
+        if (each.name == name) bits = each.bits;
+    if (!bits) return "unknown word '" + std::string(name) + "'; there are: " + all_words();
+    chosen.bits = on ? chosen.bits | *bits : chosen.bits & ~*bits;
+    return "";
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && text.front() == ' ')
+        text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ')
+        text.remove_suffix(1);
+    return text;
+}
+
+void apply(const choice& chosen) {
+    settings.pended_completed = chosen.pended_completed;
+    settings.strict_sdv_irql = chosen.strict_sdv_irql;
+    settings.cancel_lock_required = chosen.cancel_lock_required;
+    settings.cancel_limit_ms = chosen.cancel_limit_ms;
+    settings.force_pending_percent = chosen.force_pending_percent;
+    configurations.fetch_add(1);
+    core::set_watched(chosen.bits);
+}
+
+} // namespace
+
+std::uint32_t configuration() { return configurations.load(std::memory_order_relaxed); }
+
+std::string configure(std::string_view options) {
+    choice chosen;
+    while (!options.empty()) {
+        const std::size_t comma = options.find(',');
+        const std::string_view text = trimmed(options.substr(0, comma));
+        options = comma == std::string_view::npos ? "" : options.substr(comma + 1);
+        if (text.empty()) continue;
+        if (std::string wrong = read_word(text, chosen); !wrong.empty()) return wrong;
+    }
+    apply(chosen);
+    return "";
+}
+
+} // namespace irpverbs::irp::verify

@@ -1,0 +1,117 @@
+// Remove locks: who holds them, by tag.
+#include "remove_locks.hpp"
+#include "hooks.hpp"
+#include "ledger.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::irp::verify {
+namespace {
+
+using holder = remove_lock_record::holder;
+
+std::string lock_text(const remove_lock_record& known) {
+    return "remove lock#" + std::to_string(known.number);
+}
+
+remove_lock_record& known_lock(ledger& book, const IO_REMOVE_LOCK* lock) {
+    remove_lock_record& known = book.remove_locks[lock];
+    if (known.number == 0) known.number = static_cast<std::uint32_t>(book.remove_locks.size());
+    return known;
+}
+
+const frame* dispatch_of(core::processor& self) {
+    const frame* context = context_of(self);
+    return context != nullptr && context->kind == routine::dispatch ? context : nullptr;
+}
+
+} // namespace
+
+void remove_lock_initialized(IO_REMOVE_LOCK* lock) {
+    if (!watching(watch::remove_locks)) return;
+    ledger& book = ledger::of(core::this_processor());
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        remove_lock_record& known = known_lock(book, lock);
+        if (!known.holders.empty())
+            told = &book.broken(rule::RemoveLockInitialize, nullptr,
+                                lock_text(known) + " is initialised while it is held")
+                        .with("acquired at", known.holders.back().where);
+        known.watched = true;
+        known.holders.clear();
+    }
+    tell(book, told);
+}
+
+void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
+    if (!watching(watch::remove_locks)) return;
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        remove_lock_record& known = known_lock(book, lock);
+        const frame* within = dispatch_of(self);
+        frame* mine = within != nullptr ? context_of(self) : nullptr;
+        if (mine != nullptr && mine->remove_lock != nullptr && mine->remove_lock != lock)
+            told = &book.broken(rule::MultRemoveLock, mine->irp,
+                                "a dispatch routine of " + device_text(mine->device_number) +
+                                    " acquires " + lock_text(known) + " beside another one");
+        if (mine != nullptr) mine->remove_lock = lock;
+        known.holders.push_back({tag, within, core::capture_stack(2)});
+    }
+    tell(book, told);
+}
+
+void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
+    if (!watching(watch::remove_locks)) return;
+    core::processor& self = core::this_processor();
+    ledger& book = ledger::of(self);
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        remove_lock_record& known = known_lock(book, lock);
+        const auto has_tag = [tag](const holder& each) { return each.tag == tag; };
+        const auto place = std::find_if(known.holders.rbegin(), known.holders.rend(), has_tag);
+        if (place != known.holders.rend()) {
+            known.holders.erase(std::next(place).base());
+        } else if (known.watched) {
+            draft& wrong = book.broken(
+                and_wait ? rule::RemoveLockReleaseAndWait : rule::RemoveLockRelease, nullptr,
+                lock_text(known) + " is released with a tag that it is not held with; it is held " +
+                    std::to_string(known.holders.size()) + " times");
+            if (!known.holders.empty()) wrong.with("held since", known.holders.back().where);
+            told = &wrong;
+        }
+    }
+    tell(book, told);
+}
+
+draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
+    if (status == STATUS_PENDING || mine.remove_lock == nullptr) return nullptr;
+    for (auto& [lock, known] : book.remove_locks)
+        for (holder& each : known.holders)
+            if (each.within == &mine) {
+                each.within = nullptr;
+                return &book.broken(rule::RemoveLockRelease2, mine.irp,
+                                    "the dispatch routine of " + device_text(mine.device_number) +
+                                        " returned " + status_text(status) + " holding " +
+                                        lock_text(known))
+                            .with("acquired at", each.where);
+            }
+    return nullptr;
+}
+
+void check_held_at_end(ledger& book, std::vector<draft*>& told) {
+    for (auto& [lock, known] : book.remove_locks) {
+        if (known.holders.empty()) continue;
+        told.push_back(&book.broken(rule::RemoveLock, nullptr,
+                                    lock_text(known) + " is held at the end, " +
+                                        std::to_string(known.holders.size()) + " times")
+                            .with("acquired at", known.holders.back().where));
+        known.holders.clear();
+    }
+}
+
+} // namespace irpverbs::irp::verify

@@ -1,0 +1,90 @@
+#include "rules.hpp"
+
+#include <irp/work_item.h>
+
+#include <new>
+
+using namespace irpverbs::dispatch::detail;
+
+struct _IO_WORKITEM {
+    WORK_QUEUE_ITEM Item;
+    PDEVICE_OBJECT Device;
+    PIO_WORKITEM_ROUTINE Routine;
+    PIO_WORKITEM_ROUTINE_EX RoutineEx; /* or this */
+    PVOID Context;
+    BOOLEAN Queued;
+};
+
+namespace {
+
+// From here on the item is the driver's again: it is not touched once the routine has begun.
+void run(void* parameter) {
+    auto* item = static_cast<IO_WORKITEM*>(parameter);
+    const IO_WORKITEM call = *item;
+    __atomic_store_n(&item->Queued, BOOLEAN{FALSE}, __ATOMIC_RELEASE);
+    if (call.RoutineEx != nullptr)
+        call.RoutineEx(call.Device, call.Context, item);
+    else
+        call.Routine(call.Device, call.Context);
+    IoDereferenceDevice(call.Device);
+}
+
+void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE_EX routine_ex,
+           WORK_QUEUE_TYPE type, void* context) {
+    if (__atomic_exchange_n(&item->Queued, BOOLEAN{TRUE}, __ATOMIC_ACQUIRE))
+        bug_check(INVALID_WORK_QUEUE_ITEM, "IoQueueWorkItem: the work item is queued already",
+                  reinterpret_cast<ULONG_PTR>(item));
+    item->Routine = routine;
+    item->RoutineEx = routine_ex;
+    item->Context = context;
+    IoReferenceDevice(item->Device);
+    ExQueueWorkItem(&item->Item, type);
+}
+
+void check_idle(const IO_WORKITEM* item) {
+    if (__atomic_load_n(&item->Queued, __ATOMIC_RELAXED))
+        bug_check(DRIVER_VERIFIER_DETECTED_VIOLATION,
+                  "a work item is freed or taken out of use while it is queued", 0x131,
+                  reinterpret_cast<ULONG_PTR>(item));
+}
+
+} // namespace
+
+extern "C" {
+
+PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject) {
+    VERIFY_IRQL(IoAllocateWorkItem);
+    auto* item = new (std::nothrow) IO_WORKITEM;
+    if (item != nullptr) IoInitializeWorkItem(DeviceObject, item);
+    return item;
+}
+
+void IoFreeWorkItem(PIO_WORKITEM IoWorkItem) {
+    VERIFY_IRQL(IoFreeWorkItem);
+    check_idle(IoWorkItem);
+    delete IoWorkItem;
+}
+
+void IoQueueWorkItem(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE WorkerRoutine,
+                     WORK_QUEUE_TYPE QueueType, PVOID Context) {
+    VERIFY_IRQL(IoQueueWorkItem);
+    queue(IoWorkItem, WorkerRoutine, nullptr, QueueType, Context);
+}
+
+void IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX WorkerRoutine,
+                       WORK_QUEUE_TYPE QueueType, PVOID Context) {
+    VERIFY_IRQL(IoQueueWorkItemEx);
+    queue(IoWorkItem, nullptr, WorkerRoutine, QueueType, Context);
+}
+
+ULONG IoSizeofWorkItem(void) { return sizeof(IO_WORKITEM); }
+
+void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem) {
+    *IoWorkItem = {};
+    IoWorkItem->Device = static_cast<PDEVICE_OBJECT>(IoObject);
+    ExInitializeWorkItem(&IoWorkItem->Item, run, IoWorkItem);
+}
+
+void IoUninitializeWorkItem(PIO_WORKITEM IoWorkItem) { check_idle(IoWorkItem); }
+
+} // extern "C"

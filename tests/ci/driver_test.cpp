@@ -1,0 +1,214 @@
+// The common half of every driver: what it does before, around and after an operation.
+#include "fake_hca.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/verbs.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class Driver : public BothMachines {};
+
+template <class Attr = IB_PORT_ATTR>
+auto query_port(IB_CA* ca, Attr& attr) {
+    return [&attr, ca](IRP* irp) { return CiQueryPort(ca, 1, sizeof(attr), &attr, irp); };
+}
+
+TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
+    fake_hca hca;
+    hca.operations.OpenCa = nullptr;
+    hca.operations.CloseCa = nullptr;
+    IB_CA* ca = open_ca(hca.fdo);
+    IB_CQ* cq = create_cq(ca);
+    IB_CA_ATTR attr{};
+    IB_WC entry{};
+    const auto hole = [](const auto& verb) {
+        EXPECT_STREQ(name_of(verb_call(verb).status()), "STATUS_NOT_SUPPORTED");
+    };
+    hole([&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
+    hole([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
+    hole([&](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); });
+    hole([&](IRP* irp) { return CiResizeCq(cq, 2, nullptr, irp); });
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+// What an operation leaves in Information reaches the client, but not with an error.
+TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
+    fake_hca hca;
+    IB_CA* ca = open_ca(hca.fdo);
+    IB_PORT_ATTR attr{};
+    for (const NTSTATUS status : {STATUS_SUCCESS, STATUS_BUFFER_OVERFLOW, STATUS_IO_DEVICE_ERROR}) {
+        hca.on_query = [=](IRP* irp) {
+            EXPECT_EQ(irp->IoStatus.Information, 0u);
+            irp->IoStatus.Information = 9;
+            return status;
+        };
+        verb_call query(query_port(ca, attr));
+        EXPECT_EQ(query.status(), status);
+        EXPECT_EQ(query.information(), NT_ERROR(status) ? 0u : 9u);
+    }
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+// Law 3: what pends is marked; what does not is not.
+TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
+    fake_hca hca;
+    IRP* parked = nullptr;
+    hca.on_query = [&](IRP* irp) {
+        IoMarkIrpPending(irp);
+        parked = irp;
+        return STATUS_PENDING;
+    };
+    IB_CA* ca = open_ca(hca.fdo);
+    IB_PORT_ATTR attr{};
+    verb_call query(query_port(ca, attr));
+    EXPECT_EQ(query.returned(), STATUS_PENDING);
+    verb_call close([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+    EXPECT_EQ(close.returned(), STATUS_PENDING);
+    EXPECT_FALSE(close.done());
+    EXPECT_EQ(hca.closed, 0);
+    EXPECT_EQ(verb_call(query_port(ca, attr)).status(), STATUS_FILE_CLOSED);
+    HcaComplete(parked, STATUS_SUCCESS, 0);
+    EXPECT_EQ(query.status(), STATUS_SUCCESS);
+    EXPECT_EQ(close.status(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.closed, 1);
+}
+
+TEST_P(Driver, AFailedOpenLeavesNothing) {
+    fake_hca hca;
+    hca.operations.OpenCa = [](HCA_CA*, CI_UDATA*, IRP*) { return STATUS_IO_DEVICE_ERROR; };
+    verb_call open([&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, nullptr, nullptr, irp); });
+    EXPECT_EQ(open.status(), STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(open.information(), 0u);
+} // the end of the HCA finds nothing open
+
+TEST_P(Driver, ADeviceThatIsOpenIsNotRefusedAndOneThatIsRefusedIsNotOpened) {
+    fake_hca hca;
+    IB_CA* ca = open_ca(hca.fdo);
+    EXPECT_EQ(HcaRefuseOpen(hca.fdo), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    EXPECT_EQ(HcaRefuseOpen(hca.fdo), STATUS_SUCCESS);
+    const auto open = [&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, nullptr, nullptr, irp); };
+    EXPECT_EQ(verb_call(open).status(), STATUS_DELETE_PENDING);
+    HcaAllowOpen(hca.fdo);
+    EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);
+}
+
+// The verb fills the location below the caller's own, and nothing but.
+TEST_P(Driver, TheCallersStackLocationStaysAsItIs) {
+    fake_hca hca;
+    IB_CA* ca = open_ca(hca.fdo);
+    hca.on_query = [](IRP*) { return STATUS_SUCCESS; };
+    IB_PORT_ATTR attr{};
+    IRP* irp = IoAllocateIrp(2, FALSE);
+    IoSetNextIrpStackLocation(irp);
+    IO_STACK_LOCATION* own = IoGetCurrentIrpStackLocation(irp);
+    own->MajorFunction = IRP_MJ_READ;
+    own->MinorFunction = 7;
+    own->Parameters.Read.Length = 123;
+    const auto keep = [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS {
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    };
+    IoSetCompletionRoutine(irp, keep, nullptr, TRUE, TRUE, TRUE);
+    EXPECT_EQ(CiQueryPort(ca, 1, sizeof(attr), &attr, irp), STATUS_SUCCESS);
+    EXPECT_EQ(IoGetCurrentIrpStackLocation(irp), own);
+    EXPECT_EQ(own->MajorFunction, IRP_MJ_READ);
+    EXPECT_EQ(own->MinorFunction, 7);
+    EXPECT_EQ(own->Parameters.Read.Length, 123u);
+    IoFreeIrp(irp);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST_P(Driver, UnknownMinorFunctionsAreCompleted) {
+    fake_hca hca;
+    for (const UCHAR minor : {UCHAR{0}, UCHAR{HCA_MN_COUNT}, UCHAR{255}}) {
+        verb_call call([&](IRP* irp) {
+            IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+            IoGetNextIrpStackLocation(irp)->MinorFunction = minor;
+            return IoCallDriver(hca.fdo, irp);
+        });
+        EXPECT_EQ(call.status(), STATUS_INVALID_DEVICE_REQUEST);
+    }
+}
+
+TEST_P(Driver, AGuidIsTakenOnce) {
+    fake_hca hca;
+    HCA_DEVICE again{};
+    again.Operations = &hca.operations;
+    again.Name = "again";
+    again.NodeGuid = fake_hca::guid;
+    again.PortCount = 1;
+    DEVICE_OBJECT* fdo = nullptr;
+    EXPECT_EQ(HcaCreateDevice(&again, &fdo), STATUS_OBJECT_NAME_COLLISION);
+    EXPECT_EQ(HcaFromGuid(fake_hca::guid), hca.fdo);
+}
+
+TEST_P(Driver, QueuedCommandsRunOnTheirServersLevel) {
+    for (const HCA_SERVICE service : {HcaServeByDpc, HcaServeByWorkItem}) {
+        HCA_COMMAND_QUEUE queue;
+        HcaInitializeCommandQueue(&queue, service, nullptr);
+        {
+            fake_hca hca(true);
+            KIRQL level = HIGH_LEVEL;
+            hca.on_submit = [&](IRP* irp) { return HcaQueueCommand(&queue, irp); };
+            hca.on_query = [&](IRP*) {
+                level = KeGetCurrentIrql();
+                return STATUS_SUCCESS;
+            };
+            IB_CA* ca = open_ca(hca.fdo);
+            IB_PORT_ATTR attr{};
+            verb_call query(query_port(ca, attr));
+            EXPECT_EQ(query.returned(), STATUS_PENDING);
+            EXPECT_EQ(query.status(), STATUS_SUCCESS);
+            EXPECT_EQ(level, service == HcaServeByDpc ? DISPATCH_LEVEL : PASSIVE_LEVEL);
+            EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        }
+        HcaRundownCommandQueue(&queue);
+    }
+}
+
+// At DISPATCH_LEVEL on the caller's processor the DPC waits, and with it the commands.
+TEST_P(Driver, ACommandIsCancelledWhileItWaitsAndACloseIsNot) {
+    HCA_COMMAND_QUEUE queue;
+    HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
+    {
+        fake_hca hca(true);
+        int queries = 0;
+        hca.on_submit = [&](IRP* irp) { return HcaQueueCommand(&queue, irp); };
+        hca.on_query = [&](IRP*) {
+            ++queries;
+            return STATUS_SUCCESS;
+        };
+        IB_CA* ca = open_ca(hca.fdo);
+        IB_PORT_ATTR attr{};
+        std::unique_ptr<verb_call> query;
+        std::unique_ptr<verb_call> close;
+        {
+            const at_dispatch_level here;
+            query = std::make_unique<verb_call>(query_port(ca, attr));
+            EXPECT_TRUE(query->cancel());
+            EXPECT_TRUE(query->done());
+            close =
+                std::make_unique<verb_call>([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+            EXPECT_FALSE(close->cancel());
+            EXPECT_FALSE(close->done());
+        }
+        EXPECT_EQ(query->status(), STATUS_CANCELLED);
+        EXPECT_EQ(close->status(), STATUS_SUCCESS);
+        EXPECT_EQ(queries, 0);
+    }
+    HcaRundownCommandQueue(&queue);
+}
+
+TEST_P(Driver, AMachineHasItsOwnRegistry) {
+    fake_hca hca;
+    irpverbs::dispatch::asio_machine other;
+    const irpverbs::dispatch::machine::scope inside(other);
+    EXPECT_EQ(HcaFromGuid(fake_hca::guid), nullptr);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Driver);
+
+} // namespace

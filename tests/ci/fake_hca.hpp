@@ -1,0 +1,61 @@
+// A driver of one HCA with two ports, whose operations do what a test tells them.
+#pragma once
+
+#include <ci/driver.h>
+#include <hca/hca.h>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace irpverbs::testing {
+
+struct fake_hca {
+    static constexpr ib_guid_t guid = 0x77;
+
+    DEVICE_OBJECT* fdo = nullptr;
+    HCA_OPERATIONS operations{};
+    std::function<NTSTATUS(IRP*)> on_query; // of QueryPort
+    std::function<NTSTATUS(IRP*)> on_submit;
+    int opened = 0;
+    int closed = 0;
+
+    explicit fake_hca(bool submits = false) {
+        operations.OpenCa = [](HCA_CA* ca, CI_UDATA*, IRP*) {
+            ++of(ca->Device).opened;
+            return STATUS_SUCCESS;
+        };
+        operations.CloseCa = [](HCA_CA* ca, CI_UDATA*, IRP*) {
+            ++of(ca->Device).closed;
+            return STATUS_SUCCESS;
+        };
+        operations.QueryPort = [](HCA_CA* ca, UCHAR, IB_PORT_ATTR*, SIZE_T, IRP* irp) {
+            return of(ca->Device).on_query(irp);
+        };
+        operations.CreateCq = [](HCA_CQ*, CI_UDATA*, IRP*) { return STATUS_SUCCESS; };
+        if (submits)
+            operations.Submit = [](DEVICE_OBJECT* device, IRP* irp) {
+                return of(device).on_submit(irp);
+            };
+        HCA_DEVICE description{};
+        description.Operations = &operations;
+        description.Name = "fake";
+        description.NodeGuid = guid;
+        description.PortCount = 2;
+        description.ExtensionSize = sizeof(fake_hca*);
+        EXPECT_EQ(HcaCreateDevice(&description, &fdo), STATUS_SUCCESS);
+        *static_cast<fake_hca**>(HcaDeviceExtension(fdo)) = this;
+    }
+    ~fake_hca() {
+        EXPECT_EQ(HcaRefuseOpen(fdo), STATUS_SUCCESS);
+        HcaDeleteDevice(fdo);
+    }
+    fake_hca(const fake_hca&) = delete;
+    fake_hca& operator=(const fake_hca&) = delete;
+
+    static fake_hca& of(DEVICE_OBJECT* device) {
+        return **static_cast<fake_hca**>(HcaDeviceExtension(device));
+    }
+};
+
+} // namespace irpverbs::testing

@@ -1,0 +1,205 @@
+// The common half against itself: waiting, cancelling, reporting, closing, under every schedule of
+// a few actors. The driver reports from wherever it likes.
+#include "fake_hca.hpp"
+
+#include <support/explore_gtest.hpp>
+#include <support/verbs.hpp>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+explore_options few_actors() {
+    explore_options options;
+    options.random_runs = 500;
+    options.pct_runs = 500;
+    options.exhaustive_runs = 3000;
+    options.preemption_bound = 2;
+    return options;
+}
+
+auto wait_for_port(IB_CA* ca, UCHAR port = 1) {
+    return [=](IRP* irp) { return CiGetCaPortEvent(ca, port, irp); };
+}
+auto close_of(IB_CA* ca) {
+    return [=](IRP* irp) { return CiCloseCa(ca, nullptr, irp); };
+}
+void report(DEVICE_OBJECT* fdo, UCHAR port = 1) { HcaReportPortEvent(fdo, port, IB_AE_SM_CHANGE); }
+
+// Latched first or parked first: the two always meet.
+TEST(CommonHalf, NoEventPassesAWaiterBy) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo);
+        sent_irp waiter;
+        sim.spawn("wait", [&] { waiter.send(wait_for_port(ca)); });
+        sim.spawn("event", [&] { report(hca.fdo); });
+        sim.run();
+        EXPECT_TRUE(waiter.done());
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        waiter.expect_lawful();
+        EXPECT_EQ(waiter.status(), STATUS_SUCCESS);
+    });
+}
+
+TEST(CommonHalf, AnEventThatACancelledWaiterDidNotTakeIsThereForTheNext) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo);
+        sent_irp waiter;
+        sim.spawn("wait", [&] { waiter.send(wait_for_port(ca)); });
+        sim.spawn("cancel", [&] { waiter.cancel(); });
+        sim.spawn("event", [&] { report(hca.fdo); });
+        sim.run();
+        verb_call next(wait_for_port(ca));
+        EXPECT_EQ(next.done(), waiter.status() == STATUS_CANCELLED);
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        waiter.expect_lawful();
+    });
+}
+
+// A waiter that comes while the CA closes is refused or cancelled: never left. It may come as long
+// as the CA is held, which the query that sends it does.
+TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo);
+        sent_irp late;
+        sent_irp closer;
+        sent_irp query;
+        IRP* held = nullptr;
+        hca.on_query = [&](IRP* irp) {
+            IoMarkIrpPending(irp);
+            held = irp;
+            return STATUS_PENDING;
+        };
+        IB_PORT_ATTR attr{};
+        query.send([&](IRP* irp) { return CiQueryPort(ca, 1, sizeof(attr), &attr, irp); });
+        sim.spawn("late", [&] {
+            late.send(wait_for_port(ca));
+            HcaComplete(held, STATUS_SUCCESS, 0);
+        });
+        sim.spawn("close", [&] { closer.send(close_of(ca)); });
+        sim.run();
+        for (const sent_irp* each : {&late, &closer, &query})
+            each->expect_lawful();
+        EXPECT_TRUE(late.status() == STATUS_CANCELLED || late.status() == STATUS_FILE_CLOSED);
+        EXPECT_EQ(closer.status(), STATUS_SUCCESS);
+        EXPECT_EQ(hca.closed, 1);
+    });
+}
+
+int inside_calls = 0;
+int calls_made = 0;
+bool closed = false;
+sim_machine* running = nullptr;
+
+void slow_call(IB_CA*, void*, UCHAR, IB_ASYNC_EVENT) {
+    EXPECT_FALSE(closed) << "an up-call after close has completed";
+    EXPECT_EQ(inside_calls++, 0) << "two up-calls of one object at a time";
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    running->yield();
+    --inside_calls;
+    ++calls_made;
+}
+constexpr IB_CA_DISPATCH slow_calls{nullptr, slow_call};
+
+void reset(sim_machine& sim) {
+    inside_calls = calls_made = 0;
+    closed = false;
+    running = &sim;
+}
+
+TEST(CommonHalf, UpCallsOfOneObjectComeOneAtATimeAndNoneIsLost) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        reset(sim);
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo, &slow_calls);
+        sim.spawn("one", [&] { report(hca.fdo, 1); });
+        sim.spawn("two", [&] { report(hca.fdo, 2); });
+        sim.spawn("three", [&] { HcaReportPortEvent(hca.fdo, 1, IB_AE_LID_CHANGE); });
+        sim.run();
+        EXPECT_EQ(calls_made, 3);
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    });
+}
+
+TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        reset(sim);
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo, &slow_calls);
+        sent_irp closer;
+        closer.on_completion = [] {
+            EXPECT_EQ(inside_calls, 0);
+            closed = true;
+        };
+        sim.spawn("one", [&] { report(hca.fdo, 1); });
+        sim.spawn("two", [&] { report(hca.fdo, 2); });
+        sim.spawn("close", [&] { closer.send(close_of(ca)); });
+        sim.run();
+        closer.expect_lawful();
+        EXPECT_EQ(closer.status(), STATUS_SUCCESS);
+    });
+}
+
+// The client knows its CA before the first up-call about it.
+bool told = false;
+void early_call(IB_CA*, void*, UCHAR, IB_ASYNC_EVENT) { EXPECT_TRUE(told); }
+constexpr IB_CA_DISPATCH early_calls{nullptr, early_call};
+
+TEST(CommonHalf, NoUpCallComesBeforeTheOpenHasBeenTold) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        told = false;
+        fake_hca hca;
+        sent_irp open;
+        open.on_completion = [] { told = true; };
+        sim.spawn("open", [&] {
+            open.send(
+                [&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, &early_calls, nullptr, irp); });
+        });
+        sim.spawn("event", [&] { report(hca.fdo); });
+        sim.run();
+        open.expect_lawful();
+        EXPECT_EQ(close_ca(open.object<IB_CA>()), STATUS_SUCCESS);
+    });
+}
+
+// A cancel meets a command in the queue, being executed, or done.
+TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
+    explore_options options = few_actors();
+    options.exhaustive_runs = 300; // each with a processor for the DPC
+    expect_explored(options, [](sim_machine& sim) {
+        HCA_COMMAND_QUEUE queue;
+        HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
+        {
+            fake_hca hca(true);
+            int executed = 0;
+            hca.on_submit = [&](IRP* irp) { return HcaQueueCommand(&queue, irp); };
+            hca.on_query = [&](IRP*) {
+                ++executed;
+                return STATUS_SUCCESS;
+            };
+            IB_CA* ca = open_ca(hca.fdo);
+            sent_irp one;
+            sent_irp two;
+            IB_PORT_ATTR attr{};
+            const auto query = [&](IRP* irp) {
+                return CiQueryPort(ca, 1, sizeof(attr), &attr, irp);
+            };
+            sim.spawn("one", [&] { one.send(query); });
+            sim.spawn("two", [&] { two.send(query); });
+            sim.spawn("cancel", [&] { one.cancel(); });
+            sim.run();
+            one.expect_lawful();
+            two.expect_lawful();
+            EXPECT_EQ(two.status(), STATUS_SUCCESS);
+            EXPECT_EQ(executed, one.status() == STATUS_CANCELLED ? 1 : 2);
+            EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        }
+        HcaRundownCommandQueue(&queue);
+    });
+}
+
+} // namespace

@@ -1,0 +1,95 @@
+// The steps around a verb that is called for a user.
+#include <ci/user_data.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <sys/mman.h>
+
+namespace {
+
+/// A page that is there in name only.
+class unmapped_page {
+public:
+    unmapped_page() : page_(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+    ~unmapped_page() { munmap(page_, 4096); }
+    unmapped_page(const unmapped_page&) = delete;
+    unmapped_page& operator=(const unmapped_page&) = delete;
+    void* get() const { return page_; }
+
+private:
+    void* page_;
+};
+
+class UserData : public ::testing::TestWithParam<int> {
+protected:
+    KPROCESSOR_MODE mode() const { return static_cast<KPROCESSOR_MODE>(GetParam()); }
+};
+
+// The driver works on a copy: what the user does with its buffers meanwhile does not show.
+TEST_P(UserData, IsShadowedUntilTheVerbIsDone) {
+    char input[8] = "command";
+    char output[8] = "before";
+    const CI_UDATA user{input, output, sizeof(input), sizeof(output)};
+    CI_UDATA* shadow = nullptr;
+    ASSERT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_SUCCESS);
+    std::strcpy(input, "changed");
+    EXPECT_STREQ(static_cast<const char*>(shadow->pInputBuffer), "command");
+    std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "answer");
+    shadow->OutputSize = 7;
+    EXPECT_STREQ(output, "before");
+    SIZE_T returned = 0;
+    EXPECT_EQ(CiReturnUserData(shadow, mode(), &returned), STATUS_SUCCESS);
+    EXPECT_EQ(returned, 7u);
+    EXPECT_STREQ(output, "answer");
+}
+
+TEST_P(UserData, TheBuffersMayOverlap) {
+    char both[8] = "command";
+    const CI_UDATA user{both, both, sizeof(both), sizeof(both)};
+    CI_UDATA* shadow = nullptr;
+    ASSERT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_SUCCESS);
+    std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "answer");
+    EXPECT_STREQ(static_cast<const char*>(shadow->pInputBuffer), "command");
+    EXPECT_EQ(CiReturnUserData(shadow, mode(), nullptr), STATUS_SUCCESS);
+    EXPECT_STREQ(both, "answer");
+}
+
+TEST_P(UserData, AnOutputThatGrewIsCutToTheUsersBuffer) {
+    char output[4] = "abc";
+    const CI_UDATA user{nullptr, output, 0, 2};
+    CI_UDATA* shadow = nullptr;
+    ASSERT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_SUCCESS);
+    std::memcpy(shadow->pOutputBuffer, "xy", 2);
+    shadow->OutputSize = 1000;
+    SIZE_T returned = 0;
+    EXPECT_EQ(CiReturnUserData(shadow, mode(), &returned), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(returned, 2u);
+    EXPECT_STREQ(output, "xyc");
+}
+
+TEST_P(UserData, SizesWithoutBuffersAndTooLargeOnesAreRefused) {
+    char byte = 0;
+    CI_UDATA* shadow = nullptr;
+    for (const CI_UDATA& user : {CI_UDATA{nullptr, nullptr, 1, 0}, CI_UDATA{nullptr, nullptr, 0, 1},
+                                 CI_UDATA{&byte, nullptr, CI_UDATA_MAXIMUM_SIZE + 1, 0},
+                                 CI_UDATA{nullptr, &byte, 0, ~SIZE_T{0}}})
+        EXPECT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_INVALID_PARAMETER);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, UserData, ::testing::Values(int{KernelMode}, int{UserMode}));
+
+TEST(UserMemory, ThatIsNotMappedIsAViolationAndNoCrash) {
+    const unmapped_page page;
+    char output[4] = "abc";
+    CI_UDATA* shadow = nullptr;
+    const CI_UDATA unreadable{page.get(), output, 16, 4};
+    EXPECT_EQ(CiShadowUserData(&unreadable, UserMode, &shadow), STATUS_ACCESS_VIOLATION);
+    const CI_UDATA unwritable{nullptr, page.get(), 0, 16};
+    ASSERT_EQ(CiShadowUserData(&unwritable, UserMode, &shadow), STATUS_SUCCESS);
+    SIZE_T returned = 1;
+    EXPECT_EQ(CiReturnUserData(shadow, UserMode, &returned), STATUS_ACCESS_VIOLATION);
+    EXPECT_EQ(returned, 0u);
+}
+
+} // namespace

@@ -1,0 +1,299 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+class Dpcs : public BothMachines {};
+
+PVOID number(int value) { return reinterpret_cast<PVOID>(static_cast<ULONG_PTR>(value)); }
+
+TEST_P(Dpcs, InsertedBelowDispatchRunsBeforeTheCallReturns) {
+    counted_dpc dpc;
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(1), number(2)));
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
+    EXPECT_EQ(dpc.processor, KeGetCurrentProcessorNumber());
+    EXPECT_EQ(dpc.argument1, number(1));
+    EXPECT_EQ(dpc.argument2, number(2));
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(Dpcs, InsertedAtDispatchRunsWhenTheLevelFalls) {
+    counted_dpc dpc;
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, nullptr, nullptr));
+    EXPECT_EQ(dpc.runs, 0);
+    KeLowerIrql(old);
+    EXPECT_EQ(dpc.runs, 1);
+}
+
+TEST_P(Dpcs, LowerWithinHighLevelsRunsNone) {
+    counted_dpc dpc;
+    KIRQL old;
+    KeRaiseIrql(HIGH_LEVEL, &old);
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    KeLowerIrql(DISPATCH_LEVEL);
+    EXPECT_EQ(dpc.runs, 0);
+    KeLowerIrql(APC_LEVEL);
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    KeLowerIrql(old);
+}
+
+TEST_P(Dpcs, SecondInsertionIsRefusedAndDropsItsArguments) {
+    counted_dpc dpc;
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(1), nullptr));
+    EXPECT_FALSE(KeInsertQueueDpc(&dpc, number(2), nullptr));
+    KeLowerIrql(old);
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_EQ(dpc.argument1, number(1));
+}
+
+TEST_P(Dpcs, RemoveTakesItOutOnce) {
+    counted_dpc dpc;
+    EXPECT_FALSE(KeRemoveQueueDpc(&dpc));
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    EXPECT_TRUE(KeRemoveQueueDpc(&dpc));
+    EXPECT_FALSE(KeRemoveQueueDpc(&dpc));
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(3), nullptr)); // free to be queued again
+    KeRemoveQueueDpc(&dpc);
+    KeLowerIrql(old);
+    EXPECT_EQ(dpc.runs, 0);
+}
+
+TEST_P(Dpcs, HighImportanceOvertakes) {
+    std::vector<int> order;
+    struct ordered : KDPC {
+        int number;
+        std::vector<int>& order;
+        ordered(int its_number, std::vector<int>& its_order)
+            : number(its_number), order(its_order) {
+            KeInitializeDpc(
+                this,
+                [](KDPC*, PVOID context, PVOID, PVOID) {
+                    auto& self = *static_cast<ordered*>(context);
+                    self.order.push_back(self.number);
+                },
+                this);
+        }
+    };
+    ordered one(1, order), two(2, order), three(3, order), four(4, order);
+    KeSetImportanceDpc(&three, HighImportance);
+    KeSetImportanceDpc(&four, MediumHighImportance);
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    for (ordered* each : {&one, &two, &three, &four})
+        KeInsertQueueDpc(each, nullptr, nullptr);
+    KeLowerIrql(old);
+    EXPECT_EQ(order, (std::vector<int>{3, 1, 2, 4}));
+}
+
+TEST_P(Dpcs, LowImportanceIsLeftToAProcessorThatStandsReady) {
+    counted_dpc dpc;
+    KeSetImportanceDpc(&dpc, LowImportance);
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    KeFlushQueuedDpcs();
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount());
+    EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
+}
+
+TEST_P(Dpcs, TargetedRunsOnThatProcessor) {
+    counted_dpc dpcs[processors];
+    for (ULONG i = 0; i < processors; ++i) {
+        KeSetTargetProcessorDpc(&dpcs[i], static_cast<CCHAR>(i));
+        EXPECT_TRUE(KeInsertQueueDpc(&dpcs[i], nullptr, nullptr));
+    }
+    KeFlushQueuedDpcs();
+    for (ULONG i = 0; i < processors; ++i) {
+        EXPECT_EQ(dpcs[i].runs, 1);
+        EXPECT_EQ(dpcs[i].processor, i);
+        EXPECT_EQ(dpcs[i].irql, DISPATCH_LEVEL);
+    }
+}
+
+TEST_P(Dpcs, TargetThatDoesNotStandReadyIsABugCheck) {
+    counted_dpc dpc;
+    EXPECT_EQ(bug_check_of([&] { KeSetTargetProcessorDpc(&dpc, processors); }),
+              TIMER_OR_DPC_INVALID);
+    EXPECT_EQ(bug_check_of([&] { KeSetTargetProcessorDpc(&dpc, -1); }), TIMER_OR_DPC_INVALID);
+}
+
+TEST_P(Dpcs, ThreadedRunsAtPassiveOnAProcessorThatStandsReady) {
+    counted_dpc dpc;
+    KeInitializeThreadedDpc(&dpc, counted_dpc::note, &dpc);
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(7), nullptr));
+    KeFlushQueuedDpcs();
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_EQ(dpc.irql, PASSIVE_LEVEL);
+    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount());
+    EXPECT_EQ(dpc.argument1, number(7));
+}
+
+// A threaded DPC is below DISPATCH_LEVEL, so what it inserts runs before its call returns, too.
+TEST_P(Dpcs, InsertedByAThreadedOneRunsAtOnce) {
+    static int inner_runs_seen;
+    inner_runs_seen = -1;
+    static counted_dpc* inner;
+    counted_dpc second, first;
+    inner = &second;
+    KeInitializeThreadedDpc(&first, counted_dpc::note, &first);
+    first.then = [](counted_dpc&) {
+        KeInsertQueueDpc(inner, nullptr, nullptr);
+        inner_runs_seen = inner->runs;
+    };
+    KeInsertQueueDpc(&first, nullptr, nullptr);
+    KeFlushQueuedDpcs();
+    EXPECT_EQ(inner_runs_seen, 1);
+    EXPECT_EQ(second.irql, DISPATCH_LEVEL);
+    EXPECT_EQ(second.processor, first.processor);
+}
+
+TEST_P(Dpcs, MayInsertItself) {
+    counted_dpc dpc;
+    dpc.then = [](counted_dpc& self) {
+        if (self.runs < 5) {
+            EXPECT_TRUE(KeInsertQueueDpc(&self, nullptr, nullptr));
+        }
+    };
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    EXPECT_EQ(dpc.runs, 5);
+}
+
+TEST_P(Dpcs, MayBeFreedByItsRoutine) {
+    static int freed;
+    freed = 0;
+    auto* dpc = new KDPC;
+    KeInitializeDpc(
+        dpc,
+        [](KDPC* self, PVOID, PVOID, PVOID) {
+            delete self;
+            ++freed;
+        },
+        nullptr);
+    KeInsertQueueDpc(dpc, nullptr, nullptr);
+    EXPECT_EQ(freed, 1);
+}
+
+TEST_P(Dpcs, ReturnAtAnotherLevelIsABugCheck) {
+    counted_dpc dpc;
+    dpc.then = [](counted_dpc&) {
+        KIRQL old;
+        KeRaiseIrql(CLOCK_LEVEL, &old);
+    };
+    const auto report = report_of([&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, IRQL_UNEXPECTED_VALUE);
+    EXPECT_EQ(report->id, CLOCK_LEVEL);
+}
+
+// A handler that throws ends the DPC; the thread's level and queue are as before.
+TEST_P(Dpcs, ExceptionLeavesTheProcessorUsable) {
+    counted_dpc dpc, next;
+    dpc.then = [](counted_dpc&) { KeBugCheck(MANUALLY_INITIATED_CRASH); };
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    KeInsertQueueDpc(&next, nullptr, nullptr);
+    EXPECT_EQ(bug_check_of([&] { KeLowerIrql(old); }), MANUALLY_INITIATED_CRASH);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    KeLowerIrql(old);
+    EXPECT_EQ(next.runs, 1);
+    KeFlushQueuedDpcs();
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Dpcs);
+
+explore_options thorough() {
+    explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    return options;
+}
+
+// Whoever says it has taken the DPC out is right: it runs as often as it was inserted, less the
+// removals.
+TEST(DpcsExplored, InsertionsAreRunOrRemoved) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        counted_dpc dpc;
+        KeSetTargetProcessorDpc(&dpc, 1);
+        int inserted = 0, removed = 0;
+        machine.spawn("insert", [&] {
+            for (int i = 0; i < 2; ++i)
+                inserted += KeInsertQueueDpc(&dpc, nullptr, nullptr);
+        });
+        machine.spawn("insert too", [&] { inserted += KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+        machine.spawn("remove", [&] { removed += KeRemoveQueueDpc(&dpc); });
+        machine.run();
+        EXPECT_EQ(dpc.runs, inserted - removed);
+        EXPECT_GE(inserted, 1);
+    });
+}
+
+TEST(DpcsExplored, FlushWaitsForWhatWasQueuedBefore) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        counted_dpc on_zero, on_one, threaded;
+        KeSetTargetProcessorDpc(&on_zero, 0);
+        KeSetTargetProcessorDpc(&on_one, 1);
+        KeInitializeThreadedDpc(&threaded, counted_dpc::note, &threaded);
+        machine.spawn("flush", [&] {
+            for (KDPC* each : {static_cast<KDPC*>(&on_zero), static_cast<KDPC*>(&on_one),
+                               static_cast<KDPC*>(&threaded)})
+                KeInsertQueueDpc(each, nullptr, nullptr);
+            KeFlushQueuedDpcs();
+            EXPECT_EQ(on_zero.runs + on_one.runs + threaded.runs, 3);
+        });
+        machine.spawn("flush too", [] { KeFlushQueuedDpcs(); });
+        machine.run();
+    });
+}
+
+// The teardown of WDM drivers: removed, or else flushed, it is never touched again.
+TEST(DpcsExplored, MemoryMayGoAfterRemoveOrFlush) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        auto dpc = std::make_unique<counted_dpc>();
+        KeSetTargetProcessorDpc(dpc.get(), 0);
+        machine.spawn("owner", [&] {
+            KeInsertQueueDpc(dpc.get(), nullptr, nullptr);
+            if (!KeRemoveQueueDpc(dpc.get())) KeFlushQueuedDpcs();
+            dpc.reset();
+        });
+        machine.spawn("other flush", [] { KeFlushQueuedDpcs(); });
+        machine.run();
+    });
+}
+
+// DPCs of one processor never overlap.
+TEST(DpcsExplored, OneAtATimeAProcessor) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        static int inside;
+        inside = 0;
+        static sim_machine* world;
+        world = &machine;
+        counted_dpc dpcs[3];
+        for (counted_dpc& each : dpcs) {
+            KeSetTargetProcessorDpc(&each, 0);
+            each.then = [](counted_dpc&) {
+                EXPECT_EQ(++inside, 1);
+                world->yield();
+                --inside;
+            };
+        }
+        for (counted_dpc& each : dpcs)
+            machine.spawn("insert", [&] { KeInsertQueueDpc(&each, nullptr, nullptr); });
+        machine.run();
+        for (const counted_dpc& each : dpcs)
+            EXPECT_EQ(each.runs, 1);
+    });
+}
+
+} // namespace

@@ -1,0 +1,99 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+struct fast_mutex : FAST_MUTEX {
+    fast_mutex() { ExInitializeFastMutex(this); }
+};
+
+class FastMutexes : public BothMachines {};
+
+TEST_P(FastMutexes, HeldAtApcLevel) {
+    fast_mutex one;
+    ExAcquireFastMutex(&one);
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    ExReleaseFastMutex(&one);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(FastMutexes, ReleaseRestoresTheLevelOfTheAcquisition) {
+    fast_mutex one;
+    KIRQL old;
+    KeRaiseIrql(APC_LEVEL, &old);
+    ExAcquireFastMutex(&one);
+    ExReleaseFastMutex(&one);
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    KeLowerIrql(old);
+}
+
+TEST_P(FastMutexes, TryTakesOnlyAFreeOne) {
+    fast_mutex one;
+    EXPECT_TRUE(ExTryToAcquireFastMutex(&one));
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    BOOLEAN other = TRUE;
+    KIRQL level = HIGH_LEVEL;
+    {
+        system_thread thread([&] {
+            other = ExTryToAcquireFastMutex(&one);
+            level = KeGetCurrentIrql();
+        });
+    }
+    EXPECT_FALSE(other);
+    EXPECT_EQ(level, PASSIVE_LEVEL);
+    ExReleaseFastMutex(&one);
+}
+
+TEST_P(FastMutexes, AcquiredTwiceIsABugCheck) {
+    fast_mutex one;
+    ExAcquireFastMutex(&one);
+    EXPECT_EQ(bug_check_of([&] { ExAcquireFastMutex(&one); }), THREAD_NOT_MUTEX_OWNER);
+    ExReleaseFastMutex(&one);
+}
+
+TEST_P(FastMutexes, ReleaseByAnotherIsABugCheck) {
+    fast_mutex one;
+    EXPECT_EQ(bug_check_of([&] { ExReleaseFastMutex(&one); }), THREAD_NOT_MUTEX_OWNER);
+}
+
+TEST_P(FastMutexes, GuardedMutexIsTheSame) {
+    KGUARDED_MUTEX one;
+    KeInitializeGuardedMutex(&one);
+    KeAcquireGuardedMutex(&one);
+    EXPECT_TRUE(KeAreAllApcsDisabled());
+    KeReleaseGuardedMutex(&one);
+    EXPECT_FALSE(KeAreAllApcsDisabled());
+    EXPECT_TRUE(KeTryToAcquireGuardedMutex(&one));
+    KeReleaseGuardedMutex(&one);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(FastMutexes);
+
+TEST(FastMutexesExplored, OneInsideAndAllGetIn) {
+    explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [](sim_machine& machine) {
+        fast_mutex one;
+        int inside = 0, visits = 0;
+        for (int i = 0; i < 3; ++i)
+            machine.spawn("visitor" + std::to_string(i), [&] {
+                ExAcquireFastMutex(&one);
+                EXPECT_EQ(++inside, 1);
+                machine.yield();
+                --inside;
+                ++visits;
+                ExReleaseFastMutex(&one);
+            });
+        machine.run();
+        EXPECT_EQ(visits, 3);
+    });
+}
+
+} // namespace

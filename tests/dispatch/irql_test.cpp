@@ -1,0 +1,104 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/ke_words.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class Irql : public BothMachines {};
+
+TEST_P(Irql, RaiseStoresTheOldLevelAndLowerRestoresIt) {
+    KIRQL old = HIGH_LEVEL;
+    KeRaiseIrql(APC_LEVEL, &old);
+    EXPECT_EQ(old, PASSIVE_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    EXPECT_EQ(KeRaiseIrqlToDpcLevel(), APC_LEVEL);
+    EXPECT_EQ(KeRaiseIrqlToDpcLevel(), DISPATCH_LEVEL);
+    KeRaiseIrql(HIGH_LEVEL, &old);
+    EXPECT_EQ(old, DISPATCH_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), HIGH_LEVEL);
+    KeLowerIrql(PASSIVE_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(Irql, RaiseToALowerLevelIsABugCheck) {
+    const at_dispatch_level raised;
+    KIRQL old;
+    EXPECT_EQ(bug_check_of([&] { KeRaiseIrql(APC_LEVEL, &old); }), IRQL_NOT_GREATER_OR_EQUAL);
+}
+
+TEST_P(Irql, RaiseToDispatchFromAboveIsABugCheck) {
+    KIRQL old;
+    KeRaiseIrql(CLOCK_LEVEL, &old);
+    EXPECT_EQ(bug_check_of([] { KeRaiseIrqlToDpcLevel(); }), IRQL_NOT_GREATER_OR_EQUAL);
+    KeLowerIrql(old);
+}
+
+TEST_P(Irql, LowerToAHigherLevelIsABugCheck) {
+    const auto report = report_of([] { KeLowerIrql(APC_LEVEL); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, IRQL_NOT_LESS_OR_EQUAL);
+    EXPECT_EQ(report->id, APC_LEVEL);
+}
+
+TEST_P(Irql, LevelsBelongToTheThread) {
+    const at_dispatch_level raised;
+    KIRQL other = HIGH_LEVEL;
+    {
+        KeLowerIrql(PASSIVE_LEVEL);
+        system_thread thread([&] { other = KeGetCurrentIrql(); });
+        thread.join();
+        KeRaiseIrqlToDpcLevel();
+    }
+    EXPECT_EQ(other, PASSIVE_LEVEL);
+}
+
+TEST_P(Irql, RegionsHoldOffApcsAndNest) {
+    EXPECT_FALSE(KeAreApcsDisabled());
+    KeEnterCriticalRegion();
+    KeEnterCriticalRegion();
+    KeLeaveCriticalRegion();
+    EXPECT_TRUE(KeAreApcsDisabled());
+    EXPECT_FALSE(KeAreAllApcsDisabled());
+    KeEnterGuardedRegion();
+    KeLeaveCriticalRegion();
+    EXPECT_TRUE(KeAreApcsDisabled());
+    EXPECT_TRUE(KeAreAllApcsDisabled());
+    KeLeaveGuardedRegion();
+    EXPECT_FALSE(KeAreApcsDisabled());
+}
+
+TEST_P(Irql, ApcLevelHoldsOffApcsToo) {
+    KIRQL old;
+    KeRaiseIrql(APC_LEVEL, &old);
+    EXPECT_TRUE(KeAreApcsDisabled());
+    EXPECT_TRUE(KeAreAllApcsDisabled());
+    KeLowerIrql(old);
+}
+
+TEST_P(Irql, LeavingARegionThatWasNotEnteredIsABugCheck) {
+    auto report = report_of([] { KeLeaveCriticalRegion(); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, DRIVER_VERIFIER_DETECTED_VIOLATION);
+    EXPECT_EQ(report->id, 0x00040003u); // DV CriticalRegions
+    report = report_of([] { KeLeaveGuardedRegion(); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, DRIVER_VERIFIER_DETECTED_VIOLATION);
+    EXPECT_EQ(report->id, 0x0004000Eu); // DV GuardedRegions
+}
+
+TEST_P(Irql, EveryThreadIsAProcessorOfItsOwn) {
+    const ULONG mine = KeGetCurrentProcessorNumber();
+    ULONG other = mine;
+    system_thread thread([&] { other = KeGetCurrentProcessorNumber(); });
+    thread.join();
+    EXPECT_NE(mine, other);
+    EXPECT_GE(mine, KeQueryActiveProcessorCount()); // those below stand ready for DPCs
+    EXPECT_LT(mine, KeQueryMaximumProcessorCount());
+    EXPECT_LT(other, KeQueryMaximumProcessorCount());
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Irql);
+
+} // namespace

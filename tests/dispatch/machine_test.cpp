@@ -1,0 +1,230 @@
+#include <support/both_machines.hpp>
+#include <support/ke_words.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+class Machines : public BothMachines {};
+
+TEST_P(Machines, ScopesNest) {
+    asio_machine other({.processors = 3});
+    PKTHREAD const mine = KeGetCurrentThread();
+    {
+        const machine::scope inside(other);
+        EXPECT_EQ(&machine::current(), &other);
+        EXPECT_EQ(KeQueryActiveProcessorCount(), 3u);
+        EXPECT_NE(KeGetCurrentThread(), mine);
+        {
+            const machine::scope deeper(machine());
+            EXPECT_EQ(&machine::current(), &machine());
+        }
+        EXPECT_EQ(&machine::current(), &other);
+    }
+    EXPECT_EQ(&machine::current(), &machine());
+    EXPECT_EQ(KeGetCurrentThread(), mine);
+}
+
+TEST_P(Machines, LevelStaysWithTheScope) {
+    const at_dispatch_level raised;
+    asio_machine other({.processors = 1});
+    const machine::scope inside(other);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(Machines, ThreadThatLeavesRunsTheDpcsItHeldUp) {
+    counted_dpc dpc;
+    {
+        const machine::scope inside(machine());
+        KeRaiseIrqlToDpcLevel();
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    }
+    EXPECT_EQ(dpc.runs, 1);
+    EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
+}
+
+TEST_P(Machines, HandlersOfItsContextRunAtPassiveInside) {
+    event done;
+    KIRQL level = HIGH_LEVEL;
+    bool inside = false;
+    boost::asio::post(machine().context(), [&] {
+        level = KeGetCurrentIrql();
+        inside = &machine::current() == &machine();
+        set(done);
+    });
+    wait(&done);
+    EXPECT_EQ(level, PASSIVE_LEVEL);
+    EXPECT_TRUE(inside);
+}
+
+TEST_P(Machines, RandomDrawsDiffer) { EXPECT_NE(machine().random(), machine().random()); }
+
+TEST_P(Machines, ThreadsComeAndGoByTheThousand) {
+    for (int i = 0; i < 2 * MAXIMUM_PROCESSORS; ++i)
+        const machine::scope visit(machine()); // places are used again
+    SUCCEED();
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Machines);
+
+// A thread that no machine knows is at home in the default one.
+TEST(DefaultMachine, ServesUnknownThreads) {
+    std::thread([] {
+        EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+        EXPECT_FALSE(machine::current().simulated());
+        EXPECT_GE(KeQueryActiveProcessorCount(), 1u);
+        counted_dpc dpc;
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+        EXPECT_EQ(dpc.runs, 1);
+        EXPECT_EQ(delay(millisecond), STATUS_SUCCESS);
+    }).join();
+}
+
+TEST(DefaultMachine, IsOneForAllThreads) {
+    machine* first = nullptr;
+    machine* second = nullptr;
+    std::thread([&] { first = &machine::current(); }).join();
+    std::thread([&] { second = &machine::current(); }).join();
+    EXPECT_EQ(first, second);
+}
+
+TEST(DefaultMachine, PlacesOfEndedThreadsAreUsedAgain) {
+    ULONG first = 0, second = 0;
+    std::thread([&] { first = KeGetCurrentProcessorNumber(); }).join();
+    std::thread([&] { second = KeGetCurrentProcessorNumber(); }).join();
+    EXPECT_EQ(first, second);
+}
+
+TEST(DefaultMachine, ThreadThatEndsAbandonsItsMutex) {
+    KMUTEX mutex;
+    KeInitializeMutex(&mutex, 0);
+    std::thread([&] { wait(&mutex); }).join();
+    EXPECT_EQ(wait(&mutex), STATUS_ABANDONED_WAIT_0);
+    KeReleaseMutex(&mutex, FALSE);
+}
+
+TEST(DefaultMachine, ThreadsOfTwoMachinesMeetAtOneEvent) {
+    asio_machine one({.processors = 1}), two({.processors = 1});
+    event there, back;
+    std::thread other([&] {
+        const machine::scope inside(two);
+        wait(&there);
+        set(back);
+    });
+    {
+        const machine::scope inside(one);
+        set(there);
+        wait(&back);
+    }
+    other.join();
+}
+
+TEST(AsioMachine, HasAsManyProcessorsAsAsked) {
+    EXPECT_EQ(asio_machine({.processors = 5}).processor_count(), 5u);
+    EXPECT_GE(asio_machine().processor_count(), 1u);
+}
+
+// Faults, logs and replays are the simulator's.
+TEST(AsioMachine, LeavesNothingToChance) {
+    asio_machine machine({.processors = 1});
+    EXPECT_FALSE(machine.perturb("site"));
+    EXPECT_EQ(machine.replay_line(), nullptr);
+    EXPECT_LE(machine.coarse_time(), machine.interrupt_time());
+    EXPECT_GT(machine.coarse_error(), 0u);
+}
+
+TEST(AsioMachine, CanComeAndGoUnused) {
+    for (int i = 0; i < 100; ++i)
+        const asio_machine unused({.processors = 2});
+}
+
+TEST(AsioMachine, HandlersThatNeverRanAreDestroyed) {
+    auto held = std::make_shared<int>(0);
+    const std::weak_ptr<int> watched = held;
+    {
+        asio_machine machine({.processors = 1});
+        event blocked, go;
+        boost::asio::post(machine.context(), [&] {
+            set(blocked);
+            wait(&go);
+        });
+        {
+            const machine::scope inside(machine);
+            wait(&blocked);
+        }
+        boost::asio::post(machine.context(), [held] {});
+        held.reset();
+        std::thread([&] { set(go); }).join();
+    }
+    EXPECT_TRUE(watched.expired());
+}
+
+struct chain {
+    WORK_QUEUE_ITEM item;
+    announcing_dpc dpc;
+    int links = 0;
+
+    explicit chain(CCHAR processor) {
+        KeSetTargetProcessorDpc(&dpc, processor);
+        ExInitializeWorkItem(&item, run, this);
+    }
+    void run_dpc() {
+        KeClearEvent(&dpc.done);
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+        wait(&dpc.done);
+    }
+    static void run(PVOID context) {
+        auto& self = *static_cast<chain*>(context);
+        self.run_dpc();
+        if (++self.links < 3) ExQueueWorkItem(&self.item, DelayedWorkQueue);
+    }
+};
+
+// What was queued before the end runs, also what it queues in its turn on processors that had
+// nothing to do.
+TEST(AsioMachine, EndsAfterTheWorkThatIsQueued) {
+    for (int round = 0; round < 200; ++round) {
+        chain one(0);
+        {
+            asio_machine machine({.processors = 2});
+            const machine::scope inside(machine);
+            KeSetTargetProcessorDpc(&one.dpc, static_cast<CCHAR>(round % 2));
+            one.run_dpc(); // that processor stands ready, and has nothing to do
+            ExQueueWorkItem(&one.item, DelayedWorkQueue);
+        }
+        EXPECT_EQ(one.links, 3);
+    }
+}
+
+// A system thread is waited for, and has everything it needs to the last.
+TEST(AsioMachine, EndsAfterItsSystemThreads) {
+    for (int round = 0; round < 200; ++round) {
+        chain one(0);
+        {
+            asio_machine machine({.processors = 1});
+            const machine::scope inside(machine);
+            one.run_dpc();
+            HANDLE handle = nullptr;
+            ASSERT_EQ(PsCreateSystemThread(
+                          &handle, 0, nullptr, nullptr, nullptr,
+                          [](PVOID context) {
+                              delay(10 * microsecond);
+                              chain::run(context);
+                          },
+                          &one),
+                      STATUS_SUCCESS);
+            ZwClose(handle);
+        }
+        EXPECT_EQ(one.links, 3);
+    }
+}
+
+} // namespace

@@ -1,0 +1,355 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+struct packet {
+    LIST_ENTRY entry{};
+    int number = 0;
+};
+
+int number_of(LIST_ENTRY* entry) { return CONTAINING_RECORD(entry, packet, entry)->number; }
+
+LIST_ENTRY* as_entry(NTSTATUS status) {
+    return reinterpret_cast<LIST_ENTRY*>(static_cast<LONG_PTR>(status));
+}
+
+struct queue : KQUEUE {
+    explicit queue(ULONG count = 0) { KeInitializeQueue(this, count); }
+    LONG insert(packet& one) { return KeInsertQueue(this, &one.entry); }
+    LIST_ENTRY* remove() { return KeRemoveQueue(this, KernelMode, nullptr); }
+    LIST_ENTRY* remove(LONGLONG ticks) {
+        LARGE_INTEGER timeout = from_now(ticks);
+        return KeRemoveQueue(this, KernelMode, &timeout);
+    }
+    LONG length() { return KeReadStateQueue(this); }
+};
+
+class Queues : public BothMachines {
+protected:
+    packet packets_[4];
+    Queues() {
+        for (int i = 0; i < 4; ++i)
+            packets_[i].number = i;
+    }
+};
+
+TEST_P(Queues, FirstInFirstOutAndTheHeadOvertakes) {
+    queue one;
+    EXPECT_EQ(one.insert(packets_[0]), 0);
+    EXPECT_EQ(one.insert(packets_[1]), 1);
+    EXPECT_EQ(KeInsertHeadQueue(&one, &packets_[2].entry), 2);
+    EXPECT_EQ(one.length(), 3);
+    for (const int expected : {2, 0, 1})
+        EXPECT_EQ(number_of(one.remove()), expected);
+    EXPECT_EQ(one.length(), 0);
+    EXPECT_EQ(KeRundownQueue(&one), nullptr);
+}
+
+TEST_P(Queues, EmptyOneTimesOut) {
+    queue one;
+    EXPECT_EQ(one.remove(0), as_entry(STATUS_TIMEOUT));
+    const ULONGLONG before = KeQueryInterruptTime();
+    EXPECT_EQ(one.remove(millisecond), as_entry(STATUS_TIMEOUT));
+    EXPECT_GE(KeQueryInterruptTime() - before, 1ull * millisecond);
+    KeRundownQueue(&one);
+}
+
+TEST_P(Queues, ManyAreTakenAtOnce) {
+    queue one;
+    LIST_ENTRY* taken[4] = {};
+    LARGE_INTEGER zero = from_now(0);
+    const auto remove = [&](ULONG count) {
+        return KeRemoveQueueEx(&one, KernelMode, FALSE, &zero, taken, count);
+    };
+    EXPECT_EQ(remove(4), 0u);
+    for (packet& each : packets_)
+        one.insert(each);
+    EXPECT_EQ(remove(0), 0u);
+    EXPECT_EQ(remove(3), 3u);
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(number_of(taken[i]), i);
+    EXPECT_EQ(remove(4), 1u);
+    EXPECT_EQ(number_of(taken[0]), 3);
+    KeRundownQueue(&one);
+}
+
+TEST_P(Queues, WaitingThreadGetsTheEntry) {
+    queue one;
+    int got = -1;
+    system_thread server([&] { got = number_of(one.remove()); });
+    one.insert(packets_[3]);
+    server.join();
+    EXPECT_EQ(got, 3);
+    KeRundownQueue(&one);
+}
+
+TEST_P(Queues, WaitingThreadTakesManyToo) {
+    queue one;
+    ULONG taken = 0;
+    {
+        system_thread server([&] {
+            LIST_ENTRY* entries[4];
+            while (taken < 4)
+                taken += KeRemoveQueueEx(&one, KernelMode, FALSE, nullptr, entries, 4);
+        });
+        for (packet& each : packets_)
+            one.insert(each);
+    }
+    EXPECT_EQ(taken, 4u);
+    KeRundownQueue(&one);
+}
+
+TEST_P(Queues, RundownGivesARingWithoutHead) {
+    queue one;
+    for (packet& each : packets_)
+        one.insert(each);
+    LIST_ENTRY* const first = KeRundownQueue(&one);
+    LIST_ENTRY* each = first;
+    for (int i = 0; i < 4; ++i, each = each->Flink)
+        EXPECT_EQ(number_of(each), i);
+    EXPECT_EQ(each, first);
+    EXPECT_EQ(one.length(), 0);
+}
+
+TEST_P(Queues, CountZeroMeansOneAProcessor) {
+    queue one;
+    EXPECT_EQ(one.MaximumCount, KeQueryActiveProcessorCount());
+    EXPECT_EQ(queue(3).MaximumCount, 3u);
+}
+
+TEST_P(Queues, AtDispatchOnlyALookIsAllowed) {
+    queue one;
+    one.insert(packets_[1]);
+    {
+        const at_dispatch_level raised;
+        EXPECT_EQ(number_of(one.remove(0)), 1);
+        EXPECT_EQ(one.remove(0), as_entry(STATUS_TIMEOUT));
+        EXPECT_EQ(bug_check_of([&] { one.remove(); }), ATTEMPTED_SWITCH_FROM_DPC);
+    }
+    KeRundownQueue(&one);
+}
+
+TEST_P(Queues, ThreadMayGoFromQueueToQueue) {
+    queue one(1), two(1);
+    one.insert(packets_[0]);
+    two.insert(packets_[1]);
+    EXPECT_EQ(number_of(one.remove()), 0);
+    EXPECT_EQ(one.CurrentCount, 1u);
+    EXPECT_EQ(number_of(two.remove()), 1);
+    EXPECT_EQ(one.CurrentCount, 0u); // it serves the other one now
+    EXPECT_EQ(two.CurrentCount, 1u);
+    KeRundownQueue(&one);
+    KeRundownQueue(&two);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Queues);
+
+explore_options thorough() {
+    explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    return options;
+}
+
+// Serves till the queue is run down; counts those at work, and lets `work` happen there.
+template <class Work>
+void serve(queue& from, int& at_work, const Work& work) {
+    for (;;) {
+        LIST_ENTRY* entry = from.remove();
+        if (entry == as_entry(STATUS_ABANDONED_WAIT_0)) return;
+        ++at_work;
+        work(entry);
+        --at_work;
+    }
+}
+
+TEST(QueuesExplored, NoMoreWorkThanTheCountAllows) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        queue one(2);
+        packet packets[5];
+        int at_work = 0, served = 0;
+        for (int i = 0; i < 4; ++i)
+            machine.spawn("server" + std::to_string(i), [&] {
+                serve(one, at_work, [&](LIST_ENTRY*) {
+                    EXPECT_LE(at_work, 2);
+                    machine.yield();
+                    ++served;
+                });
+            });
+        machine.spawn("client", [&] {
+            delay(millisecond);
+            for (packet& each : packets)
+                one.insert(each);
+            delay(second);
+            EXPECT_EQ(KeRundownQueue(&one), nullptr);
+        });
+        machine.run();
+        EXPECT_EQ(served, 5);
+    });
+}
+
+// A server that waits for something else makes room for another, also in a delay.
+TEST(QueuesExplored, BlockedServerMakesRoom) {
+    for (const bool by_delay : {false, true}) {
+        expect_explored(thorough(), [by_delay](sim_machine& machine) {
+            queue one(1);
+            packet packets[2];
+            event second_served;
+            int at_work = 0, served = 0;
+            for (const char* name : {"server", "other server"})
+                machine.spawn(name, [&] {
+                    serve(one, at_work, [&](LIST_ENTRY*) {
+                        if (++served == 2) {
+                            set(second_served);
+                        } else if (by_delay) {
+                            delay(second);
+                            EXPECT_EQ(served, 2);
+                        } else {
+                            wait(&second_served);
+                        }
+                    });
+                });
+            machine.spawn("client", [&] {
+                delay(millisecond);
+                for (packet& each : packets)
+                    one.insert(each);
+                delay(10 * second);
+                KeRundownQueue(&one);
+            });
+            machine.run();
+            EXPECT_EQ(served, 2);
+        });
+    }
+}
+
+TEST(QueuesExplored, RundownEndsTheWaits) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        queue one;
+        int ended = 0;
+        for (const char* name : {"server", "other server"})
+            machine.spawn(name,
+                          [&] { ended += one.remove() == as_entry(STATUS_ABANDONED_WAIT_0); });
+        machine.spawn("owner", [&] {
+            delay(millisecond); // they wait by now
+            EXPECT_EQ(KeRundownQueue(&one), nullptr);
+        });
+        machine.run();
+        EXPECT_EQ(ended, 2);
+    });
+}
+
+// The thread that came last has the warmest cache.
+TEST(QueuesExplored, LastThreadToWaitIsTheFirstServed) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        queue one(3);
+        packet packets[3];
+        std::vector<int> order;
+        for (int i = 0; i < 3; ++i)
+            machine.spawn("server" + std::to_string(i), [&, i] {
+                delay((i + 1) * millisecond);
+                one.remove();
+                order.push_back(i);
+            });
+        machine.spawn("client", [&] {
+            for (packet& each : packets) {
+                delay(second);
+                one.insert(each);
+            }
+            KeRundownQueue(&one);
+        });
+        machine.run();
+        EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
+    });
+}
+
+// An entry is served, or given back by the rundown: never both, never neither.
+TEST(QueuesExplored, InsertAndRundownAgreeWhoHasTheEntry) {
+    int given_back = 0, served_in_time = 0;
+    expect_explored(thorough(), [&](sim_machine& machine) {
+        queue one(1);
+        packet packets[2];
+        int served = 0, left = 0;
+        const auto count_ring = [&] {
+            LIST_ENTRY* const first = KeRundownQueue(&one);
+            LIST_ENTRY* each = first;
+            while (each != nullptr) {
+                ++left;
+                each = each->Flink != first ? each->Flink : nullptr;
+            }
+        };
+        machine.spawn("server", [&] {
+            for (int i = 0; i < 2; ++i) {
+                LIST_ENTRY* entry = one.remove(second);
+                served += entry == &packets[0].entry || entry == &packets[1].entry;
+            }
+        });
+        machine.spawn("client", [&] {
+            for (packet& each : packets)
+                one.insert(each);
+        });
+        machine.spawn("owner", count_ring);
+        machine.run();
+        count_ring(); // what came after the first one
+        EXPECT_EQ(served + left, 2);
+        given_back += left;
+        served_in_time += served;
+    });
+    EXPECT_GT(given_back, 0);
+    EXPECT_GT(served_in_time, 0);
+}
+
+TEST(QueuesExplored, InsertAndTimeoutAgreeWhoWon) {
+    int in_time = 0, late = 0;
+    explore_options options = thorough();
+    options.machine.delays = 8;
+    expect_explored(options, [&](sim_machine& machine) {
+        queue one(1);
+        packet only;
+        bool got = false;
+        machine.spawn("server", [&] { got = one.remove(millisecond) == &only.entry; });
+        machine.spawn("client", [&] {
+            delay(millisecond);
+            one.insert(only);
+        });
+        machine.run();
+        EXPECT_EQ(one.length(), got ? 0 : 1);
+        EXPECT_EQ(one.CurrentCount, 0u); // its thread has ended
+        KeRundownQueue(&one);
+        (got ? in_time : late) += 1;
+    });
+    EXPECT_GT(in_time, 0);
+    EXPECT_GT(late, 0);
+}
+
+// A server that ends with an entry in hand is no longer counted.
+TEST(QueuesExplored, ServerThatEndsMakesRoom) {
+    expect_explored(thorough(), [](sim_machine& machine) {
+        queue one(1);
+        packet packets[2];
+        int served = 0;
+        for (const char* name : {"server", "other server"})
+            machine.spawn(name, [&] {
+                one.remove();
+                ++served;
+            });
+        machine.spawn("client", [&] {
+            for (packet& each : packets)
+                one.insert(each);
+        });
+        machine.run();
+        EXPECT_EQ(served, 2);
+        KeRundownQueue(&one);
+    });
+}
+
+} // namespace

@@ -1,0 +1,114 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
+
+#include <memory>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+struct rundown : EX_RUNDOWN_REF {
+    rundown() { ExInitializeRundownProtection(this); }
+};
+
+class Rundowns : public BothMachines {};
+
+TEST_P(Rundowns, UsersComeAndGoUntilTheDoorIsShut) {
+    rundown one;
+    EXPECT_TRUE(ExAcquireRundownProtection(&one));
+    EXPECT_TRUE(ExAcquireRundownProtection(&one));
+    ExReleaseRundownProtection(&one);
+    ExReleaseRundownProtection(&one);
+    ExWaitForRundownProtectionRelease(&one);
+    EXPECT_FALSE(ExAcquireRundownProtection(&one));
+    ExRundownCompleted(&one);
+    EXPECT_FALSE(ExAcquireRundownProtection(&one));
+}
+
+TEST_P(Rundowns, DoorOpensAgain) {
+    rundown one;
+    ExWaitForRundownProtectionRelease(&one);
+    ExReInitializeRundownProtection(&one);
+    EXPECT_TRUE(ExAcquireRundownProtection(&one));
+    ExReleaseRundownProtection(&one);
+    ExWaitForRundownProtectionRelease(&one);
+}
+
+TEST_P(Rundowns, ManyReferencesAtOnce) {
+    rundown one;
+    EXPECT_TRUE(ExAcquireRundownProtectionEx(&one, 5));
+    ExReleaseRundownProtectionEx(&one, 2);
+    ExReleaseRundownProtectionEx(&one, 3);
+    ExWaitForRundownProtectionRelease(&one);
+    EXPECT_FALSE(ExAcquireRundownProtectionEx(&one, 5));
+}
+
+TEST_P(Rundowns, WaitingTwiceReturnsAtOnce) {
+    rundown one;
+    ExWaitForRundownProtectionRelease(&one);
+    ExWaitForRundownProtectionRelease(&one);
+}
+
+TEST_P(Rundowns, OwnerWaitsForTheLastUser) {
+    rundown one;
+    bool used = false;
+    event inside, leave;
+    system_thread user([&] {
+        ExAcquireRundownProtection(&one);
+        set(inside);
+        wait(&leave);
+        used = true;
+        ExReleaseRundownProtection(&one);
+    });
+    wait(&inside);
+    set(leave);
+    ExWaitForRundownProtectionRelease(&one);
+    EXPECT_TRUE(used);
+}
+
+TEST_P(Rundowns, ReleaseWithoutAcquireIsABugCheck) {
+    rundown one;
+    EXPECT_EQ(bug_check_of([&] { ExReleaseRundownProtection(&one); }),
+              CRITICAL_STRUCTURE_CORRUPTION);
+    ExWaitForRundownProtectionRelease(&one);
+    EXPECT_EQ(bug_check_of([&] { ExReleaseRundownProtection(&one); }),
+              CRITICAL_STRUCTURE_CORRUPTION);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Rundowns);
+
+// After the wait nobody is inside, and the object may go.
+TEST(RundownsExplored, NobodyIsInsideAfterTheWait) {
+    int entered = 0, refused = 0;
+    explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [&](sim_machine& machine) {
+        rundown door;
+        auto object = std::make_unique<int>(0);
+        for (const char* name : {"user", "other user"})
+            machine.spawn(name, [&] {
+                if (!ExAcquireRundownProtection(&door)) {
+                    ++refused;
+                    return;
+                }
+                ++entered;
+                machine.yield();
+                ++*object;
+                ExReleaseRundownProtection(&door);
+            });
+        machine.spawn("owner", [&] {
+            ExWaitForRundownProtectionRelease(&door);
+            object.reset();
+        });
+        machine.run();
+    });
+    EXPECT_GT(entered, 0);
+    EXPECT_GT(refused, 0);
+}
+
+} // namespace

@@ -1,0 +1,288 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+struct spin_lock {
+    KSPIN_LOCK word;
+    spin_lock() { KeInitializeSpinLock(&word); }
+};
+
+class SpinLocks : public BothMachines {
+protected:
+    spin_lock lock_;
+    KSPIN_LOCK* lock() { return &lock_.word; }
+};
+
+TEST_P(SpinLocks, AcquireRaisesAndReleaseLowers) {
+    KIRQL old = HIGH_LEVEL;
+    KeAcquireSpinLock(lock(), &old);
+    EXPECT_EQ(old, PASSIVE_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    EXPECT_FALSE(KeTestSpinLock(lock()));
+    KeReleaseSpinLock(lock(), old);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+    EXPECT_TRUE(KeTestSpinLock(lock()));
+}
+
+// A constant 0 here would hide every IRQL error of the caller.
+TEST_P(SpinLocks, RaiseToDpcGivesTheLevelItFound) {
+    KIRQL before;
+    KeRaiseIrql(APC_LEVEL, &before);
+    EXPECT_EQ(KeAcquireSpinLockRaiseToDpc(lock()), APC_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    KeReleaseSpinLock(lock(), APC_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    KeLowerIrql(before);
+}
+
+TEST_P(SpinLocks, AtDpcLevelLeavesTheLevelAlone) {
+    const at_dispatch_level raised;
+    KeAcquireSpinLockAtDpcLevel(lock());
+    EXPECT_FALSE(KeTestSpinLock(lock()));
+    KeReleaseSpinLockFromDpcLevel(lock());
+    EXPECT_TRUE(KeTestSpinLock(lock()));
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+}
+
+TEST_P(SpinLocks, TryTakesOnlyAFreeLock) {
+    const at_dispatch_level raised;
+    EXPECT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(lock()));
+    EXPECT_FALSE(KeTryToAcquireSpinLockAtDpcLevel(lock()));
+    KeReleaseSpinLockFromDpcLevel(lock());
+    EXPECT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(lock()));
+    KeReleaseSpinLockFromDpcLevel(lock());
+}
+
+TEST_P(SpinLocks, AcquiredTwiceIsABugCheck) {
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock());
+    EXPECT_EQ(bug_check_of([&] { KeAcquireSpinLockAtDpcLevel(lock()); }), SPIN_LOCK_ALREADY_OWNED);
+    KeReleaseSpinLock(lock(), old);
+}
+
+TEST_P(SpinLocks, ReleaseOfAFreeLockIsABugCheck) {
+    const at_dispatch_level raised;
+    EXPECT_EQ(bug_check_of([&] { KeReleaseSpinLockFromDpcLevel(lock()); }), SPIN_LOCK_NOT_OWNED);
+    EXPECT_EQ(bug_check_of([&] { KeReleaseSpinLock(lock(), PASSIVE_LEVEL); }), SPIN_LOCK_NOT_OWNED);
+}
+
+TEST_P(SpinLocks, ReleaseByAnotherThreadIsABugCheck) {
+    event taken, let_go;
+    system_thread holder([&] {
+        const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock());
+        set(taken);
+        while (KeReadStateEvent(&let_go) == 0)
+            KeStallExecutionProcessor(1);
+        KeReleaseSpinLock(lock(), old);
+    });
+    wait(&taken);
+    {
+        const at_dispatch_level raised;
+        EXPECT_EQ(bug_check_of([&] { KeReleaseSpinLockFromDpcLevel(lock()); }),
+                  SPIN_LOCK_NOT_OWNED);
+    }
+    set(let_go);
+}
+
+TEST_P(SpinLocks, QueuedFormKeepsTheLevelInItsHandle) {
+    KIRQL before;
+    KeRaiseIrql(APC_LEVEL, &before);
+    KLOCK_QUEUE_HANDLE handle;
+    KeAcquireInStackQueuedSpinLock(lock(), &handle);
+    EXPECT_EQ(handle.OldIrql, APC_LEVEL);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    EXPECT_FALSE(KeTestSpinLock(lock()));
+    KeReleaseInStackQueuedSpinLock(&handle);
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    EXPECT_TRUE(KeTestSpinLock(lock()));
+    KeLowerIrql(before);
+}
+
+TEST_P(SpinLocks, QueuedFormAtDpcLevel) {
+    const at_dispatch_level raised;
+    KLOCK_QUEUE_HANDLE handle;
+    KeAcquireInStackQueuedSpinLockAtDpcLevel(lock(), &handle);
+    EXPECT_FALSE(KeTestSpinLock(lock()));
+    KeReleaseInStackQueuedSpinLockFromDpcLevel(&handle);
+    EXPECT_TRUE(KeTestSpinLock(lock()));
+    EXPECT_EQ(bug_check_of([&] { KeReleaseInStackQueuedSpinLockFromDpcLevel(&handle); }),
+              SPIN_LOCK_NOT_OWNED);
+}
+
+TEST_P(SpinLocks, ReadersShareAndTheWriterIsAlone) {
+    EX_SPIN_LOCK word = 0;
+    const KIRQL first = ExAcquireSpinLockShared(&word);
+    const KIRQL second = ExAcquireSpinLockShared(&word);
+    EXPECT_EQ(first, PASSIVE_LEVEL);
+    EXPECT_EQ(second, DISPATCH_LEVEL);
+    EXPECT_EQ(word, 2);
+    ExReleaseSpinLockShared(&word, second);
+    ExReleaseSpinLockShared(&word, first);
+    EXPECT_EQ(word, 0);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+    const KIRQL old = ExAcquireSpinLockExclusive(&word);
+    EXPECT_LT(word, 0);
+    ExReleaseSpinLockExclusive(&word, old);
+    EXPECT_EQ(word, 0);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(SpinLocks, ReleaseOfAReaderWriterLockNotHeldIsABugCheck) {
+    const at_dispatch_level raised;
+    EX_SPIN_LOCK word = 0;
+    EXPECT_EQ(bug_check_of([&] { ExReleaseSpinLockExclusive(&word, DISPATCH_LEVEL); }),
+              SPIN_LOCK_NOT_OWNED);
+    word = 0;
+    EXPECT_EQ(bug_check_of([&] { ExReleaseSpinLockShared(&word, DISPATCH_LEVEL); }),
+              SPIN_LOCK_NOT_OWNED);
+}
+
+// The lock is released before the level falls, so the DPC may take it.
+TEST_P(SpinLocks, DpcsRunAfterTheRelease) {
+    static KSPIN_LOCK word;
+    KeInitializeSpinLock(&word);
+    counted_dpc dpc;
+    dpc.then = [](counted_dpc&) {
+        KeAcquireSpinLockAtDpcLevel(&word);
+        KeReleaseSpinLockFromDpcLevel(&word);
+    };
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&word);
+    KeInsertQueueDpc(&dpc, nullptr, nullptr);
+    EXPECT_EQ(dpc.runs, 0);
+    KeReleaseSpinLock(&word, old);
+    EXPECT_EQ(dpc.runs, 1);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(SpinLocks);
+
+// Three actors that each read, are preempted and write back: `section` makes it one step.
+template <class Section>
+void expect_exclusion(Section section) {
+    explore_options options;
+    options.random_runs = options.pct_runs = 300;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [&](sim_machine& machine) {
+        int counter = 0;
+        const auto add_one = [&] {
+            const int seen = counter;
+            machine.yield();
+            counter = seen + 1;
+        };
+        typename Section::lock lock{};
+        for (const char* name : {"one", "two", "three"})
+            machine.spawn(name, [&] { section(lock, add_one); });
+        machine.run();
+        EXPECT_EQ(counter, 3);
+    });
+}
+
+struct plain {
+    using lock = KSPIN_LOCK;
+    template <class Body>
+    void operator()(lock& word, const Body& body) const {
+        const KIRQL old = KeAcquireSpinLockRaiseToDpc(&word);
+        body();
+        KeReleaseSpinLock(&word, old);
+    }
+};
+
+struct tried {
+    using lock = KSPIN_LOCK;
+    template <class Body>
+    void operator()(lock& word, const Body& body) const {
+        const at_dispatch_level raised;
+        while (!KeTryToAcquireSpinLockAtDpcLevel(&word))
+            KeStallExecutionProcessor(1);
+        body();
+        KeReleaseSpinLockFromDpcLevel(&word);
+    }
+};
+
+struct queued {
+    using lock = KSPIN_LOCK;
+    template <class Body>
+    void operator()(lock& word, const Body& body) const {
+        KLOCK_QUEUE_HANDLE handle;
+        KeAcquireInStackQueuedSpinLock(&word, &handle);
+        body();
+        KeReleaseInStackQueuedSpinLock(&handle);
+    }
+};
+
+struct exclusive {
+    using lock = EX_SPIN_LOCK;
+    template <class Body>
+    void operator()(lock& word, const Body& body) const {
+        const KIRQL old = ExAcquireSpinLockExclusive(&word);
+        body();
+        ExReleaseSpinLockExclusive(&word, old);
+    }
+};
+
+TEST(SpinLocksExplored, PlainLockExcludes) { expect_exclusion(plain{}); }
+TEST(SpinLocksExplored, TriedLockExcludes) { expect_exclusion(tried{}); }
+TEST(SpinLocksExplored, QueuedLockExcludes) { expect_exclusion(queued{}); }
+TEST(SpinLocksExplored, ExclusiveLockExcludes) { expect_exclusion(exclusive{}); }
+
+TEST(SpinLocksExplored, WriterNeverMeetsAReader) {
+    explore_options options;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [](sim_machine& machine) {
+        EX_SPIN_LOCK lock = 0;
+        int readers = 0;
+        bool writing = false;
+        for (const char* name : {"reader", "other reader"})
+            machine.spawn(name, [&] {
+                const KIRQL old = ExAcquireSpinLockShared(&lock);
+                ++readers;
+                EXPECT_FALSE(writing);
+                machine.yield();
+                EXPECT_FALSE(writing);
+                --readers;
+                ExReleaseSpinLockShared(&lock, old);
+            });
+        machine.spawn("writer", [&] {
+            const KIRQL old = ExAcquireSpinLockExclusive(&lock);
+            writing = true;
+            EXPECT_EQ(readers, 0);
+            machine.yield();
+            writing = false;
+            ExReleaseSpinLockExclusive(&lock, old);
+        });
+        machine.run();
+    });
+}
+
+// Whoever came to the lock first gets it first, whatever the schedule does meanwhile.
+TEST(SpinLocksExplored, QueuedLockIsFirstComeFirstServed) {
+    explore_options options;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [](sim_machine& machine) {
+        KSPIN_LOCK lock = 0;
+        std::vector<int> order;
+        for (int i = 0; i < 3; ++i)
+            machine.spawn("waiter" + std::to_string(i), [&, i] {
+                delay(i * millisecond);
+                KLOCK_QUEUE_HANDLE handle;
+                KeAcquireInStackQueuedSpinLock(&lock, &handle);
+                order.push_back(i);
+                KeStallExecutionProcessor(10'000); // till all are queued
+                KeReleaseInStackQueuedSpinLock(&handle);
+            });
+        machine.run();
+        EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+    });
+}
+
+} // namespace

@@ -1,0 +1,49 @@
+#include <dispatch/status.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace errc = boost::system::errc;
+using irpverbs::dispatch::make_error_code;
+using irpverbs::dispatch::status_error;
+using irpverbs::dispatch::status_of;
+
+// Tests that an error_code is one when the status fails, and keeps statuses that do not.
+TEST(Status, FailsAsNtSuccessSays) {
+    EXPECT_FALSE(make_error_code(STATUS_SUCCESS));
+    EXPECT_FALSE(make_error_code(STATUS_PENDING));
+    EXPECT_TRUE(make_error_code(STATUS_BUFFER_OVERFLOW));
+    EXPECT_TRUE(make_error_code(STATUS_CANCELLED));
+    EXPECT_EQ(status_of(make_error_code(STATUS_PENDING)), STATUS_PENDING);
+}
+
+// Tests that statuses equal the conditions they stand for, and other errors lead to statuses.
+TEST(Status, HasCounterparts) {
+    EXPECT_EQ(make_error_code(STATUS_CANCELLED), errc::operation_canceled);
+    EXPECT_EQ(make_error_code(STATUS_IO_TIMEOUT), errc::timed_out);
+    EXPECT_NE(make_error_code(STATUS_IO_TIMEOUT), errc::operation_canceled);
+    EXPECT_EQ(status_of(boost::asio::error::operation_aborted), STATUS_CANCELLED);
+    EXPECT_EQ(status_of(errc::make_error_code(errc::filename_too_long)), STATUS_UNSUCCESSFUL);
+    EXPECT_EQ(status_of({}), STATUS_SUCCESS);
+}
+
+// Tests that a message says what is meant, or at least the value.
+TEST(Status, HasAMessage) {
+    EXPECT_EQ(make_error_code(STATUS_CANCELLED).message(), "The request was cancelled.");
+    EXPECT_EQ(make_error_code(NTSTATUS(0xC0FFFFFF)).message(), "NTSTATUS 0xC0FFFFFF");
+}
+
+// Tests that a status that is thrown is found again.
+TEST(Status, IsThrown) {
+    try {
+        throw status_error(STATUS_RETRY, "asked too early");
+    } catch (const boost::system::system_error& thrown) {
+        EXPECT_EQ(status_of(thrown.code()), STATUS_RETRY);
+        EXPECT_EQ(std::string(thrown.what()).find("asked too early"), 0u);
+    }
+}
+
+} // namespace

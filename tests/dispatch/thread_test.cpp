@@ -1,0 +1,150 @@
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+/// A thread's object, its handle closed.
+PKTHREAD start(PKSTART_ROUTINE routine, PVOID context) {
+    HANDLE handle = nullptr;
+    EXPECT_EQ(PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, routine, context),
+              STATUS_SUCCESS);
+    PVOID object = nullptr;
+    EXPECT_EQ(ObReferenceObjectByHandle(handle, 0, nullptr, KernelMode, &object, nullptr),
+              STATUS_SUCCESS);
+    EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
+    return static_cast<PKTHREAD>(object);
+}
+
+class Threads : public BothMachines {};
+
+TEST_P(Threads, RunsAtPassiveWithItsContext) {
+    struct seen {
+        KIRQL level = HIGH_LEVEL;
+        PKTHREAD thread = nullptr;
+    } noted;
+    PKTHREAD thread = start(
+        [](PVOID context) {
+            auto& note = *static_cast<seen*>(context);
+            note.level = KeGetCurrentIrql();
+            note.thread = PsGetCurrentThread();
+        },
+        &noted);
+    EXPECT_EQ(wait(thread), STATUS_SUCCESS);
+    EXPECT_EQ(noted.level, PASSIVE_LEVEL);
+    EXPECT_EQ(noted.thread, thread);
+    EXPECT_NE(noted.thread, KeGetCurrentThread());
+    ObDereferenceObject(thread);
+}
+
+TEST_P(Threads, EndIsSeenByAllWhoWait) {
+    PKTHREAD thread = start([](PVOID) {}, nullptr);
+    EXPECT_EQ(wait(thread), STATUS_SUCCESS);
+    EXPECT_EQ(wait(thread), STATUS_SUCCESS);
+    EXPECT_EQ(thread->ExitStatus, STATUS_SUCCESS);
+    ObDereferenceObject(thread);
+}
+
+void terminate_deep_inside(PVOID) {
+    PsTerminateSystemThread(STATUS_CANCELLED);
+    ADD_FAILURE() << "came back";
+}
+
+TEST_P(Threads, TerminationEndsItWithAStatus) {
+    PKTHREAD thread = start(terminate_deep_inside, nullptr);
+    wait(thread);
+    EXPECT_EQ(thread->ExitStatus, STATUS_CANCELLED);
+    ObDereferenceObject(thread);
+}
+
+TEST_P(Threads, TerminationDestroysWhatIsOnTheStack) {
+    static bool destroyed;
+    destroyed = false;
+    struct guard {
+        ~guard() { destroyed = true; }
+    };
+    PKTHREAD thread = start(
+        [](PVOID) {
+            const guard on_stack;
+            PsTerminateSystemThread(STATUS_SUCCESS);
+        },
+        nullptr);
+    wait(thread);
+    EXPECT_TRUE(destroyed);
+    ObDereferenceObject(thread);
+}
+
+TEST_P(Threads, OnlySystemThreadsCanBeTerminated) {
+    EXPECT_EQ(PsTerminateSystemThread(STATUS_SUCCESS), STATUS_INVALID_PARAMETER);
+}
+
+TEST_P(Threads, HandlesAreChecked) {
+    PVOID object = nullptr;
+    EXPECT_EQ(ZwClose(nullptr), STATUS_INVALID_HANDLE);
+    EXPECT_EQ(ObReferenceObjectByHandle(nullptr, 0, nullptr, KernelMode, &object, nullptr),
+              STATUS_INVALID_HANDLE);
+    event no_thread;
+    EXPECT_EQ(ZwClose(&no_thread), STATUS_INVALID_HANDLE);
+    EXPECT_EQ(ObReferenceObjectByHandle(&no_thread, 0, nullptr, KernelMode, &object, nullptr),
+              STATUS_INVALID_HANDLE);
+    EXPECT_EQ(object, nullptr);
+}
+
+TEST_P(Threads, ObjectLivesAsLongAsAReference) {
+    PKTHREAD thread = start([](PVOID) {}, nullptr);
+    ObReferenceObject(thread);
+    ObDereferenceObject(thread);
+    wait(thread);
+    EXPECT_EQ(look(thread), STATUS_SUCCESS);
+    ObDereferenceObject(thread);
+}
+
+TEST_P(Threads, MayOutliveItsHandle) {
+    event go, done;
+    std::pair events{&go, &done};
+    HANDLE handle = nullptr;
+    PsCreateSystemThread(
+        &handle, 0, nullptr, nullptr, nullptr,
+        [](PVOID context) {
+            const auto [first, last] = *static_cast<std::pair<event*, event*>*>(context);
+            wait(first);
+            set(*last);
+        },
+        &events);
+    ZwClose(handle);
+    set(go);
+    wait(&done);
+}
+
+TEST_P(Threads, ManyRunSideBySide) {
+    LONG count = 0;
+    std::vector<PKTHREAD> threads;
+    for (int i = 0; i < 40; ++i)
+        threads.push_back(start(
+            [](PVOID context) { InterlockedIncrement(static_cast<LONG*>(context)); }, &count));
+    for (PKTHREAD each : threads) {
+        wait(each);
+        ObDereferenceObject(each);
+    }
+    EXPECT_EQ(count, 40);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Threads);
+
+TEST(ThreadsExplored, EndAboveThePassiveLevelIsABugCheck) {
+    const explore_summary found = expect_found({}, [](sim_machine& machine) {
+        machine.spawn("starter",
+                      [] { const system_thread thread([] { KeRaiseIrqlToDpcLevel(); }); });
+        machine.run();
+    });
+    EXPECT_NE(found.failure->what.find("IRQL_UNEXPECTED_VALUE"), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,164 @@
+// Topology files: both dialects, and what is said of wrong ones.
+#include <hca/software.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+/// A file of the given text, for the life of the scope.
+class written {
+public:
+    explicit written(const std::string& text)
+        : name_(::testing::TempDir() + "topology_test." +
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+        std::ofstream(name_) << text;
+    }
+    ~written() { std::remove(name_.c_str()); }
+    written(const written&) = delete;
+    written& operator=(const written&) = delete;
+    std::string uri() const { return "software:" + name_; }
+    const std::string& name() const { return name_; }
+
+private:
+    std::string name_;
+};
+
+struct result {
+    NTSTATUS status;
+    std::string message;
+    std::vector<ib_guid_t> guids;
+};
+
+result attach(const std::string& uri) {
+    char message[300] = "";
+    ULONG count = 0;
+    result seen;
+    seen.status = HcaAttachTelling(uri.c_str(), &count, message, sizeof(message));
+    seen.message = message;
+    seen.guids.resize(count);
+    HcaEnumerate(seen.guids.data(), &count);
+    return seen;
+}
+
+/// The message for a file of that text, without the file's name.
+std::string complaint(const std::string& text) {
+    const written file(text);
+    const result seen = attach(file.uri());
+    EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
+    if (NT_SUCCESS(seen.status)) HcaDetach(file.uri().c_str());
+    EXPECT_TRUE(seen.message.starts_with(file.name() + ":")) << seen.message;
+    return seen.message.substr(std::min(seen.message.size(), file.name().size() + 1));
+}
+
+// As ibnetdiscover prints it: GUIDs, LIDs and link speeds come from the file.
+TEST(Topology, ReadsWhatIbnetdiscoverPrints) {
+    const written file(R"(#
+# Topology file: generated on Thu Jan  1 00:00:00 1970
+#
+# Initiated from node 0002c90300001000 port 0002c90300001001
+
+vendid=0x2c9
+devid=0xb924
+sysimgguid=0x2c90200404c43
+switchguid=0x2c90200404c40(2c90200404c40)
+Switch	24 "S-0002c90200404c40"		# "MT47396 Infiniscale-III" enhanced port 0 lid 6 lmc 0
+[3]	"H-0002c90300002000"[1](2c90300002001) 		# "node02 HCA-1" lid 9 4xDDR
+[22][ext 5]	"H-0002c90300001000"[1](2c90300001001) 		# "node01 HCA-1" lid 4 4xDDR
+
+vendid=0x2c9
+devid=0x6340
+sysimgguid=0x2c90300001003
+caguid=0x2c90300001000
+Ca	2 "H-0002c90300001000"		# "node01 HCA-1"
+[1](2c90300001001) 	"S-0002c90200404c40"[22]		# lid 4 lmc 1 "MT47396 Infiniscale-III" lid 6 4xDDR
+
+vendid=0x2c9
+devid=0x6340
+sysimgguid=0x2c90300002003
+caguid=0x2c90300002000
+Ca	1 "H-0002c90300002000"		# "node02 HCA-1"
+[1](2c90300002001) 	"S-0002c90200404c40"[3]		# lid 9 lmc 0 "MT47396 Infiniscale-III" lid 6 4xDDR
+)");
+    const result seen = attach(file.uri());
+    ASSERT_EQ(seen.status, STATUS_SUCCESS) << seen.message;
+    EXPECT_EQ(seen.guids, (std::vector<ib_guid_t>{0x2c90300001000, 0x2c90300002000}));
+    char name[64];
+    EXPECT_EQ(HcaName(0x2c90300001000, name, sizeof(name)), STATUS_SUCCESS);
+    EXPECT_STREQ(name, "node01 HCA-1");
+    EXPECT_EQ(HcaName(0x2c90300001000, name, 5), STATUS_BUFFER_OVERFLOW);
+    EXPECT_STREQ(name, "node");
+    EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
+    EXPECT_EQ(HcaFromGuid(0x2c90300001000), nullptr);
+}
+
+TEST(Topology, ReadsWhatIbsimReads) {
+    const written file("# two hosts\n"
+                       "Switch\t8 \"Switch1\"\n"
+                       "[1]\t\"Hca1\"[1]\n"
+                       "[4]\t\"Hca2\"[2] w=12 s=2\n"
+                       "\n"
+                       "Hca\t2 \"Hca1\"\n"
+                       "[1]\t\"Switch1\"[1]\n"
+                       "\n"
+                       "Hca\t2 \"Hca2\"\n"
+                       "[2]\t\"Switch1\"[4]\n");
+    const result seen = attach(file.uri());
+    EXPECT_EQ(seen.status, STATUS_SUCCESS) << seen.message;
+    EXPECT_EQ(seen.guids.size(), 2u);
+    EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
+}
+
+TEST(Topology, SaysWhereAndWhatIsWrong) {
+    EXPECT_EQ(complaint(""), "0: expected at least one node");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"nowhere\"[1]\n"), "2: there is no node \"nowhere\"");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"a"),
+              "2: the quotes around the other node's id don't end");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1 \"b\"[1]\n"), "2: expected ']' before '\"b\"[1]'");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[2] \"b\"[1]\n"), "2: expected a port number, at most 1");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n\nHca 1 \"a\"\n"), "3: \"a\" is a node already, at line 1");
+    EXPECT_EQ(complaint("caguid=0x5\nCa 1 \"a\"\n\ncaguid=0x5\nCa 1 \"b\"\n"),
+              "5: the GUID of \"b\" is that of the node at line 2");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"b\"[3]\n\nHca 2 \"b\"\n"), "2: \"b\" has ports 1 to 2");
+    EXPECT_EQ(complaint("Hca 2 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[1]\n\nHca 1 \"b\"\n"),
+              "3: \"b\"[1] has another cable, at line 2");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"a\"[1]\n"), "2: a cable has two ends");
+    EXPECT_EQ(complaint("[1] \"a\"[1]\n").substr(0, 2), "1:");
+    EXPECT_EQ(complaint("Hub 3 \"a\"\n").substr(0, 2), "1:");
+    EXPECT_EQ(complaint("Switch 300 \"a\"\n"), "1: expected a number of ports, at most 254");
+}
+
+TEST(Topology, NothingIsAttachedOfAFileThatIsWrong) {
+    const written file("Hca 1 \"a\"\n\nHca 1 \"b\"\n[1] \"nowhere\"[1]\n");
+    EXPECT_EQ(attach(file.uri()).status, STATUS_DATA_ERROR);
+    ULONG count = 0;
+    EXPECT_EQ(HcaEnumerate(nullptr, &count), STATUS_SUCCESS);
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_OBJECT_NAME_NOT_FOUND);
+}
+
+TEST(Attach, AnswersForUrisThatNameNothing) {
+    EXPECT_EQ(attach("software").status, STATUS_OBJECT_NAME_INVALID);
+    EXPECT_EQ(attach("hardware:").status, STATUS_NO_SUCH_DEVICE);
+    EXPECT_EQ(attach("software:/nowhere/fabric.net").status, STATUS_NO_SUCH_FILE);
+    EXPECT_EQ(HcaAttach(nullptr, nullptr), STATUS_OBJECT_NAME_INVALID);
+    EXPECT_EQ(HcaDetach("software:"), STATUS_OBJECT_NAME_NOT_FOUND);
+}
+
+// The second URI brings GUIDs that are there: none of its HCAs stays.
+TEST(Attach, RefusesAUriOrAGuidThatIsThere) {
+    const written one("caguid=0x5\nCa 1 \"a\"\n");
+    EXPECT_EQ(attach(one.uri()).status, STATUS_SUCCESS);
+    EXPECT_EQ(attach(one.uri()).status, STATUS_OBJECT_NAME_COLLISION);
+    std::ofstream(one.name() + "2") << "caguid=0x6\nCa 1 \"b\"\n\ncaguid=0x5\nCa 1 \"c\"\n";
+    EXPECT_EQ(attach(one.uri() + "2").status, STATUS_OBJECT_NAME_COLLISION);
+    std::remove((one.name() + "2").c_str());
+    EXPECT_EQ(HcaFromGuid(6), nullptr);
+    EXPECT_EQ(HcaDetach(one.uri().c_str()), STATUS_SUCCESS);
+}
+
+} // namespace

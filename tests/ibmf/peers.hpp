@@ -1,0 +1,17 @@
+// A datagram's fields as the headers of other projects read them: only those they know.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace irpverbs::ibmf::peers {
+
+using fields = std::map<std::string, std::uint64_t>;
+
+// 256 bytes. Empty where this build lacks the header.
+fields umad_fields(const std::uint8_t* mad);
+fields opensm_fields(const std::uint8_t* mad);
+fields ibmad_fields(const std::uint8_t* mad);
+
+} // namespace irpverbs::ibmf::peers

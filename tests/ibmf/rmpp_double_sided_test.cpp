@@ -1,0 +1,221 @@
+// RMPP requests with RMPP responses.
+#include "rmpp_scripts.hpp"
+
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::ibmf;
+using namespace irpverbs::ibmf::rmpp;
+using namespace irpverbs::ibmf::rmpp::testing;
+
+constexpr std::uint8_t get_multi = 0x14;
+constexpr std::uint8_t get_multi_response = 0x94;
+
+struct exchange {
+    exchange(const settings& chosen, std::size_t request_size, std::size_t response_size)
+        : request(request_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi),
+          response(response_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi_response),
+          asking(chosen, request.lent(), answer), answering(chosen, question) {}
+
+    // The responder answers as soon as it has the request.
+    party answering_end() {
+        party end = end_of(answering);
+        end.receive = [this, receive = end.receive](const mad_view& view, ticks now) {
+            receive(view, now);
+            answering.reply(response.lent());
+        };
+        return end;
+    }
+
+    test_message request;
+    test_message response;
+    message_buffer answer;
+    message_buffer question;
+    requester asking;
+    responder answering;
+};
+
+TEST(RmppDoubleSided, TurnsWithAnAckOfSegmentZero) {
+    exchange both({}, 350, 350);
+    dispatch::random_choices source(0);
+    wire between(source, {});
+    std::vector<std::string> seen;
+    between.on_send = [&](int from, const mad_view& view) {
+        const rmpp_header header = view.rmpp();
+        seen.push_back((from == 0 ? "asks " : "answers ") +
+                       std::string(header.type == rmpp_type::data ? "data " : "ack ") +
+                       std::to_string(header.segment));
+        EXPECT_EQ((view.header().method & MAD_RESPONSE_BIT) != 0, from == 1);
+    };
+    ASSERT_TRUE(between.run(end_of(both.asking), both.answering_end()));
+    // The response does not wait for the turn: it may be lost.
+    EXPECT_EQ(seen, (std::vector<std::string>{"asks data 1", "answers ack 1", "asks data 2",
+                                              "answers ack 2", "answers data 1", "asks ack 0",
+                                              "asks ack 1", "answers data 2", "asks ack 2"}));
+    EXPECT_EQ(both.asking.result().how, ending::complete);
+    EXPECT_EQ(both.answering.result().how, ending::complete);
+    EXPECT_TRUE(both.asking.retired() && both.answering.retired());
+}
+
+// Both messages are whole, or both sides know why not.
+TEST(RmppDoubleSided, CompletesOrBothSidesKnowWhyNot) {
+    dispatch::explore_options options;
+    options.random_runs = 5000;
+    options.pct_runs = 0;
+    irpverbs::testing::expect_explored(options, [](dispatch::sim_machine& machine) {
+        dispatch::choices& source = machine.source();
+        const settings chosen{.retries = 2, .window = 1 + source.pick(6, "window")};
+        exchange both(chosen, 100 * source.pick(20, "request"), 100 * source.pick(30, "response"));
+        const std::uint32_t faults = source.pick(30, "faults");
+        wire between(source, {.faults = faults, .one_in = 1 + source.pick(12, "one in")});
+        EXPECT_TRUE(between.run(end_of(both.asking), both.answering_end()));
+        EXPECT_FALSE(both.asking.result().running());
+        // Who never heard of the request waits for it.
+        EXPECT_FALSE(both.answering.result().running() && both.answering.request().begun());
+        const bool asked = both.asking.result().how == ending::complete;
+        const bool answered = both.answering.result().how == ending::complete;
+        EXPECT_TRUE(asked || faults > 2) << text_of(both.asking.result());
+        EXPECT_TRUE(!(asked || answered) ||
+                    std::ranges::equal(both.answer.data(), both.response.data));
+        EXPECT_TRUE(!(asked || answered) ||
+                    std::ranges::equal(both.question.data(), both.request.data));
+    });
+}
+
+struct Asking : ::testing::Test {
+    exchange both{{}, 150, 350};
+    ticks now = 0;
+
+    void hear(const rmpp_header& header) {
+        both.asking.receive(view_of(packet(both.response, header)), now);
+    }
+    std::vector<rmpp_header> sent() {
+        return drained([&](mad_buffer to) { return both.asking.transmit(to, now); });
+    }
+};
+using RmppRequester = Asking;
+
+TEST_F(RmppRequester, RepeatsTheTurnWhenTheLastAckRepeats) {
+    sent();
+    hear(ack(1, 2));
+    EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
+    hear(ack(1, 2));
+    EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
+}
+
+TEST_F(RmppRequester, RepeatsTheTurnUntilItGivesUp) {
+    sent();
+    hear(ack(1, 2));
+    sent();
+    for (std::uint32_t i = 0; i < settings{}.retries; ++i) {
+        now = both.asking.deadline();
+        both.asking.expire(now);
+        EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
+    }
+    now = both.asking.deadline();
+    both.asking.expire(now);
+    EXPECT_EQ(text_of(both.asking.result()),
+              text_of({ending::timed_out, rmpp_status::too_many_retries, false}));
+    expect_refusal(sent(), rmpp_status::too_many_retries);
+    EXPECT_TRUE(both.asking.retired());
+    EXPECT_EQ(both.asking.deadline(), never);
+}
+
+TEST_F(RmppRequester, AResponseStandsForALostLastAck) {
+    sent();
+    both.asking.receive(view_of(data_packet(both.response, 1)), now);
+    EXPECT_EQ(both.asking.request().result().how, ending::complete);
+    EXPECT_EQ(segments_of(sent()), (std::vector<std::uint32_t>{1}));
+}
+
+TEST_F(RmppRequester, StaleSegmentsAreNoResponse) {
+    sent();
+    both.asking.receive(view_of(data_packet(both.response, 2)), now);
+    EXPECT_TRUE(both.asking.request().result().running());
+    hear(ack(1, 2));
+    sent();
+    both.asking.receive(view_of(data_packet(both.response, 2)), now);
+    EXPECT_TRUE(both.asking.result().running());
+    EXPECT_NE(both.asking.deadline(), never);
+}
+
+TEST_F(RmppRequester, CancelsInEveryPhase) {
+    for (int phase = 0; phase < 3; ++phase) {
+        exchange other({}, 150, 350);
+        const auto drain = [&] {
+            return drained([&](mad_buffer to) { return other.asking.transmit(to, now); });
+        };
+        drain();
+        if (phase > 0) other.asking.receive(view_of(packet(other.response, ack(1, 2))), now);
+        if (phase > 1) other.asking.receive(view_of(data_packet(other.response, 1)), now);
+        drain();
+        other.asking.cancel(now);
+        EXPECT_EQ(other.asking.result().how, ending::cancelled) << phase;
+        expect_refusal(drain(), rmpp_status::unspecified);
+    }
+}
+
+TEST_F(RmppRequester, AnAbortInsteadOfAResponseIsReported) {
+    sent();
+    hear(ack(1, 2));
+    sent();
+    hear({.type = rmpp_type::abort, .flags = rmpp_active, .status = rmpp_status::unspecified});
+    EXPECT_EQ(text_of(both.asking.result()),
+              text_of({ending::aborted, rmpp_status::unspecified, true}));
+    EXPECT_TRUE(both.asking.retired());
+    EXPECT_EQ(both.asking.deadline(), never);
+}
+
+struct Answering : ::testing::Test {
+    exchange both{{}, 150, 200 * 5};
+    void hear(const rmpp_header& header) {
+        both.answering.receive(view_of(packet(both.request, header)), 0);
+    }
+    std::vector<rmpp_header> sent() {
+        return drained([&](mad_buffer to) { return both.answering.transmit(to, 0); });
+    }
+};
+using RmppResponder = Answering;
+
+TEST_F(RmppResponder, TheTurnsWindowIsTheFirstOfTheResponse) {
+    both.answering.receive(view_of(data_packet(both.request, 1)), 0);
+    sent();
+    EXPECT_TRUE(both.answering.result().running());
+    hear(ack(0, 3));
+    both.answering.reply(both.response.lent());
+    EXPECT_EQ(segments_of(sent()), (std::vector<std::uint32_t>{1, 2, 3}));
+}
+
+TEST_F(RmppResponder, ARepeatedRequestIsAcknowledgedDuringTheResponse) {
+    both.answering.receive(view_of(data_packet(both.request, 1)), 0);
+    sent();
+    both.answering.reply(both.response.lent());
+    sent();
+    both.answering.receive(view_of(data_packet(both.request, 1)), 0);
+    const std::vector<rmpp_header> again = sent();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(again[0].type, rmpp_type::ack);
+    EXPECT_EQ(both.question.data().size(), 150u);
+}
+
+TEST_F(RmppResponder, RepliesOnlyToAWholeRequestAndOnlyOnce) {
+    both.answering.reply(both.response.lent());
+    EXPECT_TRUE(sent().empty());
+    both.answering.receive(view_of(data_packet(both.request, 1)), 0);
+    both.answering.reply(both.response.lent());
+    both.answering.reply(both.request.lent());
+    EXPECT_EQ(both.answering.response()->segments(), 5u);
+}
+
+TEST_F(RmppResponder, ARequesterThatGivesUpIsReported) {
+    both.answering.receive(view_of(data_packet(both.request, 1)), 0);
+    hear({.type = rmpp_type::abort, .flags = rmpp_active, .status = rmpp_status::too_many_retries});
+    EXPECT_EQ(text_of(both.answering.result()),
+              text_of({ending::aborted, rmpp_status::too_many_retries, true}));
+    both.answering.reply(both.response.lent());
+    EXPECT_FALSE(both.answering.response());
+}
+
+} // namespace

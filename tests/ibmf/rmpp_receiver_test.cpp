@@ -1,0 +1,426 @@
+// The receiving side: what it acknowledges, keeps, refuses, and remembers.
+#include "rmpp_scripts.hpp"
+
+#include <malloc.h>
+
+namespace {
+
+using namespace irpverbs::ibmf;
+using namespace irpverbs::ibmf::rmpp;
+using namespace irpverbs::ibmf::rmpp::testing;
+
+struct Receiving : ::testing::Test {
+    test_message original{200 * 9 + 50}; // ten segments
+    settings chosen{.window = 4};
+    message_buffer buffer;
+    receiver side{chosen, buffer};
+    ticks now = 0;
+
+    void hear(std::uint32_t segment) { side.receive(view_of(data_packet(original, segment)), now); }
+    void hear(const rmpp_header& header) { side.receive(view_of(packet(original, header)), now); }
+    void expect_ack(std::uint32_t segment, std::uint32_t window_last) {
+        const std::vector<rmpp_header> sent = drained(side);
+        ASSERT_EQ(sent.size(), 1u) << segment;
+        EXPECT_EQ(sent[0], ack(segment, window_last));
+    }
+    void expect_silence() { EXPECT_TRUE(drained(side).empty()); }
+    void begin() {
+        hear(1);
+        expect_ack(1, 5);
+    }
+    void expect(ending how, rmpp_status code, bool by_peer) {
+        EXPECT_EQ(text_of(side.result()), text_of({how, code, by_peer}));
+    }
+    // This header, after a good beginning, ends the transfer with that code.
+    void expect_refused(const rmpp_header& header, rmpp_status code, ending how = ending::aborted) {
+        message_buffer other_buffer;
+        receiver other(chosen, other_buffer);
+        other.receive(view_of(data_packet(original, 1)), now);
+        drained(other);
+        other.receive(view_of(packet(original, header)), now);
+        EXPECT_EQ(text_of(other.result()), text_of({how, code, false}));
+        expect_refusal(drained(other), code);
+    }
+    rmpp_header changed(std::uint32_t segment, auto change) {
+        rmpp_header header = data_header(original, segment);
+        change(header);
+        return header;
+    }
+};
+using RmppReceiver = Receiving;
+
+TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
+    begin();
+    hear(2);
+    expect_silence();
+    hear(3);
+    expect_ack(3, 7);
+    hear(4);
+    hear(5);
+    hear(6); // acknowledgements waiting to be sent become one
+    expect_ack(6, 10);
+    for (std::uint32_t segment = 7; segment <= 10; ++segment)
+        hear(segment);
+    expect_ack(10, 14);
+    expect(ending::complete, rmpp_status::normal, false);
+    EXPECT_TRUE(std::ranges::equal(buffer.data(), original.data));
+    EXPECT_EQ(side.received(), original.data.size());
+}
+
+// One block: common header, class header, data; the first segment's headers.
+TEST_F(RmppReceiver, TheMessageIsOneBlock) {
+    for (std::uint32_t segment = 1; segment <= 10; ++segment) {
+        hear(segment);
+        drained(side);
+    }
+    const mad_bytes all = buffer.bytes();
+    ASSERT_EQ(all.size(), 24 + 20 + original.data.size());
+    EXPECT_TRUE(std::ranges::equal(all.first(24), original.lent().header));
+    EXPECT_TRUE(std::ranges::equal(all.subspan(24, 20), original.lent().class_header));
+    const message_buffer::block block = buffer.take();
+    EXPECT_TRUE(buffer.bytes().empty());
+    EXPECT_EQ(block[44], original.data[0]);
+}
+
+// The peer's headers with the response bit turned; no attribute is promised, the class header is
+// (a vendor's OUI).
+TEST_F(RmppReceiver, ControlPacketsTurnTheResponseBit) {
+    hear(1);
+    datagram bytes{};
+    ASSERT_TRUE(side.transmit(bytes));
+    mad_header wanted = view_of(original.headers).header();
+    wanted.method ^= MAD_RESPONSE_BIT;
+    EXPECT_EQ(view_of(bytes).header(), wanted);
+    EXPECT_TRUE(std::ranges::equal(view_of(bytes).class_header(), original.lent().class_header));
+}
+
+TEST_F(RmppReceiver, KeepsWhatComesEarlyAndTellsOfAGapOnce) {
+    begin();
+    hear(4);
+    expect_ack(1, 5);
+    hear(5);
+    hear(3);
+    expect_silence();
+    EXPECT_EQ(side.counts().out_of_order, 3u);
+    hear(2);
+    expect_ack(5, 9);
+    EXPECT_EQ(side.received(), 1000u);
+}
+
+TEST_F(RmppReceiver, DuplicatesAreAcknowledgedAndNotKept) {
+    begin();
+    hear(2);
+    hear(1);
+    expect_ack(2, 6);
+    hear(4);
+    expect_ack(2, 6);
+    hear(4);
+    expect_silence(); // the gap was told of
+    EXPECT_EQ(side.counts().duplicates, 2u);
+    EXPECT_EQ(side.received(), 400u);
+}
+
+TEST_F(RmppReceiver, WhatBeginsNoTransferIsIgnored) {
+    hear(2);
+    hear(10);
+    hear(ack(1, 5));
+    rmpp_header inactive = data_header(original, 1);
+    inactive.flags = rmpp_first;
+    hear(inactive);
+    expect_silence();
+    EXPECT_FALSE(side.begun());
+    EXPECT_EQ(side.deadline(), never);
+    begin();
+}
+
+// In mid-transfer a plain datagram with the same id changes nothing either.
+TEST_F(RmppReceiver, InactiveDatagramsAreNotOfTheTransfer) {
+    begin();
+    rmpp_header inactive{.version = 77, .type = static_cast<rmpp_type>(99), .segment = 2};
+    hear(inactive);
+    EXPECT_TRUE(side.result().running());
+    EXPECT_EQ(side.counts().ignored, 1u);
+    hear(2);
+    hear(3);
+    expect_ack(3, 7);
+}
+
+TEST_F(RmppReceiver, FirstWithoutSegmentOneAndTheReverseAreIFSN) {
+    expect_refused(changed(2, [](auto& it) { it.flags |= rmpp_first; }),
+                   rmpp_status::inconsistent_first);
+    expect_refused(changed(1, [](auto& it) { it.flags = rmpp_active; }),
+                   rmpp_status::inconsistent_first);
+    expect_refused(changed(2, [](auto& it) { it.segment = 0; }), rmpp_status::inconsistent_first);
+}
+
+TEST_F(RmppReceiver, SegmentsBeyondTheWindowAreS2B) {
+    expect_refused(data_header(original, 6), rmpp_status::segment_too_big);
+    expect_refused(changed(2, [](auto& it) { it.segment = 0xFFFFFFFF; }),
+                   rmpp_status::segment_too_big);
+}
+
+TEST_F(RmppReceiver, LastLengthsThatCannotBeAreILPL) {
+    for (const std::uint32_t length : {0u, 1u, 19u, 221u, 256u, 0x7FFFFFFFu, 0xFFFFFFFFu}) {
+        rmpp_header only = data_header(original, 1);
+        only.flags |= rmpp_last;
+        only.length_or_window = length;
+        message_buffer other_buffer;
+        receiver other(chosen, other_buffer);
+        other.receive(view_of(packet(original, only)), now);
+        expect_refusal(drained(other), rmpp_status::inconsistent_last);
+        EXPECT_TRUE(other_buffer.bytes().empty());
+    }
+}
+
+TEST_F(RmppReceiver, AFirstOfManyThatAnnouncesOneIsILPL) {
+    for (const std::uint32_t length : {1u, 20u, 220u}) {
+        message_buffer other_buffer;
+        receiver other(chosen, other_buffer);
+        other.receive(
+            view_of(packet(original, changed(1, [&](auto& it) { it.length_or_window = length; }))),
+            now);
+        expect_refusal(drained(other), rmpp_status::inconsistent_last);
+    }
+}
+
+TEST_F(RmppReceiver, LastBeforeOrAfterTheAnnouncedEndIsILPL) {
+    expect_refused(changed(2,
+                           [](auto& it) {
+                               it.flags |= rmpp_last;
+                               it.length_or_window = 100;
+                           }),
+                   rmpp_status::inconsistent_last);
+    for (std::uint32_t segment = 1; segment <= 9; ++segment) {
+        hear(segment);
+        drained(side);
+    }
+    // 2050 bytes announced: eleven segments if class headers were counted once, not more
+    hear(changed(10, [](auto& it) { it.flags = rmpp_active; }));
+    EXPECT_TRUE(side.result().running());
+    hear(changed(2, [](auto& it) { it.segment = 11; }));
+    expect(ending::aborted, rmpp_status::inconsistent_last, false);
+}
+
+TEST_F(RmppReceiver, NothingFollowsTheLastSegment) {
+    const test_message longer(200 * 20);
+    message_buffer other_buffer;
+    receiver other(chosen, other_buffer);
+    rmpp_header unknown = data_header(longer, 1);
+    unknown.length_or_window = 0;
+    other.receive(view_of(packet(longer, unknown)), now);
+    drained(other);
+    rmpp_header last{.type = rmpp_type::data,
+                     .flags = rmpp_active | rmpp_last,
+                     .segment = 3,
+                     .length_or_window = 120};
+    other.receive(view_of(packet(longer, last)), now);
+    drained(other);
+    other.receive(view_of(packet(longer, data_header(longer, 4))), now);
+    expect_refusal(drained(other), rmpp_status::inconsistent_last);
+}
+
+// What the middle segments say of lengths, and padding within the last segment, decide nothing.
+TEST_F(RmppReceiver, IsLenientAboutMiddleLengthsAndPadding) {
+    for (const std::uint32_t announced : {0u, 1850u, 1850u + 20u, 2050u, 2052u, 2200u}) {
+        message_buffer other_buffer;
+        receiver other(chosen, other_buffer);
+        for (std::uint32_t segment = 1; segment <= 10; ++segment) {
+            datagram bytes = data_packet(original, segment);
+            rmpp_header header = data_header(original, segment);
+            if (segment == 1) header.length_or_window = announced;
+            if (segment > 1 && segment < 10) header.length_or_window = 0xABCDEF01;
+            store(header_at<rmpp_header::size>(mad_buffer(bytes), mad_header_size), header);
+            other.receive(view_of(bytes), now);
+            drained(other);
+        }
+        EXPECT_EQ(other.result().how, ending::complete) << announced;
+        EXPECT_TRUE(std::ranges::equal(other_buffer.data(), original.data));
+    }
+}
+
+TEST_F(RmppReceiver, BadVersionTypeAndStatusAreUNVAndBADTAndIS) {
+    expect_refused(changed(2, [](auto& it) { it.version = 2; }), rmpp_status::unsupported_version);
+    expect_refused(changed(2, [](auto& it) { it.type = static_cast<rmpp_type>(7); }),
+                   rmpp_status::bad_type);
+    expect_refused(changed(2, [](auto& it) { it.status = static_cast<rmpp_status>(3); }),
+                   rmpp_status::illegal_status);
+}
+
+TEST_F(RmppReceiver, EveryCodeOfAnEndingPeerIsReported) {
+    for (unsigned code = 0; code < 256; ++code)
+        for (const rmpp_type type : {rmpp_type::stop, rmpp_type::abort})
+            for (const bool begun : {false, true}) {
+                message_buffer other_buffer;
+                receiver other(chosen, other_buffer);
+                if (begun) other.receive(view_of(data_packet(original, 1)), now);
+                other.receive(view_of(packet(original, {.type = type,
+                                                        .flags = rmpp_active,
+                                                        .status = static_cast<rmpp_status>(code)})),
+                              now);
+                EXPECT_EQ(code_of(other.result().code), code);
+                EXPECT_TRUE(other.result().by_peer);
+                EXPECT_TRUE(other.retired());
+                EXPECT_TRUE(drained(other).empty());
+                other.receive(view_of(data_packet(original, 1)), now);
+                EXPECT_TRUE(drained(other).empty());
+            }
+}
+
+TEST_F(RmppReceiver, TooLongATransferIsT2L) {
+    begin();
+    EXPECT_EQ(side.deadline(), 40 * second);
+    now = side.deadline();
+    side.expire(now - 1);
+    EXPECT_TRUE(side.result().running());
+    side.expire(now);
+    expect(ending::timed_out, rmpp_status::total_time_too_long, false);
+    expect_refusal(drained(side), rmpp_status::total_time_too_long);
+}
+
+TEST_F(RmppReceiver, TheTotalTimeFollowsTheSizeAndTheLesserWish) {
+    const settings plain;
+    EXPECT_EQ(total_time_of(plain, 0), 40 * second);
+    EXPECT_EQ(total_time_of(plain, 220 * 1000), plain.response_timer() / 5 * 4 * 1000);
+    settings wish{.total_time = 5 * second};
+    EXPECT_EQ(total_time_of(wish, 0), 5 * second);
+    EXPECT_EQ(total_time_of(wish, 0xFFFFFFFF), 5 * second);
+    wish.total_time = 7 * 24 * 3600 * second;
+    EXPECT_EQ(total_time_of(wish, 2050), 40 * second);
+}
+
+// The last ACK may be lost: who asks again is answered, for a while, and so is who was refused.
+TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
+    const test_message small(50);
+    side.receive(view_of(data_packet(small, 1)), now);
+    expect_ack(1, 5);
+    EXPECT_EQ(side.deadline(), chosen.linger);
+    for (int i = 0; i < 3; ++i) {
+        side.receive(view_of(data_packet(small, 1)), now);
+        expect_ack(1, 5);
+    }
+    EXPECT_EQ(buffer.data().size(), 50u);
+    EXPECT_EQ(side.deadline(), chosen.linger); // not put off by who asks
+    side.expire(chosen.linger);
+    EXPECT_TRUE(side.retired());
+    EXPECT_EQ(side.deadline(), never);
+    side.receive(view_of(data_packet(small, 1)), now);
+    expect_silence();
+}
+
+TEST_F(RmppReceiver, ARefusedPeerIsRefusedAgain) {
+    begin();
+    hear(10);
+    expect_refusal(drained(side), rmpp_status::segment_too_big);
+    hear(2);
+    expect_refusal(drained(side), rmpp_status::segment_too_big);
+    hear(ack(1, 2));
+    expect_silence(); // control packets are not answered: two refused sides would never stop
+}
+
+TEST_F(RmppReceiver, TheSizeLimitKeepsThatMuchAndStops) {
+    chosen.size_limit = 450;
+    message_buffer other_buffer;
+    receiver other(chosen, other_buffer);
+    for (std::uint32_t segment = 1; segment <= 3; ++segment) {
+        other.receive(view_of(data_packet(original, segment)), now);
+        if (segment < 3) drained(other);
+    }
+    EXPECT_EQ(text_of(other.result()),
+              text_of({ending::truncated, rmpp_status::resources_exhausted, false}));
+    expect_refusal(drained(other), rmpp_status::resources_exhausted);
+    EXPECT_TRUE(std::ranges::equal(other_buffer.data(), mad_bytes(original.data).first(450)));
+    EXPECT_EQ(other.received(), 450u);
+}
+
+TEST_F(RmppReceiver, AMessageOfExactlyTheLimitIsWhole) {
+    chosen.size_limit = original.data.size();
+    message_buffer other_buffer;
+    receiver other(chosen, other_buffer);
+    for (std::uint32_t segment = 1; segment <= 10; ++segment) {
+        other.receive(view_of(data_packet(original, segment)), now);
+        drained(other);
+    }
+    EXPECT_EQ(other.result().how, ending::complete);
+}
+
+// Who announces 4 GB gets a megabyte until the bytes come.
+TEST_F(RmppReceiver, AnAnnouncementReservesLittle) {
+    hear(changed(1, [](auto& it) { it.length_or_window = 0xFFFFFFFF; }));
+    expect_ack(1, 5);
+    EXPECT_LT(malloc_usable_size(buffer.take().get()), std::size_t{2} << 20);
+}
+
+class record_of_data final : public sink {
+public:
+    bool begin(const mad_view& first, std::uint64_t bytes) override {
+        method = first.header().method;
+        announced = bytes;
+        return welcome;
+    }
+    bool append(mad_bytes data) override {
+        sizes.push_back(data.size());
+        return sizes.size() < most;
+    }
+    bool welcome = true;
+    std::size_t most = 1000;
+    std::uint8_t method = 0;
+    std::uint64_t announced = 0;
+    std::vector<std::size_t> sizes;
+};
+
+TEST_F(RmppReceiver, StreamsDataInOrderAsTheyCome) {
+    record_of_data stream;
+    receiver streaming(chosen, stream);
+    const auto come = [&](std::uint32_t segment) {
+        streaming.receive(view_of(data_packet(original, segment)), now);
+        drained(streaming);
+    };
+    come(1);
+    EXPECT_EQ(stream.method, 0x92);
+    EXPECT_EQ(stream.announced, 2050u);
+    come(3);
+    EXPECT_EQ(stream.sizes.size(), 1u);
+    come(2);
+    EXPECT_EQ(stream.sizes, (std::vector<std::size_t>{200, 200, 200}));
+}
+
+TEST_F(RmppReceiver, ASinkThatRefusesStopsThePeer) {
+    for (const bool welcome : {false, true}) {
+        record_of_data stream;
+        stream.welcome = welcome;
+        stream.most = 2;
+        receiver streaming(chosen, stream);
+        streaming.receive(view_of(data_packet(original, 1)), now);
+        if (welcome) drained(streaming);
+        streaming.receive(view_of(data_packet(original, 2)), now);
+        EXPECT_EQ(streaming.result().how, ending::refused);
+        expect_refusal(drained(streaming), rmpp_status::resources_exhausted);
+    }
+}
+
+TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
+    begin();
+    side.set_window(0);
+    for (std::uint32_t segment = 2; segment <= 5; ++segment)
+        hear(segment);
+    expect_ack(5, 5);
+    hear(5); // the peer asks
+    expect_ack(5, 5);
+    side.set_window(100); // at most the one chosen
+    expect_ack(5, 9);
+}
+
+TEST_F(RmppReceiver, CancelTellsThePeerUNSPEC) {
+    begin();
+    side.cancel(now);
+    expect(ending::cancelled, rmpp_status::unspecified, false);
+    expect_refusal(drained(side), rmpp_status::unspecified);
+    message_buffer other_buffer;
+    receiver waiting(chosen, other_buffer);
+    waiting.cancel(now);
+    EXPECT_EQ(waiting.result().how, ending::cancelled);
+    EXPECT_TRUE(drained(waiting).empty());
+    EXPECT_TRUE(waiting.retired());
+}
+
+} // namespace

@@ -1,0 +1,210 @@
+// Two ends of an RMPP transfer and the wire between them, in virtual time; what the wire does to a
+// datagram is drawn from choices.
+#pragma once
+
+#include <rmpp/double_sided.hpp>
+
+#include <dispatch/choices.hpp>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace irpverbs::ibmf::rmpp::testing {
+
+using datagram = std::array<std::uint8_t, mad_size>;
+
+inline mad_view view_of(const datagram& bytes) {
+    mad_view view;
+    if (mad_view::parse(bytes, view) != mad_fault::none) throw std::logic_error("no datagram");
+    return view;
+}
+
+inline std::vector<std::uint8_t> pattern(std::size_t size) {
+    std::vector<std::uint8_t> bytes(size);
+    for (std::size_t i = 0; i < size; ++i)
+        bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 251);
+    return bytes;
+}
+
+// A message with its own storage: an SA table, or of another class.
+struct test_message {
+    datagram headers{};
+    std::vector<std::uint8_t> data;
+    class_layout layout;
+
+    explicit test_message(std::size_t size, std::uint8_t mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
+                          std::uint8_t method = 0x92)
+        : data(pattern(size)), layout(layout_of(mgmt_class)) {
+        store(header_at<mad_header::size>(mad_buffer(headers), 0),
+              mad_header{.mgmt_class = mgmt_class,
+                         .class_version = 2,
+                         .method = method,
+                         .transaction_id = 0x1234567800000042u,
+                         .attribute_id = 0x11,
+                         .attribute_modifier = 7});
+        for (std::size_t i = layout.class_header_offset; i < layout.data_offset(); ++i)
+            headers[i] = static_cast<std::uint8_t>(0xC0 + i);
+    }
+    message lent() const {
+        const std::span<const std::uint8_t, mad_size> all(headers);
+        return {all.first<mad_header_size>(),
+                all.subspan(layout.class_header_offset, layout.class_header_size), data};
+    }
+    std::size_t segment_data() const { return layout.data_size(); }
+};
+
+// One end, whatever it is made of.
+struct party {
+    std::function<bool(mad_buffer, ticks)> transmit;
+    std::function<void(const mad_view&, ticks)> receive;
+    std::function<ticks()> deadline;
+    std::function<void(ticks)> expire;
+};
+
+inline party end_of(sender& it) {
+    return {[&](mad_buffer to, ticks now) { return it.transmit(to, now); },
+            [&](const mad_view& view, ticks now) { it.receive(view, now); },
+            [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
+}
+inline party end_of(receiver& it) {
+    return {[&](mad_buffer to, ticks) { return it.transmit(to); },
+            [&](const mad_view& view, ticks now) { it.receive(view, now); },
+            [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
+}
+template <class Side>
+party end_of(Side& it) {
+    return {[&](mad_buffer to, ticks now) { return it.transmit(to, now); },
+            [&](const mad_view& view, ticks now) { it.receive(view, now); },
+            [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
+}
+
+// What may happen to datagrams. At most `faults` times in a run, once in `one_in` datagrams; 0:
+// each time there is a choice (for exhaustive searches).
+struct weather {
+    std::uint32_t faults = 0;
+    std::uint32_t one_in = 0;
+    ticks delay = millisecond;
+};
+
+class wire {
+public:
+    wire(dispatch::choices& source, const weather& chosen) : source_(source), weather_(chosen) {}
+
+    // Every datagram sent, by whom (0, 1), whatever becomes of it; and every one that arrives.
+    std::function<void(int from, const mad_view&)> on_send = [](int, const mad_view&) {};
+    std::function<void(int to, const mad_view&)> on_arrival = [](int, const mad_view&) {};
+
+    // Runs both ends until nothing more can happen. False: not within `most` events.
+    bool run(party a, party b, std::size_t most = 100'000) {
+        const std::array<party*, 2> ends{&a, &b};
+        for (std::size_t i = 0; i < most; ++i) {
+            pump(ends);
+            const ticks next = std::min({due(), a.deadline(), b.deadline()});
+            if (next == never) return true;
+            now_ = std::max(now_, next);
+            if (due() <= now_) {
+                arrive(ends);
+                continue;
+            }
+            for (party* end : ends)
+                if (end->deadline() <= now_) end->expire(now_);
+        }
+        return false;
+    }
+
+    ticks now() const { return now_; }
+    std::uint64_t sent() const { return sent_; }
+
+private:
+    struct flying {
+        datagram bytes;
+        int to;
+        ticks due;
+    };
+    enum fate : std::uint32_t { arrives, lost, doubled, late, fates };
+
+    void pump(const std::array<party*, 2>& ends) {
+        for (int from = 0; from < 2; ++from) {
+            datagram bytes{};
+            while (ends[static_cast<std::size_t>(from)]->transmit(bytes, now_)) {
+                ++sent_;
+                on_send(from, view_of(bytes));
+                launch(bytes, 1 - from);
+                bytes.fill(0xEE); // transmit must write all of it
+            }
+        }
+    }
+    void launch(const datagram& bytes, int to) {
+        const fate what = choose_fate();
+        if (what == lost) return;
+        const ticks late_by = what == late ? weather_.delay * (1 + source_.pick(4, "late by")) : 0;
+        fly(bytes, to, now_ + weather_.delay + late_by);
+        if (what == doubled)
+            fly(bytes, to, now_ + weather_.delay * (1 + source_.pick(4, "second copy")));
+    }
+    fate choose_fate() {
+        if (faults_ == weather_.faults) return arrives;
+        if (weather_.one_in != 0 && !source_.fires("fault", weather_.one_in)) return arrives;
+        const bool must = weather_.one_in != 0;
+        const auto what =
+            static_cast<fate>(source_.pick(must ? fates - 1 : fates, "fate") + (must ? 1 : 0));
+        if (what != arrives) ++faults_;
+        return what;
+    }
+    // In order of arrival; those of one moment in the order they were sent.
+    void fly(const datagram& bytes, int to, ticks due) {
+        const auto later = [](ticks time, const flying& other) { return time < other.due; };
+        flight_.insert(std::upper_bound(flight_.begin(), flight_.end(), due, later),
+                       {bytes, to, due});
+    }
+    ticks due() const { return flight_.empty() ? never : flight_.front().due; }
+    void arrive(const std::array<party*, 2>& ends) {
+        const flying first = flight_.front();
+        flight_.erase(flight_.begin());
+        on_arrival(first.to, view_of(first.bytes));
+        ends[static_cast<std::size_t>(first.to)]->receive(view_of(first.bytes), now_);
+    }
+
+    dispatch::choices& source_;
+    weather weather_;
+    std::uint32_t faults_ = 0;
+    ticks now_ = 0;
+    std::uint64_t sent_ = 0;
+    std::vector<flying> flight_;
+};
+
+// The sender may never be ahead of the window it was told.
+class window_watch {
+public:
+    explicit window_watch(wire& watched, int sending = 0) {
+        watched.on_send = [this, sending](int from, const mad_view& view) {
+            const rmpp_header header = view.rmpp();
+            if (from != sending || header.type != rmpp_type::data) return;
+            if (header.segment > allowed_)
+                broken_ = "segment " + std::to_string(header.segment) + " beyond the window " +
+                          std::to_string(allowed_);
+        };
+        watched.on_arrival = [this, sending](int to, const mad_view& view) {
+            const rmpp_header header = view.rmpp();
+            if (to == sending && header.type == rmpp_type::ack)
+                allowed_ = std::max(allowed_, header.length_or_window);
+        };
+    }
+    const std::optional<std::string>& broken() const { return broken_; }
+
+private:
+    std::uint32_t allowed_ = 1;
+    std::optional<std::string> broken_;
+};
+
+inline std::string text_of(const outcome& result) {
+    return std::string(name_of(result.how)) + " " + ibmf::name_of(result.code) +
+           (result.by_peer ? " by the peer" : "");
+}
+
+} // namespace irpverbs::ibmf::rmpp::testing

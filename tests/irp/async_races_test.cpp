@@ -1,0 +1,111 @@
+// A call with a deadline and a cancellation slot under every schedule: its result, its deadline and
+// its canceller race, and one of them decides.
+#include "test_driver.hpp"
+
+#include <support/explore_gtest.hpp>
+
+#include <irp/async.hpp>
+#include <irp/cancel_safe_queue.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace irpverbs;
+using namespace std::chrono_literals;
+using irp::obligation;
+using irpverbs::testing::test_device;
+
+void ask(IRP* irp) {
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+}
+
+void sleep_a_millisecond() {
+    LARGE_INTEGER millisecond;
+    millisecond.QuadPart = -10'000;
+    KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
+}
+
+using tally = std::map<NTSTATUS, int>;
+
+// What happens meanwhile; each may be left out.
+struct meanwhile {
+    bool serve;
+    bool cancel;
+};
+
+// All at the same instant of machine time, so that the schedule decides.
+void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
+    irp::cancel_safe_queue queue;
+    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    asio::cancellation_signal cancel;
+    int ended = 0;
+    NTSTATUS status = STATUS_PENDING;
+    sim.spawn("call", [&] {
+        irp::call(device.get(), ask,
+                  irp::within(1ms, asio::bind_cancellation_slot(cancel.slot(),
+                                                                [&](error_code error, ULONG_PTR) {
+                                                                    ++ended;
+                                                                    status = error.value();
+                                                                })));
+    });
+    if (others.serve)
+        sim.spawn("serve", [&] {
+            sleep_a_millisecond();
+            if (auto owed = queue.pop()) std::move(*owed).complete(STATUS_SUCCESS);
+        });
+    if (others.cancel)
+        sim.spawn("cancel", [&] {
+            sleep_a_millisecond();
+            asio::post(sim.context(), [&] { cancel.emit(asio::cancellation_type::total); });
+        });
+    sim.run();
+    EXPECT_EQ(ended, 1);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_TRUE(status == STATUS_SUCCESS || status == STATUS_CANCELLED ||
+                status == STATUS_IO_TIMEOUT);
+    ++ends[status];
+}
+
+TEST(AsyncRaces, DeadlineAgainstResult) {
+    tally ends;
+    dispatch::explore_options options;
+    options.exhaustive_runs = 5000;
+    options.preemption_bound = 2;
+    irpverbs::testing::expect_explored(options, [&](dispatch::sim_machine& sim) {
+        race(sim, {true, false}, ends);
+    });
+    EXPECT_GT(ends[STATUS_SUCCESS], 0);
+    EXPECT_GT(ends[STATUS_IO_TIMEOUT], 0);
+    EXPECT_EQ(ends[STATUS_CANCELLED], 0);
+}
+
+TEST(AsyncRaces, DeadlineAgainstCancel) {
+    tally ends;
+    irpverbs::testing::expect_explored({}, [&](dispatch::sim_machine& sim) {
+        race(sim, {false, true}, ends);
+    });
+    EXPECT_GT(ends[STATUS_CANCELLED], 0);
+    EXPECT_GT(ends[STATUS_IO_TIMEOUT], 0);
+    EXPECT_EQ(ends[STATUS_SUCCESS], 0);
+}
+
+TEST(AsyncRaces, AllThree) {
+    tally ends;
+    irpverbs::testing::expect_explored({}, [&](dispatch::sim_machine& sim) {
+        race(sim, {true, true}, ends);
+    });
+    EXPECT_GT(ends[STATUS_SUCCESS], 0);
+    EXPECT_GT(ends[STATUS_CANCELLED], 0);
+    EXPECT_GT(ends[STATUS_IO_TIMEOUT], 0);
+}
+
+} // namespace

@@ -1,0 +1,375 @@
+// irp::call with every kind of token, on both machines.
+#include "test_driver.hpp"
+
+#include <support/both_machines.hpp>
+
+#include <irp/async.hpp>
+#include <irp/cancel_safe_queue.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace irpverbs;
+using namespace std::chrono_literals;
+using irp::obligation;
+using irpverbs::testing::test_device;
+
+/// Set by a handler, waited for by the test.
+class signal {
+public:
+    signal() { KeInitializeEvent(&event_, NotificationEvent, FALSE); }
+    void set() { KeSetEvent(&event_, IO_NO_INCREMENT, FALSE); }
+    void wait() { KeWaitForSingleObject(&event_, Executive, KernelMode, FALSE, nullptr); }
+
+private:
+    KEVENT event_;
+};
+
+void ask(IRP* irp) {
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+}
+
+class Async : public irpverbs::testing::BothMachines {
+protected:
+    // How a call ended, and where its handler ran.
+    struct end {
+        signal done;
+        error_code error;
+        ULONG_PTR information = 0;
+        KIRQL level = HIGH_LEVEL;
+        PKTHREAD thread = nullptr;
+
+        void note(error_code how, ULONG_PTR what) {
+            error = how;
+            information = what;
+            level = KeGetCurrentIrql();
+            thread = KeGetCurrentThread();
+            done.set();
+        }
+        auto handler() {
+            return [this](error_code how, ULONG_PTR what) { note(how, what); };
+        }
+    };
+
+    void serve(NTSTATUS status = STATUS_SUCCESS, ULONG_PTR information = 7) {
+        while (auto owed = queue.pop())
+            std::move(*owed).complete(status, information);
+    }
+    // What completed before this has left the machine's context afterwards.
+    void let_arrive() {
+        signal arrived;
+        irp::call(at_once(), ask, [&](error_code, ULONG_PTR) { arrived.set(); });
+        arrived.wait();
+    }
+    DEVICE_OBJECT* at_once() { return inline_device.get(); }
+    DEVICE_OBJECT* parking() { return parking_device.get(); }
+
+    irp::cancel_safe_queue queue;
+    test_device inline_device{
+        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
+    test_device parking_device{[this](obligation owed) { return queue.park(std::move(owed)); }};
+    end ended;
+};
+
+// Tests that a callback comes on the machine's context at PASSIVE_LEVEL, never in the caller, even
+// when the request completes inside the call.
+TEST_P(Async, CallbackIsPosted) {
+    irp::call(at_once(), ask, ended.handler());
+    ended.done.wait();
+    EXPECT_FALSE(ended.error);
+    EXPECT_EQ(ended.information, 42u);
+    EXPECT_EQ(ended.level, PASSIVE_LEVEL);
+    EXPECT_NE(ended.thread, KeGetCurrentThread());
+}
+
+// Tests that a request which pends is completed from DISPATCH_LEVEL, with its handler still at
+// PASSIVE_LEVEL.
+TEST_P(Async, HandlerIsNeverAtDispatch) {
+    irp::call(parking(), ask, ended.handler());
+    {
+        const irpverbs::testing::at_dispatch_level raised;
+        serve();
+    }
+    ended.done.wait();
+    EXPECT_EQ(ended.information, 7u);
+    EXPECT_EQ(ended.level, PASSIVE_LEVEL);
+}
+
+// Tests that a failure comes as an error_code of its own category.
+TEST_P(Async, FailureIsAnErrorCode) {
+    irp::call(parking(), ask, ended.handler());
+    serve(STATUS_INVALID_DEVICE_STATE, 0);
+    ended.done.wait();
+    EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_INVALID_DEVICE_STATE));
+    EXPECT_STREQ(ended.error.category().name(), "ntstatus");
+}
+
+// Tests that statuses which are no failure are no error.
+TEST_P(Async, InformationalStatusIsNoError) {
+    irp::call(parking(), ask, ended.handler());
+    serve(STATUS_ALERTED);
+    ended.done.wait();
+    EXPECT_FALSE(ended.error);
+    EXPECT_EQ(ended.error.value(), STATUS_ALERTED);
+}
+
+// Tests that a future is made ready.
+TEST_P(Async, Future) {
+    if (simulated()) GTEST_SKIP() << "a future blocks the thread that simulates";
+    std::future<ULONG_PTR> good = irp::call(at_once(), ask, asio::use_future);
+    EXPECT_EQ(good.get(), 42u);
+    std::future<ULONG_PTR> bad = irp::call(parking(), ask, asio::use_future);
+    serve(STATUS_IO_DEVICE_ERROR);
+    EXPECT_THROW(bad.get(), boost::system::system_error);
+}
+
+// Tests that nothing happens until a deferred call is called, and that it can be called again.
+TEST_P(Async, Deferred) {
+    auto later = irp::call(parking(), ask);
+    EXPECT_TRUE(queue.empty());
+    later(ended.handler());
+    end second;
+    std::move(later)(second.handler());
+    serve();
+    ended.done.wait();
+    second.done.wait();
+    EXPECT_EQ(second.information, 7u);
+}
+
+// Tests that as_tuple adapts a call like any other.
+TEST_P(Async, AsTuple) {
+    irp::call(at_once(), ask, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
+                  ended.note(std::get<0>(all), std::get<1>(all));
+              }));
+    ended.done.wait();
+    EXPECT_EQ(ended.information, 42u);
+}
+
+// Tests that a detached call is made, and completes.
+TEST_P(Async, Detached) {
+    irp::call(parking(), ask, asio::detached);
+    EXPECT_FALSE(queue.empty());
+    serve();
+    EXPECT_TRUE(queue.empty());
+    irp::call(at_once(), ask, ended.handler());
+    ended.done.wait(); // behind the other one
+}
+
+// Tests that the handler runs on its associated executor.
+TEST_P(Async, ExecutorIsHonoured) {
+    auto strand = asio::make_strand(machine().context());
+    bool inside = false;
+    irp::call(at_once(), ask,
+              asio::bind_executor(strand, [&](error_code error, ULONG_PTR information) {
+                  inside = strand.running_in_this_thread();
+                  ended.note(error, information);
+              }));
+    ended.done.wait();
+    EXPECT_TRUE(inside);
+}
+
+// Tests that a context of the program's own is kept running by the request, and runs its handler.
+TEST_P(Async, ForeignContextIsHonoured) {
+    asio::io_context own;
+    irp::call(parking(), ask, asio::bind_executor(own, ended.handler()));
+    EXPECT_EQ(own.poll(), 0u);
+    EXPECT_FALSE(own.stopped());
+    own.restart();
+    serve();
+    let_arrive();
+    own.run();
+    EXPECT_EQ(ended.information, 7u);
+    EXPECT_EQ(ended.thread, KeGetCurrentThread());
+}
+
+// A pool of one block that tells whether it is given out.
+struct one_block {
+    alignas(64) std::array<std::byte, 2048> memory;
+    int taken = 0;
+    int ever = 0;
+};
+
+template <class T>
+struct block_allocator {
+    using value_type = T;
+    one_block* block;
+    explicit block_allocator(one_block* from) : block(from) {}
+    template <class U>
+    block_allocator(const block_allocator<U>& other) : block(other.block) {}
+    T* allocate(std::size_t count) {
+        EXPECT_LE(count * sizeof(T), sizeof block->memory);
+        EXPECT_EQ(block->taken++, 0);
+        ++block->ever;
+        return reinterpret_cast<T*>(block->memory.data());
+    }
+    void deallocate(T*, std::size_t) { --block->taken; }
+    template <class U>
+    bool operator==(const block_allocator<U>& other) const {
+        return block == other.block;
+    }
+};
+
+// Tests that memory comes from the associated allocator, at once and only once, and is back before
+// the handler runs: here the handler starts the next call from the same block.
+TEST_P(Async, MemoryIsBackBeforeTheHandler) {
+    one_block block;
+    const auto with_block = [&](auto handler) {
+        return asio::bind_allocator(block_allocator<void>(&block), std::move(handler));
+    };
+    int taken_in_handler = -1;
+    irp::call(parking(), ask, with_block([&](error_code, ULONG_PTR) {
+                  taken_in_handler = block.taken;
+                  irp::call(at_once(), ask, with_block(ended.handler()));
+              }));
+    EXPECT_EQ(block.taken, 1);
+    serve();
+    ended.done.wait();
+    EXPECT_EQ(taken_in_handler, 0);
+    EXPECT_EQ(block.ever, 2);
+    EXPECT_EQ(block.taken, 0);
+}
+
+// What a C++ twin of a verb looks like: buffers inside, a result of its own type.
+struct read_text {
+    std::array<char, 16> buffer{};
+
+    void operator()(IRP* irp) {
+        IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
+        next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+        next->Parameters.Others.Argument1 = buffer.data();
+    }
+    std::string result(ULONG_PTR information) && { return {buffer.data(), information}; }
+};
+
+// Tests that what fill holds lives until the request is done, and that its result is what comes.
+TEST_P(Async, FillProvidesTheResult) {
+    irp::call(parking(), read_text{}, [&](error_code error, const std::string& text) {
+        EXPECT_EQ(text, "hello");
+        ended.note(error, text.size());
+    });
+    auto owed = queue.pop();
+    ASSERT_TRUE(owed);
+    std::memcpy(owed->stack().Parameters.Others.Argument1, "hello", 5);
+    std::move(*owed).complete(STATUS_SUCCESS, 5);
+    ended.done.wait();
+    EXPECT_EQ(ended.information, 5u);
+}
+
+// Tests that the cancellation slot cancels the IRP, and that a slot is harmless after the end.
+TEST_P(Async, SlotCancels) {
+    asio::cancellation_signal cancel;
+    irp::call(parking(), ask, asio::bind_cancellation_slot(cancel.slot(), ended.handler()));
+    cancel.emit(asio::cancellation_type::none);
+    EXPECT_FALSE(queue.empty());
+    cancel.emit(asio::cancellation_type::total);
+    EXPECT_TRUE(queue.empty());
+    ended.done.wait();
+    EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_CANCELLED));
+    EXPECT_EQ(ended.error, boost::system::errc::operation_canceled);
+    cancel.emit(asio::cancellation_type::all);
+}
+
+// Tests that a result which is already there wins over a cancel.
+TEST_P(Async, ResultWinsOverCancel) {
+    asio::io_context own; // its handler waits until this is run
+    asio::cancellation_signal cancel;
+    irp::call(
+        parking(), ask,
+        asio::bind_executor(own, asio::bind_cancellation_slot(cancel.slot(), ended.handler())));
+    serve();
+    cancel.emit(asio::cancellation_type::terminal);
+    let_arrive();
+    own.run();
+    EXPECT_FALSE(ended.error);
+    EXPECT_EQ(ended.information, 7u);
+}
+
+// Tests that a request that is not answered in time is cancelled, and ends with STATUS_IO_TIMEOUT.
+TEST_P(Async, DeadlinePasses) {
+    irp::call(parking(), ask, irp::within(2ms, ended.handler()));
+    ended.done.wait();
+    EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
+    EXPECT_EQ(ended.error, boost::system::errc::timed_out);
+    EXPECT_TRUE(queue.empty());
+}
+
+// Tests that a deadline goes through adapters of tokens, outside and inside.
+TEST_P(Async, DeadlineIsAssociated) {
+    irp::call(parking(), ask,
+              irp::within(2ms, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
+                              ended.note(std::get<0>(all), std::get<1>(all));
+                          })));
+    ended.done.wait();
+    EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
+    end second;
+    irp::call(parking(), ask,
+              asio::bind_executor(machine().context().get_executor(),
+                                  irp::within(2ms, second.handler())));
+    second.done.wait();
+    EXPECT_EQ(second.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
+    end third;
+    irp::call(parking(), ask, irp::within(2ms))(third.handler());
+    third.done.wait();
+    EXPECT_EQ(third.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
+}
+
+// Tests that a result in time ends the call at once, and the deadline leaves nothing behind.
+TEST_P(Async, ResultComesInTime) {
+    irp::call(parking(), ask, irp::within(1h, ended.handler()));
+    serve();
+    ended.done.wait();
+    EXPECT_FALSE(ended.error);
+    EXPECT_EQ(ended.information, 7u);
+}
+
+// Tests that a cancel by the slot stays one when there is a deadline too.
+TEST_P(Async, CancelIsNoTimeout) {
+    asio::cancellation_signal cancel;
+    irp::call(parking(), ask,
+              irp::within(1h, asio::bind_cancellation_slot(cancel.slot(), ended.handler())));
+    cancel.emit(asio::cancellation_type::total);
+    ended.done.wait();
+    EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_CANCELLED));
+}
+
+// Tests that a deadline of nothing still makes the call.
+TEST_P(Async, DeadlineAtOnce) {
+    irp::call(parking(), ask, irp::within(0ms, ended.handler()));
+    ended.done.wait();
+    EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
+}
+
+// Tests that a request whose machine ends first gives its handler back without calling it.
+TEST_P(Async, ContextMayEndFirst) {
+    auto alive = std::make_shared<int>(1);
+    {
+        asio::io_context gone;
+        irp::call(at_once(), ask, asio::bind_executor(gone, [alive](error_code, ULONG_PTR) {
+                      FAIL() << "nobody runs that context";
+                  }));
+        let_arrive();
+    }
+    EXPECT_EQ(alive.use_count(), 1);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Async);
+
+} // namespace

@@ -1,0 +1,154 @@
+// The C++ cancel-safe queue under every schedule of a few actors, and queues with planted bugs that
+// the same campaigns find.
+#include "modelled_queue.hpp"
+#include "test_driver.hpp"
+
+#include <support/explore_gtest.hpp>
+
+#include <irp/cancel_safe_queue.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using irpverbs::irp::cancel_safe_queue;
+using irpverbs::irp::obligation;
+using irpverbs::testing::modelled_queue;
+using irpverbs::testing::planted;
+using irpverbs::testing::request;
+using irpverbs::testing::test_device;
+
+explore_options thorough() {
+    explore_options options;
+    options.exhaustive_runs = 100'000;
+    options.preemption_bound = 2;
+    return options;
+}
+
+void answer(obligation owed) { std::move(owed).complete(STATUS_SUCCESS); }
+void answer_with_context(obligation owed, void*) { answer(std::move(owed)); }
+
+// One parks, one cancels, one serves.
+void park_cancel_serve(sim_machine& sim) {
+    cancel_safe_queue queue;
+    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    request one(device);
+    const auto serve = [&] {
+        while (auto owed = queue.pop())
+            std::move(*owed).complete(STATUS_SUCCESS);
+    };
+    sim.spawn("park", [&] { EXPECT_EQ(one.send(), STATUS_PENDING); });
+    sim.spawn("cancel", [&] { one.cancel(); });
+    sim.spawn("serve", serve);
+    sim.run();
+    serve();
+    EXPECT_EQ(one.completions(), 1);
+}
+
+// Two parked by one actor, the first cancelled by another, with a drain DPC: nobody but the DPC
+// completes the second. The DPC runs on the parker's processor, or on one of its own.
+template <class Queue>
+void cancel_beside_a_drain(sim_machine& sim, Queue& queue) {
+    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    request first(device);
+    request second(device);
+    sim.spawn("park", [&] {
+        first.send();
+        second.send();
+    });
+    sim.spawn("cancel", [&] { first.cancel(); });
+    sim.run();
+    EXPECT_EQ(first.completions(), 1);
+    EXPECT_EQ(second.completions(), 1);
+    EXPECT_EQ(second.status(), STATUS_SUCCESS);
+    EXPECT_TRUE(queue.empty());
+}
+
+void drained_here(sim_machine& sim) {
+    cancel_safe_queue queue(answer_with_context, nullptr);
+    cancel_beside_a_drain(sim, queue);
+}
+
+void drained_elsewhere(sim_machine& sim) {
+    cancel_safe_queue queue(answer_with_context, nullptr);
+    KeSetTargetProcessorDpc(queue.drain_dpc(), 1);
+    cancel_beside_a_drain(sim, queue);
+}
+
+// Two that park, each at DISPATCH_LEVEL, and the DPC: all is drained.
+void park_park_drain(sim_machine& sim) {
+    cancel_safe_queue queue(answer_with_context, nullptr);
+    KeSetTargetProcessorDpc(queue.drain_dpc(), 0);
+    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    request first(device);
+    request second(device);
+    request third(device);
+    sim.spawn("park", [&] {
+        first.send();
+        second.send();
+    });
+    sim.spawn("park another", [&] { third.send(); });
+    sim.run();
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(first.completions() + second.completions() + third.completions(), 3);
+}
+
+// One parks twice, one cancels the first, one closes: what is refused says so.
+void park_cancel_close(sim_machine& sim) {
+    cancel_safe_queue queue;
+    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    request first(device);
+    request second(device);
+    sim.spawn("park", [&] {
+        first.send();
+        second.send();
+    });
+    sim.spawn("cancel", [&] { first.cancel(); });
+    sim.spawn("close", [&] { queue.close(STATUS_DELETE_PENDING); });
+    sim.run();
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(first.completions(), 1);
+    EXPECT_EQ(second.completions(), 1);
+    EXPECT_TRUE(second.status() == STATUS_CANCELLED || second.status() == STATUS_DELETE_PENDING);
+}
+
+TEST(QueueRaces, ParkCancelServe) {
+    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), park_cancel_serve).exhausted);
+}
+TEST(QueueRaces, CancelBesideADrainHere) {
+    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), drained_here).exhausted);
+}
+TEST(QueueRaces, CancelBesideADrainElsewhere) {
+    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), drained_elsewhere).exhausted);
+}
+TEST(QueueRaces, ParkParkDrain) {
+    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), park_park_drain).exhausted);
+}
+TEST(QueueRaces, ParkCancelClose) {
+    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), park_cancel_close).exhausted);
+}
+
+template <planted Bug>
+void planted_bug(sim_machine& sim) {
+    modelled_queue<Bug> queue(answer);
+    cancel_beside_a_drain(sim, queue);
+}
+
+// Tests that the model itself is right, so that what is found is the bug that was planted.
+TEST(PlantedQueueBugs, TheModelIsRight) {
+    irpverbs::testing::expect_explored(thorough(), planted_bug<planted::nothing>);
+}
+
+// Tests that a request stranded behind a cancelled one is found: no cancel ever frees it.
+TEST(PlantedQueueBugs, DpcOnlyWhenItWasEmptyIsFound) {
+    irpverbs::testing::expect_found({}, planted_bug<planted::dpc_when_it_was_empty>);
+}
+TEST(PlantedQueueBugs, NoSecondLookAtCancelIsFound) {
+    irpverbs::testing::expect_found({}, planted_bug<planted::no_second_look_at_cancel>);
+}
+TEST(PlantedQueueBugs, CancellerThatTrustsTheListIsFound) {
+    irpverbs::testing::expect_found({}, planted_bug<planted::canceller_trusts_the_list>);
+}
+
+} // namespace

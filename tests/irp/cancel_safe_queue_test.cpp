@@ -1,0 +1,180 @@
+#include "test_driver.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+
+#include <irp/cancel_safe_queue.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace {
+
+using irpverbs::irp::cancel_safe_queue;
+using irpverbs::irp::obligation;
+using irpverbs::testing::report_of;
+using irpverbs::testing::request;
+using irpverbs::testing::test_device;
+
+void answer(obligation owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
+
+class Queue : public irpverbs::testing::BothMachines {
+protected:
+    void send(int count) {
+        for (int i = 0; i < count; ++i) {
+            requests.push_back(std::make_unique<request>(device, &order, i));
+            EXPECT_EQ(requests.back()->send(), STATUS_PENDING);
+        }
+    }
+    const request& at(std::size_t i) const { return *requests[i]; }
+
+    cancel_safe_queue queue;
+    test_device device{[this](obligation owed) { return queue.park(std::move(owed)); }};
+    std::vector<int> order;
+    std::vector<std::unique_ptr<request>> requests;
+};
+
+// Tests that requests leave in the order in which they came, and are not cancellable any more.
+TEST_P(Queue, IsFirstInFirstOut) {
+    send(3);
+    for (int i = 0; i < 3; ++i) {
+        auto owed = queue.pop();
+        ASSERT_TRUE(owed);
+        EXPECT_EQ(owed->get(), at(static_cast<std::size_t>(i)).irp());
+        EXPECT_FALSE(requests[static_cast<std::size_t>(i)]->cancel());
+        std::move(*owed).complete(STATUS_SUCCESS, static_cast<ULONG_PTR>(i));
+    }
+    EXPECT_FALSE(queue.pop());
+    EXPECT_EQ(order, (std::vector{0, 1, 2}));
+    EXPECT_EQ(at(2).information(), 2u);
+}
+
+// Tests that whoever cancels a parked request has it completed before IoCancelIrp returns.
+TEST_P(Queue, CancelledRequestLeaves) {
+    send(3);
+    EXPECT_TRUE(requests[1]->cancel());
+    EXPECT_EQ(at(1).completions(), 1);
+    EXPECT_EQ(at(1).status(), STATUS_CANCELLED);
+    EXPECT_FALSE(requests[1]->cancel());
+    queue.pop_all().complete(STATUS_SUCCESS);
+    EXPECT_EQ(order, (std::vector{1, 0, 2}));
+    EXPECT_TRUE(queue.empty());
+}
+
+// Tests that a request that was cancelled before it is parked is completed by park, which returns
+// STATUS_PENDING as it must.
+TEST_P(Queue, ParksWhatIsCancelledAlready) {
+    request early(device);
+    EXPECT_FALSE(early.cancel());
+    EXPECT_EQ(early.send(), STATUS_PENDING);
+    EXPECT_EQ(early.status(), STATUS_CANCELLED);
+    EXPECT_EQ(early.completions(), 1);
+}
+
+// Tests that one chosen request can be taken, whichever it is.
+TEST_P(Queue, GivesUpTheOneAskedFor) {
+    send(3);
+    EXPECT_FALSE(queue.remove(nullptr));
+    auto last = queue.remove(at(2).irp());
+    ASSERT_TRUE(last);
+    std::move(*last).complete(STATUS_SUCCESS);
+    auto second = queue.pop_if([&](const IRP& irp) { return &irp != at(0).irp(); });
+    ASSERT_TRUE(second);
+    std::move(*second).complete(STATUS_SUCCESS);
+    queue.cancel_all();
+    EXPECT_EQ(order, (std::vector{2, 1, 0}));
+}
+
+// Tests that closing cancels in order, and refuses with the status given from then on.
+TEST_P(Queue, ClosesInOrder) {
+    send(3);
+    queue.close(STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(order, (std::vector{0, 1, 2}));
+    EXPECT_EQ(at(0).status(), STATUS_CANCELLED);
+    send(1);
+    EXPECT_EQ(at(3).status(), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(at(3).completions(), 1);
+}
+
+// Tests that the drain DPC runs at DISPATCH_LEVEL, once for what was parked meanwhile.
+TEST_P(Queue, DrainsItself) {
+    static int at_dispatch;
+    at_dispatch = 0;
+    cancel_safe_queue drained(
+        [](obligation owed, void*) {
+            at_dispatch += KeGetCurrentIrql() == DISPATCH_LEVEL;
+            std::move(owed).complete(STATUS_SUCCESS);
+        },
+        nullptr);
+    const test_device other([&](obligation owed) { return drained.park(std::move(owed)); });
+    request first(other, &order, 1);
+    request second(other, &order, 2);
+    {
+        const irpverbs::testing::at_dispatch_level raised;
+        first.send();
+        second.send();
+        EXPECT_EQ(first.completions(), 0);
+    }
+    EXPECT_EQ(order, (std::vector{1, 2}));
+    EXPECT_EQ(at_dispatch, 2);
+}
+
+// Tests that a queue may end while its DPC waits for a processor.
+TEST_P(Queue, EndsBeforeItsDpc) {
+    auto drained = std::make_unique<cancel_safe_queue>(answer, nullptr);
+    const test_device other([&](obligation owed) { return drained->park(std::move(owed)); });
+    request one(other);
+    {
+        const irpverbs::testing::at_dispatch_level raised;
+        one.send();
+        EXPECT_TRUE(one.cancel());
+        drained.reset();
+    }
+    EXPECT_EQ(one.status(), STATUS_CANCELLED);
+}
+
+// Tests that a list of requests taken out may not be dropped.
+TEST_P(Queue, TakenRequestsAreOwed) {
+    send(1);
+    const auto report = report_of([&] { static_cast<void>(queue.pop_all()); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->id, 0x226u);
+    obligation(requests[0]->irp()).complete(STATUS_SUCCESS);
+}
+
+// Tests real contention: threads park and cancel while the DPC drains; each request ends once.
+TEST_P(Queue, ServesThreads) {
+    cancel_safe_queue drained(answer, nullptr);
+    const test_device other([&](obligation owed) { return drained.park(std::move(owed)); });
+    const int rounds = simulated() ? 20 : 2000;
+    const auto worker = [&] {
+        for (int i = 0; i < rounds; ++i) {
+            request one(other);
+            one.send();
+            one.cancel();
+            if (one.completions() != 1) {
+                KeFlushQueuedDpcs();
+                EXPECT_EQ(one.completions(), 1);
+            }
+        }
+    };
+    irpverbs::testing::system_thread a(worker), b(worker);
+    worker();
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Queue);
+
+// Tests that a queue does not end with requests in it.
+TEST(QueueDeathTest, EndsEmpty) {
+    const auto end_too_early = [] {
+        cancel_safe_queue queue;
+        const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+        request one(device);
+        one.send();
+        queue.~cancel_safe_queue();
+    };
+    EXPECT_DEATH(end_too_early(), "neither completed, forwarded nor parked");
+}
+
+} // namespace

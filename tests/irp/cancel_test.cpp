@@ -1,0 +1,110 @@
+// Cancellation: who calls the cancel routine, when, and how often.
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/irp_stack.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+struct cancelled {
+    int calls = 0;
+    DEVICE_OBJECT* device = nullptr;
+    KIRQL level = PASSIVE_LEVEL;
+    BOOLEAN flag = FALSE;
+};
+cancelled seen; // a cancel routine has no context
+
+void cancel_and_complete(DEVICE_OBJECT* device, IRP* irp) {
+    ++seen.calls;
+    seen.device = device;
+    seen.level = KeGetCurrentIrql();
+    seen.flag = irp->Cancel;
+    EXPECT_EQ(irp->CancelRoutine, nullptr);
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    complete(irp, STATUS_CANCELLED);
+}
+
+NTSTATUS park_cancelable(DEVICE_OBJECT* device, IRP* irp) {
+    test_driver::context_of<IRP*>(device) = irp;
+    IoMarkIrpPending(irp);
+    EXPECT_EQ(IoSetCancelRoutine(irp, cancel_and_complete), nullptr);
+    return STATUS_PENDING;
+}
+
+class Cancel : public BothMachines {
+protected:
+    Cancel() { seen = {}; }
+    ~Cancel() override { IoFreeIrp(irp); }
+
+    IRP* parked = nullptr;
+    test_driver bottom{park_cancelable, &parked};
+    outcome result;
+    IRP* irp = request(bottom.device, result);
+};
+
+TEST_P(Cancel, WithoutARoutineIsFalseAndLeavesAMark) {
+    EXPECT_FALSE(IoCancelIrp(irp));
+    EXPECT_TRUE(irp->Cancel);
+    EXPECT_FALSE(IoCancelIrp(irp));
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(Cancel, CallsTheRoutineOnceWithTheLockHeld) {
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_PENDING);
+    EXPECT_TRUE(IoCancelIrp(irp));
+    EXPECT_EQ(seen.calls, 1);
+    EXPECT_EQ(seen.device, bottom.device);
+    EXPECT_EQ(seen.level, DISPATCH_LEVEL);
+    EXPECT_TRUE(seen.flag);
+    EXPECT_EQ(result.status, STATUS_CANCELLED);
+    EXPECT_FALSE(IoCancelIrp(irp));
+    EXPECT_EQ(seen.calls, 1);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+// Tests that CancelIrql is the level of the one who cancels.
+TEST_P(Cancel, ComesBackAtTheCallersLevel) {
+    IoCallDriver(bottom.device, irp);
+    const at_dispatch_level raised;
+    EXPECT_TRUE(IoCancelIrp(irp));
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+}
+
+TEST_P(Cancel, RoutineThatIsWithdrawnIsNotCalled) {
+    IoCallDriver(bottom.device, irp);
+    EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), cancel_and_complete);
+    EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), nullptr); // only one gets it
+    EXPECT_FALSE(IoCancelIrp(irp));
+    complete(parked, STATUS_SUCCESS); // a result that is there wins
+    EXPECT_EQ(result.status, STATUS_SUCCESS);
+    EXPECT_EQ(seen.calls, 0);
+}
+
+TEST_P(Cancel, CompletionWithARoutineSetIsReported) {
+    IoCallDriver(bottom.device, irp);
+    const auto report = report_of([&] { complete(parked, STATUS_SUCCESS); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+    EXPECT_EQ(report->id, 0x07u);
+    IoCancelIrp(irp);
+}
+
+TEST_P(Cancel, FreeOfAnIrpThatWaitsIsReported) {
+    IoCallDriver(bottom.device, irp);
+    const auto report = report_of([&] { IoFreeIrp(irp); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+    EXPECT_EQ(report->id, 0x20Au);
+    IoCancelIrp(irp);
+}
+
+TEST_P(Cancel, CompletedIrpWithARoutineIsReported) {
+    IoSetCancelRoutine(irp, cancel_and_complete); // it is sent to nobody
+    EXPECT_EQ(bug_check_of([&] { IoCancelIrp(irp); }), CANCEL_STATE_IN_COMPLETED_IRP);
+    IoReleaseCancelSpinLock(PASSIVE_LEVEL); // the one who cancelled never came back to do it
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Cancel);
+
+} // namespace

@@ -1,0 +1,369 @@
+// Completion ports: what is posted comes out once, whoever removes; and the end of a port.
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/irp_stack.hpp>
+
+#include <array>
+#include <poll.h>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+using packet = FILE_IO_COMPLETION_INFORMATION;
+
+LARGE_INTEGER at_once() {
+    LARGE_INTEGER none;
+    none.QuadPart = 0;
+    return none;
+}
+
+// Keys and contexts of the tests: any addresses.
+void* name(ULONG_PTR value) { return reinterpret_cast<void*>(value); }
+
+struct owned_port {
+    PVOID port = nullptr;
+    explicit owned_port(ULONG count = 4) {
+        EXPECT_EQ(IoCreateIoCompletion(&port, count), STATUS_SUCCESS);
+    }
+    ~owned_port() { close(); }
+    void close() {
+        if (port != nullptr) IoCloseIoCompletion(std::exchange(port, nullptr));
+    }
+    owned_port(const owned_port&) = delete;
+    owned_port& operator=(const owned_port&) = delete;
+
+    PIO_COMPLETION_CONTEXT context(void* key) const {
+        PIO_COMPLETION_CONTEXT made = nullptr;
+        EXPECT_EQ(IoCreateCompletionContext(port, key, &made), STATUS_SUCCESS);
+        return made;
+    }
+    NTSTATUS post(ULONG_PTR value) const {
+        return IoSetIoCompletion(port, name(value), nullptr, STATUS_SUCCESS, value, FALSE);
+    }
+    NTSTATUS remove(packet& into, LARGE_INTEGER* timeout) const {
+        return IoRemoveIoCompletion(port, &into.KeyContext, &into.ApcContext, &into.IoStatusBlock,
+                                    timeout);
+    }
+    std::vector<packet> remove_ready(ULONG most) const {
+        std::vector<packet> all(most);
+        ULONG count = 0;
+        LARGE_INTEGER none = at_once();
+        const NTSTATUS status =
+            IoRemoveIoCompletionEx(port, all.data(), most, &count, &none, FALSE);
+        EXPECT_EQ(status, count != 0 ? STATUS_SUCCESS : STATUS_TIMEOUT);
+        all.resize(count);
+        return all;
+    }
+};
+
+// An IRP without a completion routine, ready to be sent and then to be posted.
+IRP* posted_request(DEVICE_OBJECT* device, PIO_COMPLETION_CONTEXT context, void* apc_context) {
+    IRP* irp = IoAllocateIrp(device->StackSize, FALSE);
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    IoSetCompletionContext(irp, context, apc_context);
+    return irp;
+}
+
+class CompletionPort : public BothMachines {
+protected:
+    owned_port port;
+    packet got{};
+    LARGE_INTEGER none = at_once();
+};
+
+TEST_P(CompletionPort, IrpComesOutWithKeyContextAndStatus) {
+    test_driver bottom(
+        [](DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_BUFFER_OVERFLOW, 17); });
+    IRP* irp = posted_request(bottom.device, port.context(name(7)), name(9));
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(IoQueryIoCompletion(port.port), 1);
+    EXPECT_EQ(port.remove(got, nullptr), STATUS_SUCCESS);
+    EXPECT_EQ(got.KeyContext, name(7));
+    EXPECT_EQ(got.ApcContext, name(9));
+    EXPECT_EQ(got.IoStatusBlock.Status, STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(got.IoStatusBlock.Information, 17u);
+    IoFreeIrp(irp); // it is the originator's again
+}
+
+// Tests that one that fails inside the call is posted too: the packet is the only truth.
+TEST_P(CompletionPort, FailureInsideTheCallIsPosted) {
+    NTSTATUS answer = STATUS_DEVICE_NOT_READY;
+    test_driver bottom(complete_at_once, &answer);
+    IRP* irp = posted_request(bottom.device, port.context(nullptr), nullptr);
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), answer);
+    EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
+    EXPECT_EQ(got.IoStatusBlock.Status, answer);
+    IoFreeIrp(irp);
+}
+
+TEST_P(CompletionPort, OriginatorsRoutineRunsFirstAndMayKeepTheIrp) {
+    test_driver bottom(complete_at_once);
+    for (const NTSTATUS answer : {STATUS_CONTINUE_COMPLETION, STATUS_MORE_PROCESSING_REQUIRED}) {
+        outcome result;
+        result.answer = answer;
+        IRP* irp = posted_request(bottom.device, port.context(nullptr), nullptr);
+        IoSetCompletionRoutine(irp, note_outcome, &result, TRUE, TRUE, TRUE);
+        IoCallDriver(bottom.device, irp);
+        EXPECT_EQ(result.completions, 1);
+        EXPECT_EQ(IoQueryIoCompletion(port.port), answer == STATUS_CONTINUE_COMPLETION ? 1 : 0);
+        if (answer == STATUS_MORE_PROCESSING_REQUIRED) {
+            IoSetNextIrpStackLocation(irp); // its own location; completing it posts it after all
+            IoCompleteRequest(irp, IO_NO_INCREMENT);
+        }
+        EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
+        IoFreeIrp(irp);
+    }
+}
+
+TEST_P(CompletionPort, IrpIsSentAndPostedAgainAndAgain) {
+    IRP* parked = nullptr;
+    test_driver bottom(park, &parked);
+    PIO_COMPLETION_CONTEXT context = port.context(name(1));
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    for (ULONG_PTR i = 0; i < 5; ++i) {
+        IoReuseIrp(irp, STATUS_SUCCESS);
+        IoSetCompletionContext(irp, context, name(i));
+        EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_PENDING);
+        EXPECT_EQ(port.remove(got, &none), STATUS_TIMEOUT);
+        complete(parked, STATUS_SUCCESS, i);
+        EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
+        EXPECT_EQ(got.ApcContext, name(i));
+    }
+    IoFreeIrp(irp);
+}
+
+// Tests the device's port: a built request without an event is posted, its IOSB written before.
+TEST_P(CompletionPort, DevicesRequestsAreItsPortsAndFreedByRemoval) {
+    test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
+        static_cast<char*>(irp->AssociatedIrp.SystemBuffer)[0] = 'y';
+        return complete(irp, STATUS_SUCCESS, 1);
+    });
+    EXPECT_EQ(IoAssociateDevice(bottom.device, port.port, name(3)), STATUS_SUCCESS);
+    EXPECT_EQ(IoAssociateDevice(bottom.device, port.port, name(4)), STATUS_INVALID_PARAMETER);
+    IO_STATUS_BLOCK status{};
+    char output = 'n';
+    constexpr ULONG code = CTL_CODE(FILE_DEVICE_UNKNOWN, 1, METHOD_BUFFERED, FILE_ANY_ACCESS);
+    IoCallDriver(bottom.device, IoBuildDeviceIoControlRequest(code, bottom.device, nullptr, 0,
+                                                              &output, 1, TRUE, nullptr, &status));
+    EXPECT_EQ(status.Information, 1u);
+    EXPECT_EQ(output, 'y');
+    EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
+    EXPECT_EQ(got.KeyContext, name(3));
+    EXPECT_EQ(got.ApcContext, &status);
+
+    KEVENT done;
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    IoCallDriver(bottom.device, IoBuildDeviceIoControlRequest(code, bottom.device, nullptr, 0,
+                                                              &output, 1, TRUE, &done, &status));
+    EXPECT_EQ(KeReadStateEvent(&done), 1); // one with an event of its own is not
+    EXPECT_EQ(IoQueryIoCompletion(port.port), 0);
+}
+
+TEST_P(CompletionPort, PacketsComeOutInOrderManyAtOnce) {
+    for (ULONG_PTR i = 0; i < 200; ++i)
+        EXPECT_EQ(port.post(i), STATUS_SUCCESS);
+    ULONG_PTR next = 0;
+    for (const ULONG most : {1u, 64u, 65u, 500u})
+        for (const packet& each : port.remove_ready(most)) {
+            EXPECT_EQ(each.IoStatusBlock.Information, next);
+            EXPECT_EQ(each.KeyContext, name(next++));
+        }
+    EXPECT_EQ(next, 200u);
+    EXPECT_TRUE(port.remove_ready(1).empty());
+}
+
+TEST_P(CompletionPort, RemovalOfNoneIsRefused) {
+    ULONG count = 1;
+    EXPECT_EQ(IoRemoveIoCompletionEx(port.port, &got, 0, &count, &none, FALSE),
+              STATUS_INVALID_PARAMETER);
+}
+
+TEST_P(CompletionPort, TimeoutEndsTheWait) {
+    LARGE_INTEGER soon;
+    soon.QuadPart = -10'000;
+    EXPECT_EQ(port.remove(got, &soon), STATUS_TIMEOUT);
+}
+
+TEST_P(CompletionPort, RemovalWaitsForAPacket) {
+    KEVENT waiting;
+    KeInitializeEvent(&waiting, NotificationEvent, FALSE);
+    packet seen{};
+    system_thread other([&] {
+        KeSetEvent(&waiting, IO_NO_INCREMENT, FALSE);
+        EXPECT_EQ(port.remove(seen, nullptr), STATUS_SUCCESS);
+    });
+    KeWaitForSingleObject(&waiting, Executive, KernelMode, FALSE, nullptr);
+    {
+        const at_dispatch_level raised;
+        EXPECT_EQ(port.post(12), STATUS_SUCCESS);
+    }
+    other.join();
+    EXPECT_EQ(seen.KeyContext, name(12));
+}
+
+TEST_P(CompletionPort, CloseWakesWhoWaits) {
+    const PVOID closing = std::exchange(port.port, nullptr);
+    KEVENT inside;
+    KeInitializeEvent(&inside, NotificationEvent, FALSE);
+    system_thread other([&] {
+        KeSetEvent(&inside, IO_NO_INCREMENT, FALSE);
+        packet seen{};
+        NTSTATUS status = STATUS_SUCCESS;
+        while (status == STATUS_SUCCESS)
+            status = IoRemoveIoCompletion(closing, &seen.KeyContext, &seen.ApcContext,
+                                          &seen.IoStatusBlock, nullptr);
+        EXPECT_EQ(status, STATUS_ABANDONED_WAIT_0);
+    });
+    PIO_COMPLETION_CONTEXT keeper = nullptr; // an IRP on its way keeps the port until the end
+    IoCreateCompletionContext(closing, nullptr, &keeper);
+    IRP* parked = nullptr;
+    test_driver bottom(park, &parked);
+    IoCallDriver(bottom.device, posted_request(bottom.device, keeper, nullptr));
+    KeWaitForSingleObject(&inside, Executive, KernelMode, FALSE, nullptr);
+    IoCloseIoCompletion(closing);
+    other.join();
+    EXPECT_EQ(IoSetIoCompletion(closing, nullptr, nullptr, 0, 0, FALSE), STATUS_INVALID_HANDLE);
+    EXPECT_EQ(IoRemoveIoCompletion(closing, &got.KeyContext, &got.ApcContext, &got.IoStatusBlock,
+                                   nullptr),
+              STATUS_ABANDONED_WAIT_0);
+    complete(parked, STATUS_SUCCESS);
+}
+
+// Tests that what waits at the close, and what comes later, is freed (the sanitizer looks on).
+TEST_P(CompletionPort, CloseDropsPackets) {
+    IRP* parked = nullptr;
+    test_driver bottom(park, &parked);
+    test_driver quick(complete_at_once);
+    PIO_COMPLETION_CONTEXT context = port.context(nullptr);
+    EXPECT_EQ(IoAssociateDevice(bottom.device, port.port, nullptr), STATUS_SUCCESS);
+    IoCallDriver(bottom.device, posted_request(bottom.device, context, nullptr));
+    IoCallDriver(quick.device, posted_request(quick.device, context, nullptr));
+    port.post(1);
+    port.post(2);
+    port.close();
+    complete(parked, STATUS_SUCCESS);
+}
+
+TEST_P(CompletionPort, DescriptorIsReadableWhilePacketsWait) {
+    port.post(1);
+    const int descriptor = IoCompletionEventFd(port.port);
+    EXPECT_EQ(IoCompletionEventFd(port.port), descriptor);
+    const auto readable = [&] {
+        pollfd poll_for{descriptor, POLLIN, 0};
+        return poll(&poll_for, 1, 0) == 1;
+    };
+    EXPECT_TRUE(readable());
+    port.post(2);
+    EXPECT_EQ(port.remove_ready(1).size(), 1u);
+    EXPECT_TRUE(readable());
+    EXPECT_EQ(port.remove_ready(5).size(), 1u);
+    EXPECT_FALSE(readable());
+    port.post(3);
+    EXPECT_TRUE(readable());
+}
+
+// The other form: the IRP itself in a queue of the originator's own.
+TEST_P(CompletionPort, QueueOfOnesOwnGetsTheIrp) {
+    test_driver bottom(complete_at_once);
+    KQUEUE queue;
+    KeInitializeQueue(&queue, 1);
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    IoSetCompletionQueue(irp, &queue);
+    IoCallDriver(bottom.device, irp);
+    PLIST_ENTRY entry = KeRemoveQueue(&queue, KernelMode, &none);
+    EXPECT_EQ(entry, &irp->Tail.Overlay.ListEntry);
+    KeRundownQueue(&queue);
+    IoFreeIrp(irp);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(CompletionPort);
+
+explore_options thorough() {
+    explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    return options;
+}
+
+// Two post, two remove: every packet comes out once, and no remover waits for ever.
+TEST(CompletionPortRaces, PostAndRemove) {
+    expect_explored(thorough(), [](sim_machine& sim) {
+        test_driver bottom(complete_at_once);
+        owned_port port(2);
+        PIO_COMPLETION_CONTEXT context = port.context(nullptr);
+        std::array<int, 3> seen{};
+        const std::array sent{posted_request(bottom.device, context, name(0)),
+                              posted_request(bottom.device, context, name(1))};
+        sim.spawn("sender", [&] {
+            for (IRP* irp : sent)
+                IoCallDriver(bottom.device, irp);
+        });
+        sim.spawn("poster", [&] {
+            IoSetIoCompletion(port.port, nullptr, name(2), STATUS_SUCCESS, 0, FALSE);
+        });
+        for (int remover = 0; remover < 2; ++remover)
+            sim.spawn("remover", [&, remover] {
+                for (int i = 0; i < 2 - remover; ++i) {
+                    packet got{};
+                    EXPECT_EQ(port.remove(got, nullptr), STATUS_SUCCESS);
+                    ++seen.at(reinterpret_cast<ULONG_PTR>(got.ApcContext));
+                }
+            });
+        sim.run();
+        EXPECT_EQ(seen, (std::array{1, 1, 1}));
+        for (IRP* irp : sent)
+            IoFreeIrp(irp);
+    });
+}
+
+// Nobody who waits, sends or posts is left behind by a close; nothing is freed twice.
+TEST(CompletionPortRaces, PostRemoveAndClose) {
+    expect_explored(thorough(), [](sim_machine& sim) {
+        IRP* parked = nullptr;
+        test_driver bottom(park, &parked);
+        owned_port port(1);
+        PIO_COMPLETION_CONTEXT context = port.context(nullptr);
+        IRP* irp = posted_request(bottom.device, context, nullptr);
+        IoCallDriver(bottom.device, irp);
+        bool removed = false;
+        const PVOID handle = port.port;
+        // As a program's own handles do, this keeps the port while the actors use it.
+        EXPECT_EQ(IoAssociateDevice(bottom.device, handle, nullptr), STATUS_SUCCESS);
+        sim.spawn("complete", [&] { complete(parked, STATUS_SUCCESS); });
+        for (int remover = 0; remover < 2; ++remover)
+            sim.spawn("remover", [&] {
+                packet got{};
+                const NTSTATUS status = IoRemoveIoCompletion(
+                    handle, &got.KeyContext, &got.ApcContext, &got.IoStatusBlock, nullptr);
+                EXPECT_TRUE(status == STATUS_SUCCESS || status == STATUS_ABANDONED_WAIT_0);
+                if (status == STATUS_SUCCESS) removed = true;
+            });
+        sim.spawn("close", [&] { port.close(); });
+        sim.run();
+        if (removed) IoFreeIrp(irp);
+    });
+}
+
+// The descriptor never sleeps on a packet.
+TEST(CompletionPortRaces, DescriptorTellsOfEveryPacket) {
+    expect_explored(thorough(), [](sim_machine& sim) {
+        owned_port port(2);
+        int descriptor = -1;
+        sim.spawn("open", [&] { descriptor = IoCompletionEventFd(port.port); });
+        for (ULONG_PTR i = 1; i <= 2; ++i)
+            sim.spawn("post", [&, i] { port.post(i); });
+        sim.spawn("remove", [&] { port.remove_ready(1); });
+        sim.run();
+        pollfd poll_for{descriptor, POLLIN, 0};
+        const bool readable = poll(&poll_for, 1, 0) == 1;
+        EXPECT_TRUE(readable || IoQueryIoCompletion(port.port) == 0);
+    });
+}
+
+} // namespace

@@ -1,0 +1,260 @@
+// Each function of irp is reported when it is called at an IRQL it must not be called at, and is
+// not when it may.
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/findings.hpp>
+#include <support/irp_stack.hpp>
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::detail::watch;
+
+// Runs at that level; back at PASSIVE_LEVEL whatever happened.
+std::optional<broken_rule> report_at(KIRQL level, const std::function<void()>& call) {
+    return report_of([&] {
+        KIRQL before = PASSIVE_LEVEL;
+        KeRaiseIrql(level, &before);
+        struct lowered {
+            ~lowered() { irpverbs::dispatch::detail::this_processor().irql = PASSIVE_LEVEL; }
+        } const at_the_end;
+        call();
+    });
+}
+
+struct precondition {
+    const char* function;
+    KIRQL wrong;
+    const char* rule;
+    std::function<void()> call; // reported before it touches anything
+};
+
+struct packet_memory {
+    static constexpr USHORT size = IoSizeOfIrp(1);
+    alignas(64) std::array<std::byte, size> bytes{};
+    IRP* irp() { return reinterpret_cast<IRP*>(bytes.data()); }
+};
+
+class IrqlRules : public BothMachines {
+protected:
+    static void expect_reported(const std::vector<precondition>& all) {
+        const watch_scope watching{watch::irql};
+        for (const precondition& each : all) {
+            const auto report = report_at(each.wrong, each.call);
+            ASSERT_TRUE(report) << each.function;
+            EXPECT_EQ(report->code, DRIVER_VERIFIER_DETECTED_VIOLATION) << each.function;
+            EXPECT_EQ(report->rule, each.rule) << each.function;
+            EXPECT_EQ(report->text.find(std::string(each.function) + " was called at"), 0u)
+                << report->text;
+        }
+    }
+
+    test_driver bottom{complete_at_once};
+    KIRQL level = PASSIVE_LEVEL;
+    IO_STATUS_BLOCK status{};
+    IO_REMOVE_LOCK lock{};
+    KDEVICE_QUEUE queue{};
+    KDEVICE_QUEUE_ENTRY entry{};
+    packet_memory memory;
+};
+
+constexpr KIRQL above_dispatch = CLOCK_LEVEL;
+
+TEST_P(IrqlRules, IrpsAndCancel) {
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    expect_reported({
+        {"IoReuseIrp", above_dispatch, "IrqlIoDispatch", [&] { IoReuseIrp(irp, 0); }},
+        {"IoInitializeIrp", above_dispatch, "IrqlIoDispatch",
+         [&] { IoInitializeIrp(memory.irp(), memory.size, 1); }},
+        {"IoFreeIrp", above_dispatch, "IrqlIoDispatch", [&] { IoFreeIrp(irp); }},
+        {"IoCallDriver", above_dispatch, "IrqlIoDispatch",
+         [&] { IoCallDriver(bottom.device, irp); }},
+        {"IoCompleteRequest", above_dispatch, "IrqlIoDispatch", [&] { IoCompleteRequest(irp, 0); }},
+        {"IoSetCompletionRoutineEx", above_dispatch, "IrqlIoDispatch",
+         [&] {
+             IoSetCompletionRoutineEx(bottom.device, irp, note_outcome, nullptr, TRUE, TRUE, TRUE);
+         }},
+        {"IoMakeAssociatedIrp", above_dispatch, "IrqlIoDispatch",
+         [&] { IoMakeAssociatedIrp(irp, 1); }},
+        {"IoCancelIrp", above_dispatch, "IrqlIoDispatch", [&] { IoCancelIrp(irp); }},
+        {"IoSetCancelRoutine", above_dispatch, "IrqlIoDispatch",
+         [&] { IoSetCancelRoutine(irp, nullptr); }},
+        {"IoAcquireCancelSpinLock", above_dispatch, "IrqlIoDispatch",
+         [&] { IoAcquireCancelSpinLock(&level); }},
+        {"IoReleaseCancelSpinLock", PASSIVE_LEVEL, "IrqlIoDispatch",
+         [&] { IoReleaseCancelSpinLock(PASSIVE_LEVEL); }},
+        {"IoCsqInsertIrp", above_dispatch, "IrqlIoDispatch",
+         [&] { IoCsqInsertIrp(nullptr, irp, nullptr); }},
+        {"IoCsqRemoveIrp", above_dispatch, "IrqlIoDispatch",
+         [&] { IoCsqRemoveIrp(nullptr, nullptr); }},
+        {"IoCsqRemoveNextIrp", above_dispatch, "IrqlIoDispatch",
+         [&] { IoCsqRemoveNextIrp(nullptr, nullptr); }},
+    });
+    IoFreeIrp(irp);
+}
+
+TEST_P(IrqlRules, AllocationAboveDispatchLevel) {
+    const findings seen{watch::irql};
+    const KIRQL before = KeGetCurrentIrql();
+    irpverbs::dispatch::detail::this_processor().irql = above_dispatch;
+    IRP* irp = IoAllocateIrp(1, FALSE); // the handler lets it go on
+    irpverbs::dispatch::detail::this_processor().irql = before;
+    ASSERT_EQ(seen.all().size(), 1u);
+    EXPECT_EQ(seen.all()[0].rule, "IrqlIoDispatch");
+    IoFreeIrp(irp);
+}
+
+TEST_P(IrqlRules, DevicesAndRemoveLocks) {
+    DEVICE_OBJECT* device = nullptr;
+    expect_reported({
+        {"IoCreateDevice", DISPATCH_LEVEL, "IrqlIoPassive1",
+         [&] {
+             IoCreateDevice(&bottom.driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+         }},
+        {"IoDeleteDevice", DISPATCH_LEVEL, "IrqlIoApcLte", [&] { IoDeleteDevice(bottom.device); }},
+        {"IoAttachDeviceToDeviceStack", above_dispatch, "IrqlIoDispatch",
+         [&] { IoAttachDeviceToDeviceStack(bottom.device, bottom.device); }},
+        {"IoDetachDevice", APC_LEVEL, "IrqlIoPassive3", [&] { IoDetachDevice(bottom.device); }},
+        {"IoGetAttachedDevice", above_dispatch, "IrqlIoDispatch",
+         [&] { IoGetAttachedDevice(bottom.device); }},
+        {"IoReferenceDevice", above_dispatch, "IrqlIoDispatch",
+         [&] { IoReferenceDevice(bottom.device); }},
+        {"IoDereferenceDevice", above_dispatch, "IrqlIoDispatch",
+         [&] { IoDereferenceDevice(bottom.device); }},
+        {"IoInitializeRemoveLock", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoInitializeRemoveLock(&lock, 0, 0, 0); }},
+        {"IoAcquireRemoveLock", above_dispatch, "IrqlIoDispatch",
+         [&] { IoAcquireRemoveLock(&lock, nullptr); }},
+        {"IoReleaseRemoveLock", above_dispatch, "IrqlIoDispatch",
+         [&] { IoReleaseRemoveLock(&lock, nullptr); }},
+        {"IoReleaseRemoveLockAndWait", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoReleaseRemoveLockAndWait(&lock, nullptr); }},
+    });
+}
+
+TEST_P(IrqlRules, BuiltRequestsAndMdls) {
+    expect_reported({
+        {"IoBuildDeviceIoControlRequest", DISPATCH_LEVEL, "IrqlIoPassive1",
+         [&] {
+             IoBuildDeviceIoControlRequest(0, bottom.device, nullptr, 0, nullptr, 0, TRUE, nullptr,
+                                           &status);
+         }},
+        {"IoBuildAsynchronousFsdRequest", DISPATCH_LEVEL, "IrqlIoApcLte",
+         [&] {
+             IoBuildAsynchronousFsdRequest(IRP_MJ_READ, bottom.device, nullptr, 0, nullptr,
+                                           &status);
+         }},
+        {"IoBuildSynchronousFsdRequest", DISPATCH_LEVEL, "IrqlIoApcLte",
+         [&] {
+             IoBuildSynchronousFsdRequest(IRP_MJ_READ, bottom.device, nullptr, 0, nullptr, nullptr,
+                                          &status);
+         }},
+        {"IoForwardIrpSynchronously", DISPATCH_LEVEL, "IrqlIoApcLte",
+         [&] { IoForwardIrpSynchronously(bottom.device, nullptr); }},
+        {"IoAllocateMdl", above_dispatch, "IrqlIoDispatch",
+         [&] { IoAllocateMdl(&status, 1, FALSE, FALSE, nullptr); }},
+        {"IoFreeMdl", above_dispatch, "IrqlIoDispatch", [&] { IoFreeMdl(nullptr); }},
+        {"MmProbeAndLockPages", above_dispatch, "IrqlMmDispatch",
+         [&] { MmProbeAndLockPages(nullptr, KernelMode, IoReadAccess); }},
+        {"MmUnlockPages", above_dispatch, "IrqlMmDispatch", [&] { MmUnlockPages(nullptr); }},
+    });
+}
+
+TEST_P(IrqlRules, DeviceQueuesAndStartIo) {
+    IRP* irp = nullptr;
+    expect_reported({
+        {"KeInitializeDeviceQueue", above_dispatch, "IrqlKeDispatchLte",
+         [&] { KeInitializeDeviceQueue(&queue); }},
+        {"KeInsertDeviceQueue", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { KeInsertDeviceQueue(&queue, &entry); }},
+        {"KeInsertByKeyDeviceQueue", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { KeInsertByKeyDeviceQueue(&queue, &entry, 0); }},
+        {"KeRemoveDeviceQueue", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { KeRemoveDeviceQueue(&queue); }},
+        {"KeRemoveByKeyDeviceQueue", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { KeRemoveByKeyDeviceQueue(&queue, 0); }},
+        {"KeRemoveByKeyDeviceQueueIfBusy", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { KeRemoveByKeyDeviceQueueIfBusy(&queue, 0); }},
+        {"KeRemoveEntryDeviceQueue", above_dispatch, "IrqlKeDispatchLte",
+         [&] { KeRemoveEntryDeviceQueue(&queue, &entry); }},
+        {"IoStartPacket", above_dispatch, "IrqlIoDispatch",
+         [&] { IoStartPacket(bottom.device, irp, nullptr, nullptr); }},
+        {"IoStartNextPacket", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { IoStartNextPacket(bottom.device, FALSE); }},
+        {"IoStartNextPacketByKey", PASSIVE_LEVEL, "IrqlDispatch",
+         [&] { IoStartNextPacketByKey(bottom.device, FALSE, 0); }},
+        {"IoSetStartIoAttributes", above_dispatch, "IrqlIoDispatch",
+         [&] { IoSetStartIoAttributes(bottom.device, FALSE, FALSE); }},
+    });
+}
+
+TEST_P(IrqlRules, WorkItemsAndCompletionPorts) {
+    PVOID port = nullptr;
+    PIO_COMPLETION_CONTEXT context = nullptr;
+    FILE_IO_COMPLETION_INFORMATION got{};
+    ULONG count = 0;
+    expect_reported({
+        {"IoAllocateWorkItem", above_dispatch, "IrqlIoDispatch",
+         [&] { IoAllocateWorkItem(bottom.device); }},
+        {"IoFreeWorkItem", above_dispatch, "IrqlIoDispatch", [&] { IoFreeWorkItem(nullptr); }},
+        {"IoQueueWorkItem", above_dispatch, "IrqlIoDispatch",
+         [&] { IoQueueWorkItem(nullptr, nullptr, DelayedWorkQueue, nullptr); }},
+        {"IoQueueWorkItemEx", above_dispatch, "IrqlIoDispatch",
+         [&] { IoQueueWorkItemEx(nullptr, nullptr, DelayedWorkQueue, nullptr); }},
+        {"IoCreateIoCompletion", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoCreateIoCompletion(&port, 0); }},
+        {"IoCloseIoCompletion", APC_LEVEL, "IrqlIoPassive5", [&] { IoCloseIoCompletion(port); }},
+        {"IoCreateCompletionContext", DISPATCH_LEVEL, "IrqlIoApcLte",
+         [&] { IoCreateCompletionContext(port, nullptr, &context); }},
+        {"IoAssociateDevice", DISPATCH_LEVEL, "IrqlIoApcLte",
+         [&] { IoAssociateDevice(bottom.device, port, nullptr); }},
+        {"IoSetCompletionContext", above_dispatch, "IrqlIoDispatch",
+         [&] { IoSetCompletionContext(nullptr, context, nullptr); }},
+        {"IoSetCompletionQueue", above_dispatch, "IrqlIoDispatch",
+         [&] { IoSetCompletionQueue(nullptr, nullptr); }},
+        {"IoSetIoCompletion", above_dispatch, "IrqlIoDispatch",
+         [&] { IoSetIoCompletion(port, nullptr, nullptr, 0, 0, FALSE); }},
+        {"IoRemoveIoCompletion", above_dispatch, "IrqlIoDispatch",
+         [&] { IoRemoveIoCompletionEx(port, &got, 1, &count, nullptr, FALSE); }},
+        {"IoQueryIoCompletion", above_dispatch, "IrqlIoDispatch",
+         [&] { IoQueryIoCompletion(port); }},
+        {"IoCompletionEventFd", APC_LEVEL, "IrqlIoPassive5", [&] { IoCompletionEventFd(port); }},
+    });
+}
+
+// Tests that a request that is sent and completed at DISPATCH_LEVEL keeps all of the rules.
+TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
+    const findings seen{watch::irql};
+    outcome result;
+    {
+        const at_dispatch_level raised;
+        IRP* irp = request(bottom.device, result);
+        IoCancelIrp(irp);
+        IoCallDriver(bottom.device, irp);
+        IoReuseIrp(irp, STATUS_SUCCESS);
+        IoFreeIrp(irp);
+        IoReferenceDevice(bottom.device);
+        IoDereferenceDevice(bottom.device);
+    }
+    EXPECT_EQ(result.completions, 1);
+    EXPECT_TRUE(seen.none());
+}
+
+// Tests that nothing is looked at while the verifier is off.
+TEST_P(IrqlRules, AreNotCheckedWhenOff) {
+    EXPECT_FALSE(report_at(above_dispatch, [&] {
+        IoReferenceDevice(bottom.device);
+        IoDereferenceDevice(bottom.device);
+    }));
+}
+
+IRPVERBS_ON_BOTH_MACHINES(IrqlRules);
+
+} // namespace

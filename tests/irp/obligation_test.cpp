@@ -1,0 +1,75 @@
+#include "test_driver.hpp"
+
+#include <support/bug_checks.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using irpverbs::irp::obligation;
+using irpverbs::testing::report_of;
+using irpverbs::testing::request;
+using irpverbs::testing::test_device;
+
+static_assert(!std::is_copy_constructible_v<obligation> &&
+              std::is_move_constructible_v<obligation>);
+
+// Tests that completing gives the status back, and the results to the originator.
+TEST(Obligation, Completes) {
+    const test_device device(
+        [](obligation owed) { return std::move(owed).complete(STATUS_BUFFER_OVERFLOW, 7); });
+    request one(device);
+    EXPECT_EQ(one.send(), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(one.completions(), 1);
+    EXPECT_EQ(one.information(), 7u);
+}
+
+// Tests that dropping one is reported, also when it was moved.
+TEST(Obligation, IsNotDropped) {
+    const test_device device([](obligation owed) {
+        const obligation mine(std::move(owed));
+        return STATUS_SUCCESS;
+    });
+    request one(device);
+    const auto report = report_of([&] { one.send(); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+    EXPECT_EQ(report->id, 0x226u);
+    EXPECT_NE(report->text.find("neither completed, forwarded nor parked"), std::string::npos);
+}
+
+// Tests that a filter passes its own location on, or a copy with a routine that is called once.
+TEST(Obligation, Forwards) {
+    DEVICE_OBJECT* below = nullptr;
+    bool skip = true;
+    int seen = 0;
+    const test_device bottom([](obligation owed) {
+        EXPECT_EQ(owed.parameters<void*>(), &owed.stack().Parameters);
+        return std::move(owed).complete(STATUS_SUCCESS, 3);
+    });
+    const test_device filter([&](obligation owed) {
+        if (skip) return std::move(owed).forward(below);
+        return std::move(owed).forward_with(
+            below,
+            [](DEVICE_OBJECT*, IRP*, void* context) -> NTSTATUS {
+                ++*static_cast<int*>(context);
+                return STATUS_CONTINUE_COMPLETION;
+            },
+            &seen);
+    });
+    below = IoAttachDeviceToDeviceStack(filter.get(), bottom.get());
+    for (const bool skipped : {true, false}) {
+        skip = skipped;
+        request one(filter);
+        // The location itself is skipped to, or copied: the parameters are the same.
+        IoGetNextIrpStackLocation(one.irp())->Parameters.Others.Argument1 =
+            skipped ? &IoGetNextIrpStackLocation(one.irp())->Parameters
+                    : &(IoGetNextIrpStackLocation(one.irp()) - 1)->Parameters;
+        EXPECT_EQ(one.send(), STATUS_SUCCESS);
+        EXPECT_EQ(one.information(), 3u);
+        EXPECT_EQ(seen, skipped ? 0 : 1);
+    }
+    IoDetachDevice(bottom.get());
+}
+
+} // namespace

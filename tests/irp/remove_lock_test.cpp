@@ -1,0 +1,85 @@
+// Remove locks: in until the door is shut, and the one who shuts it waits for the last.
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/explore_gtest.hpp>
+
+#include <irp/remove_lock.h>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+class RemoveLock : public BothMachines {
+protected:
+    RemoveLock() { IoInitializeRemoveLock(&lock, 0x6b636f4c, 0, 0); }
+
+    void* tag() { return this; }
+    IO_REMOVE_LOCK lock;
+};
+
+TEST_P(RemoveLock, LetsInUntilRemoved) {
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, this + 1), STATUS_SUCCESS);
+    IoReleaseRemoveLock(&lock, this + 1);
+    IoReleaseRemoveLockAndWait(&lock, tag());
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING);
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING); // still, and no count kept
+}
+
+TEST_P(RemoveLock, IsTakenAndReleasedAtDispatchLevel) {
+    const at_dispatch_level raised;
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
+    IoReleaseRemoveLock(&lock, tag());
+}
+
+TEST_P(RemoveLock, WaitEndsWithTheLastRelease) {
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, &lock), STATUS_SUCCESS);
+    bool released = false;
+    system_thread other([&] {
+        released = true;
+        IoReleaseRemoveLock(&lock, &lock);
+    });
+    IoReleaseRemoveLockAndWait(&lock, tag());
+    EXPECT_TRUE(released);
+}
+
+TEST_P(RemoveLock, ReleasedTooOftenIsReported) {
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
+    IoReleaseRemoveLockAndWait(&lock, tag());
+    EXPECT_EQ(bug_check_of([&] { IoReleaseRemoveLock(&lock, tag()); }),
+              DRIVER_VERIFIER_DETECTED_VIOLATION);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(RemoveLock);
+
+// A user races with removal: it is either let in and waited for, or turned away.
+TEST(RemoveLockRaces, UserAndRemover) {
+    explore_options options;
+    options.random_runs = options.pct_runs = 300;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 3;
+    expect_explored(options, [](sim_machine& sim) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, 0, 0, 0);
+        bool gone = false;
+        for (int user = 0; user < 2; ++user)
+            sim.spawn("user", [&] {
+                if (IoAcquireRemoveLock(&lock, &sim) != STATUS_SUCCESS) return;
+                sim.yield();
+                EXPECT_FALSE(gone);
+                IoReleaseRemoveLock(&lock, &sim);
+            });
+        sim.spawn("remover", [&] {
+            EXPECT_EQ(IoAcquireRemoveLock(&lock, &lock), STATUS_SUCCESS);
+            IoReleaseRemoveLockAndWait(&lock, &lock);
+            gone = true;
+        });
+        sim.run();
+        EXPECT_TRUE(gone);
+    });
+}
+
+} // namespace

@@ -1,0 +1,346 @@
+// Device queues, and StartIo on top of them.
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+#include <support/irp_stack.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+class DeviceQueue : public BothMachines {
+protected:
+    DeviceQueue() { KeInitializeDeviceQueue(&queue); }
+
+    // Whose turn it is; -1: nobody's.
+    std::ptrdiff_t removed(KDEVICE_QUEUE_ENTRY* entry) const {
+        return entry != nullptr ? entry - entries.data() : -1;
+    }
+
+    KDEVICE_QUEUE queue;
+    std::array<KDEVICE_QUEUE_ENTRY, 5> entries{};
+};
+
+TEST_P(DeviceQueue, FirstIsServedOthersWaitInOrder) {
+    const at_dispatch_level raised;
+    EXPECT_FALSE(queue.Busy);
+    EXPECT_FALSE(KeInsertDeviceQueue(&queue, &entries[0]));
+    EXPECT_FALSE(entries[0].Inserted);
+    EXPECT_TRUE(queue.Busy);
+    EXPECT_TRUE(KeInsertDeviceQueue(&queue, &entries[1]));
+    EXPECT_TRUE(KeInsertDeviceQueue(&queue, &entries[2]));
+    EXPECT_TRUE(entries[1].Inserted);
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 1);
+    EXPECT_FALSE(entries[1].Inserted);
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 2);
+    EXPECT_TRUE(queue.Busy);
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), -1);
+    EXPECT_FALSE(queue.Busy);
+}
+
+TEST_P(DeviceQueue, KeysSortAndEqualOnesKeepTheirOrder) {
+    const at_dispatch_level raised;
+    KeInsertByKeyDeviceQueue(&queue, &entries[0], 9);
+    EXPECT_TRUE(KeInsertByKeyDeviceQueue(&queue, &entries[1], 20));
+    EXPECT_TRUE(KeInsertByKeyDeviceQueue(&queue, &entries[2], 10));
+    EXPECT_TRUE(KeInsertByKeyDeviceQueue(&queue, &entries[3], 20));
+    EXPECT_TRUE(KeInsertByKeyDeviceQueue(&queue, &entries[4], 30));
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 2);
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 1);
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 3);
+    EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 4);
+}
+
+// Tests the elevator: the next key at or above, and from the start when there is none.
+TEST_P(DeviceQueue, RemovalByKeyWrapsAround) {
+    const at_dispatch_level raised;
+    KeInsertByKeyDeviceQueue(&queue, &entries[0], 0);
+    KeInsertByKeyDeviceQueue(&queue, &entries[1], 10);
+    KeInsertByKeyDeviceQueue(&queue, &entries[2], 20);
+    KeInsertByKeyDeviceQueue(&queue, &entries[3], 30);
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueue(&queue, 20)), 2);
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueue(&queue, 20)), 3);
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueue(&queue, 20)), 1);
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueue(&queue, 20)), -1);
+    EXPECT_FALSE(queue.Busy);
+}
+
+TEST_P(DeviceQueue, RemovalIfBusyLeavesAnIdleQueueAlone) {
+    const at_dispatch_level raised;
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueueIfBusy(&queue, 0)), -1);
+    KeInsertDeviceQueue(&queue, &entries[0]);
+    KeInsertByKeyDeviceQueue(&queue, &entries[1], 5);
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueueIfBusy(&queue, 3)), 1);
+    EXPECT_EQ(removed(KeRemoveByKeyDeviceQueueIfBusy(&queue, 3)), -1);
+    EXPECT_FALSE(queue.Busy);
+}
+
+TEST_P(DeviceQueue, OneThatWaitsCanBeTakenOutOnce) {
+    {
+        const at_dispatch_level raised;
+        KeInsertDeviceQueue(&queue, &entries[0]);
+        KeInsertDeviceQueue(&queue, &entries[1]);
+    }
+    EXPECT_FALSE(KeRemoveEntryDeviceQueue(&queue, &entries[0])); // it is served, it does not wait
+    EXPECT_TRUE(KeRemoveEntryDeviceQueue(&queue, &entries[1]));
+    EXPECT_FALSE(KeRemoveEntryDeviceQueue(&queue, &entries[1]));
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+    EXPECT_TRUE(queue.Busy);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(DeviceQueue);
+
+NTSTATUS end(IRP* irp, NTSTATUS status) {
+    irp->IoStatus.Status = status;
+    irp->IoStatus.Information = 0;
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return status;
+}
+
+// A driver with StartIo, as WDM's documentation has it: StartIo makes the IRP its own, and finish()
+// completes the current one.
+struct start_io_driver : test_driver {
+    bool cancelable = true;
+    bool finish_in_start = false;
+    std::optional<ULONG> key;
+    std::vector<IRP*> started;
+    IRP* current = nullptr; // StartIo owns it
+    int inside = 0;
+    int deepest = 0;
+
+    start_io_driver() : test_driver(dispatch, this) { driver.DriverStartIo = start; }
+
+    static start_io_driver& of(DEVICE_OBJECT* device) {
+        return context_of<start_io_driver>(device);
+    }
+
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp) {
+        start_io_driver& self = of(device);
+        IoMarkIrpPending(irp);
+        IoStartPacket(device, irp, self.key ? &*self.key : nullptr,
+                      self.cancelable ? cancel : nullptr);
+        return STATUS_PENDING;
+    }
+
+    // False: it is cancelled, and its cancel routine sees to it.
+    static bool make_own(DEVICE_OBJECT* device, IRP* irp) {
+        KIRQL level = DISPATCH_LEVEL;
+        IoAcquireCancelSpinLock(&level);
+        const bool own = device->CurrentIrp == irp && IoSetCancelRoutine(irp, nullptr) != nullptr;
+        IoReleaseCancelSpinLock(level);
+        return own;
+    }
+
+    static void start(DEVICE_OBJECT* device, IRP* irp) {
+        start_io_driver& self = of(device);
+        EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+        if (self.cancelable && !make_own(device, irp)) return;
+        self.deepest = std::max(self.deepest, ++self.inside);
+        self.started.push_back(irp);
+        self.current = irp;
+        if (self.finish_in_start) self.finish();
+        --self.inside;
+    }
+
+    static void cancel(DEVICE_OBJECT* device, IRP* irp) {
+        if (device->CurrentIrp == irp) {
+            IoReleaseCancelSpinLock(irp->CancelIrql);
+            const at_dispatch_level raised;
+            IoStartNextPacket(device, TRUE);
+        } else {
+            KeRemoveEntryDeviceQueue(&device->DeviceQueue, &irp->Tail.Overlay.DeviceQueueEntry);
+            IoReleaseCancelSpinLock(irp->CancelIrql);
+        }
+        end(irp, STATUS_CANCELLED);
+    }
+
+    // False: there was nothing to finish.
+    bool finish() {
+        IRP* done = std::exchange(current, nullptr);
+        if (done == nullptr) return false;
+        const at_dispatch_level raised;
+        if (key)
+            IoStartNextPacketByKey(device, cancelable, *key);
+        else
+            IoStartNextPacket(device, cancelable);
+        end(done, STATUS_SUCCESS);
+        return true;
+    }
+};
+
+// A few requests and their ends.
+template <std::size_t Count>
+struct requests {
+    std::array<outcome, Count> outcomes;
+    std::array<IRP*, Count> irps{};
+
+    explicit requests(DEVICE_OBJECT* device) {
+        for (std::size_t i = 0; i < Count; ++i)
+            irps.at(i) = request(device, outcomes.at(i));
+    }
+    ~requests() {
+        for (IRP* irp : irps)
+            IoFreeIrp(irp);
+    }
+    requests(const requests&) = delete;
+    requests& operator=(const requests&) = delete;
+
+    int completions() const {
+        int all = 0;
+        for (const outcome& each : outcomes)
+            all += each.completions;
+        return all;
+    }
+};
+
+class StartIo : public BothMachines {
+protected:
+    start_io_driver driver;
+    requests<3> sent{driver.device};
+
+    void send_all() {
+        for (IRP* irp : sent.irps)
+            EXPECT_EQ(IoCallDriver(driver.device, irp), STATUS_PENDING);
+    }
+};
+
+TEST_P(StartIo, ServesOneAfterTheOther) {
+    send_all();
+    EXPECT_EQ(driver.started.size(), 1u);
+    EXPECT_EQ(driver.device->CurrentIrp, sent.irps[0]);
+    for (int i = 1; i <= 3; ++i) {
+        EXPECT_TRUE(driver.finish());
+        EXPECT_EQ(sent.completions(), i);
+    }
+    EXPECT_EQ(driver.started, std::vector(sent.irps.begin(), sent.irps.end()));
+    EXPECT_EQ(driver.device->CurrentIrp, nullptr);
+    EXPECT_FALSE(driver.device->DeviceQueue.Busy);
+    EXPECT_TRUE(sent.outcomes[0].pending_returned);
+}
+
+TEST_P(StartIo, KeysSayWhoIsNext) {
+    driver.key = 5;
+    IoCallDriver(driver.device, sent.irps[0]);
+    driver.key = 3;
+    IoCallDriver(driver.device, sent.irps[1]);
+    driver.key = 8;
+    IoCallDriver(driver.device, sent.irps[2]);
+    driver.key = 6;
+    driver.finish(); // from 6 up: 8, then round to 3
+    EXPECT_EQ(driver.current, sent.irps[2]);
+    driver.finish();
+    EXPECT_EQ(driver.current, sent.irps[1]);
+    driver.finish();
+    EXPECT_EQ(sent.completions(), 3);
+}
+
+TEST_P(StartIo, OneThatWaitsIsCancelledInItsQueue) {
+    send_all();
+    EXPECT_TRUE(IoCancelIrp(sent.irps[1]));
+    EXPECT_EQ(sent.outcomes[1].status, STATUS_CANCELLED);
+    driver.finish();
+    EXPECT_EQ(driver.current, sent.irps[2]);
+    driver.finish();
+    EXPECT_EQ(sent.completions(), 3);
+}
+
+// Tests that StartIo's own IRP has no cancel routine any more.
+TEST_P(StartIo, OneThatIsServedIsNotCancelled) {
+    send_all();
+    EXPECT_FALSE(IoCancelIrp(sent.irps[0]));
+    while (driver.finish()) {
+    }
+    EXPECT_EQ(sent.outcomes[0].status, STATUS_SUCCESS);
+}
+
+// Tests that an IRP which was cancelled before it could wait does not wait.
+TEST_P(StartIo, CancelledBeforeItWouldWait) {
+    IoCallDriver(driver.device, sent.irps[0]);
+    EXPECT_FALSE(IoCancelIrp(sent.irps[1]));
+    EXPECT_EQ(IoCallDriver(driver.device, sent.irps[1]), STATUS_PENDING);
+    EXPECT_EQ(sent.outcomes[1].status, STATUS_CANCELLED);
+    EXPECT_TRUE(IsListEmpty(&driver.device->DeviceQueue.DeviceListHead));
+    IoCallDriver(driver.device, sent.irps[2]);
+    while (driver.finish()) {
+    }
+    EXPECT_EQ(sent.completions(), 3);
+}
+
+TEST_P(StartIo, NonCancelableTakesTheRoutineBeforeStartIo) {
+    IoSetStartIoAttributes(driver.device, FALSE, TRUE);
+    driver.driver.DriverStartIo = [](DEVICE_OBJECT* device, IRP* irp) {
+        EXPECT_EQ(irp->CancelRoutine, nullptr);
+        start_io_driver::of(device).current = irp;
+    };
+    send_all();
+    EXPECT_NE(sent.irps[1]->CancelRoutine, nullptr); // while it waits it can be cancelled
+    while (driver.finish()) {
+    }
+    EXPECT_EQ(sent.completions(), 3);
+}
+
+// Tests recursion: IoStartNextPacket from inside DriverStartIo nests without DeferredStartIo.
+TEST_P(StartIo, DeferredStartIoDoesNotNest) {
+    for (const bool deferred : {false, true}) {
+        IoSetStartIoAttributes(driver.device, deferred, FALSE);
+        requests<3> more(driver.device);
+        driver.finish_in_start = false;
+        for (IRP* irp : more.irps)
+            IoCallDriver(driver.device, irp);
+        driver.finish_in_start = true;
+        driver.deepest = 0;
+        driver.finish();
+        EXPECT_EQ(more.completions(), 3);
+        EXPECT_EQ(driver.deepest, deferred ? 1 : 2);
+        EXPECT_EQ(driver.device->CurrentIrp, nullptr);
+    }
+    send_all();
+}
+
+IRPVERBS_ON_BOTH_MACHINES(StartIo);
+
+explore_options thorough() {
+    explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    return options;
+}
+
+// Senders, a canceller and a server: each IRP ends once, and the device is idle in the end.
+void race(sim_machine& sim, bool deferred) {
+    start_io_driver driver;
+    IoSetStartIoAttributes(driver.device, deferred, FALSE);
+    requests<2> sent(driver.device);
+    sim.spawn("send first", [&] { IoCallDriver(driver.device, sent.irps[0]); });
+    sim.spawn("send second", [&] { IoCallDriver(driver.device, sent.irps[1]); });
+    sim.spawn("cancel", [&] {
+        for (IRP* irp : sent.irps)
+            IoCancelIrp(irp);
+    });
+    sim.spawn("serve", [&] { driver.finish(); });
+    sim.run();
+    while (driver.finish()) {
+    }
+    for (const outcome& each : sent.outcomes)
+        EXPECT_EQ(each.completions, 1);
+    EXPECT_FALSE(driver.device->DeviceQueue.Busy);
+    EXPECT_EQ(driver.device->CurrentIrp, nullptr);
+}
+
+TEST(StartIoRaces, SendCancelServe) {
+    expect_explored(thorough(), [](sim_machine& sim) { race(sim, false); });
+}
+
+TEST(StartIoRaces, SendCancelServeDeferred) {
+    expect_explored(thorough(), [](sim_machine& sim) { race(sim, true); });
+}
+
+} // namespace

@@ -1,0 +1,156 @@
+// Small worlds of drivers for tests of the verifier, and what it finds in them.
+#pragma once
+
+#include <support/findings.hpp>
+
+#include <dispatch/machine.hpp>
+#include <irp/verifier.hpp>
+#include <irp/wdm.h>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace irpverbs::testing {
+
+/// What a broken driver lost: the leak checker finds it here.
+inline void* keep_lost(void* memory) {
+    static auto& lost = *new std::vector<void*>; // never destroyed
+    lost.push_back(memory);
+    return memory;
+}
+
+/// A driver with one device, whose dispatch routine is a lambda.
+class lambda_driver {
+public:
+    using routine = std::function<NTSTATUS(DEVICE_OBJECT*, IRP*)>;
+
+    explicit lambda_driver(routine dispatch) : dispatch_(std::move(dispatch)) {
+        for (PDRIVER_DISPATCH& each : driver_.MajorFunction)
+            each = run;
+        IoCreateDevice(&driver_, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
+        if (device_ != nullptr) *static_cast<lambda_driver**>(device_->DeviceExtension) = this;
+    }
+    lambda_driver(lambda_driver& below, routine dispatch) : lambda_driver(std::move(dispatch)) {
+        lower_ = IoAttachDeviceToDeviceStack(device_, below.device());
+    }
+    ~lambda_driver() {
+        if (lower_ != nullptr) IoDetachDevice(lower_);
+        if (device_ != nullptr) IoDeleteDevice(device_);
+    }
+    lambda_driver(const lambda_driver&) = delete;
+    lambda_driver& operator=(const lambda_driver&) = delete;
+
+    DEVICE_OBJECT* device() const { return device_; }
+    DEVICE_OBJECT* lower() const { return lower_; }
+    void forget_device() { device_ = nullptr; }
+
+private:
+    static NTSTATUS run(DEVICE_OBJECT* device, IRP* irp) {
+        return (*static_cast<lambda_driver**>(device->DeviceExtension))->dispatch_(device, irp);
+    }
+
+    DRIVER_OBJECT driver_{};
+    DEVICE_OBJECT* device_ = nullptr;
+    DEVICE_OBJECT* lower_ = nullptr;
+    routine dispatch_;
+};
+
+inline NTSTATUS complete(IRP* irp, NTSTATUS status) {
+    irp->IoStatus.Status = status;
+    irp->IoStatus.Information = 0;
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return status;
+}
+inline NTSTATUS complete_at_once(DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS); }
+
+/// A dispatch routine that parks its IRP in `place`, and pends.
+inline lambda_driver::routine park_in(IRP*& place) {
+    return [&place](DEVICE_OBJECT*, IRP* irp) {
+        IoMarkIrpPending(irp);
+        place = irp;
+        return STATUS_PENDING;
+    };
+}
+
+/// An IRP whose maker takes it back, and frees it in the end.
+class request {
+public:
+    explicit request(CCHAR depth = 1, UCHAR major = IRP_MJ_INTERNAL_DEVICE_CONTROL)
+        : irp_(IoAllocateIrp(depth, FALSE)) {
+        IoGetNextIrpStackLocation(irp_)->MajorFunction = major;
+        IoSetCompletionRoutine(irp_, take_back, this, TRUE, TRUE, TRUE);
+    }
+    ~request() {
+        if (irp_ != nullptr) IoFreeIrp(irp_);
+    }
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+
+    NTSTATUS send(const lambda_driver& to) { return IoCallDriver(to.device(), irp_); }
+    IRP* irp() const { return irp_; }
+    int completions() const { return completions_; }
+    NTSTATUS status() const { return status_; }
+    /// The IRP is somebody else's now: not to be freed here.
+    void let_go() { irp_ = nullptr; }
+
+private:
+    static NTSTATUS take_back(DEVICE_OBJECT*, IRP* irp, void* context) {
+        auto& self = *static_cast<request*>(context);
+        ++self.completions_;
+        self.status_ = irp->IoStatus.Status;
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    IRP* irp_;
+    int completions_ = 0;
+    NTSTATUS status_ = STATUS_UNSUCCESSFUL;
+};
+
+/// What is found in one schedule of the simulator; `body(sim_machine&)` is a visitor of it.
+template <class Body>
+std::vector<found> found_with(const std::string& options, const Body& body) {
+    const irp::verifier_scope verified(options);
+    const findings seen(dispatch::detail::watched.load());
+    {
+        dispatch::random_choices chance(1);
+        dispatch::sim_machine sim(chance);
+        const dispatch::machine::scope here(sim);
+        try {
+            body(sim);
+        } catch (const stopped&) { // told already
+        }
+    }
+    return seen.all();
+}
+
+/// With the verifier on, all that only looks.
+template <class Body>
+std::vector<found> found_in(const Body& body) {
+    return found_with("default", body);
+}
+
+inline std::string text_of(const std::vector<found>& all) {
+    std::string text;
+    for (const found& each : all)
+        text += each.report;
+    return text;
+}
+
+/// The first finding is of that rule.
+inline ::testing::AssertionResult is(const std::vector<found>& all, const std::string& rule,
+                                     ULONG code, ULONG_PTR id) {
+    if (all.empty()) return ::testing::AssertionFailure() << "nothing was found";
+    if (all[0].rule != rule || all[0].code != code || all[0].parameters[0] != id)
+        return ::testing::AssertionFailure() << "another finding:\n" << text_of(all);
+    return ::testing::AssertionSuccess();
+}
+
+inline ::testing::AssertionResult nothing(const std::vector<found>& all) {
+    if (all.empty()) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << text_of(all);
+}
+
+} // namespace irpverbs::testing

@@ -1,0 +1,354 @@
+// Rules on cancelling and on locks, one broken and one kept for each.
+#include "verified.hpp"
+
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+void finish_cancelled(DEVICE_OBJECT*, IRP* irp) {
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    complete(irp, STATUS_CANCELLED);
+}
+void finish_under_lock(DEVICE_OBJECT*, IRP* irp) {
+    const KIRQL level = irp->CancelIrql;
+    complete(irp, STATUS_CANCELLED);
+    IoReleaseCancelSpinLock(level);
+}
+void keep_lock(DEVICE_OBJECT*, IRP*) {}
+void stay_at_dispatch(DEVICE_OBJECT*, IRP* irp) {
+    IoReleaseCancelSpinLock(DISPATCH_LEVEL);
+    complete(irp, STATUS_CANCELLED);
+}
+
+/// A driver that pends with that cancel routine.
+lambda_driver::routine pend_with(PDRIVER_CANCEL routine) {
+    return [routine](DEVICE_OBJECT*, IRP* irp) {
+        IoMarkIrpPending(irp);
+        IoSetCancelRoutine(irp, routine);
+        return STATUS_PENDING;
+    };
+}
+
+std::vector<found> cancel_one(PDRIVER_CANCEL routine) {
+    return found_with("io,cancel,lifetime", [routine](sim_machine&) {
+        lambda_driver driver(pend_with(routine));
+        request asked;
+        asked.send(driver);
+        IoCancelIrp(asked.irp());
+        if (routine == keep_lock) {
+            IoReleaseCancelSpinLock(PASSIVE_LEVEL);
+            complete(asked.irp(), STATUS_CANCELLED);
+        }
+    });
+}
+
+TEST(breaks, CancelSpinLock) {
+    EXPECT_TRUE(is(cancel_one(keep_lock), "CancelSpinLock", DRIVER_RETURNED_HOLDING_CANCEL_LOCK,
+                   0x49521007));
+}
+TEST(keeps, CancelSpinLock) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
+
+TEST(breaks, CancelRoutineIrql) {
+    EXPECT_TRUE(is(cancel_one(stay_at_dispatch), "CancelRoutineIrql", detected, 0x49521009));
+}
+TEST(keeps, CancelRoutineIrql) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
+
+TEST(breaks, SpinLockSafe) {
+    const auto found = cancel_one(finish_under_lock);
+    EXPECT_TRUE(is(found, "SpinLockSafe", detected, 0x4952100D));
+    EXPECT_NE(found.at(0).history.find("cancel routine called"), std::string::npos);
+}
+TEST(keeps, SpinLockSafe) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
+
+std::vector<found> complete_in_lock(bool inside) {
+    return found_in([inside](sim_machine&) {
+        KSPIN_LOCK lock;
+        KeInitializeSpinLock(&lock);
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            KIRQL old = PASSIVE_LEVEL;
+            KeAcquireSpinLock(&lock, &old);
+            if (inside) complete(irp, STATUS_SUCCESS);
+            KeReleaseSpinLock(&lock, old);
+            return inside ? STATUS_SUCCESS : complete(irp, STATUS_SUCCESS);
+        });
+        request(1).send(driver);
+    });
+}
+TEST(SpinLockSafe, NamesWhereTheLockWasAcquired) {
+    const auto found = complete_in_lock(true);
+    ASSERT_TRUE(is(found, "SpinLockSafe", detected, 0x4952100D));
+    EXPECT_TRUE(found[0].has_stack("lock acquired at"));
+    EXPECT_TRUE(nothing(complete_in_lock(false)));
+}
+
+std::vector<found> return_with_lock(bool held) {
+    return found_in([held](sim_machine&) {
+        KSPIN_LOCK lock;
+        KeInitializeSpinLock(&lock);
+        KIRQL old = PASSIVE_LEVEL;
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            const NTSTATUS status = complete(irp, STATUS_SUCCESS);
+            KeAcquireSpinLock(&lock, &old);
+            if (!held) KeReleaseSpinLock(&lock, old);
+            return status;
+        });
+        request(1).send(driver);
+        if (held) KeReleaseSpinLockFromDpcLevel(&lock);
+    });
+}
+TEST(breaks, SpinLockReturn) {
+    EXPECT_TRUE(is(return_with_lock(true), "SpinLockReturn", detected, 0x00040009));
+}
+TEST(keeps, SpinLockReturn) { EXPECT_TRUE(nothing(return_with_lock(false))); }
+
+TEST(breaks, CancelSpinlockRelease) {
+    const auto found = found_with("cancel", [](sim_machine&) {
+        const KIRQL old = KeRaiseIrqlToDpcLevel();
+        IoReleaseCancelSpinLock(old);
+    });
+    EXPECT_TRUE(is(found, "CancelSpinlockRelease", detected, 0x49521008));
+}
+TEST(keeps, CancelSpinlockRelease) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        KIRQL old = PASSIVE_LEVEL;
+        IoAcquireCancelSpinLock(&old);
+        IoReleaseCancelSpinLock(old);
+    })));
+}
+
+std::vector<found> arm_one(bool locked) {
+    return found_with("default,cancel_lock_required", [locked](sim_machine&) {
+        lambda_driver driver([locked](DEVICE_OBJECT*, IRP* irp) {
+            KIRQL old = PASSIVE_LEVEL;
+            IoMarkIrpPending(irp);
+            if (locked) IoAcquireCancelSpinLock(&old);
+            IoSetCancelRoutine(irp, finish_cancelled);
+            if (locked) IoReleaseCancelSpinLock(old);
+            return STATUS_PENDING;
+        });
+        request asked;
+        asked.send(driver);
+        IoCancelIrp(asked.irp());
+    });
+}
+TEST(breaks, CancelLockRequired) {
+    EXPECT_TRUE(is(arm_one(false), "CancelLockRequired", detected, 0x49521016));
+}
+TEST(keeps, CancelLockRequired) { EXPECT_TRUE(nothing(arm_one(true))); }
+
+std::vector<found> complete_armed(bool withdrawn) {
+    return found_in([withdrawn](sim_machine&) {
+        lambda_driver driver(pend_with(finish_cancelled));
+        request asked;
+        asked.send(driver);
+        if (withdrawn) IoSetCancelRoutine(asked.irp(), nullptr);
+        complete(asked.irp(), STATUS_SUCCESS);
+    });
+}
+TEST(breaks, CompletedWithCancelRoutine) {
+    const auto found = complete_armed(false);
+    EXPECT_TRUE(is(found, "CompletedWithCancelRoutine", io, 0x07));
+    EXPECT_TRUE(found.at(0).has_stack("cancel routine set at"));
+}
+TEST(keeps, CompletedWithCancelRoutine) { EXPECT_TRUE(nothing(complete_armed(true))); }
+
+std::vector<found> send_armed(bool withdrawn) {
+    return found_in([withdrawn](sim_machine&) {
+        lambda_driver below(complete_at_once);
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            IoSetCancelRoutine(irp, finish_cancelled);
+            if (withdrawn) IoSetCancelRoutine(irp, nullptr);
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoCallDriver(below.device(), irp);
+            return STATUS_PENDING;
+        });
+        request(2).send(filter);
+    });
+}
+TEST(breaks, ForwardedWithCancelRoutine) {
+    EXPECT_TRUE(is(send_armed(false), "ForwardedWithCancelRoutine", io, 0x203));
+}
+TEST(keeps, ForwardedWithCancelRoutine) { EXPECT_TRUE(nothing(send_armed(true))); }
+
+std::vector<found> arm_around_sending(bool after) {
+    return found_in([after](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver below(park_in(parked));
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            if (!after) {
+                IoSetCancelRoutine(irp, finish_cancelled);
+                IoSetCancelRoutine(irp, nullptr);
+            }
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoCallDriver(below.device(), irp);
+            if (after) {
+                IoSetCancelRoutine(irp, finish_cancelled);
+                IoSetCancelRoutine(irp, nullptr);
+            }
+            return STATUS_PENDING;
+        });
+        request asked(2);
+        asked.send(filter);
+        complete(parked, STATUS_SUCCESS);
+    });
+}
+TEST(breaks, CancelRoutineBelow) {
+    EXPECT_TRUE(is(arm_around_sending(true), "CancelRoutineBelow", io, 0x229));
+}
+TEST(keeps, CancelRoutineBelow) { EXPECT_TRUE(nothing(arm_around_sending(false))); }
+
+// A driver that arms, and looks at Irp->Cancel or does not.
+std::vector<found> cancel_then_send(bool looks) {
+    return found_in([looks](sim_machine&) {
+        lambda_driver driver([looks](DEVICE_OBJECT*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            IoSetCancelRoutine(irp, finish_cancelled);
+            if (looks && irp->Cancel && IoSetCancelRoutine(irp, nullptr) != nullptr)
+                complete(irp, STATUS_CANCELLED);
+            return STATUS_PENDING;
+        });
+        request asked;
+        IoCancelIrp(asked.irp()); // finds nothing to call
+        asked.send(driver);
+        if (!looks) {
+            IoSetCancelRoutine(asked.irp(), nullptr);
+            complete(asked.irp(), STATUS_SUCCESS);
+        }
+    });
+}
+TEST(breaks, IrpCancelField) {
+    const auto found = cancel_then_send(false);
+    EXPECT_TRUE(is(found, "IrpCancelField", detected, 0x4952100B));
+    EXPECT_TRUE(found.at(0).has_stack("cancelled at"));
+}
+TEST(keeps, IrpCancelField) { EXPECT_TRUE(nothing(cancel_then_send(true))); }
+
+// The same as a race, which only some schedules lose.
+void race_to_arm(sim_machine& sim, bool looks) {
+    lambda_driver driver([looks](DEVICE_OBJECT*, IRP* irp) {
+        IoMarkIrpPending(irp);
+        IoSetCancelRoutine(irp, finish_cancelled);
+        if (looks && irp->Cancel && IoSetCancelRoutine(irp, nullptr) != nullptr)
+            complete(irp, STATUS_CANCELLED);
+        return STATUS_PENDING;
+    });
+    request asked;
+    sim.spawn("send", [&] { asked.send(driver); });
+    sim.spawn("cancel", [&] { IoCancelIrp(asked.irp()); });
+    sim.run();
+}
+TEST(IrpCancelField, IsFoundInARace) {
+    const irpverbs::irp::verifier_scope verified("default");
+    const auto summary = expect_found({}, [](sim_machine& sim) { race_to_arm(sim, false); });
+    EXPECT_NE(summary.failure->what.find("rule: IrpCancelField"), std::string::npos)
+        << summary.failure->report;
+    explore_options all;
+    all.exhaustive_runs = 20000;
+    expect_explored(all, [](sim_machine& sim) { race_to_arm(sim, true); });
+}
+
+// The IRP sits in the driver for so many milliseconds after it was cancelled.
+std::vector<found> cancel_and_wait(ULONG milliseconds) {
+    return found_with("default,cancel_limit_ms=1000", [milliseconds](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver driver(park_in(parked));
+        request asked;
+        asked.send(driver);
+        IoCancelIrp(asked.irp());
+        LARGE_INTEGER interval;
+        interval.QuadPart = -10'000ll * milliseconds;
+        KeDelayExecutionThread(KernelMode, FALSE, &interval);
+        complete(parked, STATUS_CANCELLED);
+    });
+}
+TEST(breaks, CancelLatency) {
+    EXPECT_TRUE(is(cancel_and_wait(1001), "CancelLatency", detected, 0x135));
+}
+TEST(keeps, CancelLatency) { EXPECT_TRUE(nothing(cancel_and_wait(999))); }
+
+// Two IRPs in one slot: the cancel routine cancels whichever it finds there.
+struct slot_driver {
+    IRP* slot = nullptr;
+    bool by_name;
+    lambda_driver driver;
+
+    static slot_driver*& only() {
+        static slot_driver* driver = nullptr;
+        return driver;
+    }
+    explicit slot_driver(bool careful)
+        : by_name(careful), driver([this](DEVICE_OBJECT*, IRP* irp) {
+              IoMarkIrpPending(irp);
+              slot = irp;
+              IoSetCancelRoutine(irp, cancel);
+              return STATUS_PENDING;
+          }) {
+        only() = this;
+    }
+    static void cancel(DEVICE_OBJECT*, IRP* irp) {
+        IoReleaseCancelSpinLock(irp->CancelIrql);
+        IRP* victim = only()->by_name ? irp : only()->slot;
+        if (victim != irp) IoSetCancelRoutine(victim, nullptr);
+        complete(victim, STATUS_CANCELLED);
+    }
+};
+std::vector<found> cancel_first_of_two(bool careful) {
+    return found_in([careful](sim_machine&) {
+        slot_driver slots(careful);
+        request first;
+        request second;
+        first.send(slots.driver);
+        second.send(slots.driver);
+        IoCancelIrp(first.irp());
+        IRP* left = careful ? second.irp() : first.irp();
+        IoSetCancelRoutine(left, nullptr);
+        complete(left, STATUS_SUCCESS);
+    });
+}
+TEST(breaks, WrongIrpCancelled) {
+    EXPECT_TRUE(is(cancel_first_of_two(false), "WrongIrpCancelled", detected, 0x4952100C));
+}
+TEST(keeps, WrongIrpCancelled) { EXPECT_TRUE(nothing(cancel_first_of_two(true))); }
+
+// A completer that ignores what IoSetCancelRoutine says.
+void complete_against_cancel(sim_machine& sim, bool heeds) {
+    lambda_driver driver(pend_with(finish_cancelled));
+    request asked;
+    asked.send(driver);
+    sim.spawn("cancel", [&] { IoCancelIrp(asked.irp()); });
+    sim.spawn("serve", [&] {
+        const bool own = IoSetCancelRoutine(asked.irp(), nullptr) != nullptr;
+        if (own || !heeds) complete(asked.irp(), STATUS_SUCCESS);
+    });
+    sim.run();
+}
+TEST(breaks, CancelRoutineOwnsIrp) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 300;
+    options.stop_at_failure = true;
+    const auto summary =
+        expect_found(options, [](sim_machine& sim) { complete_against_cancel(sim, false); });
+    const std::string& what = summary.failure->what;
+    EXPECT_TRUE(what.find("CancelRoutineOwnsIrp") != std::string::npos ||
+                what.find("DoubleCompletion") != std::string::npos)
+        << what;
+}
+TEST(keeps, CancelRoutineOwnsIrp) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options options;
+    options.exhaustive_runs = 20000;
+    expect_explored(options, [](sim_machine& sim) { complete_against_cancel(sim, true); });
+}
+
+} // namespace

@@ -1,0 +1,225 @@
+// Rules on what is left at the end, on devices and on remove locks, one broken and one kept each.
+#include "verified.hpp"
+
+#include <dispatch/swarm.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+namespace dispatch = irpverbs::dispatch;
+
+constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
+constexpr ULONG lock_tag = 0x6B636F4C;
+
+TEST(breaks, LostIrp) {
+    const auto found = found_in([](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver driver(park_in(parked));
+        request asked;
+        asked.send(driver);
+        EXPECT_EQ(VerifierCheckQuiescence(), 1u);
+        complete(parked, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(is(found, "LostIrp", io, 0x49521011));
+    EXPECT_TRUE(found.at(0).has_stack("sent at"));
+    EXPECT_NE(found[0].history.find("sent, location 1, device#1"), std::string::npos);
+}
+TEST(keeps, LostIrp) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        request(1).send(driver);
+        EXPECT_EQ(VerifierCheckQuiescence(), 0u);
+    })));
+}
+
+// The end of the machine asks by itself.
+TEST(breaks, IrpLeak) {
+    IRP* leaked = nullptr;
+    const auto found = found_in([&](sim_machine&) { leaked = IoAllocateIrp(1, FALSE); });
+    EXPECT_TRUE(is(found, "IrpLeak", detected, 0x62));
+    EXPECT_TRUE(found.at(0).has_stack("allocated at"));
+    IoFreeIrp(leaked);
+}
+TEST(keeps, IrpLeak) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { IoFreeIrp(IoAllocateIrp(1, FALSE)); })));
+}
+
+TEST(breaks, DeleteDevice) {
+    const auto found = found_in([](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        request asked;
+        IoReferenceDevice(driver.device()); // or its memory would be gone
+        IoDeleteDevice(driver.device());
+        asked.send(driver);
+        IoDereferenceDevice(driver.device());
+        driver.forget_device();
+    });
+    EXPECT_TRUE(is(found, "DeleteDevice", io, 0x04));
+    EXPECT_TRUE(found.at(0).has_stack("deleted at"));
+}
+TEST(keeps, DeleteDevice) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        for (int i = 0; i < 3; ++i) { // at the address of a deleted one, too
+            lambda_driver driver(complete_at_once);
+            request(1).send(driver);
+        }
+    })));
+}
+
+std::vector<found> borrow(bool give_back) {
+    return found_in([give_back](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        DEVICE_OBJECT* top = IoGetAttachedDeviceReference(driver.device());
+        if (give_back) IoDereferenceDevice(top);
+        VerifierCheckQuiescence();
+        if (!give_back) IoDereferenceDevice(top);
+    });
+}
+TEST(breaks, DanglingDeviceObjectReference) {
+    EXPECT_TRUE(is(borrow(false), "DanglingDeviceObjectReference", detected, 0x49521012));
+}
+TEST(keeps, DanglingDeviceObjectReference) { EXPECT_TRUE(nothing(borrow(true))); }
+
+std::vector<found> with_lock(const std::function<void(IO_REMOVE_LOCK*)>& use) {
+    return found_in([&](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        use(&lock);
+        VerifierCheckQuiescence();
+    });
+}
+int first_tag;
+int second_tag;
+
+TEST(breaks, RemoveLock) {
+    EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) { IoAcquireRemoveLock(lock, &first_tag); }),
+                   "RemoveLock", detected, 0x49521013));
+}
+void in_and_out(IO_REMOVE_LOCK* lock) {
+    IoAcquireRemoveLock(lock, &first_tag);
+    IoReleaseRemoveLock(lock, &first_tag);
+    IoAcquireRemoveLock(lock, &second_tag);
+    IoReleaseRemoveLockAndWait(lock, &second_tag);
+}
+TEST(keeps, RemoveLock) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
+
+TEST(breaks, RemoveLockRelease) {
+    const auto found = with_lock([](IO_REMOVE_LOCK* lock) {
+        IoAcquireRemoveLock(lock, &first_tag);
+        IoReleaseRemoveLock(lock, &second_tag);
+    });
+    EXPECT_TRUE(is(found, "RemoveLockRelease", detected, 0xD5));
+    EXPECT_TRUE(found.at(0).has_stack("held since"));
+}
+TEST(keeps, RemoveLockRelease) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
+
+TEST(breaks, RemoveLockReleaseAndWait) {
+    EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) {
+                       IoAcquireRemoveLock(lock, &first_tag);
+                       IoReleaseRemoveLockAndWait(lock, &second_tag);
+                   }),
+                   "RemoveLockReleaseAndWait", detected, 0xD6));
+}
+TEST(keeps, RemoveLockReleaseAndWait) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
+
+TEST(breaks, RemoveLockInitialize) {
+    EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) {
+                       IoAcquireRemoveLock(lock, &first_tag);
+                       IoInitializeRemoveLock(lock, lock_tag, 0, 0);
+                   }),
+                   "RemoveLockInitialize", detected, 0xD7));
+}
+TEST(keeps, RemoveLockInitialize) {
+    EXPECT_TRUE(nothing(with_lock([](IO_REMOVE_LOCK* lock) {
+        in_and_out(lock);
+        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
+    })));
+}
+
+/// A dispatch routine that takes and gives remove locks.
+std::vector<found> ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before) {
+    return found_in([&](sim_machine&) {
+        IO_REMOVE_LOCK one;
+        IO_REMOVE_LOCK two;
+        IoInitializeRemoveLock(&one, lock_tag, 0, 0);
+        IoInitializeRemoveLock(&two, lock_tag, 0, 0);
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            before(&one, &two);
+            return complete(irp, STATUS_SUCCESS);
+        });
+        request(1).send(driver);
+    });
+}
+TEST(breaks, RemoveLockRelease2) {
+    EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
+                       IoAcquireRemoveLock(one, &first_tag);
+                   }),
+                   "RemoveLockRelease2", detected, 0x49521014));
+}
+TEST(keeps, RemoveLockRelease2) {
+    EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
+        IoAcquireRemoveLock(one, &first_tag);
+        IoReleaseRemoveLock(one, &first_tag);
+    })));
+}
+TEST(breaks, MultRemoveLock) {
+    EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
+                       IoAcquireRemoveLock(one, &first_tag);
+                       IoAcquireRemoveLock(two, &first_tag);
+                       IoReleaseRemoveLock(two, &first_tag);
+                       IoReleaseRemoveLock(one, &first_tag);
+                   }),
+                   "MultRemoveLock", detected, 0x49521015));
+}
+TEST(keeps, MultRemoveLock) {
+    EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
+        for (int i = 0; i < 2; ++i) {
+            IoAcquireRemoveLock(one, &first_tag);
+            IoReleaseRemoveLock(one, &first_tag);
+        }
+    })));
+}
+
+NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
+    if (irp->PendingReturned) IoMarkIrpPending(irp);
+    return STATUS_CONTINUE_COMPLETION;
+}
+
+// IoSetCompletionRoutineEx is made to fail each time: a filter that heeds it, and one that does
+// not.
+std::vector<found> short_of_memory(bool heeds) {
+    const irpverbs::irp::verifier_scope verified("default,low_resources");
+    dispatch::detail::settings.fault_one_in = 1;
+    const findings seen(dispatch::detail::watched.load());
+    {
+        dispatch::random_choices chance(1);
+        sim_machine sim(chance);
+        const dispatch::machine::scope here(sim);
+        dispatch::detail::set_watched(
+            dispatch::detail::watched.load() &
+            ~static_cast<std::uint32_t>(dispatch::detail::watch::low_resources));
+        lambda_driver below(complete_at_once);
+        lambda_driver filter(below, [&](DEVICE_OBJECT* self, IRP* irp) {
+            const std::uint32_t calm = dispatch::detail::watched.load();
+            dispatch::detail::set_watched(
+                calm | static_cast<std::uint32_t>(dispatch::detail::watch::low_resources));
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            const NTSTATUS status =
+                IoSetCompletionRoutineEx(self, irp, go_on, nullptr, TRUE, TRUE, TRUE);
+            dispatch::detail::set_watched(calm);
+            if (heeds && !NT_SUCCESS(status)) return complete(irp, status);
+            return IoCallDriver(below.device(), irp);
+        });
+        request(2).send(filter);
+    }
+    dispatch::detail::settings.fault_one_in = 17;
+    return seen.all();
+}
+TEST(breaks, IoSetCompletionExCompleteIrp) {
+    EXPECT_TRUE(is(short_of_memory(false), "IoSetCompletionExCompleteIrp", detected, 0x0004100F));
+}
+TEST(keeps, IoSetCompletionExCompleteIrp) { EXPECT_TRUE(nothing(short_of_memory(true))); }
+
+} // namespace

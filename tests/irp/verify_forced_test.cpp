@@ -1,0 +1,119 @@
+// Forced pending: every call site once inline and once pended.
+#include "verified.hpp"
+
+#include <support/explore_gtest.hpp>
+
+#include <set>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+using irpverbs::irp::force_pending_sweep;
+using irpverbs::irp::verifier_scope;
+namespace dispatch = irpverbs::dispatch;
+
+/// One request through a filter, in one schedule; the status IoCallDriver gave to its maker.
+NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS)) {
+    dispatch::random_choices chance(1);
+    sim_machine sim(chance);
+    const dispatch::machine::scope here(sim);
+    NTSTATUS answer = STATUS_SUCCESS;
+    {
+        lambda_driver bottom(complete_at_once);
+        lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoSkipCurrentIrpStackLocation(irp);
+            return filter_answer(IoCallDriver(bottom.device(), irp));
+        });
+        request asked(2);
+        sim.spawn("ask", [&] { answer = asked.send(filter); });
+        sim.run();
+        EXPECT_EQ(asked.completions(), 1);
+        EXPECT_EQ(asked.status(), STATUS_SUCCESS);
+    }
+    return answer;
+}
+
+// Both call sites answer inline in the first run; the filter's then pends in a run of its own.
+TEST(ForcePending, SweepPendsEachCallSite) {
+    const verifier_scope verified("default");
+    std::multiset<NTSTATUS> answers;
+    const auto summary = force_pending_sweep(
+        [&] { answers.insert(ask_once([](NTSTATUS below) { return below; })); });
+    EXPECT_EQ(summary.sites, 2u);
+    EXPECT_EQ(summary.runs, 3u);
+    EXPECT_GE(answers.count(STATUS_SUCCESS), 1u);
+    EXPECT_GE(answers.count(STATUS_PENDING), 1u);
+}
+
+// A filter that takes success for granted is right as long as the driver below is quick.
+TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
+    const verifier_scope verified("default");
+    const auto wrong = [](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; };
+    EXPECT_EQ(ask_once(wrong), STATUS_SUCCESS);
+    const findings seen(dispatch::detail::watched.load());
+    force_pending_sweep([&] { ask_once(wrong); });
+    ASSERT_FALSE(seen.none());
+    EXPECT_EQ(seen.all()[0].rule, "LowerDriverReturn") << seen.text();
+}
+
+// With chance, in a campaign: a held-back IRP comes back once, whatever the schedule.
+TEST(ForcePending, ByChanceUnderAllSchedules) {
+    const verifier_scope verified("default,force_pending,force_pending_percent=50");
+    explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 100;
+    expect_explored(options, [](sim_machine& sim) {
+        lambda_driver bottom(complete_at_once);
+        lambda_driver middle(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            return IoCallDriver(bottom.device(), irp);
+        });
+        request first(2);
+        request second(2);
+        sim.spawn("first", [&] { first.send(middle); });
+        sim.spawn("second", [&] { second.send(middle); });
+        sim.run();
+        EXPECT_EQ(first.completions(), 1);
+        EXPECT_EQ(second.completions(), 1);
+    });
+    VERIFIER_COUNTERS counted;
+    VerifierQueryCounters(&counted);
+    EXPECT_EQ(counted.ForcedPending, 0u); // of this thread's machine, not of those that are gone
+}
+
+// On real threads: the completion comes from another processor, and the sender waits for it.
+TEST(ForcePending, OnRealThreads) {
+    const verifier_scope verified("default,force_pending,force_pending_percent=100");
+    const findings seen(dispatch::detail::watched.load());
+    {
+        dispatch::asio_machine machine(dispatch::asio_machine::options{.processors = 2});
+        const dispatch::machine::scope here(machine);
+        lambda_driver driver(complete_at_once);
+        for (int i = 0; i < 50; ++i) {
+            KEVENT done;
+            KeInitializeEvent(&done, NotificationEvent, FALSE);
+            IRP* irp = IoAllocateIrp(1, FALSE);
+            IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
+            IoSetCompletionRoutine(
+                irp,
+                [](DEVICE_OBJECT*, IRP*, void* event) -> NTSTATUS {
+                    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+                    return STATUS_MORE_PROCESSING_REQUIRED;
+                },
+                &done, TRUE, TRUE, TRUE);
+            EXPECT_EQ(IoCallDriver(driver.device(), irp), STATUS_PENDING);
+            KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+            EXPECT_TRUE(irp->PendingReturned);
+            IoFreeIrp(irp);
+        }
+        VERIFIER_COUNTERS counted;
+        VerifierQueryCounters(&counted);
+        EXPECT_EQ(counted.ForcedPending, 50u);
+        EXPECT_EQ(counted.IrpsOutstanding, 0u);
+    }
+    EXPECT_TRUE(seen.none()) << seen.text();
+}
+
+} // namespace

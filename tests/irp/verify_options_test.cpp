@@ -1,0 +1,263 @@
+// The verifier's switches, counters, callback and log; and that it is silent about right code.
+#include "verified.hpp"
+
+#include <support/explore_gtest.hpp>
+
+#include <gmock/gmock.h>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+using irpverbs::irp::verifier_scope;
+using ::testing::HasSubstr;
+namespace dispatch = irpverbs::dispatch;
+
+TEST(VerifierOptions, UnknownOnesAreRefusedAndNothingChanges) {
+    const verifier_scope verified("io,-io,cancel");
+    const std::uint32_t before = dispatch::detail::watched.load();
+    for (const char* wrong : {"spells", "-spells", "pended_completed=maybe", "cancel_limit_ms=x",
+                              "force_pending_percent=101", "colour=red", "io,spells"}) {
+        EXPECT_EQ(VerifierConfigure(wrong), STATUS_INVALID_PARAMETER) << wrong;
+        EXPECT_STRNE(VerifierMessage(), "") << wrong;
+        EXPECT_EQ(dispatch::detail::watched.load(), before) << wrong;
+    }
+    EXPECT_EQ(VerifierConfigure("spells"), STATUS_INVALID_PARAMETER);
+    EXPECT_THAT(VerifierMessage(), HasSubstr("'spells'"));
+    EXPECT_THAT(VerifierMessage(), HasSubstr("remove_locks"));
+    EXPECT_EQ(VerifierConfigure(nullptr), STATUS_INVALID_PARAMETER);
+    EXPECT_THROW(verifier_scope("spells"), std::invalid_argument);
+}
+
+TEST(VerifierOptions, NothingIsOff) {
+    EXPECT_EQ(VerifierConfigure("default, trace ,-lifetime"), STATUS_SUCCESS);
+    EXPECT_STREQ(VerifierMessage(), "");
+    EXPECT_TRUE(dispatch::detail::verifying());
+    EXPECT_EQ(VerifierConfigure(""), STATUS_SUCCESS);
+    EXPECT_FALSE(dispatch::detail::verifying());
+    EXPECT_EQ(dispatch::detail::watched.load(), 0u);
+}
+
+TEST(VerifierOptionsDeathTest, EnvironmentIsReadOnceAndMustBeRight) {
+    EXPECT_EXIT(
+        {
+            setenv("IRPVERBS_VERIFIER", "spells", 1);
+            KeGetCurrentIrql();
+        },
+        ::testing::ExitedWithCode(2), "IRPVERBS_VERIFIER: unknown word 'spells'; there are:");
+    EXPECT_EXIT(
+        {
+            setenv("IRPVERBS_VERIFIER", "io,cancel", 1);
+            KeGetCurrentIrql();
+            std::_Exit(dispatch::detail::verifying() ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
+}
+
+// The program goes on after a rule that the callback deals with; its handler hears nothing.
+TEST(Verifier, CallbackDealsWithFindings) {
+    static std::string told;
+    const verifier_scope verified("default");
+    const findings unheard(dispatch::detail::watched.load());
+    VerifierSetCallback(
+        [](const BUG_CHECK_REPORT* report, PVOID) -> BOOLEAN {
+            told = report->Rule;
+            return TRUE;
+        },
+        nullptr);
+    dispatch::random_choices chance(1);
+    {
+        sim_machine sim(chance);
+        const dispatch::machine::scope here(sim);
+        lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            complete(irp, STATUS_SUCCESS);
+            return STATUS_UNSUCCESSFUL;
+        });
+        request(1).send(driver);
+    }
+    VerifierSetCallback(nullptr, nullptr);
+    EXPECT_EQ(told, "CompleteRequestStatusCheck");
+    EXPECT_TRUE(unheard.none());
+}
+
+TEST(Verifier, CountsAndLogs) {
+    const verifier_scope verified("default,log,trace");
+    const findings seen(dispatch::detail::watched.load());
+    dispatch::random_choices chance(1);
+    sim_machine sim(chance);
+    const dispatch::machine::scope here(sim);
+    IRP* parked = nullptr;
+    lambda_driver driver(park_in(parked));
+    request asked;
+    asked.send(driver);
+    VERIFIER_COUNTERS counted;
+    VerifierQueryCounters(&counted);
+    EXPECT_EQ(counted.IrpsOutstanding, 1u);
+    EXPECT_EQ(counted.Calls, 1u);
+    complete(parked, STATUS_SUCCESS);
+    VerifierQueryCounters(&counted);
+    EXPECT_EQ(counted.IrpsOutstanding, 0u);
+    EXPECT_EQ(counted.Completions, 1u);
+    for (DEVICE_OBJECT* which : {driver.device(), static_cast<DEVICE_OBJECT*>(nullptr)}) {
+        std::string log(VerifierDumpLog(which, nullptr, 0), '\0');
+        VerifierDumpLog(which, log.data(), log.size() + 1);
+        EXPECT_THAT(log, HasSubstr("irp#1  main at IRQL 0: sent, location 1, device#1\n"));
+        EXPECT_THAT(log, HasSubstr("completed, location 1, device#1, STATUS_SUCCESS\n"));
+    }
+    // The ring of a device holds 20.
+    for (int i = 0; i < 30; ++i) {
+        request again;
+        again.send(driver);
+        complete(parked, STATUS_SUCCESS);
+    }
+    std::string ring(VerifierDumpLog(driver.device(), nullptr, 0), '\0');
+    VerifierDumpLog(driver.device(), ring.data(), ring.size() + 1);
+    EXPECT_EQ(std::count(ring.begin(), ring.end(), '\n'), 20);
+    EXPECT_TRUE(seen.none()) << seen.text();
+}
+
+// WDK pages and SDV differ on the level that devices are created at.
+TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
+    const auto create = [](sim_machine&) {
+        KIRQL old = PASSIVE_LEVEL;
+        KeRaiseIrql(APC_LEVEL, &old);
+        {
+            DRIVER_OBJECT driver{};
+            DEVICE_OBJECT* device = nullptr;
+            IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+            IoDeleteDevice(device);
+        }
+        KeLowerIrql(old);
+    };
+    EXPECT_TRUE(nothing(found_with("default", create)));
+    EXPECT_TRUE(is(found_with("default,strict_sdv_irql", create), "IrqlIoPassive1",
+                   DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000A));
+}
+
+NTSTATUS pass_mark(DEVICE_OBJECT*, IRP* irp, void*) {
+    if (irp->PendingReturned) IoMarkIrpPending(irp);
+    return STATUS_CONTINUE_COMPLETION;
+}
+
+// A stack of three: a filter that copies and looks, one that skips, a driver with a cancel-safe
+// queue. Two requests, one cancelled, one actor that serves: nothing is found in any schedule.
+struct three_deep {
+    KSPIN_LOCK lock;
+    LIST_ENTRY list;
+    struct queue {
+        IO_CSQ csq;
+        three_deep* owner;
+    } held;
+    lambda_driver bottom;
+    lambda_driver middle;
+    lambda_driver top;
+
+    three_deep()
+        : bottom([this](DEVICE_OBJECT*, IRP* irp) {
+              IoCsqInsertIrp(&held.csq, irp, nullptr);
+              return STATUS_PENDING;
+          }),
+          middle(bottom,
+                 [this](DEVICE_OBJECT*, IRP* irp) {
+                     IoSkipCurrentIrpStackLocation(irp);
+                     return IoCallDriver(bottom.device(), irp);
+                 }),
+          top(bottom, [this](DEVICE_OBJECT*, IRP* irp) {
+              IoCopyCurrentIrpStackLocationToNext(irp);
+              IoSetCompletionRoutine(irp, pass_mark, nullptr, TRUE, TRUE, TRUE);
+              return IoCallDriver(middle.device(), irp);
+          }) {
+        KeInitializeSpinLock(&lock);
+        InitializeListHead(&list);
+        held.owner = this;
+        IoCsqInitialize(&held.csq, insert, remove, peek, acquire, release, finish);
+    }
+    static three_deep& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, queue, csq)->owner; }
+    static void insert(IO_CSQ* csq, IRP* irp) {
+        InsertTailList(&of(csq).list, &irp->Tail.Overlay.ListEntry);
+    }
+    static void remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
+    static IRP* peek(IO_CSQ* csq, IRP* irp, void*) {
+        LIST_ENTRY& all = of(csq).list;
+        LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : all.Flink;
+        return next == &all ? nullptr : CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry);
+    }
+    static void acquire(IO_CSQ* csq, KIRQL* level) { KeAcquireSpinLock(&of(csq).lock, level); }
+    static void release(IO_CSQ* csq, KIRQL level) { KeReleaseSpinLock(&of(csq).lock, level); }
+    static void finish(IO_CSQ*, IRP* irp) { complete(irp, STATUS_CANCELLED); }
+    void serve() {
+        while (IRP* irp = IoCsqRemoveNextIrp(&held.csq, nullptr))
+            complete(irp, STATUS_SUCCESS);
+    }
+};
+
+TEST(Verifier, IsSilentAboutAStackOfThree) {
+    const verifier_scope verified("default");
+    explore_options options;
+    options.random_runs = 500;
+    options.pct_runs = 500;
+    options.exhaustive_runs = 5000;
+    options.preemption_bound = 2;
+    const auto summary = expect_explored(options, [](sim_machine& sim) {
+        three_deep stack;
+        request first(3);
+        request second(3);
+        sim.spawn("first", [&] { first.send(stack.top); });
+        sim.spawn("second", [&] { second.send(stack.top); });
+        sim.spawn("cancel", [&] { IoCancelIrp(first.irp()); });
+        sim.spawn("serve", [&] { stack.serve(); });
+        sim.run();
+        stack.serve();
+        EXPECT_EQ(first.completions(), 1);
+        EXPECT_EQ(second.completions(), 1);
+    });
+    RecordProperty("campaign", summary.text());
+}
+
+// The same on real threads.
+TEST(Verifier, IsSilentAboutAStackOfThreeOnRealThreads) {
+    const verifier_scope verified("default");
+    const findings seen(dispatch::detail::watched.load());
+    {
+        dispatch::asio_machine machine(dispatch::asio_machine::options{.processors = 2});
+        const dispatch::machine::scope here(machine);
+        three_deep stack;
+        for (int i = 0; i < 200; ++i) {
+            request first(3);
+            request second(3);
+            first.send(stack.top);
+            second.send(stack.top);
+            IoCancelIrp(first.irp());
+            stack.serve();
+            EXPECT_EQ(first.completions() + second.completions(), 2);
+        }
+    }
+    EXPECT_TRUE(seen.none()) << seen.text();
+}
+
+// A hung run tells which IRPs are where.
+TEST(Verifier, HungRunListsOutstandingIrps) {
+    const verifier_scope verified("default");
+    dispatch::random_choices chance(1);
+    std::string report;
+    {
+        sim_machine sim(chance);
+        const dispatch::machine::scope here(sim);
+        static IRP* parked = nullptr;
+        static lambda_driver* driver = nullptr; // of a run that does not finish nothing is undone
+        driver = new lambda_driver(park_in(parked));
+        sim.spawn("ask", [&] {
+            static KEVENT never;
+            KeInitializeEvent(&never, NotificationEvent, FALSE);
+            static request* asked = new request;
+            asked->send(*driver);
+            KeWaitForSingleObject(&never, Executive, KernelMode, FALSE, nullptr);
+        });
+        report = sim.run().report;
+    }
+    EXPECT_THAT(report, HasSubstr("irp#1 is outstanding:"));
+    EXPECT_THAT(report, HasSubstr("sent, location 1, device#1"));
+}
+
+} // namespace

@@ -1,0 +1,282 @@
+// Rules on the IRPs of one's own and on their memory, one broken and one kept for each.
+#include "verified.hpp"
+
+#include <irp/build.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+
+/// What is found when that happens to a fresh IRP, which `use` frees or gives away.
+std::vector<found> own(const std::function<void(IRP*, const lambda_driver&)>& use) {
+    return found_in([&](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
+        use(irp, driver);
+    });
+}
+NTSTATUS take(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+NTSTATUS leave(DEVICE_OBJECT*, IRP*, void*) { return STATUS_CONTINUE_COMPLETION; }
+
+void send_and_free(IRP* irp, const lambda_driver& driver) {
+    IoSetCompletionRoutine(irp, take, nullptr, TRUE, TRUE, TRUE);
+    IoCallDriver(driver.device(), irp);
+    IoFreeIrp(irp);
+}
+
+TEST(breaks, IoAllocateComplete) {
+    EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
+                       complete(irp, STATUS_SUCCESS);
+                       IoFreeIrp(irp);
+                   }),
+                   "IoAllocateComplete", io, 0x4952100E));
+}
+TEST(keeps, IoAllocateComplete) { EXPECT_TRUE(nothing(own(send_and_free))); }
+
+TEST(breaks, IoAllocateForward) {
+    EXPECT_TRUE(
+        is(own([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); }),
+           "IoAllocateForward", io, 0x4952100F));
+    EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver& driver) {
+                       IoSetCompletionRoutine(irp, leave, nullptr, TRUE, TRUE, TRUE);
+                       IoCallDriver(driver.device(), irp);
+                   }),
+                   "IoAllocateForward", io, 0x4952100F));
+}
+TEST(keeps, IoAllocateForward) { EXPECT_TRUE(nothing(own(send_and_free))); }
+
+/// Memory of the caller's own, as an IRP.
+struct own_memory {
+    IRP* irp = static_cast<IRP*>(std::aligned_alloc(64, IoSizeOfIrp(1)));
+    own_memory() { IoInitializeIrp(irp, IoSizeOfIrp(1), 1); }
+    ~own_memory() { std::free(irp); }
+    own_memory(const own_memory&) = delete;
+    own_memory& operator=(const own_memory&) = delete;
+};
+
+TEST(breaks, IoAllocateFree) {
+    EXPECT_TRUE(is(found_in([](sim_machine&) { IoFreeIrp(own_memory().irp); }), "IoAllocateFree",
+                   io, 0x01));
+    EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
+                       IoFreeIrp(irp);
+                       IoFreeIrp(irp);
+                   }),
+                   "IoAllocateFree", io, 0x01));
+}
+TEST(keeps, IoAllocateFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
+
+std::vector<found> complete_initialized(bool sent) {
+    return found_in([sent](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        own_memory memory;
+        IoGetNextIrpStackLocation(memory.irp)->MajorFunction = IRP_MJ_READ;
+        IoSetCompletionRoutine(memory.irp, take, nullptr, TRUE, TRUE, TRUE);
+        if (sent)
+            IoCallDriver(driver.device(), memory.irp);
+        else
+            complete(memory.irp, STATUS_SUCCESS);
+    });
+}
+TEST(breaks, CompletedNeverSent) {
+    EXPECT_TRUE(is(complete_initialized(false), "CompletedNeverSent", io, 0x239));
+}
+TEST(keeps, CompletedNeverSent) { EXPECT_TRUE(nothing(complete_initialized(true))); }
+
+TEST(breaks, IoReuseIrp) {
+    EXPECT_TRUE(is(found_in([](sim_machine&) { IoReuseIrp(own_memory().irp, STATUS_SUCCESS); }),
+                   "IoReuseIrp", io, 0x311));
+}
+TEST(keeps, IoReuseIrp) {
+    EXPECT_TRUE(nothing(own([](IRP* irp, const lambda_driver& driver) {
+        IoReuseIrp(irp, STATUS_SUCCESS);
+        IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
+        send_and_free(irp, driver);
+    })));
+}
+
+std::vector<found> while_parked(const std::function<void(IRP*)>& misuse) {
+    return found_in([&](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver driver(park_in(parked));
+        request asked;
+        asked.send(driver);
+        misuse(parked);
+        complete(parked, STATUS_SUCCESS);
+    });
+}
+TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_parked(IoFreeIrp), "FreedInUse", io, 0x20A)); }
+TEST(keeps, FreedInUse) {
+    EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
+}
+TEST(breaks, InitializedInUse) {
+    EXPECT_TRUE(is(while_parked([](IRP* irp) { IoReuseIrp(irp, STATUS_SUCCESS); }),
+                   "InitializedInUse", io, 0x310));
+}
+TEST(keeps, InitializedInUse) {
+    EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
+}
+
+TEST(breaks, InitializedAllocated) {
+    EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
+                       keep_lost(irp);
+                       IoInitializeIrp(irp, IoSizeOfIrp(1), 1);
+                   }),
+                   "InitializedAllocated", io, 0x20D));
+}
+TEST(keeps, InitializedAllocated) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        own_memory memory;
+        IoInitializeIrp(memory.irp, IoSizeOfIrp(1), 1);
+    })));
+}
+
+TEST(breaks, UseAfterFree) {
+    const auto use = [](const std::function<void(IRP*, const lambda_driver&)>& misuse) {
+        return own([&](IRP* irp, const lambda_driver& driver) {
+            IoFreeIrp(irp);
+            misuse(irp, driver);
+        });
+    };
+    const auto sent =
+        use([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); });
+    EXPECT_TRUE(is(sent, "UseAfterFree", io, 0x03));
+    EXPECT_TRUE(sent.at(0).has_stack("freed at"));
+    EXPECT_NE(sent[0].history.find("freed"), std::string::npos);
+    EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoCompleteRequest(irp, 0); }),
+                   "UseAfterFree", io, 0x03));
+    EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoCancelIrp(irp); }), "UseAfterFree",
+                   io, 0x03));
+    EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoSetCancelRoutine(irp, nullptr); }),
+                   "UseAfterFree", io, 0x03));
+    EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoReuseIrp(irp, STATUS_SUCCESS); }),
+                   "UseAfterFree", io, 0x03));
+}
+TEST(keeps, UseAfterFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
+
+#if defined(__SANITIZE_ADDRESS__)
+// The sanitizer stops the writer itself.
+TEST(breaks, WriteAfterFree) {
+    EXPECT_DEATH(own([](IRP* irp, const lambda_driver&) {
+                     IoFreeIrp(irp);
+                     irp->IoStatus.Information = 1;
+                 }),
+                 "use-after-poison");
+}
+#else
+TEST(breaks, WriteAfterFree) {
+    EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
+                       IoFreeIrp(irp);
+                       irp->IoStatus.Information = 1;
+                   }),
+                   "WriteAfterFree", io, 0x49521010));
+}
+#endif
+TEST(keeps, WriteAfterFree) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // more than are kept back
+        for (int i = 0; i < 300; ++i)
+            IoFreeIrp(IoAllocateIrp(2, FALSE));
+    })));
+}
+
+/// An asynchronous read that `use` sends and frees.
+std::vector<found> built(const std::function<void(IRP*, const lambda_driver&)>& use) {
+    return found_in([&](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        LARGE_INTEGER offset{};
+        use(IoBuildAsynchronousFsdRequest(IRP_MJ_READ, driver.device(), nullptr, 0, &offset,
+                                          nullptr),
+            driver);
+    });
+}
+TEST(breaks, IoBuildFsdComplete) {
+    EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver&) {
+                       complete(irp, STATUS_SUCCESS);
+                       IoFreeIrp(irp);
+                   }),
+                   "IoBuildFsdComplete", io, 0x49521017));
+}
+TEST(keeps, IoBuildFsdComplete) { EXPECT_TRUE(nothing(built(send_and_free))); }
+TEST(breaks, IoBuildFsdForward) {
+    EXPECT_TRUE(
+        is(built([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); }),
+           "IoBuildFsdForward", io, 0x49521018));
+}
+TEST(keeps, IoBuildFsdForward) { EXPECT_TRUE(nothing(built(send_and_free))); }
+
+NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void*) {
+    keep_lost(irp);
+    IoFreeIrp(irp); // refused
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+NTSTATUS set_event(DEVICE_OBJECT*, IRP*, void* event) {
+    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_CONTINUE_COMPLETION;
+}
+
+/// A request bound to its thread, with that completion routine; null: none.
+std::vector<found> bound(bool control, PIO_COMPLETION_ROUTINE routine,
+                         KIRQL level = PASSIVE_LEVEL) {
+    return found_in([=](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        KEVENT done;
+        IO_STATUS_BLOCK status{};
+        LARGE_INTEGER offset{};
+        KeInitializeEvent(&done, NotificationEvent, FALSE);
+        IRP* irp = control ? IoBuildDeviceIoControlRequest(0, driver.device(), nullptr, 0, nullptr,
+                                                           0, FALSE, &done, &status)
+                           : IoBuildSynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, driver.device(),
+                                                          nullptr, 0, &offset, &done, &status);
+        if (routine != nullptr) IoSetCompletionRoutine(irp, routine, &done, TRUE, TRUE, TRUE);
+        KIRQL old = PASSIVE_LEVEL;
+        KeRaiseIrql(level, &old);
+        IoCallDriver(driver.device(), irp);
+        KeLowerIrql(old);
+        if (routine == free_it) return;
+        KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+    });
+}
+TEST(breaks, IoBuildDeviceControlNoFree) {
+    EXPECT_TRUE(is(bound(true, free_it), "IoBuildDeviceControlNoFree", io, 0x02));
+}
+TEST(keeps, IoBuildDeviceControlNoFree) { EXPECT_TRUE(nothing(bound(true, nullptr))); }
+TEST(breaks, IoBuildSynchronousFsdRequestNoFree) {
+    EXPECT_TRUE(is(bound(false, free_it), "IoBuildSynchronousFsdRequestNoFree", io, 0x02));
+}
+TEST(keeps, IoBuildSynchronousFsdRequestNoFree) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
+TEST(breaks, IoBuildDeviceIoControlSetEvent) {
+    EXPECT_TRUE(is(bound(true, set_event), "IoBuildDeviceIoControlSetEvent", io, 0x307));
+}
+TEST(keeps, IoBuildDeviceIoControlSetEvent) { EXPECT_TRUE(nothing(bound(true, leave))); }
+TEST(breaks, ThreadBoundIrql) {
+    EXPECT_TRUE(is(bound(true, nullptr, APC_LEVEL), "ThreadBoundIrql", io, 0x302));
+}
+TEST(keeps, ThreadBoundIrql) { EXPECT_TRUE(nothing(bound(true, nullptr, PASSIVE_LEVEL))); }
+TEST(breaks, ForwardedAtBadIrqlFsdSync) {
+    EXPECT_TRUE(is(bound(false, nullptr, DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdSync", io, 0x23A));
+}
+TEST(keeps, ForwardedAtBadIrqlFsdSync) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
+
+std::vector<found> flush_at(KIRQL level) {
+    return found_in([level](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        IRP* irp = IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, driver.device(), nullptr, 0,
+                                                 nullptr, nullptr);
+        KIRQL old = PASSIVE_LEVEL;
+        KeRaiseIrql(level, &old);
+        send_and_free(irp, driver);
+        KeLowerIrql(old);
+    });
+}
+TEST(breaks, ForwardedAtBadIrqlFsdAsync) {
+    EXPECT_TRUE(is(flush_at(DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdAsync", io, 0x23A));
+}
+TEST(keeps, ForwardedAtBadIrqlFsdAsync) { EXPECT_TRUE(nothing(flush_at(APC_LEVEL))); }
+
+} // namespace

@@ -1,0 +1,239 @@
+// Rules on marking IRPs pending, one broken and one kept for each.
+#include "verified.hpp"
+
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+
+NTSTATUS forward(DEVICE_OBJECT*, IRP* irp, const lambda_driver& below) {
+    IoCopyCurrentIrpStackLocationToNext(irp);
+    return IoCallDriver(below.device(), irp);
+}
+
+TEST(breaks, MarkIrpPending) {
+    const auto found = found_in([](sim_machine&) {
+        lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            complete(irp, STATUS_SUCCESS);
+            return STATUS_SUCCESS;
+        });
+        request(1).send(driver);
+    });
+    EXPECT_TRUE(is(found, "MarkIrpPending", io, 0x23E));
+}
+
+TEST(keeps, MarkIrpPending) {
+    const auto found = found_in([](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver driver(park_in(parked));
+        request asked;
+        EXPECT_EQ(asked.send(driver), STATUS_PENDING);
+        complete(parked, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(nothing(found));
+}
+
+TEST(breaks, MarkIrpPending2) {
+    const auto found = found_in([](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            parked = irp;
+            return STATUS_PENDING;
+        });
+        request asked;
+        asked.send(driver);
+        complete(parked, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(is(found, "MarkIrpPending2", io, 0x23D));
+}
+
+TEST(keeps, MarkIrpPending2) {
+    const auto found = found_in([](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver bottom(park_in(parked));
+        lambda_driver filter(
+            bottom, [&](DEVICE_OBJECT* device, IRP* irp) { return forward(device, irp, bottom); });
+        request asked(2);
+        EXPECT_EQ(asked.send(filter), STATUS_PENDING); // passed down: its mark is the lower one's
+        complete(parked, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(nothing(found));
+}
+
+void set_nothing(DEVICE_OBJECT*, IRP* irp) { IoReleaseCancelSpinLock(irp->CancelIrql); }
+
+// The cancel routine is set, and the IRP open to IoCancelIrp, before it is marked.
+std::vector<found> queue_one(bool locked) {
+    return found_in([locked](sim_machine&) {
+        KSPIN_LOCK lock;
+        KeInitializeSpinLock(&lock);
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            KIRQL old = PASSIVE_LEVEL;
+            if (locked) KeAcquireSpinLock(&lock, &old);
+            IoSetCancelRoutine(irp, set_nothing);
+            IoMarkIrpPending(irp);
+            if (locked) KeReleaseSpinLock(&lock, old);
+            return STATUS_PENDING;
+        });
+        request asked;
+        asked.send(driver);
+        IoSetCancelRoutine(asked.irp(), nullptr);
+        complete(asked.irp(), STATUS_SUCCESS);
+    });
+}
+
+TEST(breaks, MarkingQueuedIrps) {
+    EXPECT_TRUE(is(queue_one(false), "MarkingQueuedIrps", io, 0x49521001));
+}
+TEST(keeps, MarkingQueuedIrps) { EXPECT_TRUE(nothing(queue_one(true))); }
+
+// A driver that queues to an interlocked list, which another actor empties.
+struct interlocked_driver {
+    LIST_ENTRY list{};
+    KSPIN_LOCK lock{};
+    bool mark_first;
+    lambda_driver driver;
+
+    explicit interlocked_driver(bool first)
+        : mark_first(first), driver([this](DEVICE_OBJECT*, IRP* irp) { return queue(irp); }) {
+        InitializeListHead(&list);
+        KeInitializeSpinLock(&lock);
+    }
+    NTSTATUS queue(IRP* irp) {
+        // As IoMarkIrpPending does, but of the driver's own location however late it comes.
+        IO_STACK_LOCATION* own = IoGetCurrentIrpStackLocation(irp);
+        if (mark_first) IoMarkIrpPending(irp);
+        ExInterlockedInsertTailList(&list, &irp->Tail.Overlay.ListEntry, &lock);
+        if (!mark_first) own->Control |= SL_PENDING_RETURNED;
+        return STATUS_PENDING;
+    }
+    void serve() {
+        while (LIST_ENTRY* entry = ExInterlockedRemoveHeadList(&list, &lock))
+            complete(CONTAINING_RECORD(entry, IRP, Tail.Overlay.ListEntry), STATUS_SUCCESS);
+    }
+};
+
+void queue_and_serve(sim_machine& sim, bool mark_first) {
+    interlocked_driver queue(mark_first);
+    request asked;
+    sim.spawn("queue", [&] { asked.send(queue.driver); });
+    sim.spawn("serve", [&] { queue.serve(); });
+    sim.run();
+    queue.serve();
+}
+
+TEST(breaks, MarkingInterlockedQueuedIrps) {
+    const irpverbs::irp::verifier_scope verified("default");
+    const auto summary = expect_found({}, [](sim_machine& sim) { queue_and_serve(sim, false); });
+    ASSERT_TRUE(summary.failure);
+    EXPECT_NE(summary.failure->what.find("MarkingInterlockedQueuedIrps"), std::string::npos)
+        << summary.failure->what;
+    EXPECT_NE(summary.failure->what.find("replay:"), std::string::npos);
+}
+TEST(keeps, MarkingInterlockedQueuedIrps) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options options;
+    options.exhaustive_runs = 20000;
+    expect_explored(options, [](sim_machine& sim) { queue_and_serve(sim, true); });
+}
+
+std::vector<found> complete_and_pend(const char* options) {
+    return found_with(options, [](sim_machine&) {
+        lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            complete(irp, STATUS_SUCCESS);
+            return STATUS_PENDING;
+        });
+        request(1).send(driver);
+    });
+}
+
+TEST(breaks, PendedCompletedRequest) {
+    EXPECT_TRUE(is(complete_and_pend("default,pended_completed=fail"), "PendedCompletedRequest", io,
+                   0x49521002));
+}
+TEST(keeps, PendedCompletedRequest) {
+    EXPECT_TRUE(nothing(complete_and_pend("default"))); // a warning, as WDK texts differ
+    EXPECT_TRUE(nothing(complete_and_pend("default,pended_completed=allow")));
+}
+
+// A filter that has passed its IRP down, and completes it as well.
+TEST(breaks, PendedCompletedRequest2) {
+    const auto found = found_in([](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver bottom(park_in(parked));
+        lambda_driver filter(bottom, [&](DEVICE_OBJECT* device, IRP* irp) {
+            forward(device, irp, bottom);
+            return complete(irp, STATUS_CANCELLED);
+        });
+        request asked(2);
+        asked.send(filter);
+        complete(parked, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(is(found, "PendedCompletedRequest2", io, 0x209));
+}
+
+NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
+    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+// Waits until the IRP came back before it completes it.
+TEST(keeps, PendedCompletedRequest2) {
+    const auto found = found_in([](sim_machine& sim) {
+        IRP* parked = nullptr;
+        lambda_driver bottom(park_in(parked));
+        lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
+            KEVENT back;
+            KeInitializeEvent(&back, NotificationEvent, FALSE);
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoSetCompletionRoutine(irp, wake, &back, TRUE, TRUE, TRUE);
+            if (IoCallDriver(bottom.device(), irp) == STATUS_PENDING)
+                KeWaitForSingleObject(&back, Executive, KernelMode, FALSE, nullptr);
+            return complete(irp, STATUS_CANCELLED);
+        });
+        request asked(2);
+        sim.spawn("ask", [&] { asked.send(filter); });
+        sim.spawn("serve", [&] {
+            while (parked == nullptr)
+                sim.yield();
+            complete(parked, STATUS_SUCCESS);
+        });
+        sim.run();
+    });
+    EXPECT_TRUE(nothing(found));
+}
+
+NTSTATUS forget_mark(DEVICE_OBJECT*, IRP*, void*) { return STATUS_CONTINUE_COMPLETION; }
+NTSTATUS pass_mark(DEVICE_OBJECT*, IRP* irp, void*) {
+    if (irp->PendingReturned) IoMarkIrpPending(irp);
+    return STATUS_CONTINUE_COMPLETION;
+}
+
+std::vector<found> filter_with(PIO_COMPLETION_ROUTINE routine) {
+    return found_in([routine](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver bottom(park_in(parked));
+        lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoSetCompletionRoutine(irp, routine, nullptr, TRUE, TRUE, TRUE);
+            return IoCallDriver(bottom.device(), irp);
+        });
+        request asked(2);
+        asked.send(filter);
+        complete(parked, STATUS_SUCCESS);
+    });
+}
+
+TEST(breaks, PendingPropagated) {
+    EXPECT_TRUE(is(filter_with(forget_mark), "PendingPropagated", io, 0x228));
+}
+TEST(keeps, PendingPropagated) { EXPECT_TRUE(nothing(filter_with(pass_mark))); }
+
+} // namespace

@@ -1,0 +1,349 @@
+// Rules on what dispatch and completion routines do with an IRP, one broken and one kept for each.
+#include "verified.hpp"
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+/// What is found when one request goes to a driver with that dispatch routine.
+std::vector<found> ask(lambda_driver::routine dispatch) {
+    return found_in([&](sim_machine&) {
+        lambda_driver driver(dispatch);
+        request(1).send(driver);
+    });
+}
+
+/// ... and when it goes through a filter.
+std::vector<found> ask_filter(
+    const std::function<NTSTATUS(DEVICE_OBJECT* self, DEVICE_OBJECT* lower, IRP* irp)>& dispatch,
+    const lambda_driver::routine& bottom = complete_at_once) {
+    return found_in([&](sim_machine&) {
+        lambda_driver below(bottom);
+        lambda_driver filter(below, [&](DEVICE_OBJECT* self, IRP* irp) {
+            return dispatch(self, below.device(), irp);
+        });
+        request(2).send(filter);
+    });
+}
+
+/// ... and with that completion routine in the filter.
+std::vector<found> ask_with(PIO_COMPLETION_ROUTINE routine) {
+    return ask_filter([routine](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+        IoCopyCurrentIrpStackLocationToNext(irp);
+        IoSetCompletionRoutine(irp, routine, nullptr, TRUE, TRUE, TRUE);
+        return IoCallDriver(lower, irp);
+    });
+}
+
+NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
+    if (irp->PendingReturned) IoMarkIrpPending(irp);
+    return STATUS_CONTINUE_COMPLETION;
+}
+NTSTATUS take(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+
+TEST(breaks, DoubleCompletion) {
+    const auto found = ask([](DEVICE_OBJECT*, IRP* irp) {
+        complete(irp, STATUS_SUCCESS);
+        return complete(irp, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(
+        is(found, "DoubleCompletion", MULTIPLE_IRP_COMPLETE_REQUESTS, found.at(0).parameters[1]));
+    EXPECT_TRUE(found[0].has_stack("first completed at"));
+    EXPECT_TRUE(found[0].has_stack("here"));
+    EXPECT_NE(found[0].history.find("completed, location 1, device#1, STATUS_SUCCESS"),
+              std::string::npos)
+        << found[0].history;
+}
+TEST(keeps, DoubleCompletion) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+
+NTSTATUS complete_and_go_on(DEVICE_OBJECT*, IRP* irp, void*) {
+    complete(irp, STATUS_SUCCESS);
+    return STATUS_CONTINUE_COMPLETION;
+}
+NTSTATUS complete_and_take(DEVICE_OBJECT*, IRP* irp, void*) {
+    complete(irp, STATUS_SUCCESS);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+TEST(breaks, CompleteRequest) {
+    EXPECT_TRUE(is(ask_with(complete_and_go_on), "CompleteRequest", MULTIPLE_IRP_COMPLETE_REQUESTS,
+                   0x49521003));
+}
+TEST(keeps, CompleteRequest) { EXPECT_TRUE(nothing(ask_with(complete_and_take))); }
+
+TEST(breaks, CompleteRequestStatusCheck) {
+    EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
+                       complete(irp, STATUS_SUCCESS);
+                       return STATUS_UNSUCCESSFUL;
+                   }),
+                   "CompleteRequestStatusCheck", io, 0x224));
+}
+TEST(keeps, CompleteRequestStatusCheck) {
+    EXPECT_TRUE(
+        nothing(ask([](DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_UNSUCCESSFUL); })));
+}
+
+TEST(breaks, CompletedWithPending) {
+    EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
+                       complete(irp, STATUS_PENDING);
+                       return complete(irp, STATUS_SUCCESS);
+                   }),
+                   "CompletedWithPending", io, 0x06));
+}
+TEST(keeps, CompletedWithPending) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+
+TEST(breaks, CompletionRoutineRegistered) {
+    EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT* self, DEVICE_OBJECT*, IRP* irp) {
+                       IoSetCompletionRoutineEx(self, irp, go_on, nullptr, TRUE, TRUE, TRUE);
+                       keep_lost(IoGetNextIrpStackLocation(irp)->Context);
+                       return complete(irp, STATUS_SUCCESS);
+                   }),
+                   "CompletionRoutineRegistered", io, 0x49521004));
+}
+NTSTATUS set_ex_and_send(DEVICE_OBJECT* device, DEVICE_OBJECT* lower, IRP* irp) {
+    IoCopyCurrentIrpStackLocationToNext(irp);
+    const NTSTATUS status = IoSetCompletionRoutineEx(device, irp, go_on, nullptr, TRUE, TRUE, TRUE);
+    return NT_SUCCESS(status) ? IoCallDriver(lower, irp) : complete(irp, status);
+}
+TEST(keeps, CompletionRoutineRegistered) { EXPECT_TRUE(nothing(ask_filter(set_ex_and_send))); }
+
+TEST(breaks, IoSetCompletionRoutineExCheckDeviceObject) {
+    EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+                       return set_ex_and_send(lower, lower, irp);
+                   }),
+                   "IoSetCompletionRoutineExCheckDeviceObject", io, 0x49521005));
+}
+TEST(keeps, IoSetCompletionRoutineExCheckDeviceObject) {
+    EXPECT_TRUE(nothing(ask_filter(set_ex_and_send)));
+}
+
+TEST(breaks, InformationSize) {
+    static ULONG buffer[2];
+    const auto found = found_in([](sim_machine&) {
+        lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            irp->IoStatus.Status = STATUS_SUCCESS;
+            irp->IoStatus.Information = 9;
+            IoCompleteRequest(irp, IO_NO_INCREMENT);
+            return STATUS_SUCCESS;
+        });
+        request asked(1, IRP_MJ_DEVICE_CONTROL);
+        asked.irp()->AssociatedIrp.SystemBuffer = buffer;
+        IoGetNextIrpStackLocation(asked.irp())->Parameters.DeviceIoControl.OutputBufferLength = 8;
+        asked.send(driver);
+    });
+    EXPECT_TRUE(is(found, "InformationSize", io, 0x312));
+}
+TEST(keeps, InformationSize) {
+    static ULONG buffer[2];
+    const auto found = found_in([](sim_machine&) {
+        lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            irp->IoStatus.Status = STATUS_SUCCESS;
+            irp->IoStatus.Information = 8;
+            IoCompleteRequest(irp, IO_NO_INCREMENT);
+            return STATUS_SUCCESS;
+        });
+        request asked(1, IRP_MJ_READ);
+        asked.irp()->AssociatedIrp.SystemBuffer = buffer;
+        IoGetNextIrpStackLocation(asked.irp())->Parameters.Read.Length = 8;
+        asked.send(driver);
+    });
+    EXPECT_TRUE(nothing(found));
+}
+
+TEST(breaks, IrpProcessingComplete) {
+    const auto found = found_in([](sim_machine&) {
+        IRP* forgotten = nullptr;
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            forgotten = irp;
+            return STATUS_SUCCESS;
+        });
+        request asked;
+        asked.send(driver);
+        complete(forgotten, STATUS_SUCCESS);
+    });
+    EXPECT_TRUE(is(found, "IrpProcessingComplete", io, 0x226));
+}
+TEST(keeps, IrpProcessingComplete) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+
+std::vector<found> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
+    return found_in([judge](sim_machine&) {
+        IRP* parked = nullptr;
+        lambda_driver below(park_in(parked));
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoSkipCurrentIrpStackLocation(irp);
+            return judge(IoCallDriver(below.device(), irp));
+        });
+        request asked(2);
+        asked.send(filter);
+        complete(parked, STATUS_SUCCESS);
+    });
+}
+TEST(breaks, LowerDriverReturn) {
+    EXPECT_TRUE(is(ask_pending_below([](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; }),
+                   "LowerDriverReturn", io, 0x49521006));
+    EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+                       IoSkipCurrentIrpStackLocation(irp);
+                       IoCallDriver(lower, irp);
+                       return STATUS_UNSUCCESSFUL;
+                   }),
+                   "LowerDriverReturn", io, 0x49521006));
+}
+TEST(keeps, LowerDriverReturn) {
+    EXPECT_TRUE(nothing(ask_pending_below([](NTSTATUS below) { return below; })));
+}
+
+TEST(breaks, IrqlReturn) {
+    EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
+                       complete(irp, STATUS_SUCCESS);
+                       KeRaiseIrqlToDpcLevel();
+                       return STATUS_SUCCESS;
+                   }),
+                   "IrqlReturn", io, 0x05));
+}
+TEST(keeps, IrqlReturn) {
+    EXPECT_TRUE(nothing(ask([](DEVICE_OBJECT*, IRP* irp) {
+        const KIRQL old = KeRaiseIrqlToDpcLevel();
+        complete(irp, STATUS_SUCCESS);
+        KeLowerIrql(old);
+        return STATUS_SUCCESS;
+    })));
+}
+
+TEST(breaks, ApcStateReturn) {
+    EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
+                       KeEnterCriticalRegion();
+                       return complete(irp, STATUS_SUCCESS);
+                   }),
+                   "ApcStateReturn", detected, 0xC5));
+}
+TEST(keeps, ApcStateReturn) {
+    EXPECT_TRUE(nothing(ask([](DEVICE_OBJECT*, IRP* irp) {
+        KeEnterCriticalRegion();
+        complete(irp, STATUS_SUCCESS);
+        KeLeaveCriticalRegion();
+        return STATUS_SUCCESS;
+    })));
+}
+
+NTSTATUS stay_raised(DEVICE_OBJECT*, IRP*, void*) {
+    KeRaiseIrqlToDpcLevel();
+    return STATUS_CONTINUE_COMPLETION;
+}
+NTSTATUS stay_in_region(DEVICE_OBJECT*, IRP*, void*) {
+    KeEnterGuardedRegion();
+    return STATUS_CONTINUE_COMPLETION;
+}
+TEST(breaks, CompletionRoutineIrql) {
+    EXPECT_TRUE(is(ask_with(stay_raised), "CompletionRoutineIrql", detected, 0xFA));
+}
+TEST(keeps, CompletionRoutineIrql) { EXPECT_TRUE(nothing(ask_with(go_on))); }
+TEST(breaks, CompletionRoutineApcs) {
+    EXPECT_TRUE(is(ask_with(stay_in_region), "CompletionRoutineApcs", detected, 0xFB));
+}
+TEST(keeps, CompletionRoutineApcs) { EXPECT_TRUE(nothing(ask_with(go_on))); }
+
+TEST(breaks, IoCompleteRequestIrql) {
+    EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
+                       KIRQL old = PASSIVE_LEVEL;
+                       KeRaiseIrql(HIGH_LEVEL, &old);
+                       complete(irp, STATUS_SUCCESS);
+                       KeLowerIrql(old);
+                       return STATUS_SUCCESS;
+                   }),
+                   "IoCompleteRequestIrql", io, 0x0E));
+}
+TEST(keeps, IoCompleteRequestIrql) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+
+/// An IRP that its maker sends at that level.
+std::vector<found> send_at(KIRQL level, UCHAR major) {
+    return found_in([&](sim_machine&) {
+        lambda_driver driver(complete_at_once);
+        request asked(1, major);
+        KIRQL old = PASSIVE_LEVEL;
+        KeRaiseIrql(level, &old);
+        asked.send(driver);
+        KeLowerIrql(old);
+    });
+}
+TEST(breaks, IoCallDriverIrql) {
+    EXPECT_TRUE(is(send_at(HIGH_LEVEL, IRP_MJ_READ), "IoCallDriverIrql", io, 0x10));
+}
+TEST(keeps, IoCallDriverIrql) { EXPECT_TRUE(nothing(send_at(DISPATCH_LEVEL, IRP_MJ_READ))); }
+TEST(breaks, ForwardedAtBadIrqlAllocate) {
+    EXPECT_TRUE(
+        is(send_at(DISPATCH_LEVEL, IRP_MJ_CREATE), "ForwardedAtBadIrqlAllocate", io, 0x23A));
+}
+TEST(keeps, ForwardedAtBadIrqlAllocate) { EXPECT_TRUE(nothing(send_at(APC_LEVEL, IRP_MJ_CREATE))); }
+
+/// A filter that forwards at that level.
+std::vector<found> forward_at(KIRQL level) {
+    return found_in([&](sim_machine&) {
+        lambda_driver below(complete_at_once);
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            KIRQL old = PASSIVE_LEVEL;
+            KeRaiseIrql(level, &old);
+            IoSkipCurrentIrpStackLocation(irp);
+            const NTSTATUS status = IoCallDriver(below.device(), irp);
+            KeLowerIrql(old);
+            return status;
+        });
+        request(2, IRP_MJ_CREATE).send(filter);
+    });
+}
+TEST(breaks, ForwardedAtBadIrql) {
+    EXPECT_TRUE(is(forward_at(DISPATCH_LEVEL), "ForwardedAtBadIrql", io, 0x23A));
+}
+TEST(keeps, ForwardedAtBadIrql) { EXPECT_TRUE(nothing(forward_at(PASSIVE_LEVEL))); }
+
+TEST(breaks, ControlNotZeroed) {
+    EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+                       IoMarkIrpPending(irp);
+                       IoSkipCurrentIrpStackLocation(irp);
+                       IoCallDriver(lower, irp);
+                       return STATUS_PENDING;
+                   }),
+                   "ControlNotZeroed", io, 0x206));
+}
+TEST(keeps, ControlNotZeroed) {
+    EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+        IoMarkIrpPending(irp);
+        IoCopyCurrentIrpStackLocationToNext(irp);
+        IoCallDriver(lower, irp);
+        return STATUS_PENDING;
+    })));
+}
+
+TEST(breaks, CopiedCompletionRoutine) {
+    const auto found = ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+        keep_lost(irp);
+        *IoGetNextIrpStackLocation(irp) = *IoGetCurrentIrpStackLocation(irp);
+        return IoCallDriver(lower, irp);
+    });
+    EXPECT_TRUE(is(found, "CopiedCompletionRoutine", io, 0x207));
+}
+TEST(keeps, CopiedCompletionRoutine) { EXPECT_TRUE(nothing(ask_with(go_on))); }
+
+TEST(breaks, ForwardedTwice) {
+    EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+                       const NTSTATUS status = complete(irp, STATUS_SUCCESS);
+                       IoCallDriver(lower, irp);
+                       return status;
+                   }),
+                   "ForwardedTwice", io, 0x205));
+}
+// Sends again what its completion routine took back.
+TEST(keeps, ForwardedTwice) {
+    EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
+        IoCopyCurrentIrpStackLocationToNext(irp);
+        IoSetCompletionRoutine(irp, take, nullptr, TRUE, TRUE, TRUE);
+        IoCallDriver(lower, irp);
+        IoCopyCurrentIrpStackLocationToNext(irp);
+        return IoCallDriver(lower, irp);
+    })));
+}
+
+} // namespace

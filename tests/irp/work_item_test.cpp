@@ -1,0 +1,126 @@
+// Work items of a device.
+#include <support/both_machines.hpp>
+#include <support/bug_checks.hpp>
+#include <support/irp_stack.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+struct work {
+    KEVENT done;
+    KEVENT may_end;
+    DEVICE_OBJECT* device = nullptr;
+    KIRQL level = DISPATCH_LEVEL;
+    PIO_WORKITEM item = nullptr;
+    int runs = 0;
+    int wanted = 1;
+
+    work() {
+        KeInitializeEvent(&done, NotificationEvent, FALSE);
+        KeInitializeEvent(&may_end, NotificationEvent, TRUE);
+    }
+    void wait() { KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr); }
+};
+
+void note(DEVICE_OBJECT* device, void* context) {
+    auto& self = *static_cast<work*>(context);
+    ++self.runs;
+    self.device = device;
+    self.level = KeGetCurrentIrql();
+    KeSetEvent(&self.done, IO_NO_INCREMENT, FALSE);
+    KeWaitForSingleObject(&self.may_end, Executive, KernelMode, FALSE, nullptr);
+}
+
+// Queues itself again until it ran often enough, then frees itself.
+void again_and_free(void* device, void* context, PIO_WORKITEM item) {
+    auto& self = *static_cast<work*>(context);
+    EXPECT_EQ(item, self.item);
+    self.device = static_cast<DEVICE_OBJECT*>(device);
+    if (++self.runs < self.wanted) {
+        IoQueueWorkItemEx(item, again_and_free, CriticalWorkQueue, context);
+        return;
+    }
+    IoFreeWorkItem(item);
+    KeSetEvent(&self.done, IO_NO_INCREMENT, FALSE);
+}
+
+class WorkItem : public BothMachines {
+protected:
+    test_driver bottom{complete_at_once};
+    work job;
+};
+
+TEST_P(WorkItem, RunsOnceAtPassiveLevelWithItsDevice) {
+    PIO_WORKITEM item = IoAllocateWorkItem(bottom.device);
+    {
+        const at_dispatch_level raised;
+        IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
+    }
+    job.wait();
+    EXPECT_EQ(job.runs, 1);
+    EXPECT_EQ(job.device, bottom.device);
+    EXPECT_EQ(job.level, PASSIVE_LEVEL);
+    IoFreeWorkItem(item);
+}
+
+TEST_P(WorkItem, MayQueueAndFreeItself) {
+    job.wanted = 3;
+    job.item = IoAllocateWorkItem(bottom.device);
+    IoQueueWorkItemEx(job.item, again_and_free, DelayedWorkQueue, &job);
+    job.wait();
+    EXPECT_EQ(job.runs, 3);
+}
+
+// Tests that a device that is deleted meanwhile lasts until the routine has returned.
+TEST_P(WorkItem, KeepsItsDevice) {
+    DRIVER_OBJECT driver{};
+    DEVICE_OBJECT* device = nullptr;
+    IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+    PIO_WORKITEM item = IoAllocateWorkItem(device);
+    KeClearEvent(&job.may_end);
+    IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
+    job.wait();
+    IoReferenceDevice(device); // for a look
+    IoDeleteDevice(device);
+    EXPECT_EQ(device->ReferenceCount, 2);
+    IoFreeWorkItem(item); // it is not queued any more
+    IoDereferenceDevice(device);
+    KeSetEvent(&job.may_end, IO_NO_INCREMENT, FALSE);
+}
+
+TEST_P(WorkItem, WorksInMemoryOfTheCallersOwn) {
+    std::vector<std::byte> memory(IoSizeofWorkItem());
+    auto* item = reinterpret_cast<PIO_WORKITEM>(memory.data());
+    IoInitializeWorkItem(bottom.device, item);
+    IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
+    job.wait();
+    IoUninitializeWorkItem(item);
+    EXPECT_EQ(job.runs, 1);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(WorkItem);
+
+// On the simulated machine nothing runs before the test waits: the item is queued for certain.
+TEST(WorkItemMisuse, WhileQueuedIsReported) {
+    irpverbs::dispatch::random_choices chance(1);
+    irpverbs::dispatch::sim_machine sim(chance);
+    const irpverbs::dispatch::machine::scope inside(sim);
+    test_driver bottom(complete_at_once);
+    work job;
+    PIO_WORKITEM item = IoAllocateWorkItem(bottom.device);
+    IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
+    EXPECT_EQ(bug_check_of([&] { IoFreeWorkItem(item); }), DRIVER_VERIFIER_DETECTED_VIOLATION);
+    EXPECT_EQ(bug_check_of([&] { IoUninitializeWorkItem(item); }),
+              DRIVER_VERIFIER_DETECTED_VIOLATION);
+    EXPECT_EQ(bug_check_of([&] { IoQueueWorkItem(item, note, DelayedWorkQueue, &job); }),
+              INVALID_WORK_QUEUE_ITEM);
+    job.wait();
+    EXPECT_EQ(job.runs, 1);
+    IoFreeWorkItem(item);
+}
+
+} // namespace

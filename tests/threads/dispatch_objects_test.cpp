@@ -1,0 +1,164 @@
+// Events, semaphores, mutexes and queues under real contention.
+#include "crowd.hpp"
+
+#include <support/ke_words.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+class ObjectStress : public ::testing::Test {
+protected:
+    asio_machine machine_{{.processors = 2}};
+};
+
+// A signal reaches the waiter in time or is still there.
+TEST_F(ObjectStress, SetAgainstTimeout) {
+    event one(SynchronizationEvent);
+    NTSTATUS status = STATUS_UNSUCCESSFUL;
+    repeat_together(machine_, 1000,
+                    {[&](int round) { status = wait_at_most(&one, round % 8 * 20 * microsecond); },
+                     [&](int round) {
+                         KeStallExecutionProcessor(static_cast<ULONG>(round % 7) * 20);
+                         set(one);
+                     }},
+                    [&](int) { EXPECT_EQ(KeResetEvent(&one), status == STATUS_TIMEOUT ? 1 : 0); });
+}
+
+TEST_F(ObjectStress, EverySignalReleasesOneWaiter) {
+    event one(SynchronizationEvent), other(SynchronizationEvent);
+    repeat_together(machine_, 1000,
+                    {[&](int) {
+                         PVOID both[] = {&one, &other};
+                         KeWaitForMultipleObjects(2, both, WaitAny, Executive, KernelMode, FALSE,
+                                                  nullptr, nullptr);
+                     },
+                     [&](int) {
+                         PVOID both[] = {&other, &one};
+                         KeWaitForMultipleObjects(2, both, WaitAny, Executive, KernelMode, FALSE,
+                                                  nullptr, nullptr);
+                     },
+                     [&](int) { set(one); }, [&](int) { set(other); }},
+                    [&](int) {
+                        EXPECT_EQ(KeReadStateEvent(&one) + KeReadStateEvent(&other), 0);
+                        EXPECT_TRUE(IsListEmpty(&one.Header.WaitListHead));
+                    });
+}
+
+TEST_F(ObjectStress, MutexesTakenTogether) {
+    KMUTEX forks[3];
+    for (KMUTEX& each : forks)
+        KeInitializeMutex(&each, 0);
+    int meals[3] = {}; // guarded by the fork of that number
+    const auto eat = [&](std::size_t left) {
+        const std::size_t right = (left + 1) % 3;
+        PVOID both[] = {&forks[left], &forks[right]};
+        KeWaitForMultipleObjects(2, both, WaitAll, Executive, KernelMode, FALSE, nullptr, nullptr);
+        ++meals[left];
+        ++meals[right];
+        KeReleaseMutex(&forks[left], FALSE);
+        KeReleaseMutex(&forks[right], FALSE);
+    };
+    repeat_together(machine_, 1000,
+                    {[&](int) { eat(0); }, [&](int) { eat(1); }, [&](int) { eat(2); }},
+                    [&](int round) {
+                        for (const int each : meals)
+                            EXPECT_EQ(each, 2 * (round + 1));
+                    });
+}
+
+TEST_F(ObjectStress, SemaphoreCountsEveryone) {
+    KSEMAPHORE places;
+    const machine::scope inside(machine_);
+    KeInitializeSemaphore(&places, 2, 2);
+    LONG in_there = 0;
+    const auto visit = [&](int) {
+        wait(&places);
+        EXPECT_LE(InterlockedIncrement(&in_there), 2);
+        InterlockedDecrement(&in_there);
+        KeReleaseSemaphore(&places, IO_NO_INCREMENT, 1, FALSE);
+    };
+    repeat_together(machine_, 500, {visit, visit, visit, visit},
+                    [&](int) { EXPECT_EQ(KeReadStateSemaphore(&places), 2); });
+}
+
+TEST_F(ObjectStress, FastMutexExcludes) {
+    FAST_MUTEX mutex;
+    ExInitializeFastMutex(&mutex);
+    int count = 0;
+    const auto add = [&](int) {
+        ExAcquireFastMutex(&mutex);
+        ++count;
+        ExReleaseFastMutex(&mutex);
+    };
+    const auto try_to_add = [&](int) {
+        if (!ExTryToAcquireFastMutex(&mutex)) ExAcquireFastMutex(&mutex);
+        ++count;
+        ExReleaseFastMutex(&mutex);
+    };
+    repeat_together(machine_, 1000, {add, try_to_add, add},
+                    [&](int round) { EXPECT_EQ(count, 3 * (round + 1)); });
+}
+
+// The rundown's waiter frees what the users have touched.
+TEST_F(ObjectStress, RundownEndsAfterTheLastUser) {
+    EX_RUNDOWN_REF door;
+    ExInitializeRundownProtection(&door);
+    auto object = std::make_unique<LONG>(0);
+    const auto use = [&](int) {
+        if (!ExAcquireRundownProtection(&door)) return;
+        InterlockedIncrement(object.get());
+        ExReleaseRundownProtection(&door);
+    };
+    repeat_together(machine_, 1000,
+                    {use, use,
+                     [&](int) {
+                         ExWaitForRundownProtectionRelease(&door);
+                         object.reset();
+                     }},
+                    [&](int) {
+                        object = std::make_unique<LONG>(0);
+                        ExReInitializeRundownProtection(&door);
+                    });
+}
+
+// Entries are served or given back by the rundown.
+TEST_F(ObjectStress, QueueInsertAgainstRundown) {
+    KQUEUE queue;
+    const machine::scope inside(machine_);
+    KeInitializeQueue(&queue, 1);
+    constexpr int many = 8;
+    LIST_ENTRY entries[many];
+    LONG served = 0;
+    LONG given_back = 0;
+    const auto run_down = [&] {
+        LIST_ENTRY* const first = KeRundownQueue(&queue);
+        for (LIST_ENTRY* each = first; each != nullptr;) {
+            ++given_back;
+            each = each->Flink != first ? each->Flink : nullptr;
+        }
+    };
+    const auto serve = [&](int) {
+        LARGE_INTEGER timeout = from_now(50 * microsecond);
+        LIST_ENTRY* taken[3];
+        const ULONG count = KeRemoveQueueEx(&queue, KernelMode, FALSE, &timeout, taken, 3);
+        InterlockedExchangeAdd(&served, static_cast<LONG>(count));
+    };
+    repeat_together(machine_, 500,
+                    {serve, serve,
+                     [&](int) {
+                         for (LIST_ENTRY& each : entries)
+                             KeInsertQueue(&queue, &each);
+                     },
+                     [&](int) { run_down(); }},
+                    [&](int) {
+                        run_down();
+                        EXPECT_EQ(served + given_back, many);
+                        served = given_back = 0;
+                    });
+}
+
+} // namespace
