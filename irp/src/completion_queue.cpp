@@ -9,12 +9,22 @@ namespace irpverbs::irp {
 using dispatch::detail::point;
 using dispatch::detail::sched_point;
 
-// A removal that waits is an IRP too, parked in a cancel-safe queue; so it has all that other calls
-// have. One thread at a time brings the two queues together: whoever adds to one of them, unless
-// somebody is at it, who then looks again.
+// A removal is an IRP too, sent to a device of the queue's own that parks it; so it has all that
+// other calls have. One thread at a time brings the two queues together: whoever adds to one of
+// them, unless somebody is at it, who then looks again.
+
+completion_queue::completion_queue() {
+    driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = remove;
+    const NTSTATUS status = IoCreateDevice(&driver_, sizeof(completion_queue*), nullptr,
+                                           FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status, "irp::completion_queue");
+    *static_cast<completion_queue**>(device_->DeviceExtension) = this;
+    device_->Flags &= ~static_cast<ULONG>(DO_DEVICE_INITIALIZING);
+}
 
 completion_queue::~completion_queue() {
     close();
+    IoDeleteDevice(device_);
     while (IRP* irp = try_remove())
         IoFreeIrp(irp);
 }
@@ -29,18 +39,22 @@ NTSTATUS completion_queue::arrived(DEVICE_OBJECT*, IRP* irp, void* context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-// The removal is its own driver: it goes to its one location.
-void completion_queue::park(IRP* remover, std::span<IRP*> into) {
-    IoSetNextIrpStackLocation(remover);
-    if (into.empty()) {
-        obligation(remover).complete(STATUS_INVALID_PARAMETER);
-        return;
-    }
-    auto& parameters = IoGetCurrentIrpStackLocation(remover)->Parameters.Others;
-    parameters.Argument1 = into.data();
-    parameters.Argument2 = reinterpret_cast<void*>(into.size());
-    removers_.park(obligation(remover));
-    match();
+void completion_queue::send(IRP* remover, std::span<IRP*> into) {
+    IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(remover);
+    next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next->Parameters.Others.Argument1 = into.data();
+    next->Parameters.Others.Argument2 = reinterpret_cast<void*>(into.size());
+    IoCallDriver(device_, remover);
+}
+
+NTSTATUS completion_queue::remove(DEVICE_OBJECT* device, IRP* remover) {
+    auto& self = **static_cast<completion_queue**>(device->DeviceExtension);
+    obligation request(remover);
+    if (request.stack().Parameters.Others.Argument2 == nullptr)
+        return std::move(request).complete(STATUS_INVALID_PARAMETER);
+    const NTSTATUS pending = self.removers_.park(std::move(request));
+    self.match();
+    return pending;
 }
 
 IRP* completion_queue::try_remove() {

@@ -36,6 +36,7 @@ TEST(Obligation, IsNotDropped) {
     EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
     EXPECT_EQ(report->id, 0x226u);
     EXPECT_NE(report->text.find("neither completed, forwarded nor parked"), std::string::npos);
+    obligation(one.irp()).complete(STATUS_UNSUCCESSFUL);
 }
 
 // Tests that a filter passes its own location on, or a copy with a routine that is called once.

@@ -13,7 +13,8 @@ namespace irpverbs::irp {
 /// the destructor. IRQL: <= DISPATCH_LEVEL.
 class NT_API completion_queue {
 public:
-    completion_queue() = default;
+    /// Throws dispatch::status_error(STATUS_INSUFFICIENT_RESOURCES). IRQL: <= APC_LEVEL.
+    completion_queue();
     /// Closes; IRPs that wait are freed (IoFreeIrp). None may be on its way here.
     ~completion_queue();
     completion_queue(const completion_queue&) = delete;
@@ -58,19 +59,20 @@ private:
         completion_queue* queue;
         IRP* removed;
         CCHAR stack_size() const { return 1; }
-        void start(IRP* irp) { queue->park(irp, {&removed, 1}); }
+        void start(IRP* irp) { queue->send(irp, {&removed, 1}); }
         IRP* result(ULONG_PTR count) && { return count != 0 ? removed : nullptr; }
     };
     struct many {
         completion_queue* queue;
         std::span<IRP*> into;
         CCHAR stack_size() const { return 1; }
-        void start(IRP* irp) { queue->park(irp, into); }
+        void start(IRP* irp) { queue->send(irp, into); }
         std::size_t result(ULONG_PTR count) && { return count; }
     };
 
     static NTSTATUS arrived(DEVICE_OBJECT*, IRP* irp, void* context);
-    void park(IRP* remover, std::span<IRP*> into);
+    static NTSTATUS remove(DEVICE_OBJECT* device, IRP* remover);
+    void send(IRP* remover, std::span<IRP*> into);
     void match();
     bool serve_one();
     bool stay_matching();
@@ -80,6 +82,8 @@ private:
     bool matching_ = false;           // guarded by lock_: somebody is in match()
     bool again_ = false;              // guarded by lock_: there is more to match since
     cancel_safe_queue removers_;
+    DRIVER_OBJECT driver_{};
+    DEVICE_OBJECT* device_ = nullptr;
 };
 
 } // namespace irpverbs::irp
