@@ -84,8 +84,7 @@ int main(void) {
     PIRP irps[REQUESTS];
     KEVENT done[REQUESTS];
     LARGE_INTEGER due;
-    int i;
-    int good = 1;
+    int i, good = 1;
 
     driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = Dispatch;
     if (!NT_SUCCESS(IoCreateDevice(&driver, sizeof(EXTENSION), NULL, FILE_DEVICE_UNKNOWN, 0, FALSE,
@@ -114,6 +113,7 @@ int main(void) {
     }
     KeCancelTimer(&extension->Timer);
     KeFlushQueuedDpcs();
+    good = good && extension->Served == 2;
     IoDeleteDevice(device);
-    return good && extension->Served == 2 ? 0 : 1;
+    return good ? 0 : 1;
 }

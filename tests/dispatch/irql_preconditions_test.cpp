@@ -174,9 +174,10 @@ TEST_P(IrqlPreconditions, WhatNeedsDispatchIsReportedBelow) {
 TEST_P(IrqlPreconditions, ThreadIsCreatedAtPassiveOnly) {
     const auto create = [](world&) {
         HANDLE handle = nullptr;
-        if (NT_SUCCESS(PsCreateSystemThread(
-                &handle, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr)))
-            ZwClose(handle);
+        ASSERT_TRUE(NT_SUCCESS(PsCreateSystemThread(
+            &handle, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr)));
+        KeWaitForSingleObject(handle, Executive, KernelMode, FALSE, nullptr);
+        ZwClose(handle);
     };
     EXPECT_FALSE(report_at(PASSIVE_LEVEL, create));
     EXPECT_TRUE(report_at(APC_LEVEL, create));
