@@ -64,7 +64,6 @@ struct ca_object final : object {
 
 private:
     ca_object(event_channel* channels, unsigned count) : object(channels, count) {}
-    ~ca_object() = default;
     bool listens(unsigned channel) const override;
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 };
@@ -85,7 +84,6 @@ struct cq_object final : object {
 
 private:
     explicit cq_object(event_channel* channels) : object(channels, channel_count) {}
-    ~cq_object() = default;
     bool listens(unsigned channel) const override;
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 };

@@ -39,6 +39,7 @@ class object {
 public:
     object(const object&) = delete;
     object& operator=(const object&) = delete;
+    virtual ~object() = default;
 
     /// A user keeps the object from going away. False: it is being closed.
     bool enter();
@@ -65,7 +66,6 @@ public:
 
 protected:
     object(event_channel* channels, unsigned count);
-    ~object() = default;
 
 private:
     static constexpr ULONG_PTR closing_bit = 1;

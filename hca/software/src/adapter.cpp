@@ -47,12 +47,12 @@ NTSTATUS adapter::start() {
     description.Name = node_.description.c_str();
     description.NodeGuid = node_.guid;
     description.PortCount = static_cast<UCHAR>(node_.ports.size() - 1);
-    description.ExtensionSize = sizeof(void*);
+    description.ExtensionSize = sizeof(device_part);
     description.CqExtensionSize = cq_extension_size();
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;
-    *static_cast<adapter**>(HcaDeviceExtension(made)) = this;
+    static_cast<device_part*>(HcaDeviceExtension(made))->owner = this;
     device_ = made;
     return STATUS_SUCCESS;
 }

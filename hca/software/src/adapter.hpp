@@ -7,6 +7,11 @@
 
 namespace irpverbs::hca_software {
 
+/// HcaDeviceExtension of its FDO.
+struct device_part {
+    adapter* owner;
+};
+
 class adapter {
 public:
     adapter(fabric& its_fabric, node& its_node);
@@ -15,7 +20,8 @@ public:
     adapter& operator=(const adapter&) = delete;
 
     static adapter& of(const DEVICE_OBJECT* device) {
-        return **static_cast<adapter**>(HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device)));
+        void* part = HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device));
+        return *static_cast<device_part*>(part)->owner;
     }
 
     /// Makes the FDO. Whatever fails leaves none.
