@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
@@ -65,10 +66,10 @@ public:
 private:
     static NTSTATUS done(DEVICE_OBJECT*, IRP* irp, void* context) {
         auto& self = *static_cast<request*>(context);
-        ++self.completions_;
         self.status_ = irp->IoStatus.Status;
         self.information_ = irp->IoStatus.Information;
         if (self.order_ != nullptr) self.order_->push_back(self.number_);
+        ++self.completions_; // last: whoever sees it may end the request
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
 
@@ -76,7 +77,7 @@ private:
     IRP* irp_;
     std::vector<int>* order_;
     int number_;
-    int completions_ = 0;
+    std::atomic<int> completions_ = 0;
     NTSTATUS status_ = STATUS_PENDING;
     ULONG_PTR information_ = 0;
 };
