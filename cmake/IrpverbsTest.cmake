@@ -15,6 +15,22 @@ set(IRPVERBS_TEST_ENVIRONMENT
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
+# Sets `result` when the thread sanitizer is on and has nothing to find: no source of the test
+# starts a thread or names a machine that does.
+function(irpverbs_needs_no_threads result)
+    set(${result} FALSE PARENT_SCOPE)
+    if(NOT IRPVERBS_SANITIZE STREQUAL thread)
+        return()
+    endif()
+    foreach(source IN LISTS ARGN)
+        file(STRINGS ${source} threads REGEX "BothMachines|BOTH_MACHINES|asio_machine|_thread" LIMIT_COUNT 1)
+        if(threads)
+            return()
+        endif()
+    endforeach()
+    set(${result} TRUE PARENT_SCOPE)
+endfunction()
+
 # irpverbs_test(name SOURCES file... LIBS target... [LABELS label...] [TIMEOUT seconds])
 # A GoogleTest program; each of its cases is a test of its own, called <name>/<Suite>.<Case>.
 function(irpverbs_test name)
@@ -29,6 +45,11 @@ function(irpverbs_test name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE
         ${arg_LIBS} GTest::gmock_main irpverbs_sanitizers irpverbs_warnings)
+    irpverbs_needs_no_threads(left_out ${arg_SOURCES})
+    if(left_out)
+        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
+    endif()
     gtest_discover_tests(${name} TEST_PREFIX ${name}/ TEST_LIST cases
         DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
     # gtest_discover_tests takes no property that is a list; ctest reads this file after its own.
