@@ -1,0 +1,100 @@
+// A coroutine asks a driver that is slow: with a deadline, with the first of two answers, and with
+// a cancellation from outside. Each request is an IRP, and comes back once whatever happens to it.
+#include <dispatch/machine.hpp>
+#include <irp/async.hpp>
+#include <irp/cancel_safe_queue.hpp>
+#include <irp/wdm.h>
+#include <irp/within.hpp>
+
+#include <boost/asio.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+namespace {
+
+namespace asio = boost::asio;
+namespace irp = irpverbs::irp;
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+
+/// Answers a number at once, and parks a request for 0 until it is cancelled.
+class slow_driver {
+public:
+    slow_driver() {
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
+        IoCreateDevice(&driver_, sizeof(slow_driver*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE,
+                       &device);
+        *static_cast<slow_driver**>(device->DeviceExtension) = this;
+    }
+    ~slow_driver() { IoDeleteDevice(device); }
+
+    DEVICE_OBJECT* device = nullptr;
+
+private:
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* packet) {
+        irp::obligation request(packet);
+        const ULONG number = request.stack().Parameters.DeviceIoControl.IoControlCode;
+        if (number == 0)
+            return (*static_cast<slow_driver**>(device->DeviceExtension))
+                ->parked_.park(std::move(request));
+        return std::move(request).complete(STATUS_SUCCESS, ULONG_PTR{2} * number);
+    }
+
+    DRIVER_OBJECT driver_{};
+    irp::cancel_safe_queue parked_;
+};
+
+auto asking(ULONG number) {
+    return [number](IRP* packet) {
+        IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(packet);
+        next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+        next->Parameters.DeviceIoControl.IoControlCode = number;
+    };
+}
+
+asio::awaitable<int> ask(DEVICE_OBJECT* device) {
+    constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+    int good = 0;
+
+    const ULONG_PTR answer = co_await irp::call(device, asking(21), asio::use_awaitable);
+    std::printf("twice 21 is %zu\n", static_cast<std::size_t>(answer));
+    good += answer == 42;
+
+    const auto [late, nothing] =
+        co_await irp::call(device, asking(0), irp::within(20ms, as_result));
+    std::printf("with a deadline: %s\n", late.message().c_str());
+    good += late == irpverbs::dispatch::make_error_code(STATUS_IO_TIMEOUT) && nothing == 0;
+
+    // The loser of the two is cancelled, and its IRP is home before this goes on.
+    const auto first = co_await (irp::call(device, asking(0), asio::use_awaitable) ||
+                                 irp::call(device, asking(4), asio::use_awaitable));
+    std::printf("the first of two: number %zu\n", first.index() + 1);
+    good += first.index() == 1;
+    co_return good;
+}
+
+asio::awaitable<bool> is_cancelled(DEVICE_OBJECT* device) {
+    constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+    const auto [error, nothing] = co_await irp::call(device, asking(0), as_result);
+    std::printf("cancelled from outside: %s\n", error.message().c_str());
+    co_return error == irpverbs::dispatch::make_error_code(STATUS_CANCELLED);
+}
+
+} // namespace
+
+int main() {
+    irpverbs::dispatch::asio_machine machine;
+    const irpverbs::dispatch::machine::scope inside(machine);
+    slow_driver driver;
+
+    const int good = asio::co_spawn(machine.context(), ask(driver.device), asio::use_future).get();
+
+    asio::cancellation_signal stop;
+    auto cancelled = asio::co_spawn(machine.context(), is_cancelled(driver.device),
+                                    asio::bind_cancellation_slot(stop.slot(), asio::use_future));
+    // On the coroutine's own thread, behind its start.
+    asio::post(machine.context(), [&] { stop.emit(asio::cancellation_type::all); });
+    return cancelled.get() && good == 3 ? 0 : 1;
+}
