@@ -15,8 +15,8 @@ using dispatch::detail::sched_point;
 
 completion_queue::completion_queue() {
     driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = remove;
-    const NTSTATUS status = IoCreateDevice(&driver_, sizeof(completion_queue*), nullptr,
-                                           FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
+    const NTSTATUS status =
+        IoCreateDevice(&driver_, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
     if (!NT_SUCCESS(status)) throw dispatch::status_error(status, "irp::completion_queue");
     *static_cast<completion_queue**>(device_->DeviceExtension) = this;
     device_->Flags &= ~static_cast<ULONG>(DO_DEVICE_INITIALIZING);
