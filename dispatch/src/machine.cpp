@@ -91,8 +91,8 @@ void sched_point_slow(point kind, const void* object) {
     self.owner->sched_point(self, kind, object);
 }
 
-void look_on(const irql_rule& bound, point kind, const void* object) {
-    if (verifying()) check_irql(bound);
+void look_on(const irql_rule& rule, point kind, const void* object) {
+    if (verifying()) check_irql(rule);
     sched_point_slow(kind, object);
 }
 

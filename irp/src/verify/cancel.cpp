@@ -138,7 +138,7 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
 } // namespace
 
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
-    enter_slow(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
+    core::look_on(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
     if (!tracking()) return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
     core::processor& self = core::this_processor();
     ledger& book = ledger::of(self);
