@@ -7,6 +7,7 @@
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "waits.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -145,6 +146,7 @@ begun begin(core::processor& self, ledger& book, IRP* irp) {
 
 /// One location of the way up.
 struct step {
+    draft* told = nullptr;
     bool at_top = false;
     bool held = false;
     PIO_COMPLETION_ROUTINE routine = nullptr; // null: none asked for
@@ -191,6 +193,11 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     const UCHAR control = location->Control;
     now.held = hold_back(self, book, of, own, control);
     if (now.held) return;
+    if (own.device != nullptr && location->DeviceObject != own.device && watching(watch::io))
+        now.told = &book.broken(rule::TrashedLocation, &of,
+                                "stack location " + std::to_string(now.left) + " of irp#" +
+                                    std::to_string(of.generation) + " names another device than " +
+                                    device_text(own.device_number) + ", which it was sent to");
     irp->PendingReturned = (control & SL_PENDING_RETURNED) != 0;
     const bool call = calls(*irp, control);
     now.routine = call ? location->CompletionRoutine : nullptr;
@@ -269,7 +276,11 @@ bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     const bool pending_returned = of.irp->PendingReturned != 0;
     const NTSTATUS status = now.routine(now.device, of.irp, now.context);
     if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
-    if (status == STATUS_MORE_PROCESSING_REQUIRED) return false;
+    if (status == STATUS_MORE_PROCESSING_REQUIRED) {
+        const std::lock_guard guard(book.lock);
+        if (of.turn == now.turn) note_taken_back(book, of); // else it is somebody's again
+        return false;
+    }
     draft* told = nullptr;
     bool ours = true;
     {
@@ -289,6 +300,7 @@ void walk(core::processor& self, ledger& book, record& of) {
     for (;;) {
         step now;
         leave(self, book, of, now);
+        tell(book, now.told);
         if (now.held) return;
         if (now.at_top) break;
         if (now.routine != nullptr && !call_routine(self, book, of, now)) return;
