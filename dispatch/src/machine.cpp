@@ -4,6 +4,7 @@
 #include "verify/delays.hpp"
 #include "verify/live_objects.hpp"
 #include "verify/lock_registry.hpp"
+#include "verify/pool_table.hpp"
 #include "verify/processor_checks.hpp"
 #include "verify/routine_checks.hpp"
 
@@ -122,6 +123,7 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         drop_checks(*each);
     forget_live_objects(owner);
+    pool_table::get().disown(owner);
     for (ledger& each : ledgers)
         if (each.drop != nullptr) each.drop(each.held);
 }

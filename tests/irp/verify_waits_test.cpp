@@ -95,7 +95,12 @@ std::string asks_below(kind what, care taken, bool answered) {
         });
         request asked;
         sim.spawn("send", [&] { asked.send(driver); });
-        if (answered) sim.spawn("complete", [&] { complete_parked(sim, parked); });
+        if (answered)
+            sim.spawn("complete", [&] {
+                while (taken == care::none && asked.completions() == 0)
+                    sim.yield(); // or it would write to a stack that is gone, and be seen too late
+                complete_parked(sim, parked);
+            });
         sim.run();
     });
 }
