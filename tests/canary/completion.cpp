@@ -50,12 +50,13 @@ std::optional<std::string> completes_with_pending(sim_machine&) {
 
 std::optional<std::string> completes_with_its_cancel_routine_set(sim_machine&) {
     return one_request([](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
+        IoMarkIrpPending(irp);
         IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* mine) {
             IoReleaseCancelSpinLock(mine->CancelIrql);
             complete(mine, STATUS_CANCELLED);
         });
         complete(irp, STATUS_SUCCESS);
-        return STATUS_SUCCESS;
+        return STATUS_PENDING;
     });
 }
 
@@ -282,26 +283,26 @@ std::optional<std::string> reads_after_completion(sim_machine&) {
 const std::vector<defect>& completion_defects() {
     static const std::vector<defect> all = {
         {"marks_completes_and_returns_pending", "WinOF al_proxy_ndi.c UAL_NDI_NOOP",
-         found_by::verifier, marks_completes_and_returns_pending},
-        {"returns_another_status", "0xC9:0x224", found_by::verifier, returns_another_status},
+         found_by::verifier, marks_completes_and_returns_pending, {"PendedCompletedRequest"}, "default,pended_completed=fail"},
+        {"returns_another_status", "0xC9:0x224", found_by::verifier, returns_another_status, {"CompleteRequestStatusCheck"}},
         {"returns_success_and_forgets", "IrpProcessingComplete", found_by::outcome,
-         returns_success_and_forgets},
-        {"completes_twice", "DoubleCompletion", found_by::outcome, completes_twice},
-        {"completes_with_pending", "0xC9:0x06", found_by::outcome, completes_with_pending},
+         returns_success_and_forgets, {"IrpProcessingComplete"}},
+        {"completes_twice", "DoubleCompletion", found_by::outcome, completes_twice, {"DoubleCompletion"}},
+        {"completes_with_pending", "0xC9:0x06", found_by::outcome, completes_with_pending, {"CompletedWithPending"}},
         {"completes_with_its_cancel_routine_set", "0xC9:0x07", found_by::outcome,
-         completes_with_its_cancel_routine_set},
+         completes_with_its_cancel_routine_set, {"CompletedWithCancelRoutine"}},
         {"completes_under_a_lock", "WinOF al_cm_cep.c gp_cep_mgr", found_by::verifier,
-         completes_under_a_lock},
-        {"pends_without_a_mark", "0xC9:0x23D", found_by::verifier, pends_without_a_mark},
+         completes_under_a_lock, {"SpinLockSafe"}},
+        {"pends_without_a_mark", "0xC9:0x23D", found_by::verifier, pends_without_a_mark, {"MarkingInterlockedQueuedIrps", "MarkIrpPending2"}},
         {"sends_without_a_completion_routine", "reactos#7262", found_by::verifier,
-         sends_without_a_completion_routine},
-        {"does_not_pass_pending_on", "0xC9:0x228", found_by::verifier, does_not_pass_pending_on},
+         sends_without_a_completion_routine, {"IoAllocateForward"}},
+        {"does_not_pass_pending_on", "0xC9:0x228", found_by::verifier, does_not_pass_pending_on, {"PendingPropagated"}},
         {"marks_and_skips", "WDK IoSkipCurrentIrpStackLocation", found_by::verifier,
-         marks_and_skips},
-        {"hides_the_lower_status", "LowerDriverReturn", found_by::verifier, hides_the_lower_status},
+         marks_and_skips, {"ControlNotZeroed"}},
+        {"hides_the_lower_status", "LowerDriverReturn", found_by::verifier, hides_the_lower_status, {"LowerDriverReturn"}},
         {"waits_for_a_signal_that_is_not_sent", "SignalEventInCompletion", found_by::outcome,
          waits_for_a_signal_that_is_not_sent},
-        {"keeps_a_remove_lock", "RemoveLock", found_by::outcome, keeps_a_remove_lock},
+        {"keeps_a_remove_lock", "RemoveLock", found_by::outcome, keeps_a_remove_lock, {"RemoveLockRelease2"}},
         {"reads_after_completion", "HoShiMin/Kernel-Bridge#19", found_by::sanitizer,
          reads_after_completion},
     };

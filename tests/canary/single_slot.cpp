@@ -242,21 +242,21 @@ std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
 const std::vector<defect>& single_slot_defects() {
     static const std::vector<defect> all = {
         {"never_looks_at_cancel", "WinOF al_cm_cep.c al_cep_queue_irp", found_by::outcome,
-         never_looks_at_cancel},
+         never_looks_at_cancel, {"IrpCancelField"}},
         {"arms_before_it_publishes", "WinOF al_proxy.c proxy_rearm_pnp", found_by::outcome,
-         arms_before_it_publishes},
+         arms_before_it_publishes, {"IrpCancelField"}},
         {"cancels_under_two_locks", "WinOF al_cm_cep.c __cep_cancel_irp", found_by::verifier,
-         cancels_under_two_locks},
+         cancels_under_two_locks, {"SpinLockSafe"}},
         {"cancels_the_wrong_request", "WinOF al_cm_cep.c __cep_complete_irp", found_by::outcome,
-         cancels_the_wrong_request},
+         cancels_the_wrong_request, {"CancelRoutineOwnsIrp", "DoubleCompletion"}},
         {"answers_without_asking_who_owns", "WinOF al_proxy.c __proxy_pnp_cb", found_by::outcome,
-         answers_without_asking_who_owns},
+         answers_without_asking_who_owns, {"DoubleCompletion", "CancelRoutineOwnsIrp"}},
         {"drops_another_request", "WinOF al_proxy.c __cancel_rearm_pnp", found_by::outcome,
-         drops_another_request},
+         drops_another_request, {"FreedInUse"}},
         {"cleans_up_without_asking_who_owns", "WinOF al_pnp.c __pnp_reg_cleanup", found_by::outcome,
-         cleans_up_without_asking_who_owns},
+         cleans_up_without_asking_who_owns, {"CancelRoutineOwnsIrp", "DoubleCompletion"}},
         {"inverts_the_cancel_lock", "the cancel-safe queue protocol, cancel step",
-         found_by::outcome, inverts_the_cancel_lock},
+         found_by::outcome, inverts_the_cancel_lock, {"LockOrder"}},
     };
     return all;
 }
