@@ -60,7 +60,7 @@ draft* check_status(ledger& book, record& irp) {
 }
 
 draft* check_locks(core::processor& self, ledger& book, record& irp) {
-    if (core::holds_spin_lock(self, cancel_spin_lock()))
+    if (holds_cancel_lock(self))
         return &book.broken(rule::SpinLockSafe, &irp,
                             completes(irp) + " is completed with the cancel spin lock held");
     const core::held_lock* held = core::first_held_spin_lock(self);
