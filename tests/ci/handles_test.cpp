@@ -125,6 +125,22 @@ TEST_P(Handles, CloseWithAQueueLeftIsRefusedAndChangesNothing) {
     EXPECT_EQ(hca.closed, 1);
 }
 
+// A queue that is let go is no obstacle, though its destruction takes a while.
+TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
+    slow = true;
+    ci::channel_adapter ca = open();
+    ci::completion_queue cq = create(ca);
+    ending<void> closed;
+    {
+        const irpverbs::testing::at_dispatch_level raised; // the DPC comes later
+        cq = {};
+        ca.async_close(closed.handler());
+        EXPECT_EQ(hca.queues, 1);
+    }
+    EXPECT_EQ(closed.status(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.closed, 1);
+}
+
 TEST_P(Handles, WhatIsNotOpenIsRefused) {
     ci::channel_adapter none;
     EXPECT_EQ(close(none), STATUS_INVALID_PARAMETER);

@@ -100,8 +100,8 @@ asio::awaitable<void> use_events(ib_guid_t guid) {
 
     const auto [late, none] = co_await events.next(irp::within(1ms, as_tuple));
     EXPECT_EQ(late, code(STATUS_IO_TIMEOUT));
-    const auto first = co_await (events.next(asio::use_awaitable) ||
-                                 ci::query_port(ca, 1, asio::use_awaitable));
+    const auto first =
+        co_await (events.next(asio::use_awaitable) || ci::query_port(ca, 1, asio::use_awaitable));
     EXPECT_EQ(first.index(), 1u); // the wait is cancelled, and nothing is lost:
     HcaSoftwareChangeSm(guid, 1, 7, 0);
     EXPECT_EQ(co_await events.next(), IB_AE_SM_CHANGE);

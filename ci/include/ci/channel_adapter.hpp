@@ -19,8 +19,9 @@ public:
     }
 
     /// Closes, and tells when that is done: void(error_code). From the beginning of the call there
-    /// is no adapter here any more. Not cancelled once begun. STATUS_DEVICE_BUSY: queues made with
-    /// it are left; it stays here, open. STATUS_INVALID_PARAMETER: there is none.
+    /// is no adapter here any more. Not cancelled once begun; waits for queues whose end has come.
+    /// STATUS_DEVICE_BUSY: others are left; it stays here, open. STATUS_INVALID_PARAMETER: there is
+    /// none.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
         return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
