@@ -174,6 +174,11 @@ bool hold_back(core::processor& self, ledger& book, record& of, level& own, UCHA
     return true;
 }
 
+// A maker may have kept locations at the top for itself, which nobody was sent to.
+bool above_is_maker(record& of, int left) {
+    return left == of.irp->StackCount || of.at(left + 1).use == 0;
+}
+
 void leave(core::processor& self, ledger& book, record& of, step& now) {
     const std::lock_guard guard(book.lock);
     IRP* irp = of.irp;
@@ -219,7 +224,7 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     now.mine.device = now.device;
     now.mine.device_number = maker ? 0 : of.at(now.left + 1).device_number;
     of.walking = false;
-    if (maker) of.stage = stage::home;
+    if (above_is_maker(of, now.left)) of.stage = stage::home;
     book.hold(of);
     book.note(self, of, "completion routine called", maker ? 0 : now.left + 1,
               now.mine.device_number, irp->IoStatus.Status);
