@@ -1,6 +1,8 @@
 // The verbs: each fills the next stack location and sends it to the FDO.
 #include "request.hpp"
 
+#include <ci/detail/refuse.hpp>
+
 namespace {
 
 using namespace irpverbs::ci;
@@ -14,12 +16,9 @@ NTSTATUS send(DEVICE_OBJECT* device, IRP* irp, HCA_MINOR_FUNCTION minor, const p
     return IoCallDriver(device, irp);
 }
 
-// No device to send it to: completed from its next location all the same.
+// No device to send it to.
 NTSTATUS refuse(IRP* irp) {
-    IoSetNextIrpStackLocation(irp);
-    irp->IoStatus.Status = STATUS_INVALID_PARAMETER;
-    irp->IoStatus.Information = 0;
-    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    detail::refuse(irp, STATUS_INVALID_PARAMETER);
     return STATUS_INVALID_PARAMETER;
 }
 
