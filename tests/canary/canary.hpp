@@ -8,8 +8,8 @@
 
 namespace canary {
 
-/// Where a defect shows at least: what came out of the run, or a rule of the verifier, or memory that
-/// is not the program's any more (address sanitizer).
+/// Where a defect shows at least: what came out of the run, or a rule of the verifier, or memory
+/// that is not the program's any more (address sanitizer).
 enum class found_by { outcome, verifier, sanitizer };
 
 struct defect {

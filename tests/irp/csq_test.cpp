@@ -30,8 +30,7 @@ std::optional<std::string> race(sim_machine& sim) {
     sim.spawn("serve", [&] { driver.serve(); });
     sim.run();
     driver.serve();
-    if (only.completions != 1)
-        return "completed " + std::to_string(only.completions) + " times";
+    if (only.completions != 1) return "completed " + std::to_string(only.completions) + " times";
     return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "topology.hpp"
+#include "wire.hpp"
 
 #include <ci/driver.h>
 #include <hca/software.h>
@@ -41,7 +42,13 @@ struct port {
     std::vector<ib_gid_t> gids;                        // [0] follows prefix and guid
     std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
 
+    bool enforces_out = false; // of a switch: partitions, also for what it passes on
+    bool enforces_in = false;
+    machine_time last_out = 0; // when the last that left it arrives: later ones stay behind it
+
     bool linked() const;
+    /// Of its LIDs, which are 2^lmc.
+    bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
 };
 
 struct node {
@@ -54,9 +61,17 @@ struct node {
     ULONG device_id = 0;
     std::deque<port> ports;            // [0]: a switch's own
     std::vector<UCHAR> forwarding;     // of a switch: LID to port; no_port: dropped
+    std::vector<USHORT> multicasting;  // of a switch: a mask of ports for each MLID
     std::unique_ptr<adapter> attached; // of a CA
 
     static constexpr UCHAR no_port = 255;
+    static constexpr unsigned ports_a_mask = 16;
+
+    bool switches() const { return type == IB_NODE_SWITCH; }
+    /// The port whose LIDs and keys hold for what comes in at `in`.
+    port& end_port(port& in) { return switches() ? ports[0] : in; }
+    /// The words of `multicasting` that belong to one MLID.
+    std::size_t masks() const { return (ports.size() + ports_a_mask - 1) / ports_a_mask; }
 };
 
 class fabric {
@@ -95,6 +110,13 @@ public:
     }
 
     // Under the lock:
+
+    /// Sends a datagram from a port, of a switch its own. Ownership: it is the fabric's.
+    void send(port& from, packet* what);
+    packet_stock& packets() { return packets_; }
+    /// A new number that is not 0.
+    ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
+
     void plug(port& end, bool whole);
     void enable(port& end, bool on);
     void fail(port& end);
@@ -114,6 +136,9 @@ private:
     void drop(port& end);
     void configure(port& end);
     void follow_cable(port& end);
+    void arrive(packet* what);
+    void serve();
+    static void serve_wire(KDPC* dpc, void* context, void*, void*);
     void tell();
     bool next_news(piece_of_news& next);
 
@@ -121,6 +146,9 @@ private:
     KSPIN_LOCK lock_ = 0;
     bool telling_ = false;           // guarded by lock_
     std::deque<piece_of_news> news_; // guarded by lock_
+    packet_stock packets_;           // guarded by lock_
+    wire wire_;                      // guarded by lock_
+    ULONG numbers_ = 0;              // guarded by lock_
 };
 
 } // namespace irpverbs::hca_software

@@ -58,7 +58,7 @@ NT_API NTSTATUS HcaSoftwareFail(ib_guid_t guid);
    meanwhile. */
 NT_API NTSTATUS HcaSoftwareComplete(IB_CQ* cq, const IB_WC* completion);
 
-/* Counters of a port. Source: IBA 16.1.3.5 (PortCounters). */
+/* Counters of a port. Source: IBA 16.1.3.5 (PortCounters), 16.1.4.11 (PortCountersExtended). */
 typedef struct _HCA_SOFTWARE_COUNTERS {
     ULONGLONG SymbolErrors;
     ULONGLONG LinkErrorRecoveries;
@@ -69,6 +69,15 @@ typedef struct _HCA_SOFTWARE_COUNTERS {
     ULONGLONG ReceiveData;  /* likewise */
     ULONGLONG TransmitPackets;
     ULONGLONG ReceivePackets;
+    ULONGLONG TransmitUnicasts;
+    ULONGLONG ReceiveUnicasts;
+    ULONGLONG TransmitMulticasts;
+    ULONGLONG ReceiveMulticasts;
+    ULONGLONG RelayErrors;              /* of a switch: no way to the LID */
+    ULONGLONG TransmitConstraintErrors; /* of a switch: a wrong P_Key */
+    ULONGLONG ReceiveConstraintErrors;
+    ULONGLONG LinkIntegrityErrors;
+    ULONGLONG BufferOverrunErrors;
 } HCA_SOFTWARE_COUNTERS;
 NT_API NTSTATUS HcaSoftwareCounters(ib_guid_t guid, UCHAR port, HCA_SOFTWARE_COUNTERS* counters);
 
