@@ -12,8 +12,7 @@ using rmpp::ticks;
 
 /// The machine's, not before the true time and cheaper; what is set by it is never due early.
 inline ticks now_or_later() {
-    dispatch::machine& machine = *dispatch::detail::this_processor().owner;
-    return machine.coarse_time() + machine.coarse_error();
+    return dispatch::detail::this_processor().owner->coarse_time();
 }
 
 /// The machine's, exactly.
