@@ -80,7 +80,7 @@ TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
         });
         sim.spawn("close", [&] { closer.send(close_of(ca)); });
         sim.run();
-                EXPECT_TRUE(late.status() == STATUS_CANCELLED || late.status() == STATUS_FILE_CLOSED);
+        EXPECT_TRUE(late.status() == STATUS_CANCELLED || late.status() == STATUS_FILE_CLOSED);
         EXPECT_EQ(closer.status(), STATUS_SUCCESS);
         EXPECT_EQ(hca.closed, 1);
     });

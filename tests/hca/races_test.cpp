@@ -122,7 +122,7 @@ TEST(Races, AFatalEventInTheMiddleOfEverything) {
         });
         sim.spawn("fatal", [&] { HcaSoftwareFail(guid); });
         sim.run();
-                EXPECT_EQ(fatal.status(), STATUS_SUCCESS);
+        EXPECT_EQ(fatal.status(), STATUS_SUCCESS);
         if (create.status() == STATUS_SUCCESS) {
             EXPECT_EQ(destroy_cq(create.object<IB_CQ>()), STATUS_SUCCESS);
         } else {

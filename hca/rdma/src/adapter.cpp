@@ -73,8 +73,8 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
         if (const std::size_t at = file.rfind("issm"); at != std::string::npos)
             file.replace(at, 4, "umad");
     }
-    problem = file + ": " + std::strerror(error) + ": it must be readable and writable (by root, or " +
-              "by a udev rule)";
+    problem = file + ": " + std::strerror(error) +
+              ": it must be readable and writable (by root, or " + "by a udev rule)";
     return STATUS_ACCESS_DENIED;
 }
 

@@ -67,9 +67,8 @@ agent_file*& file_of(HCA_MAD_AGENT* agent) { return *static_cast<agent_file**>(a
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) try {
     const adapter& self = adapter::of(agent->Ca->Device);
     std::unique_ptr<agent_file> made;
-    const NTSTATUS status =
-        agent_file::open(self.world(), self.name().c_str(),
-                         self.port(agent->Agent.Attr.PortNumber), *agent, made);
+    const NTSTATUS status = agent_file::open(self.world(), self.name().c_str(),
+                                             self.port(agent->Agent.Attr.PortNumber), *agent, made);
     file_of(agent) = made.release();
     return status;
 } catch (const std::bad_alloc&) {

@@ -78,8 +78,7 @@ void a_pended_create_does_not_block(world& here) {
 }
 
 void forced_to_pend(world& here) {
-    const auto summary =
-        irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
+    const auto summary = irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
     EXPECT_GE(summary.runs, 1u);
 }
 
