@@ -2,6 +2,7 @@
 
 #include "device.hpp"
 #include "mad_agent.hpp"
+#include "user_buffer.hpp"
 
 namespace irpverbs::ci {
 
@@ -226,6 +227,10 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
         break;
     }
     if (!NT_SUCCESS(alive)) return complete(irp, alive, 0);
+    if (irp->RequestorMode == UserMode)
+        if (const NTSTATUS status = shadow_user_buffer(IoGetCurrentIrpStackLocation(irp));
+            !NT_SUCCESS(status))
+            return complete(irp, status, 0);
     if (const NTSTATUS status = check(device, minor, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
@@ -266,7 +271,7 @@ NTSTATUS submit(IRP* irp) {
 }
 
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
     switch (minor_of(location)) {
     case HCA_MN_OPEN_CA:
@@ -279,6 +284,7 @@ NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
         break;
     }
     object& target = object_of(location, with);
+    status = return_user_buffer(location, status, information);
     finish(irp, status, information);
     target.leave();
     return status;

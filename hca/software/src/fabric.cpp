@@ -2,6 +2,8 @@
 
 #include "adapter.hpp"
 
+#include <algorithm>
+
 namespace irpverbs::hca_software {
 
 namespace {
@@ -64,7 +66,15 @@ void fabric::serve_wire(KDPC*, void* context, void*, void*) {
 void fabric::serve() {
     wire::event due{};
     for (unsigned turn = 0; wire_.take(turn, due); ++turn)
-        arrive(due.what);
+        if (due.what != nullptr)
+            arrive(due.what);
+        else
+            plug(*due.mended, true);
+}
+
+node* fabric::find_node(ib_guid_t guid) {
+    const auto place = std::ranges::find(nodes_, guid, &node::guid);
+    return place == nodes_.end() ? nullptr : &*place;
 }
 
 void fabric::add_node(const node_plan& plan) {

@@ -1,12 +1,14 @@
 // The live fabric: nodes, ports, cables, and what changes in them.
 #pragma once
 
+#include "faults.hpp"
 #include "topology.hpp"
 #include "wire.hpp"
 
 #include <ci/driver.h>
 #include <hca/software.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -15,6 +17,21 @@ namespace irpverbs::hca_software {
 
 struct node;
 class adapter;
+
+/// The last datagram that went over a link. Ways are walked ahead of time, so one that is asked
+/// about later may have been there earlier.
+struct passage {
+    machine_time entered = 0;
+    machine_time left = 0;
+
+    /// When one leaves that would do so at `leaving`, were it not for those before it.
+    machine_time stay_behind(machine_time entering, machine_time leaving) {
+        if (entering < entered) return leaving;
+        entered = entering;
+        left = std::max(left, leaving);
+        return left;
+    }
+};
 
 struct port {
     node* owner = nullptr;
@@ -42,9 +59,10 @@ struct port {
     std::vector<ib_gid_t> gids;                        // [0] follows prefix and guid
     std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
 
-    bool enforces_out = false; // of a switch: partitions, also for what it passes on
+    std::shared_ptr<link_faults> faults; // of its cable; null: none
+    bool enforces_out = false;           // of a switch: partitions, also for what it passes on
     bool enforces_in = false;
-    machine_time last_out = 0; // when the last that left it arrives: later ones stay behind it
+    passage last_sent;
 
     bool linked() const;
     /// Of its LIDs, which are 2^lmc.
@@ -82,6 +100,7 @@ public:
     fabric& operator=(const fabric&) = delete;
 
     std::deque<node>& nodes() { return nodes_; }
+    node* find_node(ib_guid_t guid);
 
     /// Gives LIDs and forwarding tables, and makes every linked port active. Before there are
     /// adapters.

@@ -11,6 +11,7 @@ namespace irpverbs::hca_software {
 
 /// Units of 100 ns since the machine started.
 using machine_time = std::uint64_t;
+inline constexpr machine_time microsecond = 10;
 
 /// Guarded by the fabric's lock, but for `prepare` and `run_down`.
 class wire {

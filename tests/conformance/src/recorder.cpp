@@ -49,7 +49,7 @@ std::vector<recorder::up_call> recorder::wait_for(std::size_t count) {
     while (heard.size() < count) {
         if (KeWaitForSingleObject(&more_, Executive, KernelMode, FALSE, &limit) != STATUS_SUCCESS) {
             ADD_FAILURE() << "an up-call did not come";
-            break;
+            throw abandoned();
         }
         heard = all();
     }

@@ -21,7 +21,7 @@ public:
     static const IB_CA_DISPATCH ca_calls;
     static const IB_CQ_DISPATCH cq_calls;
 
-    /// Waits until there are so many; fewer when they don't come.
+    /// Waits until there are so many; throws `abandoned` when they don't come.
     std::vector<up_call> wait_for(std::size_t count);
     std::size_t count() { return all().size(); }
     std::vector<up_call> all();

@@ -19,7 +19,7 @@ typedef struct _CONFORMANCE_VARIANT {
     const char* Name;
     NTSTATUS (*Prepare)(ib_guid_t Guid); /* after the HCA was attached; may be NULL */
     BOOLEAN
-    Blocks; /* verbs block: its callers stay below DISPATCH_LEVEL, which breaks the contract */
+        Blocks; /* verbs block: its callers stay below DISPATCH_LEVEL, which breaks the contract */
 } CONFORMANCE_VARIANT;
 
 typedef struct _CONFORMANCE_ADAPTER {

@@ -145,9 +145,9 @@ constexpr test_case cases[] = {
     {"Cancel.MeetsADestroy", firm, nothing, kind::race, meets_a_destroy},
     {"Cancel.MeetsQueriesAndChanges", cancelled, nothing, kind::race, meets_queries_and_changes},
     {"Cancel.MeetsVerbsOfAQueue", cancelled, nothing, kind::race, meets_verbs_of_a_queue},
-    {"Cancel.MeetsAWaiter", "Every pended verb can be cancelled.", nothing, kind::race,
+    {"Cancel.MeetsAWaiter", "Every pended verb can be cancelled", nothing, kind::race,
      meets_a_waiter},
-    {"Cancel.MeetsAWaiterOfAQueue", "Every pended verb can be cancelled.", nothing, kind::race,
+    {"Cancel.MeetsAWaiterOfAQueue", "Every pended verb can be cancelled", nothing, kind::race,
      meets_a_waiter_of_a_queue},
 };
 

@@ -116,6 +116,7 @@ void port_capabilities_are_taken_once(world& here) {
     const ca one(here);
     const ca other(here);
     const ULONG wanted = free_capability(one);
+    EXPECT_STATUS(clear(one, wanted), STATUS_SUCCESS);
     const IB_MODIFY_PORT modify{wanted, 0, 0};
     verb_call first;
     verb_call second;
