@@ -197,33 +197,6 @@ void check_cancel_release() {
     tell(book, told);
 }
 
-void given_to_start_io(IRP* irp) {
-    if (!tracking()) return;
-    core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    const std::lock_guard guard(book.lock);
-    record& of = book.known(irp);
-    of.start_io = true;
-    book.note(self, of, "given to StartIo");
-}
-
-void check_start_next() {
-    if (!watching(watch::io)) return;
-    core::processor& self = core::this_processor();
-    const core::held_lock* held = core::first_held_spin_lock(self);
-    const bool cancel_lock_held = holds_cancel_lock(self);
-    if (held == nullptr && !cancel_lock_held) return;
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
-    {
-        const std::lock_guard guard(book.lock);
-        told = &book.broken(rule::SpinLockSafe, nullptr,
-                            "IoStartNextPacket is called with a spin lock held");
-        if (held != nullptr) told->with("lock acquired at", held->where);
-    }
-    tell(book, told);
-}
-
 draft* check_parked(ledger& book, const frame& mine, NTSTATUS status) {
     if (!mine.armed || mine.irp->start_io || status != STATUS_PENDING || !watching(watch::cancel))
         return nullptr;

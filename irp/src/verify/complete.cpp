@@ -8,6 +8,7 @@
 #include "parked.hpp"
 #include "returned.hpp"
 #include "tracing.hpp"
+#include "waits.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -146,6 +147,7 @@ begun begin(core::processor& self, ledger& book, IRP* irp) {
 
 /// One location of the way up.
 struct step {
+    draft* told = nullptr;
     bool at_top = false;
     bool held = false;
     PIO_COMPLETION_ROUTINE routine = nullptr; // null: none asked for
@@ -197,6 +199,11 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     const UCHAR control = location->Control;
     now.held = hold_back(self, book, of, own, control);
     if (now.held) return;
+    if (own.device != nullptr && location->DeviceObject != own.device && watching(watch::io))
+        now.told = &book.broken(rule::TrashedLocation, &of,
+                                "stack location " + std::to_string(now.left) + " of irp#" +
+                                    std::to_string(of.generation) + " names another device than " +
+                                    device_text(own.device_number) + ", which it was sent to");
     irp->PendingReturned = (control & SL_PENDING_RETURNED) != 0;
     const bool call = calls(*irp, control);
     now.routine = call ? location->CompletionRoutine : nullptr;
@@ -288,7 +295,11 @@ bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
         traced.returned(status);
     }
     if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
-    if (status == STATUS_MORE_PROCESSING_REQUIRED) return false;
+    if (status == STATUS_MORE_PROCESSING_REQUIRED) {
+        const std::lock_guard guard(book.lock);
+        if (of.turn == now.turn) note_taken_back(book, of); // else it is somebody's again
+        return false;
+    }
     draft* told = nullptr;
     bool ours = true;
     {
@@ -315,6 +326,7 @@ void trace_moment(core::processor& self, ledger& book, const record& of, const s
 // False: it goes no further up.
 bool rise(core::processor& self, ledger& book, record& of, step& now) {
     leave(self, book, of, now);
+    tell(book, now.told);
     if (now.held) return false;
     if (now.routine != nullptr) return call_routine(self, book, of, now);
     trace_moment(self, book, of, now);

@@ -32,14 +32,18 @@ struct remove_lock_record {
         core::call_stack where;
     };
     std::uint32_t number = 0;
-    bool watched = false; // from its initialisation on
+    bool watched = false;                  // from its initialisation on
+    bool removed = false;                  // nobody acquires it any more
+    const DEVICE_OBJECT* device = nullptr; // by identity: whose dispatch routines acquire it
     std::vector<holder> holders;
 };
 
 struct device_record {
     std::uint32_t number = 0;
     bool deleted = false;
-    std::uint32_t lent = 0; // references of IoGetAttachedDeviceReference
+    bool start_io_cancelable = false;          // as IoSetStartIoAttributes was told
+    const core::processor* starting = nullptr; // is in its DriverStartIo
+    std::uint32_t lent = 0;                    // references of IoGetAttachedDeviceReference
     core::call_stack deleted_at;
     core::call_stack lent_at;
     std::deque<event> log;
@@ -99,6 +103,8 @@ public:
 
     std::map<const DEVICE_OBJECT*, device_record> devices;
     std::unordered_map<const void*, remove_lock_record> remove_locks;
+    /// Who waits without a time-out, and for what.
+    std::unordered_map<const core::processor*, const void*> waiting;
     std::deque<event> trace;
     trace_log* recording = nullptr; // null: nobody wants one
     totals counted;
