@@ -48,13 +48,14 @@ NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location) {
     const direction way = direction_of(location->MinorFunction);
     parameters& with = parameters_of(location);
     if ((!way.in && !way.out) || with.buffer == nullptr) return STATUS_SUCCESS;
-    // A larger buffer is used in part: no block of attributes is as large, and a poll may take less.
+    // A larger buffer is used in part: no block of attributes is as large, and a poll may take
+    // less.
     if (way.out) with.number = std::min(with.number, most_probed / way.unit);
     const SIZE_T size = way.in ? size_of_input(location->MinorFunction) : with.number * way.unit;
     // Now: what a poll took out could not be put back.
     if (way.out && !probe_user_write(with.buffer, size)) return STATUS_ACCESS_VIOLATION;
-    auto* made = static_cast<origin*>(
-        ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(origin) + size, tag));
+    auto* made =
+        static_cast<origin*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(origin) + size, tag));
     if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     made->user = with.buffer;
     if (way.in && !read_user(made + 1, with.buffer, size, UserMode)) {

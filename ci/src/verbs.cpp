@@ -50,14 +50,22 @@ NTSTATUS send(IB_CQ* cq, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer 
     return send(device, irp, minor, {cq, const_cast<void*>(buffer), number, 0});
 }
 
+NTSTATUS send(IB_MAD_AGENT* agent, IRP* irp, HCA_MINOR_FUNCTION minor,
+              const void* buffer = nullptr) {
+    DEVICE_OBJECT* device =
+        agent != nullptr ? reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device : &nowhere;
+    return send(device, irp, minor, {agent, const_cast<void*>(buffer), 0, 0});
+}
+
 } // namespace
 
 extern "C" {
 
 NTSTATUS CiOpenCa(DEVICE_OBJECT* pHcaFdo, VOID* Context, const IB_CA_DISPATCH* Dispatch,
                   CI_UDATA* pUserData, IRP* pIrp) {
-    creation wanted{Context, Dispatch, pUserData, 0};
-    return send(pHcaFdo != nullptr ? pHcaFdo : &nowhere, pIrp, HCA_MN_OPEN_CA, {nullptr, &wanted, 0, 0});
+    creation wanted{Context, Dispatch, pUserData};
+    return send(pHcaFdo != nullptr ? pHcaFdo : &nowhere, pIrp, HCA_MN_OPEN_CA,
+                {nullptr, &wanted, 0, 0});
 }
 
 NTSTATUS CiCloseCa(IB_CA* pCa, CI_UDATA* pUserData, IRP* pIrp) {
@@ -122,6 +130,24 @@ NTSTATUS CiGetCqCompEvent(IB_CQ* pCq, IRP* pIrp) {
 
 NTSTATUS CiGetCqAsyncEvent(IB_CQ* pCq, IRP* pIrp) {
     return send(pCq, pIrp, HCA_MN_GET_CQ_ASYNC_EVENT);
+}
+
+NTSTATUS CiRegisterMadAgent(IB_CA* pCa, const IB_MAD_AGENT_ATTR* pAttr, VOID* Context,
+                            const IB_MAD_DISPATCH* Dispatch, IRP* pIrp) {
+    creation wanted{Context, Dispatch, nullptr, 0, pAttr};
+    return send(pCa, pIrp, HCA_MN_REGISTER_MAD_AGENT, &wanted);
+}
+
+NTSTATUS CiDeregisterMadAgent(IB_MAD_AGENT* pAgent, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_DEREGISTER_MAD_AGENT);
+}
+
+NTSTATUS CiSendMad(IB_MAD_AGENT* pAgent, const IB_MAD_SEND* pSend, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_SEND_MAD, pSend);
+}
+
+NTSTATUS CiGetMad(IB_MAD_AGENT* pAgent, IB_MAD_RECEIVE* pReceive, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_GET_MAD, pReceive);
 }
 
 } // extern "C"

@@ -4,6 +4,7 @@
 #include <irp/verifier.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +27,15 @@ std::vector<defect> all_but(std::initializer_list<found_by> left_out) {
 
 std::string name_of(const testing::TestParamInfo<defect>& info) { return info.param.name; }
 
+// That the report names; "" when it tells of none.
+std::string rule_in(const std::string& report) {
+    constexpr std::string_view label = "\nrule: ";
+    const std::size_t at = report.find(label);
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + label.size();
+    return report.substr(begin, report.find('\n', begin) - begin);
+}
+
 // As the world meets it: nothing looks on but the caller.
 class Canary : public testing::TestWithParam<defect> {};
 
@@ -37,9 +47,16 @@ INSTANTIATE_TEST_SUITE_P(ByItsOutcome, Canary,
 
 class WatchedCanary : public testing::TestWithParam<defect> {};
 
-TEST_P(WatchedCanary, IsFound) {
-    const irpverbs::irp::verifier_scope watched("default,pended_completed=fail");
-    irpverbs::testing::expect_found({}, GetParam().run);
+TEST_P(WatchedCanary, IsFoundUnderItsRule) {
+    const defect& planted = GetParam();
+    const irpverbs::irp::verifier_scope watched(planted.options);
+    const auto summary = irpverbs::testing::expect_found({}, planted.run);
+    ASSERT_TRUE(summary.failure);
+    const std::string rule = rule_in(summary.failure->what);
+    if (planted.rules.empty())
+        EXPECT_EQ(rule, "") << summary.failure->report;
+    else
+        EXPECT_THAT(planted.rules, testing::Contains(rule)) << summary.failure->report;
 }
 
 INSTANTIATE_TEST_SUITE_P(ByTheVerifier, WatchedCanary,

@@ -26,6 +26,7 @@
 #include <ci/attributes.h>
 #include <ci/completion.h>
 #include <ci/events.h>
+#include <ci/mad.h>
 #include <irp/wdm.h>
 
 NT_EXTERN_C_BEGIN

@@ -2,6 +2,8 @@
 
 #include "adapter.hpp"
 
+#include <algorithm>
+
 namespace irpverbs::hca_software {
 
 namespace {
@@ -25,6 +27,10 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.capabilities = ca_capabilities;
     made.gids = {{made.prefix, made.guid}};
     if (owner.type != IB_NODE_SWITCH) made.pkeys.resize(ca_pkeys);
+    if (owner.switches() && number == 0) { // it has no link that could be down
+        made.state = IB_PORT_ACTIVE;
+        made.physical = IB_PORT_PHYS_LINK_UP;
+    }
     return made;
 }
 
@@ -38,9 +44,38 @@ fabric::fabric(const topology& plan) {
     for (const node_plan& each : plan.nodes)
         add_node(each);
     connect(plan);
+    wire_.prepare(serve_wire, this);
 }
 
-fabric::~fabric() = default;
+fabric::~fabric() {
+    look([this] {
+        wire_.close();
+        return true;
+    });
+    wire_.run_down();
+}
+
+void fabric::serve_wire(KDPC*, void* context, void*, void*) {
+    auto& self = *static_cast<fabric*>(context);
+    self.change([&] {
+        self.serve();
+        return true;
+    });
+}
+
+void fabric::serve() {
+    wire::event due{};
+    for (unsigned turn = 0; wire_.take(turn, due); ++turn)
+        if (due.what != nullptr)
+            arrive(due.what);
+        else
+            plug(*due.mended, true);
+}
+
+node* fabric::find_node(ib_guid_t guid) {
+    const auto place = std::ranges::find(nodes_, guid, &node::guid);
+    return place == nodes_.end() ? nullptr : &*place;
+}
 
 void fabric::add_node(const node_plan& plan) {
     node& made = nodes_.emplace_back();

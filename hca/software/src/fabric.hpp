@@ -1,11 +1,14 @@
 // The live fabric: nodes, ports, cables, and what changes in them.
 #pragma once
 
+#include "faults.hpp"
 #include "topology.hpp"
+#include "wire.hpp"
 
 #include <ci/driver.h>
 #include <hca/software.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -14,6 +17,21 @@ namespace irpverbs::hca_software {
 
 struct node;
 class adapter;
+
+/// The last datagram that went over a link. Ways are walked ahead of time, so one that is asked
+/// about later may have been there earlier.
+struct passage {
+    machine_time entered = 0;
+    machine_time left = 0;
+
+    /// When one leaves that would do so at `leaving`, were it not for those before it.
+    machine_time stay_behind(machine_time entering, machine_time leaving) {
+        if (entering < entered) return leaving;
+        entered = entering;
+        left = std::max(left, leaving);
+        return left;
+    }
+};
 
 struct port {
     node* owner = nullptr;
@@ -41,7 +59,14 @@ struct port {
     std::vector<ib_gid_t> gids;                        // [0] follows prefix and guid
     std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
 
+    std::shared_ptr<link_faults> faults; // of its cable; null: none
+    bool enforces_out = false;           // of a switch: partitions, also for what it passes on
+    bool enforces_in = false;
+    passage last_sent;
+
     bool linked() const;
+    /// Of its LIDs, which are 2^lmc.
+    bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
 };
 
 struct node {
@@ -54,9 +79,17 @@ struct node {
     ULONG device_id = 0;
     std::deque<port> ports;            // [0]: a switch's own
     std::vector<UCHAR> forwarding;     // of a switch: LID to port; no_port: dropped
+    std::vector<USHORT> multicasting;  // of a switch: a mask of ports for each MLID
     std::unique_ptr<adapter> attached; // of a CA
 
     static constexpr UCHAR no_port = 255;
+    static constexpr unsigned ports_a_mask = 16;
+
+    bool switches() const { return type == IB_NODE_SWITCH; }
+    /// The port whose LIDs and keys hold for what comes in at `in`.
+    port& end_port(port& in) { return switches() ? ports[0] : in; }
+    /// The words of `multicasting` that belong to one MLID.
+    std::size_t masks() const { return (ports.size() + ports_a_mask - 1) / ports_a_mask; }
 };
 
 class fabric {
@@ -67,6 +100,7 @@ public:
     fabric& operator=(const fabric&) = delete;
 
     std::deque<node>& nodes() { return nodes_; }
+    node* find_node(ib_guid_t guid);
 
     /// Gives LIDs and forwarding tables, and makes every linked port active. Before there are
     /// adapters.
@@ -95,6 +129,13 @@ public:
     }
 
     // Under the lock:
+
+    /// Sends a datagram from a port, of a switch its own. Ownership: it is the fabric's.
+    void send(port& from, packet* what);
+    packet_stock& packets() { return packets_; }
+    /// A new number that is not 0.
+    ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
+
     void plug(port& end, bool whole);
     void enable(port& end, bool on);
     void fail(port& end);
@@ -114,6 +155,9 @@ private:
     void drop(port& end);
     void configure(port& end);
     void follow_cable(port& end);
+    void arrive(packet* what);
+    void serve();
+    static void serve_wire(KDPC* dpc, void* context, void*, void*);
     void tell();
     bool next_news(piece_of_news& next);
 
@@ -121,6 +165,9 @@ private:
     KSPIN_LOCK lock_ = 0;
     bool telling_ = false;           // guarded by lock_
     std::deque<piece_of_news> news_; // guarded by lock_
+    packet_stock packets_;           // guarded by lock_
+    wire wire_;                      // guarded by lock_
+    ULONG numbers_ = 0;              // guarded by lock_
 };
 
 } // namespace irpverbs::hca_software

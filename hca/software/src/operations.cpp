@@ -210,6 +210,9 @@ const HCA_OPERATIONS operations = {
     .ResizeCq = resize_cq,
     .PollCq = poll_cq,
     .ArmCq = arm_cq,
+    .RegisterMadAgent = register_mad_agent,
+    .DeregisterMadAgent = deregister_mad_agent,
+    .SendMad = send_mad,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

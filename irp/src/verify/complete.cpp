@@ -7,6 +7,7 @@
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -60,7 +61,7 @@ draft* check_status(ledger& book, record& irp) {
 }
 
 draft* check_locks(core::processor& self, ledger& book, record& irp) {
-    if (core::holds_spin_lock(self, cancel_spin_lock()))
+    if (holds_cancel_lock(self))
         return &book.broken(rule::SpinLockSafe, &irp,
                             completes(irp) + " is completed with the cancel spin lock held");
     const core::held_lock* held = core::first_held_spin_lock(self);
@@ -268,11 +269,24 @@ draft* check_event(ledger& book, record& of) {
                             " is completed, and its event is set already");
 }
 
+trace_event way_up(const record& of, trace_step step, int location, std::uint32_t device_number) {
+    trace_event what = event_of(of, step, location, device_number);
+    what.status = of.irp->IoStatus.Status;
+    return what;
+}
+
 // False: the routine took the IRP back, or it is not ours any more.
 bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     const frame_scope inside(self, now.mine);
     const bool pending_returned = of.irp->PendingReturned != 0;
-    const NTSTATUS status = now.routine(now.device, of.irp, now.context);
+    NTSTATUS status = STATUS_SUCCESS;
+    {
+        traced_step traced(
+            self, book,
+            way_up(of, trace_step::completion_routine, now.left, now.mine.device_number));
+        status = now.routine(now.device, of.irp, now.context);
+        traced.returned(status);
+    }
     if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
     if (status == STATUS_MORE_PROCESSING_REQUIRED) return false;
     draft* told = nullptr;
@@ -290,13 +304,30 @@ bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     return ours;
 }
 
+// Nobody is called for the location; or it was the top.
+void trace_moment(core::processor& self, ledger& book, const record& of, const step& now) {
+    if (!watching(watch::recording)) return;
+    trace(self, book,
+          way_up(of, now.at_top ? trace_step::came_home : trace_step::location_left,
+                 now.at_top ? 0 : now.left, 0));
+}
+
+// False: it goes no further up.
+bool rise(core::processor& self, ledger& book, record& of, step& now) {
+    leave(self, book, of, now);
+    if (now.held) return false;
+    if (now.routine != nullptr) return call_routine(self, book, of, now);
+    trace_moment(self, book, of, now);
+    return true;
+}
+
 void walk(core::processor& self, ledger& book, record& of) {
-    for (;;) {
+    const traced_step traced(self, book,
+                             way_up(of, trace_step::completing, of.irp->CurrentLocation, 0));
+    for (bool at_top = false; !at_top;) {
         step now;
-        leave(self, book, of, now);
-        if (now.held) return;
-        if (now.at_top) break;
-        if (now.routine != nullptr && !call_routine(self, book, of, now)) return;
+        if (!rise(self, book, of, now)) return;
+        at_top = now.at_top;
     }
     draft* told = nullptr;
     {

@@ -30,8 +30,8 @@ void end_life(IRP* irp);
 
 // Cancelling.
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
-BOOLEAN cancel(IRP* irp, KSPIN_LOCK* cancel_lock);
-void check_cancel_release(KSPIN_LOCK* cancel_lock);
+BOOLEAN cancel(IRP* irp);
+void check_cancel_release();
 
 // StartIo.
 void given_to_start_io(IRP* irp);

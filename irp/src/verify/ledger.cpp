@@ -1,7 +1,10 @@
 #include "ledger.hpp"
 
+#include "../cancel_lock.hpp"
 #include "../packet.hpp"
 #include "quarantine.hpp"
+
+#include <dispatch/detail/held_locks.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -68,7 +71,9 @@ void ledger::begin(core::processor& self) {
         trace.clear();
         configured_.store(now, std::memory_order_relaxed);
     }
-    if (first && self.owner->simulated())
+    if (!first) return;
+    core::name_lock(&cancel_lock_of(self), "cancel spin lock");
+    if (self.owner->simulated())
         static_cast<dispatch::sim_machine*>(self.owner)->add_state_dumper(dump_outstanding, this);
 }
 

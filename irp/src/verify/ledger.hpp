@@ -51,6 +51,8 @@ struct delivery {
     IRP* irp = nullptr;
 };
 
+struct trace_log; // tracing.hpp
+
 struct totals {
     std::uint64_t tracked = 0;
     std::uint64_t outstanding = 0;
@@ -98,6 +100,7 @@ public:
     std::map<const DEVICE_OBJECT*, device_record> devices;
     std::unordered_map<const void*, remove_lock_record> remove_locks;
     std::deque<event> trace;
+    trace_log* recording = nullptr; // null: nobody wants one
     totals counted;
     std::vector<std::unique_ptr<delivery>> deliveries;
     /// Freed packets that are kept back, oldest first.

@@ -1,5 +1,7 @@
 #include "returned.hpp"
 
+#include "../cancel_lock.hpp"
+
 #include <dispatch/detail/held_locks.hpp>
 #include <dispatch/thread.h>
 
@@ -50,9 +52,7 @@ draft* check_regions(core::processor& self, ledger& book, const frame& mine) {
 }
 
 draft* check_locks(core::processor& self, ledger& book, const frame& mine) {
-    KSPIN_LOCK* cancel_lock = cancel_spin_lock();
-    if (mine.kind != routine::completion && !mine.cancel_lock_held &&
-        core::holds_spin_lock(self, cancel_lock))
+    if (mine.kind != routine::completion && !mine.cancel_lock_held && holds_cancel_lock(self))
         return &book.broken(rule::CancelSpinLock, mine.irp,
                             who(mine) + " returned holding the cancel spin lock");
     if (core::held_spin_locks(self) <= mine.spin_locks) return nullptr;
@@ -114,6 +114,10 @@ draft* judge_not_done(ledger& book, const frame& mine, NTSTATUS status, bool mar
 }
 
 } // namespace
+
+bool holds_cancel_lock(const core::processor& self) {
+    return core::holds_spin_lock(self, &cancel_lock_of(self));
+}
 
 bool came_back(record& irp, const frame& mine) {
     if (!mine.forwarded || mine.lower_location == mine.location || !irp.has(mine.lower_location))

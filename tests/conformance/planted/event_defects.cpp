@@ -18,7 +18,8 @@ NTSTATUS loses_a_cancel(hook& at, IRP* irp) {
 // What came while nobody waited is thrown away by the next who does.
 NTSTATUS forgets_the_latch(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_GET_CA_PORT_EVENT) return at.pass(irp);
-    HCA_CA* ca = static_cast<HCA_CA*>(IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
+    HCA_CA* ca =
+        static_cast<HCA_CA*>(IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
     IRP* probe = IoAllocateIrp(1, FALSE);
     const auto keep = [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS {
         return STATUS_MORE_PROCESSING_REQUIRED;

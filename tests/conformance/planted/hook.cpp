@@ -32,8 +32,7 @@ const defect* find(const char* name) {
     return nullptr;
 }
 
-NTSTATUS attach(const char* location, ULONG* count, VOID** attachment, char* message,
-                SIZE_T size) {
+NTSTATUS attach(const char* location, ULONG* count, VOID** attachment, char* message, SIZE_T size) {
     const defect* plan = find(location);
     if (plan == nullptr) return STATUS_NO_SUCH_FILE;
     const NTSTATUS status = HcaAttachTelling("software:", count, message, size);

@@ -37,10 +37,14 @@ struct hook {
     KSPIN_LOCK lock;
     std::vector<client> clients; // those that opened through `forward`
 
-    static hook& of(DEVICE_OBJECT* fdo) { return *CONTAINING_RECORD(fdo->DriverObject, hook, driver); }
+    static hook& of(DEVICE_OBJECT* fdo) {
+        return *CONTAINING_RECORD(fdo->DriverObject, hook, driver);
+    }
 
     /// As it should be.
-    NTSTATUS pass(IRP* irp) const { return original->MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL](fdo, irp); }
+    NTSTATUS pass(IRP* irp) const {
+        return original->MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL](fdo, irp);
+    }
     NTSTATUS raise(UCHAR port, IB_ASYNC_EVENT event) const;
 };
 

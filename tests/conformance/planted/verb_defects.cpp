@@ -104,8 +104,7 @@ NTSTATUS leaves_another_irql(hook& at, IRP* irp) {
 NTSTATUS blocks(hook& at, IRP* irp) {
     LARGE_INTEGER little;
     little.QuadPart = -10;
-    if (minor_of(irp) == HCA_MN_CREATE_CQ)
-        KeDelayExecutionThread(KernelMode, FALSE, &little);
+    if (minor_of(irp) == HCA_MN_CREATE_CQ) KeDelayExecutionThread(KernelMode, FALSE, &little);
     return at.pass(irp);
 }
 
@@ -158,8 +157,7 @@ constexpr defect defects[] = {
     {"returns_another_status", "QueryPort.EverySizeOfItsBuffer", returns_another_status, nullptr},
     {"marks_what_is_done", "QueryPort.EverySizeOfItsBuffer", marks_what_is_done, nullptr},
     {"tells_another_size", "QueryPort.EverySizeOfItsBuffer", tells_another_size, nullptr},
-    {"writes_beyond_the_buffer", "QueryCq.EverySizeOfItsBuffer", writes_beyond_the_buffer,
-     nullptr},
+    {"writes_beyond_the_buffer", "QueryCq.EverySizeOfItsBuffer", writes_beyond_the_buffer, nullptr},
     {"does_not_tell_what_is_needed", "QueryCa.EverySizeOfItsBuffer", does_not_tell_what_is_needed,
      nullptr},
     {"takes_unknown_flags", "ModifyCa.RefusesUnknownFlags", takes_unknown_flags, nullptr},

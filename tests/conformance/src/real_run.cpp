@@ -70,8 +70,8 @@ private:
 
 void real_run(const std::function<void()>& body) {
     watch watching;
-    auto machine = std::make_unique<dispatch::asio_machine>(
-        dispatch::asio_machine::options{.processors = 2});
+    auto machine =
+        std::make_unique<dispatch::asio_machine>(dispatch::asio_machine::options{.processors = 2});
     try {
         const dispatch::machine::scope inside(*machine);
         body();

@@ -8,7 +8,7 @@ namespace irpverbs::conformance {
 class recorder {
 public:
     struct up_call {
-        UCHAR port; // 0: of the CA, or of a completion queue
+        UCHAR port;           // 0: of the CA, or of a completion queue
         IB_ASYNC_EVENT event; // IB_AE_NONE: a completion event
         KIRQL level;
     };

@@ -134,8 +134,7 @@ constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp c
 constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
 
 constexpr test_case cases[] = {
-    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps,
-     of_parked_ones_in_any_order},
+    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps, of_parked_ones_in_any_order},
     {"Cancel.OfWhatIsDoneChangesNothing", "Cancel is a request. A result already there wins.",
      nothing, kind::steps, of_what_is_done_changes_nothing},
     {"Cancel.BeforeTheCall", "Arm, then test `Irp->Cancel` again.", nothing, kind::steps,

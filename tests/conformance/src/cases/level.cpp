@@ -60,8 +60,7 @@ void waiters_at_dispatch(world& here) {
 }
 
 void forced_to_pend(world& here) {
-    const auto summary =
-        irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
+    const auto summary = irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
     EXPECT_GE(summary.runs, 1u);
 }
 

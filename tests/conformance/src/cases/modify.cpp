@@ -125,8 +125,7 @@ void port_capabilities_are_taken_once(world& here) {
         {[&] { first.send(modify_port(one, 1, IB_MODIFY_PORT_CAPABILITIES, &modify)); },
          [&] { second.send(modify_port(other, 1, IB_MODIFY_PORT_CAPABILITIES, &modify)); }});
     EXPECT_NE(first.status() == STATUS_SUCCESS, second.status() == STATUS_SUCCESS);
-    const NTSTATUS loser =
-        first.status() == STATUS_SUCCESS ? second.status() : first.status();
+    const NTSTATUS loser = first.status() == STATUS_SUCCESS ? second.status() : first.status();
     EXPECT_STATUS(loser, STATUS_FILE_LOCK_CONFLICT);
 }
 
@@ -139,9 +138,8 @@ constexpr const char* conflict =
 constexpr test_case cases[] = {
     {"ModifyCa.ChangesWhatFlagsName", "Changes what Flags (IB_MODIFY_CA_FLAGS) name.", nothing,
      kind::steps, ca_changes_what_flags_name},
-    {"ModifyCa.RefusesUnknownFlags",
-     "STATUS_INVALID_PARAMETER: an unknown flag; nothing changed.", nothing, kind::steps,
-     ca_refuses_unknown_flags},
+    {"ModifyCa.RefusesUnknownFlags", "STATUS_INVALID_PARAMETER: an unknown flag; nothing changed.",
+     nothing, kind::steps, ca_refuses_unknown_flags},
     {"ModifyPort.RefusesUnknownFlags", refused, nothing, kind::steps, port_refuses_unknown_flags},
     {"ModifyPort.RefusesWhatCanNotBeModified", refused, nothing, kind::steps,
      port_refuses_what_can_not_be_modified},

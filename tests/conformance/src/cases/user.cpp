@@ -53,10 +53,10 @@ void attributes_that_are_not_mapped(world& here) {
     const ca opened(here);
     whole_port(opened);
     const unmapped_page page;
-    for (const verb& each : {query_port(opened, 1, page.as<void>(), 4096),
-                             query_ca(opened, page.as<void>(), 4),
-                             modify_ca(opened, 0, page.as<IB_MODIFY_CA>()),
-                             modify_port(opened, 1, 0, page.as<IB_MODIFY_PORT>())}) {
+    for (const verb& each :
+         {query_port(opened, 1, page.as<void>(), 4096), query_ca(opened, page.as<void>(), 4),
+          modify_ca(opened, 0, page.as<IB_MODIFY_CA>()),
+          modify_port(opened, 1, 0, page.as<IB_MODIFY_PORT>())}) {
         verb_call call(for_user(each));
         if (call.status() == STATUS_NOT_SUPPORTED) continue;
         EXPECT_STATUS(call.status(), STATUS_ACCESS_VIOLATION) << each.name;
@@ -88,8 +88,8 @@ void data_is_taken_by_every_verb(world& here) {
     };
     ca opened(reinterpret_cast<IB_CA*>(
         shadowed([&](CI_UDATA* data) { return open_ca(here.fdo(), nullptr, nullptr, data); })));
-    cq queue(reinterpret_cast<IB_CQ*>(shadowed(
-        [&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
+    cq queue(reinterpret_cast<IB_CQ*>(
+        shadowed([&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
     shadowed([&](CI_UDATA* data) { return resize_cq(queue, 9, data); });
     shadowed([&](CI_UDATA* data) { return destroy_cq(queue.release(), data); });
     shadowed([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
