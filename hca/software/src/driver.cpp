@@ -39,7 +39,7 @@ NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
 
 NTSTATUS attach_text(std::string_view text, std::string_view name, ULONG& count, void** attachment,
                      std::string& problem) {
-    auto made = std::make_unique<fabric>(parse_topology(text, name));
+    auto made = std::make_unique<fabric>(parse_topology(text, name, read_file));
     made->bring_up();
     const NTSTATUS status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) *attachment = made.release();

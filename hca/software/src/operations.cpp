@@ -106,17 +106,41 @@ NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
     });
 }
 
+/// Plain values in non-paged memory.
+template <class Value>
+class pool_array {
+public:
+    explicit pool_array(std::size_t count)
+        : values_(static_cast<Value*>(
+              ExAllocatePool2(POOL_FLAG_NON_PAGED, count * sizeof(Value), tag))) {}
+    ~pool_array() {
+        if (values_ != nullptr) ExFreePoolWithTag(values_, tag);
+    }
+    pool_array(const pool_array&) = delete;
+    pool_array& operator=(const pool_array&) = delete;
+
+    explicit operator bool() const { return values_ != nullptr; }
+    Value& operator[](std::size_t index) const { return values_[index]; }
+    Value* get() const { return values_; }
+
+private:
+    static constexpr ULONG tag = 0x61637773; // "swca"
+    Value* values_;
+};
+
 NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
     adapter& self = adapter_of(ca);
+    const std::size_t count = self.at().ports.size() - 1;
+    const pool_array<IB_PORT_ATTR> ports(count);
+    const pool_array<HCA_PORT_TABLES> tables(count);
+    if (!ports || !tables) return STATUS_INSUFFICIENT_RESOURCES;
     return self.where().look([&] {
-        std::vector<IB_PORT_ATTR> ports;
-        std::vector<HCA_PORT_TABLES> tables;
-        for (std::size_t i = 1; i < self.at().ports.size(); ++i) {
-            ports.push_back(attributes_of(self.at().ports[i]));
-            tables.push_back(tables_of(self.at().ports[i]));
+        for (std::size_t i = 0; i < count; ++i) {
+            ports[i] = attributes_of(self.at().ports[i + 1]);
+            tables[i] = tables_of(self.at().ports[i + 1]);
         }
         const IB_CA_ATTR fixed = attributes_of(self.at());
-        return HcaReturnCa(&fixed, ports.data(), tables.data(), attr, size, irp);
+        return HcaReturnCa(&fixed, ports.get(), tables.get(), attr, size, irp);
     });
 }
 

@@ -31,14 +31,15 @@ void ca_changes_what_flags_name(world& here) {
     IB_MODIFY_CA modify{};
     modify.SystemImageGuid = before.SystemImageGuid ^ 0xFF;
     std::memcpy(modify.NodeDescription, "renamed", 8);
-    EXPECT_STATUS(answer(modify_ca(opened, IB_MODIFY_CA_NODE_DESCRIPTION, &modify)),
-                  STATUS_SUCCESS);
-    const IB_CA_ATTR after = attributes_of(opened);
-    EXPECT_EQ(std::memcmp(after.NodeDescription, "renamed", 8), 0);
-    EXPECT_EQ(after.SystemImageGuid, before.SystemImageGuid) << "its flag was not set";
+    must(modify_ca(opened, IB_MODIFY_CA_NODE_DESCRIPTION, &modify));
+    EXPECT_EQ(std::memcmp(attributes_of(opened).NodeDescription, "renamed", 8), 0);
+    EXPECT_EQ(attributes_of(opened).SystemImageGuid, before.SystemImageGuid) << "without its flag";
     std::memcpy(modify.NodeDescription, before.NodeDescription, sizeof(modify.NodeDescription));
-    EXPECT_STATUS(answer(modify_ca(opened, IB_MODIFY_CA_NODE_DESCRIPTION, &modify)),
-                  STATUS_SUCCESS);
+    must(modify_ca(opened, IB_MODIFY_CA_NODE_DESCRIPTION, &modify));
+    must(modify_ca(opened, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &modify));
+    EXPECT_EQ(attributes_of(opened).SystemImageGuid, modify.SystemImageGuid);
+    modify.SystemImageGuid = before.SystemImageGuid;
+    must(modify_ca(opened, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &modify));
 }
 
 void ca_refuses_unknown_flags(world& here) {
