@@ -62,7 +62,10 @@ void route(std::deque<node>& nodes, const std::vector<port*>& holders) {
     for (const port* each : holders)
         top = std::max(top, each->lid);
     for (node& each : nodes)
-        if (each.type == IB_NODE_SWITCH) each.forwarding.assign(top + 1u, node::no_port);
+        if (each.switches()) {
+            each.forwarding.assign(top + 1u, node::no_port);
+            each.routing.linear_top = top;
+        }
     for (port* each : holders) {
         if (each->lid == 0) continue;
         if (each->owner->type == IB_NODE_SWITCH)
