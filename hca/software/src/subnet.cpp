@@ -30,7 +30,8 @@ void give_lids(const std::vector<port*>& holders) {
         if (each->lid != 0 && !taken.insert(each->lid).second) each->lid = 0;
     ib_lid_t next = 1;
     for (port* each : holders) {
-        if (each->lid != 0 || each->peer == nullptr) continue;
+        const bool alone = each->number != 0 && each->peer == nullptr;
+        if (each->lid != 0 || alone) continue;
         while (taken.contains(next))
             ++next;
         if (next > IB_LID_UNICAST_LAST) return;
