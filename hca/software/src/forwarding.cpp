@@ -52,7 +52,8 @@ private:
 };
 
 UCHAR out_port(const node& here, ib_lid_t to) {
-    return to < here.forwarding.size() ? here.forwarding[to] : node::no_port;
+    const bool known = to <= here.routing.linear_top && to < here.forwarding.size();
+    return known ? here.forwarding[to] : node::no_port;
 }
 
 bool passes(const port& out, bool managing) {

@@ -1,6 +1,13 @@
 /* The software HCA: adapters on a simulated fabric, and the hand that makes things happen there.
    Attached as "software:" (two switches, hosts host1 to host4; host1 has two ports) or
-   "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter.
+   "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter. Its
+   links are configured as they come up. With "?unmanaged" at the end they stay in IB_PORT_INIT,
+   without LIDs and with empty tables, until a subnet manager configures them by datagrams.
+
+   Ports and switches have agents for subnet management (classes 0x01 and 0x81) and performance
+   (0x04; a client's agent that receives its methods stands in for it). A Get or Set of another
+   class that nobody receives is answered with status 0x000C. Traps go to the subnet manager that
+   has set a port up.
 
    Of all functions here: they act on the caller's machine; the HCA is not detached meanwhile.
    Those that name a port do so also of a switch. STATUS_SUCCESS; STATUS_OBJECT_NAME_NOT_FOUND for a
