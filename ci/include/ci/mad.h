@@ -84,7 +84,8 @@ typedef struct _IB_MAD_SEND {
     const VOID* Data;
     ULONG Length; /* bytes, IB_MAD_HEADER_SIZE to IB_MAD_SIZE; more with IB_MAD_RMPP_BY_DRIVER */
     /* Milliseconds after which an answer may be dropped below, from when it was sent; 0: none is
-       wanted. Nobody is told when it has passed: who asks keeps a deadline. */
+       wanted. Nobody is told when it has passed: who asks keeps a deadline. A request sent again
+       before may be held until then, and is not sent when the answer has come. */
     ULONG AnswerTimeout;
 } IB_MAD_SEND;
 

@@ -3,6 +3,7 @@
 
 #include <hca/rdma.h>
 
+#include <climits>
 #include <new>
 
 namespace irpverbs::hca_rdma {
@@ -114,7 +115,7 @@ extern "C" NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds) {
     const DEVICE_OBJECT* device = HcaFromGuid(guid);
     if (device == nullptr || HcaDeviceOperations(device) != &operations)
         return STATUS_OBJECT_NAME_NOT_FOUND;
-    if (milliseconds == 0) return STATUS_INVALID_PARAMETER;
+    if (milliseconds == 0 || milliseconds > INT_MAX) return STATUS_INVALID_PARAMETER;
     adapter::of(device).monitor().set_interval(milliseconds);
     return STATUS_SUCCESS;
 }
