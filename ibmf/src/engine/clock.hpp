@@ -11,10 +11,7 @@ using rmpp::never;
 using rmpp::ticks;
 
 /// The machine's, not before the true time and cheaper; what is set by it is never due early.
-inline ticks now_or_later() {
-    dispatch::machine& machine = *dispatch::detail::this_processor().owner;
-    return machine.coarse_time() + machine.coarse_error();
-}
+inline ticks now_or_later() { return dispatch::detail::this_processor().owner->late_time(); }
 
 /// The machine's, exactly.
 inline ticks now_exactly() { return dispatch::detail::this_processor().owner->interrupt_time(); }
