@@ -4,6 +4,8 @@
 #include <engine/bytes.hpp>
 #include <engine/status.hpp>
 
+#include <ci/detail/refuse.hpp>
+
 namespace irpverbs::ibmf {
 
 namespace {
@@ -45,6 +47,8 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
         wanted.refused = refused;
         return complete(irp, refused);
     }
+    if (location.MinorFunction == refuse_a_call)
+        return complete(irp, static_cast<int>(reinterpret_cast<LONG_PTR>(argument)));
     auto& call = *static_cast<detail::blocking_call*>(argument);
     call.irp = irp;
     IoMarkIrpPending(irp);
@@ -69,10 +73,12 @@ namespace detail {
 
 namespace {
 
-// Not even sent: completed from its next location all the same.
+// Who made an IRP must not complete it himself: the device does.
 void refuse(IRP* irp, int code) {
-    IoSetNextIrpStackLocation(irp);
-    complete(irp, code);
+    DEVICE_OBJECT* const device = registry::here().device();
+    if (device == nullptr) return ci::detail::refuse(irp, status_of(code));
+    prepare(irp, refuse_a_call, reinterpret_cast<void*>(static_cast<LONG_PTR>(code)));
+    IoCallDriver(device, irp);
 }
 
 } // namespace

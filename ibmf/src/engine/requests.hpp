@@ -7,8 +7,9 @@
 
 namespace irpverbs::ibmf {
 
-/// MinorFunction of a request; Argument1 is its transport, or its blocking_call.
-enum request_kind : UCHAR { begin_transaction, run_a_call };
+/// MinorFunction of a request; Argument1 is its transport, its
+/// blocking_call, or the IBMF_ status.
+enum request_kind : UCHAR { begin_transaction, run_a_call, refuse_a_call };
 
 /// An IBMF_ status: what can be said without a lock.
 int check_transport(const client& who, ibmf_qp_handle_t qp, const ibmf_msg_t& msg, uint_t flags);
