@@ -81,6 +81,12 @@ std::string plain_device(const trace_event& sent) {
     return "device#" + std::to_string(sent.device_number);
 }
 
+std::string name_from(const trace_names::source& given, std::string (*plain)(const trace_event&),
+                      const trace_event& sent) {
+    std::string name = given ? given(sent) : "";
+    return name.empty() ? plain(sent) : name;
+}
+
 std::string number_of(const trace_event& event) { return "irp#" + std::to_string(event.irp); }
 
 bool is_completion(trace_step step) {
@@ -122,10 +128,7 @@ std::vector<arrow> find_arrows(const std::vector<trace_event>& events) {
 
 class writer {
 public:
-    writer(std::ostream& out, const trace_names& names) : out_(out) {
-        name_request_ = names.request ? names.request : plain_request;
-        name_device_ = names.device ? names.device : plain_device;
-    }
+    writer(std::ostream& out, const trace_names& names) : out_(out), names_(names) {}
 
     void write(const std::vector<trace_event>& events, std::uint64_t dropped) {
         out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":" << dropped
@@ -282,9 +285,10 @@ private:
     }
 
     void learn_names(const trace_event& sent) {
-        devices_.try_emplace(sent.device_number, name_device_(sent));
+        devices_.try_emplace(sent.device_number, name_from(names_.device, plain_device, sent));
         request& irp = requests_[sent.irp];
-        if (irp.track == 0) irp.name = name_request_(sent) + ' ' + number_of(sent);
+        if (irp.track == 0)
+            irp.name = name_from(names_.request, plain_request, sent) + ' ' + number_of(sent);
     }
 
     std::string device_name(const trace_event& event) const {
@@ -300,7 +304,7 @@ private:
     std::string title(const trace_event& event) {
         switch (event.step) {
         case trace_step::sent:
-            return name_request_(event) + " to " + device_name(event);
+            return name_from(names_.request, plain_request, event) + " to " + device_name(event);
         case trace_step::completing:
             return "IoCompleteRequest " + request_name(event);
         case trace_step::completion_routine:
@@ -329,8 +333,7 @@ private:
     }
 
     std::ostream& out_;
-    std::function<std::string(const trace_event&)> name_request_;
-    std::function<std::string(const trace_event&)> name_device_;
+    const trace_names& names_;
     std::map<std::pair<std::uint32_t, std::string>, track> tracks_;
     std::map<std::uint64_t, request> requests_;
     std::map<std::uint32_t, std::string> devices_;

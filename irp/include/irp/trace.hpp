@@ -48,10 +48,12 @@ struct trace_event {
     NTSTATUS status = STATUS_SUCCESS;
 };
 
-/// How requests and devices are called in a trace. By default: the major function, and "device#2".
+/// How requests and devices are called in a trace. Where there is no function, or it gives back "":
+/// the major function, "device#2".
 struct trace_names {
-    std::function<std::string(const trace_event& sent)> request;
-    std::function<std::string(const trace_event& sent)> device;
+    using source = std::function<std::string(const trace_event& sent)>;
+    source request;
+    source device;
 };
 
 /// Records what IRPs of a machine go through, from its construction to its end; one at a time for a
