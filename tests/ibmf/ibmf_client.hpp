@@ -91,8 +91,8 @@ public:
     int send(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
         KeClearEvent(&told_);
         begun_ = true;
-        const int status = ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times,
-                                              note, this, flags);
+        const int status =
+            ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, note, this, flags);
         if (status != IBMF_SUCCESS) begun_ = false;
         return status;
     }
@@ -165,9 +165,9 @@ private:
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method |= MAD_RESPONSE_BIT;
         if (self.change) self.change(header);
-        const bool sent = !self.silent && ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg,
-                                                             nullptr, free, context, 0) ==
-                                              IBMF_SUCCESS;
+        const bool sent =
+            !self.silent && ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, free,
+                                               context, 0) == IBMF_SUCCESS;
         if (!sent) free(handle, msg, context);
     }
     static void free(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {

@@ -72,9 +72,7 @@ public:
         launch(flight, 0);
     }
     /// Waits until nothing is under way.
-    void await_empty() {
-        KeWaitForSingleObject(&empty_, Executive, KernelMode, FALSE, nullptr);
-    }
+    void await_empty() { KeWaitForSingleObject(&empty_, Executive, KernelMode, FALSE, nullptr); }
 
 private:
     struct agent_state {
@@ -196,15 +194,10 @@ private:
         from.Lid = lids[end.number];
         const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
         for (unsigned i = 0; i < times; ++i)
-            self.launch(new datagram_in_flight{&self,
-                                               to_end,
-                                               {},
-                                               {},
-                                               {},
-                                               from,
-                                               IB_MAD_SIZE,
-                                               {bytes.begin(), bytes.end()}},
-                        self.delay());
+            self.launch(
+                new datagram_in_flight{
+                    &self, to_end, {}, {}, {}, from, IB_MAD_SIZE, {bytes.begin(), bytes.end()}},
+                self.delay());
         return STATUS_SUCCESS;
     }
 
