@@ -106,7 +106,9 @@ std::uint64_t asio_machine::coarse_time() {
     return now > impl_->start ? now - impl_->start : 0;
 }
 
-std::uint64_t asio_machine::coarse_error() const { return impl_->coarse_step; }
+std::uint64_t asio_machine::late_time() {
+    return read_clock(CLOCK_MONOTONIC_COARSE) + impl_->coarse_step - impl_->start;
+}
 
 std::uint64_t asio_machine::boot_time() { return impl_->boot; }
 

@@ -15,67 +15,83 @@ constexpr std::uint64_t ticks_per_ms = 10'000;
 // Beyond this the cheap clock is near enough.
 constexpr std::uint64_t far_away = 64 * ticks_per_ms;
 
-std::uint64_t due_time(machine& owner, LARGE_INTEGER due) {
-    if (due.QuadPart > 0) {
-        const auto absolute = static_cast<std::uint64_t>(due.QuadPart);
-        const std::uint64_t boot = owner.boot_time();
-        return absolute > boot ? absolute - boot : 0;
-    }
-    const std::uint64_t distance = 0 - static_cast<std::uint64_t>(due.QuadPart);
-    if (distance >= far_away) return owner.coarse_time() + owner.coarse_error() + distance;
-    return owner.interrupt_time() + distance;
+[[gnu::cold, gnu::noinline]] std::uint64_t absolute_time(machine& owner, LONGLONG due) {
+    const auto absolute = static_cast<std::uint64_t>(due);
+    const std::uint64_t boot = owner.boot_time();
+    return absolute > boot ? absolute - boot : 0;
+}
+
+[[gnu::always_inline]] inline std::uint64_t due_time(machine& owner, LONGLONG due) {
+    if (due > 0) [[unlikely]]
+        return absolute_time(owner, due);
+    const std::uint64_t distance = 0 - static_cast<std::uint64_t>(due);
+    return (distance >= far_away ? owner.late_time() : owner.interrupt_time()) + distance;
 }
 
 // Null: the timer is not set, and the machine it was set on may be gone.
-machine* machine_of(const KTIMER& timer) {
-    return static_cast<machine*>(__atomic_load_n(&timer.Machine, __ATOMIC_ACQUIRE));
+timer_service* queue_of(const KTIMER& timer) {
+    return static_cast<timer_service*>(__atomic_load_n(&timer.Queue, __ATOMIC_ACQUIRE));
+}
+void set_queue(KTIMER& timer, timer_service* queue) {
+    __atomic_store_n(&timer.Queue, static_cast<PVOID>(queue), __ATOMIC_RELEASE);
+}
+
+[[gnu::cold, gnu::noinline]] void wake_time_keeper(machine& owner) {
+    owner.unpark(owner.state().home(0));
 }
 
 } // namespace
 
-void timer_service::link(KTIMER& timer, std::uint64_t due) {
+[[gnu::cold, gnu::noinline]] void timer_service::begin(machine& owner) {
+    wheel_ = std::make_unique<timer_wheel>();
+    shift_ = owner.simulated() ? 0 : real_shift;
+}
+
+[[gnu::always_inline]] inline void timer_service::link(KTIMER& timer, std::uint64_t due) {
     const std::uint64_t round_up = (std::uint64_t{1} << shift_) - 1;
     const bool representable = due <= no_deadline - round_up;
     const std::uint64_t tick = (representable ? due + round_up : due) >> shift_;
-    timer.RoundedUp = representable ? static_cast<ULONG>((tick << shift_) - due) : 0;
+    if (timer.Header.Periodic != 0)
+        timer.RoundedUp = representable ? static_cast<ULONG>((tick << shift_) - due) : 0;
     wheel_->link(timer, tick);
 }
 
-void timer_service::disarm(KTIMER& timer) {
+[[gnu::always_inline]] inline void timer_service::disarm(KTIMER& timer) {
     wheel_->unlink(timer);
-    if (timer.Period == 0) --once_;
-    __atomic_store_n(&timer.Machine, nullptr, __ATOMIC_RELEASE);
+    set_queue(timer, nullptr);
 }
 
-bool timer_service::set(machine& owner, KTIMER& timer, std::uint64_t due, ULONG period, KDPC* dpc) {
-    bool was_set = false;
-    bool sooner = false;
-    {
-        const std::lock_guard guard(lock_);
-        if (wheel_ == nullptr) {
-            wheel_ = std::make_unique<timer_wheel>();
-            shift_ = owner.simulated() ? 0 : real_shift;
-        }
-        was_set = timer.Machine != nullptr;
-        if (was_set) disarm(timer);
-        __atomic_store_n(&timer.Machine, static_cast<PVOID>(&owner), __ATOMIC_RELEASE);
-        timer.Dpc = dpc;
-        timer.Period = period;
-        set_state(timer.Header, 0);
-        if (period == 0) ++once_;
-        link(timer, due);
-        sooner = timer.DueTime < look_again_;
-        if (sooner) look_again_ = timer.DueTime;
-    }
-    if (sooner) owner.unpark(owner.state().home(0));
+[[gnu::noinline]] void timer_service::unlink_again(KTIMER& timer) { wheel_->unlink(timer); }
+
+[[gnu::always_inline]] inline bool timer_service::set(machine& owner, KTIMER& timer,
+                                                      LARGE_INTEGER due, ULONG period, KDPC* dpc) {
+    const std::uint64_t when = due_time(owner, due.QuadPart);
+    lock_.lock();
+    if (wheel_ == nullptr) [[unlikely]]
+        begin(owner);
+    const bool was_set = timer.Queue != nullptr;
+    if (was_set) [[unlikely]]
+        unlink_again(timer);
+    set_queue(timer, this);
+    timer.Dpc = dpc;
+    timer.Header.Periodic = period != 0;
+    if (period != 0) timer.Period = period;
+    set_state(timer.Header, 0);
+    link(timer, when);
+    const bool sooner = timer.DueTime < look_again_;
+    if (sooner) look_again_ = timer.DueTime;
+    lock_.unlock();
+    if (sooner) [[unlikely]]
+        wake_time_keeper(owner);
     return was_set;
 }
 
-bool timer_service::cancel(KTIMER& timer) {
-    const std::lock_guard guard(lock_);
-    if (timer.Machine == nullptr) return false;
-    disarm(timer);
-    return true;
+[[gnu::always_inline]] inline bool timer_service::cancel(KTIMER& timer) {
+    lock_.lock();
+    const bool was_set = timer.Queue != nullptr;
+    if (was_set) disarm(timer);
+    lock_.unlock();
+    return was_set;
 }
 
 std::uint64_t timer_service::expire(machine& owner) {
@@ -87,12 +103,11 @@ std::uint64_t timer_service::expire(machine& owner) {
     // lock.
     while (KTIMER* timer = wheel_->pop(now)) {
         KDPC* dpc = timer->Dpc;
-        if (timer->Period != 0) {
+        if (timer->Header.Periodic != 0) {
             link(*timer,
                  (timer->DueTime << shift_) - timer->RoundedUp + timer->Period * ticks_per_ms);
-        } else {
-            --once_;
-            if (verifying()) forget_live(live_kind::timer, timer);
+        } else if (verifying()) {
+            forget_live(live_kind::timer, timer);
         }
         signal_timer(*timer);
         if (dpc != nullptr) {
@@ -107,7 +122,8 @@ std::uint64_t timer_service::expire(machine& owner) {
 
 bool timer_service::once_armed() {
     const std::lock_guard guard(lock_);
-    return once_ != 0;
+    return wheel_ != nullptr &&
+           wheel_->any([](const KTIMER& timer) { return timer.Header.Periodic == 0; });
 }
 
 } // namespace irpverbs::dispatch::detail
@@ -126,6 +142,20 @@ void introduce_timer(KTIMER* timer) {
 void look_on_set(KTIMER* timer) {
     look_on(irql_rules::KeSetTimer, point::timer_set, timer);
     if (verifying()) note_live(this_processor(), live_kind::timer, timer);
+}
+
+[[gnu::cold, gnu::noinline]] bool cancel_elsewhere(timer_service& before, KTIMER& timer) {
+    return before.cancel(timer);
+}
+
+[[gnu::always_inline]] inline BOOLEAN set_timer(KTIMER* timer, LARGE_INTEGER due, ULONG period,
+                                                KDPC* dpc) {
+    if (instrumented()) look_on_set(timer);
+    machine& owner = *this_processor().owner;
+    timer_service& timers = owner.state().timers;
+    timer_service* before = queue_of(*timer);
+    const bool moved = before != nullptr && before != &timers && cancel_elsewhere(*before, *timer);
+    return timers.set(owner, *timer, due, period, dpc) || moved;
 }
 
 void look_on_cancel(KTIMER* timer) {
@@ -147,24 +177,17 @@ void KeInitializeTimerEx(PKTIMER Timer, TIMER_TYPE Type) {
 void KeInitializeTimer(PKTIMER Timer) { KeInitializeTimerEx(Timer, NotificationTimer); }
 
 BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, PKDPC Dpc) {
-    if (instrumented()) look_on_set(Timer);
-    machine& owner = *this_processor().owner;
-    machine* before = machine_of(*Timer);
-    const bool moved =
-        before != nullptr && before != &owner && before->state().timers.cancel(*Timer);
-    return owner.state().timers.set(owner, *Timer, due_time(owner, DueTime),
-                                    Period > 0 ? static_cast<ULONG>(Period) : 0, Dpc) ||
-           moved;
+    return set_timer(Timer, DueTime, Period > 0 ? static_cast<ULONG>(Period) : 0, Dpc);
 }
 
 BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc) {
-    return KeSetTimerEx(Timer, DueTime, 0, Dpc);
+    return set_timer(Timer, DueTime, 0, Dpc);
 }
 
 BOOLEAN KeCancelTimer(PKTIMER Timer) {
     if (instrumented()) look_on_cancel(Timer);
-    machine* owner = machine_of(*Timer);
-    return owner != nullptr && owner->state().timers.cancel(*Timer);
+    timer_service* timers = queue_of(*Timer);
+    return timers != nullptr && timers->cancel(*Timer);
 }
 
 BOOLEAN KeReadStateTimer(PKTIMER Timer) {

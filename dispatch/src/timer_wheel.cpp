@@ -1,31 +1,10 @@
 #include "timer_service.hpp"
 
-#include <algorithm>
-#include <bit>
-
 namespace irpverbs::dispatch::detail {
 
 timer_wheel::timer_wheel() {
     for (LIST_ENTRY& head : heads_)
         InitializeListHead(&head);
-}
-
-void timer_wheel::link(KTIMER& timer, std::uint64_t tick) noexcept {
-    tick = std::max(tick, elapsed_);
-    timer.DueTime = tick;
-    const unsigned highest =
-        63u - static_cast<unsigned>(std::countl_zero((elapsed_ ^ tick) | (slots - 1)));
-    const unsigned level = highest / bits;
-    const auto slot = static_cast<unsigned>((tick >> (level * bits)) & (slots - 1));
-    InsertTailList(&heads_[level * slots + slot], &timer.TimerListEntry);
-    occupied_[level] |= std::uint64_t{1} << slot;
-}
-
-void timer_wheel::unlink(KTIMER& timer) noexcept {
-    const LIST_ENTRY* next = timer.TimerListEntry.Flink;
-    if (!RemoveEntryList(&timer.TimerListEntry)) return;
-    const auto index = static_cast<std::size_t>(next - heads_.data());
-    occupied_[index / slots] &= ~(std::uint64_t{1} << (index % slots));
 }
 
 unsigned timer_wheel::lowest_level() const noexcept {
@@ -55,6 +34,13 @@ void timer_wheel::cascade(unsigned level, unsigned slot) noexcept {
         link(timer, timer.DueTime);
         entry = next;
     }
+}
+
+bool timer_wheel::any(bool (*matches)(const KTIMER&)) const noexcept {
+    for (const LIST_ENTRY& head : heads_)
+        for (const LIST_ENTRY* each = head.Flink; each != &head; each = each->Flink)
+            if (matches(*CONTAINING_RECORD(each, KTIMER, TimerListEntry))) return true;
+    return false;
 }
 
 KTIMER* timer_wheel::pop(std::uint64_t now) noexcept {

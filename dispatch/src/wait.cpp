@@ -171,7 +171,7 @@ void signal_timer(KTIMER& timer) {
     set_state(timer.Header, 1);
     release_waiters(timer.Header, woken);
     // Last: a cancellation that finds it so lets the owner free the timer.
-    if (timer.Period == 0) __atomic_store_n(&timer.Machine, nullptr, __ATOMIC_RELEASE);
+    if (timer.Header.Periodic == 0) __atomic_store_n(&timer.Queue, nullptr, __ATOMIC_RELEASE);
     woken.flush();
 }
 

@@ -2,6 +2,7 @@
 #include "test_driver.hpp"
 
 #include <support/both_machines.hpp>
+#include <support/coroutines.hpp>
 
 #include <irp/async.hpp>
 #include <irp/cancel_safe_queue.hpp>
@@ -30,18 +31,8 @@ using boost::system::error_code;
 using namespace irpverbs;
 using namespace std::chrono_literals;
 using irp::obligation;
+using irpverbs::testing::signal;
 using irpverbs::testing::test_device;
-
-/// Set by a handler, waited for by the test.
-class signal {
-public:
-    signal() { KeInitializeEvent(&event_, NotificationEvent, FALSE); }
-    void set() { KeSetEvent(&event_, IO_NO_INCREMENT, FALSE); }
-    void wait() { KeWaitForSingleObject(&event_, Executive, KernelMode, FALSE, nullptr); }
-
-private:
-    KEVENT event_;
-};
 
 void ask(IRP* irp) {
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
@@ -316,7 +307,8 @@ TEST_P(Async, DeadlineIsAssociated) {
     second.done.wait();
     EXPECT_EQ(second.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     end third;
-    irp::call(parking(), ask, irp::within(2ms))(third.handler());
+    constexpr auto soon = irp::within(2ms); // a token that is used again and again
+    irp::call(parking(), ask, soon)(third.handler());
     third.done.wait();
     EXPECT_EQ(third.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
 }

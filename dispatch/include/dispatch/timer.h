@@ -15,8 +15,9 @@ typedef struct _KTIMER {
     LIST_ENTRY TimerListEntry;
     ULONGLONG DueTime; /* tick of the wheel */
     PKDPC Dpc;
-    PVOID Machine;   /* whose clock it runs on; NULL: not set */
-    ULONG Period;    /* ms; 0: once */
+    PVOID Queue; /* the timers that it is among; NULL: not set */
+    /* Only of periodic ones, so that others stay within a cache line: */
+    ULONG Period;    /* ms */
     ULONG RoundedUp; /* units of 100 ns by which DueTime is later than asked */
 } KTIMER, *PKTIMER;
 

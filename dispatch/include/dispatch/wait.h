@@ -14,7 +14,7 @@ typedef struct _DISPATCHER_HEADER {
     UCHAR Type;
     UCHAR Signalling;
     UCHAR Abandoned; /* a KQUEUE that was run down */
-    UCHAR Reserved;
+    UCHAR Periodic;  /* a KTIMER with a period */
     LONG SignalState;
     LIST_ENTRY WaitListHead;
 } DISPATCHER_HEADER;

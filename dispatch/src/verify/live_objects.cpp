@@ -36,7 +36,7 @@ address key(const void* object) { return reinterpret_cast<address>(object); }
 bool is_alive(live_kind kind, const void* object) {
     switch (kind) {
     case live_kind::timer:
-        return __atomic_load_n(&static_cast<const KTIMER*>(object)->Machine, __ATOMIC_RELAXED) !=
+        return __atomic_load_n(&static_cast<const KTIMER*>(object)->Queue, __ATOMIC_RELAXED) !=
                nullptr;
     case live_kind::dpc:
         return __atomic_load_n(&static_cast<const KDPC*>(object)->DpcData, __ATOMIC_RELAXED) !=

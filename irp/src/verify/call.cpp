@@ -6,6 +6,7 @@
 #include "parked.hpp"
 #include "remove_locks.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
 #include "waits.hpp"
 
 #include <dispatch/detail/checks.hpp>
@@ -266,6 +267,14 @@ begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp
     return {told, false};
 }
 
+trace_event sent(const frame& mine, const IO_STACK_LOCATION& next) {
+    trace_event what = event_of(*mine.irp, trace_step::sent, mine.location, mine.device_number);
+    what.device = mine.device;
+    what.major = next.MajorFunction;
+    what.minor = next.MinorFunction;
+    return what;
+}
+
 } // namespace
 
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
@@ -283,6 +292,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
     NTSTATUS status = STATUS_SUCCESS;
     {
         const frame_scope inside(self, mine);
+        traced_step step(self, book, sent(mine, *IoGetNextIrpStackLocation(irp)));
         status = send_unwatched(device, irp);
         if (watching(watch::io)) tell(book, check_surroundings(self, book, mine));
         draft* told = nullptr;
@@ -295,6 +305,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
         }
         tell(book, told);
         status = deliver_later(self, book, mine, status);
+        step.returned(status);
     }
     if (by != nullptr) {
         by->lower = status;

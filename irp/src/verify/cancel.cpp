@@ -4,6 +4,7 @@
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -127,7 +128,12 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
     mine.irql = old;
     mine.cancel_lock_held = false;
     if (mine.spin_locks != 0) --mine.spin_locks;
-    routine(mine.device, of.irp);
+    {
+        const traced_step traced(
+            self, book,
+            event_of(of, trace_step::cancel_routine, mine.location, mine.device_number));
+        routine(mine.device, of.irp);
+    }
     {
         const std::lock_guard guard(book.lock);
         of.cancel_routine_taken = false;
@@ -157,6 +163,7 @@ BOOLEAN cancel(IRP* irp) {
     tell(book, told);
     if (of == nullptr) return FALSE;
     const cancel_scope until_over(book, *of);
+    const traced_step traced(self, book, event_of(*of, trace_step::cancelling, 0, 0));
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(cancel_lock);
     __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
     core::sched_point_slow(core::point::cancel_exchange, irp);

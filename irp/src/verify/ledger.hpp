@@ -55,6 +55,8 @@ struct delivery {
     IRP* irp = nullptr;
 };
 
+struct trace_log; // tracing.hpp
+
 struct totals {
     std::uint64_t tracked = 0;
     std::uint64_t outstanding = 0;
@@ -104,6 +106,7 @@ public:
     /// Who waits without a time-out, and for what.
     std::unordered_map<const core::processor*, const void*> waiting;
     std::deque<event> trace;
+    trace_log* recording = nullptr; // null: nobody wants one
     totals counted;
     std::vector<std::unique_ptr<delivery>> deliveries;
     /// Freed packets that are kept back, oldest first.

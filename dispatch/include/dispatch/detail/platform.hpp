@@ -39,9 +39,10 @@ public:
 
     /// Machine time since start, in units of 100 ns.
     virtual std::uint64_t interrupt_time() = 0;
-    /// Not later than interrupt_time(), cheaper, behind by less than coarse_error().
+    /// Not later than interrupt_time(), and cheaper.
     virtual std::uint64_t coarse_time() { return interrupt_time(); }
-    virtual std::uint64_t coarse_error() const { return 0; }
+    /// Not earlier than interrupt_time(), ahead by less than 10 ms, and cheaper.
+    virtual std::uint64_t late_time() { return interrupt_time(); }
     /// Interrupt time 0 as system time (100 ns since 1601).
     virtual std::uint64_t boot_time() = 0;
 
