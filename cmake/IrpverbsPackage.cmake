@@ -1,13 +1,15 @@
 # irpverbs_package(name SOURCES file... HEADERS file... [DEPENDS target...] [PRIVATE_DEPENDS target...]
-#                  [FOLDER folder] [KEEP symbol])
+#                  [FOLDER folder] [KEEP symbol] [APART])
 #
 # One package of the project: the static library irpverbs_<name>, known as irpverbs::<name> here and
 # after an install. HEADERS are public, below <folder>/include; each is also compiled alone
 # (target all_verify_interface_header_sets). DEPENDS are visible to users of the headers.
 # KEEP: who links the package gets the object file with that symbol, though nobody names it.
+# APART: not part of irpverbs::irpverbs, and installed as irpverbs-<name>-targets.cmake, which the
+# CMake package includes when it finds what that needs.
 # Also makes a program that links the whole archive and nothing but its DEPENDS.
 function(irpverbs_package name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;KEEP" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "FOLDER;KEEP" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_HEADERS)
         message(FATAL_ERROR "irpverbs_package(${name}): needs SOURCES and HEADERS; "
                             "does not know '${arg_UNPARSED_ARGUMENTS}'")
@@ -44,11 +46,18 @@ function(irpverbs_package name)
         set_target_properties(${library} PROPERTIES
             CXX_CLANG_TIDY "${IRPVERBS_CLANG_TIDY_PROGRAM};--quiet;--warnings-as-errors=*")
     endif()
-    install(TARGETS ${library} EXPORT irpverbs
+    set(export irpverbs)
+    if(arg_APART)
+        set(export irpverbs-${name})
+        install(EXPORT ${export} NAMESPACE irpverbs:: FILE ${export}-targets.cmake
+                DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/irpverbs)
+    else()
+        set_property(GLOBAL APPEND PROPERTY IRPVERBS_PACKAGES ${name})
+    endif()
+    install(TARGETS ${library} EXPORT ${export}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/irpverbs
         FILE_SET tables DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/irpverbs)
-    set_property(GLOBAL APPEND PROPERTY IRPVERBS_PACKAGES ${name})
 
     if(IRPVERBS_BUILD_TESTS)
         irpverbs_link_test(${name})
@@ -58,6 +67,7 @@ endfunction()
 # After the last package: irpverbs::irpverbs (all of them), the CMake package and irpverbs.pc.
 function(irpverbs_install)
     get_property(packages GLOBAL PROPERTY IRPVERBS_PACKAGES)
+    get_property(IRPVERBS_HAVE_LIBIBUMAD GLOBAL PROPERTY IRPVERBS_HAVE_LIBIBUMAD)
     add_library(irpverbs_irpverbs INTERFACE)
     add_library(irpverbs::irpverbs ALIAS irpverbs_irpverbs)
     set_target_properties(irpverbs_irpverbs PROPERTIES EXPORT_NAME irpverbs)
@@ -80,9 +90,12 @@ function(irpverbs_install)
     list(REVERSE libraries)
     list(TRANSFORM libraries PREPEND -l)
     list(JOIN libraries " " pc_libraries)
-    set(pc_libdw "")
+    set(pc_outside "")
     if(IRPVERBS_HAVE_LIBDW)
-        set(pc_libdw "-ldw ")
+        string(APPEND pc_outside "-ldw ")
+    endif()
+    if(IRPVERBS_HAVE_LIBIBUMAD)
+        string(APPEND pc_outside "-libumad ")
     endif()
     get_property(pc_keep GLOBAL PROPERTY IRPVERBS_PC_KEEP)
     string(PREPEND pc_libraries "${pc_keep}")

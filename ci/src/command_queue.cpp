@@ -1,4 +1,5 @@
 // Commands that wait for their turn, cancellable until it comes.
+#include "request.hpp"
 #include "spin_guard.hpp"
 
 #include <ci/driver.h>
@@ -25,8 +26,7 @@ void release(IO_CSQ* csq, KIRQL level) { KeReleaseSpinLock(&queue_of(csq).Lock, 
 void complete_cancelled(IO_CSQ*, IRP* irp) { HcaComplete(irp, STATUS_CANCELLED, 0); }
 
 bool is_firm(IRP* irp) {
-    const UCHAR minor = IoGetCurrentIrpStackLocation(irp)->MinorFunction;
-    return minor == HCA_MN_CLOSE_CA || minor == HCA_MN_DESTROY_CQ;
+    return irpverbs::ci::ends_an_object(IoGetCurrentIrpStackLocation(irp)->MinorFunction);
 }
 
 void insert_firm(HCA_COMMAND_QUEUE& queue, IRP* irp) {

@@ -79,6 +79,7 @@ struct cq_object final : object {
         return *static_cast<cq_object*>(static_cast<HCA_CQ*>(shared)->Reserved);
     }
     ca_object& ca() const { return ca_object::of(shared.Ca); }
+    void* handle() { return &shared.Cq; }
 
     HCA_CQ shared{};
 

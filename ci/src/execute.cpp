@@ -1,5 +1,6 @@
 // From a verb's IRP to the driver's operation.
 #include "device.hpp"
+#include "mad_agent.hpp"
 #include "request.hpp"
 
 namespace {
@@ -62,8 +63,27 @@ NTSTATUS call_for_cq(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, cons
     }
 }
 
-bool works_on_the_dead(HCA_MINOR_FUNCTION minor) {
-    return minor == HCA_MN_CLOSE_CA || minor == HCA_MN_DESTROY_CQ;
+NTSTATUS call_for_agent(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor,
+                        const parameters& with, IRP* irp) {
+    auto* agent = static_cast<HCA_MAD_AGENT*>(with.object);
+    switch (minor) {
+    case HCA_MN_REGISTER_MAD_AGENT:
+        return calls.RegisterMadAgent ? calls.RegisterMadAgent(agent, irp) : hole;
+    case HCA_MN_DEREGISTER_MAD_AGENT:
+        return calls.DeregisterMadAgent ? calls.DeregisterMadAgent(agent, irp) : STATUS_SUCCESS;
+    case HCA_MN_SEND_MAD:
+        if (!calls.SendMad) return hole;
+        return calls.SendMad(agent, static_cast<const IB_MAD_SEND*>(with.buffer), irp);
+    default:
+        return STATUS_INVALID_DEVICE_REQUEST;
+    }
+}
+
+NTSTATUS call(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, const parameters& with,
+              IRP* irp) {
+    if (minor < HCA_MN_CREATE_CQ) return call_for_ca(calls, minor, with, irp);
+    if (minor < HCA_MN_REGISTER_MAD_AGENT) return call_for_cq(calls, minor, with, irp);
+    return call_for_agent(calls, minor, with, irp);
 }
 
 } // namespace
@@ -76,9 +96,8 @@ NTSTATUS HcaExecute(PIRP Irp) {
     const auto minor = static_cast<HCA_MINOR_FUNCTION>(location->MinorFunction);
     const parameters& with = parameters_of(location);
     NTSTATUS status = STATUS_FILE_FORCED_CLOSED;
-    if (works_on_the_dead(minor) || !device.dead.load())
-        status = minor < HCA_MN_CREATE_CQ ? call_for_ca(device.operations, minor, with, Irp)
-                                          : call_for_cq(device.operations, minor, with, Irp);
+    if (ends_an_object(minor) || !device.dead.load())
+        status = call(device.operations, minor, with, Irp);
     if (status == STATUS_PENDING) return status;
     return complete_executed(Irp, status, Irp->IoStatus.Information);
 }
@@ -108,6 +127,13 @@ void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
     if (!cq.enter()) return;
     cq.signal(cq_object::async_channel, Event);
     cq.leave();
+}
+
+void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {
+    mad_agent_object& agent = mad_agent_object::of(Agent);
+    if (!agent.enter()) return;
+    agent.receive(*Received);
+    agent.leave();
 }
 
 BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT { return device_of(Device).dead.load(); }

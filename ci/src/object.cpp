@@ -14,7 +14,12 @@ using dispatch::detail::sched_point;
 
 namespace {
 
-event_channel& channel_of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, event_channel, csq); }
+event_channel& channel_of(IO_CSQ* csq) {
+    return *CONTAINING_RECORD(&waiting_line::of(csq), event_channel, line);
+}
+
+void remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
+void complete_cancelled(IO_CSQ*, IRP* irp) { complete(irp, STATUS_CANCELLED, 0); }
 
 // What an IRP that came to wait is told in place of being parked.
 struct refusal {
@@ -41,17 +46,29 @@ IB_ASYNC_EVENT event_set::pop() {
     return first;
 }
 
+void waiting_line::prepare(object& its_owner, PIO_CSQ_INSERT_IRP_EX insert,
+                           PIO_CSQ_PEEK_NEXT_IRP peek) {
+    owner = &its_owner;
+    InitializeListHead(&irps);
+    IoCsqInitializeEx(&csq, insert, remove, peek, object::acquire, object::release,
+                      complete_cancelled);
+}
+
+IRP* waiting_line::after(const IRP* irp) const {
+    LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : irps.Flink;
+    return next != &irps ? CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry) : nullptr;
+}
+
+void waiting_line::cancel_all() {
+    while (IRP* irp = IoCsqRemoveNextIrp(&csq, nullptr))
+        complete(irp, STATUS_CANCELLED, 0);
+}
+
 object::object(event_channel* channels, unsigned count)
     : channels_(channels), channel_count_(count) {
     InitializeListHead(&due_);
     for (unsigned i = 0; i < count; ++i)
-        prepare(channels[i]);
-}
-
-void object::prepare(event_channel& channel) {
-    channel.owner = this;
-    InitializeListHead(&channel.waiting);
-    IoCsqInitializeEx(&channel.csq, insert, remove, peek, acquire, release, complete_cancelled);
+        channels[i].line.prepare(*this, insert, peek);
 }
 
 bool object::enter() {
@@ -71,14 +88,14 @@ void object::leave() {
 
 NTSTATUS object::wait(unsigned channel, IRP* irp, NTSTATUS otherwise) {
     refusal told{otherwise};
-    const NTSTATUS status = IoCsqInsertIrpEx(&channels_[channel].csq, irp, nullptr, &told);
+    const NTSTATUS status = IoCsqInsertIrpEx(&channels_[channel].line.csq, irp, nullptr, &told);
     if (NT_SUCCESS(status)) return STATUS_PENDING;
     return told.answered ? complete_event(irp, told.latched) : complete(irp, status, 0);
 }
 
 void object::signal(unsigned channel, IB_ASYNC_EVENT event) {
     const bool calls = listens(channel);
-    IRP* waiter = IoCsqRemoveNextIrp(&channels_[channel].csq, calls ? nullptr : &event);
+    IRP* waiter = IoCsqRemoveNextIrp(&channels_[channel].line.csq, calls ? nullptr : &event);
     if (waiter != nullptr) complete_event(waiter, event);
     if (calls) queue_call(channels_[channel], event);
 }
@@ -137,8 +154,7 @@ NTSTATUS object::begin_close(IRP* irp) {
 
 void object::cancel_waiting() {
     for (unsigned i = 0; i < channel_count_; ++i)
-        while (IRP* irp = IoCsqRemoveNextIrp(&channels_[i].csq, nullptr))
-            complete(irp, STATUS_CANCELLED, 0);
+        channels_[i].line.cancel_all();
 }
 
 NTSTATUS object::close(IRP* irp) {
@@ -155,37 +171,32 @@ NTSTATUS object::close(IRP* irp) {
 NTSTATUS object::insert(IO_CSQ* csq, IRP* irp, void* context) {
     event_channel& channel = channel_of(csq);
     auto& told = *static_cast<refusal*>(context);
-    if (channel.owner->closing()) return STATUS_CANCELLED;
+    if (channel.line.owner->closing()) return STATUS_CANCELLED;
     if (!channel.latched.empty()) {
         told.latched = channel.latched.pop();
         told.answered = true;
         return STATUS_UNSUCCESSFUL;
     }
     if (!NT_SUCCESS(told.otherwise)) return told.otherwise;
-    InsertTailList(&channel.waiting, &irp->Tail.Overlay.ListEntry);
+    channel.line.park(irp);
     return STATUS_SUCCESS;
 }
-
-void object::remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
 
 // At the end of the list an event that nobody takes is latched: under the same lock as the look at
 // the list, or an IRP parked in between would wait for it.
 IRP* object::peek(IO_CSQ* csq, IRP* irp, void* context) {
     event_channel& channel = channel_of(csq);
-    LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : channel.waiting.Flink;
-    if (next != &channel.waiting) return CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry);
+    if (IRP* next = channel.line.after(irp)) return next;
     if (context != nullptr) channel.latched.push(*static_cast<IB_ASYNC_EVENT*>(context));
     return nullptr;
 }
 
 void object::acquire(IO_CSQ* csq, KIRQL* level) {
-    KeAcquireSpinLock(&channel_of(csq).owner->lock_, level);
+    KeAcquireSpinLock(&waiting_line::of(csq).owner->lock_, level);
 }
 
 void object::release(IO_CSQ* csq, KIRQL level) {
-    KeReleaseSpinLock(&channel_of(csq).owner->lock_, level);
+    KeReleaseSpinLock(&waiting_line::of(csq).owner->lock_, level);
 }
-
-void object::complete_cancelled(IO_CSQ*, IRP* irp) { complete(irp, STATUS_CANCELLED, 0); }
 
 } // namespace irpverbs::ci

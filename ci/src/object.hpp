@@ -1,5 +1,5 @@
-// What channel adapters and completion queues have in common: users, events, and a close that lets
-// both run out.
+// What channel adapters, completion queues and agents have in common: users, events, and a close
+// that lets both run out.
 #pragma once
 
 #include <ci/driver.h>
@@ -24,13 +24,25 @@ private:
     UCHAR count_ = 0;
 };
 
+/// IRPs that wait for something of an object, oldest first. Guarded by the object's lock.
+struct waiting_line {
+    IO_CSQ csq;
+    LIST_ENTRY irps;
+    object* owner;
+
+    static waiting_line& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, waiting_line, csq); }
+    void prepare(object& its_owner, PIO_CSQ_INSERT_IRP_EX insert, PIO_CSQ_PEEK_NEXT_IRP peek);
+    void park(IRP* irp) { InsertTailList(&irps, &irp->Tail.Overlay.ListEntry); }
+    /// The IRP behind this one, or the oldest; null: there is none.
+    IRP* after(const IRP* irp) const;
+    void cancel_all();
+};
+
 /// One source of events of an object: the IRPs that wait for it, and what came when none did. All
 /// guarded by the object's lock.
 struct event_channel {
-    IO_CSQ csq;
-    LIST_ENTRY waiting; // IRPs
-    LIST_ENTRY due;     // in the object's list while up-calls are left to make
-    object* owner;
+    waiting_line line;
+    LIST_ENTRY due; // in the object's list while up-calls are left to make
     event_set latched;
     event_set calls; // up-calls left to make
 };
@@ -66,8 +78,11 @@ public:
 
 protected:
     object(event_channel* channels, unsigned count);
+    /// Completes all that wait, STATUS_CANCELLED: it is being closed.
+    virtual void cancel_waiting();
 
 private:
+    friend waiting_line;
     static constexpr ULONG_PTR closing_bit = 1;
     static constexpr ULONG_PTR one_user = 2;
 
@@ -75,18 +90,14 @@ private:
     virtual void call_up(unsigned channel, IB_ASYNC_EVENT event) = 0;
 
     NTSTATUS begin_close(IRP* irp);
-    void cancel_waiting();
     void queue_call(event_channel& channel, IB_ASYNC_EVENT event);
     event_channel* next_call(IB_ASYNC_EVENT& event);
     void make_calls();
-    void prepare(event_channel& channel);
 
     static NTSTATUS insert(IO_CSQ* csq, IRP* irp, void* context);
-    static void remove(IO_CSQ* csq, IRP* irp);
     static IRP* peek(IO_CSQ* csq, IRP* irp, void* context);
     static void acquire(IO_CSQ* csq, KIRQL* level);
     static void release(IO_CSQ* csq, KIRQL level);
-    static void complete_cancelled(IO_CSQ* csq, IRP* irp);
 
     std::atomic<ULONG_PTR> users_{one_user}; // * 2; odd: closing
     KSPIN_LOCK lock_ = 0;

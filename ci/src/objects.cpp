@@ -1,37 +1,12 @@
-// Channel adapters and completion queues: one block of memory each, with the driver's part in it.
+// Channel adapters and completion queues.
 #include "device.hpp"
-#include "request.hpp"
+#include "object_memory.hpp"
 
 #include <dispatch/detail/checks.hpp>
-
-#include <new>
 
 namespace irpverbs::ci {
 
 namespace {
-
-constexpr ULONG tag = 0x6F696349; // "Icio"
-
-constexpr std::size_t rounded(std::size_t size) { return (size + 15) / 16 * 16; }
-
-// Places of an object, its channels and the driver's extension in one block.
-template <class Object>
-struct block {
-    std::size_t channels = rounded(sizeof(Object));
-    std::size_t extension;
-    std::size_t size;
-
-    block(unsigned channel_count, std::size_t extension_size)
-        : extension(rounded(channels + channel_count * sizeof(event_channel))),
-          size(extension + extension_size) {}
-};
-
-event_channel* make_channels(void* memory, unsigned count) {
-    auto* channels = static_cast<event_channel*>(memory);
-    for (unsigned i = 0; i < count; ++i)
-        new (&channels[i]) event_channel{};
-    return channels;
-}
 
 template <class Dispatch>
 void copy_dispatch(Dispatch& to, const void* from) {
@@ -42,23 +17,19 @@ void copy_dispatch(Dispatch& to, const void* from) {
 
 ca_object* ca_object::make(hca_device& device, const creation& wanted) {
     const unsigned count = device.description.PortCount + 1u;
-    const block<ca_object> places(count, device.description.CaExtensionSize);
-    auto* memory = static_cast<char*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, places.size, tag));
-    if (memory == nullptr) return nullptr;
-    auto* ca = new (memory) ca_object(make_channels(memory + places.channels, count), count);
+    const object_memory<ca_object> memory(count, device.description.CaExtensionSize);
+    if (memory.place == nullptr) return nullptr;
+    auto* ca = new (memory.place) ca_object(memory.channels, count);
     copy_dispatch(ca->shared.Ca.Dispatch, wanted.dispatch);
     ca->shared.Device = device.fdo;
     ca->shared.Context = wanted.context;
-    ca->shared.Extension = memory + places.extension;
+    ca->shared.Extension = memory.extension;
     ca->shared.Reserved = ca;
     dispatch::detail::introduce(ca, "ca");
     return ca;
 }
 
-void ca_object::destroy(ca_object* ca) {
-    ca->~ca_object();
-    ExFreePoolWithTag(ca, tag);
-}
+void ca_object::destroy(ca_object* ca) { free_object(ca); }
 
 bool ca_object::listens(unsigned channel) const {
     const IB_CA_DISPATCH& calls = shared.Ca.Dispatch;
@@ -75,24 +46,20 @@ void ca_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
 
 cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
     const HCA_DEVICE& description = device_of(ca.Device).description;
-    const block<cq_object> places(channel_count, description.CqExtensionSize);
-    auto* memory = static_cast<char*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, places.size, tag));
-    if (memory == nullptr) return nullptr;
-    auto* cq = new (memory) cq_object(make_channels(memory + places.channels, channel_count));
+    const object_memory<cq_object> memory(channel_count, description.CqExtensionSize);
+    if (memory.place == nullptr) return nullptr;
+    auto* cq = new (memory.place) cq_object(memory.channels);
     copy_dispatch(cq->shared.Cq.Dispatch, wanted.dispatch);
     cq->shared.Cq.NumCqes = wanted.num_cqes;
     cq->shared.Ca = &ca;
     cq->shared.Context = wanted.context;
-    cq->shared.Extension = memory + places.extension;
+    cq->shared.Extension = memory.extension;
     cq->shared.Reserved = cq;
     dispatch::detail::introduce(cq, "cq");
     return cq;
 }
 
-void cq_object::destroy(cq_object* cq) {
-    cq->~cq_object();
-    ExFreePoolWithTag(cq, tag);
-}
+void cq_object::destroy(cq_object* cq) { free_object(cq); }
 
 bool cq_object::listens(unsigned channel) const {
     const IB_CQ_DISPATCH& calls = shared.Cq.Dispatch;

@@ -1,6 +1,8 @@
 #include "request.hpp"
 
 #include "device.hpp"
+#include "mad_agent.hpp"
+#include "user_buffer.hpp"
 
 namespace irpverbs::ci {
 
@@ -10,11 +12,11 @@ HCA_MINOR_FUNCTION minor_of(const IO_STACK_LOCATION* location) {
     return static_cast<HCA_MINOR_FUNCTION>(location->MinorFunction);
 }
 
-bool about_cq(HCA_MINOR_FUNCTION minor) { return minor >= HCA_MN_CREATE_CQ; }
-
 object& object_of(const IO_STACK_LOCATION* location, const parameters& with) {
-    if (about_cq(minor_of(location))) return cq_object::of(with.object);
-    return ca_object::of(with.object);
+    const HCA_MINOR_FUNCTION minor = minor_of(location);
+    if (minor < HCA_MN_CREATE_CQ) return ca_object::of(with.object);
+    if (minor < HCA_MN_REGISTER_MAD_AGENT) return cq_object::of(with.object);
+    return mad_agent_object::of(with.object);
 }
 
 // Not by the object's users: it begins or ends with the request.
@@ -63,16 +65,13 @@ NTSTATUS end_close(IRP* irp, ca_object& ca) {
     return finish(irp, STATUS_SUCCESS, 0);
 }
 
-// The CA that makes it is held by the request; of a queue that there is, by its being a child.
-NTSTATUS create_cq(ca_object& ca, IRP* irp, parameters& with) {
+// The CA that makes it is held by the request; of an object that there is, by its being a child.
+template <class Child>
+NTSTATUS create_child(ca_object& ca, IRP* irp, parameters& with, NTSTATUS status) {
     const creation wanted = *static_cast<creation*>(with.buffer);
-    NTSTATUS status = STATUS_SUCCESS;
-    cq_object* cq = nullptr;
-    if (wanted.num_cqes == 0)
-        status = STATUS_INVALID_PARAMETER;
-    else if (!ca.add_child())
-        status = STATUS_FILE_CLOSED;
-    else if (cq = cq_object::make(ca.shared, wanted); cq == nullptr) {
+    Child* child = nullptr;
+    if (NT_SUCCESS(status) && !ca.add_child()) status = STATUS_FILE_CLOSED;
+    if (NT_SUCCESS(status) && (child = Child::make(ca.shared, wanted)) == nullptr) {
         ca.drop_child();
         status = STATUS_INSUFFICIENT_RESOURCES;
     }
@@ -81,19 +80,20 @@ NTSTATUS create_cq(ca_object& ca, IRP* irp, parameters& with) {
         ca.leave();
         return status;
     }
-    with.object = &cq->shared;
+    with.object = &child->shared;
     with.buffer = wanted.user_data;
     return submit(irp);
 }
 
-NTSTATUS end_create(IRP* irp, cq_object& cq, NTSTATUS status) {
-    ca_object& ca = cq.ca();
+template <class Child>
+NTSTATUS end_create(IRP* irp, Child& child, NTSTATUS status) {
+    ca_object& ca = child.ca();
     if (NT_SUCCESS(status)) {
-        finish(irp, status, reinterpret_cast<ULONG_PTR>(&cq.shared.Cq));
-        cq.start_calling();
-        cq.leave();
+        finish(irp, status, reinterpret_cast<ULONG_PTR>(child.handle()));
+        child.start_calling();
+        child.leave();
     } else {
-        cq_object::destroy(&cq);
+        Child::destroy(&child);
         ca.drop_child();
         finish(irp, status, 0);
     }
@@ -101,11 +101,16 @@ NTSTATUS end_create(IRP* irp, cq_object& cq, NTSTATUS status) {
     return status;
 }
 
-NTSTATUS end_destroy(IRP* irp, cq_object& cq) {
-    ca_object& ca = cq.ca();
-    cq_object::destroy(&cq);
+template <class Child>
+NTSTATUS end_destroy(IRP* irp, Child& child) {
+    ca_object& ca = child.ca();
+    Child::destroy(&child);
     ca.drop_child();
     return finish(irp, STATUS_SUCCESS, 0);
+}
+
+NTSTATUS check_cqes(ULONG_PTR count) {
+    return count != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
 NTSTATUS check_attributes(const parameters& with) {
@@ -121,6 +126,27 @@ NTSTATUS check_flags(const parameters& with, ULONG_PTR known) {
 NTSTATUS check_port(const hca_device& device, const parameters& with) {
     const bool good = with.port != 0 && with.port <= device.description.PortCount;
     return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+bool has_oui(UCHAR management_class) {
+    return management_class >= 0x30 && management_class <= 0x4F;
+}
+
+NTSTATUS check_agent(const hca_device& device, const IB_MAD_AGENT_ATTR* attr) {
+    if (attr == nullptr) return STATUS_INVALID_PARAMETER;
+    const bool no_oui = attr->Oui[0] == 0 && attr->Oui[1] == 0 && attr->Oui[2] == 0;
+    const bool good = attr->PortNumber != 0 && attr->PortNumber <= device.description.PortCount &&
+                      attr->ManagementClass != 0 && attr->Rmpp <= IB_MAD_RMPP_BY_DRIVER &&
+                      (no_oui || has_oui(attr->ManagementClass));
+    return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_send(const parameters& with) {
+    const auto* send = static_cast<const IB_MAD_SEND*>(with.buffer);
+    if (send == nullptr || send->Data == nullptr) return STATUS_INVALID_PARAMETER;
+    const IB_MAD_AGENT_ATTR& agent = static_cast<HCA_MAD_AGENT*>(with.object)->Agent.Attr;
+    const bool fits = send->Length <= IB_MAD_SIZE || agent.Rmpp == IB_MAD_RMPP_BY_DRIVER;
+    return send->Length >= IB_MAD_HEADER_SIZE && fits ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
 NTSTATUS check_modify_port(const hca_device& device, const parameters& with) {
@@ -150,7 +176,7 @@ NTSTATUS check(const hca_device& device, HCA_MINOR_FUNCTION minor, const paramet
     case HCA_MN_MODIFY_PORT:
         return check_modify_port(device, with);
     case HCA_MN_RESIZE_CQ:
-        return with.number != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+        return check_cqes(with.number);
     case HCA_MN_POLL_CQ:
         return with.buffer != nullptr || with.number == 0 ? STATUS_SUCCESS
                                                           : STATUS_INVALID_PARAMETER;
@@ -158,6 +184,8 @@ NTSTATUS check(const hca_device& device, HCA_MINOR_FUNCTION minor, const paramet
         return with.number == IB_CQ_ARM_NEXT || with.number == IB_CQ_ARM_SOLICITED
                    ? STATUS_SUCCESS
                    : STATUS_INVALID_PARAMETER;
+    case HCA_MN_SEND_MAD:
+        return check_send(with);
     default:
         return STATUS_SUCCESS;
     }
@@ -170,12 +198,20 @@ NTSTATUS wait_for_port(const hca_device& device, object& ca, IRP* irp, const par
                    device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS);
 }
 
+NTSTATUS get_mad(object& target, IRP* irp, const parameters& with, NTSTATUS alive) {
+    auto* into = static_cast<IB_MAD_RECEIVE*>(with.buffer);
+    if (into == nullptr || into->Data == nullptr) return complete(irp, STATUS_INVALID_PARAMETER, 0);
+    if (into->Size < IB_MAD_SIZE) return complete(irp, STATUS_BUFFER_TOO_SMALL, 0);
+    return static_cast<mad_agent_object&>(target).get(*into, irp, alive);
+}
+
 NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION minor,
                parameters& with) {
     const NTSTATUS alive = device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS;
     switch (minor) {
     case HCA_MN_CLOSE_CA:
     case HCA_MN_DESTROY_CQ:
+    case HCA_MN_DEREGISTER_MAD_AGENT:
         return target.close(irp);
     case HCA_MN_GET_CA_FATAL_EVENT:
         return target.wait(0, irp, STATUS_SUCCESS);
@@ -185,13 +221,30 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
         return target.wait(cq_object::completion_channel, irp, alive);
     case HCA_MN_GET_CQ_ASYNC_EVENT:
         return target.wait(cq_object::async_channel, irp, alive);
+    case HCA_MN_GET_MAD:
+        return get_mad(target, irp, with, alive);
     default:
         break;
     }
     if (!NT_SUCCESS(alive)) return complete(irp, alive, 0);
+    if (irp->RequestorMode == UserMode)
+        if (const NTSTATUS status = shadow_user_buffer(IoGetCurrentIrpStackLocation(irp));
+            !NT_SUCCESS(status))
+            return complete(irp, status, 0);
     if (const NTSTATUS status = check(device, minor, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
+}
+
+NTSTATUS create(hca_device& device, IRP* irp, HCA_MINOR_FUNCTION minor, parameters& with) {
+    ca_object& ca = ca_object::of(with.object);
+    if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
+    const auto& wanted = *static_cast<const creation*>(with.buffer);
+    const bool cq = minor == HCA_MN_CREATE_CQ;
+    NTSTATUS status = cq ? check_cqes(wanted.num_cqes) : check_agent(device, wanted.agent);
+    if (device.dead.load()) status = STATUS_FILE_FORCED_CLOSED;
+    return cq ? create_child<cq_object>(ca, irp, with, status)
+              : create_child<mad_agent_object>(ca, irp, with, status);
 }
 
 } // namespace
@@ -204,14 +257,8 @@ NTSTATUS dispatch_verb(DEVICE_OBJECT* fdo, IRP* irp) {
     irp->IoStatus.Information = 0;
     if (minor == HCA_MN_OPEN_CA) return open_ca(device, irp, with);
     if (minor == 0 || minor >= HCA_MN_COUNT) return finish(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
-    if (minor == HCA_MN_CREATE_CQ) {
-        ca_object& ca = ca_object::of(with.object);
-        if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
-        if (!device.dead.load()) return create_cq(ca, irp, with);
-        finish(irp, STATUS_FILE_FORCED_CLOSED, 0);
-        ca.leave();
-        return STATUS_FILE_FORCED_CLOSED;
-    }
+    if (minor == HCA_MN_CREATE_CQ || minor == HCA_MN_REGISTER_MAD_AGENT)
+        return create(device, irp, minor, with);
     object& target = object_of(location, with);
     if (!target.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
     return begin(device, target, irp, minor, with);
@@ -224,17 +271,20 @@ NTSTATUS submit(IRP* irp) {
 }
 
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
     switch (minor_of(location)) {
     case HCA_MN_OPEN_CA:
         return end_open(irp, ca_object::of(with.object), status);
     case HCA_MN_CREATE_CQ:
         return end_create(irp, cq_object::of(with.object), status);
+    case HCA_MN_REGISTER_MAD_AGENT:
+        return end_create(irp, mad_agent_object::of(with.object), status);
     default:
         break;
     }
     object& target = object_of(location, with);
+    status = return_user_buffer(location, status, information);
     finish(irp, status, information);
     target.leave();
     return status;
@@ -248,6 +298,8 @@ NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information) {
         return end_close(irp, ca_object::of(with.object));
     case HCA_MN_DESTROY_CQ:
         return end_destroy(irp, cq_object::of(with.object));
+    case HCA_MN_DEREGISTER_MAD_AGENT:
+        return end_destroy(irp, mad_agent_object::of(with.object));
     default:
         return complete(irp, status, information);
     }

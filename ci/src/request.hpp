@@ -5,12 +5,14 @@
 
 namespace irpverbs::ci {
 
-/// What CiOpenCa and CiCreateCq want, before there is an object. Alive only while dispatching.
+/// What CiOpenCa, CiCreateCq and CiRegisterMadAgent want, before there is an object. Alive only
+/// while dispatching.
 struct creation {
     VOID* context;
     const void* dispatch;
-    CI_UDATA* user_data;
-    ULONG num_cqes;
+    CI_UDATA* user_data = nullptr;
+    ULONG num_cqes = 0;
+    const IB_MAD_AGENT_ATTR* agent = nullptr;
 };
 
 /// Parameters.Others of a verb's stack location, with the types that they have.
@@ -24,6 +26,12 @@ struct [[gnu::may_alias]] parameters {
 inline parameters& parameters_of(IO_STACK_LOCATION* location) {
     static_assert(sizeof(parameters) == sizeof(location->Parameters.Others));
     return *reinterpret_cast<parameters*>(&location->Parameters.Others);
+}
+
+/// Done also for a dead HCA, and not cancelled.
+inline bool ends_an_object(ULONG minor) {
+    return minor == HCA_MN_CLOSE_CA || minor == HCA_MN_DESTROY_CQ ||
+           minor == HCA_MN_DEREGISTER_MAD_AGENT;
 }
 
 /// The FDO's dispatch routine.

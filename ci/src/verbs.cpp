@@ -14,27 +14,47 @@ NTSTATUS send(DEVICE_OBJECT* device, IRP* irp, HCA_MINOR_FUNCTION minor, const p
     return IoCallDriver(device, irp);
 }
 
-// No device to send it to: completed from its next location all the same.
-NTSTATUS refuse(IRP* irp) {
-    IoSetNextIrpStackLocation(irp);
+// The device of objects that do not exist: every IRP goes to one, and is completed there.
+NTSTATUS refuse(DEVICE_OBJECT*, IRP* irp) {
     irp->IoStatus.Status = STATUS_INVALID_PARAMETER;
     irp->IoStatus.Information = 0;
     IoCompleteRequest(irp, IO_NO_INCREMENT);
     return STATUS_INVALID_PARAMETER;
 }
 
+constexpr DRIVER_OBJECT refusing_driver() {
+    DRIVER_OBJECT made{};
+    made.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = refuse;
+    return made;
+}
+constinit DRIVER_OBJECT nobody = refusing_driver();
+
+constexpr DEVICE_OBJECT refusing_device() {
+    DEVICE_OBJECT made{};
+    made.StackSize = 1;
+    made.ReferenceCount = 1;
+    made.DriverObject = &nobody;
+    return made;
+}
+constinit DEVICE_OBJECT nowhere = refusing_device();
+
 NTSTATUS send(IB_CA* ca, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
               ULONG_PTR number = 0, ULONG_PTR port = 0) {
-    if (ca == nullptr) return refuse(irp);
-    return send(reinterpret_cast<HCA_CA*>(ca)->Device, irp, minor,
-                {ca, const_cast<void*>(buffer), number, port});
+    DEVICE_OBJECT* device = ca != nullptr ? reinterpret_cast<HCA_CA*>(ca)->Device : &nowhere;
+    return send(device, irp, minor, {ca, const_cast<void*>(buffer), number, port});
 }
 
 NTSTATUS send(IB_CQ* cq, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
               ULONG_PTR number = 0) {
-    if (cq == nullptr) return refuse(irp);
-    return send(reinterpret_cast<HCA_CQ*>(cq)->Ca->Device, irp, minor,
-                {cq, const_cast<void*>(buffer), number, 0});
+    DEVICE_OBJECT* device = cq != nullptr ? reinterpret_cast<HCA_CQ*>(cq)->Ca->Device : &nowhere;
+    return send(device, irp, minor, {cq, const_cast<void*>(buffer), number, 0});
+}
+
+NTSTATUS send(IB_MAD_AGENT* agent, IRP* irp, HCA_MINOR_FUNCTION minor,
+              const void* buffer = nullptr) {
+    DEVICE_OBJECT* device =
+        agent != nullptr ? reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device : &nowhere;
+    return send(device, irp, minor, {agent, const_cast<void*>(buffer), 0, 0});
 }
 
 } // namespace
@@ -43,9 +63,9 @@ extern "C" {
 
 NTSTATUS CiOpenCa(DEVICE_OBJECT* pHcaFdo, VOID* Context, const IB_CA_DISPATCH* Dispatch,
                   CI_UDATA* pUserData, IRP* pIrp) {
-    if (pHcaFdo == nullptr) return refuse(pIrp);
-    creation wanted{Context, Dispatch, pUserData, 0};
-    return send(pHcaFdo, pIrp, HCA_MN_OPEN_CA, {nullptr, &wanted, 0, 0});
+    creation wanted{Context, Dispatch, pUserData};
+    return send(pHcaFdo != nullptr ? pHcaFdo : &nowhere, pIrp, HCA_MN_OPEN_CA,
+                {nullptr, &wanted, 0, 0});
 }
 
 NTSTATUS CiCloseCa(IB_CA* pCa, CI_UDATA* pUserData, IRP* pIrp) {
@@ -110,6 +130,24 @@ NTSTATUS CiGetCqCompEvent(IB_CQ* pCq, IRP* pIrp) {
 
 NTSTATUS CiGetCqAsyncEvent(IB_CQ* pCq, IRP* pIrp) {
     return send(pCq, pIrp, HCA_MN_GET_CQ_ASYNC_EVENT);
+}
+
+NTSTATUS CiRegisterMadAgent(IB_CA* pCa, const IB_MAD_AGENT_ATTR* pAttr, VOID* Context,
+                            const IB_MAD_DISPATCH* Dispatch, IRP* pIrp) {
+    creation wanted{Context, Dispatch, nullptr, 0, pAttr};
+    return send(pCa, pIrp, HCA_MN_REGISTER_MAD_AGENT, &wanted);
+}
+
+NTSTATUS CiDeregisterMadAgent(IB_MAD_AGENT* pAgent, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_DEREGISTER_MAD_AGENT);
+}
+
+NTSTATUS CiSendMad(IB_MAD_AGENT* pAgent, const IB_MAD_SEND* pSend, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_SEND_MAD, pSend);
+}
+
+NTSTATUS CiGetMad(IB_MAD_AGENT* pAgent, IB_MAD_RECEIVE* pReceive, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_GET_MAD, pReceive);
 }
 
 } // extern "C"

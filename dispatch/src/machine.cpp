@@ -3,6 +3,7 @@
 #include "rules.hpp"
 #include "verify/delays.hpp"
 #include "verify/live_objects.hpp"
+#include "verify/lock_registry.hpp"
 #include "verify/processor_checks.hpp"
 #include "verify/routine_checks.hpp"
 
@@ -91,8 +92,8 @@ void sched_point_slow(point kind, const void* object) {
     self.owner->sched_point(self, kind, object);
 }
 
-void look_on(const irql_rule& bound, point kind, const void* object) {
-    if (verifying()) check_irql(bound);
+void look_on(const irql_rule& rule, point kind, const void* object) {
+    if (verifying()) check_irql(rule);
     sched_point_slow(kind, object);
 }
 
@@ -210,6 +211,7 @@ machine::machine(std::uint32_t processors)
 }
 
 machine::~machine() {
+    detail::forget_lock(&system_lock);
     if (detail::current != nullptr && detail::current->owner == this) {
         detail::current = nullptr;
         detail::visiting.self = nullptr;

@@ -10,13 +10,6 @@ namespace irpverbs::dispatch::detail::irql_rules {
 #undef X
 } // namespace irpverbs::dispatch::detail::irql_rules
 
-namespace irpverbs::dispatch::detail {
-
-/// Checks the IRQL and lets another actor run, for whoever tested instrumented() before.
-NT_API void look_on(const irql_rule& bound, point kind, const void* object);
-
-} // namespace irpverbs::dispatch::detail
-
 #define VERIFY_IRQL(function)                                                                      \
     do {                                                                                           \
         if (::irpverbs::dispatch::detail::verifying())                                             \

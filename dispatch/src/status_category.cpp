@@ -45,6 +45,7 @@ constexpr auto counterparts = std::to_array<counterpart>({
 // The base's destructor is neither virtual nor hidden, and nobody deletes a category.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor)
 class category final : public boost::system::error_category {
 public:
     constexpr category() noexcept : error_category(0x4e545354'41545553) {}

@@ -2,16 +2,11 @@
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/options.hpp"
-#include "verify/returned.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
-
-namespace irpverbs::irp {
-constinit KSPIN_LOCK cancel_lock = 0;
-}
 
 namespace {
 
@@ -38,16 +33,14 @@ namespace {
 // In every case; IoCancelIrp itself knows only the one where it has nothing to wait for.
 [[gnu::cold, gnu::noinline]] BOOLEAN cancel_slowly(IRP* irp) {
     VERIFY_IRQL(IoCancelIrp);
-    if (verify::tracking()) return verify::cancel(irp, &cancel_lock);
-    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+    if (verify::tracking()) return verify::cancel(irp);
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock_of(this_processor()));
     store_cancel(irp);
     const PDRIVER_CANCEL routine = IoSetCancelRoutine(irp, nullptr);
     return routine != nullptr ? call_routine(routine, irp, old) : let_go(old);
 }
 
 } // namespace
-
-KSPIN_LOCK* verify::cancel_spin_lock() { return &cancel_lock; }
 
 extern "C" {
 
@@ -58,14 +51,15 @@ PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine) {
 
 void IoAcquireCancelSpinLock(PKIRQL Irql) {
     VERIFY_IRQL(IoAcquireCancelSpinLock);
-    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock);
+    *Irql = KeAcquireSpinLockRaiseToDpc(&cancel_lock_of(this_processor()));
 }
 
 void IoReleaseCancelSpinLock(KIRQL Irql) {
     VERIFY_IRQL(IoReleaseCancelSpinLock);
-    if (instrumented() || !try_release_cancel_lock(this_processor(), Irql)) {
-        verify::check_cancel_release(&cancel_lock);
-        KeReleaseSpinLock(&cancel_lock, Irql);
+    processor& self = this_processor();
+    if (instrumented() || !try_release_cancel_lock(self, Irql)) {
+        verify::check_cancel_release();
+        KeReleaseSpinLock(&cancel_lock_of(self), Irql);
     }
 }
 

@@ -1,16 +1,19 @@
-// The system's cancel spin lock, and the exchange that decides who completes an IRP.
+// The cancel spin lock, one a machine, and the exchange that decides who completes an IRP.
 #pragma once
 
 #include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/machine.hpp>
 #include <irp/irp.h>
 
 namespace irpverbs::irp {
 
-extern KSPIN_LOCK cancel_lock;
+inline KSPIN_LOCK& cancel_lock_of(const dispatch::detail::processor& self) {
+    return self.owner->system_lock;
+}
 
 /// False, and nothing is done, when somebody holds it.
 inline bool try_acquire_cancel_lock(dispatch::detail::processor& self, KIRQL& old) {
-    if (!dispatch::detail::take_free_lock(self, cancel_lock)) return false;
+    if (!dispatch::detail::take_free_lock(self, cancel_lock_of(self))) return false;
     old = self.irql;
     self.irql = DISPATCH_LEVEL;
     return true;
@@ -19,7 +22,7 @@ inline bool try_acquire_cancel_lock(dispatch::detail::processor& self, KIRQL& ol
 /// False, and nothing is done, when there is more to it: DPCs to run, or a misuse to report.
 inline bool try_release_cancel_lock(dispatch::detail::processor& self, KIRQL level) {
     if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
-    if (!dispatch::detail::give_back_lock(self, cancel_lock)) return false;
+    if (!dispatch::detail::give_back_lock(self, cancel_lock_of(self))) return false;
     self.irql = level;
     return true;
 }

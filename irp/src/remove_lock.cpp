@@ -35,7 +35,7 @@ void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG
 }
 
 NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
-    enter(irql_rules::IoAcquireRemoveLock, point::interlocked, RemoveLock);
+    if (instrumented()) look_on(irql_rules::IoAcquireRemoveLock, point::interlocked, RemoveLock);
     __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) {
         if (instrumented()) irpverbs::irp::verify::remove_lock_acquired(RemoveLock, Tag);
@@ -47,7 +47,7 @@ NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
 
 void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
     if (instrumented()) irpverbs::irp::verify::remove_lock_released(RemoveLock, Tag, false);
-    enter(irql_rules::IoReleaseRemoveLock, point::interlocked, RemoveLock);
+    if (instrumented()) look_on(irql_rules::IoReleaseRemoveLock, point::interlocked, RemoveLock);
     drop(RemoveLock);
 }
 

@@ -14,18 +14,6 @@ using dispatch::detail::irql_bound;
 #undef X
 } // namespace irql_rules
 
-/// A function is called that says so at a scheduling point: where nothing is instrumented, both
-/// together cost one test.
-inline void enter_slow(const dispatch::detail::irql_rule& rule, dispatch::detail::point kind,
-                       const void* object) {
-    if (dispatch::detail::verifying()) dispatch::detail::check_irql(rule);
-    dispatch::detail::sched_point_slow(kind, object);
-}
-inline void enter(const dispatch::detail::irql_rule& rule, dispatch::detail::point kind,
-                  const void* object) {
-    if (dispatch::detail::instrumented()) enter_slow(rule, kind, object);
-}
-
 } // namespace irpverbs::irp
 
 #define VERIFY_IRQL(function)                                                                      \

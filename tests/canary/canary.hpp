@@ -8,8 +8,8 @@
 
 namespace canary {
 
-/// Where a defect shows: what came out of the run, or a rule of the verifier, or memory that is
-/// not the program's any more (address sanitizer).
+/// Where a defect shows at least: what came out of the run, or a rule of the verifier, or memory
+/// that is not the program's any more (address sanitizer).
 enum class found_by { outcome, verifier, sanitizer };
 
 struct defect {
@@ -17,6 +17,9 @@ struct defect {
     const char* origin; // where the world met it
     found_by evidence;
     std::optional<std::string> (*run)(irpverbs::dispatch::sim_machine& sim);
+    /// Under which of them the verifier reports it; none: it sees nothing, only the outcome tells.
+    std::vector<std::string> rules = {};
+    const char* options = "default"; // the verifier's
 };
 
 inline std::ostream& operator<<(std::ostream& out, const defect& each) {

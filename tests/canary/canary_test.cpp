@@ -3,7 +3,9 @@
 
 #include <irp/verifier.hpp>
 #include <support/explore_gtest.hpp>
+#include <support/findings.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,9 +39,16 @@ INSTANTIATE_TEST_SUITE_P(ByItsOutcome, Canary,
 
 class WatchedCanary : public testing::TestWithParam<defect> {};
 
-TEST_P(WatchedCanary, IsFound) {
-    const irpverbs::irp::verifier_scope watched("default,pended_completed=fail");
-    irpverbs::testing::expect_found({}, GetParam().run);
+TEST_P(WatchedCanary, IsFoundUnderItsRule) {
+    const defect& planted = GetParam();
+    const irpverbs::irp::verifier_scope watched(planted.options);
+    const auto summary = irpverbs::testing::expect_found({}, planted.run);
+    ASSERT_TRUE(summary.failure);
+    const std::string rule = irpverbs::testing::rule_in(summary.failure->what);
+    if (planted.rules.empty())
+        EXPECT_EQ(rule, "") << summary.failure->report;
+    else
+        EXPECT_THAT(planted.rules, testing::Contains(rule)) << summary.failure->report;
 }
 
 INSTANTIATE_TEST_SUITE_P(ByTheVerifier, WatchedCanary,

@@ -19,6 +19,7 @@ struct fake_hca {
     std::function<NTSTATUS(IRP*)> on_submit;
     int opened = 0;
     int closed = 0;
+    int queues = 0; // that there are
 
     explicit fake_hca(bool submits = false) {
         operations.OpenCa = [](HCA_CA* ca, CI_UDATA*, IRP*) {
@@ -26,13 +27,21 @@ struct fake_hca {
             return STATUS_SUCCESS;
         };
         operations.CloseCa = [](HCA_CA* ca, CI_UDATA*, IRP*) {
+            EXPECT_EQ(of(ca->Device).queues, 0);
             ++of(ca->Device).closed;
             return STATUS_SUCCESS;
         };
         operations.QueryPort = [](HCA_CA* ca, UCHAR, IB_PORT_ATTR*, SIZE_T, IRP* irp) {
             return of(ca->Device).on_query(irp);
         };
-        operations.CreateCq = [](HCA_CQ*, CI_UDATA*, IRP*) { return STATUS_SUCCESS; };
+        operations.CreateCq = [](HCA_CQ* cq, CI_UDATA*, IRP*) {
+            ++of(cq->Ca->Device).queues;
+            return STATUS_SUCCESS;
+        };
+        operations.DestroyCq = [](HCA_CQ* cq, CI_UDATA*, IRP*) {
+            --of(cq->Ca->Device).queues;
+            return STATUS_SUCCESS;
+        };
         if (submits)
             operations.Submit = [](DEVICE_OBJECT* device, IRP* irp) {
                 return of(device).on_submit(irp);

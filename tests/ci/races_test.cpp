@@ -1,5 +1,5 @@
-// The common half against itself: waiting, cancelling, reporting, closing, under every schedule of
-// a few actors. The driver reports from wherever it likes.
+// The common half against a driver that reports from wherever it likes, and holds verbs as it
+// likes. What every driver must show is in the conformance suite.
 #include "fake_hca.hpp"
 
 #include <support/explore_gtest.hpp>
@@ -27,47 +27,15 @@ auto close_of(IB_CA* ca) {
 }
 void report(DEVICE_OBJECT* fdo, UCHAR port = 1) { HcaReportPortEvent(fdo, port, IB_AE_SM_CHANGE); }
 
-// Latched first or parked first: the two always meet.
-TEST(CommonHalf, NoEventPassesAWaiterBy) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
-        fake_hca hca;
-        IB_CA* ca = open_ca(hca.fdo);
-        sent_irp waiter;
-        sim.spawn("wait", [&] { waiter.send(wait_for_port(ca)); });
-        sim.spawn("event", [&] { report(hca.fdo); });
-        sim.run();
-        EXPECT_TRUE(waiter.done());
-        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
-        waiter.expect_lawful();
-        EXPECT_EQ(waiter.status(), STATUS_SUCCESS);
-    });
-}
-
-TEST(CommonHalf, AnEventThatACancelledWaiterDidNotTakeIsThereForTheNext) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
-        fake_hca hca;
-        IB_CA* ca = open_ca(hca.fdo);
-        sent_irp waiter;
-        sim.spawn("wait", [&] { waiter.send(wait_for_port(ca)); });
-        sim.spawn("cancel", [&] { waiter.cancel(); });
-        sim.spawn("event", [&] { report(hca.fdo); });
-        sim.run();
-        verb_call next(wait_for_port(ca));
-        EXPECT_EQ(next.done(), waiter.status() == STATUS_CANCELLED);
-        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
-        waiter.expect_lawful();
-    });
-}
-
 // A waiter that comes while the CA closes is refused or cancelled: never left. It may come as long
 // as the CA is held, which the query that sends it does.
 TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
-        sent_irp late;
-        sent_irp closer;
-        sent_irp query;
+        verb_call late;
+        verb_call closer;
+        verb_call query;
         IRP* held = nullptr;
         hca.on_query = [&](IRP* irp) {
             IoMarkIrpPending(irp);
@@ -82,8 +50,6 @@ TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
         });
         sim.spawn("close", [&] { closer.send(close_of(ca)); });
         sim.run();
-        for (const sent_irp* each : {&late, &closer, &query})
-            each->expect_lawful();
         EXPECT_TRUE(late.status() == STATUS_CANCELLED || late.status() == STATUS_FILE_CLOSED);
         EXPECT_EQ(closer.status(), STATUS_SUCCESS);
         EXPECT_EQ(hca.closed, 1);
@@ -130,39 +96,16 @@ TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
         reset(sim);
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo, &slow_calls);
-        sent_irp closer;
-        closer.on_completion = [] {
+        verb_call closer;
+        closer.on_completion([] {
             EXPECT_EQ(inside_calls, 0);
             closed = true;
-        };
+        });
         sim.spawn("one", [&] { report(hca.fdo, 1); });
         sim.spawn("two", [&] { report(hca.fdo, 2); });
         sim.spawn("close", [&] { closer.send(close_of(ca)); });
         sim.run();
-        closer.expect_lawful();
         EXPECT_EQ(closer.status(), STATUS_SUCCESS);
-    });
-}
-
-// The client knows its CA before the first up-call about it.
-bool told = false;
-void early_call(IB_CA*, void*, UCHAR, IB_ASYNC_EVENT) { EXPECT_TRUE(told); }
-constexpr IB_CA_DISPATCH early_calls{nullptr, early_call};
-
-TEST(CommonHalf, NoUpCallComesBeforeTheOpenHasBeenTold) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
-        told = false;
-        fake_hca hca;
-        sent_irp open;
-        open.on_completion = [] { told = true; };
-        sim.spawn("open", [&] {
-            open.send(
-                [&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, &early_calls, nullptr, irp); });
-        });
-        sim.spawn("event", [&] { report(hca.fdo); });
-        sim.run();
-        open.expect_lawful();
-        EXPECT_EQ(close_ca(open.object<IB_CA>()), STATUS_SUCCESS);
     });
 }
 
@@ -182,8 +125,8 @@ TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
                 return STATUS_SUCCESS;
             };
             IB_CA* ca = open_ca(hca.fdo);
-            sent_irp one;
-            sent_irp two;
+            verb_call one;
+            verb_call two;
             IB_PORT_ATTR attr{};
             const auto query = [&](IRP* irp) {
                 return CiQueryPort(ca, 1, sizeof(attr), &attr, irp);
@@ -192,8 +135,6 @@ TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
             sim.spawn("two", [&] { two.send(query); });
             sim.spawn("cancel", [&] { one.cancel(); });
             sim.run();
-            one.expect_lawful();
-            two.expect_lawful();
             EXPECT_EQ(two.status(), STATUS_SUCCESS);
             EXPECT_EQ(executed, one.status() == STATUS_CANCELLED ? 1 : 2);
             EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);

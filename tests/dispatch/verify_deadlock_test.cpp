@@ -130,7 +130,7 @@ TEST(LockOrderRule, TellsTheWholeCycle) {
          at = what.history.find("and waited for", at + 1))
         ++waits;
     EXPECT_EQ(waits, 3u) << what.history;
-    dispatch::detail::name_lock(&locks[2], "spin lock");
+    dispatch::detail::name_lock(&locks[2], nullptr);
 }
 
 TEST(LockOrderRule, SparesATryToAcquire) {

@@ -219,7 +219,6 @@ peers::fields our_fields(const datagram& bytes) {
 }
 
 void expect_agreement(const peers::fields& theirs, const datagram& bytes) {
-    if (theirs.empty()) GTEST_SKIP() << "this build lacks the peer's header";
     const peers::fields ours = our_fields(bytes);
     for (const auto& [name, value] : theirs)
         EXPECT_EQ(ours.at(name), value) << name;

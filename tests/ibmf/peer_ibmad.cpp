@@ -1,6 +1,5 @@
 #include "peers.hpp"
 
-#if IRPVERBS_HAVE_LIBIBMAD
 #include <infiniband/mad.h>
 
 #include <array>
@@ -39,8 +38,3 @@ irpverbs::ibmf::peers::fields irpverbs::ibmf::peers::ibmad_fields(const std::uin
         {"oui", field(IB_VEND2_OUI_F)},
     };
 }
-#else
-irpverbs::ibmf::peers::fields irpverbs::ibmf::peers::ibmad_fields(const std::uint8_t*) {
-    return {};
-}
-#endif

@@ -1,6 +1,5 @@
 #include "peers.hpp"
 
-#if __has_include(<complib/cl_types.h>)
 #define OSM_API
 #include <infiniband/iba/ib_types.h>
 
@@ -41,8 +40,3 @@ irpverbs::ibmf::peers::fields irpverbs::ibmf::peers::opensm_fields(const std::ui
         {"returning", static_cast<std::uint64_t>(ib_smp_is_d(&smp))},
     };
 }
-#else
-irpverbs::ibmf::peers::fields irpverbs::ibmf::peers::opensm_fields(const std::uint8_t*) {
-    return {};
-}
-#endif

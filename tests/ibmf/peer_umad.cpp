@@ -1,6 +1,5 @@
 #include "peers.hpp"
 
-#if __has_include(<infiniband/umad_sa.h>)
 #include <infiniband/umad_sa.h>
 #include <infiniband/umad_sm.h>
 #include <infiniband/umad_types.h>
@@ -50,6 +49,3 @@ irpverbs::ibmf::peers::fields irpverbs::ibmf::peers::umad_fields(const std::uint
         {"vendor_data", vendor.data[0]},
     };
 }
-#else
-irpverbs::ibmf::peers::fields irpverbs::ibmf::peers::umad_fields(const std::uint8_t*) { return {}; }
-#endif

@@ -9,7 +9,7 @@ namespace irpverbs::ibmf::peers {
 
 using fields = std::map<std::string, std::uint64_t>;
 
-// 256 bytes. Empty where this build lacks the header.
+// 256 bytes.
 fields umad_fields(const std::uint8_t* mad);
 fields opensm_fields(const std::uint8_t* mad);
 fields ibmad_fields(const std::uint8_t* mad);

@@ -1,5 +1,4 @@
 // ibmf_utils_pack_data and ibmf_utils_unpack_data.
-#include <api/calls.h>
 #include <ibmf/ibmf.h>
 #include <ibmf/utils.hpp>
 

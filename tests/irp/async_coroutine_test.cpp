@@ -2,6 +2,7 @@
 #include "test_driver.hpp"
 
 #include <support/both_machines.hpp>
+#include <support/coroutines.hpp>
 #include <support/explore_gtest.hpp>
 
 #include <irp/async.hpp>
@@ -48,16 +49,9 @@ struct devices {
 
 class AsyncCoroutine : public irpverbs::testing::BothMachines {
 protected:
-    // Until the coroutine ends.
     template <class Coroutine>
     void run(Coroutine body) {
-        KEVENT done;
-        KeInitializeEvent(&done, NotificationEvent, FALSE);
-        asio::co_spawn(machine().context(), std::move(body), [&](std::exception_ptr error) {
-            EXPECT_FALSE(error);
-            KeSetEvent(&done, IO_NO_INCREMENT, FALSE);
-        });
-        KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+        irpverbs::testing::run_to_end(machine(), std::move(body));
     }
 
     devices device;

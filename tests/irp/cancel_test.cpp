@@ -105,6 +105,21 @@ TEST_P(Cancel, CompletedIrpWithARoutineIsReported) {
     IoReleaseCancelSpinLock(PASSIVE_LEVEL); // the one who cancelled never came back to do it
 }
 
+// Two machines of one process share nothing: what holds up the one is nothing to the other.
+TEST_P(Cancel, EachMachineHasItsOwnLock) {
+    KIRQL here = PASSIVE_LEVEL;
+    IoAcquireCancelSpinLock(&here);
+    {
+        irpverbs::dispatch::asio_machine other({.processors = 1});
+        const irpverbs::dispatch::machine::scope inside(other);
+        KIRQL there = PASSIVE_LEVEL;
+        IoAcquireCancelSpinLock(&there);
+        IoReleaseCancelSpinLock(there);
+    }
+    IoReleaseCancelSpinLock(here);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(Cancel);
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/irp_stack.hpp>
+#include <support/reference_drivers.hpp>
 
 #include <dispatch/machine.hpp>
 #include <irp/wdm.h>
@@ -17,72 +18,19 @@ namespace {
 
 using namespace irpverbs::dispatch;
 
-struct queue_driver {
-    DRIVER_OBJECT driver{};
-    DEVICE_OBJECT* device = nullptr;
-    IO_CSQ csq{};
-    KSPIN_LOCK lock{};
-    LIST_ENTRY list{};
-
-    queue_driver() {
-        driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
-        IoCreateDevice(&driver, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
-        *static_cast<queue_driver**>(device->DeviceExtension) = this;
-        KeInitializeSpinLock(&lock);
-        InitializeListHead(&list);
-        IoCsqInitialize(&csq, insert, remove, peek, acquire, release, complete_cancelled);
-    }
-    ~queue_driver() { IoDeleteDevice(device); }
-
-    static queue_driver& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, queue_driver, csq); }
-    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp) {
-        IoCsqInsertIrp(&(*static_cast<queue_driver**>(device->DeviceExtension))->csq, irp, nullptr);
-        return STATUS_PENDING;
-    }
-    static void insert(IO_CSQ* csq, IRP* irp) {
-        InsertTailList(&of(csq).list, &irp->Tail.Overlay.ListEntry);
-    }
-    static void remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
-    static IRP* peek(IO_CSQ* csq, IRP* irp, void*) {
-        LIST_ENTRY& list = of(csq).list;
-        LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : list.Flink;
-        return next == &list ? nullptr : CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry);
-    }
-    static void acquire(IO_CSQ* csq, KIRQL* level) { KeAcquireSpinLock(&of(csq).lock, level); }
-    static void release(IO_CSQ* csq, KIRQL level) { KeReleaseSpinLock(&of(csq).lock, level); }
-    static void complete_cancelled(IO_CSQ*, IRP* irp) {
-        irp->IoStatus.Status = STATUS_CANCELLED;
-        irp->IoStatus.Information = 0;
-        IoCompleteRequest(irp, IO_NO_INCREMENT);
-    }
-    void serve() {
-        while (IRP* irp = IoCsqRemoveNextIrp(&csq, nullptr)) {
-            irp->IoStatus.Status = STATUS_SUCCESS;
-            IoCompleteRequest(irp, IO_NO_INCREMENT);
-        }
-    }
-};
-
-NTSTATUS count_completion(DEVICE_OBJECT*, IRP*, void* context) {
-    ++*static_cast<int*>(context);
-    return STATUS_MORE_PROCESSING_REQUIRED;
-}
+using irpverbs::testing::counted_request;
+using irpverbs::testing::queue_driver;
 
 // Park, cancel and serve race for one IRP; whoever wins, it is completed once.
 std::optional<std::string> race(sim_machine& sim) {
     queue_driver driver;
-    int completions = 0;
-    IRP* irp = IoAllocateIrp(1, FALSE);
-    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-    IoSetCompletionRoutine(irp, count_completion, &completions, TRUE, TRUE, TRUE);
-    sim.spawn("park", [&] { IoCallDriver(driver.device, irp); });
-    sim.spawn("cancel", [&] { IoCancelIrp(irp); });
+    counted_request only(driver.device());
+    sim.spawn("park", [&] { only.send(); });
+    sim.spawn("cancel", [&] { only.cancel(); });
     sim.spawn("serve", [&] { driver.serve(); });
     sim.run();
     driver.serve();
-    const bool once = completions == 1;
-    IoFreeIrp(irp);
-    if (!once) return "completed " + std::to_string(completions) + " times";
+    if (only.completions != 1) return "completed " + std::to_string(only.completions) + " times";
     return std::nullopt;
 }
 
@@ -98,17 +46,23 @@ using irpverbs::testing::outcome;
 using irpverbs::testing::request;
 
 // Takes IRPs by what their location says; refuses those of a kind it does not like.
-struct choosy_queue : queue_driver {
+class choosy_queue : public queue_driver {
+public:
     IO_CSQ_IRP_CONTEXT key{};
     bool with_key = false;
     ULONG refused = 99;
     void* insert_context_seen = nullptr;
 
     choosy_queue() {
-        driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_ex;
-        IoCsqInitializeEx(&csq, insert_ex, remove, peek_kind, acquire, release, complete_cancelled);
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_ex;
+        IoCsqInitializeEx(&csq_, insert_ex, remove, peek_kind, acquire, release,
+                          complete_cancelled);
     }
 
+    IO_CSQ* csq() { return &csq_; }
+    bool empty() const { return IsListEmpty(&waiting_); }
+
+private:
     static choosy_queue& of(IO_CSQ* csq) {
         return static_cast<choosy_queue&>(queue_driver::of(csq));
     }
@@ -131,7 +85,7 @@ struct choosy_queue : queue_driver {
         auto& self =
             static_cast<choosy_queue&>(**static_cast<queue_driver**>(device->DeviceExtension));
         const NTSTATUS status =
-            IoCsqInsertIrpEx(&self.csq, irp, self.with_key ? &self.key : nullptr, &self);
+            IoCsqInsertIrpEx(&self.csq_, irp, self.with_key ? &self.key : nullptr, &self);
         if (NT_SUCCESS(status)) return STATUS_PENDING;
         return irpverbs::testing::complete(irp, status);
     }
@@ -140,7 +94,7 @@ struct choosy_queue : queue_driver {
 class Csq : public irpverbs::testing::BothMachines {
 protected:
     ~Csq() override {
-        while (IRP* irp = IoCsqRemoveNextIrp(&driver.csq, nullptr))
+        while (IRP* irp = IoCsqRemoveNextIrp(driver.csq(), nullptr))
             irpverbs::testing::complete(irp, STATUS_SUCCESS);
         for (IRP* irp : irps)
             IoFreeIrp(irp);
@@ -149,21 +103,21 @@ protected:
     NTSTATUS send(std::size_t index, ULONG kind = 0) {
         IRP* irp = irps.at(index);
         IoGetNextIrpStackLocation(irp)->Parameters.DeviceIoControl.IoControlCode = kind;
-        return IoCallDriver(driver.device, irp);
+        return IoCallDriver(driver.device(), irp);
     }
 
     choosy_queue driver;
     std::array<outcome, 3> outcomes;
-    std::array<IRP*, 3> irps{request(driver.device, outcomes[0]),
-                             request(driver.device, outcomes[1]),
-                             request(driver.device, outcomes[2])};
+    std::array<IRP*, 3> irps{request(driver.device(), outcomes[0]),
+                             request(driver.device(), outcomes[1]),
+                             request(driver.device(), outcomes[2])};
 };
 
 TEST_P(Csq, HoldsIrpsInOrderAndMarksThem) {
     for (std::size_t i = 0; i < 3; ++i)
         EXPECT_EQ(send(i), STATUS_PENDING);
     for (std::size_t i = 0; i < 3; ++i) {
-        IRP* irp = IoCsqRemoveNextIrp(&driver.csq, nullptr);
+        IRP* irp = IoCsqRemoveNextIrp(driver.csq(), nullptr);
         EXPECT_EQ(irp, irps.at(i));
         EXPECT_EQ(irp->CancelRoutine, nullptr);
         EXPECT_FALSE(IoCancelIrp(irp)); // it is the driver's now
@@ -171,7 +125,7 @@ TEST_P(Csq, HoldsIrpsInOrderAndMarksThem) {
         EXPECT_EQ(outcomes.at(i).status, STATUS_SUCCESS);
         EXPECT_TRUE(outcomes.at(i).pending_returned);
     }
-    EXPECT_EQ(IoCsqRemoveNextIrp(&driver.csq, nullptr), nullptr);
+    EXPECT_EQ(IoCsqRemoveNextIrp(driver.csq(), nullptr), nullptr);
 }
 
 TEST_P(Csq, PeekContextChooses) {
@@ -179,9 +133,9 @@ TEST_P(Csq, PeekContextChooses) {
     send(1, 2);
     send(2, 1);
     ULONG kind = 2;
-    IRP* irp = IoCsqRemoveNextIrp(&driver.csq, &kind);
+    IRP* irp = IoCsqRemoveNextIrp(driver.csq(), &kind);
     EXPECT_EQ(irp, irps[1]);
-    EXPECT_EQ(IoCsqRemoveNextIrp(&driver.csq, &kind), nullptr);
+    EXPECT_EQ(IoCsqRemoveNextIrp(driver.csq(), &kind), nullptr);
     irpverbs::testing::complete(irp, STATUS_SUCCESS);
 }
 
@@ -201,7 +155,7 @@ TEST_P(Csq, CancelledBeforeItIsQueued) {
     EXPECT_EQ(send(0), STATUS_PENDING);
     EXPECT_EQ(outcomes[0].status, STATUS_CANCELLED);
     EXPECT_TRUE(outcomes[0].pending_returned);
-    EXPECT_TRUE(IsListEmpty(&driver.list));
+    EXPECT_TRUE(driver.empty());
 }
 
 TEST_P(Csq, RefusedIrpIsNeitherQueuedNorMarked) {
@@ -210,7 +164,7 @@ TEST_P(Csq, RefusedIrpIsNeitherQueuedNorMarked) {
     EXPECT_EQ(driver.insert_context_seen, &driver);
     EXPECT_EQ(outcomes[0].status, STATUS_DEVICE_BUSY);
     EXPECT_FALSE(outcomes[0].pending_returned);
-    EXPECT_TRUE(IsListEmpty(&driver.list));
+    EXPECT_TRUE(driver.empty());
 }
 
 // Tests the key to one IRP: it opens once, and not at all when the IRP is gone another way.
@@ -220,22 +174,22 @@ TEST_P(Csq, KeyRemovesItsIrp) {
     driver.with_key = false;
     send(1);
     EXPECT_EQ(driver.key.Irp, irps[0]);
-    EXPECT_EQ(IoCsqRemoveIrp(&driver.csq, &driver.key), irps[0]);
-    EXPECT_EQ(IoCsqRemoveIrp(&driver.csq, &driver.key), nullptr);
+    EXPECT_EQ(IoCsqRemoveIrp(driver.csq(), &driver.key), irps[0]);
+    EXPECT_EQ(IoCsqRemoveIrp(driver.csq(), &driver.key), nullptr);
     irpverbs::testing::complete(irps[0], STATUS_SUCCESS);
 
     driver.with_key = true;
     send(2);
     EXPECT_TRUE(IoCancelIrp(irps[2]));
-    EXPECT_EQ(IoCsqRemoveIrp(&driver.csq, &driver.key), nullptr);
+    EXPECT_EQ(IoCsqRemoveIrp(driver.csq(), &driver.key), nullptr);
 }
 
 TEST_P(Csq, KeyIsSpentWhenItsIrpIsTheNext) {
     driver.with_key = true;
     send(0);
-    IRP* irp = IoCsqRemoveNextIrp(&driver.csq, nullptr);
+    IRP* irp = IoCsqRemoveNextIrp(driver.csq(), nullptr);
     EXPECT_EQ(irp, irps[0]);
-    EXPECT_EQ(IoCsqRemoveIrp(&driver.csq, &driver.key), nullptr);
+    EXPECT_EQ(IoCsqRemoveIrp(driver.csq(), &driver.key), nullptr);
     irpverbs::testing::complete(irp, STATUS_SUCCESS);
 }
 
@@ -246,11 +200,11 @@ std::optional<std::string> race_for_key(sim_machine& sim) {
     choosy_queue driver;
     driver.with_key = true;
     outcome result;
-    IRP* irp = request(driver.device, result);
-    sim.spawn("park", [&] { IoCallDriver(driver.device, irp); });
+    IRP* irp = request(driver.device(), result);
+    sim.spawn("park", [&] { IoCallDriver(driver.device(), irp); });
     sim.spawn("cancel", [&] { IoCancelIrp(irp); });
     sim.spawn("key", [&] {
-        if (IRP* mine = IoCsqRemoveIrp(&driver.csq, &driver.key))
+        if (IRP* mine = IoCsqRemoveIrp(driver.csq(), &driver.key))
             irpverbs::testing::complete(mine, STATUS_SUCCESS);
     });
     sim.spawn("serve", [&] { driver.serve(); });

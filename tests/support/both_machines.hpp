@@ -95,3 +95,8 @@ private:
                              ::testing::Values(::irpverbs::testing::machine_kind::real,            \
                                                ::irpverbs::testing::machine_kind::simulated),      \
                              ::irpverbs::testing::machine_name)
+
+#define IRPVERBS_ON_THE_REAL_MACHINE(fixture)                                                      \
+    INSTANTIATE_TEST_SUITE_P(On, fixture,                                                          \
+                             ::testing::Values(::irpverbs::testing::machine_kind::real),           \
+                             ::irpverbs::testing::machine_name)

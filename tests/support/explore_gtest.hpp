@@ -46,7 +46,7 @@ private:
 /// dispatch::explore, whose bodies may use EXPECT_*. What comes out is for the caller to judge.
 template <class Body>
 dispatch::explore_summary run_campaign(dispatch::explore_options options, const Body& body) {
-    options.how_to_run = this_test();
+    if (options.how_to_run.empty()) options.how_to_run = this_test();
     detail::expectations expectations;
     return dispatch::explore(
         options, [&](dispatch::sim_machine& machine) -> std::optional<std::string> {

@@ -31,7 +31,7 @@ public:
         }
     }
 
-private:
+protected:
     static queue_driver& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, queue_driver, csq_); }
     static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp) {
         IoCsqInsertIrp(&(*static_cast<queue_driver**>(device->DeviceExtension))->csq_, irp,

@@ -6,115 +6,100 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace irpverbs::testing {
 
-/// One verb's IRP, from the call to its completion.
+/// How long a verb may take that somebody waits for, in machine time: 100 ns * -1.
+inline constexpr LONGLONG patience = -60LL * 10'000'000;
+
+/// One verb's IRP, from the call to its completion. Its end waits for the completion, and expects
+/// of it what every verb owes (laws 1 and 3).
 class verb_call {
 public:
+    verb_call() : state_(std::make_unique<state>()) {}
     /// `verb(IRP*)` calls the verb.
     template <class Verb>
-    explicit verb_call(const Verb& verb) {
-        KeInitializeEvent(&completed_, NotificationEvent, FALSE);
-        IoSetCompletionRoutine(irp_, note, this, TRUE, TRUE, TRUE);
-        returned_ = verb(irp_);
+    explicit verb_call(const Verb& verb) : verb_call() {
+        send(verb);
     }
     ~verb_call() {
-        wait();
-        EXPECT_EQ(completions_, 1);
-        IoFreeIrp(irp_);
+        if (state_ == nullptr || !state_->sent) return;
+        if (std::uncaught_exceptions() > exceptions_) cancel(); // nobody waits for it any more
+        if (!wait()) static_cast<void>(state_.release());       // its holder may still complete it
     }
-    verb_call(const verb_call&) = delete;
-    verb_call& operator=(const verb_call&) = delete;
+    verb_call(verb_call&&) noexcept = default;
+    verb_call& operator=(verb_call&&) = delete;
 
-    bool done() { return KeReadStateEvent(&completed_) != 0; }
-    BOOLEAN cancel() { return IoCancelIrp(irp_); }
-    NTSTATUS returned() const { return returned_; }
-    /// Of the completion, which is waited for.
-    NTSTATUS status() {
-        wait();
-        return irp_->IoStatus.Status;
+    template <class Verb>
+    void send(const Verb& verb) {
+        state_->sent = true;
+        state_->returned = verb(state_->irp);
     }
-    ULONG_PTR information() {
-        wait();
-        return irp_->IoStatus.Information;
-    }
+    bool done() const { return state_->completions.load() != 0; }
+    BOOLEAN cancel() { return IoCancelIrp(state_->irp); }
+    NTSTATUS returned() const { return state_->returned; }
+    /// Of the completion, which is waited for; STATUS_PENDING when none came.
+    NTSTATUS status() { return wait() ? state_->irp->IoStatus.Status : STATUS_PENDING; }
+    ULONG_PTR information() { return wait() ? state_->irp->IoStatus.Information : 0; }
     template <class Type>
     Type* object() {
         return reinterpret_cast<Type*>(information());
     }
-
-private:
-    static NTSTATUS note(DEVICE_OBJECT*, IRP* irp, void* context) {
-        auto& self = *static_cast<verb_call*>(context);
-        ++self.completions_;
-        self.pending_returned_ = irp->PendingReturned;
-        KeSetEvent(&self.completed_, IO_NO_INCREMENT, FALSE);
-        return STATUS_MORE_PROCESSING_REQUIRED;
-    }
-    void wait() {
-        KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr);
-        // Laws 1 and 3: the value returned is the stored status, or pending, and then it was
-        // marked.
-        EXPECT_EQ(pending_returned_ != FALSE, returned_ == STATUS_PENDING);
-        if (returned_ != STATUS_PENDING) {
-            EXPECT_EQ(returned_, irp_->IoStatus.Status);
-        }
-    }
-
-    IRP* irp_ = IoAllocateIrp(1, FALSE);
-    KEVENT completed_;
-    BOOLEAN pending_returned_ = FALSE;
-    NTSTATUS returned_ = STATUS_UNSUCCESSFUL;
-    int completions_ = 0;
-};
-
-/// A verb's IRP that nobody waits for: for simulated runs, whose end it must have come to.
-class sent_irp {
-public:
-    sent_irp() { IoSetCompletionRoutine(irp_, note, this, TRUE, TRUE, TRUE); }
-    ~sent_irp() { IoFreeIrp(irp_); }
-    sent_irp(const sent_irp&) = delete;
-    sent_irp& operator=(const sent_irp&) = delete;
-
-    template <class Verb>
-    void send(const Verb& verb) {
-        returned_ = verb(irp_);
-    }
-    void cancel() { IoCancelIrp(irp_); }
-    bool done() const { return completions_ != 0; }
-    NTSTATUS status() const { return irp_->IoStatus.Status; }
-    template <class Type>
-    Type* object() const {
-        return reinterpret_cast<Type*>(irp_->IoStatus.Information);
-    }
-    /// Laws 1 and 3: completed once, as was returned; marked pending when that was returned.
-    void expect_lawful() const {
-        EXPECT_EQ(completions_, 1);
-        EXPECT_EQ(pending_returned_ != FALSE, returned_ == STATUS_PENDING);
-        if (returned_ != STATUS_PENDING) {
-            EXPECT_EQ(returned_, status());
-        }
-    }
     /// Called when it completes.
-    void (*on_completion)() = nullptr;
+    void on_completion(std::function<void()> call) { state_->on_completion = std::move(call); }
 
 private:
+    struct state {
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        KEVENT completed;
+        std::atomic<int> completions{0};
+        std::function<void()> on_completion;
+        NTSTATUS returned = STATUS_UNSUCCESSFUL;
+        BOOLEAN pending_returned = FALSE;
+        bool sent = false;
+
+        state() {
+            KeInitializeEvent(&completed, NotificationEvent, FALSE);
+            IoSetCompletionRoutine(irp, note, this, TRUE, TRUE, TRUE);
+        }
+        ~state() { IoFreeIrp(irp); }
+        state(const state&) = delete;
+        state& operator=(const state&) = delete;
+    };
+
     static NTSTATUS note(DEVICE_OBJECT*, IRP* irp, void* context) {
-        auto& self = *static_cast<sent_irp*>(context);
-        ++self.completions_;
-        self.pending_returned_ = irp->PendingReturned;
-        if (self.on_completion != nullptr) self.on_completion();
+        auto& self = *static_cast<state*>(context);
+        self.pending_returned = irp->PendingReturned;
+        ++self.completions;
+        if (self.on_completion) self.on_completion();
+        KeSetEvent(&self.completed, IO_NO_INCREMENT, FALSE);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
+    bool wait() {
+        LARGE_INTEGER limit;
+        limit.QuadPart = patience;
+        if (KeWaitForSingleObject(&state_->completed, Executive, KernelMode, FALSE, &limit) !=
+            STATUS_SUCCESS) {
+            ADD_FAILURE() << "the IRP was not completed";
+            return false;
+        }
+        EXPECT_EQ(state_->completions, 1);
+        EXPECT_EQ(state_->pending_returned != FALSE, state_->returned == STATUS_PENDING);
+        if (state_->returned != STATUS_PENDING) {
+            EXPECT_EQ(state_->returned, state_->irp->IoStatus.Status);
+        }
+        return true;
+    }
 
-    IRP* irp_ = IoAllocateIrp(1, FALSE);
-    int completions_ = 0;
-    BOOLEAN pending_returned_ = FALSE;
-    NTSTATUS returned_ = STATUS_UNSUCCESSFUL;
+    std::unique_ptr<state> state_;
+    int exceptions_ = std::uncaught_exceptions();
 };
 
 inline const char* name_of(NTSTATUS status) {

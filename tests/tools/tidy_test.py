@@ -77,6 +77,13 @@ class Tidy(unittest.TestCase):
         twins = "template <class T> auto query_port(T token);\nauto close_ca(int);\n"
         status, output = self.check({"ci/include/ci/ci.h": header, "ci/include/ci/async.hpp": twins})
         self.assertEqual(status, 0, output)
+        split = {"ci/include/ci/async.hpp": "#include <ci/port.hpp>\nauto close_ca(int);\n",
+                 "ci/include/ci/port.hpp": "#include <ci/async.hpp>\nauto query_port(int);\n"}
+        status, output = self.check({"ci/include/ci/ci.h": header, **split})
+        self.assertEqual(status, 0, output)
+        self.rejects("ci/include/ci/ci.h", header, "CiQueryPort has no twin query_port",
+                     "1 findings",
+                     others={**split, "ci/include/ci/async.hpp": "auto close_ca(int);\n"})
         self.rejects("ci/include/ci/ci.h", header, "CiCloseCa has no twin close_ca", "1 findings",
                      others={"ci/include/ci/async.hpp": "auto query_port(int); // close_ca(int)\n"})
         self.rejects("saa/include/saa/ibmf_saa.h", "int ibmf_sa_session_open(void);\n",

@@ -10,22 +10,26 @@ NT_EXTERN_C_BEGIN
 
 /* MinorFunction of a verb's stack location. Parameters.Others then holds, from Argument1 on: */
 typedef enum _HCA_MINOR_FUNCTION {
-    HCA_MN_OPEN_CA = 1,        /* HCA_CA*, CI_UDATA* */
-    HCA_MN_CLOSE_CA,           /* HCA_CA*, CI_UDATA* */
-    HCA_MN_GET_CA_FATAL_EVENT, /* HCA_CA* */
-    HCA_MN_GET_CA_PORT_EVENT,  /* HCA_CA*, -, -, port */
-    HCA_MN_QUERY_CA,           /* HCA_CA*, IB_CA_ATTR*, bytes */
-    HCA_MN_QUERY_PORT,         /* HCA_CA*, IB_PORT_ATTR*, bytes, port */
-    HCA_MN_MODIFY_CA,          /* HCA_CA*, IB_MODIFY_CA*, flags */
-    HCA_MN_MODIFY_PORT,        /* HCA_CA*, IB_MODIFY_PORT*, flags, port */
-    HCA_MN_CREATE_CQ,          /* HCA_CQ*, CI_UDATA* */
-    HCA_MN_DESTROY_CQ,         /* HCA_CQ*, CI_UDATA* */
-    HCA_MN_QUERY_CQ,           /* HCA_CQ*, IB_CQ_ATTR*, bytes */
-    HCA_MN_RESIZE_CQ,          /* HCA_CQ*, CI_UDATA*, entries */
-    HCA_MN_POLL_CQ,            /* HCA_CQ*, IB_WC*, entries */
-    HCA_MN_ARM_CQ,             /* HCA_CQ*, -, flags */
-    HCA_MN_GET_CQ_COMP_EVENT,  /* HCA_CQ* */
-    HCA_MN_GET_CQ_ASYNC_EVENT, /* HCA_CQ* */
+    HCA_MN_OPEN_CA = 1,          /* HCA_CA*, CI_UDATA* */
+    HCA_MN_CLOSE_CA,             /* HCA_CA*, CI_UDATA* */
+    HCA_MN_GET_CA_FATAL_EVENT,   /* HCA_CA* */
+    HCA_MN_GET_CA_PORT_EVENT,    /* HCA_CA*, -, -, port */
+    HCA_MN_QUERY_CA,             /* HCA_CA*, IB_CA_ATTR*, bytes */
+    HCA_MN_QUERY_PORT,           /* HCA_CA*, IB_PORT_ATTR*, bytes, port */
+    HCA_MN_MODIFY_CA,            /* HCA_CA*, IB_MODIFY_CA*, flags */
+    HCA_MN_MODIFY_PORT,          /* HCA_CA*, IB_MODIFY_PORT*, flags, port */
+    HCA_MN_CREATE_CQ,            /* HCA_CQ*, CI_UDATA* */
+    HCA_MN_DESTROY_CQ,           /* HCA_CQ*, CI_UDATA* */
+    HCA_MN_QUERY_CQ,             /* HCA_CQ*, IB_CQ_ATTR*, bytes */
+    HCA_MN_RESIZE_CQ,            /* HCA_CQ*, CI_UDATA*, entries */
+    HCA_MN_POLL_CQ,              /* HCA_CQ*, IB_WC*, entries */
+    HCA_MN_ARM_CQ,               /* HCA_CQ*, -, flags */
+    HCA_MN_GET_CQ_COMP_EVENT,    /* HCA_CQ* */
+    HCA_MN_GET_CQ_ASYNC_EVENT,   /* HCA_CQ* */
+    HCA_MN_REGISTER_MAD_AGENT,   /* HCA_MAD_AGENT* */
+    HCA_MN_DEREGISTER_MAD_AGENT, /* HCA_MAD_AGENT* */
+    HCA_MN_SEND_MAD,             /* HCA_MAD_AGENT*, IB_MAD_SEND* */
+    HCA_MN_GET_MAD,              /* HCA_MAD_AGENT*, IB_MAD_RECEIVE* */
     HCA_MN_COUNT
 } HCA_MINOR_FUNCTION;
 
@@ -47,13 +51,22 @@ typedef struct _HCA_CQ {
     VOID* Reserved;
 } HCA_CQ;
 
+/* A MAD agent, likewise. */
+typedef struct _HCA_MAD_AGENT {
+    IB_MAD_AGENT Agent;
+    HCA_CA* Ca;
+    VOID* Context;
+    VOID* Extension; /* MadAgentExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_MAD_AGENT;
+
 /* What the driver does for a verb. IRQL: <= DISPATCH_LEVEL, or what Submit makes it. Returns the
    status that the common half then completes Irp with, Irp->IoStatus.Information set by the
    operation (it is 0 on entry); or marks Irp pending, has it cancellable, and returns
    STATUS_PENDING, and ends it with HcaComplete. Parameters are checked: ports exist, unknown flags
-   do not come, buffers have 4 bytes. A NULL operation answers STATUS_NOT_SUPPORTED, but OpenCa,
-   CloseCa and DestroyCq have nothing to do then. CloseCa and DestroyCq must succeed; nothing else
-   is under way for the object. */
+   do not come, buffers have 4 bytes. A NULL operation answers STATUS_NOT_SUPPORTED, but OpenCa and
+   those that end an object have nothing to do then. CloseCa, DestroyCq and DeregisterMadAgent must
+   succeed; nothing else is under way for the object. */
 typedef struct _HCA_OPERATIONS {
     /* Optional: decides where and when the others run. Calls HcaExecute and returns its status, or
        hands Irp to a command queue and returns STATUS_PENDING (HcaQueueCommand). Not asked for
@@ -74,6 +87,9 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*ResizeCq)(HCA_CQ* Cq, ULONG NumCqes, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*PollCq)(HCA_CQ* Cq, ULONG NumEntries, IB_WC* Entries, PIRP Irp);
     NTSTATUS (*ArmCq)(HCA_CQ* Cq, ULONG Flags, PIRP Irp);
+    NTSTATUS (*RegisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
+    NTSTATUS (*DeregisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
+    NTSTATUS (*SendMad)(HCA_MAD_AGENT* Agent, const IB_MAD_SEND* Send, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Of a device to be. */
@@ -85,6 +101,7 @@ typedef struct _HCA_DEVICE {
     SIZE_T ExtensionSize; /* bytes */
     SIZE_T CaExtensionSize;
     SIZE_T CqExtensionSize;
+    SIZE_T MadAgentExtensionSize;
 } HCA_DEVICE;
 
 /* Makes an FDO and enters it into the registry of the caller's machine. STATUS_SUCCESS.
@@ -124,7 +141,7 @@ typedef struct _HCA_COMMAND_QUEUE {
     IO_CSQ Csq;
     KSPIN_LOCK Lock;
     LIST_ENTRY Cancelable;
-    LIST_ENTRY Firm; /* close and destroy */
+    LIST_ENTRY Firm; /* what ends an object */
     BOOLEAN Serving;
     HCA_SERVICE Service;
     NTSTATUS (*Execute)(PIRP Irp);
@@ -155,6 +172,11 @@ NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
    makes sure that DestroyCq is not called meanwhile. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportCqCompletion(HCA_CQ* Cq);
 NT_API void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event);
+
+/* Gives an agent a datagram, which is copied. The caller holds no lock, makes one call at a time
+   for an agent, and makes sure that DeregisterMadAgent is not called meanwhile. IRQL: <=
+   DISPATCH_LEVEL. */
+NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
 
 /* TRUE after HcaReportFatal. IRQL: any. */
 NT_API BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT;

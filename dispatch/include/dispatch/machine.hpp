@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
+#include <dispatch/spin_lock.h>
 
 #include <atomic>
 #include <cstdint>
@@ -44,6 +45,9 @@ public:
         std::atomic<void (*)(void*)> drop{nullptr};
     };
     belonging belongings[4]; // 0: ci
+
+    /// The spin lock that the package above has one of in a system: irp's cancel spin lock.
+    KSPIN_LOCK system_lock = 0;
 
     /// True while a timer without a period is set: for the simulator, which waits for it.
     bool timers_set_once_are_armed() const;

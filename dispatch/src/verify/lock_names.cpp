@@ -23,7 +23,10 @@ name_table& table() {
 void name_lock(const void* lock, const char* name) {
     name_table& all = table();
     const std::lock_guard guard(all.lock);
-    all.names[lock] = name;
+    if (name != nullptr)
+        all.names[lock] = name;
+    else
+        all.names.erase(lock);
 }
 
 const char* name_of_lock(const void* lock) {

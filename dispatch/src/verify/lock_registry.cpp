@@ -3,6 +3,8 @@
 #include "pool_table.hpp"
 #include "processor_checks.hpp"
 
+#include <dispatch/machine.hpp>
+
 #include <link.h>
 #include <mutex>
 
@@ -27,10 +29,10 @@ int holds_address(dl_phdr_info* module, std::size_t, void* address) {
     return 0;
 }
 
-// A lock that was only zeroed tells nothing of its life; but static memory has one use only, and of
-// pool memory each free is seen.
+// A lock that was only zeroed tells nothing of its life; but static memory has one use only, of
+// pool memory each free is seen, and a machine's own lock is told to be over.
 bool keeps_its_place(const void* lock) {
-    return pool_table::get().around(lock) ||
+    return pool_table::get().around(lock) || lock == &this_processor().owner->system_lock ||
            dl_iterate_phdr(holds_address, const_cast<void*>(lock)) != 0;
 }
 
@@ -107,6 +109,11 @@ std::vector<std::pair<const void*, lock_holder>> lock_registry::end(const void* 
         each = locks_.erase(each);
     }
     return held;
+}
+
+void forget_lock(const KSPIN_LOCK* lock) {
+    lock_registry::get().end(lock, sizeof *lock);
+    name_lock(lock, nullptr);
 }
 
 } // namespace irpverbs::dispatch::detail

@@ -56,4 +56,7 @@ private:
     std::uint64_t ids_ = 0;
 };
 
+/// The lock is no more, held or not.
+void forget_lock(const KSPIN_LOCK* lock);
+
 } // namespace irpverbs::dispatch::detail

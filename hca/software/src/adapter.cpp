@@ -29,7 +29,8 @@ NTSTATUS execute_blocking(IRP* irp) {
 
 } // namespace
 
-adapter::adapter(fabric& its_fabric, node& its_node) : fabric_(its_fabric), node_(its_node) {
+adapter::adapter(fabric& its_fabric, node& its_node)
+    : fabric_(its_fabric), node_(its_node), agents_(its_fabric) {
     HcaInitializeCommandQueue(&by_dpc_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&by_worker_, HcaServeByWorkItem, execute_blocking);
 }
@@ -49,6 +50,7 @@ NTSTATUS adapter::start() {
     description.PortCount = static_cast<UCHAR>(node_.ports.size() - 1);
     description.ExtensionSize = sizeof(device_part);
     description.CqExtensionSize = cq_extension_size();
+    description.MadAgentExtensionSize = mad_agents::extension_size;
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fabric.hpp"
+#include "mad_agents.hpp"
 
 #include <atomic>
 
@@ -33,6 +34,9 @@ public:
     /// Its port, or null.
     port* find_port(ULONG number) const;
 
+    /// Who takes the datagrams that come to its ports.
+    mad_agents& agents() { return agents_; }
+
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: over the command layer that is set.
     NTSTATUS submit(IRP* irp);
@@ -44,6 +48,7 @@ private:
     std::atomic<HCA_SOFTWARE_COMMANDS> commands_{HcaCommandsInline};
     HCA_COMMAND_QUEUE by_dpc_;
     HCA_COMMAND_QUEUE by_worker_;
+    mad_agents agents_;
 };
 
 /// What the adapters' driver does; the rows of HCA_OPERATIONS.

@@ -12,11 +12,13 @@ NT_EXTERN_C_BEGIN
 
 /* Switches the verifier. Options: words with commas between them; a word turns a check on, "-word"
    off, "name=value" sets a knob; "" is everything off, "default" every check that only looks.
-     default irql locks deadlocks pool io lifetime cancel log trace
+     default = irql locks deadlocks pool watchdog io lifetime cancel remove_locks
+     log trace                                     (records, see VerifierDumpLog)
      force_pending low_resources delays            (these change what happens)
-     pended_completed=allow|warn|fail  strict_sdv_irql  cancel_lock_required ...
-   docs/verifier.md has them all. What lived before the verifier was on is taken as it is.
-   IRPVERBS_VERIFIER in the environment, when set, is applied when the first machine starts.
+     pended_completed=allow|warn|fail  cancel_limit_ms=N  force_pending_percent=N
+     strict_sdv_irql  cancel_lock_required
+   docs/verifier-irp.md says what each does. What lived before the verifier was on is taken as it
+   is. IRPVERBS_VERIFIER in the environment, when set, is applied when the first machine starts.
    IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_PARAMETER for a word or value that is
    unknown, and nothing is changed: VerifierMessage tells which and what there is. */
 NT_API NTSTATUS VerifierConfigure(const CHAR* Options);

@@ -1,8 +1,10 @@
 // Cancel routines: who set them, who took them, who completes.
+#include "../cancel_lock.hpp"
 #include "../rules.hpp"
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -25,10 +27,10 @@ draft* check_arming(core::processor& self, ledger& book, record& irp, const fram
                             name + " by " + device_text(by->device_number) +
                                 ", and a lower driver has it")
                     .with("sent at", irp.sent_at);
-    if (settings.cancel_lock_required && !core::holds_spin_lock(self, cancel_spin_lock()))
+    if (settings.cancel_lock_required && !holds_cancel_lock(self))
         return &book.broken(rule::CancelLockRequired, &irp, name + " without the cancel spin lock");
     if (irp.stage != stage::sent || marked(irp.irp) || core::held_spin_locks(self) != 0 ||
-        core::holds_spin_lock(self, cancel_spin_lock()))
+        holds_cancel_lock(self))
         return nullptr;
     return &book.broken(rule::MarkingQueuedIrps, &irp,
                         name + " before it is marked pending, and no lock keeps others from it");
@@ -126,7 +128,12 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
     mine.irql = old;
     mine.cancel_lock_held = false;
     if (mine.spin_locks != 0) --mine.spin_locks;
-    routine(mine.device, of.irp);
+    {
+        const traced_step traced(
+            self, book,
+            event_of(of, trace_step::cancel_routine, mine.location, mine.device_number));
+        routine(mine.device, of.irp);
+    }
     {
         const std::lock_guard guard(book.lock);
         of.cancel_routine_taken = false;
@@ -138,7 +145,7 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
 } // namespace
 
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
-    enter_slow(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
+    core::look_on(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
     if (!tracking()) return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
     core::processor& self = core::this_processor();
     ledger& book = ledger::of(self);
@@ -147,14 +154,16 @@ PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
     return result.before;
 }
 
-BOOLEAN cancel(IRP* irp, KSPIN_LOCK* cancel_lock) {
+BOOLEAN cancel(IRP* irp) {
     core::processor& self = core::this_processor();
+    KSPIN_LOCK* cancel_lock = &cancel_lock_of(self);
     ledger& book = ledger::of(self);
     draft* told = nullptr;
     record* of = begin_cancel(self, book, irp, told);
     tell(book, told);
     if (of == nullptr) return FALSE;
     const cancel_scope until_over(book, *of);
+    const traced_step traced(self, book, event_of(*of, trace_step::cancelling, 0, 0));
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(cancel_lock);
     __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
     core::sched_point_slow(core::point::cancel_exchange, irp);
@@ -173,10 +182,10 @@ BOOLEAN cancel(IRP* irp, KSPIN_LOCK* cancel_lock) {
     return TRUE;
 }
 
-void check_cancel_release(KSPIN_LOCK* cancel_lock) {
+void check_cancel_release() {
     if (!watching(watch::cancel)) return;
     core::processor& self = core::this_processor();
-    if (core::holds_spin_lock(self, cancel_lock)) return;
+    if (holds_cancel_lock(self)) return;
     ledger& book = ledger::of(self);
     draft* told = nullptr;
     {
@@ -184,33 +193,6 @@ void check_cancel_release(KSPIN_LOCK* cancel_lock) {
         told = &book.broken(rule::CancelSpinlockRelease, nullptr,
                             "IoReleaseCancelSpinLock is called by a processor that does not hold "
                             "the cancel spin lock");
-    }
-    tell(book, told);
-}
-
-void given_to_start_io(IRP* irp) {
-    if (!tracking()) return;
-    core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    const std::lock_guard guard(book.lock);
-    record& of = book.known(irp);
-    of.start_io = true;
-    book.note(self, of, "given to StartIo");
-}
-
-void check_start_next() {
-    if (!watching(watch::io)) return;
-    core::processor& self = core::this_processor();
-    const core::held_lock* held = core::first_held_spin_lock(self);
-    const bool cancel_lock_held = core::holds_spin_lock(self, cancel_spin_lock());
-    if (held == nullptr && !cancel_lock_held) return;
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
-    {
-        const std::lock_guard guard(book.lock);
-        told = &book.broken(rule::SpinLockSafe, nullptr,
-                            "IoStartNextPacket is called with a spin lock held");
-        if (held != nullptr) told->with("lock acquired at", held->where);
     }
     tell(book, told);
 }

@@ -22,7 +22,7 @@ frame_scope::frame_scope(core::processor& self, frame& mine) : self_(self), mine
     mine.special_apc_disable = self.thread->SpecialApcDisable;
     mine.in_dpc = inside_dpc(self);
     mine.spin_locks = core::held_spin_locks(self);
-    mine.cancel_lock_held = core::holds_spin_lock(self, cancel_spin_lock());
+    mine.cancel_lock_held = holds_cancel_lock(self);
     void*& top = self.stocks[frame_index].head;
     mine.outer = static_cast<frame*>(top);
     top = &mine;

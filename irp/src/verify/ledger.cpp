@@ -1,7 +1,11 @@
 #include "ledger.hpp"
 
+#include "../cancel_lock.hpp"
 #include "../packet.hpp"
 #include "quarantine.hpp"
+#include "waits.hpp"
+
+#include <dispatch/detail/held_locks.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -22,6 +26,7 @@ void dump_outstanding(std::string& text, void* held) {
     for (const auto& [generation, each] : by_age)
         text += "irp#" + std::to_string(generation) + " is outstanding" +
                 (each->cancel_requested ? ", and cancelled" : "") + ":\n" + each->history();
+    text += waits_without_end(book);
 }
 
 } // namespace
@@ -64,11 +69,14 @@ void ledger::begin(core::processor& self) {
             retire(std::move(each));
         records.clear();
         remove_locks.clear();
+        waiting.clear();
         devices.clear();
         trace.clear();
         configured_.store(now, std::memory_order_relaxed);
     }
-    if (first && self.owner->simulated())
+    if (!first) return;
+    core::name_lock(&cancel_lock_of(self), "cancel spin lock");
+    if (self.owner->simulated())
         static_cast<dispatch::sim_machine*>(self.owner)->add_state_dumper(dump_outstanding, this);
 }
 

@@ -1,5 +1,7 @@
 #include "returned.hpp"
 
+#include "../cancel_lock.hpp"
+
 #include <dispatch/detail/held_locks.hpp>
 #include <dispatch/thread.h>
 
@@ -50,9 +52,7 @@ draft* check_regions(core::processor& self, ledger& book, const frame& mine) {
 }
 
 draft* check_locks(core::processor& self, ledger& book, const frame& mine) {
-    KSPIN_LOCK* cancel_lock = cancel_spin_lock();
-    if (mine.kind != routine::completion && !mine.cancel_lock_held &&
-        core::holds_spin_lock(self, cancel_lock))
+    if (mine.kind != routine::completion && !mine.cancel_lock_held && holds_cancel_lock(self))
         return &book.broken(rule::CancelSpinLock, mine.irp,
                             who(mine) + " returned holding the cancel spin lock");
     if (core::held_spin_locks(self) <= mine.spin_locks) return nullptr;
@@ -91,9 +91,13 @@ draft* judge_pending(ledger& book, const frame& mine, bool marked, bool done) {
 draft* judge_done(ledger& book, const frame& mine, NTSTATUS status, const level& own) {
     record& irp = *mine.irp;
     if (own.marked)
-        return &book.broken(rule::MarkIrpPending, &irp,
-                            who(mine) + " marked the IRP pending and returned " +
-                                status_text(status));
+        return &book.broken(
+            own.woken ? rule::CompletionEventChecking : rule::MarkIrpPending, &irp,
+            who(mine) +
+                (own.woken ? " was woken by its completion routine, which had marked the IRP "
+                             "pending, and returned "
+                           : " marked the IRP pending and returned ") +
+                status_text(status));
     if (own.status == status) return nullptr;
     const bool passed = mine.forwarded && !came_back(irp, mine) && mine.lower != status;
     return &book.broken(passed ? rule::LowerDriverReturn : rule::CompleteRequestStatusCheck, &irp,
@@ -114,6 +118,10 @@ draft* judge_not_done(ledger& book, const frame& mine, NTSTATUS status, bool mar
 }
 
 } // namespace
+
+bool holds_cancel_lock(const core::processor& self) {
+    return core::holds_spin_lock(self, &cancel_lock_of(self));
+}
 
 bool came_back(record& irp, const frame& mine) {
     if (!mine.forwarded || mine.lower_location == mine.location || !irp.has(mine.lower_location))

@@ -16,6 +16,6 @@ bool came_back(record& irp, const frame& mine);
 /// The driver of the frame passed the IRP down, and it is still there.
 bool is_below(record& irp, const frame& mine);
 
-KSPIN_LOCK* cancel_spin_lock();
+bool holds_cancel_lock(const core::processor& self);
 
 } // namespace irpverbs::irp::verify

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ibsim_link.hpp"
+#include "lab_options.hpp"
 #include "rmpp_in.hpp"
 #include "rmpp_out.hpp"
 #include "sysfs.hpp"
@@ -20,6 +21,8 @@
 #include <unordered_map>
 
 namespace shim {
+
+constexpr std::size_t header_size = sizeof(ib_user_mad_hdr);
 
 struct message {
     ib_user_mad_hdr header{};
@@ -49,20 +52,8 @@ struct agent {
     std::bitset<128> methods;
 };
 
-/// Faults between ibsim and the port, from the environment: LAB_DROP, LAB_DUPLICATE, LAB_REORDER
-/// (percent of the general-services datagrams received), LAB_DELAY (ms), LAB_SEED; LAB_BOUNCE=1:
-/// what can't be delivered ends at once; LAB_WINDOW: RMPP segments.
-struct lab_options {
-    unsigned drop = 0;
-    unsigned duplicate = 0;
-    unsigned reorder = 0;
-    unsigned delay_ms = 0;
-    unsigned seed = 1;
-    bool bounce = false;
-    std::uint32_t window = 64;
-
-    static lab_options from_environment();
-};
+/// Whoever polls the eventfd is woken.
+void raise_event(int descriptor);
 
 class kernel {
 public:

@@ -1,7 +1,8 @@
-// What is due when, in milliseconds of the monotonic clock.
+// What is due when, by the monotonic clock.
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <utility>
@@ -12,15 +13,16 @@ class timers {
 public:
     using ticket = std::pair<std::int64_t, std::uint64_t>;
 
-    ticket set(std::int64_t due, std::function<void()> what) {
-        const ticket place{due, ++count_};
+    ticket set(std::int64_t in_ms, std::function<void()> what) {
+        const ticket place{now_ms() + in_ms, ++count_};
         waiting_.emplace(place, std::move(what));
         return place;
     }
     void cancel(const ticket& which) { waiting_.erase(which); }
 
     /// What is due runs; it may set and cancel timers.
-    void run(std::int64_t now) {
+    void run() {
+        const std::int64_t now = now_ms();
         while (!waiting_.empty() && waiting_.begin()->first.first <= now) {
             const auto what = std::move(waiting_.begin()->second);
             waiting_.erase(waiting_.begin());
@@ -28,13 +30,20 @@ public:
         }
     }
     /// Milliseconds to the next one; -1: there is none.
-    int next_in(std::int64_t now) const {
+    int next_in() const {
         if (waiting_.empty()) return -1;
+        const std::int64_t now = now_ms();
         const std::int64_t due = waiting_.begin()->first.first;
         return due > now ? static_cast<int>(due - now) : 0;
     }
 
 private:
+    static std::int64_t now_ms() {
+        timespec now{};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+    }
+
     std::map<ticket, std::function<void()>> waiting_;
     std::uint64_t count_ = 0;
 };

@@ -25,4 +25,8 @@ struct irql_rule {
 
 NT_API void check_irql(const irql_rule& rule);
 
+/// A function is called that says so at a scheduling point: checks the IRQL and lets another actor
+/// run. For whoever tested instrumented() before: where nothing is, both together cost one test.
+NT_API void look_on(const irql_rule& rule, point kind, const void* object);
+
 } // namespace irpverbs::dispatch::detail

@@ -46,7 +46,8 @@ NT_API const held_lock* first_held_spin_lock(processor& self, const void* but = 
 /// Whether that processor has the plain spin lock, watched or not.
 NT_API bool holds_spin_lock(const processor& self, const KSPIN_LOCK* lock);
 
-/// What reports call the lock at that address from now on: "cancel spin lock". `name` is a literal.
+/// What reports call the lock at that address from now on: "cancel spin lock". `name` is a literal;
+/// null: a lock like others.
 NT_API void name_lock(const void* lock, const char* name);
 
 } // namespace irpverbs::dispatch::detail

@@ -25,7 +25,8 @@ namespace asio = boost::asio;
 
 /// What is asked, kept until the IRP is home: its members may be the request's buffers.
 /// `start(irp)` sends the IRP, whose completion routine is set, and does not throw;
-/// `result(Information)` is called once, whatever the status.
+/// `result(Information)` is called once, whatever the status; also when there is nobody left to be
+/// told, and then what it returns is dropped.
 template <class T>
 concept request = std::move_constructible<T> && requires(T call, IRP* irp, ULONG_PTR information) {
     { call.stack_size() } -> std::convertible_to<CCHAR>;
@@ -101,7 +102,11 @@ private:
         traits::deallocate(memory, self, 1);
     }
 
-    static void abandoned(operation* base) { destroy(static_cast<async_operation*>(base)); }
+    static void discard(async_operation* self) {
+        std::move(self->call_).result(self->information());
+        destroy(self);
+    }
+    static void abandoned(operation* base) { discard(static_cast<async_operation*>(base)); }
 
     // On the machine's context. To the handler's executor, if that is another one.
     static void arrived(operation* base) {
@@ -111,14 +116,14 @@ private:
             where, asio::bind_allocator(reserved_allocator<void>(self->memory_), finisher(self)));
     }
 
-    // Whoever is destroyed before it is called gives the memory back.
+    // Destroyed before it is called, it gives the memory back.
     class finisher {
     public:
         explicit finisher(async_operation* self) noexcept : self_(self) {}
         finisher(finisher&& other) noexcept : self_(std::exchange(other.self_, nullptr)) {}
         finisher& operator=(finisher&&) = delete;
         ~finisher() {
-            if (self_ != nullptr) destroy(self_);
+            if (self_ != nullptr) discard(self_);
         }
         void operator()() { std::exchange(self_, nullptr)->finish(); }
 

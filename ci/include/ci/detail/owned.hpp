@@ -1,0 +1,103 @@
+// Objects of the channel interface that close themselves.
+#pragma once
+
+#include <ci/detail/verb.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace irpverbs::ci::detail {
+
+/// An object with a verb that closes it, which is sent when the last holder lets go, wherever and
+/// at whatever IRQL that is. The IRP for that is set aside beforehand: letting go neither fails nor
+/// waits. The parent stays open until the verb has completed.
+class NT_API owned {
+public:
+    using closing_verb = NTSTATUS (*)(void* object, IRP* irp);
+
+    /// Null without memory. `parent` may be null.
+    static std::shared_ptr<owned> reserve(closing_verb close,
+                                          std::shared_ptr<owned> parent) noexcept;
+    ~owned();
+    owned(const owned&) = delete;
+    owned& operator=(const owned&) = delete;
+
+    void hold(void* object) noexcept { object_ = object; }
+    void* object() const noexcept { return object_; }
+
+    /// Objects made with this that somebody holds, or is about to.
+    bool has_children() const noexcept { return children_.load(std::memory_order_acquire) != 0; }
+
+    /// The closing verb will be sent with this IRP of the caller's, who keeps the parent open until
+    /// it is home.
+    std::shared_ptr<owned> close_with(IRP* irp) noexcept;
+
+private:
+    struct farewell;
+    explicit owned(closing_verb close) noexcept;
+    static NTSTATUS gone(DEVICE_OBJECT*, IRP*, void* context);
+
+    closing_verb close_;
+    void* object_ = nullptr;
+    IRP* carrier_ = nullptr;
+    std::unique_ptr<farewell> farewell_;
+    std::atomic<int> children_{0};
+};
+
+/// The library's way into the handles that own such objects.
+struct access {
+    template <class Handle>
+    static std::shared_ptr<owned> held(const Handle& handle) noexcept {
+        return handle.open_;
+    }
+    template <class Handle>
+    static Handle handle(std::shared_ptr<owned> open) noexcept {
+        return Handle(std::move(open));
+    }
+    template <class Handle>
+    static constexpr owned::closing_verb closing_verb_of = Handle::close;
+};
+
+/// A call that makes an object: `send(irp)` calls the verb, whose Information is the object.
+template <class Handle, class Send>
+struct opening {
+    CCHAR locations;
+    std::shared_ptr<owned> parent;
+    Send send;
+    std::shared_ptr<owned> made = nullptr;
+
+    CCHAR stack_size() const { return locations; }
+    void start(IRP* irp) {
+        made = owned::reserve(access::closing_verb_of<Handle>, std::move(parent));
+        if (made != nullptr)
+            send(irp);
+        else
+            refuse(irp, STATUS_INSUFFICIENT_RESOURCES);
+    }
+    Handle result(ULONG_PTR information) && {
+        if (information == 0) return Handle();
+        made->hold(reinterpret_cast<void*>(information));
+        return access::handle<Handle>(std::move(made));
+    }
+};
+
+/// Completes with void(error_code, Handle).
+template <class Handle, class Send, class Token>
+auto open(CCHAR locations, std::shared_ptr<owned> parent, Send send, Token&& token) {
+    return irp::detail::initiate(
+        opening<Handle, Send>{locations, std::move(parent), std::move(send)},
+        std::forward<Token>(token));
+}
+
+/// A call that closes what `handle` holds, as soon as no call that is being made on another thread
+/// uses it.
+struct NT_API closing {
+    std::shared_ptr<owned>* handle;
+    std::shared_ptr<owned> parent = nullptr;
+
+    CCHAR stack_size() const { return 1; }
+    void start(IRP* irp);
+    void result(ULONG_PTR) && {}
+};
+
+} // namespace irpverbs::ci::detail

@@ -1,0 +1,46 @@
+/// Events of an object, one after the other.
+#pragma once
+
+#include <ci/detail/owned.hpp>
+
+namespace irpverbs::ci {
+
+/// `co_await events.next()` again and again loses no event: what comes between two calls is
+/// latched, equal events once. A value; those of one object and port take events from each other.
+/// May outlive the object and be used while it is closed.
+template <class Event>
+class event_stream {
+public:
+    /// Of no object: next() completes with STATUS_FILE_CLOSED.
+    event_stream() noexcept = default;
+
+    /// The next event: void(error_code, Event), or void(error_code) for one kind of event.
+    /// STATUS_CANCELLED: also when the object is closed meanwhile. STATUS_FILE_CLOSED: it was.
+    /// Cancellation, deadline: an event that is there wins, so none is lost. IRQL: <=
+    /// DISPATCH_LEVEL.
+    template <class Token = boost::asio::deferred_t>
+    auto next(Token&& token = {}) const {
+        return detail::call<Event>(
+            [from = source_, verb = verb_, port = port_](IRP* irp) {
+                if (const std::shared_ptr<detail::owned> held = from.lock())
+                    verb(held->object(), port, irp);
+                else
+                    detail::refuse(irp, STATUS_FILE_CLOSED);
+            },
+            std::forward<Token>(token));
+    }
+
+private:
+    friend class channel_adapter;
+    friend class completion_queue;
+    using waiting_verb = NTSTATUS (*)(void* object, UCHAR port, IRP* irp);
+
+    event_stream(std::weak_ptr<detail::owned> source, waiting_verb verb, UCHAR port) noexcept
+        : source_(std::move(source)), verb_(verb), port_(port) {}
+
+    std::weak_ptr<detail::owned> source_;
+    waiting_verb verb_ = nullptr;
+    UCHAR port_ = 0;
+};
+
+} // namespace irpverbs::ci

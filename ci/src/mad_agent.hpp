@@ -1,0 +1,55 @@
+// A MAD agent: the datagrams that came for it, and the IRPs that wait for one.
+#pragma once
+
+#include "device.hpp"
+
+namespace irpverbs::ci {
+
+struct arrival;
+struct kept_mad;
+
+/// IRPs that wait for a datagram, or datagrams that wait for an IRP.
+struct mad_line {
+    waiting_line waiting;
+    LIST_ENTRY kept; // kept_mad
+    ULONG count = 0; // of them
+    ULONG lost = 0;  // since the last that was taken
+};
+
+struct mad_agent_object final : object {
+    static mad_agent_object* make(HCA_CA& ca, const creation& wanted);
+    static void destroy(mad_agent_object* agent);
+    static mad_agent_object& of(void* shared) {
+        return *static_cast<mad_agent_object*>(static_cast<HCA_MAD_AGENT*>(shared)->Reserved);
+    }
+    ca_object& ca() const { return ca_object::of(shared.Ca); }
+    void* handle() { return &shared.Agent; }
+
+    /// Gives it a datagram. The caller is a user.
+    void receive(const IB_MAD_RECEIVED& received);
+    /// Parks the IRP until a datagram comes, or completes it with one that is kept. When none is
+    /// and `otherwise` is a failure, completes it with that.
+    NTSTATUS get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwise);
+
+    HCA_MAD_AGENT shared{};
+
+private:
+    mad_agent_object();
+    bool listens(unsigned) const override { return false; }
+    void call_up(unsigned, IB_ASYNC_EVENT) override {}
+    void cancel_waiting() override;
+
+    ULONG limit() const;
+    bool give_to_waiter(arrival& mad);
+    void keep(arrival& mad);
+    static mad_agent_object& of(IO_CSQ* csq) {
+        return static_cast<mad_agent_object&>(*waiting_line::of(csq).owner);
+    }
+    static NTSTATUS insert(IO_CSQ* csq, IRP* irp, void* context);
+    static IRP* peek(IO_CSQ* csq, IRP* irp, void* context);
+
+    PFN_IB_MAD_RECEIVED call_ = nullptr;
+    mad_line line_{};
+};
+
+} // namespace irpverbs::ci

@@ -1,0 +1,90 @@
+#include <dispatch/descriptor_watch.hpp>
+#include <dispatch/ke.h>
+#include <dispatch/machine.hpp>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+
+namespace irpverbs::dispatch {
+
+namespace {
+
+namespace asio = boost::asio;
+
+// Held by the operation under way, which may outlive the watch. All on the strand.
+class watched : public std::enable_shared_from_this<watched> {
+public:
+    watched(asio::io_context& where, bool (*readable)(void*), void* context)
+        : strand(asio::make_strand(where)), readable_(readable), context_(context),
+          descriptor_(where) {}
+
+    bool assign(int descriptor) {
+        boost::system::error_code failed;
+        descriptor_.assign(descriptor, failed);
+        return !failed;
+    }
+    // Asio asks the kernel anew at each wait, so what was left unread is told again.
+    void wait() {
+        descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
+                               asio::bind_executor(strand, [self = shared_from_this()](auto error) {
+                                   if (!error) self->call();
+                               }));
+    }
+    void stop() {
+        if (!watching_) return;
+        watching_ = false;
+        descriptor_.release();
+    }
+
+    asio::strand<asio::io_context::executor_type> strand;
+
+private:
+    void call() {
+        if (watching_ && readable_(context_) && watching_) wait();
+    }
+
+    bool (*readable_)(void*);
+    void* context_;
+    asio::posix::stream_descriptor descriptor_;
+    bool watching_ = true;
+};
+
+class asio_watch final : public descriptor_watch {
+public:
+    explicit asio_watch(std::shared_ptr<watched> what) : what_(std::move(what)) {}
+    ~asio_watch() override {
+        if (what_->strand.running_in_this_thread()) {
+            what_->stop();
+            return;
+        }
+        KEVENT stopped;
+        KeInitializeEvent(&stopped, NotificationEvent, FALSE);
+        asio::post(what_->strand, [this, &stopped] {
+            what_->stop();
+            KeSetEvent(&stopped, IO_NO_INCREMENT, FALSE);
+        });
+        KeWaitForSingleObject(&stopped, Executive, KernelMode, FALSE, nullptr);
+    }
+
+private:
+    std::shared_ptr<watched> what_;
+};
+
+} // namespace
+
+descriptor_watch::~descriptor_watch() = default;
+
+std::unique_ptr<descriptor_watch> watch_readable(machine& on, int descriptor,
+                                                 bool (*readable)(void* context), void* context) {
+    if (on.simulated()) return nullptr;
+    auto what = std::make_shared<watched>(on.context(), readable, context);
+    if (!what->assign(descriptor)) return nullptr;
+    auto watch = std::make_unique<asio_watch>(what);
+    what->wait();
+    return watch;
+}
+
+} // namespace irpverbs::dispatch

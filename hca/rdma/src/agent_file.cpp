@@ -1,0 +1,229 @@
+#include "agent_file.hpp"
+
+#include "mad_message.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+constexpr int most_at_once = 64; // datagrams a call of the reactor, which serves others too
+
+// Kept between calls; what a longer message needed is given back.
+constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
+
+NTSTATUS open_failure(int result) {
+    if (result != -EIO) return STATUS_NOT_SUPPORTED; // the port has no umad device
+    switch (errno) {
+    case EACCES:
+    case EPERM:
+        return STATUS_ACCESS_DENIED;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+}
+
+bool receives_requests(const IB_MAD_AGENT_ATTR& attr) {
+    ULONG any = 0;
+    for (const ULONG each : attr.MethodMask)
+        any |= each;
+    return any != 0;
+}
+
+// What the kernel would refuse without saying why.
+NTSTATUS check_class(const port_limits& port, const IB_MAD_AGENT_ATTR& attr) {
+    if (is_subnet_management(attr.ManagementClass) && !port.infiniband) return STATUS_NOT_SUPPORTED;
+    if (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && !has_rmpp(attr.ManagementClass))
+        return STATUS_NOT_SUPPORTED;
+    const bool no_oui = attr.Oui[0] == 0 && attr.Oui[1] == 0 && attr.Oui[2] == 0;
+    return has_oui(attr.ManagementClass) && no_oui ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+}
+
+umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG flags) {
+    umad_reg_attr wanted{};
+    wanted.mgmt_class = attr.ManagementClass;
+    wanted.mgmt_class_version = attr.ClassVersion;
+    wanted.flags = flags;
+    for (int i = 0; i < 2; ++i)
+        wanted.method_mask[i] =
+            attr.MethodMask[2 * i] | static_cast<std::uint64_t>(attr.MethodMask[2 * i + 1]) << 32;
+    wanted.oui = static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
+    wanted.rmpp_version = rmpp ? rmpp_version : 0;
+    return wanted;
+}
+
+} // namespace
+
+NTSTATUS agent_file::open(const outside& world, const char* ca_name, const port_limits& port,
+                          HCA_MAD_AGENT& agent, std::unique_ptr<agent_file>& made) {
+    const IB_MAD_AGENT_ATTR& attr = agent.Agent.Attr;
+    if (const NTSTATUS status = check_class(port, attr); !NT_SUCCESS(status)) return status;
+    const int descriptor = world.open_port(ca_name, attr.PortNumber);
+    if (descriptor < 0) return open_failure(descriptor);
+    made.reset(new agent_file(world, port, agent, descriptor));
+    NTSTATUS status = made->register_agent();
+    if (NT_SUCCESS(status)) status = made->watch();
+    if (!NT_SUCCESS(status)) made.reset();
+    return status;
+}
+
+agent_file::agent_file(const outside& world, const port_limits& port, HCA_MAD_AGENT& agent,
+                       int descriptor)
+    : world_(world), port_(port), agent_(agent), descriptor_(descriptor), buffer_(usual_room) {}
+
+agent_file::~agent_file() {
+    watch_.reset();
+    world_.close_port(descriptor_);
+}
+
+NTSTATUS agent_file::register_agent() {
+    // Kernels before 2.6.24 have a shorter header, without P_Key index.
+    if (world_.header_size() != umad_header_size) return STATUS_NOT_SUPPORTED;
+    const bool whole = attr().Rmpp == IB_MAD_RMPP_BY_DRIVER;
+    const bool raw = !whole && has_rmpp(attr().ManagementClass);
+    umad_reg_attr wanted = registration_of(attr(), whole || raw, raw ? UMAD_USER_RMPP : 0);
+    std::uint32_t id = 0;
+    int error = world_.register_agent(descriptor_, &wanted, &id);
+    if (error == EINVAL && raw) {
+        // A kernel that does not know the flag passes segments up when it is asked for no RMPP.
+        wanted = registration_of(attr(), false, 0);
+        error = world_.register_agent(descriptor_, &wanted, &id);
+    }
+    id_ = static_cast<int>(id);
+    if (error == 0) return STATUS_SUCCESS;
+    if (error == ENOMEM) return STATUS_INSUFFICIENT_RESOURCES;
+    return error == EINVAL && receives_requests(attr()) ? STATUS_SHARING_VIOLATION
+                                                        : STATUS_NOT_SUPPORTED;
+}
+
+NTSTATUS agent_file::watch() {
+    watch_ = world_.watch(
+        descriptor_, [](void* self) { return static_cast<agent_file*>(self)->read(); }, this);
+    return watch_ != nullptr ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
+}
+
+// ---- sending
+
+NTSTATUS agent_file::check(const IB_MAD_SEND& what) const {
+    const bool has_grh = (what.To.Flags & IB_MAD_GRH) != 0;
+    const bool good =
+        class_of({static_cast<const UCHAR*>(what.Data), what.Length}) == attr().ManagementClass &&
+        what.To.PKeyIndex < port_.pkeys &&
+        (has_grh ? what.To.GidIndex < port_.gids : port_.infiniband);
+    return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS agent_file::send(const IB_MAD_SEND& what) {
+    if (const NTSTATUS status = check(what); !NT_SUCCESS(status)) return status;
+    outgoing made(what, attr().Rmpp == IB_MAD_RMPP_BY_DRIVER);
+    return transmit(made.message());
+}
+
+int agent_file::write(std::span<UCHAR> message) {
+    const ib_user_mad_t& header = header_of(message);
+    const int length = static_cast<int>(datagram_of(message).size());
+    const int result =
+        world_.send(descriptor_, id_, message.data(), length, static_cast<int>(header.timeout_ms),
+                    static_cast<int>(header.retries));
+    return result == 0 ? 0 : errno;
+}
+
+// An errno, or 0: it is on its way, or held.
+int agent_file::ask(std::span<UCHAR> message, bool& repeated) {
+    const std::uint32_t transaction = transaction_of(datagram_of(message));
+    repeated = questions_.ask(transaction);
+    const int error = write(message);
+    if (error == 0) return 0;
+    if (error == EINVAL) return questions_.hold(transaction, message) ? 0 : EINVAL;
+    questions_.withdraw(transaction);
+    return error;
+}
+
+NTSTATUS agent_file::transmit(std::span<UCHAR> message) {
+    if (header_of(message).timeout_ms == 0 || is_answer(datagram_of(message)))
+        return failure(write(message));
+    bool repeated = false;
+    int error = ask(message, repeated);
+    // The one under way may have ended between the kernel's refusal and the look for it.
+    if (error == EINVAL && repeated) error = ask(message, repeated);
+    return failure(error);
+}
+
+NTSTATUS agent_file::failure(int error) {
+    switch (error) {
+    case 0:
+    case ETIMEDOUT: // of what leads there: lost on the way
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+        return STATUS_SUCCESS;
+    case ENOMEM:
+    case ENOBUFS:
+    case EAGAIN:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    case EIO:
+    case ENODEV:
+        HcaReportFatal(agent_.Ca->Device);
+        return STATUS_FILE_FORCED_CLOSED;
+    default:
+        return STATUS_INVALID_PARAMETER;
+    }
+}
+
+// ---- receiving
+
+// On the reactor. False: no more.
+bool agent_file::read() {
+    for (int i = 0; i < most_at_once; ++i) {
+        int length = static_cast<int>(buffer_.size() - umad_header_size);
+        errno = 0;
+        if (world_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
+            received(std::span(buffer_).first(umad_header_size + static_cast<unsigned>(length)));
+            if (buffer_.size() > usual_room) std::vector<UCHAR>(usual_room).swap(buffer_);
+            continue;
+        }
+        const int error = errno;
+        if (error == EAGAIN) return true;
+        if (error == EINTR || (error == ENOSPC && make_room(length))) continue;
+        HcaReportFatal(agent_.Ca->Device);
+        return false;
+    }
+    return true;
+}
+
+// False: there is no memory, and no way past the message.
+bool agent_file::make_room(int length) {
+    const std::size_t wanted = umad_header_size + static_cast<std::size_t>(std::max(length, 0));
+    if (wanted <= buffer_.size()) return false;
+    try {
+        buffer_.resize(wanted);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
+void agent_file::received(std::span<UCHAR> message) {
+    const std::span<UCHAR> datagram = datagram_of(message);
+    if (datagram.size() < IB_MAD_HEADER_SIZE) return;
+    const ib_user_mad_t& header = header_of(message);
+    if (header.status != 0) { // a question of the agent's own, unanswered
+        questions::message again = questions_.expired(transaction_of(datagram));
+        if (!again.empty()) transmit(again);
+        return;
+    }
+    if (is_answer(datagram)) questions_.answered(transaction_of(datagram));
+    IB_MAD_RECEIVED mad{};
+    mad.From = sender_of(header.addr);
+    mad.Data = datagram.data();
+    mad.Length = static_cast<ULONG>(datagram.size());
+    HcaReportMad(&agent_, &mad);
+}
+
+} // namespace irpverbs::hca_rdma

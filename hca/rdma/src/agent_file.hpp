@@ -1,0 +1,57 @@
+// A MAD agent: a umad file of its own, which is watched and read.
+#pragma once
+
+#include "outside.hpp"
+#include "questions.hpp"
+
+#include <ci/driver.h>
+
+namespace irpverbs::hca_rdma {
+
+/// What of a port stays as it is.
+struct port_limits {
+    bool infiniband;
+    USHORT gids;
+    USHORT pkeys;
+};
+
+class agent_file {
+public:
+    /// The agent is given what it receives until `made` is destroyed. Whatever fails leaves none.
+    static NTSTATUS open(const outside& world, const char* ca_name, const port_limits& port,
+                         HCA_MAD_AGENT& agent, std::unique_ptr<agent_file>& made);
+    /// IRQL: PASSIVE_LEVEL.
+    ~agent_file();
+    agent_file(const agent_file&) = delete;
+    agent_file& operator=(const agent_file&) = delete;
+
+    NTSTATUS send(const IB_MAD_SEND& what);
+
+private:
+    agent_file(const outside& world, const port_limits& port, HCA_MAD_AGENT& agent, int descriptor);
+
+    const IB_MAD_AGENT_ATTR& attr() const { return agent_.Agent.Attr; }
+    NTSTATUS register_agent();
+    NTSTATUS watch();
+
+    NTSTATUS check(const IB_MAD_SEND& what) const;
+    NTSTATUS transmit(std::span<UCHAR> message);
+    int ask(std::span<UCHAR> message, bool& repeated);
+    int write(std::span<UCHAR> message);
+    NTSTATUS failure(int error);
+
+    bool read();
+    bool make_room(int length);
+    void received(std::span<UCHAR> message);
+
+    const outside& world_;
+    const port_limits& port_;
+    HCA_MAD_AGENT& agent_;
+    int descriptor_;
+    int id_ = 0; // in the file
+    questions questions_;
+    std::vector<UCHAR> buffer_; // the reader's
+    std::unique_ptr<dispatch::descriptor_watch> watch_;
+};
+
+} // namespace irpverbs::hca_rdma

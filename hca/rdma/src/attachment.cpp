@@ -1,0 +1,75 @@
+#include "attachment.hpp"
+
+#include "adapter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+std::vector<std::string> names(const outside& world) {
+    std::array<char[UMAD_CA_NAME_LEN], UMAD_MAX_DEVICES> found{};
+    const int count = world.get_cas_names(found.data(), static_cast<int>(found.size()));
+    std::vector<std::string> all;
+    for (int i = 0; i < count; ++i) {
+        std::string name(found[i], strnlen(found[i], UMAD_CA_NAME_LEN));
+        // Where there is none, libibumad makes one up.
+        if (!ca_facts(world, name).gone()) all.push_back(std::move(name));
+    }
+    return all;
+}
+
+std::string list(const std::vector<std::string>& all) {
+    std::string text;
+    for (const std::string& each : all)
+        text += (text.empty() ? "" : ", ") + each;
+    return text;
+}
+
+} // namespace
+
+attachment::attachment() = default;
+attachment::~attachment() = default;
+
+NTSTATUS attachment::add(const outside& world, const std::string& name, std::string& problem) {
+    auto made = std::make_unique<adapter>(world, name);
+    const NTSTATUS status = made->start(problem);
+    if (NT_SUCCESS(status)) adapters_.push_back(std::move(made));
+    return status;
+}
+
+std::unique_ptr<attachment> attachment::make(const outside& world, const std::string& name,
+                                             NTSTATUS& status, std::string& problem) {
+    const std::vector<std::string> there = names(world);
+    const bool known = std::find(there.begin(), there.end(), name) != there.end();
+    status = STATUS_NO_SUCH_DEVICE;
+    if (there.empty()) {
+        problem = "no InfiniBand device: " SYS_INFINIBAND " has none (no driver of one is loaded)";
+        return nullptr;
+    }
+    if (!name.empty() && !known) {
+        problem = "no InfiniBand device '" + name + "': there is " + list(there);
+        return nullptr;
+    }
+    std::unique_ptr<attachment> made(new attachment);
+    for (const std::string& each : there) {
+        if (!name.empty() && each != name) continue;
+        status = made->add(world, each, problem);
+        if (!NT_SUCCESS(status)) return nullptr;
+    }
+    return made;
+}
+
+NTSTATUS attachment::refuse_opens() {
+    const auto busy = std::find_if(adapters_.begin(), adapters_.end(), [](const auto& each) {
+        return !NT_SUCCESS(HcaRefuseOpen(each->device()));
+    });
+    if (busy == adapters_.end()) return STATUS_SUCCESS;
+    std::for_each(adapters_.begin(), busy, [](const auto& each) { HcaAllowOpen(each->device()); });
+    return STATUS_DEVICE_BUSY;
+}
+
+} // namespace irpverbs::hca_rdma

@@ -1,0 +1,53 @@
+// What is known of a channel adapter and its ports.
+#pragma once
+
+#include "outside.hpp"
+
+#include <ci/driver.h>
+
+#include <vector>
+
+namespace irpverbs::hca_rdma {
+
+/// What libibumad tells of a channel adapter at one moment.
+class ca_facts {
+public:
+    ca_facts(const outside& world, const std::string& name)
+        : world_(world), error_(-world.get_ca(name.c_str(), &ca_)) {}
+    ~ca_facts() {
+        if (error_ == 0) world_.release_ca(&ca_);
+    }
+    ca_facts(const ca_facts&) = delete;
+    ca_facts& operator=(const ca_facts&) = delete;
+
+    /// An errno; 0: there are facts.
+    int error() const { return error_; }
+    /// The adapter has been taken away.
+    bool gone() const { return error_ == ENOENT || error_ == ENODEV; }
+    const umad_ca_t& operator*() const { return ca_; }
+    const umad_ca_t* operator->() const { return &ca_; }
+    unsigned port_count() const { return static_cast<unsigned>(ca_.numports); }
+    const umad_port_t& port(unsigned number) const { return *ca_.ports[number]; }
+
+private:
+    const outside& world_;
+    umad_ca_t ca_{};
+    int error_;
+};
+
+/// A port's attributes and tables.
+struct port_attributes {
+    IB_PORT_ATTR fixed{};
+    std::vector<ib_gid_t> gids;
+    std::vector<ib_pkey_t> pkeys;
+
+    HCA_PORT_TABLES tables() const { return {gids.data(), pkeys.data()}; }
+};
+
+port_attributes attributes_of(const outside& world, const umad_port_t& port);
+IB_CA_ATTR attributes_of(const outside& world, const umad_ca_t& ca);
+
+bool is_infiniband(const umad_port_t& port);
+std::vector<ib_pkey_t> pkeys_of(const umad_port_t& port);
+
+} // namespace irpverbs::hca_rdma

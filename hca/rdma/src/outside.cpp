@@ -1,0 +1,47 @@
+#include "outside.hpp"
+
+#include <dispatch/machine.hpp>
+
+#include <array>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+bool read_file(const std::string& path, std::string& text) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    std::array<char, 256> buffer{};
+    const ssize_t size = read(file, buffer.data(), buffer.size());
+    close(file);
+    if (size < 0) return false;
+    text.assign(buffer.data(), static_cast<std::size_t>(size));
+    if (text.ends_with('\n')) text.pop_back();
+    return true;
+}
+
+std::unique_ptr<dispatch::descriptor_watch> watch(int descriptor, bool (*readable)(void*),
+                                                  void* context) {
+    return dispatch::watch_readable(dispatch::machine::current(), descriptor, readable, context);
+}
+
+} // namespace
+
+constinit const outside real_outside = {
+    .get_cas_names = umad_get_cas_names,
+    .get_ca = umad_get_ca,
+    .release_ca = umad_release_ca,
+    .get_issm_path = umad_get_issm_path,
+    .open_port = umad_open_port,
+    .close_port = umad_close_port,
+    .header_size = umad_size,
+    .register_agent = umad_register2,
+    .send = umad_send,
+    .receive = umad_recv,
+    .read_file = read_file,
+    .watch = watch,
+};
+
+} // namespace irpverbs::hca_rdma

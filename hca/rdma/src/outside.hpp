@@ -1,0 +1,38 @@
+// What the driver needs of the outside: libibumad, the files of sysfs, the reactor. A table, so
+// that a test can stand in for all of it.
+#pragma once
+
+#include <dispatch/descriptor_watch.hpp>
+
+#include <infiniband/umad.h>
+
+#include <cstdint>
+#include <string>
+
+namespace irpverbs::hca_rdma {
+
+struct outside {
+    // As in umad.h; the cause of a failure is in errno.
+    int (*get_cas_names)(char names[][UMAD_CA_NAME_LEN], int most);
+    int (*get_ca)(const char* name, umad_ca_t* ca);
+    int (*release_ca)(umad_ca_t* ca);
+    int (*get_issm_path)(const char* name, int port, char* path, int size);
+    int (*open_port)(const char* name, int port);
+    int (*close_port)(int descriptor);
+    std::size_t (*header_size)();
+    int (*register_agent)(int descriptor, umad_reg_attr* wanted, std::uint32_t* agent);
+    int (*send)(int descriptor, int agent, void* message, int length, int timeout, int retries);
+    int (*receive)(int descriptor, void* message, int* length, int timeout);
+
+    /// False: it can't be read. A line end at its end is cut off.
+    bool (*read_file)(const std::string& path, std::string& text);
+
+    /// dispatch::watch_readable on the caller's machine.
+    std::unique_ptr<dispatch::descriptor_watch> (*watch)(int descriptor, bool (*readable)(void*),
+                                                         void* context);
+};
+
+/// The real one.
+extern const outside real_outside;
+
+} // namespace irpverbs::hca_rdma

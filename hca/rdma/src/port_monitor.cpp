@@ -1,0 +1,98 @@
+#include "port_monitor.hpp"
+
+#include <utility>
+
+namespace irpverbs::hca_rdma {
+
+port_state::port_state(const umad_port_t& port)
+    : state(port.state), lid(port.base_lid, port.lmc), sm(port.sm_lid, port.sm_sl),
+      gid(port.gid_prefix, port.port_guid), pkeys(pkeys_of(port)) {}
+
+std::vector<IB_ASYNC_EVENT> changes(const port_state& before, const port_state& now) {
+    std::vector<IB_ASYNC_EVENT> events;
+    const auto tell = [&](bool changed, IB_ASYNC_EVENT event) {
+        if (changed) events.push_back(event);
+    };
+    const bool was_active = before.state == IB_PORT_ACTIVE;
+    const bool is_active = now.state == IB_PORT_ACTIVE;
+    tell(was_active && !is_active, IB_AE_PORT_ERROR);
+    tell(before.lid != now.lid, IB_AE_LID_CHANGE);
+    tell(before.sm != now.sm, IB_AE_SM_CHANGE);
+    tell(before.pkeys != now.pkeys, IB_AE_PKEY_CHANGE);
+    tell(before.gid != now.gid, IB_AE_GID_CHANGE);
+    tell(!was_active && is_active, IB_AE_PORT_ACTIVE);
+    return events;
+}
+
+port_monitor::port_monitor(const outside& world, std::string name)
+    : world_(world), name_(std::move(name)) {
+    KeInitializeTimer(&timer_);
+    KeInitializeDpc(&dpc_, due, this);
+    ExInitializeWorkItem(&item_, look, this);
+}
+
+void port_monitor::start(DEVICE_OBJECT* device) {
+    device_ = device;
+    started_ = true;
+    seen_.clear();
+    ExInitializeRundownProtection(&looks_);
+    compare();
+    set_timer();
+}
+
+void port_monitor::stop() {
+    if (!std::exchange(started_, false)) return;
+    ExWaitForRundownProtectionRelease(&looks_); // a look sets the timer, and none comes any more
+    KeCancelTimer(&timer_);
+    KeFlushQueuedDpcs();
+}
+
+void port_monitor::set_timer() {
+    period_ = interval_.load();
+    LARGE_INTEGER first;
+    first.QuadPart = -10'000 * static_cast<LONGLONG>(period_);
+    KeSetTimerEx(&timer_, first, static_cast<LONG>(period_), &dpc_);
+}
+
+void port_monitor::due(KDPC*, void* self, void*, void*) {
+    auto& monitor = *static_cast<port_monitor*>(self);
+    if (!ExAcquireRundownProtection(&monitor.looks_)) return;
+    if (monitor.looking_.exchange(true))
+        ExReleaseRundownProtection(&monitor.looks_); // the last look is not at its end
+    else
+        ExQueueWorkItem(&monitor.item_, DelayedWorkQueue);
+}
+
+void port_monitor::look(void* self) {
+    auto& monitor = *static_cast<port_monitor*>(self);
+    monitor.compare();
+    if (HcaIsDead(monitor.device_))
+        KeCancelTimer(&monitor.timer_);
+    else if (monitor.period_ != monitor.interval_)
+        monitor.set_timer();
+    monitor.looking_ = false;
+    ExReleaseRundownProtection(&monitor.looks_);
+}
+
+void port_monitor::compare() {
+    const ca_facts now(world_, name_);
+    if (now.gone())
+        HcaReportFatal(device_);
+    else if (now.error() == 0)
+        compare_ports(now);
+}
+
+void port_monitor::compare_ports(const ca_facts& now) {
+    for (unsigned number = 1; number <= now.port_count(); ++number) {
+        const port_state state(now.port(number));
+        if (seen_.size() < number) {
+            seen_.push_back(state);
+            continue;
+        }
+        const port_state before = std::exchange(seen_[number - 1], state);
+        for (const IB_ASYNC_EVENT event : changes(before, state))
+            HcaReportPortEvent(device_, static_cast<UCHAR>(number), event);
+    }
+}
+
+} // namespace irpverbs::hca_rdma

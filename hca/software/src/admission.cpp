@@ -1,0 +1,87 @@
+#include "admission.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ib_pkey_t full_member = 0x8000;
+constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
+
+// In units of 4 bytes: LRH, BTH, DETH, the MAD and ICRC; and a GRH. Source: IBA 6.1.
+constexpr ULONGLONG words_of_mad = (8 + 12 + 8 + IB_MAD_SIZE + 4) / 4;
+constexpr ULONGLONG words_of_grh = 10;
+
+bool share_partition(ib_pkey_t one, ib_pkey_t other) {
+    const bool same = ((one ^ other) & ~full_member & 0xFFFF) == 0;
+    const bool valid = (one & ~full_member) != 0;
+    return same && valid && ((one | other) & full_member) != 0;
+}
+
+bool has_gid(const port& at, const ib_gid_t& gid) {
+    if ((gid.gid_prefix & multicast_gids) == multicast_gids) return true;
+    return std::ranges::any_of(at.gids, [&](const ib_gid_t& each) {
+        return each.gid_guid == gid.gid_guid &&
+               (each.gid_prefix == gid.gid_prefix || gid.gid_prefix == IB_DEFAULT_GID_PREFIX);
+    });
+}
+
+void count(USHORT& violations) {
+    if (violations != 0xFFFF) ++violations;
+}
+
+ULONGLONG words_of(const datagram& what) { return words_of_mad + (what.global ? words_of_grh : 0); }
+
+} // namespace
+
+std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey) {
+    const auto place =
+        std::ranges::find_if(at.pkeys, [&](ib_pkey_t each) { return share_partition(each, pkey); });
+    if (place == at.pkeys.end()) return std::nullopt;
+    return static_cast<std::size_t>(place - at.pkeys.begin());
+}
+
+bool admits(fabric& where, port& at, const datagram& what) {
+    if (!find_pkey(at, what.pkey)) {
+        count(at.pkey_violations);
+        where.raise_bad_pkey(at, what);
+        return false;
+    }
+    if (what.qkey != IB_QP1_QKEY) {
+        count(at.qkey_violations);
+        where.raise_bad_qkey(at, what);
+        return false;
+    }
+    return !what.global || has_gid(at, what.route.to);
+}
+
+bool may_leave(fabric& where, const datagram& what, port& out) {
+    if (what.managing() || !out.enforces_out || find_pkey(out, what.pkey)) return true;
+    count(out.pkey_violations);
+    ++out.counters.TransmitConstraintErrors;
+    where.raise_switch_bad_pkey(out, what);
+    return false;
+}
+
+bool may_enter(fabric& where, const datagram& what, port& in) {
+    if (what.managing() || !in.enforces_in || find_pkey(in, what.pkey)) return true;
+    count(in.pkey_violations);
+    ++in.counters.ReceiveConstraintErrors;
+    where.raise_switch_bad_pkey(in, what);
+    return false;
+}
+
+void count_sent(port& out, const datagram& what) {
+    out.counters.TransmitData += words_of(what);
+    ++out.counters.TransmitPackets;
+    ++(what.multicast() ? out.counters.TransmitMulticasts : out.counters.TransmitUnicasts);
+}
+
+void count_received(port& in, const datagram& what) {
+    in.counters.ReceiveData += words_of(what);
+    ++in.counters.ReceivePackets;
+    ++(what.multicast() ? in.counters.ReceiveMulticasts : in.counters.ReceiveUnicasts);
+}
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,87 @@
+// A datagram under way on the fabric, and the stock of them.
+#pragma once
+
+#include "mad.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace irpverbs::hca_software {
+
+struct port;
+
+struct global_route {
+    ib_gid_t from{};
+    ib_gid_t to{};
+    ULONG flow_label = 0;
+    UCHAR hop_limit = 0;
+    UCHAR traffic_class = 0;
+};
+
+struct datagram {
+    ib_lid_t from = 0;
+    ib_lid_t to = 0;
+    UCHAR service_level = 0;
+    ib_pkey_t pkey = 0;
+    ib_qpn_t from_qp = 0;
+    ib_qpn_t to_qp = 0;
+    ib_qkey_t qkey = 0;
+    bool global = false; // route holds
+    global_route route;
+    mad_bytes mad;
+
+    bool multicast() const { return to >= IB_LID_MULTICAST_FIRST && to != IB_LID_PERMISSIVE; }
+    /// Subnet management passes links that are not active yet, without partitions, on a lane of
+    /// its own. Source: IBA 13.5.1, 7.2.7.
+    bool managing() const { return to_qp == 0; }
+};
+
+struct packet : datagram {
+    port* at = nullptr;     // where it comes in
+    packet* next = nullptr; // in a list
+};
+
+/// Packets to be used again. Guarded by the fabric's lock.
+class packet_stock {
+public:
+    packet_stock() { slabs_.reserve(most / slab); }
+    packet_stock(const packet_stock&) = delete;
+    packet_stock& operator=(const packet_stock&) = delete;
+
+    /// Null: too many are under way.
+    packet* take();
+    packet* copy(const packet& of);
+    void give(packet* back);
+
+private:
+    static constexpr std::size_t most = 1u << 16;
+    static constexpr std::size_t slab = 64;
+
+    std::vector<std::unique_ptr<packet[]>> slabs_;
+    packet* free_ = nullptr;
+};
+
+/// First in, first out, linked by packet::next.
+class packet_line {
+public:
+    bool empty() const { return first_ == nullptr; }
+    void push(packet* last) {
+        last->next = nullptr;
+        if (first_ == nullptr)
+            first_ = last;
+        else
+            last_->next = last;
+        last_ = last;
+    }
+    packet* pop() {
+        packet* taken = first_;
+        if (taken != nullptr) first_ = taken->next;
+        return taken;
+    }
+
+private:
+    packet* first_ = nullptr;
+    packet* last_ = nullptr;
+};
+
+} // namespace irpverbs::hca_software

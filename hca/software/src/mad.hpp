@@ -1,0 +1,102 @@
+// Datagrams as bytes: where things stand in them, and big-endian numbers.
+#pragma once
+
+#include <ci/mad.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace irpverbs::hca_software {
+
+using mad_bytes = std::array<UCHAR, IB_MAD_SIZE>;
+
+/// What an attribute of the classes that the fabric itself answers lies in. Source: IBA 14.2.1.
+using attribute_bytes = std::span<UCHAR, 64>;
+
+/// Reads and writes `Size` bytes, most significant first. The caller knows that they are there.
+template <std::size_t Size>
+std::uint64_t load(const UCHAR* from) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < Size; ++i)
+        value = value << 8 | from[i];
+    return value;
+}
+template <std::size_t Size>
+void store(UCHAR* to, std::uint64_t value) {
+    for (std::size_t i = Size; i-- != 0; value >>= 8)
+        to[i] = static_cast<UCHAR>(value);
+}
+
+inline USHORT load16(const UCHAR* from) { return static_cast<USHORT>(load<2>(from)); }
+inline ULONG load32(const UCHAR* from) { return static_cast<ULONG>(load<4>(from)); }
+
+inline constexpr UCHAR base_version = 1;
+inline constexpr UCHAR response_bit = 0x80;
+inline constexpr USHORT direction_bit = 0x8000; // of a directed route's status: it returns
+
+enum mad_class : UCHAR {
+    class_subnet = 0x01,
+    class_directed = 0x81,
+    class_performance = 0x04,
+};
+
+enum mad_method : UCHAR {
+    method_get = 0x01,
+    method_set = 0x02,
+    method_trap = 0x05,
+    method_trap_repress = 0x07,
+    method_get_response = 0x81,
+};
+
+// Source: IBA 13.4.7 (status field).
+enum mad_status : USHORT {
+    status_done = 0,
+    status_bad_version = 0x0004,
+    status_bad_method = 0x0008,
+    status_bad_attribute = 0x000C,
+    status_bad_field = 0x001C,
+};
+
+/// The common header, in place.
+struct mad_header {
+    UCHAR* bytes;
+
+    UCHAR base() const { return bytes[0]; }
+    UCHAR management_class() const { return bytes[1]; }
+    UCHAR class_version() const { return bytes[2]; }
+    UCHAR method() const { return bytes[3]; }
+    USHORT status() const { return load16(bytes + 4); }
+    std::uint64_t transaction() const { return load<8>(bytes + 8); }
+    USHORT attribute() const { return load16(bytes + 16); }
+    ULONG modifier() const { return load32(bytes + 20); }
+    /// To whom an answer is due. Source: IBA 13.4.5 (TrapRepress answers a Trap).
+    bool answers() const {
+        return (method() & response_bit) != 0 || method() == method_trap_repress;
+    }
+    bool of_subnet_management() const {
+        return management_class() == class_subnet || management_class() == class_directed;
+    }
+
+    void set_method(UCHAR method) { bytes[3] = method; }
+    void set_status(USHORT status) { store<2>(bytes + 4, status); }
+    void set_transaction(std::uint64_t value) { store<8>(bytes + 8, value); }
+};
+
+inline mad_header header_of(mad_bytes& mad) { return {mad.data()}; }
+
+/// The attribute of a datagram of classes 0x01, 0x81 and 0x04.
+inline attribute_bytes attribute_of(mad_bytes& mad) { return std::span(mad).subspan<64, 64>(); }
+
+inline constexpr bool has_oui(UCHAR management_class) {
+    return management_class >= 0x30 && management_class <= 0x4F;
+}
+inline constexpr std::size_t oui_offset = 37;
+
+/// QP0 is the subnet management's.
+inline constexpr bool on_qp0(UCHAR management_class) {
+    return management_class == class_subnet || management_class == class_directed;
+}
+
+} // namespace irpverbs::hca_software

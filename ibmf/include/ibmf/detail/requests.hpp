@@ -1,0 +1,34 @@
+// What the C++ twins hand to the library: calls as IRPs. Their IoStatus.Information is the IBMF_
+// status.
+#ifndef IRPVERBS_IBMF_DETAIL_REQUESTS_HPP
+#define IRPVERBS_IBMF_DETAIL_REQUESTS_HPP
+
+#include <ibmf/ibmf.h>
+#include <irp/wdm.h>
+
+namespace irpverbs::ibmf::detail {
+
+NT_API CCHAR request_stack_size();
+
+struct transport_arguments {
+    ibmf_handle_t handle;
+    ibmf_qp_handle_t qp;
+    ibmf_msg_t* message;
+    ibmf_retrans_t retrans;
+    uint_t flags;
+};
+
+/// Completes the IRP when the transaction has ended, or was refused.
+NT_API void start_transport(IRP* irp, const transport_arguments& given);
+
+/// A call that may block, run by a work item. It lives until the IRP has been completed.
+struct blocking_call {
+    int (*run)(blocking_call& self);
+    IRP* irp = nullptr;
+    WORK_QUEUE_ITEM item{};
+};
+NT_API void start_blocking(IRP* irp, blocking_call& call);
+
+} // namespace irpverbs::ibmf::detail
+
+#endif

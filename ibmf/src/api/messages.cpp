@@ -1,0 +1,68 @@
+#include <engine/registry.hpp>
+
+using namespace irpverbs::ibmf;
+
+namespace {
+
+// Under the lock.
+bool owns(const client& who, const message& which) {
+    return which.who.load(std::memory_order_acquire) == &who;
+}
+
+} // namespace
+
+extern "C" {
+
+int ibmf_alloc_msg(ibmf_handle_t ibmf_handle, int flag, ibmf_msg_t** ibmf_msgpp) {
+    if (ibmf_msgpp == nullptr) return IBMF_INVALID_ARG;
+    if (flag != IBMF_ALLOC_SLEEP && flag != IBMF_ALLOC_NOSLEEP) return IBMF_BAD_FLAGS;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    const port::guard under(*who->at);
+    if (!who->ready) return IBMF_BAD_HANDLE;
+    message* const fresh = who->at->messages.make(*who);
+    *ibmf_msgpp = fresh != nullptr ? &fresh->shown : nullptr;
+    if (fresh == nullptr) return IBMF_NO_RESOURCES;
+    InsertTailList(&who->messages, &fresh->of_client);
+    who->count(&ibmf_stats_t::st_msgs_alloced);
+    return IBMF_SUCCESS;
+}
+
+int ibmf_free_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t** ibmf_msgpp) {
+    if (ibmf_msgpp == nullptr || *ibmf_msgpp == nullptr) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    message& gone = message::of(*ibmf_msgpp);
+    const port::guard under(*who->at);
+    if (!owns(*who, gone)) return IBMF_BAD_HANDLE;
+    if (gone.busy) return IBMF_BUSY;
+    who->free(gone);
+    *ibmf_msgpp = nullptr;
+    return IBMF_SUCCESS;
+}
+
+int ibmf_cancel_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp) {
+    if (msgp == nullptr) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    const message& which = message::of(msgp);
+    port::guard under(*who->at);
+    if (!owns(*who, which)) return IBMF_INVALID_ARG;
+    return who->at->cancel(under, which) ? IBMF_SUCCESS : IBMF_FAILURE;
+}
+
+int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_transfer_end_t* end) {
+    if (msgp == nullptr || end == nullptr) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    const message& which = message::of(msgp);
+    const port::guard under(*who->at);
+    if (!owns(*who, which)) return IBMF_INVALID_ARG;
+    if (which.busy) return IBMF_BUSY;
+    end->te_status = static_cast<std::uint8_t>(which.transfer_end.code);
+    end->te_by_peer = which.transfer_end.by_peer ? B_TRUE : B_FALSE;
+    end->te_segments_resent = which.segments_resent;
+    return IBMF_SUCCESS;
+}
+
+} // extern "C"

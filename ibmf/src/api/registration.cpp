@@ -1,0 +1,86 @@
+#include <engine/registry.hpp>
+
+#include <hca/hca.h>
+
+using namespace irpverbs::ibmf;
+
+namespace {
+
+constexpr uint_t known_flags =
+    IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
+constexpr uint_t excluding = IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
+
+int check(const ibmf_register_info_t& info, uint_t version, uint_t flags) {
+    if (version != IBMF_VERSION) return IBMF_BAD_VERSION;
+    if ((flags & ~known_flags) != 0 || (flags & excluding) == excluding) return IBMF_BAD_FLAGS;
+    const bool universal = info.ir_client_class == UNIVERSAL_CLASS;
+    if (!universal && !plan_of(info.ir_client_class).known) return IBMF_BAD_CLASS;
+    DEVICE_OBJECT* const node = HcaFromGuid(info.ir_ci_guid);
+    if (node == nullptr) return IBMF_BAD_NODE;
+    return universal ? IBMF_NOT_SUPPORTED : IBMF_SUCCESS;
+}
+
+} // namespace
+
+extern "C" {
+
+int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version, uint_t flags,
+                  ibmf_async_event_cb_t client_cb, void* client_cb_args, ibmf_handle_t* ibmf_handle,
+                  ibmf_impl_caps_t* ibmf_impl_features) {
+    if (client_info == nullptr || ibmf_handle == nullptr || ibmf_impl_features == nullptr)
+        return IBMF_INVALID_ARG;
+    if (const int refused = check(*client_info, ibmf_version, flags); refused != IBMF_SUCCESS)
+        return refused;
+    const registration wanted{*client_info, flags, client_cb, client_cb_args};
+    const int status = registry::here().add(wanted, *ibmf_handle);
+    // Keys go with each datagram; a P_Key must be in the port's table.
+    if (status == IBMF_SUCCESS)
+        *ibmf_impl_features =
+            static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
+    return status;
+}
+
+int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags) {
+    if (ibmf_handle == nullptr || flags != 0) return IBMF_INVALID_ARG;
+    registry& here = registry::here();
+    const client_ref who = here.find(*ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    // Inside a callback of a client without offload nothing can be waited for.
+    if (KeGetCurrentIrql() >= DISPATCH_LEVEL) return IBMF_BUSY;
+    const int status = here.remove(*who);
+    if (status == IBMF_SUCCESS) *ibmf_handle = nullptr;
+    return status;
+}
+
+int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
+                        ibmf_msg_cb_t async_msg_cb, void* async_msg_cb_args, uint_t flags) {
+    if (async_msg_cb == nullptr || flags != 0) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    if (ibmf_qp_handle != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
+    const port::guard under(*who->at);
+    if (!who->ready) return IBMF_BAD_HANDLE;
+    if (who->unasked != nullptr) return IBMF_CB_REGISTERED;
+    who->unasked = async_msg_cb;
+    who->unasked_argument = async_msg_cb_args;
+    ++who->set_ups;
+    return IBMF_SUCCESS;
+}
+
+int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
+                            uint_t flags) {
+    if (flags != 0) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    if (ibmf_qp_handle != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
+    {
+        const port::guard under(*who->at);
+        if (who->unasked == nullptr) return IBMF_CB_NOT_REGISTERED;
+        who->unasked = nullptr;
+    }
+    // At DISPATCH_LEVEL this is one of the client's own callbacks, which come one at a time there.
+    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_callbacks(told_by::unasked);
+    return IBMF_SUCCESS;
+}
+
+} // extern "C"

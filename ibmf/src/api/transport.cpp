@@ -1,0 +1,80 @@
+#include <engine/requests.hpp>
+
+using namespace irpverbs::ibmf;
+
+namespace {
+
+constexpr uint_t known_flags = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
+constexpr ibmf_retrans_t transfer_defaults{3, 0, 0, 0};
+
+// Refused before it began: the call says so, and no callback comes.
+bool refused(const IRP* irp) { return irp->PendingReturned == FALSE; }
+
+NTSTATUS tell_by_callback(DEVICE_OBJECT*, IRP* irp, void* context) {
+    if (!refused(irp)) {
+        message& which = *static_cast<message*>(context);
+        client& who = *which.who.load();
+        port::guard under(*who.at);
+        who.deliver(under, which);
+    }
+    IoFreeIrp(irp);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
+    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+int send(DEVICE_OBJECT* device, IRP* irp, transport& wanted, PIO_COMPLETION_ROUTINE home,
+         void* context) {
+    prepare(irp, begin_transaction, &wanted);
+    IoSetCompletionRoutine(irp, home, context, TRUE, TRUE, TRUE);
+    IoCallDriver(device, irp);
+    return wanted.refused;
+}
+
+int transport_and_wait(DEVICE_OBJECT* device, IRP* irp, transport& wanted) {
+    KEVENT done;
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    int status = send(device, irp, wanted, wake, &done);
+    KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+    IoFreeIrp(irp);
+    if (status != IBMF_SUCCESS) return status;
+    const port::guard under(*wanted.who->at);
+    wanted.msg->busy = false;
+    return wanted.msg->shown.im_msg_status;
+}
+
+} // namespace
+
+extern "C" {
+
+int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, ibmf_msg_t* msgp,
+                       ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb, void* msg_cb_args,
+                       uint_t flags) {
+    const bool blocks = msg_cb == nullptr;
+    if (msgp == nullptr || (flags & ~known_flags) != 0 ||
+        (blocks && KeGetCurrentIrql() >= DISPATCH_LEVEL))
+        return IBMF_INVALID_ARG;
+    registry& here = registry::here();
+    const client_ref who = here.find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags);
+        status != IBMF_SUCCESS)
+        return status;
+    IRP* const irp = IoAllocateIrp(1, FALSE);
+    if (irp == nullptr) return IBMF_NO_RESOURCES;
+    const bool rmpp = (flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0;
+    transport wanted{who.get(),
+                     &message::of(msgp),
+                     retrans != nullptr ? *retrans : (rmpp ? transfer_defaults : ibmf_retrans_t{}),
+                     flags,
+                     blocks ? told_by::return_value : told_by::callback,
+                     msg_cb,
+                     msg_cb_args};
+    if (blocks) return transport_and_wait(here.device(), irp, wanted);
+    return send(here.device(), irp, wanted, tell_by_callback, wanted.msg);
+}
+
+} // extern "C"

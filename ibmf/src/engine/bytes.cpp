@@ -1,0 +1,94 @@
+#include <engine/bytes.hpp>
+
+#include <ibmf/detail/big_endian.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace irpverbs::ibmf {
+
+namespace {
+
+constexpr std::size_t id_offset = 8;
+
+// Offsets in ClassPortInfo. Source: IBA table 104.
+constexpr std::size_t redirect_gid = 8;
+constexpr std::size_t redirect_class_sl_flow = 24;
+constexpr std::size_t redirect_lid = 28;
+constexpr std::size_t redirect_pkey = 30;
+constexpr std::size_t redirect_qp = 32;
+constexpr std::size_t redirect_qkey = 36;
+
+mad_bytes bytes_at(const void* begin, std::size_t size) {
+    return {static_cast<const std::uint8_t*>(begin), begin != nullptr ? size : 0};
+}
+
+} // namespace
+
+mad_header header_of(const ibmf_msg_bufs_t& parts) {
+    return load_mad_header(std::span<const std::uint8_t, mad_header_size>(
+        reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr), mad_header_size));
+}
+
+std::optional<message_body> body_of(const ibmf_msg_bufs_t& parts, const class_layout& layout) {
+    const mad_bytes header = bytes_at(parts.im_bufs_cl_hdr, parts.im_bufs_cl_hdr_len);
+    const mad_bytes data = bytes_at(parts.im_bufs_cl_data, parts.im_bufs_cl_data_len);
+    const std::size_t size = layout.class_header_size;
+    if (!header.empty())
+        return header.size() == size ? std::optional(message_body{header, data}) : std::nullopt;
+    if (data.size() < size) return std::nullopt;
+    return message_body{data.first(size), data.subspan(size)};
+}
+
+bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout) {
+    const std::size_t room = mad_size - layout.class_header_offset;
+    const std::size_t header = bytes_at(parts.im_bufs_cl_hdr, parts.im_bufs_cl_hdr_len).size();
+    const std::size_t data = bytes_at(parts.im_bufs_cl_data, parts.im_bufs_cl_data_len).size();
+    return header <= room && data <= room - header;
+}
+
+void compose(mad_buffer to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id) {
+    std::memset(to.data(), 0, to.size());
+    std::memcpy(to.data(), parts.im_bufs_mad_hdr, mad_header_size);
+    set_id(to.data(), transaction_id);
+    std::uint8_t* body = to.data() + layout_of(to[1]).class_header_offset;
+    const mad_bytes header = bytes_at(parts.im_bufs_cl_hdr, parts.im_bufs_cl_hdr_len);
+    const mad_bytes data = bytes_at(parts.im_bufs_cl_data, parts.im_bufs_cl_data_len);
+    if (!header.empty()) std::memcpy(body, header.data(), header.size());
+    if (!data.empty()) std::memcpy(body + header.size(), data.data(), data.size());
+}
+
+void set_id(std::uint8_t* header, std::uint64_t transaction_id) {
+    detail::store_be(header + id_offset, transaction_id);
+}
+
+bool same_peer(const IB_MAD_ADDRESS& left, const IB_MAD_ADDRESS& right) {
+    if ((left.Flags & right.Flags & IB_MAD_GRH) != 0)
+        return left.Gid.gid_prefix == right.Gid.gid_prefix &&
+               left.Gid.gid_guid == right.Gid.gid_guid;
+    return left.Lid == right.Lid;
+}
+
+std::optional<IB_MAD_ADDRESS> redirection_of(const mad_view& answer, const IB_MAD_ADDRESS& from) {
+    const std::uint8_t* const info = answer.data().data();
+    const auto lid = detail::load_be<std::uint16_t>(info + redirect_lid);
+    if (answer.header().attribute_id != MAD_ATTR_ID_CLASSPORTINFO || lid == 0) return std::nullopt;
+    const auto route = detail::load_be<std::uint32_t>(info + redirect_class_sl_flow);
+    IB_MAD_ADDRESS to = from;
+    to.Lid = lid;
+    to.ServiceLevel = (route >> 20) & 0xF;
+    to.Qp = detail::load_be<std::uint32_t>(info + redirect_qp) & 0xFFFFFF;
+    to.QKey = detail::load_be<std::uint32_t>(info + redirect_qkey);
+    if ((from.Flags & IB_MAD_GRH) == 0) return to;
+    to.Gid = {detail::load_be<std::uint64_t>(info + redirect_gid),
+              detail::load_be<std::uint64_t>(info + redirect_gid + 8)};
+    to.FlowLabel = route & 0xFFFFF;
+    to.TrafficClass = static_cast<UCHAR>(route >> 24);
+    return to;
+}
+
+ib_pkey_t redirected_key(const mad_view& answer) {
+    return detail::load_be<std::uint16_t>(answer.data().data() + redirect_pkey);
+}
+
+} // namespace irpverbs::ibmf

@@ -1,0 +1,38 @@
+// Messages as datagrams, and what datagrams say to the engine.
+#ifndef IRPVERBS_IBMF_ENGINE_BYTES_HPP
+#define IRPVERBS_IBMF_ENGINE_BYTES_HPP
+
+#include <ci/mad.h>
+#include <ibmf/ibmf.h>
+#include <ibmf/mad.hpp>
+
+#include <optional>
+
+namespace irpverbs::ibmf {
+
+/// Of the client's header; there is one.
+mad_header header_of(const ibmf_msg_bufs_t& parts);
+
+/// Class header and data of a message as one transfer sends them; nothing: they do not fit the
+/// class.
+struct message_body {
+    mad_bytes class_header;
+    mad_bytes data;
+};
+std::optional<message_body> body_of(const ibmf_msg_bufs_t& parts, const class_layout& layout);
+/// Whether a message is one datagram.
+bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout);
+
+void compose(mad_buffer to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id);
+void set_id(std::uint8_t* header, std::uint64_t transaction_id);
+
+/// The same end of a conversation: by GID when both have one, else by LID.
+bool same_peer(const IB_MAD_ADDRESS& left, const IB_MAD_ADDRESS& right);
+
+/// Where an answer sends to; nothing: it does not say.
+std::optional<IB_MAD_ADDRESS> redirection_of(const mad_view& answer, const IB_MAD_ADDRESS& from);
+ib_pkey_t redirected_key(const mad_view& answer);
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,68 @@
+// What a client type means on the wire: which datagrams are its.
+#ifndef IRPVERBS_IBMF_ENGINE_CLASSES_HPP
+#define IRPVERBS_IBMF_ENGINE_CLASSES_HPP
+
+#include <ibmf/ibmf.h>
+#include <ibmf/mad.hpp>
+
+#include <array>
+#include <span>
+
+namespace irpverbs::ibmf {
+
+/// Bit m % 32 of [m / 32]: method m.
+struct method_set {
+    std::array<std::uint32_t, 4> bits{};
+
+    constexpr method_set() = default;
+    constexpr method_set(std::initializer_list<unsigned> methods) {
+        for (const unsigned each : methods)
+            bits[each / 32] |= 1u << each % 32;
+    }
+    constexpr bool empty() const { return *this == method_set{}; }
+    constexpr bool operator==(const method_set&) const = default;
+};
+
+/// What a client receives unasked of one management class. Methods that agent and manager share are
+/// told apart by the attribute (receiver_of).
+struct class_plan {
+    std::uint8_t mgmt_class = 0;
+    method_set own;
+    method_set shared;
+};
+
+struct client_plan {
+    std::array<class_plan, 2> classes{}; // the second: directed route, or class 0
+    bool known = false;
+
+    std::span<const class_plan> used() const {
+        return std::span(classes).first(classes[1].mgmt_class != 0 ? 2 : 1);
+    }
+    bool has(std::uint8_t mgmt_class) const {
+        return classes[0].mgmt_class == mgmt_class ||
+               (classes[1].mgmt_class != 0 && classes[1].mgmt_class == mgmt_class);
+    }
+};
+
+/// Not known: none of ibmf_client_type_t, or UNIVERSAL_CLASS.
+client_plan plan_of(ibmf_client_type_t type);
+
+/// Whom a datagram of shared methods is for.
+ibmf_client_type_t receiver_of(const mad_view& received);
+
+/// 2 for the SA, 1 for the others.
+std::uint8_t version_of(std::uint8_t mgmt_class);
+
+constexpr bool is_smp(std::uint8_t mgmt_class) {
+    return mgmt_class == MAD_MGMT_CLASS_SUBN_LID_ROUTED ||
+           mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE;
+}
+
+/// What finds its way by the id of what it answers.
+constexpr bool is_answer(std::uint8_t method) {
+    return (method & MAD_RESPONSE_BIT) != 0 || method == MAD_METHOD_TRAP_REPRESS;
+}
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,175 @@
+#include <engine/port.hpp>
+
+#include <engine/registry.hpp>
+
+#include <dispatch/detail/processor.hpp>
+
+namespace irpverbs::ibmf {
+
+client::client(port& its_port, const ibmf_register_info_t& wanted, uint_t its_flags)
+    : at(&its_port), type(wanted.ir_client_class), plan(plan_of(wanted.ir_client_class)),
+      flags(its_flags) {
+    InitializeListHead(&messages);
+    InitializeListHead(&frames);
+    InitializeListHead(&line_);
+    drain_start_.whole = this;
+    KeInitializeDpc(&drain_dpc_, drain_by_dpc, this);
+    KeInitializeEvent(&changed_, NotificationEvent, FALSE);
+}
+
+client::~client() = default;
+
+agent* client::agent_of(std::uint8_t mgmt_class) {
+    for (agent& each : agents)
+        if (each.mgmt_class == mgmt_class) return &each;
+    return nullptr;
+}
+
+void client::free(message& gone) {
+    RemoveEntryList(&gone.of_client);
+    --counts.st_msgs_alloced;
+    --at->counts.st_msgs_alloced;
+    at->messages.free(gone);
+}
+
+// A callback holds its client: it may unregister it.
+void client::deliver(transaction_table::guard& under, message& which) {
+    which.busy = true;
+    intrusive_ptr_add_ref(this);
+    count(&ibmf_stats_t::st_callbacks_active);
+    constexpr uint_t one_by_one = IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
+    if ((flags & one_by_one) != 0)
+        queue(under, which);
+    else
+        under.later(which.start, start_alone);
+}
+
+void client::start_alone(deferred& start) {
+    message& which = *CONTAINING_RECORD(&start, message, start);
+    ExInitializeWorkItem(
+        &which.work, [](void* called) { call(*static_cast<message*>(called)); }, &which);
+    ExQueueWorkItem(&which.work, DelayedWorkQueue);
+}
+
+void client::queue(transaction_table::guard& under, message& which) {
+    InsertTailList(&line_, &which.in_line);
+    if (draining_) return;
+    draining_ = true;
+    intrusive_ptr_add_ref(this);
+    under.later(drain_start_, start_draining);
+}
+
+void client::start_draining(deferred& start) {
+    client& self = *static_cast<drain_start&>(start).whole;
+    if ((self.flags & IBMF_REG_FLAG_NO_OFFLOAD) != 0) {
+        KeInsertQueueDpc(&self.drain_dpc_, nullptr, nullptr);
+    } else {
+        ExInitializeWorkItem(&self.drain_work_, drain, &self);
+        ExQueueWorkItem(&self.drain_work_, DelayedWorkQueue);
+    }
+}
+
+void client::drain_by_dpc(KDPC*, void* self, void*, void*) { drain(self); }
+
+void client::drain(void* context) {
+    const client_ref self(static_cast<client*>(context), false);
+    for (;;) {
+        message* next = nullptr;
+        {
+            const transaction_table::guard under(*self->at);
+            if (IsListEmpty(&self->line_)) {
+                self->draining_ = false;
+                return;
+            }
+            next = CONTAINING_RECORD(RemoveHeadList(&self->line_), message, in_line);
+        }
+        call(*next);
+    }
+}
+
+void client::call(message& which) {
+    const client_ref self(which.who.load(), false);
+    callback_frame frame{{}, &dispatch::detail::this_processor(), which.how};
+    ibmf_msg_cb_t routine = which.call;
+    void* const argument = which.argument;
+    {
+        const transaction_table::guard under(*self->at);
+        which.busy = false;
+        which.call = nullptr;
+        if (which.how == told_by::unasked &&
+            (self->unasked == nullptr || which.set_up != self->set_ups)) {
+            routine = nullptr; // torn down meanwhile
+            self->count(&ibmf_stats_t::st_no_callback);
+            self->free(which);
+        } else {
+            InsertTailList(&self->frames, &frame.of_client);
+        }
+    }
+    if (routine != nullptr) routine(self->handle, &which.shown, argument);
+    const transaction_table::guard under(*self->at);
+    if (routine != nullptr) RemoveEntryList(&frame.of_client);
+    --self->counts.st_callbacks_active;
+    --self->at->counts.st_callbacks_active;
+    KeSetEvent(&self->changed_, IO_NO_INCREMENT, FALSE);
+}
+
+bool client::runs_elsewhere(std::optional<told_by> how) const {
+    const auto* here = &dispatch::detail::this_processor();
+    for (const LIST_ENTRY* each = frames.Flink; each != &frames; each = each->Flink) {
+        const callback_frame& frame = *CONTAINING_RECORD(each, callback_frame, of_client);
+        if (frame.on != here && (!how || frame.how == *how)) return true;
+    }
+    return false;
+}
+
+template <class Predicate>
+void client::await(const Predicate& quiet) {
+    for (;;) {
+        {
+            const transaction_table::guard under(*at);
+            KeClearEvent(&changed_);
+            if (quiet()) return;
+        }
+        KeWaitForSingleObject(&changed_, Executive, KernelMode, FALSE, nullptr);
+    }
+}
+
+void client::tell_offline() {
+    callback_frame frame{{}, &dispatch::detail::this_processor(), told_by::irp};
+    {
+        const transaction_table::guard under(*at);
+        if (!ready) return;
+        InsertTailList(&frames, &frame.of_client);
+    }
+    if (event_call != nullptr)
+        event_call(handle, event_argument, IBMF_CI_OFFLINE);
+    else
+        give_all_back();
+    const transaction_table::guard under(*at);
+    RemoveEntryList(&frame.of_client);
+    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+}
+
+void client::give_all_back() {
+    {
+        const transaction_table::guard under(*at);
+        unasked = nullptr;
+    }
+    await([&] { return counts.st_callbacks_active == 0; });
+    {
+        const transaction_table::guard under(*at);
+        while (!IsListEmpty(&messages))
+            free(*CONTAINING_RECORD(messages.Flink, message, of_client));
+    }
+    registry::here().remove(*this);
+}
+
+void client::await_callbacks(std::optional<told_by> how) {
+    await([&] { return !runs_elsewhere(how); });
+}
+
+void client::await_sends() {
+    await([&] { return counts.st_sends_active == 0; });
+}
+
+} // namespace irpverbs::ibmf

@@ -1,0 +1,109 @@
+// A registration: what a client has, and how its callbacks are called.
+#ifndef IRPVERBS_IBMF_ENGINE_CLIENT_HPP
+#define IRPVERBS_IBMF_ENGINE_CLIENT_HPP
+
+#include <engine/classes.hpp>
+#include <engine/flow.hpp>
+#include <engine/message.hpp>
+#include <ibmf/ibmf_extras.h>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+namespace irpverbs::ibmf {
+
+class port;
+
+/// A place at the driver: an agent of ci. Datagrams of shared methods belong to more than one
+/// client type.
+struct agent {
+    port* at = nullptr;
+    client* owner = nullptr; // null: shared
+    IB_MAD_AGENT* mad = nullptr;
+    std::uint8_t mgmt_class = 0;
+};
+
+/// A callback that runs.
+struct callback_frame {
+    LIST_ENTRY of_client;
+    const dispatch::detail::processor* on;
+    told_by how;
+};
+
+struct client : boost::intrusive_ref_counter<client> {
+    client(port& its_port, const ibmf_register_info_t& wanted, uint_t its_flags);
+    ~client();
+
+    bool has_rmpp() const { return (flags & IBMF_REG_FLAG_RMPP) != 0; }
+    agent* agent_of(std::uint8_t mgmt_class);
+    /// The port's, then the client's.
+    template <class Counter>
+    void count(Counter counter, std::uint64_t by = 1);
+
+    /// Under the lock: the message's callback is due.
+    void deliver(transaction_table::guard& under, message& which);
+    /// Without the lock, at PASSIVE_LEVEL: until no callback of that kind runs but on this
+    /// processor; of none: of any kind.
+    void await_callbacks(std::optional<told_by> how);
+    void await_sends();
+    /// Under the lock.
+    void free(message& gone);
+    /// The HCA is going: IBMF_CI_OFFLINE; a client without a callback for it is unregistered.
+    /// IRQL: PASSIVE_LEVEL, without the lock.
+    void tell_offline();
+
+    const boost::intrusive_ptr<port> at;
+    const ibmf_client_type_t type;
+    const client_plan plan;
+    const uint_t flags;
+    ibmf_handle_t handle = nullptr;
+    ibmf_async_event_cb_t event_call = nullptr;
+    void* event_argument = nullptr;
+    std::array<agent, 2> agents;
+
+    // All below: guarded by the port's lock.
+    struct port_link {
+        LIST_ENTRY entry;
+        client* whole;
+        static client& of(LIST_ENTRY* entry) {
+            return *CONTAINING_RECORD(entry, port_link, entry)->whole;
+        }
+    } of_port{{}, this};
+    bool ready = false; // registered, and not yet unregistered
+    ibmf_msg_cb_t unasked = nullptr;
+    void* unasked_argument = nullptr;
+    std::uint32_t set_ups = 0; // of it so far
+    std::uint32_t incoming = 0;
+    client_lines lines;
+    LIST_ENTRY messages;
+    LIST_ENTRY frames;
+    ibmf_stats_t counts{};
+
+private:
+    void queue(transaction_table::guard& under, message& which);
+    static void start_draining(deferred& start);
+    static void start_alone(deferred& start);
+    static void drain_by_dpc(KDPC*, void* self, void*, void*);
+    static void drain(void* self);
+    static void call(message& which);
+    void give_all_back();
+    bool runs_elsewhere(std::optional<told_by> how) const;
+    template <class Predicate>
+    void await(const Predicate& quiet);
+
+    LIST_ENTRY line_; // of callbacks, when they come one at a time
+    bool draining_ = false;
+    struct drain_start : deferred {
+        client* whole = nullptr;
+    } drain_start_;
+    KDPC drain_dpc_;
+    WORK_QUEUE_ITEM drain_work_;
+    friend class port;
+    KEVENT changed_; // frames or sends have become fewer
+};
+
+using client_ref = boost::intrusive_ptr<client>;
+
+} // namespace irpverbs::ibmf
+
+#endif

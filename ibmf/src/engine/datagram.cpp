@@ -1,0 +1,27 @@
+#include <engine/datagram.hpp>
+
+#include <new>
+#include <utility>
+
+namespace irpverbs::ibmf {
+
+datagram_pool::~datagram_pool() {
+    while (free_ != nullptr) {
+        const std::unique_ptr<datagram> last(std::exchange(free_, free_->next_free));
+        IoFreeIrp(last->irp);
+    }
+}
+
+datagram* datagram_pool::take(port& whose) {
+    if (free_ != nullptr) return std::exchange(free_, free_->next_free);
+    if (made_ == most) return nullptr;
+    std::unique_ptr<datagram> fresh(new (std::nothrow) datagram);
+    if (fresh == nullptr || (fresh->irp = IoAllocateIrp(1, FALSE)) == nullptr) return nullptr;
+    fresh->at = &whose;
+    ++made_;
+    return fresh.release();
+}
+
+void datagram_pool::give_back(datagram& done) { done.next_free = std::exchange(free_, &done); }
+
+} // namespace irpverbs::ibmf

@@ -1,0 +1,311 @@
+// A transaction from its beginning to its end.
+#include <engine/port.hpp>
+
+#include <engine/bytes.hpp>
+#include <engine/status.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace irpverbs::ibmf {
+
+namespace {
+
+constexpr std::uint32_t default_response_us = 4'000'000;
+constexpr std::uint32_t default_round_trip_us = 100'000;
+constexpr unsigned most_doublings = 3;
+constexpr ticks first_busy_wait = 100 * rmpp::millisecond;
+constexpr unsigned most_busy_doublings = 5;
+constexpr std::uint8_t most_redirects = 4;
+
+// Up to a quarter more, so that those who were refused together do not come back together.
+ticks jittered(ticks wait) {
+    const ticks span = wait / 4 + 1;
+    return wait + dispatch::detail::this_processor().owner->random() % span;
+}
+
+ticks wait_for_answer(const transaction& of) {
+    const ticks wait = of.response_timer() << std::min<unsigned>(of.attempts, most_doublings);
+    return of.attempts == 0 ? wait : jittered(wait);
+}
+
+// What the attempts take at most, and as much again for waiting one's turn and for busy peers.
+ticks time_for_all(const transaction& of) {
+    ticks sum = 0;
+    for (unsigned attempt = 0; attempt <= of.retries_left; ++attempt)
+        sum += of.response_timer() << std::min(attempt, most_doublings);
+    return sum / 2 * 5;
+}
+
+bool carries_own_id(const transaction& of) { return is_answer(of.method); }
+
+} // namespace
+
+int port::check(const transport& wanted, const mad_header& header) const {
+    const client& who = *wanted.who;
+    const message& msg = *wanted.msg;
+    if (!who.ready) return IBMF_BAD_HANDLE;
+    if (msg.who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
+    if (msg.busy) return IBMF_BUSY;
+    const bool sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
+    if (sequenced && msg.sends_from_received()) return IBMF_REQ_INVALID;
+    if (offline || !attributes.can_send(header.mgmt_class)) return IBMF_BAD_PORT_STATE;
+    return IBMF_SUCCESS;
+}
+
+// Requests are known by their id alone; answers that are transfers, by whom they go to, too.
+bool port::tid_in_use(const transport& wanted, const mad_header& header,
+                      const IB_MAD_ADDRESS& to) const {
+    const bool answers = is_answer(header.method);
+    const auto same = [&](const transaction& each) {
+        if (each.who != wanted.who || each.msg == nullptr) return false;
+        return is_answer(each.method) == answers && (!answers || same_peer(each.peer, to));
+    };
+    return by_tid_.find(header.transaction_id, same) != nullptr;
+}
+
+void port::fill(transaction& fresh, const transport& wanted, const mad_header& header) {
+    const ibmf_retrans_t& times = wanted.retrans;
+    const auto or_default = [](std::uint32_t given, std::uint32_t otherwise) {
+        return given != 0 ? given : otherwise;
+    };
+    fresh.sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
+    fresh.in_flight = fresh.incoming = false;
+    fresh.urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
+    fresh.mgmt_class = header.mgmt_class;
+    fresh.method = header.method;
+    fresh.attempts = fresh.times_busy = 0;
+    fresh.retries_left = static_cast<std::uint8_t>(std::min(times.retrans_retries, 255u));
+    fresh.redirects_left = most_redirects;
+    fresh.who = wanted.who;
+    fresh.msg = wanted.msg;
+    fresh.tid = header.transaction_id;
+    fresh.response_us = or_default(times.retrans_rtv, default_response_us);
+    fresh.round_trip_us = or_default(times.retrans_rttv, default_round_trip_us);
+    fresh.total_us = times.retrans_trans_to;
+}
+
+int port::begin(IRP* irp, const transport& wanted) {
+    guard under(*this);
+    client& who = *wanted.who;
+    message& msg = *wanted.msg;
+    if (msg.who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
+    const mad_header header = header_of(msg.shown.im_msgbufs_send);
+    if (const int refused = check(wanted, header); refused != IBMF_SUCCESS) return refused;
+    const std::optional<IB_MAD_ADDRESS> to = attributes.to(msg.shown, header.mgmt_class);
+    if (!to) return IBMF_BAD_QP_HANDLE;
+    const bool indexed = wanted.flags != 0;
+    if (indexed && tid_in_use(wanted, header, *to)) {
+        who.count(&ibmf_stats_t::st_tids_in_use);
+        return IBMF_TID_IN_USE;
+    }
+    transaction* const fresh = acquire();
+    if (fresh == nullptr) return IBMF_NO_RESOURCES;
+    fill(*fresh, wanted, header);
+    fresh->peer = *to;
+    if ((wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0)
+        if (fresh->rmpp = transfer_of(*fresh, wanted); fresh->rmpp == nullptr) {
+            release(*fresh);
+            return IBMF_NO_RESOURCES;
+        }
+    if (!msg.sends_from_received()) msg.drop_received();
+    msg.busy = true;
+    msg.how = wanted.how;
+    msg.call = wanted.call;
+    msg.argument = wanted.argument;
+    msg.transfer_end = {};
+    msg.segments_resent = 0;
+    msg.carried_by = fresh;
+    by_tid_.insert(*fresh);
+    who.count(&ibmf_stats_t::st_transactions);
+    who.count(&ibmf_stats_t::st_msgs_sent);
+    const ticks now = now_or_later();
+    fresh->deadline = now + time_for_all(*fresh);
+    fresh->at = phase::sending;
+    if (!park(irp, *fresh)) {
+        settle(under, *fresh, irp, IBMF_TRANS_FAILURE, STATUS_CANCELLED);
+    } else if (!fresh->sequenced || turns.enter(*fresh, who.lines)) {
+        launch(under, *fresh, now);
+    } else {
+        set_due(*fresh, fresh->deadline);
+    }
+    return IBMF_SUCCESS;
+}
+
+void port::launch(guard& under, transaction& which, ticks now) {
+    if (which.rmpp != nullptr) {
+        // From here on the transfer keeps the time.
+        which.at = phase::transferring;
+        which.deadline = which.total_us != 0 && which.sequenced
+                             ? now + which.total_us * ticks_per_microsecond
+                             : never;
+        progress(under, which, now);
+    } else {
+        resend(under, which, now);
+    }
+}
+
+// Without memory for a datagram it is as good as lost, unless nobody would send it again.
+void port::resend(guard& under, transaction& which, ticks now) {
+    const ticks wait = which.sequenced ? wait_for_answer(which) : 0;
+    datagram* const out = datagrams_.take(*this);
+    if (which.sequenced) {
+        which.at = phase::waiting;
+        set_due(which, std::min(now + wait, which.deadline));
+    } else if (out == nullptr) {
+        return end(under, which, IBMF_TRANSPORT_FAILURE);
+    }
+    if (out == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
+    const bool own = carries_own_id(which) || !which.sequenced;
+    compose(out->bytes, which.msg->shown.im_msgbufs_send, own ? which.tid : which.slot.key);
+    send(under, *out, which, wait);
+}
+
+void port::launch_waiting(guard& under) {
+    const ticks now = now_or_later();
+    while (transaction* next = turns.next())
+        launch(under, *next, now);
+}
+
+void port::limit(guard& under, std::uint32_t in_flight) {
+    turns.set_limit(in_flight);
+    launch_waiting(under);
+}
+
+void port::end(guard& under, transaction& which, int code) {
+    IRP* const irp = claim(which);
+    if (irp != nullptr) settle(under, which, irp, code, status_of(code));
+}
+
+void port::settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS status) {
+    client& who = *which.who;
+    message& msg = *std::exchange(which.msg, nullptr);
+    msg.shown.im_msg_status = code;
+    msg.carried_by = nullptr;
+    if (msg.how == told_by::irp) msg.busy = false;
+    if (which.rmpp != nullptr) {
+        msg.transfer_end = which.rmpp->result();
+        msg.segments_resent = which.rmpp->resent();
+        who.count(&ibmf_stats_t::st_rmpp_resent, msg.segments_resent);
+    }
+    if (code == IBMF_TRANS_TIMEOUT) who.count(&ibmf_stats_t::st_timeouts);
+    if (status == STATUS_CANCELLED) who.count(&ibmf_stats_t::st_cancelled);
+    turns.leave(which, who.lines);
+    under.complete(irp, status, static_cast<ULONG_PTR>(code));
+    if (which.rmpp != nullptr && !which.rmpp->result().running() && !which.rmpp->retired()) {
+        which.at = phase::lingering;
+        set_due(which, which.rmpp->deadline());
+    } else {
+        forget(which);
+    }
+    if (turns.queued() != 0) launch_waiting(under);
+}
+
+void port::forget(transaction& which) {
+    client& who = *which.who;
+    by_tid_.erase(which);
+    --who.counts.st_transactions;
+    --counts.st_transactions;
+    if (which.incoming) --who.incoming;
+    which.rmpp.reset();
+    which.who = nullptr;
+    release(which);
+}
+
+void port::expired(guard& under, transaction& which, ticks now) {
+    if (which.rmpp != nullptr && which.at != phase::queued) {
+        const bool late = which.irp != nullptr && now >= which.deadline;
+        if (!late) {
+            which.rmpp->expire(now);
+            return progress(under, which, now);
+        }
+        which.rmpp->cancel(now);
+        transmit(under, which, now);
+        return end(under, which, IBMF_TRANS_TIMEOUT);
+    }
+    const bool again = which.at == phase::backing_off || which.retries_left != 0;
+    if (which.at == phase::queued || !again || now >= which.deadline)
+        return end(under, which, IBMF_TRANS_TIMEOUT);
+    if (which.at == phase::waiting) {
+        --which.retries_left;
+        ++which.attempts;
+    }
+    which.who->count(&ibmf_stats_t::st_retries);
+    resend(under, which, now);
+}
+
+void port::cancelled(guard& under, transaction& which, IRP* irp) {
+    if (which.rmpp != nullptr && which.at == phase::transferring) {
+        const ticks now = now_or_later();
+        which.rmpp->cancel(now);
+        transmit(under, which, now);
+    }
+    settle(under, which, irp, IBMF_TRANS_FAILURE, STATUS_CANCELLED);
+}
+
+bool port::cancel(guard& under, const message& what) {
+    transaction* const which = what.carried_by;
+    if (which == nullptr) return false;
+    if (IRP* const irp = claim(*which)) cancelled(under, *which, irp);
+    return true;
+}
+
+void port::finish(guard& under, transaction& which, const mad_view& answer) {
+    IRP* const irp = claim(which);
+    if (irp == nullptr) return;
+    message& msg = *which.msg;
+    const std::size_t limit = msg.shown.im_msg_sz_limit;
+    const mad_bytes data = answer.data();
+    const bool cut = limit != 0 && data.size() > limit;
+    rmpp::message_buffer whole;
+    int code = cut ? IBMF_PARTIAL_TRANSFER : IBMF_SUCCESS;
+    if (!whole.begin(answer, 0) || !whole.append(cut ? data.first(limit) : data))
+        code = IBMF_NO_MEMORY;
+    msg.take(whole, which.tid);
+    which.who->count(&ibmf_stats_t::st_msgs_received);
+    settle(under, which, irp, code, status_of(code));
+}
+
+// Asked again a little later, as often as the deadline allows.
+void port::back_off(guard&, transaction& which) {
+    which.who->count(&ibmf_stats_t::st_busy);
+    const unsigned doublings = std::min<unsigned>(which.times_busy, most_busy_doublings);
+    if (which.times_busy < most_busy_doublings) ++which.times_busy;
+    const ticks wait = std::min(first_busy_wait, which.response_timer()) << doublings;
+    which.at = phase::backing_off;
+    set_due(which, std::min(now_or_later() + jittered(wait), which.deadline));
+}
+
+// Source: IBA 13.4.8.1 (ClassPortInfo).
+bool port::redirect(guard& under, transaction& which, const mad_view& answer) {
+    const std::optional<IB_MAD_ADDRESS> elsewhere = redirection_of(answer, which.peer);
+    if (!elsewhere || which.redirects_left == 0) return false;
+    --which.redirects_left;
+    which.who->count(&ibmf_stats_t::st_redirected);
+    which.peer = *elsewhere;
+    if (const std::optional<USHORT> key = attributes.index_of(redirected_key(answer)))
+        which.peer.PKeyIndex = *key;
+    resend(under, which, now_or_later());
+    return true;
+}
+
+void port::end_all(guard& under, const client& of, int code) {
+    for_each([&](transaction& each) {
+        if (each.who == &of && each.irp != nullptr) end(under, each, code);
+    });
+}
+
+void port::forget_lingering(const client& of) {
+    for_each([&](transaction& each) {
+        if (each.who == &of && each.irp == nullptr && each.msg == nullptr) forget(each);
+    });
+}
+
+bool port::has_transactions(const client& of) {
+    bool any = false;
+    for_each(
+        [&](const transaction& each) { any = any || (each.who == &of && each.msg != nullptr); });
+    return any;
+}
+
+} // namespace irpverbs::ibmf

@@ -1,0 +1,208 @@
+// A port's place at the driver: the open CA, the agents, events.
+#include <engine/port.hpp>
+
+#include <engine/registry.hpp>
+#include <engine/status.hpp>
+#include <engine/verb.hpp>
+
+#include <hca/hca.h>
+
+#include <algorithm>
+
+namespace irpverbs::ibmf {
+
+int port::open() {
+    DEVICE_OBJECT* const fdo = HcaFromGuid(guid);
+    if (fdo == nullptr) return IBMF_BAD_NODE;
+    const IB_CA_DISPATCH calls{fatal, port_event};
+    const verb_result opened =
+        call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
+    if (opened.status == STATUS_DELETE_PENDING) return IBMF_BAD_NODE;
+    if (!opened.success()) return failure_of(opened.status);
+    ca = opened.object<IB_CA>();
+    IB_PORT_ATTR head{};
+    const verb_result asked =
+        call_verb([&](IRP* irp) { return CiQueryPort(ca, number, sizeof(head), &head, irp); });
+    if (NT_ERROR(asked.status)) {
+        close();
+        return asked.status == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : failure_of(asked.status);
+    }
+    refresh();
+    return IBMF_SUCCESS;
+}
+
+void port::close() {
+    call_verb([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+    stop_timers();
+}
+
+// The tables may grow between two questions.
+void port::refresh() {
+    std::vector<std::uint64_t> block(sizeof(IB_PORT_ATTR) / sizeof(std::uint64_t) + 1);
+    for (int asked = 0; asked < 4; ++asked) {
+        auto* const attr = reinterpret_cast<IB_PORT_ATTR*>(block.data());
+        const SIZE_T size = block.size() * sizeof(std::uint64_t);
+        const verb_result result =
+            call_verb([&](IRP* irp) { return CiQueryPort(ca, number, size, attr, irp); });
+        if (result.status == STATUS_BUFFER_OVERFLOW) {
+            block.resize(attr->Size / sizeof(std::uint64_t) + 1);
+            continue;
+        }
+        if (!result.success()) return;
+        port_attributes fresh;
+        fresh.set(*attr);
+        const guard under(*this);
+        std::swap(attributes, fresh);
+        return;
+    }
+}
+
+void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
+    port& self = *static_cast<port*>(context);
+    if (which != self.number) return;
+    {
+        const guard under(self);
+        if (event == IB_AE_PORT_ACTIVE) self.attributes.set_state(IB_PORT_ACTIVE);
+        if (event == IB_AE_PORT_ERROR) self.attributes.set_state(IB_PORT_DOWN);
+        if (self.refreshing_) return;
+        self.refreshing_ = true;
+    }
+    intrusive_ptr_add_ref(&self);
+    ExInitializeWorkItem(&self.refresh_item_, refresh_work, &self);
+    ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
+}
+
+// Keeps the CA open while it asks: its closing waits for the same turn.
+void port::refresh_work(void* context) {
+    const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
+    const registry::turn mine(registry::here());
+    {
+        const guard under(*self);
+        self->refreshing_ = false;
+        if (IsListEmpty(&self->clients)) return;
+    }
+    self->refresh();
+}
+
+void port::fatal(IB_CA*, void* context) {
+    port& self = *static_cast<port*>(context);
+    {
+        const guard under(self);
+        self.offline = true;
+    }
+    intrusive_ptr_add_ref(&self);
+    ExInitializeWorkItem(&self.offline_item_, offline_work, &self);
+    ExQueueWorkItem(&self.offline_item_, DelayedWorkQueue);
+}
+
+void port::offline_work(void* context) {
+    const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
+    std::vector<client_ref> told;
+    {
+        const registry::turn mine(registry::here());
+        guard under(*self);
+        for (LIST_ENTRY* each = self->clients.Flink; each != &self->clients; each = each->Flink)
+            told.emplace_back(&client::port_link::of(each));
+        for (const client_ref& each : told)
+            self->end_all(under, *each, IBMF_TRANSPORT_FAILURE);
+    }
+    for (const client_ref& each : told)
+        each->tell_offline();
+}
+
+client* port::find_client(ibmf_client_type_t type) {
+    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
+        client& which = client::port_link::of(each);
+        if (which.type == type) return &which;
+    }
+    return nullptr;
+}
+
+int port::register_agent(agent& place, const class_plan& plan, const method_set& methods) {
+    place.at = this;
+    place.mgmt_class = plan.mgmt_class;
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = number;
+    attr.ManagementClass = plan.mgmt_class;
+    attr.ClassVersion = version_of(plan.mgmt_class);
+    attr.Rmpp = IB_MAD_RMPP_BY_CLIENT;
+    std::ranges::copy(methods.bits, attr.MethodMask);
+    const IB_MAD_DISPATCH calls{received};
+    const verb_result made =
+        call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &place, &calls, irp); });
+    if (made.success()) {
+        place.mad = made.object<IB_MAD_AGENT>();
+        return IBMF_SUCCESS;
+    }
+    return made.status == STATUS_SHARING_VIOLATION ? IBMF_PORT_IN_USE : failure_of(made.status);
+}
+
+void port::deregister_agent(agent& place) {
+    if (place.mad == nullptr) return;
+    IB_MAD_AGENT* const last = std::exchange(place.mad, nullptr);
+    call_verb([&](IRP* irp) { return CiDeregisterMadAgent(last, irp); });
+}
+
+int port::join_shared(const class_plan& plan) {
+    const auto same = std::ranges::find_if(shared_, [&](const shared_agent& each) {
+        return each.place.mgmt_class == plan.mgmt_class && each.methods == plan.shared;
+    });
+    if (same != shared_.end()) {
+        ++same->users;
+        return IBMF_SUCCESS;
+    }
+    shared_agent& fresh = shared_.emplace_back();
+    fresh.methods = plan.shared;
+    fresh.users = 1;
+    const int status = register_agent(fresh.place, plan, plan.shared);
+    if (status != IBMF_SUCCESS) shared_.pop_back();
+    return status;
+}
+
+void port::leave_shared(const class_plan& plan) {
+    const auto same = std::ranges::find_if(shared_, [&](const shared_agent& each) {
+        return each.place.mgmt_class == plan.mgmt_class && each.methods == plan.shared;
+    });
+    if (same == shared_.end() || --same->users != 0) return;
+    deregister_agent(same->place);
+    shared_.erase(same);
+}
+
+// Each client has agents of its own, to send by; those of shared methods come beside.
+int port::enlist(client& fresh) {
+    int status = IBMF_SUCCESS;
+    std::size_t own = 0;
+    std::size_t shared = 0;
+    const std::span<const class_plan> classes = fresh.plan.used();
+    for (; own < classes.size() && status == IBMF_SUCCESS; ++own) {
+        fresh.agents[own].owner = &fresh;
+        status = register_agent(fresh.agents[own], classes[own], classes[own].own);
+    }
+    for (; shared < classes.size() && status == IBMF_SUCCESS; ++shared)
+        if (!classes[shared].shared.empty()) status = join_shared(classes[shared]);
+    if (status == IBMF_SUCCESS) {
+        const guard under(*this);
+        InsertTailList(&clients, &fresh.of_port.entry);
+        return status;
+    }
+    for (std::size_t i = 0; i + 1 < shared; ++i)
+        leave_shared(classes[i]);
+    for (agent& each : fresh.agents)
+        deregister_agent(each);
+    return status;
+}
+
+void port::dismiss(client& gone) {
+    {
+        const guard under(*this);
+        RemoveEntryList(&gone.of_port.entry);
+        forget_lingering(gone);
+    }
+    gone.await_sends();
+    for (const class_plan& each : gone.plan.used())
+        if (!each.shared.empty()) leave_shared(each);
+    for (agent& each : gone.agents)
+        deregister_agent(each);
+}
+
+} // namespace irpverbs::ibmf

@@ -1,0 +1,145 @@
+// A port with management clients: its place at the driver, and the exchanges of all its clients.
+#ifndef IRPVERBS_IBMF_ENGINE_PORT_HPP
+#define IRPVERBS_IBMF_ENGINE_PORT_HPP
+
+#include <engine/client.hpp>
+#include <engine/datagram.hpp>
+#include <engine/port_attributes.hpp>
+#include <engine/tid_index.hpp>
+
+#include <list>
+
+namespace irpverbs::ibmf {
+
+/// What ibmf_msg_transport asks for, after the checks that need no lock.
+struct transport {
+    client* who;
+    message* msg;
+    ibmf_retrans_t retrans;
+    uint_t flags;
+    told_by how;
+    ibmf_msg_cb_t call = nullptr;
+    void* argument = nullptr;
+    int refused = IBMF_SUCCESS; // out
+};
+
+class port final : public transaction_table, public boost::intrusive_ref_counter<port> {
+public:
+    port(message_pool& its_messages, ib_guid_t its_guid, UCHAR its_number)
+        : messages(its_messages), guid(its_guid), number(its_number) {
+        InitializeListHead(&clients);
+    }
+
+    // Life, at PASSIVE_LEVEL; one caller at a time.
+    /// An IBMF_ status.
+    int open();
+    void close();
+    int enlist(client& fresh);
+    void dismiss(client& gone);
+
+    // The exchange. Of an IBMF_ status other than success nothing has begun.
+    int begin(IRP* irp, const transport& wanted);
+    /// Under the lock. False: it carries no transaction.
+    bool cancel(guard& under, const message& what);
+    void end_all(guard& under, const client& of, int code);
+    /// Under the lock: forgets what nobody waits for any more.
+    void forget_lingering(const client& of);
+    bool has_transactions(const client& of);
+    client* find_client(ibmf_client_type_t type);
+    void limit(guard& under, std::uint32_t in_flight);
+
+    message_pool& messages;
+    const ib_guid_t guid;
+    const UCHAR number;
+    IB_CA* ca = nullptr;
+
+    // All below: guarded by the lock.
+    LIST_ENTRY clients;
+    bool offline = false;
+    port_attributes attributes;
+    flow turns;
+    ibmf_stats_t counts{};
+
+private:
+    // port.cpp
+    struct shared_agent {
+        agent place;
+        method_set methods;
+        unsigned users = 0;
+    };
+    int register_agent(agent& place, const class_plan& plan, const method_set& methods);
+    void deregister_agent(agent& place);
+    int join_shared(const class_plan& plan);
+    void leave_shared(const class_plan& plan);
+    void refresh();
+    static void fatal(IB_CA*, void* self);
+    static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
+    static void refresh_work(void* self);
+    static void offline_work(void* self);
+    static void received(IB_MAD_AGENT* mad, void* place, const IB_MAD_RECEIVED* what);
+
+    // exchange.cpp
+    int check(const transport& wanted, const mad_header& header) const;
+    bool tid_in_use(const transport& wanted, const mad_header& header,
+                    const IB_MAD_ADDRESS& to) const;
+    void fill(transaction& fresh, const transport& wanted, const mad_header& header);
+    std::unique_ptr<transfer> transfer_of(const transaction& fresh, const transport& wanted);
+    void launch(guard& under, transaction& which, ticks now);
+    void resend(guard& under, transaction& which, ticks now);
+    void launch_waiting(guard& under);
+    void end(guard& under, transaction& which, int code);
+    void settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS status);
+    void forget(transaction& which);
+    void expired(guard& under, transaction& which, ticks now) override;
+    void cancelled(guard& under, transaction& which, IRP* irp) override;
+    void finish(guard& under, transaction& which, const mad_view& answer);
+    void back_off(guard& under, transaction& which);
+    bool redirect(guard& under, transaction& which, const mad_view& answer);
+
+    // transfers.cpp
+    void progress(guard& under, transaction& which, ticks now);
+    bool transmit(guard& under, transaction& which, ticks now);
+    void end_transfer(guard& under, transaction& which);
+    void begin_response(transaction& which);
+    void begin_incoming(guard& under, client& who, const mad_view& first,
+                        const IB_MAD_ADDRESS& from);
+
+    // arrivals.cpp
+    struct arrival {
+        const mad_view& view;
+        const IB_MAD_ADDRESS& from;
+        client* who;
+    };
+    void receive(guard& under, agent& through, const IB_MAD_RECEIVED& what);
+    void answer_came(guard& under, const arrival& here);
+    void answered(guard& under, transaction& which, const mad_view& answer);
+    void request_came(guard& under, const arrival& here);
+    transaction* transfer_with(const arrival& here) const;
+    void hand_up(guard& under, client& who, const mad_view& single, const IB_MAD_ADDRESS& from);
+    void hand_up(guard& under, client& who, rmpp::message_buffer& whole,
+                 const IB_MAD_ADDRESS& from);
+
+    // sending.cpp
+    void send(guard& under, datagram& what, const transaction& of, ticks answer_within);
+    static void start_send(deferred& start);
+    static NTSTATUS sent(DEVICE_OBJECT*, IRP* irp, void* what);
+    void sent(datagram& what, NTSTATUS status);
+
+    tid_index by_tid_;
+    datagram_pool datagrams_;
+    std::list<shared_agent> shared_; // changed by one caller at a time
+    WORK_QUEUE_ITEM refresh_item_;
+    WORK_QUEUE_ITEM offline_item_;
+    bool refreshing_ = false; // guarded by the lock
+};
+
+/// The counter of the client and of its port.
+template <class Counter>
+void client::count(Counter counter, std::uint64_t by) {
+    counts.*counter += by;
+    at->counts.*counter += by;
+}
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,93 @@
+#include <engine/port_attributes.hpp>
+
+#include <engine/classes.hpp>
+
+#include <algorithm>
+
+namespace irpverbs::ibmf {
+
+namespace {
+
+constexpr ib_pkey_t partition_bits = 0x7FFF;
+
+bool same_gid(const ib_gid_t& left, const ib_gid_t& right) {
+    return left.gid_prefix == right.gid_prefix && left.gid_guid == right.gid_guid;
+}
+
+} // namespace
+
+void port_attributes::set(const IB_PORT_ATTR& whole) {
+    state_ = whole.State;
+    lmc_ = whole.Lmc;
+    lid_ = whole.Lid;
+    keys_.clear();
+    for (ULONG i = 0; i < whole.PKeyCount; ++i)
+        keys_.push_back(IbPortPKey(&whole, i));
+    gids_.assign(IbPortGid(&whole, 0), IbPortGid(&whole, 0) + whole.GidCount);
+}
+
+// SMPs bring a port up; also, a directed route of no hops does not leave it.
+bool port_attributes::can_send(std::uint8_t mgmt_class) const {
+    return is_smp(mgmt_class) || state_ == IB_PORT_ACTIVE;
+}
+
+std::optional<USHORT> port_attributes::index_of(ib_pkey_t key) const {
+    if ((key & partition_bits) == 0) return std::nullopt;
+    const auto index = [&](auto place) { return static_cast<USHORT>(place - keys_.begin()); };
+    const auto exact = std::ranges::find(keys_, key);
+    if (exact != keys_.end()) return index(exact);
+    const auto same = std::ranges::find_if(
+        keys_, [&](ib_pkey_t each) { return ((each ^ key) & partition_bits) == 0; });
+    if (same != keys_.end()) return index(same);
+    return std::nullopt;
+}
+
+std::optional<IB_MAD_ADDRESS> port_attributes::to(const ibmf_msg_t& message,
+                                                  std::uint8_t mgmt_class) const {
+    const ibmf_addr_info_t& local = message.im_local_addr;
+    IB_MAD_ADDRESS address{};
+    address.Lid = local.ia_remote_lid;
+    address.ServiceLevel = local.ia_service_level;
+    address.PathBits = static_cast<UCHAR>((local.ia_local_lid - lid_) & ((1u << lmc_) - 1));
+    if (is_smp(mgmt_class)) return address; // QP0: without keys and global routes
+    const std::optional<USHORT> key = index_of(local.ia_p_key);
+    if (!key) return std::nullopt;
+    address.PKeyIndex = *key;
+    address.Qp = local.ia_remote_qno;
+    address.QKey = local.ia_q_key;
+    if ((message.im_msg_flags & IBMF_MSG_FLAGS_GLOBAL_ADDRESS) == 0) return address;
+    const ibmf_global_addr_info_t& global = message.im_global_addr;
+    address.Flags = IB_MAD_GRH;
+    address.Gid = global.ig_recver_gid;
+    address.FlowLabel = global.ig_flow_label;
+    address.HopLimit = global.ig_hop_limit;
+    address.TrafficClass = global.ig_tclass;
+    const auto own = std::ranges::find_if(
+        gids_, [&](const ib_gid_t& each) { return same_gid(each, global.ig_sender_gid); });
+    address.GidIndex = static_cast<UCHAR>(own != gids_.end() ? own - gids_.begin() : 0);
+    return address;
+}
+
+// As the address of an answer: the sender is the one to be reached.
+void port_attributes::write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from,
+                                 std::uint8_t mgmt_class) const {
+    ibmf_addr_info_t& local = message.im_local_addr;
+    local.ia_local_lid = static_cast<ib_lid_t>(lid_ + from.PathBits);
+    local.ia_remote_lid = from.Lid;
+    local.ia_remote_qno = from.Qp;
+    local.ia_service_level = from.ServiceLevel & 0xF;
+    if (is_smp(mgmt_class)) return;
+    local.ia_q_key = from.QKey != 0 ? from.QKey : IB_QP1_QKEY;
+    local.ia_p_key =
+        from.PKeyIndex < keys_.size() ? keys_[from.PKeyIndex] : IB_PKEY_DEFAULT_LIMITED;
+    if ((from.Flags & IB_MAD_GRH) == 0) return;
+    message.im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
+    ibmf_global_addr_info_t& global = message.im_global_addr;
+    if (from.GidIndex < gids_.size()) global.ig_sender_gid = gids_[from.GidIndex];
+    global.ig_recver_gid = from.Gid;
+    global.ig_flow_label = from.FlowLabel;
+    global.ig_hop_limit = from.HopLimit;
+    global.ig_tclass = from.TrafficClass;
+}
+
+} // namespace irpverbs::ibmf

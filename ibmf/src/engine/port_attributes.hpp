@@ -1,0 +1,38 @@
+// What a port says of itself, and addresses by it.
+#ifndef IRPVERBS_IBMF_ENGINE_PORT_ATTRIBUTES_HPP
+#define IRPVERBS_IBMF_ENGINE_PORT_ATTRIBUTES_HPP
+
+#include <ci/ci.h>
+#include <ibmf/ibmf.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace irpverbs::ibmf {
+
+class port_attributes {
+public:
+    void set(const IB_PORT_ATTR& whole);
+    void set_state(UCHAR state) { state_ = state; }
+
+    /// Whether datagrams of a class can go out.
+    bool can_send(std::uint8_t mgmt_class) const;
+    /// Nothing: the port does not have that P_Key.
+    std::optional<IB_MAD_ADDRESS> to(const ibmf_msg_t& message, std::uint8_t mgmt_class) const;
+    void write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from, std::uint8_t mgmt_class) const;
+    /// Full and limited members of a partition count as one, the exact one first.
+    std::optional<USHORT> index_of(ib_pkey_t key) const;
+
+private:
+    UCHAR state_ = IB_PORT_DOWN;
+    UCHAR lmc_ = 0;
+    ib_lid_t lid_ = 0;
+    std::vector<ib_pkey_t> keys_;
+    std::vector<ib_gid_t> gids_;
+};
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,152 @@
+#include <engine/registry.hpp>
+
+#include <dispatch/machine.hpp>
+#include <hca/hca.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <new>
+
+namespace irpverbs::ibmf {
+
+namespace {
+
+constexpr std::size_t machine_place = 1; // of machine::belongings
+
+void drop_registry(void* held) { delete static_cast<registry*>(held); }
+
+} // namespace
+
+registry& registry::here() {
+    dispatch::machine::belonging& place = dispatch::machine::current().belongings[machine_place];
+    void* held = place.held.load(std::memory_order_acquire);
+    if (held != nullptr) return *static_cast<registry*>(held);
+    auto fresh = std::make_unique<registry>();
+    place.drop.store(drop_registry);
+    if (!place.held.compare_exchange_strong(held, fresh.get()))
+        return *static_cast<registry*>(held);
+    return *fresh.release();
+}
+
+registry::registry() {
+    KeInitializeEvent(&free_, SynchronizationEvent, TRUE);
+    driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_request;
+    if (NT_SUCCESS(IoCreateDevice(&driver_, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_)))
+        device_->Flags &= ~static_cast<ULONG>(DO_DEVICE_INITIALIZING);
+}
+
+registry::~registry() {
+    if (device_ != nullptr) IoDeleteDevice(device_);
+}
+
+// The generation is never used again, so a freed handle is never another client's.
+ibmf_handle_t registry::handle_of(std::uint64_t generation, std::size_t index) {
+    return reinterpret_cast<ibmf_handle_t>(generation << index_bits | index);
+}
+
+client_ref registry::find(ibmf_handle_t handle) {
+    const auto value = reinterpret_cast<std::uint64_t>(handle);
+    const std::size_t index = value & ((1u << index_bits) - 1);
+    const std::lock_guard guard(lock_);
+    if (index >= places_.size()) return nullptr;
+    const place& found = places_[index];
+    return found.generation == value >> index_bits ? client_ref(found.who) : client_ref();
+}
+
+bool registry::assign_handle(client& fresh) {
+    const std::lock_guard guard(lock_);
+    auto free = std::ranges::find(places_, nullptr, &place::who);
+    if (free == places_.end()) {
+        if (places_.size() >> index_bits != 0) return false;
+        free = places_.emplace(places_.end());
+    }
+    free->who = &fresh;
+    ++free->generation;
+    fresh.handle = handle_of(free->generation, static_cast<std::size_t>(free - places_.begin()));
+    return true;
+}
+
+void registry::withdraw_handle(const client& gone) {
+    const std::lock_guard guard(lock_);
+    std::ranges::find(places_, &gone, &place::who)->who = nullptr;
+}
+
+int registry::find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr<port>& found) {
+    const auto same = std::ranges::find_if(ports_, [&](const port* each) {
+        return each->guid == wanted.ir_ci_guid && each->number == wanted.ir_port_num;
+    });
+    if (same != ports_.end()) {
+        found = *same;
+        return IBMF_SUCCESS;
+    }
+    if (wanted.ir_port_num == 0 || wanted.ir_port_num > UCHAR_MAX)
+        return HcaFromGuid(wanted.ir_ci_guid) != nullptr ? IBMF_BAD_PORT : IBMF_BAD_NODE;
+    found = new (std::nothrow)
+        port(messages_, wanted.ir_ci_guid, static_cast<UCHAR>(wanted.ir_port_num));
+    if (found == nullptr) return IBMF_NO_RESOURCES;
+    if (const int status = found->open(); status != IBMF_SUCCESS) return status;
+    ports_.push_back(found.get());
+    return IBMF_SUCCESS;
+}
+
+int registry::add(const registration& wanted, ibmf_handle_t& handle) {
+    if (device_ == nullptr) return IBMF_NO_RESOURCES;
+    const turn mine(*this);
+    boost::intrusive_ptr<port> at;
+    if (const int status = find_port(wanted.info, at); status != IBMF_SUCCESS) return status;
+    const int status = enlist(*at, wanted, handle);
+    if (status != IBMF_SUCCESS) close_if_unused(*at);
+    return status;
+}
+
+int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle) {
+    {
+        const port::guard under(at);
+        if (at.offline) return IBMF_TRANSPORT_FAILURE;
+        if (at.find_client(wanted.info.ir_client_class) != nullptr) return IBMF_PORT_IN_USE;
+    }
+    const client_ref fresh(new (std::nothrow) client(at, wanted.info, wanted.flags));
+    if (fresh == nullptr || !assign_handle(*fresh)) return IBMF_NO_RESOURCES;
+    fresh->event_call = wanted.call;
+    fresh->event_argument = wanted.argument;
+    if (const int status = at.enlist(*fresh); status != IBMF_SUCCESS) {
+        withdraw_handle(*fresh);
+        return status;
+    }
+    handle = fresh->handle;
+    intrusive_ptr_add_ref(fresh.get()); // until it is removed
+    const port::guard under(at);
+    fresh->ready = true;
+    return IBMF_SUCCESS;
+}
+
+int registry::remove(client& gone) {
+    port& at = *gone.at;
+    {
+        const port::guard under(at);
+        if (!gone.ready) return IBMF_BAD_HANDLE;
+        if (!IsListEmpty(&gone.messages) || gone.unasked != nullptr || at.has_transactions(gone))
+            return IBMF_BUSY;
+        gone.ready = false;
+    }
+    gone.await_callbacks(std::nullopt);
+    const turn mine(*this);
+    at.dismiss(gone);
+    withdraw_handle(gone);
+    const boost::intrusive_ptr<port> kept(&at);
+    close_if_unused(at);
+    intrusive_ptr_release(&gone);
+    return IBMF_SUCCESS;
+}
+
+void registry::close_if_unused(port& at) {
+    {
+        const port::guard under(at);
+        if (!IsListEmpty(&at.clients)) return;
+    }
+    std::erase(ports_, &at);
+    at.close();
+}
+
+} // namespace irpverbs::ibmf

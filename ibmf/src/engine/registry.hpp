@@ -1,0 +1,81 @@
+// The clients of a machine: handles, ports, messages, and the device that transactions are sent to.
+#ifndef IRPVERBS_IBMF_ENGINE_REGISTRY_HPP
+#define IRPVERBS_IBMF_ENGINE_REGISTRY_HPP
+
+#include <engine/port.hpp>
+
+#include <vector>
+
+namespace irpverbs::ibmf {
+
+/// What ibmf_register is given.
+struct registration {
+    ibmf_register_info_t info;
+    uint_t flags;
+    ibmf_async_event_cb_t call;
+    void* argument;
+};
+
+class registry {
+public:
+    /// Of the caller's machine.
+    static registry& here();
+
+    registry();
+    ~registry();
+    registry(const registry&) = delete;
+    registry& operator=(const registry&) = delete;
+
+    /// One caller at a time makes and ends registrations. IRQL: PASSIVE_LEVEL.
+    class turn {
+    public:
+        explicit turn(registry& of) : free_(of.free_) {
+            KeWaitForSingleObject(&free_, Executive, KernelMode, FALSE, nullptr);
+        }
+        ~turn() { KeSetEvent(&free_, IO_NO_INCREMENT, FALSE); }
+        turn(const turn&) = delete;
+        turn& operator=(const turn&) = delete;
+
+    private:
+        KEVENT& free_;
+    };
+
+    /// IBMF_ statuses. IRQL: PASSIVE_LEVEL.
+    int add(const registration& wanted, ibmf_handle_t& handle);
+    int remove(client& gone);
+
+    /// Null: no such client, or no longer. IRQL: <= DISPATCH_LEVEL.
+    client_ref find(ibmf_handle_t handle);
+
+    DEVICE_OBJECT* device() const { return device_; }
+    message_pool& messages() { return messages_; }
+
+private:
+    struct place {
+        std::uint64_t generation = 0;
+        client* who = nullptr;
+    };
+    static constexpr unsigned index_bits = 16;
+    static ibmf_handle_t handle_of(std::uint64_t generation, std::size_t index);
+
+    int find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr<port>& found);
+    int enlist(port& at, const registration& wanted, ibmf_handle_t& handle);
+    void close_if_unused(port& at);
+    bool assign_handle(client& fresh);
+    void withdraw_handle(const client& gone);
+
+    DRIVER_OBJECT driver_{};
+    DEVICE_OBJECT* device_ = nullptr;
+    message_pool messages_;
+    KEVENT free_;              // set: it is nobody's turn
+    std::vector<port*> ports_; // changed in turn
+    dispatch::detail::raw_spin lock_;
+    std::vector<place> places_; // guarded by lock_
+};
+
+/// What the device does with an IRP: begins the transaction, or runs a call that may block.
+NTSTATUS dispatch_request(DEVICE_OBJECT* device, IRP* irp);
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,112 @@
+// The device: what is sent to it as an IRP.
+#include <engine/requests.hpp>
+
+#include <engine/bytes.hpp>
+#include <engine/status.hpp>
+
+#include <ci/detail/refuse.hpp>
+
+namespace irpverbs::ibmf {
+
+namespace {
+
+NTSTATUS complete(IRP* irp, int code) {
+    const NTSTATUS status = status_of(code);
+    irp->IoStatus.Status = status;
+    irp->IoStatus.Information = static_cast<ULONG_PTR>(code);
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return status;
+}
+
+void run_blocking(void* context) {
+    auto& call = *static_cast<detail::blocking_call*>(context);
+    IRP* const irp = call.irp;
+    complete(irp, call.run(call)); // the call may be gone after that
+}
+
+int check_parts(const client& who, const ibmf_msg_bufs_t& parts, uint_t flags) {
+    if (parts.im_bufs_mad_hdr == nullptr) return IBMF_BAD_SIZE;
+    const std::uint8_t mgmt_class = parts.im_bufs_mad_hdr->MgmtClass;
+    if (!who.plan.has(mgmt_class)) return IBMF_BAD_QP_HANDLE;
+    const class_layout layout = layout_of(mgmt_class);
+    if ((flags & IBMF_MSG_TRANS_FLAG_RMPP) == 0)
+        return fits_datagram(parts, layout) ? IBMF_SUCCESS : IBMF_BAD_SIZE;
+    if (!who.has_rmpp() || !layout.rmpp) return IBMF_BAD_RMPP_OPT;
+    return body_of(parts, layout) ? IBMF_SUCCESS : IBMF_BAD_SIZE;
+}
+
+} // namespace
+
+NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
+    IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp);
+    void* const argument = location.Parameters.Others.Argument1;
+    if (location.MinorFunction == begin_transaction) {
+        transport& wanted = *static_cast<transport*>(argument);
+        const int refused = wanted.who->at->begin(irp, wanted);
+        if (refused == IBMF_SUCCESS) return STATUS_PENDING;
+        wanted.refused = refused;
+        return complete(irp, refused);
+    }
+    if (location.MinorFunction == refuse_a_call)
+        return complete(irp, static_cast<int>(reinterpret_cast<LONG_PTR>(argument)));
+    auto& call = *static_cast<detail::blocking_call*>(argument);
+    call.irp = irp;
+    IoMarkIrpPending(irp);
+    ExInitializeWorkItem(&call.item, run_blocking, &call);
+    ExQueueWorkItem(&call.item, DelayedWorkQueue);
+    return STATUS_PENDING;
+}
+
+int check_transport(const client& who, ibmf_qp_handle_t qp, const ibmf_msg_t& msg, uint_t flags) {
+    if (qp != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
+    return check_parts(who, msg.im_msgbufs_send, flags);
+}
+
+void prepare(IRP* irp, request_kind kind, void* argument) {
+    IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
+    next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next.MinorFunction = kind;
+    next.Parameters.Others.Argument1 = argument;
+}
+
+namespace detail {
+
+namespace {
+
+// Who made an IRP must not complete it himself: the device does.
+void refuse(IRP* irp, int code) {
+    DEVICE_OBJECT* const device = registry::here().device();
+    if (device == nullptr) return ci::detail::refuse(irp, status_of(code));
+    prepare(irp, refuse_a_call, reinterpret_cast<void*>(static_cast<LONG_PTR>(code)));
+    IoCallDriver(device, irp);
+}
+
+} // namespace
+
+CCHAR request_stack_size() { return 1; }
+
+void start_transport(IRP* irp, const transport_arguments& given) {
+    registry& here = registry::here();
+    constexpr uint_t known = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
+    if (given.message == nullptr || (given.flags & ~known) != 0)
+        return refuse(irp, IBMF_INVALID_ARG);
+    const client_ref who = here.find(given.handle);
+    if (who == nullptr) return refuse(irp, IBMF_BAD_HANDLE);
+    const int refused = check_transport(*who, given.qp, *given.message, given.flags);
+    if (refused != IBMF_SUCCESS) return refuse(irp, refused);
+    transport wanted{who.get(), &message::of(given.message), given.retrans, given.flags,
+                     told_by::irp};
+    prepare(irp, begin_transaction, &wanted);
+    IoCallDriver(here.device(), irp);
+}
+
+void start_blocking(IRP* irp, blocking_call& call) {
+    registry& here = registry::here();
+    if (here.device() == nullptr) return refuse(irp, IBMF_NO_RESOURCES);
+    prepare(irp, run_a_call, &call);
+    IoCallDriver(here.device(), irp);
+}
+
+} // namespace detail
+
+} // namespace irpverbs::ibmf

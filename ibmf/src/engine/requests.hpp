@@ -1,0 +1,22 @@
+// How transports and calls become IRPs to the device.
+#ifndef IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
+#define IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
+
+#include <engine/registry.hpp>
+#include <ibmf/detail/requests.hpp>
+
+namespace irpverbs::ibmf {
+
+/// MinorFunction of a request; Argument1 is its transport, its
+/// blocking_call, or the IBMF_ status.
+enum request_kind : UCHAR { begin_transaction, run_a_call, refuse_a_call };
+
+/// An IBMF_ status: what can be said without a lock.
+int check_transport(const client& who, ibmf_qp_handle_t qp, const ibmf_msg_t& msg, uint_t flags);
+
+/// Fills the IRP's next location.
+void prepare(IRP* irp, request_kind kind, void* argument);
+
+} // namespace irpverbs::ibmf
+
+#endif

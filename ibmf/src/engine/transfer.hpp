@@ -1,0 +1,44 @@
+// The RMPP part of a transaction, whichever side it is.
+#ifndef IRPVERBS_IBMF_ENGINE_TRANSFER_HPP
+#define IRPVERBS_IBMF_ENGINE_TRANSFER_HPP
+
+#include <rmpp/double_sided.hpp>
+
+#include <array>
+#include <variant>
+
+namespace irpverbs::ibmf {
+
+class transfer {
+public:
+    /// Receives.
+    explicit transfer(const rmpp::settings& chosen);
+    /// Sends. The header is copied; class header and data are lent until the result is in.
+    transfer(const rmpp::settings& chosen, const rmpp::message& sent);
+    /// Sends, then receives.
+    struct double_sided {};
+    transfer(const rmpp::settings& chosen, const rmpp::message& sent, double_sided);
+
+    bool transmit(mad_buffer datagram, rmpp::ticks now);
+    void receive(const mad_view& view, rmpp::ticks now);
+    rmpp::ticks deadline() const;
+    void expire(rmpp::ticks now);
+    void cancel(rmpp::ticks now);
+
+    const rmpp::outcome& result() const;
+    bool retired() const; // nothing is left to do, once nothing is left to transmit
+    bool begun() const;   // data have come
+    std::uint32_t resent() const;
+    rmpp::message_buffer& received() { return buffer_; }
+
+private:
+    rmpp::message with_own_header(const rmpp::message& sent);
+
+    std::array<std::uint8_t, mad_header_size> header_{};
+    rmpp::message_buffer buffer_;
+    std::variant<rmpp::receiver, rmpp::sender, rmpp::requester> role_;
+};
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,146 @@
+// Transactions that are RMPP transfers, and transfers that peers begin.
+#include <engine/port.hpp>
+
+#include <engine/bytes.hpp>
+#include <engine/status.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace irpverbs::ibmf {
+
+namespace {
+
+constexpr ticks short_of_memory_wait = rmpp::millisecond;
+constexpr std::uint32_t most_incoming = 256; // of one client
+
+rmpp::settings settings_of(const transaction& of, std::size_t size_limit) {
+    rmpp::settings chosen;
+    chosen.response_time = of.response_us * ticks_per_microsecond;
+    chosen.round_trip = of.round_trip_us * ticks_per_microsecond;
+    chosen.total_time = of.total_us * ticks_per_microsecond;
+    chosen.retries = of.retries_left;
+    if (size_limit != 0) chosen.size_limit = size_limit;
+    return chosen;
+}
+
+int status_of(const rmpp::outcome& result) {
+    switch (result.how) {
+    case rmpp::ending::complete:
+        return IBMF_SUCCESS;
+    case rmpp::ending::truncated:
+        return IBMF_PARTIAL_TRANSFER;
+    case rmpp::ending::timed_out:
+        return IBMF_TRANS_TIMEOUT;
+    default:
+        return IBMF_TRANS_FAILURE;
+    }
+}
+
+bool failed(const rmpp::outcome& result) {
+    return result.how != rmpp::ending::complete && result.how != rmpp::ending::truncated;
+}
+
+} // namespace
+
+std::unique_ptr<transfer> port::transfer_of(const transaction& fresh, const transport& wanted) {
+    const ibmf_msg_t& msg = wanted.msg->shown;
+    const auto body = body_of(msg.im_msgbufs_send, layout_of(fresh.mgmt_class));
+    if (!body) return nullptr;
+    std::array<std::uint8_t, mad_header_size> header;
+    std::memcpy(header.data(), msg.im_msgbufs_send.im_bufs_mad_hdr, header.size());
+    set_id(header.data(), is_answer(fresh.method) ? fresh.tid : fresh.slot.key);
+    const rmpp::message sent{header, body->class_header, body->data};
+    const rmpp::settings chosen = settings_of(fresh, msg.im_msg_sz_limit);
+    return std::unique_ptr<transfer>(
+        fresh.sequenced ? new (std::nothrow) transfer(chosen, sent, transfer::double_sided{})
+                        : new (std::nothrow) transfer(chosen, sent));
+}
+
+// False: no datagram was left.
+bool port::transmit(guard& under, transaction& which, ticks now) {
+    for (;;) {
+        datagram* const out = datagrams_.take(*this);
+        if (out == nullptr) return false;
+        if (!which.rmpp->transmit(out->bytes, now)) {
+            datagrams_.give_back(*out);
+            return true;
+        }
+        const bool asks = which.sequenced && which.irp != nullptr;
+        send(under, *out, which, asks ? which.response_timer() : 0);
+    }
+}
+
+void port::progress(guard& under, transaction& which, ticks now) {
+    const bool all = transmit(under, which, now);
+    transfer& moved = *which.rmpp;
+    const bool over = !moved.result().running();
+    if (over && which.at == phase::transferring) return end_transfer(under, which);
+    if (over && all && moved.retired()) return forget(which);
+    ticks due = std::min(moved.deadline(), which.deadline);
+    if (!all) due = std::min(due, now + short_of_memory_wait);
+    set_due(which, due);
+}
+
+void port::end_transfer(guard& under, transaction& which) {
+    client& who = *which.who;
+    const rmpp::outcome result = which.rmpp->result();
+    if (failed(result)) who.count(&ibmf_stats_t::st_rmpp_errors);
+    if (which.incoming) {
+        which.at = phase::lingering;
+        if (!failed(result)) hand_up(under, who, which.rmpp->received(), which.peer);
+        if (which.rmpp->retired()) return forget(which);
+        return set_due(which, which.rmpp->deadline());
+    }
+    IRP* const irp = claim(which);
+    if (irp == nullptr) return; // its canceller ends it
+    int code = status_of(result);
+    if (which.sequenced) {
+        // An end that says nothing of the answer leaves what came of it to be seen.
+        if (!failed(result)) who.count(&ibmf_stats_t::st_msgs_received);
+        which.msg->take(which.rmpp->received(), which.tid);
+    }
+    settle(under, which, irp, code, ibmf::status_of(code));
+}
+
+// The answer to one datagram is many. It keeps its own time.
+void port::begin_response(transaction& which) {
+    which.rmpp.reset(new (std::nothrow)
+                         transfer(settings_of(which, which.msg->shown.im_msg_sz_limit)));
+    if (which.rmpp == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
+    which.at = phase::transferring;
+    which.deadline = never;
+}
+
+void port::begin_incoming(guard& under, client& who, const mad_view& first,
+                          const IB_MAD_ADDRESS& from) {
+    if (who.unasked == nullptr) return who.count(&ibmf_stats_t::st_no_callback);
+    if (who.incoming >= most_incoming) return who.count(&ibmf_stats_t::st_overflows);
+    transaction* const fresh = acquire();
+    if (fresh == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
+    fresh->rmpp.reset(new (std::nothrow) transfer(rmpp::settings{}));
+    if (fresh->rmpp == nullptr) {
+        release(*fresh);
+        return who.count(&ibmf_stats_t::st_no_memory);
+    }
+    fresh->at = phase::transferring;
+    fresh->sequenced = fresh->in_flight = fresh->urgent = false;
+    fresh->incoming = true;
+    fresh->mgmt_class = first.header().mgmt_class;
+    fresh->method = first.header().method;
+    fresh->who = &who;
+    fresh->msg = nullptr;
+    fresh->irp = nullptr;
+    fresh->tid = first.header().transaction_id;
+    fresh->peer = from;
+    fresh->deadline = never;
+    ++who.incoming;
+    who.count(&ibmf_stats_t::st_transactions);
+    by_tid_.insert(*fresh);
+    const ticks now = now_or_later();
+    fresh->rmpp->receive(first, now);
+    progress(under, *fresh, now);
+}
+
+} // namespace irpverbs::ibmf

@@ -1,0 +1,166 @@
+// Queries in C++: attributes come whole, however large they are, or not at all.
+#include "fake_hca.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/coroutines.hpp>
+
+#include <ci/async.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace irpverbs;
+using namespace std::chrono_literals;
+using irpverbs::testing::ending;
+using irpverbs::testing::fake_hca;
+
+// A port with so many GIDs, GID n having the GUID n.
+NTSTATUS answer(IRP* irp, ULONG gid_count) {
+    const auto& asked = IoGetCurrentIrpStackLocation(irp)->Parameters.Others;
+    std::vector<ib_gid_t> all(gid_count);
+    for (ULONG i = 0; i < gid_count; ++i)
+        all[i] = {IB_DEFAULT_GID_PREFIX, i};
+    const ib_pkey_t pkey = IB_PKEY_DEFAULT_FULL;
+    IB_PORT_ATTR fixed{};
+    fixed.GidCount = static_cast<USHORT>(gid_count);
+    fixed.PKeyCount = 1;
+    const HCA_PORT_TABLES tables{all.data(), &pkey};
+    return HcaReturnPort(&fixed, &tables, static_cast<IB_PORT_ATTR*>(asked.Argument2),
+                         reinterpret_cast<SIZE_T>(asked.Argument3), irp);
+}
+
+class AsyncQuery : public irpverbs::testing::BothMachines {
+protected:
+    AsyncQuery() {
+        ci::open_ca(hca.fdo, opening.handler());
+        ca = std::move(opening.result());
+    }
+    ~AsyncQuery() override {
+        ending<void> closing;
+        ca.async_close(closing.handler());
+        EXPECT_EQ(closing.status(), STATUS_SUCCESS);
+    }
+
+    template <class Token>
+    void query(Token&& token) {
+        ci::query_port(ca, 1, std::forward<Token>(token));
+    }
+    // Keeps what it is asked until the IRP is cancelled, or the test answers.
+    NTSTATUS park(IRP* irp) {
+        parked = irp;
+        IoMarkIrpPending(irp);
+        IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* cancelled) {
+            IoReleaseCancelSpinLock(cancelled->CancelIrql);
+            HcaComplete(cancelled, STATUS_CANCELLED, 0);
+        });
+        if (irp->Cancel && IoSetCancelRoutine(irp, nullptr) != nullptr)
+            HcaComplete(irp, STATUS_CANCELLED, 0);
+        return STATUS_PENDING;
+    }
+    IRP* unparked() {
+        IoSetCancelRoutine(parked, nullptr);
+        return std::exchange(parked, nullptr);
+    }
+    void answer_parked(ULONG gid_count) {
+        IRP* irp = unparked();
+        const NTSTATUS status = answer(irp, gid_count);
+        HcaComplete(irp, status, irp->IoStatus.Information);
+    }
+
+    fake_hca hca;
+    ending<ci::channel_adapter> opening;
+    ci::channel_adapter ca;
+    IRP* parked = nullptr;
+    int asked = 0;
+    ending<ci::port_attributes> answered;
+};
+
+void expect_gids(const ci::port_attributes& port, std::size_t count) {
+    ASSERT_FALSE(port.empty());
+    const auto gids = ci::gids(*port);
+    ASSERT_EQ(gids.size(), count);
+    for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(gids[i].gid_guid, i);
+    ASSERT_EQ(ci::pkeys(*port).size(), 1u);
+    EXPECT_EQ(ci::pkeys(*port)[0], IB_PKEY_DEFAULT_FULL);
+}
+
+TEST_P(AsyncQuery, OfUsualSizeIsAskedOnce) {
+    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, 2); };
+    query(answered.handler());
+    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
+    expect_gids(answered.result(), 2);
+    EXPECT_EQ(asked, 1);
+}
+
+TEST_P(AsyncQuery, IsAskedAgainWithTheSizeThatIsNeeded) {
+    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, 1000); };
+    query(answered.handler());
+    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
+    expect_gids(answered.result(), 1000);
+    EXPECT_EQ(asked, 2);
+}
+
+TEST_P(AsyncQuery, FollowsATableThatGrowsMeanwhile) {
+    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, asked < 5 ? 100u * asked : 400u); };
+    query(answered.handler());
+    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
+    expect_gids(answered.result(), 400);
+    EXPECT_EQ(asked, 5);
+}
+
+TEST_P(AsyncQuery, MayPendEachTime) {
+    hca.on_query = [&](IRP* irp) { return park(irp); };
+    query(answered.handler());
+    {
+        const irpverbs::testing::at_dispatch_level raised;
+        answer_parked(1000);
+    }
+    EXPECT_FALSE(answered.done());
+    answer_parked(1000);
+    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
+    expect_gids(answered.result(), 1000);
+}
+
+TEST_P(AsyncQuery, ThatFailsGivesNothing) {
+    hca.on_query = [](IRP*) { return STATUS_IO_DEVICE_ERROR; };
+    query(answered.handler());
+    EXPECT_EQ(answered.status(), STATUS_IO_DEVICE_ERROR);
+    EXPECT_TRUE(answered.result().empty());
+}
+
+// A driver that is wrong about its own size is not asked for ever.
+TEST_P(AsyncQuery, EndsWhenTheSizeThatWasNeededIsNotEnough) {
+    hca.on_query = [&](IRP* irp) {
+        ++asked;
+        answer(irp, 1);
+        return STATUS_BUFFER_OVERFLOW;
+    };
+    query(answered.handler());
+    EXPECT_EQ(answered.status(), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(asked, 1);
+}
+
+TEST_P(AsyncQuery, IsCancelledWhereverItIs) {
+    hca.on_query = [&](IRP* irp) { return park(irp); };
+    asio::cancellation_signal cancel;
+    query(asio::bind_cancellation_slot(cancel.slot(), answered.handler()));
+    answer_parked(1000); // and it asks again
+    cancel.emit(asio::cancellation_type::terminal);
+    EXPECT_EQ(answered.status(), STATUS_CANCELLED);
+    EXPECT_TRUE(answered.result().empty());
+}
+
+TEST_P(AsyncQuery, HasOneDeadlineForTheWhole) {
+    hca.on_query = [&](IRP* irp) { return park(irp); };
+    query(irp::within(5ms, answered.handler()));
+    if (simulated()) answer_parked(1000); // real time may have passed already
+    EXPECT_EQ(answered.status(), STATUS_IO_TIMEOUT);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(AsyncQuery);
+
+} // namespace

@@ -1,0 +1,255 @@
+// Channel adapters and completion queues that close themselves.
+#include "fake_hca.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/coroutines.hpp>
+
+#include <ci/async.hpp>
+#include <dispatch/fault_sweep.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace irpverbs;
+using irpverbs::testing::ending;
+using irpverbs::testing::fake_hca;
+
+class Handles : public irpverbs::testing::BothMachines {
+protected:
+    Handles() {
+        hca.on_submit = [this](IRP* irp) {
+            return slow ? HcaQueueCommand(&commands, irp) : HcaExecute(irp);
+        };
+    }
+    ~Handles() override { HcaRundownCommandQueue(&commands); }
+
+    ci::channel_adapter open() {
+        ending<ci::channel_adapter> opened;
+        ci::open_ca(hca.fdo, opened.handler());
+        EXPECT_EQ(opened.status(), STATUS_SUCCESS);
+        return std::move(opened.result());
+    }
+    static ci::completion_queue create(const ci::channel_adapter& ca) {
+        ending<ci::completion_queue> created;
+        ci::create_cq(ca, 4, created.handler());
+        EXPECT_EQ(created.status(), STATUS_SUCCESS);
+        return std::move(created.result());
+    }
+    template <class Handle>
+    static NTSTATUS close(Handle& handle) {
+        ending<void> closed;
+        handle.async_close(closed.handler());
+        return closed.status();
+    }
+    static void let_commands_run() { KeFlushQueuedDpcs(); }
+
+    struct command_queue : HCA_COMMAND_QUEUE {
+        command_queue() { HcaInitializeCommandQueue(this, HcaServeByDpc, nullptr); }
+    };
+    command_queue commands;
+    bool slow = false; // verbs pend
+    fake_hca hca{true};
+};
+
+TEST_P(Handles, TheEndOfAnAdapterClosesIt) {
+    for (const bool pended : {false, true}) {
+        slow = pended;
+        { const ci::channel_adapter ca = open(); }
+        let_commands_run();
+        EXPECT_EQ(hca.closed, hca.opened);
+    }
+}
+
+TEST_P(Handles, AnAdapterCanBeMovedAndReplaced) {
+    ci::channel_adapter ca = open();
+    ci::channel_adapter other = std::move(ca);
+    EXPECT_EQ(static_cast<IB_CA*>(ca), nullptr); // NOLINT(bugprone-use-after-move)
+    EXPECT_EQ(hca.closed, 0);
+    ca = open();
+    other = std::move(ca);
+    EXPECT_EQ(hca.closed, 1);
+    EXPECT_EQ(close(other), STATUS_SUCCESS);
+    EXPECT_EQ(hca.closed, 2);
+}
+
+TEST_P(Handles, WaitsThatAreParkedAreCancelledBeforeTheDestructorReturns) {
+    slow = true;
+    ending<IB_ASYNC_EVENT> port;
+    ending<IB_ASYNC_EVENT> streamed;
+    ending<void> fatal;
+    {
+        const ci::channel_adapter ca = open();
+        ci::get_ca_port_event(ca, 1, port.handler());
+        ca.port_events(2).next(streamed.handler());
+        ca.fatal_events().next(fatal.handler());
+    }
+    EXPECT_EQ(port.status(), STATUS_CANCELLED);
+    EXPECT_EQ(streamed.status(), STATUS_CANCELLED);
+    EXPECT_EQ(fatal.status(), STATUS_CANCELLED);
+    let_commands_run();
+    EXPECT_EQ(hca.closed, 1);
+}
+
+// fake_hca sees to it that the queue has gone when the adapter is closed.
+TEST_P(Handles, AnAdapterIsClosedAfterItsQueues) {
+    for (const bool pended : {false, true}) {
+        slow = pended;
+        ci::channel_adapter ca = open();
+        ci::completion_queue cq = create(ca);
+        ending<void> waiting;
+        cq.comp_events().next(waiting.handler());
+        ca = {};
+        let_commands_run();
+        EXPECT_EQ(hca.closed, hca.opened - 1);
+        cq = {};
+        EXPECT_EQ(waiting.status(), STATUS_CANCELLED);
+        let_commands_run();
+        EXPECT_EQ(hca.queues, 0);
+        EXPECT_EQ(hca.closed, hca.opened);
+    }
+}
+
+TEST_P(Handles, CloseWithAQueueLeftIsRefusedAndChangesNothing) {
+    ci::channel_adapter ca = open();
+    ci::completion_queue cq = create(ca);
+    EXPECT_EQ(close(ca), STATUS_DEVICE_BUSY);
+    EXPECT_NE(static_cast<IB_CA*>(ca), nullptr);
+    EXPECT_EQ(close(cq), STATUS_SUCCESS);
+    EXPECT_EQ(static_cast<IB_CQ*>(cq), nullptr);
+    EXPECT_EQ(close(ca), STATUS_SUCCESS);
+    EXPECT_EQ(hca.closed, 1);
+}
+
+// A queue that is let go is no obstacle, though its destruction takes a while.
+TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
+    slow = true;
+    ci::channel_adapter ca = open();
+    ci::completion_queue cq = create(ca);
+    ending<void> closed;
+    {
+        const irpverbs::testing::at_dispatch_level raised; // the DPC comes later
+        cq = {};
+        ca.async_close(closed.handler());
+        EXPECT_EQ(hca.queues, 1);
+    }
+    EXPECT_EQ(closed.status(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.closed, 1);
+}
+
+TEST_P(Handles, WhatIsNotOpenIsRefused) {
+    ci::channel_adapter none;
+    EXPECT_EQ(close(none), STATUS_INVALID_PARAMETER);
+    ending<ci::completion_queue> created;
+    ci::create_cq(none, 4, created.handler());
+    EXPECT_EQ(created.status(), STATUS_INVALID_PARAMETER);
+    ending<ci::channel_adapter> opened;
+    ci::open_ca(nullptr, opened.handler());
+    EXPECT_EQ(opened.status(), STATUS_INVALID_PARAMETER);
+    ending<ci::port_attributes> queried;
+    ci::query_port(none, 1, queried.handler());
+    EXPECT_EQ(queried.status(), STATUS_INVALID_PARAMETER);
+}
+
+TEST_P(Handles, AStreamOutlivesItsAdapter) {
+    ci::channel_adapter ca = open();
+    const auto events = ca.port_events(1);
+    ca = {};
+    ending<IB_ASYNC_EVENT> ended;
+    events.next(ended.handler());
+    EXPECT_EQ(ended.status(), STATUS_FILE_CLOSED);
+}
+
+TEST_P(Handles, AnEventThatCameBeforeIsTheNext) {
+    ci::channel_adapter ca = open();
+    HcaReportPortEvent(hca.fdo, 1, IB_AE_LID_CHANGE);
+    HcaReportPortEvent(hca.fdo, 1, IB_AE_SM_CHANGE);
+    for (const IB_ASYNC_EVENT expected : {IB_AE_LID_CHANGE, IB_AE_SM_CHANGE}) {
+        ending<IB_ASYNC_EVENT> next;
+        ca.port_events(1).next(next.handler());
+        EXPECT_EQ(next.result(), expected);
+    }
+}
+
+// A handler that is dropped takes what was made for it along.
+TEST_P(Handles, AnAdapterThatNobodyIsToldOfIsClosed) {
+    {
+        asio::io_context gone;
+        ci::open_ca(hca.fdo, asio::bind_executor(gone, [](auto, ci::channel_adapter) {
+                        FAIL() << "nobody runs that context";
+                    }));
+        { const ci::channel_adapter behind = open(); }
+        EXPECT_EQ(hca.opened, 2);
+        EXPECT_EQ(hca.closed, 1);
+    }
+    EXPECT_EQ(hca.closed, 2);
+}
+
+TEST_P(Handles, AnAdapterMayEndAtDispatchLevel) {
+    slow = true;
+    ci::channel_adapter ca = open();
+    ci::completion_queue cq = create(ca);
+    {
+        const irpverbs::testing::at_dispatch_level raised;
+        cq = {};
+        ca = {};
+    }
+    let_commands_run();
+    EXPECT_EQ(hca.closed, 1);
+}
+
+TEST_P(Handles, AnAdapterMayEndInsideItsUpCall) {
+    ci::channel_adapter ca;
+    const IB_CA_DISPATCH calls{nullptr, [](IB_CA*, void* context, UCHAR, IB_ASYNC_EVENT) {
+                                   *static_cast<ci::channel_adapter*>(context) = {};
+                               }};
+    ending<ci::channel_adapter> opened;
+    ci::open_ca(hca.fdo, &ca, calls, opened.handler());
+    ca = std::move(opened.result());
+    HcaReportPortEvent(hca.fdo, 1, IB_AE_LID_CHANGE);
+    EXPECT_EQ(hca.closed, 1);
+}
+
+asio::awaitable<void> open_wait_and_leave(DEVICE_OBJECT* fdo, fake_hca& hca) {
+    constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+    {
+        const ci::channel_adapter ca = co_await ci::open_ca(fdo);
+        const ci::completion_queue cq = co_await ci::create_cq(ca, 4);
+        const auto [late, event] =
+            co_await ca.port_events(1).next(irp::within(std::chrono::milliseconds(1), as_tuple));
+        EXPECT_EQ(late, dispatch::make_error_code(STATUS_IO_TIMEOUT));
+        EXPECT_EQ(event, IB_AE_NONE);
+    }
+    EXPECT_EQ(hca.closed, 1);
+}
+
+TEST_P(Handles, MayEndInsideACoroutine) {
+    irpverbs::testing::run_to_end(machine(), [&] { return open_wait_and_leave(hca.fdo, hca); });
+}
+
+// Whatever runs short, nothing is left open, and letting go never fails.
+TEST_P(Handles, NothingIsLeftOpenWhenMemoryRunsShort) {
+    if (!simulated()) GTEST_SKIP() << "a handler runs on another thread, which no plan reaches";
+    int refused = 0;
+    const auto summary = dispatch::fault_sweep([&] {
+        ending<ci::channel_adapter> opened;
+        ci::open_ca(hca.fdo, opened.handler());
+        if (opened.status() == STATUS_SUCCESS) {
+            ending<ci::completion_queue> created;
+            ci::create_cq(opened.result(), 4, created.handler());
+            refused += created.status() == STATUS_INSUFFICIENT_RESOURCES;
+        }
+        refused += opened.status() == STATUS_INSUFFICIENT_RESOURCES;
+    });
+    EXPECT_EQ(hca.closed, hca.opened);
+    EXPECT_GE(summary.stacks, 6u); // for each: the call's IRP, the closing IRP, the object
+    EXPECT_GE(refused, 6);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Handles);
+
+} // namespace

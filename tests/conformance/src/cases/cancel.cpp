@@ -1,0 +1,158 @@
+// Cancel at every point at which a verb may be suspended: the schedules of the sender and of who
+// cancels put it before the call, into it, while it is pended, and after it.
+#include "world.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+// Sends the verb while its IRP is cancelled.
+NTSTATUS cancelled_meanwhile(verb_call& call, const verb& asked) {
+    world::together({[&] { call.send(asked); }, [&] { call.cancel(); }});
+    return call.status();
+}
+
+bool is_done_or_cancelled(NTSTATUS status) {
+    return status == STATUS_SUCCESS || status == STATUS_BUFFER_OVERFLOW ||
+           status == STATUS_CANCELLED || status == STATUS_NOT_SUPPORTED;
+}
+
+void meets_an_open(world& here) {
+    verb_call open;
+    if (cancelled_meanwhile(open, open_ca(here.fdo())) == STATUS_SUCCESS) {
+        EXPECT_STATUS(verb_call(close_ca(open.object<IB_CA>())).status(), STATUS_SUCCESS);
+    } else {
+        EXPECT_STATUS(open.status(), STATUS_CANCELLED);
+        EXPECT_EQ(open.information(), 0u);
+    }
+} // the world's end finds nothing open
+
+// The close of the CA shows whether there is a queue.
+void meets_a_create(world& here) {
+    ca opened(here);
+    verb_call create;
+    const NTSTATUS status = cancelled_meanwhile(create, create_cq(opened, 4));
+    if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiCreateCq answers STATUS_NOT_SUPPORTED"};
+    if (status == STATUS_SUCCESS) {
+        EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+        EXPECT_STATUS(answer(destroy_cq(create.object<IB_CQ>())), STATUS_SUCCESS);
+    } else {
+        EXPECT_STATUS(status, STATUS_CANCELLED);
+    }
+    opened.close();
+}
+
+void meets_a_close(world& here) {
+    ca opened(here);
+    verb_call close;
+    EXPECT_STATUS(cancelled_meanwhile(close, close_ca(opened.release())), STATUS_SUCCESS);
+}
+
+void meets_a_destroy(world& here) {
+    ca opened(here);
+    cq queue(opened.get());
+    verb_call destroy;
+    EXPECT_STATUS(cancelled_meanwhile(destroy, destroy_cq(queue.release())), STATUS_SUCCESS);
+    opened.close();
+}
+
+void meets_queries_and_changes(world& here) {
+    const ca opened(here);
+    const good_calls calls(opened, nullptr);
+    for (const verb& each : calls.all()) {
+        verb_call call;
+        EXPECT_TRUE(is_done_or_cancelled(cancelled_meanwhile(call, each)))
+            << each.name << ": " << name_of(call.status());
+    }
+}
+
+void meets_verbs_of_a_queue(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get());
+    IB_CQ_ATTR attr{};
+    for (const verb& each : {query_cq(queue, &attr, sizeof(attr)), resize_cq(queue, 16)}) {
+        verb_call call;
+        EXPECT_TRUE(is_done_or_cancelled(cancelled_meanwhile(call, each)))
+            << each.name << ": " << name_of(call.status());
+    }
+}
+
+// Nothing happens that it could wait for: sent and cancelled is cancelled.
+void meets_a_waiter(world& here) {
+    const ca opened(here);
+    for (const verb& each : {get_port_event(opened), get_fatal_event(opened)}) {
+        verb_call call;
+        EXPECT_STATUS(cancelled_meanwhile(call, each), STATUS_CANCELLED) << each.name;
+    }
+}
+
+void meets_a_waiter_of_a_queue(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get());
+    for (const verb& each : {get_comp_event(queue), get_async_event(queue)}) {
+        verb_call call;
+        EXPECT_STATUS(cancelled_meanwhile(call, each), STATUS_CANCELLED) << each.name;
+    }
+}
+
+// From the middle of the queue, at DISPATCH_LEVEL, and each only once.
+void of_parked_ones_in_any_order(world& here) {
+    const ca opened(here);
+    verb_call first(get_port_event(opened));
+    verb_call second(get_port_event(opened));
+    verb_call third(get_port_event(opened));
+    for (verb_call* each : {&second, &third, &first}) {
+        {
+            const at_dispatch_level caller;
+            EXPECT_TRUE(each->cancel());
+        }
+        EXPECT_STATUS(each->status(), STATUS_CANCELLED);
+        EXPECT_FALSE(each->cancel()) << "there is nothing left to cancel";
+    }
+}
+
+void of_what_is_done_changes_nothing(world& here) {
+    const ca opened(here);
+    IB_PORT_ATTR attr{};
+    verb_call query(query_port(opened, 1, &attr, sizeof(attr)));
+    const NTSTATUS status = query.status();
+    query.cancel();
+    EXPECT_STATUS(query.status(), status);
+}
+
+// An IRP that was cancelled before it was sent.
+void before_the_call(world& here) {
+    const ca opened(here);
+    verb_call waiter;
+    waiter.cancel();
+    waiter.send(get_port_event(opened));
+    EXPECT_STATUS(waiter.status(), STATUS_CANCELLED);
+}
+
+constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp comes while it is "
+                                  "pended and before it took effect; a result that is there wins.";
+constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
+
+constexpr test_case cases[] = {
+    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps, of_parked_ones_in_any_order},
+    {"Cancel.OfWhatIsDoneChangesNothing", "Cancel is a request. A result already there wins.",
+     nothing, kind::steps, of_what_is_done_changes_nothing},
+    {"Cancel.BeforeTheCall", "Arm, then test `Irp->Cancel` again.", nothing, kind::steps,
+     before_the_call},
+    {"Cancel.MeetsAnOpen", cancelled, nothing, kind::race, meets_an_open},
+    {"Cancel.MeetsACreate", cancelled, nothing, kind::race, meets_a_create},
+    {"Cancel.MeetsAClose", firm, nothing, kind::race, meets_a_close},
+    {"Cancel.MeetsADestroy", firm, nothing, kind::race, meets_a_destroy},
+    {"Cancel.MeetsQueriesAndChanges", cancelled, nothing, kind::race, meets_queries_and_changes},
+    {"Cancel.MeetsVerbsOfAQueue", cancelled, nothing, kind::race, meets_verbs_of_a_queue},
+    {"Cancel.MeetsAWaiter", "Every pended verb can be cancelled", nothing, kind::race,
+     meets_a_waiter},
+    {"Cancel.MeetsAWaiterOfAQueue", "Every pended verb can be cancelled", nothing, kind::race,
+     meets_a_waiter_of_a_queue},
+};
+
+} // namespace
+
+const std::span<const test_case> cancel_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,165 @@
+// Closing: CiCloseCa, wherever it comes from and whatever is under way.
+#include "recorder.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void gives_nothing(world& here) { EXPECT_EQ(must(close_ca(ca(here).release())), 0u); }
+
+void with_children_is_busy(world& here) {
+    ca opened(here);
+    cq child(opened.get());
+    verb_call waiting(get_port_event(opened));
+    EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+    EXPECT_FALSE(waiting.done()) << "a refused close cancelled what is parked";
+    EXPECT_EQ(whole_port(opened).as<IB_PORT_ATTR>().PortNumber, 1);
+    child.destroy();
+    opened.close();
+    EXPECT_STATUS(waiting.status(), STATUS_CANCELLED);
+}
+
+// A close that looks at its parked IRPs in its own return.
+NTSTATUS close_and_look(IB_CA* which, std::initializer_list<const verb_call*> parked, IRP* irp) {
+    const NTSTATUS status = CiCloseCa(which, nullptr, irp);
+    for (const verb_call* each : parked)
+        EXPECT_TRUE(each->done()) << "parked when close had returned";
+    return status;
+}
+
+void cancels_what_is_parked_before_it_returns(world& here) {
+    ca opened(here);
+    verb_call fatal(get_fatal_event(opened));
+    verb_call first(get_port_event(opened));
+    verb_call second(get_port_event(opened));
+    for (verb_call* each : {&fatal, &first, &second})
+        EXPECT_STATUS(each->returned(), STATUS_PENDING);
+    verb_call close([&](IRP* irp) {
+        return close_and_look(opened.release(), {&fatal, &first, &second}, irp);
+    });
+    for (verb_call* each : {&fatal, &first, &second})
+        EXPECT_STATUS(each->status(), STATUS_CANCELLED);
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+}
+
+void from_inside_an_up_call(world& here) {
+    recorder heard;
+    verb_call close;
+    ca opened(here, &recorder::ca_calls, &heard);
+    close.on_completion([&] { heard.close(); });
+    heard.inside = [&] {
+        close.send(close_ca(opened));
+        EXPECT_FALSE(close.done()) << "completed while an up-call runs";
+    };
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    heard.wait_for(1);
+    opened.release();
+    EXPECT_STATUS(close.returned(), STATUS_PENDING);
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+}
+
+void refuses_verbs_meanwhile(world& here) {
+    recorder heard;
+    verb_call close;
+    verb_call late_query;
+    verb_call late_waiter;
+    IB_PORT_ATTR attr{};
+    ca opened(here, &recorder::ca_calls, &heard);
+    heard.inside = [&] {
+        close.send(close_ca(opened));
+        late_query.send(query_port(opened, 1, &attr, sizeof(attr)));
+        late_waiter.send(get_port_event(opened));
+    };
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    heard.wait_for(1);
+    opened.release();
+    EXPECT_STATUS(late_query.status(), STATUS_FILE_CLOSED);
+    EXPECT_STATUS(late_waiter.status(), STATUS_FILE_CLOSED);
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+}
+
+void is_not_cancelled_once_begun(world& here) {
+    recorder heard;
+    verb_call close;
+    ca opened(here, &recorder::ca_calls, &heard);
+    heard.inside = [&] {
+        close.send(close_ca(opened));
+        close.cancel();
+        EXPECT_FALSE(close.done());
+    };
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    heard.wait_for(1);
+    opened.release();
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+}
+
+void from_inside_a_completion_routine(world& here) {
+    ca opened(here);
+    verb_call close;
+    verb_call waiter;
+    waiter.on_completion([&] { close.send(close_ca(opened.release())); });
+    waiter.send(get_port_event(opened));
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+}
+
+// The query is done, or cancelled while it waits for its turn; the close ends last.
+void waits_for_a_query(world& here) {
+    ca opened(here);
+    IB_PORT_ATTR attr{};
+    verb_call query;
+    verb_call waiter(get_port_event(opened));
+    verb_call close;
+    close.on_completion([&] { EXPECT_TRUE(query.done()) << "closed with a query under way"; });
+    world::together({[&] {
+                         const at_dispatch_level both;
+                         query.send(query_port(opened, 1, &attr, sizeof(attr)));
+                         close.send(close_ca(opened.release()));
+                     },
+                     [&] { query.cancel(); }});
+    EXPECT_STATUS(waiter.status(), STATUS_CANCELLED);
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+}
+
+void meets_a_cancel_and_an_event(world& here) {
+    ca opened(here);
+    verb_call waiter(get_port_event(opened));
+    verb_call close;
+    world::together({[&] { waiter.cancel(); }, [&] { here.raise(IB_AE_CLIENT_REREGISTER); },
+                     [&] { close.send(close_ca(opened.release())); }});
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+    EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
+}
+
+constexpr const char* parked = "Parked event IRPs complete STATUS_CANCELLED before this returns;";
+constexpr const char* inside = "the object may be closed from inside.";
+constexpr const char* waits =
+    "verbs still under way and an up-call that runs are waited for, by pending.";
+
+constexpr test_case cases[] = {
+    {"CloseCa.GivesNothing", "Information is 0 unless a verb says otherwise.", nothing, kind::steps,
+     gives_nothing},
+    {"CloseCa.WithChildrenIsBusy",
+     "STATUS_DEVICE_BUSY: objects made with it are left, nothing changed.", nothing, kind::steps,
+     with_children_is_busy},
+    {"CloseCa.CancelsWhatIsParkedBeforeItReturns", parked, nothing, kind::steps,
+     cancels_what_is_parked_before_it_returns},
+    {"CloseCa.FromInsideAnUpCall", inside, port_events | dispatch_callers, kind::steps,
+     from_inside_an_up_call},
+    {"CloseCa.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
+     port_events | dispatch_callers, kind::steps, refuses_verbs_meanwhile},
+    {"CloseCa.IsNotCancelledOnceBegun", "Close and destroy, once begun, are not cancelled;",
+     port_events | dispatch_callers, kind::steps, is_not_cancelled_once_begun},
+    {"CloseCa.FromInsideACompletionRoutine",
+     "Closing is legal from inside an up-call and from inside a completion routine.",
+     port_events | dispatch_callers, kind::steps, from_inside_a_completion_routine},
+    {"CloseCa.WaitsForAQueryUnderWay", waits, dispatch_callers, kind::race, waits_for_a_query},
+    {"CloseCa.MeetsACancelAndAnEvent", waits, port_events, kind::race, meets_a_cancel_and_an_event},
+};
+
+} // namespace
+
+const std::span<const test_case> close_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,153 @@
+// Completion queues: making, resizing, polling, destroying.
+#include "completions.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void holds_what_was_asked_for(world& here) {
+    const ca opened(here);
+    for (const ULONG entries : {1u, 2u, 5u, 64u}) {
+        const cq queue(opened.get(), entries);
+        EXPECT_GE(queue->NumCqes, entries);
+        IB_CQ_ATTR attr{};
+        EXPECT_STATUS(answer(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
+        EXPECT_EQ(attr.NumCqes, queue->NumCqes);
+        EXPECT_EQ(attr.Filled, 0u);
+    }
+}
+
+void is_refused_with_none_or_too_many(world& here) {
+    const ca opened(here);
+    for (const ULONG entries : {0u, ~0u})
+        EXPECT_STATUS(answer(create_cq(opened, entries)), STATUS_INVALID_PARAMETER);
+}
+
+void is_destroyed(world& here) {
+    ca opened(here);
+    cq queue(opened.get());
+    EXPECT_EQ(must(destroy_cq(queue.release())), 0u);
+    opened.close();
+}
+
+void parked_ones_are_cancelled(world& here) {
+    const ca opened(here);
+    cq queue(opened.get());
+    verb_call completion(get_comp_event(queue));
+    verb_call error(get_async_event(queue));
+    verb_call destroy([&](IRP* irp) {
+        const NTSTATUS status = CiDestroyCq(queue.release(), nullptr, irp);
+        EXPECT_TRUE(completion.done() && error.done()) << "parked when destroy had returned";
+        return status;
+    });
+    EXPECT_STATUS(completion.status(), STATUS_CANCELLED);
+    EXPECT_STATUS(error.status(), STATUS_CANCELLED);
+    EXPECT_STATUS(destroy.status(), STATUS_SUCCESS);
+}
+
+void resize_gives_the_new_size(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get(), 2);
+    for (const ULONG entries : {1u, 9u, 3u}) {
+        EXPECT_EQ(must(resize_cq(queue, entries)), queue->NumCqes);
+        EXPECT_GE(queue->NumCqes, entries);
+    }
+}
+
+void resize_refuses(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get(), 4);
+    const ULONG before = queue->NumCqes;
+    for (const ULONG entries : {0u, ~0u})
+        EXPECT_STATUS(answer(resize_cq(queue, entries)), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(queue->NumCqes, before);
+}
+
+void resize_keeps_entries(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get(), 2);
+    here.complete(queue, entry(1));
+    here.complete(queue, entry(2));
+    EXPECT_STATUS(answer(resize_cq(queue, 1)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(answer(resize_cq(queue, 20)), STATUS_SUCCESS);
+    here.complete(queue, entry(3));
+    EXPECT_EQ(poll(queue, 20), (ids{1, 2, 3}));
+}
+
+void poll_of_an_empty_one(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get());
+    IB_WC to{};
+    EXPECT_EQ(must(poll_cq(queue, 1, &to)), 0u);
+    EXPECT_EQ(must(poll_cq(queue, 0, nullptr)), 0u);
+}
+
+void poll_takes_oldest_first(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get(), 4);
+    for (std::uint64_t round = 0; round < 5; ++round) { // past the end of any ring
+        for (std::uint64_t i = 0; i < 3; ++i)
+            EXPECT_STATUS(here.complete(queue, entry(10 * round + i)), STATUS_SUCCESS);
+        IB_CQ_ATTR attr{};
+        EXPECT_STATUS(answer(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
+        EXPECT_EQ(attr.Filled, 3u);
+        EXPECT_EQ(poll(queue, 2), (ids{10 * round, 10 * round + 1}));
+        EXPECT_EQ(poll(queue, 2), (ids{10 * round + 2}));
+    }
+}
+
+void poll_and_arm_never_pend(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get());
+    IB_WC to{};
+    for (const verb& each : {poll_cq(queue, 1, &to), arm_cq(queue, IB_CQ_ARM_NEXT)}) {
+        EXPECT_STATUS(answer(each), STATUS_SUCCESS) << each.name;
+        EXPECT_NE(verb_call(each).returned(), STATUS_PENDING) << each.name;
+    }
+}
+
+void is_made_while_others_are(world& here) {
+    ca opened(here);
+    cq one(opened.get());
+    verb_call second;
+    world::together({[&] { second.send(create_cq(opened, 4)); }, [&] { one.destroy(); }});
+    EXPECT_STATUS(second.status(), STATUS_SUCCESS);
+    EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+    EXPECT_STATUS(answer(destroy_cq(second.object<IB_CQ>())), STATUS_SUCCESS);
+    opened.close();
+}
+
+constexpr const char* holds = "Makes the queue hold at least NumCqes entries; those in it stay.";
+constexpr const char* new_size = "STATUS_SUCCESS: Information is the new size, as pCq->NumCqes.";
+constexpr const char* wrong_size =
+    "STATUS_INVALID_PARAMETER: 0, more than the HCA has, or fewer than are in the queue.";
+
+constexpr test_case cases[] = {
+    {"CreateCq.HoldsWhatWasAskedFor", "Makes a completion queue of at least NumCqes entries.",
+     nothing, kind::steps, holds_what_was_asked_for},
+    {"CreateCq.RefusesNoneOrTooMany",
+     "STATUS_INVALID_PARAMETER: NumCqes is 0 or more than the HCA has.", nothing, kind::steps,
+     is_refused_with_none_or_too_many},
+    {"CreateCq.MeetsADestroy", "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.",
+     nothing, kind::race, is_made_while_others_are},
+    {"DestroyCq.LeavesNothing", "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.",
+     nothing, kind::steps, is_destroyed},
+    {"DestroyCq.CancelsWhatIsParkedBeforeItReturns",
+     "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.", nothing,
+     kind::steps, parked_ones_are_cancelled},
+    {"ResizeCq.GivesTheNewSize", new_size, nothing, kind::steps, resize_gives_the_new_size},
+    {"ResizeCq.RefusesNoneOrTooMany", wrong_size, nothing, kind::steps, resize_refuses},
+    {"ResizeCq.KeepsTheEntries", holds, completions, kind::steps, resize_keeps_entries},
+    {"PollCq.OfAnEmptyQueue", "STATUS_SUCCESS: Information is how many, 0 when there are none.",
+     nothing, kind::steps, poll_of_an_empty_one},
+    {"PollCq.TakesOldestFirst", "Takes up to NumEntries completions out, oldest first.",
+     completions, kind::steps, poll_takes_oldest_first},
+    {"PollCq.NeverPendsNorDoesArmCq", "Never pends.", nothing, kind::steps,
+     poll_and_arm_never_pend},
+};
+
+} // namespace
+
+const std::span<const test_case> completion_queue_cases = cases;
+
+} // namespace irpverbs::conformance

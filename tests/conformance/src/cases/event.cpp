@@ -1,0 +1,160 @@
+// Port events: by IRP, by up-call, by both, and later.
+#include "recorder.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+constexpr IB_ASYNC_EVENT one_event = IB_AE_CLIENT_REREGISTER;
+constexpr IB_ASYNC_EVENT other_event = IB_AE_SM_CHANGE;
+
+void completes_the_oldest_irp(world& here) {
+    ca opened(here);
+    verb_call first(get_port_event(opened));
+    verb_call second(get_port_event(opened));
+    EXPECT_STATUS(first.returned(), STATUS_PENDING);
+    here.raise(one_event);
+    EXPECT_STATUS(first.status(), STATUS_SUCCESS);
+    EXPECT_EQ(first.information(), static_cast<ULONG_PTR>(one_event));
+    EXPECT_FALSE(second.done()) << "one event, two IRPs";
+    here.raise(other_event);
+    EXPECT_EQ(second.information(), static_cast<ULONG_PTR>(other_event));
+}
+
+void of_another_port_completes_nothing(world& here) {
+    ca opened(here);
+    verb_call other(get_port_event(opened, 2));
+    if (other.done()) throw skipped{"the HCA has one port"};
+    verb_call own(get_port_event(opened, 1));
+    here.raise(one_event, 1);
+    EXPECT_STATUS(own.status(), STATUS_SUCCESS);
+    EXPECT_FALSE(other.done());
+    opened.close();
+    EXPECT_STATUS(other.status(), STATUS_CANCELLED);
+}
+
+// A witness waits, so that the events have been delivered when it has seen them.
+void without_a_taker_is_latched_once(world& here) {
+    recorder witness;
+    const ca seeing(here, &recorder::ca_calls, &witness);
+    ca opened(here);
+    here.raise(other_event);
+    here.raise(one_event);
+    here.raise(other_event);
+    witness.wait_for(3);
+    verb_call first(get_port_event(opened));
+    verb_call second(get_port_event(opened));
+    verb_call third(get_port_event(opened));
+    EXPECT_EQ(first.information(), static_cast<ULONG_PTR>(one_event));
+    EXPECT_EQ(second.information(), static_cast<ULONG_PTR>(other_event)) << "the later of two";
+    EXPECT_FALSE(third.done()) << "equal events are latched once";
+    opened.close();
+}
+
+void goes_to_the_up_call_and_to_an_irp(world& here) {
+    recorder heard;
+    ca opened(here, &recorder::ca_calls, &heard);
+    verb_call waiter(get_port_event(opened));
+    here.raise(one_event);
+    EXPECT_EQ(waiter.information(), static_cast<ULONG_PTR>(one_event));
+    const auto calls = heard.wait_for(1);
+    ASSERT_EQ(calls.size(), 1u);
+    EXPECT_EQ(calls[0].port, 1);
+    EXPECT_EQ(calls[0].event, one_event);
+    verb_call later(get_port_event(opened));
+    EXPECT_FALSE(later.done()) << "latched, though an up-call took it";
+    opened.close();
+}
+
+void up_calls_come_at_dispatch_level(world& here) {
+    recorder heard;
+    const ca opened(here, &recorder::ca_calls, &heard);
+    here.raise(one_event);
+    for (const recorder::up_call& each : heard.wait_for(1))
+        EXPECT_EQ(each.level, DISPATCH_LEVEL);
+}
+
+void taken_by_an_up_call_alone(world& here) {
+    recorder heard;
+    ca opened(here, &recorder::ca_calls, &heard);
+    here.raise(one_event);
+    heard.wait_for(1);
+    verb_call later(get_port_event(opened));
+    EXPECT_FALSE(later.done()) << "latched, though an up-call took it";
+    opened.close();
+}
+
+void reaches_every_open_ca(world& here) {
+    recorder heard;
+    const ca listening(here, &recorder::ca_calls, &heard);
+    const ca waiting(here);
+    const ca silent(here);
+    verb_call waiter(get_port_event(waiting));
+    here.raise(one_event);
+    EXPECT_EQ(heard.wait_for(1).size(), 1u);
+    EXPECT_EQ(waiter.information(), static_cast<ULONG_PTR>(one_event));
+    verb_call latched(get_port_event(silent));
+    EXPECT_EQ(latched.information(), static_cast<ULONG_PTR>(one_event));
+}
+
+void a_cancelled_waiter_takes_none(world& here) {
+    const ca opened(here);
+    verb_call cancelled(get_port_event(opened));
+    verb_call next(get_port_event(opened));
+    EXPECT_TRUE(cancelled.cancel());
+    EXPECT_STATUS(cancelled.status(), STATUS_CANCELLED);
+    EXPECT_FALSE(next.done());
+    here.raise(one_event);
+    EXPECT_STATUS(next.status(), STATUS_SUCCESS);
+}
+
+// Whoever reads the latched events of a link in their order ends with the state that it has.
+void latched_ones_end_with_the_latest(world& here) {
+    recorder witness;
+    const ca seeing(here, &recorder::ca_calls, &witness);
+    ca opened(here);
+    here.raise(IB_AE_PORT_ERROR);
+    here.raise(IB_AE_PORT_ACTIVE);
+    here.raise(IB_AE_PORT_ERROR);
+    witness.wait_for(3);
+    EXPECT_EQ(must(get_port_event(opened)), static_cast<ULONG_PTR>(IB_AE_PORT_ACTIVE));
+    EXPECT_EQ(must(get_port_event(opened)), static_cast<ULONG_PTR>(IB_AE_PORT_ERROR));
+    here.raise(IB_AE_PORT_ACTIVE); // as it was
+}
+
+constexpr const char* one_each =
+    "any number of these may wait, one completes an event, oldest first.";
+constexpr const char* both = "An event goes to the up-call, if there is one, and completes the "
+                             "oldest IRP that waits for it, if there is one.";
+constexpr const char* neither =
+    "When neither took it, it is latched: the next IRP for it completes at once.";
+
+constexpr test_case cases[] = {
+    {"PortEvent.CompletesTheOldestIrp", one_each, port_events, kind::steps,
+     completes_the_oldest_irp},
+    {"PortEvent.OfAnotherPortCompletesNothing", "Waits for an event of a port;", port_events,
+     kind::steps, of_another_port_completes_nothing},
+    {"PortEvent.WithoutATakerIsLatchedOnce",
+     "Latched events come in the order of their last occurrence, equal ones once.", port_events,
+     kind::steps, without_a_taker_is_latched_once},
+    {"PortEvent.LatchedOnesEndWithTheLatest",
+     "Latched events come in the order of their last occurrence, equal ones once.", port_events,
+     kind::steps, latched_ones_end_with_the_latest},
+    {"PortEvent.GoesToTheUpCallAndToAnIrp", both, port_events, kind::steps,
+     goes_to_the_up_call_and_to_an_irp},
+    {"PortEvent.ReachesEveryOpenCa", both, port_events, kind::steps, reaches_every_open_ca},
+    {"PortEvent.TakenByAnUpCallIsNotLatched", neither, port_events, kind::steps,
+     taken_by_an_up_call_alone},
+    {"PortEvent.CancelledWaiterTakesNone", neither, port_events, kind::steps,
+     a_cancelled_waiter_takes_none},
+    {"UpCall.ComesAtDispatchLevel",
+     "Up-calls: at DISPATCH_LEVEL, one at a time for each object, none after its close has "
+     "completed;",
+     port_events, kind::steps, up_calls_come_at_dispatch_level},
+};
+
+} // namespace
+
+const std::span<const test_case> event_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,86 @@
+// Port events against waiters, cancel, open and close, under every schedule of a few actors.
+#include "recorder.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void never_passes_a_waiter_by(world& here) {
+    const ca opened(here);
+    verb_call waiter;
+    world::together({[&] { waiter.send(get_port_event(opened)); },
+                     [&] { here.raise(IB_AE_CLIENT_REREGISTER); }});
+    EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+}
+
+void that_a_cancelled_waiter_did_not_take_is_there(world& here) {
+    ca opened(here);
+    verb_call waiter;
+    world::together({[&] { waiter.send(get_port_event(opened)); }, [&] { waiter.cancel(); },
+                     [&] { here.raise(IB_AE_CLIENT_REREGISTER); }});
+    verb_call next(get_port_event(opened));
+    if (waiter.status() == STATUS_CANCELLED) {
+        EXPECT_STATUS(next.status(), STATUS_SUCCESS);
+    } else {
+        EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+        EXPECT_FALSE(next.done()) << "one event, two IRPs";
+        opened.close();
+    }
+}
+
+void up_calls_come_one_at_a_time(world& here) {
+    recorder heard;
+    const ca opened(here, &recorder::ca_calls, &heard);
+    world::together({[&] { here.raise(IB_AE_CLIENT_REREGISTER); },
+                     [&] { here.raise(IB_AE_SM_CHANGE); }, [&] { here.raise(IB_AE_LID_CHANGE); }});
+    EXPECT_EQ(heard.wait_for(3).size(), 3u);
+}
+
+void no_up_call_after_close(world& here) {
+    recorder heard;
+    ca opened(here, &recorder::ca_calls, &heard);
+    verb_call close;
+    close.on_completion([&] {
+        EXPECT_TRUE(heard.idle()) << "completed while an up-call runs";
+        heard.close();
+    });
+    world::together({[&] { here.raise(IB_AE_CLIENT_REREGISTER); },
+                     [&] { here.raise(IB_AE_SM_CHANGE); },
+                     [&] { close.send(close_ca(opened.release())); }});
+    EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+    here.raise(IB_AE_LID_CHANGE);
+}
+
+// The client learns of its IB_CA before anything is told about it.
+void no_up_call_before_the_open_has_completed(world& here) {
+    recorder heard;
+    std::atomic<bool> told = false;
+    heard.inside = [&] { EXPECT_TRUE(told.load()); };
+    verb_call open;
+    open.on_completion([&] { told = true; });
+    world::together({[&] { open.send(open_ca(here.fdo(), &heard, &recorder::ca_calls)); },
+                     [&] { here.raise(IB_AE_CLIENT_REREGISTER); }});
+    EXPECT_STATUS(open.status(), STATUS_SUCCESS);
+    EXPECT_STATUS(verb_call(close_ca(open.object<IB_CA>())).status(), STATUS_SUCCESS);
+}
+
+constexpr const char* up_calls = "Up-calls: at DISPATCH_LEVEL, one at a time for each object, none "
+                                 "after its close has completed;";
+constexpr const char* latched =
+    "When neither took it, it is latched: the next IRP for it completes at once.";
+
+constexpr test_case cases[] = {
+    {"PortEvent.NeverPassesAWaiterBy", latched, port_events, kind::race, never_passes_a_waiter_by},
+    {"PortEvent.ThatACancelledWaiterDidNotTakeIsThere", latched, port_events, kind::race,
+     that_a_cancelled_waiter_did_not_take_is_there},
+    {"UpCall.ComesOneAtATime", up_calls, port_events, kind::race, up_calls_come_one_at_a_time},
+    {"UpCall.NoneAfterClose", up_calls, port_events, kind::race, no_up_call_after_close},
+    {"UpCall.NoneBeforeTheOpenHasCompleted", "No up-call comes before the open has completed.",
+     port_events, kind::race, no_up_call_before_the_open_has_completed},
+};
+
+} // namespace
+
+const std::span<const test_case> event_race_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,115 @@
+// The fatal event, and what is left to do after it.
+#include "recorder.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void is_told_once_and_latched(world& here) {
+    recorder heard;
+    const ca listening(here, &recorder::ca_calls, &heard);
+    ca silent(here);
+    here.fail();
+    here.fail();
+    EXPECT_EQ(heard.wait_for(1)[0].event, IB_AE_LOCAL_FATAL);
+    EXPECT_STATUS(answer(get_fatal_event(silent)), STATUS_SUCCESS);
+    verb_call second(get_fatal_event(silent));
+    EXPECT_FALSE(second.done()) << "one event, two IRPs";
+    silent.close();
+    EXPECT_STATUS(second.status(), STATUS_CANCELLED);
+    EXPECT_EQ(heard.count(), 1u);
+}
+
+void completes_a_parked_irp(world& here) {
+    const ca opened(here);
+    verb_call first(get_fatal_event(opened));
+    EXPECT_STATUS(first.returned(), STATUS_PENDING);
+    here.fail();
+    EXPECT_STATUS(first.status(), STATUS_SUCCESS);
+    EXPECT_EQ(first.information(), 0u);
+}
+
+void fails_every_verb(world& here) {
+    ca opened(here);
+    cq queue(cq_if_there_is(opened));
+    const good_calls calls(opened, queue);
+    here.fail();
+    must(get_fatal_event(opened));
+    std::vector<verb> all = calls.all();
+    all.push_back(open_ca(here.fdo()));
+    all.push_back(get_port_event(opened));
+    all.push_back(create_cq(opened, 1));
+    if (queue.get() != nullptr) {
+        all.push_back(get_comp_event(queue));
+        all.push_back(get_async_event(queue));
+    }
+    for (const verb& each : all)
+        EXPECT_STATUS(verb_call(each).status(), STATUS_FILE_FORCED_CLOSED) << each.name;
+}
+
+void leaves_close_and_destroy(world& here) {
+    ca opened(here);
+    cq queue(cq_if_there_is(opened));
+    here.fail();
+    must(get_fatal_event(opened));
+    if (queue.get() != nullptr) {
+        EXPECT_STATUS(verb_call(close_ca(opened)).status(), STATUS_DEVICE_BUSY);
+        queue.destroy();
+    }
+    opened.close();
+}
+
+void leaves_what_was_latched(world& here) {
+    recorder witness;
+    const ca seeing(here, &recorder::ca_calls, &witness);
+    const ca opened(here);
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    here.fail();
+    witness.wait_for(2);
+    EXPECT_EQ(must(get_port_event(opened)), static_cast<ULONG_PTR>(IB_AE_CLIENT_REREGISTER));
+    EXPECT_STATUS(answer(get_port_event(opened)), STATUS_FILE_FORCED_CLOSED);
+}
+
+void in_the_middle_of_everything(world& here) {
+    ca opened(here);
+    verb_call fatal(get_fatal_event(opened));
+    verb_call create;
+    verb_call open;
+    world::together({[&] { create.send(create_cq(opened, 4)); },
+                     [&] { open.send(open_ca(here.fdo())); }, [&] { here.fail(); }});
+    EXPECT_STATUS(fatal.status(), STATUS_SUCCESS);
+    if (create.status() == STATUS_SUCCESS) {
+        EXPECT_STATUS(verb_call(destroy_cq(create.object<IB_CQ>())).status(), STATUS_SUCCESS);
+    } else {
+        EXPECT_TRUE(create.status() == STATUS_FILE_FORCED_CLOSED ||
+                    create.status() == STATUS_NOT_SUPPORTED);
+    }
+    if (open.status() != STATUS_SUCCESS) return;
+    auto* late = open.object<IB_CA>(); // it hears of the end, whenever that was
+    EXPECT_STATUS(verb_call(get_fatal_event(late)).status(), STATUS_SUCCESS);
+    EXPECT_STATUS(verb_call(close_ca(late)).status(), STATUS_SUCCESS);
+}
+
+constexpr const char* forced =
+    "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, "
+    "destroy and events that are latched)";
+constexpr const char* waits = "Waits for a catastrophic error of the HCA; any number of these may "
+                              "wait, one completes an event.";
+
+constexpr test_case cases[] = {
+    {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_parked_irp},
+    {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps, is_told_once_and_latched},
+    {"FatalEvent.FailsEveryVerb", forced, fatal_events, kind::steps, fails_every_verb},
+    {"FatalEvent.LeavesCloseAndDestroy", forced, fatal_events, kind::steps,
+     leaves_close_and_destroy},
+    {"FatalEvent.LeavesWhatWasLatched", forced, fatal_events | port_events, kind::steps,
+     leaves_what_was_latched},
+    {"FatalEvent.InTheMiddleOfEverything", forced, fatal_events, kind::race,
+     in_the_middle_of_everything},
+};
+
+} // namespace
+
+const std::span<const test_case> fatal_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,192 @@
+// The laws of requests, as far as a client can see them.
+#include "world.hpp"
+
+#include <dispatch/fault_sweep.hpp>
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void completes_once_also_when_it_fails(world& here) {
+    const ca opened(here);
+    IB_PORT_ATTR attr{};
+    const IB_MODIFY_PORT modify{};
+    for (const verb& each :
+         {query_port(opened, 255, &attr, sizeof(attr)), query_port(opened, 1, &attr, 0),
+          modify_port(opened, 1, ~0u, &modify), modify_ca(opened, ~0u, nullptr),
+          create_cq(opened, 0), get_port_event(opened, 255), query_ca(opened, &attr, 3)}) {
+        verb_call call(each); // its end expects one completion, as was returned
+        EXPECT_FALSE(NT_SUCCESS(call.status())) << each.name;
+        EXPECT_EQ(call.information(), 0u) << each.name;
+    }
+}
+
+NTSTATUS keep(DEVICE_OBJECT*, IRP*, void* event) {
+    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+/// An IRP with a location of the caller's own above the HCA's.
+struct tall_irp {
+    IRP* irp = IoAllocateIrp(2, FALSE);
+    IO_STACK_LOCATION* own = nullptr;
+    KEVENT completed;
+
+    tall_irp() {
+        KeInitializeEvent(&completed, NotificationEvent, FALSE);
+        IoSetNextIrpStackLocation(irp);
+        own = IoGetCurrentIrpStackLocation(irp);
+        own->MajorFunction = IRP_MJ_READ;
+        own->MinorFunction = 7;
+        own->Parameters.Read.Length = 123;
+        IoSetCompletionRoutine(irp, keep, &completed, TRUE, TRUE, TRUE);
+    }
+    ~tall_irp() { IoFreeIrp(irp); }
+    tall_irp(const tall_irp&) = delete;
+    tall_irp& operator=(const tall_irp&) = delete;
+};
+
+void keeps_the_callers_location(world& here) {
+    const ca opened(here);
+    IB_PORT_ATTR attr{};
+    for (const bool waits : {false, true}) {
+        tall_irp mine;
+        if (waits) {
+            CiGetCaPortEvent(opened, 1, mine.irp);
+            IoCancelIrp(mine.irp);
+        } else {
+            CiQueryPort(opened, 1, sizeof(attr), &attr, mine.irp);
+        }
+        KeWaitForSingleObject(&mine.completed, Executive, KernelMode, FALSE, nullptr);
+        EXPECT_EQ(IoGetCurrentIrpStackLocation(mine.irp), mine.own);
+        EXPECT_EQ(mine.own->MajorFunction, IRP_MJ_READ);
+        EXPECT_EQ(mine.own->MinorFunction, 7);
+        EXPECT_EQ(mine.own->Parameters.Read.Length, 123u);
+    }
+}
+
+// Whoever still touched it would touch what the verifier watches.
+NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void* event) {
+    IoFreeIrp(irp);
+    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void may_be_freed_by_its_completion_routine(world& here) {
+    const ca opened(here);
+    const cq queue(cq_if_there_is(opened));
+    const good_calls calls(opened, queue);
+    for (const verb& each : calls.all()) {
+        KEVENT freed;
+        KeInitializeEvent(&freed, NotificationEvent, FALSE);
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        IoSetCompletionRoutine(irp, free_it, &freed, TRUE, TRUE, TRUE);
+        each(irp);
+        KeWaitForSingleObject(&freed, Executive, KernelMode, FALSE, nullptr);
+    }
+}
+
+// With a lock held this would never come back.
+void no_lock_is_held_across_a_completion(world& here) {
+    const ca opened(here);
+    IB_PORT_ATTR attr{};
+    verb_call inner;
+    verb_call outer;
+    outer.on_completion([&] { inner.send(query_port(opened, 1, &attr, sizeof(attr))); });
+    outer.send(get_port_event(opened));
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    EXPECT_STATUS(outer.status(), STATUS_SUCCESS);
+    EXPECT_NE(inner.status(), STATUS_PENDING);
+}
+
+// Of many requests one after another, with cancel among them, nothing is left.
+void shutdown_drains(world& here) {
+    ca opened(here);
+    std::vector<verb_call> parked;
+    for (int i = 0; i < 8; ++i)
+        parked.emplace_back(get_port_event(opened));
+    parked[3].cancel();
+    parked[0].cancel();
+    opened.close();
+    for (verb_call& each : parked)
+        EXPECT_STATUS(each.status(), STATUS_CANCELLED);
+}
+
+// Wherever memory runs short a verb says so, and what was there before is there after.
+void says_when_memory_runs_short(world& here) {
+    const auto good = [](NTSTATUS status) {
+        EXPECT_TRUE(status == STATUS_SUCCESS || status == STATUS_INSUFFICIENT_RESOURCES ||
+                    status == STATUS_NOT_SUPPORTED)
+            << name_of(status);
+        return status == STATUS_SUCCESS;
+    };
+    dispatch::fault_sweep([&](dispatch::sweep& faults) {
+        verb_call open;
+        verb_call create;
+        verb_call resize;
+        verb_call destroy;
+        verb_call close;
+        const dispatch::fault_plan plan(dispatch::machine::current(), faults);
+        open.send(open_ca(here.fdo()));
+        if (!good(open.status())) return;
+        create.send(create_cq(open.object<IB_CA>(), 4));
+        if (good(create.status())) {
+            resize.send(resize_cq(create.object<IB_CQ>(), 16));
+            good(resize.status());
+            destroy.send(destroy_cq(create.object<IB_CQ>()));
+            EXPECT_STATUS(destroy.status(), STATUS_SUCCESS);
+        }
+        close.send(close_ca(open.object<IB_CA>()));
+        EXPECT_STATUS(close.status(), STATUS_SUCCESS);
+    });
+}
+
+void completing_needs_no_memory(world& here) {
+    dispatch::fault_sweep([&](dispatch::sweep& faults) {
+        const ca opened(here);
+        verb_call event(get_port_event(opened));
+        verb_call cancelled(get_port_event(opened));
+        const dispatch::fault_plan plan(dispatch::machine::current(), faults);
+        here.raise(IB_AE_CLIENT_REREGISTER);
+        EXPECT_STATUS(event.status(), STATUS_SUCCESS);
+        cancelled.cancel();
+        EXPECT_STATUS(cancelled.status(), STATUS_CANCELLED);
+    });
+}
+
+// Every 64th seed is run twice, and must do the same.
+void nothing_but_the_machine_decides(world& here) {
+    const ca opened(here);
+    verb_call waiter;
+    IB_PORT_ATTR attr{};
+    world::together({[&] { waiter.send(get_port_event(opened)); }, [&] { const ca passing(here); },
+                     [&] { verb_call(query_port(opened, 1, &attr, sizeof(attr))); },
+                     [&] { waiter.cancel(); }});
+    EXPECT_STATUS(waiter.status(), STATUS_CANCELLED);
+}
+
+constexpr test_case cases[] = {
+    {"Law.ExactlyOnceAlsoWhenItFails", "completes pIrp exactly once, also when it fails at once.",
+     nothing, kind::steps, completes_once_also_when_it_fails},
+    {"Law.TheCallersLocationStays", "the caller's own location stays as it is;", nothing,
+     kind::steps, keeps_the_callers_location},
+    {"Law.ReturnedUpItMayBeFreed", "Lent down, returned up.", nothing, kind::steps,
+     may_be_freed_by_its_completion_routine},
+    {"Law.NoLockAcrossACompletion",
+     "No lock across a completion, nor across a call into another driver or an up-call.",
+     port_events | dispatch_callers, kind::steps, no_lock_is_held_across_a_completion},
+    {"Law.ShutdownDrains", "Shutdown drains.", nothing, kind::steps, shutdown_drains},
+    {"Law.SaysWhenMemoryRunsShort", "STATUS_INSUFFICIENT_RESOURCES.", nothing, kind::steps,
+     says_when_memory_runs_short},
+    {"Law.CompletingNeedsNoMemory", "Reserve, then start.", port_events, kind::steps,
+     completing_needs_no_memory},
+    {"Law.NothingButTheMachineDecides",
+     "Nothing reads a clock, a random number or a thread id except through the machine.", nothing,
+     kind::race, nothing_but_the_machine_decides},
+};
+
+} // namespace
+
+const std::span<const test_case> law_cases = cases;
+
+} // namespace irpverbs::conformance

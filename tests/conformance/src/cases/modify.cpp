@@ -1,0 +1,159 @@
+// Changing attributes: CiModifyCa, CiModifyPort.
+#include "world.hpp"
+
+#include <cstring>
+
+namespace irpverbs::conformance {
+
+namespace {
+
+IB_CA_ATTR attributes_of(IB_CA* of) {
+    IB_CA_ATTR attr{};
+    EXPECT_STATUS(answer(query_ca(of, &attr, sizeof(attr))), STATUS_BUFFER_OVERFLOW);
+    return attr;
+}
+
+ULONG capabilities_of(IB_CA* of) { return whole_port(of).as<IB_PORT_ATTR>().CapabilityMask; }
+
+NTSTATUS set(IB_CA* of, ULONG capabilities) {
+    const IB_MODIFY_PORT modify{capabilities, 0, 0};
+    return answer(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
+}
+NTSTATUS clear(IB_CA* of, ULONG capabilities) {
+    const IB_MODIFY_PORT modify{0, capabilities, 0};
+    return answer(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
+}
+
+// What it was is put back: the HCA may be one that others use.
+void ca_changes_what_flags_name(world& here) {
+    const ca opened(here);
+    const IB_CA_ATTR before = attributes_of(opened);
+    IB_MODIFY_CA modify{};
+    modify.SystemImageGuid = before.SystemImageGuid ^ 0xFF;
+    std::memcpy(modify.NodeDescription, "renamed", 8);
+    must(modify_ca(opened, IB_MODIFY_CA_NODE_DESCRIPTION, &modify));
+    EXPECT_EQ(std::memcmp(attributes_of(opened).NodeDescription, "renamed", 8), 0);
+    EXPECT_EQ(attributes_of(opened).SystemImageGuid, before.SystemImageGuid) << "without its flag";
+    std::memcpy(modify.NodeDescription, before.NodeDescription, sizeof(modify.NodeDescription));
+    must(modify_ca(opened, IB_MODIFY_CA_NODE_DESCRIPTION, &modify));
+    must(modify_ca(opened, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &modify));
+    EXPECT_EQ(attributes_of(opened).SystemImageGuid, modify.SystemImageGuid);
+    modify.SystemImageGuid = before.SystemImageGuid;
+    must(modify_ca(opened, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &modify));
+}
+
+void ca_refuses_unknown_flags(world& here) {
+    const ca opened(here);
+    const IB_CA_ATTR before = attributes_of(opened);
+    const IB_MODIFY_CA modify{};
+    const ULONG known = IB_MODIFY_CA_NODE_DESCRIPTION | IB_MODIFY_CA_SYSTEM_IMAGE_GUID;
+    for (ULONG unknown = 1; unknown != 0; unknown <<= 1) {
+        if ((unknown & known) != 0) continue;
+        EXPECT_STATUS(answer(modify_ca(opened, known | unknown, &modify)),
+                      STATUS_INVALID_PARAMETER);
+    }
+    const IB_CA_ATTR after = attributes_of(opened);
+    EXPECT_EQ(std::memcmp(&after, &before, sizeof(after)), 0) << "something changed";
+}
+
+void port_refuses_unknown_flags(world& here) {
+    const ca opened(here);
+    const ULONG before = capabilities_of(opened);
+    const IB_MODIFY_PORT modify{IB_PORT_CAP_CM_SUP, 0, 0};
+    for (ULONG unknown = 16; unknown != 0; unknown <<= 1)
+        EXPECT_STATUS(
+            answer(modify_port(opened, 1, IB_MODIFY_PORT_CAPABILITIES | unknown, &modify)),
+            STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(capabilities_of(opened), before);
+}
+
+void port_refuses_what_can_not_be_modified(world& here) {
+    const ca opened(here);
+    const ULONG before = capabilities_of(opened);
+    for (ULONG bit = 1; bit != 0; bit <<= 1) {
+        if ((bit & IB_PORT_CAP_MODIFIABLE) == 0) {
+            EXPECT_STATUS(set(opened, bit), STATUS_INVALID_PARAMETER);
+        }
+    }
+    const IB_MODIFY_PORT both{IB_PORT_CAP_CM_SUP, IB_PORT_CAP_CM_SUP, 0};
+    EXPECT_STATUS(answer(modify_port(opened, 1, IB_MODIFY_PORT_CAPABILITIES, &both)),
+                  STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(capabilities_of(opened), before);
+}
+
+// A capability that nobody holds, and that the case may therefore play with.
+ULONG free_capability(IB_CA* of) {
+    for (const ULONG each : {IB_PORT_CAP_BOOT_MGMT_SUP, IB_PORT_CAP_SNMP_SUP, IB_PORT_CAP_CM_SUP})
+        if ((capabilities_of(of) & each) == 0) return each;
+    throw skipped{"every capability of the port is held"};
+}
+
+void port_capabilities_conflict(world& here) {
+    const ca holder(here);
+    const ca other(here);
+    const ULONG wanted = free_capability(holder);
+    EXPECT_STATUS(set(holder, wanted), STATUS_SUCCESS);
+    EXPECT_NE(capabilities_of(other) & wanted, 0u);
+    EXPECT_STATUS(set(holder, wanted), STATUS_SUCCESS) << "its own";
+    EXPECT_STATUS(set(other, wanted), STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_STATUS(clear(other, wanted), STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_NE(capabilities_of(other) & wanted, 0u) << "a refused change took effect";
+    EXPECT_STATUS(clear(holder, wanted), STATUS_SUCCESS);
+    EXPECT_EQ(capabilities_of(other) & wanted, 0u);
+}
+
+void port_capabilities_end_with_their_holder(world& here) {
+    const ca other(here);
+    const ULONG wanted = free_capability(other);
+    ca holder(here);
+    EXPECT_STATUS(set(holder, wanted), STATUS_SUCCESS);
+    holder.close();
+    EXPECT_EQ(capabilities_of(other) & wanted, 0u);
+    EXPECT_STATUS(set(other, wanted), STATUS_SUCCESS);
+}
+
+// One of two gets it.
+void port_capabilities_are_taken_once(world& here) {
+    const ca one(here);
+    const ca other(here);
+    const ULONG wanted = free_capability(one);
+    EXPECT_STATUS(clear(one, wanted), STATUS_SUCCESS);
+    const IB_MODIFY_PORT modify{wanted, 0, 0};
+    verb_call first;
+    verb_call second;
+    world::together(
+        {[&] { first.send(modify_port(one, 1, IB_MODIFY_PORT_CAPABILITIES, &modify)); },
+         [&] { second.send(modify_port(other, 1, IB_MODIFY_PORT_CAPABILITIES, &modify)); }});
+    EXPECT_NE(first.status() == STATUS_SUCCESS, second.status() == STATUS_SUCCESS);
+    const NTSTATUS loser = first.status() == STATUS_SUCCESS ? second.status() : first.status();
+    EXPECT_STATUS(loser, STATUS_FILE_LOCK_CONFLICT);
+}
+
+constexpr const char* refused =
+    "STATUS_INVALID_PARAMETER: an unknown flag, or a capability outside IB_PORT_CAP_MODIFIABLE; "
+    "nothing changed.";
+constexpr const char* conflict =
+    "STATUS_FILE_LOCK_CONFLICT: another IB_CA holds one of them; nothing changed.";
+
+constexpr test_case cases[] = {
+    {"ModifyCa.ChangesWhatFlagsName", "Changes what Flags (IB_MODIFY_CA_FLAGS) name.", nothing,
+     kind::steps, ca_changes_what_flags_name},
+    {"ModifyCa.RefusesUnknownFlags", "STATUS_INVALID_PARAMETER: an unknown flag; nothing changed.",
+     nothing, kind::steps, ca_refuses_unknown_flags},
+    {"ModifyPort.RefusesUnknownFlags", refused, nothing, kind::steps, port_refuses_unknown_flags},
+    {"ModifyPort.RefusesWhatCanNotBeModified", refused, nothing, kind::steps,
+     port_refuses_what_can_not_be_modified},
+    {"ModifyPort.ConflictsWithAnotherHolder", conflict, nothing, kind::steps,
+     port_capabilities_conflict},
+    {"ModifyPort.CapabilitiesEndWithTheirHolder",
+     "Capabilities set are held by this IB_CA until it clears them or is closed.", nothing,
+     kind::steps, port_capabilities_end_with_their_holder},
+    {"ModifyPort.CapabilitiesAreTakenOnce", conflict, nothing, kind::race,
+     port_capabilities_are_taken_once},
+};
+
+} // namespace
+
+const std::span<const test_case> modify_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,75 @@
+// Opening: CiOpenCa.
+#include "recorder.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void gives_an_ib_ca(world& here) {
+    recorder heard;
+    const ca opened(here, &recorder::ca_calls, &heard);
+    ASSERT_NE(opened.get(), nullptr);
+    EXPECT_EQ(opened.get()->Dispatch.FatalEvent, recorder::ca_calls.FatalEvent);
+    EXPECT_EQ(opened.get()->Dispatch.PortEvent, recorder::ca_calls.PortEvent);
+}
+
+void takes_no_dispatch_table(world& here) {
+    const IB_CA_DISPATCH empty{};
+    const ca without(here);
+    const ca with_nulls(here, &empty);
+    EXPECT_EQ(without.get()->Dispatch.PortEvent, nullptr);
+    EXPECT_EQ(with_nulls.get()->Dispatch.FatalEvent, nullptr);
+}
+
+void each_client_has_its_own(world& here) {
+    const ca one(here);
+    ca other(here);
+    EXPECT_NE(one.get(), other.get());
+    other.close();
+    EXPECT_EQ(whole_port(one).as<IB_PORT_ATTR>().PortNumber, 1);
+}
+
+void of_no_device_completes_the_irp(world&) {
+    for (const verb& each :
+         {open_ca(nullptr), close_ca(nullptr), get_fatal_event(nullptr), get_port_event(nullptr),
+          query_ca(nullptr, nullptr, 0), query_port(nullptr, 1, nullptr, 0),
+          modify_ca(nullptr, 0, nullptr), modify_port(nullptr, 1, 0, nullptr),
+          create_cq(nullptr, 1), destroy_cq(nullptr), query_cq(nullptr, nullptr, 0),
+          resize_cq(nullptr, 1), poll_cq(nullptr, 0, nullptr), arm_cq(nullptr, IB_CQ_ARM_NEXT),
+          get_comp_event(nullptr), get_async_event(nullptr)})
+        EXPECT_STATUS(verb_call(each).status(), STATUS_INVALID_PARAMETER) << each.name;
+}
+
+void closes_while_others_open(world& here) {
+    verb_call one;
+    verb_call other;
+    world::together({[&] { one.send(open_ca(here.fdo())); },
+                     [&] { other.send(open_ca(here.fdo())); }, [&] { const ca passing(here); }});
+    for (verb_call* each : {&one, &other}) {
+        EXPECT_STATUS(each->status(), STATUS_SUCCESS);
+        EXPECT_STATUS(verb_call(close_ca(each->object<IB_CA>())).status(), STATUS_SUCCESS);
+    }
+}
+
+constexpr test_case cases[] = {
+    {"OpenCa.GivesAnIbCa", "STATUS_SUCCESS: Information is the IB_CA*.", nothing, kind::steps,
+     gives_an_ib_ca},
+    {"OpenCa.TakesNoDispatchTable",
+     "Context is given to the up-calls of Dispatch, which may be NULL or have NULL members.",
+     nothing, kind::steps, takes_no_dispatch_table},
+    {"OpenCa.EachClientHasItsOwn",
+     "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::steps,
+     each_client_has_its_own},
+    {"OpenCa.AndCloseAtTheSameTime",
+     "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::race,
+     closes_while_others_open},
+    {"EveryVerb.OfNoObjectCompletesTheIrp",
+     "STATUS_INVALID_PARAMETER for a port, flag or object that does not exist", nothing,
+     kind::steps, of_no_device_completes_the_irp},
+};
+
+} // namespace
+
+const std::span<const test_case> open_cases = cases;
+
+} // namespace irpverbs::conformance

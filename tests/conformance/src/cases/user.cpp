@@ -1,0 +1,117 @@
+// Requests for a user: the requestor's mode, its buffers, and CI_UDATA.
+#include "world.hpp"
+
+#include <ci/user_data.h>
+
+#include <cstring>
+#include <sys/mman.h>
+
+namespace irpverbs::conformance {
+
+namespace {
+
+/// A page that is there in name only.
+class unmapped_page {
+public:
+    unmapped_page() : page_(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+    ~unmapped_page() { munmap(page_, 4096); }
+    unmapped_page(const unmapped_page&) = delete;
+    unmapped_page& operator=(const unmapped_page&) = delete;
+    template <class Type>
+    Type* as() const {
+        return static_cast<Type*>(page_);
+    }
+
+private:
+    void* page_;
+};
+
+verb for_user(const verb& asked) {
+    return {asked.name, [=](IRP* irp) {
+                irp->RequestorMode = UserMode;
+                return asked(irp);
+            }};
+}
+
+void gets_what_the_kernel_gets(world& here) {
+    const ca opened(here);
+    const block all = whole_port(opened);
+    const ULONG size = all.as<IB_PORT_ATTR>().Size;
+    block users(size);
+    verb_call query(for_user(query_port(opened, 1, users.get(), size)));
+    EXPECT_STATUS(query.status(), STATUS_SUCCESS);
+    EXPECT_EQ(query.information(), size);
+    EXPECT_EQ(std::memcmp(&users.as<UCHAR>(), &all.as<UCHAR>(), size), 0);
+    ULONG cut = 0;
+    verb_call small(for_user(query_port(opened, 1, &cut, sizeof(cut))));
+    EXPECT_STATUS(small.status(), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(cut, size);
+    EXPECT_STATUS(answer(for_user(query_port(opened, 1, &cut, 3))), STATUS_BUFFER_TOO_SMALL);
+}
+
+void attributes_that_are_not_mapped(world& here) {
+    const ca opened(here);
+    whole_port(opened);
+    const unmapped_page page;
+    for (const verb& each :
+         {query_port(opened, 1, page.as<void>(), 4096), query_ca(opened, page.as<void>(), 4),
+          modify_ca(opened, 0, page.as<IB_MODIFY_CA>()),
+          modify_port(opened, 1, 0, page.as<IB_MODIFY_PORT>())}) {
+        verb_call call(for_user(each));
+        if (call.status() == STATUS_NOT_SUPPORTED) continue;
+        EXPECT_STATUS(call.status(), STATUS_ACCESS_VIOLATION) << each.name;
+        EXPECT_EQ(call.information(), 0u) << each.name;
+    }
+}
+
+void entries_that_are_not_mapped(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get());
+    const unmapped_page page;
+    EXPECT_STATUS(answer(for_user(query_cq(queue, page.as<void>(), sizeof(IB_CQ_ATTR)))),
+                  STATUS_ACCESS_VIOLATION);
+    EXPECT_STATUS(answer(for_user(poll_cq(queue, 4, page.as<IB_WC>()))), STATUS_ACCESS_VIOLATION);
+}
+
+// Nothing to tell the driver, and room for what it tells.
+void data_is_taken_by_every_verb(world& here) {
+    const CI_UDATA empty{nullptr, nullptr, 0, 0};
+    const auto shadowed = [&](const auto& verb_with) {
+        CI_UDATA* data = nullptr;
+        EXPECT_STATUS(CiShadowUserData(&empty, UserMode, &data), STATUS_SUCCESS);
+        verb_call call(for_user(verb_with(data)));
+        const NTSTATUS status = call.status();
+        EXPECT_STATUS(CiReturnUserData(data, UserMode, nullptr), STATUS_SUCCESS);
+        if (status == STATUS_NOT_SUPPORTED) throw skipped{"a verb answers STATUS_NOT_SUPPORTED"};
+        EXPECT_STATUS(status, STATUS_SUCCESS);
+        return call.information();
+    };
+    ca opened(reinterpret_cast<IB_CA*>(
+        shadowed([&](CI_UDATA* data) { return open_ca(here.fdo(), nullptr, nullptr, data); })));
+    cq queue(reinterpret_cast<IB_CQ*>(
+        shadowed([&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
+    shadowed([&](CI_UDATA* data) { return resize_cq(queue, 9, data); });
+    shadowed([&](CI_UDATA* data) { return destroy_cq(queue.release(), data); });
+    shadowed([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
+}
+
+constexpr const char* violation =
+    "STATUS_ACCESS_VIOLATION when Irp->RequestorMode is UserMode and a buffer is not mapped.";
+
+constexpr test_case cases[] = {
+    {"User.GetsWhatTheKernelGets", "Information: bytes written.", nothing, kind::steps,
+     gets_what_the_kernel_gets},
+    {"User.AttributesThatAreNotMapped", violation, nothing, kind::steps,
+     attributes_that_are_not_mapped},
+    {"User.EntriesThatAreNotMapped", violation, nothing, kind::steps, entries_that_are_not_mapped},
+    {"User.DataIsTakenByEveryVerb",
+     "Shadowed in non-paged memory by who calls for a user (CiShadowUserData); lives until "
+     "completion.",
+     nothing, kind::steps, data_is_taken_by_every_verb},
+};
+
+} // namespace
+
+const std::span<const test_case> user_cases = cases;
+
+} // namespace irpverbs::conformance

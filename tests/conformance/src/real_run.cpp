@@ -1,0 +1,86 @@
+#include "real_run.hpp"
+
+#include <dispatch/machine.hpp>
+#include <irp/verifier.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace irpverbs::conformance {
+
+namespace {
+
+struct stopped {};
+
+std::string text_of(const BUG_CHECK_REPORT& report) {
+    std::string text(KeFormatBugCheck(&report, nullptr, 0), '\0');
+    KeFormatBugCheck(&report, text.data(), text.size() + 1);
+    return text;
+}
+
+/// What is reported while it lives.
+class watch {
+public:
+    watch() {
+        VerifierSetCallback(note, this);
+        before_ = KeSetBugCheckHandler(stop, this, &before_context_);
+    }
+    ~watch() {
+        KeSetBugCheckHandler(before_, before_context_, nullptr);
+        VerifierSetCallback(nullptr, nullptr);
+    }
+    watch(const watch&) = delete;
+    watch& operator=(const watch&) = delete;
+
+    std::vector<std::string> findings() {
+        const std::lock_guard guard(lock_);
+        return findings_;
+    }
+
+private:
+    static BOOLEAN note(const BUG_CHECK_REPORT* report, void* context) {
+        auto& self = *static_cast<watch*>(context);
+        const std::lock_guard guard(self.lock_);
+        self.findings_.push_back(text_of(*report));
+        return TRUE;
+    }
+    static void stop(const BUG_CHECK_REPORT* report, void* context) {
+        auto& self = *static_cast<watch*>(context);
+        note(report, context);
+        if (std::this_thread::get_id() == self.body_) throw stopped();
+        std::fputs(text_of(*report).c_str(), stderr);
+        std::_Exit(1);
+    }
+
+    const std::thread::id body_ = std::this_thread::get_id();
+    std::mutex lock_;
+    std::vector<std::string> findings_; // guarded by lock_
+    BUG_CHECK_HANDLER before_ = nullptr;
+    void* before_context_ = nullptr;
+};
+
+} // namespace
+
+void real_run(const std::function<void()>& body) {
+    watch watching;
+    auto machine =
+        std::make_unique<dispatch::asio_machine>(dispatch::asio_machine::options{.processors = 2});
+    try {
+        const dispatch::machine::scope inside(*machine);
+        body();
+    } catch (const stopped&) {
+        static_cast<void>(machine.release()); // its threads may wait for what won't come
+    }
+    machine.reset();
+    for (const std::string& each : watching.findings())
+        ADD_FAILURE() << each;
+}
+
+} // namespace irpverbs::conformance

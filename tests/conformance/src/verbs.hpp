@@ -1,0 +1,72 @@
+// The verbs as values: a name, and the call with an IRP.
+#pragma once
+
+#include <ci/ci.h>
+
+#include <functional>
+
+namespace irpverbs::conformance {
+
+struct verb {
+    const char* name;
+    std::function<NTSTATUS(IRP*)> send;
+    NTSTATUS operator()(IRP* irp) const { return send(irp); }
+};
+
+inline verb open_ca(DEVICE_OBJECT* fdo, void* context = nullptr,
+                    const IB_CA_DISPATCH* dispatch = nullptr, CI_UDATA* data = nullptr) {
+    return {"CiOpenCa", [=](IRP* irp) { return CiOpenCa(fdo, context, dispatch, data, irp); }};
+}
+inline verb close_ca(IB_CA* ca, CI_UDATA* data = nullptr) {
+    return {"CiCloseCa", [=](IRP* irp) { return CiCloseCa(ca, data, irp); }};
+}
+inline verb get_fatal_event(IB_CA* ca) {
+    return {"CiGetCaFatalEvent", [=](IRP* irp) { return CiGetCaFatalEvent(ca, irp); }};
+}
+inline verb get_port_event(IB_CA* ca, UCHAR port = 1) {
+    return {"CiGetCaPortEvent", [=](IRP* irp) { return CiGetCaPortEvent(ca, port, irp); }};
+}
+inline verb query_ca(IB_CA* ca, void* to, SIZE_T size) {
+    return {"CiQueryCa",
+            [=](IRP* irp) { return CiQueryCa(ca, size, static_cast<IB_CA_ATTR*>(to), irp); }};
+}
+inline verb query_port(IB_CA* ca, UCHAR port, void* to, SIZE_T size) {
+    return {"CiQueryPort", [=](IRP* irp) {
+                return CiQueryPort(ca, port, size, static_cast<IB_PORT_ATTR*>(to), irp);
+            }};
+}
+inline verb modify_ca(IB_CA* ca, ULONG flags, const IB_MODIFY_CA* modify) {
+    return {"CiModifyCa", [=](IRP* irp) { return CiModifyCa(ca, flags, modify, irp); }};
+}
+inline verb modify_port(IB_CA* ca, UCHAR port, ULONG flags, const IB_MODIFY_PORT* modify) {
+    return {"CiModifyPort", [=](IRP* irp) { return CiModifyPort(ca, port, flags, modify, irp); }};
+}
+inline verb create_cq(IB_CA* ca, ULONG entries, void* context = nullptr,
+                      const IB_CQ_DISPATCH* dispatch = nullptr, CI_UDATA* data = nullptr) {
+    return {"CiCreateCq",
+            [=](IRP* irp) { return CiCreateCq(ca, entries, context, dispatch, data, irp); }};
+}
+inline verb destroy_cq(IB_CQ* cq, CI_UDATA* data = nullptr) {
+    return {"CiDestroyCq", [=](IRP* irp) { return CiDestroyCq(cq, data, irp); }};
+}
+inline verb query_cq(IB_CQ* cq, void* to, SIZE_T size) {
+    return {"CiQueryCq",
+            [=](IRP* irp) { return CiQueryCq(cq, size, static_cast<IB_CQ_ATTR*>(to), irp); }};
+}
+inline verb resize_cq(IB_CQ* cq, ULONG entries, CI_UDATA* data = nullptr) {
+    return {"CiResizeCq", [=](IRP* irp) { return CiResizeCq(cq, entries, data, irp); }};
+}
+inline verb poll_cq(IB_CQ* cq, ULONG entries, IB_WC* to) {
+    return {"CiPollCq", [=](IRP* irp) { return CiPollCq(cq, entries, to, irp); }};
+}
+inline verb arm_cq(IB_CQ* cq, ULONG flags) {
+    return {"CiArmCq", [=](IRP* irp) { return CiArmCq(cq, flags, irp); }};
+}
+inline verb get_comp_event(IB_CQ* cq) {
+    return {"CiGetCqCompEvent", [=](IRP* irp) { return CiGetCqCompEvent(cq, irp); }};
+}
+inline verb get_async_event(IB_CQ* cq) {
+    return {"CiGetCqAsyncEvent", [=](IRP* irp) { return CiGetCqAsyncEvent(cq, irp); }};
+}
+
+} // namespace irpverbs::conformance

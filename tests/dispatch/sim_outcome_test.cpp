@@ -1,0 +1,130 @@
+// How runs end, and what is told of those that do not finish.
+#include "sim_steps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace irpverbs::dispatch {
+namespace {
+
+using detail::this_processor;
+
+TEST(SimOutcome, EveryOutcomeHasAName) {
+    EXPECT_STREQ(name_of(sim_outcome::finished), "finished");
+    EXPECT_STREQ(name_of(sim_outcome::hung), "hung");
+    EXPECT_STREQ(name_of(sim_outcome::step_limit), "step limit");
+    EXPECT_STREQ(name_of(sim_outcome::bug_check), "bug check");
+    EXPECT_STREQ(name_of(sim_outcome::failed), "failed");
+}
+
+TEST(SimOutcome, SpinForEverIsAHang) {
+    random_choices source(1);
+    sim_machine machine(source);
+    machine.spawn("spinner", [&] {
+        machine.spin(
+            this_processor(), [](const void*) { return true; }, nullptr, 0);
+    });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::hung);
+    EXPECT_NE(machine.last().report.find("spinner: spins"), std::string::npos);
+}
+
+// Tests that a hang names every actor, what it waits at, since when and at which level, and what
+// others add.
+TEST(SimOutcome, HangIsReported) {
+    random_choices source(1);
+    sim_machine machine(source, logged());
+    int object = 0;
+    std::string added = "irp 7 is held by nobody\n";
+    machine.add_state_dumper(
+        [](std::string& text, void* more) { text += *static_cast<std::string*>(more); }, &added);
+    machine.spawn("lost", [&] {
+        machine.introduce(&object, "event");
+        stall(machine, 1234567);
+        this_processor().irql = APC_LEVEL;
+        detail::sched_point(detail::point::wait, &object);
+        park(machine);
+    });
+    machine.spawn("done", [] {});
+    EXPECT_EQ(machine.run().outcome, sim_outcome::hung);
+    const std::string& report = machine.last().report;
+    EXPECT_NE(report.find("hung: nothing can happen any more"), std::string::npos) << report;
+    EXPECT_NE(report.find("lost: waits at wait event1, since 0.1234567 s, IRQL 1"),
+              std::string::npos)
+        << report;
+    EXPECT_NE(report.find("done: ended"), std::string::npos) << report;
+    EXPECT_NE(report.find(added), std::string::npos) << report;
+}
+
+// Tests that the time limit turns an endless wait beside a ticking clock into a hang.
+TEST(SimOutcome, TimeLimitIsAHang) {
+    random_choices source(1);
+    sim_machine::options options;
+    options.time_limit = 1000;
+    sim_machine machine(source, options);
+    machine.spawn("lost", [&] { park(machine); });
+    machine.spawn("clock", [&] {
+        for (;;)
+            stall(machine, 10);
+    });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::hung);
+    EXPECT_NE(machine.last().report.find("the time limit came"), std::string::npos);
+    EXPECT_EQ(machine.last().time, 1000u);
+}
+
+TEST(SimOutcome, StepLimitEndsALivelock) {
+    random_choices source(1);
+    sim_machine::options options;
+    options.step_limit = 1000;
+    sim_machine machine(source, options);
+    for (const char* name : {"one", "other"})
+        machine.spawn(name, [&] {
+            for (;;)
+                points(1);
+        });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit);
+    EXPECT_EQ(machine.last().steps, 1001u);
+    EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit) << "and stays so";
+}
+
+// Tests that an exception from an actor ends the run with its text, the others staying where they
+// are.
+TEST(SimOutcome, ExceptionEndsTheRun) {
+    random_choices source(1);
+    sim_machine machine(source);
+    bool went_on = false;
+    machine.spawn("parked", [&] {
+        park(machine, 1000);
+        went_on = true;
+    });
+    machine.spawn("thrower", [&] {
+        stall(machine, 10);
+        throw std::runtime_error("no such luck");
+    });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::failed);
+    EXPECT_NE(machine.last().report.find("thrower ended by an exception: no such luck"),
+              std::string::npos)
+        << machine.last().report;
+    EXPECT_FALSE(went_on);
+}
+
+// Tests that a bug check ends the run where it stands, with nothing unwound.
+TEST(SimOutcome, BugCheckEndsTheRun) {
+    random_choices source(1);
+    sim_machine machine(source);
+    bool unwound = false;
+    machine.spawn("breaker", [&] {
+        struct flag {
+            bool& set;
+            ~flag() { set = true; }
+        } local{unwound};
+        KeBugCheckEx(MANUALLY_INITIATED_CRASH, 1, 2, 3, 4);
+    });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::bug_check);
+    EXPECT_NE(machine.last().report.find("bug check by breaker"), std::string::npos);
+    EXPECT_FALSE(unwound);
+}
+
+} // namespace
+} // namespace irpverbs::dispatch

@@ -1,0 +1,162 @@
+// The MAD service of the software HCA: who may register, and whom a datagram reaches.
+#include "mad_client.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+constexpr UCHAR get = 1;
+constexpr UCHAR set = 2;
+constexpr UCHAR send = 3;
+constexpr UCHAR vendor_with_oui = 0x32;
+
+class MadAgents : public BothMachines {
+protected:
+    NTSTATUS try_register(IB_MAD_AGENT_ATTR attr) {
+        verb_call make(
+            [&](IRP* irp) { return CiRegisterMadAgent(one, &attr, nullptr, nullptr, irp); });
+        if (make.status() != STATUS_SUCCESS) return make.status();
+        auto* agent = make.object<IB_MAD_AGENT>();
+        return verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status();
+    }
+
+    attached hcas;
+    open_hca one{hcas.fdo(0)};
+    open_hca two{hcas.fdo(1)};
+};
+
+TEST_P(MadAgents, TwoOfAClassMayNotReceiveTheSameMethod) {
+    const mad_client first(one, agent_of(vendor_class, {get, send}));
+    EXPECT_EQ(try_register(agent_of(vendor_class, {set, send})), STATUS_SHARING_VIOLATION);
+    EXPECT_EQ(try_register(agent_of(vendor_class, {set})), STATUS_SUCCESS);
+    EXPECT_EQ(try_register(agent_of(vendor_class)), STATUS_SUCCESS);
+    EXPECT_EQ(try_register(agent_of(vendor_class, {get}, 2)), STATUS_SUCCESS);
+    EXPECT_EQ(try_register(agent_of(vendor_class + 1, {get})), STATUS_SUCCESS);
+    IB_MAD_AGENT_ATTR newer = agent_of(vendor_class, {get});
+    newer.ClassVersion = 2;
+    EXPECT_EQ(try_register(newer), STATUS_SUCCESS);
+}
+
+TEST_P(MadAgents, AVendorsClassesAreToldApartByOui) {
+    IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get});
+    attr.Oui[2] = 7;
+    const mad_client first(one, attr);
+    EXPECT_EQ(try_register(attr), STATUS_SHARING_VIOLATION);
+    attr.Oui[2] = 8;
+    mad_client second(one, attr);
+    mad_client sender(two, agent_of(vendor_with_oui));
+    sender.send(to_lid(one.lid()), mad(vendor_with_oui, get, 1).put<3>(37, 8));
+    EXPECT_EQ(second.receive().data.get<3>(37), 8u);
+}
+
+TEST_P(MadAgents, RmppByTheDriverIsNotSupported) {
+    IB_MAD_AGENT_ATTR attr = agent_of(vendor_class);
+    attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+    EXPECT_EQ(try_register(attr), STATUS_NOT_SUPPORTED);
+}
+
+TEST_P(MadAgents, ARequestReachesTheReceiverOfItsMethodAndTheAnswerTheOneWhoAsked) {
+    mad_client gets(two, agent_of(vendor_class, {get}));
+    mad_client sets(two, agent_of(vendor_class, {set}));
+    mad_client bystander(one, agent_of(vendor_class));
+    mad_client asker(one, agent_of(vendor_class));
+    asker.send(to_lid(two.lid()), mad(vendor_class, set, 5).with_transaction(77));
+    received_mad request = sets.receive();
+    EXPECT_EQ(request.from.Lid, one.lid());
+    EXPECT_EQ(request.from.Qp, 1u);
+    EXPECT_EQ(request.data.own_transaction(), 77u);
+    EXPECT_NE(request.data.get<4>(8), 0u); // the driver's half
+    sets.send(request.from, request.data.as_answer());
+    const received_mad answer = asker.receive();
+    EXPECT_EQ(answer.data.method(), 0x82);
+    EXPECT_EQ(answer.data.own_transaction(), 77u);
+    EXPECT_EQ(answer.from.Lid, two.lid());
+}
+
+// Also from a port to itself, and between the ports of one HCA.
+TEST_P(MadAgents, ADatagramReachesItsOwnHca) {
+    mad_client first(one, agent_of(vendor_class, {send}));
+    mad_client second(one, agent_of(vendor_class, {send}, 2));
+    for (const auto& [lid, receiver] : {std::pair{one.lid(1), &first}, {one.lid(2), &second}}) {
+        EXPECT_EQ(first.send(to_lid(lid), mad(vendor_class, send, 9)), STATUS_SUCCESS);
+        EXPECT_EQ(receiver->receive().from.Lid, one.lid(1));
+    }
+}
+
+TEST_P(MadAgents, AShortDatagramArrivesWholeWithZeros) {
+    mad_client receiver(two, agent_of(vendor_class, {send}));
+    mad_client sender(one, agent_of(vendor_class));
+    mad sent(vendor_class, send, 9);
+    sent.put<8>(24, ~0ull);
+    EXPECT_EQ(sender.send(to_lid(two.lid()), sent, 28), STATUS_SUCCESS);
+    EXPECT_EQ(receiver.receive().data.get<8>(24), 0xFFFFFFFF00000000u);
+}
+
+TEST_P(MadAgents, WhatCanNotBeSentIsRefused) {
+    mad_client sender(one, agent_of(vendor_class));
+    const mad good(vendor_class, send, 9);
+    EXPECT_EQ(sender.send(to_lid(two.lid()), mad(vendor_class + 1, send, 9)),
+              STATUS_INVALID_PARAMETER);
+    IB_MAD_ADDRESS to = to_lid(two.lid());
+    to.PKeyIndex = 1000;
+    EXPECT_EQ(sender.send(to, good), STATUS_INVALID_PARAMETER);
+    to = to_lid(two.lid());
+    to.GidIndex = 100;
+    EXPECT_EQ(sender.send(to, good), STATUS_SUCCESS); // means nothing without a GRH
+    to.Flags = IB_MAD_GRH;
+    EXPECT_EQ(sender.send(to, good), STATUS_INVALID_PARAMETER);
+}
+
+struct leaver {
+    int calls = 0;
+    KIRQL level = PASSIVE_LEVEL;
+    verb_call deregistration;
+};
+
+// It pends until the up-call has returned; what comes after that reaches nobody.
+TEST(MadAgentRaces, DeregistrationMeetsReportsAndLeavesNoneAfterIt) {
+    using namespace irpverbs::dispatch;
+    explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 300;
+    expect_explored(options, [](sim_machine& sim) {
+        attached hcas;
+        const open_hca ca(hcas.fdo());
+        leaver told;
+        const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED*) {
+            auto& self = *static_cast<leaver*>(context);
+            EXPECT_FALSE(self.deregistration.done());
+            self.level = KeGetCurrentIrql();
+            ++self.calls;
+        }};
+        const IB_MAD_AGENT_ATTR attr = agent_of(vendor_class, {send});
+        verb_call make([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &told, &calls, irp); });
+        auto* agent = make.object<IB_MAD_AGENT>();
+        {
+            mad_client sender(ca, agent_of(vendor_class));
+            const ib_lid_t lid = ca.lid();
+            sim.spawn("send", [&] {
+                sender.send(to_lid(lid), mad(vendor_class, send, 9));
+                sender.send(to_lid(lid), mad(vendor_class, send, 9));
+            });
+            sim.spawn("deregister", [&] {
+                KeStallExecutionProcessor(1);
+                told.deregistration.send(
+                    [&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); });
+            });
+            sim.run();
+        }
+        EXPECT_EQ(told.deregistration.status(), STATUS_SUCCESS);
+        EXPECT_LE(told.calls, 2);
+        if (told.calls != 0) {
+            EXPECT_EQ(told.level, DISPATCH_LEVEL);
+        }
+    });
+}
+
+IRPVERBS_ON_BOTH_MACHINES(MadAgents);
+
+} // namespace

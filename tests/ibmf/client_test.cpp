@@ -1,0 +1,221 @@
+// Registrations, handles and messages: who may have what, and what is told of what is gone.
+#include "ibmf_client.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class Clients : public BothMachines {};
+
+int try_register(ib_guid_t guid, uint_t port, int type, uint_t version = IBMF_VERSION,
+                 uint_t flags = 0) {
+    ibmf_register_info_t info{guid, port, static_cast<ibmf_client_type_t>(type)};
+    ibmf_handle_t handle = nullptr;
+    ibmf_impl_caps_t capabilities{};
+    const int status =
+        ibmf_register(&info, version, flags, nullptr, nullptr, &handle, &capabilities);
+    if (status == IBMF_SUCCESS) {
+        EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
+        EXPECT_EQ(handle, nullptr);
+    }
+    return status;
+}
+
+TEST_P(Clients, ArgumentsAreCheckedInTheOrderOfTheContract) {
+    const wire joined;
+    const ib_guid_t guid = wire::guids[0];
+    EXPECT_EQ(ibmf_register(nullptr, 2, 0, nullptr, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(try_register(1, 9, 9, 2, 0x80), IBMF_BAD_VERSION);
+    EXPECT_EQ(try_register(1, 9, 9, 1, 0x80), IBMF_BAD_FLAGS);
+    EXPECT_EQ(try_register(1, 9, 9, 1, IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD),
+              IBMF_BAD_FLAGS);
+    EXPECT_EQ(try_register(1, 9, 9), IBMF_BAD_CLASS);
+    EXPECT_EQ(try_register(1, 9, PERF_AGENT), IBMF_BAD_NODE);
+    EXPECT_EQ(try_register(guid, 0, PERF_AGENT), IBMF_BAD_PORT);
+    EXPECT_EQ(try_register(guid, 2, PERF_AGENT), IBMF_BAD_PORT);
+    EXPECT_EQ(try_register(guid, 257, PERF_AGENT), IBMF_BAD_PORT);
+    EXPECT_EQ(try_register(guid, 1, UNIVERSAL_CLASS), IBMF_NOT_SUPPORTED);
+    EXPECT_EQ(try_register(guid, 1, PERF_AGENT), IBMF_SUCCESS);
+}
+
+TEST_P(Clients, EveryClassCanBeHadAndAllOfThemAtOnce) {
+    const wire joined;
+    std::vector<int> types{SUBN_AGENT,    SUBN_MANAGER,   SUBN_ADM_AGENT, SUBN_ADM_MANAGER,
+                           PERF_AGENT,    PERF_MANAGER,   BM_AGENT,       BM_MANAGER,
+                           DEV_MGT_AGENT, DEV_MGT_MANAGER};
+    for (int mgmt_class = 0x07; mgmt_class <= 0x4F; ++mgmt_class)
+        types.push_back(0x00030000 | mgmt_class);
+    std::vector<std::unique_ptr<client_scope>> all;
+    for (const int type : types)
+        all.push_back(std::make_unique<client_scope>(0u, static_cast<ibmf_client_type_t>(type)));
+    for (const int type : types)
+        EXPECT_EQ(try_register(wire::guids[0], 1, type), IBMF_PORT_IN_USE);
+    EXPECT_EQ(try_register(wire::guids[1], 1, PERF_AGENT), IBMF_SUCCESS);
+    EXPECT_EQ(HcaRefuseOpen(joined.fdo(0)), STATUS_DEVICE_BUSY);
+}
+
+TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
+    const wire joined;
+    ibmf_handle_t stale = nullptr;
+    {
+        const client_scope gone(0, PERF_MANAGER);
+        stale = gone.handle;
+    }
+    const client_scope other(0, PERF_MANAGER); // in the same place
+    EXPECT_NE(other.handle, stale);
+    ibmf_msg_t* msg = nullptr;
+    ASSERT_EQ(ibmf_alloc_msg(other.handle, IBMF_ALLOC_NOSLEEP, &msg), IBMF_SUCCESS);
+    for (ibmf_handle_t bad : {stale, ibmf_handle_t{}, reinterpret_cast<ibmf_handle_t>(~0ull)}) {
+        ibmf_msg_t* none = nullptr;
+        ibmf_handle_t copy = bad;
+        ibmf_qp_handle_t qp = nullptr;
+        uint_t number = 0;
+        ib_pkey_t pkey = 0;
+        ib_qkey_t qkey = 0;
+        uint8_t port = 0;
+        ibmf_stats_t stats;
+        const auto call = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
+        EXPECT_EQ(ibmf_alloc_msg(bad, IBMF_ALLOC_SLEEP, &none), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_free_msg(bad, &msg), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_msg_transport(bad, nullptr, msg, nullptr, call, nullptr, 0),
+                  IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_setup_async_cb(bad, nullptr, call, nullptr, 0), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_tear_down_async_cb(bad, nullptr, 0), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_alloc_qp(bad, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, &qp), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_query_qp(bad, qp, &number, &pkey, &qkey, &port, 0), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_modify_qp(bad, qp, 0xFFFF, 0, 0), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_free_qp(bad, &qp, 0), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_query_stats(bad, B_FALSE, &stats), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_cancel_msg(bad, msg), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_unregister(&copy, 0), IBMF_BAD_HANDLE);
+    }
+    EXPECT_EQ(ibmf_free_msg(other.handle, &msg), IBMF_SUCCESS);
+}
+
+TEST_P(Clients, UnregisteringIsBusyUntilAllIsGivenBack) {
+    const wire joined;
+    client_scope it(0, PERF_MANAGER);
+    ibmf_msg_t* msg = nullptr;
+    ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_unregister(&it.handle, 0), IBMF_BUSY);
+    EXPECT_EQ(ibmf_free_msg(it.handle, &msg), IBMF_SUCCESS);
+    it.listen([](ibmf_handle_t, ibmf_msg_t*, void*) {}, nullptr);
+    EXPECT_EQ(ibmf_unregister(&it.handle, 0), IBMF_BUSY);
+    EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 0), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_unregister(&it.handle, 1), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_unregister(nullptr, 0), IBMF_INVALID_ARG); // defect D3: looked behind NULL
+}
+
+TEST_P(Clients, MessagesAreZeroedAndASecondFreeIsFoundOut) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER);
+    const client_scope other(0, PERF_AGENT);
+    ibmf_msg_t* msg = nullptr;
+    EXPECT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_alloc_msg(it.handle, 2, &msg), IBMF_BAD_FLAGS);
+    // Defect D5: IBMF_ALLOC_SLEEP is no bit.
+    ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+    const ibmf_msg_t zero{};
+    EXPECT_EQ(std::memcmp(msg, &zero, sizeof zero), 0);
+    ibmf_msg_t* copy = msg;
+    EXPECT_EQ(ibmf_free_msg(other.handle, &copy), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ibmf_free_msg(it.handle, &msg), IBMF_SUCCESS);
+    EXPECT_EQ(msg, nullptr);
+    EXPECT_EQ(ibmf_free_msg(it.handle, &copy), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ibmf_free_msg(it.handle, &msg), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_free_msg(it.handle, nullptr), IBMF_INVALID_ARG);
+}
+
+TEST_P(Clients, CallbacksAreSetUpOnceAndTornDownOnce) {
+    const wire joined;
+    const client_scope it(0, PERF_AGENT);
+    const auto call = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
+    const auto no_qp = reinterpret_cast<ibmf_qp_handle_t>(8);
+    EXPECT_EQ(ibmf_setup_async_cb(it.handle, nullptr, nullptr, nullptr, 0), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_setup_async_cb(it.handle, nullptr, call, nullptr, 1), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_setup_async_cb(it.handle, no_qp, call, nullptr, 0), IBMF_BAD_QP_HANDLE);
+    EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 0), IBMF_CB_NOT_REGISTERED);
+    EXPECT_EQ(ibmf_setup_async_cb(it.handle, nullptr, call, nullptr, 0), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_setup_async_cb(it.handle, nullptr, call, nullptr, 0), IBMF_CB_REGISTERED);
+    EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, no_qp, 0), IBMF_BAD_QP_HANDLE);
+    EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 0), IBMF_SUCCESS);
+}
+
+// Defects D4 and D6: exactly one kind of QP, and no header is looked for where there is none.
+TEST_P(Clients, AlternateQpsAreRefusedByTheDriverButTheirArgumentsAreChecked) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER);
+    ibmf_qp_handle_t qp = nullptr;
+    const auto alloc = [&](ib_pkey_t key, uint_t flags) {
+        return ibmf_alloc_qp(it.handle, key, IB_QP1_QKEY, flags, &qp);
+    };
+    EXPECT_EQ(ibmf_alloc_qp(it.handle, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(alloc(0x8000, IBMF_ALT_QP_RAW_ONLY), IBMF_INVALID_ARG);
+    EXPECT_EQ(alloc(0xFFFF, 0), IBMF_BAD_FLAGS);
+    EXPECT_EQ(alloc(0xFFFF, IBMF_ALT_QP_MAD_RMPP | IBMF_ALT_QP_RAW_ONLY), IBMF_BAD_FLAGS);
+    EXPECT_EQ(alloc(0xFFFF, 8), IBMF_BAD_FLAGS);
+    EXPECT_EQ(alloc(0xFFFF, IBMF_ALT_QP_MAD_RMPP), IBMF_NOT_SUPPORTED);
+    EXPECT_EQ(ibmf_free_qp(it.handle, nullptr, 0), IBMF_INVALID_ARG); // defect D3
+    EXPECT_EQ(ibmf_free_qp(it.handle, &qp, 0), IBMF_BAD_QP_HANDLE);
+    EXPECT_EQ(ibmf_modify_qp(it.handle, qp, 0x8000, 0, 0), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_modify_qp(it.handle, qp, 0xFFFF, 0, 0), IBMF_BAD_QP_HANDLE);
+}
+
+struct offline_client {
+    ibmf_handle_t handle = nullptr;
+    ibmf_msg_t* held = nullptr;
+    int told = 0;
+    KIRQL level = DISPATCH_LEVEL;
+    KEVENT done;
+
+    offline_client() { KeInitializeEvent(&done, NotificationEvent, FALSE); }
+    static void call(ibmf_handle_t handle, void* context, ibmf_async_event_t event) {
+        auto& self = *static_cast<offline_client*>(context);
+        EXPECT_EQ(event, IBMF_CI_OFFLINE);
+        EXPECT_EQ(handle, self.handle);
+        ++self.told;
+        self.level = KeGetCurrentIrql();
+        EXPECT_EQ(ibmf_free_msg(handle, &self.held), IBMF_SUCCESS);
+        EXPECT_EQ(ibmf_unregister(&self.handle, 0), IBMF_SUCCESS);
+        KeSetEvent(&self.done, IO_NO_INCREMENT, FALSE);
+    }
+};
+
+TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
+    const wire joined;
+    offline_client it;
+    {
+        client_scope made(0, PERF_MANAGER, 0, offline_client::call, &it);
+        it.handle = std::exchange(made.handle, nullptr);
+    }
+    ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &it.held), IBMF_SUCCESS);
+    HcaReportFatal(joined.fdo(0));
+    KeWaitForSingleObject(&it.done, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(it.told, 1);
+    EXPECT_EQ(it.level, PASSIVE_LEVEL);
+    EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_TRANSPORT_FAILURE);
+}
+
+TEST_P(Clients, WithoutThatCallbackAnHcaThatFailsUnregistersThem) {
+    const wire joined;
+    offline_client last;
+    client_scope silent(0, PERF_MANAGER);
+    ibmf_msg_t* msg = nullptr;
+    ASSERT_EQ(ibmf_alloc_msg(silent.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+    {
+        // Told after it.
+        client_scope made(0, PERF_AGENT, 0, offline_client::call, &last);
+        last.handle = std::exchange(made.handle, nullptr);
+    }
+    ASSERT_EQ(ibmf_alloc_msg(last.handle, IBMF_ALLOC_SLEEP, &last.held), IBMF_SUCCESS);
+    HcaReportFatal(joined.fdo(0));
+    KeWaitForSingleObject(&last.done, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(ibmf_alloc_msg(silent.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_BAD_HANDLE);
+    silent.handle = nullptr;
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Clients);
+
+} // namespace

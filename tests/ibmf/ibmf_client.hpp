@@ -1,0 +1,183 @@
+// A client of IBMF as tests write it: registered for the life of the scope, its messages with their
+// buffers, and what its callbacks were told.
+#pragma once
+
+#include "wire_hca.hpp"
+
+#include <ibmf/ibmf_extras.h>
+#include <ibmf/mad.hpp>
+
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+
+namespace irpverbs::testing {
+
+struct client_scope {
+    client_scope(unsigned end, ibmf_client_type_t type, uint_t flags = 0,
+                 ibmf_async_event_cb_t offline = nullptr, void* context = nullptr) {
+        ibmf_register_info_t info{wire::guids[end], 1, type};
+        ibmf_impl_caps_t capabilities{};
+        EXPECT_EQ(
+            ibmf_register(&info, IBMF_VERSION, flags, offline, context, &handle, &capabilities),
+            IBMF_SUCCESS);
+    }
+    ~client_scope() {
+        if (handle == nullptr) return;
+        ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
+        EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
+    }
+    client_scope(const client_scope&) = delete;
+    client_scope& operator=(const client_scope&) = delete;
+
+    ibmf_stats_t stats(boolean_t of_port = B_FALSE) const {
+        ibmf_stats_t all{};
+        EXPECT_EQ(ibmf_query_stats(handle, of_port, &all), IBMF_SUCCESS);
+        return all;
+    }
+    void listen(ibmf_msg_cb_t call, void* context) const {
+        EXPECT_EQ(ibmf_setup_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, call, context, 0),
+                  IBMF_SUCCESS);
+    }
+
+    ibmf_handle_t handle = nullptr;
+};
+
+/// What a request is.
+struct request_of {
+    std::uint8_t mgmt_class;
+    std::uint8_t method = MAD_METHOD_GET;
+    std::uint64_t tid = 1;
+    ib_lid_t to = wire::lids[1];
+    std::size_t data_size = 64;
+};
+
+/// A message with send buffers of its own. Its callback is counted and waited for.
+class test_message {
+public:
+    test_message(ibmf_handle_t handle, const request_of& what)
+        : handle_(handle), data_(what.data_size) {
+        KeInitializeEvent(&told_, NotificationEvent, FALSE);
+        EXPECT_EQ(ibmf_alloc_msg(handle, IBMF_ALLOC_SLEEP, &shown), IBMF_SUCCESS);
+        const ibmf::class_layout layout = ibmf::layout_of(what.mgmt_class);
+        for (std::size_t i = 0; i < data_.size(); ++i)
+            data_[i] = static_cast<std::uint8_t>(i * 7 + what.tid);
+        ibmf::store(header_, {.mgmt_class = what.mgmt_class,
+                              .class_version = static_cast<std::uint8_t>(
+                                  what.mgmt_class == MAD_MGMT_CLASS_SUBN_ADM ? 2 : 1),
+                              .method = what.method,
+                              .transaction_id = what.tid,
+                              .attribute_id = 0x35});
+        ibmf_msg_bufs_t& parts = shown->im_msgbufs_send;
+        parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(header_.data());
+        parts.im_bufs_cl_hdr = class_header_.data();
+        parts.im_bufs_cl_hdr_len = layout.class_header_size;
+        parts.im_bufs_cl_data = data_.data();
+        parts.im_bufs_cl_data_len = data_.size();
+        shown->im_local_addr.ia_remote_lid = what.to;
+        shown->im_local_addr.ia_remote_qno = 1;
+        shown->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_FULL;
+        shown->im_local_addr.ia_q_key = IB_QP1_QKEY;
+    }
+    ~test_message() {
+        if (shown == nullptr) return;
+        if (begun_) wait();
+        EXPECT_EQ(ibmf_free_msg(handle_, &shown), IBMF_SUCCESS);
+    }
+    test_message(const test_message&) = delete;
+    test_message& operator=(const test_message&) = delete;
+
+    int send(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
+        KeClearEvent(&told_);
+        begun_ = true;
+        const int status =
+            ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, note, this, flags);
+        if (status != IBMF_SUCCESS) begun_ = false;
+        return status;
+    }
+    int send_and_wait(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
+        return ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, nullptr, nullptr,
+                                  flags);
+    }
+    void wait() { KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr); }
+    int status() {
+        wait();
+        return shown->im_msg_status;
+    }
+    int calls() const { return calls_; }
+    KIRQL level() const { return level_; }
+    std::span<const std::uint8_t> data() const { return data_; }
+    std::span<const std::uint8_t> received() const {
+        const ibmf_msg_bufs_t& parts = shown->im_msgbufs_recv;
+        return {static_cast<const std::uint8_t*>(parts.im_bufs_cl_data), parts.im_bufs_cl_data_len};
+    }
+    ibmf::mad_header received_header() const {
+        return ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header_size>(
+            reinterpret_cast<const std::uint8_t*>(shown->im_msgbufs_recv.im_bufs_mad_hdr),
+            ibmf::mad_header_size));
+    }
+
+    ibmf_msg_t* shown = nullptr;
+
+private:
+    static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
+        auto& self = *static_cast<test_message*>(context);
+        ++self.calls_;
+        self.level_ = KeGetCurrentIrql();
+        KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
+    }
+
+    ibmf_handle_t handle_;
+    std::array<std::uint8_t, ibmf::mad_header_size> header_{};
+    std::array<std::uint8_t, 40> class_header_{};
+    std::vector<std::uint8_t> data_;
+    KEVENT told_;
+    std::atomic<int> calls_{0};
+    KIRQL level_ = PASSIVE_LEVEL;
+    bool begun_ = false;
+};
+
+/// An agent that answers every request with its own data, from the buffers it came in.
+class echo_agent : public client_scope {
+public:
+    explicit echo_agent(unsigned end, ibmf_client_type_t type = PERF_AGENT, uint_t flags = 0)
+        : client_scope(end, type, flags) {
+        KeInitializeEvent(&idle_, NotificationEvent, TRUE);
+        listen(answer, this);
+    }
+    ~echo_agent() {
+        ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
+        KeWaitForSingleObject(&idle_, Executive, KernelMode, FALSE, nullptr);
+    }
+    /// While set requests are dropped.
+    std::atomic<bool> silent{false};
+    /// Changes the answer's header before it goes.
+    std::function<void(ib_mad_hdr_t&)> change;
+    std::atomic<int> heard{0};
+
+private:
+    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<echo_agent*>(context);
+        ++self.heard;
+        if (self.held_.fetch_add(1) == 0) KeClearEvent(&self.idle_);
+        msg->im_msgbufs_send = msg->im_msgbufs_recv;
+        ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
+        header.R_Method |= MAD_RESPONSE_BIT;
+        if (self.change) self.change(header);
+        const bool sent =
+            !self.silent && ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, free,
+                                               context, 0) == IBMF_SUCCESS;
+        if (!sent) free(handle, msg, context);
+    }
+    static void free(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<echo_agent*>(context);
+        EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+        if (self.held_.fetch_sub(1) == 1) KeSetEvent(&self.idle_, IO_NO_INCREMENT, FALSE);
+    }
+
+    std::atomic<int> held_{0};
+    KEVENT idle_;
+};
+
+} // namespace irpverbs::testing

@@ -1,0 +1,307 @@
+// Transactions over a wire: what ends them, and with what.
+#include "ibmf_client.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class Transactions : public BothMachines {};
+
+constexpr request_of performance{MAD_MGMT_CLASS_PERF};
+constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 0}; // us
+
+request_of with_id(std::uint64_t tid) {
+    request_of changed = performance;
+    changed.tid = tid;
+    return changed;
+}
+
+TEST_P(Transactions, AnAnswerComesBackWithTheClientsIdAndItsData) {
+    const wire joined;
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, with_id(0x0123456789ABCDEF));
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.level(), PASSIVE_LEVEL);
+    EXPECT_EQ(msg.received_header().transaction_id, 0x0123456789ABCDEFu);
+    EXPECT_EQ(msg.received_header().method, MAD_METHOD_GET_RESPONSE);
+    ASSERT_GE(msg.received().size(), msg.data().size());
+    EXPECT_TRUE(std::ranges::equal(msg.received().first(msg.data().size()), msg.data()));
+}
+
+TEST_P(Transactions, TheBlockingFormReturnsTheResultAndIsRefusedAtDispatchLevel) {
+    const wire joined;
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS); // again, with the same message
+    const at_dispatch_level raised;
+    EXPECT_EQ(msg.send_and_wait(), IBMF_INVALID_ARG);
+}
+
+TEST_P(Transactions, NobodyAnswersAndAllRetriesAreMade) {
+    wire joined;
+    echo_agent agent(1);
+    agent.silent = true;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    ibmf_retrans_t times = quick;
+    times.retrans_retries = 2;
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(msg.shown->im_msg_status, IBMF_TRANS_TIMEOUT);
+    joined.await_empty();
+    EXPECT_EQ(joined.datagrams(), 3u);
+    EXPECT_EQ(manager.stats().st_retries, 2u);
+    EXPECT_EQ(manager.stats().st_timeouts, 1u);
+}
+
+TEST_P(Transactions, ALostRequestIsSentAgain) {
+    wire joined;
+    int seen = 0;
+    joined.tap = [&](unsigned, auto&) { return ++seen != 1; };
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    ibmf_retrans_t times = quick;
+    times.retrans_retries = 1;
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_SUCCESS);
+}
+
+TEST_P(Transactions, ABusyPeerIsAskedAgainWithoutARetryBeingSpent) {
+    const wire joined;
+    echo_agent agent(1);
+    agent.change = [&](ib_mad_hdr_t& header) {
+        if (agent.heard < 3) header.Status = __builtin_bswap16(MAD_STATUS_BUSY);
+    };
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
+    EXPECT_EQ(agent.heard, 3);
+    EXPECT_EQ(manager.stats().st_busy, 2u);
+}
+
+TEST_P(Transactions, APeerThatStaysBusyEndsAtTheDeadline) {
+    const wire joined;
+    echo_agent agent(1);
+    agent.change = [](ib_mad_hdr_t& header) { header.Status = __builtin_bswap16(MAD_STATUS_BUSY); };
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TRANS_TIMEOUT);
+}
+
+// The second end is told to ask the first: the request comes home to an agent beside the manager.
+TEST_P(Transactions, ARedirectIsFollowed) {
+    wire joined;
+    joined.tap = [](unsigned from, std::array<UCHAR, IB_MAD_SIZE>& bytes) {
+        if (from == 0 || (bytes[3] & 0x80) == 0) return true;
+        bytes[5] = MAD_STATUS_REDIRECT_REQUIRED;
+        bytes[17] = MAD_ATTR_ID_CLASSPORTINFO;
+        UCHAR* const info = &bytes[64];
+        std::fill_n(info, 72, UCHAR{0});
+        info[29] = 1; // LID
+        info[30] = info[31] = 0xFF;
+        info[35] = 1; // QP
+        info[36] = 0x80, info[37] = 0x01;
+        return true;
+    };
+    const echo_agent far(1);
+    const echo_agent near(0);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
+    EXPECT_EQ(far.heard, 1);
+    EXPECT_EQ(near.heard, 1);
+    EXPECT_EQ(manager.stats().st_redirected, 1u);
+}
+
+TEST_P(Transactions, TwoOfOneClientMayNotHaveOneId) {
+    const wire joined;
+    echo_agent agent(1);
+    agent.silent = true;
+    const client_scope manager(0, PERF_MANAGER);
+    const client_scope other(0, BM_MANAGER);
+    test_message first(manager.handle, with_id(7));
+    test_message second(manager.handle, with_id(7));
+    test_message third(manager.handle, with_id(8));
+    ASSERT_EQ(first.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
+    EXPECT_EQ(second.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TID_IN_USE);
+    EXPECT_EQ(second.calls(), 0);
+    EXPECT_EQ(third.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
+    EXPECT_EQ(first.status(), IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(second.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
+}
+
+TEST_P(Transactions, AMessageIsBusyWhileItIsSent) {
+    const wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    ASSERT_EQ(msg.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_msg_transport(manager.handle, nullptr, msg.shown, nullptr, nullptr, nullptr,
+                                 IBMF_MSG_TRANS_FLAG_SEQ),
+              IBMF_BUSY);
+    ibmf_msg_t* copy = msg.shown;
+    EXPECT_EQ(ibmf_free_msg(manager.handle, &copy), IBMF_BUSY);
+    EXPECT_EQ(msg.status(), IBMF_TRANS_TIMEOUT);
+}
+
+TEST_P(Transactions, CancellingEndsItOnceAndALateAnswerIsStale) {
+    wire joined;
+    joined.set_faults({0, 0, 5000});
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_FAILURE);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
+    EXPECT_EQ(manager.stats().st_cancelled, 1u);
+    EXPECT_EQ(msg.calls(), 1);
+}
+
+TEST_P(Transactions, WhatCanNotBeSentIsRefusedByName) {
+    wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    const auto refusal = [&](auto change, uint_t flags = 0) {
+        ibmf_msg_t kept = *msg.shown;
+        change(*msg.shown);
+        const int status = msg.send(flags, quick);
+        *msg.shown = kept;
+        return status;
+    };
+    const auto nothing = [](ibmf_msg_t&) {};
+    EXPECT_EQ(refusal(nothing, 4), IBMF_INVALID_ARG);
+    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr = nullptr; }), IBMF_BAD_SIZE);
+    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = 193; }), IBMF_BAD_SIZE);
+    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = ~std::size_t{0}; }),
+              IBMF_BAD_SIZE);
+    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = 5; }),
+              IBMF_BAD_QP_HANDLE);
+    msg.shown->im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = MAD_MGMT_CLASS_PERF;
+    EXPECT_EQ(refusal([](auto& m) { m.im_local_addr.ia_p_key = 0x0777; }), IBMF_BAD_QP_HANDLE);
+    EXPECT_EQ(refusal(nothing, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
+    EXPECT_EQ(ibmf_msg_transport(manager.handle, reinterpret_cast<ibmf_qp_handle_t>(1), msg.shown,
+                                 nullptr, nullptr, nullptr, 0),
+              IBMF_BAD_QP_HANDLE);
+    joined.set_state(0, IB_PORT_DOWN);
+    EXPECT_EQ(refusal(nothing), IBMF_BAD_PORT_STATE);
+    EXPECT_EQ(msg.calls(), 0);
+}
+
+// A limited and a full member of one partition.
+TEST_P(Transactions, AnyPKeyOfThePortWillDo) {
+    const wire joined;
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    for (const ib_pkey_t key : std::initializer_list<ib_pkey_t>{0xFFFF, 0x7FFF, 0x8123, 0x0123}) {
+        msg.shown->im_local_addr.ia_p_key = key;
+        EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS) << key;
+    }
+}
+
+TEST_P(Transactions, ADriverThatCanNotSendSaysSo) {
+    wire joined;
+    joined.fail_sends(STATUS_IO_DEVICE_ERROR);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(manager.stats().st_send_failures, 2u);
+}
+
+TEST_P(Transactions, AnHcaThatFailsEndsThemAll) {
+    const wire joined;
+    const client_scope manager(0, PERF_MANAGER, 0, [](auto...) {});
+    test_message msg(manager.handle, performance);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    HcaReportFatal(joined.fdo(0));
+    EXPECT_EQ(msg.status(), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(msg.send(), IBMF_BAD_PORT_STATE);
+}
+
+// Reuse rule 1: an answer goes out of the buffers the request came in, but no new request does.
+TEST_P(Transactions, ReceivedBuffersAreNotSentInSequence) {
+    const wire joined;
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    ASSERT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
+    const ibmf_msg_bufs_t own = msg.shown->im_msgbufs_send;
+    msg.shown->im_msgbufs_send = msg.shown->im_msgbufs_recv;
+    EXPECT_EQ(msg.send_and_wait(), IBMF_REQ_INVALID);
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
+    msg.shown->im_msgbufs_send = own;
+    EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS); // rule 2: the old ones are freed
+}
+
+TEST_P(Transactions, AnAnswerIsCutAtTheClientsLimit) {
+    const wire joined;
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    msg.shown->im_msg_sz_limit = 10;
+    EXPECT_EQ(msg.send_and_wait(), IBMF_PARTIAL_TRANSFER);
+    EXPECT_EQ(msg.received().size(), 10u);
+}
+
+TEST_P(Transactions, TheBoundHoldsAndTheQueueIsServedUrgentFirstThenClientByClient) {
+    wire joined;
+    std::vector<UCHAR> order;
+    joined.tap = [&](unsigned from, auto& bytes) {
+        if (from == 0) order.push_back(bytes[64]);
+        return false;
+    };
+    const client_scope manager(0, PERF_MANAGER);
+    const client_scope other(0, BM_MANAGER);
+    ASSERT_EQ(ibmf_limit_port(manager.handle, 0), IBMF_INVALID_ARG);
+    ASSERT_EQ(ibmf_limit_port(manager.handle, 1), IBMF_SUCCESS);
+    std::vector<std::unique_ptr<test_message>> all;
+    const auto ask = [&](const client_scope& by, std::uint8_t mgmt_class, UCHAR tid,
+                         std::uint32_t flags = 0) {
+        request_of what{mgmt_class};
+        what.tid = tid;
+        all.push_back(std::make_unique<test_message>(by.handle, what));
+        all.back()->shown->im_msg_flags = flags;
+        ASSERT_EQ(all.back()->send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
+    };
+    for (const UCHAR tid : std::initializer_list<UCHAR>{1, 2, 3})
+        ask(manager, MAD_MGMT_CLASS_PERF, tid);
+    for (const UCHAR tid : std::initializer_list<UCHAR>{11, 12})
+        ask(other, MAD_MGMT_CLASS_BM, tid);
+    ask(manager, MAD_MGMT_CLASS_PERF, 4, IBMF_MSG_FLAGS_URGENT);
+    EXPECT_EQ(manager.stats(B_TRUE).st_in_flight, 1u);
+    EXPECT_EQ(manager.stats(B_TRUE).st_queued, 5u);
+    EXPECT_EQ(other.stats().st_queued, 2u);
+    for (const auto& each : all)
+        EXPECT_EQ(each->status(), IBMF_TRANS_TIMEOUT);
+    // The deadline is over all of it, so the last ones never had their turn.
+    ASSERT_GE(order.size(), 2u);
+    EXPECT_EQ(order[0], 1);
+    EXPECT_EQ(order[1], 4);
+}
+
+TEST_P(Transactions, QueuedOnesGoWhenTheBoundIsRaised) {
+    const wire joined;
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    ASSERT_EQ(ibmf_limit_port(manager.handle, 2), IBMF_SUCCESS);
+    std::vector<std::unique_ptr<test_message>> all;
+    for (unsigned tid = 1; tid <= 50; ++tid) {
+        all.push_back(std::make_unique<test_message>(manager.handle, with_id(tid)));
+        ASSERT_EQ(all.back()->send(), IBMF_SUCCESS);
+        if (tid == 25) {
+            ASSERT_EQ(ibmf_limit_port(manager.handle, 64), IBMF_SUCCESS);
+        }
+    }
+    for (const auto& each : all)
+        EXPECT_EQ(each->status(), IBMF_SUCCESS);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Transactions);
+
+} // namespace

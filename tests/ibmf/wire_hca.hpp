@@ -1,0 +1,307 @@
+// Two HCAs of one port each, joined by a wire. What becomes of a datagram on it is drawn from the
+// machine: how long it takes, whether it is lost, or comes twice. A driver by ci/driver.h alone.
+#pragma once
+
+#include <ci/driver.h>
+#include <hca/hca.h>
+
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/machine.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace irpverbs::testing {
+
+/// What the wire does to a datagram: once in so many times, 0: never.
+struct wire_faults {
+    std::uint32_t loss = 0;
+    std::uint32_t duplication = 0;
+    std::uint32_t most_delay_us = 0; // each takes up to so long more: order is lost
+};
+
+class wire {
+public:
+    static constexpr ib_guid_t guids[2] = {0x10, 0x20};
+    static constexpr ib_lid_t lids[2] = {1, 2};
+    static constexpr ib_pkey_t keys[2] = {IB_PKEY_DEFAULT_FULL, 0x8123};
+
+    explicit wire(wire_faults faults = {}) : faults_(faults) {
+        KeInitializeEvent(&empty_, NotificationEvent, TRUE);
+        for (unsigned end = 0; end < 2; ++end)
+            make(end);
+    }
+    ~wire() {
+        await_empty();
+        for (end_of_wire& each : ends_) {
+            EXPECT_EQ(HcaRefuseOpen(each.fdo), STATUS_SUCCESS);
+            HcaDeleteDevice(each.fdo);
+        }
+    }
+    wire(const wire&) = delete;
+    wire& operator=(const wire&) = delete;
+
+    DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
+    /// Sends fail so from now on; STATUS_SUCCESS: no more.
+    void fail_sends(NTSTATUS status) { send_status_ = status; }
+    void set_faults(wire_faults faults) { faults_ = faults; }
+    void set_state(unsigned end, IB_PORT_STATE state) {
+        ends_[end].state = state;
+        HcaReportPortEvent(ends_[end].fdo, 1,
+                           state == IB_PORT_ACTIVE ? IB_AE_PORT_ACTIVE : IB_AE_PORT_ERROR);
+    }
+    unsigned datagrams() const { return datagrams_; }
+    /// Sees each datagram when it is sent, and may change it; false: it is lost.
+    std::function<bool(unsigned from_end, std::array<UCHAR, IB_MAD_SIZE>&)> tap;
+
+    /// A datagram out of nowhere, to the agents of that end.
+    void inject(unsigned to_end, const void* data, ULONG length, ib_lid_t from) {
+        auto* flight = new datagram_in_flight{this, to_end, {}, {}, {}, {}, length, {}};
+        flight->from.Lid = from;
+        flight->from.Qp = 1;
+        flight->from.QKey = IB_QP1_QKEY;
+        flight->bytes.resize(length);
+        if (length != 0) std::memcpy(flight->bytes.data(), data, length);
+        launch(flight, 0);
+    }
+    /// Waits until nothing is under way.
+    void await_empty() { KeWaitForSingleObject(&empty_, Executive, KernelMode, FALSE, nullptr); }
+
+private:
+    struct agent_state {
+        std::uint32_t id;
+        unsigned holders;
+        IRP* leaving;
+        HCA_MAD_AGENT* next;
+    };
+    struct end_of_wire {
+        wire* owner = nullptr;
+        DEVICE_OBJECT* fdo = nullptr;
+        unsigned number = 0;
+        std::atomic<IB_PORT_STATE> state{IB_PORT_ACTIVE};
+        HCA_MAD_AGENT* agents = nullptr; // guarded by lock_, as all below
+        std::uint32_t last_id = 0;
+        bool reporting = false; // one datagram at a time
+        LIST_ENTRY arrived;
+    };
+    struct datagram_in_flight {
+        wire* on;
+        unsigned to_end;
+        KTIMER timer;
+        KDPC dpc;
+        LIST_ENTRY entry;
+        IB_MAD_ADDRESS from;
+        ULONG length;
+        std::vector<UCHAR> bytes;
+    };
+
+    static end_of_wire& end_of(DEVICE_OBJECT* fdo) {
+        return **static_cast<end_of_wire**>(HcaDeviceExtension(fdo));
+    }
+    static agent_state& state_of(HCA_MAD_AGENT* agent) {
+        return *static_cast<agent_state*>(agent->Extension);
+    }
+
+    void make(unsigned number) {
+        end_of_wire& end = ends_[number];
+        end.owner = this;
+        end.number = number;
+        InitializeListHead(&end.arrived);
+        operations_.QueryPort = query_port;
+        operations_.RegisterMadAgent = register_agent;
+        operations_.DeregisterMadAgent = deregister_agent;
+        operations_.SendMad = send_mad;
+        HCA_DEVICE description{};
+        description.Operations = &operations_;
+        description.Name = number == 0 ? "wire0" : "wire1";
+        description.NodeGuid = guids[number];
+        description.PortCount = 1;
+        description.ExtensionSize = sizeof(end_of_wire*);
+        description.MadAgentExtensionSize = sizeof(agent_state);
+        EXPECT_EQ(HcaCreateDevice(&description, &end.fdo), STATUS_SUCCESS);
+        *static_cast<end_of_wire**>(HcaDeviceExtension(end.fdo)) = &end;
+    }
+
+    static NTSTATUS query_port(HCA_CA* ca, UCHAR, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
+        const end_of_wire& end = end_of(ca->Device);
+        IB_PORT_ATTR fixed{};
+        fixed.PortNumber = 1;
+        fixed.State = static_cast<UCHAR>(end.state.load());
+        fixed.Lid = lids[end.number];
+        fixed.GidCount = 1;
+        fixed.PKeyCount = 2;
+        const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, guids[end.number]};
+        const HCA_PORT_TABLES tables{&gid, keys};
+        return HcaReturnPort(&fixed, &tables, attr, size, irp);
+    }
+
+    // Two that receive one method of a class exclude each other.
+    static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
+        end_of_wire& end = end_of(agent->Ca->Device);
+        const guard locked(*end.owner);
+        for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next)
+            if (excludes(each->Agent.Attr, agent->Agent.Attr)) return STATUS_SHARING_VIOLATION;
+        state_of(agent) = {++end.last_id, 0, nullptr, end.agents};
+        end.agents = agent;
+        return STATUS_SUCCESS;
+    }
+    static bool excludes(const IB_MAD_AGENT_ATTR& left, const IB_MAD_AGENT_ATTR& right) {
+        if (left.ManagementClass != right.ManagementClass) return false;
+        for (unsigned i = 0; i < 4; ++i)
+            if ((left.MethodMask[i] & right.MethodMask[i]) != 0) return true;
+        return false;
+    }
+
+    static NTSTATUS deregister_agent(HCA_MAD_AGENT* agent, IRP* irp) {
+        end_of_wire& end = end_of(agent->Ca->Device);
+        const guard locked(*end.owner);
+        HCA_MAD_AGENT** link = &end.agents;
+        while (*link != agent)
+            link = &state_of(*link).next;
+        *link = state_of(agent).next;
+        if (state_of(agent).holders == 0) return STATUS_SUCCESS;
+        IoMarkIrpPending(irp);
+        state_of(agent).leaving = irp;
+        return STATUS_PENDING;
+    }
+
+    static bool answers(UCHAR method) { return (method & 0x80) != 0 || method == 0x07; }
+
+    static NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, IRP*) {
+        end_of_wire& end = end_of(agent->Ca->Device);
+        wire& self = *end.owner;
+        if (!NT_SUCCESS(self.send_status_)) return self.send_status_;
+        std::array<UCHAR, IB_MAD_SIZE> bytes{};
+        std::memcpy(bytes.data(), send->Data, send->Length);
+        if (!answers(bytes[3])) {
+            const std::uint32_t id = __builtin_bswap32(state_of(agent).id);
+            std::memcpy(&bytes[8], &id, sizeof(id));
+        }
+        ++self.datagrams_;
+        const bool lost = self.tap != nullptr && !self.tap(end.number, bytes);
+        const auto* known = std::ranges::find(lids, send->To.Lid);
+        if (lost || known == std::end(lids) || self.fires("wire loss", self.faults_.loss))
+            return STATUS_SUCCESS;
+        const auto to_end = static_cast<unsigned>(known - std::begin(lids));
+        IB_MAD_ADDRESS from = send->To;
+        from.Lid = lids[end.number];
+        const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
+        for (unsigned i = 0; i < times; ++i)
+            self.launch(
+                new datagram_in_flight{
+                    &self, to_end, {}, {}, {}, from, IB_MAD_SIZE, {bytes.begin(), bytes.end()}},
+                self.delay());
+        return STATUS_SUCCESS;
+    }
+
+    static dispatch::machine& machine() { return *dispatch::detail::this_processor().owner; }
+    static bool fires(const char* what, std::uint32_t one_in) {
+        return machine().fires(what, one_in);
+    }
+    LONGLONG delay() const {
+        if (faults_.most_delay_us == 0) return 0;
+        return static_cast<LONGLONG>(machine().random() % (faults_.most_delay_us * 10ull));
+    }
+
+    void launch(datagram_in_flight* flight, LONGLONG delay) {
+        if (in_flight_.fetch_add(1) == 0) KeClearEvent(&empty_);
+        KeInitializeTimer(&flight->timer);
+        KeInitializeDpc(&flight->dpc, landed, flight);
+        LARGE_INTEGER due;
+        due.QuadPart = -(1 + delay);
+        KeSetTimer(&flight->timer, due, &flight->dpc);
+    }
+
+    static void landed(KDPC*, void* context, void*, void*) {
+        auto* flight = static_cast<datagram_in_flight*>(context);
+        wire& self = *flight->on;
+        end_of_wire& end = self.ends_[flight->to_end];
+        {
+            const guard locked(self);
+            InsertTailList(&end.arrived, &flight->entry);
+            if (end.reporting) return;
+            end.reporting = true;
+        }
+        while (self.report_next(end)) {
+        }
+    }
+
+    bool report_next(end_of_wire& end) {
+        std::unique_ptr<datagram_in_flight> flight;
+        HCA_MAD_AGENT* agent = nullptr;
+        {
+            const guard locked(*this);
+            if (IsListEmpty(&end.arrived)) {
+                end.reporting = false;
+                return false;
+            }
+            flight.reset(
+                CONTAINING_RECORD(RemoveHeadList(&end.arrived), datagram_in_flight, entry));
+            agent = receiver_of(end, *flight);
+            if (agent != nullptr) ++state_of(agent).holders;
+        }
+        if (agent != nullptr) {
+            const IB_MAD_RECEIVED received{flight->from, flight->bytes.data(), flight->length};
+            HcaReportMad(agent, &received);
+            let_go(agent);
+        }
+        if (in_flight_.fetch_sub(1) == 1) KeSetEvent(&empty_, IO_NO_INCREMENT, FALSE);
+        return true;
+    }
+
+    void let_go(HCA_MAD_AGENT* agent) {
+        IRP* leaving = nullptr;
+        {
+            const guard locked(*this);
+            if (--state_of(agent).holders == 0) leaving = state_of(agent).leaving;
+        }
+        if (leaving != nullptr) HcaComplete(leaving, STATUS_SUCCESS, 0);
+    }
+
+    // What is too short to say whose it is goes to the first.
+    static HCA_MAD_AGENT* receiver_of(const end_of_wire& end, const datagram_in_flight& flight) {
+        if (flight.length < IB_MAD_HEADER_SIZE) return end.agents;
+        const UCHAR method = flight.bytes[3];
+        std::uint32_t id = 0;
+        std::memcpy(&id, &flight.bytes[8], sizeof(id));
+        for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next) {
+            const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
+            const bool found = answers(method)
+                                   ? state_of(each).id == __builtin_bswap32(id)
+                                   : attr.ManagementClass == flight.bytes[1] &&
+                                         (attr.MethodMask[method / 32] >> method % 32 & 1) != 0;
+            if (found) return each;
+        }
+        return nullptr;
+    }
+
+    class guard {
+    public:
+        explicit guard(wire& of) : lock_(of.lock_), level_(KeAcquireSpinLockRaiseToDpc(&lock_)) {}
+        ~guard() { KeReleaseSpinLock(&lock_, level_); }
+        guard(const guard&) = delete;
+        guard& operator=(const guard&) = delete;
+
+    private:
+        KSPIN_LOCK& lock_;
+        KIRQL level_;
+    };
+
+    wire_faults faults_;
+    HCA_OPERATIONS operations_{};
+    std::array<end_of_wire, 2> ends_;
+    KSPIN_LOCK lock_ = 0;
+    std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
+    std::atomic<unsigned> datagrams_{0};
+    std::atomic<unsigned> in_flight_{0};
+    KEVENT empty_;
+};
+
+} // namespace irpverbs::testing

@@ -1,0 +1,23 @@
+// What a lab asks of the shim.
+#pragma once
+
+#include <cstdint>
+
+namespace shim {
+
+/// Faults between ibsim and the port, from the environment: LAB_DROP, LAB_DUPLICATE, LAB_REORDER
+/// (percent of the general-services datagrams received), LAB_DELAY (ms), LAB_SEED; LAB_BOUNCE=1:
+/// what can't be delivered ends at once; LAB_WINDOW: RMPP segments.
+struct lab_options {
+    unsigned drop = 0;
+    unsigned duplicate = 0;
+    unsigned reorder = 0;
+    unsigned delay_ms = 0;
+    unsigned seed = 1;
+    bool bounce = false;
+    std::uint32_t window = 64;
+
+    static lab_options from_environment();
+};
+
+} // namespace shim
