@@ -1,35 +1,24 @@
 #!/usr/bin/env python3
 """The rdma driver against OpenSM: each test of rdma_lab on a host of a lab of its own."""
 import os
-import pathlib
 import signal
 import subprocess
-import tempfile
 import unittest
 
-from fabric import fabric
-from lab import Lab
+from lab_case import LabCase
 
 HOST = "H0002"
-HOSTS = 3
 PROGRAM = os.environ["IRPVERBS_RDMA_LAB"]
 
 
-class RdmaTest(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="lab")
-        self.addCleanup(scratch.cleanup)
-        topology = pathlib.Path(scratch.name) / "fabric.net"
-        topology.write_text(fabric(HOSTS))
-        self.lab = self.enterContext(Lab(pathlib.Path(scratch.name) / "lab", topology))
+class RdmaTest(LabCase):
+    hosts = 3
 
     def command(self, test):
         return [PROGRAM, f"--gtest_filter=RdmaLab.{test}"]
 
     def passes(self, test, **faults):
-        for name, value in faults.items():
-            os.environ[name] = str(value)
-            self.addCleanup(os.environ.pop, name)
+        self.set_faults(faults)
         answer = self.lab.run(HOST, self.command(test), seconds=60)
         self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
         self.assertIn("[  PASSED  ] 1 test.", answer.stdout)
@@ -55,7 +44,7 @@ class RdmaTest(unittest.TestCase):
         self.passes("ASilentSaIsWaitedForUntilTheCancel")
 
     def test_a_whole_table(self):
-        self.assertIn(f"nodes {HOSTS + 1}", self.passes("ATableComesWholeByTheDriversRmpp"))
+        self.assertIn(f"nodes {self.hosts + 1}", self.passes("ATableComesWholeByTheDriversRmpp"))
 
     def test_single_segments(self):
         self.passes("SegmentsComeSinglyToAClientThatDoesRmpp")

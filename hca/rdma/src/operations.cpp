@@ -63,7 +63,9 @@ NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, P
     });
 }
 
-agent_file*& file_of(HCA_MAD_AGENT* agent) { return *static_cast<agent_file**>(agent->Extension); }
+agent_file*& file_of(HCA_MAD_AGENT* agent) {
+    return static_cast<agent_part*>(agent->Extension)->file;
+}
 
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) try {
     const adapter& self = adapter::of(agent->Ca->Device);
