@@ -172,10 +172,11 @@ void add_events(CLI::App& parent, invocation& chosen) {
         "events", "Waits for events of all ports and HCAs, and tells each as it comes");
     const auto options = std::make_shared<event_options>();
     command->add_option("--count", options->count, "end after so many events")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
     command->add_option("--for", options->seconds, "end after so many seconds")
         ->check(CLI::Range(0.0, a_century))
-        ->default_str("");
+        ->type_name("SECONDS");
     command->add_flag("--provoke", options->provoke,
                       "software fabric only: flap port 1 of the first HCA every second");
     command->callback([&chosen, options] {

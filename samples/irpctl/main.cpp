@@ -28,6 +28,7 @@ int complain(int status, const std::string& line) {
 
 void declare(CLI::App& app, invocation& chosen) {
     app.add_option("--hca", chosen.hca, "URI of the HCAs: software:, software:FILE, rdma:, ...")
+        ->type_name("URI")
         ->capture_default_str();
     app.add_flag("--json", chosen.json, "write JSON instead of tables");
     app.fallthrough();

@@ -63,7 +63,9 @@ void trace_file::write() const {
 void add_trace(CLI::App& parent, invocation& chosen) {
     CLI::App* command = parent.add_subcommand(
         "trace", "Runs a command and writes what its IRPs went through, for ui.perfetto.dev");
-    command->add_option("-o,--output", chosen.trace_file, "the file to write")->required();
+    command->add_option("-o,--output", chosen.trace_file, "the file to write")
+        ->type_name("FILE")
+        ->required();
     add_commands(*command, chosen);
 }
 
