@@ -33,7 +33,8 @@ std::map<std::string, seen_port> ports_of(const attached& hcas) {
 }
 
 TEST(RealTopologies, AreReadWithTheirLids) {
-    const std::map<std::string, ib_lid_t> lids{{"H0001", 1}, {"H0002", 5}, {"H0003", 7}, {"H0004", 8}};
+    const std::map<std::string, ib_lid_t> lids{
+        {"H0001", 1}, {"H0002", 5}, {"H0003", 7}, {"H0004", 8}};
     for (const char* name : {"two_leaves.ibnetdiscover", "two_leaves.grouped", "two_leaves.full"}) {
         const attached hcas(file(name));
         std::map<std::string, ib_lid_t> found;

@@ -141,8 +141,8 @@ TEST(Topology, AFileThatIncludesItselfIsTold) {
     std::ofstream(self.name()) << "\ninclude \"" << name << "\"\n";
     const result seen = attach(self.uri());
     EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
-    EXPECT_EQ(seen.message, self.name() + ":2: \"" + name +
-                                "\" is included too deep: does it include itself?");
+    EXPECT_EQ(seen.message,
+              self.name() + ":2: \"" + name + "\" is included too deep: does it include itself?");
 }
 
 // Of every line of a good file, every beginning: read, or refused at that line.

@@ -95,7 +95,7 @@ private:
     topology result_;
     std::unordered_map<std::string, std::size_t> by_id_;
     std::vector<cable> cables_;
-    node_plan coming_; // what was assigned for the next node
+    node_plan coming_;                // what was assigned for the next node
     USHORT width_ = IB_LINK_WIDTH_4X; // of the nodes to come
     USHORT speed_ = IB_LINK_SPEED_QDR;
     bool in_node_ = false;
@@ -119,7 +119,8 @@ void parser::file(std::string_view text, std::string name) {
 void parser::include(line_reader& in) {
     const std::string named = in.expect_quoted("the file's name");
     if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
-    if (depth_ == deepest) in.fail("\"" + named + "\" is included too deep: does it include itself?");
+    if (depth_ == deepest)
+        in.fail("\"" + named + "\" is included too deep: does it include itself?");
     const std::size_t folder = name_.rfind('/');
     const bool beside = !named.starts_with('/') && folder != std::string_view::npos;
     std::string name = beside ? std::string(name_.substr(0, folder + 1)) + named : named;
@@ -340,7 +341,8 @@ void parser::check_guids() {
 }
 
 topology parser::finish() {
-    if (result_.nodes.empty()) throw topology_error(name_, last_line_, "expected at least one node");
+    if (result_.nodes.empty())
+        throw topology_error(name_, last_line_, "expected at least one node");
     for (std::size_t i = 0; i < result_.nodes.size(); ++i)
         give_guids(result_.nodes[i], i);
     for (const cable& each : cables_)
