@@ -52,6 +52,11 @@ inline constexpr auto bars = std::to_array<bar>({
      0.06},
     {"timer arm + cancel, 1e6, at random", "ours/timer_random_1e6", "limit/cache_miss_1e6", 0.65},
 
+    {"management transaction, 1e3 outstanding", "ours/transaction_1e3", "asio/transaction_1e3",
+     0.16},
+    {"management transaction, 1e6 against 1e3", "ours/transaction_1e6", "ours/transaction_1e3",
+     2.2},
+
     {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,
      bar_kind::two_threads},
     {"64 outstanding, out and back", "ours/window_64", "moodycamel/window_64", 0.4,

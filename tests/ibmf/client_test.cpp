@@ -29,8 +29,7 @@ TEST_P(Clients, ArgumentsAreCheckedInTheOrderOfTheContract) {
     EXPECT_EQ(ibmf_register(nullptr, 2, 0, nullptr, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(try_register(1, 9, 9, 2, 0x80), IBMF_BAD_VERSION);
     EXPECT_EQ(try_register(1, 9, 9, 1, 0x80), IBMF_BAD_FLAGS);
-    EXPECT_EQ(try_register(1, 9, 9, 1,
-                           IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD),
+    EXPECT_EQ(try_register(1, 9, 9, 1, IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD),
               IBMF_BAD_FLAGS);
     EXPECT_EQ(try_register(1, 9, 9), IBMF_BAD_CLASS);
     EXPECT_EQ(try_register(1, 9, PERF_AGENT), IBMF_BAD_NODE);
@@ -43,15 +42,14 @@ TEST_P(Clients, ArgumentsAreCheckedInTheOrderOfTheContract) {
 
 TEST_P(Clients, EveryClassCanBeHadAndAllOfThemAtOnce) {
     const wire joined;
-    std::vector<int> types{SUBN_AGENT, SUBN_MANAGER, SUBN_ADM_AGENT, SUBN_ADM_MANAGER,
-                           PERF_AGENT, PERF_MANAGER, BM_AGENT,       BM_MANAGER,
+    std::vector<int> types{SUBN_AGENT,    SUBN_MANAGER,   SUBN_ADM_AGENT, SUBN_ADM_MANAGER,
+                           PERF_AGENT,    PERF_MANAGER,   BM_AGENT,       BM_MANAGER,
                            DEV_MGT_AGENT, DEV_MGT_MANAGER};
     for (int mgmt_class = 0x07; mgmt_class <= 0x4F; ++mgmt_class)
         types.push_back(0x00030000 | mgmt_class);
     std::vector<std::unique_ptr<client_scope>> all;
     for (const int type : types)
-        all.push_back(
-            std::make_unique<client_scope>(0u, static_cast<ibmf_client_type_t>(type)));
+        all.push_back(std::make_unique<client_scope>(0u, static_cast<ibmf_client_type_t>(type)));
     for (const int type : types)
         EXPECT_EQ(try_register(wire::guids[0], 1, type), IBMF_PORT_IN_USE);
     EXPECT_EQ(try_register(wire::guids[1], 1, PERF_AGENT), IBMF_SUCCESS);
@@ -153,8 +151,7 @@ TEST_P(Clients, AlternateQpsAreRefusedByTheDriverButTheirArgumentsAreChecked) {
     const auto alloc = [&](ib_pkey_t key, uint_t flags) {
         return ibmf_alloc_qp(it.handle, key, IB_QP1_QKEY, flags, &qp);
     };
-    EXPECT_EQ(ibmf_alloc_qp(it.handle, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, nullptr),
-              IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_alloc_qp(it.handle, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(alloc(0x8000, IBMF_ALT_QP_RAW_ONLY), IBMF_INVALID_ARG);
     EXPECT_EQ(alloc(0xFFFF, 0), IBMF_BAD_FLAGS);
     EXPECT_EQ(alloc(0xFFFF, IBMF_ALT_QP_MAD_RMPP | IBMF_ALT_QP_RAW_ONLY), IBMF_BAD_FLAGS);

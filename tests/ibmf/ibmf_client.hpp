@@ -91,8 +91,8 @@ public:
     int send(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
         KeClearEvent(&told_);
         begun_ = true;
-        const int status = ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times,
-                                              note, this, flags);
+        const int status =
+            ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, note, this, flags);
         if (status != IBMF_SUCCESS) begun_ = false;
         return status;
     }
@@ -143,12 +143,11 @@ class echo_agent : public client_scope {
 public:
     explicit echo_agent(unsigned end, ibmf_client_type_t type = PERF_AGENT, uint_t flags = 0)
         : client_scope(end, type, flags) {
-        KeInitializeEvent(&idle_, NotificationEvent, TRUE);
         listen(answer, this);
     }
     ~echo_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
-        KeWaitForSingleObject(&idle_, Executive, KernelMode, FALSE, nullptr);
+        held_.await_none();
     }
     /// While set requests are dropped.
     std::atomic<bool> silent{false};
@@ -160,24 +159,23 @@ private:
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<echo_agent*>(context);
         ++self.heard;
-        if (self.held_.fetch_add(1) == 0) KeClearEvent(&self.idle_);
+        self.held_.enter();
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method |= MAD_RESPONSE_BIT;
         if (self.change) self.change(header);
-        const bool sent = !self.silent && ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg,
-                                                             nullptr, free, context, 0) ==
-                                              IBMF_SUCCESS;
+        const bool sent =
+            !self.silent && ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, free,
+                                               context, 0) == IBMF_SUCCESS;
         if (!sent) free(handle, msg, context);
     }
     static void free(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<echo_agent*>(context);
         EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
-        if (self.held_.fetch_sub(1) == 1) KeSetEvent(&self.idle_, IO_NO_INCREMENT, FALSE);
+        self.held_.leave();
     }
 
-    std::atomic<int> held_{0};
-    KEVENT idle_;
+    busy_count held_;
 };
 
 } // namespace irpverbs::testing

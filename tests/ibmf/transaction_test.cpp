@@ -87,9 +87,7 @@ TEST_P(Transactions, ABusyPeerIsAskedAgainWithoutARetryBeingSpent) {
 TEST_P(Transactions, APeerThatStaysBusyEndsAtTheDeadline) {
     const wire joined;
     echo_agent agent(1);
-    agent.change = [](ib_mad_hdr_t& header) {
-        header.Status = __builtin_bswap16(MAD_STATUS_BUSY);
-    };
+    agent.change = [](ib_mad_hdr_t& header) { header.Status = __builtin_bswap16(MAD_STATUS_BUSY); };
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TRANS_TIMEOUT);
@@ -177,10 +175,8 @@ TEST_P(Transactions, WhatCanNotBeSentIsRefusedByName) {
     };
     const auto nothing = [](ibmf_msg_t&) {};
     EXPECT_EQ(refusal(nothing, 4), IBMF_INVALID_ARG);
-    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr = nullptr; }),
-              IBMF_BAD_SIZE);
-    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = 193; }),
-              IBMF_BAD_SIZE);
+    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr = nullptr; }), IBMF_BAD_SIZE);
+    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = 193; }), IBMF_BAD_SIZE);
     EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = ~std::size_t{0}; }),
               IBMF_BAD_SIZE);
     EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = 5; }),

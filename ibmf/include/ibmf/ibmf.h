@@ -207,7 +207,6 @@ typedef void (*ibmf_msg_cb_t)(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void*
 
 NT_EXTERN_C_BEGIN
 
-
 /* Makes the caller a client of one management class on one port.
    Ownership: *ibmf_handle is the client's until ibmf_unregister.
    IRQL: PASSIVE_LEVEL; may block.

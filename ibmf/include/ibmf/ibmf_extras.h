@@ -22,8 +22,8 @@ NT_API int ibmf_cancel_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp);
 
 /* How an RMPP transfer ended, for people and logs. */
 typedef struct _ibmf_transfer_end {
-    uint8_t te_status;        /* RMPPStatus of the STOP or ABORT (IBA table 165); 0: none */
-    boolean_t te_by_peer;     /* it came from the peer */
+    uint8_t te_status;    /* RMPPStatus of the STOP or ABORT (IBA table 165); 0: none */
+    boolean_t te_by_peer; /* it came from the peer */
     uint32_t te_segments_resent;
 } ibmf_transfer_end_t;
 
@@ -60,13 +60,13 @@ typedef struct _ibmf_stats {
     uint64_t st_rmpp_resent;   /* segments */
     uint64_t st_tids_in_use;   /* transports refused for it */
     /* Dropped: */
-    uint64_t st_malformed;      /* no datagram */
-    uint64_t st_wrong_class;    /* not of the class, or an answer of another class */
-    uint64_t st_stale;          /* answers to nothing that is under way */
-    uint64_t st_wrong_peer;     /* answers from elsewhere */
-    uint64_t st_no_client;      /* for a client type that is not registered */
-    uint64_t st_no_callback;    /* messages unasked, and nobody listens */
-    uint64_t st_overflows;      /* messages unasked, and too many wait */
+    uint64_t st_malformed;   /* no datagram */
+    uint64_t st_wrong_class; /* not of the class, or an answer of another class */
+    uint64_t st_stale;       /* answers to nothing that is under way */
+    uint64_t st_wrong_peer;  /* answers from elsewhere */
+    uint64_t st_no_client;   /* for a client type that is not registered */
+    uint64_t st_no_callback; /* messages unasked, and nobody listens */
+    uint64_t st_overflows;   /* messages unasked, and too many wait */
     uint64_t st_no_memory;
 } ibmf_stats_t;
 

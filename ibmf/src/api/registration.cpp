@@ -25,8 +25,8 @@ int check(const ibmf_register_info_t& info, uint_t version, uint_t flags) {
 extern "C" {
 
 int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version, uint_t flags,
-                  ibmf_async_event_cb_t client_cb, void* client_cb_args,
-                  ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features) {
+                  ibmf_async_event_cb_t client_cb, void* client_cb_args, ibmf_handle_t* ibmf_handle,
+                  ibmf_impl_caps_t* ibmf_impl_features) {
     if (client_info == nullptr || ibmf_handle == nullptr || ibmf_impl_features == nullptr)
         return IBMF_INVALID_ARG;
     if (const int refused = check(*client_info, ibmf_version, flags); refused != IBMF_SUCCESS)
@@ -35,8 +35,8 @@ int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version, uint_t
     const int status = registry::here().add(wanted, *ibmf_handle);
     // Keys go with each datagram; a P_Key must be in the port's table.
     if (status == IBMF_SUCCESS)
-        *ibmf_impl_features = static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY |
-                                                            IBMF_DEF_QP_HDL_Q_KEY_ANY);
+        *ibmf_impl_features =
+            static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
     return status;
 }
 
@@ -77,9 +77,10 @@ int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_
         const port::guard under(*who->at);
         if (who->unasked == nullptr) return IBMF_CB_NOT_REGISTERED;
         who->unasked = nullptr;
+        who->drop_unasked();
     }
     // At DISPATCH_LEVEL this is one of the client's own callbacks, which come one at a time there.
-    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_callbacks(told_by::unasked);
+    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_unasked();
     return IBMF_SUCCESS;
 }
 

@@ -50,9 +50,9 @@ int transport_and_wait(DEVICE_OBJECT* device, IRP* irp, transport& wanted) {
 
 extern "C" {
 
-int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
-                       ibmf_msg_t* msgp, ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb,
-                       void* msg_cb_args, uint_t flags) {
+int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, ibmf_msg_t* msgp,
+                       ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb, void* msg_cb_args,
+                       uint_t flags) {
     const bool blocks = msg_cb == nullptr;
     if (msgp == nullptr || (flags & ~known_flags) != 0 ||
         (blocks && KeGetCurrentIrql() >= DISPATCH_LEVEL))
@@ -68,8 +68,7 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
     const bool rmpp = (flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0;
     transport wanted{who.get(),
                      &message::of(msgp),
-                     retrans != nullptr ? *retrans
-                                        : (rmpp ? transfer_defaults : ibmf_retrans_t{}),
+                     retrans != nullptr ? *retrans : (rmpp ? transfer_defaults : ibmf_retrans_t{}),
                      flags,
                      blocks ? told_by::return_value : told_by::callback,
                      msg_cb,

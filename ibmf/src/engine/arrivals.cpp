@@ -69,8 +69,7 @@ void port::answer_came(guard& under, const arrival& here) {
     }
     client& who = *which->who;
     ++who.counts.st_datagrams_received;
-    if (which->mgmt_class != header.mgmt_class)
-        return who.count(&ibmf_stats_t::st_wrong_class);
+    if (which->mgmt_class != header.mgmt_class) return who.count(&ibmf_stats_t::st_wrong_class);
     if (!from_peer_of(*which, here.from)) return who.count(&ibmf_stats_t::st_wrong_peer);
     answered(under, *which, here.view);
 }
@@ -88,8 +87,7 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
         which.rmpp->receive(answer, now);
         return progress(under, which, now);
     }
-    if (!which.sequenced || which.irp == nullptr)
-        return which.who->count(&ibmf_stats_t::st_stale);
+    if (!which.sequenced || which.irp == nullptr) return which.who->count(&ibmf_stats_t::st_stale);
     if (answer.rmpp_active()) return end(under, which, IBMF_UNEXP_TRANS_RECVD);
     if (which.rmpp != nullptr && (which.rmpp->begun() || !refuses(answer))) {
         which.rmpp->cancel(now);
@@ -103,8 +101,8 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
     finish(under, which, answer);
 }
 
-// Of the peers that this client talks to, the transfer that a datagram belongs to. When there is one
-// in either direction, data are for the one that receives.
+// Of the peers that this client talks to, the transfer that a datagram belongs to. When there is
+// one in either direction, data are for the one that receives.
 transaction* port::transfer_with(const arrival& here) const {
     const mad_header& header = here.view.header();
     const bool data = here.view.rmpp().type == rmpp_type::data;
@@ -154,8 +152,7 @@ void port::hand_up(guard& under, client& who, rmpp::message_buffer& whole,
     InsertTailList(&who.messages, &fresh->of_client);
     who.count(&ibmf_stats_t::st_msgs_alloced);
     who.count(&ibmf_stats_t::st_msgs_received);
-    const mad_header header =
-        load_mad_header(whole.bytes().first<mad_header_size>());
+    const mad_header header = load_mad_header(whole.bytes().first<mad_header_size>());
     attributes.write_from(fresh->shown, from, header.mgmt_class);
     fresh->take(whole, header.transaction_id);
     fresh->how = told_by::unasked;

@@ -303,7 +303,8 @@ void port::forget_lingering(const client& of) {
 
 bool port::has_transactions(const client& of) {
     bool any = false;
-    for_each([&](const transaction& each) { any = any || (each.who == &of && each.msg != nullptr); });
+    for_each(
+        [&](const transaction& each) { any = any || (each.who == &of && each.msg != nullptr); });
     return any;
 }
 

@@ -19,7 +19,7 @@ struct client;
 enum class told_by : std::uint8_t { irp, callback, return_value, unasked };
 
 struct message {
-    ibmf_msg_t shown; // what the client sees of it
+    ibmf_msg_t shown;                  // what the client sees of it
     std::atomic<client*> who{nullptr}; // null: free
     // Guarded by the lock of its client's port:
     bool busy = false; // being sent, or its callback is due

@@ -98,9 +98,9 @@ private:
         const unsigned chunk = chunk_of(fresh_);
         if (chunk >= chunk_count) return false;
         if (chunks_[chunk] == nullptr)
-            chunks_[chunk] = static_cast<T*>(
-                ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED,
-                                sizeof(T) << (first_bits + chunk), tag));
+            chunks_[chunk] =
+                static_cast<T*>(ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED,
+                                                sizeof(T) << (first_bits + chunk), tag));
         return chunks_[chunk] != nullptr;
     }
 

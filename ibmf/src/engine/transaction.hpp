@@ -50,8 +50,8 @@ struct transaction {
     IRP* irp = nullptr; // null: an incoming transfer, or lingering
     client* who = nullptr;
     message* msg = nullptr; // likewise
-    LIST_ENTRY in_line; // while queued
-    std::uint64_t tid = 0; // the client's, or the peer's of an incoming transfer
+    LIST_ENTRY in_line;     // while queued
+    std::uint64_t tid = 0;  // the client's, or the peer's of an incoming transfer
     transaction* next_of_tid = nullptr;
     IB_MAD_ADDRESS peer{};
     ticks deadline = never;          // of all of it

@@ -54,9 +54,8 @@ std::unique_ptr<transfer> port::transfer_of(const transaction& fresh, const tran
     const rmpp::message sent{header, body->class_header, body->data};
     const rmpp::settings chosen = settings_of(fresh, msg.im_msg_sz_limit);
     return std::unique_ptr<transfer>(
-        fresh.sequenced
-            ? new (std::nothrow) transfer(chosen, sent, transfer::double_sided{})
-            : new (std::nothrow) transfer(chosen, sent));
+        fresh.sequenced ? new (std::nothrow) transfer(chosen, sent, transfer::double_sided{})
+                        : new (std::nothrow) transfer(chosen, sent));
 }
 
 // False: no datagram was left.
