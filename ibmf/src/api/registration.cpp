@@ -77,9 +77,10 @@ int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_
         const port::guard under(*who->at);
         if (who->unasked == nullptr) return IBMF_CB_NOT_REGISTERED;
         who->unasked = nullptr;
+        who->drop_unasked();
     }
     // At DISPATCH_LEVEL this is one of the client's own callbacks, which come one at a time there.
-    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_callbacks(told_by::unasked);
+    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_unasked();
     return IBMF_SUCCESS;
 }
 

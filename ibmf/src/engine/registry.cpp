@@ -130,7 +130,7 @@ int registry::remove(client& gone) {
             return IBMF_BUSY;
         gone.ready = false;
     }
-    gone.await_callbacks(std::nullopt);
+    gone.await_callbacks();
     const turn mine(*this);
     at.dismiss(gone);
     withdraw_handle(gone);
