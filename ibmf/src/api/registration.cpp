@@ -15,9 +15,7 @@ int check(const ibmf_register_info_t& info, uint_t version, uint_t flags) {
     if ((flags & ~known_flags) != 0 || (flags & excluding) == excluding) return IBMF_BAD_FLAGS;
     const bool universal = info.ir_client_class == UNIVERSAL_CLASS;
     if (!universal && !plan_of(info.ir_client_class).known) return IBMF_BAD_CLASS;
-    DEVICE_OBJECT* const node = HcaFromGuid(info.ir_ci_guid);
-    if (node == nullptr) return IBMF_BAD_NODE;
-    return universal ? IBMF_NOT_SUPPORTED : IBMF_SUCCESS;
+    return HcaFromGuid(info.ir_ci_guid) != nullptr ? IBMF_SUCCESS : IBMF_BAD_NODE;
 }
 
 } // namespace

@@ -100,7 +100,9 @@ int registry::add(const registration& wanted, ibmf_handle_t& handle) {
     return status;
 }
 
+// A client of UNIVERSAL_CLASS would have nothing but QPs of its own, which no driver has yet.
 int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle) {
+    if (!plan_of(wanted.info.ir_client_class).known) return IBMF_NOT_SUPPORTED;
     {
         const port::guard under(at);
         if (at.offline) return IBMF_TRANSPORT_FAILURE;
