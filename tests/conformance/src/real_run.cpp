@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -62,7 +63,9 @@ private:
     static void stop(const BUG_CHECK_REPORT* report, void* context) {
         auto& self = *static_cast<watch*>(context);
         note(report, context);
-        if (&dispatch::detail::this_processor() == self.body_) throw stopped();
+        // A second one while the first unwinds the body could not be thrown.
+        const bool body = &dispatch::detail::this_processor() == self.body_;
+        if (body && std::uncaught_exceptions() == 0) throw stopped();
         std::fputs(text_of(*report).c_str(), stderr);
         std::_Exit(1);
     }
