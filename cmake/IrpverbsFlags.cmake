@@ -15,8 +15,9 @@ if(IRPVERBS_SANITIZE)
     list(JOIN IRPVERBS_SANITIZE "," sanitizers)
     target_compile_options(irpverbs_sanitizers INTERFACE
         -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer
-        # g++ takes the sanitizers' own code for a use of Asio's members before their construction.
-        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+        # g++ takes the sanitizers' own code for a use of Asio's members before their construction,
+        # and no longer sees that a coroutine's memory comes from the operator new beside its delete.
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-mismatched-new-delete>)
     target_link_options(irpverbs_sanitizers INTERFACE -fsanitize=${sanitizers})
     if("thread" IN_LIST IRPVERBS_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # Asio's fences: g++ warns in every source that includes it (see tests/tsan.supp).
@@ -30,9 +31,11 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
     find_program(IRPVERBS_CCACHE ccache)
     if(IRPVERBS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-        # Relative paths, so that a second clone finds what the first one compiled.
+        # Relative paths, so that a second clone finds what the first one compiled; the sloppiness
+        # that it asks for where a header is precompiled.
         set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-                     CCACHE_NOHASHDIR=1 ${IRPVERBS_CCACHE})
+                     CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1
+                     ${IRPVERBS_CCACHE})
         set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
         set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
     endif()

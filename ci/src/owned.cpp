@@ -4,16 +4,10 @@
 
 namespace irpverbs::ci::detail {
 
-childhood::childhood(std::shared_ptr<owned> parent) noexcept : parent_(std::move(parent)) {
-    parent_->children_.fetch_add(1, std::memory_order_relaxed);
-}
-
-childhood::~childhood() { parent_->children_.fetch_sub(1, std::memory_order_release); }
-
 /// What is left of an object until its closing verb has completed.
 struct owned::farewell {
     IRP* irp = IoAllocateIrp(1, FALSE);
-    std::shared_ptr<childhood> place;
+    std::shared_ptr<owned> parent;
 
     farewell() = default;
     ~farewell() {
@@ -30,17 +24,23 @@ std::shared_ptr<owned> owned::reserve(closing_verb close, std::shared_ptr<owned>
         std::shared_ptr<owned> made(new owned(close));
         made->farewell_ = std::make_unique<farewell>();
         if (made->farewell_->irp == nullptr) return nullptr;
-        if (parent != nullptr)
-            made->farewell_->place = std::make_shared<childhood>(std::move(parent));
+        if (parent != nullptr) parent->children_.fetch_add(1, std::memory_order_relaxed);
+        made->farewell_->parent = std::move(parent);
         return made;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
 }
 
-std::shared_ptr<childhood> owned::place() const noexcept { return farewell_->place; }
+std::shared_ptr<owned> owned::close_with(IRP* irp) noexcept {
+    carrier_ = irp;
+    return farewell_->parent;
+}
 
 owned::~owned() {
+    if (farewell_ == nullptr) return;
+    if (farewell_->parent != nullptr)
+        farewell_->parent->children_.fetch_sub(1, std::memory_order_release);
     if (object_ == nullptr) return;
     if (carrier_ != nullptr) {
         close_(object_, carrier_);
@@ -60,8 +60,7 @@ void closing::start(IRP* irp) {
     if (*handle == nullptr) return refuse(irp, STATUS_INVALID_PARAMETER);
     if ((*handle)->has_children()) return refuse(irp, STATUS_DEVICE_BUSY);
     const std::shared_ptr<owned> last = std::move(*handle);
-    place = last->place();
-    last->close_with(irp);
+    parent = last->close_with(irp);
 }
 
 } // namespace irpverbs::ci::detail

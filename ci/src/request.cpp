@@ -2,6 +2,8 @@
 
 #include "device.hpp"
 #include "mad_agent.hpp"
+#include "user_buffer.hpp"
+#include "user_memory.hpp"
 
 namespace irpverbs::ci {
 
@@ -197,7 +199,15 @@ NTSTATUS wait_for_port(const hca_device& device, object& ca, IRP* irp, const par
                    device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS);
 }
 
+// Before anybody looks at the verb's buffer.
+NTSTATUS shadow_for_user(IRP* irp) {
+    if (irp->RequestorMode != UserMode) return STATUS_SUCCESS;
+    return shadow_user_buffer(IoGetCurrentIrpStackLocation(irp));
+}
+
 NTSTATUS get_mad(object& target, IRP* irp, const parameters& with, NTSTATUS alive) {
+    if (const NTSTATUS status = shadow_for_user(irp); !NT_SUCCESS(status))
+        return complete(irp, status, 0);
     auto* into = static_cast<IB_MAD_RECEIVE*>(with.buffer);
     if (into == nullptr || into->Data == nullptr) return complete(irp, STATUS_INVALID_PARAMETER, 0);
     if (into->Size < IB_MAD_SIZE) return complete(irp, STATUS_BUFFER_TOO_SMALL, 0);
@@ -226,17 +236,30 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
         break;
     }
     if (!NT_SUCCESS(alive)) return complete(irp, alive, 0);
+    if (const NTSTATUS status = shadow_for_user(irp); !NT_SUCCESS(status))
+        return complete(irp, status, 0);
     if (const NTSTATUS status = check(device, minor, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
 }
 
+// The attributes of an agent to be, where the user can't change them any more.
+NTSTATUS capture_agent(const IRP* irp, creation& wanted, IB_MAD_AGENT_ATTR& copy) {
+    if (irp->RequestorMode != UserMode || wanted.agent == nullptr) return STATUS_SUCCESS;
+    if (!read_user(&copy, wanted.agent, sizeof(copy), UserMode)) return STATUS_ACCESS_VIOLATION;
+    wanted.agent = &copy;
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS create(hca_device& device, IRP* irp, HCA_MINOR_FUNCTION minor, parameters& with) {
     ca_object& ca = ca_object::of(with.object);
     if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
-    const auto& wanted = *static_cast<const creation*>(with.buffer);
+    auto& wanted = *static_cast<creation*>(with.buffer);
     const bool cq = minor == HCA_MN_CREATE_CQ;
-    NTSTATUS status = cq ? check_cqes(wanted.num_cqes) : check_agent(device, wanted.agent);
+    IB_MAD_AGENT_ATTR attr;
+    NTSTATUS status = capture_agent(irp, wanted, attr);
+    if (NT_SUCCESS(status))
+        status = cq ? check_cqes(wanted.num_cqes) : check_agent(device, wanted.agent);
     if (device.dead.load()) status = STATUS_FILE_FORCED_CLOSED;
     return cq ? create_child<cq_object>(ca, irp, with, status)
               : create_child<mad_agent_object>(ca, irp, with, status);
@@ -266,7 +289,7 @@ NTSTATUS submit(IRP* irp) {
 }
 
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
     switch (minor_of(location)) {
     case HCA_MN_OPEN_CA:
@@ -279,6 +302,7 @@ NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
         break;
     }
     object& target = object_of(location, with);
+    status = return_user_buffer(location, status, information);
     finish(irp, status, information);
     target.leave();
     return status;

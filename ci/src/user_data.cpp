@@ -1,13 +1,14 @@
 // The shadow of what a user-mode provider exchanges with a driver.
 #include <ci/user_data.h>
 
-#include <cerrno>
-#include <cstring>
+#include "user_memory.hpp"
+
 #include <new>
-#include <sys/uio.h>
-#include <unistd.h>
 
 namespace {
+
+using irpverbs::ci::read_user;
+using irpverbs::ci::write_user;
 
 constexpr ULONG tag = 0x61647543; // "Cuda"
 
@@ -16,29 +17,6 @@ struct shadow {
     VOID* user_output;
     SIZE_T user_output_size;
 };
-
-// The kernel does the copy, and so tells of memory that is not there in place of a signal.
-bool copy_across(ssize_t (*copy)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                                 unsigned long),
-                 void* own, void* users, SIZE_T size) {
-    const iovec here{own, size};
-    const iovec there{users, size};
-    return copy(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
-}
-
-bool read_user(void* to, const void* from, SIZE_T size, KPROCESSOR_MODE mode) {
-    if (size == 0) return true;
-    if (mode == UserMode) return copy_across(process_vm_readv, to, const_cast<void*>(from), size);
-    std::memcpy(to, from, size);
-    return true;
-}
-
-bool write_user(void* to, void* from, SIZE_T size, KPROCESSOR_MODE mode) {
-    if (size == 0) return true;
-    if (mode == UserMode) return copy_across(process_vm_writev, from, to, size);
-    std::memcpy(to, from, size);
-    return true;
-}
 
 bool sizes_are_sane(const CI_UDATA& user) {
     return user.InputSize <= CI_UDATA_MAXIMUM_SIZE && user.OutputSize <= CI_UDATA_MAXIMUM_SIZE &&

@@ -1,8 +1,6 @@
 // The verbs: each fills the next stack location and sends it to the FDO.
 #include "request.hpp"
 
-#include <ci/detail/refuse.hpp>
-
 namespace {
 
 using namespace irpverbs::ci;
@@ -16,31 +14,47 @@ NTSTATUS send(DEVICE_OBJECT* device, IRP* irp, HCA_MINOR_FUNCTION minor, const p
     return IoCallDriver(device, irp);
 }
 
-// No device to send it to.
-NTSTATUS refuse(IRP* irp) {
-    detail::refuse(irp, STATUS_INVALID_PARAMETER);
+// The device of objects that do not exist: every IRP goes to one, and is completed there.
+NTSTATUS refuse(DEVICE_OBJECT*, IRP* irp) {
+    irp->IoStatus.Status = STATUS_INVALID_PARAMETER;
+    irp->IoStatus.Information = 0;
+    IoCompleteRequest(irp, IO_NO_INCREMENT);
     return STATUS_INVALID_PARAMETER;
 }
 
+constexpr DRIVER_OBJECT refusing_driver() {
+    DRIVER_OBJECT made{};
+    made.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = refuse;
+    return made;
+}
+constinit DRIVER_OBJECT nobody = refusing_driver();
+
+constexpr DEVICE_OBJECT refusing_device() {
+    DEVICE_OBJECT made{};
+    made.StackSize = 1;
+    made.ReferenceCount = 1;
+    made.DriverObject = &nobody;
+    return made;
+}
+constinit DEVICE_OBJECT nowhere = refusing_device();
+
 NTSTATUS send(IB_CA* ca, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
               ULONG_PTR number = 0, ULONG_PTR port = 0) {
-    if (ca == nullptr) return refuse(irp);
-    return send(reinterpret_cast<HCA_CA*>(ca)->Device, irp, minor,
-                {ca, const_cast<void*>(buffer), number, port});
+    DEVICE_OBJECT* device = ca != nullptr ? reinterpret_cast<HCA_CA*>(ca)->Device : &nowhere;
+    return send(device, irp, minor, {ca, const_cast<void*>(buffer), number, port});
 }
 
 NTSTATUS send(IB_CQ* cq, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
               ULONG_PTR number = 0) {
-    if (cq == nullptr) return refuse(irp);
-    return send(reinterpret_cast<HCA_CQ*>(cq)->Ca->Device, irp, minor,
-                {cq, const_cast<void*>(buffer), number, 0});
+    DEVICE_OBJECT* device = cq != nullptr ? reinterpret_cast<HCA_CQ*>(cq)->Ca->Device : &nowhere;
+    return send(device, irp, minor, {cq, const_cast<void*>(buffer), number, 0});
 }
 
 NTSTATUS send(IB_MAD_AGENT* agent, IRP* irp, HCA_MINOR_FUNCTION minor,
               const void* buffer = nullptr) {
-    if (agent == nullptr) return refuse(irp);
-    return send(reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device, irp, minor,
-                {agent, const_cast<void*>(buffer), 0, 0});
+    DEVICE_OBJECT* device =
+        agent != nullptr ? reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device : &nowhere;
+    return send(device, irp, minor, {agent, const_cast<void*>(buffer), 0, 0});
 }
 
 } // namespace
@@ -49,9 +63,9 @@ extern "C" {
 
 NTSTATUS CiOpenCa(DEVICE_OBJECT* pHcaFdo, VOID* Context, const IB_CA_DISPATCH* Dispatch,
                   CI_UDATA* pUserData, IRP* pIrp) {
-    if (pHcaFdo == nullptr) return refuse(pIrp);
     creation wanted{Context, Dispatch, pUserData};
-    return send(pHcaFdo, pIrp, HCA_MN_OPEN_CA, {nullptr, &wanted, 0, 0});
+    return send(pHcaFdo != nullptr ? pHcaFdo : &nowhere, pIrp, HCA_MN_OPEN_CA,
+                {nullptr, &wanted, 0, 0});
 }
 
 NTSTATUS CiCloseCa(IB_CA* pCa, CI_UDATA* pUserData, IRP* pIrp) {

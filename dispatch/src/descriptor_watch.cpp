@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 
+#include <exception>
+
 namespace irpverbs::dispatch {
 
 namespace {
@@ -36,7 +38,7 @@ public:
     void stop() {
         if (!watching_) return;
         watching_ = false;
-        descriptor_.release();
+        static_cast<void>(descriptor_.release());
     }
 
     asio::strand<asio::io_context::executor_type> strand;
@@ -56,6 +58,15 @@ class asio_watch final : public descriptor_watch {
 public:
     explicit asio_watch(std::shared_ptr<watched> what) : what_(std::move(what)) {}
     ~asio_watch() override {
+        try {
+            end();
+        } catch (...) { // no memory: the descriptor can't be let go, nor anybody be told
+            std::terminate();
+        }
+    }
+
+private:
+    void end() {
         if (what_->strand.running_in_this_thread()) {
             what_->stop();
             return;
@@ -69,7 +80,6 @@ public:
         KeWaitForSingleObject(&stopped, Executive, KernelMode, FALSE, nullptr);
     }
 
-private:
     std::shared_ptr<watched> what_;
 };
 

@@ -14,12 +14,17 @@ constexpr UCHAR threaded_dpc = 24;
 namespace irpverbs::dispatch::detail {
 namespace {
 
-processor& choose_target(processor& self, const KDPC& dpc) {
+[[gnu::noinline]] processor& choose_elsewhere(processor& self, const KDPC& dpc) {
     machine_state& state = self.owner->state();
     if (dpc.Target != 0) return state.home(static_cast<std::uint32_t>(dpc.Target - 1));
-    const bool elsewhere = dpc.Type == threaded_dpc || dpc.Importance == LowImportance;
-    if (!elsewhere || self.home) return self;
+    if (self.home) return self;
     return state.home(self.number % state.processor_count);
+}
+
+[[gnu::always_inline]] inline processor& choose_target(processor& self, const KDPC& dpc) {
+    const bool here =
+        dpc.Target == 0 && dpc.Type != threaded_dpc && dpc.Importance != LowImportance;
+    return here ? self : choose_elsewhere(self, dpc);
 }
 
 void link(dpc_queue& queue, KDPC& dpc) {
@@ -41,13 +46,18 @@ KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
     return dpc;
 }
 
-// Null: nothing waits, and the queue is no longer retiring.
-KDPC* take(dpc_queue& queue, dpc_call& call) {
-    const std::lock_guard guard(queue.lock);
-    queue.retiring = !IsListEmpty(&queue.waiting);
-    if (queue.retiring) return unlink_first(queue.waiting, call);
-    queue.pending.store(false, std::memory_order_relaxed);
-    return nullptr;
+// Null: nothing waits. Whoever takes the last one need not come back for another look under the
+// lock: what is queued from then on sets `pending` again.
+[[gnu::always_inline]] inline KDPC* take(dpc_queue& queue, dpc_call& call) {
+    queue.lock.lock();
+    KDPC* first = nullptr;
+    if (!IsListEmpty(&queue.waiting)) {
+        queue.retiring.store(true, std::memory_order_relaxed);
+        first = unlink_first(queue.waiting, call);
+    }
+    if (IsListEmpty(&queue.waiting)) queue.pending.store(false, std::memory_order_relaxed);
+    queue.lock.unlock();
+    return first;
 }
 
 KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
@@ -68,7 +78,8 @@ KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
     run_watched_dpc(self, dpc, call, begun);
 }
 
-void run(processor& self, KDPC* dpc, const dpc_call& call, KIRQL level, std::uint64_t& begun) {
+[[gnu::always_inline]] inline void run(processor& self, KDPC* dpc, const dpc_call& call,
+                                       KIRQL level, std::uint64_t& begun) {
     if (instrumented())
         call_watched(self, dpc, call, begun);
     else
@@ -84,11 +95,14 @@ void retire_dpcs(processor& self) {
     dpc_call call;
     std::uint64_t begun = no_deadline;
     try {
-        while (KDPC* dpc = take(self.dpcs, call))
+        do {
+            KDPC* dpc = take(self.dpcs, call);
+            if (dpc == nullptr) return;
             run(self, dpc, call, DISPATCH_LEVEL, begun);
+            self.dpcs.retiring.store(false, std::memory_order_release);
+        } while (self.dpcs.pending.load(std::memory_order_acquire));
     } catch (...) { // a bug check's handler
-        const std::lock_guard guard(self.dpcs.lock);
-        self.dpcs.retiring = false;
+        self.dpcs.retiring.store(false, std::memory_order_release);
         throw;
     }
 }
@@ -101,6 +115,24 @@ void run_threaded_dpcs(processor& self) {
     }
 }
 
+namespace {
+
+// DpcData names the target, or is still to be set.
+[[gnu::always_inline]] inline void link_to(processor& target, processor& self, KDPC& dpc,
+                                           void* argument1, void* argument2) {
+    target.dpcs.lock.lock();
+    dpc.SystemArgument1 = argument1;
+    dpc.SystemArgument2 = argument2;
+    __atomic_store_n(&dpc.DpcData, static_cast<void*>(&target.dpcs), __ATOMIC_RELAXED);
+    ++target.dpcs.inserted;
+    link(target.dpcs, dpc);
+    target.dpcs.lock.unlock();
+    if (&target != &self) [[unlikely]]
+        self.owner->unpark(target);
+}
+
+} // namespace
+
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
     if (verifying()) note_live(self, live_kind::dpc, &dpc);
     processor& target = choose_target(self, dpc);
@@ -108,15 +140,18 @@ bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
     if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
-    {
-        const std::lock_guard guard(target.dpcs.lock);
-        dpc.SystemArgument1 = argument1;
-        dpc.SystemArgument2 = argument2;
-        ++target.dpcs.inserted;
-        link(target.dpcs, dpc);
-    }
-    if (&target != &self) self.owner->unpark(target);
+    link_to(target, self, dpc, argument1, argument2);
     return true;
+}
+
+void queue_idle_dpc(KDPC& dpc) {
+    if (instrumented()) {
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+        return;
+    }
+    processor& self = this_processor();
+    link_to(choose_target(self, dpc), self, dpc, nullptr, nullptr);
+    if (self.irql < DISPATCH_LEVEL) lower_irql(self, self.irql);
 }
 
 } // namespace irpverbs::dispatch::detail
@@ -135,25 +170,35 @@ void pass_marker(KDPC*, void* context, void*, void*) {
     KeSetEvent(&static_cast<flush_marker*>(context)->passed, 0, FALSE);
 }
 
-bool is_busy(const dpc_queue& queue, bool threaded) {
+// Will look for another one: then a marker behind it is found.
+bool has_more(const dpc_queue& queue, bool threaded) {
     if (threaded) return queue.running_threaded || !IsListEmpty(&queue.threaded);
-    return queue.retiring || !IsListEmpty(&queue.waiting) ||
-           queue.pending.load(std::memory_order_relaxed);
+    return !IsListEmpty(&queue.waiting);
 }
 
-// False: nothing waits or runs there.
+bool is_retiring(const void* queue) {
+    return static_cast<const dpc_queue*>(queue)->retiring.load(std::memory_order_acquire);
+}
+
+// False: nothing waits there.
 bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     KeInitializeEvent(&marker.passed, NotificationEvent, FALSE);
     KeInitializeDpc(&marker.dpc, pass_marker, &marker);
     marker.dpc.Type = threaded ? threaded_dpc : ordinary_dpc;
     {
         const std::lock_guard guard(where.dpcs.lock);
-        if (!is_busy(where.dpcs, threaded)) return false;
+        if (!has_more(where.dpcs, threaded)) return false;
         marker.dpc.DpcData = &where.dpcs;
         link(where.dpcs, marker.dpc);
     }
     where.owner->unpark(where);
     return true;
+}
+
+// The one that was taken last, if it still runs: its processor may not look again.
+void await_last(processor& self, const dpc_queue& queue) {
+    for (unsigned turn = 0; is_retiring(&queue); ++turn)
+        self.owner->spin(self, is_retiring, &queue, turn);
 }
 
 void introduce_dpc(KDPC* dpc) {
@@ -221,7 +266,8 @@ void KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance) {
 void KeFlushQueuedDpcs(void) {
     VERIFY_IRQL(KeFlushQueuedDpcs);
     sched_point(point::wait);
-    machine_state& state = this_processor().owner->state();
+    processor& self = this_processor();
+    machine_state& state = self.owner->state();
     std::vector<processor*> where;
     {
         const std::lock_guard guard(state.lock);
@@ -233,6 +279,8 @@ void KeFlushQueuedDpcs(void) {
             flush_marker marker;
             if (place_marker(*each, marker, threaded))
                 KeWaitForSingleObject(&marker.passed, Executive, KernelMode, FALSE, nullptr);
+            else
+                await_last(self, each->dpcs);
         }
 }
 

@@ -4,6 +4,7 @@
 #include "verify/delays.hpp"
 #include "verify/live_objects.hpp"
 #include "verify/lock_registry.hpp"
+#include "verify/pool_table.hpp"
 #include "verify/processor_checks.hpp"
 #include "verify/routine_checks.hpp"
 
@@ -11,6 +12,7 @@
 #include <dispatch/detail/lifecycle.hpp>
 
 #include <exception>
+#include <iterator>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -122,6 +124,7 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         drop_checks(*each);
     forget_live_objects(owner);
+    pool_table::get().disown(owner);
     for (ledger& each : ledgers)
         if (each.drop != nullptr) each.drop(each.held);
 }
@@ -224,10 +227,18 @@ std::uint32_t machine::processor_count() const noexcept { return state_->process
 
 bool machine::timers_set_once_are_armed() const { return state_->timers.once_armed(); }
 
+// The highest package first: it uses those below. What it drops may still ask for itself.
+void machine::drop_belongings() {
+    for (std::size_t place = std::size(belongings); place-- != 0;) {
+        belonging& each = belongings[place];
+        if (void* held = each.held.load()) each.drop.load()(held);
+        each.held.store(nullptr);
+    }
+}
+
 void machine::stop(bool await_system_threads) {
     const scope inside(*this);
-    for (belonging& each : belongings)
-        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
+    drop_belongings();
     detail::processor& self = *detail::current;
     state_->stopper.store(&self);
     state_->drain(self, await_system_threads);

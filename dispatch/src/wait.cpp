@@ -5,6 +5,8 @@
 #include "verify/wait_checks.hpp"
 #include "watched_lock.hpp"
 
+#include <dispatch/detail/lifecycle.hpp>
+
 #include <cstdio>
 
 namespace irpverbs::dispatch::detail {
@@ -231,6 +233,7 @@ void KeInitializeEvent(PRKEVENT Event, EVENT_TYPE Type, BOOLEAN State) {
 
 LONG KeSetEvent(PRKEVENT Event, KPRIORITY, BOOLEAN Wait) {
     VERIFY_IRQL(KeSetEvent);
+    if (verifying()) announce_set(Event);
     if (Wait) {
         if (verifying()) check_event_wait(this_processor());
         require_may_wait(this_processor(), nullptr, "KeSetEvent with Wait");

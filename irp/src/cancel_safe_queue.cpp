@@ -3,6 +3,7 @@
 #include "cancel_lock.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/idle_dpc.hpp>
 
 #include <mutex>
 
@@ -50,7 +51,7 @@ struct cancel_safe_queue::steps {
     }
 
     [[gnu::noinline]] static NTSTATUS queue_dpc(cancel_safe_queue& queue) {
-        KeInsertQueueDpc(&queue.dpc_, nullptr, nullptr);
+        queue_idle_dpc(queue.dpc_); // `armed_` was false, so it is not queued
         return STATUS_PENDING;
     }
 

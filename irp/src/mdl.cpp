@@ -2,6 +2,8 @@
 
 #include <irp/mdl.h>
 
+#include <dispatch/detail/faults.hpp>
+
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -21,6 +23,7 @@ extern "C" {
 
 PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, BOOLEAN, PIRP Irp) {
     VERIFY_IRQL(IoAllocateMdl);
+    if (irpverbs::dispatch::detail::fault_point("irp.allocate_mdl")) return nullptr;
     void* memory = std::calloc(1, sizeof(MDL));
     if (memory == nullptr) return nullptr;
     auto* mdl = new (memory) MDL{};

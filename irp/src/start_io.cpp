@@ -23,7 +23,12 @@ IRP* irp_of(KDEVICE_QUEUE_ENTRY* entry) {
                             : CONTAINING_RECORD(entry, IRP, Tail.Overlay.DeviceQueueEntry);
 }
 
+bool is_deferred(const DEVICE_OBJECT* device) {
+    return (device->StartIoFlags & one_call_at_a_time) != 0;
+}
+
 void call_driver(DEVICE_OBJECT* device, IRP* irp) {
+    if (instrumented()) return irpverbs::irp::verify::call_start_io(device, irp);
     device->DriverObject->DriverStartIo(device, irp);
 }
 
@@ -65,7 +70,7 @@ void serve_in_turn(DEVICE_OBJECT* device) {
 }
 
 void start(DEVICE_OBJECT* device, IRP* irp) {
-    if ((device->StartIoFlags & one_call_at_a_time) != 0)
+    if (is_deferred(device))
         serve_in_turn(device);
     else
         call_driver(device, irp);
@@ -73,7 +78,7 @@ void start(DEVICE_OBJECT* device, IRP* irp) {
 
 // One IRP at a time is current, so at most one wish for the next is open.
 void ask_for_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
-    if ((device->StartIoFlags & one_call_at_a_time) == 0) {
+    if (!is_deferred(device)) {
         start_next(device, how, key);
         return;
     }
@@ -110,7 +115,6 @@ void let_wait(DEVICE_OBJECT* device, IRP* irp, KIRQL level) {
 void start_cancelable(DEVICE_OBJECT* device, IRP* irp, const ULONG* key, PDRIVER_CANCEL cancel) {
     KIRQL level = DISPATCH_LEVEL;
     IoAcquireCancelSpinLock(&level);
-    if (instrumented()) irpverbs::irp::verify::given_to_start_io(irp);
     IoSetCancelRoutine(irp, cancel);
     if (queue_or_make_current(device, irp, key)) {
         let_wait(device, irp, level);
@@ -127,6 +131,7 @@ extern "C" {
 void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
                    PDRIVER_CANCEL CancelFunction) {
     VERIFY_IRQL(IoStartPacket);
+    if (instrumented()) irpverbs::irp::verify::given_to_start_io(DeviceObject, Irp, CancelFunction);
     const KIRQL level = KeRaiseIrqlToDpcLevel();
     if (CancelFunction != nullptr)
         start_cancelable(DeviceObject, Irp, Key, CancelFunction);
@@ -137,13 +142,15 @@ void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
 
 void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable) {
     VERIFY_IRQL(IoStartNextPacket);
-    if (instrumented()) irpverbs::irp::verify::check_start_next();
+    if (instrumented())
+        irpverbs::irp::verify::check_start_next(DeviceObject, is_deferred(DeviceObject));
     ask_for_next(DeviceObject, Cancelable ? next_wanted | next_cancelable : next_wanted, 0);
 }
 
 void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULONG Key) {
     VERIFY_IRQL(IoStartNextPacketByKey);
-    if (instrumented()) irpverbs::irp::verify::check_start_next();
+    if (instrumented())
+        irpverbs::irp::verify::check_start_next(DeviceObject, is_deferred(DeviceObject));
     const UCHAR how = next_wanted | next_by_key;
     ask_for_next(DeviceObject, Cancelable ? how | next_cancelable : how, Key);
 }
@@ -151,6 +158,7 @@ void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULO
 void IoSetStartIoAttributes(PDEVICE_OBJECT DeviceObject, BOOLEAN DeferredStartIo,
                             BOOLEAN NonCancelable) {
     VERIFY_IRQL(IoSetStartIoAttributes);
+    if (instrumented()) irpverbs::irp::verify::start_io_attributes(DeviceObject, !NonCancelable);
     DeviceObject->StartIoFlags = static_cast<UCHAR>((DeferredStartIo ? one_call_at_a_time : 0) |
                                                     (NonCancelable ? not_cancelable : 0));
 }

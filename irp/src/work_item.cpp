@@ -2,6 +2,8 @@
 
 #include <irp/work_item.h>
 
+#include <dispatch/detail/faults.hpp>
+
 #include <new>
 
 using namespace irpverbs::dispatch::detail;
@@ -54,6 +56,7 @@ extern "C" {
 
 PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject) {
     VERIFY_IRQL(IoAllocateWorkItem);
+    if (fault_point("irp.allocate_work_item")) return nullptr;
     auto* item = new (std::nothrow) IO_WORKITEM;
     if (item != nullptr) IoInitializeWorkItem(DeviceObject, item);
     return item;

@@ -1,6 +1,7 @@
 // The smallest driver that pends: it holds one request, which can be cancelled.
 #pragma once
 
+#include "measurements.hpp"
 #include "ours_stack.hpp"
 
 namespace irpverbs::bench {
@@ -20,5 +21,22 @@ struct parking_place {
 
 // Dispatch routine; the stack's context is a parking_place.
 NTSTATUS park(PDEVICE_OBJECT device, PIRP irp);
+
+/// A request through so many drivers that pends in the last one and is completed there.
+template <int Levels>
+void pend(run& sample) {
+    parking_place place;
+    const device_stack stack(park, Levels - 1, &place);
+    packet request(stack.top());
+    std::uint64_t sum = 0;
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i) {
+        request.send(count_and_keep, &sum);
+        place.release();
+    }
+    sample.stop();
+    expect(sum == operations * answer, "ours/pend");
+}
 
 } // namespace irpverbs::bench

@@ -1,31 +1,41 @@
 // Requests that pend in a driver's hands and are completed on the same thread.
 #include "measurements.hpp"
 #include "ours_park.hpp"
-#include "ours_stack.hpp"
 
 namespace irpverbs::bench {
 namespace {
 
-template <int Levels>
-void pend(run& sample) {
+// As a coroutine works: whoever is called back sends the next one.
+struct chained {
+    packet request;
+    std::uint64_t left;
+    std::uint64_t sum;
+};
+
+BENCH_OPAQUE NTSTATUS count_and_send_next(PDEVICE_OBJECT, PIRP irp, PVOID context) {
+    auto& chain = *static_cast<chained*>(context);
+    chain.sum += irp->IoStatus.Information;
+    if (--chain.left != 0) chain.request.send(count_and_send_next, &chain);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void pend_chain(run& sample) {
     parking_place place;
-    const device_stack stack(park, Levels - 1, &place);
-    packet request(stack.top());
-    std::uint64_t sum = 0;
-    const std::uint64_t operations = sample.operations();
+    const device_stack stack(park, 0, &place);
+    chained chain{packet(stack.top()), sample.operations(), 0};
     sample.start();
-    for (std::uint64_t i = 0; i < operations; ++i) {
-        request.send(count_and_keep, &sum);
-        place.release();
+    chain.request.send(count_and_send_next, &chain);
+    while (place.release()) {
     }
     sample.stop();
-    expect(sum == operations * answer, "ours/pend");
+    expect(chain.sum == sample.operations() * answer, "ours/pend_chain");
 }
 
 } // namespace
 
 void add_ours_pended(catalog& all) {
     all.add("ours/pend", "pended with a cancel routine, withdrawn, completed, callback", pend<1>);
+    all.add("ours/pend_chain", "the same, each callback sends the next", pend_chain);
     all.add("ours/pend_3", "the same through two filters", pend<3>);
 }
 

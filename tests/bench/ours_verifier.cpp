@@ -1,9 +1,11 @@
 // What the verifier costs while it is on: the same work, by what is watched.
 #include "measurements.hpp"
+#include "ours_park.hpp"
 
 #include <dispatch/detail/verify.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <irp/verifier.hpp>
 
 namespace irpverbs::bench {
 namespace {
@@ -39,6 +41,11 @@ void one_block(run& sample) {
     detail::set_watched(0);
 }
 
+void pend_verified(run& sample) {
+    const irp::verifier_scope watched("default");
+    pend<1>(sample);
+}
+
 } // namespace
 
 void add_ours_verifier(catalog& all) {
@@ -48,6 +55,7 @@ void add_ours_verifier(catalog& all) {
             one_lock<irql | locks | deadlocks>);
     all.add("ours/pool", "pool block of 64 bytes allocated and freed", one_block<0>);
     all.add("ours/pool_verified", "the same, pool and IRQLs watched", one_block<pool | irql>);
+    all.add("ours/pend_verified", "as ours/pend, all watched that only looks", pend_verified);
 }
 
 } // namespace irpverbs::bench

@@ -3,6 +3,7 @@
 
 #include <irp/verifier.hpp>
 #include <support/explore_gtest.hpp>
+#include <support/findings.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,15 +28,6 @@ std::vector<defect> all_but(std::initializer_list<found_by> left_out) {
 
 std::string name_of(const testing::TestParamInfo<defect>& info) { return info.param.name; }
 
-// That the report names; "" when it tells of none.
-std::string rule_in(const std::string& report) {
-    constexpr std::string_view label = "\nrule: ";
-    const std::size_t at = report.find(label);
-    if (at == std::string::npos) return "";
-    const std::size_t begin = at + label.size();
-    return report.substr(begin, report.find('\n', begin) - begin);
-}
-
 // As the world meets it: nothing looks on but the caller.
 class Canary : public testing::TestWithParam<defect> {};
 
@@ -52,7 +44,7 @@ TEST_P(WatchedCanary, IsFoundUnderItsRule) {
     const irpverbs::irp::verifier_scope watched(planted.options);
     const auto summary = irpverbs::testing::expect_found({}, planted.run);
     ASSERT_TRUE(summary.failure);
-    const std::string rule = rule_in(summary.failure->what);
+    const std::string rule = irpverbs::testing::rule_in(summary.failure->what);
     if (planted.rules.empty())
         EXPECT_EQ(rule, "") << summary.failure->report;
     else

@@ -1,4 +1,5 @@
 // Pool memory is given back once, whole, under its tag, and with nothing alive in it.
+#include <dispatch/explore.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
 
@@ -398,6 +399,26 @@ TEST(keeps, LookasideReinitialised) {
         ExDeleteNPagedLookasideList(&list);
     }
     EXPECT_TRUE(kept(seen));
+}
+
+// What a run left behind that was given up is no leak of the next one, whose machine may well lie
+// where that run's did.
+TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
+    const watch_scope watched{watch::pool};
+    dispatch::explore_options one;
+    one.random_runs = 1;
+    one.pct_runs = 0;
+    one.shrink_budget = 0;
+    const auto given_up = dispatch::explore(one, [](dispatch::sim_machine& sim) {
+        sim.spawn("leaves", [] {
+            allocate(8);
+            KeBugCheckEx(MANUALLY_INITIATED_CRASH, 0, 0, 0, 0);
+        });
+        sim.run();
+    });
+    EXPECT_TRUE(given_up.failure);
+    const auto next = dispatch::explore(one, [](dispatch::sim_machine& sim) { sim.run(); });
+    EXPECT_TRUE(next.passed()) << next.text();
 }
 
 // Blocks pass freely from where the pool is watched to where it is not, and back.

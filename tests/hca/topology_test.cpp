@@ -1,4 +1,6 @@
 // Topology files: both dialects, and what is said of wrong ones.
+#include <support/verbs.hpp>
+
 #include <hca/software.h>
 
 #include <gtest/gtest.h>
@@ -27,6 +29,8 @@ public:
 private:
     std::string name_;
 };
+
+using irpverbs::testing::attached;
 
 struct result {
     NTSTATUS status;
@@ -113,7 +117,55 @@ TEST(Topology, ReadsWhatIbsimReads) {
     EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
 }
 
+// What ibsim knows beside cables: files in files, speeds and widths for all that follows, aliases.
+TEST(Topology, ReadsIbsimsExtensions) {
+    const written leaf("width=12\nspeed=3\nHca 1 \"Hca1\"@first\n[1]@port \"Switch1\"[2]\n");
+    const std::string name = leaf.name().substr(leaf.name().rfind('/') + 1);
+    std::ofstream(leaf.name() + ".net") << "include \"" << name << "\"\n"
+                                        << "Switch 8 \"Switch1\"\n"
+                                        << "[2] \"Hca1\"[1]@port\n";
+    const attached hcas("software:" + leaf.name() + ".net");
+    std::remove((leaf.name() + ".net").c_str());
+    ASSERT_EQ(hcas.count(), 1u);
+    IB_CA* ca = irpverbs::testing::open_ca(hcas.fdo());
+    const irpverbs::testing::port_block port(ca, 1);
+    EXPECT_EQ(port->State, IB_PORT_ACTIVE);
+    EXPECT_EQ(port->ActiveSpeed, IB_LINK_SPEED_DDR);
+    EXPECT_EQ(port->ActiveWidth, IB_LINK_WIDTH_12X);
+    EXPECT_EQ(irpverbs::testing::close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST(Topology, AFileThatIncludesItselfIsTold) {
+    const written self("");
+    const std::string name = self.name().substr(self.name().rfind('/') + 1);
+    std::ofstream(self.name()) << "\ninclude \"" << name << "\"\n";
+    const result seen = attach(self.uri());
+    EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
+    EXPECT_EQ(seen.message,
+              self.name() + ":2: \"" + name + "\" is included too deep: does it include itself?");
+}
+
+// Of every line of a good file, every beginning: read, or refused at that line.
+TEST(Topology, ACutLineIsToldWithItsNumber) {
+    const std::string line = "[1](10) \"S\"[1](20) w=4 s=1 # lid 4 lmc 0 \"S\" lid 6 4xDDR";
+    const std::string before = "caguid=0x10\nCa 1 \"H\"\n";
+    for (std::size_t length = 1; length < line.size(); ++length) {
+        const written file(before + line.substr(0, length) + "\n\nSwitch 1 \"S\"\n");
+        const result seen = attach(file.uri());
+        if (seen.status == STATUS_SUCCESS) {
+            EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
+            continue;
+        }
+        EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
+        EXPECT_TRUE(seen.message.starts_with(file.name() + ":3: ")) << seen.message;
+    }
+}
+
 TEST(Topology, SaysWhereAndWhatIsWrong) {
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n\ninclude \"none\"\n").substr(0, 2), "3:");
+    EXPECT_EQ(complaint("do Unlink \"a\"[1]\n"),
+              "1: 'do' is for ibsim's console, which is not here");
+    EXPECT_EQ(complaint("speed=8\n"), "1: expected a mask of speeds, at most 7");
     EXPECT_EQ(complaint(""), "0: expected at least one node");
     EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"nowhere\"[1]\n"), "2: there is no node \"nowhere\"");
     EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"a"),

@@ -307,7 +307,8 @@ TEST_P(Async, DeadlineIsAssociated) {
     second.done.wait();
     EXPECT_EQ(second.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     end third;
-    irp::call(parking(), ask, irp::within(2ms))(third.handler());
+    constexpr auto soon = irp::within(2ms); // a token that is used again and again
+    irp::call(parking(), ask, soon)(third.handler());
     third.done.wait();
     EXPECT_EQ(third.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
 }

@@ -4,6 +4,8 @@
 #include <support/explore_gtest.hpp>
 #include <support/irp_stack.hpp>
 
+#include <dispatch/fault_sweep.hpp>
+
 #include <array>
 #include <cstring>
 #include <string>
@@ -160,6 +162,23 @@ TEST_P(BuildRequest, MdlsDescribeTheBuffer) {
     });
     IoCallDriver(bottom.device, control(bottom, METHOD_IN_DIRECT));
     IoCallDriver(bottom.device, control(bottom, METHOD_OUT_DIRECT));
+}
+
+// Tests that a request which can't be built whole is not built at all, whatever it lacks.
+TEST_P(BuildRequest, ShortOfMemoryThereIsNoRequest) {
+    const test_driver driver(complete_at_once);
+    int refused = 0;
+    const auto ask = [&] {
+        IRP* irp = control(driver, METHOD_IN_DIRECT);
+        if (irp == nullptr)
+            ++refused;
+        else
+            IoCallDriver(driver.device, irp);
+    };
+    using irpverbs::dispatch::sweep;
+    const auto summary = irpverbs::dispatch::fault_sweep(ask, sweep::order::singles);
+    EXPECT_EQ(summary.stacks, 3u) << "the packet, the buffer, the MDL";
+    EXPECT_EQ(refused, 3);
 }
 
 // Tests that a sender who waits is woken when a system thread completes the request later.

@@ -182,6 +182,87 @@ TEST(keeps, MultRemoveLock) {
     })));
 }
 
+/// A request that IoReleaseRemoveLockAndWait is called for.
+std::vector<found> waits_in_hand(UCHAR major) {
+    return found_in([major](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            in_and_out(&lock);
+            return complete(irp, STATUS_SUCCESS);
+        });
+        request(1, major).send(driver);
+    });
+}
+TEST(breaks, IoReleaseRemoveLockAndWaitOutsideRemoveDevice) {
+    EXPECT_TRUE(is(waits_in_hand(IRP_MJ_READ), "IoReleaseRemoveLockAndWaitOutsideRemoveDevice",
+                   detected, 0x49521021));
+}
+TEST(keeps, IoReleaseRemoveLockAndWaitOutsideRemoveDevice) {
+    EXPECT_TRUE(nothing(waits_in_hand(IRP_MJ_PNP)));
+}
+
+NTSTATUS unlock(DEVICE_OBJECT*, IRP* irp, void* lock) {
+    IoReleaseRemoveLock(static_cast<IO_REMOVE_LOCK*>(lock), irp);
+    return STATUS_CONTINUE_COMPLETION;
+}
+
+/// A filter that holds its remove lock while a request is below; with `forgetful` not for reads.
+std::vector<found> forwards(bool forgetful) {
+    return found_in([forgetful](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        lambda_driver below(complete_at_once);
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            const bool reads = IoGetCurrentIrpStackLocation(irp)->MajorFunction == IRP_MJ_READ;
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            if (forgetful && reads) return IoCallDriver(below.device(), irp);
+            IoAcquireRemoveLock(&lock, irp);
+            IoSetCompletionRoutine(irp, unlock, &lock, TRUE, TRUE, TRUE);
+            return IoCallDriver(below.device(), irp);
+        });
+        request(2, IRP_MJ_WRITE).send(filter);
+        request(2, IRP_MJ_READ).send(filter);
+        IoAcquireRemoveLock(&lock, &lock);
+        IoReleaseRemoveLockAndWait(&lock, &lock);
+    });
+}
+TEST(breaks, RemoveLockForward) {
+    EXPECT_TRUE(is(forwards(true), "RemoveLockForward", detected, 0x49521020));
+}
+TEST(keeps, RemoveLockForward) { EXPECT_TRUE(nothing(forwards(false))); }
+
+/// A device that is deleted while a request is parked in it, or afterwards.
+std::vector<found> deleted(bool early) {
+    return found_in([early](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IRP* parked = nullptr;
+        const auto finish = [&] {
+            complete(parked, STATUS_SUCCESS);
+            IoReleaseRemoveLock(&lock, parked);
+        };
+        request asked(1);
+        {
+            lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+                IoAcquireRemoveLock(&lock, irp);
+                IoMarkIrpPending(irp);
+                parked = irp;
+                return STATUS_PENDING;
+            });
+            asked.send(driver);
+            if (!early) finish();
+        }
+        if (early) finish();
+    });
+}
+TEST(breaks, RemoveLockCheck) {
+    const auto found = deleted(true);
+    EXPECT_TRUE(is(found, "RemoveLockCheck", detected, 0x4952101F));
+    EXPECT_TRUE(found.at(0).has_stack("acquired at"));
+}
+TEST(keeps, RemoveLockCheck) { EXPECT_TRUE(nothing(deleted(false))); }
+
 NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     if (irp->PendingReturned) IoMarkIrpPending(irp);
     return STATUS_CONTINUE_COMPLETION;

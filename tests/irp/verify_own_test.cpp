@@ -114,6 +114,13 @@ std::vector<found> while_parked(const std::function<void(IRP*)>& misuse) {
 TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_parked(IoFreeIrp), "FreedInUse", io, 0x20A)); }
 TEST(keeps, FreedInUse) {
     EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // with a location of its maker's own on top
+        lambda_driver driver(complete_at_once);
+        IRP* irp = IoAllocateIrp(2, FALSE);
+        IoSetNextIrpStackLocation(irp);
+        IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
+        send_and_free(irp, driver);
+    })));
 }
 TEST(breaks, InitializedInUse) {
     EXPECT_TRUE(is(while_parked([](IRP* irp) { IoReuseIrp(irp, STATUS_SUCCESS); }),

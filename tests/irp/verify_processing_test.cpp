@@ -346,4 +346,45 @@ TEST(keeps, ForwardedTwice) {
     })));
 }
 
+/// A request to the top of three devices, of which the lower two pass or complete it well.
+std::vector<found> ask_three(CCHAR depth, bool skips) {
+    return found_in([=](sim_machine&) {
+        lambda_driver bottom(complete_at_once);
+        lambda_driver middle(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoSkipCurrentIrpStackLocation(irp);
+            return IoCallDriver(bottom.device(), irp);
+        });
+        lambda_driver top(middle, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoSkipCurrentIrpStackLocation(irp);
+            return IoCallDriver((skips ? bottom : middle).device(), irp);
+        });
+        request(depth).send(top);
+    });
+}
+// Enough for those who skip theirs, not for the stack.
+TEST(breaks, IrpStackLocations) {
+    EXPECT_TRUE(is(ask_three(1, false), "IrpStackLocations", io, 0x208));
+}
+TEST(keeps, IrpStackLocations) { EXPECT_TRUE(nothing(ask_three(3, false))); }
+TEST(breaks, SkippedDevice) { EXPECT_TRUE(is(ask_three(3, true), "SkippedDevice", io, 0x211)); }
+TEST(keeps, SkippedDevice) { EXPECT_TRUE(nothing(ask_three(3, false))); }
+
+std::vector<found> complete_after(void (*use)(IO_STACK_LOCATION*)) {
+    return found_in([use](sim_machine&) {
+        lambda_driver driver([use](DEVICE_OBJECT*, IRP* irp) {
+            use(IoGetCurrentIrpStackLocation(irp));
+            return complete(irp, STATUS_SUCCESS);
+        });
+        request(1).send(driver);
+    });
+}
+TEST(breaks, TrashedLocation) {
+    EXPECT_TRUE(is(complete_after([](IO_STACK_LOCATION* location) { *location = {}; }),
+                   "TrashedLocation", io, 0x212));
+}
+TEST(keeps, TrashedLocation) {
+    EXPECT_TRUE(nothing(complete_after(
+        [](IO_STACK_LOCATION* location) { location->Parameters.DeviceIoControl = {}; })));
+}
+
 } // namespace

@@ -3,6 +3,8 @@
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
 
+#include <dispatch/fault_sweep.hpp>
+
 #include <cstddef>
 #include <vector>
 
@@ -100,6 +102,19 @@ TEST_P(WorkItem, WorksInMemoryOfTheCallersOwn) {
     job.wait();
     IoUninitializeWorkItem(item);
     EXPECT_EQ(job.runs, 1);
+}
+
+// Tests that memory may be short: a sweep finds one place to fail, and nothing is made there.
+TEST_P(WorkItem, MayBeRefused) {
+    int refused = 0;
+    const auto summary = irpverbs::dispatch::fault_sweep([&] {
+        if (PIO_WORKITEM item = IoAllocateWorkItem(bottom.device))
+            IoFreeWorkItem(item);
+        else
+            ++refused;
+    });
+    EXPECT_EQ(summary.stacks, 1u);
+    EXPECT_EQ(refused, 1);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(WorkItem);

@@ -2,33 +2,23 @@
 """The shim does for libibumad what the kernel does: whole tables by RMPP, time-outs, and it
 survives a wire that loses, doubles and reorders."""
 import os
-import pathlib
 import re
 import signal
-import tempfile
 import time
 import unittest
 
-from fabric import fabric
-from lab import Lab
+from lab_case import LabCase
 
 HOSTS = 40
 SWITCHES = 18  # two leaves, sixteen spines
 PATHS = (HOSTS + SWITCHES) ** 2
 
 
-class ShimTest(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="lab")
-        self.addCleanup(scratch.cleanup)
-        topology = pathlib.Path(scratch.name) / "fabric.net"
-        topology.write_text(fabric(HOSTS))
-        self.lab = self.enterContext(Lab(pathlib.Path(scratch.name) / "lab", topology))
+class ShimTest(LabCase):
+    hosts = HOSTS
 
     def query(self, *words, **faults):
-        for name, value in faults.items():
-            os.environ[name] = str(value)
-            self.addCleanup(os.environ.pop, name)
+        self.set_faults(faults)
         return self.lab.run("H0002", ["saquery", *words], seconds=60)
 
     def assert_all_paths(self, answer):

@@ -1,7 +1,9 @@
-// Correct drivers under a million schedules (an optimised build; fewer otherwise): every request
-// comes back once, and nothing is reported.
+// Correct drivers under a million schedules (an optimised build; fewer otherwise) with the verifier
+// on: every request comes back once, and nothing is reported.
 #include <support/explore_gtest.hpp>
 #include <support/reference_drivers.hpp>
+
+#include <irp/verifier.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,15 +21,17 @@ constexpr std::uint64_t schedules = 1'000'000;
 constexpr std::uint64_t schedules = 20'000;
 #endif
 
-explore_options half_random_half_pct() {
-    explore_options options;
-    options.random_runs = schedules / 2;
-    options.pct_runs = schedules / 2;
-    return options;
+template <class Body>
+void expect_nothing_reported(const Body& body) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options half_random_half_pct;
+    half_random_half_pct.random_runs = schedules / 2;
+    half_random_half_pct.pct_runs = schedules / 2;
+    irpverbs::testing::expect_explored(half_random_half_pct, body);
 }
 
 TEST(ReferenceDrivers, CancelSafeQueueCompletesEachRequestOnce) {
-    irpverbs::testing::expect_explored(half_random_half_pct(), [](sim_machine& sim) {
+    expect_nothing_reported([](sim_machine& sim) {
         queue_driver driver;
         counted_request first(driver.device());
         counted_request second(driver.device());
@@ -46,7 +50,7 @@ TEST(ReferenceDrivers, CancelSafeQueueCompletesEachRequestOnce) {
 }
 
 TEST(ReferenceDrivers, ThreeDeepFilterStackCompletesEachRequestOnce) {
-    irpverbs::testing::expect_explored(half_random_half_pct(), [](sim_machine& sim) {
+    expect_nothing_reported([](sim_machine& sim) {
         queue_driver bottom;
         filter_driver lower(bottom.device());
         filter_driver middle(lower.device());

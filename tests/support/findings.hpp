@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace irpverbs::testing {
@@ -128,6 +129,15 @@ private:
     BUG_CHECK_HANDLER handler_ = nullptr;
     void* context_ = nullptr;
 };
+
+/// The rule that a report names; "" when it names none.
+inline std::string rule_in(const std::string& report) {
+    constexpr std::string_view label = "\nrule: ";
+    const std::size_t at = report.find(label);
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + label.size();
+    return report.substr(begin, report.find('\n', begin) - begin);
+}
 
 /// One rule was broken, this one, with its code and first parameter. Bug checks of the core that
 /// follow do not count.

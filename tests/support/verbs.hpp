@@ -32,7 +32,7 @@ public:
     ~verb_call() {
         if (state_ == nullptr || !state_->sent) return;
         if (std::uncaught_exceptions() > exceptions_) cancel(); // nobody waits for it any more
-        if (!wait()) static_cast<void>(state_.release()); // its holder may still complete it
+        if (!wait()) static_cast<void>(state_.release());       // its holder may still complete it
     }
     verb_call(verb_call&&) noexcept = default;
     verb_call& operator=(verb_call&&) = delete;

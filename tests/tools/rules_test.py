@@ -9,6 +9,7 @@ CHECK = Path(__file__).resolve().parents[2] / "tools/check-rules"
 RULES = '#define C4 CODE\n#define SAME "what was " "before"\n// X(No, 1, 2, "comment", "")\n' \
         'X(First, C4, 0x10, "a, b (and c) " "happen", SAME)\nX(Second, OTHER, 1, "\\"quoted\\"", "")\n'
 TESTS = "TEST(breaks, First) {}\nTEST(keeps, First) {}\nTEST_F(breaks, Second) {}\nTEST_F(keeps,\n  Second) {}\n"
+PLANTS = 'if (planted("First")) return;\nconst misplaced level("Second", 1);\n'
 EMPTY = "# Rules\n<!-- rules: tools/check-rules --write -->\n<!-- end of rules -->\nafter\n"
 
 
@@ -19,6 +20,7 @@ class Rules(unittest.TestCase):
         self.root = Path(folder.name)
         self.put("low/src/verify/rules.def", RULES)
         self.put("tests/low/rules_test.cpp", TESTS)
+        self.put("tests/canary/planted/low.cpp", PLANTS)
         self.put("docs/verifier.md", EMPTY)
         self.assertEqual(self.check("--write"), (0, "\n"))
 
@@ -53,6 +55,10 @@ class Rules(unittest.TestCase):
     def test_a_rule_without_a_test(self):
         self.put("tests/low/rules_test.cpp", TESTS.replace("keeps, First", "keeps, Other"))
         self.rejects("First: tests/low has no TEST(keeps, First)")
+
+    def test_a_rule_without_a_planted_bug(self):
+        self.put("tests/canary/planted/low.cpp", PLANTS.replace("Second", "Other"))
+        self.rejects("Second: tests/canary/planted has no bug that breaks it")
 
     def test_a_rule_that_stands_there_twice(self):
         self.put("low/src/verify/rules.def", RULES + 'X(First, C4, 1, "again", "")\n')

@@ -1,4 +1,4 @@
-/// The channel interface in C++: a twin for every verb of ci/ci.h.
+/// The channel interface in C++: a twin for every verb of ci/ci.h and ci/mad.h.
 ///
 /// A twin takes what its verb takes (no IRP, no CI_UDATA) and, last, a completion token of Asio, by
 /// default one that makes `co_await query_port(ca, 1)` of it. It completes with an error_code of
@@ -14,4 +14,6 @@
 #include <ci/completion_queue.hpp>
 #include <ci/cq_verbs.hpp>
 #include <ci/event_stream.hpp>
+#include <ci/mad_agent.hpp>
+#include <ci/mad_verbs.hpp>
 #include <irp/within.hpp>

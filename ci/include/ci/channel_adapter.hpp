@@ -8,7 +8,8 @@ namespace irpverbs::ci {
 /// Made by open_ca. Moved, not copied; converts to the IB_CA* that every verb takes. Its end closes
 /// the adapter and does not wait for that: parked waits complete STATUS_CANCELLED, queues made with
 /// it (create_cq) are destroyed before, whoever lets go last sends the close. What CiCreateCq
-/// itself makes is not known here, and must be destroyed before. IRQL: <= DISPATCH_LEVEL.
+/// itself makes is not known here, and must be destroyed before. Its end comes
+/// before its machine's. IRQL: <= DISPATCH_LEVEL.
 class channel_adapter {
 public:
     /// None: converts to null.
@@ -19,8 +20,9 @@ public:
     }
 
     /// Closes, and tells when that is done: void(error_code). From the beginning of the call there
-    /// is no adapter here any more. Not cancelled once begun. STATUS_DEVICE_BUSY: queues made with
-    /// it are left; it stays here, open. STATUS_INVALID_PARAMETER: there is none.
+    /// is no adapter here any more. Not cancelled once begun; waits for queues whose end has come.
+    /// STATUS_DEVICE_BUSY: others are left; it stays here, open. STATUS_INVALID_PARAMETER: there is
+    /// none.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
         return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));

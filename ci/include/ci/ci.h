@@ -14,7 +14,8 @@
    - completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, destroy and events that
      are latched), STATUS_FILE_CLOSED when the object is being closed, STATUS_INVALID_PARAMETER for
      a port, flag or object that does not exist, STATUS_NOT_SUPPORTED when the HCA's driver does not
-     have it, STATUS_INSUFFICIENT_RESOURCES.
+     have it, STATUS_INSUFFICIENT_RESOURCES. STATUS_ACCESS_VIOLATION when Irp->RequestorMode is
+     UserMode and a buffer is not mapped.
    Information is 0 unless a verb says otherwise. Only what adds to this stands below.
 
    Source: the IRP-based verbs RFC (openib-windows, 2005-09-09); "ours" where it has no such verb.

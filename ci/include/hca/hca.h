@@ -7,10 +7,11 @@
 
 NT_EXTERN_C_BEGIN
 
-/* Attaches what the URI names ("software:", "software:FILE", ...) to the caller's machine; Count
-   (may be NULL) gets the number of HCAs that came with it. STATUS_SUCCESS.
+/* Attaches what the URI names ("software:", "software:FILE", "rdma:", "rdma:NAME") to the caller's
+   machine; Count (may be NULL) gets the number of HCAs that came with it. STATUS_SUCCESS.
    STATUS_OBJECT_NAME_COLLISION: this URI, or a GUID, is attached already. STATUS_NO_SUCH_DEVICE: no
-   driver has that scheme. STATUS_NO_SUCH_FILE: the file can't be read. STATUS_OBJECT_NAME_INVALID:
+   driver has that scheme, or it finds no device. STATUS_NO_SUCH_FILE: the file can't be read.
+   STATUS_ACCESS_DENIED: a device may not be opened. STATUS_OBJECT_NAME_INVALID:
    no URI. STATUS_DATA_ERROR: the file is wrong. Nothing is attached then.
    IRQL: PASSIVE_LEVEL. */
 NT_API NTSTATUS HcaAttach(const char* uri, ULONG* count);

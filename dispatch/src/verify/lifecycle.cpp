@@ -33,4 +33,14 @@ void announce_rest(machine& ending) {
     }
 }
 
+void announce_wait(const void* object) {
+    for (const lifecycle* each = registered; each != nullptr; each = each->next)
+        if (each->waits_for != nullptr) each->waits_for(object);
+}
+
+void announce_set(const void* event) {
+    for (const lifecycle* each = registered; each != nullptr; each = each->next)
+        if (each->sets_event != nullptr) each->sets_event(event);
+}
+
 } // namespace irpverbs::dispatch::detail

@@ -3,8 +3,6 @@
 
 #include <dispatch/detail/verify.hpp>
 
-#include <algorithm>
-#include <execinfo.h>
 #include <mutex>
 
 namespace irpverbs::dispatch::detail {
@@ -19,18 +17,6 @@ void set_watched(std::uint32_t bits) {
         instrumentation.fetch_or(verifying_bit, std::memory_order_relaxed);
     else
         instrumentation.fetch_and(~verifying_bit, std::memory_order_relaxed);
-}
-
-call_stack capture_stack(std::uint32_t skip, std::uint32_t most) {
-    void* frames[call_stack::most + 8];
-    skip = std::min(skip, 8u);
-    const int found = backtrace(frames, static_cast<int>(std::min(most, call_stack::most) + skip));
-    const std::uint32_t total = found > 0 ? static_cast<std::uint32_t>(found) : 0;
-    call_stack stack;
-    if (total <= skip) return stack;
-    stack.count = std::min(total - skip, call_stack::most);
-    std::copy_n(frames + skip, stack.count, stack.frames);
-    return stack;
 }
 
 void finding::keep(const char* label, const call_stack& stack) {

@@ -5,6 +5,8 @@
 #include "irql_checks.hpp"
 #include "lock_checks.hpp"
 
+#include <dispatch/detail/lifecycle.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::dispatch::detail {
@@ -26,6 +28,7 @@ bool on_record(processor& self, const void* lock) {
 void wait_watch::before(const char* function) {
     check_wait_irql(self_, function, !only_looks(), timeout_ == nullptr);
     if (!only_looks()) wait_with_locks(self_, function);
+    if (blocks_.size() == 1 && timeout_ == nullptr) announce_wait(blocks_[0].Object);
     if (!watching_locks()) return;
     const call_stack where = capture_stack(3, 16);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -38,6 +41,7 @@ void wait_watch::before(const char* function) {
 }
 
 void wait_watch::after(NTSTATUS status) const {
+    if (blocks_.size() == 1 && timeout_ == nullptr) announce_wait(nullptr);
     if (mutexes_ == 0 || status == STATUS_TIMEOUT) return;
     const call_stack where = capture_stack(3, 16);
     if (all_) {

@@ -27,14 +27,14 @@ NTSTATUS adapter::start(std::string& problem) {
     description.Operations = &operations;
     description.Name = name_.c_str();
     description.PortCount = static_cast<UCHAR>(ports_.size());
-    description.ExtensionSize = sizeof(adapter*);
-    description.MadAgentExtensionSize = sizeof(agent_file*);
+    description.ExtensionSize = sizeof(device_part);
+    description.MadAgentExtensionSize = sizeof(agent_part);
     DEVICE_OBJECT* made = nullptr;
     if (const NTSTATUS status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
         problem = name_ + ": " + NtStatusMeaning(status);
         return status;
     }
-    *static_cast<adapter**>(HcaDeviceExtension(made)) = this;
+    static_cast<device_part*>(HcaDeviceExtension(made))->owner = this;
     device_ = made;
     return STATUS_SUCCESS;
 }
@@ -73,8 +73,8 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
         if (const std::size_t at = file.rfind("issm"); at != std::string::npos)
             file.replace(at, 4, "umad");
     }
-    problem = file + ": " + std::strerror(error) + ": it must be readable and writable (by root, or " +
-              "by a udev rule)";
+    problem = file + ": " + std::strerror(error) +
+              ": it must be readable and writable (by root, or " + "by a udev rule)";
     return STATUS_ACCESS_DENIED;
 }
 

@@ -6,6 +6,18 @@
 
 namespace irpverbs::hca_rdma {
 
+class adapter;
+
+/// HcaDeviceExtension of its FDO.
+struct device_part {
+    adapter* owner;
+};
+
+/// Extension of an agent.
+struct agent_part {
+    agent_file* file;
+};
+
 class adapter {
 public:
     adapter(const outside& world, std::string name);
@@ -14,7 +26,8 @@ public:
     adapter& operator=(const adapter&) = delete;
 
     static adapter& of(const DEVICE_OBJECT* device) {
-        return **static_cast<adapter**>(HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device)));
+        void* part = HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device));
+        return *static_cast<device_part*>(part)->owner;
     }
 
     /// Makes the FDO. Whatever fails leaves none, and is told in `problem`.

@@ -52,8 +52,8 @@ umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG fl
     wanted.mgmt_class_version = attr.ClassVersion;
     wanted.flags = flags;
     for (int i = 0; i < 2; ++i)
-        wanted.method_mask[i] = attr.MethodMask[2 * i] |
-                                static_cast<std::uint64_t>(attr.MethodMask[2 * i + 1]) << 32;
+        wanted.method_mask[i] =
+            attr.MethodMask[2 * i] | static_cast<std::uint64_t>(attr.MethodMask[2 * i + 1]) << 32;
     wanted.oui = static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
     wanted.rmpp_version = rmpp ? rmpp_version : 0;
     return wanted;
@@ -129,9 +129,9 @@ NTSTATUS agent_file::send(const IB_MAD_SEND& what) {
 int agent_file::write(std::span<UCHAR> message) {
     const ib_user_mad_t& header = header_of(message);
     const int length = static_cast<int>(datagram_of(message).size());
-    const int result = world_.send(descriptor_, id_, message.data(), length,
-                                   static_cast<int>(header.timeout_ms),
-                                   static_cast<int>(header.retries));
+    const int result =
+        world_.send(descriptor_, id_, message.data(), length, static_cast<int>(header.timeout_ms),
+                    static_cast<int>(header.retries));
     return result == 0 ? 0 : errno;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 namespace irpverbs::hca_rdma {
 
@@ -14,8 +15,8 @@ std::vector<std::string> names(const outside& world) {
     std::array<char[UMAD_CA_NAME_LEN], UMAD_MAX_DEVICES> found{};
     const int count = world.get_cas_names(found.data(), static_cast<int>(found.size()));
     std::vector<std::string> all;
-    for (int i = 0; i < count; ++i) {
-        std::string name(found[i], strnlen(found[i], UMAD_CA_NAME_LEN));
+    for (const auto& each : std::span(found).first(static_cast<std::size_t>(std::max(count, 0)))) {
+        std::string name(each, strnlen(each, UMAD_CA_NAME_LEN));
         // Where there is none, libibumad makes one up.
         if (!ca_facts(world, name).gone()) all.push_back(std::move(name));
     }

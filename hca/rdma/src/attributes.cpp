@@ -22,7 +22,8 @@ std::vector<ib_gid_t> gids_of(const outside& world, const umad_port_t& port) {
     std::vector<ib_gid_t> table;
     const std::string folder = folder_of(port) + "gids/";
     std::string text;
-    while (table.size() < UINT16_MAX && world.read_file(folder + std::to_string(table.size()), text))
+    while (table.size() < UINT16_MAX &&
+           world.read_file(folder + std::to_string(table.size()), text))
         table.push_back(gid(text));
     return table;
 }

@@ -3,6 +3,7 @@
 
 #include <hca/rdma.h>
 
+#include <climits>
 #include <new>
 
 namespace irpverbs::hca_rdma {
@@ -62,14 +63,15 @@ NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, P
     });
 }
 
-agent_file*& file_of(HCA_MAD_AGENT* agent) { return *static_cast<agent_file**>(agent->Extension); }
+agent_file*& file_of(HCA_MAD_AGENT* agent) {
+    return static_cast<agent_part*>(agent->Extension)->file;
+}
 
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) try {
     const adapter& self = adapter::of(agent->Ca->Device);
     std::unique_ptr<agent_file> made;
-    const NTSTATUS status =
-        agent_file::open(self.world(), self.name().c_str(),
-                         self.port(agent->Agent.Attr.PortNumber), *agent, made);
+    const NTSTATUS status = agent_file::open(self.world(), self.name().c_str(),
+                                             self.port(agent->Agent.Attr.PortNumber), *agent, made);
     file_of(agent) = made.release();
     return status;
 } catch (const std::bad_alloc&) {
@@ -115,7 +117,7 @@ extern "C" NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds) {
     const DEVICE_OBJECT* device = HcaFromGuid(guid);
     if (device == nullptr || HcaDeviceOperations(device) != &operations)
         return STATUS_OBJECT_NAME_NOT_FOUND;
-    if (milliseconds == 0) return STATUS_INVALID_PARAMETER;
+    if (milliseconds == 0 || milliseconds > INT_MAX) return STATUS_INVALID_PARAMETER;
     adapter::of(device).monitor().set_interval(milliseconds);
     return STATUS_SUCCESS;
 }

@@ -35,41 +35,43 @@ void port_monitor::start(DEVICE_OBJECT* device) {
     device_ = device;
     started_ = true;
     seen_.clear();
-    stopping_ = false;
     ExInitializeRundownProtection(&looks_);
-    ExAcquireRundownProtection(&looks_);
     compare();
-    look_again_later();
+    set_timer();
 }
 
 void port_monitor::stop() {
     if (!std::exchange(started_, false)) return;
-    stopping_ = true;
-    if (KeCancelTimer(&timer_)) ExReleaseRundownProtection(&looks_);
-    ExWaitForRundownProtectionRelease(&looks_);
+    ExWaitForRundownProtectionRelease(&looks_); // a look sets the timer, and none comes any more
+    KeCancelTimer(&timer_);
+    KeFlushQueuedDpcs();
+}
+
+void port_monitor::set_timer() {
+    period_ = interval_.load();
+    LARGE_INTEGER first;
+    first.QuadPart = -10'000 * static_cast<LONGLONG>(period_);
+    KeSetTimerEx(&timer_, first, static_cast<LONG>(period_), &dpc_);
 }
 
 void port_monitor::due(KDPC*, void* self, void*, void*) {
-    ExQueueWorkItem(&static_cast<port_monitor*>(self)->item_, DelayedWorkQueue);
+    auto& monitor = *static_cast<port_monitor*>(self);
+    if (!ExAcquireRundownProtection(&monitor.looks_)) return;
+    if (monitor.looking_.exchange(true))
+        ExReleaseRundownProtection(&monitor.looks_); // the last look is not at its end
+    else
+        ExQueueWorkItem(&monitor.item_, DelayedWorkQueue);
 }
 
 void port_monitor::look(void* self) {
     auto& monitor = *static_cast<port_monitor*>(self);
-    if (!monitor.stopping_) monitor.compare();
-    monitor.look_again_later();
-}
-
-// Passes on the hold on looks_, or lets it go.
-void port_monitor::look_again_later() {
-    if (stopping_ || HcaIsDead(device_)) {
-        ExReleaseRundownProtection(&looks_);
-        return;
-    }
-    LARGE_INTEGER wait;
-    wait.QuadPart = -10'000 * static_cast<LONGLONG>(interval_.load());
-    KeSetTimer(&timer_, wait, &dpc_);
-    // stop() may have looked at the timer before it was set.
-    if (stopping_ && KeCancelTimer(&timer_)) ExReleaseRundownProtection(&looks_);
+    monitor.compare();
+    if (HcaIsDead(monitor.device_))
+        KeCancelTimer(&monitor.timer_);
+    else if (monitor.period_ != monitor.interval_)
+        monitor.set_timer();
+    monitor.looking_ = false;
+    ExReleaseRundownProtection(&monitor.looks_);
 }
 
 void port_monitor::compare() {

@@ -41,7 +41,7 @@ private:
     static void look(void* self);
     void compare();
     void compare_ports(const ca_facts& now);
-    void look_again_later();
+    void set_timer();
 
     const outside& world_;
     const std::string name_;
@@ -49,8 +49,9 @@ private:
     bool started_ = false;
     std::vector<port_state> seen_;
     std::atomic<ULONG> interval_{1000};
-    std::atomic<bool> stopping_{false};
-    EX_RUNDOWN_REF looks_{}; // from a timer's start to the end of its look
+    ULONG period_ = 0; // of the timer
+    std::atomic<bool> looking_{false};
+    EX_RUNDOWN_REF looks_{};
     KTIMER timer_{};
     KDPC dpc_{};
     WORK_QUEUE_ITEM item_{};

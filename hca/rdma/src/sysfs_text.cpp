@@ -81,6 +81,7 @@ link_rate rate(std::string_view text) {
     unsigned tenths = leading<unsigned>(gigabits) * 10;
     if (point != std::string_view::npos) tenths += leading<unsigned>(gigabits.substr(point + 1, 1));
     const auto lanes = leading<unsigned>(text);
+    if (lanes == 0) return {};
     // FDR10 is as fast as QDR, but for its encoding.
     const bool fdr10 = text.find("FDR10") != std::string_view::npos;
     return {width_of(lanes),

@@ -42,29 +42,33 @@ std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey) {
     return static_cast<std::size_t>(place - at.pkeys.begin());
 }
 
-bool admits(fabric&, port& at, const datagram& what) {
+bool admits(fabric& where, port& at, const datagram& what) {
     if (!find_pkey(at, what.pkey)) {
         count(at.pkey_violations);
+        where.raise_bad_pkey(at, what);
         return false;
     }
     if (what.qkey != IB_QP1_QKEY) {
         count(at.qkey_violations);
+        where.raise_bad_qkey(at, what);
         return false;
     }
     return !what.global || has_gid(at, what.route.to);
 }
 
-bool may_leave(fabric&, const datagram& what, port& out) {
+bool may_leave(fabric& where, const datagram& what, port& out) {
     if (what.managing() || !out.enforces_out || find_pkey(out, what.pkey)) return true;
     count(out.pkey_violations);
     ++out.counters.TransmitConstraintErrors;
+    where.raise_switch_bad_pkey(out, what);
     return false;
 }
 
-bool may_enter(fabric&, const datagram& what, port& in) {
+bool may_enter(fabric& where, const datagram& what, port& in) {
     if (what.managing() || !in.enforces_in || find_pkey(in, what.pkey)) return true;
     count(in.pkey_violations);
     ++in.counters.ReceiveConstraintErrors;
+    where.raise_switch_bad_pkey(in, what);
     return false;
 }
 

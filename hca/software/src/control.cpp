@@ -12,14 +12,39 @@ adapter* find(ib_guid_t guid) {
     return &adapter::of(device);
 }
 
+struct place {
+    fabric* where = nullptr;
+    node* at = nullptr;
+};
+
+// A switch is found by way of the adapters of its fabric.
+place find_switch(ib_guid_t guid) {
+    ULONG count = 0;
+    HcaEnumerate(nullptr, &count);
+    std::vector<ib_guid_t> guids(count);
+    HcaEnumerate(guids.data(), &count);
+    fabric* looked_at = nullptr;
+    for (const ib_guid_t each : guids) {
+        const adapter* one = find(each);
+        if (one == nullptr || &one->where() == looked_at) continue;
+        looked_at = &one->where();
+        if (node* found = looked_at->find_node(guid)) return {looked_at, found};
+    }
+    return {};
+}
+
+place find_place(ib_guid_t guid) {
+    const adapter* self = find(guid);
+    return self != nullptr ? place{&self->where(), &self->at()} : find_switch(guid);
+}
+
 // Changes a port under the fabric's lock: `change(fabric, port)` gives back the status.
 template <class Change>
 NTSTATUS on_port(ib_guid_t guid, UCHAR number, const Change& change) {
-    const adapter* self = find(guid);
-    if (self == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
-    port* which = self->find_port(number);
-    if (which == nullptr) return STATUS_INVALID_PARAMETER;
-    return self->where().change([&] { return change(self->where(), *which); });
+    const place found = find_place(guid);
+    if (found.at == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
+    if (number == 0 || number >= found.at->ports.size()) return STATUS_INVALID_PARAMETER;
+    return found.where->change([&] { return change(*found.where, found.at->ports[number]); });
 }
 
 } // namespace
@@ -52,6 +77,26 @@ NTSTATUS HcaSoftwareFlapLink(ib_guid_t guid, UCHAR number) {
 NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR number) {
     return on_port(guid, number, [](fabric& where, port& at) {
         where.fail(at);
+        return STATUS_SUCCESS;
+    });
+}
+
+NTSTATUS HcaSoftwarePassThreshold(ib_guid_t guid, UCHAR number, USHORT trap) {
+    if (trap < trap_link_integrity || trap > trap_flow_control) return STATUS_INVALID_PARAMETER;
+    return on_port(guid, number, [trap](fabric& where, port& at) {
+        if (trap == trap_link_integrity) ++at.counters.LinkIntegrityErrors;
+        if (trap == trap_buffer_overrun) ++at.counters.BufferOverrunErrors;
+        where.raise_link_error(at, trap);
+        return STATUS_SUCCESS;
+    });
+}
+
+NTSTATUS HcaSoftwareSetFaults(ib_guid_t guid, UCHAR number, const HCA_SOFTWARE_FAULTS* faults) {
+    std::shared_ptr<link_faults> made;
+    if (faults != nullptr) made = std::make_shared<link_faults>(*faults);
+    return on_port(guid, number, [&](fabric&, port& at) {
+        if (at.peer == nullptr) return STATUS_INVALID_DEVICE_STATE;
+        at.faults = at.peer->faults = made;
         return STATUS_SUCCESS;
     });
 }

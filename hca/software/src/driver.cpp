@@ -11,6 +11,8 @@ namespace irpverbs::hca_software {
 
 namespace {
 
+constexpr std::string_view unmanaged_suffix = "?unmanaged";
+
 NTSTATUS tell(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
     if (size != 0) *std::copy_n(text.data(), std::min(text.size(), size - 1), message) = '\0';
     return status;
@@ -37,10 +39,10 @@ NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS attach_text(std::string_view text, std::string_view name, ULONG& count, void** attachment,
-                     std::string& problem) {
-    auto made = std::make_unique<fabric>(parse_topology(text, name));
-    made->bring_up();
+NTSTATUS attach_text(std::string_view text, std::string_view name, bool unmanaged, ULONG& count,
+                     void** attachment, std::string& problem) {
+    auto made = std::make_unique<fabric>(parse_topology(text, name, read_file), !unmanaged);
+    if (!unmanaged) made->bring_up();
     const NTSTATUS status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) *attachment = made.release();
     return status;
@@ -48,14 +50,16 @@ NTSTATUS attach_text(std::string_view text, std::string_view name, ULONG& count,
 
 NTSTATUS attach(const char* location, ULONG* count, void** attachment, char* message,
                 SIZE_T message_size) {
-    const std::string name = location;
+    std::string name = location;
+    const bool unmanaged = name.ends_with(unmanaged_suffix);
+    if (unmanaged) name.resize(name.size() - unmanaged_suffix.size());
     std::string text(built_in_topology());
     if (!name.empty() && !read_file(name, text))
         return tell(STATUS_NO_SUCH_FILE, message, message_size, name + ": " + std::strerror(errno));
     std::string problem;
     try {
-        const NTSTATUS status =
-            attach_text(text, name.empty() ? "built-in" : name, *count, attachment, problem);
+        const NTSTATUS status = attach_text(text, name.empty() ? "built-in" : name, unmanaged,
+                                            *count, attachment, problem);
         return tell(status, message, message_size, problem);
     } catch (const topology_error& wrong) {
         return tell(STATUS_DATA_ERROR, message, message_size, wrong.what());

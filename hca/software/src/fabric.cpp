@@ -1,6 +1,9 @@
 #include "fabric.hpp"
 
 #include "adapter.hpp"
+#include "link.hpp"
+
+#include <algorithm>
 
 namespace irpverbs::hca_software {
 
@@ -11,7 +14,9 @@ constexpr ULONG ca_capabilities = IB_PORT_CAP_TRAP_SUP | IB_PORT_CAP_SL_MAP_SUP 
                                   IB_PORT_CAP_CLIENT_REREGISTER_SUP |
                                   IB_PORT_CAP_CAP_MASK_NOTICE_SUP | IB_PORT_CAP_DR_NOTICE_SUP;
 
-constexpr std::size_t ca_pkeys = 16; // entries of a CA port's P_Key table
+// Entries of a port's P_Key table.
+constexpr std::size_t ca_pkeys = 16;
+constexpr std::size_t switch_pkeys = 32;
 
 port make_port(node& owner, UCHAR number, const port_plan& plan) {
     port made;
@@ -24,10 +29,14 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.speed = plan.speed;
     made.capabilities = ca_capabilities;
     made.gids = {{made.prefix, made.guid}};
-    if (owner.type != IB_NODE_SWITCH) made.pkeys.resize(ca_pkeys);
+    made.enabled_widths = supported_widths(made);
+    made.enabled_speeds = supported_speeds(made);
+    made.pkeys.resize(owner.switches() ? switch_pkeys : ca_pkeys);
     if (owner.switches() && number == 0) { // it has no link that could be down
         made.state = IB_PORT_ACTIVE;
         made.physical = IB_PORT_PHYS_LINK_UP;
+        made.active_width = plan.width;
+        made.active_speed = plan.speed;
     }
     return made;
 }
@@ -38,19 +47,22 @@ bool port::linked() const {
     return peer != nullptr && plugged && peer->plugged && enabled && peer->enabled;
 }
 
-fabric::fabric(const topology& plan) {
+fabric::fabric(const topology& plan, bool configures) : configures_(configures) {
     for (const node_plan& each : plan.nodes)
         add_node(each);
     connect(plan);
     wire_.prepare(serve_wire, this);
+    traps_.prepare(serve_traps, this);
 }
 
 fabric::~fabric() {
     look([this] {
         wire_.close();
+        traps_.close();
         return true;
     });
     wire_.run_down();
+    traps_.run_down();
 }
 
 void fabric::serve_wire(KDPC*, void* context, void*, void*) {
@@ -61,10 +73,28 @@ void fabric::serve_wire(KDPC*, void* context, void*, void*) {
     });
 }
 
+void fabric::serve_traps(KDPC*, void* context, void*, void*) {
+    auto& self = *static_cast<fabric*>(context);
+    self.change([&] {
+        self.traps_.repeat(self);
+        return true;
+    });
+}
+
 void fabric::serve() {
     wire::event due{};
     for (unsigned turn = 0; wire_.take(turn, due); ++turn)
-        arrive(due.what);
+        if (due.what != nullptr)
+            arrive(due.what);
+        else if (due.mended != nullptr)
+            plug(*due.mended, true);
+        else
+            traps_.repeat(*this);
+}
+
+node* fabric::find_node(ib_guid_t guid) {
+    const auto place = std::ranges::find(nodes_, guid, &node::guid);
+    return place == nodes_.end() ? nullptr : &*place;
 }
 
 void fabric::add_node(const node_plan& plan) {
@@ -76,8 +106,11 @@ void fabric::add_node(const node_plan& plan) {
     made.system_image_guid = plan.system_image_guid;
     made.vendor_id = plan.vendor_id;
     made.device_id = plan.device_id;
-    for (std::size_t i = 0; i < plan.ports.size(); ++i)
-        made.ports.push_back(make_port(made, static_cast<UCHAR>(i), plan.ports[i]));
+    for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+        port& added =
+            made.ports.emplace_back(make_port(made, static_cast<UCHAR>(i), plan.ports[i]));
+        if (!configures_) added.lid = added.lmc = 0;
+    }
 }
 
 void fabric::connect(const topology& plan) {
@@ -94,6 +127,9 @@ void fabric::connect(const topology& plan) {
 void fabric::train(port& end) {
     end.physical = IB_PORT_PHYS_LINK_UP;
     end.state = IB_PORT_INIT;
+    end.active_width = common_width(end);
+    end.active_speed = common_speed(end);
+    if (end.owner->switches()) raise_link_state(*end.owner);
 }
 
 void fabric::drop(port& end) {
@@ -102,12 +138,25 @@ void fabric::drop(port& end) {
     end.physical = end.enabled ? IB_PORT_PHYS_POLLING : IB_PORT_PHYS_DISABLED;
     end.state = IB_PORT_DOWN;
     if (was_active) raise(end, IB_AE_PORT_ERROR);
+    if (end.owner->switches()) raise_link_state(*end.owner);
 }
 
-// Until a subnet manager does it by datagrams, ports are configured as soon as they train.
+// In place of a subnet manager, if there is to be none.
 void fabric::configure(port& end) {
+    if (!configures_) return;
     set_state(end, IB_PORT_ARMED);
     set_state(end, IB_PORT_ACTIVE);
+}
+
+// The end whose state is set stays where training leaves it.
+void fabric::retrain_link(port& end) {
+    const bool linked = end.linked();
+    drop(end);
+    if (!linked) return;
+    drop(*end.peer);
+    train(end);
+    train(*end.peer);
+    configure(*end.peer);
 }
 
 // Down comes of the cable; up from Init one step at a time. Source: IBA 7.2.7.
@@ -117,8 +166,7 @@ bool fabric::set_state(port& end, IB_PORT_STATE state) {
     const bool retrain = state == IB_PORT_DOWN && end.state != IB_PORT_DOWN;
     if (!step && !retrain) return false;
     if (retrain) {
-        drop(end);
-        if (end.linked()) train(end);
+        retrain_link(end);
         return true;
     }
     end.state = state;
@@ -164,6 +212,8 @@ void fabric::enable(port& end, bool on) {
 void fabric::fail(port& end) {
     if (!end.linked()) return;
     ++end.counters.SymbolErrors;
+    ++end.counters.LinkIntegrityErrors;
+    raise_link_error(end, trap_link_integrity);
     for (port* each : {&end, end.peer}) {
         ++each->counters.LinkErrorRecoveries;
         drop(*each);

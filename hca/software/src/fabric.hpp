@@ -1,87 +1,22 @@
 // The live fabric: nodes, ports, cables, and what changes in them.
 #pragma once
 
+#include "node.hpp"
 #include "topology.hpp"
-#include "wire.hpp"
-
-#include <ci/driver.h>
-#include <hca/software.h>
-
-#include <deque>
-#include <memory>
-#include <utility>
+#include "traps.hpp"
 
 namespace irpverbs::hca_software {
 
-struct node;
-class adapter;
-
-struct port {
-    node* owner = nullptr;
-    UCHAR number = 0;
-    port* peer = nullptr; // at the other end of the cable; null: there is none
-    bool plugged = true;  // false: the cable is broken
-    bool enabled = true;  // false: shut down
-    IB_PORT_STATE state = IB_PORT_DOWN;
-    IB_PORT_PHYSICAL_STATE physical = IB_PORT_PHYS_POLLING;
-    ib_guid_t guid = 0;
-    ib_sn_prefix_t prefix = IB_DEFAULT_GID_PREFIX;
-    ib_lid_t lid = 0;
-    UCHAR lmc = 0;
-    ib_lid_t sm_lid = 0;
-    UCHAR sm_sl = 0;
-    UCHAR subnet_timeout = 18;
-    UCHAR init_type = 0;
-    USHORT width = IB_LINK_WIDTH_4X;
-    USHORT speed = IB_LINK_SPEED_QDR;
-    ULONG capabilities = 0;
-    USHORT qkey_violations = 0;
-    USHORT pkey_violations = 0;
-    HCA_SOFTWARE_COUNTERS counters{};
-    std::vector<ib_pkey_t> pkeys{IB_PKEY_DEFAULT_FULL};
-    std::vector<ib_gid_t> gids;                        // [0] follows prefix and guid
-    std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
-
-    bool enforces_out = false; // of a switch: partitions, also for what it passes on
-    bool enforces_in = false;
-    machine_time last_out = 0; // when the last that left it arrives: later ones stay behind it
-
-    bool linked() const;
-    /// Of its LIDs, which are 2^lmc.
-    bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
-};
-
-struct node {
-    IB_NODE_TYPE type = IB_NODE_CA;
-    std::string id;
-    std::string description;
-    ib_guid_t guid = 0;
-    ib_guid_t system_image_guid = 0;
-    ULONG vendor_id = 0;
-    ULONG device_id = 0;
-    std::deque<port> ports;            // [0]: a switch's own
-    std::vector<UCHAR> forwarding;     // of a switch: LID to port; no_port: dropped
-    std::vector<USHORT> multicasting;  // of a switch: a mask of ports for each MLID
-    std::unique_ptr<adapter> attached; // of a CA
-
-    static constexpr UCHAR no_port = 255;
-    static constexpr unsigned ports_a_mask = 16;
-
-    bool switches() const { return type == IB_NODE_SWITCH; }
-    /// The port whose LIDs and keys hold for what comes in at `in`.
-    port& end_port(port& in) { return switches() ? ports[0] : in; }
-    /// The words of `multicasting` that belong to one MLID.
-    std::size_t masks() const { return (ports.size() + ports_a_mask - 1) / ports_a_mask; }
-};
-
 class fabric {
 public:
-    explicit fabric(const topology& plan);
+    /// `configures`: a link that comes up becomes active; otherwise that is a subnet manager's.
+    fabric(const topology& plan, bool configures);
     ~fabric();
     fabric(const fabric&) = delete;
     fabric& operator=(const fabric&) = delete;
 
     std::deque<node>& nodes() { return nodes_; }
+    node* find_node(ib_guid_t guid);
 
     /// Gives LIDs and forwarding tables, and makes every linked port active. Before there are
     /// adapters.
@@ -117,6 +52,20 @@ public:
     /// A new number that is not 0.
     ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
 
+    /// Sends what a request was turned into back to who asked.
+    void answer(packet* what);
+
+    // Traps, of what they say.
+    void raise_link_state(node& of);
+    void raise_link_error(port& at, USHORT number);
+    void raise_capabilities(port& at);
+    void raise_description(node& of);
+    void raise_system_image(node& of);
+    void raise_bad_mkey(port& at, packet& smp);
+    void raise_bad_pkey(port& at, const datagram& what);
+    void raise_bad_qkey(port& at, const datagram& what);
+    void raise_switch_bad_pkey(port& at, const datagram& what);
+
     void plug(port& end, bool whole);
     void enable(port& end, bool on);
     void fail(port& end);
@@ -135,19 +84,28 @@ private:
     void train(port& end);
     void drop(port& end);
     void configure(port& end);
+    void retrain_link(port& end);
     void follow_cable(port& end);
     void arrive(packet* what);
+    void arrive_managing(packet* what);
+    void arrive_general(packet* what);
+    bool give_to_client(packet* what);
+    void raise_local_change(port& at, USHORT flags);
+    void raise_trap(port& from, USHORT number, const trap_details& details);
     void serve();
     static void serve_wire(KDPC* dpc, void* context, void*, void*);
+    static void serve_traps(KDPC* dpc, void* context, void*, void*);
     void tell();
     bool next_news(piece_of_news& next);
 
+    const bool configures_;
     std::deque<node> nodes_;
     KSPIN_LOCK lock_ = 0;
     bool telling_ = false;           // guarded by lock_
     std::deque<piece_of_news> news_; // guarded by lock_
     packet_stock packets_;           // guarded by lock_
     wire wire_;                      // guarded by lock_
+    trap_list traps_;                // guarded by lock_
     ULONG numbers_ = 0;              // guarded by lock_
 };
 

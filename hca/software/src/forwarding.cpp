@@ -7,14 +7,16 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr machine_time link_delay = 5;   // 500 ns, a switch's own included
-constexpr unsigned most_links = 64;      // of one way
+constexpr machine_time link_delay = 5; // 500 ns, a switch's own included
+constexpr unsigned most_links = 64;    // of one way
+constexpr unsigned most_copies = 8;
 constexpr unsigned most_legs = 1u << 13; // of a multicast's tree
 
 struct leg {
     port* at; // of a node that it came in at; of the first one: that it is sent from
     machine_time when;
     unsigned links = 0;
+    unsigned copies = 0; // beside it
 };
 
 enum class fate { lost, arrived, leaves };
@@ -36,6 +38,7 @@ private:
     decision decide(const leg& at);
     decision decide_by_lid(const leg& at);
     bool leave(leg& at, port& out);
+    bool take_time(leg& at, port& out);
     void branch(const leg& at);
     void arrive(const leg& at);
 
@@ -49,7 +52,8 @@ private:
 };
 
 UCHAR out_port(const node& here, ib_lid_t to) {
-    return to < here.forwarding.size() ? here.forwarding[to] : node::no_port;
+    const bool known = to <= here.routing.linear_top && to < here.forwarding.size();
+    return known ? here.forwarding[to] : node::no_port;
 }
 
 bool passes(const port& out, bool managing) {
@@ -131,13 +135,28 @@ bool journey::leave(leg& at, port& out) {
         return false;
     }
     count_sent(out, what_);
-    at.when = std::max(at.when + link_delay, out.last_out);
-    out.last_out = at.when;
+    if (!take_time(at, out)) return false;
     port& in = *out.peer;
     count_received(in, what_);
     if (!may_enter(where_, what_, in)) return false;
     at.at = &in;
     ++at.links;
+    return true;
+}
+
+// And whatever else happens on a link; false: it was lost.
+bool journey::take_time(leg& at, port& out) {
+    mishap met;
+    if (out.faults != nullptr) met = draw_mishap(*out.faults, at.when);
+    if (met.flaps) {
+        where_.plug(out, false);
+        arrivals_.post_mending(at.when + out.faults->wanted.FlapTime * microsecond, out);
+    }
+    if (met.lost) return false;
+    if (met.doubled) at.copies = std::min(at.copies + 1, most_copies);
+    const machine_time entered = at.when;
+    at.when += link_delay + met.late;
+    if (!met.overtaken) at.when = out.last_sent.stay_behind(entered, at.when);
     return true;
 }
 
@@ -157,11 +176,14 @@ void journey::branch(const leg& at) {
 }
 
 void journey::arrive(const leg& at) {
-    packet* arriving = what_.multicast() ? stock_.copy(what_) : &what_;
-    if (arriving == nullptr) return;
-    kept_ |= arriving == &what_;
-    arriving->at = at.at;
-    arrivals_.post(at.when + link_delay, arriving);
+    for (unsigned i = 0; i <= at.copies; ++i) {
+        const bool itself = i == at.copies && !what_.multicast();
+        packet* arriving = itself ? &what_ : stock_.copy(what_);
+        if (arriving == nullptr) continue;
+        kept_ |= itself;
+        arriving->at = at.at;
+        arrivals_.post(at.when + link_delay, arriving);
+    }
 }
 
 } // namespace

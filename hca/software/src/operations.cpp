@@ -1,29 +1,20 @@
 // What the software HCA does for the verbs about itself and its ports.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
+#include "link.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr ULONG supported_widths = IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X | IB_LINK_WIDTH_12X;
 constexpr ULONG max_message = 1u << 30;
 
-USHORT speeds_up_to(USHORT speed) {
-    constexpr unsigned all = IB_LINK_SPEED_SDR | IB_LINK_SPEED_DDR | IB_LINK_SPEED_QDR |
-                             IB_LINK_SPEED_FDR10 | IB_LINK_SPEED_FDR | IB_LINK_SPEED_EDR |
-                             IB_LINK_SPEED_HDR | IB_LINK_SPEED_NDR;
-    return static_cast<USHORT>(all & (2u * speed - 1));
-}
-
-// 2X is the one whose bit does not follow the order of widths.
-USHORT narrower(USHORT one, USHORT other) {
-    const auto lanes = [](USHORT width) { return width == IB_LINK_WIDTH_2X ? 1.5 : width; };
-    return lanes(one) < lanes(other) ? one : other;
-}
+// Source: IBA 14.2.5.6 (OperationalVLs).
+constexpr std::array<UCHAR, 6> lanes_by_code{0, 1, 2, 4, 8, 15};
 
 IB_PORT_ATTR attributes_of(const port& from) {
     const bool up = from.physical == IB_PORT_PHYS_LINK_UP;
@@ -38,23 +29,20 @@ IB_PORT_ATTR attributes_of(const port& from) {
     attr.SmSl = from.sm_sl;
     attr.SubnetTimeout = from.subnet_timeout;
     attr.MaxMtu = IB_MTU_4096;
-    attr.ActiveMtu = IB_MTU_4096;
+    attr.ActiveMtu = from.mtu;
     attr.CapabilityMask = from.capabilities;
     attr.MaxMessageSize = max_message;
-    attr.SupportedWidths = supported_widths | from.width;
-    attr.EnabledWidths = attr.SupportedWidths;
-    attr.ActiveWidth = IB_LINK_WIDTH_1X;
-    attr.SupportedSpeeds = speeds_up_to(from.speed);
-    attr.EnabledSpeeds = attr.SupportedSpeeds;
-    attr.ActiveSpeed = IB_LINK_SPEED_SDR;
-    if (up) {
-        attr.ActiveWidth = narrower(from.width, from.peer->width);
-        attr.ActiveSpeed = std::min(from.speed, from.peer->speed);
-    }
+    attr.SupportedWidths = supported_widths(from);
+    attr.EnabledWidths = from.enabled_widths;
+    attr.ActiveWidth = up ? from.active_width : USHORT{IB_LINK_WIDTH_1X};
+    attr.SupportedSpeeds = supported_speeds(from);
+    attr.EnabledSpeeds = from.enabled_speeds;
+    attr.ActiveSpeed = up ? from.active_speed : USHORT{IB_LINK_SPEED_SDR};
     attr.PKeyViolations = from.pkey_violations;
     attr.QKeyViolations = from.qkey_violations;
+    attr.MKeyViolations = from.mkey.violations;
     attr.MaxVls = 8;
-    attr.OperationalVls = 8;
+    attr.OperationalVls = lanes_by_code[from.vls];
     attr.InitTypeReply = from.init_type;
     attr.LinkLayer = 1;
     attr.GidCount = static_cast<USHORT>(from.gids.size());
@@ -100,23 +88,50 @@ void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
 NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
     adapter& self = adapter_of(ca);
     return self.where().change([&] {
-        for (port& each : self.at().ports)
+        for (port& each : self.at().ports) {
+            const ULONG before = each.capabilities;
             release_capabilities(each, ca, ~ULONG{0});
+            if (each.capabilities != before) self.where().raise_capabilities(each);
+        }
         return STATUS_SUCCESS;
     });
 }
 
+/// Plain values in non-paged memory.
+template <class Value>
+class pool_array {
+public:
+    explicit pool_array(std::size_t count)
+        : values_(static_cast<Value*>(
+              ExAllocatePool2(POOL_FLAG_NON_PAGED, count * sizeof(Value), tag))) {}
+    ~pool_array() {
+        if (values_ != nullptr) ExFreePoolWithTag(values_, tag);
+    }
+    pool_array(const pool_array&) = delete;
+    pool_array& operator=(const pool_array&) = delete;
+
+    explicit operator bool() const { return values_ != nullptr; }
+    Value& operator[](std::size_t index) const { return values_[index]; }
+    Value* get() const { return values_; }
+
+private:
+    static constexpr ULONG tag = 0x61637773; // "swca"
+    Value* values_;
+};
+
 NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
     adapter& self = adapter_of(ca);
+    const std::size_t count = self.at().ports.size() - 1;
+    const pool_array<IB_PORT_ATTR> ports(count);
+    const pool_array<HCA_PORT_TABLES> tables(count);
+    if (!ports || !tables) return STATUS_INSUFFICIENT_RESOURCES;
     return self.where().look([&] {
-        std::vector<IB_PORT_ATTR> ports;
-        std::vector<HCA_PORT_TABLES> tables;
-        for (std::size_t i = 1; i < self.at().ports.size(); ++i) {
-            ports.push_back(attributes_of(self.at().ports[i]));
-            tables.push_back(tables_of(self.at().ports[i]));
+        for (std::size_t i = 0; i < count; ++i) {
+            ports[i] = attributes_of(self.at().ports[i + 1]);
+            tables[i] = tables_of(self.at().ports[i + 1]);
         }
         const IB_CA_ATTR fixed = attributes_of(self.at());
-        return HcaReturnCa(&fixed, ports.data(), tables.data(), attr, size, irp);
+        return HcaReturnCa(&fixed, ports.get(), tables.get(), attr, size, irp);
     });
 }
 
@@ -133,11 +148,14 @@ NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, P
 NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) {
     adapter& self = adapter_of(ca);
     return self.where().change([&] {
-        if ((flags & IB_MODIFY_CA_SYSTEM_IMAGE_GUID) != 0)
+        if ((flags & IB_MODIFY_CA_SYSTEM_IMAGE_GUID) != 0) {
             self.at().system_image_guid = modify->SystemImageGuid;
+            self.where().raise_system_image(self.at());
+        }
         if ((flags & IB_MODIFY_CA_NODE_DESCRIPTION) != 0) {
             const auto* text = reinterpret_cast<const char*>(modify->NodeDescription);
             self.at().description.assign(text, strnlen(text, IB_NODE_DESCRIPTION_SIZE));
+            self.where().raise_description(self.at());
         }
         return STATUS_SUCCESS;
     });
@@ -161,8 +179,10 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
     adapter& self = adapter_of(ca);
     port& at = *self.find_port(number);
     return self.where().change([&] {
+        const ULONG before = at.capabilities;
         if ((flags & IB_MODIFY_PORT_CAPABILITIES) != 0 && !take_capabilities(at, ca, *modify))
             return STATUS_FILE_LOCK_CONFLICT;
+        if (at.capabilities != before) self.where().raise_capabilities(at);
         if ((flags & IB_MODIFY_PORT_INIT_TYPE) != 0) at.init_type = modify->InitType;
         if ((flags & IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS) != 0) at.qkey_violations = 0;
         if ((flags & IB_MODIFY_PORT_SHUTDOWN) != 0) self.where().enable(at, false);

@@ -1,6 +1,11 @@
-// What becomes of a datagram that has come to its node.
+// What becomes of a datagram that has come to its node: an agent of the node answers it, a client's
+// agent takes it, or nobody does.
 #include "adapter.hpp"
 #include "admission.hpp"
+#include "pma.hpp"
+#include "sma.hpp"
+
+#include <utility>
 
 namespace irpverbs::hca_software {
 
@@ -13,19 +18,79 @@ bool in_place(packet& what) {
     return what.managing() ? !what.global : what.to_qp == 1;
 }
 
+bool is_request(const mad_header& mad) {
+    return mad.method() == method_get || mad.method() == method_set;
+}
+
+// The node's own traps have no client's number.
+bool represses_own(const mad_header& mad) {
+    return mad.method() == method_trap_repress && mad.transaction() >> 32 == 0;
+}
+
+// Source: IBA 13.4.7: who is asked for what nobody knows says so.
+void refuse(packet& request) {
+    mad_header header = header_of(request.mad);
+    header.set_method(header.method() | response_bit);
+    header.set_status(status_bad_attribute);
+}
+
+// The way back. Source: IBA 13.5.4.
+void turn(packet& what, const port& at) {
+    std::swap(what.from, what.to);
+    std::swap(what.from_qp, what.to_qp);
+    std::swap(what.route.from, what.route.to);
+    if (const auto index = find_pkey(at, what.pkey)) what.pkey = at.pkeys[*index];
+}
+
 } // namespace
 
-void fabric::arrive(packet* what) {
+void fabric::answer(packet* what) {
     port& in = *what->at;
-    node& here = *in.owner;
-    adapter* attached = here.attached.get();
-    const bool alive = attached != nullptr && !HcaIsDead(attached->device());
-    const bool admitted =
-        in_place(*what) && (what->managing() || admits(*this, here.end_port(in), *what));
-    if (alive && admitted && attached->agents().takes(*what))
-        attached->agents().deliver(what);
+    turn(*what, in.owner->end_port(in));
+    send(in, what);
+}
+
+bool fabric::give_to_client(packet* what) {
+    adapter* attached = what->at->owner->attached.get();
+    if (attached == nullptr || !attached->agents().takes(*what)) return false;
+    attached->agents().deliver(what);
+    return true;
+}
+
+// The subnet's: all requests but of SMInfo are the node's own affair.
+void fabric::arrive_managing(packet* what) {
+    const mad_header mad = header_of(what->mad);
+    const bool own = is_request(mad) && mad.attribute() != sm_info_id;
+    if (!own && give_to_client(what)) return;
+    if (is_request(mad) && answer_smp(*this, *what)) return answer(what);
+    if (represses_own(mad) && allowed_by_mkey(*this, *what))
+        traps_.repress(what->at->owner->end_port(*what->at), static_cast<ULONG>(mad.transaction()));
+    packets_.give(what);
+}
+
+// The others': a client's agent stands in for the node's.
+void fabric::arrive_general(packet* what) {
+    port& at = what->at->owner->end_port(*what->at);
+    if (!admits(*this, at, *what)) return packets_.give(what);
+    if (give_to_client(what)) return;
+    const mad_header mad = header_of(what->mad);
+    if (!is_request(mad) || what->multicast()) return packets_.give(what);
+    if (mad.management_class() == class_performance)
+        answer_performance(*what);
     else
+        refuse(*what);
+    answer(what);
+}
+
+void fabric::arrive(packet* what) {
+    const adapter* attached = what->at->owner->attached.get();
+    const bool dead = attached != nullptr && HcaIsDead(attached->device());
+    if (dead || !in_place(*what))
         packets_.give(what);
+    else if (what->managing())
+        arrive_managing(what);
+    else
+        arrive_general(what);
 }
 
 } // namespace irpverbs::hca_software

@@ -30,7 +30,8 @@ void give_lids(const std::vector<port*>& holders) {
         if (each->lid != 0 && !taken.insert(each->lid).second) each->lid = 0;
     ib_lid_t next = 1;
     for (port* each : holders) {
-        if (each->lid != 0 || each->peer == nullptr) continue;
+        const bool alone = each->number != 0 && each->peer == nullptr;
+        if (each->lid != 0 || alone) continue;
         while (taken.contains(next))
             ++next;
         if (next > IB_LID_UNICAST_LAST) return;
@@ -62,7 +63,10 @@ void route(std::deque<node>& nodes, const std::vector<port*>& holders) {
     for (const port* each : holders)
         top = std::max(top, each->lid);
     for (node& each : nodes)
-        if (each.type == IB_NODE_SWITCH) each.forwarding.assign(top + 1u, node::no_port);
+        if (each.switches()) {
+            each.forwarding.assign(top + 1u, node::no_port);
+            each.routing.linear_top = top;
+        }
     for (port* each : holders) {
         if (each->lid == 0) continue;
         if (each->owner->type == IB_NODE_SWITCH)

@@ -3,6 +3,8 @@
 #include "line_reader.hpp"
 
 #include <array>
+#include <bit>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -40,17 +42,37 @@ struct cable {
     endpoint from;
     std::string to_id;
     UCHAR to_port;
+    std::string_view file;
     unsigned line;
 };
 
+// An included file may include others; so deep only by including itself.
+constexpr unsigned deepest = 16;
+
+USHORT expect_width(line_reader& in) {
+    const std::uint64_t lanes = in.expect_number("a number of lanes", 12);
+    for (const width_name& each : width_names)
+        if (each.lanes == lanes) return each.width;
+    in.fail("expected 1, 2, 4, 8 or 12 lanes");
+}
+
+// A mask of SDR, DDR and QDR; the fastest counts.
+USHORT expect_speed(line_reader& in) {
+    const std::uint64_t speeds = in.expect_number("a mask of speeds", 7);
+    if (speeds == 0) in.fail("expected a mask of speeds, from 1 to 7");
+    return static_cast<USHORT>(std::bit_floor(speeds));
+}
+
 class parser {
 public:
-    explicit parser(std::string_view name) : name_(name) {}
+    explicit parser(file_reader read) : read_(read) {}
 
-    void line(line_reader in);
+    void file(std::string_view text, std::string name);
     topology finish();
 
 private:
+    void line(line_reader in);
+    void include(line_reader& in);
     void assignment(line_reader& in);
     void header(line_reader& in, IB_NODE_TYPE type);
     void switch_comment(line_reader& in, node_plan& node);
@@ -61,16 +83,53 @@ private:
     void add_node(line_reader& in, node_plan node);
     void give_guids(node_plan& node, std::size_t index);
     void connect(const cable& each);
-    void connect_end(endpoint from, endpoint to, unsigned line);
+    void connect_end(endpoint from, endpoint to, const cable& by);
     void check_guids();
 
-    std::string_view name_;
+    file_reader read_;
+    std::deque<std::string> names_;    // of all files
+    std::string_view name_;            // of this one
+    unsigned depth_ = 0;               // of it
+    unsigned last_line_ = 0;           // of the outermost one
+    std::vector<std::string_view> in_; // the file of each node
     topology result_;
     std::unordered_map<std::string, std::size_t> by_id_;
     std::vector<cable> cables_;
-    node_plan coming_; // what was assigned for the next node
+    node_plan coming_;                // what was assigned for the next node
+    USHORT width_ = IB_LINK_WIDTH_4X; // of the nodes to come
+    USHORT speed_ = IB_LINK_SPEED_QDR;
     bool in_node_ = false;
 };
+
+void parser::file(std::string_view text, std::string name) {
+    const std::string_view outer = std::exchange(name_, names_.emplace_back(std::move(name)));
+    ++depth_;
+    unsigned number = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        line(line_reader(text.substr(0, end), name_, ++number));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    --depth_;
+    last_line_ = number;
+    if (depth_ != 0) name_ = outer;
+}
+
+// include "leaves.net"
+void parser::include(line_reader& in) {
+    const std::string named = in.expect_quoted("the file's name");
+    if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
+    if (depth_ == deepest)
+        in.fail("\"" + named + "\" is included too deep: does it include itself?");
+    const std::size_t folder = name_.rfind('/');
+    const bool beside = !named.starts_with('/') && folder != std::string_view::npos;
+    std::string name = beside ? std::string(name_.substr(0, folder + 1)) + named : named;
+    std::string text;
+    if (read_ == nullptr || !read_(name, text)) in.fail("\"" + name + "\" can't be read");
+    in_node_ = false;
+    file(text, std::move(name));
+    in_node_ = false;
+}
 
 void parser::line(line_reader in) {
     if (in.at_end()) {
@@ -82,6 +141,8 @@ void parser::line(line_reader in) {
     if (in.accept("Switch")) return header(in, IB_NODE_SWITCH);
     if (in.accept("Hca") || in.accept("Ca")) return header(in, IB_NODE_CA);
     if (in.accept("Rt")) return header(in, IB_NODE_ROUTER);
+    if (in.accept("include ")) return include(in);
+    if (in.sees("do ")) in.fail("'do' is for ibsim's console, which is not here");
     assignment(in);
 }
 
@@ -98,9 +159,13 @@ void parser::assignment(line_reader& in) {
         coming_.guid = in.expect_number("a GUID", any_guid);
         coming_.ports.resize(1);
         if (const auto guid = in.accept_guid()) coming_.ports[0].guid = *guid;
+    } else if (in.accept("width=")) {
+        width_ = expect_width(in);
+    } else if (in.accept("speed=")) {
+        speed_ = expect_speed(in);
     } else {
         in.fail("expected a node (Switch, Ca, Hca, Rt), a port ([1] \"node\"[1]) or an assignment "
-                "(vendid= devid= sysimgguid= switchguid= caguid= rtguid=)");
+                "(vendid= devid= sysimgguid= switchguid= caguid= rtguid= width= speed=)");
     }
     if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
 }
@@ -112,8 +177,13 @@ void parser::header(line_reader& in, IB_NODE_TYPE type) {
     const std::uint64_t ports = in.expect_number("a number of ports", most_ports);
     if (ports == 0) in.fail("a node has at least one port");
     node.ports.resize(ports + 1);
+    for (port_plan& each : node.ports) {
+        each.width = width_;
+        each.speed = speed_;
+    }
     node.id = in.expect_quoted("the node's id");
     node.description = node.id;
+    if (in.accept("@")) in.word(); // an alias, for ibsim's console
     if (in.accept("#")) {
         if (in.sees("\"")) node.description = in.expect_quoted("the node's description");
         if (type == IB_NODE_SWITCH) switch_comment(in, node);
@@ -138,6 +208,7 @@ void parser::add_node(line_reader& in, node_plan node) {
         in.fail("\"" + node.id + "\" is a node already, at line " +
                 std::to_string(result_.nodes[place->second].line));
     result_.nodes.push_back(std::move(node));
+    in_.push_back(name_);
     in_node_ = true;
 }
 
@@ -150,6 +221,7 @@ void parser::port(line_reader& in) {
     const std::uint64_t number = in.expect_number("a port number", node.ports.size() - 1);
     if (number == 0) in.fail("ports that have cables are numbered from 1");
     in.expect("]");
+    if (in.accept("@")) in.word();
     port_plan& port = node.ports[number];
     if (in.accept("[ext")) {
         in.expect_number("an external port number", 255);
@@ -159,10 +231,12 @@ void parser::port(line_reader& in) {
     cable found{{index, static_cast<UCHAR>(number)},
                 in.expect_quoted("the other node's id"),
                 0,
+                name_,
                 in.number()};
     in.expect("[");
     found.to_port = static_cast<UCHAR>(in.expect_number("a port number", most_ports));
     in.expect("]");
+    if (in.accept("@")) in.word();
     in.accept_guid();
     port_options(in, port);
     if (in.accept("#")) port_comment(in, port, node.type == IB_NODE_SWITCH);
@@ -173,16 +247,9 @@ void parser::port(line_reader& in) {
 void parser::port_options(line_reader& in, port_plan& port) {
     while (!in.at_end() && !in.sees("#")) {
         if (in.accept("w=")) {
-            const std::uint64_t lanes = in.expect_number("a number of lanes", 12);
-            USHORT width = 0;
-            for (const width_name& each : width_names)
-                if (each.lanes == lanes) width = each.width;
-            if (width == 0) in.fail("expected 1, 2, 4, 8 or 12 lanes");
-            port.width = width;
+            port.width = expect_width(in);
         } else if (in.accept("s=")) {
-            const std::uint64_t speed = in.expect_number("a speed", 4);
-            if (speed != 1 && speed != 2 && speed != 4) in.fail("expected speed 1, 2 or 4");
-            port.speed = static_cast<USHORT>(speed);
+            port.speed = expect_speed(in);
         } else {
             in.fail("expected 'w=', 's=', '#' or the end of the line");
         }
@@ -236,43 +303,46 @@ void parser::give_guids(node_plan& node, std::size_t index) {
             node.ports[i].guid = node.type == IB_NODE_SWITCH ? node.guid : node.guid + i;
 }
 
-void parser::connect_end(endpoint from, endpoint to, unsigned line) {
+void parser::connect_end(endpoint from, endpoint to, const cable& by) {
     port_plan& port = result_.nodes[from.node].ports[from.port];
     if (port.peer && *port.peer != to)
-        throw topology_error(name_, line,
+        throw topology_error(by.file, by.line,
                              "\"" + result_.nodes[from.node].id + "\"[" +
                                  std::to_string(from.port) + "] has another cable, at line " +
                                  std::to_string(port.line));
-    if (!port.peer) port.line = line;
+    if (!port.peer) port.line = by.line;
     port.peer = to;
 }
 
 void parser::connect(const cable& each) {
     const auto place = by_id_.find(each.to_id);
     if (place == by_id_.end())
-        throw topology_error(name_, each.line, "there is no node \"" + each.to_id + "\"");
+        throw topology_error(each.file, each.line, "there is no node \"" + each.to_id + "\"");
     const endpoint to{place->second, each.to_port};
     const std::size_t ports = result_.nodes[to.node].ports.size() - 1;
     if (to.port == 0 || to.port > ports)
-        throw topology_error(name_, each.line,
+        throw topology_error(each.file, each.line,
                              "\"" + each.to_id + "\" has ports 1 to " + std::to_string(ports));
-    if (to == each.from) throw topology_error(name_, each.line, "a cable has two ends");
-    connect_end(each.from, to, each.line);
-    connect_end(to, each.from, each.line);
+    if (to == each.from) throw topology_error(each.file, each.line, "a cable has two ends");
+    connect_end(each.from, to, each);
+    connect_end(to, each.from, each);
 }
 
 void parser::check_guids() {
     std::unordered_map<ib_guid_t, const node_plan*> seen;
-    for (const node_plan& node : result_.nodes) {
+    for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
+        const node_plan& node = result_.nodes[i];
         const auto [place, fresh] = seen.emplace(node.guid, &node);
         if (!fresh)
-            throw topology_error(name_, node.line,
+            throw topology_error(in_[i], node.line,
                                  "the GUID of \"" + node.id + "\" is that of the node at line " +
                                      std::to_string(place->second->line));
     }
 }
 
 topology parser::finish() {
+    if (result_.nodes.empty())
+        throw topology_error(name_, last_line_, "expected at least one node");
     for (std::size_t i = 0; i < result_.nodes.size(); ++i)
         give_guids(result_.nodes[i], i);
     for (const cable& each : cables_)
@@ -283,17 +353,10 @@ topology parser::finish() {
 
 } // namespace
 
-topology parse_topology(std::string_view text, std::string_view name) {
-    parser reading(name);
-    unsigned number = 0;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        reading.line(line_reader(text.substr(0, end), name, ++number));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    topology result = reading.finish();
-    if (result.nodes.empty()) throw topology_error(name, number, "expected at least one node");
-    return result;
+topology parse_topology(std::string_view text, std::string_view name, file_reader read) {
+    parser reading(read);
+    reading.file(text, std::string(name));
+    return reading.finish();
 }
 
 std::string_view built_in_topology() {

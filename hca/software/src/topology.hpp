@@ -51,9 +51,12 @@ public:
         : std::runtime_error(std::string(name) + ':' + std::to_string(line) + ": " + what) {}
 };
 
-/// Reads what ibnetdiscover prints and what ibsim reads. `name` is for messages. Throws
-/// topology_error.
-topology parse_topology(std::string_view text, std::string_view name);
+/// Reads a file that another one includes; false: it can't be read.
+using file_reader = bool (*)(const std::string& name, std::string& text);
+
+/// Reads what ibnetdiscover prints and what ibsim reads. `name` is for messages, and its folder is
+/// where included files are looked for. Throws topology_error.
+topology parse_topology(std::string_view text, std::string_view name, file_reader read = nullptr);
 
 /// Two switches with two cables between them, two hosts at each; in ibsim's format.
 std::string_view built_in_topology();

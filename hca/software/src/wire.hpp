@@ -11,6 +11,7 @@ namespace irpverbs::hca_software {
 
 /// Units of 100 ns since the machine started.
 using machine_time = std::uint64_t;
+inline constexpr machine_time microsecond = 10;
 
 /// Guarded by the fabric's lock, but for `prepare` and `run_down`.
 class wire {
@@ -18,8 +19,8 @@ public:
     struct event {
         machine_time due;
         std::uint64_t order; // of those due at the same time
-        packet* what;        // arrives; null: the cable of `mended` is mended
-        port* mended;
+        packet* what;        // arrives; or null:
+        port* mended;        // its cable is mended; or null: traps are to be sent
     };
 
     wire() = default;
@@ -35,6 +36,7 @@ public:
 
     void post(machine_time due, packet* what) { add({due, ++order_, what, nullptr}); }
     void post_mending(machine_time due, port& cable) { add({due, ++order_, nullptr, &cable}); }
+    void post_traps(machine_time due) { add({due, ++order_, nullptr, nullptr}); }
 
     /// The next thing that is due; false: none, or it has been enough for one turn. Then the
     /// next turn is seen to.

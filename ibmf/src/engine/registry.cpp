@@ -4,30 +4,12 @@
 #include <hca/hca.h>
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 #include <new>
 
 namespace irpverbs::ibmf {
 
-namespace {
-
-constexpr std::size_t machine_place = 1; // of machine::belongings
-
-void drop_registry(void* held) { delete static_cast<registry*>(held); }
-
-} // namespace
-
-registry& registry::here() {
-    dispatch::machine::belonging& place = dispatch::machine::current().belongings[machine_place];
-    void* held = place.held.load(std::memory_order_acquire);
-    if (held != nullptr) return *static_cast<registry*>(held);
-    auto fresh = std::make_unique<registry>();
-    place.drop.store(drop_registry);
-    if (!place.held.compare_exchange_strong(held, fresh.get()))
-        return *static_cast<registry*>(held);
-    return *fresh.release();
-}
+registry& registry::here() { return dispatch::machine::current_belonging<registry>(1); }
 
 registry::registry() {
     KeInitializeEvent(&free_, SynchronizationEvent, TRUE);

@@ -100,7 +100,8 @@ public:
     /// The same, and requests parked from now on are completed with `refusal` (no success).
     void close(NTSTATUS refusal = STATUS_CANCELLED);
 
-    /// The drain DPC, to choose its target or importance before the first request is parked.
+    /// The drain DPC, to choose its target or importance before the first request is parked. Nobody
+    /// else may queue it.
     KDPC* drain_dpc() noexcept { return &dpc_; }
 
     /// True when no request waits, at this instant.

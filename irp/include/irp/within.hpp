@@ -64,7 +64,8 @@ struct within_t {
 /// `limit` after the call is made the request is cancelled, and completes with STATUS_IO_TIMEOUT
 /// unless its result comes first.
 template <class Rep, class Period, class Token = boost::asio::deferred_t>
-within_t<std::decay_t<Token>> within(std::chrono::duration<Rep, Period> limit, Token&& token = {}) {
+constexpr within_t<std::decay_t<Token>> within(std::chrono::duration<Rep, Period> limit,
+                                               Token&& token = {}) {
     return {std::chrono::ceil<ticks>(limit), std::forward<Token>(token)};
 }
 
@@ -91,7 +92,9 @@ public:
     template <class Initiation, class RawToken, class... Args>
     static auto initiate(Initiation&& initiation, RawToken&& token, Args&&... args) {
         using timed = timed_initiation<std::decay_t<Initiation>>;
-        return async_initiate<Token, Signatures...>(
+        using inner = std::conditional_t<std::is_const_v<std::remove_reference_t<RawToken>>,
+                                         const Token, Token>;
+        return async_initiate<inner, Signatures...>(
             timed{std::forward<Initiation>(initiation), token.limit}, token.token,
             std::forward<Args>(args)...);
     }

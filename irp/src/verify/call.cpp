@@ -6,6 +6,8 @@
 #include "parked.hpp"
 #include "remove_locks.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
+#include "waits.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -152,10 +154,31 @@ draft* check_routine_ex(sending& call) {
                                  ", and IoSetCompletionRoutineEx had failed");
 }
 
+draft* check_stack(sending& call) {
+    const int left = call.location;
+    if (left < call.device->StackSize)
+        return &call.book.broken(rule::IrpStackLocations, &call.irp,
+                                 sends(call.irp, call.device_number) + " with " +
+                                     std::to_string(left) + " stack locations left; " +
+                                     std::to_string(call.device->StackSize) + " devices are there");
+    if (call.by == nullptr || call.by->kind != routine::dispatch) return nullptr;
+    const DEVICE_OBJECT* below = call.by->device->AttachedTo;
+    if (below == nullptr || below == call.device) return nullptr;
+    while (below != nullptr && below != call.device)
+        below = below->AttachedTo;
+    if (below == nullptr) return nullptr; // to another stack
+    return &call.book.broken(rule::SkippedDevice, &call.irp,
+                             sends(call.irp, call.device_number) + " by " +
+                                 device_text(call.by->device_number) +
+                                 ", and the device between them does not see it");
+}
+
 draft* check_sending(sending& call) {
     draft* told = check_owner(call);
     if (told == nullptr) told = check_routine_ex(call);
+    if (told == nullptr) told = check_remove_lock_held(call.book, call.irp, call.by);
     if (!watching(watch::io)) return told;
+    if (told == nullptr) told = check_stack(call);
     if (told == nullptr) told = check_maker(call);
     if (told == nullptr) told = check_cancel_routine(call);
     if (told == nullptr) told = check_location(call);
@@ -180,6 +203,8 @@ void enter(sending& call, frame& mine, const void* caller) {
         irp.event_was_clear =
             __atomic_load_n(&irp.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0;
     irp.stage = stage::sent;
+    irp.sender = &call.self;
+    irp.left_waiting = nullptr;
     ++irp.turn;
     ++call.book.counted.calls;
     irp.sent_at = core::capture_stack(3);
@@ -225,7 +250,12 @@ begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp
     if (irp->Type != live_packet || irp->CurrentLocation <= 1 || !of.has(irp->CurrentLocation - 1))
         return {};
     const int location = irp->CurrentLocation - 1;
-    if (by != nullptr && by->irp != &of) by = nullptr;
+    if (by != nullptr && by->irp != &of) {
+        by->bound = irp;
+        by->bound_generation = of.generation;
+        by->bound_depth = &mine;
+        by = nullptr;
+    }
     const bool skipped = by != nullptr && by->location == location && !of.at(location).left;
     sending call{self,   book,         of,       by,
                  device, known.number, location, *IoGetNextIrpStackLocation(irp),
@@ -235,6 +265,14 @@ begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp
         return {told, true};
     enter(call, mine, caller);
     return {told, false};
+}
+
+trace_event sent(const frame& mine, const IO_STACK_LOCATION& next) {
+    trace_event what = event_of(*mine.irp, trace_step::sent, mine.location, mine.device_number);
+    what.device = mine.device;
+    what.major = next.MajorFunction;
+    what.minor = next.MinorFunction;
+    return what;
 }
 
 } // namespace
@@ -254,6 +292,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
     NTSTATUS status = STATUS_SUCCESS;
     {
         const frame_scope inside(self, mine);
+        traced_step step(self, book, sent(mine, *IoGetNextIrpStackLocation(irp)));
         status = send_unwatched(device, irp);
         if (watching(watch::io)) tell(book, check_surroundings(self, book, mine));
         draft* told = nullptr;
@@ -261,10 +300,12 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
             const std::lock_guard guard(book.lock);
             if (watching(watch::io)) told = check_protocol(book, mine, status);
             if (told == nullptr) told = check_parked(book, mine, status);
+            if (told == nullptr) told = check_stack_left(book, mine);
             if (told == nullptr) told = check_remove_locks(book, mine, status);
         }
         tell(book, told);
         status = deliver_later(self, book, mine, status);
+        step.returned(status);
     }
     if (by != nullptr) {
         by->lower = status;

@@ -4,6 +4,7 @@
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -127,7 +128,12 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
     mine.irql = old;
     mine.cancel_lock_held = false;
     if (mine.spin_locks != 0) --mine.spin_locks;
-    routine(mine.device, of.irp);
+    {
+        const traced_step traced(
+            self, book,
+            event_of(of, trace_step::cancel_routine, mine.location, mine.device_number));
+        routine(mine.device, of.irp);
+    }
     {
         const std::lock_guard guard(book.lock);
         of.cancel_routine_taken = false;
@@ -157,6 +163,7 @@ BOOLEAN cancel(IRP* irp) {
     tell(book, told);
     if (of == nullptr) return FALSE;
     const cancel_scope until_over(book, *of);
+    const traced_step traced(self, book, event_of(*of, trace_step::cancelling, 0, 0));
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(cancel_lock);
     __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
     core::sched_point_slow(core::point::cancel_exchange, irp);
@@ -186,33 +193,6 @@ void check_cancel_release() {
         told = &book.broken(rule::CancelSpinlockRelease, nullptr,
                             "IoReleaseCancelSpinLock is called by a processor that does not hold "
                             "the cancel spin lock");
-    }
-    tell(book, told);
-}
-
-void given_to_start_io(IRP* irp) {
-    if (!tracking()) return;
-    core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    const std::lock_guard guard(book.lock);
-    record& of = book.known(irp);
-    of.start_io = true;
-    book.note(self, of, "given to StartIo");
-}
-
-void check_start_next() {
-    if (!watching(watch::io)) return;
-    core::processor& self = core::this_processor();
-    const core::held_lock* held = core::first_held_spin_lock(self);
-    const bool cancel_lock_held = holds_cancel_lock(self);
-    if (held == nullptr && !cancel_lock_held) return;
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
-    {
-        const std::lock_guard guard(book.lock);
-        told = &book.broken(rule::SpinLockSafe, nullptr,
-                            "IoStartNextPacket is called with a spin lock held");
-        if (held != nullptr) told->with("lock acquired at", held->where);
     }
     tell(book, told);
 }

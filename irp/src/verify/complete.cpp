@@ -7,6 +7,8 @@
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "tracing.hpp"
+#include "waits.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
@@ -145,6 +147,7 @@ begun begin(core::processor& self, ledger& book, IRP* irp) {
 
 /// One location of the way up.
 struct step {
+    draft* told = nullptr;
     bool at_top = false;
     bool held = false;
     PIO_COMPLETION_ROUTINE routine = nullptr; // null: none asked for
@@ -174,6 +177,11 @@ bool hold_back(core::processor& self, ledger& book, record& of, level& own, UCHA
     return true;
 }
 
+// A maker may have kept locations at the top for itself, which nobody was sent to.
+bool above_is_maker(record& of, int left) {
+    return left == of.irp->StackCount || of.at(left + 1).use == 0;
+}
+
 void leave(core::processor& self, ledger& book, record& of, step& now) {
     const std::lock_guard guard(book.lock);
     IRP* irp = of.irp;
@@ -191,6 +199,11 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     const UCHAR control = location->Control;
     now.held = hold_back(self, book, of, own, control);
     if (now.held) return;
+    if (own.device != nullptr && location->DeviceObject != own.device && watching(watch::io))
+        now.told = &book.broken(rule::TrashedLocation, &of,
+                                "stack location " + std::to_string(now.left) + " of irp#" +
+                                    std::to_string(of.generation) + " names another device than " +
+                                    device_text(own.device_number) + ", which it was sent to");
     irp->PendingReturned = (control & SL_PENDING_RETURNED) != 0;
     const bool call = calls(*irp, control);
     now.routine = call ? location->CompletionRoutine : nullptr;
@@ -219,7 +232,7 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     now.mine.device = now.device;
     now.mine.device_number = maker ? 0 : of.at(now.left + 1).device_number;
     of.walking = false;
-    if (maker) of.stage = stage::home;
+    if (above_is_maker(of, now.left)) of.stage = stage::home;
     book.hold(of);
     book.note(self, of, "completion routine called", maker ? 0 : now.left + 1,
               now.mine.device_number, irp->IoStatus.Status);
@@ -263,13 +276,30 @@ draft* check_event(ledger& book, record& of) {
                             " is completed, and its event is set already");
 }
 
+trace_event way_up(const record& of, trace_step step, int location, std::uint32_t device_number) {
+    trace_event what = event_of(of, step, location, device_number);
+    what.status = of.irp->IoStatus.Status;
+    return what;
+}
+
 // False: the routine took the IRP back, or it is not ours any more.
 bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     const frame_scope inside(self, now.mine);
     const bool pending_returned = of.irp->PendingReturned != 0;
-    const NTSTATUS status = now.routine(now.device, of.irp, now.context);
+    NTSTATUS status = STATUS_SUCCESS;
+    {
+        traced_step traced(
+            self, book,
+            way_up(of, trace_step::completion_routine, now.left, now.mine.device_number));
+        status = now.routine(now.device, of.irp, now.context);
+        traced.returned(status);
+    }
     if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
-    if (status == STATUS_MORE_PROCESSING_REQUIRED) return false;
+    if (status == STATUS_MORE_PROCESSING_REQUIRED) {
+        const std::lock_guard guard(book.lock);
+        if (of.turn == now.turn) note_taken_back(book, of); // else it is somebody's again
+        return false;
+    }
     draft* told = nullptr;
     bool ours = true;
     {
@@ -285,13 +315,31 @@ bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     return ours;
 }
 
+// Nobody is called for the location; or it was the top.
+void trace_moment(core::processor& self, ledger& book, const record& of, const step& now) {
+    if (!watching(watch::recording)) return;
+    trace(self, book,
+          way_up(of, now.at_top ? trace_step::came_home : trace_step::location_left,
+                 now.at_top ? 0 : now.left, 0));
+}
+
+// False: it goes no further up.
+bool rise(core::processor& self, ledger& book, record& of, step& now) {
+    leave(self, book, of, now);
+    tell(book, now.told);
+    if (now.held) return false;
+    if (now.routine != nullptr) return call_routine(self, book, of, now);
+    trace_moment(self, book, of, now);
+    return true;
+}
+
 void walk(core::processor& self, ledger& book, record& of) {
-    for (;;) {
+    const traced_step traced(self, book,
+                             way_up(of, trace_step::completing, of.irp->CurrentLocation, 0));
+    for (bool at_top = false; !at_top;) {
         step now;
-        leave(self, book, of, now);
-        if (now.held) return;
-        if (now.at_top) break;
-        if (now.routine != nullptr && !call_routine(self, book, of, now)) return;
+        if (!rise(self, book, of, now)) return;
+        at_top = now.at_top;
     }
     draft* told = nullptr;
     {

@@ -1,6 +1,7 @@
 // Devices: deleted ones, references that were lent, and completion routines that hold one.
 #include "hooks.hpp"
 #include "ledger.hpp"
+#include "remove_locks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -24,10 +25,15 @@ void device_created(DEVICE_OBJECT* device) {
 void device_deleted(DEVICE_OBJECT* device) {
     if (!tracking()) return;
     ledger& book = ledger::of(core::this_processor());
-    const std::lock_guard guard(book.lock);
-    device_record& known = book.device(device);
-    known.deleted = true;
-    known.deleted_at = core::capture_stack(2);
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        device_record& known = book.device(device);
+        known.deleted = true;
+        known.deleted_at = core::capture_stack(2);
+        if (watching(watch::remove_locks)) told = check_lock_of_deleted(book, device);
+    }
+    tell(book, told);
 }
 
 void device_lent(DEVICE_OBJECT* device) {

@@ -33,6 +33,10 @@ struct frame {
     bool routine_ex = false; // IoSetCompletionRoutineEx was called, IoCallDriver not yet
     bool routine_ex_failed = false;
     const void* remove_lock = nullptr;
+    // The request bound to its thread that it sent last, and how deep its stack was then.
+    const IRP* bound = nullptr;
+    std::uint64_t bound_generation = 0;
+    const void* bound_depth = nullptr;
     frame* outer = nullptr;
 };
 

@@ -33,9 +33,12 @@ PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
 BOOLEAN cancel(IRP* irp);
 void check_cancel_release();
 
-// StartIo.
-void given_to_start_io(IRP* irp);
-void check_start_next();
+// StartIo. `routine`: the cancel routine, or null.
+void start_io_attributes(DEVICE_OBJECT* device, bool cancelable);
+void given_to_start_io(DEVICE_OBJECT* device, IRP* irp, PDRIVER_CANCEL routine);
+void check_start_next(DEVICE_OBJECT* device, bool deferred);
+/// Calls DriverStartIo.
+void call_start_io(DEVICE_OBJECT* device, IRP* irp);
 
 // Completion routines that hold their device.
 void routine_ex_set(DEVICE_OBJECT* device, IRP* irp);

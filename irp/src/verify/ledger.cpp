@@ -3,6 +3,7 @@
 #include "../cancel_lock.hpp"
 #include "../packet.hpp"
 #include "quarantine.hpp"
+#include "waits.hpp"
 
 #include <dispatch/detail/held_locks.hpp>
 
@@ -25,6 +26,7 @@ void dump_outstanding(std::string& text, void* held) {
     for (const auto& [generation, each] : by_age)
         text += "irp#" + std::to_string(generation) + " is outstanding" +
                 (each->cancel_requested ? ", and cancelled" : "") + ":\n" + each->history();
+    text += waits_without_end(book);
 }
 
 } // namespace
@@ -67,6 +69,7 @@ void ledger::begin(core::processor& self) {
             retire(std::move(each));
         records.clear();
         remove_locks.clear();
+        waiting.clear();
         devices.clear();
         trace.clear();
         configured_.store(now, std::memory_order_relaxed);

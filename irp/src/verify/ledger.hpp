@@ -32,14 +32,18 @@ struct remove_lock_record {
         core::call_stack where;
     };
     std::uint32_t number = 0;
-    bool watched = false; // from its initialisation on
+    bool watched = false;                  // from its initialisation on
+    bool removed = false;                  // nobody acquires it any more
+    const DEVICE_OBJECT* device = nullptr; // by identity: whose dispatch routines acquire it
     std::vector<holder> holders;
 };
 
 struct device_record {
     std::uint32_t number = 0;
     bool deleted = false;
-    std::uint32_t lent = 0; // references of IoGetAttachedDeviceReference
+    bool start_io_cancelable = false;          // as IoSetStartIoAttributes was told
+    const core::processor* starting = nullptr; // is in its DriverStartIo
+    std::uint32_t lent = 0;                    // references of IoGetAttachedDeviceReference
     core::call_stack deleted_at;
     core::call_stack lent_at;
     std::deque<event> log;
@@ -50,6 +54,8 @@ struct delivery {
     KDPC dpc{};
     IRP* irp = nullptr;
 };
+
+struct trace_log; // tracing.hpp
 
 struct totals {
     std::uint64_t tracked = 0;
@@ -97,7 +103,10 @@ public:
 
     std::map<const DEVICE_OBJECT*, device_record> devices;
     std::unordered_map<const void*, remove_lock_record> remove_locks;
+    /// Who waits without a time-out, and for what.
+    std::unordered_map<const core::processor*, const void*> waiting;
     std::deque<event> trace;
+    trace_log* recording = nullptr; // null: nobody wants one
     totals counted;
     std::vector<std::unique_ptr<delivery>> deliveries;
     /// Freed packets that are kept back, oldest first.

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <charconv>
+#include <mutex>
 #include <optional>
 
 namespace irpverbs::irp::verify {
@@ -10,6 +11,9 @@ constinit knobs settings;
 namespace {
 
 constinit std::atomic<std::uint32_t> configurations{0};
+
+constinit core::raw_spin switching;
+constinit std::uint32_t recorders = 0; // guarded by switching, like every write to what is watched
 [[maybe_unused]] const bool registered = register_with_machines();
 
 constexpr std::uint32_t bit(core::watch what) { return static_cast<std::uint32_t>(what); }
@@ -134,10 +138,23 @@ void apply(const choice& chosen) {
     settings.cancel_limit_ms = chosen.cancel_limit_ms;
     settings.force_pending_percent = chosen.force_pending_percent;
     configurations.fetch_add(1);
-    core::set_watched(chosen.bits);
+    const std::lock_guard guard(switching);
+    core::set_watched(chosen.bits | (recorders != 0 ? bit(watch::recording) : 0));
 }
 
 } // namespace
+
+void begin_recording() {
+    const std::lock_guard guard(switching);
+    ++recorders;
+    if (!tracking()) configurations.fetch_add(1);
+    core::set_watched(core::watched.load() | bit(watch::recording));
+}
+
+void end_recording() {
+    const std::lock_guard guard(switching);
+    if (--recorders == 0) core::set_watched(core::watched.load() & ~bit(watch::recording));
+}
 
 std::uint32_t configuration() { return configurations.load(std::memory_order_relaxed); }
 

@@ -21,6 +21,7 @@ enum class watch : std::uint32_t {
     trace = core::first_outer_watch << 5,         // all events
     force_pending = core::first_outer_watch << 6, // inline completions are held back
     sweep = core::first_outer_watch << 7,         // force_pending_sweep decides which
+    recording = core::first_outer_watch << 8,     // a trace_recorder is there
 };
 
 constexpr std::uint32_t bit(watch what) { return static_cast<std::uint32_t>(what); }
@@ -45,6 +46,10 @@ bool register_with_machines();
 
 /// Counts the times that tracking began: records from before are of no use.
 std::uint32_t configuration();
+
+/// A trace_recorder begins and ends, whatever the options.
+void begin_recording();
+void end_recording();
 
 /// Puts the options into force, or says why not, and changes nothing.
 std::string configure(std::string_view options);

@@ -45,6 +45,7 @@ struct level {
     bool forced = false;    // completion is to stop here, as if the driver had pended
     bool held = false;      // ... and did
     bool delivered = false; // ... and will go on
+    bool woken = false;     // its driver's completion routine set an event
 };
 
 struct event {
@@ -75,7 +76,9 @@ struct record {
     bool at_top = false;          // no routine took it back: the system has it for its last stage
     bool event_was_clear = false; // UserEvent, when the IRP was sent
     bool start_io = false;        // it waits in a device queue, or for StartIo
-    bool told = false;            // that it was lost or leaked
+    const core::processor* sender = nullptr; // by identity: who sent it last
+    const void* left_waiting = nullptr; // what the sender waited for when the IRP was taken back
+    bool told = false;                  // that it was lost or leaked
 
     // cancel
     bool cancel_requested = false;

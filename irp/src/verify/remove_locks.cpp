@@ -25,6 +25,17 @@ const frame* dispatch_of(core::processor& self) {
     return context != nullptr && context->kind == routine::dispatch ? context : nullptr;
 }
 
+// It would wait for the end of the request that it is called for.
+draft* check_in_hand(core::processor& self, ledger& book, const remove_lock_record& known) {
+    const frame* context = context_of(self);
+    if (context == nullptr || (context->kind == routine::dispatch && context->major == IRP_MJ_PNP))
+        return nullptr;
+    return &book.broken(rule::IoReleaseRemoveLockAndWaitOutsideRemoveDevice, context->irp,
+                        "IoReleaseRemoveLockAndWait is called for " + lock_text(known) +
+                            " by a routine of " + device_text(context->device_number) +
+                            " that has a request in hand");
+}
+
 } // namespace
 
 void remove_lock_initialized(IO_REMOVE_LOCK* lock) {
@@ -39,6 +50,7 @@ void remove_lock_initialized(IO_REMOVE_LOCK* lock) {
                                 lock_text(known) + " is initialised while it is held")
                         .with("acquired at", known.holders.back().where);
         known.watched = true;
+        known.removed = false;
         known.holders.clear();
     }
     tell(book, told);
@@ -58,7 +70,10 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
             told = &book.broken(rule::MultRemoveLock, mine->irp,
                                 "a dispatch routine of " + device_text(mine->device_number) +
                                     " acquires " + lock_text(known) + " beside another one");
-        if (mine != nullptr) mine->remove_lock = lock;
+        if (mine != nullptr) {
+            mine->remove_lock = lock;
+            known.device = mine->device;
+        }
         known.holders.push_back({tag, within, core::capture_stack(2)});
     }
     tell(book, told);
@@ -72,6 +87,7 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
     {
         const std::lock_guard guard(book.lock);
         remove_lock_record& known = known_lock(book, lock);
+        known.removed = known.removed || and_wait;
         const auto has_tag = [tag](const holder& each) { return each.tag == tag; };
         const auto place = std::find_if(known.holders.rbegin(), known.holders.rend(), has_tag);
         if (place != known.holders.rend()) {
@@ -84,6 +100,7 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
             if (!known.holders.empty()) wrong.with("held since", known.holders.back().where);
             told = &wrong;
         }
+        if (told == nullptr && and_wait) told = check_in_hand(self, book, known);
     }
     tell(book, told);
 }
@@ -101,6 +118,34 @@ draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
                             .with("acquired at", each.where);
             }
     return nullptr;
+}
+
+draft* check_remove_lock_held(ledger& book, const record& irp, const frame* by) {
+    if (by == nullptr || by->kind != routine::dispatch || !watching(watch::remove_locks))
+        return nullptr;
+    for (const auto& [lock, known] : book.remove_locks)
+        if (known.device == by->device && known.watched && !known.removed && known.holders.empty())
+            return &book.broken(rule::RemoveLockForward, &irp,
+                                device_text(by->device_number) + " passes irp#" +
+                                    std::to_string(irp.generation) + " (major function " +
+                                    std::to_string(by->major) + ") down without holding " +
+                                    lock_text(known) + ", which its other requests hold");
+    return nullptr;
+}
+
+draft* check_lock_of_deleted(ledger& book, const DEVICE_OBJECT* device) {
+    draft* told = nullptr;
+    for (auto& [lock, known] : book.remove_locks) {
+        if (known.device != device) continue;
+        known.device = nullptr;
+        if (known.holders.empty() || told != nullptr) continue;
+        told = &book.broken(rule::RemoveLockCheck, nullptr,
+                            device_text(book.device(device).number) + " is deleted, and " +
+                                lock_text(known) + " is held " +
+                                std::to_string(known.holders.size()) + " times")
+                    .with("acquired at", known.holders.back().where);
+    }
+    return told;
 }
 
 void check_held_at_end(ledger& book, std::vector<draft*>& told) {

@@ -91,9 +91,13 @@ draft* judge_pending(ledger& book, const frame& mine, bool marked, bool done) {
 draft* judge_done(ledger& book, const frame& mine, NTSTATUS status, const level& own) {
     record& irp = *mine.irp;
     if (own.marked)
-        return &book.broken(rule::MarkIrpPending, &irp,
-                            who(mine) + " marked the IRP pending and returned " +
-                                status_text(status));
+        return &book.broken(
+            own.woken ? rule::CompletionEventChecking : rule::MarkIrpPending, &irp,
+            who(mine) +
+                (own.woken ? " was woken by its completion routine, which had marked the IRP "
+                             "pending, and returned "
+                           : " marked the IRP pending and returned ") +
+                status_text(status));
     if (own.status == status) return nullptr;
     const bool passed = mine.forwarded && !came_back(irp, mine) && mine.lower != status;
     return &book.broken(passed ? rule::LowerDriverReturn : rule::CompleteRequestStatusCheck, &irp,

@@ -1,6 +1,7 @@
 // What happens when a machine begins and ends.
 #include "ledger.hpp"
 #include "quiescence.hpp"
+#include "waits.hpp"
 
 #include <dispatch/detail/lifecycle.hpp>
 
@@ -26,7 +27,7 @@ void at_rest(dispatch::machine&) {
 } // namespace
 
 bool register_with_machines() {
-    static core::lifecycle wishes{apply_environment, at_rest, nullptr};
+    static core::lifecycle wishes{apply_environment, at_rest, waits_for, sets_event, nullptr};
     core::add_lifecycle(wishes);
     return true;
 }

@@ -27,8 +27,8 @@ CONFORMANCE_VARIANT variant_of(const CONFORMANCE_ADAPTER& adapter, const std::st
         names += std::string(names.empty() ? "" : ", ") + each.Name;
     }
     if (name.empty()) return {};
-    throw CLI::ValidationError("--variant", "there is no '" + name + "'; there are: " +
-                                                (names.empty() ? "none" : names));
+    throw CLI::ValidationError(
+        "--variant", "there is no '" + name + "'; there are: " + (names.empty() ? "none" : names));
 }
 
 // A pattern that names nothing would pass for ever.

@@ -24,17 +24,17 @@ NTSTATUS look_for_hca(settings& run) {
     const char* const why = message[0] != '\0' ? message.c_str() : NtStatusMeaning(status);
     if (status == STATUS_SUCCESS) HcaDetach(run.uri.c_str());
     if (status != STATUS_SUCCESS)
-        run.missing = run.uri + ": " + why;
+        run.missing = why;
     else if (count == 0)
-        run.missing = run.uri + ": there is no HCA";
+        run.missing = "there is no HCA behind " + run.uri;
     return status;
 }
 
 void start_google_test(char* program, const invocation& chosen) {
     int count = 1;
     char* arguments[] = {program, nullptr};
-    ::testing::InitGoogleTest(&count, arguments);
     if (!chosen.junit.empty()) ::testing::GTEST_FLAG(output) = "xml:" + chosen.junit;
+    ::testing::InitGoogleTest(&count, arguments);
     ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
     std::string subject = chosen.run.uri;

@@ -16,6 +16,10 @@ const IB_CQ_DISPATCH recorder::cq_calls = {
     [](void* context, IB_ASYNC_EVENT event) { of(context).note(0, event); },
 };
 
+const IB_MAD_DISPATCH recorder::mad_calls = {
+    [](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED*) { of(context).note(0, IB_AE_NONE); },
+};
+
 recorder::recorder() {
     KeInitializeSpinLock(&lock_);
     KeInitializeEvent(&more_, SynchronizationEvent, FALSE);
@@ -49,7 +53,7 @@ std::vector<recorder::up_call> recorder::wait_for(std::size_t count) {
     while (heard.size() < count) {
         if (KeWaitForSingleObject(&more_, Executive, KernelMode, FALSE, &limit) != STATUS_SUCCESS) {
             ADD_FAILURE() << "an up-call did not come";
-            break;
+            throw abandoned();
         }
         heard = all();
     }

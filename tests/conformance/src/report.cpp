@@ -52,8 +52,8 @@ void report::OnTestEnd(const ::testing::TestInfo& test) {
 }
 
 void report::OnTestProgramEnd(const ::testing::UnitTest& all) {
-    std::printf("%s: %d passed, %d skipped, %d failed\n", subject_.c_str(),
-                all.successful_test_count(), all.skipped_test_count(), all.failed_test_count());
+    std::printf("%d passed, %d skipped, %d failed, on %s\n", all.successful_test_count(),
+                all.skipped_test_count(), all.failed_test_count(), subject_.c_str());
 }
 
 std::string list_of_cases(bool markdown) {

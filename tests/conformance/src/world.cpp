@@ -24,7 +24,8 @@ world::~world() { EXPECT_STATUS(HcaDetach(settings_.uri.c_str()), STATUS_SUCCESS
 
 void world::raise(IB_ASYNC_EVENT event, UCHAR port) const {
     const NTSTATUS status = settings_.adapter.RaisePortEvent(guid_, port, event);
-    if (status == STATUS_NOT_SUPPORTED) throw skipped{"the adapter can't raise event " + std::to_string(event)};
+    if (status == STATUS_NOT_SUPPORTED)
+        throw skipped{"the adapter can't raise event " + std::to_string(event)};
     EXPECT_STATUS(status, STATUS_SUCCESS);
 }
 
@@ -69,9 +70,9 @@ good_calls::good_calls(IB_CA* by, IB_CQ* queue) {
             query_port(by, 1, port_attr_.get(), sizeof(IB_PORT_ATTR)),
             modify_ca(by, 0, &modify_ca_), modify_port(by, 1, 0, &modify_port_)};
     if (queue == nullptr) return;
-    for (const verb& each : {query_cq(queue, cq_attr_.get(), sizeof(IB_CQ_ATTR)),
-                             resize_cq(queue, 8), poll_cq(queue, 1, &entry_),
-                             arm_cq(queue, IB_CQ_ARM_NEXT)})
+    for (const verb& each :
+         {query_cq(queue, cq_attr_.get(), sizeof(IB_CQ_ATTR)), resize_cq(queue, 8),
+          poll_cq(queue, 1, &entry_), arm_cq(queue, IB_CQ_ARM_NEXT)})
         all_.push_back(each);
 }
 

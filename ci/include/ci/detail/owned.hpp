@@ -8,20 +8,6 @@
 
 namespace irpverbs::ci::detail {
 
-class owned;
-
-/// Keeps a parent open, and is counted there.
-class NT_API childhood {
-public:
-    explicit childhood(std::shared_ptr<owned> parent) noexcept;
-    ~childhood();
-    childhood(const childhood&) = delete;
-    childhood& operator=(const childhood&) = delete;
-
-private:
-    std::shared_ptr<owned> parent_;
-};
-
 /// An object with a verb that closes it, which is sent when the last holder lets go, wherever and
 /// at whatever IRQL that is. The IRP for that is set aside beforehand: letting go neither fails nor
 /// waits. The parent stays open until the verb has completed.
@@ -38,15 +24,15 @@ public:
 
     void hold(void* object) noexcept { object_ = object; }
     void* object() const noexcept { return object_; }
+
+    /// Objects made with this that somebody holds, or is about to.
     bool has_children() const noexcept { return children_.load(std::memory_order_acquire) != 0; }
 
-    /// The closing verb will be sent with this IRP of the caller's.
-    void close_with(IRP* irp) noexcept { carrier_ = irp; }
-    /// What the caller then keeps until the IRP is home.
-    std::shared_ptr<childhood> place() const noexcept;
+    /// The closing verb will be sent with this IRP of the caller's, who keeps the parent open until
+    /// it is home.
+    std::shared_ptr<owned> close_with(IRP* irp) noexcept;
 
 private:
-    friend class childhood;
     struct farewell;
     explicit owned(closing_verb close) noexcept;
     static NTSTATUS gone(DEVICE_OBJECT*, IRP*, void* context);
@@ -107,7 +93,7 @@ auto open(CCHAR locations, std::shared_ptr<owned> parent, Send send, Token&& tok
 /// uses it.
 struct NT_API closing {
     std::shared_ptr<owned>* handle;
-    std::shared_ptr<childhood> place = nullptr; // until it is closed
+    std::shared_ptr<owned> parent = nullptr;
 
     CCHAR stack_size() const { return 1; }
     void start(IRP* irp);

@@ -16,6 +16,11 @@ struct lifecycle {
     /// A machine ends: its threads are done, nothing runs on it any more. Called by a visitor of
     /// it, while the verifier is on. May report.
     void (*at_rest)(machine& ending) = nullptr;
+    /// The calling thread is about to wait for that object, and for nothing else, without a
+    /// time-out; null: the wait is over. While the verifier is on.
+    void (*waits_for)(const void* object) = nullptr;
+    /// The calling thread sets that event. While the verifier is on.
+    void (*sets_event)(const void* event) = nullptr;
     lifecycle* next = nullptr;
 };
 
@@ -24,6 +29,8 @@ NT_API void add_lifecycle(lifecycle& wishes) noexcept;
 
 void announce_first_machine();
 void announce_rest(machine& ending);
+void announce_wait(const void* object);
+void announce_set(const void* event);
 
 /// Sees the report of each broken rule before the bug-check handler; true: dealt with. Null: none.
 using finding_filter = bool (*)(const BUG_CHECK_REPORT& report);

@@ -24,10 +24,10 @@ struct dpc_queue {
     // Guarded by lock:
     LIST_ENTRY waiting;
     LIST_ENTRY threaded;
-    bool retiring = false;         // one of `waiting` is running
-    bool running_threaded = false; // one of `threaded` is
-    std::uint64_t inserted = 0;    // so far
-    std::atomic<bool> pending{false};
+    bool running_threaded = false;     // one of `threaded` is
+    std::uint64_t inserted = 0;        // so far
+    std::atomic<bool> retiring{false}; // one of `waiting` is running; reset without the lock
+    std::atomic<bool> pending{false};  // one waits that its processor has not been told of
 
     dpc_queue() noexcept {
         InitializeListHead(&waiting);

@@ -23,7 +23,8 @@ NT_EXTERN_C_BEGIN
 
 /* From one look at the ports of an open HCA to the next, from the one after the next look on; in
    milliseconds, 1000 at first. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND: no HCA of this driver
-   on the caller's machine has that GUID. STATUS_INVALID_PARAMETER: 0. IRQL: <= DISPATCH_LEVEL. */
+   on the caller's machine has that GUID. STATUS_INVALID_PARAMETER: 0, or above 0x7FFFFFFF. IRQL: <=
+   DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds);
 
 NT_EXTERN_C_END

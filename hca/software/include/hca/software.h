@@ -1,11 +1,19 @@
 /* The software HCA: adapters on a simulated fabric, and the hand that makes things happen there.
    Attached as "software:" (two switches, hosts host1 to host4; host1 has two ports) or
-   "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter.
+   "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter. Its
+   links are configured as they come up. With "?unmanaged" at the end they stay in IB_PORT_INIT,
+   without LIDs and with empty tables, until a subnet manager configures them by datagrams.
+
+   Ports and switches have agents for subnet management (classes 0x01 and 0x81) and performance
+   (0x04; a client's agent that receives its methods stands in for it). A Get or Set of another
+   class that nobody receives is answered with status 0x000C. Traps go to the subnet manager that
+   has set a port up.
 
    Of all functions here: they act on the caller's machine; the HCA is not detached meanwhile.
-   STATUS_SUCCESS; STATUS_OBJECT_NAME_NOT_FOUND for a GUID that is no software HCA's;
-   STATUS_INVALID_PARAMETER for a port that it does not have. Events are told before the call
-   returns, unless another thread is telling earlier ones. IRQL: <= DISPATCH_LEVEL. */
+   Those that name a port do so also of a switch. STATUS_SUCCESS; STATUS_OBJECT_NAME_NOT_FOUND for a
+   GUID that is no software HCA's; STATUS_INVALID_PARAMETER for a port that it does not have. Events
+   are told before the call returns, unless another thread is telling earlier ones. IRQL: <=
+   DISPATCH_LEVEL. */
 #ifndef IRPVERBS_HCA_SOFTWARE_H
 #define IRPVERBS_HCA_SOFTWARE_H
 
@@ -37,8 +45,35 @@ NT_API NTSTATUS HcaSoftwareFlapLink(ib_guid_t guid, UCHAR port);
 /* An error that the link recovers from: both ends leave and regain IB_PORT_ACTIVE. */
 NT_API NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR port);
 
-/* Moves a port through its states, one step up from IB_PORT_INIT, or down to train anew (which
-   leaves it in IB_PORT_INIT). STATUS_INVALID_DEVICE_STATE: no step of IBA 7.2.7. */
+/* A port's error thresholds are passed: too many symbol errors that the link recovered from, too
+   many packets that found no buffer, or no flow control packet in time. Counted, and told to the
+   subnet manager by trap 129, 130 or 131. The link stays as it is. STATUS_INVALID_PARAMETER: also
+   another number. */
+NT_API NTSTATUS HcaSoftwarePassThreshold(ib_guid_t guid, UCHAR port, USHORT trap);
+
+/* What goes wrong on a cable, in both directions. Times are in microseconds. "OnceIn": once in so
+   many datagrams, as the machine draws; 0: never, 1: always. */
+typedef struct _HCA_SOFTWARE_FAULTS {
+    ULONG Delay;  /* each takes so much longer */
+    ULONG Jitter; /* and up to so much more; their order is kept */
+    ULONG LossOnceIn;
+    ULONG DuplicationOnceIn;
+    ULONG ReorderingOnceIn; /* it takes up to ReorderingTime longer, and others pass it */
+    ULONG ReorderingTime;
+    ULONG PartitionOnceIn; /* for PartitionTime nothing comes through; the link stays up */
+    ULONG PartitionTime;
+    ULONG FlapOnceIn; /* the cable breaks, and is mended after FlapTime */
+    ULONG FlapTime;
+    ULONGLONG Seed; /* of the draws on a real machine; a simulated one draws from its choices */
+} HCA_SOFTWARE_FAULTS;
+
+/* Sets the faults of a port's cable; NULL: none, as at first. Of a datagram they are drawn when it
+   is sent. STATUS_INVALID_DEVICE_STATE: the port has no cable. */
+NT_API NTSTATUS HcaSoftwareSetFaults(ib_guid_t guid, UCHAR port, const HCA_SOFTWARE_FAULTS* faults);
+
+/* Moves a port through its states, one step up from IB_PORT_INIT, or down: then both ends train
+   anew, which leaves this one in IB_PORT_INIT. STATUS_INVALID_DEVICE_STATE: no step of IBA 7.2.7.
+ */
 NT_API NTSTATUS HcaSoftwareSetPortState(ib_guid_t guid, UCHAR port, IB_PORT_STATE state);
 
 /* What a subnet manager changes: a new master (IB_AE_SM_CHANGE), a new LID (IB_AE_LID_CHANGE),

@@ -3,8 +3,9 @@
    A driver's author writes a program:
        HcaRegisterDriver(&driver);
        return ConformanceMain(argc, argv, &adapter, 1);
-   The suite is driver-agnostic. What it can't do by verbs, make something happen to the HCA, it asks
-   of an adapter; every member but Scheme may be NULL, and the cases that need it are skipped. */
+   The suite is driver-agnostic. What it can't do by verbs, make something happen to the HCA, it
+   asks of an adapter; every member but Scheme may be NULL, and the cases that need it are skipped.
+ */
 #ifndef IRPVERBS_CONFORMANCE_CONFORMANCE_H
 #define IRPVERBS_CONFORMANCE_CONFORMANCE_H
 
@@ -17,7 +18,8 @@ NT_EXTERN_C_BEGIN
 typedef struct _CONFORMANCE_VARIANT {
     const char* Name;
     NTSTATUS (*Prepare)(ib_guid_t Guid); /* after the HCA was attached; may be NULL */
-    BOOLEAN Blocks; /* verbs block: its callers stay below DISPATCH_LEVEL, which breaks the contract */
+    BOOLEAN
+    Blocks; /* verbs block: its callers stay below DISPATCH_LEVEL, which breaks the contract */
 } CONFORMANCE_VARIANT;
 
 typedef struct _CONFORMANCE_ADAPTER {

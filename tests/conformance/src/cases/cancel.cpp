@@ -134,8 +134,7 @@ constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp c
 constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
 
 constexpr test_case cases[] = {
-    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps,
-     of_parked_ones_in_any_order},
+    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps, of_parked_ones_in_any_order},
     {"Cancel.OfWhatIsDoneChangesNothing", "Cancel is a request. A result already there wins.",
      nothing, kind::steps, of_what_is_done_changes_nothing},
     {"Cancel.BeforeTheCall", "Arm, then test `Irp->Cancel` again.", nothing, kind::steps,
@@ -146,9 +145,9 @@ constexpr test_case cases[] = {
     {"Cancel.MeetsADestroy", firm, nothing, kind::race, meets_a_destroy},
     {"Cancel.MeetsQueriesAndChanges", cancelled, nothing, kind::race, meets_queries_and_changes},
     {"Cancel.MeetsVerbsOfAQueue", cancelled, nothing, kind::race, meets_verbs_of_a_queue},
-    {"Cancel.MeetsAWaiter", "Every pended verb can be cancelled.", nothing, kind::race,
+    {"Cancel.MeetsAWaiter", "Every pended verb can be cancelled", nothing, kind::race,
      meets_a_waiter},
-    {"Cancel.MeetsAWaiterOfAQueue", "Every pended verb can be cancelled.", nothing, kind::race,
+    {"Cancel.MeetsAWaiterOfAQueue", "Every pended verb can be cancelled", nothing, kind::race,
      meets_a_waiter_of_a_queue},
 };
 

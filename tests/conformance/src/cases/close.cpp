@@ -5,9 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void gives_nothing(world& here) {
-    EXPECT_EQ(must(close_ca(ca(here).release())), 0u);
-}
+void gives_nothing(world& here) { EXPECT_EQ(must(close_ca(ca(here).release())), 0u); }
 
 void with_children_is_busy(world& here) {
     ca opened(here);
@@ -157,8 +155,7 @@ constexpr test_case cases[] = {
      "Closing is legal from inside an up-call and from inside a completion routine.",
      port_events | dispatch_callers, kind::steps, from_inside_a_completion_routine},
     {"CloseCa.WaitsForAQueryUnderWay", waits, dispatch_callers, kind::race, waits_for_a_query},
-    {"CloseCa.MeetsACancelAndAnEvent", waits, port_events, kind::race,
-     meets_a_cancel_and_an_event},
+    {"CloseCa.MeetsACancelAndAnEvent", waits, port_events, kind::race, meets_a_cancel_and_an_event},
 };
 
 } // namespace

@@ -90,15 +90,15 @@ void in_the_middle_of_everything(world& here) {
     EXPECT_STATUS(verb_call(close_ca(late)).status(), STATUS_SUCCESS);
 }
 
-constexpr const char* forced = "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, "
-                               "destroy and events that are latched)";
+constexpr const char* forced =
+    "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, "
+    "destroy and events that are latched)";
 constexpr const char* waits = "Waits for a catastrophic error of the HCA; any number of these may "
                               "wait, one completes an event.";
 
 constexpr test_case cases[] = {
     {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_parked_irp},
-    {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps,
-     is_told_once_and_latched},
+    {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps, is_told_once_and_latched},
     {"FatalEvent.FailsEveryVerb", forced, fatal_events, kind::steps, fails_every_verb},
     {"FatalEvent.LeavesCloseAndDestroy", forced, fatal_events, kind::steps,
      leaves_close_and_destroy},

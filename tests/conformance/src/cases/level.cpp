@@ -59,27 +59,8 @@ void waiters_at_dispatch(world& here) {
     EXPECT_STATUS(fatal.status(), STATUS_CANCELLED);
 }
 
-// A caller that gets STATUS_PENDING goes on; the level that it holds keeps nobody waiting.
-void a_pended_create_does_not_block(world& here) {
-    const ca opened(here);
-    IB_CQ* made = nullptr;
-    {
-        const at_dispatch_level caller;
-        verb_call create(create_cq(opened, 4));
-        const bool pended = create.returned() == STATUS_PENDING;
-        KeLowerIrql(PASSIVE_LEVEL);
-        if (create.status() == STATUS_NOT_SUPPORTED)
-            throw skipped{"CiCreateCq answers STATUS_NOT_SUPPORTED"};
-        EXPECT_STATUS(create.status(), STATUS_SUCCESS);
-        EXPECT_TRUE(pended || create.returned() == STATUS_SUCCESS);
-        made = create.object<IB_CQ>();
-    }
-    EXPECT_STATUS(answer(destroy_cq(made)), STATUS_SUCCESS);
-}
-
 void forced_to_pend(world& here) {
-    const auto summary =
-        irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
+    const auto summary = irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
     EXPECT_GE(summary.runs, 1u);
 }
 
@@ -94,8 +75,6 @@ constexpr test_case cases[] = {
     {"EveryVerb.AtDispatchLevel", any_level, dispatch_callers, kind::steps, at_dispatch},
     {"EveryVerb.AtApcLevel", any_level, nothing, kind::steps, at_apc},
     {"Waiters.AtDispatchLevel", any_level, dispatch_callers, kind::steps, waiters_at_dispatch},
-    {"CreateCq.PendedDoesNotBlockItsCaller", any_level, dispatch_callers, kind::race,
-     a_pended_create_does_not_block},
     {"EveryVerb.ForcedToPend",
      "It returns the status that the IRP was completed with, or STATUS_PENDING and completes it "
      "later.",

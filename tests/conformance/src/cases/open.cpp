@@ -30,14 +30,26 @@ void each_client_has_its_own(world& here) {
 }
 
 void of_no_device_completes_the_irp(world&) {
-    for (const verb& each : {open_ca(nullptr), close_ca(nullptr), get_fatal_event(nullptr),
-                             get_port_event(nullptr), query_ca(nullptr, nullptr, 0),
-                             query_port(nullptr, 1, nullptr, 0), modify_ca(nullptr, 0, nullptr),
-                             modify_port(nullptr, 1, 0, nullptr), create_cq(nullptr, 1),
-                             destroy_cq(nullptr), query_cq(nullptr, nullptr, 0),
-                             resize_cq(nullptr, 1), poll_cq(nullptr, 0, nullptr),
-                             arm_cq(nullptr, IB_CQ_ARM_NEXT), get_comp_event(nullptr),
-                             get_async_event(nullptr)})
+    for (const verb& each : {open_ca(nullptr),
+                             close_ca(nullptr),
+                             get_fatal_event(nullptr),
+                             get_port_event(nullptr),
+                             query_ca(nullptr, nullptr, 0),
+                             query_port(nullptr, 1, nullptr, 0),
+                             modify_ca(nullptr, 0, nullptr),
+                             modify_port(nullptr, 1, 0, nullptr),
+                             create_cq(nullptr, 1),
+                             destroy_cq(nullptr),
+                             query_cq(nullptr, nullptr, 0),
+                             resize_cq(nullptr, 1),
+                             poll_cq(nullptr, 0, nullptr),
+                             arm_cq(nullptr, IB_CQ_ARM_NEXT),
+                             get_comp_event(nullptr),
+                             get_async_event(nullptr),
+                             register_agent(nullptr, nullptr),
+                             deregister_agent(nullptr),
+                             send_mad(nullptr, nullptr),
+                             get_mad(nullptr, nullptr)})
         EXPECT_STATUS(verb_call(each).status(), STATUS_INVALID_PARAMETER) << each.name;
 }
 
@@ -45,8 +57,7 @@ void closes_while_others_open(world& here) {
     verb_call one;
     verb_call other;
     world::together({[&] { one.send(open_ca(here.fdo())); },
-                     [&] { other.send(open_ca(here.fdo())); },
-                     [&] { const ca passing(here); }});
+                     [&] { other.send(open_ca(here.fdo())); }, [&] { const ca passing(here); }});
     for (verb_call* each : {&one, &other}) {
         EXPECT_STATUS(each->status(), STATUS_SUCCESS);
         EXPECT_STATUS(verb_call(close_ca(each->object<IB_CA>())).status(), STATUS_SUCCESS);
@@ -59,8 +70,9 @@ constexpr test_case cases[] = {
     {"OpenCa.TakesNoDispatchTable",
      "Context is given to the up-calls of Dispatch, which may be NULL or have NULL members.",
      nothing, kind::steps, takes_no_dispatch_table},
-    {"OpenCa.EachClientHasItsOwn", "Ownership: the IB_CA is the caller's until CiCloseCa completes.",
-     nothing, kind::steps, each_client_has_its_own},
+    {"OpenCa.EachClientHasItsOwn",
+     "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::steps,
+     each_client_has_its_own},
     {"OpenCa.AndCloseAtTheSameTime",
      "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::race,
      closes_while_others_open},

@@ -1,5 +1,5 @@
 // Requests for a user: the requestor's mode, its buffers, and CI_UDATA.
-#include "world.hpp"
+#include "datagrams.hpp"
 
 #include <ci/user_data.h>
 
@@ -53,10 +53,10 @@ void attributes_that_are_not_mapped(world& here) {
     const ca opened(here);
     whole_port(opened);
     const unmapped_page page;
-    for (const verb& each : {query_port(opened, 1, page.as<void>(), 4096),
-                             query_ca(opened, page.as<void>(), 4),
-                             modify_ca(opened, 0, page.as<IB_MODIFY_CA>()),
-                             modify_port(opened, 1, 0, page.as<IB_MODIFY_PORT>())}) {
+    for (const verb& each :
+         {query_port(opened, 1, page.as<void>(), 4096), query_ca(opened, page.as<void>(), 4),
+          modify_ca(opened, 0, page.as<IB_MODIFY_CA>()),
+          modify_port(opened, 1, 0, page.as<IB_MODIFY_PORT>())}) {
         verb_call call(for_user(each));
         if (call.status() == STATUS_NOT_SUPPORTED) continue;
         EXPECT_STATUS(call.status(), STATUS_ACCESS_VIOLATION) << each.name;
@@ -71,6 +71,39 @@ void entries_that_are_not_mapped(world& here) {
     EXPECT_STATUS(answer(for_user(query_cq(queue, page.as<void>(), sizeof(IB_CQ_ATTR)))),
                   STATUS_ACCESS_VIOLATION);
     EXPECT_STATUS(answer(for_user(poll_cq(queue, 4, page.as<IB_WC>()))), STATUS_ACCESS_VIOLATION);
+}
+
+void datagrams_that_are_not_mapped(world& here) {
+    const ca opened(here);
+    const unmapped_page page;
+    const agent both(opened);
+    EXPECT_STATUS(answer(for_user(register_agent(opened, page.as<IB_MAD_AGENT_ATTR>()))),
+                  STATUS_ACCESS_VIOLATION);
+    datagram out(opened, 1);
+    reception in;
+    for (const bool inner : {false, true}) {
+        out.send().Data = page.as<void>();
+        in.into.Data = page.as<void>();
+        const IB_MAD_SEND* send = inner ? out.get() : page.as<IB_MAD_SEND>();
+        IB_MAD_RECEIVE* into = inner ? &in.into : page.as<IB_MAD_RECEIVE>();
+        EXPECT_STATUS(answer(for_user(send_mad(both, send))), STATUS_ACCESS_VIOLATION);
+        EXPECT_STATUS(answer(for_user(get_mad(both, into))), STATUS_ACCESS_VIOLATION);
+    }
+}
+
+void datagrams_come_and_go(world& here) {
+    const ca opened(here);
+    const agent both(opened);
+    reception parked;
+    parked.call.send(for_user(get_mad(both, &parked.into)));
+    const datagram one(opened, 1);
+    EXPECT_STATUS(answer(for_user(send_mad(both, one.get()))), STATUS_SUCCESS);
+    EXPECT_EQ(parked.number(), 1u);
+    EXPECT_EQ(parked.into.Data, parked.data.data());
+    must(send_mad(both, one.get()));
+    reception next; // parked or not, as the datagram is there or comes
+    next.call.send(for_user(get_mad(both, &next.into)));
+    EXPECT_EQ(next.number(), 1u);
 }
 
 // Nothing to tell the driver, and room for what it tells.
@@ -88,8 +121,8 @@ void data_is_taken_by_every_verb(world& here) {
     };
     ca opened(reinterpret_cast<IB_CA*>(
         shadowed([&](CI_UDATA* data) { return open_ca(here.fdo(), nullptr, nullptr, data); })));
-    cq queue(reinterpret_cast<IB_CQ*>(shadowed(
-        [&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
+    cq queue(reinterpret_cast<IB_CQ*>(
+        shadowed([&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
     shadowed([&](CI_UDATA* data) { return resize_cq(queue, 9, data); });
     shadowed([&](CI_UDATA* data) { return destroy_cq(queue.release(), data); });
     shadowed([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
@@ -104,6 +137,10 @@ constexpr test_case cases[] = {
     {"User.AttributesThatAreNotMapped", violation, nothing, kind::steps,
      attributes_that_are_not_mapped},
     {"User.EntriesThatAreNotMapped", violation, nothing, kind::steps, entries_that_are_not_mapped},
+    {"User.DatagramsThatAreNotMapped", violation, nothing, kind::steps,
+     datagrams_that_are_not_mapped},
+    {"User.DatagramsComeAndGo", "STATUS_SUCCESS: Information is its length.", nothing, kind::steps,
+     datagrams_come_and_go},
     {"User.DataIsTakenByEveryVerb",
      "Shadowed in non-paged memory by who calls for a user (CiShadowUserData); lives until "
      "completion.",

@@ -1,0 +1,53 @@
+// Taking a datagram, again when it is longer than was thought.
+#pragma once
+
+#include <ci/detail/growing_call.hpp>
+#include <ci/mad.h>
+
+namespace irpverbs::ci {
+
+/// A datagram, or a whole message when the driver does RMPP; a value.
+struct received_mad {
+    IB_MAD_ADDRESS from{};
+    std::vector<std::byte> data; ///< empty when none came
+    ULONG lost = 0;              ///< datagrams dropped since the last one: there were too many
+};
+
+namespace detail {
+
+/// `verb(IB_MAD_RECEIVE*, IRP*)` calls the verb.
+template <class Verb>
+class receipt final : public growing_call {
+public:
+    explicit receipt(Verb verb) noexcept : growing_call(how, IB_MAD_SIZE), verb_(std::move(verb)) {}
+
+    received_mad result(ULONG_PTR information) && {
+        if (information == 0 || information > buffer_.size()) return {};
+        buffer_.resize(information);
+        return {received_.From, std::move(buffer_), received_.Lost};
+    }
+
+private:
+    static void send(growing_call& base, IRP* irp) {
+        auto& self = static_cast<receipt&>(base);
+        self.received_ = {};
+        self.received_.Data = self.buffer_.data();
+        self.received_.Size = static_cast<ULONG>(self.buffer_.size());
+        self.verb_(&self.received_, irp);
+    }
+    static SIZE_T length(const growing_call& base) {
+        return static_cast<const receipt&>(base).received_.Length;
+    }
+    static constexpr steps how{send, length};
+
+    Verb verb_;
+    IB_MAD_RECEIVE received_{};
+};
+
+template <class Verb, class Token>
+auto receive(Verb verb, Token&& token) {
+    return irp::detail::initiate(receipt<Verb>(std::move(verb)), std::forward<Token>(token));
+}
+
+} // namespace detail
+} // namespace irpverbs::ci

@@ -1,0 +1,17 @@
+// The buffers of a verb that is called for a user: neither its checks nor the driver see them.
+#pragma once
+
+#include "request.hpp"
+
+namespace irpverbs::ci {
+
+/// Puts a copy in non-paged memory in place of the buffer of the verb in `location`.
+/// STATUS_SUCCESS, also when the verb has no buffer; STATUS_ACCESS_VIOLATION,
+/// STATUS_INSUFFICIENT_RESOURCES.
+NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location);
+
+/// Ends what that began, if it did: what the verb wrote goes to the user. Gives back what the verb
+/// then comes to: `status`, or STATUS_ACCESS_VIOLATION.
+NTSTATUS return_user_buffer(IO_STACK_LOCATION* location, NTSTATUS status, ULONG_PTR information);
+
+} // namespace irpverbs::ci

@@ -1,0 +1,144 @@
+// Call stacks as evidence. To unwind one takes microseconds, and a program under the verifier asks
+// for the same few over and over: where the return addresses of a stack that was unwound before
+// stand unchanged in their places, it is that stack again.
+#include <dispatch/detail/verify.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <unwind.h>
+
+namespace irpverbs::dispatch::detail {
+namespace {
+
+// Right below the frame that it leads back to. Other processors keep it in a register first.
+#if defined(__x86_64__)
+constexpr bool return_address_has_a_place = true;
+#else
+constexpr bool return_address_has_a_place = false;
+#endif
+
+constexpr std::uint32_t most_skipped = 8;
+
+struct trail {
+    struct frame {
+        void* address;
+        void* const* place;
+    };
+    std::array<frame, call_stack::most + most_skipped> frames{};
+    std::uint32_t count = 0;
+    std::uint32_t most = 0; // frames that were looked for
+
+    // From the innermost on: as long as these are the same, the next place is one of this stack.
+    [[gnu::no_sanitize("address"), gnu::no_sanitize("thread")]] bool
+    stands(void* const* innermost, std::uint32_t wanted) const {
+        if (most < wanted || frames[0].place != innermost) return false;
+        return std::all_of(frames.begin(), frames.begin() + std::min(count, wanted),
+                           [](const frame& each) { return *each.place == each.address; });
+    }
+};
+
+// Of frames, by the return address into them. One whose size varies (alloca) has no places that
+// could be remembered; that it does is known when two sizes were met.
+class frame_sizes {
+public:
+    bool all_fixed(const trail& found) {
+        bool fixed = true;
+        for (std::uint32_t i = 0; i + 1 < found.count; ++i) {
+            const std::ptrdiff_t size = found.frames[i + 1].place - found.frames[i].place;
+            std::ptrdiff_t& known = sizes_.try_emplace(found.frames[i].address, size).first->second;
+            if (known != size) known = varies;
+            fixed = fixed && known != varies;
+        }
+        return fixed;
+    }
+
+private:
+    static constexpr std::ptrdiff_t varies = 0;
+    std::unordered_map<const void*, std::ptrdiff_t> sizes_;
+};
+
+// A thread's. Those whose innermost return addresses stand and lead alike share a few entries.
+class trails {
+public:
+    /// Null: the thread is ending.
+    static trails* of_this_thread() {
+        struct owner {
+            std::unique_ptr<trails> held = std::make_unique<trails>();
+            ~owner() { over = true; }
+        };
+        static thread_local const owner own;
+        return over ? nullptr : own.held.get();
+    }
+
+    const trail& from(const trail::frame& innermost, std::uint32_t wanted);
+
+private:
+    static constinit thread_local bool over;
+
+    struct shelf {
+        std::array<trail, 4> kept;
+        std::uint32_t next = 0;
+    };
+    std::array<shelf, 256> all_{};
+    frame_sizes sizes_;
+    trail passing_; // not to be kept
+};
+constinit thread_local bool trails::over = false;
+
+struct unwinding {
+    trail found;
+    const void* innermost; // the calls before it are this file's
+};
+
+_Unwind_Reason_Code note_frame(_Unwind_Context* context, void* held) {
+    auto& [found, innermost] = *static_cast<unwinding*>(held);
+    auto* const address = reinterpret_cast<void*>(_Unwind_GetIP(context));
+    auto* const frame = reinterpret_cast<void* const*>(_Unwind_GetCFA(context));
+    if (found.count == 0 && address != innermost) return _URC_NO_REASON;
+    if (found.count == found.most) return _URC_NORMAL_STOP;
+    if (address == nullptr) return _URC_END_OF_STACK;
+    found.frames[found.count++] = {address, frame - 1};
+    return _URC_NO_REASON;
+}
+
+trail unwound(const void* innermost, std::uint32_t wanted) {
+    unwinding now{{}, innermost};
+    now.found.most = wanted;
+    _Unwind_Backtrace(note_frame, &now);
+    return now.found;
+}
+
+const trail& trails::from(const trail::frame& innermost, std::uint32_t wanted) {
+    const auto place = reinterpret_cast<std::uintptr_t>(innermost.place) / sizeof(void*);
+    const auto address = reinterpret_cast<std::uintptr_t>(innermost.address);
+    shelf& here = all_[(place + address * 31) * 0x9E3779B97F4A7C15 >> 56];
+    for (const trail& each : here.kept)
+        if (each.stands(innermost.place, wanted)) return each;
+    const trail found = unwound(innermost.address, wanted);
+    const bool lasting = return_address_has_a_place && sizes_.all_fixed(found);
+    trail& into = lasting ? here.kept[here.next++ % here.kept.size()] : passing_;
+    return into = found;
+}
+
+} // namespace
+
+[[gnu::noinline]] call_stack capture_stack(std::uint32_t skip, std::uint32_t most) {
+    const trail::frame innermost{__builtin_return_address(0),
+                                 static_cast<void* const*>(__builtin_dwarf_cfa()) - 1};
+    skip = std::clamp(skip, 1u, most_skipped) - 1; // this one is not among them
+    const std::uint32_t wanted = skip + std::min(most, call_stack::most);
+    trails* const remembered = trails::of_this_thread();
+    const trail found = remembered != nullptr ? remembered->from(innermost, wanted)
+                                              : unwound(innermost.address, wanted);
+    call_stack stack;
+    if (found.count <= skip) return stack;
+    stack.count = std::min(found.count, wanted) - skip;
+    std::transform(found.frames.begin() + skip, found.frames.begin() + skip + stack.count,
+                   stack.frames, [](const trail::frame& each) { return each.address; });
+    return stack;
+}
+
+} // namespace irpverbs::dispatch::detail

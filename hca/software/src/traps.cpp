@@ -1,0 +1,112 @@
+#include "traps.hpp"
+
+#include "fabric.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr LONG tick = 100;             // ms
+constexpr std::size_t most = 1u << 12; // further ones are not told
+constexpr std::size_t notice_offset = 64;
+constexpr std::size_t details_offset = 10;
+constexpr USHORT notice_id = 0x0002;
+constexpr UCHAR generic = 0x80;
+
+enum notice_type : UCHAR { urgent = 1, security = 2, informational = 4 };
+
+notice_type type_of(USHORT number) {
+    if (number >= trap_bad_mkey) return security;
+    return number == trap_local_change || number == trap_system_image ? informational : urgent;
+}
+
+// 4.096 us * 2^n: how soon a trap may be repeated. Source: IBA 14.2.5.6 (SubnetTimeOut), 13.4.9.
+machine_time repeat_time(const port& from) {
+    return std::max<machine_time>((std::uint64_t{4096} << (from.subnet_timeout & 0x1F)) / 100,
+                                  tick * 1000 * microsecond);
+}
+
+void write(packet& into, const trap& what) {
+    into.mad.fill(0);
+    UCHAR* bytes = into.mad.data();
+    bytes[0] = base_version;
+    bytes[1] = class_subnet;
+    bytes[2] = 1;
+    bytes[3] = method_trap;
+    store<8>(bytes + 8, what.transaction);
+    store<2>(bytes + 16, notice_id);
+    UCHAR* notice = bytes + notice_offset;
+    notice[0] = generic | type_of(what.number);
+    store<3>(notice + 1, what.from->owner->type);
+    store<2>(notice + 4, what.number);
+    store<2>(notice + 6, what.from->lid);
+    std::ranges::copy(what.details, notice + details_offset);
+}
+
+} // namespace
+
+void trap_list::prepare(PKDEFERRED_ROUTINE serve, void* context) {
+    KeInitializeDpc(&dpc_, serve, context);
+    KeInitializeTimer(&timer_);
+}
+
+void trap_list::close() {
+    closed_ = true;
+    told_.clear();
+}
+
+void trap_list::run_down() {
+    KeCancelTimer(&timer_);
+    KeFlushQueuedDpcs();
+}
+
+bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_details& details) {
+    if (closed_ || !from.managed || from.sm_lid == 0 || from.lid == 0) return false;
+    const auto place = std::ranges::find_if(
+        told_, [&](const trap& each) { return each.from == &from && each.number == number; });
+    if (place != told_.end()) {
+        place->details = details;
+        return false;
+    }
+    if (told_.size() == most) return false;
+    told_.push_back({&from, number, details, transaction, 0});
+    if (std::exchange(ticking_, true)) return true;
+    // Periodic: a simulated run does not wait for a subnet manager that never answers.
+    LARGE_INTEGER from_now;
+    from_now.QuadPart = -static_cast<LONGLONG>(tick * 1000 * microsecond);
+    KeSetTimerEx(&timer_, from_now, tick, &dpc_);
+    return true;
+}
+
+void trap_list::repress(const port& at, ULONG transaction) {
+    std::erase_if(told_, [&](const trap& each) {
+        return each.from == &at && each.transaction == transaction;
+    });
+}
+
+void trap_list::repeat(fabric& where) {
+    const machine_time now = KeQueryInterruptTime();
+    for (std::size_t i = 0; i < told_.size(); ++i) // what is sent may raise others
+        if (told_[i].due <= now) send(where, told_[i]);
+    if (!told_.empty() && !closed_) return;
+    KeCancelTimer(&timer_);
+    ticking_ = false;
+}
+
+void trap_list::send(fabric& where, trap& what) {
+    what.due = KeQueryInterruptTime() + repeat_time(*what.from);
+    packet* sent = where.packets().take();
+    if (sent == nullptr) return;
+    write(*sent, what);
+    sent->from = what.from->lid;
+    sent->to = what.from->sm_lid;
+    sent->service_level = what.from->sm_sl;
+    sent->pkey = IB_PKEY_DEFAULT_FULL;
+    sent->from_qp = sent->to_qp = 0;
+    sent->qkey = 0;
+    where.send(*what.from, sent);
+}
+
+} // namespace irpverbs::hca_software

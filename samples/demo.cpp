@@ -1,0 +1,340 @@
+// What this library does, shown on an HCA: attributes, a completion queue made at DISPATCH_LEVEL,
+// an event told in two ways, waits that end early, and a trace of it all. tools/demo runs it.
+#include <ci/async.hpp>
+#include <ci/names.hpp>
+#include <dispatch/machine.hpp>
+#include <dispatch/status.hpp>
+#include <hca/hca.hpp>
+#include <hca/software.h>
+#include <irp/trace.hpp>
+
+#include <boost/asio.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+namespace ci = irpverbs::ci;
+namespace hca = irpverbs::hca;
+namespace irp = irpverbs::irp;
+using boost::system::error_code;
+using irpverbs::dispatch::machine;
+using namespace std::chrono_literals;
+
+const char* name_of(NTSTATUS status) {
+    const char* name = NtStatusName(status);
+    return name != nullptr ? name : "an unknown status";
+}
+
+template <class Value>
+std::string text(Value value) {
+    return std::string(ci::name_of(value));
+}
+
+void chapter(const char* title, const char* verbs) {
+    static int number = 0;
+    const bool bright = isatty(STDOUT_FILENO) != 0;
+    std::printf("\n%s%d. %s%s\n   %s\n\n", bright ? "\033[1m" : "", ++number, title,
+                bright ? "\033[0m" : "", verbs);
+}
+
+// Machine time in microseconds.
+double now() { return static_cast<double>(KeQueryInterruptTime()) / 10; }
+
+// ---- 1
+
+void show(const IB_PORT_ATTR& port) {
+    std::printf("     port %u  %-6s  LID %-3u  %s %s  MTU %u  %zu P_Keys, the first 0x%04x\n",
+                port.PortNumber, text(static_cast<IB_PORT_STATE>(port.State)).c_str(), port.Lid,
+                text(static_cast<IB_LINK_WIDTH>(port.ActiveWidth)).c_str(),
+                text(static_cast<IB_LINK_SPEED>(port.ActiveSpeed)).c_str(),
+                ci::bytes_of(static_cast<IB_MTU>(port.ActiveMtu)), ci::pkeys(port).size(),
+                ci::pkeys(port)[0]);
+    const ib_gid_t gid = ci::gids(port)[0];
+    std::printf("             GID %016llx:%016llx\n",
+                static_cast<unsigned long long>(gid.gid_prefix),
+                static_cast<unsigned long long>(gid.gid_guid));
+}
+
+asio::awaitable<void> show_adapters() {
+    for (const ib_guid_t guid : hca::guids()) {
+        ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
+        const ci::ca_attributes all = co_await ci::query_ca(ca);
+        std::printf("   %-8s node %016llx  up to %u queues of %u completions\n",
+                    hca::name(guid).c_str(), static_cast<unsigned long long>(guid), all->MaxCqs,
+                    all->MaxCqes);
+        for (const IB_PORT_ATTR& port : ci::ports(*all))
+            show(port);
+        co_await ca.async_close();
+    }
+}
+
+// ---- 2
+
+/// An IRP of our own, as in C.
+class own_irp {
+public:
+    own_irp() { KeInitializeEvent(&home_, NotificationEvent, FALSE); }
+    ~own_irp() { IoFreeIrp(irp_); }
+    own_irp(const own_irp&) = delete;
+    own_irp& operator=(const own_irp&) = delete;
+
+    IRP* ready() {
+        IoReuseIrp(irp_, STATUS_SUCCESS);
+        KeClearEvent(&home_);
+        IoSetCompletionRoutine(irp_, came_home, this, TRUE, TRUE, TRUE);
+        return irp_;
+    }
+    NTSTATUS wait() {
+        KeWaitForSingleObject(&home_, Executive, KernelMode, FALSE, nullptr);
+        return irp_->IoStatus.Status;
+    }
+    template <class Object>
+    Object* object() const {
+        return reinterpret_cast<Object*>(irp_->IoStatus.Information);
+    }
+    unsigned level() const { return level_; }
+
+private:
+    static NTSTATUS came_home(DEVICE_OBJECT*, IRP*, void* context) {
+        auto& self = *static_cast<own_irp*>(context);
+        self.level_ = KeGetCurrentIrql();
+        KeSetEvent(&self.home_, IO_NO_INCREMENT, FALSE);
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    IRP* irp_ = IoAllocateIrp(1, FALSE);
+    KEVENT home_;
+    unsigned level_ = 0;
+};
+
+bool make_queue_at_dispatch(ib_guid_t guid) {
+    HcaSoftwareSetCommands(guid, HcaCommandsByDpc); // so that it pends; others decide themselves
+    ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), asio::use_future).get();
+    own_irp irp;
+    KIRQL before = PASSIVE_LEVEL;
+    KeRaiseIrql(DISPATCH_LEVEL, &before);
+    const NTSTATUS returned = CiCreateCq(ca, 64, nullptr, nullptr, nullptr, irp.ready());
+    KeLowerIrql(before);
+    const NTSTATUS status = irp.wait();
+    std::printf("   at IRQL %u, where nobody may wait, it returned %s\n", DISPATCH_LEVEL,
+                name_of(returned));
+    std::printf("   and its IRP came home at IRQL %u with %s", irp.level(), name_of(status));
+    if (NT_SUCCESS(status)) {
+        auto* cq = irp.object<IB_CQ>();
+        std::printf(": room for %u completions", cq->NumCqes);
+        CiDestroyCq(cq, nullptr, irp.ready());
+        irp.wait();
+    }
+    std::printf("\n");
+    ca.async_close(asio::use_future).get();
+    HcaSoftwareSetCommands(guid, HcaCommandsInline);
+    return NT_SUCCESS(status);
+}
+
+// ---- 3
+
+/// What was heard of a port, by whom; told when all is over, since an up-call has no time to print.
+class hearsay {
+public:
+    void note(const char* how, IB_ASYNC_EVENT event) {
+        const std::size_t place = count_.fetch_add(1);
+        if (place < heard_.size()) heard_[place] = {how, event, KeGetCurrentIrql(), now()};
+    }
+    bool nothing() const { return count_.load() == 0; }
+    void tell(double since) const {
+        const std::size_t count = std::min(count_.load(), heard_.size());
+        for (std::size_t i = 0; i < count; ++i)
+            std::printf("   %6.0f us  %-8s at IRQL %u: %s\n", heard_[i].time - since, heard_[i].how,
+                        heard_[i].level, text(heard_[i].event).c_str());
+    }
+
+private:
+    struct one {
+        const char* how;
+        IB_ASYNC_EVENT event;
+        unsigned level;
+        double time;
+    };
+    std::array<one, 16> heard_{};
+    std::atomic<std::size_t> count_{0};
+};
+
+void up_call(IB_CA*, VOID* context, UCHAR, IB_ASYNC_EVENT event) {
+    static_cast<hearsay*>(context)->note("up-call", event);
+}
+
+// False: nobody but a person can pull its cable.
+bool flap_link(ib_guid_t guid) {
+    if (HcaSoftwareFlapLink(guid, 1) != STATUS_OBJECT_NAME_NOT_FOUND) return true;
+    std::printf("   This HCA is a real one: pull a cable of port 1, within three seconds.\n");
+    return false;
+}
+
+bool hear_in_two_ways(ib_guid_t guid) {
+    hearsay heard;
+    const IB_CA_DISPATCH calls{nullptr, up_call};
+    ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), &heard, calls, asio::use_future).get();
+    const auto take = irp::within(3s, asio::use_future([&](error_code error, IB_ASYNC_EVENT event) {
+                                      if (!error) heard.note("IRP", event);
+                                      return !error;
+                                  }));
+    std::future<bool> first = ca.port_events(1).next(take);
+    std::future<bool> second = ca.port_events(1).next(take);
+    const double start = now();
+    const bool flapped = flap_link(guid);
+    const bool both = first.get() & second.get();
+    ca.async_close(asio::use_future).get();
+    heard.tell(start);
+    if (heard.nothing()) std::printf("   nothing happened\n");
+    return both || !flapped;
+}
+
+// ---- 4
+
+/// A wait for an event that does not come; tells how it ended, and when.
+template <class Start, class End>
+bool end_early(const char* how, NTSTATUS expected, const Start& start, const End& end) {
+    const double begun = now();
+    std::future<NTSTATUS> wait = start();
+    end();
+    const NTSTATUS status = wait.get();
+    std::printf("   %-42s %-18s after %6.0f us\n", how, name_of(status), now() - begun);
+    return status == expected;
+}
+
+bool end_waits(machine& here, ib_guid_t guid) {
+    const auto as_future = asio::use_future(
+        [](error_code error, IB_ASYNC_EVENT) { return irpverbs::dispatch::status_of(error); });
+    ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), asio::use_future).get();
+    const auto events = ca.port_events(1);
+    asio::cancellation_signal stop;
+    const bool cancelled = end_early(
+        "a cancellation signal", STATUS_CANCELLED,
+        [&] { return events.next(asio::bind_cancellation_slot(stop.slot(), as_future)); },
+        // On the context, where the wait's handler is: never beside it.
+        [&] { asio::post(here.context(), [&] { stop.emit(asio::cancellation_type::all); }); });
+    const bool late = end_early(
+        "a deadline of 20 ms", STATUS_IO_TIMEOUT,
+        [&] { return events.next(irp::within(20ms, as_future)); }, [] {});
+    const bool closed = end_early(
+        "the end of its channel_adapter", STATUS_CANCELLED, [&] { return events.next(as_future); },
+        [&] { ca = {}; });
+    const bool refused = end_early(
+        "asked again after that", STATUS_FILE_CLOSED, [&] { return events.next(as_future); },
+        [] {});
+    return cancelled && late && closed && refused;
+}
+
+// ---- 5
+
+/// What IRPs go through, from its construction on, to a file at the end.
+class trace_file {
+public:
+    trace_file(machine& here, const char* path) : path_(path), recorder_(here) {}
+
+    bool write() const {
+        std::ofstream out(path_);
+        recorder_.write(out, {.request = verb, .device = adapter});
+        out.close();
+        if (!out) std::fprintf(stderr, "demo: %s: %s\n", path_, std::strerror(errno));
+        return static_cast<bool>(out);
+    }
+    std::size_t events() const { return recorder_.events().size(); }
+    const char* path() const { return path_; }
+
+private:
+    static std::string verb(const irp::trace_event& sent) {
+        return std::string(ci::verb_of(sent.minor));
+    }
+    static std::string adapter(const irp::trace_event& sent) {
+        for (const ib_guid_t guid : hca::guids())
+            if (HcaFromGuid(guid) == sent.device) return hca::name(guid);
+        return "nobody"; // it was refused
+    }
+
+    const char* path_;
+    irp::trace_recorder recorder_;
+};
+
+bool tell_of_trace(const trace_file& trace) {
+    if (!trace.write()) return false;
+    std::printf(
+        "   %zu events in %s\n   open it in https://ui.perfetto.dev: a track a processor, the "
+        "IRQL below it,\n   an arrow from each call to its completion\n",
+        trace.events(), trace.path());
+    return true;
+}
+
+// ---- the program
+
+struct options {
+    const char* uri = "software:";
+    const char* trace = nullptr;
+};
+
+bool read_options(int count, char** words, options& chosen) {
+    for (int i = 1; i < count; i += 2) {
+        const std::string_view word = words[i];
+        if (i + 1 == count || (word != "--hca" && word != "--trace")) return false;
+        (word == "--hca" ? chosen.uri : chosen.trace) = words[i + 1];
+    }
+    return true;
+}
+
+bool show_all(machine& here, const options& chosen) {
+    std::optional<trace_file> trace;
+    if (chosen.trace != nullptr) trace.emplace(here, chosen.trace);
+    const hca::attachment attached(chosen.uri);
+    const std::vector<ib_guid_t> guids = hca::guids();
+    if (guids.empty()) throw std::runtime_error("no HCA there");
+    std::printf("%s brings %zu HCAs. Whatever is asked of them below is an IRP.\n", chosen.uri,
+                guids.size());
+
+    chapter("Attributes", "CiOpenCa, CiQueryCa, CiCloseCa, awaited in a coroutine");
+    asio::co_spawn(here.context(), show_adapters(), asio::use_future).get();
+    chapter("A completion queue, made at DISPATCH_LEVEL", "CiCreateCq with an IRP, as in C");
+    bool good = make_queue_at_dispatch(guids[0]);
+    chapter("A link flaps: each event is told by up-call and by IRP",
+            "CiGetCaPortEvent, twice; the up-call comes first, inside the event");
+    good &= hear_in_two_ways(guids[0]);
+    chapter("Waits that end without an event", "CiGetCaPortEvent, four times");
+    good &= end_waits(here, guids[0]);
+    if (trace) {
+        chapter("A trace of all that", "irp::trace_recorder");
+        good &= tell_of_trace(*trace);
+    }
+    return good;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    options chosen;
+    if (!read_options(count, words, chosen)) {
+        std::fprintf(stderr, "usage: demo [--hca URI] [--trace FILE]\n");
+        return 2;
+    }
+    irpverbs::dispatch::asio_machine here;
+    const machine::scope inside(here);
+    try {
+        return show_all(here, chosen) ? 0 : 1;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "demo: %s: %s\n", chosen.uri, error.what());
+        return 1;
+    }
+}

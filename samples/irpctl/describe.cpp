@@ -1,0 +1,123 @@
+#include "describe.hpp"
+
+#include "guid.hpp"
+
+#include <ci/names.hpp>
+
+#include <boost/json/array.hpp>
+
+namespace irpctl {
+
+namespace json = boost::json;
+
+namespace {
+
+json::array list(const std::vector<std::string_view>& names) {
+    return json::array(names.begin(), names.end());
+}
+
+// Encoded as ibv_query_device(3) has it: 32, 16 and 16 bits.
+std::string firmware(ULONGLONG version) {
+    return fmt::format("{}.{}.{}", version >> 32, version >> 16 & 0xFFFF, version & 0xFFFF);
+}
+
+std::string_view state(const IB_PORT_ATTR& port) {
+    return ci::name_of(static_cast<IB_PORT_STATE>(port.State));
+}
+
+std::string_view physical_state(const IB_PORT_ATTR& port) {
+    return ci::name_of(static_cast<IB_PORT_PHYSICAL_STATE>(port.PhysicalState));
+}
+
+std::string link(const IB_PORT_ATTR& port) {
+    return fmt::format("{} {}", ci::name_of(static_cast<IB_LINK_WIDTH>(port.ActiveWidth)),
+                       ci::name_of(static_cast<IB_LINK_SPEED>(port.ActiveSpeed)));
+}
+
+json::object summary(const IB_PORT_ATTR& port) {
+    return {{"port", port.PortNumber},
+            {"state", state(port)},
+            {"physical_state", physical_state(port)},
+            {"lid", port.Lid},
+            {"link", link(port)}};
+}
+
+// As inet_ntop(3) would, without abbreviations.
+std::string gid_text(const ib_gid_t& gid) {
+    std::string text;
+    for (const std::uint64_t half : {gid.gid_prefix, gid.gid_guid})
+        for (int shift = 48; shift >= 0; shift -= 16)
+            text += fmt::format("{}{:04x}", text.empty() ? "" : ":", half >> shift & 0xFFFF);
+    return text;
+}
+
+void add_link(json::object& object, const IB_PORT_ATTR& port) {
+    object["link"] = link(port);
+    object["supported_widths"] = list(ci::link_widths(port.SupportedWidths));
+    object["enabled_widths"] = list(ci::link_widths(port.EnabledWidths));
+    object["supported_speeds"] = list(ci::link_speeds(port.SupportedSpeeds));
+    object["enabled_speeds"] = list(ci::link_speeds(port.EnabledSpeeds));
+    object["link_layer"] = port.LinkLayer == 2 ? "Ethernet" : "InfiniBand";
+    object["max_mtu"] = ci::bytes_of(static_cast<IB_MTU>(port.MaxMtu));
+    object["active_mtu"] = ci::bytes_of(static_cast<IB_MTU>(port.ActiveMtu));
+    object["max_message_size"] = port.MaxMessageSize;
+    object["max_vls"] = port.MaxVls;
+    object["operational_vls"] = port.OperationalVls;
+}
+
+void add_tables(json::object& object, const IB_PORT_ATTR& port) {
+    json::array gids;
+    for (const ib_gid_t& gid : ci::gids(port))
+        gids.push_back({{"index", gids.size()}, {"gid", gid_text(gid)}});
+    object["gids"] = std::move(gids);
+    json::array pkeys;
+    for (std::size_t i = 0; i < ci::pkeys(port).size(); ++i) {
+        const ib_pkey_t pkey = ci::pkeys(port)[i];
+        if (pkey != 0) // an invalid one: an empty place
+            pkeys.push_back({{"index", i}, {"pkey", fmt::format("0x{:04x}", pkey)}});
+    }
+    object["pkeys"] = std::move(pkeys);
+}
+
+} // namespace
+
+json::object describe(const device& which, const IB_CA_ATTR& attributes) {
+    json::array ports;
+    for (const IB_PORT_ATTR& each : ci::ports(attributes))
+        ports.push_back(summary(each));
+    return {{"device", which.name},
+            {"node_guid", guid_text(attributes.NodeGuid)},
+            {"system_image_guid", guid_text(attributes.SystemImageGuid)},
+            {"description", ci::node_description(attributes)},
+            {"vendor", fmt::format("0x{:06x}", attributes.VendorId)},
+            {"part", attributes.VendorPartId},
+            {"hardware", fmt::format("0x{:x}", attributes.HardwareVersion)},
+            {"firmware", firmware(attributes.FirmwareVersion)},
+            {"capabilities", list(ci::ca_capabilities(attributes.Capabilities))},
+            {"ports", std::move(ports)}};
+}
+
+json::object describe(const device& which, const IB_PORT_ATTR& attributes) {
+    json::object object{{"device", which.name},
+                        {"node_guid", guid_text(which.guid)},
+                        {"port", attributes.PortNumber},
+                        {"port_guid", guid_text(attributes.PortGuid)},
+                        {"state", state(attributes)},
+                        {"physical_state", physical_state(attributes)},
+                        {"lid", attributes.Lid},
+                        {"lmc", attributes.Lmc},
+                        {"sm_lid", attributes.SmLid},
+                        {"sm_sl", attributes.SmSl},
+                        {"subnet_timeout", attributes.SubnetTimeout},
+                        {"init_type_reply", attributes.InitTypeReply}};
+    add_link(object, attributes);
+    object["pkey_violations"] = attributes.PKeyViolations;
+    object["qkey_violations"] = attributes.QKeyViolations;
+    object["mkey_violations"] = attributes.MKeyViolations;
+    object["capabilities"] = list(ci::port_capabilities(attributes.CapabilityMask));
+    object["capabilities_2"] = fmt::format("0x{:04x}", attributes.CapabilityMask2);
+    add_tables(object, attributes);
+    return object;
+}
+
+} // namespace irpctl

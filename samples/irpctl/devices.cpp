@@ -1,0 +1,65 @@
+// irpctl devices: a row a port.
+#include "commands.hpp"
+#include "describe.hpp"
+#include "output.hpp"
+
+#include <boost/json/array.hpp>
+
+namespace irpctl {
+
+namespace json = boost::json;
+
+namespace {
+
+using rows = std::vector<std::vector<std::string>>;
+
+void add_rows(rows& table, const json::object& device) {
+    for (const json::value& port : device.at("ports").as_array()) {
+        std::vector<std::string>& row = table.emplace_back();
+        for (const char* key : {"device", "node_guid"})
+            row.push_back(text_of(device.at(key)));
+        for (const char* key : {"port", "state", "lid", "link"})
+            row.push_back(text_of(port.at(key)));
+        for (const char* key : {"vendor", "part", "firmware"})
+            row.push_back(text_of(device.at(key)));
+    }
+}
+
+void print(const json::array& devices) {
+    rows table;
+    for (const json::value& each : devices)
+        add_rows(table, each.as_object());
+    print_table({{"DEVICE"},
+                 {"NODE GUID"},
+                 {"PORT"},
+                 {"STATE"},
+                 {"LID"},
+                 {"LINK"},
+                 {"VENDOR"},
+                 {"PART"},
+                 {"FIRMWARE"}},
+                table);
+}
+
+asio::awaitable<void> show_devices(session& here) {
+    json::array devices;
+    for (const device& each : here.devices())
+        co_await with_adapter(
+            here, each, [&](const ci::channel_adapter& ca) -> asio::awaitable<void> {
+                const ci::ca_attributes found = co_await ci::query_ca(ca, asio::use_awaitable);
+                devices.push_back(describe(each, *found));
+            });
+    if (here.json())
+        print_json(devices);
+    else
+        print(devices);
+}
+
+} // namespace
+
+void add_devices(CLI::App& parent, invocation& chosen) {
+    CLI::App* command = parent.add_subcommand("devices", "Lists the HCAs and their ports");
+    command->callback([&chosen] { chosen.run = show_devices; });
+}
+
+} // namespace irpctl

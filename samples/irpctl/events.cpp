@@ -1,0 +1,189 @@
+// irpctl events: a line an event, as they come.
+#include "commands.hpp"
+#include "guid.hpp"
+#include "output.hpp"
+#include "session.hpp"
+
+#include <ci/names.hpp>
+#include <dispatch/machine.hpp>
+#include <hca/software.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+
+namespace irpctl {
+
+namespace irp = irpverbs::irp;
+
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+constexpr double ticks_a_second = 1e7;
+constexpr double a_century = 100.0 * 365 * 24 * 3600; // in seconds
+
+struct event_options {
+    std::uint64_t count = 0;    // 0: no end
+    double seconds = a_century; // as good as no end
+    bool provoke = false;
+};
+
+/// Thrown when the time is over, or the last event was seen.
+struct enough {};
+
+const std::vector<column> columns = {{"TIME", 12}, {"DEVICE", 16}, {"PORT", 4}, {"EVENT"}};
+
+/// Waits for events of all devices at once.
+class watch {
+public:
+    watch(session& here, const event_options& options) : here_(here), options_(options) {}
+
+    asio::awaitable<void> run();
+
+private:
+    static LONGLONG now() {
+        return static_cast<LONGLONG>(irpverbs::dispatch::machine::current().interrupt_time());
+    }
+    irp::ticks time_left() const { return irp::ticks(std::max(end_ - now(), LONGLONG{0})); }
+
+    asio::awaitable<void> watch_device(const device& which);
+    asio::awaitable<void> watch_port(const device& which, UCHAR port,
+                                     ci::event_stream<IB_ASYNC_EVENT> events);
+    asio::awaitable<void> watch_fatal(const device& which, ci::event_stream<void> events);
+    asio::awaitable<void> provoke_again();
+    void begin();
+    void provoke();
+
+    void stop(const boost::system::error_code& why);
+    void tell(const device& which, UCHAR port, IB_ASYNC_EVENT event);
+
+    session& here_;
+    const event_options options_;
+    const LONGLONG end_ = now() + static_cast<LONGLONG>(options_.seconds * ticks_a_second);
+    std::size_t open_ = 0;
+    std::uint64_t seen_ = 0;
+};
+
+asio::awaitable<void> watch::run() {
+    here_.ends_by_interruption = options_.count == 0;
+    std::vector<asio::awaitable<void>> works;
+    for (const device& each : here_.devices())
+        works.push_back(watch_device(each));
+    if (options_.provoke) works.push_back(provoke_again());
+    try {
+        co_await all_of(std::move(works));
+    } catch (const enough&) {
+    }
+    if (seen_ < options_.count)
+        throw failure(fmt::format("only {} of {} events came; --for gives them more time", seen_,
+                                  options_.count));
+}
+
+asio::awaitable<void> watch::watch_device(const device& which) {
+    co_await with_adapter(
+        here_, which, [&](const ci::channel_adapter& ca) -> asio::awaitable<void> {
+            const ci::ca_attributes all = co_await ci::query_ca(ca, asio::use_awaitable);
+            std::vector<asio::awaitable<void>> waits;
+            waits.push_back(watch_fatal(which, ca.fatal_events()));
+            for (const IB_PORT_ATTR& each : ci::ports(*all))
+                waits.push_back(
+                    watch_port(which, each.PortNumber, ca.port_events(each.PortNumber)));
+            if (++open_ == here_.devices().size()) begin();
+            co_await all_of(std::move(waits));
+        });
+}
+
+// All are open: from here on no event is lost.
+void watch::begin() {
+    if (!here_.json()) print_row(columns, {"TIME", "DEVICE", "PORT", "EVENT"});
+    if (options_.provoke) provoke();
+}
+
+void watch::provoke() { HcaSoftwareFlapLink(here_.find("").guid, 1); }
+
+asio::awaitable<void> watch::provoke_again() {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (;;) {
+        timer.expires_after(std::chrono::seconds(1));
+        const auto [cancelled] = co_await timer.async_wait(as_result);
+        if (cancelled) co_return;
+        provoke();
+    }
+}
+
+asio::awaitable<void> watch::watch_port(const device& which, UCHAR port,
+                                        ci::event_stream<IB_ASYNC_EVENT> events) {
+    for (;;) {
+        const auto [error, event] = co_await events.next(irp::within(time_left(), as_result));
+        if (error) co_return stop(error);
+        tell(which, port, event);
+    }
+}
+
+asio::awaitable<void> watch::watch_fatal(const device& which, ci::event_stream<void> events) {
+    const auto [error] = co_await events.next(irp::within(time_left(), as_result));
+    if (error) co_return stop(error);
+    tell(which, 0, IB_AE_LOCAL_FATAL);
+}
+
+// A wait came back without an event. After a fatal one, no more can come.
+void watch::stop(const boost::system::error_code& why) {
+    switch (irpverbs::dispatch::status_of(why)) {
+    case STATUS_IO_TIMEOUT:
+        throw enough();
+    case STATUS_CANCELLED:
+        ++here_.cancelled_waits;
+        return;
+    case STATUS_FILE_FORCED_CLOSED:
+        return;
+    default:
+        throw boost::system::system_error(why);
+    }
+}
+
+void watch::tell(const device& which, UCHAR port, IB_ASYNC_EVENT event) {
+    const double time = static_cast<double>(now()) / ticks_a_second;
+    if (here_.json())
+        print_json({{"time", time},
+                    {"device", which.name},
+                    {"node_guid", guid_text(which.guid)},
+                    {"port", port},
+                    {"event", ci::name_of(event)}});
+    else
+        print_row(columns,
+                  {fmt::format("{:.6f}", time), which.name, port != 0 ? std::to_string(port) : "-",
+                   std::string(ci::name_of(event))});
+    if (++seen_ == options_.count) throw enough();
+}
+
+asio::awaitable<void> show_events(session& here, event_options options) {
+    watch events(here, options);
+    co_await events.run();
+}
+
+} // namespace
+
+void add_events(CLI::App& parent, invocation& chosen) {
+    CLI::App* command = parent.add_subcommand(
+        "events", "Waits for events of all ports and HCAs, and tells each as it comes");
+    const auto options = std::make_shared<event_options>();
+    command->add_option("--count", options->count, "end after so many events")
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
+    command->add_option("--for", options->seconds, "end after so many seconds")
+        ->check(CLI::Range(0.0, a_century))
+        ->type_name("SECONDS");
+    command->add_flag("--provoke", options->provoke,
+                      "software fabric only: flap port 1 of the first HCA every second");
+    command->callback([&chosen, options] {
+        if (options->provoke && !chosen.hca.starts_with("software:"))
+            throw CLI::ValidationError("--provoke", "only a software: fabric can be provoked");
+        chosen.run = [options](session& here) { return show_events(here, *options); };
+    });
+}
+
+} // namespace irpctl

@@ -1,0 +1,21 @@
+// What the command line asks for.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <string>
+
+namespace irpctl {
+
+class session;
+
+struct invocation {
+    std::string hca = "software:";
+    bool json = false;
+    std::string trace_file; // empty: none
+    /// The subcommand's work, on the session's machine.
+    std::function<boost::asio::awaitable<void>(session&)> run;
+};
+
+} // namespace irpctl

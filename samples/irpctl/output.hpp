@@ -1,0 +1,34 @@
+// What commands write to standard output. An object is the source of both forms: as JSON, or as
+// text whose labels are its keys.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <vector>
+
+namespace irpctl {
+
+/// A line, at once.
+void print_json(const boost::json::value& what);
+
+/// A column: its heading, and the width it has at least.
+struct column {
+    std::string heading;
+    std::size_t width = 0;
+};
+
+/// Columns as wide as their contents, two blanks apart.
+void print_table(std::vector<column> columns, const std::vector<std::vector<std::string>>& rows);
+
+/// A row, at once.
+void print_row(const std::vector<column>& columns, const std::vector<std::string>& cells);
+
+/// "label  value" for each member; arrays of objects are left out.
+void print_members(const boost::json::object& what);
+
+/// A string as it is, other values as JSON, arrays with commas.
+std::string text_of(const boost::json::value& what);
+
+} // namespace irpctl

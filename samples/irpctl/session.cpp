@@ -1,0 +1,129 @@
+#include "session.hpp"
+
+#include "guid.hpp"
+#include "trace_file.hpp"
+
+#include <dispatch/machine.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <fmt/format.h>
+#include <optional>
+
+namespace irpctl {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+namespace dispatch = irpverbs::dispatch;
+
+std::vector<device> find_devices() {
+    ULONG count = 0;
+    HcaEnumerate(nullptr, &count);
+    std::vector<ib_guid_t> guids(count);
+    HcaEnumerate(guids.data(), &count);
+    std::vector<device> found;
+    for (const ib_guid_t guid : guids) {
+        char name[IB_NODE_DESCRIPTION_SIZE + 1] = "";
+        HcaName(guid, name, sizeof name);
+        found.push_back({guid, name, HcaFromGuid(guid)});
+    }
+    return found;
+}
+
+// Its end, however it comes, is a result: an exception would be lost where the other side won.
+asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work) {
+    try {
+        co_await std::move(work);
+        co_return nullptr;
+    } catch (...) {
+        co_return std::current_exception();
+    }
+}
+
+// The next signal is nobody's, and kills.
+asio::awaitable<void> interruption(asio::signal_set& signals) {
+    co_await signals.async_wait(asio::use_awaitable);
+    signals.clear();
+}
+
+bool say_interrupted(const session& here) {
+    fmt::print(stderr, "irpctl: interrupted: {} waits cancelled, {} adapters closed\n",
+               here.cancelled_waits, here.closed_adapters);
+    return here.ends_by_interruption;
+}
+
+// False: interrupted too early. The work is over then, too.
+asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here) {
+    asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
+    const auto ended = co_await (interruption(signals) || outcome_of(chosen.run(here)));
+    if (ended.index() == 0) co_return say_interrupted(here);
+    if (const std::exception_ptr failed = std::get<1>(ended)) std::rethrow_exception(failed);
+    co_return true;
+}
+
+} // namespace
+
+session::session(const invocation& chosen) : chosen_(chosen) {
+    char message[512] = "";
+    ULONG count = 0;
+    const NTSTATUS status = HcaAttachTelling(chosen.hca.c_str(), &count, message, sizeof message);
+    if (!NT_SUCCESS(status))
+        throw failure(fmt::format("{}; --hca names the HCAs, as in --hca software:",
+                                  message[0] != '\0' ? message : NtStatusMeaning(status)));
+    devices_ = find_devices();
+}
+
+session::~session() { HcaDetach(chosen_.hca.c_str()); }
+
+const device& session::find(const std::string& wanted) const {
+    const std::optional<ib_guid_t> guid = guid_from(wanted);
+    for (const device& each : devices_)
+        if (wanted.empty() || each.name == wanted || each.guid == guid) return each;
+    throw failure(wanted.empty()
+                      ? fmt::format("{} has no HCA", chosen_.hca)
+                      : fmt::format("there is no HCA '{}'; irpctl devices lists them", wanted));
+}
+
+failure verb_failed(const device& where, const boost::system::system_error& why) {
+    return failure(fmt::format("{}: {}; irpctl devices tells the state of its ports", where.name,
+                               why.code().message()));
+}
+
+asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works) {
+    const auto executor = co_await asio::this_coro::executor;
+    using work = decltype(asio::co_spawn(executor, std::move(works[0]), asio::deferred));
+    std::vector<work> group;
+    for (asio::awaitable<void>& each : works)
+        group.push_back(asio::co_spawn(executor, std::move(each), asio::deferred));
+    if (group.empty()) co_return;
+    const auto [order, failures] =
+        co_await asio::experimental::make_parallel_group(std::move(group))
+            .async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
+    for (const std::size_t each : order)
+        if (failures[each]) std::rethrow_exception(failures[each]);
+}
+
+bool run_session(const invocation& chosen) {
+    dispatch::asio_machine machine;
+    const dispatch::machine::scope inside(machine);
+    std::optional<trace_file> trace;
+    if (!chosen.trace_file.empty()) trace.emplace(chosen.trace_file, machine);
+    std::optional<session> here(std::in_place, chosen);
+    if (trace) trace->name(here->devices());
+    auto result =
+        asio::co_spawn(machine.context(), until_interrupted(chosen, *here), asio::use_future);
+    result.wait();
+    here.reset();
+    if (trace) trace->write();
+    return result.get();
+}
+
+} // namespace irpctl

@@ -1,0 +1,173 @@
+// Verbs of the software HCA: queried, opened, told of an event.
+#include "measurements.hpp"
+#include "ours_stack.hpp"
+
+#include <ci/ci.h>
+#include <hca/hca.h>
+#include <hca/software.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace irpverbs::bench {
+namespace {
+
+constexpr UCHAR port = 1;
+
+union port_block {
+    IB_PORT_ATTR attr;
+    UCHAR bytes[1024];
+};
+
+// The built-in fabric, and its first HCA.
+class software_hca {
+public:
+    software_hca() {
+        expect(NT_SUCCESS(HcaAttach("software:", nullptr)), "HcaAttach");
+        std::array<ib_guid_t, 16> guids;
+        auto count = static_cast<ULONG>(guids.size());
+        expect(NT_SUCCESS(HcaEnumerate(guids.data(), &count)) && count != 0, "HcaEnumerate");
+        guid_ = guids[0];
+    }
+    ~software_hca() { HcaDetach("software:"); }
+    software_hca(const software_hca&) = delete;
+    software_hca& operator=(const software_hca&) = delete;
+
+    ib_guid_t guid() const { return guid_; }
+    DEVICE_OBJECT* device() const { return HcaFromGuid(guid_); }
+
+private:
+    ib_guid_t guid_;
+};
+
+BENCH_OPAQUE NTSTATUS keep_packet(PDEVICE_OBJECT, PIRP, PVOID) {
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+PIRP prepared(PIRP irp) {
+    IoReuseIrp(irp, STATUS_SUCCESS);
+    IoSetCompletionRoutine(irp, keep_packet, nullptr, TRUE, TRUE, TRUE);
+    return irp;
+}
+
+IB_CA* open(DEVICE_OBJECT* device, PIRP irp) {
+    CiOpenCa(device, nullptr, nullptr, nullptr, prepared(irp));
+    expect(NT_SUCCESS(irp->IoStatus.Status), "CiOpenCa");
+    return reinterpret_cast<IB_CA*>(irp->IoStatus.Information);
+}
+
+void close(IB_CA* ca, PIRP irp) {
+    CiCloseCa(ca, nullptr, prepared(irp));
+    expect(NT_SUCCESS(irp->IoStatus.Status), "CiCloseCa");
+}
+
+// A CA of its own, with the IRP to call its verbs with.
+class open_ca {
+public:
+    explicit open_ca(DEVICE_OBJECT* device) : ca_(open(device, irp_)) {}
+    ~open_ca() {
+        close(ca_, irp_);
+        IoFreeIrp(irp_);
+    }
+    open_ca(const open_ca&) = delete;
+    open_ca& operator=(const open_ca&) = delete;
+
+    IB_CA* get() const { return ca_; }
+    PIRP irp() const { return irp_; }
+
+private:
+    PIRP irp_ = IoAllocateIrp(1, FALSE);
+    IB_CA* ca_;
+};
+
+void call_inside(IB_CA* ca, PIRP irp, port_block& block) {
+    CiQueryPort(ca, port, sizeof(block), &block.attr, prepared(irp));
+}
+
+// At DISPATCH_LEVEL, so that the DPC runs after the verb has returned, when the level is lowered.
+void call_and_lower(IB_CA* ca, PIRP irp, port_block& block) {
+    const KIRQL before = KeRaiseIrqlToDpcLevel();
+    call_inside(ca, irp, block);
+    KeLowerIrql(before);
+}
+
+template <HCA_SOFTWARE_COMMANDS Commands, auto Call>
+void query_port(run& sample) {
+    const software_hca hca;
+    const open_ca ca(hca.device());
+    HcaSoftwareSetCommands(hca.guid(), Commands);
+    port_block block;
+    std::uint64_t bytes = 0;
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i) {
+        Call(ca.get(), ca.irp(), block);
+        bytes += ca.irp()->IoStatus.Information;
+    }
+    sample.stop();
+    expect(bytes == operations * block.attr.Size, "CiQueryPort");
+    HcaSoftwareSetCommands(hca.guid(), HcaCommandsInline);
+}
+
+BENCH_OPAQUE void copy(void* to, const void* from, std::size_t size) {
+    std::memcpy(to, from, size);
+}
+
+// What CiQueryPort can't do without: its attributes from where they are kept to the caller.
+void copy_attributes(run& sample) {
+    const software_hca hca;
+    const open_ca ca(hca.device());
+    port_block from, to;
+    CiQueryPort(ca.get(), port, sizeof(from), &from.attr, prepared(ca.irp()));
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i)
+        copy(&to, &from, from.attr.Size);
+    sample.stop();
+}
+
+void open_and_close(run& sample) {
+    const software_hca hca;
+    const PIRP irp = IoAllocateIrp(1, FALSE);
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i)
+        close(open(hca.device(), irp), irp);
+    sample.stop();
+    IoFreeIrp(irp);
+}
+
+// One operation is one IRP told of the event.
+void port_event(run& sample) {
+    const software_hca hca;
+    std::vector<std::unique_ptr<open_ca>> clients(sample.population(10'000));
+    for (auto& each : clients)
+        each = std::make_unique<open_ca>(hca.device());
+    const std::uint64_t operations = sample.in_batches_of(clients.size());
+    for (std::uint64_t i = 0; i < operations; i += clients.size()) {
+        for (const auto& each : clients)
+            CiGetCaPortEvent(each->get(), port, prepared(each->irp()));
+        sample.start();
+        HcaSoftwareClientReregister(hca.guid(), port);
+        sample.stop();
+        for (const auto& each : clients)
+            expect(each->irp()->IoStatus.Information == IB_AE_CLIENT_REREGISTER, "port event");
+    }
+}
+
+} // namespace
+
+void add_ours_verbs(catalog& all) {
+    all.add("ours/query_port", "CiQueryPort of the software HCA, completed inside the call",
+            query_port<HcaCommandsInline, call_inside>);
+    all.add("ours/query_port_dpc", "the same, pended and completed by a DPC",
+            query_port<HcaCommandsByDpc, call_and_lower>);
+    all.add("ours/copy_attributes", "copy of a port's attributes", copy_attributes);
+    all.add("ours/open_close_ca", "CiOpenCa and CiCloseCa", open_and_close);
+    all.add("ours/port_event_1e4", "an IRP told of a port event, 10,000 on as many CAs at once",
+            port_event);
+}
+
+} // namespace irpverbs::bench

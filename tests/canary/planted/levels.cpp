@@ -1,0 +1,138 @@
+#include "planted.hpp"
+
+#include <dispatch/pool.h>
+
+namespace planted {
+namespace {
+
+/// Raised there where the bug is planted, else left alone.
+class misplaced {
+public:
+    misplaced(std::string_view rule, KIRQL level) {
+        if (planted(rule)) KeRaiseIrql(level, &before_);
+    }
+    ~misplaced() {
+        if (KeGetCurrentIrql() != before_) KeLowerIrql(before_);
+    }
+    misplaced(const misplaced&) = delete;
+    misplaced& operator=(const misplaced&) = delete;
+
+private:
+    KIRQL before_ = KeGetCurrentIrql();
+};
+
+void raise_and_lower() {
+    KIRQL outer = PASSIVE_LEVEL;
+    KIRQL inner = PASSIVE_LEVEL;
+    KeRaiseIrql(APC_LEVEL, &outer);
+    KeRaiseIrql(planted("IrqlKeRaiseLower") ? PASSIVE_LEVEL : DISPATCH_LEVEL, &inner);
+    if (!planted("IrqlKeRaiseLower2")) KeLowerIrql(inner);
+    KeLowerIrql(outer);
+}
+
+void release_elsewhere() {
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KIRQL outer = PASSIVE_LEVEL;
+    KeRaiseIrql(DISPATCH_LEVEL, &outer);
+    const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
+    KeReleaseSpinLock(&lock, planted("IrqlKeReleaseSpinLock") ? outer : level);
+    if (planted("IrqlDispatch")) KeLowerIrql(outer);
+    KeAcquireSpinLockAtDpcLevel(&lock);
+    KeReleaseSpinLockFromDpcLevel(&lock);
+    KeLowerIrql(outer);
+}
+
+void use_mutexes() {
+    KGUARDED_MUTEX guarded;
+    FAST_MUTEX fast;
+    ExInitializeFastMutex(&guarded);
+    ExInitializeFastMutex(&fast);
+    {
+        const misplaced level("IrqlKeApcLte1", DISPATCH_LEVEL);
+        KeAcquireGuardedMutex(&guarded);
+        KeReleaseGuardedMutex(&guarded);
+    }
+    const misplaced level("IrqlExApcLte1", DISPATCH_LEVEL);
+    ExAcquireFastMutex(&fast);
+    ExReleaseFastMutex(&fast);
+}
+
+void use_events() {
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    {
+        const misplaced level("IrqlKeSetEvent", CLOCK_LEVEL);
+        KeSetEvent(&event, IO_NO_INCREMENT, FALSE);
+    }
+    {
+        const misplaced level("IrqlKeWait", DISPATCH_LEVEL);
+        KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
+    }
+    const misplaced level("IrqlKeDispatchLte", CLOCK_LEVEL);
+    KeResetEvent(&event);
+}
+
+void use_system() {
+    EX_RUNDOWN_REF rundown;
+    {
+        const misplaced level("IrqlExApcLte2", DISPATCH_LEVEL);
+        ExInitializeRundownProtection(&rundown);
+    }
+    {
+        const misplaced level("IrqlKeApcLte2", DISPATCH_LEVEL);
+        KeEnterCriticalRegion();
+        KeLeaveCriticalRegion();
+    }
+    {
+        const misplaced level("IrqlExPassive", APC_LEVEL);
+        KeFlushQueuedDpcs();
+    }
+    HANDLE thread = nullptr;
+    void* object = nullptr;
+    {
+        const misplaced level("IrqlPsPassive", APC_LEVEL);
+        PsCreateSystemThread(
+            &thread, 0, nullptr, nullptr, nullptr, [](void*) {}, nullptr);
+    }
+    {
+        const misplaced level("IrqlObPassive", APC_LEVEL);
+        ObReferenceObjectByHandle(thread, 0, nullptr, KernelMode, &object, nullptr);
+    }
+    KeWaitForSingleObject(object, Executive, KernelMode, FALSE, nullptr);
+    ObDereferenceObject(object);
+    const misplaced level("IrqlZwPassive", APC_LEVEL);
+    ZwClose(thread);
+}
+
+void use_pool() {
+    void* block = nullptr;
+    {
+        const misplaced level("IrqlExAllocatePool", DISPATCH_LEVEL);
+        block = ExAllocatePool2(POOL_FLAG_PAGED, 8, 1);
+    }
+    {
+        const misplaced level("PagedCode", DISPATCH_LEVEL);
+        PAGED_CODE();
+    }
+    const misplaced level("IrqlExFree1", DISPATCH_LEVEL);
+    ExFreePoolWithTag(block, 1);
+}
+
+} // namespace
+
+void levels(sim_machine& sim) {
+    sim.spawn("raise", [] {
+        raise_and_lower();
+        release_elsewhere();
+        use_mutexes();
+    });
+    sim.spawn("call", [] {
+        use_events();
+        use_system();
+        use_pool();
+    });
+    sim.run();
+}
+
+} // namespace planted

@@ -1,0 +1,41 @@
+// Planted bugs: programs that are right, and one place in them for each rule of the verifier where
+// they can be made wrong.
+#pragma once
+
+#include "../../irp/verified.hpp"
+
+#include <dispatch/machine.hpp>
+#include <irp/wdm.h>
+
+#include <string_view>
+
+namespace planted {
+
+using irpverbs::dispatch::sim_machine;
+
+/// Whether the bug is planted that breaks this rule.
+bool planted(std::string_view rule);
+
+/// Plants the bug for the life of the scope.
+class planting {
+public:
+    explicit planting(std::string_view rule);
+    ~planting();
+    planting(const planting&) = delete;
+    planting& operator=(const planting&) = delete;
+};
+
+using program = void (*)(sim_machine& sim);
+
+// One for each kind of code; a rule is planted in one of them.
+void answers(sim_machine& sim);   // a device that completes at once
+void parks(sim_machine& sim);     // one that parks its requests, which are cancelled
+void passes(sim_machine& sim);    // filters
+void waits(sim_machine& sim);     // a filter that waits for what it passed down
+void asks(sim_machine& sim);      // requests of one's own
+void starts(sim_machine& sim);    // StartIo
+void locks(sim_machine& sim);     // locks and regions
+void levels(sim_machine& sim);    // IRQLs
+void allocates(sim_machine& sim); // pool memory, and what lies in it
+
+} // namespace planted

@@ -1,0 +1,86 @@
+#include "planted.hpp"
+
+namespace planted {
+namespace {
+
+using namespace irpverbs::testing;
+
+void wait_for(KEVENT& event) {
+    KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
+}
+
+NTSTATUS take_back(DEVICE_OBJECT*, IRP* irp, void* event) {
+    if (planted("CompletionEventChecking") && irp->PendingReturned) IoMarkIrpPending(irp);
+    if (!planted("SignalEventInCompletion"))
+        KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+NTSTATUS pass_and_wait(DEVICE_OBJECT* lower, IRP* irp) {
+    KEVENT back;
+    KeInitializeEvent(&back, NotificationEvent, FALSE);
+    IoCopyCurrentIrpStackLocationToNext(irp);
+    IoSetCompletionRoutine(irp, take_back, &back, TRUE, TRUE, TRUE);
+    if (IoCallDriver(lower, irp) == STATUS_PENDING) wait_for(back);
+    return complete(irp, STATUS_SUCCESS);
+}
+
+// A request of the driver's own, on its stack.
+void ask_below(DEVICE_OBJECT* lower, bool control, bool waits) {
+    KEVENT done;
+    IO_STATUS_BLOCK status{};
+    LARGE_INTEGER offset{};
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    IRP* own = control ? IoBuildDeviceIoControlRequest(0, lower, nullptr, 0, nullptr, 0, FALSE,
+                                                       &done, &status)
+                       : IoBuildSynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, lower, nullptr, 0,
+                                                      &offset, &done, &status);
+    if (IoCallDriver(lower, own) == STATUS_PENDING && waits) wait_for(done);
+}
+
+void filter_that_waits(sim_machine& sim) {
+    IRP* parked = nullptr;
+    lambda_driver below(park_in(parked));
+    const lambda_driver filter(
+        below, [&](DEVICE_OBJECT*, IRP* irp) { return pass_and_wait(below.device(), irp); });
+    request asked(2);
+    sim.spawn("send", [&] { asked.send(filter); });
+    sim.spawn("complete", [&] {
+        while (parked == nullptr)
+            sim.yield();
+        complete(parked, STATUS_SUCCESS);
+    });
+    sim.run();
+}
+
+void driver_that_asks(sim_machine& sim, bool control) {
+    const bool answered = !planted(control ? "IoBuildDeviceControlWaitTimeout"
+                                           : "IoBuildSynchronousFsdRequestWaitTimeout");
+    const bool waits =
+        !planted(control ? "IoBuildDeviceControlWait" : "IoBuildSynchronousFsdRequestWait");
+    IRP* parked = nullptr;
+    lambda_driver below(park_in(parked));
+    const lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+        ask_below(below.device(), control, waits);
+        return complete(irp, STATUS_SUCCESS);
+    });
+    request asked;
+    sim.spawn("send", [&] { asked.send(driver); });
+    if (answered)
+        sim.spawn("complete", [&] {
+            while (parked == nullptr || (!waits && asked.completions() == 0))
+                sim.yield();
+            complete(parked, STATUS_SUCCESS);
+        });
+    sim.run();
+}
+
+} // namespace
+
+void waits(sim_machine& sim) {
+    filter_that_waits(sim);
+    driver_that_asks(sim, true);
+    driver_that_asks(sim, false);
+}
+
+} // namespace planted

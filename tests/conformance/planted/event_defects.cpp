@@ -1,0 +1,138 @@
+// What can go wrong with events, cancel and close.
+#include "hook.hpp"
+
+#include <memory>
+
+namespace planted {
+
+namespace {
+
+// The cancel routine is gone, and nobody has taken over.
+NTSTATUS loses_a_cancel(hook& at, IRP* irp) {
+    const bool waits = minor_of(irp) == HCA_MN_GET_CA_PORT_EVENT;
+    const NTSTATUS status = at.pass(irp);
+    if (waits && status == STATUS_PENDING) IoSetCancelRoutine(irp, nullptr);
+    return status;
+}
+
+// What came while nobody waited is thrown away by the next who does.
+NTSTATUS forgets_the_latch(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_GET_CA_PORT_EVENT) return at.pass(irp);
+    HCA_CA* ca =
+        static_cast<HCA_CA*>(IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
+    IRP* probe = IoAllocateIrp(1, FALSE);
+    const auto keep = [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS {
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    };
+    NTSTATUS status = STATUS_SUCCESS;
+    static thread_local bool probing = false;
+    if (probing) return at.pass(irp);
+    probing = true;
+    while (status == STATUS_SUCCESS) {
+        IoReuseIrp(probe, STATUS_SUCCESS);
+        IoSetCompletionRoutine(probe, keep, nullptr, TRUE, TRUE, TRUE);
+        status = CiGetCaPortEvent(&ca->Ca, 1, probe);
+    }
+    probing = false;
+    if (status == STATUS_PENDING) IoCancelIrp(probe);
+    IoFreeIrp(probe);
+    return at.pass(irp);
+}
+
+NTSTATUS tells_two_irps(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
+    at.raise(port, event);
+    return at.raise(port, event);
+}
+
+NTSTATUS tells_nobody(hook&, UCHAR, IB_ASYNC_EVENT) { return STATUS_SUCCESS; }
+
+/// CAs are opened by `forward`, which keeps their up-calls.
+NTSTATUS open_known(hook& at, IRP* irp) {
+    return minor_of(irp) == HCA_MN_OPEN_CA ? complete(irp, forward(at, irp)) : at.pass(irp);
+}
+
+NTSTATUS calls_up_at_passive(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
+    for (const client& each : at.clients)
+        if (each.calls.PortEvent != nullptr)
+            each.calls.PortEvent(each.ca, each.context, port, event);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS calls_up_at_any_time(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
+    const KIRQL before = KeRaiseIrqlToDpcLevel();
+    calls_up_at_passive(at, port, event);
+    KeLowerIrql(before);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS calls_up_before_the_open_is_told(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    calls_up_at_any_time(at, 1, IB_AE_SM_CHANGE);
+    return complete(irp, seen);
+}
+
+NTSTATUS calls_up_after_close(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_OPEN_CA) return complete(irp, forward(at, irp));
+    if (minor_of(irp) != HCA_MN_CLOSE_CA) return at.pass(irp);
+    const NTSTATUS status = complete(irp, forward(at, irp));
+    calls_up_at_any_time(at, 1, IB_AE_SM_CHANGE);
+    return status;
+}
+
+struct later {
+    WORK_QUEUE_ITEM item;
+    hook* at;
+    IRP* irp;
+};
+
+// By a work item: those that are parked stay so until it comes.
+NTSTATUS closes_later(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_CLOSE_CA) return at.pass(irp);
+    IoMarkIrpPending(irp);
+    auto* work = new later{{}, &at, irp};
+    const auto close = [](void* held) {
+        const std::unique_ptr<later> mine(static_cast<later*>(held));
+        complete(mine->irp, forward(*mine->at, mine->irp));
+    };
+    ExInitializeWorkItem(&work->item, close, work);
+    ExQueueWorkItem(&work->item, DelayedWorkQueue);
+    return STATUS_PENDING;
+}
+
+NTSTATUS locks_queries(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_QUERY_PORT) return at.pass(irp);
+    const KIRQL before = KeAcquireSpinLockRaiseToDpc(&at.lock);
+    const NTSTATUS status = at.pass(irp);
+    KeReleaseSpinLock(&at.lock, before);
+    return status;
+}
+
+NTSTATUS raises_with_the_lock_held(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
+    const KIRQL before = KeAcquireSpinLockRaiseToDpc(&at.lock);
+    const NTSTATUS status = at.raise(port, event);
+    KeReleaseSpinLock(&at.lock, before);
+    return status;
+}
+
+constexpr defect defects[] = {
+    {"nothing", nullptr, nullptr, nullptr},
+    {"loses_a_cancel", "Cancel.OfParkedOnesInAnyOrder", loses_a_cancel, nullptr},
+    {"forgets_the_latch", "PortEvent.WithoutATakerIsLatchedOnce", forgets_the_latch, nullptr},
+    {"tells_two_irps", "PortEvent.CompletesTheOldestIrp", nullptr, tells_two_irps},
+    {"tells_nobody", "PortEvent.NeverPassesAWaiterBy", nullptr, tells_nobody},
+    {"calls_up_at_passive", "UpCall.ComesAtDispatchLevel", open_known, calls_up_at_passive},
+    {"calls_up_at_any_time", "UpCall.ComesOneAtATime", open_known, calls_up_at_any_time},
+    {"calls_up_before_the_open_is_told", "UpCall.NoneBeforeTheOpenHasCompleted",
+     calls_up_before_the_open_is_told, nullptr},
+    {"calls_up_after_close", "UpCall.NoneAfterClose", calls_up_after_close, nullptr},
+    {"closes_later", "CloseCa.CancelsWhatIsParkedBeforeItReturns", closes_later, nullptr},
+    {"completes_with_a_lock_held", "Law.NoLockAcrossACompletion", locks_queries,
+     raises_with_the_lock_held},
+};
+
+} // namespace
+
+const std::span<const defect> event_defects = defects;
+
+} // namespace planted

@@ -1,0 +1,198 @@
+// What can go wrong with one verb.
+#include "hook.hpp"
+
+#include <cstring>
+
+namespace planted {
+
+namespace {
+
+/// Where Parameters.Others of a verb's location has the buffer, and what it counts.
+template <class Type>
+Type* buffer_of(IRP* irp) {
+    return static_cast<Type*>(IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument2);
+}
+ULONG_PTR number_of(IRP* irp) {
+    return reinterpret_cast<ULONG_PTR>(
+        IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument3);
+}
+
+NTSTATUS completes_twice(hook& at, IRP* irp) {
+    const bool query = minor_of(irp) == HCA_MN_QUERY_PORT;
+    const NTSTATUS status = at.pass(irp);
+    if (query) IoCompleteRequest(irp, IO_NO_INCREMENT);
+    return status;
+}
+
+NTSTATUS fails_without_completing(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_MODIFY_PORT) return STATUS_INVALID_PARAMETER;
+    return at.pass(irp);
+}
+
+NTSTATUS returns_another_status(hook& at, IRP* irp) {
+    const bool query = minor_of(irp) == HCA_MN_QUERY_PORT;
+    const NTSTATUS status = at.pass(irp);
+    return query ? STATUS_SUCCESS : status;
+}
+
+NTSTATUS marks_what_is_done(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_QUERY_PORT) IoMarkIrpPending(irp);
+    return at.pass(irp);
+}
+
+NTSTATUS tells_another_size(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_QUERY_PORT) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_SUCCESS) seen.information = number_of(irp);
+    return complete(irp, seen);
+}
+
+NTSTATUS writes_beyond_the_buffer(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_QUERY_CQ) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    if (seen.status == STATUS_BUFFER_OVERFLOW) buffer_of<UCHAR>(irp)[number_of(irp)] = 0;
+    return complete(irp, seen);
+}
+
+NTSTATUS does_not_tell_what_is_needed(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_QUERY_CA) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    if (seen.status == STATUS_BUFFER_OVERFLOW)
+        *buffer_of<ULONG>(irp) = static_cast<ULONG>(number_of(irp));
+    return complete(irp, seen);
+}
+
+NTSTATUS takes_unknown_flags(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_MODIFY_CA)
+        IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument3 =
+            reinterpret_cast<void*>(number_of(irp) & 3);
+    return at.pass(irp);
+}
+
+NTSTATUS knows_no_conflict(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_MODIFY_PORT) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_FILE_LOCK_CONFLICT) seen.status = STATUS_SUCCESS;
+    return complete(irp, seen);
+}
+
+NTSTATUS makes_queues_too_small(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    if (NT_SUCCESS(seen.status)) --reinterpret_cast<IB_CQ*>(seen.information)->NumCqes;
+    return complete(irp, seen);
+}
+
+NTSTATUS closes_with_children(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_CLOSE_CA) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_DEVICE_BUSY) seen.status = STATUS_SUCCESS;
+    return complete(irp, seen);
+}
+
+NTSTATUS serves_the_dead(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_QUERY_CA && HcaIsDead(at.fdo))
+        return complete(irp, {STATUS_SUCCESS, 0});
+    return at.pass(irp);
+}
+
+NTSTATUS leaves_another_irql(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_QUERY_CA) KeRaiseIrqlToDpcLevel();
+    return at.pass(irp);
+}
+
+NTSTATUS blocks(hook& at, IRP* irp) {
+    LARGE_INTEGER little;
+    little.QuadPart = -10;
+    if (minor_of(irp) == HCA_MN_CREATE_CQ) KeDelayExecutionThread(KernelMode, FALSE, &little);
+    return at.pass(irp);
+}
+
+NTSTATUS writes_to_the_callers_location(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_QUERY_PORT && irp->StackCount > 1)
+        IoGetCurrentIrpStackLocation(irp)[1].MinorFunction = 99;
+    return at.pass(irp);
+}
+
+NTSTATUS touches_what_it_returned(hook& at, IRP* irp) {
+    const bool query = minor_of(irp) == HCA_MN_QUERY_PORT;
+    const NTSTATUS status = at.pass(irp);
+    if (query) IoSetCancelRoutine(irp, nullptr);
+    return status;
+}
+
+NTSTATUS forgets_the_user(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_QUERY_PORT && irp->RequestorMode == UserMode)
+        return complete(irp, {STATUS_SUCCESS, number_of(irp)});
+    return at.pass(irp);
+}
+
+NTSTATUS fails_otherwise_without_memory(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
+    void* memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, 'p');
+    if (memory == nullptr) return complete(irp, {STATUS_UNSUCCESSFUL, 0});
+    ExFreePoolWithTag(memory, 'p');
+    return at.pass(irp);
+}
+
+// Another course every other time, whatever the machine's choices.
+NTSTATUS counts_the_calls(hook& at, IRP* irp) {
+    static unsigned calls = 0;
+    if (minor_of(irp) == HCA_MN_QUERY_PORT && ++calls % 2 == 0) {
+        const KIRQL before = KeAcquireSpinLockRaiseToDpc(&at.lock);
+        KeReleaseSpinLock(&at.lock, before);
+    }
+    return at.pass(irp);
+}
+
+NTSTATUS arms_nothing(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_ARM_CQ) return complete(irp, {STATUS_SUCCESS, 0});
+    return at.pass(irp);
+}
+
+NTSTATUS sends_nothing(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_SEND_MAD) return complete(irp, {STATUS_SUCCESS, 0});
+    return at.pass(irp);
+}
+
+NTSTATUS shares_methods(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_REGISTER_MAD_AGENT) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_SHARING_VIOLATION) seen.status = STATUS_SUCCESS;
+    return complete(irp, seen);
+}
+
+constexpr defect defects[] = {
+    {"completes_twice", "Law.ExactlyOnceAlsoWhenItFails", completes_twice, nullptr},
+    {"fails_without_completing", "Law.ExactlyOnceAlsoWhenItFails", fails_without_completing,
+     nullptr},
+    {"returns_another_status", "QueryPort.EverySizeOfItsBuffer", returns_another_status, nullptr},
+    {"marks_what_is_done", "QueryPort.EverySizeOfItsBuffer", marks_what_is_done, nullptr},
+    {"tells_another_size", "QueryPort.EverySizeOfItsBuffer", tells_another_size, nullptr},
+    {"writes_beyond_the_buffer", "QueryCq.EverySizeOfItsBuffer", writes_beyond_the_buffer, nullptr},
+    {"does_not_tell_what_is_needed", "QueryCa.EverySizeOfItsBuffer", does_not_tell_what_is_needed,
+     nullptr},
+    {"takes_unknown_flags", "ModifyCa.RefusesUnknownFlags", takes_unknown_flags, nullptr},
+    {"knows_no_conflict", "ModifyPort.ConflictsWithAnotherHolder", knows_no_conflict, nullptr},
+    {"makes_queues_too_small", "CreateCq.HoldsWhatWasAskedFor", makes_queues_too_small, nullptr},
+    {"closes_with_children", "CloseCa.WithChildrenIsBusy", closes_with_children, nullptr},
+    {"serves_the_dead", "FatalEvent.FailsEveryVerb", serves_the_dead, nullptr},
+    {"leaves_another_irql", "EveryVerb.AtApcLevel", leaves_another_irql, nullptr},
+    {"blocks", "EveryVerb.AtDispatchLevel", blocks, nullptr},
+    {"writes_to_the_callers_location", "Law.TheCallersLocationStays",
+     writes_to_the_callers_location, nullptr},
+    {"touches_what_it_returned", "Law.ReturnedUpItMayBeFreed", touches_what_it_returned, nullptr},
+    {"forgets_the_user", "User.GetsWhatTheKernelGets", forgets_the_user, nullptr},
+    {"fails_otherwise_without_memory", "Law.SaysWhenMemoryRunsShort",
+     fails_otherwise_without_memory, nullptr},
+    {"counts_the_calls", "Law.NothingButTheMachineDecides", counts_the_calls, nullptr},
+    {"sends_nothing", "GetMad.MeetsADatagram", sends_nothing, nullptr},
+    {"shares_methods", "MadAgent.TwoMayNotReceiveTheSame", shares_methods, nullptr},
+    {"arms_nothing", "ArmCq.OneEventAnArming", arms_nothing, nullptr},
+};
+
+} // namespace
+
+const std::span<const defect> verb_defects = defects;
+
+} // namespace planted

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Checks the suite itself: its programs' manners, and that each planted defect is found by the case
+that is meant to.
+
+usage: suite_test.py PROGRAM PLANTED_PROGRAM [unittest options]
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+PROGRAM, PLANTED = sys.argv[1:3]
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Manners(unittest.TestCase):
+    def test_a_wrong_command_line_is_2_and_says_what_is_wrong(self):
+        for options in (["--no-such"], ["--machine", "neither"], ["--variant", "fast"],
+                        ["--filter", "No.Such*"], ["--hca", "software:/no/such/file"],
+                        ["--seeds", "0"], ["--hca", "nothing"]):
+            seen = run(PROGRAM, *options)
+            self.assertEqual(seen.returncode, 2, options)
+            self.assertTrue(seen.stderr, options)
+
+    def test_help_is_0(self):
+        self.assertEqual(run(PROGRAM, "--help").returncode, 0)
+
+    def test_an_hca_that_is_missing_is_skipped_unless_required(self):
+        seen = run(PROGRAM, "--hca", "absent:", "--filter", "OpenCa.*")
+        self.assertEqual(seen.returncode, 0)
+        self.assertIn("skip  OpenCa.GivesAnIbCa/real: no driver of HCAs is named", seen.stdout)
+        self.assertEqual(run(PROGRAM, "--hca", "absent:", "--require-hca").returncode, 1)
+
+    def test_a_case_that_is_skipped_fails_when_required(self):
+        blocking = [PROGRAM, "--variant", "blocking", "--filter", "EveryVerb.AtDispatchLevel"]
+        self.assertEqual(run(*blocking).returncode, 0)
+        self.assertEqual(run(*blocking, "--require", "EveryVerb.*").returncode, 1)
+
+    def test_junit_names_the_sentences(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "report.xml"
+            run(PROGRAM, "--filter", "OpenCa.GivesAnIbCa", "--junit", str(file))
+            cases = list(xml.etree.ElementTree.parse(file).iter("testcase"))
+        self.assertEqual([case.get("name") for case in cases],
+                         ["GivesAnIbCa/simulated", "GivesAnIbCa/real"])
+        for case in cases:
+            proved = [each.get("value") for each in case.iter("property")]
+            self.assertEqual(proved, ["STATUS_SUCCESS: Information is the IB_CA*."])
+
+
+class Defects(unittest.TestCase):
+    def test_each_is_found_by_the_case_that_is_meant_to(self):
+        lines = [line.split() for line in run(PLANTED, "--defects").stdout.splitlines()]
+        planted = [line for line in lines if len(line) == 2]
+        self.assertGreater(len(planted), 25)
+        for name, case in planted:
+            with self.subTest(defect=name):
+                seen = run(PLANTED, "--hca", f"planted:{name}", "--machine", "simulated",
+                           "--filter", case)
+                self.assertEqual(seen.returncode, 1, seen.stdout + seen.stderr)
+                self.assertIn(f"FAIL  {case}/simulated", seen.stdout)
+
+    def test_without_a_defect_nothing_is_found(self):
+        seen = run(PLANTED, "--hca", "planted:nothing", "--machine", "simulated", "--seeds", "20",
+                   "--require", "*")
+        self.assertEqual(seen.returncode, 0, seen.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,83 @@
+// Call stacks are taken from memory where they were met before; they must be what unwinding gives.
+#include <dispatch/detail/verify.hpp>
+
+#include <gtest/gtest.h>
+
+#include <alloca.h>
+#include <cstddef>
+#include <execinfo.h>
+#include <random>
+
+namespace {
+
+using irpverbs::dispatch::detail::call_stack;
+using irpverbs::dispatch::detail::capture_stack;
+
+// The innermost frame is the same function, at two calls in it; all behind it must be equal.
+[[gnu::noinline]] void compare(int& differences) {
+    const call_stack ours = capture_stack(1);
+    void* theirs[call_stack::most];
+    const int count = backtrace(theirs, call_stack::most);
+    if (static_cast<int>(ours.count) != count) ++differences;
+    for (int i = 1; i < count && i < static_cast<int>(ours.count); ++i)
+        if (ours.frames[i] != theirs[i]) ++differences;
+}
+
+using path = std::minstd_rand;
+void wander(path& choose, int depth, int& differences);
+
+[[gnu::noinline]] void by_one(path& choose, int depth, int& differences) {
+    wander(choose, depth, differences);
+    asm volatile(""); // no tail call
+}
+
+[[gnu::noinline]] void by_another(path& choose, int depth, int& differences) {
+    wander(choose, depth, differences);
+    asm volatile("");
+}
+
+// A frame whose size the compiler does not know.
+[[gnu::noinline]] void over_a_hole(path& choose, int depth, int& differences) {
+    const std::size_t size = 16 + choose() % 200;
+    auto* hole = static_cast<volatile char*>(alloca(size));
+    hole[size - 1] = 1;
+    wander(choose, depth, differences);
+    hole[0] = 1;
+}
+
+[[gnu::noinline]] void wander(path& choose, int depth, int& differences) {
+    if (depth == 0) return compare(differences);
+    switch (choose() % 3) {
+    case 0:
+        by_one(choose, depth - 1, differences);
+        break;
+    case 1:
+        by_another(choose, depth - 1, differences);
+        break;
+    default:
+        over_a_hole(choose, depth - 1, differences);
+    }
+    asm volatile("");
+}
+
+TEST(CallStacks, AreThoseOfUnwinding) {
+    path choose(1);
+    int differences = 0;
+    for (int i = 0; i < 100; ++i) // the frame of varying size has to be met as one
+        over_a_hole(choose, 0, differences);
+    differences = 0;
+    for (int i = 0; i < 20'000; ++i)
+        wander(choose, i % 5, differences);
+    EXPECT_EQ(differences, 0);
+}
+
+TEST(CallStacks, AreCutWhereAsked) {
+    const call_stack whole = capture_stack(1);
+    ASSERT_GT(whole.count, 3u);
+    EXPECT_EQ(capture_stack(1, 2).count, 2u);
+    const call_stack outer = capture_stack(2);
+    EXPECT_EQ(outer.frames[0], whole.frames[1]);
+    EXPECT_EQ(capture_stack(1, 1000).count, whole.count);
+}
+
+} // namespace

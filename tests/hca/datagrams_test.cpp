@@ -1,0 +1,133 @@
+// What a datagram meets on its way through the software fabric: links, keys, GIDs.
+#include "mad_client.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+constexpr UCHAR send = 3;
+
+class Datagrams : public BothMachines {
+protected:
+    /// Sent, it says its number in its attribute.
+    mad numbered(USHORT number) { return {vendor_class, send, number}; }
+    void send_to_two(USHORT number, const IB_MAD_ADDRESS& to) {
+        EXPECT_EQ(sender.send(to, numbered(number)), STATUS_SUCCESS);
+    }
+    /// What the receiver gets next: since the order is kept, those before it were lost.
+    std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
+    port_block port_of_two() { return port_block(two, 1); }
+
+    attached hcas;
+    open_hca one{hcas.fdo(0)};
+    open_hca two{hcas.fdo(2)}; // behind the other switch
+    mad_client sender{one, agent_of(vendor_class)};
+    mad_client receiver{two, agent_of(vendor_class, {send})};
+    IB_MAD_ADDRESS good = to_lid(two.lid());
+};
+
+TEST_P(Datagrams, ArriveInTheirOrder) {
+    for (USHORT i = 1; i <= 50; ++i)
+        send_to_two(i, good);
+    for (USHORT i = 1; i <= 50; ++i)
+        EXPECT_EQ(next_number(), i);
+}
+
+TEST_P(Datagrams, OfAWrongQKeyAreCountedAndDropped) {
+    IB_MAD_ADDRESS wrong = good;
+    wrong.QKey = 0x00010000;
+    send_to_two(1, wrong);
+    IB_MAD_ADDRESS own = good;
+    own.QKey = 0x80000001; // the highest bit: that of the queue pair
+    send_to_two(2, own);
+    EXPECT_EQ(next_number(), 2u);
+    EXPECT_EQ(port_of_two()->QKeyViolations, 1);
+}
+
+// One of both has to be a full member.
+TEST_P(Datagrams, OfAPartitionThatTheReceiverIsNotInAreCountedAndDropped) {
+    HcaSoftwareChangePKey(hcas.guid(0), 1, 1, 0x8011);
+    HcaSoftwareChangePKey(hcas.guid(0), 1, 2, 0x0012);
+    HcaSoftwareChangePKey(hcas.guid(0), 1, 3, 0x0013);
+    HcaSoftwareChangePKey(hcas.guid(2), 1, 5, 0x0012);
+    HcaSoftwareChangePKey(hcas.guid(2), 1, 6, 0x8013);
+    IB_MAD_ADDRESS by_index = good;
+    for (USHORT index = 1; index <= 3; ++index) {
+        by_index.PKeyIndex = index;
+        send_to_two(index, by_index);
+    }
+    const received_mad got = receiver.receive();
+    EXPECT_EQ(got.data.get<2>(16), 3u);
+    EXPECT_EQ(got.from.PKeyIndex, 6);
+    EXPECT_EQ(port_of_two()->PKeyViolations, 2);
+}
+
+TEST_P(Datagrams, KeepTheirGrh) {
+    IB_MAD_ADDRESS global = good;
+    global.Flags = IB_MAD_GRH;
+    global.Gid = *IbPortGid(&*port_of_two(), 0);
+    global.Gid.gid_guid += 1;
+    send_to_two(1, global);
+    global.Gid.gid_guid -= 1;
+    global.FlowLabel = 0x12345;
+    global.HopLimit = 9;
+    global.TrafficClass = 0x42;
+    send_to_two(2, global);
+    const received_mad got = receiver.receive();
+    EXPECT_EQ(got.data.get<2>(16), 2u); // the other GID was nobody's
+    EXPECT_EQ(got.from.Flags, IB_MAD_GRH);
+    EXPECT_EQ(got.from.Gid.gid_guid, IbPortGid(&*port_block(one, 1), 0)->gid_guid);
+    EXPECT_EQ(got.from.FlowLabel, 0x12345u);
+    EXPECT_EQ(got.from.HopLimit, 9);
+    EXPECT_EQ(got.from.TrafficClass, 0x42);
+}
+
+TEST_P(Datagrams, NeedActiveLinksAllAlong) {
+    HcaSoftwareSetPortState(hcas.guid(2), 1, IB_PORT_DOWN); // which leaves it in Init
+    send_to_two(1, good);
+    HcaSoftwareSetPortState(hcas.guid(2), 1, IB_PORT_ARMED);
+    send_to_two(2, good);
+    HcaSoftwareFlapLink(hcas.guid(2), 1);
+    send_to_two(3, good);
+    EXPECT_EQ(next_number(), 3u);
+}
+
+TEST_P(Datagrams, ToALidOfNobodyAndToAQpOfNobodyAreLost) {
+    send_to_two(1, to_lid(0xBFFF));
+    send_to_two(2, to_lid(0));
+    send_to_two(3, to_lid(IB_LID_PERMISSIVE));
+    send_to_two(4, to_lid(IB_LID_MULTICAST_FIRST));
+    IB_MAD_ADDRESS elsewhere = good;
+    elsewhere.Qp = 12;
+    send_to_two(5, elsewhere);
+    elsewhere.Qp = 0;
+    send_to_two(6, elsewhere);
+    send_to_two(7, good);
+    EXPECT_EQ(next_number(), 7u);
+}
+
+TEST_P(Datagrams, AreCountedAsTheyGoBy) {
+    HCA_SOFTWARE_COUNTERS before{};
+    HCA_SOFTWARE_COUNTERS after{};
+    HcaSoftwareCounters(hcas.guid(2), 1, &before);
+    send_to_two(1, good);
+    next_number();
+    HcaSoftwareCounters(hcas.guid(2), 1, &after);
+    EXPECT_EQ(after.ReceivePackets - before.ReceivePackets, 1u);
+    EXPECT_EQ(after.ReceiveUnicasts - before.ReceiveUnicasts, 1u);
+    EXPECT_EQ(after.ReceiveData - before.ReceiveData, 72u); // 288 bytes
+}
+
+TEST_P(Datagrams, OfADeadHcaGoNowhere) {
+    HcaSoftwareFail(hcas.guid(2));
+    send_to_two(1, good);
+    mad_client itself(one, agent_of(vendor_class, {send}));
+    sender.send(to_lid(one.lid()), numbered(2));
+    EXPECT_EQ(itself.receive().data.get<2>(16), 2u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Datagrams);
+
+} // namespace

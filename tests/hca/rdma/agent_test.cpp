@@ -1,0 +1,369 @@
+// Agents over a scripted kernel: what it is asked for, what comes of each of its answers.
+#include "rdma_hcas.hpp"
+
+#include <support/both_machines.hpp>
+
+#include <cerrno>
+#include <memory>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class RdmaAgent : public BothMachines {
+protected:
+    fake_umad kernel;
+};
+
+TEST_P(RdmaAgent, IsRegisteredAsItSays) {
+    const open_rdma hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.ManagementClass = 0x32;
+    attr.ClassVersion = 1;
+    attr.Oui[0] = 0x00;
+    attr.Oui[1] = 0x14;
+    attr.Oui[2] = 0x05;
+    attr.MethodMask[0] = 2;
+    attr.MethodMask[1] = 4;
+    attr.MethodMask[3] = 8;
+    const rdma_agent agent(hca.ca, attr);
+    ASSERT_EQ(kernel.registered.size(), 1u);
+    const umad_reg_attr& wanted = kernel.registered[0];
+    EXPECT_EQ(wanted.mgmt_class, 0x32);
+    EXPECT_EQ(wanted.mgmt_class_version, 1);
+    EXPECT_EQ(wanted.oui, 0x001405u);
+    EXPECT_EQ(wanted.method_mask[0], 2u | 4ull << 32);
+    EXPECT_EQ(wanted.method_mask[1], 8ull << 32);
+    EXPECT_EQ(wanted.flags, static_cast<unsigned>(UMAD_USER_RMPP));
+    EXPECT_EQ(wanted.rmpp_version, 1);
+}
+
+TEST_P(RdmaAgent, AKernelThatDoesNotKnowTheFlagIsAskedForNoRmpp) {
+    const open_rdma hca;
+    kernel.register_errors = {EINVAL, 0};
+    const rdma_agent agent(hca.ca);
+    EXPECT_EQ(agent.status, STATUS_SUCCESS);
+    ASSERT_EQ(kernel.registered.size(), 2u);
+    EXPECT_EQ(kernel.registered[1].flags, 0u);
+    EXPECT_EQ(kernel.registered[1].rmpp_version, 0);
+}
+
+TEST_P(RdmaAgent, HasTheKernelsRmppWhenItWants) {
+    const open_rdma hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+    const rdma_agent agent(hca.ca, attr);
+    ASSERT_EQ(kernel.registered.size(), 1u);
+    EXPECT_EQ(kernel.registered[0].flags, 0u);
+    EXPECT_EQ(kernel.registered[0].rmpp_version, 1);
+}
+
+TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
+    const open_rdma hca;
+    const auto status = [&](const IB_MAD_AGENT_ATTR& attr) {
+        return name_of(rdma_agent(hca.ca, attr).status);
+    };
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.MethodMask[0] = 2;
+    kernel.register_errors = {EINVAL, EINVAL};
+    EXPECT_STREQ(status(attr), "STATUS_SHARING_VIOLATION");
+    kernel.register_errors = {ENOMEM};
+    EXPECT_STREQ(status(attr), "STATUS_INSUFFICIENT_RESOURCES");
+    attr.MethodMask[0] = 0;
+    kernel.register_errors = {EINVAL, EINVAL};
+    EXPECT_STREQ(status(attr), "STATUS_NOT_SUPPORTED");
+    attr.ManagementClass = 4;
+    attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+    EXPECT_STREQ(status(attr), "STATUS_NOT_SUPPORTED");
+    attr.ManagementClass = 0x30;
+    EXPECT_STREQ(status(attr), "STATUS_INVALID_PARAMETER");
+    kernel.open_error = EACCES;
+    EXPECT_STREQ(status(sa_agent()), "STATUS_ACCESS_DENIED");
+    kernel.open_error = EMFILE;
+    EXPECT_STREQ(status(sa_agent()), "STATUS_INSUFFICIENT_RESOURCES");
+    kernel.open_error = 0;
+    kernel.has_umad = false;
+    EXPECT_STREQ(status(sa_agent()), "STATUS_NOT_SUPPORTED");
+}
+
+TEST_P(RdmaAgent, AnEthernetPortHasNoSubnetManagement) {
+    kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
+    const open_rdma hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.ManagementClass = 0x81;
+    EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_NOT_SUPPORTED);
+}
+
+TEST_P(RdmaAgent, SendsTheWholeDatagramToTheAddress) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    sa_datagram question(sa_datagram::get, 7, 250);
+    question.send.Length = 100;
+    question.send.To.ServiceLevel = 2;
+    question.send.To.PathBits = 3;
+    question.send.To.PKeyIndex = 1;
+    question.send.To.Flags = IB_MAD_GRH;
+    question.send.To.GidIndex = 1;
+    question.send.To.Gid = {0xFE80000000000000, 0x1234};
+    question.send.To.FlowLabel = 9;
+    question.send.To.HopLimit = 64;
+    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+    const std::vector<fake_umad::sent> all = kernel.all_sent();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].datagram, question.bytes); // to its full size, the rest 0
+    EXPECT_EQ(all[0].timeout, 250);
+    EXPECT_EQ(all[0].retries, 0);
+    const ib_mad_addr_t& to = all[0].to;
+    EXPECT_EQ(be16toh(to.lid), 1);
+    EXPECT_EQ(be32toh(to.qpn), 1u);
+    EXPECT_EQ(be32toh(to.qkey), IB_QP1_QKEY);
+    EXPECT_EQ(to.sl, 2);
+    EXPECT_EQ(to.path_bits, 3);
+    EXPECT_EQ(to.pkey_index, 1);
+    EXPECT_EQ(to.grh_present, 1);
+    EXPECT_EQ(to.gid_index, 1);
+    EXPECT_EQ(to.hop_limit, 64);
+    EXPECT_EQ(be32toh(to.flow_label), 9u);
+    EXPECT_EQ(to.gid[0], 0xFE);
+    EXPECT_EQ(to.gid[15], 0x34);
+}
+
+TEST_P(RdmaAgent, ALongMessageIsLeftToTheKernelsRmpp) {
+    const open_rdma hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+    const rdma_agent agent(hca.ca, attr);
+    sa_datagram answer(sa_datagram::get_response);
+    answer.bytes.resize(1000, 0x55);
+    answer.send.Data = answer.bytes.data();
+    answer.send.Length = 1000;
+    EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
+    const std::vector<fake_umad::sent> all = kernel.all_sent();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].datagram.size(), 1000u);
+    EXPECT_EQ(all[0].datagram[24], 1);     // RMPP version
+    EXPECT_EQ(all[0].datagram[26] & 1, 1); // active
+    EXPECT_GT(all[0].retries, 0);
+}
+
+TEST_P(RdmaAgent, RefusesAnAddressThatCanNotBe) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const auto status = [&](auto change) {
+        sa_datagram question(sa_datagram::get);
+        change(question);
+        return agent.send(question.send);
+    };
+    EXPECT_EQ(status([](auto& q) { q.bytes[1] = 4; }), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(status([](auto& q) { q.send.To.PKeyIndex = 2; }), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(status([](auto& q) {
+                  q.send.To.Flags = IB_MAD_GRH;
+                  q.send.To.GidIndex = 2;
+              }),
+              STATUS_INVALID_PARAMETER);
+    EXPECT_TRUE(kernel.all_sent().empty());
+}
+
+TEST_P(RdmaAgent, TheKernelsRefusalsAreTold) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get, 1, 100);
+    for (const auto& [error, status] : {std::pair{EINVAL, STATUS_INVALID_PARAMETER},
+                                        {ENOMEM, STATUS_INSUFFICIENT_RESOURCES},
+                                        {EHOSTUNREACH, STATUS_SUCCESS},
+                                        {ETIMEDOUT, STATUS_SUCCESS}}) {
+        kernel.send_errors = {error};
+        EXPECT_STREQ(name_of(agent.send(question.send)), name_of(status));
+    }
+    EXPECT_TRUE(kernel.all_sent().empty());
+}
+
+// The same question under the same id, while the kernel still waits for the answer to the first.
+class AskedAgain : public RdmaAgent {
+protected:
+    void ask_twice(const rdma_agent& agent, const sa_datagram& question) {
+        EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+        EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+        EXPECT_EQ(kernel.all_sent().size(), 1u); // the kernel refuses the second
+    }
+    // Until the reader has come to it: what is behind it has been told.
+    void after(const rdma_agent& agent) {
+        kernel.deliver(sa_datagram(0x06, 99).message());
+        mad_buffer last;
+        EXPECT_EQ(verb_call(agent.getting(last.receive)).status(), STATUS_SUCCESS);
+        EXPECT_EQ(last.bytes[15], 99);
+    }
+};
+
+TEST_P(AskedAgain, IsSentWhenTheFirstHasExpired) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get, 7, 100);
+    ask_twice(agent, question);
+    kernel.expire(question.bytes);
+    after(agent);
+    ASSERT_EQ(kernel.all_sent().size(), 2u);
+    EXPECT_EQ(kernel.all_sent()[1].datagram, question.bytes);
+    EXPECT_EQ(kernel.all_sent()[1].timeout, 100);
+    kernel.expire(question.bytes); // none is held any more
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
+}
+
+TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get, 7, 100);
+    ask_twice(agent, question);
+    kernel.deliver(sa_datagram(sa_datagram::get_response, 7).message());
+    mad_buffer into;
+    EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+    EXPECT_EQ(into.bytes[15], 7);
+    kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
+    EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(kernel.all_sent().size(), 1u);
+}
+
+TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    fake_umad::message came = sa_datagram(sa_datagram::get_response, 7).message();
+    came.from.lid = htobe16(9);
+    came.from.sl = 2;
+    came.from.path_bits = 1;
+    came.from.pkey_index = 1;
+    came.from.grh_present = 1;
+    came.from.gid_index = 1;
+    came.from.hop_limit = 3;
+    came.from.gid[15] = 0x77;
+    kernel.deliver(came);
+    mad_buffer into;
+    EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+    const IB_MAD_ADDRESS& from = into.receive.From;
+    EXPECT_EQ(into.bytes, came.datagram);
+    EXPECT_EQ(from.Lid, 9);
+    EXPECT_EQ(from.Qp, 1u);
+    EXPECT_EQ(from.QKey, IB_QP1_QKEY);
+    EXPECT_EQ(from.ServiceLevel, 2);
+    EXPECT_EQ(from.PathBits, 1);
+    EXPECT_EQ(from.PKeyIndex, 1);
+    EXPECT_EQ(from.Flags, IB_MAD_GRH);
+    EXPECT_EQ(from.GidIndex, 1);
+    EXPECT_EQ(from.HopLimit, 3);
+    EXPECT_EQ(from.Gid.gid_guid, 0x77u);
+}
+
+// More than one call of the reactor reads, and one that is longer than any buffer so far.
+TEST_P(RdmaAgent, EverythingThatCameIsRead) {
+    const open_rdma hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.ReceiveLimit = 1000;
+    const rdma_agent agent(hca.ca, attr);
+    constexpr int count = 200;
+    for (int i = 0; i < count; ++i) {
+        fake_umad::message came = sa_datagram(0x06, static_cast<UCHAR>(i)).message();
+        if (i == count / 2) came.datagram.resize(100'000);
+        kernel.deliver(came);
+    }
+    kernel.change([](fake_umad& all) { all.receive_errors = {EINTR, EAGAIN, EINTR}; });
+    kernel.deliver(sa_datagram(0x06, count).message());
+    for (int i = 0; i <= count; ++i) {
+        mad_buffer into(100'000);
+        EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+        EXPECT_EQ(into.bytes[15], i);
+        EXPECT_EQ(into.receive.Length, i == count / 2 ? 100'000u : IB_MAD_SIZE);
+    }
+}
+
+TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
+    const open_rdma hca;
+    struct ending {
+        std::unique_ptr<verb_call> call;
+        KEVENT begun;
+    } told;
+    KeInitializeEvent(&told.begun, NotificationEvent, FALSE);
+    const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT* agent, void* context, const IB_MAD_RECEIVED*) {
+        auto& self = *static_cast<ending*>(context);
+        self.call =
+            std::make_unique<verb_call>([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); });
+        KeSetEvent(&self.begun, IO_NO_INCREMENT, FALSE);
+    }};
+    rdma_agent agent(hca.ca, sa_agent(), &calls, &told);
+    kernel.deliver(sa_datagram(0x06).message());
+    KeWaitForSingleObject(&told.begun, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(told.call->status(), STATUS_SUCCESS);
+    agent.agent = nullptr;
+    EXPECT_EQ(kernel.open_files(), 0u);
+}
+
+TEST_P(RdmaAgent, SendsAtDispatchLevelByAWorkItem) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get);
+    std::unique_ptr<verb_call> send;
+    {
+        const at_dispatch_level raised;
+        send = std::make_unique<verb_call>(agent.sending(question.send));
+        EXPECT_EQ(send->returned(), STATUS_PENDING);
+    }
+    EXPECT_EQ(send->status(), STATUS_SUCCESS);
+    EXPECT_EQ(verb_call(agent.sending(question.send)).returned(), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
+}
+
+// Where the kernel may look for a neighbour it never holds up the caller.
+TEST_P(RdmaAgent, SendsOnEthernetByAWorkItem) {
+    kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    sa_datagram question(sa_datagram::get);
+    EXPECT_EQ(verb_call(agent.sending(question.send)).status(), STATUS_INVALID_PARAMETER);
+    question.send.To.Flags = IB_MAD_GRH; // which a RoCE packet always has
+    EXPECT_EQ(verb_call(agent.sending(question.send)).returned(), STATUS_PENDING);
+}
+
+TEST_P(RdmaAgent, ADeviceThatIsTakenAwayEndsInOneFatalEvent) {
+    struct heard {
+        KEVENT event;
+        int count;
+    } told{};
+    KeInitializeEvent(&told.event, NotificationEvent, FALSE);
+    const IB_CA_DISPATCH calls{[](IB_CA*, void* context) {
+                                   auto& all = *static_cast<heard*>(context);
+                                   ++all.count;
+                                   KeSetEvent(&all.event, IO_NO_INCREMENT, FALSE);
+                               },
+                               nullptr};
+    const open_rdma hca;
+    IB_CA* listening = open_ca(rdma_hcas::fdo(), &calls, &told);
+    {
+        const rdma_agent one(hca.ca);
+        const rdma_agent two(hca.ca);
+        mad_buffer into;
+        verb_call waiting(one.getting(into.receive));
+        kernel.remove("fake0");
+        KeWaitForSingleObject(&told.event, Executive, KernelMode, FALSE, nullptr);
+        const sa_datagram question(sa_datagram::get);
+        EXPECT_EQ(two.send(question.send), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_FILE_FORCED_CLOSED);
+        waiting.cancel();
+    }
+    EXPECT_EQ(close_ca(listening), STATUS_SUCCESS);
+    EXPECT_EQ(told.count, 1);
+    EXPECT_EQ(kernel.open_files(), 0u);
+}
+
+TEST_P(RdmaAgent, ASendThatFindsTheDeviceGoneTellsIt) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    kernel.send_errors = {ENODEV};
+    const sa_datagram question(sa_datagram::get);
+    EXPECT_EQ(agent.send(question.send), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(verb_call([&](IRP* irp) { return CiGetCaFatalEvent(hca.ca, irp); }).status(),
+              STATUS_SUCCESS);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(RdmaAgent);
+IRPVERBS_ON_BOTH_MACHINES(AskedAgain);
+
+} // namespace

@@ -1,0 +1,300 @@
+#include "fake_umad.hpp"
+
+#include <dispatch/machine.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utility>
+
+namespace irpverbs::testing {
+
+namespace {
+
+fake_umad* now = nullptr;
+
+// Outside the lock: where that is let go another actor may go on, and all share one errno.
+int result(int error, int otherwise) {
+    if (error == 0) return otherwise;
+    errno = error;
+    return -1;
+}
+
+template <std::size_t Size>
+void put(char (&to)[Size], const std::string& from) {
+    from.copy(to, Size - 1);
+}
+
+umad_port_t* make_port(const std::string& ca_name, int number, const fake_umad::ca& ca) {
+    const fake_umad::port& from = ca.ports[static_cast<std::size_t>(number - 1)];
+    auto* made = new umad_port_t{};
+    put(made->ca_name, ca_name);
+    made->portnum = number;
+    made->base_lid = from.lid;
+    made->sm_lid = from.sm_lid;
+    made->sm_sl = 3;
+    made->lmc = 2;
+    made->state = from.state;
+    made->phys_state = IB_PORT_PHYS_LINK_UP;
+    made->rate = 100;
+    made->capmask = htobe32(IB_PORT_CAP_TRAP_SUP);
+    made->gid_prefix = htobe64(from.prefix);
+    made->port_guid = htobe64(ca.guid + static_cast<unsigned>(number));
+    made->pkeys_size = static_cast<unsigned>(from.pkeys.size());
+    made->pkeys = new std::uint16_t[from.pkeys.size()];
+    std::copy(from.pkeys.begin(), from.pkeys.end(), made->pkeys);
+    put(made->link_layer, from.link_layer);
+    return made;
+}
+
+} // namespace
+
+/// Calls from a work item, as often as it is told.
+class simulated_watch final : public dispatch::descriptor_watch {
+public:
+    simulated_watch(int descriptor, bool (*readable)(void*), void* context)
+        : descriptor_(descriptor), readable_(readable), context_(context) {
+        ExInitializeRundownProtection(&turns_);
+        ExInitializeWorkItem(&item_, run, this);
+        set(this);
+    }
+    ~simulated_watch() override {
+        set(nullptr);
+        ExWaitForRundownProtectionRelease(&turns_);
+    }
+    void tell() {
+        if (!ExAcquireRundownProtection(&turns_)) return;
+        if (told_.fetch_add(1) == 0)
+            ExQueueWorkItem(&item_, DelayedWorkQueue);
+        else
+            ExReleaseRundownProtection(&turns_);
+    }
+
+private:
+    void set(simulated_watch* watch) const {
+        const std::lock_guard guard(now->lock_);
+        now->file_at(descriptor_)->watch = watch;
+    }
+    bool has_more() const {
+        const std::lock_guard guard(now->lock_);
+        const fake_umad::file& file = *now->file_at(descriptor_);
+        return !file.inbox.empty() || !now->cas.contains(file.ca);
+    }
+    static void run(void* context) {
+        auto& self = *static_cast<simulated_watch*>(context);
+        unsigned seen = 0;
+        do {
+            seen = self.told_.load();
+            while (self.going_ && self.has_more())
+                self.going_ = self.readable_(self.context_);
+        } while (self.told_.fetch_sub(seen) != seen);
+        ExReleaseRundownProtection(&self.turns_);
+    }
+
+    int descriptor_;
+    bool (*readable_)(void*);
+    void* context_;
+    std::atomic<unsigned> told_{0};
+    bool going_ = true;
+    EX_RUNDOWN_REF turns_{};
+    WORK_QUEUE_ITEM item_{};
+};
+
+/// The rows of the table.
+struct calls {
+    static int get_cas_names(char names[][UMAD_CA_NAME_LEN], int most) {
+        const std::lock_guard guard(now->lock_);
+        if (now->cas.empty()) { // as libibumad does
+            std::strcpy(names[0], "mthca0");
+            return 1;
+        }
+        int count = 0;
+        for (const auto& [name, ca] : now->cas)
+            if (count < most) put(names[count++], name);
+        return count;
+    }
+    static int get_ca(const char* name, umad_ca_t* made) {
+        const std::lock_guard guard(now->lock_);
+        const auto found = now->cas.find(name);
+        if (found == now->cas.end()) return -ENOENT;
+        *made = {};
+        put(made->ca_name, name);
+        put(made->fw_ver, "16.35.2000");
+        put(made->hw_ver, "0xa1");
+        made->node_type = 1;
+        made->node_guid = htobe64(found->second.guid);
+        made->system_guid = htobe64(found->second.guid + 0x100);
+        made->numports = static_cast<int>(found->second.ports.size());
+        for (int i = 1; i <= made->numports; ++i)
+            made->ports[i] = make_port(name, i, found->second);
+        return 0;
+    }
+    static int release_ca(umad_ca_t* ca) {
+        for (umad_port_t* each : ca->ports) {
+            if (each != nullptr) delete[] each->pkeys;
+            delete each;
+        }
+        return 0;
+    }
+    static int get_issm_path(const char*, int port, char* path, int size) {
+        std::snprintf(path, static_cast<std::size_t>(size), "/dev/infiniband/issm%d", port - 1);
+        return 0;
+    }
+    static int open_port(const char* name, int) {
+        if (now->open_error != 0) {
+            errno = now->open_error;
+            return -EIO;
+        }
+        const std::lock_guard guard(now->lock_);
+        if (!now->has_umad) return -EINVAL;
+        const bool real = !dispatch::machine::current().simulated();
+        const int descriptor = real ? eventfd(0, EFD_NONBLOCK) : now->next_descriptor_++;
+        now->files_[descriptor].ca = name;
+        return descriptor;
+    }
+    static int close_port(int descriptor) {
+        const std::lock_guard guard(now->lock_);
+        now->files_.erase(descriptor);
+        if (!dispatch::machine::current().simulated()) close(descriptor);
+        return 0;
+    }
+    static std::size_t header_size() { return sizeof(ib_user_mad_t); }
+    static int register_agent(int, umad_reg_attr* wanted, std::uint32_t* id) {
+        const std::lock_guard guard(now->lock_);
+        now->registered.push_back(*wanted);
+        *id = 3;
+        return fake_umad::take(now->register_errors);
+    }
+    static int send(int descriptor, int agent, void* from, int length, int timeout, int retries) {
+        EXPECT_EQ(agent, 3);
+        return result(try_send(descriptor, from, length, timeout, retries), 0);
+    }
+    static int try_send(int descriptor, const void* from, int length, int timeout, int retries) {
+        const std::lock_guard guard(now->lock_);
+        const fake_umad::file* file = now->file_at(descriptor);
+        if (!now->cas.contains(file->ca)) return EIO;
+        if (const int error = fake_umad::take(now->send_errors); error != 0) return error;
+        const auto* header = static_cast<const ib_user_mad_t*>(from);
+        const auto* data = reinterpret_cast<const UCHAR*>(header + 1);
+        const std::span datagram(data, static_cast<std::size_t>(length));
+        if (timeout != 0 && !now->awaited_.insert(hca_rdma::transaction_of(datagram)).second)
+            return EINVAL;
+        now->sent_.push_back({{data, data + length}, header->addr, timeout, retries});
+        return 0;
+    }
+    static int receive(int descriptor, void* into, int* length, int) {
+        return result(try_receive(descriptor, into, length), 3);
+    }
+    static int try_receive(int descriptor, void* into, int* length) {
+        const std::lock_guard guard(now->lock_);
+        fake_umad::file* file = now->file_at(descriptor);
+        if (!now->cas.contains(file->ca)) return EIO;
+        if (const int error = fake_umad::take(now->receive_errors); error != 0) return error;
+        const int room = std::exchange(*length, -77); // which a failure leaves
+        if (file->inbox.empty()) {
+            eventfd_t count = 0;
+            if (!dispatch::machine::current().simulated()) eventfd_read(descriptor, &count);
+            return EAGAIN;
+        }
+        const fake_umad::message& next = file->inbox.front();
+        *length = static_cast<int>(next.datagram.size());
+        if (room < *length) return ENOSPC;
+        auto* header = static_cast<ib_user_mad_t*>(into);
+        header->status = next.status;
+        header->addr = next.from;
+        std::memcpy(header + 1, next.datagram.data(), next.datagram.size());
+        file->inbox.pop_front();
+        return 0;
+    }
+    static bool read_file(const std::string& path, std::string& text) {
+        const std::lock_guard guard(now->lock_);
+        const auto found = now->files.find(path);
+        if (found != now->files.end()) text = found->second;
+        return found != now->files.end();
+    }
+    static std::unique_ptr<dispatch::descriptor_watch>
+    watch(int descriptor, bool (*readable)(void*), void* context) {
+        dispatch::machine& here = dispatch::machine::current();
+        if (!here.simulated()) return dispatch::watch_readable(here, descriptor, readable, context);
+        return std::make_unique<simulated_watch>(descriptor, readable, context);
+    }
+};
+
+const hca_rdma::outside& fake_umad::as_outside() {
+    static constexpr hca_rdma::outside table = {
+        .get_cas_names = calls::get_cas_names,
+        .get_ca = calls::get_ca,
+        .release_ca = calls::release_ca,
+        .get_issm_path = calls::get_issm_path,
+        .open_port = calls::open_port,
+        .close_port = calls::close_port,
+        .header_size = calls::header_size,
+        .register_agent = calls::register_agent,
+        .send = calls::send,
+        .receive = calls::receive,
+        .read_file = calls::read_file,
+        .watch = calls::watch,
+    };
+    return table;
+}
+
+fake_umad::fake_umad() {
+    now = this;
+    cas["fake0"].guid = 0x1000;
+    files["/sys/class/infiniband/fake0/ports/1/gids/0"] = "fe80:0000:0000:0000:0000:0000:0000:1001";
+    files["/sys/class/infiniband/fake0/ports/1/gids/1"] = "fe80:0000:0000:0001:0000:0000:0000:1001";
+}
+
+fake_umad::~fake_umad() {
+    EXPECT_TRUE(files_.empty()) << "the driver left files open";
+    now = nullptr;
+}
+
+fake_umad::file* fake_umad::file_at(int descriptor) { return &files_.at(descriptor); }
+
+int fake_umad::take(std::deque<int>& errors) {
+    if (errors.empty()) return 0;
+    const int error = errors.front();
+    errors.pop_front();
+    return error;
+}
+
+// Under the lock, which keeps the watch there. It only queues a work item.
+void fake_umad::tell(int descriptor) {
+    if (!dispatch::machine::current().simulated())
+        eventfd_write(descriptor, 1);
+    else if (simulated_watch* watch = files_.at(descriptor).watch)
+        watch->tell();
+}
+
+void fake_umad::put_into_inbox(const message& what) {
+    if (files_.empty()) return;
+    if (what.status != 0 || hca_rdma::is_answer(what.datagram))
+        awaited_.erase(hca_rdma::transaction_of(what.datagram));
+    files_.begin()->second.inbox.push_back(what);
+    tell(files_.begin()->first);
+}
+
+void fake_umad::deliver(const message& what) {
+    const std::lock_guard guard(lock_);
+    put_into_inbox(what);
+}
+
+void fake_umad::expire(const std::vector<UCHAR>& question) {
+    message back;
+    back.status = ETIMEDOUT;
+    back.datagram.assign(question.begin(), question.begin() + IB_MAD_HEADER_SIZE);
+    const std::lock_guard guard(lock_);
+    put_into_inbox(back);
+}
+
+void fake_umad::remove(const std::string& name) {
+    const std::lock_guard guard(lock_);
+    cas.erase(name);
+    for (const auto& [descriptor, each] : files_)
+        if (each.ca == name) tell(descriptor);
+}
+
+} // namespace irpverbs::testing

@@ -1,0 +1,125 @@
+// A kernel with InfiniBand devices that do what a test tells them, in the place of libibumad.
+#pragma once
+
+#include "attachment.hpp"
+#include "mad_message.hpp"
+
+#include <dispatch/ke.h>
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace irpverbs::testing {
+
+class simulated_watch;
+
+/// A spin lock for std::lock_guard.
+class guarded_by_spin_lock {
+public:
+    void lock() {
+        const KIRQL before = KeAcquireSpinLockRaiseToDpc(&lock_);
+        before_ = before;
+    }
+    void unlock() { KeReleaseSpinLock(&lock_, before_); }
+
+private:
+    KSPIN_LOCK lock_ = 0;
+    KIRQL before_ = PASSIVE_LEVEL;
+};
+
+class fake_umad {
+public:
+    struct port {
+        unsigned state = IB_PORT_ACTIVE;
+        unsigned lid = 5;
+        unsigned sm_lid = 1;
+        std::string link_layer = "InfiniBand";
+        std::uint64_t prefix = IB_DEFAULT_GID_PREFIX;
+        std::vector<ib_pkey_t> pkeys{0xFFFF, 0x8001};
+    };
+    struct ca {
+        ib_guid_t guid = 0;
+        std::vector<port> ports{1};
+    };
+    struct sent {
+        std::vector<UCHAR> datagram;
+        ib_mad_addr_t to;
+        int timeout;
+        int retries;
+    };
+    struct message {
+        std::uint32_t status = 0;
+        ib_mad_addr_t from{};
+        std::vector<UCHAR> datagram = std::vector<UCHAR>(IB_MAD_SIZE);
+    };
+
+    fake_umad();
+    ~fake_umad();
+    fake_umad(const fake_umad&) = delete;
+    fake_umad& operator=(const fake_umad&) = delete;
+
+    /// What the driver is given. One fake_umad is there at a time.
+    static const hca_rdma::outside& as_outside();
+
+    // What there is. Changed by `change` while the driver runs.
+    std::map<std::string, ca> cas;
+    std::map<std::string, std::string> files; // of sysfs
+    template <class Change>
+    void change(const Change& what) {
+        const std::lock_guard guard(lock_);
+        what(*this);
+    }
+
+    // What fails, with that errno; in the order of the calls, 0: does not.
+    int open_error = 0;
+    bool has_umad = true;
+    std::deque<int> register_errors;
+    std::deque<int> send_errors;
+    std::deque<int> receive_errors;
+
+    std::vector<umad_reg_attr> registered;
+    std::vector<sent> all_sent() {
+        const std::lock_guard guard(lock_);
+        return sent_;
+    }
+    std::size_t open_files() {
+        const std::lock_guard guard(lock_);
+        return files_.size();
+    }
+
+    /// A datagram for the agent whose file is open; for nobody when there is none.
+    void deliver(const message& what);
+    /// The kernel has waited for an answer in vain.
+    void expire(const std::vector<UCHAR>& question);
+    /// The device is taken away: its files are dead, and sysfs knows it no more.
+    void remove(const std::string& name);
+
+private:
+    struct file {
+        std::string ca;
+        std::deque<message> inbox;
+        simulated_watch* watch = nullptr;
+    };
+    friend class simulated_watch;
+    friend struct calls;
+
+    file* file_at(int descriptor);
+    void put_into_inbox(const message& what);
+    void tell(int descriptor);
+    static int take(std::deque<int>& errors);
+
+    guarded_by_spin_lock lock_; // guards all
+    std::map<int, file> files_;
+    int next_descriptor_ = 1000; // on a simulated machine
+    std::vector<sent> sent_;
+    std::set<std::uint32_t> awaited_; // transactions
+};
+
+} // namespace irpverbs::testing

@@ -1,0 +1,106 @@
+// Port events, of which libibumad has none: by looking again.
+#include "rdma_hcas.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class RdmaMonitor : public BothMachines {
+protected:
+    RdmaMonitor() {
+        EXPECT_EQ(HcaRdmaSetLookInterval(0x1000, 2), STATUS_SUCCESS);
+        ca = open_ca(rdma_hcas::fdo());
+    }
+    ~RdmaMonitor() override { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
+
+    template <class Change>
+    void change_port(const Change& what) {
+        kernel.change([&](fake_umad& all) { what(all.cas.at("fake0").ports[0]); });
+    }
+    int next_event() {
+        verb_call waiting([&](IRP* irp) { return CiGetCaPortEvent(ca, 1, irp); });
+        EXPECT_EQ(waiting.status(), STATUS_SUCCESS);
+        return static_cast<int>(waiting.information());
+    }
+
+    fake_umad kernel;
+    rdma_hcas hcas;
+    IB_CA* ca = nullptr;
+};
+
+TEST_P(RdmaMonitor, EachChangeIsToldAsItsEvent) {
+    change_port([](auto& port) { port.lid = 8; });
+    EXPECT_EQ(next_event(), IB_AE_LID_CHANGE);
+    change_port([](auto& port) { port.sm_lid = 8; });
+    EXPECT_EQ(next_event(), IB_AE_SM_CHANGE);
+    change_port([](auto& port) { port.pkeys[1] = 0x8002; });
+    EXPECT_EQ(next_event(), IB_AE_PKEY_CHANGE);
+    change_port([](auto& port) { port.prefix = 1; });
+    EXPECT_EQ(next_event(), IB_AE_GID_CHANGE);
+    change_port([](auto& port) { port.state = IB_PORT_DOWN; });
+    EXPECT_EQ(next_event(), IB_AE_PORT_ERROR);
+    change_port([](auto& port) { port.state = IB_PORT_INIT; }); // no event
+    change_port([](auto& port) { port.state = IB_PORT_ACTIVE; });
+    EXPECT_EQ(next_event(), IB_AE_PORT_ACTIVE);
+}
+
+// Who is told that the port is active may go on with what it has now.
+TEST_P(RdmaMonitor, ActiveIsToldLast) {
+    change_port([](auto& port) { port.state = IB_PORT_DOWN; });
+    EXPECT_EQ(next_event(), IB_AE_PORT_ERROR);
+    change_port([](auto& port) {
+        port.state = IB_PORT_ACTIVE;
+        port.lid = 77;
+        port.sm_lid = 78;
+    });
+    EXPECT_EQ(next_event(), IB_AE_LID_CHANGE);
+    EXPECT_EQ(next_event(), IB_AE_SM_CHANGE);
+    EXPECT_EQ(next_event(), IB_AE_PORT_ACTIVE);
+    EXPECT_EQ(port_block(ca, 1)->Lid, 77);
+}
+
+TEST_P(RdmaMonitor, ADeviceThatIsGoneIsFatal) {
+    verb_call waiting([&](IRP* irp) { return CiGetCaFatalEvent(ca, irp); });
+    kernel.remove("fake0");
+    EXPECT_EQ(waiting.status(), STATUS_SUCCESS);
+    const auto query = [&](IRP* irp) {
+        IB_PORT_ATTR attr{};
+        return CiQueryPort(ca, 1, sizeof(attr), &attr, irp);
+    };
+    EXPECT_EQ(verb_call(query).status(), STATUS_FILE_FORCED_CLOSED);
+}
+
+// An event's own up-call ends the watching; what it changed before the next open is no event.
+TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
+    struct ending {
+        KEVENT closed;
+        std::unique_ptr<verb_call> call;
+    } told;
+    KeInitializeEvent(&told.closed, NotificationEvent, FALSE);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    const IB_CA_DISPATCH calls{nullptr, [](IB_CA* which, void* context, UCHAR, IB_ASYNC_EVENT) {
+                                   auto& self = *static_cast<ending*>(context);
+                                   self.call = std::make_unique<verb_call>(
+                                       [&](IRP* irp) { return CiCloseCa(which, nullptr, irp); });
+                                   KeSetEvent(&self.closed, IO_NO_INCREMENT, FALSE);
+                               }};
+    open_ca(rdma_hcas::fdo(), &calls, &told);
+    change_port([](auto& port) { port.lid = 8; });
+    KeWaitForSingleObject(&told.closed, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(told.call->status(), STATUS_SUCCESS);
+    change_port([](auto& port) { port.sm_lid = 9; });
+    ca = open_ca(rdma_hcas::fdo());
+    change_port([](auto& port) { port.lid = 10; });
+    EXPECT_EQ(next_event(), IB_AE_LID_CHANGE);
+}
+
+TEST_P(RdmaMonitor, AnIntervalIsNotZeroAndOfAnHcaOfTheDriver) {
+    EXPECT_EQ(HcaRdmaSetLookInterval(0x1000, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(HcaRdmaSetLookInterval(0x9999, 5), STATUS_OBJECT_NAME_NOT_FOUND);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(RdmaMonitor);
+
+} // namespace

@@ -1,0 +1,394 @@
+// The subnet management agents of CAs and switches, over directed routes, in a fabric that nobody
+// has configured.
+#include "subnet_client.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+constexpr USHORT bad_attribute = 0x000C;
+constexpr USHORT bad_field = 0x001C;
+
+// host1[1]-[1]switch1[7]-[7]switch2[1]-[1]host3; switch2[5]-[2]host1
+class SubnetManagement : public BothMachines {
+protected:
+    attached hcas{"software:?unmanaged"};
+    open_hca one{hcas.fdo(0)};
+    open_hca three{hcas.fdo(2)};
+    subnet_client manager{one};
+
+    static constexpr route itself{};
+    static constexpr route switch1{1};
+    static constexpr route switch2{1, 7};
+    static constexpr route host3{1, 7, 1};
+    static constexpr route host1_again{1, 7, 5};
+
+    // As far as datagrams between host1 and host3 need it; LIDs 1, 3 and of the switches 11, 12.
+    void configure() {
+        const auto lids = [&](route way, ULONG port, ib_lid_t lid) {
+            EXPECT_EQ(manager
+                          .modify(way, sm_port_info, port,
+                                  [&](mad& info) {
+                                      info.put<2>(smp_data + 16, lid).put<2>(smp_data + 18, 1);
+                                  })
+                          .status(),
+                      0);
+        };
+        lids(itself, 1, 1);
+        lids(switch1, 0, 11);
+        lids(switch2, 0, 12);
+        lids(host3, 1, 3);
+        way_of(switch1, {{1, 1}, {3, 7}, {11, 0}, {12, 7}});
+        way_of(switch2, {{1, 7}, {3, 1}, {11, 7}, {12, 0}});
+        manager.bring_up(host3, 1);
+        manager.bring_up(switch2, 1);
+        manager.bring_up(switch2, 7);
+        manager.bring_up(switch1, 7);
+        manager.bring_up(switch1, 1);
+        manager.bring_up(itself, 1);
+    }
+    void way_of(route sw, std::initializer_list<std::pair<std::size_t, int>> ways) {
+        mad table;
+        std::fill_n(table.begin() + smp_data, 64, UCHAR{255});
+        for (const auto& [lid, port] : ways)
+            table[smp_data + lid] = static_cast<UCHAR>(port);
+        EXPECT_EQ(manager.set(sw, sm_linear_table, 0, table).status(), 0);
+        EXPECT_EQ(
+            manager.modify(sw, sm_switch_info, 0, [](mad& info) { info.put<2>(smp_data + 6, 63); })
+                .status(),
+            0);
+    }
+};
+
+TEST_P(SubnetManagement, NodesSayWhoTheyAre) {
+    const mad host = manager.get(itself, sm_node_info);
+    EXPECT_EQ(host.status(), 0);
+    EXPECT_EQ(host[smp_data + 2], IB_NODE_CA);
+    EXPECT_EQ(host[smp_data + 3], 2);
+    EXPECT_EQ(host.get<8>(smp_data + 12), hcas.guid(0));
+    EXPECT_EQ(host[smp_data + 36], 1);
+    const mad sw = manager.get(switch2, sm_node_info);
+    EXPECT_EQ(sw[smp_data + 2], IB_NODE_SWITCH);
+    EXPECT_EQ(sw[smp_data + 3], 8);
+    EXPECT_EQ(sw[smp_data + 36], 7); // where it came in
+    const mad far = manager.get(host3, sm_node_info);
+    EXPECT_EQ(far.get<8>(smp_data + 12), hcas.guid(2));
+    const mad name = manager.get(host3, sm_node_description);
+    EXPECT_STREQ(reinterpret_cast<const char*>(&name[smp_data]), "host3");
+    EXPECT_EQ(manager.get(host1_again, sm_node_info)[smp_data + 36], 2);
+}
+
+TEST_P(SubnetManagement, AnAnswerComesBackByItsRoute) {
+    const mad answer = manager.get(host3, sm_node_info);
+    EXPECT_EQ(answer.method(), 0x81);
+    EXPECT_NE(answer.get<2>(4) & 0x8000, 0u); // the direction
+    EXPECT_EQ(answer[6], 0);                  // the hop pointer
+    EXPECT_EQ(answer[193], 1);                // ports in, of the return path
+    EXPECT_EQ(answer[194], 7);
+    EXPECT_EQ(answer[195], 1);
+}
+
+TEST_P(SubnetManagement, WithoutAManagerLinksWait) {
+    const port_block now(three, 1);
+    EXPECT_EQ(now->State, IB_PORT_INIT);
+    EXPECT_EQ(now->Lid, 0);
+    HcaSoftwareFlapLink(hcas.guid(2), 1);
+    EXPECT_EQ(port_block(three, 1)->State, IB_PORT_INIT);
+}
+
+TEST_P(SubnetManagement, AManagerByDatagramsMakesASubnet) {
+    configure();
+    EXPECT_EQ(port_block(three, 1)->State, IB_PORT_ACTIVE);
+    EXPECT_EQ(port_block(three, 1)->Lid, 3);
+    EXPECT_EQ(port_block(three, 1)->SmLid, 1);
+    mad_client receiver(three, agent_of(vendor_class, {3}));
+    mad_client sender(one, agent_of(vendor_class));
+    EXPECT_EQ(sender.send(to_lid(3), mad(vendor_class, 3, 77)), STATUS_SUCCESS);
+    EXPECT_EQ(receiver.receive().data.get<2>(16), 77u);
+    mad_client by_lid(one, agent_of(subnet_class));
+    for (const ib_lid_t lid : {ib_lid_t{1}, ib_lid_t{3}, ib_lid_t{11}, ib_lid_t{12}}) {
+        const received_mad info =
+            by_lid.ask(to_subnet(lid), mad(subnet_class, get_method, sm_port_info));
+        EXPECT_EQ(info.data.get<2>(smp_data + 16), lid);
+        EXPECT_EQ(info.from.Lid, lid);
+    }
+}
+
+// LIDs to switch2, from there by ports; and by ports to switch1, from there by LIDs.
+TEST_P(SubnetManagement, ARouteMayBeDirectedInPart) {
+    configure();
+    mad second = directed_smp(get_method, sm_node_info, 0, {1});
+    second.put<2>(32, 1); // DrSLID
+    const received_mad far = manager.agent().ask(to_subnet(12), second);
+    EXPECT_EQ(far.data.get<8>(smp_data + 12), hcas.guid(2));
+    mad first = directed_smp(get_method, sm_node_info, 0, {1});
+    first.put<2>(34, 3); // DrDLID
+    const received_mad same = manager.agent().ask(to_subnet(), first);
+    EXPECT_EQ(same.data.get<8>(smp_data + 12), hcas.guid(2));
+}
+
+// The loop ends: what comes after it is answered.
+TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
+    configure();
+    way_of(switch1, {{1, 1}, {3, 7}, {5, 7}, {11, 0}});
+    way_of(switch2, {{1, 7}, {3, 1}, {5, 7}, {12, 0}});
+    mad_client receiver(three, agent_of(vendor_class, {3}));
+    mad_client sender(one, agent_of(vendor_class));
+    sender.send(to_lid(5), mad(vendor_class, 3, 1));
+    sender.send(to_lid(3), mad(vendor_class, 3, 2));
+    EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
+}
+
+TEST_P(SubnetManagement, MulticastGoesByItsTable) {
+    configure();
+    mad table;
+    table.put<2>(smp_data + 2 * 2, 1u << 7); // MLID 0xC002
+    EXPECT_EQ(manager.set(switch1, sm_multicast_table, 0, table).status(), 0);
+    table.put<2>(smp_data + 2 * 2, 1u << 1 | 1u << 7);
+    EXPECT_EQ(manager.set(switch2, sm_multicast_table, 0, table).status(), 0);
+    mad_client receiver(three, agent_of(vendor_class, {3}));
+    mad_client sender(one, agent_of(vendor_class));
+    sender.send(to_lid(0xC001), mad(vendor_class, 3, 1));
+    sender.send(to_lid(0xC002), mad(vendor_class, 3, 2));
+    EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
+}
+
+TEST_P(SubnetManagement, WhatAManagerSetsIsToldToClients) {
+    std::vector<std::unique_ptr<verb_call>> events;
+    for (int i = 0; i < 5; ++i)
+        events.push_back(
+            std::make_unique<verb_call>([&](IRP* irp) { return CiGetCaPortEvent(three, 1, irp); }));
+    manager.modify(host3, sm_port_info, 1, [](mad& info) {
+        info.put<2>(smp_data + 16, 9)
+            .put<2>(smp_data + 18, 8)
+            .put<8>(smp_data + 8, 0xFEC0ull << 48);
+        info[smp_data + 51] |= 0x80;
+    });
+    mad keys;
+    keys.put<2>(smp_data, 0xFFFF).put<2>(smp_data + 2, 0x8123);
+    EXPECT_EQ(manager.set(host3, sm_pkey_table, 0, keys).get<2>(smp_data + 2), 0x8123u);
+    const IB_ASYNC_EVENT expected[] = {IB_AE_LID_CHANGE, IB_AE_SM_CHANGE, IB_AE_GID_CHANGE,
+                                       IB_AE_CLIENT_REREGISTER, IB_AE_PKEY_CHANGE};
+    for (std::size_t i = 0; i < events.size(); ++i)
+        EXPECT_EQ(events[i]->information(), static_cast<ULONG_PTR>(expected[i]));
+    EXPECT_EQ(IbPortGid(&*port_block(three, 1), 0)->gid_prefix, 0xFEC0ull << 48);
+}
+
+TEST_P(SubnetManagement, WhatIsWrongIsRefusedAndChangesNothing) {
+    EXPECT_EQ(manager.get(switch1, 0x7777).status(), bad_attribute);
+    EXPECT_EQ(manager.get(itself, sm_switch_info).status(), bad_attribute);
+    EXPECT_EQ(manager.set(switch1, sm_node_info, 0, {}).status(), bad_attribute);
+    EXPECT_EQ(manager.get(switch1, sm_port_info, 9).status(), bad_field);
+    EXPECT_EQ(manager.get(switch1, sm_linear_table, 0x0FFFFFFF).status(), bad_field);
+    EXPECT_EQ(manager.get(switch1, sm_multicast_table, 0x10000000).status(), bad_field);
+    EXPECT_EQ(manager.get(host3, sm_pkey_table, 1).status(), bad_field);
+    EXPECT_EQ(manager.get(host3, sm_guid_info, 0xFFFFFFFF).status(), bad_field);
+    EXPECT_EQ(manager.get(switch1, sm_sl_to_vl, 0x0109).status(), bad_field);
+    EXPECT_EQ(manager.get(switch1, sm_vl_arbitration, 0).status(), bad_field);
+    const mad skipped = manager.modify(host3, sm_port_info, 1, [](mad& info) {
+        info[smp_data + 32] = static_cast<UCHAR>(info[smp_data + 32] | IB_PORT_ACTIVE);
+        info.put<2>(smp_data + 16, 99);
+    });
+    EXPECT_EQ(skipped.status(), bad_field);
+    EXPECT_EQ(port_block(three, 1)->Lid, 0);
+    mad newer = directed_smp(get_method, sm_node_info, 0, {1});
+    newer[2] = 2;
+    EXPECT_EQ(manager.ask(newer).status(), 0x0004);
+}
+
+TEST_P(SubnetManagement, TablesKeepWhatIsWritten) {
+    mad data;
+    for (std::size_t i = 0; i < 64; ++i)
+        data[smp_data + i] = static_cast<UCHAR>(i + 1);
+    for (const auto& [attribute, modifier, bytes] : {std::tuple{sm_vl_arbitration, 0x20003u, 64u},
+                                                     {sm_sl_to_vl, 0x0102u, 8u},
+                                                     {sm_linear_table, 5u, 64u},
+                                                     {sm_multicast_table, 3u, 64u},
+                                                     {sm_pkey_table, 0x20000u, 64u}}) {
+        manager.set(switch1, attribute, modifier, data);
+        const mad back = manager.get(switch1, attribute, modifier);
+        EXPECT_EQ(back.status(), 0);
+        EXPECT_TRUE(std::equal(back.begin() + smp_data, back.begin() + smp_data + bytes,
+                               data.begin() + smp_data))
+            << attribute;
+    }
+    manager.set(host3, sm_guid_info, 0, data);
+    const mad guids = manager.get(host3, sm_guid_info);
+    EXPECT_EQ(guids.get<8>(smp_data), port_block(three, 1)->PortGuid); // its own stays
+    EXPECT_EQ(guids.get<8>(smp_data + 8), data.get<8>(smp_data + 8));
+}
+
+TEST_P(SubnetManagement, AnMKeyGuards) {
+    configure();
+    manager.modify(host3, sm_port_info, 1, [](mad& info) {
+        info.put<8>(smp_data, 0x1234);
+        info[smp_data + 34] |= 0x40; // readers see no key
+    });
+    EXPECT_EQ(manager.get(host3, sm_port_info, 1).get<8>(smp_data), 0u);
+    mad_client by_lid(one, agent_of(subnet_class, {5})); // takes the trap
+    mad wrong = directed_smp(set_method, sm_pkey_table, 0, {1, 7, 1});
+    EXPECT_EQ(manager.agent().send(to_subnet(), wrong), STATUS_SUCCESS);
+    const received_mad told = by_lid.receive();
+    EXPECT_EQ(told.data.get<2>(smp_data + 4), 256u);
+    EXPECT_EQ(told.data.get<2>(smp_data + 10 + 2), 3u);
+    mad repress = told.data;
+    repress[3] = 7;
+    repress.put<8>(smp_mkey, 0x1234);
+    EXPECT_EQ(by_lid.send(to_subnet(told.from.Lid), repress), STATUS_SUCCESS);
+    manager.mkey = 0x1234;
+    const mad now = manager.get(host3, sm_port_info, 1); // the first answer: the Set had none
+    EXPECT_EQ(now.get<8>(smp_data), 0x1234u);
+    EXPECT_EQ(now.get<2>(smp_data + 44), 1u);
+    EXPECT_EQ(port_block(three, 1)->MKeyViolations, 1);
+}
+
+TEST_P(SubnetManagement, ALostLinkIsToldUntilThatIsRepressed) {
+    configure();
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    HcaSoftwareFlapLink(hcas.guid(2), 1);
+    const received_mad first = traps.receive();
+    EXPECT_EQ(first.data.get<2>(smp_data + 4), 128u);
+    EXPECT_EQ(first.data.get<2>(smp_data + 10), 12u);
+    const received_mad again = traps.receive();
+    EXPECT_EQ(again.data.get<8>(8), first.data.get<8>(8));
+    EXPECT_NE(manager.get(switch2, sm_switch_info)[smp_data + 11] & 4, 0);
+    mad repress = again.data;
+    repress[3] = 7;
+    EXPECT_EQ(traps.send(to_subnet(again.from.Lid), repress), STATUS_SUCCESS);
+    manager.get(switch2, sm_node_info); // it has come through before this is answered
+    HcaSoftwarePortError(hcas.guid(0), 1);
+    manager.bring_up(switch1, 1);
+    EXPECT_NE(traps.receive().data.get<2>(smp_data + 4), 0u);
+}
+
+TEST_P(SubnetManagement, WhatHappensToAPortIsToldByItsTrap) {
+    configure();
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    const auto expect_trap = [&](USHORT number) {
+        const received_mad told = traps.receive();
+        EXPECT_EQ(told.data.get<2>(smp_data + 4), number);
+        EXPECT_EQ(told.data.get<2>(smp_data + 6), told.from.Lid);
+        mad repress = told.data;
+        repress[3] = 7;
+        EXPECT_EQ(traps.send(to_subnet(told.from.Lid), repress), STATUS_SUCCESS);
+        return told.data;
+    };
+    for (const USHORT number : {USHORT{129}, USHORT{130}, USHORT{131}}) {
+        EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, number), STATUS_SUCCESS);
+        EXPECT_EQ(expect_trap(number)[smp_data + 10 + 4], 1);
+    }
+    EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, 132), STATUS_INVALID_PARAMETER);
+    IB_MODIFY_PORT capability{};
+    capability.SetCapabilities = IB_PORT_CAP_CM_SUP;
+    verb_call([&](IRP* irp) {
+        return CiModifyPort(three, 1, IB_MODIFY_PORT_CAPABILITIES, &capability, irp);
+    });
+    EXPECT_NE(expect_trap(144).get<4>(smp_data + 10 + 6) & IB_PORT_CAP_CM_SUP, 0u);
+    IB_MODIFY_CA image{};
+    image.SystemImageGuid = 0x77;
+    verb_call(
+        [&](IRP* irp) { return CiModifyCa(three, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &image, irp); });
+    EXPECT_EQ(expect_trap(145).get<8>(smp_data + 10 + 6), 0x77u);
+}
+
+// At the port that is meant, and at a switch that enforces partitions.
+TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
+    configure();
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    mad_client sender(one, agent_of(vendor_class));
+    IB_MAD_ADDRESS to = to_lid(3);
+    to.QKey = 5;
+    sender.send(to, mad(vendor_class, 3, 1));
+    EXPECT_EQ(traps.receive().data.get<2>(smp_data + 4), 258u);
+    mad keys;
+    keys.put<2>(smp_data, 0xFFFF).put<2>(smp_data + 2, 0x8123);
+    EXPECT_EQ(manager.set(itself, sm_pkey_table, 0, keys).status(), 0);
+    EXPECT_EQ(manager
+                  .modify(switch2, sm_port_info, 1,
+                          [](mad& info) {
+                              info[smp_data + 43] |= 4; // outbound
+                          })
+                  .status(),
+              0);
+    to = to_lid(3);
+    to.PKeyIndex = 1;
+    sender.send(to, mad(vendor_class, 3, 1));
+    mad told;
+    do // the first is told again and again
+        told = traps.receive().data;
+    while (told.get<2>(smp_data + 4) == 258);
+    EXPECT_EQ(told.get<2>(smp_data + 4), 259u);
+    EXPECT_EQ(told.get<2>(smp_data + 10 + 6), 0x8123u);
+    EXPECT_EQ(told.get<2>(smp_data + 10 + 48), 12u);
+    EXPECT_EQ(told[smp_data + 10 + 50], 1);
+}
+
+TEST_P(SubnetManagement, SmInfoIsTheManagersOrTheNodes) {
+    EXPECT_EQ(manager.get(host3, sm_info).get<8>(smp_data), port_block(three, 1)->PortGuid);
+    mad_client other(three, agent_of(directed_class, {get_method}));
+    EXPECT_EQ(manager.agent().send(to_subnet(), directed_smp(get_method, sm_info, 0, {1, 7, 1})),
+              STATUS_SUCCESS);
+    received_mad asked = other.receive();
+    asked.data[3] = 0x81;
+    asked.data[4] |= 0x80; // it goes back
+    asked.data[smp_data + 20] = 0x73;
+    EXPECT_EQ(other.send(asked.from, asked.data), STATUS_SUCCESS);
+    EXPECT_EQ(manager.agent().receive().data[smp_data + 20], 0x73);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(SubnetManagement);
+
+struct counted {
+    int answers = 0;
+    static void note(IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
+        EXPECT_EQ(static_cast<const UCHAR*>(received->Data)[3], 0x81);
+        ++static_cast<counted*>(context)->answers;
+    }
+};
+
+// Each request is answered once or, when its link fails, not at all; and the last to write wins.
+TEST(SubnetManagementRaces, TwoManagersWriteWhileALinkFlaps) {
+    using namespace irpverbs::dispatch;
+    explore_options options;
+    options.random_runs = 200;
+    options.pct_runs = 200;
+    expect_explored(options, [](sim_machine& sim) {
+        attached hcas("software:?unmanaged");
+        const open_hca ca(hcas.fdo(0));
+        counted got;
+        const IB_MAD_DISPATCH calls{counted::note};
+        const IB_MAD_AGENT_ATTR attr = agent_of(directed_class);
+        IB_MAD_AGENT* agents[2]{};
+        for (IB_MAD_AGENT*& each : agents)
+            each = verb_call([&](IRP* irp) {
+                       return CiRegisterMadAgent(ca, &attr, &got, &calls, irp);
+                   }).object<IB_MAD_AGENT>();
+        for (int i = 0; i < 2; ++i)
+            sim.spawn(i == 0 ? "first" : "second", [&, i] {
+                mad smp = directed_smp(set_method, sm_port_info, 1, {1, 2});
+                smp.put<2>(smp_data + 16, static_cast<ib_lid_t>(10 + i));
+                smp[smp_data + 32] = IB_PORT_ARMED;
+                IB_MAD_SEND sent{};
+                sent.To = to_subnet();
+                sent.Data = smp.data();
+                sent.Length = IB_MAD_SIZE;
+                verb_call([&](IRP* irp) { return CiSendMad(agents[i], &sent, irp); });
+            });
+        sim.spawn("flap", [&] { HcaSoftwareFlapLink(hcas.guid(1), 1); });
+        sim.run();
+        EXPECT_LE(got.answers, 2);
+        {
+            const open_hca other(hcas.fdo(1));
+            const ib_lid_t lid = other.lid();
+            EXPECT_TRUE(got.answers == 0 || lid == 10 || lid == 11);
+        }
+        for (IB_MAD_AGENT* each : agents)
+            EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(each, irp); }).status(),
+                      STATUS_SUCCESS);
+    });
+}
+
+} // namespace

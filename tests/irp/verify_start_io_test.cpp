@@ -1,0 +1,90 @@
+// Rules on StartIo, one broken and one kept each.
+#include "verified.hpp"
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
+
+void cancel_waiting(DEVICE_OBJECT* device, IRP* irp) {
+    KeRemoveEntryDeviceQueue(&device->DeviceQueue, &irp->Tail.Overlay.DeviceQueueEntry);
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    complete(irp, STATUS_CANCELLED);
+}
+
+/// Serves each request in DriverStartIo, and asks for the next there.
+class start_io_driver {
+public:
+    start_io_driver() {
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
+        driver_.DriverStartIo = start;
+        IoCreateDevice(&driver_, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
+        *static_cast<start_io_driver**>(device_->DeviceExtension) = this;
+    }
+    ~start_io_driver() { IoDeleteDevice(device_); }
+    start_io_driver(const start_io_driver&) = delete;
+    start_io_driver& operator=(const start_io_driver&) = delete;
+
+    DEVICE_OBJECT* device() const { return device_; }
+    PDRIVER_CANCEL cancel = nullptr;
+
+private:
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp) {
+        IoMarkIrpPending(irp);
+        IoStartPacket(device, irp, nullptr,
+                      (*static_cast<start_io_driver**>(device->DeviceExtension))->cancel);
+        return STATUS_PENDING;
+    }
+    static void start(DEVICE_OBJECT* device, IRP* irp) {
+        KIRQL level = DISPATCH_LEVEL;
+        IoAcquireCancelSpinLock(&level);
+        IoSetCancelRoutine(irp, nullptr);
+        IoReleaseCancelSpinLock(level);
+        IoStartNextPacket(device, TRUE);
+        complete(irp, STATUS_SUCCESS);
+    }
+
+    DRIVER_OBJECT driver_{};
+    DEVICE_OBJECT* device_ = nullptr;
+};
+
+/// One request, to a device that `set_up` was called for.
+std::vector<found> started(const std::function<void(start_io_driver&)>& set_up) {
+    return found_in([&](sim_machine&) {
+        start_io_driver driver;
+        set_up(driver);
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+        IoSetCompletionRoutine(
+            irp,
+            [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS { return STATUS_MORE_PROCESSING_REQUIRED; },
+            nullptr, TRUE, TRUE, TRUE);
+        IoCallDriver(driver.device(), irp);
+        IoFreeIrp(irp);
+    });
+}
+
+TEST(breaks, StartIoRecursion) {
+    EXPECT_TRUE(is(started([](start_io_driver&) {}), "StartIoRecursion", detected, 0x4952101E));
+}
+TEST(keeps, StartIoRecursion) {
+    EXPECT_TRUE(nothing(started(
+        [](start_io_driver& driver) { IoSetStartIoAttributes(driver.device(), TRUE, TRUE); })));
+}
+
+TEST(breaks, StartIoCancel) {
+    EXPECT_TRUE(is(started([](start_io_driver& driver) {
+                       IoSetStartIoAttributes(driver.device(), TRUE, FALSE);
+                   }),
+                   "StartIoCancel", detected, 0x4952101D));
+}
+TEST(keeps, StartIoCancel) {
+    EXPECT_TRUE(nothing(started([](start_io_driver& driver) {
+        IoSetStartIoAttributes(driver.device(), TRUE, FALSE);
+        driver.cancel = cancel_waiting;
+    })));
+}
+
+} // namespace

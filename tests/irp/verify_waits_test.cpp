@@ -1,0 +1,133 @@
+// Rules on those who wait for requests, in campaigns: a wait without an end shows in the schedules
+// that reach it.
+#include "verified.hpp"
+
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+/// The rule that a campaign with the verifier on ends with; "": it finds nothing.
+template <class Body>
+std::string campaign(const Body& body) {
+    const irpverbs::irp::verifier_scope verified("default");
+    irpverbs::dispatch::explore_options few;
+    few.random_runs = few.pct_runs = 100;
+    const auto summary = run_campaign(few, body);
+    if (!summary.failure) return "";
+    const std::string rule = rule_in(summary.failure->what);
+    return rule.empty() ? summary.failure->what : rule;
+}
+
+void wait_for(KEVENT& event) {
+    KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
+}
+
+/// Completes what is parked, as soon as it is.
+void complete_parked(sim_machine& sim, IRP*& parked) {
+    while (parked == nullptr)
+        sim.yield();
+    complete(parked, STATUS_SUCCESS);
+}
+
+NTSTATUS keep(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+NTSTATUS keep_and_wake(DEVICE_OBJECT*, IRP*, void* event) {
+    KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+NTSTATUS mark_keep_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
+    IoMarkIrpPending(irp);
+    return keep_and_wake(device, irp, event);
+}
+
+/// A filter that waits for what it passed down, with that completion routine.
+std::string waiting_filter(PIO_COMPLETION_ROUTINE routine) {
+    return campaign([=](sim_machine& sim) {
+        IRP* parked = nullptr;
+        lambda_driver below(park_in(parked));
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            KEVENT back;
+            KeInitializeEvent(&back, NotificationEvent, FALSE);
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoSetCompletionRoutine(irp, routine, &back, TRUE, TRUE, TRUE);
+            if (IoCallDriver(below.device(), irp) == STATUS_PENDING) wait_for(back);
+            return complete(irp, STATUS_SUCCESS);
+        });
+        request asked(2);
+        sim.spawn("send", [&] { asked.send(filter); });
+        sim.spawn("complete", [&] { complete_parked(sim, parked); });
+        sim.run();
+    });
+}
+TEST(breaks, SignalEventInCompletion) {
+    EXPECT_EQ(waiting_filter(keep), "SignalEventInCompletion");
+}
+TEST(keeps, SignalEventInCompletion) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
+
+TEST(breaks, CompletionEventChecking) {
+    EXPECT_EQ(waiting_filter(mark_keep_and_wake), "CompletionEventChecking");
+}
+TEST(keeps, CompletionEventChecking) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
+
+enum class kind { control, flush };
+enum class care { none, waits };
+
+/// A dispatch routine that asks the device below something of its own, on its stack.
+std::string asks_below(kind what, care taken, bool answered) {
+    return campaign([=](sim_machine& sim) {
+        IRP* parked = nullptr;
+        lambda_driver below(park_in(parked));
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            KEVENT done;
+            IO_STATUS_BLOCK status{};
+            LARGE_INTEGER offset{};
+            KeInitializeEvent(&done, NotificationEvent, FALSE);
+            IRP* own = what == kind::control
+                           ? IoBuildDeviceIoControlRequest(0, below.device(), nullptr, 0, nullptr,
+                                                           0, FALSE, &done, &status)
+                           : IoBuildSynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, below.device(),
+                                                          nullptr, 0, &offset, &done, &status);
+            const NTSTATUS sent = IoCallDriver(below.device(), own);
+            if (sent == STATUS_PENDING && taken == care::waits) wait_for(done);
+            return complete(irp, STATUS_SUCCESS);
+        });
+        request asked;
+        sim.spawn("send", [&] { asked.send(driver); });
+        if (answered)
+            sim.spawn("complete", [&] {
+                while (taken == care::none && asked.completions() == 0)
+                    sim.yield(); // or it would write to a stack that is gone, and be seen too late
+                complete_parked(sim, parked);
+            });
+        sim.run();
+    });
+}
+TEST(breaks, IoBuildDeviceControlWait) {
+    EXPECT_EQ(asks_below(kind::control, care::none, true), "IoBuildDeviceControlWait");
+}
+TEST(keeps, IoBuildDeviceControlWait) {
+    EXPECT_EQ(asks_below(kind::control, care::waits, true), "");
+}
+TEST(breaks, IoBuildSynchronousFsdRequestWait) {
+    EXPECT_EQ(asks_below(kind::flush, care::none, true), "IoBuildSynchronousFsdRequestWait");
+}
+TEST(keeps, IoBuildSynchronousFsdRequestWait) {
+    EXPECT_EQ(asks_below(kind::flush, care::waits, true), "");
+}
+TEST(breaks, IoBuildDeviceControlWaitTimeout) {
+    EXPECT_EQ(asks_below(kind::control, care::waits, false), "IoBuildDeviceControlWaitTimeout");
+}
+TEST(keeps, IoBuildDeviceControlWaitTimeout) {
+    EXPECT_EQ(asks_below(kind::control, care::waits, true), "");
+}
+TEST(breaks, IoBuildSynchronousFsdRequestWaitTimeout) {
+    EXPECT_EQ(asks_below(kind::flush, care::waits, false),
+              "IoBuildSynchronousFsdRequestWaitTimeout");
+}
+TEST(keeps, IoBuildSynchronousFsdRequestWaitTimeout) {
+    EXPECT_EQ(asks_below(kind::flush, care::waits, true), "");
+}
+
+} // namespace

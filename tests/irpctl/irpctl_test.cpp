@@ -1,0 +1,177 @@
+// irpctl: what it writes, how it fails, how it ends.
+#include "program.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace {
+
+using namespace irpverbs::testing;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+namespace json = boost::json;
+
+std::string golden(const std::string& name) {
+    std::ifstream file(GOLDEN + name);
+    EXPECT_TRUE(file) << name;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void expect_golden(std::vector<std::string> arguments, const std::string& name) {
+    const ended how = run(std::move(arguments));
+    EXPECT_EQ(how.status, 0);
+    EXPECT_EQ(how.err, "");
+    EXPECT_EQ(how.out, golden(name));
+}
+
+json::value parsed(const std::vector<std::string>& arguments) {
+    const ended how = run(arguments);
+    EXPECT_EQ(how.status, 0) << how.err;
+    EXPECT_TRUE(is_one_line(how.out));
+    return json::parse(how.out);
+}
+
+TEST(Irpctl, TablesAreAsTheyWere) {
+    expect_golden({"devices"}, "devices.txt");
+    expect_golden({"port", "host1", "1"}, "port.txt");
+}
+
+TEST(Irpctl, JsonTellsTheSame) {
+    const json::array devices = parsed({"devices", "--json"}).as_array();
+    ASSERT_EQ(devices.size(), 4u);
+    EXPECT_EQ(devices[0].at("device"), "host1");
+    EXPECT_EQ(devices[0].at("ports").as_array().size(), 2u);
+    EXPECT_EQ(devices[0].at("ports").at(0).at("state"), "Active");
+    const json::value port = parsed({"--json", "port"});
+    EXPECT_EQ(port.at("device"), "host1");
+    EXPECT_EQ(port.at("port"), 1);
+    EXPECT_EQ(port.at("active_mtu"), 4096);
+    EXPECT_GT(port.at("gids").as_array().size(), 0u);
+    EXPECT_EQ(port.at("pkeys").at(0).at("pkey"), "0xffff");
+}
+
+TEST(Irpctl, PortIsFoundByNameByGuidAndByNumberAlone) {
+    const json::value second = parsed({"--json", "port", "2"});
+    EXPECT_EQ(second.at("device"), "host1");
+    EXPECT_EQ(second.at("port"), 2);
+    const std::string guid(second.at("node_guid").as_string());
+    EXPECT_EQ(parsed({"--json", "port", guid, "2"}), second);
+    EXPECT_EQ(parsed({"--json", "port", "host1", "2"}), second);
+}
+
+TEST(Irpctl, HelpTellsWhatThereIs) {
+    const ended how = run({"--help"});
+    EXPECT_EQ(how.status, 0);
+    for (const char* word : {"devices", "port", "events", "trace", "--hca", "--json"})
+        EXPECT_THAT(how.out, HasSubstr(word));
+    EXPECT_THAT(run({"events", "--help"}).out, HasSubstr("software fabric only"));
+}
+
+TEST(Irpctl, WrongCommandLinesAreStatus2AndALine) {
+    const std::vector<std::vector<std::string>> wrong = {
+        {},
+        {"nonsense"},
+        {"--nonsense", "devices"},
+        {"devices", "too", "many"},
+        {"devices", "port"},
+        {"port", "host1", "0"},
+        {"port", "host1", "256"},
+        {"port", "host1", "one"},
+        {"events", "--count", "0"},
+        {"events", "--count", "-1"},
+        {"events", "--for", "soon"},
+        {"events", "--hca", "rdma:", "--provoke"},
+        {"trace", "devices"},
+        {"trace", "-o", "x.json"},
+        {"trace", "-o", "x.json", "trace", "-o", "y.json", "devices"},
+    };
+    for (const std::vector<std::string>& each : wrong) {
+        const ended how = run(each);
+        const std::string shown = ::testing::PrintToString(each);
+        EXPECT_EQ(how.status, 2) << shown;
+        EXPECT_EQ(how.out, "") << shown;
+        EXPECT_TRUE(is_one_line(how.err)) << shown << how.err;
+        EXPECT_THAT(how.err, HasSubstr("usage: irpctl")) << shown;
+    }
+}
+
+TEST(Irpctl, WhatIsNotThereIsStatus1AndALine) {
+    const std::vector<std::vector<std::string>> missing = {
+        {"port", "host9"},
+        {"port", "0x123456"},
+        {"port", "host2", "2"},
+        {"--hca", "nothing:", "devices"},
+        {"--hca", "nothing", "devices"},
+        {"--hca", "software:/no/such/file", "devices"},
+        {"trace", "-o", "/no/such/folder/x.json", "devices"},
+        {"trace", "-o", "/", "devices"},
+        {"events", "--for", "0", "--count", "1"},
+    };
+    for (const std::vector<std::string>& each : missing) {
+        const ended how = run(each);
+        const std::string shown = ::testing::PrintToString(each);
+        EXPECT_EQ(how.status, 1) << shown;
+        EXPECT_TRUE(is_one_line(how.err)) << shown << how.err;
+        EXPECT_THAT(how.err, StartsWith("irpctl: ")) << shown;
+        EXPECT_THAT(how.err, HasSubstr("; ")) << shown << ": what to do next";
+    }
+}
+
+TEST(Irpctl, EventsAreToldAsTheyCome) {
+    const ended how = run({"events", "--provoke", "--count", "4"});
+    EXPECT_EQ(how.status, 0) << how.err;
+    EXPECT_THAT(how.out, StartsWith("TIME"));
+    EXPECT_THAT(how.out, MatchesRegex("[^\n]*\n"
+                                      "[0-9.]+ +host1 +1 +PORT_ERR\n"
+                                      "[0-9.]+ +host1 +1 +PORT_ACTIVE\n"
+                                      "[0-9.]+ +host1 +1 +PORT_ERR\n"
+                                      "[0-9.]+ +host1 +1 +PORT_ACTIVE\n"));
+}
+
+TEST(Irpctl, EventsAsJsonAreALineEach) {
+    program events({"events", "--json", "--provoke", "--count", "2"});
+    double before = 0;
+    for (const char* name : {"PORT_ERR", "PORT_ACTIVE"}) {
+        const json::value event = json::parse(events.line());
+        EXPECT_EQ(event.at("device"), "host1");
+        EXPECT_EQ(event.at("port"), 1);
+        EXPECT_EQ(event.at("event"), name);
+        EXPECT_GE(event.at("time").as_double(), before);
+        before = event.at("time").as_double();
+    }
+    EXPECT_EQ(events.wait().status, 0);
+}
+
+TEST(Irpctl, EventsEndInTime) {
+    const ended how = run({"events", "--for", "0"});
+    EXPECT_EQ(how.status, 0) << how.err;
+    EXPECT_EQ(how.err, "");
+    EXPECT_TRUE(is_one_line(how.out)) << "headings only: " << how.out;
+}
+
+// Five ports and four adapters are waited for.
+TEST(Irpctl, CtrlCCancelsTheWaitsAndSaysSo) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        program events({"events"});
+        EXPECT_THAT(events.line(), StartsWith("TIME"));
+        events.send(signal);
+        const ended how = events.wait();
+        EXPECT_EQ(how.status, 0);
+        EXPECT_EQ(how.err, "irpctl: interrupted: 9 waits cancelled, 4 adapters closed\n");
+    }
+}
+
+// It did not get what it was asked to wait for.
+TEST(Irpctl, CtrlCBeforeTheLastEventIsAFailure) {
+    program events({"events", "--count", "1"});
+    EXPECT_THAT(events.line(), StartsWith("TIME"));
+    events.send(SIGINT);
+    EXPECT_EQ(events.wait().status, 1);
+}
+
+} // namespace

@@ -1,0 +1,325 @@
+// The rdma driver on a host of a lab, asking the SA that OpenSM serves. rdma_test.py brings the
+// lab up, and runs one test of this program after another in a lab of its own.
+#include <support/both_machines.hpp>
+#include <support/verbs.hpp>
+
+#include <ci/mad.h>
+#include <hca/rdma.h>
+
+#include <cstring>
+#include <infiniband/umad_sa.h>
+#include <iostream>
+#include <map>
+#include <set>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+constexpr UCHAR sa_class = UMAD_CLASS_SUBN_ADM;
+constexpr ULONG patience = 20'000; // ms; what should come and does not
+
+LARGE_INTEGER from_now(ULONG milliseconds) {
+    LARGE_INTEGER due;
+    due.QuadPart = -10'000 * static_cast<LONGLONG>(milliseconds);
+    return due;
+}
+
+bool happens(KEVENT& event, ULONG milliseconds) {
+    LARGE_INTEGER due = from_now(milliseconds);
+    return KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, &due) == STATUS_SUCCESS;
+}
+
+/// A question for the SA.
+struct sa_question {
+    sa_question(USHORT attribute, ULONG transaction, UCHAR method = UMAD_METHOD_GET) {
+        mad.mad_hdr.base_version = UMAD_BASE_VERSION;
+        mad.mad_hdr.mgmt_class = sa_class;
+        mad.mad_hdr.class_version = UMAD_SA_CLASS_VERSION;
+        mad.mad_hdr.method = method;
+        mad.mad_hdr.tid = htobe64(transaction);
+        mad.mad_hdr.attr_id = htobe16(attribute);
+    }
+    void put_lid(std::size_t at, ib_lid_t lid, unsigned component) {
+        const std::uint16_t value = htobe16(lid);
+        std::memcpy(mad.data + at, &value, sizeof(value));
+        mad.comp_mask |= htobe64(1ull << component);
+    }
+    umad_sa_packet mad{};
+};
+
+sa_question node_at(ib_lid_t lid, ULONG transaction) {
+    sa_question made(UMAD_SA_ATTR_NODE_REC, transaction);
+    made.put_lid(0, lid, 0);
+    return made;
+}
+
+struct answer {
+    explicit answer(ULONG room = IB_MAD_SIZE) : bytes(room) {
+        receive.Data = bytes.data();
+        receive.Size = room;
+    }
+    auto get(IB_MAD_AGENT* agent) {
+        return [this, agent](IRP* irp) { return CiGetMad(agent, &receive, irp); };
+    }
+    const umad_sa_packet& mad() const {
+        return *reinterpret_cast<const umad_sa_packet*>(bytes.data());
+    }
+    ULONG transaction() const { return static_cast<ULONG>(be64toh(mad().mad_hdr.tid)); }
+    std::uint64_t number_at(std::size_t at) const {
+        std::uint64_t value = 0;
+        std::memcpy(&value, mad().data + at, sizeof(value));
+        return be64toh(value);
+    }
+    std::vector<UCHAR> bytes;
+    IB_MAD_RECEIVE receive{};
+};
+
+IB_MAD_AGENT_ATTR sa_client(IB_MAD_RMPP rmpp = IB_MAD_RMPP_BY_CLIENT) {
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = 1;
+    attr.ManagementClass = sa_class;
+    attr.ClassVersion = UMAD_SA_CLASS_VERSION;
+    attr.Rmpp = static_cast<UCHAR>(rmpp);
+    attr.ReceiveLimit = 1000;
+    return attr;
+}
+
+class RdmaLab : public ::testing::Test {
+protected:
+    IB_MAD_AGENT* make_agent(const IB_MAD_AGENT_ATTR& attr, const IB_MAD_DISPATCH* calls = nullptr,
+                             void* context = nullptr) {
+        verb_call made(
+            [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, context, calls, irp); });
+        EXPECT_STREQ(name_of(made.status()), "STATUS_SUCCESS");
+        return made.object<IB_MAD_AGENT>();
+    }
+    static void end_agent(IB_MAD_AGENT* agent) {
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status(),
+                  STATUS_SUCCESS);
+    }
+    NTSTATUS ask(IB_MAD_AGENT* agent, const sa_question& question, ULONG answer_timeout) const {
+        IB_MAD_SEND send{};
+        send.To.Lid = sm_lid;
+        send.To.Qp = 1;
+        send.To.QKey = IB_QP1_QKEY;
+        send.Data = &question.mad;
+        send.Length = sizeof(question.mad);
+        send.AnswerTimeout = answer_timeout;
+        return verb_call([&](IRP* irp) { return CiSendMad(agent, &send, irp); }).status();
+    }
+
+    dispatch::asio_machine machine{{.processors = 2}};
+    dispatch::machine::scope inside{machine};
+    attached hcas{"rdma:"};
+    IB_CA* ca = open_ca(hcas.fdo());
+    const ib_lid_t lid = port_block(ca, 1)->Lid;
+    const ib_lid_t sm_lid = port_block(ca, 1)->SmLid;
+
+    ~RdmaLab() override { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
+};
+
+TEST_F(RdmaLab, AttributesAreThoseOfTheHost) {
+    const port_block port(ca, 1);
+    EXPECT_EQ(hcas.count(), 1u);
+    EXPECT_EQ(port->State, IB_PORT_ACTIVE);
+    EXPECT_EQ(port->PhysicalState, IB_PORT_PHYS_LINK_UP);
+    EXPECT_EQ(port->LinkLayer, 1);
+    EXPECT_NE(port->Lid, 0);
+    EXPECT_NE(port->SmLid, 0);
+    EXPECT_EQ(port->ActiveWidth, IB_LINK_WIDTH_4X);
+    EXPECT_EQ(port->ActiveSpeed, IB_LINK_SPEED_SDR);
+    ASSERT_GE(port->PKeyCount, 1);
+    EXPECT_EQ(IbPortPKey(&*port, 0), IB_PKEY_DEFAULT_FULL);
+    ASSERT_GE(port->GidCount, 1);
+    EXPECT_EQ(IbPortGid(&*port, 0)->gid_prefix, IB_DEFAULT_GID_PREFIX);
+    EXPECT_EQ(IbPortGid(&*port, 0)->gid_guid, port->PortGuid);
+}
+
+TEST_F(RdmaLab, TheSaAnswersToAnIrp) {
+    IB_MAD_AGENT* agent = make_agent(sa_client());
+    answer node;
+    {
+        verb_call waiting(node.get(agent));
+        EXPECT_EQ(ask(agent, node_at(lid, 0x1234), 2000), STATUS_SUCCESS);
+        EXPECT_EQ(waiting.status(), STATUS_SUCCESS);
+        EXPECT_EQ(waiting.information(), IB_MAD_SIZE);
+    }
+    EXPECT_EQ(node.transaction(), 0x1234u);
+    EXPECT_EQ(node.mad().mad_hdr.method, UMAD_METHOD_GET_RESP);
+    EXPECT_EQ(node.mad().mad_hdr.status, 0);
+    EXPECT_EQ(node.receive.From.Lid, sm_lid);
+    EXPECT_EQ(node.receive.From.Qp, 1u);
+    EXPECT_EQ(node.receive.From.QKey, IB_QP1_QKEY);
+    EXPECT_EQ(node.number_at(16), hcas.guid());
+    EXPECT_EQ(node.number_at(24), port_block(ca, 1)->PortGuid);
+
+    sa_question path(UMAD_SA_ATTR_PATH_REC, 0x1235);
+    path.put_lid(40, sm_lid, 4);
+    path.put_lid(42, lid, 5);
+    EXPECT_EQ(ask(agent, path, 2000), STATUS_SUCCESS);
+    answer found;
+    EXPECT_EQ(verb_call(found.get(agent)).status(), STATUS_SUCCESS);
+    EXPECT_EQ(found.mad().mad_hdr.status, 0);
+    EXPECT_EQ(found.number_at(40) >> 32, static_cast<std::uint64_t>(sm_lid) << 16 | lid);
+    end_agent(agent);
+}
+
+TEST_F(RdmaLab, TheSaAnswersToAnUpCall) {
+    struct {
+        KEVENT event;
+        umad_class_port_info info;
+        KIRQL level;
+    } heard{};
+    KeInitializeEvent(&heard.event, NotificationEvent, FALSE);
+    const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
+        auto& told = *static_cast<decltype(heard)*>(context);
+        told.level = KeGetCurrentIrql();
+        std::memcpy(&told.info, static_cast<const umad_sa_packet*>(received->Data)->data,
+                    sizeof(told.info));
+        KeSetEvent(&told.event, IO_NO_INCREMENT, FALSE);
+    }};
+    IB_MAD_AGENT* agent = make_agent(sa_client(), &calls, &heard);
+    EXPECT_EQ(ask(agent, sa_question(UMAD_ATTR_CLASS_PORT_INFO, 7), 2000), STATUS_SUCCESS);
+    EXPECT_TRUE(happens(heard.event, patience));
+    EXPECT_EQ(heard.level, DISPATCH_LEVEL);
+    EXPECT_EQ(heard.info.base_ver, 1);
+    EXPECT_EQ(heard.info.class_ver, UMAD_SA_CLASS_VERSION);
+    end_agent(agent);
+}
+
+// 64 questions under way, of two agents that use the same transaction ids.
+TEST_F(RdmaLab, EachAnswerGoesToItsAgent) {
+    constexpr ULONG each = 32;
+    struct asker {
+        IB_MAD_AGENT* agent;
+        ULONG first;
+        ib_lid_t about;
+        std::set<ULONG> answered;
+    };
+    asker askers[] = {{make_agent(sa_client()), 100, lid, {}},
+                      {make_agent(sa_client()), 116, sm_lid, {}}};
+    for (ULONG i = 0; i < each; ++i)
+        for (asker& who : askers)
+            EXPECT_EQ(ask(who.agent, node_at(who.about, who.first + i), 5000), STATUS_SUCCESS);
+    for (asker& who : askers) {
+        for (ULONG i = 0; i < each; ++i) {
+            answer got;
+            EXPECT_EQ(verb_call(got.get(who.agent)).status(), STATUS_SUCCESS);
+            EXPECT_EQ(got.number_at(0) >> 48, who.about);
+            who.answered.insert(got.transaction());
+        }
+        EXPECT_EQ(who.answered.size(), each);
+        EXPECT_EQ(*who.answered.begin(), who.first);
+        EXPECT_EQ(*who.answered.rbegin(), who.first + each - 1);
+        end_agent(who.agent);
+    }
+}
+
+// Asked again under the same id before the kernel has let go of it: at the latest then it is sent.
+TEST_F(RdmaLab, WhatIsLostIsAskedAgain) {
+    IB_MAD_AGENT* agent = make_agent(sa_client());
+    constexpr int most_tries = 100;
+    int tries = 0;
+    for (ULONG transaction = 1; transaction <= 20; ++transaction) {
+        answer got;
+        verb_call waiting(got.get(agent));
+        do {
+            EXPECT_EQ(ask(agent, node_at(lid, transaction), 30), STATUS_SUCCESS);
+            LARGE_INTEGER due = from_now(25);
+            KeDelayExecutionThread(KernelMode, FALSE, &due);
+        } while (!waiting.done() && ++tries < most_tries);
+        if (tries == most_tries) waiting.cancel();
+        EXPECT_STREQ(name_of(waiting.status()), "STATUS_SUCCESS");
+        EXPECT_EQ(got.mad().mad_hdr.status, 0);
+    }
+    EXPECT_GT(tries, 0) << "nothing was lost";
+    end_agent(agent);
+}
+
+// The kernel gives the question back; the waiting is ended by who waits.
+TEST_F(RdmaLab, ASilentSaIsWaitedForUntilTheCancel) {
+    IB_MAD_AGENT* agent = make_agent(sa_client());
+    answer none;
+    verb_call waiting(none.get(agent));
+    EXPECT_EQ(ask(agent, node_at(lid, 1), 50), STATUS_SUCCESS);
+    LARGE_INTEGER due = from_now(300);
+    KeDelayExecutionThread(KernelMode, FALSE, &due);
+    EXPECT_FALSE(waiting.done());
+    EXPECT_TRUE(waiting.cancel());
+    EXPECT_EQ(waiting.status(), STATUS_CANCELLED);
+    end_agent(agent);
+}
+
+// A message longer than any buffer so far: by the kernel's RMPP in one piece.
+TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
+    IB_MAD_AGENT* agent = make_agent(sa_client(IB_MAD_RMPP_BY_DRIVER));
+    const sa_question all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
+    EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
+    answer table(100'000);
+    EXPECT_EQ(verb_call(table.get(agent)).status(), STATUS_SUCCESS);
+    const std::size_t record = be16toh(table.mad().attr_offset) * std::size_t{8};
+    const std::size_t data = table.receive.Length - offsetof(umad_sa_packet, data);
+    EXPECT_EQ(table.transaction(), 9u);
+    ASSERT_NE(record, 0u);
+    EXPECT_EQ(data % record, 0u);
+    std::cout << "nodes " << data / record << std::endl; // for rdma_test.py
+    end_agent(agent);
+}
+
+// By the client: segments are passed up as they are, and the second one waits for the first one's
+// acknowledgement.
+TEST_F(RdmaLab, SegmentsComeSinglyToAClientThatDoesRmpp) {
+    IB_MAD_AGENT* agent = make_agent(sa_client());
+    const sa_question all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
+    EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
+    for (ULONG segment = 1; segment <= 2; ++segment) {
+        answer got;
+        EXPECT_EQ(verb_call(got.get(agent)).status(), STATUS_SUCCESS);
+        EXPECT_EQ(got.receive.Length, IB_MAD_SIZE);
+        EXPECT_EQ(got.transaction(), 9u);
+        EXPECT_EQ(be32toh(got.mad().rmpp_hdr.seg_num), segment);
+        sa_question acknowledged = all;
+        acknowledged.mad.rmpp_hdr = got.mad().rmpp_hdr;
+        acknowledged.mad.rmpp_hdr.rmpp_type = 2;
+        acknowledged.mad.rmpp_hdr.rmpp_rtime_flags = UMAD_RMPP_FLAG_ACTIVE;
+        acknowledged.mad.rmpp_hdr.paylen_newwin = htobe32(segment + 1);
+        EXPECT_EQ(ask(agent, acknowledged, 0), STATUS_SUCCESS);
+    }
+    end_agent(agent);
+}
+
+TEST_F(RdmaLab, AMethodHasOneReceiver) {
+    IB_MAD_AGENT_ATTR attr = sa_client();
+    attr.MethodMask[0] = 1u << UMAD_METHOD_REPORT;
+    IB_MAD_AGENT* first = make_agent(attr);
+    const auto second = [&] {
+        return verb_call(
+                   [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, nullptr, nullptr, irp); })
+            .status();
+    };
+    EXPECT_STREQ(name_of(second()), "STATUS_SHARING_VIOLATION");
+    end_agent(first);
+    end_agent(make_agent(attr));
+}
+
+// rdma_test.py pulls the cable of this host and puts it back, as it is told.
+TEST_F(RdmaLab, TheCableIsPulledAndPutBack) {
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    EXPECT_EQ(HcaRdmaSetLookInterval(hcas.guid(), 20), STATUS_SUCCESS);
+    ca = open_ca(hcas.fdo());
+    for (const auto& [order, event] :
+         {std::pair{"pull", IB_AE_PORT_ERROR}, {"put", IB_AE_PORT_ACTIVE}}) {
+        std::cout << order << std::endl;
+        ULONG_PTR told = IB_AE_NONE;
+        while (told != static_cast<ULONG_PTR>(event)) {
+            verb_call waiting([&](IRP* irp) { return CiGetCaPortEvent(ca, 1, irp); });
+            ASSERT_EQ(waiting.status(), STATUS_SUCCESS);
+            told = waiting.information();
+        }
+    }
+    EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_ACTIVE);
+}
+
+} // namespace

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The rdma driver against OpenSM: each test of rdma_lab on a host of a lab of its own."""
+import os
+import signal
+import subprocess
+import unittest
+
+from lab_case import LabCase
+
+HOST = "H0002"
+PROGRAM = os.environ["IRPVERBS_RDMA_LAB"]
+
+
+class RdmaTest(LabCase):
+    hosts = 3
+
+    def command(self, test):
+        return [PROGRAM, f"--gtest_filter=RdmaLab.{test}"]
+
+    def passes(self, test, **faults):
+        self.set_faults(faults)
+        answer = self.lab.run(HOST, self.command(test), seconds=60)
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        self.assertIn("[  PASSED  ] 1 test.", answer.stdout)
+        return answer.stdout
+
+    def test_attributes(self):
+        self.passes("AttributesAreThoseOfTheHost")
+
+    def test_an_irp_hears_the_answer(self):
+        self.passes("TheSaAnswersToAnIrp")
+
+    def test_an_up_call_hears_the_answer(self):
+        self.passes("TheSaAnswersToAnUpCall")
+
+    def test_many_questions_of_two_agents(self):
+        self.passes("EachAnswerGoesToItsAgent")
+
+    def test_loss(self):
+        self.passes("WhatIsLostIsAskedAgain", LAB_DROP=30)
+
+    def test_opensm_stopped(self):
+        os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
+        self.passes("ASilentSaIsWaitedForUntilTheCancel")
+
+    def test_a_whole_table(self):
+        self.assertIn(f"nodes {self.hosts + 1}", self.passes("ATableComesWholeByTheDriversRmpp"))
+
+    def test_single_segments(self):
+        self.passes("SegmentsComeSinglyToAClientThatDoesRmpp")
+
+    def test_a_method_has_one_receiver(self):
+        self.passes("AMethodHasOneReceiver")
+
+    def test_port_events(self):
+        with subprocess.Popen(self.command("TheCableIsPulledAndPutBack"),
+                              env=self.lab.environment(HOST), text=True,
+                              stdout=subprocess.PIPE) as client:
+            self.addCleanup(client.kill)
+            said = ""
+            for line in client.stdout:
+                said += line
+                if line.strip() in ("pull", "put"):
+                    deed = "Unlink" if line.strip() == "pull" else "ReLink"
+                    self.lab.console(f'{deed} "{HOST}"[1]')
+            self.assertEqual(client.wait(), 0, said)
+
+
+if __name__ == "__main__":
+    unittest.main()
