@@ -9,7 +9,17 @@
 
 namespace irpverbs::ibmf {
 
-registry& registry::here() { return dispatch::machine::current_belonging<registry>(1); }
+namespace {
+
+struct machines_registry {
+    const std::shared_ptr<registry> held = std::make_shared<registry>();
+};
+
+} // namespace
+
+registry& registry::here() {
+    return *dispatch::machine::current_belonging<machines_registry>(1).held;
+}
 
 registry::registry() {
     KeInitializeEvent(&free_, SynchronizationEvent, TRUE);
@@ -64,8 +74,8 @@ int registry::find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr
     }
     if (wanted.ir_port_num == 0 || wanted.ir_port_num > UCHAR_MAX)
         return HcaFromGuid(wanted.ir_ci_guid) != nullptr ? IBMF_BAD_PORT : IBMF_BAD_NODE;
-    found = new (std::nothrow)
-        port(messages_, wanted.ir_ci_guid, static_cast<UCHAR>(wanted.ir_port_num));
+    found = new (std::nothrow) port(shared_from_this(), messages_, wanted.ir_ci_guid,
+                                    static_cast<UCHAR>(wanted.ir_port_num));
     if (found == nullptr) return IBMF_NO_RESOURCES;
     if (const int status = found->open(); status != IBMF_SUCCESS) return status;
     ports_.push_back(found.get());
