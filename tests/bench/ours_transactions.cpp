@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    static constexpr ibmf::ticks time_out = 4 * ibmf::rmpp::second;
+    static constexpr ibmf::ticks time_out = 4000 * ibmf::rmpp::second;
 
     void expired(guard&, transaction&, ibmf::ticks) override { expect(false, "no time-out"); }
     void cancelled(guard&, transaction&, PIRP) override { expect(false, "no cancel"); }
