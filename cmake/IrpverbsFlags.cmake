@@ -26,6 +26,19 @@ if(IRPVERBS_SANITIZE)
     endif()
 endif()
 
+# Tests, samples and programs. Under a sanitizer GoogleTest's macros and option parsers are most of what
+# there is to instrument, so these are neither optimised nor searched for null and misaligned
+# pointers; the packages are.
+add_library(irpverbs_programs INTERFACE)
+target_link_libraries(irpverbs_programs INTERFACE irpverbs_sanitizers irpverbs_warnings)
+if(IRPVERBS_SANITIZE)
+    target_compile_options(irpverbs_programs INTERFACE -O0)
+endif()
+if("undefined" IN_LIST IRPVERBS_SANITIZE)
+    target_compile_options(irpverbs_programs INTERFACE
+        -fno-sanitize=null,alignment,object-size,vptr)
+endif()
+
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_CXX_STANDARD 20)
     set(CMAKE_CXX_EXTENSIONS OFF)

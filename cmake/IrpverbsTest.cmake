@@ -9,25 +9,11 @@ else()
     set(IRPVERBS_TEST_TIMEOUT 120)
 endif()
 
-# How the sources of tests are compiled. Under a sanitizer GoogleTest's macros are most of what there
-# is to instrument, so tests are neither optimised nor searched for null and misaligned pointers; the
-# packages are.
-add_library(irpverbs_test_code INTERFACE)
-target_include_directories(irpverbs_test_code INTERFACE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(irpverbs_test_code INTERFACE irpverbs_sanitizers irpverbs_warnings)
-if(IRPVERBS_SANITIZE)
-    target_compile_options(irpverbs_test_code INTERFACE -O0)
-endif()
-if("undefined" IN_LIST IRPVERBS_SANITIZE)
-    target_compile_options(irpverbs_test_code INTERFACE
-        -fno-sanitize=null,alignment,object-size,vptr)
-endif()
-
 # What most tests include, compiled once.
 file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cpp "")
 add_library(irpverbs_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
 target_link_libraries(irpverbs_test_headers PRIVATE
-    irpverbs::dispatch GTest::gmock_main irpverbs_test_code)
+    irpverbs::dispatch GTest::gmock_main irpverbs_programs)
 target_precompile_headers(irpverbs_test_headers PRIVATE
     <gtest/gtest.h> <gtest/gtest-spi.h> <boost/asio/co_spawn.hpp> <boost/asio/use_awaitable.hpp>
     <boost/asio/use_future.hpp> <boost/asio/as_tuple.hpp> <boost/asio/deferred.hpp>
@@ -39,7 +25,7 @@ set(IRPVERBS_TEST_ENVIRONMENT
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
-# For the thread sanitizer, leaves those tests out of the list in which it has nothing to find: no
+# For the thread sanitizer, leaves those *_test.cpp out of the list in which it has nothing to find: no
 # line starts a thread or names a machine that does.
 function(irpverbs_keep_threaded list)
     if(NOT IRPVERBS_SANITIZE STREQUAL thread)
@@ -47,7 +33,7 @@ function(irpverbs_keep_threaded list)
     endif()
     foreach(source IN LISTS ${list})
         file(STRINGS ${source} threads REGEX "BothMachines|BOTH_MACHINES|asio_machine|_thread" LIMIT_COUNT 1)
-        if(NOT threads)
+        if(source MATCHES "_test\\.cpp$" AND NOT threads)
             list(REMOVE_ITEM ${list} ${source})
         endif()
     endforeach()
@@ -66,15 +52,16 @@ function(irpverbs_test name)
     endif()
     set(sources ${arg_SOURCES})
     irpverbs_keep_threaded(sources)
-    set(nothing_to_find FALSE)
-    if(NOT sources)
-        set(nothing_to_find TRUE)
+    set(left_out FALSE)
+    if(IRPVERBS_SANITIZE STREQUAL thread AND (NOT sources OR arg_LABELS MATCHES "canary|sim"))
+        set(left_out TRUE)
         set(sources ${arg_SOURCES})
     endif()
     add_executable(${name} ${sources})
-    target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock_main irpverbs_test_code)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock_main irpverbs_programs)
     target_precompile_headers(${name} REUSE_FROM irpverbs_test_headers)
-    if(nothing_to_find)
+    if(left_out)
         set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
         return()
     endif()

@@ -29,6 +29,7 @@ protected:
     dispatch::machine::scope inside{machine};
     std::array<int, 2> ends{};
     KEVENT happened;
+    KEVENT assigned;
     std::string got;
     KIRQL level = HIGH_LEVEL;
     std::unique_ptr<dispatch::descriptor_watch> watch;
@@ -83,15 +84,18 @@ TEST_F(DescriptorWatch, TellsOfTheOtherEndsEndAndEndsWhenToldTo) {
 }
 
 TEST_F(DescriptorWatch, MayEndInsideItsOwnCall) {
+    KeInitializeEvent(&assigned, NotificationEvent, FALSE);
     watch = dispatch::watch_readable(
         machine, ends[0],
         [](void* context) {
             auto& self = *static_cast<DescriptorWatch_MayEndInsideItsOwnCall_Test*>(context);
+            KeWaitForSingleObject(&self.assigned, Executive, KernelMode, FALSE, nullptr);
             self.watch.reset();
             KeSetEvent(&self.happened, IO_NO_INCREMENT, FALSE);
             return true;
         },
         this);
+    KeSetEvent(&assigned, IO_NO_INCREMENT, FALSE);
     send('a');
     wait();
     EXPECT_EQ(watch, nullptr);

@@ -15,8 +15,8 @@ using namespace irpverbs::dispatch;
 using irpverbs::irp::cancel_safe_queue;
 using irpverbs::irp::obligation;
 using irpverbs::testing::modelled_queue;
+using irpverbs::testing::numbered_request;
 using irpverbs::testing::planted;
-using irpverbs::testing::request;
 using irpverbs::testing::test_device;
 
 explore_options thorough() {
@@ -33,7 +33,7 @@ void answer_with_context(obligation owed, void*) { answer(std::move(owed)); }
 void park_cancel_serve(sim_machine& sim) {
     cancel_safe_queue queue;
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
-    request one(device);
+    numbered_request one(device);
     const auto serve = [&] {
         while (auto owed = queue.pop())
             std::move(*owed).complete(STATUS_SUCCESS);
@@ -51,8 +51,8 @@ void park_cancel_serve(sim_machine& sim) {
 template <class Queue>
 void cancel_beside_a_drain(sim_machine& sim, Queue& queue) {
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
-    request first(device);
-    request second(device);
+    numbered_request first(device);
+    numbered_request second(device);
     sim.spawn("park", [&] {
         first.send();
         second.send();
@@ -81,9 +81,9 @@ void park_park_drain(sim_machine& sim) {
     cancel_safe_queue queue(answer_with_context, nullptr);
     KeSetTargetProcessorDpc(queue.drain_dpc(), 0);
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
-    request first(device);
-    request second(device);
-    request third(device);
+    numbered_request first(device);
+    numbered_request second(device);
+    numbered_request third(device);
     sim.spawn("park", [&] {
         first.send();
         second.send();
@@ -98,8 +98,8 @@ void park_park_drain(sim_machine& sim) {
 void park_cancel_close(sim_machine& sim) {
     cancel_safe_queue queue;
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
-    request first(device);
-    request second(device);
+    numbered_request first(device);
+    numbered_request second(device);
     sim.spawn("park", [&] {
         first.send();
         second.send();

@@ -13,8 +13,8 @@ namespace {
 
 using irpverbs::irp::cancel_safe_queue;
 using irpverbs::irp::obligation;
+using irpverbs::testing::numbered_request;
 using irpverbs::testing::report_of;
-using irpverbs::testing::request;
 using irpverbs::testing::test_device;
 
 void answer(obligation owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
@@ -23,16 +23,16 @@ class Queue : public irpverbs::testing::BothMachines {
 protected:
     void send(int count) {
         for (int i = 0; i < count; ++i) {
-            requests.push_back(std::make_unique<request>(device, &order, i));
+            requests.push_back(std::make_unique<numbered_request>(device, &order, i));
             EXPECT_EQ(requests.back()->send(), STATUS_PENDING);
         }
     }
-    const request& at(std::size_t i) const { return *requests[i]; }
+    const numbered_request& at(std::size_t i) const { return *requests[i]; }
 
     cancel_safe_queue queue;
     test_device device{[this](obligation owed) { return queue.park(std::move(owed)); }};
     std::vector<int> order;
-    std::vector<std::unique_ptr<request>> requests;
+    std::vector<std::unique_ptr<numbered_request>> requests;
 };
 
 // Tests that requests leave in the order in which they came, and are not cancellable any more.
@@ -65,7 +65,7 @@ TEST_P(Queue, CancelledRequestLeaves) {
 // Tests that a request that was cancelled before it is parked is completed by park, which returns
 // STATUS_PENDING as it must.
 TEST_P(Queue, ParksWhatIsCancelledAlready) {
-    request early(device);
+    numbered_request early(device);
     EXPECT_FALSE(early.cancel());
     EXPECT_EQ(early.send(), STATUS_PENDING);
     EXPECT_EQ(early.status(), STATUS_CANCELLED);
@@ -108,8 +108,8 @@ TEST_P(Queue, DrainsItself) {
         },
         nullptr);
     const test_device other([&](obligation owed) { return drained.park(std::move(owed)); });
-    request first(other, &order, 1);
-    request second(other, &order, 2);
+    numbered_request first(other, &order, 1);
+    numbered_request second(other, &order, 2);
     {
         const irpverbs::testing::at_dispatch_level raised;
         first.send();
@@ -124,7 +124,7 @@ TEST_P(Queue, DrainsItself) {
 TEST_P(Queue, EndsBeforeItsDpc) {
     auto drained = std::make_unique<cancel_safe_queue>(answer, nullptr);
     const test_device other([&](obligation owed) { return drained->park(std::move(owed)); });
-    request one(other);
+    numbered_request one(other);
     {
         const irpverbs::testing::at_dispatch_level raised;
         one.send();
@@ -150,7 +150,7 @@ TEST_P(Queue, ServesThreads) {
     const int rounds = simulated() ? 20 : 2000;
     const auto worker = [&] {
         for (int i = 0; i < rounds; ++i) {
-            request one(other);
+            numbered_request one(other);
             one.send();
             one.cancel();
             if (one.completions() != 1) {
@@ -170,7 +170,7 @@ TEST(QueueDeathTest, EndsEmpty) {
     const auto end_too_early = [] {
         cancel_safe_queue queue;
         const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
-        request one(device);
+        numbered_request one(device);
         one.send();
         queue.~cancel_safe_queue();
     };

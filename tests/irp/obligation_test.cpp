@@ -7,8 +7,8 @@
 namespace {
 
 using irpverbs::irp::obligation;
+using irpverbs::testing::numbered_request;
 using irpverbs::testing::report_of;
-using irpverbs::testing::request;
 using irpverbs::testing::test_device;
 
 static_assert(!std::is_copy_constructible_v<obligation> &&
@@ -18,7 +18,7 @@ static_assert(!std::is_copy_constructible_v<obligation> &&
 TEST(Obligation, Completes) {
     const test_device device(
         [](obligation owed) { return std::move(owed).complete(STATUS_BUFFER_OVERFLOW, 7); });
-    request one(device);
+    numbered_request one(device);
     EXPECT_EQ(one.send(), STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(one.completions(), 1);
     EXPECT_EQ(one.information(), 7u);
@@ -30,7 +30,7 @@ TEST(Obligation, IsNotDropped) {
         const obligation mine(std::move(owed));
         return STATUS_SUCCESS;
     });
-    request one(device);
+    numbered_request one(device);
     const auto report = report_of([&] { one.send(); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
@@ -61,7 +61,7 @@ TEST(Obligation, Forwards) {
     below = IoAttachDeviceToDeviceStack(filter.get(), bottom.get());
     for (const bool skipped : {true, false}) {
         skip = skipped;
-        request one(filter);
+        numbered_request one(filter);
         // The location itself is skipped to, or copied: the parameters are the same.
         IoGetNextIrpStackLocation(one.irp())->Parameters.Others.Argument1 =
             skipped ? &IoGetNextIrpStackLocation(one.irp())->Parameters

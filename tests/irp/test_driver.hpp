@@ -43,17 +43,18 @@ private:
 };
 
 /// An IRP of the test's own; kept when it completes.
-class request {
+class numbered_request {
 public:
-    explicit request(const test_device& device, std::vector<int>* order = nullptr, int number = 0)
+    explicit numbered_request(const test_device& device, std::vector<int>* order = nullptr,
+                              int number = 0)
         : device_(device), irp_(IoAllocateIrp(device.get()->StackSize, FALSE)), order_(order),
           number_(number) {
         IoGetNextIrpStackLocation(irp_)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
         IoSetCompletionRoutine(irp_, done, this, TRUE, TRUE, TRUE);
     }
-    ~request() { IoFreeIrp(irp_); }
-    request(const request&) = delete;
-    request& operator=(const request&) = delete;
+    ~numbered_request() { IoFreeIrp(irp_); }
+    numbered_request(const numbered_request&) = delete;
+    numbered_request& operator=(const numbered_request&) = delete;
 
     NTSTATUS send() { return IoCallDriver(device_.get(), irp_); }
     bool cancel() { return IoCancelIrp(irp_) != FALSE; }
@@ -65,7 +66,7 @@ public:
 
 private:
     static NTSTATUS done(DEVICE_OBJECT*, IRP* irp, void* context) {
-        auto& self = *static_cast<request*>(context);
+        auto& self = *static_cast<numbered_request*>(context);
         self.status_ = irp->IoStatus.Status;
         self.information_ = irp->IoStatus.Information;
         if (self.order_ != nullptr) self.order_->push_back(self.number_);

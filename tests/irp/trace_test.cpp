@@ -152,7 +152,7 @@ TEST(Trace, KeepsTheBeginningAndCountsTheRest) {
     random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
-    lambda_driver driver(complete_at_once);
+    lambda_driver driver(succeed_at_once);
     const trace_recorder recorder(sim, 5);
     for (int i = 0; i < 3; ++i) {
         request asked;
@@ -175,7 +175,7 @@ TEST(Trace, OneRecorderAMachineAndOffAfterwards) {
         EXPECT_THROW(trace_recorder second(sim), std::logic_error);
         // Options that are changed meanwhile leave the recorder on.
         { const irpverbs::irp::verifier_scope verified("default"); }
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         request asked;
         asked.send(driver);
         EXPECT_FALSE(recorder.events().empty());
@@ -187,7 +187,7 @@ class TraceOn : public BothMachines {};
 
 TEST_P(TraceOn, MachinesAlike) {
     const trace_recorder recorder(machine());
-    lambda_driver driver(complete_at_once);
+    lambda_driver driver(succeed_at_once);
     request asked;
     asked.send(driver);
     const trace_contents found = expect_trace(text_of(recorder));

@@ -64,7 +64,7 @@ inline NTSTATUS complete(IRP* irp, NTSTATUS status) {
     IoCompleteRequest(irp, IO_NO_INCREMENT);
     return status;
 }
-inline NTSTATUS complete_at_once(DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS); }
+inline NTSTATUS succeed_at_once(DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS); }
 
 /// A dispatch routine that parks its IRP in `place`, and pends.
 inline lambda_driver::routine park_in(IRP*& place) {

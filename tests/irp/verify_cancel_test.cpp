@@ -161,7 +161,7 @@ TEST(keeps, CompletedWithCancelRoutine) { EXPECT_TRUE(nothing(complete_armed(tru
 
 std::vector<found> send_armed(bool withdrawn) {
     return found_in([withdrawn](sim_machine&) {
-        lambda_driver below(complete_at_once);
+        lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             IoMarkIrpPending(irp);
             IoSetCancelRoutine(irp, finish_cancelled);

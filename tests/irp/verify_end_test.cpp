@@ -28,7 +28,7 @@ TEST(breaks, LostIrp) {
 }
 TEST(keeps, LostIrp) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         request(1).send(driver);
         EXPECT_EQ(VerifierCheckQuiescence(), 0u);
     })));
@@ -48,7 +48,7 @@ TEST(keeps, IrpLeak) {
 
 TEST(breaks, DeleteDevice) {
     const auto found = found_in([](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         request asked;
         IoReferenceDevice(driver.device()); // or its memory would be gone
         IoDeleteDevice(driver.device());
@@ -62,7 +62,7 @@ TEST(breaks, DeleteDevice) {
 TEST(keeps, DeleteDevice) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         for (int i = 0; i < 3; ++i) { // at the address of a deleted one, too
-            lambda_driver driver(complete_at_once);
+            lambda_driver driver(succeed_at_once);
             request(1).send(driver);
         }
     })));
@@ -70,7 +70,7 @@ TEST(keeps, DeleteDevice) {
 
 std::vector<found> borrow(bool give_back) {
     return found_in([give_back](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         DEVICE_OBJECT* top = IoGetAttachedDeviceReference(driver.device());
         if (give_back) IoDereferenceDevice(top);
         VerifierCheckQuiescence();
@@ -212,7 +212,7 @@ std::vector<found> forwards(bool forgetful) {
     return found_in([forgetful](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
-        lambda_driver below(complete_at_once);
+        lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             const bool reads = IoGetCurrentIrpStackLocation(irp)->MajorFunction == IRP_MJ_READ;
             IoCopyCurrentIrpStackLocationToNext(irp);
@@ -281,7 +281,7 @@ std::vector<found> short_of_memory(bool heeds) {
         dispatch::detail::set_watched(
             dispatch::detail::watched.load() &
             ~static_cast<std::uint32_t>(dispatch::detail::watch::low_resources));
-        lambda_driver below(complete_at_once);
+        lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT* self, IRP* irp) {
             const std::uint32_t calm = dispatch::detail::watched.load();
             dispatch::detail::set_watched(

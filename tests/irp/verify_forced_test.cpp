@@ -21,7 +21,7 @@ NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS)) {
     const dispatch::machine::scope here(sim);
     NTSTATUS answer = STATUS_SUCCESS;
     {
-        lambda_driver bottom(complete_at_once);
+        lambda_driver bottom(succeed_at_once);
         lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
             IoSkipCurrentIrpStackLocation(irp);
             return filter_answer(IoCallDriver(bottom.device(), irp));
@@ -65,7 +65,7 @@ TEST(ForcePending, ByChanceUnderAllSchedules) {
     options.random_runs = 300;
     options.pct_runs = 100;
     expect_explored(options, [](sim_machine& sim) {
-        lambda_driver bottom(complete_at_once);
+        lambda_driver bottom(succeed_at_once);
         lambda_driver middle(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
             IoCopyCurrentIrpStackLocationToNext(irp);
             return IoCallDriver(bottom.device(), irp);
@@ -90,7 +90,7 @@ TEST(ForcePending, OnRealThreads) {
     {
         dispatch::asio_machine machine(dispatch::asio_machine::options{.processors = 2});
         const dispatch::machine::scope here(machine);
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         for (int i = 0; i < 50; ++i) {
             KEVENT done;
             KeInitializeEvent(&done, NotificationEvent, FALSE);

@@ -16,7 +16,7 @@ constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
 /// What is found when that happens to a fresh IRP, which `use` frees or gives away.
 std::vector<found> own(const std::function<void(IRP*, const lambda_driver&)>& use) {
     return found_in([&](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         IRP* irp = IoAllocateIrp(1, FALSE);
         IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
         use(irp, driver);
@@ -74,7 +74,7 @@ TEST(keeps, IoAllocateFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
 std::vector<found> complete_initialized(bool sent) {
     return found_in([sent](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         own_memory memory;
         IoGetNextIrpStackLocation(memory.irp)->MajorFunction = IRP_MJ_READ;
         IoSetCompletionRoutine(memory.irp, take, nullptr, TRUE, TRUE, TRUE);
@@ -115,7 +115,7 @@ TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_parked(IoFreeIrp), "FreedInUse",
 TEST(keeps, FreedInUse) {
     EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { // with a location of its maker's own on top
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         IRP* irp = IoAllocateIrp(2, FALSE);
         IoSetNextIrpStackLocation(irp);
         IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
@@ -195,7 +195,7 @@ TEST(keeps, WriteAfterFree) {
 /// An asynchronous read that `use` sends and frees.
 std::vector<found> built(const std::function<void(IRP*, const lambda_driver&)>& use) {
     return found_in([&](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         LARGE_INTEGER offset{};
         use(IoBuildAsynchronousFsdRequest(IRP_MJ_READ, driver.device(), nullptr, 0, &offset,
                                           nullptr),
@@ -231,7 +231,7 @@ NTSTATUS set_event(DEVICE_OBJECT*, IRP*, void* event) {
 std::vector<found> bound(bool control, PIO_COMPLETION_ROUTINE routine,
                          KIRQL level = PASSIVE_LEVEL) {
     return found_in([=](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         KEVENT done;
         IO_STATUS_BLOCK status{};
         LARGE_INTEGER offset{};
@@ -272,7 +272,7 @@ TEST(keeps, ForwardedAtBadIrqlFsdSync) { EXPECT_TRUE(nothing(bound(false, nullpt
 
 std::vector<found> flush_at(KIRQL level) {
     return found_in([level](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         IRP* irp = IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, driver.device(), nullptr, 0,
                                                  nullptr, nullptr);
         KIRQL old = PASSIVE_LEVEL;

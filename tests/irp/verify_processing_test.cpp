@@ -20,7 +20,7 @@ std::vector<found> ask(lambda_driver::routine dispatch) {
 /// ... and when it goes through a filter.
 std::vector<found> ask_filter(
     const std::function<NTSTATUS(DEVICE_OBJECT* self, DEVICE_OBJECT* lower, IRP* irp)>& dispatch,
-    const lambda_driver::routine& bottom = complete_at_once) {
+    const lambda_driver::routine& bottom = succeed_at_once) {
     return found_in([&](sim_machine&) {
         lambda_driver below(bottom);
         lambda_driver filter(below, [&](DEVICE_OBJECT* self, IRP* irp) {
@@ -58,7 +58,7 @@ TEST(breaks, DoubleCompletion) {
               std::string::npos)
         << found[0].history;
 }
-TEST(keeps, DoubleCompletion) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+TEST(keeps, DoubleCompletion) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 NTSTATUS complete_and_go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     complete(irp, STATUS_SUCCESS);
@@ -94,7 +94,7 @@ TEST(breaks, CompletedWithPending) {
                    }),
                    "CompletedWithPending", io, 0x06));
 }
-TEST(keeps, CompletedWithPending) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+TEST(keeps, CompletedWithPending) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 TEST(breaks, CompletionRoutineRegistered) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT* self, DEVICE_OBJECT*, IRP* irp) {
@@ -167,7 +167,7 @@ TEST(breaks, IrpProcessingComplete) {
     });
     EXPECT_TRUE(is(found, "IrpProcessingComplete", io, 0x226));
 }
-TEST(keeps, IrpProcessingComplete) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+TEST(keeps, IrpProcessingComplete) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 std::vector<found> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
     return found_in([judge](sim_machine&) {
@@ -256,12 +256,12 @@ TEST(breaks, IoCompleteRequestIrql) {
                    }),
                    "IoCompleteRequestIrql", io, 0x0E));
 }
-TEST(keeps, IoCompleteRequestIrql) { EXPECT_TRUE(nothing(ask(complete_at_once))); }
+TEST(keeps, IoCompleteRequestIrql) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 /// An IRP that its maker sends at that level.
 std::vector<found> send_at(KIRQL level, UCHAR major) {
     return found_in([&](sim_machine&) {
-        lambda_driver driver(complete_at_once);
+        lambda_driver driver(succeed_at_once);
         request asked(1, major);
         KIRQL old = PASSIVE_LEVEL;
         KeRaiseIrql(level, &old);
@@ -282,7 +282,7 @@ TEST(keeps, ForwardedAtBadIrqlAllocate) { EXPECT_TRUE(nothing(send_at(APC_LEVEL,
 /// A filter that forwards at that level.
 std::vector<found> forward_at(KIRQL level) {
     return found_in([&](sim_machine&) {
-        lambda_driver below(complete_at_once);
+        lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             KIRQL old = PASSIVE_LEVEL;
             KeRaiseIrql(level, &old);
@@ -349,7 +349,7 @@ TEST(keeps, ForwardedTwice) {
 /// A request to the top of three devices, of which the lower two pass or complete it well.
 std::vector<found> ask_three(CCHAR depth, bool skips) {
     return found_in([=](sim_machine&) {
-        lambda_driver bottom(complete_at_once);
+        lambda_driver bottom(succeed_at_once);
         lambda_driver middle(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
             IoSkipCurrentIrpStackLocation(irp);
             return IoCallDriver(bottom.device(), irp);
