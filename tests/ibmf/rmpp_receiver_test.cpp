@@ -280,6 +280,7 @@ TEST_F(RmppReceiver, TooLongATransferIsT2L) {
 TEST_F(RmppReceiver, TheTotalTimeFollowsTheSizeAndTheLesserWish) {
     const settings plain;
     EXPECT_EQ(total_time_of(plain, 0), 40 * second);
+    EXPECT_EQ(total_time_of(plain, 0xFFFFFFFF), 3600 * second) << "what a lying peer can hold";
     EXPECT_EQ(total_time_of(plain, 220 * 1000), plain.response_timer() / 5 * 4 * 1000);
     settings wish{.total_time = 5 * second};
     EXPECT_EQ(total_time_of(wish, 0), 5 * second);

@@ -17,6 +17,7 @@ inline constexpr ticks never = std::numeric_limits<ticks>::max();
 inline constexpr ticks millisecond = 10'000;
 inline constexpr ticks second = 1000 * millisecond;
 
+inline constexpr ticks longest_total_time = 3600 * second;
 inline constexpr ticks longest_response_time = 5 * second; // code 20 is 4.3 s
 
 struct settings {
