@@ -115,7 +115,11 @@ inline void keep(const T& value) {
 inline void clobber_memory() { asm volatile("" : : : "memory"); }
 
 // A body that measured something else than it meant ends the program: no figure without the work.
-void expect(bool truth, const char* what);
+[[noreturn]] void did_not_work(const char* what);
+inline void expect(bool truth, const char* what) {
+    if (!truth) [[unlikely]]
+        did_not_work(what);
+}
 
 // What the compiler must not see through, as across the border of a library. Clang has no noipa;
 // whatever is marked is called through pointers that it cannot follow.

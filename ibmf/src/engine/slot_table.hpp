@@ -14,10 +14,9 @@ namespace irpverbs::ibmf {
 
 /// T is default-constructible and has one of these, `slot`.
 struct table_slot {
-    std::uint32_t key = 0; // 0: not in use
-    std::uint32_t index = 0;
-    std::uint32_t next_free = 0;
-    std::uint32_t generation = 0;
+    std::uint32_t key = 0;      // 0: not in use
+    std::uint32_t next_key = 0; // of the next use
+    void* next_free = nullptr;
 };
 
 template <class T>
@@ -27,7 +26,6 @@ public:
     static constexpr std::uint32_t key_mark = 0x8000'0000;
     static constexpr unsigned slot_bits = 20;
     static constexpr std::uint32_t slot_mask = (1u << slot_bits) - 1;
-    static constexpr std::uint32_t generations = 1u << (31 - slot_bits);
 
     slot_table() = default;
     slot_table(const slot_table&) = delete;
@@ -40,27 +38,20 @@ public:
 
     /// Null: no memory, or a million are in use.
     T* acquire() {
-        std::uint32_t index = free_;
-        if (index == none) [[unlikely]] {
-            if (!grow()) return nullptr;
-            index = fresh_++;
-            new (&at(index)) T;
-            at(index).slot.index = index;
-        } else {
-            free_ = at(index).slot.next_free;
-        }
-        T& fresh = at(index);
-        table_slot& slot = fresh.slot;
-        slot.generation = (slot.generation + 1) % generations;
-        slot.key = key_mark | slot.generation << slot_bits | index;
+        T* const next = free_ != nullptr ? free_ : grow();
+        if (next == nullptr) return nullptr;
+        table_slot& slot = next->slot;
+        free_ = static_cast<T*>(slot.next_free);
+        slot.key = slot.next_key;
+        slot.next_key = (slot.next_key + (1u << slot_bits)) | key_mark; // a generation further
         ++used_;
-        return &fresh;
+        return next;
     }
 
     void release(T& used) {
         used.slot.key = 0;
         used.slot.next_free = free_;
-        free_ = used.slot.index;
+        free_ = &used;
         --used_;
     }
 
@@ -82,8 +73,7 @@ public:
     }
 
 private:
-    static constexpr ULONG tag = 0x74666D49; // "Imft"
-    static constexpr std::uint32_t none = ~0u;
+    static constexpr ULONG tag = 0x74666D49;  // "Imft"
     static constexpr unsigned first_bits = 5; // the first chunk has 32 slots, each further twice
     static constexpr unsigned chunk_count = slot_bits - first_bits;
 
@@ -94,18 +84,22 @@ private:
         const unsigned chunk = chunk_of(index);
         return chunks_[chunk][index + (1u << first_bits) - (1u << (first_bits + chunk))];
     }
-    bool grow() {
+    // A slot that was never in use, on no list.
+    [[gnu::noinline]] T* grow() {
         const unsigned chunk = chunk_of(fresh_);
-        if (chunk >= chunk_count) return false;
+        if (chunk >= chunk_count) return nullptr;
         if (chunks_[chunk] == nullptr)
             chunks_[chunk] =
                 static_cast<T*>(ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED,
                                                 sizeof(T) << (first_bits + chunk), tag));
-        return chunks_[chunk] != nullptr;
+        if (chunks_[chunk] == nullptr) return nullptr;
+        T* const made = new (&at(fresh_)) T;
+        made->slot.next_key = key_mark | fresh_++;
+        return made;
     }
 
     std::array<T*, chunk_count> chunks_{};
-    std::uint32_t free_ = none;
+    T* free_ = nullptr;
     std::uint32_t fresh_ = 0; // slots from here on were never in use
     std::uint32_t used_ = 0;
 };

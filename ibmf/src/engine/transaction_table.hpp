@@ -9,7 +9,7 @@
 #include <dispatch/detail/spin_lock.hpp>
 #include <irp/wdm.h>
 
-#include <utility>
+#include <optional>
 
 namespace irpverbs::ibmf {
 
@@ -71,9 +71,12 @@ struct deferred {
 /// then the rest, in order.
 class transaction_table::guard {
 public:
-    explicit guard(transaction_table& table) : lock_(table.lock_), level_(acquire(lock_)) {}
+    explicit guard(transaction_table& table) : held_(std::in_place, table.lock_) {}
     /// A bug-check handler may throw.
-    ~guard() noexcept(false);
+    ~guard() noexcept(false) {
+        held_.reset();
+        if (first_irp_ != nullptr || first_ != nullptr) finish();
+    }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
 
@@ -93,19 +96,9 @@ public:
     }
 
 private:
-    // A free lock is taken inline; all else is left to the functions of spin_lock.h.
-    static KIRQL acquire(KSPIN_LOCK& lock) {
-        dispatch::detail::processor* self = dispatch::detail::current;
-        if (dispatch::detail::instrumented() || self == nullptr || self->irql > DISPATCH_LEVEL ||
-            !dispatch::detail::take_free_lock(*self, lock)) [[unlikely]]
-            return KeAcquireSpinLockRaiseToDpc(&lock);
-        return std::exchange(self->irql, KIRQL{DISPATCH_LEVEL});
-    }
-    void release();
     void finish();
 
-    KSPIN_LOCK& lock_;
-    KIRQL level_;
+    std::optional<dispatch::detail::spin_guard> held_;
     LIST_ENTRY* first_irp_ = nullptr;
     LIST_ENTRY** last_irp_ = &first_irp_;
     deferred* first_ = nullptr;
