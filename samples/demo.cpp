@@ -197,7 +197,8 @@ bool hear_in_two_ways(ib_guid_t guid) {
     std::future<bool> second = ca.port_events(1).next(take);
     const double start = now();
     const bool flapped = flap_link(guid);
-    const bool both = first.get() & second.get();
+    const bool one = first.get();
+    const bool both = second.get() && one;
     ca.async_close(asio::use_future).get();
     heard.tell(start);
     if (heard.nothing()) std::printf("   nothing happened\n");

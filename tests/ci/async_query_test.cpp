@@ -74,7 +74,7 @@ protected:
     ending<ci::channel_adapter> opening;
     ci::channel_adapter ca;
     IRP* parked = nullptr;
-    int asked = 0;
+    ULONG asked = 0;
     ending<ci::port_attributes> answered;
 };
 
@@ -93,7 +93,7 @@ TEST_P(AsyncQuery, OfUsualSizeIsAskedOnce) {
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
     expect_gids(answered.result(), 2);
-    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(asked, 1u);
 }
 
 TEST_P(AsyncQuery, IsAskedAgainWithTheSizeThatIsNeeded) {
@@ -101,15 +101,15 @@ TEST_P(AsyncQuery, IsAskedAgainWithTheSizeThatIsNeeded) {
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
     expect_gids(answered.result(), 1000);
-    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(asked, 2u);
 }
 
 TEST_P(AsyncQuery, FollowsATableThatGrowsMeanwhile) {
-    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, asked < 5 ? 100u * asked : 400u); };
+    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, asked < 5 ? 100 * asked : 400); };
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
     expect_gids(answered.result(), 400);
-    EXPECT_EQ(asked, 5);
+    EXPECT_EQ(asked, 5u);
 }
 
 TEST_P(AsyncQuery, MayPendEachTime) {
@@ -141,7 +141,7 @@ TEST_P(AsyncQuery, EndsWhenTheSizeThatWasNeededIsNotEnough) {
     };
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_BUFFER_OVERFLOW);
-    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(asked, 1u);
 }
 
 TEST_P(AsyncQuery, IsCancelledWhereverItIs) {

@@ -80,7 +80,7 @@ inline IB_MAD_ADDRESS to_subnet(ib_lid_t lid = IB_LID_PERMISSIVE) {
 
 class mad_client {
 public:
-    mad_client(IB_CA* ca, const IB_MAD_AGENT_ATTR& attr) : attr_(attr) {
+    mad_client(IB_CA* ca, const IB_MAD_AGENT_ATTR& attr) {
         verb_call make(
             [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, nullptr, nullptr, irp); });
         EXPECT_STREQ(name_of(make.status()), "STATUS_SUCCESS");
@@ -120,7 +120,6 @@ public:
     }
 
 private:
-    IB_MAD_AGENT_ATTR attr_;
     IB_MAD_AGENT* agent_ = nullptr;
 };
 

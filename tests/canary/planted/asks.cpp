@@ -91,7 +91,7 @@ void bound(const lambda_driver& to, bool control) {
 } // namespace
 
 void asks(sim_machine& sim) {
-    const lambda_driver driver(complete_at_once);
+    const lambda_driver driver(succeed_at_once);
     sim.spawn("allocate", [&] {
         allocated(driver);
         initialized(driver);

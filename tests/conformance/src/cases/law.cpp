@@ -103,6 +103,7 @@ void no_lock_is_held_across_a_completion(world& here) {
 void shutdown_drains(world& here) {
     ca opened(here);
     std::vector<verb_call> parked;
+    parked.reserve(8);
     for (int i = 0; i < 8; ++i)
         parked.emplace_back(get_port_event(opened));
     parked[3].cancel();

@@ -53,7 +53,10 @@ void ca_refuses_unknown_flags(world& here) {
                       STATUS_INVALID_PARAMETER);
     }
     const IB_CA_ATTR after = attributes_of(opened);
-    EXPECT_EQ(std::memcmp(&after, &before, sizeof(after)), 0) << "something changed";
+    EXPECT_EQ(after.SystemImageGuid, before.SystemImageGuid) << "it changed";
+    EXPECT_EQ(std::memcmp(after.NodeDescription, before.NodeDescription, IB_NODE_DESCRIPTION_SIZE),
+              0)
+        << "it changed";
 }
 
 void port_refuses_unknown_flags(world& here) {

@@ -73,8 +73,9 @@ void holds_its_ports(world& here) {
 
 void a_block_may_be_copied(world& here) {
     const ca opened(here);
-    const block original = whole_port(opened);
+    block original = whole_port(opened);
     const block copy = original; // at another address
+    original = block(0);
     const auto& port = copy.as<IB_PORT_ATTR>();
     const ULONG gids_end = port.GidOffset + port.GidCount * static_cast<ULONG>(sizeof(ib_gid_t));
     const ULONG pkeys_end =
