@@ -7,6 +7,7 @@
 #include "wire.hpp"
 
 #include <ci/driver.h>
+#include <dispatch/detail/spin_lock.hpp>
 #include <hca/software.h>
 
 #include <algorithm>
@@ -70,6 +71,7 @@ struct switch_routing {
 
 struct port {
     static constexpr UCHAR most_gids = 32;
+    static constexpr UCHAR most_pkeys = 32;
 
     node* owner = nullptr;
     UCHAR number = 0;
@@ -164,10 +166,8 @@ public:
     /// Reads under the fabric's lock. Calls nothing else.
     template <class Look>
     auto look(const Look& look) {
-        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
-        auto seen = look();
-        KeReleaseSpinLock(&lock_, level);
-        return seen;
+        const dispatch::detail::spin_guard guard(lock_);
+        return look();
     }
 
     /// Changes something under the fabric's lock, then tells the clients of the events that came of
@@ -176,6 +176,7 @@ public:
     auto change(const Change& change) {
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
         auto result = change();
+        ++changes_;
         const bool teller = !telling_ && !news_.empty();
         telling_ = telling_ || teller;
         KeReleaseSpinLock(&lock_, level);
@@ -184,6 +185,9 @@ public:
     }
 
     // Under the lock:
+
+    /// How often it has been changed, and 1.
+    ULONGLONG changes() const { return changes_; }
 
     /// Sends a datagram from a port, of a switch its own. Ownership: it is the fabric's.
     void send(port& from, packet* what);
@@ -246,6 +250,7 @@ private:
     wire wire_;                      // guarded by lock_
     trap_list traps_;                // guarded by lock_
     ULONG numbers_ = 0;              // guarded by lock_
+    ULONGLONG changes_ = 1;          // guarded by lock_
 };
 
 } // namespace irpverbs::hca_software

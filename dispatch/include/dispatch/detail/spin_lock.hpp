@@ -26,4 +26,41 @@ inline bool give_back_lock(const processor& self, KSPIN_LOCK& lock) {
     return true;
 }
 
+/// False, and nothing is done, when somebody holds it or the level is above DISPATCH_LEVEL.
+inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
+    if (self.irql > DISPATCH_LEVEL || !take_free_lock(self, lock)) return false;
+    old = self.irql;
+    self.irql = DISPATCH_LEVEL;
+    return true;
+}
+
+/// False, and nothing is done, when there is more to it: DPCs to run, or a misuse to report.
+inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
+    if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
+    if (!give_back_lock(self, lock)) return false;
+    self.irql = level;
+    return true;
+}
+
+/// Holds a spin lock for the life of the scope. IRQL: <= DISPATCH_LEVEL; there meanwhile.
+class spin_guard {
+public:
+    explicit spin_guard(KSPIN_LOCK& lock) : lock_(lock), self_(this_processor()) {
+        if (instrumented() || !try_acquire_raising(self_, lock, level_)) [[unlikely]]
+            level_ = KeAcquireSpinLockRaiseToDpc(&lock);
+    }
+    /// Runs DPCs, and so may throw what a bug check's handler throws.
+    ~spin_guard() noexcept(false) {
+        if (instrumented() || !try_release_lowering(self_, lock_, level_)) [[unlikely]]
+            KeReleaseSpinLock(&lock_, level_);
+    }
+    spin_guard(const spin_guard&) = delete;
+    spin_guard& operator=(const spin_guard&) = delete;
+
+private:
+    KSPIN_LOCK& lock_;
+    processor& self_;
+    KIRQL level_ = PASSIVE_LEVEL;
+};
+
 } // namespace irpverbs::dispatch::detail
