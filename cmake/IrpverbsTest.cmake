@@ -9,14 +9,29 @@ else()
     set(IRPVERBS_TEST_TIMEOUT 120)
 endif()
 
-# What every test includes, compiled once. Not where clang-tidy is run, which wants to see it.
-if(NOT IRPVERBS_CLANG_TIDY)
-    file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cpp "")
-    add_library(irpverbs_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
-    target_link_libraries(irpverbs_test_headers PRIVATE
-        GTest::gmock_main irpverbs_sanitizers irpverbs_warnings)
-    target_precompile_headers(irpverbs_test_headers PRIVATE <gtest/gtest.h> <gtest/gtest-spi.h>)
+# How the sources of tests are compiled. Under a sanitizer GoogleTest's macros are most of what there
+# is to instrument, so tests are neither optimised nor searched for null and misaligned pointers; the
+# packages are.
+add_library(irpverbs_test_code INTERFACE)
+target_include_directories(irpverbs_test_code INTERFACE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(irpverbs_test_code INTERFACE irpverbs_sanitizers irpverbs_warnings)
+if(IRPVERBS_SANITIZE)
+    target_compile_options(irpverbs_test_code INTERFACE -O0)
 endif()
+if("undefined" IN_LIST IRPVERBS_SANITIZE)
+    target_compile_options(irpverbs_test_code INTERFACE
+        -fno-sanitize=null,alignment,object-size,vptr)
+endif()
+
+# What most tests include, compiled once.
+file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cpp "")
+add_library(irpverbs_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
+target_link_libraries(irpverbs_test_headers PRIVATE
+    irpverbs::dispatch GTest::gmock_main irpverbs_test_code)
+target_precompile_headers(irpverbs_test_headers PRIVATE
+    <gtest/gtest.h> <gtest/gtest-spi.h> <boost/asio/co_spawn.hpp> <boost/asio/use_awaitable.hpp>
+    <boost/asio/use_future.hpp> <boost/asio/as_tuple.hpp> <boost/asio/deferred.hpp>
+    <boost/asio/thread_pool.hpp> <boost/asio/experimental/awaitable_operators.hpp>)
 
 # What the sanitizers are told; in the environment, so that it also holds for a test's children.
 set(IRPVERBS_TEST_ENVIRONMENT
@@ -24,20 +39,19 @@ set(IRPVERBS_TEST_ENVIRONMENT
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
-# Sets `result` when the thread sanitizer is on and has nothing to find: no source of the test
-# starts a thread or names a machine that does.
-function(irpverbs_needs_no_threads result)
-    set(${result} FALSE PARENT_SCOPE)
+# For the thread sanitizer, leaves those tests out of the list in which it has nothing to find: no
+# line starts a thread or names a machine that does.
+function(irpverbs_keep_threaded list)
     if(NOT IRPVERBS_SANITIZE STREQUAL thread)
         return()
     endif()
-    foreach(source IN LISTS ARGN)
+    foreach(source IN LISTS ${list})
         file(STRINGS ${source} threads REGEX "BothMachines|BOTH_MACHINES|asio_machine|_thread" LIMIT_COUNT 1)
-        if(threads)
-            return()
+        if(NOT threads)
+            list(REMOVE_ITEM ${list} ${source})
         endif()
     endforeach()
-    set(${result} TRUE PARENT_SCOPE)
+    set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
 
 # irpverbs_test(name SOURCES file... LIBS target... [LABELS label...] [TIMEOUT seconds])
@@ -50,15 +64,17 @@ function(irpverbs_test name)
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT ${IRPVERBS_TEST_TIMEOUT})
     endif()
-    add_executable(${name} ${arg_SOURCES})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${name} PRIVATE
-        ${arg_LIBS} GTest::gmock_main irpverbs_sanitizers irpverbs_warnings)
-    if(TARGET irpverbs_test_headers)
-        target_precompile_headers(${name} REUSE_FROM irpverbs_test_headers)
+    set(sources ${arg_SOURCES})
+    irpverbs_keep_threaded(sources)
+    set(nothing_to_find FALSE)
+    if(NOT sources)
+        set(nothing_to_find TRUE)
+        set(sources ${arg_SOURCES})
     endif()
-    irpverbs_needs_no_threads(left_out ${arg_SOURCES})
-    if(left_out)
+    add_executable(${name} ${sources})
+    target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock_main irpverbs_test_code)
+    target_precompile_headers(${name} REUSE_FROM irpverbs_test_headers)
+    if(nothing_to_find)
         set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
         return()
     endif()
@@ -110,12 +126,10 @@ function(irpverbs_link_test package)
     irpverbs_command_test(${name} LABELS layers COMMAND ${name})
 endfunction()
 
-# Each *_test.cpp of this folder as the test program <package>_<file>.
+# The *_test.cpp of this folder as the program <package>_test.
 function(irpverbs_unit_tests package)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS;LABELS")
     file(GLOB files CONFIGURE_DEPENDS *_test.cpp)
-    foreach(file IN LISTS files)
-        cmake_path(GET file STEM name)
-        irpverbs_test(${package}_${name} SOURCES ${file} LIBS irpverbs::${package} ${arg_LIBS})
-    endforeach()
+    irpverbs_test(${package}_test SOURCES ${files} LIBS irpverbs::${package} ${arg_LIBS}
+        LABELS ${arg_LABELS})
 endfunction()

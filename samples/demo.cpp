@@ -1,7 +1,7 @@
 // What this library does, shown on an HCA: attributes, a completion queue made at DISPATCH_LEVEL,
 // an event told in two ways, waits that end early, and a trace of it all. tools/demo runs it.
 #include <ci/async.hpp>
-#include <ci/driver.h>
+#include <ci/names.hpp>
 #include <dispatch/machine.hpp>
 #include <dispatch/status.hpp>
 #include <hca/hca.hpp>
@@ -20,6 +20,7 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 #include <vector>
@@ -34,82 +35,14 @@ using boost::system::error_code;
 using irpverbs::dispatch::machine;
 using namespace std::chrono_literals;
 
-// ---- words
-
-template <std::size_t Count>
-const char* word(const std::array<const char*, Count>& words, std::size_t index) {
-    return index < Count && words[index] != nullptr ? words[index] : "?";
-}
-
-const char* name_of(IB_PORT_STATE state) {
-    return word(std::array{"?", "Down", "Init", "Armed", "Active"}, state);
-}
-
-const char* name_of(IB_ASYNC_EVENT event) {
-    return word(std::array{"port active", "port error", "LID change", "P_Key change", "GID change",
-                           "SM change", "client reregister"},
-                static_cast<std::size_t>(event) - IB_AE_PORT_ACTIVE);
-}
-
 const char* name_of(NTSTATUS status) {
     const char* name = NtStatusName(status);
     return name != nullptr ? name : "an unknown status";
 }
 
-const char* verb_of(UCHAR minor) {
-    static constexpr std::array names{
-        static_cast<const char*>(nullptr),
-        "CiOpenCa",
-        "CiCloseCa",
-        "CiGetCaFatalEvent",
-        "CiGetCaPortEvent",
-        "CiQueryCa",
-        "CiQueryPort",
-        "CiModifyCa",
-        "CiModifyPort",
-        "CiCreateCq",
-        "CiDestroyCq",
-    };
-    return word(names, minor);
-}
-
-// Gigabits a second.
-double lane_speed(USHORT speed) {
-    switch (speed) {
-    case IB_LINK_SPEED_SDR:
-        return 2.5;
-    case IB_LINK_SPEED_DDR:
-        return 5;
-    case IB_LINK_SPEED_QDR:
-        return 10;
-    case IB_LINK_SPEED_FDR10:
-        return 10.3;
-    case IB_LINK_SPEED_FDR:
-        return 14;
-    case IB_LINK_SPEED_EDR:
-        return 25;
-    case IB_LINK_SPEED_HDR:
-        return 50;
-    case IB_LINK_SPEED_NDR:
-        return 100;
-    default:
-        return 0;
-    }
-}
-
-unsigned lanes(USHORT width) {
-    switch (width) {
-    case IB_LINK_WIDTH_2X:
-        return 2;
-    case IB_LINK_WIDTH_4X:
-        return 4;
-    case IB_LINK_WIDTH_8X:
-        return 8;
-    case IB_LINK_WIDTH_12X:
-        return 12;
-    default:
-        return 1;
-    }
+template <class Value>
+std::string text(Value value) {
+    return std::string(ci::name_of(value));
 }
 
 void chapter(const char* title, const char* verbs) {
@@ -125,10 +58,12 @@ double now() { return static_cast<double>(KeQueryInterruptTime()) / 10; }
 // ---- 1
 
 void show(const IB_PORT_ATTR& port) {
-    std::printf("     port %u  %-6s  LID %-3u  %3.0f Gb/s  MTU %u  %zu P_Keys, the first 0x%04x\n",
-                port.PortNumber, name_of(static_cast<IB_PORT_STATE>(port.State)), port.Lid,
-                lanes(port.ActiveWidth) * lane_speed(port.ActiveSpeed), 128u << port.ActiveMtu,
-                ci::pkeys(port).size(), ci::pkeys(port)[0]);
+    std::printf("     port %u  %-6s  LID %-3u  %s %s  MTU %u  %zu P_Keys, the first 0x%04x\n",
+                port.PortNumber, text(static_cast<IB_PORT_STATE>(port.State)).c_str(), port.Lid,
+                text(static_cast<IB_LINK_WIDTH>(port.ActiveWidth)).c_str(),
+                text(static_cast<IB_LINK_SPEED>(port.ActiveSpeed)).c_str(),
+                ci::bytes_of(static_cast<IB_MTU>(port.ActiveMtu)), ci::pkeys(port).size(),
+                ci::pkeys(port)[0]);
     const ib_gid_t gid = ci::gids(port)[0];
     std::printf("             GID %016llx:%016llx\n",
                 static_cast<unsigned long long>(gid.gid_prefix),
@@ -225,7 +160,7 @@ public:
         const std::size_t count = std::min(count_.load(), heard_.size());
         for (std::size_t i = 0; i < count; ++i)
             std::printf("   %6.0f us  %-8s at IRQL %u: %s\n", heard_[i].time - since, heard_[i].how,
-                        heard_[i].level, name_of(heard_[i].event));
+                        heard_[i].level, text(heard_[i].event).c_str());
     }
 
 private:
@@ -314,10 +249,7 @@ public:
 
     bool write() const {
         std::ofstream out(path_);
-        recorder_.write(
-            out, {.request =
-                      [](const irp::trace_event& sent) { return std::string(verb_of(sent.minor)); },
-                  .device = {}});
+        recorder_.write(out, {.request = verb, .device = adapter});
         out.close();
         if (!out) std::fprintf(stderr, "demo: %s: %s\n", path_, std::strerror(errno));
         return static_cast<bool>(out);
@@ -326,6 +258,15 @@ public:
     const char* path() const { return path_; }
 
 private:
+    static std::string verb(const irp::trace_event& sent) {
+        return std::string(ci::verb_of(sent.minor));
+    }
+    static std::string adapter(const irp::trace_event& sent) {
+        for (const ib_guid_t guid : hca::guids())
+            if (HcaFromGuid(guid) == sent.device) return hca::name(guid);
+        return "nobody"; // it was refused
+    }
+
     const char* path_;
     irp::trace_recorder recorder_;
 };

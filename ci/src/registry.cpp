@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -43,6 +42,10 @@ struct attachment {
 class registry {
 public:
     registry() { driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_verb; }
+    ~registry() { detach_all(); }
+    registry(const registry&) = delete;
+    registry& operator=(const registry&) = delete;
+
     /// Of the caller's machine.
     static registry& here();
 
@@ -57,9 +60,9 @@ public:
     void confirm(const std::string& uri, void* handle);
     std::optional<attachment> begin_detach(const std::string& uri);
     void forget(const std::string& uri);
-    void detach_all();
 
 private:
+    void detach_all();
     std::vector<attachment>::iterator find_attachment(const std::string& uri) {
         return std::find_if(attachments_.begin(), attachments_.end(),
                             [&](const attachment& each) { return each.uri == uri; });
@@ -72,21 +75,7 @@ private:
     DRIVER_OBJECT driver_{};
 };
 
-void drop_registry(void* held) {
-    const std::unique_ptr<registry> last(static_cast<registry*>(held));
-    last->detach_all();
-}
-
-registry& registry::here() {
-    dispatch::machine::belonging& place = dispatch::machine::current().belongings[0];
-    void* held = place.held.load(std::memory_order_acquire);
-    if (held != nullptr) return *static_cast<registry*>(held);
-    auto fresh = std::make_unique<registry>();
-    place.drop.store(drop_registry);
-    if (!place.held.compare_exchange_strong(held, fresh.get()))
-        return *static_cast<registry*>(held);
-    return *fresh.release();
-}
+registry& registry::here() { return dispatch::machine::current_belonging<registry>(0); }
 
 bool registry::add(ib_guid_t guid, DEVICE_OBJECT* fdo) {
     const std::lock_guard guard(lock_);

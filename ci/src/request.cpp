@@ -3,6 +3,7 @@
 #include "device.hpp"
 #include "mad_agent.hpp"
 #include "user_buffer.hpp"
+#include "user_memory.hpp"
 
 namespace irpverbs::ci {
 
@@ -222,7 +223,15 @@ NTSTATUS wait_for_port(const hca_device& device, object& ca, IRP* irp, const par
                    device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS);
 }
 
+// Before anybody looks at the verb's buffer.
+NTSTATUS shadow_for_user(IRP* irp) {
+    if (irp->RequestorMode != UserMode) return STATUS_SUCCESS;
+    return shadow_user_buffer(IoGetCurrentIrpStackLocation(irp));
+}
+
 NTSTATUS get_mad(object& target, IRP* irp, const parameters& with, NTSTATUS alive) {
+    if (const NTSTATUS status = shadow_for_user(irp); !NT_SUCCESS(status))
+        return complete(irp, status, 0);
     auto* into = static_cast<IB_MAD_RECEIVE*>(with.buffer);
     if (into == nullptr || into->Data == nullptr) return complete(irp, STATUS_INVALID_PARAMETER, 0);
     if (into->Size < IB_MAD_SIZE) return complete(irp, STATUS_BUFFER_TOO_SMALL, 0);
@@ -251,13 +260,19 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
         break;
     }
     if (!NT_SUCCESS(alive)) return complete(irp, alive, 0);
-    if (irp->RequestorMode == UserMode)
-        if (const NTSTATUS status = shadow_user_buffer(IoGetCurrentIrpStackLocation(irp));
-            !NT_SUCCESS(status))
-            return complete(irp, status, 0);
+    if (const NTSTATUS status = shadow_for_user(irp); !NT_SUCCESS(status))
+        return complete(irp, status, 0);
     if (const NTSTATUS status = check(device, minor, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
+}
+
+// The attributes of an agent to be, where the user can't change them any more.
+NTSTATUS capture_agent(const IRP* irp, creation& wanted, IB_MAD_AGENT_ATTR& copy) {
+    if (irp->RequestorMode != UserMode || wanted.agent == nullptr) return STATUS_SUCCESS;
+    if (!read_user(&copy, wanted.agent, sizeof(copy), UserMode)) return STATUS_ACCESS_VIOLATION;
+    wanted.agent = &copy;
+    return STATUS_SUCCESS;
 }
 
 [[gnu::noinline]] NTSTATUS begin_object(hca_device& device, IRP* irp, HCA_MINOR_FUNCTION minor,
@@ -265,9 +280,12 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
     if (minor == HCA_MN_OPEN_CA) return open_ca(device, irp, with);
     ca_object& ca = ca_object::of(with.object);
     if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
-    const auto& wanted = *static_cast<const creation*>(with.buffer);
+    auto& wanted = *static_cast<creation*>(with.buffer);
     const bool cq = minor == HCA_MN_CREATE_CQ;
-    NTSTATUS status = cq ? check_cqes(wanted.num_cqes) : check_agent(device, wanted.agent);
+    IB_MAD_AGENT_ATTR attr;
+    NTSTATUS status = capture_agent(irp, wanted, attr);
+    if (NT_SUCCESS(status))
+        status = cq ? check_cqes(wanted.num_cqes) : check_agent(device, wanted.agent);
     if (device.dead.load()) status = STATUS_FILE_FORCED_CLOSED;
     return cq ? create_child<cq_object>(ca, irp, with, status)
               : create_child<mad_agent_object>(ca, irp, with, status);

@@ -268,6 +268,8 @@ void KeFlushQueuedDpcs(void) {
     sched_point(point::wait);
     processor& self = this_processor();
     machine_state& state = self.owner->state();
+    // A timer whose cancellation came too late is seen as expired before its DPC is queued.
+    state.timers.settle();
     std::vector<processor*> where;
     {
         const std::lock_guard guard(state.lock);

@@ -12,6 +12,7 @@
 #include <dispatch/detail/lifecycle.hpp>
 
 #include <exception>
+#include <iterator>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -226,10 +227,18 @@ std::uint32_t machine::processor_count() const noexcept { return state_->process
 
 bool machine::timers_set_once_are_armed() const { return state_->timers.once_armed(); }
 
+// The highest package first: it uses those below. What it drops may still ask for itself.
+void machine::drop_belongings() {
+    for (std::size_t place = std::size(belongings); place-- != 0;) {
+        belonging& each = belongings[place];
+        if (void* held = each.held.load()) each.drop.load()(held);
+        each.held.store(nullptr);
+    }
+}
+
 void machine::stop(bool await_system_threads) {
     const scope inside(*this);
-    for (belonging& each : belongings)
-        if (void* held = each.held.exchange(nullptr)) each.drop.load()(held);
+    drop_belongings();
     detail::processor& self = *detail::current;
     state_->stopper.store(&self);
     state_->drain(self, await_system_threads);

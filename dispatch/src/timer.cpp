@@ -120,6 +120,8 @@ std::uint64_t timer_service::expire(machine& owner) {
     return look_again_ == timer_wheel::no_tick ? no_deadline : look_again_ << shift_;
 }
 
+void timer_service::settle() { const std::lock_guard guard(lock_); }
+
 bool timer_service::once_armed() {
     const std::lock_guard guard(lock_);
     return wheel_ != nullptr &&

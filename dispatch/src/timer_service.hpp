@@ -77,6 +77,8 @@ public:
     bool cancel(KTIMER& timer);
     /// For the processor that keeps time: signals what is due, gives back when to look again.
     std::uint64_t expire(machine& owner);
+    /// Returns when every timer that was found not set any more has queued its DPC.
+    void settle();
     bool once_armed();
 
 private:

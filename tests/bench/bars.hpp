@@ -56,6 +56,10 @@ inline constexpr auto bars = std::to_array<bar>({
      "ours/copy_attributes"},
     {"CiQueryPort pended through the DPC", "ours/query_port_dpc", "ours/queue_dpc_1", 2},
     {"port event to an IRP, of 10,000", "ours/port_event_1e4", "ours/pend", 1.5},
+    {"management transaction, 1e3 outstanding", "ours/transaction_1e3", "asio/transaction_1e3",
+     0.16},
+    {"management transaction, 1e6 against 1e3", "ours/transaction_1e6", "ours/transaction_1e3",
+     2.2},
 
     {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,
      bar_kind::two_threads},

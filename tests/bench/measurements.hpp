@@ -10,6 +10,7 @@ void add_standard_library(catalog&);
 void add_asio(catalog&);
 void add_asio_timers(catalog&);
 void add_asio_threads(catalog&);
+void add_asio_transactions(catalog&);
 void add_queues(catalog&);
 void add_io_uring(catalog&);
 
@@ -21,6 +22,7 @@ void add_ours_timers(catalog&);
 void add_ours_threads(catalog&);
 void add_ours_coroutine(catalog&);
 void add_ours_verbs(catalog&);
+void add_ours_transactions(catalog&);
 void add_ours_verifier(catalog&);
 
 // What somebody would use instead of this library, and what the machine can do at best.
@@ -30,6 +32,7 @@ inline void add_peers(catalog& all) {
     add_asio(all);
     add_asio_timers(all);
     add_asio_threads(all);
+    add_asio_transactions(all);
     add_queues(all);
     add_io_uring(all);
 }
@@ -45,6 +48,7 @@ inline void add_ours(catalog& all) {
     add_ours_threads(all);
     add_ours_coroutine(all);
     add_ours_verbs(all);
+    add_ours_transactions(all);
     add_ours_verifier(all);
 }
 

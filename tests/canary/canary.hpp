@@ -9,8 +9,9 @@
 namespace canary {
 
 /// Where a defect shows at least: what came out of the run, or a rule of the verifier, or memory
-/// that is not the program's any more (address sanitizer).
-enum class found_by { outcome, verifier, sanitizer };
+/// that is not the program's any more (address sanitizer); or a rule of the verifier, but the
+/// sanitizer, where there is one, stops the program before.
+enum class found_by { outcome, verifier, sanitizer, verifier_or_sanitizer };
 
 struct defect {
     const char* name;

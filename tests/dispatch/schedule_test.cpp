@@ -158,7 +158,8 @@ TEST(replay_string, made_up_contents_are_refused_or_written_the_same_way) {
 // Tests that the limit binds where it stands, on both ways.
 TEST(replay_string, the_longest_trace) {
     static_assert(longest_replay == 1 << 20);
-    const std::string run = std::string(20, '0') + "100000000000000000001"; // longest_replay zeros
+    std::string run(20, '0');
+    run += "100000000000000000001"; // longest_replay zeros
     const trace_t longest(longest_replay);
     EXPECT_EQ(to_replay_string(longest), forged(characters("1" + run)));
     EXPECT_EQ(from_replay_string(to_replay_string(longest)), longest);

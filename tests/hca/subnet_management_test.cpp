@@ -3,6 +3,7 @@
 #include "subnet_client.hpp"
 
 #include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
 
 namespace {
 
@@ -263,6 +264,68 @@ TEST_P(SubnetManagement, ALostLinkIsToldUntilThatIsRepressed) {
     EXPECT_NE(traps.receive().data.get<2>(smp_data + 4), 0u);
 }
 
+TEST_P(SubnetManagement, WhatHappensToAPortIsToldByItsTrap) {
+    configure();
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    const auto expect_trap = [&](USHORT number) {
+        const received_mad told = traps.receive();
+        EXPECT_EQ(told.data.get<2>(smp_data + 4), number);
+        EXPECT_EQ(told.data.get<2>(smp_data + 6), told.from.Lid);
+        mad repress = told.data;
+        repress[3] = 7;
+        EXPECT_EQ(traps.send(to_subnet(told.from.Lid), repress), STATUS_SUCCESS);
+        return told.data;
+    };
+    for (const USHORT number : {USHORT{129}, USHORT{130}, USHORT{131}}) {
+        EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, number), STATUS_SUCCESS);
+        EXPECT_EQ(expect_trap(number)[smp_data + 10 + 4], 1);
+    }
+    EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, 132), STATUS_INVALID_PARAMETER);
+    IB_MODIFY_PORT capability{};
+    capability.SetCapabilities = IB_PORT_CAP_CM_SUP;
+    verb_call([&](IRP* irp) {
+        return CiModifyPort(three, 1, IB_MODIFY_PORT_CAPABILITIES, &capability, irp);
+    });
+    EXPECT_NE(expect_trap(144).get<4>(smp_data + 10 + 6) & IB_PORT_CAP_CM_SUP, 0u);
+    IB_MODIFY_CA image{};
+    image.SystemImageGuid = 0x77;
+    verb_call(
+        [&](IRP* irp) { return CiModifyCa(three, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &image, irp); });
+    EXPECT_EQ(expect_trap(145).get<8>(smp_data + 10 + 6), 0x77u);
+}
+
+// At the port that is meant, and at a switch that enforces partitions.
+TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
+    configure();
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    mad_client sender(one, agent_of(vendor_class));
+    IB_MAD_ADDRESS to = to_lid(3);
+    to.QKey = 5;
+    sender.send(to, mad(vendor_class, 3, 1));
+    EXPECT_EQ(traps.receive().data.get<2>(smp_data + 4), 258u);
+    mad keys;
+    keys.put<2>(smp_data, 0xFFFF).put<2>(smp_data + 2, 0x8123);
+    EXPECT_EQ(manager.set(itself, sm_pkey_table, 0, keys).status(), 0);
+    EXPECT_EQ(manager
+                  .modify(switch2, sm_port_info, 1,
+                          [](mad& info) {
+                              info[smp_data + 43] |= 4; // outbound
+                          })
+                  .status(),
+              0);
+    to = to_lid(3);
+    to.PKeyIndex = 1;
+    sender.send(to, mad(vendor_class, 3, 1));
+    mad told;
+    do // the first is told again and again
+        told = traps.receive().data;
+    while (told.get<2>(smp_data + 4) == 258);
+    EXPECT_EQ(told.get<2>(smp_data + 4), 259u);
+    EXPECT_EQ(told.get<2>(smp_data + 10 + 6), 0x8123u);
+    EXPECT_EQ(told.get<2>(smp_data + 10 + 48), 12u);
+    EXPECT_EQ(told[smp_data + 10 + 50], 1);
+}
+
 TEST_P(SubnetManagement, SmInfoIsTheManagersOrTheNodes) {
     EXPECT_EQ(manager.get(host3, sm_info).get<8>(smp_data), port_block(three, 1)->PortGuid);
     mad_client other(three, agent_of(directed_class, {get_method}));
@@ -277,5 +340,55 @@ TEST_P(SubnetManagement, SmInfoIsTheManagersOrTheNodes) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(SubnetManagement);
+
+struct counted {
+    int answers = 0;
+    static void note(IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
+        EXPECT_EQ(static_cast<const UCHAR*>(received->Data)[3], 0x81);
+        ++static_cast<counted*>(context)->answers;
+    }
+};
+
+// Each request is answered once or, when its link fails, not at all; and the last to write wins.
+TEST(SubnetManagementRaces, TwoManagersWriteWhileALinkFlaps) {
+    using namespace irpverbs::dispatch;
+    explore_options options;
+    options.random_runs = 200;
+    options.pct_runs = 200;
+    expect_explored(options, [](sim_machine& sim) {
+        attached hcas("software:?unmanaged");
+        const open_hca ca(hcas.fdo(0));
+        counted got;
+        const IB_MAD_DISPATCH calls{counted::note};
+        const IB_MAD_AGENT_ATTR attr = agent_of(directed_class);
+        IB_MAD_AGENT* agents[2]{};
+        for (IB_MAD_AGENT*& each : agents)
+            each = verb_call([&](IRP* irp) {
+                       return CiRegisterMadAgent(ca, &attr, &got, &calls, irp);
+                   }).object<IB_MAD_AGENT>();
+        for (int i = 0; i < 2; ++i)
+            sim.spawn(i == 0 ? "first" : "second", [&, i] {
+                mad smp = directed_smp(set_method, sm_port_info, 1, {1, 2});
+                smp.put<2>(smp_data + 16, static_cast<ib_lid_t>(10 + i));
+                smp[smp_data + 32] = IB_PORT_ARMED;
+                IB_MAD_SEND sent{};
+                sent.To = to_subnet();
+                sent.Data = smp.data();
+                sent.Length = IB_MAD_SIZE;
+                verb_call([&](IRP* irp) { return CiSendMad(agents[i], &sent, irp); });
+            });
+        sim.spawn("flap", [&] { HcaSoftwareFlapLink(hcas.guid(1), 1); });
+        sim.run();
+        EXPECT_LE(got.answers, 2);
+        {
+            const open_hca other(hcas.fdo(1));
+            const ib_lid_t lid = other.lid();
+            EXPECT_TRUE(got.answers == 0 || lid == 10 || lid == 11);
+        }
+        for (IB_MAD_AGENT* each : agents)
+            EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(each, irp); }).status(),
+                      STATUS_SUCCESS);
+    });
+}
 
 } // namespace

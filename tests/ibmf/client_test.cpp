@@ -36,6 +36,7 @@ TEST_P(Clients, ArgumentsAreCheckedInTheOrderOfTheContract) {
     EXPECT_EQ(try_register(guid, 0, PERF_AGENT), IBMF_BAD_PORT);
     EXPECT_EQ(try_register(guid, 2, PERF_AGENT), IBMF_BAD_PORT);
     EXPECT_EQ(try_register(guid, 257, PERF_AGENT), IBMF_BAD_PORT);
+    EXPECT_EQ(try_register(guid, 2, UNIVERSAL_CLASS), IBMF_BAD_PORT);
     EXPECT_EQ(try_register(guid, 1, UNIVERSAL_CLASS), IBMF_NOT_SUPPORTED);
     EXPECT_EQ(try_register(guid, 1, PERF_AGENT), IBMF_SUCCESS);
 }

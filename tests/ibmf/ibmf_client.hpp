@@ -143,12 +143,11 @@ class echo_agent : public client_scope {
 public:
     explicit echo_agent(unsigned end, ibmf_client_type_t type = PERF_AGENT, uint_t flags = 0)
         : client_scope(end, type, flags) {
-        KeInitializeEvent(&idle_, NotificationEvent, TRUE);
         listen(answer, this);
     }
     ~echo_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
-        KeWaitForSingleObject(&idle_, Executive, KernelMode, FALSE, nullptr);
+        held_.await_none();
     }
     /// While set requests are dropped.
     std::atomic<bool> silent{false};
@@ -160,7 +159,7 @@ private:
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<echo_agent*>(context);
         ++self.heard;
-        if (self.held_.fetch_add(1) == 0) KeClearEvent(&self.idle_);
+        self.held_.enter();
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method |= MAD_RESPONSE_BIT;
@@ -173,11 +172,10 @@ private:
     static void free(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<echo_agent*>(context);
         EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
-        if (self.held_.fetch_sub(1) == 1) KeSetEvent(&self.idle_, IO_NO_INCREMENT, FALSE);
+        self.held_.leave();
     }
 
-    std::atomic<int> held_{0};
-    KEVENT idle_;
+    busy_count held_;
 };
 
 } // namespace irpverbs::testing

@@ -8,11 +8,11 @@
 #include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -27,6 +27,39 @@ struct wire_faults {
     std::uint32_t most_delay_us = 0; // each takes up to so long more: order is lost
 };
 
+/// How much is under way; waited for until it is nothing.
+class busy_count {
+public:
+    busy_count() { KeInitializeEvent(&none_, NotificationEvent, TRUE); }
+    void enter() {
+        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
+        if (count_++ == 0) KeClearEvent(&none_);
+        KeReleaseSpinLock(&lock_, level);
+    }
+    void leave() {
+        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
+        if (--count_ == 0) KeSetEvent(&none_, IO_NO_INCREMENT, FALSE);
+        KeReleaseSpinLock(&lock_, level);
+    }
+    void await_none() {
+        KeWaitForSingleObject(&none_, Executive, KernelMode, FALSE, nullptr);
+        // Who was the last has left the lock, too.
+        KeReleaseSpinLock(&lock_, KeAcquireSpinLockRaiseToDpc(&lock_));
+    }
+
+private:
+    KSPIN_LOCK lock_ = 0;
+    unsigned count_ = 0;
+    KEVENT none_;
+};
+
+/// Also for fuzzers, which have no test to fail.
+inline void must_succeed(NTSTATUS status, const char* what) {
+    if (NT_SUCCESS(status)) return;
+    std::fprintf(stderr, "wire: not so: %s (%s)\n", what, NtStatusName(status));
+    std::abort();
+}
+
 class wire {
 public:
     static constexpr ib_guid_t guids[2] = {0x10, 0x20};
@@ -34,14 +67,13 @@ public:
     static constexpr ib_pkey_t keys[2] = {IB_PKEY_DEFAULT_FULL, 0x8123};
 
     explicit wire(wire_faults faults = {}) : faults_(faults) {
-        KeInitializeEvent(&empty_, NotificationEvent, TRUE);
         for (unsigned end = 0; end < 2; ++end)
             make(end);
     }
     ~wire() {
         await_empty();
         for (end_of_wire& each : ends_) {
-            EXPECT_EQ(HcaRefuseOpen(each.fdo), STATUS_SUCCESS);
+            must_succeed(HcaRefuseOpen(each.fdo), "nobody has it open");
             HcaDeleteDevice(each.fdo);
         }
     }
@@ -72,7 +104,7 @@ public:
         launch(flight, 0);
     }
     /// Waits until nothing is under way.
-    void await_empty() { KeWaitForSingleObject(&empty_, Executive, KernelMode, FALSE, nullptr); }
+    void await_empty() { under_way_.await_none(); }
 
 private:
     struct agent_state {
@@ -125,7 +157,7 @@ private:
         description.PortCount = 1;
         description.ExtensionSize = sizeof(end_of_wire*);
         description.MadAgentExtensionSize = sizeof(agent_state);
-        EXPECT_EQ(HcaCreateDevice(&description, &end.fdo), STATUS_SUCCESS);
+        must_succeed(HcaCreateDevice(&description, &end.fdo), "a device is made");
         *static_cast<end_of_wire**>(HcaDeviceExtension(end.fdo)) = &end;
     }
 
@@ -211,7 +243,7 @@ private:
     }
 
     void launch(datagram_in_flight* flight, LONGLONG delay) {
-        if (in_flight_.fetch_add(1) == 0) KeClearEvent(&empty_);
+        under_way_.enter();
         KeInitializeTimer(&flight->timer);
         KeInitializeDpc(&flight->dpc, landed, flight);
         LARGE_INTEGER due;
@@ -229,8 +261,10 @@ private:
             if (end.reporting) return;
             end.reporting = true;
         }
+        self.under_way_.enter();
         while (self.report_next(end)) {
         }
+        self.under_way_.leave();
     }
 
     bool report_next(end_of_wire& end) {
@@ -252,7 +286,7 @@ private:
             HcaReportMad(agent, &received);
             let_go(agent);
         }
-        if (in_flight_.fetch_sub(1) == 1) KeSetEvent(&empty_, IO_NO_INCREMENT, FALSE);
+        under_way_.leave();
         return true;
     }
 
@@ -300,8 +334,7 @@ private:
     KSPIN_LOCK lock_ = 0;
     std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
     std::atomic<unsigned> datagrams_{0};
-    std::atomic<unsigned> in_flight_{0};
-    KEVENT empty_;
+    busy_count under_way_;
 };
 
 } // namespace irpverbs::testing

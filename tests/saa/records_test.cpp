@@ -362,7 +362,7 @@ TEST(Multipath, GidsFollowTheFixedPartAndTheirCountIsBelieved) {
     EXPECT_EQ(pack_multipath(record, gids, std::span(wire).first(71)), 0u);
 }
 
-// docs/reference/sa-records.md is written by: build/dev/tests/saa/saa_records_test
+// docs/reference/sa-records.md is written by: build/dev/tests/saa/saa_test
 // with IRPVERBS_WRITE_REFERENCE=docs/reference/sa-records.md in its environment.
 TEST(RecordReference, TheDocumentIsWhatTheTableSays) {
     if (const char* path = std::getenv("IRPVERBS_WRITE_REFERENCE"))

@@ -100,3 +100,8 @@ private:
     INSTANTIATE_TEST_SUITE_P(On, fixture,                                                          \
                              ::testing::Values(::irpverbs::testing::machine_kind::real),           \
                              ::irpverbs::testing::machine_name)
+
+#define IRPVERBS_ON_THE_SIMULATED_MACHINE(fixture)                                                 \
+    INSTANTIATE_TEST_SUITE_P(On, fixture,                                                          \
+                             ::testing::Values(::irpverbs::testing::machine_kind::simulated),      \
+                             ::irpverbs::testing::machine_name)

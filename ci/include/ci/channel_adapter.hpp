@@ -8,7 +8,8 @@ namespace irpverbs::ci {
 /// Made by open_ca. Moved, not copied; converts to the IB_CA* that every verb takes. Its end closes
 /// the adapter and does not wait for that: parked waits complete STATUS_CANCELLED, queues made with
 /// it (create_cq) are destroyed before, whoever lets go last sends the close. What CiCreateCq
-/// itself makes is not known here, and must be destroyed before. IRQL: <= DISPATCH_LEVEL.
+/// itself makes is not known here, and must be destroyed before. Its end comes
+/// before its machine's. IRQL: <= DISPATCH_LEVEL.
 class channel_adapter {
 public:
     /// None: converts to null.

@@ -155,7 +155,7 @@ NT_API void HcaInitializeCommandQueue(HCA_COMMAND_QUEUE* Queue, HCA_SERVICE Serv
 
 /* Queues a command; STATUS_PENDING, or STATUS_CANCELLED when it was cancelled before, which Submit
    returns. While it waits a cancel completes it STATUS_CANCELLED, unless it is a close or destroy.
-   IRQL: <= DISPATCH_LEVEL. */
+   Uses Tail.Overlay.ListEntry and DriverContext[0]. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp);
 
 /* Waits until the last server is gone; no command is queued any more. IRQL: PASSIVE_LEVEL. */

@@ -4,7 +4,8 @@
    A datagram reaches one agent. An answer (response bit, or TrapRepress) goes to the agent that
    asked: the high 32 bits of a request's TransactionID are the driver's, which sets them when the
    request is sent, so of an answer's the low 32 are the agent's own. Anything else goes to the
-   agent that receives its class, version and method (and OUI). What nobody receives is dropped.
+   agent that receives its class, version and method (and OUI). What nobody receives is dropped; a
+   driver may refuse it with a status instead.
 
    A datagram that was sent may be lost, like any. Source: IBA 13.4 (management datagrams), umad. */
 #ifndef IRPVERBS_CI_MAD_H

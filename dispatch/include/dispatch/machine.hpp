@@ -39,12 +39,16 @@ public:
     detail::machine_state& state() noexcept { return *state_; }
 
     /// What a package above keeps for this machine. `drop(held)` runs when the machine ends, as a
-    /// visitor of it at PASSIVE_LEVEL, while its threads still run.
+    /// visitor of it at PASSIVE_LEVEL, while its threads still run; the last place first.
     struct belonging {
         std::atomic<void*> held{nullptr};
         std::atomic<void (*)(void*)> drop{nullptr};
     };
-    belonging belongings[4]; // 0: ci
+    belonging belongings[4]; // 0: ci, 1: ibmf, 2: saa
+
+    /// What is kept at that place for the calling thread's machine, made when first asked for.
+    template <class Kept>
+    static Kept& current_belonging(std::size_t place);
 
     /// The spin lock that the package above has one of in a system: irp's cancel spin lock.
     KSPIN_LOCK system_lock = 0;
@@ -74,8 +78,21 @@ protected:
     void stop(bool await_system_threads);
 
 private:
+    void drop_belongings();
+
     std::unique_ptr<detail::machine_state> state_;
 };
+
+template <class Kept>
+Kept& machine::current_belonging(std::size_t place) {
+    belonging& here = current().belongings[place];
+    void* held = here.held.load(std::memory_order_acquire);
+    if (held != nullptr) return *static_cast<Kept*>(held);
+    auto fresh = std::make_unique<Kept>();
+    here.drop.store([](void* last) { delete static_cast<Kept*>(last); });
+    if (!here.held.compare_exchange_strong(held, fresh.get())) return *static_cast<Kept*>(held);
+    return *fresh.release();
+}
 
 } // namespace irpverbs::dispatch
 

@@ -32,11 +32,14 @@ struct trail {
     std::uint32_t most = 0; // frames that were looked for
 
     // From the innermost on: as long as these are the same, the next place is one of this stack.
-    [[gnu::no_sanitize("address"), gnu::no_sanitize("thread")]] bool
+    // Return addresses are none of the sanitizers' business.
+    __attribute__((no_sanitize("address"), no_sanitize("thread"))) bool
     stands(void* const* innermost, std::uint32_t wanted) const {
         if (most < wanted || frames[0].place != innermost) return false;
-        return std::all_of(frames.begin(), frames.begin() + std::min(count, wanted),
-                           [](const frame& each) { return *each.place == each.address; });
+        const frame* end = frames.data() + (count < wanted ? count : wanted);
+        for (const frame* each = frames.data(); each != end; ++each)
+            if (*each->place != each->address) return false;
+        return true;
     }
 };
 

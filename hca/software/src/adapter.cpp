@@ -17,6 +17,12 @@ void answer(KDPC*, void* given, void*, void*) {
     KeSetEvent(static_cast<KEVENT*>(given), IO_NO_INCREMENT, FALSE);
 }
 
+// A close that pended is done by whoever leaves the object last, at whichever level that is.
+bool left_to_others(IRP* irp) {
+    return KeGetCurrentIrql() == DISPATCH_LEVEL &&
+           (IoGetCurrentIrpStackLocation(irp)->Control & SL_PENDING_RETURNED) != 0;
+}
+
 NTSTATUS execute_blocking(IRP* irp) {
     firmware_answer coming;
     KeInitializeEvent(&coming.given, NotificationEvent, FALSE);
@@ -70,7 +76,7 @@ NTSTATUS adapter::submit_over(HCA_SOFTWARE_COMMANDS layer, IRP* irp) {
     case HcaCommandsByDpc:
         return HcaQueueCommand(&by_dpc_, irp);
     case HcaCommandsBlocking:
-        return execute_blocking(irp);
+        return left_to_others(irp) ? HcaQueueCommand(&by_worker_, irp) : execute_blocking(irp);
     case HcaCommandsBlockingWorker:
         return HcaQueueCommand(&by_worker_, irp);
     case HcaCommandsEither:

@@ -81,6 +81,16 @@ NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR number) {
     });
 }
 
+NTSTATUS HcaSoftwarePassThreshold(ib_guid_t guid, UCHAR number, USHORT trap) {
+    if (trap < trap_link_integrity || trap > trap_flow_control) return STATUS_INVALID_PARAMETER;
+    return on_port(guid, number, [trap](fabric& where, port& at) {
+        if (trap == trap_link_integrity) ++at.counters.LinkIntegrityErrors;
+        if (trap == trap_buffer_overrun) ++at.counters.BufferOverrunErrors;
+        where.raise_link_error(at, trap);
+        return STATUS_SUCCESS;
+    });
+}
+
 NTSTATUS HcaSoftwareSetFaults(ib_guid_t guid, UCHAR number, const HCA_SOFTWARE_FAULTS* faults) {
     std::shared_ptr<link_faults> made;
     if (faults != nullptr) made = std::make_shared<link_faults>(*faults);

@@ -1,6 +1,6 @@
 #include "directed_route.hpp"
 
-#include "fabric.hpp"
+#include "node.hpp"
 
 namespace irpverbs::hca_software {
 

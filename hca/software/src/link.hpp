@@ -1,7 +1,7 @@
 // What a link between two ports can do, and what it does.
 #pragma once
 
-#include "fabric.hpp"
+#include "node.hpp"
 
 namespace irpverbs::hca_software {
 

@@ -1,7 +1,7 @@
 // The performance management agent of every node.
 #pragma once
 
-#include "fabric.hpp"
+#include "node.hpp"
 
 namespace irpverbs::hca_software {
 

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t pkeys_a_block = 32;
 constexpr std::size_t lids_a_block = 64;
 constexpr std::size_t mlids_a_block = 32;
+constexpr std::size_t sl_to_vl_bytes = sizeof(sl_to_vl_map);
 constexpr std::size_t most_linear = 0xC000;
 constexpr std::size_t most_multicast = 0x1000;
 
@@ -47,7 +48,7 @@ USHORT sl_to_vl_table(const attribute_access& with) {
         return status_bad_field;
     auto& tables = with.here.sl_to_vl;
     const auto key = static_cast<USHORT>(ports);
-    if (with.set) std::copy_n(with.data.begin(), sl_to_vl_map::size, tables[key].begin());
+    if (with.set) std::ranges::copy(with.data.first<sl_to_vl_bytes>(), tables[key].begin());
     const auto place = tables.find(key);
     const sl_to_vl_map& now = place == tables.end() ? straight_sl_to_vl : place->second;
     std::ranges::fill(with.data, UCHAR{0});

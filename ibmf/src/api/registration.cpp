@@ -15,9 +15,7 @@ int check(const ibmf_register_info_t& info, uint_t version, uint_t flags) {
     if ((flags & ~known_flags) != 0 || (flags & excluding) == excluding) return IBMF_BAD_FLAGS;
     const bool universal = info.ir_client_class == UNIVERSAL_CLASS;
     if (!universal && !plan_of(info.ir_client_class).known) return IBMF_BAD_CLASS;
-    DEVICE_OBJECT* const node = HcaFromGuid(info.ir_ci_guid);
-    if (node == nullptr) return IBMF_BAD_NODE;
-    return universal ? IBMF_NOT_SUPPORTED : IBMF_SUCCESS;
+    return HcaFromGuid(info.ir_ci_guid) != nullptr ? IBMF_SUCCESS : IBMF_BAD_NODE;
 }
 
 } // namespace
@@ -77,9 +75,10 @@ int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_
         const port::guard under(*who->at);
         if (who->unasked == nullptr) return IBMF_CB_NOT_REGISTERED;
         who->unasked = nullptr;
+        who->drop_unasked();
     }
     // At DISPATCH_LEVEL this is one of the client's own callbacks, which come one at a time there.
-    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_callbacks(told_by::unasked);
+    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_unasked();
     return IBMF_SUCCESS;
 }
 

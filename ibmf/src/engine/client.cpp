@@ -35,6 +35,7 @@ void client::free(message& gone) {
 // A callback holds its client: it may unregister it.
 void client::deliver(transaction_table::guard& under, message& which) {
     which.busy = true;
+    if (which.how == told_by::unasked) ++unasked_due;
     intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
     constexpr uint_t one_by_one = IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
@@ -87,30 +88,52 @@ void client::drain(void* context) {
     }
 }
 
+// Under the lock.
+void client::called() {
+    --counts.st_callbacks_active;
+    --at->counts.st_callbacks_active;
+    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+}
+
+// Nobody listens any more. Under the lock; the message's hold on the client is left to the caller.
+void client::drop(message& which) {
+    --unasked_due;
+    count(&ibmf_stats_t::st_no_callback);
+    free(which);
+    called();
+}
+
 void client::call(message& which) {
     const client_ref self(which.who.load(), false);
     callback_frame frame{{}, &dispatch::detail::this_processor(), which.how};
-    ibmf_msg_cb_t routine = which.call;
+    ibmf_msg_cb_t const routine = which.call;
     void* const argument = which.argument;
     {
         const transaction_table::guard under(*self->at);
+        const bool unasked = which.how == told_by::unasked;
+        if (unasked && (self->unasked == nullptr || which.set_up != self->set_ups))
+            return self->drop(which); // torn down meanwhile
+        if (unasked) --self->unasked_due;
         which.busy = false;
         which.call = nullptr;
-        if (which.how == told_by::unasked &&
-            (self->unasked == nullptr || which.set_up != self->set_ups)) {
-            routine = nullptr; // torn down meanwhile
-            self->count(&ibmf_stats_t::st_no_callback);
-            self->free(which);
-        } else {
-            InsertTailList(&self->frames, &frame.of_client);
-        }
+        InsertTailList(&self->frames, &frame.of_client);
     }
-    if (routine != nullptr) routine(self->handle, &which.shown, argument);
+    routine(self->handle, &which.shown, argument);
     const transaction_table::guard under(*self->at);
-    if (routine != nullptr) RemoveEntryList(&frame.of_client);
-    --self->counts.st_callbacks_active;
-    --self->at->counts.st_callbacks_active;
-    KeSetEvent(&self->changed_, IO_NO_INCREMENT, FALSE);
+    RemoveEntryList(&frame.of_client);
+    self->called();
+}
+
+void client::drop_unasked() {
+    LIST_ENTRY* next = nullptr;
+    for (LIST_ENTRY* each = line_.Flink; each != &line_; each = next) {
+        next = each->Flink;
+        message& which = *CONTAINING_RECORD(each, message, in_line);
+        if (which.how != told_by::unasked) continue;
+        RemoveEntryList(each);
+        drop(which);
+        intrusive_ptr_release(this); // the caller has another
+    }
 }
 
 bool client::runs_elsewhere(std::optional<told_by> how) const {
@@ -154,6 +177,7 @@ void client::give_all_back() {
     {
         const transaction_table::guard under(*at);
         unasked = nullptr;
+        drop_unasked();
     }
     await([&] { return counts.st_callbacks_active == 0; });
     {
@@ -164,8 +188,12 @@ void client::give_all_back() {
     registry::here().remove(*this);
 }
 
-void client::await_callbacks(std::optional<told_by> how) {
-    await([&] { return !runs_elsewhere(how); });
+void client::await_callbacks() {
+    await([&] { return !runs_elsewhere(std::nullopt); });
+}
+
+void client::await_unasked() {
+    await([&] { return unasked_due == 0 && !runs_elsewhere(told_by::unasked); });
 }
 
 void client::await_sends() {

@@ -42,9 +42,13 @@ struct client : boost::intrusive_ref_counter<client> {
 
     /// Under the lock: the message's callback is due.
     void deliver(transaction_table::guard& under, message& which);
-    /// Without the lock, at PASSIVE_LEVEL: until no callback of that kind runs but on this
-    /// processor; of none: of any kind.
-    void await_callbacks(std::optional<told_by> how);
+    /// Without the lock, at PASSIVE_LEVEL: until no callback runs but on this processor.
+    void await_callbacks();
+    /// Under the lock: messages unasked that wait for their callback are dropped.
+    void drop_unasked();
+    /// Without the lock, at PASSIVE_LEVEL: the same for those that work items have, and until none
+    /// runs but on this processor.
+    void await_unasked();
     void await_sends();
     /// Under the lock.
     void free(message& gone);
@@ -73,6 +77,7 @@ struct client : boost::intrusive_ref_counter<client> {
     ibmf_msg_cb_t unasked = nullptr;
     void* unasked_argument = nullptr;
     std::uint32_t set_ups = 0; // of it so far
+    std::uint32_t unasked_due = 0;
     std::uint32_t incoming = 0;
     client_lines lines;
     LIST_ENTRY messages;
@@ -88,6 +93,8 @@ private:
     static void call(message& which);
     void give_all_back();
     bool runs_elsewhere(std::optional<told_by> how) const;
+    void drop(message& which);
+    void called();
     template <class Predicate>
     void await(const Predicate& quiet);
 

@@ -3,6 +3,7 @@
 #ifndef IRPVERBS_IBMF_ENGINE_MESSAGE_HPP
 #define IRPVERBS_IBMF_ENGINE_MESSAGE_HPP
 
+#include <engine/owned.hpp>
 #include <engine/transaction_table.hpp>
 #include <ibmf/ibmf.h>
 #include <rmpp/sink.hpp>
@@ -24,7 +25,7 @@ struct message {
     // Guarded by the lock of its client's port:
     bool busy = false; // being sent, or its callback is due
     LIST_ENTRY of_client;
-    rmpp::message_buffer::block received;
+    owned<rmpp::message_buffer::block> received;
     std::size_t received_size = 0;
     transaction* carried_by = nullptr;
     rmpp::outcome transfer_end;

@@ -75,7 +75,7 @@ void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) 
 // Keeps the CA open while it asks: its closing waits for the same turn.
 void port::refresh_work(void* context) {
     const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
-    const registry::turn mine(registry::here());
+    const registry::turn mine(*self->home_);
     {
         const guard under(*self);
         self->refreshing_ = false;
@@ -99,7 +99,7 @@ void port::offline_work(void* context) {
     const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
     std::vector<client_ref> told;
     {
-        const registry::turn mine(registry::here());
+        const registry::turn mine(*self->home_);
         guard under(*self);
         for (LIST_ENTRY* each = self->clients.Flink; each != &self->clients; each = each->Flink)
             told.emplace_back(&client::port_link::of(each));

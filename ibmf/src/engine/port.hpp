@@ -23,10 +23,14 @@ struct transport {
     int refused = IBMF_SUCCESS; // out
 };
 
+class registry;
+
 class port final : public transaction_table, public boost::intrusive_ref_counter<port> {
 public:
-    port(message_pool& its_messages, ib_guid_t its_guid, UCHAR its_number)
-        : messages(its_messages), guid(its_guid), number(its_number) {
+    /// `its_messages` are the home's.
+    port(std::shared_ptr<registry> its_home, message_pool& its_messages, ib_guid_t its_guid,
+         UCHAR its_number)
+        : messages(its_messages), guid(its_guid), number(its_number), home_(std::move(its_home)) {
         InitializeListHead(&clients);
     }
 
@@ -128,6 +132,8 @@ private:
     tid_index by_tid_;
     datagram_pool datagrams_;
     std::list<shared_agent> shared_; // changed by one caller at a time
+    // Work that is queued when the machine ends still finds its registry.
+    const std::shared_ptr<registry> home_;
     WORK_QUEUE_ITEM refresh_item_;
     WORK_QUEUE_ITEM offline_item_;
     bool refreshing_ = false; // guarded by the lock

@@ -4,7 +4,6 @@
 #include <hca/hca.h>
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 #include <new>
 
@@ -12,21 +11,14 @@ namespace irpverbs::ibmf {
 
 namespace {
 
-constexpr std::size_t machine_place = 1; // of machine::belongings
-
-void drop_registry(void* held) { delete static_cast<registry*>(held); }
+struct machines_registry {
+    const std::shared_ptr<registry> held = std::make_shared<registry>();
+};
 
 } // namespace
 
 registry& registry::here() {
-    dispatch::machine::belonging& place = dispatch::machine::current().belongings[machine_place];
-    void* held = place.held.load(std::memory_order_acquire);
-    if (held != nullptr) return *static_cast<registry*>(held);
-    auto fresh = std::make_unique<registry>();
-    place.drop.store(drop_registry);
-    if (!place.held.compare_exchange_strong(held, fresh.get()))
-        return *static_cast<registry*>(held);
-    return *fresh.release();
+    return *dispatch::machine::current_belonging<machines_registry>(1).held;
 }
 
 registry::registry() {
@@ -82,8 +74,8 @@ int registry::find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr
     }
     if (wanted.ir_port_num == 0 || wanted.ir_port_num > UCHAR_MAX)
         return HcaFromGuid(wanted.ir_ci_guid) != nullptr ? IBMF_BAD_PORT : IBMF_BAD_NODE;
-    found = new (std::nothrow)
-        port(messages_, wanted.ir_ci_guid, static_cast<UCHAR>(wanted.ir_port_num));
+    found = new (std::nothrow) port(shared_from_this(), messages_, wanted.ir_ci_guid,
+                                    static_cast<UCHAR>(wanted.ir_port_num));
     if (found == nullptr) return IBMF_NO_RESOURCES;
     if (const int status = found->open(); status != IBMF_SUCCESS) return status;
     ports_.push_back(found.get());
@@ -100,7 +92,9 @@ int registry::add(const registration& wanted, ibmf_handle_t& handle) {
     return status;
 }
 
+// A client of UNIVERSAL_CLASS would have nothing but QPs of its own, which no driver has yet.
 int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle) {
+    if (!plan_of(wanted.info.ir_client_class).known) return IBMF_NOT_SUPPORTED;
     {
         const port::guard under(at);
         if (at.offline) return IBMF_TRANSPORT_FAILURE;
@@ -130,7 +124,7 @@ int registry::remove(client& gone) {
             return IBMF_BUSY;
         gone.ready = false;
     }
-    gone.await_callbacks(std::nullopt);
+    gone.await_callbacks();
     const turn mine(*this);
     at.dismiss(gone);
     withdraw_handle(gone);

@@ -4,6 +4,7 @@
 
 #include <engine/port.hpp>
 
+#include <memory>
 #include <vector>
 
 namespace irpverbs::ibmf {
@@ -16,7 +17,7 @@ struct registration {
     void* argument;
 };
 
-class registry {
+class registry : public std::enable_shared_from_this<registry> {
 public:
     /// Of the caller's machine.
     static registry& here();

@@ -4,6 +4,7 @@
 
 #include <ci/mad.h>
 #include <engine/clock.hpp>
+#include <engine/owned.hpp>
 #include <engine/slot_table.hpp>
 #include <engine/transfer.hpp>
 #include <irp/wdm.h>
@@ -58,7 +59,7 @@ struct transaction {
     std::uint32_t response_us = 0;   // the peer's time
     std::uint32_t round_trip_us = 0; // without it
     std::uint32_t total_us = 0;      // of an RMPP response; 0: by its size
-    std::unique_ptr<transfer> rmpp;
+    owned<std::unique_ptr<transfer>> rmpp;
 
     bool used() const { return slot.key != 0; }
     ticks response_timer() const {

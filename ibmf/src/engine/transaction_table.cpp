@@ -5,7 +5,21 @@
 namespace irpverbs::ibmf {
 
 transaction_table::guard::~guard() noexcept(false) {
-    KeReleaseSpinLock(&lock_, level_);
+    release();
+    if (first_irp_ != nullptr || first_ != nullptr) finish();
+}
+
+void transaction_table::guard::release() {
+    dispatch::detail::processor* self = dispatch::detail::current;
+    const bool dpcs_wait = level_ < DISPATCH_LEVEL && self != nullptr &&
+                           self->dpcs.pending.load(std::memory_order_relaxed);
+    if (dispatch::detail::instrumented() || self == nullptr || dpcs_wait ||
+        !dispatch::detail::give_back_lock(*self, lock_)) [[unlikely]]
+        return KeReleaseSpinLock(&lock_, level_);
+    self->irql = level_;
+}
+
+void transaction_table::guard::finish() {
     while (first_irp_ != nullptr) {
         IRP* irp = CONTAINING_RECORD(first_irp_, IRP, Tail.Overlay.ListEntry);
         first_irp_ = first_irp_->Flink;

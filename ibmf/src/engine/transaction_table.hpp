@@ -6,7 +6,10 @@
 #include <engine/slot_table.hpp>
 #include <engine/transaction.hpp>
 
+#include <dispatch/detail/spin_lock.hpp>
 #include <irp/wdm.h>
+
+#include <utility>
 
 namespace irpverbs::ibmf {
 
@@ -68,8 +71,7 @@ struct deferred {
 /// then the rest, in order.
 class transaction_table::guard {
 public:
-    explicit guard(transaction_table& table)
-        : lock_(table.lock_), level_(KeAcquireSpinLockRaiseToDpc(&lock_)) {}
+    explicit guard(transaction_table& table) : lock_(table.lock_), level_(acquire(lock_)) {}
     /// A bug-check handler may throw.
     ~guard() noexcept(false);
     guard(const guard&) = delete;
@@ -91,6 +93,17 @@ public:
     }
 
 private:
+    // A free lock is taken inline; all else is left to the functions of spin_lock.h.
+    static KIRQL acquire(KSPIN_LOCK& lock) {
+        dispatch::detail::processor* self = dispatch::detail::current;
+        if (dispatch::detail::instrumented() || self == nullptr || self->irql > DISPATCH_LEVEL ||
+            !dispatch::detail::take_free_lock(*self, lock)) [[unlikely]]
+            return KeAcquireSpinLockRaiseToDpc(&lock);
+        return std::exchange(self->irql, KIRQL{DISPATCH_LEVEL});
+    }
+    void release();
+    void finish();
+
     KSPIN_LOCK& lock_;
     KIRQL level_;
     LIST_ENTRY* first_irp_ = nullptr;

@@ -1,5 +1,7 @@
 #include "real_run.hpp"
 
+#include <dispatch/detail/processor.hpp>
+#include <dispatch/detail/spin.hpp>
 #include <dispatch/machine.hpp>
 #include <irp/verifier.h>
 
@@ -7,10 +9,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace irpverbs::conformance {
@@ -39,6 +41,12 @@ public:
     watch(const watch&) = delete;
     watch& operator=(const watch&) = delete;
 
+    /// Runs it; what ends it by a bug check is `stopped`.
+    void over(const std::function<void()>& body) {
+        body_ = &dispatch::detail::this_processor();
+        body();
+    }
+
     std::vector<std::string> findings() {
         const std::lock_guard guard(lock_);
         return findings_;
@@ -47,20 +55,23 @@ public:
 private:
     static BOOLEAN note(const BUG_CHECK_REPORT* report, void* context) {
         auto& self = *static_cast<watch*>(context);
+        std::string text = text_of(*report);
         const std::lock_guard guard(self.lock_);
-        self.findings_.push_back(text_of(*report));
+        self.findings_.push_back(std::move(text));
         return TRUE;
     }
     static void stop(const BUG_CHECK_REPORT* report, void* context) {
         auto& self = *static_cast<watch*>(context);
         note(report, context);
-        if (std::this_thread::get_id() == self.body_) throw stopped();
+        // A second one while the first unwinds the body could not be thrown.
+        const bool body = &dispatch::detail::this_processor() == self.body_;
+        if (body && std::uncaught_exceptions() == 0) throw stopped();
         std::fputs(text_of(*report).c_str(), stderr);
         std::_Exit(1);
     }
 
-    const std::thread::id body_ = std::this_thread::get_id();
-    std::mutex lock_;
+    const dispatch::detail::processor* body_ = nullptr;
+    dispatch::detail::raw_spin lock_;
     std::vector<std::string> findings_; // guarded by lock_
     BUG_CHECK_HANDLER before_ = nullptr;
     void* before_context_ = nullptr;
@@ -74,7 +85,7 @@ void real_run(const std::function<void()>& body) {
         std::make_unique<dispatch::asio_machine>(dispatch::asio_machine::options{.processors = 2});
     try {
         const dispatch::machine::scope inside(*machine);
-        body();
+        watching.over(body);
     } catch (const stopped&) {
         static_cast<void>(machine.release()); // its threads may wait for what won't come
     }

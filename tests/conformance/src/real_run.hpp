@@ -6,8 +6,8 @@
 namespace irpverbs::conformance {
 
 /// Runs `body` as a visitor of a fresh asio_machine. What the verifier reports is a failure of the
-/// running test. A bug check of the core on the body's thread ends the body; on another one there
-/// is no way on: it ends the program with status 1, after the report.
+/// running test. A bug check of the core on the body's thread ends the body; on another one, or in
+/// its wake, there is no way on: it ends the program with status 1, after the report.
 void real_run(const std::function<void()>& body);
 
 } // namespace irpverbs::conformance

@@ -16,6 +16,10 @@ const IB_CQ_DISPATCH recorder::cq_calls = {
     [](void* context, IB_ASYNC_EVENT event) { of(context).note(0, event); },
 };
 
+const IB_MAD_DISPATCH recorder::mad_calls = {
+    [](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED*) { of(context).note(0, IB_AE_NONE); },
+};
+
 recorder::recorder() {
     KeInitializeSpinLock(&lock_);
     KeInitializeEvent(&more_, SynchronizationEvent, FALSE);

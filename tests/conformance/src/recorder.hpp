@@ -9,7 +9,7 @@ class recorder {
 public:
     struct up_call {
         UCHAR port;           // 0: of the CA, or of a completion queue
-        IB_ASYNC_EVENT event; // IB_AE_NONE: a completion event
+        IB_ASYNC_EVENT event; // IB_AE_NONE: a completion event or a datagram
         KIRQL level;
     };
 
@@ -20,6 +20,7 @@ public:
     /// With the recorder as Context.
     static const IB_CA_DISPATCH ca_calls;
     static const IB_CQ_DISPATCH cq_calls;
+    static const IB_MAD_DISPATCH mad_calls;
 
     /// Waits until there are so many; throws `abandoned` when they don't come.
     std::vector<up_call> wait_for(std::size_t count);

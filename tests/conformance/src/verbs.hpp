@@ -69,4 +69,19 @@ inline verb get_async_event(IB_CQ* cq) {
     return {"CiGetCqAsyncEvent", [=](IRP* irp) { return CiGetCqAsyncEvent(cq, irp); }};
 }
 
+inline verb register_agent(IB_CA* ca, const IB_MAD_AGENT_ATTR* attr, void* context = nullptr,
+                           const IB_MAD_DISPATCH* dispatch = nullptr) {
+    return {"CiRegisterMadAgent",
+            [=](IRP* irp) { return CiRegisterMadAgent(ca, attr, context, dispatch, irp); }};
+}
+inline verb deregister_agent(IB_MAD_AGENT* agent) {
+    return {"CiDeregisterMadAgent", [=](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }};
+}
+inline verb send_mad(IB_MAD_AGENT* agent, const IB_MAD_SEND* what) {
+    return {"CiSendMad", [=](IRP* irp) { return CiSendMad(agent, what, irp); }};
+}
+inline verb get_mad(IB_MAD_AGENT* agent, IB_MAD_RECEIVE* into) {
+    return {"CiGetMad", [=](IRP* irp) { return CiGetMad(agent, into, irp); }};
+}
+
 } // namespace irpverbs::conformance

@@ -45,6 +45,12 @@ NT_API NTSTATUS HcaSoftwareFlapLink(ib_guid_t guid, UCHAR port);
 /* An error that the link recovers from: both ends leave and regain IB_PORT_ACTIVE. */
 NT_API NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR port);
 
+/* A port's error thresholds are passed: too many symbol errors that the link recovered from, too
+   many packets that found no buffer, or no flow control packet in time. Counted, and told to the
+   subnet manager by trap 129, 130 or 131. The link stays as it is. STATUS_INVALID_PARAMETER: also
+   another number. */
+NT_API NTSTATUS HcaSoftwarePassThreshold(ib_guid_t guid, UCHAR port, USHORT trap);
+
 /* What goes wrong on a cable, in both directions. Times are in microseconds. "OnceIn": once in so
    many datagrams, as the machine draws; 0: never, 1: always. */
 typedef struct _HCA_SOFTWARE_FAULTS {
@@ -65,8 +71,9 @@ typedef struct _HCA_SOFTWARE_FAULTS {
    is sent. STATUS_INVALID_DEVICE_STATE: the port has no cable. */
 NT_API NTSTATUS HcaSoftwareSetFaults(ib_guid_t guid, UCHAR port, const HCA_SOFTWARE_FAULTS* faults);
 
-/* Moves a port through its states, one step up from IB_PORT_INIT, or down to train anew (which
-   leaves it in IB_PORT_INIT). STATUS_INVALID_DEVICE_STATE: no step of IBA 7.2.7. */
+/* Moves a port through its states, one step up from IB_PORT_INIT, or down: then both ends train
+   anew, which leaves this one in IB_PORT_INIT. STATUS_INVALID_DEVICE_STATE: no step of IBA 7.2.7.
+ */
 NT_API NTSTATUS HcaSoftwareSetPortState(ib_guid_t guid, UCHAR port, IB_PORT_STATE state);
 
 /* What a subnet manager changes: a new master (IB_AE_SM_CHANGE), a new LID (IB_AE_LID_CHANGE),

@@ -30,13 +30,26 @@ void each_client_has_its_own(world& here) {
 }
 
 void of_no_device_completes_the_irp(world&) {
-    for (const verb& each :
-         {open_ca(nullptr), close_ca(nullptr), get_fatal_event(nullptr), get_port_event(nullptr),
-          query_ca(nullptr, nullptr, 0), query_port(nullptr, 1, nullptr, 0),
-          modify_ca(nullptr, 0, nullptr), modify_port(nullptr, 1, 0, nullptr),
-          create_cq(nullptr, 1), destroy_cq(nullptr), query_cq(nullptr, nullptr, 0),
-          resize_cq(nullptr, 1), poll_cq(nullptr, 0, nullptr), arm_cq(nullptr, IB_CQ_ARM_NEXT),
-          get_comp_event(nullptr), get_async_event(nullptr)})
+    for (const verb& each : {open_ca(nullptr),
+                             close_ca(nullptr),
+                             get_fatal_event(nullptr),
+                             get_port_event(nullptr),
+                             query_ca(nullptr, nullptr, 0),
+                             query_port(nullptr, 1, nullptr, 0),
+                             modify_ca(nullptr, 0, nullptr),
+                             modify_port(nullptr, 1, 0, nullptr),
+                             create_cq(nullptr, 1),
+                             destroy_cq(nullptr),
+                             query_cq(nullptr, nullptr, 0),
+                             resize_cq(nullptr, 1),
+                             poll_cq(nullptr, 0, nullptr),
+                             arm_cq(nullptr, IB_CQ_ARM_NEXT),
+                             get_comp_event(nullptr),
+                             get_async_event(nullptr),
+                             register_agent(nullptr, nullptr),
+                             deregister_agent(nullptr),
+                             send_mad(nullptr, nullptr),
+                             get_mad(nullptr, nullptr)})
         EXPECT_STATUS(verb_call(each).status(), STATUS_INVALID_PARAMETER) << each.name;
 }
 

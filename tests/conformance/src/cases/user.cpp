@@ -1,5 +1,5 @@
 // Requests for a user: the requestor's mode, its buffers, and CI_UDATA.
-#include "world.hpp"
+#include "datagrams.hpp"
 
 #include <ci/user_data.h>
 
@@ -73,6 +73,39 @@ void entries_that_are_not_mapped(world& here) {
     EXPECT_STATUS(answer(for_user(poll_cq(queue, 4, page.as<IB_WC>()))), STATUS_ACCESS_VIOLATION);
 }
 
+void datagrams_that_are_not_mapped(world& here) {
+    const ca opened(here);
+    const unmapped_page page;
+    const agent both(opened);
+    EXPECT_STATUS(answer(for_user(register_agent(opened, page.as<IB_MAD_AGENT_ATTR>()))),
+                  STATUS_ACCESS_VIOLATION);
+    datagram out(opened, 1);
+    reception in;
+    for (const bool inner : {false, true}) {
+        out.send().Data = page.as<void>();
+        in.into.Data = page.as<void>();
+        const IB_MAD_SEND* send = inner ? out.get() : page.as<IB_MAD_SEND>();
+        IB_MAD_RECEIVE* into = inner ? &in.into : page.as<IB_MAD_RECEIVE>();
+        EXPECT_STATUS(answer(for_user(send_mad(both, send))), STATUS_ACCESS_VIOLATION);
+        EXPECT_STATUS(answer(for_user(get_mad(both, into))), STATUS_ACCESS_VIOLATION);
+    }
+}
+
+void datagrams_come_and_go(world& here) {
+    const ca opened(here);
+    const agent both(opened);
+    reception parked;
+    parked.call.send(for_user(get_mad(both, &parked.into)));
+    const datagram one(opened, 1);
+    EXPECT_STATUS(answer(for_user(send_mad(both, one.get()))), STATUS_SUCCESS);
+    EXPECT_EQ(parked.number(), 1u);
+    EXPECT_EQ(parked.into.Data, parked.data.data());
+    must(send_mad(both, one.get()));
+    reception next; // parked or not, as the datagram is there or comes
+    next.call.send(for_user(get_mad(both, &next.into)));
+    EXPECT_EQ(next.number(), 1u);
+}
+
 // Nothing to tell the driver, and room for what it tells.
 void data_is_taken_by_every_verb(world& here) {
     const CI_UDATA empty{nullptr, nullptr, 0, 0};
@@ -104,6 +137,10 @@ constexpr test_case cases[] = {
     {"User.AttributesThatAreNotMapped", violation, nothing, kind::steps,
      attributes_that_are_not_mapped},
     {"User.EntriesThatAreNotMapped", violation, nothing, kind::steps, entries_that_are_not_mapped},
+    {"User.DatagramsThatAreNotMapped", violation, nothing, kind::steps,
+     datagrams_that_are_not_mapped},
+    {"User.DatagramsComeAndGo", "STATUS_SUCCESS: Information is its length.", nothing, kind::steps,
+     datagrams_come_and_go},
     {"User.DataIsTakenByEveryVerb",
      "Shadowed in non-paged memory by who calls for a user (CiShadowUserData); lives until "
      "completion.",

@@ -1,0 +1,149 @@
+// Nodes and their ports: what they are, and what has been set of them. Guarded by the fabric's
+// lock.
+#pragma once
+
+#include "faults.hpp"
+
+#include <ci/driver.h>
+#include <hca/software.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace irpverbs::hca_software {
+
+struct node;
+class adapter;
+
+/// The last datagram that went over a link. Ways are walked ahead of time, so one that is asked
+/// about later may have been there earlier.
+struct passage {
+    machine_time entered = 0;
+    machine_time left = 0;
+
+    /// When one leaves that would do so at `leaving`, were it not for those before it.
+    machine_time stay_behind(machine_time entering, machine_time leaving) {
+        if (entering < entered) return leaving;
+        entered = entering;
+        left = std::max(left, leaving);
+        return left;
+    }
+};
+
+/// What protects a port from other subnet managers. Source: IBA 14.2.4.
+struct mkey_guard {
+    std::uint64_t key = 0; // 0: nothing does
+    UCHAR protect = 0;
+    USHORT lease = 0;            // seconds; 0: for ever
+    machine_time lease_ends = 0; // 0: it is not running out
+    USHORT violations = 0;
+
+    static constexpr UCHAR guards_reading = 2;
+};
+
+/// SLs to VLs, 4 bits each.
+using sl_to_vl_map = std::array<UCHAR, 8>;
+inline constexpr sl_to_vl_map straight_sl_to_vl{0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67};
+
+struct vl_arbitration {
+    static constexpr std::size_t blocks = 4;
+    std::array<std::array<UCHAR, 64>, blocks> block{};
+};
+
+/// What a subnet manager sets of a switch beside its tables.
+struct switch_routing {
+    USHORT linear_top = 0;
+    USHORT multicast_top = 0;
+    UCHAR default_port = 0;
+    UCHAR default_primary = 0;
+    UCHAR default_not_primary = 0;
+    UCHAR life_time = 0;
+    bool state_changed = false; // of one of its ports
+};
+
+struct port {
+    static constexpr UCHAR most_gids = 32;
+    static constexpr UCHAR most_pkeys = 32;
+
+    node* owner = nullptr;
+    UCHAR number = 0;
+    port* peer = nullptr; // at the other end of the cable; null: there is none
+    bool plugged = true;  // false: the cable is broken
+    bool enabled = true;  // false: shut down
+    IB_PORT_STATE state = IB_PORT_DOWN;
+    IB_PORT_PHYSICAL_STATE physical = IB_PORT_PHYS_POLLING;
+    ib_guid_t guid = 0;
+    ib_sn_prefix_t prefix = IB_DEFAULT_GID_PREFIX;
+    ib_lid_t lid = 0;
+    UCHAR lmc = 0;
+    ib_lid_t sm_lid = 0;
+    UCHAR sm_sl = 0;
+    UCHAR subnet_timeout = 18;
+    UCHAR init_type = 0;
+    USHORT width = IB_LINK_WIDTH_4X;
+    USHORT speed = IB_LINK_SPEED_QDR;
+    USHORT enabled_widths = 0;
+    USHORT enabled_speeds = 0;
+    USHORT active_width = IB_LINK_WIDTH_1X;
+    USHORT active_speed = IB_LINK_SPEED_SDR;
+    UCHAR mtu = IB_MTU_4096;
+    UCHAR vls = 4; // operational: VL0 to VL7
+    UCHAR down_default = IB_PORT_PHYS_POLLING;
+    UCHAR vl_high_limit = 0;
+    UCHAR stall_and_life = 0;
+    UCHAR error_thresholds = 0;
+    UCHAR pkey_trap_suppression = 0;
+    bool led = false;
+    bool managed = false; // by a subnet manager, which traps are for
+    mkey_guard mkey;
+    std::unique_ptr<vl_arbitration> arbitration; // null: not set yet
+    ULONG capabilities = 0;
+    USHORT qkey_violations = 0;
+    USHORT pkey_violations = 0;
+    HCA_SOFTWARE_COUNTERS counters{};
+    std::vector<ib_pkey_t> pkeys{IB_PKEY_DEFAULT_FULL};
+    std::vector<ib_gid_t> gids;                        // [0] follows prefix and guid
+    std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
+
+    std::shared_ptr<link_faults> faults; // of its cable; null: none
+    bool enforces_out = false;           // of a switch: partitions, also for what it passes on
+    bool enforces_in = false;
+    passage last_sent;
+
+    bool linked() const;
+    /// Of its LIDs, which are 2^lmc.
+    bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
+};
+
+struct node {
+    IB_NODE_TYPE type = IB_NODE_CA;
+    std::string id;
+    std::string description;
+    ib_guid_t guid = 0;
+    ib_guid_t system_image_guid = 0;
+    ULONG vendor_id = 0;
+    ULONG device_id = 0;
+    std::deque<port> ports;                  // [0]: a switch's own
+    std::vector<UCHAR> forwarding;           // of a switch: LID to port; no_port: dropped
+    std::vector<USHORT> multicasting;        // of a switch: a mask of ports for each MLID
+    switch_routing routing;                  // of a switch
+    std::map<USHORT, sl_to_vl_map> sl_to_vl; // port in * 256 + port out; absent: straight
+    std::unique_ptr<adapter> attached;       // of a CA
+
+    static constexpr UCHAR no_port = 255;
+    static constexpr unsigned ports_a_mask = 16;
+
+    bool switches() const { return type == IB_NODE_SWITCH; }
+    /// The port whose LIDs and keys hold for what comes in at `in`.
+    port& end_port(port& in) { return switches() ? ports[0] : in; }
+    /// The words of `multicasting` that belong to one MLID.
+    std::size_t masks() const { return (ports.size() + ports_a_mask - 1) / ports_a_mask; }
+};
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,200 @@
+/// IBMF in C++: a twin for every call of the C headers.
+///
+/// Calls that take their time (msg_transport, and all that may block) take a completion token of
+/// Asio as their last parameter, by default one for `co_await`, and complete with an error_code of
+/// dispatch::status_category and the IBMF_ status; those that block do so in a work item. Handlers,
+/// executors, memory, cancellation slots and deadlines (irp::within) are as in irp::call. The
+/// others return the IBMF_ status. What a twin takes by value it keeps; messages and their buffers
+/// are lent.
+#pragma once
+
+#include <ibmf/detail/requests.hpp>
+#include <ibmf/ibmf_extras.h>
+#include <ibmf/utils.hpp>
+#include <irp/detail/async_operation.hpp>
+#include <irp/within.hpp>
+
+#include <boost/asio/deferred.hpp>
+
+#include <utility>
+
+namespace irpverbs::ibmf {
+
+namespace detail {
+
+inline int status_in(ULONG_PTR information) { return static_cast<int>(information); }
+
+/// A transport; the message has the result.
+struct transport_request {
+    transport_arguments given;
+
+    CCHAR stack_size() const { return request_stack_size(); }
+    void start(IRP* irp) { start_transport(irp, given); }
+    int result(ULONG_PTR information) && { return status_in(information); }
+};
+
+/// `body()` is the call; `body.result(status)` what is told of it, if it has that.
+template <class Body>
+struct blocking_request : blocking_call {
+    explicit blocking_request(Body its_body) : blocking_call{run_body}, body(std::move(its_body)) {}
+
+    CCHAR stack_size() const { return request_stack_size(); }
+    void start(IRP* to) { start_blocking(to, *this); }
+    auto result(ULONG_PTR information) && {
+        if constexpr (requires { std::move(body).result(0); })
+            return std::move(body).result(status_in(information));
+        else
+            return status_in(information);
+    }
+
+    Body body;
+
+private:
+    static int run_body(blocking_call& self) { return static_cast<blocking_request&>(self).body(); }
+};
+
+template <class Body, class Token>
+auto run_blocking(Body body, Token&& token) {
+    return irp::detail::initiate(blocking_request<Body>(std::move(body)),
+                                 std::forward<Token>(token));
+}
+
+} // namespace detail
+
+/// What register_ gives.
+struct registered {
+    int status = IBMF_FAILURE;
+    ibmf_handle_t handle = nullptr;
+    ibmf_impl_caps_t features{};
+};
+
+/// Twin of ibmf_register, whose name C++ keeps for itself: void(error_code, registered).
+template <class Token = boost::asio::deferred_t>
+auto register_(const ibmf_register_info_t& info, uint_t flags, ibmf_async_event_cb_t event_call,
+               void* event_argument, Token&& token = {}) {
+    struct body {
+        ibmf_register_info_t info;
+        uint_t flags;
+        ibmf_async_event_cb_t call;
+        void* argument;
+        registered given{};
+
+        int operator()() {
+            return ibmf_register(&info, IBMF_VERSION, flags, call, argument, &given.handle,
+                                 &given.features);
+        }
+        registered result(int status) && {
+            given.status = status;
+            return given;
+        }
+    };
+    return detail::run_blocking(body{info, flags, event_call, event_argument},
+                                std::forward<Token>(token));
+}
+
+/// Twin of ibmf_unregister: void(error_code, int).
+template <class Token = boost::asio::deferred_t>
+auto unregister(ibmf_handle_t handle, Token&& token = {}) {
+    return detail::run_blocking([handle]() mutable { return ibmf_unregister(&handle, 0); },
+                                std::forward<Token>(token));
+}
+
+/// Twin of ibmf_setup_async_cb.
+inline int setup_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_cb_t call,
+                          void* argument) {
+    return ibmf_setup_async_cb(handle, qp, call, argument, 0);
+}
+
+/// Twin of ibmf_tear_down_async_cb: void(error_code, int).
+template <class Token = boost::asio::deferred_t>
+auto tear_down_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
+    return detail::run_blocking([=] { return ibmf_tear_down_async_cb(handle, qp, 0); },
+                                std::forward<Token>(token));
+}
+
+/// Twin of ibmf_msg_transport: void(error_code, int), the statuses of the call and of the
+/// transaction alike. Cancellation: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and IBMF_TRANS_FAILURE.
+template <class Token = boost::asio::deferred_t>
+auto msg_transport(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_t* message,
+                   const ibmf_retrans_t& retrans, uint_t flags, Token&& token = {}) {
+    return irp::detail::initiate(detail::transport_request{{handle, qp, message, retrans, flags}},
+                                 std::forward<Token>(token));
+}
+
+/// Twins of ibmf_alloc_msg and ibmf_free_msg.
+inline int alloc_msg(ibmf_handle_t handle, ibmf_msg_t*& message) {
+    return ibmf_alloc_msg(handle, IBMF_ALLOC_NOSLEEP, &message);
+}
+inline int free_msg(ibmf_handle_t handle, ibmf_msg_t*& message) {
+    return ibmf_free_msg(handle, &message);
+}
+
+/// What alloc_qp gives.
+struct allocated_qp {
+    int status = IBMF_FAILURE;
+    ibmf_qp_handle_t qp = nullptr;
+};
+
+/// Twin of ibmf_alloc_qp: void(error_code, allocated_qp).
+template <class Token = boost::asio::deferred_t>
+auto alloc_qp(ibmf_handle_t handle, ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags,
+              Token&& token = {}) {
+    struct body {
+        ibmf_handle_t handle;
+        ib_pkey_t p_key;
+        ib_qkey_t q_key;
+        uint_t flags;
+        allocated_qp given{};
+
+        int operator()() { return ibmf_alloc_qp(handle, p_key, q_key, flags, &given.qp); }
+        allocated_qp result(int status) && {
+            given.status = status;
+            return given;
+        }
+    };
+    return detail::run_blocking(body{handle, p_key, q_key, flags}, std::forward<Token>(token));
+}
+
+/// Of an alternate QP.
+struct qp_attributes {
+    uint_t number = 0;
+    ib_pkey_t p_key = 0;
+    ib_qkey_t q_key = 0;
+    uint8_t port = 0;
+};
+
+/// Twin of ibmf_query_qp.
+inline int query_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, qp_attributes& told) {
+    return ibmf_query_qp(handle, qp, &told.number, &told.p_key, &told.q_key, &told.port, 0);
+}
+
+/// Twin of ibmf_modify_qp: void(error_code, int).
+template <class Token = boost::asio::deferred_t>
+auto modify_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, ib_pkey_t p_key, ib_qkey_t q_key,
+               Token&& token = {}) {
+    return detail::run_blocking([=] { return ibmf_modify_qp(handle, qp, p_key, q_key, 0); },
+                                std::forward<Token>(token));
+}
+
+/// Twin of ibmf_free_qp: void(error_code, int).
+template <class Token = boost::asio::deferred_t>
+auto free_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
+    return detail::run_blocking([=]() mutable { return ibmf_free_qp(handle, &qp, 0); },
+                                std::forward<Token>(token));
+}
+
+/// Twins of the calls of ibmf_extras.h.
+inline int cancel_msg(ibmf_handle_t handle, ibmf_msg_t* message) {
+    return ibmf_cancel_msg(handle, message);
+}
+inline int query_transfer(ibmf_handle_t handle, ibmf_msg_t* message, ibmf_transfer_end_t& end) {
+    return ibmf_query_transfer(handle, message, &end);
+}
+inline int query_stats(ibmf_handle_t handle, bool of_port, ibmf_stats_t& stats) {
+    return ibmf_query_stats(handle, of_port ? B_TRUE : B_FALSE, &stats);
+}
+inline int limit_port(ibmf_handle_t handle, uint_t in_flight) {
+    return ibmf_limit_port(handle, in_flight);
+}
+
+} // namespace irpverbs::ibmf

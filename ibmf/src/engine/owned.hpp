@@ -1,0 +1,37 @@
+#ifndef IRPVERBS_IBMF_ENGINE_OWNED_HPP
+#define IRPVERBS_IBMF_ENGINE_OWNED_HPP
+
+#include <cstddef>
+#include <utility>
+
+namespace irpverbs::ibmf {
+
+/// A std::unique_ptr of standard layout: whose owner has members that lead back to it
+/// (CONTAINING_RECORD).
+template <class Unique>
+class owned {
+public:
+    using pointer = typename Unique::pointer;
+
+    owned() = default;
+    owned(const owned&) = delete;
+    ~owned() { reset(); }
+    owned& operator=(const owned&) = delete;
+    owned& operator=(Unique other) {
+        reset(other.release());
+        return *this;
+    }
+
+    void reset(pointer fresh = nullptr) { const Unique last(std::exchange(held_, fresh)); }
+    pointer get() const { return held_; }
+    pointer operator->() const { return held_; }
+    auto& operator*() const { return *held_; }
+    bool operator==(std::nullptr_t) const { return held_ == nullptr; }
+
+private:
+    pointer held_ = nullptr;
+};
+
+} // namespace irpverbs::ibmf
+
+#endif

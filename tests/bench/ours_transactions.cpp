@@ -1,0 +1,89 @@
+// A management transaction inside this library: id, timer, pended IRP, answer found by id,
+// callback. What ibmf's port does with each request, without what the driver takes.
+#include "measurements.hpp"
+#include "ours_stack.hpp"
+#include "transaction_load.hpp"
+
+#include <engine/transaction_table.hpp>
+
+namespace irpverbs::bench {
+namespace {
+
+using ibmf::transaction;
+using ibmf::transaction_table;
+
+class exchange final : public transaction_table {
+public:
+    std::uint32_t begin(PIRP irp) {
+        const guard under(*this);
+        transaction* const fresh = acquire();
+        expect(fresh != nullptr && park(irp, *fresh), "a transaction begins");
+        set_due(*fresh, ibmf::now_or_later() + time_out);
+        return fresh->slot.key;
+    }
+    void answer(std::uint32_t key) {
+        guard under(*this);
+        transaction* const found = find(key);
+        expect(found != nullptr, "a transaction is found");
+        PIRP const irp = claim(*found);
+        release(*found);
+        under.complete(irp, STATUS_SUCCESS, bench::answer);
+    }
+
+private:
+    static constexpr ibmf::ticks time_out = 4 * ibmf::rmpp::second;
+
+    void expired(guard&, transaction&, ibmf::ticks) override { expect(false, "no time-out"); }
+    void cancelled(guard&, transaction&, PIRP) override { expect(false, "no cancel"); }
+};
+
+// The id comes back in the stack location: the request's own way to say it.
+NTSTATUS begin_transaction(PDEVICE_OBJECT device, PIRP irp) {
+    auto& table = *static_cast<exchange*>(context_of(device));
+    auto& key = *static_cast<std::uint32_t*>(
+        IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
+    key = table.begin(irp);
+    return STATUS_PENDING;
+}
+
+class ours {
+public:
+    explicit ours(std::size_t count) : stack_(begin_transaction, 0, &table_), keys_(count) {
+        for (std::size_t i = 0; i < count; ++i)
+            packets_.push_back(IoAllocateIrp(1, FALSE));
+    }
+    ours(const ours&) = delete;
+    ours& operator=(const ours&) = delete;
+    ~ours() {
+        for (std::size_t i = 0; i < keys_.size(); ++i)
+            answer(i);
+        table_.stop_timers();
+        for (PIRP each : packets_)
+            IoFreeIrp(each);
+    }
+    void begin(std::size_t index) {
+        PIRP const irp = packets_[index];
+        IoReuseIrp(irp, STATUS_SUCCESS);
+        PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(irp);
+        next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+        next->Parameters.Others.Argument1 = &keys_[index];
+        IoSetCompletionRoutine(irp, count_and_keep, &sum_, TRUE, TRUE, TRUE);
+        IoCallDriver(stack_.top(), irp);
+    }
+    void answer(std::size_t index) { table_.answer(keys_[index]); }
+    void turn() {}
+    std::uint64_t answered() const { return sum_ / bench::answer; }
+
+private:
+    exchange table_;
+    device_stack stack_;
+    std::vector<std::uint32_t> keys_;
+    std::vector<PIRP> packets_;
+    std::uint64_t sum_ = 0;
+};
+
+} // namespace
+
+void add_ours_transactions(catalog& all) { add_transaction_load<ours>(all, "ours"); }
+
+} // namespace irpverbs::bench

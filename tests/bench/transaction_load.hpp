@@ -1,0 +1,60 @@
+// N management transactions outstanding: one is answered, in the order they were begun, and the
+// next one begins. Nothing times out.
+#pragma once
+
+#include "harness.hpp"
+
+#include <memory>
+#include <string>
+
+namespace irpverbs::bench {
+
+// Engine: Engine(count), begin(index), answer(index), turn(), answered().
+template <class Engine>
+class transaction_load {
+public:
+    explicit transaction_load(std::size_t count) : engine_(count), count_(count) {
+        for (std::size_t i = 0; i < count; ++i)
+            engine_.begin(i);
+        for (std::size_t i = 0; i < 2 * count; ++i)
+            step(); // the steady state is what is measured
+    }
+    void step() {
+        next_ = next_ + 1 == count_ ? 0 : next_ + 1;
+        engine_.answer(next_);
+        engine_.turn();
+        engine_.begin(next_);
+    }
+    std::uint64_t answered() const { return engine_.answered(); }
+
+private:
+    Engine engine_;
+    std::size_t count_, next_ = 0;
+};
+
+template <class Engine>
+void add_transaction_load(catalog& all, const std::string& owner) {
+    struct kind {
+        const char* name;
+        std::size_t count;
+    };
+    for (const kind& each : {kind{"transaction_1e3", 1'000}, kind{"transaction_1e6", 1'000'000}}) {
+        auto load = std::make_shared<std::unique_ptr<transaction_load<Engine>>>();
+        all.add(owner + "/" + each.name, "one is answered and the next begins, of as many",
+                [load, each](run& sample) {
+                    if (!*load)
+                        *load = std::make_unique<transaction_load<Engine>>(
+                            sample.population(each.count));
+                    transaction_load<Engine>& steady = **load;
+                    const std::uint64_t operations = sample.operations();
+                    const std::uint64_t before = steady.answered();
+                    sample.start();
+                    for (std::uint64_t i = 0; i < operations; ++i)
+                        steady.step();
+                    sample.stop();
+                    expect(steady.answered() - before >= operations / 2, "answers arrive");
+                });
+    }
+}
+
+} // namespace irpverbs::bench

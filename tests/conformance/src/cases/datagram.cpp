@@ -1,0 +1,204 @@
+// Datagrams: sent, received, refused, lost.
+#include "datagrams.hpp"
+
+#include <cstring>
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void completes_the_oldest_irp(world& here) {
+    const ca opened(here);
+    agent receiver(opened);
+    reception first(receiver);
+    reception second(receiver);
+    EXPECT_STATUS(first.call.returned(), STATUS_PENDING);
+    send(opened, receiver, 7);
+    EXPECT_EQ(first.number(), 7u);
+    EXPECT_EQ(first.call.information(), IB_MAD_SIZE);
+    EXPECT_EQ(first.into.Length, IB_MAD_SIZE);
+    EXPECT_EQ(first.into.Lost, 0u);
+    EXPECT_FALSE(second.call.done()) << "one datagram, two IRPs";
+    receiver.deregister();
+}
+
+void waits_for_an_irp(world& here) {
+    const ca opened(here);
+    const agent receiver(opened);
+    for (ULONG i = 1; i <= 3; ++i)
+        send(opened, receiver, i);
+    for (ULONG i = 1; i <= 3; ++i)
+        EXPECT_EQ(reception(receiver).number(), i);
+}
+
+// Each was received, or told as lost.
+void beyond_the_limit_is_told_as_lost(world& here) {
+    const ca opened(here);
+    IB_MAD_AGENT_ATTR attr = agent_attr(true);
+    attr.ReceiveLimit = 2;
+    const agent receiver(opened, attr);
+    for (ULONG i = 1; i <= 5; ++i)
+        send(opened, receiver, i);
+    ULONG accounted = 0;
+    for (int i = 0; i < 2; ++i) {
+        reception each(receiver);
+        each.number();
+        accounted += 1 + each.into.Lost;
+    }
+    send(opened, receiver, 6);
+    ULONG number = 0;
+    while (number != 6) {
+        reception each(receiver);
+        number = each.number();
+        accounted += 1 + each.into.Lost;
+    }
+    EXPECT_EQ(accounted, 6u);
+}
+
+void a_buffer_too_small_is_refused(world& here) {
+    const ca opened(here);
+    const agent receiver(opened);
+    reception small;
+    small.into.Size = IB_MAD_SIZE - 1;
+    small.call.send(get_mad(receiver, &small.into));
+    EXPECT_STATUS(small.call.status(), STATUS_BUFFER_TOO_SMALL);
+}
+
+void an_up_call_takes_all(world& here) {
+    recorder heard;
+    const ca opened(here);
+    const agent sender(opened, agent_attr(false));
+    const agent receiver(opened, agent_attr(true), &recorder::mad_calls, &heard);
+    reception refused(receiver);
+    EXPECT_STATUS(refused.call.status(), STATUS_INVALID_DEVICE_REQUEST);
+    for (ULONG i = 1; i <= 3; ++i)
+        send(opened, sender, i);
+    for (const recorder::up_call& each : heard.wait_for(3))
+        EXPECT_EQ(each.level, DISPATCH_LEVEL);
+}
+
+void what_can_not_be_sent_is_refused(world& here) {
+    const ca opened(here);
+    const agent sender(opened);
+    for (const ULONG length : {0u, IB_MAD_HEADER_SIZE - 1, IB_MAD_SIZE + 1, ~0u}) {
+        datagram wrong(opened, 1);
+        wrong.send().Length = length;
+        EXPECT_STATUS(answer(send_mad(sender, wrong.get())), STATUS_INVALID_PARAMETER) << length;
+    }
+    datagram index(opened, 1);
+    index.send().To.PKeyIndex = 0xFFFF;
+    EXPECT_STATUS(answer(send_mad(sender, index.get())), STATUS_INVALID_PARAMETER);
+    datagram other_class(opened, 1);
+    other_class.data()[1] = 0x0B;
+    EXPECT_STATUS(answer(send_mad(sender, other_class.get())), STATUS_INVALID_PARAMETER);
+    datagram empty(opened, 1);
+    empty.send().Data = nullptr;
+    EXPECT_STATUS(answer(send_mad(sender, empty.get())), STATUS_INVALID_PARAMETER);
+}
+
+// The high half of the transaction is the driver's, the low half is the asker's.
+void an_answer_reaches_who_asked(world& here) {
+    const ca opened(here);
+    const agent receiver(opened);
+    const agent bystander(opened, agent_attr(false));
+    const agent asker(opened, agent_attr(false));
+    constexpr std::size_t low_half = 12;
+    constexpr UCHAR own[4] = {1, 2, 3, 4};
+    datagram request(opened, 1);
+    std::memcpy(&request.data()[low_half], own, sizeof(own));
+    request.send().AnswerTimeout = 1000;
+    must(send_mad(asker, request.get()));
+    reception asked(receiver);
+    EXPECT_EQ(asked.number(), 1u);
+    datagram reply(opened, 0);
+    reply.data() = asked.data;
+    reply.data()[3] |= 0x80;
+    reply.send().To = asked.into.From;
+    must(send_mad(receiver, reply.get()));
+    reception answered(asker);
+    EXPECT_EQ(answered.number(), 1u);
+    EXPECT_EQ(std::memcmp(&answered.data[low_half], own, sizeof(own)), 0);
+}
+
+void never_passes_a_waiter_by(world& here) {
+    const ca opened(here);
+    const agent receiver(opened);
+    const datagram one(opened, 1);
+    reception waiter;
+    verb_call sent;
+    world::together({[&] { waiter.call.send(get_mad(receiver, &waiter.into)); },
+                     [&] { sent.send(send_mad(receiver, one.get())); }});
+    EXPECT_STATUS(sent.status(), STATUS_SUCCESS);
+    EXPECT_EQ(waiter.number(), 1u);
+}
+
+void that_a_cancelled_waiter_did_not_take_is_there(world& here) {
+    const ca opened(here);
+    agent receiver(opened);
+    const datagram one(opened, 1);
+    reception waiter;
+    verb_call sent;
+    world::together({[&] { waiter.call.send(get_mad(receiver, &waiter.into)); },
+                     [&] { waiter.call.cancel(); },
+                     [&] { sent.send(send_mad(receiver, one.get())); }});
+    EXPECT_STATUS(sent.status(), STATUS_SUCCESS);
+    reception next(receiver);
+    if (waiter.call.status() == STATUS_CANCELLED) {
+        EXPECT_EQ(next.number(), 1u);
+    } else {
+        EXPECT_EQ(waiter.number(), 1u);
+        EXPECT_FALSE(next.call.done()) << "one datagram, two IRPs";
+        receiver.deregister();
+    }
+}
+
+void meets_the_end_of_its_agent(world& here) {
+    const ca opened(here);
+    const agent sender(opened, agent_attr(false));
+    agent receiver(opened);
+    const datagram one(opened, 1);
+    reception waiter(receiver);
+    verb_call sent;
+    verb_call end;
+    world::together({[&] { sent.send(send_mad(sender, one.get())); },
+                     [&] { end.send(deregister_agent(receiver.release())); }});
+    EXPECT_STATUS(sent.status(), STATUS_SUCCESS);
+    EXPECT_STATUS(end.status(), STATUS_SUCCESS);
+    EXPECT_TRUE(waiter.call.status() == STATUS_SUCCESS || waiter.call.status() == STATUS_CANCELLED);
+}
+
+constexpr const char* one_each = "Waits for a datagram; any number of these may wait, one is "
+                                 "completed a datagram, oldest first.";
+
+constexpr test_case cases[] = {
+    {"GetMad.CompletesTheOldestIrp", one_each, nothing, kind::steps, completes_the_oldest_irp},
+    {"GetMad.TakesWhatWaited", one_each, nothing, kind::steps, waits_for_an_irp},
+    {"GetMad.TellsWhatWasLost",
+     "datagrams dropped before this one, since the last: ReceiveLimit was reached", nothing,
+     kind::steps, beyond_the_limit_is_told_as_lost},
+    {"GetMad.RefusesASmallBuffer", "STATUS_BUFFER_TOO_SMALL: less than IB_MAD_SIZE.", nothing,
+     kind::steps, a_buffer_too_small_is_refused},
+    {"GetMad.OfAnAgentWithAnUpCallIsRefused",
+     "STATUS_INVALID_DEVICE_REQUEST: the agent has an up-call.", nothing, kind::steps,
+     an_up_call_takes_all},
+    {"SendMad.RefusesWhatCanNotBeSent",
+     "STATUS_INVALID_PARAMETER: also a length, P_Key or GID index, or a class other than the "
+     "agent's.",
+     nothing, kind::steps, what_can_not_be_sent_is_refused},
+    {"SendMad.AnAnswerReachesWhoAsked",
+     "An answer (response bit, or TrapRepress) goes to the agent that asked", nothing, kind::steps,
+     an_answer_reaches_who_asked},
+    {"GetMad.MeetsADatagram", one_each, nothing, kind::race, never_passes_a_waiter_by},
+    {"GetMad.MeetsADatagramAndACancel", one_each, nothing, kind::race,
+     that_a_cancelled_waiter_did_not_take_is_there},
+    {"GetMad.MeetsTheEndOfItsAgent",
+     "datagrams that it has not taken are dropped, parked CiGetMad complete STATUS_CANCELLED "
+     "before this returns, sends under way and an up-call that runs are waited for, by pending.",
+     nothing, kind::race, meets_the_end_of_its_agent},
+};
+
+} // namespace
+
+const std::span<const test_case> datagram_cases = cases;
+
+} // namespace irpverbs::conformance

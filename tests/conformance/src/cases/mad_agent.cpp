@@ -1,0 +1,144 @@
+// Agents: who may be one, and how one ends.
+#include "datagrams.hpp"
+
+namespace irpverbs::conformance {
+
+namespace {
+
+void gives_an_agent(world& here) {
+    const ca opened(here);
+    const IB_MAD_AGENT_ATTR attr = agent_attr(true);
+    const agent made(opened, attr);
+    const IB_MAD_AGENT_ATTR& seen = static_cast<IB_MAD_AGENT*>(made)->Attr;
+    EXPECT_EQ(seen.PortNumber, attr.PortNumber);
+    EXPECT_EQ(seen.ManagementClass, attr.ManagementClass);
+}
+
+void two_may_not_receive_the_same(world& here) {
+    const ca opened(here);
+    const ca other(here);
+    const IB_MAD_AGENT_ATTR attr = agent_attr(true);
+    agent first(opened, attr);
+    EXPECT_STATUS(answer(register_agent(opened, &attr)), STATUS_SHARING_VIOLATION);
+    EXPECT_STATUS(answer(register_agent(other, &attr)), STATUS_SHARING_VIOLATION);
+    const agent asker(other, agent_attr(false));
+    first.deregister();
+    const agent second(other, attr);
+}
+
+void that_can_not_be_is_refused(world& here) {
+    const ca opened(here);
+    { const agent supported(opened); }
+    IB_MAD_AGENT_ATTR no_port = agent_attr(true, 0);
+    IB_MAD_AGENT_ATTR far_port = agent_attr(true, 255);
+    IB_MAD_AGENT_ATTR no_class = agent_attr(true);
+    no_class.ManagementClass = 0;
+    IB_MAD_AGENT_ATTR with_oui = agent_attr(true);
+    with_oui.Oui[0] = 1;
+    for (const IB_MAD_AGENT_ATTR* each : {&no_port, &far_port, &no_class, &with_oui})
+        EXPECT_STATUS(answer(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(answer(register_agent(opened, nullptr)), STATUS_INVALID_PARAMETER);
+}
+
+void keeps_its_ca_open(world& here) {
+    ca opened(here);
+    agent made(opened);
+    EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+    made.deregister();
+    opened.close();
+}
+
+void cancels_what_is_parked_before_it_returns(world& here) {
+    const ca opened(here);
+    agent made(opened);
+    reception first(made);
+    reception second(made);
+    verb_call end([&](IRP* irp) {
+        const NTSTATUS status = CiDeregisterMadAgent(made.release(), irp);
+        EXPECT_TRUE(first.call.done() && second.call.done()) << "parked when it had returned";
+        return status;
+    });
+    EXPECT_STATUS(first.call.status(), STATUS_CANCELLED);
+    EXPECT_STATUS(second.call.status(), STATUS_CANCELLED);
+    EXPECT_STATUS(end.status(), STATUS_SUCCESS);
+}
+
+void from_inside_an_up_call(world& here) {
+    recorder heard;
+    verb_call end;
+    const ca opened(here);
+    const agent sender(opened, agent_attr(false));
+    agent receiver(opened, agent_attr(true), &recorder::mad_calls, &heard);
+    IB_MAD_AGENT* const inside = receiver;
+    end.on_completion([&] { heard.close(); });
+    heard.inside = [&] {
+        end.send(deregister_agent(inside));
+        EXPECT_FALSE(end.done()) << "completed while an up-call runs";
+    };
+    send(opened, sender, 1);
+    EXPECT_EQ(heard.wait_for(1)[0].level, DISPATCH_LEVEL);
+    receiver.release();
+    EXPECT_STATUS(end.status(), STATUS_SUCCESS);
+}
+
+void dies_with_the_hca(world& here) {
+    const ca opened(here);
+    agent made(opened);
+    const datagram one(opened, 1);
+    here.fail();
+    must(get_fatal_event(opened));
+    reception waiter(made);
+    EXPECT_STATUS(waiter.call.status(), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_STATUS(answer(send_mad(made, one.get())), STATUS_FILE_FORCED_CLOSED);
+    const IB_MAD_AGENT_ATTR attr = agent_attr(false);
+    EXPECT_STATUS(answer(register_agent(opened, &attr)), STATUS_FILE_FORCED_CLOSED);
+    made.deregister();
+}
+
+void registration_meets_a_cancel(world& here) {
+    ca opened(here);
+    const IB_MAD_AGENT_ATTR attr = agent_attr(true);
+    { const agent supported(opened); }
+    verb_call made;
+    world::together({[&] { made.send(register_agent(opened, &attr)); }, [&] { made.cancel(); }});
+    if (made.status() == STATUS_SUCCESS) {
+        EXPECT_STATUS(answer(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
+    } else {
+        EXPECT_STATUS(made.status(), STATUS_CANCELLED);
+    }
+    opened.close();
+}
+
+constexpr const char* ends = "parked CiGetMad complete STATUS_CANCELLED before this returns";
+
+constexpr test_case cases[] = {
+    {"MadAgent.IsGiven", "STATUS_SUCCESS: Information is the IB_MAD_AGENT*.", nothing, kind::steps,
+     gives_an_agent},
+    {"MadAgent.TwoMayNotReceiveTheSame",
+     "STATUS_SHARING_VIOLATION: another agent of the port receives one of these methods.", nothing,
+     kind::steps, two_may_not_receive_the_same},
+    {"MadAgent.ThatCanNotBeIsRefused",
+     "STATUS_INVALID_PARAMETER: also class 0, and an OUI of a class without.", nothing, kind::steps,
+     that_can_not_be_is_refused},
+    {"MadAgent.KeepsItsCaOpen",
+     "STATUS_DEVICE_BUSY: objects made with it are left, nothing changed.", nothing, kind::steps,
+     keeps_its_ca_open},
+    {"MadAgent.CancelsWhatIsParkedBeforeItEnds", ends, nothing, kind::steps,
+     cancels_what_is_parked_before_it_returns},
+    {"MadAgent.EndsFromInsideAnUpCall",
+     "Up-call: at DISPATCH_LEVEL, one at a time for an agent, none after its deregistration has "
+     "completed.",
+     dispatch_callers, kind::steps, from_inside_an_up_call},
+    {"MadAgent.DiesWithTheHca",
+     "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, destroy and events that "
+     "are latched)",
+     fatal_events, kind::steps, dies_with_the_hca},
+    {"MadAgent.RegistrationMeetsACancel", "Every pended verb can be cancelled", nothing, kind::race,
+     registration_meets_a_cancel},
+};
+
+} // namespace
+
+const std::span<const test_case> mad_agent_cases = cases;
+
+} // namespace irpverbs::conformance

@@ -1,0 +1,109 @@
+// The C++ twins: statuses, deadlines, cancellation slots.
+#include "ibmf_client.hpp"
+
+#include <ibmf/async.hpp>
+
+#include <support/both_machines.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <optional>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace ibmf = irpverbs::ibmf;
+namespace irp = irpverbs::irp;
+using boost::system::error_code;
+using irpverbs::dispatch::make_error_code;
+
+class Twins : public BothMachines {};
+
+/// What a handler was told, waited for.
+template <class Result>
+struct outcome {
+    outcome() { KeInitializeEvent(&come, NotificationEvent, FALSE); }
+    auto handler() {
+        return [this](error_code failed, Result what) {
+            error = failed;
+            result = std::move(what);
+            KeSetEvent(&come, IO_NO_INCREMENT, FALSE);
+        };
+    }
+    const Result& get() {
+        KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
+        return *result;
+    }
+    KEVENT come;
+    error_code error;
+    std::optional<Result> result;
+};
+
+TEST_P(Twins, RegisterSendAndUnregister) {
+    const wire joined;
+    const echo_agent agent(1);
+    outcome<ibmf::registered> made;
+    ibmf::register_({wire::guids[0], 1, PERF_MANAGER}, 0, nullptr, nullptr, made.handler());
+    ASSERT_EQ(made.get().status, IBMF_SUCCESS);
+    const ibmf_handle_t handle = made.get().handle;
+    {
+        test_message msg(handle, {MAD_MGMT_CLASS_PERF});
+        outcome<int> sent;
+        ibmf::msg_transport(handle, nullptr, msg.shown, {}, IBMF_MSG_TRANS_FLAG_SEQ,
+                            sent.handler());
+        EXPECT_EQ(sent.get(), IBMF_SUCCESS);
+        EXPECT_FALSE(sent.error);
+        EXPECT_EQ(msg.received_header().method, MAD_METHOD_GET_RESPONSE);
+    }
+    outcome<int> gone;
+    ibmf::unregister(handle, gone.handler());
+    EXPECT_EQ(gone.get(), IBMF_SUCCESS);
+    outcome<int> again;
+    ibmf::unregister(handle, again.handler());
+    EXPECT_EQ(again.get(), IBMF_BAD_HANDLE);
+    EXPECT_EQ(again.error, make_error_code(STATUS_INVALID_HANDLE));
+}
+
+TEST_P(Twins, WhatIsRefusedCompletesWithTheRefusal) {
+    const wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
+    const auto status = [&](ibmf_handle_t handle, ibmf_msg_t* which, uint_t flags) {
+        outcome<int> told;
+        ibmf::msg_transport(handle, nullptr, which, {}, flags, told.handler());
+        return told.get();
+    };
+    EXPECT_EQ(status(manager.handle, nullptr, 0), IBMF_INVALID_ARG);
+    EXPECT_EQ(status(manager.handle, msg.shown, 4), IBMF_INVALID_ARG);
+    EXPECT_EQ(status(nullptr, msg.shown, 0), IBMF_BAD_HANDLE);
+    EXPECT_EQ(status(manager.handle, msg.shown, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
+    outcome<ibmf::allocated_qp> qp;
+    ibmf::alloc_qp(manager.handle, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, qp.handler());
+    EXPECT_EQ(qp.get().status, IBMF_NOT_SUPPORTED);
+}
+
+TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
+    const wire joined;
+    echo_agent agent(1);
+    agent.silent = true;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
+    outcome<int> late;
+    ibmf::msg_transport(manager.handle, nullptr, msg.shown, {}, IBMF_MSG_TRANS_FLAG_SEQ,
+                        irp::within(std::chrono::milliseconds(5), late.handler()));
+    EXPECT_EQ(late.get(), IBMF_TRANS_FAILURE);
+    EXPECT_EQ(late.error, make_error_code(STATUS_IO_TIMEOUT));
+    boost::asio::cancellation_signal signal;
+    outcome<int> cancelled;
+    ibmf::msg_transport(manager.handle, nullptr, msg.shown, {}, IBMF_MSG_TRANS_FLAG_SEQ,
+                        boost::asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
+    signal.emit(boost::asio::cancellation_type::all);
+    EXPECT_EQ(cancelled.get(), IBMF_TRANS_FAILURE);
+    EXPECT_EQ(cancelled.error, make_error_code(STATUS_CANCELLED));
+    EXPECT_EQ(manager.stats().st_cancelled, 2u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Twins);
+
+} // namespace

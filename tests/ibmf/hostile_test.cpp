@@ -1,0 +1,201 @@
+// Datagrams that nobody should send, and clients that do what they should not.
+#include "ibmf_client.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace ibmf = irpverbs::ibmf;
+
+class Hostile : public BothMachines {};
+
+std::vector<std::uint8_t> noise(std::size_t size, std::uint64_t seed) {
+    std::vector<std::uint8_t> bytes(size);
+    irpverbs::dispatch::detail::generator random(seed);
+    for (std::uint8_t& each : bytes)
+        each = static_cast<std::uint8_t>(random.next());
+    return bytes;
+}
+
+void free_it(ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
+    EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+}
+
+// As it comes, and with the header of a request or an answer that somebody waits for.
+TEST_P(Hostile, DatagramsOfEveryLengthWithAnythingInThemAreCountedAndDropped) {
+    wire joined;
+    const client_scope agent(0, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD);
+    agent.listen(free_it, nullptr);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message waiting(manager.handle, {MAD_MGMT_CLASS_SUBN_ADM, 0x12});
+    std::array<UCHAR, IB_MAD_SIZE> request{};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        if (from == 0 && bytes[3] == 0x12) request = bytes;
+        return false;
+    };
+    ASSERT_EQ(waiting.send(), IBMF_SUCCESS);
+    for (ULONG length = 0; length <= 2048; ++length)
+        for (const unsigned shape : {0u, 1u, 2u}) {
+            std::vector<std::uint8_t> bytes = noise(length, length * 3u + shape);
+            if (shape != 0)
+                std::copy_n(request.begin(), std::min<std::size_t>(length, 24), bytes.begin());
+            if (shape == 2 && length > 3) bytes[3] |= 0x80;
+            joined.inject(0, bytes.data(), length, shape == 2 ? wire::lids[1] : ib_lid_t{9});
+        }
+    for (std::uint64_t kind = 0; kind < 3000; ++kind) {
+        std::vector<std::uint8_t> bytes = noise(IB_MAD_SIZE, kind);
+        std::copy_n(request.begin(), 24, bytes.begin());
+        bytes[3] = kind % 2 == 0 ? 0x92 : 0x14;
+        bytes[24] = 1;
+        bytes[25] = static_cast<std::uint8_t>(1 + kind % 5);
+        bytes[26] = static_cast<std::uint8_t>(kind / 7);
+        bytes[28] = bytes[29] = bytes[30] = 0;
+        bytes[31] &= 7;
+        joined.inject(0, bytes.data(), IB_MAD_SIZE, wire::lids[1]);
+    }
+    joined.await_empty();
+    // Those that look like a request or an answer reach IBMF; others have no agent.
+    EXPECT_GE(manager.stats(B_TRUE).st_malformed, 2u * 2000u);
+    ibmf_cancel_msg(manager.handle, waiting.shown);
+    waiting.wait();
+    EXPECT_EQ(waiting.calls(), 1);
+}
+
+TEST_P(Hostile, AnswersOfAnotherClassOrFromElsewhereAreCountedAndTheTransactionGoesOn) {
+    wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
+    std::array<UCHAR, IB_MAD_SIZE> request{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        request = bytes;
+        return false;
+    };
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    request[3] |= 0x80;
+    joined.inject(0, request.data(), IB_MAD_SIZE, 77); // from elsewhere
+    request[1] = MAD_MGMT_CLASS_BM;
+    joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
+    request[1] = MAD_MGMT_CLASS_PERF;
+    request[13] ^= 1; // another generation
+    joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
+    joined.await_empty();
+    EXPECT_EQ(msg.calls(), 0);
+    EXPECT_EQ(manager.stats().st_wrong_peer, 1u);
+    EXPECT_EQ(manager.stats(B_TRUE).st_wrong_class, 1u);
+    EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
+    request[13] ^= 1;
+    joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+}
+
+TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
+    wire joined;
+    const client_scope agent(0, PERF_AGENT); // no callback
+    const client_scope smp(0, SUBN_MANAGER);
+    std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, MAD_MGMT_CLASS_PERF, 1, MAD_METHOD_GET};
+    joined.inject(0, bytes.data(), IB_MAD_SIZE, 2);
+    bytes[1] = MAD_MGMT_CLASS_SUBN_LID_ROUTED; // for an agent that is not registered
+    joined.inject(0, bytes.data(), IB_MAD_SIZE, 2);
+    joined.await_empty();
+    EXPECT_EQ(agent.stats().st_no_callback, 1u);
+    EXPECT_EQ(agent.stats(B_TRUE).st_no_client, 1u);
+}
+
+// U8: Get and Set of SMPs are shared; SMInfo is the manager's.
+TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
+    wire joined;
+    std::atomic<int> heard[2] = {};
+    const client_scope agent(0, SUBN_AGENT);
+    const client_scope manager(0, SUBN_MANAGER);
+    const auto count = [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        ++*static_cast<std::atomic<int>*>(context);
+        free_it(handle, msg, nullptr);
+    };
+    agent.listen(count, &heard[0]);
+    manager.listen(count, &heard[1]);
+    const auto inject = [&](std::uint8_t mgmt_class, std::uint8_t method, std::uint8_t attribute) {
+        std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, mgmt_class, 1, method};
+        bytes[17] = attribute;
+        joined.inject(0, bytes.data(), IB_MAD_SIZE, 2);
+    };
+    inject(0x01, MAD_METHOD_GET, 0x11);
+    inject(0x81, MAD_METHOD_SET, 0x15);
+    inject(0x81, MAD_METHOD_GET, 0x20); // SMInfo
+    inject(0x01, MAD_METHOD_TRAP, 0x02);
+    inject(0x01, MAD_METHOD_GET, 0x20);
+    joined.await_empty();
+    ibmf_tear_down_async_cb(agent.handle, nullptr, 0);
+    ibmf_tear_down_async_cb(manager.handle, nullptr, 0);
+    EXPECT_EQ(heard[0] + static_cast<int>(agent.stats().st_no_callback), 2);
+    EXPECT_EQ(heard[1] + static_cast<int>(manager.stats().st_no_callback), 3);
+}
+
+struct blocker {
+    KEVENT done;
+    ibmf_handle_t manager = nullptr;
+    int status = IBMF_FAILURE;
+    int unregistered = IBMF_SUCCESS;
+};
+
+// A callback that waits, one that sends from itself, and one that unregisters where it can't.
+TEST_P(Hostile, ACallbackMayBlockOrIsToldThatItMayNot) {
+    for (const uint_t flags :
+         {0u, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}, unsigned{IBMF_REG_FLAG_NO_OFFLOAD}}) {
+        const wire joined;
+        const echo_agent far(1);
+        const client_scope manager(0, PERF_MANAGER, flags);
+        blocker state;
+        KeInitializeEvent(&state.done, NotificationEvent, FALSE);
+        test_message inner(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 2});
+        struct both {
+            blocker& state;
+            test_message& inner;
+        } given{state, inner};
+        test_message outer(manager.handle, {MAD_MGMT_CLASS_PERF});
+        const auto call = [](ibmf_handle_t handle, ibmf_msg_t*, void* context) {
+            auto& [told, message] = *static_cast<both*>(context);
+            told.status = message.send_and_wait();
+            ibmf_handle_t copy = handle;
+            told.unregistered = ibmf_unregister(&copy, 0);
+            KeSetEvent(&told.done, IO_NO_INCREMENT, FALSE);
+        };
+        ASSERT_EQ(ibmf_msg_transport(manager.handle, nullptr, outer.shown, nullptr, call, &given,
+                                     IBMF_MSG_TRANS_FLAG_SEQ),
+                  IBMF_SUCCESS);
+        KeWaitForSingleObject(&state.done, Executive, KernelMode, FALSE, nullptr);
+        EXPECT_EQ(state.status,
+                  flags == IBMF_REG_FLAG_NO_OFFLOAD ? IBMF_INVALID_ARG : IBMF_SUCCESS);
+        EXPECT_EQ(state.unregistered, IBMF_BUSY);
+    }
+}
+
+TEST_P(Hostile, TwoThreadsThatSendOneMessageAreTold) {
+    wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
+    std::atomic<int> begun{0};
+    std::atomic<int> busy{0};
+    {
+        const auto send = [&] {
+            const int status = ibmf_msg_transport(
+                manager.handle, nullptr, msg.shown, nullptr,
+                [](ibmf_handle_t, ibmf_msg_t*, void* count) {
+                    ++*static_cast<std::atomic<int>*>(count);
+                },
+                &begun, IBMF_MSG_TRANS_FLAG_SEQ);
+            if (status == IBMF_BUSY) ++busy;
+        };
+        system_thread first(send);
+        system_thread second(send);
+    }
+    EXPECT_EQ(busy, 1);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    while (manager.stats().st_callbacks_active != 0)
+        KeStallExecutionProcessor(10);
+    EXPECT_EQ(begun, 1);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Hostile);
+
+} // namespace

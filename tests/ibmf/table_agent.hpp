@@ -1,0 +1,58 @@
+// A subnet administrator that knows one table and answers every request with it, by RMPP.
+#pragma once
+
+#include "ibmf_client.hpp"
+
+namespace irpverbs::testing {
+
+class table_agent : public client_scope {
+public:
+    explicit table_agent(unsigned end) : client_scope(end, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP) {
+        listen(answer, this);
+    }
+    ~table_agent() {
+        ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
+        await_answers();
+    }
+
+    void resize(std::size_t bytes) {
+        table_.resize(bytes);
+        for (std::size_t i = 0; i < bytes; ++i)
+            table_[i] = static_cast<std::uint8_t>(i * 31 + i / 251);
+    }
+    std::span<const std::uint8_t> table() const { return table_; }
+    std::size_t last_request_size() const { return request_size_; }
+    int last_answer_status() const { return answer_status_; }
+    void await_answers() { held_.await_none(); }
+
+private:
+    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<table_agent*>(context);
+        self.held_.enter();
+        self.request_size_ = msg->im_msgbufs_recv.im_bufs_cl_data_len;
+        msg->im_msgbufs_send = msg->im_msgbufs_recv;
+        ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
+        header.R_Method = header.R_Method == 0x14 ? 0x94 : 0x92;
+        msg->im_msgbufs_send.im_bufs_cl_data = self.table_.data();
+        msg->im_msgbufs_send.im_bufs_cl_data_len = self.table_.size();
+        ibmf_retrans_t times{6, 20'000, 5'000, 0};
+        const int status = ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &times, answered,
+                                              context, IBMF_MSG_TRANS_FLAG_RMPP);
+        if (status == IBMF_SUCCESS) return;
+        msg->im_msg_status = status;
+        answered(handle, msg, context);
+    }
+    static void answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<table_agent*>(context);
+        self.answer_status_ = msg->im_msg_status;
+        EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+        self.held_.leave();
+    }
+
+    std::vector<std::uint8_t> table_;
+    std::atomic<std::size_t> request_size_{0};
+    std::atomic<int> answer_status_{IBMF_SUCCESS};
+    busy_count held_;
+};
+
+} // namespace irpverbs::testing

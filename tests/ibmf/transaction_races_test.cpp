@@ -1,0 +1,214 @@
+// Answers, time-outs, cancels and unregistering against each other, under every schedule, over a
+// wire that loses, doubles and reorders.
+#include "table_agent.hpp"
+
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+constexpr request_of performance{MAD_MGMT_CLASS_PERF};
+constexpr ibmf_retrans_t one_retry{1, 2'000, 500, 0};
+constexpr wire_faults bad_wire{4, 4, 4'000};
+
+explore_options campaign() {
+    explore_options options;
+    options.random_runs = 1500;
+    options.pct_runs = 1500;
+    return options;
+}
+
+void expect_nothing_left(const client_scope& client) {
+    const ibmf_stats_t left = client.stats(B_TRUE);
+    EXPECT_EQ(left.st_in_flight, 0u);
+    EXPECT_EQ(left.st_queued, 0u);
+    EXPECT_EQ(left.st_sends_active, 0u);
+    EXPECT_EQ(left.st_callbacks_active, 0u);
+}
+
+TEST(TransactionRaces, AnswerCancelAndTimeOutEndItOnce) {
+    for (const uint_t flags :
+         {0u, unsigned{IBMF_REG_FLAG_NO_OFFLOAD}, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}})
+        expect_explored(campaign(), [=](sim_machine& sim) {
+            wire joined(bad_wire);
+            const echo_agent agent(1);
+            const client_scope manager(0, PERF_MANAGER, flags);
+            test_message first(manager.handle, performance);
+            request_of another = performance;
+            another.tid = 2;
+            test_message second(manager.handle, another);
+            sim.spawn("first", [&] { first.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry); });
+            sim.spawn("second", [&] { second.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry); });
+            sim.spawn("cancel", [&] { ibmf_cancel_msg(manager.handle, first.shown); });
+            sim.run();
+            EXPECT_EQ(first.calls(), 1);
+            EXPECT_EQ(second.calls(), 1);
+            const KIRQL level = flags == IBMF_REG_FLAG_NO_OFFLOAD ? DISPATCH_LEVEL : PASSIVE_LEVEL;
+            EXPECT_EQ(first.level(), level);
+            EXPECT_EQ(second.level(), level);
+            EXPECT_EQ(manager.stats().st_transactions, 0u);
+            expect_nothing_left(manager);
+        });
+}
+
+// Frees its message in the callback; whoever comes after that may unregister, and one does.
+struct leaver {
+    ibmf_handle_t handle = nullptr;
+    bool inside = false; // the callback unregisters, too
+    int left = 0;
+
+    void leave() {
+        ibmf_handle_t copy = handle;
+        const int status = ibmf_unregister(&copy, 0);
+        if (status == IBMF_SUCCESS) ++left;
+        EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BUSY || status == IBMF_BAD_HANDLE);
+    }
+    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<leaver*>(context);
+        EXPECT_EQ(self.left, 0) << "a callback after unregistering";
+        EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+        if (self.inside) self.leave();
+    }
+};
+
+TEST(TransactionRaces, UnregisteringIsDoneOnceAlsoFromInsideACallback) {
+    for (const bool inside : {false, true})
+        for (const uint_t flags : {0u, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}})
+            expect_explored(campaign(), [=](sim_machine& sim) {
+                wire joined(bad_wire);
+                const echo_agent agent(1);
+                client_scope manager(0, PERF_MANAGER, flags);
+                leaver it{manager.handle, inside};
+                manager.handle = nullptr;
+                ibmf_msg_t* msg = nullptr;
+                ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+                test_message made(it.handle, performance);
+                *msg = *made.shown;
+                sim.spawn("send", [&] {
+                    ibmf_retrans_t times = one_retry;
+                    EXPECT_EQ(ibmf_free_msg(it.handle, &made.shown), IBMF_SUCCESS);
+                    EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, msg, &times, leaver::told, &it,
+                                                 IBMF_MSG_TRANS_FLAG_SEQ),
+                              IBMF_SUCCESS);
+                });
+                sim.spawn("leave", [&] { it.leave(); });
+                sim.spawn("leave too", [&] { it.leave(); });
+                sim.run();
+                if (it.left == 0) it.leave();
+                EXPECT_EQ(it.left, 1);
+            });
+}
+
+TEST(TransactionRaces, AFailingHcaEndsEachOnceAndUnregisters) {
+    expect_explored(campaign(), [](sim_machine& sim) {
+        wire joined(bad_wire);
+        const client_scope manager(0, PERF_MANAGER, 0, [](auto...) {});
+        test_message msg(manager.handle, performance);
+        int status = IBMF_FAILURE;
+        sim.spawn("send", [&] { status = msg.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry); });
+        sim.spawn("fail", [&] { HcaReportFatal(joined.fdo(0)); });
+        sim.run();
+        EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BAD_PORT_STATE);
+        EXPECT_EQ(msg.calls(), status == IBMF_SUCCESS ? 1 : 0);
+        expect_nothing_left(manager);
+    });
+}
+
+TEST(TransactionRaces, TheCallbackIsNotCalledAfterItsTearDown) {
+    expect_explored(campaign(), [](sim_machine& sim) {
+        wire joined;
+        const client_scope agent(1, PERF_AGENT);
+        const client_scope manager(0, PERF_MANAGER);
+        struct state {
+            bool torn_down = false;
+            int heard = 0;
+        } seen;
+        agent.listen(
+            [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+                auto& told = *static_cast<state*>(context);
+                EXPECT_FALSE(told.torn_down);
+                ++told.heard;
+                EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+            },
+            &seen);
+        test_message msg(manager.handle, performance);
+        sim.spawn("send", [&] { msg.send(0); });
+        sim.spawn("tear down", [&] {
+            EXPECT_EQ(ibmf_tear_down_async_cb(agent.handle, nullptr, 0), IBMF_SUCCESS);
+            seen.torn_down = true;
+        });
+        sim.run();
+        EXPECT_LE(seen.heard, 1);
+        EXPECT_EQ(agent.stats().st_no_callback + static_cast<unsigned>(seen.heard), 1u);
+        EXPECT_EQ(agent.stats().st_msgs_alloced, 0u);
+    });
+}
+
+TEST(TransactionRaces, CallbacksOfASingleOffloadComeOneAtATime) {
+    expect_explored(campaign(), [](sim_machine& sim) {
+        wire joined;
+        const client_scope agent(1, PERF_AGENT, IBMF_REG_FLAG_SINGLE_OFFLOAD);
+        const client_scope manager(0, PERF_MANAGER);
+        struct state {
+            sim_machine& sim;
+            int inside = 0;
+            int heard = 0;
+        } seen{sim};
+        agent.listen(
+            [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+                auto& told = *static_cast<state*>(context);
+                EXPECT_EQ(told.inside++, 0);
+                told.sim.yield();
+                ++told.heard;
+                --told.inside;
+                EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+            },
+            &seen);
+        test_message first(manager.handle, performance);
+        test_message second(manager.handle, performance);
+        sim.spawn("first", [&] { first.send(0); });
+        sim.spawn("second", [&] { second.send(0); });
+        sim.run();
+        EXPECT_EQ(seen.heard, 2);
+    });
+}
+
+// The table comes whole or not at all, however the wire treats it, and both sides end.
+TEST(TransactionRaces, ATransferOverABadWireIsWholeOrFails) {
+    explore_options options = campaign();
+    options.random_runs = 500;
+    options.pct_runs = 300;
+    expect_explored(options, [](sim_machine& sim) {
+        wire joined({10, 10, 3'000});
+        table_agent agent(1);
+        agent.resize(4000);
+        const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+        request_of query{MAD_MGMT_CLASS_SUBN_ADM, 0x12};
+        test_message whole(manager.handle, query);
+        query = {MAD_MGMT_CLASS_SUBN_ADM, 0x14, 2};
+        query.data_size = 1500;
+        test_message both(manager.handle, query);
+        const ibmf_retrans_t times{6, 20'000, 5'000, 0};
+        sim.spawn("query", [&] { whole.send(IBMF_MSG_TRANS_FLAG_SEQ, times); });
+        sim.spawn("double-sided",
+                  [&] { both.send(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, times); });
+        sim.spawn("cancel", [&] {
+            if (sim.source().fires("cancel", 4)) ibmf_cancel_msg(manager.handle, both.shown);
+        });
+        sim.run();
+        for (test_message* each : {&whole, &both}) {
+            EXPECT_EQ(each->calls(), 1);
+            if (each->status() == IBMF_SUCCESS) {
+                EXPECT_TRUE(std::ranges::equal(each->received(), agent.table()));
+            }
+        }
+        expect_nothing_left(manager);
+        expect_nothing_left(agent);
+        EXPECT_EQ(agent.stats().st_transactions, 0u);
+        EXPECT_EQ(manager.stats().st_transactions, 0u);
+    });
+}
+
+} // namespace

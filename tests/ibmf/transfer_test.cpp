@@ -1,0 +1,152 @@
+// RMPP through the whole of IBMF: tables that come in many datagrams, requests that go in many, and
+// peers that break off.
+#include "table_agent.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace ibmf = irpverbs::ibmf;
+
+class Transfers : public BothMachines {};
+
+constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
+
+// Defect D2: the block of a response whose length is not announced moved under its pointers.
+TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
+    const wire joined;
+    table_agent agent(1);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    for (const std::size_t size : {0u, 1u, 199u, 200u, 201u, 2000u, 20'000u, 300'000u}) {
+        agent.resize(size);
+        test_message msg(manager.handle, table_query);
+        EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS) << size;
+        EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table())) << size;
+        EXPECT_EQ(msg.received_header().transaction_id, table_query.tid);
+        const auto* const block =
+            reinterpret_cast<const std::uint8_t*>(msg.shown->im_msgbufs_recv.im_bufs_mad_hdr);
+        EXPECT_EQ(msg.shown->im_msgbufs_recv.im_bufs_cl_hdr, block + 24);
+        EXPECT_EQ(msg.received().data(), block + 44);
+    }
+}
+
+TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
+    const wire joined;
+    table_agent agent(1);
+    agent.resize(3000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    request_of multi = table_query;
+    multi.method = 0x14;
+    multi.data_size = 5000;
+    test_message msg(manager.handle, multi);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
+    EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
+    EXPECT_EQ(agent.last_request_size(), 5000u);
+}
+
+TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
+    const wire joined;
+    table_agent agent(1);
+    agent.resize(5000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, table_query);
+    msg.shown->im_msg_sz_limit = 1000;
+    EXPECT_EQ(msg.send_and_wait(), IBMF_PARTIAL_TRANSFER);
+    EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table().first(1000)));
+    ibmf_transfer_end_t end{};
+    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.te_status, 1); // RESX: a STOP
+    EXPECT_EQ(end.te_by_peer, B_FALSE);
+    agent.await_answers();
+    EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer was told
+}
+
+TEST_P(Transfers, APeerThatFallsSilentInMidTransferEndsAtTheTotalTime) {
+    wire joined;
+    int data = 0;
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        return from == 0 || (bytes[3] & 0x80) == 0 || ++data <= 3;
+    };
+    table_agent agent(1);
+    agent.resize(5000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {0, 20'000, 1000, 50'000}),
+              IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
+}
+
+// Defect D1: a datagram that is no transfer, in the middle of one, and the client was never called.
+TEST_P(Transfers, ASingleDatagramInMidTransferEndsItAsUnexpected) {
+    wire joined;
+    int data = 0;
+    joined.tap = [&](unsigned from, auto& bytes) {
+        if (from == 1 && (bytes[3] & 0x80) != 0 && ++data == 3) bytes[26] = 0; // not active
+        return true;
+    };
+    table_agent agent(1);
+    agent.resize(5000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_UNEXP_TRANS_RECVD);
+}
+
+TEST_P(Transfers, ATransferToAClientWithoutRmppIsUnexpected) {
+    const wire joined;
+    table_agent agent(1);
+    agent.resize(5000);
+    const client_scope manager(0, SUBN_ADM_MANAGER);
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_UNEXP_TRANS_RECVD);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
+}
+
+TEST_P(Transfers, ThePeersAbortReachesTheRequester) {
+    wire joined;
+    int data = 0;
+    joined.tap = [&](unsigned from, auto& bytes) {
+        if (from != 1 || (bytes[3] & 0x80) == 0 || ++data != 4) return true;
+        bytes[25] = 4;   // ABORT
+        bytes[26] = 1;   // active
+        bytes[27] = 200; // the vendor's
+        return true;
+    };
+    table_agent agent(1);
+    agent.resize(5000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(msg.send_and_wait(), IBMF_TRANS_FAILURE);
+    ibmf_transfer_end_t end{};
+    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.te_status, 200);
+    EXPECT_EQ(end.te_by_peer, B_TRUE);
+}
+
+TEST_P(Transfers, CancellingInMidTransferTellsThePeer) {
+    wire joined;
+    KEVENT under_way;
+    KeInitializeEvent(&under_way, NotificationEvent, FALSE);
+    int data = 0;
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        if (from == 1 && (bytes[3] & 0x80) != 0 && ++data >= 3) {
+            KeSetEvent(&under_way, IO_NO_INCREMENT, FALSE);
+            return false;
+        }
+        return true;
+    };
+    table_agent agent(1);
+    agent.resize(50'000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, table_query);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    KeWaitForSingleObject(&under_way, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
+    agent.await_answers();
+    EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Transfers);
+
+} // namespace
