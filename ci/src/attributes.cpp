@@ -78,7 +78,7 @@ NTSTATUS HcaReturnCa(const IB_CA_ATTR* Fixed, const IB_PORT_ATTR* Ports,
 }
 
 NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T AttrSize, PIRP Irp) {
-    writer(Attr, AttrSize).put(0, Block, Size);
+    std::memcpy(Attr, Block, std::min<std::size_t>(Size, AttrSize));
     return answer(Irp, Size, AttrSize);
 }
 

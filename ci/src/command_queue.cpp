@@ -1,74 +1,57 @@
 // Commands that wait for their turn, cancellable until it comes.
+#include "parked_irps.hpp"
 #include "request.hpp"
-#include "spin_guard.hpp"
 
 #include <ci/driver.h>
 
+#include <dispatch/detail/idle_dpc.hpp>
+#include <dispatch/detail/spin_lock.hpp>
+
 namespace {
 
-using irpverbs::ci::spin_guard;
+using irpverbs::dispatch::detail::queue_idle_dpc;
+using irpverbs::dispatch::detail::spin_guard;
 
-HCA_COMMAND_QUEUE& queue_of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, HCA_COMMAND_QUEUE, Csq); }
+using namespace irpverbs::ci;
 
-void insert(IO_CSQ* csq, IRP* irp) {
-    InsertTailList(&queue_of(csq).Cancelable, &irp->Tail.Overlay.ListEntry);
-}
-void remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
+bool is_firm(IRP* irp) { return ends_an_object(IoGetCurrentIrpStackLocation(irp)->MinorFunction); }
 
-IRP* peek(IO_CSQ* csq, IRP* irp, void*) {
-    LIST_ENTRY& head = queue_of(csq).Cancelable;
-    LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : head.Flink;
-    return next == &head ? nullptr : CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry);
-}
-
-void acquire(IO_CSQ* csq, KIRQL* level) { KeAcquireSpinLock(&queue_of(csq).Lock, level); }
-void release(IO_CSQ* csq, KIRQL level) { KeReleaseSpinLock(&queue_of(csq).Lock, level); }
-void complete_cancelled(IO_CSQ*, IRP* irp) { HcaComplete(irp, STATUS_CANCELLED, 0); }
-
-bool is_firm(IRP* irp) {
-    return irpverbs::ci::ends_an_object(IoGetCurrentIrpStackLocation(irp)->MinorFunction);
-}
-
-void insert_firm(HCA_COMMAND_QUEUE& queue, IRP* irp) {
-    IoMarkIrpPending(irp);
-    const spin_guard guard(queue.Lock);
-    InsertTailList(&queue.Firm, &irp->Tail.Overlay.ListEntry);
-}
-
-IRP* take_firm(HCA_COMMAND_QUEUE& queue) {
-    const spin_guard guard(queue.Lock);
-    if (IsListEmpty(&queue.Firm)) return nullptr;
-    return CONTAINING_RECORD(RemoveHeadList(&queue.Firm), IRP, Tail.Overlay.ListEntry);
-}
-
-// False: more has come meanwhile, and this server goes on.
-bool stop_serving(HCA_COMMAND_QUEUE& queue) {
-    const spin_guard guard(queue.Lock);
-    if (!IsListEmpty(&queue.Firm) || !IsListEmpty(&queue.Cancelable)) return false;
-    queue.Serving = FALSE;
+// False: it was cancelled before.
+bool insert(HCA_COMMAND_QUEUE& queue, IRP* irp) {
+    if (!is_firm(irp)) return park(queue.Waiting, queue.Lock, irp);
+    park_firmly(queue.Waiting, irp);
     return true;
 }
 
-bool start_serving(HCA_COMMAND_QUEUE& queue) {
+// Null: there is none, and this server stops.
+IRP* next_command(HCA_COMMAND_QUEUE& queue, KEVENT*& stopped) {
     const spin_guard guard(queue.Lock);
-    if (queue.Serving) return false;
-    queue.Serving = TRUE;
-    return true;
+    IRP* irp = take_parked(queue.Waiting);
+    queue.Serving = irp != nullptr;
+    if (irp == nullptr) stopped = queue.Stopped;
+    return irp;
 }
 
+// The queue may be gone as soon as the server has stopped.
 void serve(HCA_COMMAND_QUEUE& queue) {
-    do {
-        IRP* irp = take_firm(queue);
-        if (irp == nullptr) irp = IoCsqRemoveNextIrp(&queue.Csq, nullptr);
-        if (irp != nullptr) queue.Execute(irp);
-    } while (!stop_serving(queue));
-    ExReleaseRundownProtection(&queue.Servers);
+    KEVENT* stopped = nullptr;
+    while (IRP* irp = next_command(queue, stopped))
+        queue.Execute(irp);
+    if (stopped != nullptr) KeSetEvent(stopped, IO_NO_INCREMENT, FALSE);
 }
 
 void serve_by_dpc(KDPC*, void* queue, void*, void*) {
     serve(*static_cast<HCA_COMMAND_QUEUE*>(queue));
 }
 void serve_by_work_item(void* queue) { serve(*static_cast<HCA_COMMAND_QUEUE*>(queue)); }
+
+// There is none: the DPC and the work item are idle.
+void start_server(HCA_COMMAND_QUEUE& queue) {
+    if (queue.Service == HcaServeByDpc)
+        queue_idle_dpc(queue.Dpc);
+    else
+        ExQueueWorkItem(&queue.WorkItem, DelayedWorkQueue);
+}
 
 } // namespace
 
@@ -77,34 +60,38 @@ extern "C" {
 void HcaInitializeCommandQueue(HCA_COMMAND_QUEUE* Queue, HCA_SERVICE Service,
                                NTSTATUS (*Execute)(PIRP Irp)) {
     *Queue = {};
-    IoCsqInitialize(&Queue->Csq, insert, remove, peek, acquire, release, complete_cancelled);
-    InitializeListHead(&Queue->Cancelable);
-    InitializeListHead(&Queue->Firm);
+    KeInitializeSpinLock(&Queue->Lock);
+    InitializeListHead(&Queue->Waiting);
     Queue->Service = Service;
     Queue->Execute = Execute != nullptr ? Execute : HcaExecute;
-    ExInitializeRundownProtection(&Queue->Servers);
     KeInitializeDpc(&Queue->Dpc, serve_by_dpc, Queue);
     ExInitializeWorkItem(&Queue->WorkItem, serve_by_work_item, Queue);
 }
 
 NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp) {
-    // The last command may be done, and the queue gone, as soon as this one is in it.
-    ExAcquireRundownProtection(&Queue->Servers);
-    if (is_firm(Irp))
-        insert_firm(*Queue, Irp);
-    else
-        IoCsqInsertIrp(&Queue->Csq, Irp, nullptr);
-    if (!start_serving(*Queue))
-        ExReleaseRundownProtection(&Queue->Servers);
-    else if (Queue->Service == HcaServeByDpc)
-        KeInsertQueueDpc(&Queue->Dpc, nullptr, nullptr);
-    else
-        ExQueueWorkItem(&Queue->WorkItem, DelayedWorkQueue);
+    bool waits = false;
+    bool starts = false;
+    {
+        const spin_guard guard(Queue->Lock);
+        waits = insert(*Queue, Irp);
+        starts = waits && !Queue->Serving;
+        if (starts) Queue->Serving = TRUE;
+    }
+    if (!waits) return complete(Irp, STATUS_CANCELLED, 0);
+    // Where somebody serves already, the command may be done, and the queue gone.
+    if (starts) start_server(*Queue);
     return STATUS_PENDING;
 }
 
 void HcaRundownCommandQueue(HCA_COMMAND_QUEUE* Queue) {
-    ExWaitForRundownProtectionRelease(&Queue->Servers);
+    KEVENT stopped;
+    KeInitializeEvent(&stopped, NotificationEvent, FALSE);
+    {
+        const spin_guard guard(Queue->Lock);
+        if (!Queue->Serving) return;
+        Queue->Stopped = &stopped;
+    }
+    KeWaitForSingleObject(&stopped, Executive, KernelMode, FALSE, nullptr);
 }
 
 } // extern "C"

@@ -1,8 +1,16 @@
 #include "device.hpp"
 
-#include "spin_guard.hpp"
+#include <dispatch/detail/spin_lock.hpp>
 
 namespace irpverbs::ci {
+
+using dispatch::detail::spin_guard;
+
+// What is to be made of an event for some of the CAs; not more, since the lock is held meanwhile.
+struct hca_device::deliveries {
+    std::array<delivery, 32> all;
+    std::size_t count = 0;
+};
 
 hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo)
     : operations(*its_description.Operations), description(its_description),
@@ -42,27 +50,32 @@ void hca_device::unlink(ca_object& ca) {
     ca.link.ca = nullptr;
 }
 
-ca_object* hca_device::enter_from(LIST_ENTRY* entry) {
-    for (; entry != &open; entry = entry->Flink) {
+// Those behind `after`, as many as there is room for. When it is full the last one is entered and
+// returned: there may be more behind it.
+ca_object* hca_device::note_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
+                                 deliveries& due) {
+    const spin_guard guard(lock);
+    LIST_ENTRY* entry = after != nullptr ? after->link.entry.Flink : open.Flink;
+    for (due.count = 0; entry != &open; entry = entry->Flink) {
         ca_object* ca = CONTAINING_RECORD(entry, device_link, entry)->ca;
-        if (ca->enter()) return ca;
+        if (ca->closing()) continue;
+        due.all[due.count++] = ca->note(channel, event);
+        if (due.count == due.all.size() && ca->enter()) return ca;
     }
     return nullptr;
 }
 
 // A user keeps a CA linked, and so the way on from it is there after the lock was let go.
 void hca_device::signal(unsigned channel, IB_ASYNC_EVENT event) {
-    ca_object* current = nullptr;
+    ca_object* last = nullptr;
+    deliveries due;
     do {
-        ca_object* next = nullptr;
-        {
-            const spin_guard guard(lock);
-            next = enter_from(current != nullptr ? current->link.entry.Flink : open.Flink);
-        }
-        if (current != nullptr) current->leave();
-        if (next != nullptr) next->signal(channel, event);
-        current = next;
-    } while (current != nullptr);
+        ca_object* reached = last;
+        last = note_some(reached, channel, event, due);
+        if (reached != nullptr) reached->leave();
+        for (std::size_t i = 0; i < due.count; ++i)
+            due.all[i].make(event);
+    } while (last != nullptr);
 }
 
 } // namespace irpverbs::ci

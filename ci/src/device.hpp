@@ -19,7 +19,7 @@ struct hca_device {
     DEVICE_OBJECT* const fdo;
     std::atomic<bool> dead{false};
 
-    KSPIN_LOCK lock = 0;
+    KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
     LIST_ENTRY open;       // guarded by lock: device_link
     LONG opens = 0;        // guarded by lock: these, and those under way
     bool refusing = false; // guarded by lock
@@ -31,11 +31,12 @@ struct hca_device {
     /// The CA receives events from now on. False: the fatal one was before.
     bool link(ca_object& ca);
     void unlink(ca_object& ca);
-    /// Signals each open CA, with no lock held.
+    /// Signals each open CA.
     void signal(unsigned channel, IB_ASYNC_EVENT event);
 
 private:
-    ca_object* enter_from(LIST_ENTRY* entry);
+    struct deliveries;
+    ca_object* note_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event, deliveries& due);
 };
 
 inline constexpr std::size_t device_size = (sizeof(hca_device) + 15) / 16 * 16;
@@ -63,7 +64,8 @@ struct ca_object final : object {
     device_link link;
 
 private:
-    ca_object(event_channel* channels, unsigned count) : object(channels, count) {}
+    ca_object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
+        : object(lock, channels, count) {}
     bool listens(unsigned channel) const override;
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 };
@@ -84,9 +86,11 @@ struct cq_object final : object {
     HCA_CQ shared{};
 
 private:
-    explicit cq_object(event_channel* channels) : object(channels, channel_count) {}
+    explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}
     bool listens(unsigned channel) const override;
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
+
+    KSPIN_LOCK own_lock_ = 0;
 };
 
 } // namespace irpverbs::ci

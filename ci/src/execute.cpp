@@ -96,7 +96,7 @@ NTSTATUS HcaExecute(PIRP Irp) {
     const auto minor = static_cast<HCA_MINOR_FUNCTION>(location->MinorFunction);
     const parameters& with = parameters_of(location);
     NTSTATUS status = STATUS_FILE_FORCED_CLOSED;
-    if (ends_an_object(minor) || !device.dead.load())
+    if (!device.dead.load() || ends_an_object(minor))
         status = call(device.operations, minor, with, Irp);
     if (status == STATUS_PENDING) return status;
     return complete_executed(Irp, status, Irp->IoStatus.Information);

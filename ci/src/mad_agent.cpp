@@ -1,13 +1,17 @@
 #include "mad_agent.hpp"
 
 #include "object_memory.hpp"
+#include "parked_irps.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/spin_lock.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace irpverbs::ci {
+
+using dispatch::detail::spin_guard;
 
 namespace {
 
@@ -50,8 +54,6 @@ struct kept_mad {
     }
 };
 
-namespace {} // namespace
-
 /// A datagram that looks for an IRP.
 struct arrival {
     const IB_MAD_RECEIVED& received;
@@ -60,14 +62,14 @@ struct arrival {
     kept_mad* copy = nullptr; // when there was memory
 };
 
-namespace {
-
-// What an IRP that came for a datagram is told in place of being parked.
+/// What an IRP that came for a datagram is told in place of being parked.
 struct answer {
     NTSTATUS otherwise;
     kept_mad* taken = nullptr;
     ULONG lost = 0;
 };
+
+namespace {
 
 kept_mad* first_of(const mad_line& line) {
     if (IsListEmpty(&line.kept)) return nullptr;
@@ -95,8 +97,8 @@ void mad_agent_object::keep(arrival& mad) {
     mad.copy = nullptr;
 }
 
-mad_agent_object::mad_agent_object() : object(nullptr, 0) {
-    line_.waiting.prepare(*this, insert, peek);
+mad_agent_object::mad_agent_object() : object(own_lock_, nullptr, 0) {
+    InitializeListHead(&line_.waiting);
     InitializeListHead(&line_.kept);
 }
 
@@ -122,16 +124,26 @@ void mad_agent_object::destroy(mad_agent_object* agent) {
     free_object(agent);
 }
 
-void mad_agent_object::cancel_waiting() { line_.waiting.cancel_all(); }
+void mad_agent_object::cancel_waiting() { cancel_all(line_.waiting); }
 
 ULONG mad_agent_object::limit() const {
     const ULONG wanted = shared.Agent.Attr.ReceiveLimit;
     return wanted != 0 ? wanted : default_limit;
 }
 
+// A datagram that nobody takes is kept under the same lock as the look for an IRP, or one parked in
+// between would wait for the next.
+IRP* mad_agent_object::take_waiter(arrival& mad) {
+    const spin_guard guard(lock_);
+    mad.lost += std::exchange(line_.lost, 0);
+    IRP* waiter = take_parked(line_.waiting);
+    if (waiter == nullptr && mad.stays) keep(mad);
+    return waiter;
+}
+
 // True: a waiting IRP took it. IRPs whose buffer is too small for it complete on the way.
 bool mad_agent_object::give_to_waiter(arrival& mad) {
-    while (IRP* irp = IoCsqRemoveNextIrp(&line_.waiting.csq, &mad)) {
+    while (IRP* irp = take_waiter(mad)) {
         IB_MAD_RECEIVE& into = buffer_of(irp);
         if (fits(mad.received, into)) {
             copy(mad.received, mad.lost, into);
@@ -162,42 +174,27 @@ void mad_agent_object::receive(const IB_MAD_RECEIVED& received) {
 NTSTATUS mad_agent_object::get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwise) {
     if (call_ != nullptr) return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     answer told{otherwise};
-    const NTSTATUS status = IoCsqInsertIrpEx(&line_.waiting.csq, irp, nullptr, &told);
-    if (NT_SUCCESS(status)) return STATUS_PENDING;
+    const NTSTATUS status = take_kept_or_park(into, irp, told);
+    if (status == STATUS_PENDING) return status;
     if (told.taken == nullptr) return complete(irp, status, 0);
     copy(told.taken->received, told.lost, into);
     kept_mad::free(told.taken);
     return complete(irp, STATUS_SUCCESS, into.Length);
 }
 
-NTSTATUS mad_agent_object::insert(IO_CSQ* csq, IRP* irp, void* context) {
-    mad_agent_object& self = of(csq);
-    mad_line& line = self.line_;
-    auto& told = *static_cast<answer*>(context);
-    if (self.closing()) return STATUS_CANCELLED;
-    if (const kept_mad* first = first_of(line)) {
-        IB_MAD_RECEIVE& into = buffer_of(irp);
+// STATUS_PENDING: parked.
+NTSTATUS mad_agent_object::take_kept_or_park(IB_MAD_RECEIVE& into, IRP* irp, answer& told) {
+    const spin_guard guard(lock_);
+    if (closing()) return STATUS_CANCELLED;
+    if (const kept_mad* first = first_of(line_)) {
         into.Length = first->received.Length;
         if (!fits(first->received, into)) return STATUS_BUFFER_OVERFLOW;
-        told.taken = take_first(line);
-        told.lost = std::exchange(line.lost, 0);
-        return STATUS_UNSUCCESSFUL;
+        told.taken = take_first(line_);
+        told.lost = std::exchange(line_.lost, 0);
+        return STATUS_SUCCESS;
     }
     if (!NT_SUCCESS(told.otherwise)) return told.otherwise;
-    line.waiting.park(irp);
-    return STATUS_SUCCESS;
-}
-
-// A datagram that nobody takes is kept under the same lock as the look for an IRP, or one parked in
-// between would wait for the next.
-IRP* mad_agent_object::peek(IO_CSQ* csq, IRP* irp, void* context) {
-    mad_agent_object& self = of(csq);
-    mad_line& line = self.line_;
-    auto* mad = static_cast<arrival*>(context);
-    if (mad != nullptr) mad->lost += std::exchange(line.lost, 0);
-    if (IRP* next = line.waiting.after(irp)) return next;
-    if (mad != nullptr && mad->stays) self.keep(*mad);
-    return nullptr;
+    return park(line_.waiting, lock_, irp) ? STATUS_PENDING : STATUS_CANCELLED;
 }
 
 } // namespace irpverbs::ci

@@ -5,15 +5,16 @@
 
 namespace irpverbs::ci {
 
+struct answer;
 struct arrival;
 struct kept_mad;
 
 /// IRPs that wait for a datagram, or datagrams that wait for an IRP.
 struct mad_line {
-    waiting_line waiting;
-    LIST_ENTRY kept; // kept_mad
-    ULONG count = 0; // of them
-    ULONG lost = 0;  // since the last that was taken
+    LIST_ENTRY waiting; // IRPs
+    LIST_ENTRY kept;    // kept_mad
+    ULONG count = 0;    // of them
+    ULONG lost = 0;     // since the last that was taken
 };
 
 struct mad_agent_object final : object {
@@ -40,15 +41,13 @@ private:
     void cancel_waiting() override;
 
     ULONG limit() const;
+    IRP* take_waiter(arrival& mad);
     bool give_to_waiter(arrival& mad);
     void keep(arrival& mad);
-    static mad_agent_object& of(IO_CSQ* csq) {
-        return static_cast<mad_agent_object&>(*waiting_line::of(csq).owner);
-    }
-    static NTSTATUS insert(IO_CSQ* csq, IRP* irp, void* context);
-    static IRP* peek(IO_CSQ* csq, IRP* irp, void* context);
+    NTSTATUS take_kept_or_park(IB_MAD_RECEIVE& into, IRP* irp, answer& told);
 
     PFN_IB_MAD_RECEIVED call_ = nullptr;
+    KSPIN_LOCK own_lock_ = 0;
     mad_line line_{};
 };
 

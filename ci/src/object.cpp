@@ -1,34 +1,15 @@
 #include "object.hpp"
 
-#include "request.hpp"
-#include "spin_guard.hpp"
+#include "parked_irps.hpp"
 
-#include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/spin_lock.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace irpverbs::ci {
 
-using dispatch::detail::point;
-using dispatch::detail::sched_point;
-
-namespace {
-
-event_channel& channel_of(IO_CSQ* csq) {
-    return *CONTAINING_RECORD(&waiting_line::of(csq), event_channel, line);
-}
-
-void remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
-void complete_cancelled(IO_CSQ*, IRP* irp) { complete(irp, STATUS_CANCELLED, 0); }
-
-// What an IRP that came to wait is told in place of being parked.
-struct refusal {
-    NTSTATUS otherwise;
-    bool answered = false;
-    IB_ASYNC_EVENT latched = IB_AE_NONE;
-};
-
-} // namespace
+using dispatch::detail::spin_guard;
 
 void event_set::push(IB_ASYNC_EVENT event) {
     const auto end = events_.begin() + count_;
@@ -46,69 +27,65 @@ IB_ASYNC_EVENT event_set::pop() {
     return first;
 }
 
-void waiting_line::prepare(object& its_owner, PIO_CSQ_INSERT_IRP_EX insert,
-                           PIO_CSQ_PEEK_NEXT_IRP peek) {
-    owner = &its_owner;
-    InitializeListHead(&irps);
-    IoCsqInitializeEx(&csq, insert, remove, peek, object::acquire, object::release,
-                      complete_cancelled);
-}
-
-IRP* waiting_line::after(const IRP* irp) const {
-    LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : irps.Flink;
-    return next != &irps ? CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry) : nullptr;
-}
-
-void waiting_line::cancel_all() {
-    while (IRP* irp = IoCsqRemoveNextIrp(&csq, nullptr))
-        complete(irp, STATUS_CANCELLED, 0);
-}
-
-object::object(event_channel* channels, unsigned count)
-    : channels_(channels), channel_count_(count) {
+object::object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
+    : lock_(lock), channels_(channels), channel_count_(count) {
     InitializeListHead(&due_);
     for (unsigned i = 0; i < count; ++i)
-        channels[i].line.prepare(*this, insert, peek);
+        InitializeListHead(&channels[i].waiting);
 }
 
-bool object::enter() {
-    sched_point(point::interlocked, this);
-    ULONG_PTR seen = users_.load(std::memory_order_relaxed);
-    do
-        if ((seen & closing_bit) != 0) return false;
-    while (!users_.compare_exchange_weak(seen, seen + one_user, std::memory_order_acq_rel));
-    return true;
-}
-
-void object::leave() {
-    sched_point(point::interlocked, this);
-    if (users_.fetch_sub(one_user, std::memory_order_acq_rel) == (one_user | closing_bit))
-        submit(closer_);
+// STATUS_PENDING: parked; STATUS_SUCCESS: there was an event; else why neither.
+NTSTATUS object::take_latched_or_park(event_channel& from, IRP* irp, NTSTATUS otherwise,
+                                      IB_ASYNC_EVENT& event) {
+    const spin_guard guard(lock_);
+    if (closing()) return STATUS_CANCELLED;
+    if (!from.latched.empty()) {
+        event = from.latched.pop();
+        return STATUS_SUCCESS;
+    }
+    if (!NT_SUCCESS(otherwise)) return otherwise;
+    return park(from.waiting, lock_, irp) ? STATUS_PENDING : STATUS_CANCELLED;
 }
 
 NTSTATUS object::wait(unsigned channel, IRP* irp, NTSTATUS otherwise) {
-    refusal told{otherwise};
-    const NTSTATUS status = IoCsqInsertIrpEx(&channels_[channel].line.csq, irp, nullptr, &told);
-    if (NT_SUCCESS(status)) return STATUS_PENDING;
-    return told.answered ? complete_event(irp, told.latched) : complete(irp, status, 0);
+    IB_ASYNC_EVENT event = IB_AE_NONE;
+    const NTSTATUS status = take_latched_or_park(channels_[channel], irp, otherwise, event);
+    if (status == STATUS_PENDING) return status;
+    return NT_SUCCESS(status) ? complete_event(irp, event) : complete(irp, status, 0);
+}
+
+delivery object::note(unsigned channel, IB_ASYNC_EVENT event) {
+    event_channel& its = channels_[channel];
+    delivery due{this, take_parked(its.waiting), false};
+    if (listens(channel))
+        due.calls = queue_call(its, event);
+    else if (due.waiter == nullptr)
+        its.latched.push(event);
+    if (due.calls) users_.fetch_add(one_user, std::memory_order_acq_rel);
+    return due;
+}
+
+void delivery::make(IB_ASYNC_EVENT event) const {
+    if (waiter != nullptr) complete_event(waiter, event);
+    if (!calls) return;
+    of->make_calls();
+    of->leave();
 }
 
 void object::signal(unsigned channel, IB_ASYNC_EVENT event) {
-    const bool calls = listens(channel);
-    IRP* waiter = IoCsqRemoveNextIrp(&channels_[channel].line.csq, calls ? nullptr : &event);
-    if (waiter != nullptr) complete_event(waiter, event);
-    if (calls) queue_call(channels_[channel], event);
-}
-
-void object::queue_call(event_channel& channel, IB_ASYNC_EVENT event) {
+    delivery due;
     {
         const spin_guard guard(lock_);
-        if (channel.calls.empty()) InsertTailList(&due_, &channel.due);
-        channel.calls.push(event);
-        if (calling_) return;
-        calling_ = true;
+        due = note(channel, event);
     }
-    make_calls();
+    due.make(event);
+}
+
+// True: nobody makes up-calls, so the caller does.
+bool object::queue_call(event_channel& channel, IB_ASYNC_EVENT event) {
+    if (channel.calls.empty()) InsertTailList(&due_, &channel.due);
+    channel.calls.push(event);
+    return !std::exchange(calling_, true);
 }
 
 event_channel* object::next_call(IB_ASYNC_EVENT& event) {
@@ -152,9 +129,18 @@ NTSTATUS object::begin_close(IRP* irp) {
     return STATUS_SUCCESS;
 }
 
+void object::cancel_all(LIST_ENTRY& waiting) {
+    const auto next = [&] {
+        const spin_guard guard(lock_);
+        return take_parked(waiting);
+    };
+    while (IRP* irp = next())
+        complete(irp, STATUS_CANCELLED, 0);
+}
+
 void object::cancel_waiting() {
     for (unsigned i = 0; i < channel_count_; ++i)
-        channels_[i].line.cancel_all();
+        cancel_all(channels_[i].waiting);
 }
 
 NTSTATUS object::close(IRP* irp) {
@@ -166,37 +152,6 @@ NTSTATUS object::close(IRP* irp) {
     IoMarkIrpPending(irp);
     leave();
     return STATUS_PENDING;
-}
-
-NTSTATUS object::insert(IO_CSQ* csq, IRP* irp, void* context) {
-    event_channel& channel = channel_of(csq);
-    auto& told = *static_cast<refusal*>(context);
-    if (channel.line.owner->closing()) return STATUS_CANCELLED;
-    if (!channel.latched.empty()) {
-        told.latched = channel.latched.pop();
-        told.answered = true;
-        return STATUS_UNSUCCESSFUL;
-    }
-    if (!NT_SUCCESS(told.otherwise)) return told.otherwise;
-    channel.line.park(irp);
-    return STATUS_SUCCESS;
-}
-
-// At the end of the list an event that nobody takes is latched: under the same lock as the look at
-// the list, or an IRP parked in between would wait for it.
-IRP* object::peek(IO_CSQ* csq, IRP* irp, void* context) {
-    event_channel& channel = channel_of(csq);
-    if (IRP* next = channel.line.after(irp)) return next;
-    if (context != nullptr) channel.latched.push(*static_cast<IB_ASYNC_EVENT*>(context));
-    return nullptr;
-}
-
-void object::acquire(IO_CSQ* csq, KIRQL* level) {
-    KeAcquireSpinLock(&waiting_line::of(csq).owner->lock_, level);
-}
-
-void object::release(IO_CSQ* csq, KIRQL level) {
-    KeReleaseSpinLock(&waiting_line::of(csq).owner->lock_, level);
 }
 
 } // namespace irpverbs::ci

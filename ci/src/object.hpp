@@ -2,7 +2,9 @@
 // that lets both run out.
 #pragma once
 
-#include <ci/driver.h>
+#include "request.hpp"
+
+#include <dispatch/detail/processor.hpp>
 
 #include <array>
 #include <atomic>
@@ -24,27 +26,22 @@ private:
     UCHAR count_ = 0;
 };
 
-/// IRPs that wait for something of an object, oldest first. Guarded by the object's lock.
-struct waiting_line {
-    IO_CSQ csq;
-    LIST_ENTRY irps;
-    object* owner;
-
-    static waiting_line& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, waiting_line, csq); }
-    void prepare(object& its_owner, PIO_CSQ_INSERT_IRP_EX insert, PIO_CSQ_PEEK_NEXT_IRP peek);
-    void park(IRP* irp) { InsertTailList(&irps, &irp->Tail.Overlay.ListEntry); }
-    /// The IRP behind this one, or the oldest; null: there is none.
-    IRP* after(const IRP* irp) const;
-    void cancel_all();
-};
-
 /// One source of events of an object: the IRPs that wait for it, and what came when none did. All
 /// guarded by the object's lock.
 struct event_channel {
-    waiting_line line;
+    LIST_ENTRY waiting;
     LIST_ENTRY due; // in the object's list while up-calls are left to make
     event_set latched;
     event_set calls; // up-calls left to make
+};
+
+/// What an event leaves to do once the lock is let go.
+struct delivery {
+    object* of;
+    IRP* waiter; // null: nobody waited
+    bool calls;  // up-calls are to be made, by a user who leaves then
+
+    void make(IB_ASYNC_EVENT event) const;
 };
 
 class object {
@@ -54,8 +51,19 @@ public:
     virtual ~object() = default;
 
     /// A user keeps the object from going away. False: it is being closed.
-    bool enter();
-    void leave();
+    bool enter() {
+        dispatch::detail::sched_point(dispatch::detail::point::interlocked, this);
+        ULONG_PTR seen = users_.load(std::memory_order_relaxed);
+        do
+            if ((seen & closing_bit) != 0) return false;
+        while (!users_.compare_exchange_weak(seen, seen + one_user, std::memory_order_acq_rel));
+        return true;
+    }
+    void leave() {
+        dispatch::detail::sched_point(dispatch::detail::point::interlocked, this);
+        if (users_.fetch_sub(one_user, std::memory_order_acq_rel) == (one_user | closing_bit))
+            submit(closer_);
+    }
     bool closing() const { return (users_.load(std::memory_order_acquire) & closing_bit) != 0; }
 
     /// Parks the IRP until the channel's next event, or completes it with one that is latched. When
@@ -64,6 +72,9 @@ public:
 
     /// An event happened. The caller is a user.
     void signal(unsigned channel, IB_ASYNC_EVENT event);
+    /// The same in two steps: this one under the object's lock, the other is the delivery. The
+    /// caller is a user, or the object is not being closed.
+    delivery note(unsigned channel, IB_ASYNC_EVENT event);
 
     /// Makes up-calls held back since the object was made. The caller is a user.
     void start_calling() { make_calls(); }
@@ -77,30 +88,30 @@ public:
     void drop_child();
 
 protected:
-    object(event_channel* channels, unsigned count);
+    /// The lock may be shared with other objects.
+    object(KSPIN_LOCK& lock, event_channel* channels, unsigned count);
     /// Completes all that wait, STATUS_CANCELLED: it is being closed.
     virtual void cancel_waiting();
+    void cancel_all(LIST_ENTRY& waiting);
+
+    KSPIN_LOCK& lock_;
 
 private:
-    friend waiting_line;
+    friend delivery;
     static constexpr ULONG_PTR closing_bit = 1;
     static constexpr ULONG_PTR one_user = 2;
 
     virtual bool listens(unsigned channel) const = 0;
     virtual void call_up(unsigned channel, IB_ASYNC_EVENT event) = 0;
 
+    NTSTATUS take_latched_or_park(event_channel& from, IRP* irp, NTSTATUS otherwise,
+                                  IB_ASYNC_EVENT& event);
     NTSTATUS begin_close(IRP* irp);
-    void queue_call(event_channel& channel, IB_ASYNC_EVENT event);
+    bool queue_call(event_channel& channel, IB_ASYNC_EVENT event);
     event_channel* next_call(IB_ASYNC_EVENT& event);
     void make_calls();
 
-    static NTSTATUS insert(IO_CSQ* csq, IRP* irp, void* context);
-    static IRP* peek(IO_CSQ* csq, IRP* irp, void* context);
-    static void acquire(IO_CSQ* csq, KIRQL* level);
-    static void release(IO_CSQ* csq, KIRQL level);
-
     std::atomic<ULONG_PTR> users_{one_user}; // * 2; odd: closing
-    KSPIN_LOCK lock_ = 0;
     event_channel* channels_;
     unsigned channel_count_;
     LONG children_ = 0;   // guarded by lock_

@@ -19,7 +19,7 @@ ca_object* ca_object::make(hca_device& device, const creation& wanted) {
     const unsigned count = device.description.PortCount + 1u;
     const object_memory<ca_object> memory(count, device.description.CaExtensionSize);
     if (memory.place == nullptr) return nullptr;
-    auto* ca = new (memory.place) ca_object(memory.channels, count);
+    auto* ca = new (memory.place) ca_object(device.lock, memory.channels, count);
     copy_dispatch(ca->shared.Ca.Dispatch, wanted.dispatch);
     ca->shared.Device = device.fdo;
     ca->shared.Context = wanted.context;

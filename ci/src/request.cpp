@@ -58,7 +58,7 @@ NTSTATUS end_open(IRP* irp, ca_object& ca, NTSTATUS status) {
     return status;
 }
 
-NTSTATUS end_close(IRP* irp, ca_object& ca) {
+NTSTATUS end_close_ca(IRP* irp, ca_object& ca) {
     hca_device& device = ca.device();
     device.unlink(ca);
     ca_object::destroy(&ca);
@@ -108,6 +108,30 @@ NTSTATUS end_destroy(IRP* irp, Child& child) {
     Child::destroy(&child);
     ca.drop_child();
     return finish(irp, STATUS_SUCCESS, 0);
+}
+
+[[gnu::noinline]] NTSTATUS end_begin(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status) {
+    void* begun = parameters_of(location).object;
+    switch (minor_of(location)) {
+    case HCA_MN_OPEN_CA:
+        return end_open(irp, ca_object::of(begun), status);
+    case HCA_MN_CREATE_CQ:
+        return end_create(irp, cq_object::of(begun), status);
+    default:
+        return end_create(irp, mad_agent_object::of(begun), status);
+    }
+}
+
+[[gnu::noinline]] NTSTATUS end_close(IRP* irp, IO_STACK_LOCATION* location) {
+    void* closed = parameters_of(location).object;
+    switch (minor_of(location)) {
+    case HCA_MN_CLOSE_CA:
+        return end_close_ca(irp, ca_object::of(closed));
+    case HCA_MN_DESTROY_CQ:
+        return end_destroy(irp, cq_object::of(closed));
+    default:
+        return end_destroy(irp, mad_agent_object::of(closed));
+    }
 }
 
 NTSTATUS check_cqes(ULONG_PTR count) {
@@ -251,7 +275,9 @@ NTSTATUS capture_agent(const IRP* irp, creation& wanted, IB_MAD_AGENT_ATTR& copy
     return STATUS_SUCCESS;
 }
 
-NTSTATUS create(hca_device& device, IRP* irp, HCA_MINOR_FUNCTION minor, parameters& with) {
+[[gnu::noinline]] NTSTATUS begin_object(hca_device& device, IRP* irp, HCA_MINOR_FUNCTION minor,
+                                        parameters& with) {
+    if (minor == HCA_MN_OPEN_CA) return open_ca(device, irp, with);
     ca_object& ca = ca_object::of(with.object);
     if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
     auto& wanted = *static_cast<creation*>(with.buffer);
@@ -273,10 +299,8 @@ NTSTATUS dispatch_verb(DEVICE_OBJECT* fdo, IRP* irp) {
     parameters& with = parameters_of(location);
     const HCA_MINOR_FUNCTION minor = minor_of(location);
     irp->IoStatus.Information = 0;
-    if (minor == HCA_MN_OPEN_CA) return open_ca(device, irp, with);
     if (minor == 0 || minor >= HCA_MN_COUNT) return finish(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
-    if (minor == HCA_MN_CREATE_CQ || minor == HCA_MN_REGISTER_MAD_AGENT)
-        return create(device, irp, minor, with);
+    if (begins_an_object(minor)) return begin_object(device, irp, minor, with);
     object& target = object_of(location, with);
     if (!target.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
     return begin(device, target, irp, minor, with);
@@ -290,37 +314,19 @@ NTSTATUS submit(IRP* irp) {
 
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
     IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
-    const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
-    switch (minor_of(location)) {
-    case HCA_MN_OPEN_CA:
-        return end_open(irp, ca_object::of(with.object), status);
-    case HCA_MN_CREATE_CQ:
-        return end_create(irp, cq_object::of(with.object), status);
-    case HCA_MN_REGISTER_MAD_AGENT:
-        return end_create(irp, mad_agent_object::of(with.object), status);
-    default:
-        break;
-    }
-    object& target = object_of(location, with);
-    status = return_user_buffer(location, status, information);
+    if (begins_an_object(location->MinorFunction)) return end_begin(irp, location, status);
+    object& target = object_of(location, parameters_of(location));
+    if ((location->Flags & shadowed) != 0)
+        status = return_user_buffer(location, status, information);
     finish(irp, status, information);
     target.leave();
     return status;
 }
 
 NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
-    const parameters& with = *reinterpret_cast<const parameters*>(&location->Parameters.Others);
-    switch (minor_of(location)) {
-    case HCA_MN_CLOSE_CA:
-        return end_close(irp, ca_object::of(with.object));
-    case HCA_MN_DESTROY_CQ:
-        return end_destroy(irp, cq_object::of(with.object));
-    case HCA_MN_DEREGISTER_MAD_AGENT:
-        return end_destroy(irp, mad_agent_object::of(with.object));
-    default:
-        return complete(irp, status, information);
-    }
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+    if (ends_an_object(location->MinorFunction)) return end_close(irp, location);
+    return complete(irp, status, information);
 }
 
 NTSTATUS complete_event(IRP* irp, IB_ASYNC_EVENT event) {

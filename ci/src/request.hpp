@@ -28,6 +28,12 @@ inline parameters& parameters_of(IO_STACK_LOCATION* location) {
     return *reinterpret_cast<parameters*>(&location->Parameters.Others);
 }
 
+/// Held by no user of its object: that begins with it.
+inline bool begins_an_object(ULONG minor) {
+    return minor == HCA_MN_OPEN_CA || minor == HCA_MN_CREATE_CQ ||
+           minor == HCA_MN_REGISTER_MAD_AGENT;
+}
+
 /// Done also for a dead HCA, and not cancelled.
 inline bool ends_an_object(ULONG minor) {
     return minor == HCA_MN_CLOSE_CA || minor == HCA_MN_DESTROY_CQ ||

@@ -9,7 +9,6 @@ namespace irpverbs::ci {
 namespace {
 
 constexpr ULONG tag = 0x62756943; // "Ciub"
-constexpr UCHAR shadowed = 1;     // IO_STACK_LOCATION.Flags
 
 /// Before the copy.
 struct alignas(16) origin {
@@ -125,7 +124,6 @@ NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location) {
 }
 
 NTSTATUS return_user_buffer(IO_STACK_LOCATION* location, NTSTATUS status, ULONG_PTR information) {
-    if ((location->Flags & shadowed) == 0) return status;
     location->Flags &= static_cast<UCHAR>(~shadowed);
     const direction way = direction_of(location->MinorFunction);
     auto* held = static_cast<origin*>(parameters_of(location).buffer) - 1;

@@ -5,13 +5,16 @@
 
 namespace irpverbs::ci {
 
+/// Of IO_STACK_LOCATION.Flags: the buffer is a copy.
+inline constexpr UCHAR shadowed = 1;
+
 /// Puts a copy in non-paged memory in place of the buffer of the verb in `location`.
 /// STATUS_SUCCESS, also when the verb has no buffer; STATUS_ACCESS_VIOLATION,
 /// STATUS_INSUFFICIENT_RESOURCES.
 NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location);
 
-/// Ends what that began, if it did: what the verb wrote goes to the user. Gives back what the verb
-/// then comes to: `status`, or STATUS_ACCESS_VIOLATION.
+/// Of a shadowed location: what the verb wrote goes to the user. Gives back what the verb then
+/// comes to: `status`, or STATUS_ACCESS_VIOLATION.
 NTSTATUS return_user_buffer(IO_STACK_LOCATION* location, NTSTATUS status, ULONG_PTR information);
 
 } // namespace irpverbs::ci

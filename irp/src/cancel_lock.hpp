@@ -13,18 +13,12 @@ inline KSPIN_LOCK& cancel_lock_of(const dispatch::detail::processor& self) {
 
 /// False, and nothing is done, when somebody holds it.
 inline bool try_acquire_cancel_lock(dispatch::detail::processor& self, KIRQL& old) {
-    if (!dispatch::detail::take_free_lock(self, cancel_lock_of(self))) return false;
-    old = self.irql;
-    self.irql = DISPATCH_LEVEL;
-    return true;
+    return dispatch::detail::try_acquire_raising(self, cancel_lock_of(self), old);
 }
 
 /// False, and nothing is done, when there is more to it: DPCs to run, or a misuse to report.
 inline bool try_release_cancel_lock(dispatch::detail::processor& self, KIRQL level) {
-    if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
-    if (!dispatch::detail::give_back_lock(self, cancel_lock_of(self))) return false;
-    self.irql = level;
-    return true;
+    return dispatch::detail::try_release_lowering(self, cancel_lock_of(self), level);
 }
 
 /// Whoever gets a routine back owns the completion.

@@ -202,6 +202,30 @@ TEST_P(Driver, ACommandIsCancelledWhileItWaitsAndACloseIsNot) {
     HcaRundownCommandQueue(&queue);
 }
 
+TEST_P(Driver, ACommandCancelledBeforeItIsQueuedIsNotExecuted) {
+    HCA_COMMAND_QUEUE queue;
+    HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
+    {
+        fake_hca hca(true);
+        int queries = 0;
+        hca.on_submit = [&](IRP* irp) { return HcaQueueCommand(&queue, irp); };
+        hca.on_query = [&](IRP*) {
+            ++queries;
+            return STATUS_SUCCESS;
+        };
+        IB_CA* ca = open_ca(hca.fdo);
+        IB_PORT_ATTR attr{};
+        verb_call query;
+        query.cancel();
+        query.send(query_port(ca, attr));
+        EXPECT_EQ(query.returned(), STATUS_CANCELLED);
+        EXPECT_EQ(query.status(), STATUS_CANCELLED);
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        EXPECT_EQ(queries, 0);
+    }
+    HcaRundownCommandQueue(&queue);
+}
+
 TEST_P(Driver, AMachineHasItsOwnRegistry) {
     fake_hca hca;
     irpverbs::dispatch::asio_machine other;

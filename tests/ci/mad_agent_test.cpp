@@ -11,6 +11,7 @@
 namespace {
 
 using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
 
 class MadAgent : public BothMachines {};
 
@@ -239,6 +240,39 @@ TEST_P(MadAgent, AnAgentThatCanNotBeIsRefused) {
                   return CiRegisterMadAgent(hca.ca, nullptr, nullptr, nullptr, irp);
               }).status(),
               STATUS_INVALID_PARAMETER);
+}
+
+// Either the waiter took the datagram or it is there for the next.
+TEST(MadAgentRaces, ADatagramThatMeetsACancelIsNotLost) {
+    expect_explored({}, [](sim_machine& sim) {
+        const mad_hca hca;
+        const agent_scope it(hca);
+        buffer first;
+        buffer second;
+        verb_call waiter(first.get(it.agent));
+        sim.spawn("cancel", [&] { waiter.cancel(); });
+        sim.spawn("datagram", [&] { it.report(1); });
+        sim.run();
+        verb_call next(second.get(it.agent));
+        EXPECT_EQ(next.done(), waiter.status() == STATUS_CANCELLED);
+        next.cancel();
+    });
+}
+
+TEST(MadAgentRaces, ADeregistrationThatMeetsACancelCompletesEachWaiterOnce) {
+    expect_explored({}, [](sim_machine& sim) {
+        const mad_hca hca;
+        agent_scope it(hca);
+        buffer first;
+        buffer second;
+        verb_call one(first.get(it.agent));
+        verb_call two(second.get(it.agent));
+        sim.spawn("cancel", [&] { one.cancel(); });
+        sim.spawn("deregister", [&] { EXPECT_EQ(it.deregister(), STATUS_SUCCESS); });
+        sim.run();
+        EXPECT_EQ(one.status(), STATUS_CANCELLED);
+        EXPECT_EQ(two.status(), STATUS_CANCELLED);
+    });
 }
 
 IRPVERBS_ON_BOTH_MACHINES(MadAgent);

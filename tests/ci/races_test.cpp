@@ -56,6 +56,38 @@ TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
     });
 }
 
+// Either the waiter took the event or it is there for the next.
+TEST(CommonHalf, AnEventThatMeetsACancelIsNotLost) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo);
+        verb_call waiter(wait_for_port(ca));
+        sim.spawn("cancel", [&] { waiter.cancel(); });
+        sim.spawn("event", [&] { report(hca.fdo); });
+        sim.run();
+        verb_call next(wait_for_port(ca));
+        EXPECT_EQ(next.done(), waiter.status() == STATUS_CANCELLED);
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    });
+}
+
+TEST(CommonHalf, ACloseThatMeetsACancelCompletesEachWaiterOnce) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        fake_hca hca;
+        IB_CA* ca = open_ca(hca.fdo);
+        verb_call one(wait_for_port(ca));
+        verb_call two(wait_for_port(ca));
+        verb_call closer;
+        sim.spawn("cancel", [&] { one.cancel(); });
+        sim.spawn("close", [&] { closer.send(close_of(ca)); });
+        sim.run();
+        EXPECT_EQ(one.status(), STATUS_CANCELLED);
+        EXPECT_EQ(two.status(), STATUS_CANCELLED);
+        EXPECT_EQ(closer.status(), STATUS_SUCCESS);
+        EXPECT_EQ(hca.closed, 1);
+    });
+}
+
 int inside_calls = 0;
 int calls_made = 0;
 bool closed = false;

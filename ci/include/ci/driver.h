@@ -138,14 +138,12 @@ typedef enum _HCA_SERVICE {
 } HCA_SERVICE;
 
 typedef struct _HCA_COMMAND_QUEUE {
-    IO_CSQ Csq;
     KSPIN_LOCK Lock;
-    LIST_ENTRY Cancelable;
-    LIST_ENTRY Firm; /* what ends an object */
+    LIST_ENTRY Waiting;
     BOOLEAN Serving;
+    KEVENT* Stopped; /* set when the server stops */
     HCA_SERVICE Service;
     NTSTATUS (*Execute)(PIRP Irp);
-    EX_RUNDOWN_REF Servers;
     KDPC Dpc;
     WORK_QUEUE_ITEM WorkItem;
 } HCA_COMMAND_QUEUE;
@@ -155,8 +153,9 @@ typedef struct _HCA_COMMAND_QUEUE {
 NT_API void HcaInitializeCommandQueue(HCA_COMMAND_QUEUE* Queue, HCA_SERVICE Service,
                                       NTSTATUS (*Execute)(PIRP Irp));
 
-/* Queues a command; STATUS_PENDING, which Submit returns. While it waits a cancel completes it
-   STATUS_CANCELLED, unless it is a close or destroy. IRQL: <= DISPATCH_LEVEL. */
+/* Queues a command; STATUS_PENDING, or STATUS_CANCELLED when it was cancelled before, which Submit
+   returns. While it waits a cancel completes it STATUS_CANCELLED, unless it is a close or destroy.
+   Uses Tail.Overlay.ListEntry and DriverContext[0]. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp);
 
 /* Waits until the last server is gone; no command is queued any more. IRQL: PASSIVE_LEVEL. */

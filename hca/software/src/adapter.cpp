@@ -37,6 +37,8 @@ NTSTATUS execute_blocking(IRP* irp) {
 
 adapter::adapter(fabric& its_fabric, node& its_node)
     : fabric_(its_fabric), node_(its_node), agents_(its_fabric) {
+    for (std::size_t i = 1; i < node_.ports.size(); ++i)
+        attributes_.emplace_back(node_.ports[i]);
     HcaInitializeCommandQueue(&by_dpc_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&by_worker_, HcaServeByWorkItem, execute_blocking);
 }
@@ -69,8 +71,8 @@ port* adapter::find_port(ULONG number) const {
     return number != 0 && number < node_.ports.size() ? &node_.ports[number] : nullptr;
 }
 
-NTSTATUS adapter::submit(IRP* irp) {
-    switch (commands_.load()) {
+NTSTATUS adapter::submit_over(HCA_SOFTWARE_COMMANDS layer, IRP* irp) {
+    switch (layer) {
     case HcaCommandsByDpc:
         return HcaQueueCommand(&by_dpc_, irp);
     case HcaCommandsBlocking:

@@ -3,8 +3,10 @@
 
 #include "fabric.hpp"
 #include "mad_agents.hpp"
+#include "port_attributes.hpp"
 
 #include <atomic>
+#include <vector>
 
 namespace irpverbs::hca_software {
 
@@ -34,20 +36,31 @@ public:
     /// Its port, or null.
     port* find_port(ULONG number) const;
 
+    /// Under the fabric's lock: the block that the query `irp` of a port is answered with.
+    const IB_PORT_ATTR& attributes_of_port(ULONG number, IRP* irp) {
+        return attributes_[number - 1].get(fabric_.changes(), irp);
+    }
+
     /// Who takes the datagrams that come to its ports.
     mad_agents& agents() { return agents_; }
 
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: over the command layer that is set.
-    NTSTATUS submit(IRP* irp);
+    NTSTATUS submit(IRP* irp) {
+        const HCA_SOFTWARE_COMMANDS over = commands_.load();
+        return over == HcaCommandsInline ? HcaExecute(irp) : submit_over(over, irp);
+    }
 
 private:
+    NTSTATUS submit_over(HCA_SOFTWARE_COMMANDS layer, IRP* irp);
+
     fabric& fabric_;
     node& node_;
     DEVICE_OBJECT* device_ = nullptr;
     std::atomic<HCA_SOFTWARE_COMMANDS> commands_{HcaCommandsInline};
     HCA_COMMAND_QUEUE by_dpc_;
     HCA_COMMAND_QUEUE by_worker_;
+    std::vector<kept_attributes> attributes_; // of ports, from 1 on; guarded by the fabric's lock
     mad_agents agents_;
 };
 

@@ -16,7 +16,7 @@ constexpr ULONG ca_capabilities = IB_PORT_CAP_TRAP_SUP | IB_PORT_CAP_SL_MAP_SUP 
 
 // Entries of a port's P_Key table.
 constexpr std::size_t ca_pkeys = 16;
-constexpr std::size_t switch_pkeys = 32;
+constexpr std::size_t switch_pkeys = port::most_pkeys;
 
 port make_port(node& owner, UCHAR number, const port_plan& plan) {
     port made;

@@ -5,6 +5,8 @@
 #include "topology.hpp"
 #include "traps.hpp"
 
+#include <dispatch/detail/spin_lock.hpp>
+
 namespace irpverbs::hca_software {
 
 class fabric {
@@ -25,10 +27,8 @@ public:
     /// Reads under the fabric's lock. Calls nothing else.
     template <class Look>
     auto look(const Look& look) {
-        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
-        auto seen = look();
-        KeReleaseSpinLock(&lock_, level);
-        return seen;
+        const dispatch::detail::spin_guard guard(lock_);
+        return look();
     }
 
     /// Changes something under the fabric's lock, then tells the clients of the events that came of
@@ -37,6 +37,7 @@ public:
     auto change(const Change& change) {
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
         auto result = change();
+        ++changes_;
         const bool teller = !telling_ && !news_.empty();
         telling_ = telling_ || teller;
         KeReleaseSpinLock(&lock_, level);
@@ -45,6 +46,9 @@ public:
     }
 
     // Under the lock:
+
+    /// How often it has been changed, and 1.
+    ULONGLONG changes() const { return changes_; }
 
     /// Sends a datagram from a port, of a switch its own. Ownership: it is the fabric's.
     void send(port& from, packet* what);
@@ -107,6 +111,7 @@ private:
     wire wire_;                      // guarded by lock_
     trap_list traps_;                // guarded by lock_
     ULONG numbers_ = 0;              // guarded by lock_
+    ULONGLONG changes_ = 1;          // guarded by lock_
 };
 
 } // namespace irpverbs::hca_software

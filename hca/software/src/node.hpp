@@ -69,6 +69,7 @@ struct switch_routing {
 
 struct port {
     static constexpr UCHAR most_gids = 32;
+    static constexpr UCHAR most_pkeys = 32;
 
     node* owner = nullptr;
     UCHAR number = 0;

@@ -1,56 +1,13 @@
 // What the software HCA does for the verbs about itself and its ports.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
-#include "link.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace irpverbs::hca_software {
 
 namespace {
-
-constexpr ULONG max_message = 1u << 30;
-
-// Source: IBA 14.2.5.6 (OperationalVLs).
-constexpr std::array<UCHAR, 6> lanes_by_code{0, 1, 2, 4, 8, 15};
-
-IB_PORT_ATTR attributes_of(const port& from) {
-    const bool up = from.physical == IB_PORT_PHYS_LINK_UP;
-    IB_PORT_ATTR attr{};
-    attr.PortNumber = from.number;
-    attr.State = static_cast<UCHAR>(from.state);
-    attr.PhysicalState = static_cast<UCHAR>(from.physical);
-    attr.Lmc = from.lmc;
-    attr.PortGuid = from.guid;
-    attr.Lid = from.lid;
-    attr.SmLid = from.sm_lid;
-    attr.SmSl = from.sm_sl;
-    attr.SubnetTimeout = from.subnet_timeout;
-    attr.MaxMtu = IB_MTU_4096;
-    attr.ActiveMtu = from.mtu;
-    attr.CapabilityMask = from.capabilities;
-    attr.MaxMessageSize = max_message;
-    attr.SupportedWidths = supported_widths(from);
-    attr.EnabledWidths = from.enabled_widths;
-    attr.ActiveWidth = up ? from.active_width : USHORT{IB_LINK_WIDTH_1X};
-    attr.SupportedSpeeds = supported_speeds(from);
-    attr.EnabledSpeeds = from.enabled_speeds;
-    attr.ActiveSpeed = up ? from.active_speed : USHORT{IB_LINK_SPEED_SDR};
-    attr.PKeyViolations = from.pkey_violations;
-    attr.QKeyViolations = from.qkey_violations;
-    attr.MKeyViolations = from.mkey.violations;
-    attr.MaxVls = 8;
-    attr.OperationalVls = lanes_by_code[from.vls];
-    attr.InitTypeReply = from.init_type;
-    attr.LinkLayer = 1;
-    attr.GidCount = static_cast<USHORT>(from.gids.size());
-    attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());
-    return attr;
-}
-
-HCA_PORT_TABLES tables_of(const port& from) { return {from.gids.data(), from.pkeys.data()}; }
 
 IB_CA_ATTR attributes_of(const node& from) {
     IB_CA_ATTR attr{};
@@ -137,11 +94,9 @@ NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
 
 NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, PIRP irp) {
     adapter& self = adapter_of(ca);
-    const port& from = *self.find_port(number);
     return self.where().look([&] {
-        const IB_PORT_ATTR fixed = attributes_of(from);
-        const HCA_PORT_TABLES tables = tables_of(from);
-        return HcaReturnPort(&fixed, &tables, attr, size, irp);
+        const IB_PORT_ATTR& block = self.attributes_of_port(number, irp);
+        return HcaReturnBlock(&block, block.Size, attr, size, irp);
     });
 }
 

@@ -1,0 +1,61 @@
+#include "port_attributes.hpp"
+
+#include "link.hpp"
+
+#include <array>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ULONG max_message = 1u << 30;
+
+// Source: IBA 14.2.5.6 (OperationalVLs).
+constexpr std::array<UCHAR, 6> lanes_by_code{0, 1, 2, 4, 8, 15};
+
+} // namespace
+
+IB_PORT_ATTR attributes_of(const port& from) {
+    const bool up = from.physical == IB_PORT_PHYS_LINK_UP;
+    IB_PORT_ATTR attr{};
+    attr.PortNumber = from.number;
+    attr.State = static_cast<UCHAR>(from.state);
+    attr.PhysicalState = static_cast<UCHAR>(from.physical);
+    attr.Lmc = from.lmc;
+    attr.PortGuid = from.guid;
+    attr.Lid = from.lid;
+    attr.SmLid = from.sm_lid;
+    attr.SmSl = from.sm_sl;
+    attr.SubnetTimeout = from.subnet_timeout;
+    attr.MaxMtu = IB_MTU_4096;
+    attr.ActiveMtu = from.mtu;
+    attr.CapabilityMask = from.capabilities;
+    attr.MaxMessageSize = max_message;
+    attr.SupportedWidths = supported_widths(from);
+    attr.EnabledWidths = from.enabled_widths;
+    attr.ActiveWidth = up ? from.active_width : USHORT{IB_LINK_WIDTH_1X};
+    attr.SupportedSpeeds = supported_speeds(from);
+    attr.EnabledSpeeds = from.enabled_speeds;
+    attr.ActiveSpeed = up ? from.active_speed : USHORT{IB_LINK_SPEED_SDR};
+    attr.PKeyViolations = from.pkey_violations;
+    attr.QKeyViolations = from.qkey_violations;
+    attr.MKeyViolations = from.mkey.violations;
+    attr.MaxVls = 8;
+    attr.OperationalVls = lanes_by_code[from.vls];
+    attr.InitTypeReply = from.init_type;
+    attr.LinkLayer = 1;
+    attr.GidCount = static_cast<USHORT>(from.gids.size());
+    attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());
+    return attr;
+}
+
+HCA_PORT_TABLES tables_of(const port& from) { return {from.gids.data(), from.pkeys.data()}; }
+
+void kept_attributes::make(ULONGLONG changes, IRP* irp) {
+    const IB_PORT_ATTR fixed = attributes_of(port_);
+    const HCA_PORT_TABLES tables = tables_of(port_);
+    HcaReturnPort(&fixed, &tables, &block_.attr, sizeof(block_), irp);
+    made_after_ = changes;
+}
+
+} // namespace irpverbs::hca_software
