@@ -50,8 +50,6 @@ struct kept_mad {
     }
 };
 
-namespace {} // namespace
-
 /// A datagram that looks for an IRP.
 struct arrival {
     const IB_MAD_RECEIVED& received;
