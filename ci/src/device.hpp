@@ -1,6 +1,7 @@
 // An HCA: the common half's part of its FDO.
 #pragma once
 
+#include "mad_tap.hpp"
 #include "object.hpp"
 #include "request.hpp"
 
@@ -18,6 +19,7 @@ struct hca_device {
     const std::string name;
     DEVICE_OBJECT* const fdo;
     std::atomic<bool> dead{false};
+    mad_tap_place tap;
 
     KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
     LIST_ENTRY open;       // guarded by lock: device_link

@@ -63,6 +63,13 @@ NTSTATUS call_for_cq(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, cons
     }
 }
 
+// Shown before it goes: the answer may be here before the driver is back.
+NTSTATUS send_mad(const HCA_OPERATIONS& calls, HCA_MAD_AGENT& by, const IB_MAD_SEND& what,
+                  IRP* irp) {
+    device_of(by.Ca->Device).tap.show(&mad_tap::sent, by.Agent, what);
+    return calls.SendMad(&by, &what, irp);
+}
+
 NTSTATUS call_for_agent(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor,
                         const parameters& with, IRP* irp) {
     auto* agent = static_cast<HCA_MAD_AGENT*>(with.object);
@@ -73,7 +80,7 @@ NTSTATUS call_for_agent(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor,
         return calls.DeregisterMadAgent ? calls.DeregisterMadAgent(agent, irp) : STATUS_SUCCESS;
     case HCA_MN_SEND_MAD:
         if (!calls.SendMad) return hole;
-        return calls.SendMad(agent, static_cast<const IB_MAD_SEND*>(with.buffer), irp);
+        return send_mad(calls, *agent, *static_cast<const IB_MAD_SEND*>(with.buffer), irp);
     default:
         return STATUS_INVALID_DEVICE_REQUEST;
     }
@@ -132,6 +139,7 @@ void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
 void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {
     mad_agent_object& agent = mad_agent_object::of(Agent);
     if (!agent.enter()) return;
+    device_of(Agent->Ca->Device).tap.show(&mad_tap::received, Agent->Agent, *Received);
     agent.receive(*Received);
     agent.leave();
 }

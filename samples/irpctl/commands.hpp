@@ -1,21 +1,64 @@
-// The subcommands, a file each. Each function here adds one to `parent` (the program, or `trace`);
-// when it is what the command line names, `chosen.run` is set.
+// The subcommands, a file each.
 #pragma once
 
-#include "invocation.hpp"
+#include "question.hpp"
 
-#include <CLI/CLI.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace irpctl {
 
-void add_devices(CLI::App& parent, invocation& chosen);
-void add_port(CLI::App& parent, invocation& chosen);
-void add_events(CLI::App& parent, invocation& chosen);
+namespace asio = boost::asio;
+class session;
 
-/// All of the above.
-void add_commands(CLI::App& parent, invocation& chosen);
+struct port_choice {
+    std::string device; // name or node GUID; empty: the first
+    std::uint8_t number = 1;
+};
 
-/// `trace -o FILE COMMAND...`: has all of the above as subcommands of its own.
-void add_trace(CLI::App& parent, invocation& chosen);
+inline constexpr double a_century = 100.0 * 365 * 24 * 3600; // in seconds: as good as no end
+
+struct event_options {
+    std::uint64_t count = 0; // 0: no end
+    double seconds = a_century;
+    bool provoke = false;
+};
+
+/// How long to wait for an answer, and how often to ask.
+struct patience {
+    std::uint32_t milliseconds = 1000;
+    std::uint32_t retries = 3;
+};
+
+struct mad_options {
+    port_choice from;
+    question asked;
+    patience times;
+};
+
+struct ping_options {
+    port_choice from;
+    std::uint16_t lid = 0;   // 0: the port's own
+    std::uint64_t count = 0; // 0: no end
+    double interval = 1;     // seconds
+    std::uint32_t milliseconds = 1000;
+    bool vendor = false;
+};
+
+struct stats_options {
+    port_choice from;
+    std::uint16_t lid = 0; // 0: the port's own
+    std::uint32_t count = 10;
+    patience times;
+};
+
+asio::awaitable<void> show_devices(session& here);
+asio::awaitable<void> show_port(session& here, port_choice which);
+asio::awaitable<void> show_events(session& here, event_options options);
+asio::awaitable<void> show_answer(session& here, mad_options options);
+asio::awaitable<void> show_pings(session& here, ping_options options);
+asio::awaitable<void> show_statistics(session& here, stats_options options);
 
 } // namespace irpctl

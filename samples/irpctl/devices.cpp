@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "describe.hpp"
 #include "output.hpp"
+#include "session.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -41,6 +42,8 @@ void print(const json::array& devices) {
                 table);
 }
 
+} // namespace
+
 asio::awaitable<void> show_devices(session& here) {
     json::array devices;
     for (const device& each : here.devices())
@@ -53,13 +56,6 @@ asio::awaitable<void> show_devices(session& here) {
         print_json(devices);
     else
         print(devices);
-}
-
-} // namespace
-
-void add_devices(CLI::App& parent, invocation& chosen) {
-    CLI::App* command = parent.add_subcommand("devices", "Lists the HCAs and their ports");
-    command->callback([&chosen] { chosen.run = show_devices; });
 }
 
 } // namespace irpctl

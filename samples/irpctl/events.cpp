@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
-#include <memory>
 
 namespace irpctl {
 
@@ -24,13 +23,6 @@ namespace {
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr double ticks_a_second = 1e7;
-constexpr double a_century = 100.0 * 365 * 24 * 3600; // in seconds
-
-struct event_options {
-    std::uint64_t count = 0;    // 0: no end
-    double seconds = a_century; // as good as no end
-    bool provoke = false;
-};
 
 /// Thrown when the time is over, or the last event was seen.
 struct enough {};
@@ -160,30 +152,11 @@ void watch::tell(const device& which, UCHAR port, IB_ASYNC_EVENT event) {
     if (++seen_ == options_.count) throw enough();
 }
 
+} // namespace
+
 asio::awaitable<void> show_events(session& here, event_options options) {
     watch events(here, options);
     co_await events.run();
-}
-
-} // namespace
-
-void add_events(CLI::App& parent, invocation& chosen) {
-    CLI::App* command = parent.add_subcommand(
-        "events", "Waits for events of all ports and HCAs, and tells each as it comes");
-    const auto options = std::make_shared<event_options>();
-    command->add_option("--count", options->count, "end after so many events")
-        ->check(CLI::PositiveNumber)
-        ->type_name("N");
-    command->add_option("--for", options->seconds, "end after so many seconds")
-        ->check(CLI::Range(0.0, a_century))
-        ->type_name("SECONDS");
-    command->add_flag("--provoke", options->provoke,
-                      "software fabric only: flap port 1 of the first HCA every second");
-    command->callback([&chosen, options] {
-        if (options->provoke && !chosen.hca.starts_with("software:"))
-            throw CLI::ValidationError("--provoke", "only a software: fabric can be provoked");
-        chosen.run = [options](session& here) { return show_events(here, *options); };
-    });
 }
 
 } // namespace irpctl

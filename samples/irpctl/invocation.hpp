@@ -14,6 +14,7 @@ struct invocation {
     std::string hca = "software:";
     bool json = false;
     std::string trace_file; // empty: none
+    std::string pcap_file;  // empty: none
     /// The subcommand's work, on the session's machine.
     std::function<boost::asio::awaitable<void>(session&)> run;
 };

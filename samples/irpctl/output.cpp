@@ -13,8 +13,11 @@ namespace json = boost::json;
 
 namespace {
 
+// Names that others have given stay as they are.
 std::string label(std::string_view key) {
     std::string text(key);
+    if (std::any_of(text.begin(), text.end(), [](char each) { return each >= 'A' && each <= 'Z'; }))
+        return text;
     std::replace(text.begin(), text.end(), '_', ' ');
     return text;
 }
@@ -27,6 +30,7 @@ bool is_table(const json::value& what) {
 
 std::string text_of(const json::value& what) {
     if (what.is_string()) return std::string(what.get_string());
+    if (what.is_double()) return fmt::format("{:.3f}", what.get_double());
     if (!what.is_array()) return json::serialize(what);
     std::string text;
     for (const json::value& each : what.get_array())
@@ -34,18 +38,19 @@ std::string text_of(const json::value& what) {
     return text.empty() ? "-" : text;
 }
 
-void print_json(const json::value& what) {
-    fmt::print("{}\n", json::serialize(what));
+void print_line(const std::string& text) {
+    fmt::print("{}\n", text);
     std::fflush(stdout);
 }
+
+void print_json(const json::value& what) { print_line(json::serialize(what)); }
 
 void print_row(const std::vector<column>& columns, const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < columns.size(); ++i)
         line += fmt::format("{:<{}}  ", cells[i], columns[i].width);
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
+    print_line(line);
 }
 
 void print_table(std::vector<column> columns, const std::vector<std::vector<std::string>>& rows) {

@@ -13,6 +13,9 @@ namespace irpctl {
 /// A line, at once.
 void print_json(const boost::json::value& what);
 
+/// A line of text, at once.
+void print_line(const std::string& text);
+
 /// A column: its heading, and the width it has at least.
 struct column {
     std::string heading;

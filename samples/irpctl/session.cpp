@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include "capture_file.hpp"
 #include "guid.hpp"
 #include "trace_file.hpp"
 
@@ -116,11 +117,15 @@ bool run_session(const invocation& chosen) {
     const dispatch::machine::scope inside(machine);
     std::optional<trace_file> trace;
     if (!chosen.trace_file.empty()) trace.emplace(chosen.trace_file, machine);
+    std::optional<capture_file> capture;
+    if (!chosen.pcap_file.empty()) capture.emplace(chosen.pcap_file);
     std::optional<session> here(std::in_place, chosen);
     if (trace) trace->name(here->devices());
+    if (capture) here->capture = &*capture;
     auto result =
         asio::co_spawn(machine.context(), until_interrupted(chosen, *here), asio::use_future);
     result.wait();
+    if (capture) capture->finish();
     here.reset();
     if (trace) trace->write();
     return result.get();

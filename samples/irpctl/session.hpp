@@ -28,6 +28,8 @@ struct device {
     DEVICE_OBJECT* fdo;
 };
 
+class capture_file;
+
 /// What a subcommand works with. Its coroutines all run on one thread.
 class session {
 public:
@@ -45,6 +47,8 @@ public:
     /// What was called off by Ctrl-C, for the last words.
     std::size_t cancelled_waits = 0;
     std::size_t closed_adapters = 0;
+    /// Of what is sent and received; null: not wanted.
+    capture_file* capture = nullptr;
     /// Ctrl-C is how the command is meant to end.
     bool ends_by_interruption = false;
 

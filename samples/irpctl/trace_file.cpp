@@ -1,5 +1,3 @@
-// irpctl trace: another command, and what its IRPs went through.
-#include "commands.hpp"
 #include "trace_file.hpp"
 
 #include <ci/driver.h>
@@ -58,15 +56,6 @@ void trace_file::write() const {
     const int error = errno;
     std::remove(part.c_str());
     throw cannot_write(path_, error);
-}
-
-void add_trace(CLI::App& parent, invocation& chosen) {
-    CLI::App* command = parent.add_subcommand(
-        "trace", "Runs a command and writes what its IRPs went through, for ui.perfetto.dev");
-    command->add_option("-o,--output", chosen.trace_file, "the file to write")
-        ->type_name("FILE")
-        ->required();
-    add_commands(*command, chosen);
 }
 
 } // namespace irpctl

@@ -1,0 +1,177 @@
+// irpctl ping: a question a second, and how long the answers took.
+#include "datagrams.hpp"
+#include "output.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace irpctl {
+
+namespace ibmf = irpverbs::ibmf;
+namespace json = boost::json;
+
+namespace {
+
+// The server of infiniband-diags' ibping.
+constexpr std::uint8_t ping_class = 0x32;
+constexpr std::uint32_t ping_oui = 0x001405;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+question question_of(const ping_options& options) {
+    question made;
+    made.header.mgmt_class = options.vendor ? ping_class : MAD_MGMT_CLASS_PERF;
+    made.header.method = MAD_METHOD_GET;
+    made.header.attribute_id = options.vendor ? 0 : MAD_ATTR_ID_CLASSPORTINFO;
+    const ibmf::class_layout layout = ibmf::layout_of(made.header.mgmt_class);
+    made.class_header.resize(layout.class_header_size);
+    made.data.resize(layout.data_size());
+    if (!options.vendor) return made;
+    made.oui = ping_oui;
+    ibmf::store_oui(std::span(made.class_header).first<4>(), ping_oui);
+    return made;
+}
+
+/// Of the answered ones, in milliseconds.
+class round_trips {
+public:
+    void add(double took) {
+        least_ = count_ == 0 ? took : std::min(least_, took);
+        most_ = std::max(most_, took);
+        sum_ += took;
+        squares_ += took * took;
+        ++count_;
+    }
+    std::uint64_t count() const { return count_; }
+    json::object told() const {
+        if (count_ == 0) return {};
+        const double mean = sum_ / static_cast<double>(count_);
+        const double variance = squares_ / static_cast<double>(count_) - mean * mean;
+        return {{"min", least_},
+                {"average", mean},
+                {"max", most_},
+                {"deviation", std::sqrt(std::max(variance, 0.0))}};
+    }
+
+private:
+    std::uint64_t count_ = 0;
+    double least_ = 0;
+    double most_ = 0;
+    double sum_ = 0;
+    double squares_ = 0;
+};
+
+class pinging {
+public:
+    pinging(session& here, const open_port& from, const ping_options& options)
+        : here_(here), from_(from), options_(options),
+          lid_(options.lid != 0 ? options.lid : from.attributes.Lid), asked_(question_of(options)) {
+    }
+
+    asio::awaitable<void> run();
+
+private:
+    bool more() const { return options_.count == 0 || sent_ < options_.count; }
+    void tell(const outcome& how);
+    void tell_all(std::uint64_t late) const;
+    asio::awaitable<bool> wait_for_next(std::chrono::steady_clock::time_point due);
+
+    session& here_;
+    const open_port& from_;
+    const ping_options& options_;
+    const std::uint16_t lid_;
+    question asked_;
+    std::uint64_t sent_ = 0;
+    std::uint64_t refused_ = 0;
+    round_trips answered_;
+};
+
+asio::awaitable<void> pinging::run() {
+    here_.ends_by_interruption = options_.count == 0;
+    datagram_client client = co_await datagram_client::open(from_, asked_);
+    const irpverbs::irp::ticks patience = std::chrono::milliseconds(options_.milliseconds);
+    auto due = std::chrono::steady_clock::now();
+    for (bool goes_on = true; goes_on && more();) {
+        asked_.header.transaction_id = ++sent_;
+        const outcome how = co_await client.ask(asked_, lid_, patience);
+        goes_on = !how.interrupted;
+        if (how.interrupted)
+            --sent_; // nobody knows what became of it
+        else
+            tell(how);
+        due += std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::duration<double>(options_.interval));
+        if (goes_on && more()) goes_on = co_await wait_for_next(due);
+    }
+    tell_all(client.late());
+    co_await asio::this_coro::reset_cancellation_state();
+    co_await client.close();
+    if (sent_ != 0 && answered_.count() == 0)
+        throw failure(
+            fmt::format("LID {} did not answer; irpctl ping --timeout gives it more time", lid_));
+}
+
+// False: interrupted.
+asio::awaitable<bool> pinging::wait_for_next(std::chrono::steady_clock::time_point due) {
+    asio::steady_timer timer(co_await asio::this_coro::executor, due);
+    const auto [cancelled] = co_await timer.async_wait(as_result);
+    if (cancelled) ++here_.cancelled_waits;
+    co_return !cancelled;
+}
+
+void pinging::tell(const outcome& how) {
+    json::object told{{"sequence", sent_}, {"lid", lid_}, {"answered", how.answered.has_value()}};
+    std::string line = fmt::format("no answer from LID {}: sequence {}", lid_, sent_);
+    if (how.answered) {
+        const double took = static_cast<double>(how.answered->ticks) / 1e4;
+        const std::uint16_t status = how.answered->header.status;
+        answered_.add(took);
+        if (status != 0) ++refused_;
+        told["milliseconds"] = took;
+        told["status"] = fmt::format("0x{:04x}", status);
+        line =
+            fmt::format("answer from LID {}: sequence {}, {:.3f} ms{}", how.answered->from_lid,
+                        sent_, took, status != 0 ? fmt::format(", status 0x{:04x}", status) : "");
+    }
+    if (here_.json())
+        print_json(told);
+    else
+        print_line(line);
+}
+
+void pinging::tell_all(std::uint64_t late) const {
+    const std::uint64_t lost = sent_ - answered_.count();
+    const json::object times = answered_.told();
+    if (here_.json())
+        return print_json({{"sent", sent_},
+                           {"answered", answered_.count()},
+                           {"refused", refused_},
+                           {"lost", lost},
+                           {"late", late},
+                           {"milliseconds", times}});
+    const double share =
+        sent_ == 0 ? 0 : 100.0 * static_cast<double>(lost) / static_cast<double>(sent_);
+    print_line(fmt::format("{} sent, {} answered ({} refused), {} lost ({:.1f}%), {} late", sent_,
+                           answered_.count(), refused_, lost, share, late));
+    if (answered_.count() == 0) return;
+    const auto part = [&](const char* name) { return times.at(name).as_double(); };
+    print_line(
+        fmt::format("round trip: min {:.3f}, average {:.3f}, max {:.3f}, deviation {:.3f} ms",
+                    part("min"), part("average"), part("max"), part("deviation")));
+}
+
+} // namespace
+
+asio::awaitable<void> show_pings(session& here, ping_options options) {
+    co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
+        pinging all(here, from, options);
+        co_await all.run();
+    });
+}
+
+} // namespace irpctl

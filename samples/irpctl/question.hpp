@@ -1,0 +1,44 @@
+// A datagram that is made of words.
+#pragma once
+
+#include <ibmf/mad.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace irpctl {
+
+/// What the command line says of a datagram.
+struct question_words {
+    std::string management_class = "perf";
+    std::string method = "get";
+    std::string attribute = "ClassPortInfo";
+    std::string modifier = "0";
+    std::string lid;                 // empty: the subnet manager's for the SA, else the port's own
+    std::string route;               // the directed one, "1,2"
+    bool is_routed = false;          // also when it is empty
+    std::string mask;                // of the SA's components
+    std::string key;                 // M_Key or SM_Key
+    std::string oui;                 // of the vendor classes with one
+    std::string data;                // hexadecimal digits
+    std::vector<std::string> fields; // "name=value"
+};
+
+/// One of a class, its parts in wire format, without RMPP.
+struct question {
+    irpverbs::ibmf::mad_header header;
+    std::vector<std::uint8_t> class_header;
+    std::vector<std::uint8_t> data;
+    std::uint32_t oui = 0;
+    std::optional<std::uint16_t> lid;
+
+    bool is_directed() const { return header.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE; }
+    bool is_for_the_sa() const { return header.mgmt_class == MAD_MGMT_CLASS_SUBN_ADM; }
+};
+
+/// Throws wrong_usage.
+question make_question(const question_words& words);
+
+} // namespace irpctl

@@ -1,0 +1,168 @@
+// Captures: the bytes of a packet, what is captured, and when it is written.
+#include "mad_hca.hpp"
+
+#include <ci/mad_capture.hpp>
+#include <wire_packet.hpp>
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+#include <array>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace ci = irpverbs::ci;
+
+constexpr std::size_t file_header = 24;
+constexpr std::size_t record_header = 16 + 16;
+constexpr std::size_t local_packet = 8 + 12 + 8 + 256 + 4 + 2;
+constexpr ib_lid_t own_lid = 0x11;
+
+// The sample packet of IBA 7.8, and its check.
+TEST(WirePacket, InvariantCrcIsThatOfTheSpecification) {
+    constexpr std::uint8_t sample[] = {
+        0x70, 0x12, 0x37, 0x5C, 0x00, 0x0E, 0x17, 0xD2, 0x0A, 0x20, 0x24, 0x87, 0x00,
+        0x87, 0xB1, 0xB3, 0x00, 0x0D, 0xEC, 0x2A, 0x01, 0x71, 0x0A, 0x1C, 0x01, 0x5D,
+        0x40, 0x02, 0x38, 0xF2, 0x7A, 0x05, 0x00, 0x00, 0x00, 0x0E, 0xBB, 0x88, 0x4D,
+        0x85, 0xFD, 0x5C, 0xFB, 0xA4, 0x72, 0x8B, 0xC0, 0x69, 0x0E, 0xD4, 0x00, 0x00};
+    EXPECT_EQ(ci::invariant_crc(sample, false), 0x5AB72596u); // on the wire 96 25 B7 5A
+}
+
+// A receiver that runs over all but the lane, and over the check, finds the same remainder always.
+TEST(WirePacket, VariantCrcCoversAllBeforeIt) {
+    std::array<std::uint8_t, IB_MAD_SIZE> mad{1, 4, 1, 1};
+    const auto remainder = [&] {
+        const ci::wire_packet packet({}, mad);
+        return ci::variant_crc(packet.bytes());
+    };
+    const std::uint16_t first = remainder();
+    mad[200] = 0x55;
+    EXPECT_EQ(remainder(), first);
+}
+
+// What routers change is not in the invariant check; what they do not is.
+TEST(WirePacket, InvariantCrcLeavesOutWhatChangesOnTheWay) {
+    const std::array<std::uint8_t, IB_MAD_SIZE> mad{};
+    ci::wire_route route;
+    route.global = true;
+    const auto check = [&] {
+        const ci::wire_packet packet(route, mad);
+        return ci::invariant_crc(packet.bytes().first(packet.bytes().size() - 6), true);
+    };
+    const std::uint32_t first = check();
+    route.hop_limit = 7;
+    route.traffic_class = 9;
+    route.flow_label = 11;
+    EXPECT_EQ(check(), first);
+    route.to.gid.gid_guid = 1;
+    EXPECT_NE(check(), first);
+}
+
+/// Attributes of two ports, in the block a query gives.
+struct ca_block {
+    ca_block() {
+        ca.PortCount = 2;
+        ca.PortOffset =
+            static_cast<ULONG>(reinterpret_cast<char*>(ports) - reinterpret_cast<char*>(&ca));
+        for (IB_PORT_ATTR& each : ports)
+            each.Lid = own_lid;
+    }
+    IB_CA_ATTR ca{};
+    IB_PORT_ATTR ports[2]{};
+};
+
+struct captured {
+    ci::mad_capture::sink sink() {
+        return [this](std::span<const std::byte> some) {
+            EXPECT_LE(KeGetCurrentIrql(), APC_LEVEL);
+            file.insert(file.end(), some.begin(), some.end());
+        };
+    }
+    std::size_t records() const {
+        EXPECT_EQ((file.size() - file_header) % (record_header + local_packet), 0u);
+        return (file.size() - file_header) / (record_header + local_packet);
+    }
+    std::uint16_t lid_at(std::size_t record, std::size_t offset) const {
+        const std::size_t at =
+            file_header + record * (record_header + local_packet) + record_header + offset;
+        return static_cast<std::uint16_t>(std::to_integer<unsigned>(file[at]) << 8 |
+                                          std::to_integer<unsigned>(file[at + 1]));
+    }
+    ib_lid_t destination(std::size_t record) const { return lid_at(record, 2); }
+    ib_lid_t source(std::size_t record) const { return lid_at(record, 6); }
+
+    std::vector<std::byte> file;
+};
+
+NTSTATUS send_to(const agent_scope& by, ib_lid_t lid) {
+    std::array<UCHAR, IB_MAD_SIZE> mad{};
+    IB_MAD_SEND what{};
+    what.To.Lid = lid;
+    what.Data = mad.data();
+    what.Length = IB_MAD_HEADER_SIZE;
+    return verb_call([&](IRP* irp) { return CiSendMad(by.agent, &what, irp); }).status();
+}
+
+class MadCapture : public BothMachines {};
+
+TEST_P(MadCapture, HasWhatIsSentAndReceivedFromTheBeginningToTheEnd) {
+    const mad_hca hca;
+    const agent_scope it(hca);
+    const ca_block attributes;
+    captured seen;
+    EXPECT_EQ(send_to(it, 1), STATUS_SUCCESS);
+    {
+        ci::mad_capture capture(seen.sink());
+        EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
+        EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS);
+        it.report(1);       // from LID 7
+        it.report(1, 1000); // a message of the driver's RMPP
+        EXPECT_EQ(capture.lost(), 0u);
+    }
+    EXPECT_EQ(send_to(it, 3), STATUS_SUCCESS);
+    ASSERT_EQ(seen.records(), 3u);
+    EXPECT_EQ(seen.source(0), own_lid);
+    EXPECT_EQ(seen.destination(0), 2);
+    EXPECT_EQ(seen.source(1), 7);
+    EXPECT_EQ(seen.destination(1), own_lid);
+}
+
+TEST_P(MadCapture, AnHcaHasOneAtATime) {
+    const mad_hca hca;
+    const ca_block attributes;
+    captured seen;
+    {
+        ci::mad_capture first(seen.sink());
+        EXPECT_EQ(first.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
+        ci::mad_capture second(seen.sink());
+        EXPECT_EQ(second.add(hca.fdo, attributes.ca), STATUS_DEVICE_BUSY);
+    }
+    ci::mad_capture third(seen.sink());
+    EXPECT_EQ(third.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(MadCapture);
+
+// Each is in the file whole, or not at all, and both ends are back.
+TEST(MadCaptureRaces, DatagramsAndTheEndOfTheirCapture) {
+    irpverbs::dispatch::explore_options options;
+    options.random_runs = 1000;
+    options.pct_runs = 1000;
+    expect_explored(options, [](irpverbs::dispatch::sim_machine& sim) {
+        const mad_hca hca;
+        const agent_scope it(hca);
+        const ca_block attributes;
+        captured seen;
+        sim.spawn("sender", [&] { EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS); });
+        sim.spawn("receiver", [&] { it.report(1); });
+        sim.spawn("capture", [&] {
+            ci::mad_capture capture(seen.sink());
+            EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
+        });
+        sim.run();
+        EXPECT_LE(seen.records(), 2u);
+    });
+}
+
+} // namespace

@@ -1,0 +1,248 @@
+// irpctl mad, ping and stats: what they ask, what they tell, and what tshark reads in a capture.
+#include "program.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace {
+
+using namespace irpverbs::testing;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+namespace json = boost::json;
+
+json::value answer_to(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"mad", "--json"});
+    const ended how = run(arguments);
+    EXPECT_EQ(how.status, 0) << how.err;
+    EXPECT_TRUE(is_one_line(how.out));
+    return json::parse(how.out);
+}
+
+/// A file for a capture, of this test alone.
+struct capture_path {
+    ~capture_path() { std::filesystem::remove(path); }
+    const std::string path =
+        std::filesystem::temp_directory_path() /
+        ("irpctl." + std::to_string(getpid()) + "." +
+         ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".pcap");
+};
+
+/// What tshark makes of a capture: a line a packet, of these fields.
+std::vector<std::string> packets(const std::string& path, const std::string& fields) {
+    const std::string command = "tshark -r '" + path + "' -T fields " + fields + " 2>/dev/null";
+    std::FILE* const out = popen(command.c_str(), "r");
+    std::string text;
+    for (int each = std::getc(out); each != EOF; each = std::getc(out))
+        text += static_cast<char>(each);
+    EXPECT_EQ(pclose(out), 0) << "is tshark there? tools/bootstrap installs it";
+    std::vector<std::string> lines;
+    std::istringstream all(text);
+    for (std::string line; std::getline(all, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+// Where it comes from and goes to, and what it is; a packet that is malformed says so at the end.
+std::vector<std::string> told_by_tshark(const std::string& path) {
+    return packets(path, "-e infiniband.lrh.slid -e infiniband.lrh.dlid -e infiniband.mad.method "
+                         "-e infiniband.mad.attributeid -e _ws.malformed -E separator=,");
+}
+
+TEST(IrpctlMad, AnAttributeIsDecoded) {
+    const json::value node = answer_to({"--class", "smp", "--attribute", "nodeinfo", "--lid", "3"});
+    EXPECT_EQ(node.at("attribute"), "NodeInfo");
+    EXPECT_EQ(node.at("method"), "GetResp");
+    EXPECT_EQ(node.at("from_lid"), 3);
+    EXPECT_EQ(node.at("records").at(0).at("NodeGUID"), "0x0200000000000200");
+    const json::value counters = answer_to(
+        {"--attribute", "PortCounters", "--field", "PortSelect=1", "--lid", "4", "host1", "1"});
+    EXPECT_EQ(counters.at("records").at(0).at("PortSelect"), 1);
+}
+
+TEST(IrpctlMad, ADirectedRouteIsFollowed) {
+    const json::value here = answer_to({"--route", "", "--attribute", "NodeInfo"});
+    EXPECT_EQ(here.at("records").at(0).at("NodeGUID"), "0x0200000000000100");
+    const json::value neighbour = answer_to({"--route", "1", "--attribute", "NodeInfo"});
+    EXPECT_EQ(neighbour.at("records").at(0).at("NodeType"), 2); // a switch
+}
+
+TEST(IrpctlMad, WhatIsNotKnownIsShownAsBytes) {
+    const ended how = run({"mad", "--json", "--class", "0x30", "--oui", "0x1405", "--attribute",
+                           "0x20", "--data", "0001", "--lid", "3"});
+    EXPECT_EQ(how.status, 1); // nobody is there for it
+    const json::value refused = json::parse(how.out);
+    EXPECT_EQ(refused.at("attribute"), "0x0020");
+    EXPECT_EQ(refused.at("data").at(0).at("offset"), "0x000");
+}
+
+TEST(IrpctlMad, ARefusalIsStatus1AndSaysWhy) {
+    const ended how = run({"mad", "--class", "baseboard"});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_THAT(how.out, HasSubstr("0x000c"));
+    EXPECT_TRUE(is_one_line(how.err)) << how.err;
+}
+
+TEST(IrpctlMad, NoAnswerIsStatus1AndALine) {
+    const ended how = run({"mad", "--lid", "99", "--timeout", "5", "--retries", "1"});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_EQ(how.out, "");
+    EXPECT_THAT(how.err, HasSubstr("no answer within 5 ms, asked 2 times"));
+}
+
+TEST(IrpctlMad, WrongWordsAreStatus2AndALine) {
+    const std::vector<std::vector<std::string>> wrong = {
+        {"mad", "--class", "none"},
+        {"mad", "--class", "0"},
+        {"mad", "--class", "directed"},
+        {"mad", "--method", "0x100"},
+        {"mad", "--attribute", "NodeInfo"}, // of another class
+        {"mad", "--modifier", "0x100000000"},
+        {"mad", "--lid", "70000"},
+        {"mad", "--lid", "1", "--route", "1"},
+        {"mad", "--route", "1,,2"},
+        {"mad", "--route", "256"},
+        {"mad", "--field", "PortSelect"},
+        {"mad", "--field", "NoSuchField=1"},
+        {"mad", "--attribute", "PortCounters", "--field", "PortSelect=256"},
+        {"mad", "--data", "0"},
+        {"mad", "--data", "0g"},
+        {"mad", "--data", std::string(1000, '0')},
+        {"mad", "--mask", "1"},
+        {"mad", "--key", "1"},
+        {"mad", "--oui", "1"},
+        {"mad", "--class", "0x30"},
+        {"mad", "host1", "0"},
+        {"mad", "--timeout", "0"},
+        {"ping", "--count", "0"},
+        {"ping", "--interval", "-1"},
+        {"ping", "--lid", "0"},
+        {"stats", "--count", "-1"},
+    };
+    for (const std::vector<std::string>& each : wrong) {
+        const ended how = run(each);
+        const std::string shown = ::testing::PrintToString(each);
+        EXPECT_EQ(how.status, 2) << shown;
+        EXPECT_EQ(how.out, "") << shown;
+        EXPECT_TRUE(is_one_line(how.err)) << shown << how.err;
+    }
+}
+
+TEST(IrpctlMad, EachCommandHasHelp) {
+    for (const char* each : {"mad", "ping", "stats"}) {
+        const ended how = run({each, "--help"});
+        EXPECT_EQ(how.status, 0);
+        EXPECT_THAT(how.out, HasSubstr("--pcap"));
+    }
+}
+
+TEST(IrpctlPing, TellsEachAndAll) {
+    const ended how =
+        run({"--json", "ping", "host1", "--lid", "3", "--count", "3", "--interval", "0"});
+    EXPECT_EQ(how.status, 0) << how.err;
+    std::istringstream lines(how.out);
+    std::string line;
+    for (int sequence = 1; sequence <= 3; ++sequence) {
+        std::getline(lines, line);
+        const json::value one = json::parse(line);
+        EXPECT_EQ(one.at("sequence"), sequence);
+        EXPECT_EQ(one.at("answered"), true);
+    }
+    std::getline(lines, line);
+    const json::value all = json::parse(line);
+    EXPECT_EQ(all.at("sent"), 3);
+    EXPECT_EQ(all.at("answered"), 3);
+    EXPECT_EQ(all.at("lost"), 0);
+    EXPECT_GT(all.at("milliseconds").at("max").as_double(), 0);
+}
+
+TEST(IrpctlPing, NobodyThereIsStatus1) {
+    const ended how =
+        run({"ping", "--lid", "99", "--count", "2", "--interval", "0", "--timeout", "5"});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_THAT(how.out, HasSubstr("2 sent, 0 answered (0 refused), 2 lost (100.0%)"));
+    EXPECT_TRUE(is_one_line(how.err)) << how.err;
+}
+
+TEST(IrpctlPing, CtrlCEndsItWithItsStatistics) {
+    program pinging({"ping"});
+    EXPECT_THAT(pinging.line(), StartsWith("answer from LID 1: sequence 1"));
+    pinging.send(SIGINT);
+    const ended how = pinging.wait();
+    EXPECT_EQ(how.status, 0) << how.err;
+    EXPECT_THAT(how.out, HasSubstr("1 sent, 1 answered"));
+    EXPECT_THAT(how.err, HasSubstr("1 adapters closed"));
+}
+
+TEST(IrpctlStats, CountsWhatWasAskedAndWhatNobodyAnswered) {
+    const auto statistics = [](std::vector<std::string> more) {
+        more.insert(more.begin(), {"--json", "stats"});
+        const ended how = run(more);
+        EXPECT_EQ(how.status, 0) << how.err;
+        return json::parse(how.out);
+    };
+    const json::value good = statistics({"--lid", "4", "--count", "100"});
+    for (const char* whose : {"client", "port"}) {
+        EXPECT_EQ(good.at(whose).at("messages_sent"), 100);
+        EXPECT_EQ(good.at(whose).at("messages_received"), 100);
+        EXPECT_EQ(good.at(whose).at("transactions"), 0);
+    }
+    const json::value lost =
+        statistics({"--lid", "99", "--count", "3", "--timeout", "2", "--retries", "1"});
+    EXPECT_EQ(lost.at("client").at("timeouts"), 3);
+    EXPECT_EQ(lost.at("client").at("retries"), 3);
+}
+
+TEST(IrpctlPcap, HasEveryDatagramBothWaysAndTsharkReadsThem) {
+    const capture_path file;
+    EXPECT_EQ(run({"mad", "--lid", "3", "--pcap", file.path}).status, 0);
+    EXPECT_EQ(told_by_tshark(file.path),
+              (std::vector<std::string>{"1,3,0x01,0x0001,", "3,1,0x81,0x0001,"}));
+    EXPECT_EQ(
+        run({"ping", "--lid", "4", "--count", "2", "--interval", "0", "--pcap", file.path}).status,
+        0);
+    EXPECT_EQ(told_by_tshark(file.path).size(), 4u);
+    EXPECT_EQ(run({"stats", "--lid", "4", "--count", "50", "--pcap", file.path}).status, 0);
+    const std::vector<std::string> all = told_by_tshark(file.path);
+    EXPECT_EQ(all.size(), 100u);
+    for (const std::string& each : all)
+        EXPECT_THAT(each, ::testing::AnyOf("1,4,0x01,0x0001,", "4,1,0x81,0x0001,"));
+}
+
+TEST(IrpctlPcap, HasDirectedRoutes) {
+    const capture_path file;
+    EXPECT_EQ(run({"mad", "--route", "1", "--attribute", "NodeInfo", "--pcap", file.path}).status,
+              0);
+    EXPECT_EQ(packets(file.path, "-e infiniband.lrh.vl -e infiniband.lrh.slid "
+                                 "-e infiniband.bth.destqp -e _ws.malformed -E separator=,"),
+              (std::vector<std::string>{"0x0f,65535,0x000000,", "0x0f,65535,0x000000,"}));
+}
+
+TEST(IrpctlPcap, HasWhatWasSentWhenTheProgramIsKilled) {
+    const capture_path file;
+    {
+        program pinging({"ping", "--lid", "3", "--interval", "0.01", "--pcap", file.path});
+        for (int i = 0; i < 5; ++i)
+            pinging.line();
+        pinging.send(SIGKILL);
+        EXPECT_EQ(pinging.wait().signal, SIGKILL);
+    }
+    // What the last ping sent may still have been in the program.
+    EXPECT_GE(told_by_tshark(file.path).size(), 8u);
+}
+
+TEST(IrpctlPcap, AFileThatCanNotBeWrittenIsStatus1) {
+    for (const char* path : {"/no/such/folder/x.pcap", "/", "/dev/full"}) {
+        const ended how = run({"mad", "--pcap", path});
+        EXPECT_EQ(how.status, 1) << path;
+        EXPECT_TRUE(is_one_line(how.err)) << how.err;
+        EXPECT_THAT(how.err, HasSubstr(path));
+    }
+}
+
+} // namespace
