@@ -20,6 +20,7 @@ public:
         const auto found = blocks_.find(which);
         return found != blocks_.end() && found->second == data;
     }
+    bool knows(const block& which) const { return blocks_.contains(which); }
     void note(const block& which, const smp_data& data) { blocks_[which] = data; }
 
     /// The port or switch may have lost what was written into it.

@@ -140,28 +140,41 @@ NTSTATUS manager::open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle
                                    nullptr, &client, &capabilities));
 }
 
+NTSTATUS manager::open_clients() {
+    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight);
+    NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
+    if (NT_SUCCESS(status)) status = open_client(SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP, sa_client_);
+    if (NT_SUCCESS(status)) status = status_of(smps_->open(subnet_client_));
+    if (NT_SUCCESS(status)) ibmf_limit_port(subnet_client_, options_.smps_in_flight);
+    return status;
+}
+
 NTSTATUS manager::open() {
     std::optional<sweep_plan> plan = plan_of(options_);
     if (!plan) return STATUS_INVALID_PARAMETER;
-    NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
-    if (!NT_SUCCESS(status)) return status;
-    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight);
-    status = status_of(smps_->open(subnet_client_));
+    const NTSTATUS status = open_clients();
     if (!NT_SUCCESS(status)) {
-        ibmf_unregister(&subnet_client_, 0);
+        close_clients();
         return status;
     }
-    ibmf_limit_port(subnet_client_, options_.smps_in_flight);
-    subnet_port_ = std::make_unique<message_port>(*queue_);
-    subnet_port_->open(subnet_client_,
-                       [this](message_parts what) { subnet_message(std::move(what)); });
-    sweeper_ = std::make_unique<sweeper>(*smps_, std::move(*plan),
-                                         options_.light_sweep_ms * ticks_a_millisecond,
-                                         [this](const subnet* before) { swept(before); });
+    make_parts(std::move(*plan));
     self_ = shared_from_this();
     start_timer();
     sweeper_->sweep_now();
     return STATUS_SUCCESS;
+}
+
+void manager::make_parts(sweep_plan plan) {
+    subnet_port_ = std::make_unique<message_port>(*queue_);
+    sa_port_ = std::make_unique<message_port>(*queue_);
+    sweeper_ = std::make_unique<sweeper>(*smps_, std::move(plan),
+                                         options_.light_sweep_ms * ticks_a_millisecond,
+                                         [this](const subnet* before) { swept(before); });
+    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
+    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
+    subnet_port_->open(subnet_client_,
+                       [this](message_parts what) { subnet_message(std::move(what)); });
+    sa_port_->open(sa_client_, [this](message_parts what) { sa_message(std::move(what)); });
 }
 
 // Periodic: a simulated run does not wait for it.
@@ -182,7 +195,14 @@ void manager::timer_fired(KDPC*, void* context, void*, void*) {
     self.poke();
 }
 
-void manager::swept(const subnet*) { poke(); }
+void manager::swept(const subnet* before) {
+    sa_->subnet_changed(before, *sweeper_->current());
+    poke();
+}
+
+void manager::sa_message(message_parts what) {
+    sa_->answer(std::move(what), sweeper_->current(), sm_info_now());
+}
 
 void manager::note_status() {
     subnet_manager_status now;
@@ -224,21 +244,33 @@ void manager::trap_came(message_parts what) {
     repress.header.status = 0;
     subnet_port_->send(std::move(repress), 0);
     if (!notice || notice->IsGeneric == 0) return;
-    if (notice->TrapNumber_DeviceID == SM_LINK_STATE_CHANGED_TRAP) sweeper_->sweep_now();
+    if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
+    switch (notice->TrapNumber_DeviceID) {
+    case SM_LINK_STATE_CHANGED_TRAP:
+    case SM_CAP_MASK_CHANGED_TRAP:
+    case SM_SYS_IMG_GUID_CHANGED_TRAP:
+        return sweeper_->sweep_now();
+    default:
+        return;
+    }
 }
 
-void manager::sm_info_asked(message_parts what) {
-    constexpr std::uint16_t returns = 0x8000;
+sm_sminfo_t manager::sm_info_now() const {
     const subnet* const current = sweeper_->current();
     sm_sminfo_t info{};
     if (current != nullptr) info.GUID = current->settings.manager_guid;
     info.ActCount = static_cast<std::uint32_t>(smps_->asked());
     info.Priority = options_.priority;
     info.SMState = current != nullptr ? SM_STATE_MASTER : SM_STATE_DISCOVERING;
+    return info;
+}
+
+void manager::sm_info_asked(message_parts what) {
+    constexpr std::uint16_t returns = 0x8000;
     what.header.method = MAD_METHOD_GET_RESPONSE;
     what.header.status =
         what.header.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE ? returns : std::uint16_t{0};
-    pack(info, what.data);
+    pack(sm_info_now(), what.data);
     subnet_port_->send(std::move(what), 0);
 }
 
@@ -247,18 +279,25 @@ void manager::begin_close(NTSTATUS outcome) {
     outcome_ = outcome;
     stop_timer();
     smps_->cancel();
-    sweeper_->stop([this] { close_ports(); });
+    sweeper_->stop([this] { smps_->when_idle([this] { close_ports(); }); });
 }
 
 void manager::close_ports() {
-    subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); });
+    sa_port_->close([this] {
+        subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); });
+    });
+}
+
+void manager::close_clients() {
+    smps_->close();
+    for (ibmf_handle_t* const client : {&sa_client_, &subnet_client_})
+        if (*client != nullptr) ibmf_unregister(client, 0);
 }
 
 // Tasks of its parts that were posted before have run.
 void manager::unregister() {
     const std::shared_ptr<manager> last = std::move(self_);
-    smps_->close();
-    ibmf_unregister(&subnet_client_, 0);
+    close_clients();
     phase_ = phase::closed;
     serve();
 }

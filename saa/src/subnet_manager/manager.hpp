@@ -1,7 +1,7 @@
 // The life of a subnet manager: its requests, its clients of IBMF, its timer, its end.
 #pragma once
 
-#include "message_port.hpp"
+#include "sa_server.hpp"
 #include "sweeper.hpp"
 
 #include <irp/cancel_safe_queue.hpp>
@@ -38,6 +38,8 @@ private:
     void complete_all();
 
     NTSTATUS open();
+    NTSTATUS open_clients();
+    void make_parts(sweep_plan plan);
     NTSTATUS open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client);
     void start_timer();
     void stop_timer();
@@ -48,9 +50,12 @@ private:
     void subnet_message(message_parts what);
     void trap_came(message_parts what);
     void sm_info_asked(message_parts what);
+    sm_sminfo_t sm_info_now() const;
+    void sa_message(message_parts what);
 
     void begin_close(NTSTATUS outcome);
     void close_ports();
+    void close_clients();
     void unregister();
 
     const subnet_manager_options options_;
@@ -70,9 +75,13 @@ private:
     NTSTATUS outcome_ = STATUS_FILE_CLOSED; // of what waits when it is closed
     std::shared_ptr<manager> self_;         // while it runs
     ibmf_handle_t subnet_client_ = nullptr;
+    ibmf_handle_t sa_client_ = nullptr;
     std::unique_ptr<smp_channel> smps_;
     std::unique_ptr<message_port> subnet_port_;
+    std::unique_ptr<message_port> sa_port_;
     std::unique_ptr<sweeper> sweeper_;
+    std::unique_ptr<multicast_router> router_;
+    std::unique_ptr<sa_server> sa_;
 
     mutable dispatch::detail::raw_spin status_lock_;
     subnet_manager_status status_; // guarded by status_lock_

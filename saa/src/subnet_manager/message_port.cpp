@@ -39,7 +39,7 @@ void message_port::came(ibmf_handle_t client, ibmf_msg_t* message, void* context
     auto& self = *static_cast<message_port*>(context);
     try {
         self.queue_.post_call([&self, parts = parts_of(*message)]() mutable {
-            if (!self.idle_) self.heard_(std::move(parts));
+            if (!self.closed_) self.heard_(std::move(parts));
         });
     } catch (const std::bad_alloc&) {
     }
@@ -52,7 +52,7 @@ void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times, 
     fresh.at = this;
     fresh.parts = std::move(what);
     fresh.told = std::move(told);
-    fresh.refused = idle_ ? IBMF_FAILURE : start(fresh, flags, times);
+    fresh.refused = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
     if (fresh.refused != IBMF_SUCCESS) queue_.post(fresh);
 }
 
@@ -89,15 +89,22 @@ void message_port::finish(serial_queue::task& task) {
     const std::unique_ptr<outgoing> last = std::exchange(*place, std::move(self.sending_.back()));
     self.sending_.pop_back();
     if (last->told) last->told(status);
-    if (self.idle_ && self.sending_.empty()) self.idle_();
+    self.tell_when_idle();
+}
+
+void message_port::tell_when_idle() {
+    if (!idle_ || !sending_.empty()) return;
+    const std::function<void()> idle = std::exchange(idle_, nullptr);
+    idle();
 }
 
 void message_port::close(std::function<void()> idle) {
+    closed_ = true;
     idle_ = std::move(idle);
     ibmf_tear_down_async_cb(client_, IBMF_QP_HANDLE_DEFAULT, 0);
     for (const auto& each : sending_)
         if (each->message != nullptr) ibmf_cancel_msg(client_, each->message);
-    if (sending_.empty()) idle_();
+    tell_when_idle();
 }
 
 } // namespace irpverbs::saa

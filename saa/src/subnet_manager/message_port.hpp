@@ -65,13 +65,15 @@ private:
     static void came(ibmf_handle_t, ibmf_msg_t* message, void* context);
     static void sent(ibmf_handle_t, ibmf_msg_t*, void* context);
     static void finish(serial_queue::task& done);
+    void tell_when_idle();
     int start(outgoing& what, uint_t flags, ibmf_retrans_t& times);
 
     serial_queue& queue_;
     ibmf_handle_t client_ = nullptr;
     heard_call heard_;
     std::vector<std::unique_ptr<outgoing>> sending_;
-    std::function<void()> idle_;
+    bool closed_ = false;
+    std::function<void()> idle_; // once it is closed
 };
 
 } // namespace irpverbs::saa

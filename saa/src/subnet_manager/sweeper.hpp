@@ -32,6 +32,7 @@ public:
 
     /// The subnet as it is now; null before the first sweep is done.
     const subnet* current() const { return current_.get(); }
+    written_state& written() { return written_; }
     bool incomplete() const { return incomplete_; }
     std::uint64_t sweeps() const { return sweeps_; }
 
