@@ -51,6 +51,12 @@ node_index topology::find_node(ib_guid_t node_guid) const {
     return found == by_guid_.end() ? no_node : found->second;
 }
 
+bool is_linked(const sm_portinfo_t& info) {
+    constexpr std::uint8_t physical_link_up = 5;
+    constexpr std::uint8_t init = 2;
+    return info.PortPhysicalState == physical_link_up && info.PortState >= init;
+}
+
 std::vector<port_ref> topology::end_ports() const {
     std::vector<port_ref> ends;
     for (node_index n = 0; n < nodes_.size(); ++n) {

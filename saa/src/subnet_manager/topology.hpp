@@ -48,6 +48,9 @@ public:
     void set_switch(node_index node, const sm_switchinfo_t& info) {
         nodes_[node].switch_info = info;
     }
+    void describe(node_index node, std::string description) {
+        nodes_[node].description = std::move(description);
+    }
 
     /// Undoes what either end was linked to. False when a port does not exist, or both are one.
     bool connect(port_ref a, port_ref b);
@@ -66,6 +69,9 @@ private:
     std::vector<subnet_node> nodes_;
     std::unordered_map<ib_guid_t, node_index> by_guid_;
 };
+
+/// The port has a link that may be configured, or is.
+bool is_linked(const sm_portinfo_t& info);
 
 /// The rate code that a port's active width and speed make; 0 when the port tells none.
 /// Source: IBA 14.2.5.6; codes as OpenSM has them.

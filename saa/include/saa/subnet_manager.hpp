@@ -1,0 +1,109 @@
+/// A subnet manager with its subnet administration: an IBMF client on the port of a channel
+/// adapter, which knows its subnet through datagrams only.
+#pragma once
+
+#include <ibmf/ib_scalars.h>
+#include <irp/detail/async_operation.hpp>
+
+#include <boost/asio/deferred.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace irpverbs::saa {
+
+struct subnet_manager_options {
+    ib_guid_t hca = 0;
+    std::uint8_t port = 1;
+    std::uint8_t priority = 0; // 0 to 15; of several managers the highest is the master
+    std::uint8_t lmc = 0;      // each port has 2^lmc LIDs
+    std::uint64_t sa_key = 1;  // of SA requests that are to be trusted
+    std::uint32_t smps_in_flight = 32;
+    std::uint32_t light_sweep_ms = 10'000; // how often switches are asked for changes; 0: never
+    std::string partitions = {};           // as OpenSM's partitions.conf; empty: one, all are full
+};
+
+enum class subnet_manager_state : std::uint8_t { idle, discovering, master, stopping, stopped };
+
+struct subnet_manager_status {
+    subnet_manager_state state = subnet_manager_state::idle;
+    bool incomplete = false; // something did not answer in the last sweep
+    ib_lid_t lid = 0;        // the manager's own
+    std::uint32_t nodes = 0;
+    std::uint32_t switches = 0;
+    std::uint32_t end_ports = 0;
+    std::uint64_t sweeps = 0;     // that ended
+    std::uint64_t smps = 0;       // that were sent
+    std::uint64_t unanswered = 0; // of them
+};
+
+class manager;
+
+namespace detail {
+
+enum class manager_verb : std::uint8_t { start, wait_until_up, stop };
+
+struct manager_request {
+    std::shared_ptr<manager> of;
+    manager_verb verb;
+
+    CCHAR stack_size() const { return 1; }
+    NT_API void start(IRP* irp);
+    void result(ULONG_PTR) && {}
+};
+
+} // namespace detail
+
+/// Moved, not copied. Its end stops the manager, and does not wait for that. Calls complete with
+/// void(error_code), handlers as in irp::call. IRQL: <= DISPATCH_LEVEL, PASSIVE_LEVEL to construct.
+class NT_API subnet_manager {
+public:
+    /// None: calls complete with STATUS_INVALID_PARAMETER.
+    subnet_manager() noexcept = default;
+    explicit subnet_manager(subnet_manager_options options);
+    ~subnet_manager();
+    subnet_manager(subnet_manager&&) noexcept = default;
+    subnet_manager& operator=(subnet_manager&& other) noexcept;
+
+    /// Takes its place on the port and begins to sweep.
+    /// STATUS_OBJECT_NAME_NOT_FOUND: no such HCA. STATUS_INVALID_PARAMETER: no such port, or an
+    /// option out of range. STATUS_SHARING_VIOLATION: a subnet manager is on that port.
+    /// STATUS_FILE_CLOSED: it was stopped before. STATUS_INSUFFICIENT_RESOURCES.
+    template <class Token = boost::asio::deferred_t>
+    auto start(Token&& token = {}) {
+        return ask(detail::manager_verb::start, std::forward<Token>(token));
+    }
+
+    /// Waits until a sweep has ended: what answered has LIDs, routes and active ports.
+    /// STATUS_CANCELLED: also when it is stopped. STATUS_FILE_FORCED_CLOSED: the HCA has gone.
+    template <class Token = boost::asio::deferred_t>
+    auto wait_until_up(Token&& token = {}) {
+        return ask(detail::manager_verb::wait_until_up, std::forward<Token>(token));
+    }
+
+    /// Gives everything up; the subnet stays as it is. What was asked of it has been completed
+    /// before.
+    template <class Token = boost::asio::deferred_t>
+    auto stop(Token&& token = {}) {
+        return ask(detail::manager_verb::stop, std::forward<Token>(token));
+    }
+
+    subnet_manager_status status() const;
+
+private:
+    template <class Token>
+    auto ask(detail::manager_verb verb, Token&& token) {
+        return irp::detail::initiate(detail::manager_request{manager_, verb},
+                                     std::forward<Token>(token));
+    }
+
+    std::shared_ptr<manager> manager_;
+};
+
+} // namespace irpverbs::saa
+
+namespace irpverbs {
+using saa::subnet_manager;
+}

@@ -1,0 +1,305 @@
+#include "manager.hpp"
+
+#include <ibmf/ibmf_extras.h>
+
+namespace irpverbs::saa {
+
+namespace {
+
+constexpr LONG tick_ms = 250;
+constexpr machine_time ticks_a_millisecond = ticks_a_second / 1000;
+constexpr char one_partition[] = "Default=0x7fff, ipoib : ALL=full ;";
+
+NTSTATUS status_of(int ibmf_code) {
+    switch (ibmf_code) {
+    case IBMF_SUCCESS:
+        return STATUS_SUCCESS;
+    case IBMF_BAD_NODE:
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    case IBMF_BAD_PORT:
+        return STATUS_INVALID_PARAMETER;
+    case IBMF_PORT_IN_USE:
+        return STATUS_SHARING_VIOLATION;
+    case IBMF_NO_RESOURCES:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    default:
+        return STATUS_UNSUCCESSFUL;
+    }
+}
+
+std::optional<sweep_plan> plan_of(const subnet_manager_options& options) {
+    std::string error;
+    const std::string& text = options.partitions;
+    auto partitions = parse_partitions(text.empty() ? one_partition : text, "partitions", error);
+    const bool in_range = options.lmc <= 7 && options.priority <= 15 && options.smps_in_flight != 0;
+    if (!partitions || !in_range) return std::nullopt;
+    return sweep_plan{options.lmc, std::move(*partitions)};
+}
+
+DRIVER_OBJECT driver_with(PDRIVER_DISPATCH dispatch) {
+    DRIVER_OBJECT driver{};
+    driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
+    return driver;
+}
+
+} // namespace
+
+manager::manager(subnet_manager_options options) : options_(std::move(options)) {
+    static DRIVER_OBJECT driver = driver_with(dispatch);
+    device_.StackSize = 1;
+    device_.DriverObject = &driver;
+    device_.DeviceExtension = this;
+    poke_.of = this;
+    poke_.run = poked;
+    KeInitializeTimer(&timer_);
+    KeInitializeDpc(&timer_dpc_, timer_fired, this);
+}
+
+NTSTATUS manager::dispatch(DEVICE_OBJECT* device, IRP* irp) {
+    auto& self = *static_cast<manager*>(device->DeviceExtension);
+    irp::obligation owed(irp);
+    const auto verb = static_cast<detail::manager_verb>(owed.stack().MinorFunction);
+    const std::shared_ptr<manager> kept = self.shared_from_this();
+    const NTSTATUS status = self.queue_of(verb).park(std::move(owed));
+    kept->poke();
+    return status;
+}
+
+irp::cancel_safe_queue& manager::queue_of(detail::manager_verb verb) {
+    switch (verb) {
+    case detail::manager_verb::start:
+        return starting_;
+    case detail::manager_verb::stop:
+        return stopping_;
+    default:
+        return waiting_;
+    }
+}
+
+void manager::poke() {
+    if (poked_.exchange(true)) return;
+    poker_ = shared_from_this();
+    queue_->post(poke_);
+}
+
+void manager::poked(serial_queue::task& task) {
+    manager& self = *static_cast<poke_task&>(task).of;
+    const std::shared_ptr<manager> kept = std::move(self.poker_);
+    self.poked_ = false;
+    self.serve();
+}
+
+void manager::abandon() {
+    abandoned_ = true;
+    poke();
+}
+
+subnet_manager_status manager::status() const {
+    const std::lock_guard guard(status_lock_);
+    return status_;
+}
+
+void manager::serve() {
+    if (ticked_.exchange(false) && phase_ == phase::running)
+        sweeper_->tick(KeQueryInterruptTime());
+    if (phase_ == phase::idle && !starting_.empty()) {
+        const NTSTATUS opened = open();
+        phase_ = NT_SUCCESS(opened) ? phase::running : phase::closed;
+        if (!NT_SUCCESS(opened)) outcome_ = opened;
+    }
+    note_status();
+    if (phase_ == phase::running) starting_.pop_all().complete(STATUS_SUCCESS);
+    if (phase_ == phase::running && sweeper_->current() != nullptr)
+        waiting_.pop_all().complete(STATUS_SUCCESS);
+    end_when_due();
+    if (phase_ == phase::closed) complete_all();
+}
+
+void manager::end_when_due() {
+    const bool wanted = abandoned_ || !stopping_.empty();
+    if (phase_ == phase::idle && wanted)
+        phase_ = phase::closed;
+    else if (phase_ == phase::running && wanted)
+        begin_close(STATUS_CANCELLED);
+    else if (phase_ == phase::running && smps_->lost())
+        begin_close(STATUS_FILE_FORCED_CLOSED);
+    note_status();
+}
+
+void manager::complete_all() {
+    starting_.pop_all().complete(outcome_);
+    waiting_.pop_all().complete(outcome_);
+    outcome_ = STATUS_FILE_CLOSED;
+    stopping_.pop_all().complete(STATUS_SUCCESS);
+}
+
+NTSTATUS manager::open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client) {
+    ibmf_register_info_t info{options_.hca, options_.port, type};
+    ibmf_impl_caps_t capabilities{};
+    return status_of(ibmf_register(&info, IBMF_VERSION, flags | IBMF_REG_FLAG_NO_OFFLOAD, nullptr,
+                                   nullptr, &client, &capabilities));
+}
+
+NTSTATUS manager::open_clients() {
+    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight);
+    NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
+    if (NT_SUCCESS(status)) status = open_client(SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP, sa_client_);
+    if (NT_SUCCESS(status)) status = status_of(smps_->open(subnet_client_));
+    if (NT_SUCCESS(status)) ibmf_limit_port(subnet_client_, options_.smps_in_flight);
+    return status;
+}
+
+NTSTATUS manager::open() {
+    std::optional<sweep_plan> plan = plan_of(options_);
+    if (!plan) return STATUS_INVALID_PARAMETER;
+    const NTSTATUS status = open_clients();
+    if (!NT_SUCCESS(status)) {
+        close_clients();
+        return status;
+    }
+    make_parts(std::move(*plan));
+    self_ = shared_from_this();
+    start_timer();
+    sweeper_->sweep_now();
+    return STATUS_SUCCESS;
+}
+
+void manager::make_parts(sweep_plan plan) {
+    subnet_port_ = std::make_unique<message_port>(*queue_);
+    sa_port_ = std::make_unique<message_port>(*queue_);
+    sweeper_ = std::make_unique<sweeper>(*smps_, std::move(plan),
+                                         options_.light_sweep_ms * ticks_a_millisecond,
+                                         [this](const subnet* before) { swept(before); });
+    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
+    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
+    subnet_port_->open(subnet_client_,
+                       [this](message_parts what) { subnet_message(std::move(what)); });
+    sa_port_->open(sa_client_, [this](message_parts what) { sa_message(std::move(what)); });
+}
+
+// Periodic: a simulated run does not wait for it.
+void manager::start_timer() {
+    LARGE_INTEGER first;
+    first.QuadPart = -static_cast<LONGLONG>(tick_ms * ticks_a_millisecond);
+    KeSetTimerEx(&timer_, first, tick_ms, &timer_dpc_);
+}
+
+void manager::stop_timer() {
+    KeCancelTimer(&timer_);
+    KeFlushQueuedDpcs();
+}
+
+void manager::timer_fired(KDPC*, void* context, void*, void*) {
+    auto& self = *static_cast<manager*>(context);
+    self.ticked_ = true;
+    self.poke();
+}
+
+void manager::swept(const subnet* before) {
+    sa_->subnet_changed(before, *sweeper_->current());
+    poke();
+}
+
+void manager::sa_message(message_parts what) {
+    sa_->answer(std::move(what), sweeper_->current(), sm_info_now());
+}
+
+void manager::note_status() {
+    subnet_manager_status now;
+    const subnet* const current = sweeper_ != nullptr ? sweeper_->current() : nullptr;
+    constexpr subnet_manager_state states[] = {
+        subnet_manager_state::idle, subnet_manager_state::discovering,
+        subnet_manager_state::stopping, subnet_manager_state::stopped};
+    now.state = states[static_cast<int>(phase_)];
+    if (current != nullptr) {
+        if (phase_ == phase::running) now.state = subnet_manager_state::master;
+        now.lid = current->manager_lid();
+        now.nodes = static_cast<std::uint32_t>(current->nodes.nodes().size());
+        for (const subnet_node& node : current->nodes.nodes())
+            now.switches += node.is_switch() ? 1 : 0;
+        now.end_ports = static_cast<std::uint32_t>(current->nodes.end_ports().size());
+    }
+    if (sweeper_ != nullptr) {
+        now.incomplete = sweeper_->incomplete();
+        now.sweeps = sweeper_->sweeps();
+        now.smps = smps_->asked();
+        now.unanswered = smps_->unanswered();
+    }
+    const std::lock_guard guard(status_lock_);
+    status_ = now;
+}
+
+void manager::subnet_message(message_parts what) {
+    if (what.header.method == MAD_METHOD_TRAP && what.header.attribute_id == sm_notice)
+        trap_came(std::move(what));
+    else if (what.header.method == MAD_METHOD_GET && what.header.attribute_id == sm_info)
+        sm_info_asked(std::move(what));
+}
+
+// It is repressed first: until then it comes again. Source: IBA 13.4.9.
+void manager::trap_came(message_parts what) {
+    const auto notice = unpack<ib_mad_notice_t>(what.data);
+    message_parts repress = std::move(what);
+    repress.header.method = MAD_METHOD_TRAP_REPRESS;
+    repress.header.status = 0;
+    subnet_port_->send(std::move(repress), 0);
+    if (!notice || notice->IsGeneric == 0) return;
+    if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
+    switch (notice->TrapNumber_DeviceID) {
+    case SM_LINK_STATE_CHANGED_TRAP:
+    case SM_CAP_MASK_CHANGED_TRAP:
+    case SM_SYS_IMG_GUID_CHANGED_TRAP:
+        return sweeper_->sweep_now();
+    default:
+        return;
+    }
+}
+
+sm_sminfo_t manager::sm_info_now() const {
+    const subnet* const current = sweeper_->current();
+    sm_sminfo_t info{};
+    if (current != nullptr) info.GUID = current->settings.manager_guid;
+    info.ActCount = static_cast<std::uint32_t>(smps_->asked());
+    info.Priority = options_.priority;
+    info.SMState = current != nullptr ? SM_STATE_MASTER : SM_STATE_DISCOVERING;
+    return info;
+}
+
+void manager::sm_info_asked(message_parts what) {
+    constexpr std::uint16_t returns = 0x8000;
+    what.header.method = MAD_METHOD_GET_RESPONSE;
+    what.header.status =
+        what.header.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE ? returns : std::uint16_t{0};
+    pack(sm_info_now(), what.data);
+    subnet_port_->send(std::move(what), 0);
+}
+
+void manager::begin_close(NTSTATUS outcome) {
+    phase_ = phase::closing;
+    outcome_ = outcome;
+    stop_timer();
+    smps_->cancel();
+    sweeper_->stop([this] { smps_->when_idle([this] { close_ports(); }); });
+}
+
+void manager::close_ports() {
+    sa_port_->close([this] {
+        subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); });
+    });
+}
+
+void manager::close_clients() {
+    smps_->close();
+    for (ibmf_handle_t* const client : {&sa_client_, &subnet_client_})
+        if (*client != nullptr) ibmf_unregister(client, 0);
+}
+
+// Tasks of its parts that were posted before have run.
+void manager::unregister() {
+    const std::shared_ptr<manager> last = std::move(self_);
+    close_clients();
+    phase_ = phase::closed;
+    serve();
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,90 @@
+// The life of a subnet manager: its requests, its clients of IBMF, its timer, its end.
+#pragma once
+
+#include "sa_server.hpp"
+#include "sweeper.hpp"
+
+#include <irp/cancel_safe_queue.hpp>
+#include <saa/subnet_manager.hpp>
+
+#include <atomic>
+#include <mutex>
+
+namespace irpverbs::saa {
+
+/// Everything but the public members runs as tasks of its queue. While it runs it keeps itself.
+class manager : public std::enable_shared_from_this<manager> {
+public:
+    explicit manager(subnet_manager_options options);
+
+    DEVICE_OBJECT* device() { return &device_; }
+    /// Stops; nobody waits for it.
+    void abandon();
+    subnet_manager_status status() const;
+
+private:
+    enum class phase { idle, running, closing, closed };
+
+    struct poke_task : serial_queue::task {
+        manager* of = nullptr;
+    };
+
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp);
+    irp::cancel_safe_queue& queue_of(detail::manager_verb verb);
+    void poke();
+    static void poked(serial_queue::task& task);
+    void serve();
+    void end_when_due();
+    void complete_all();
+
+    NTSTATUS open();
+    NTSTATUS open_clients();
+    void make_parts(sweep_plan plan);
+    NTSTATUS open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client);
+    void start_timer();
+    void stop_timer();
+    static void timer_fired(KDPC*, void* self, void*, void*);
+
+    void swept(const subnet* before);
+    void note_status();
+    void subnet_message(message_parts what);
+    void trap_came(message_parts what);
+    void sm_info_asked(message_parts what);
+    sm_sminfo_t sm_info_now() const;
+    void sa_message(message_parts what);
+
+    void begin_close(NTSTATUS outcome);
+    void close_ports();
+    void close_clients();
+    void unregister();
+
+    const subnet_manager_options options_;
+    DEVICE_OBJECT device_{};
+    std::shared_ptr<serial_queue> queue_ = std::make_shared<serial_queue>();
+    irp::cancel_safe_queue starting_, waiting_, stopping_;
+    poke_task poke_;
+    std::atomic<bool> poked_{false};
+    std::shared_ptr<manager> poker_; // keeps it while poke_ waits
+    std::atomic<bool> abandoned_{false};
+
+    KTIMER timer_{};
+    KDPC timer_dpc_{};
+    std::atomic<bool> ticked_{false};
+
+    phase phase_ = phase::idle;
+    NTSTATUS outcome_ = STATUS_FILE_CLOSED; // of what waits when it is closed
+    std::shared_ptr<manager> self_;         // while it runs
+    ibmf_handle_t subnet_client_ = nullptr;
+    ibmf_handle_t sa_client_ = nullptr;
+    std::unique_ptr<smp_channel> smps_;
+    std::unique_ptr<message_port> subnet_port_;
+    std::unique_ptr<message_port> sa_port_;
+    std::unique_ptr<sweeper> sweeper_;
+    std::unique_ptr<multicast_router> router_;
+    std::unique_ptr<sa_server> sa_;
+
+    mutable dispatch::detail::raw_spin status_lock_;
+    subnet_manager_status status_; // guarded by status_lock_
+};
+
+} // namespace irpverbs::saa

@@ -1,0 +1,91 @@
+#include "sweeper.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::saa {
+
+namespace {
+
+constexpr unsigned most_doublings = 5;
+
+} // namespace
+
+void sweeper::sweep_now() {
+    if (stopped_) return;
+    if (now_ != activity::none)
+        again_ = true;
+    else
+        begin();
+}
+
+void sweeper::begin() {
+    now_ = activity::sweeping;
+    again_ = false;
+    running_ = std::make_unique<sweep>(smps_, plan_, current_ ? current_->lids : lid_table(),
+                                       written_);
+    running_->run([this] { sweep_done(); });
+}
+
+void sweeper::sweep_done() {
+    const std::unique_ptr<sweep> done = std::move(running_);
+    now_ = activity::none;
+    if (stopped_) return static_cast<void>(ended());
+    incomplete_ = done->incomplete();
+    failures_ = incomplete_ ? std::min(failures_ + 1, most_doublings) : 0;
+    next_ = 0;
+    ++sweeps_;
+    const std::unique_ptr<subnet> before =
+        std::exchange(current_, std::make_unique<subnet>(done->take_result()));
+    swept_(before.get());
+    if (!ended() && again_) begin();
+}
+
+// A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
+void sweeper::tick(machine_time now) {
+    if (now_ != activity::none || stopped_ || sweeps_ == 0) return;
+    const machine_time wait =
+        incomplete_ ? ticks_a_second << (failures_ - 1) : light_interval_;
+    if (wait == 0) return;
+    if (next_ == 0) next_ = now + wait;
+    if (now < next_) return;
+    next_ = 0;
+    if (incomplete_)
+        begin();
+    else
+        look();
+}
+
+// Source: IBA 14.2.5.4 (PortStateChange).
+void sweeper::look() {
+    now_ = activity::looking;
+    changed_ = false;
+    for (node_index node = 0; node < current_->nodes.nodes().size(); ++node) {
+        if (!current_->nodes[node].is_switch()) continue;
+        smps_.ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
+                  [this](const smp_answer& answer) {
+                      const auto info = unpack<sm_switchinfo_t>(answer.data);
+                      if (!answer.success() || !info || info->PortStateChange != 0) changed_ = true;
+                  });
+    }
+    smps_.when_idle([this] { look_done(); });
+}
+
+void sweeper::look_done() {
+    now_ = activity::none;
+    if (!ended() && (changed_ || again_)) begin();
+}
+
+void sweeper::stop(std::function<void()> idle) {
+    stopped_ = std::move(idle);
+    if (now_ == activity::none) ended();
+}
+
+// True: it has been told that nothing runs any more.
+bool sweeper::ended() {
+    if (!stopped_) return false;
+    const std::function<void()> idle = stopped_;
+    idle();
+    return true;
+}
+
+} // namespace irpverbs::saa

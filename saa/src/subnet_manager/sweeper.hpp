@@ -1,0 +1,65 @@
+// When it is swept, and what came of it last.
+#pragma once
+
+#include "sweep.hpp"
+
+#include <machine_time.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace irpverbs::saa {
+
+/// For tasks of the channel's queue.
+class sweeper {
+public:
+    /// `swept(before)` is called after each sweep; `before` is null at the first one.
+    using swept_call = std::function<void(const subnet* before)>;
+
+    sweeper(smp_channel& smps, sweep_plan plan, machine_time light_interval, swept_call swept)
+        : smps_(smps), plan_(std::move(plan)), light_interval_(light_interval),
+          swept_(std::move(swept)) {}
+
+    /// Begins a sweep; one that runs is followed by another.
+    void sweep_now();
+
+    /// Begins what is due: a sweep after one that was incomplete, or a look at the switches whether
+    /// something has changed.
+    void tick(machine_time now);
+
+    /// No sweep and no look is begun any more. `idle()` is called when none runs.
+    void stop(std::function<void()> idle);
+
+    /// The subnet as it is now; null before the first sweep is done.
+    const subnet* current() const { return current_.get(); }
+    written_state& written() { return written_; }
+    bool incomplete() const { return incomplete_; }
+    std::uint64_t sweeps() const { return sweeps_; }
+
+private:
+    enum class activity { none, sweeping, looking };
+
+    void begin();
+    void sweep_done();
+    void look();
+    void look_done();
+    bool ended();
+
+    smp_channel& smps_;
+    const sweep_plan plan_;
+    const machine_time light_interval_;
+    const swept_call swept_;
+    written_state written_;
+    std::unique_ptr<sweep> running_;
+    std::unique_ptr<subnet> current_;
+    activity now_ = activity::none;
+    bool again_ = false;
+    bool incomplete_ = false;
+    bool changed_ = false; // seen by the look that runs
+    std::uint64_t sweeps_ = 0;
+    unsigned failures_ = 0; // sweeps that were incomplete, one after the other
+    machine_time next_ = 0; // when something is due; 0: light_interval_ after the next tick
+    std::function<void()> stopped_;
+};
+
+} // namespace irpverbs::saa

@@ -1,0 +1,246 @@
+// What the subnet administration answers, as a client hears it over the fabric.
+#include "managed_fabric.hpp"
+#include "sa_client.hpp"
+
+#include <support/both_machines.hpp>
+
+#include <map>
+#include <set>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+// The built-in fabric: host1 has two ports, two hosts at each switch of eight ports, two cables
+// between them.
+class SubnetAdministration : public BothMachines {
+protected:
+    ib_gid_t gid(std::size_t hca) const {
+        return {IB_DEFAULT_GID_PREFIX, port_block(open_hca(hcas.fdo(hca)), 1)->PortGuid};
+    }
+    ib_lid_t lid(std::size_t hca) const { return open_hca(hcas.fdo(hca)).lid(); }
+
+    attached hcas{unmanaged()};
+    running_manager manager{{.hca = hcas.guid(0)}};
+    NTSTATUS up = manager.wait_until_up();
+    sa_client client{hcas.guid(2), lid(0)};
+};
+
+TEST_P(SubnetAdministration, TablesTellTheWholeSubnet) {
+    EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
+    EXPECT_EQ(client.table<sa_portinfo_record_t>().size(), 5u + 2 * 9);
+    EXPECT_EQ(client.table<sa_switchinfo_record_t>().size(), 2u);
+    EXPECT_EQ(client.table<sa_linearft_record_t>().size(), 2u);
+    EXPECT_EQ(client.table<sa_link_record_t>().size(), 2u * (5 + 2));
+    EXPECT_EQ(client.table<sa_guidinfo_record_t>().size(), 7u * 4);
+    const auto managers = client.table<sa_sminfo_record_t>();
+    ASSERT_EQ(managers.size(), 1u);
+    EXPECT_EQ(managers[0].LID, lid(0));
+    EXPECT_EQ(managers[0].SMInfo.GUID, gid(0).gid_guid);
+    EXPECT_EQ(managers[0].SMInfo.SMState, SM_STATE_MASTER);
+}
+
+TEST_P(SubnetAdministration, ComponentsChooseRecords) {
+    sa_node_record_t wanted{};
+    wanted.NodeInfo.NodeType = SM_NODE_TYPE_SWITCH;
+    const auto switches = client.table(wanted, SA_NODEINFO_COMPMASK_NODETYPE);
+    ASSERT_EQ(switches.size(), 2u);
+    EXPECT_STREQ(reinterpret_cast<const char*>(switches[0].NodeDescription.NodeString), "switch1");
+    wanted = {};
+    wanted.LID = lid(3);
+    const sa_answer one = client.ask(SA_SUBN_ADM_GET, SA_NODERECORD_ATTRID, wanted,
+                                     SA_NODEINFO_COMPMASK_NODELID);
+    EXPECT_EQ(one.status, 0);
+    EXPECT_EQ(one.record<sa_node_record_t>().NodeInfo.NodeGUID, hcas.guid(3));
+}
+
+TEST_P(SubnetAdministration, AGetIsAnsweredByOneRecordOrAnError) {
+    sa_node_record_t wanted{};
+    const auto status_of = [&](std::uint8_t method, std::uint16_t attribute,
+                               std::uint64_t components) {
+        return client.ask(method, attribute, wanted, components).status;
+    };
+    EXPECT_EQ(status_of(SA_SUBN_ADM_GET, SA_NODERECORD_ATTRID, 0), SA_STATUS_ERR_TOO_MANY_RECORDS);
+    wanted.LID = 0xbff0;
+    EXPECT_EQ(status_of(SA_SUBN_ADM_GET, SA_NODERECORD_ATTRID, SA_NODEINFO_COMPMASK_NODELID),
+              SA_STATUS_ERR_NO_RECORDS);
+    EXPECT_TRUE(client.table(wanted, SA_NODEINFO_COMPMASK_NODELID).empty());
+    EXPECT_EQ(status_of(SA_SUBN_ADM_GET, 0x7777, 0), MAD_STATUS_UNSUPP_METHOD_ATTR);
+    EXPECT_EQ(status_of(SA_SUBN_ADM_SET, SA_NODERECORD_ATTRID, 0), MAD_STATUS_UNSUPP_METHOD_ATTR);
+    EXPECT_EQ(status_of(SA_SUBN_ADM_GET_TABLE, SA_CLASSPORTINFO_ATTRID, 0),
+              MAD_STATUS_UNSUPP_METHOD_ATTR);
+    const sa_answer ports = client.ask(SA_SUBN_ADM_GET, SA_CLASSPORTINFO_ATTRID, wanted, 0);
+    EXPECT_EQ(ports.record<ib_mad_classportinfo_t>().ClassVersion, 2);
+    EXPECT_EQ(ports.record<ib_mad_classportinfo_t>().CapabilityMask & 0x700, 0x700);
+}
+
+TEST_P(SubnetAdministration, KeysAreToldToTheTrustedAndAWrongOneIsNotHeard) {
+    const sa_pkey_table_record_t wanted{};
+    const auto ask = [&] {
+        return client.ask(SA_SUBN_ADM_GET_TABLE, SA_PARTITIONRECORD_ATTRID, wanted, 0);
+    };
+    EXPECT_EQ(ask().status, SA_STATUS_ERR_REQ_INVALID);
+    client.key = 1;
+    const auto tables = ask().records<sa_pkey_table_record_t>();
+    EXPECT_EQ(tables.size(), 7u);
+    EXPECT_EQ(tables.at(0).P_KeyTable.P_KeyTableBlock[0], 0xFFFF);
+    client.key = 2;
+    EXPECT_EQ(ask().code, IBMF_TRANS_TIMEOUT);
+}
+
+TEST_P(SubnetAdministration, PathsLeadFromOneToAll) {
+    sa_path_record_t wanted{};
+    wanted.SGID = gid(2);
+    const auto paths = client.table(wanted, SA_PR_COMPMASK_SGID);
+    std::set<ib_lid_t> ends;
+    for (const sa_path_record_t& path : paths) {
+        EXPECT_EQ(path.SLID, lid(2));
+        EXPECT_EQ(path.P_Key, 0xFFFF);
+        EXPECT_TRUE(ends.insert(path.DLID).second);
+    }
+    EXPECT_EQ(paths.size(), 7u);
+    EXPECT_EQ(client.table<sa_path_record_t>().size(), 7u * 7);
+
+    wanted.DGID = gid(3);
+    const sa_answer one = client.ask(SA_SUBN_ADM_GET, SA_PATHRECORD_ATTRID, wanted,
+                                     SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID);
+    EXPECT_EQ(one.status, 0);
+    EXPECT_EQ(one.record<sa_path_record_t>().DLID, lid(3));
+    wanted.DGID.gid_guid = 0x77;
+    EXPECT_EQ(client
+                  .ask(SA_SUBN_ADM_GET, SA_PATHRECORD_ATTRID, wanted,
+                       SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID)
+                  .status,
+              SA_STATUS_ERR_REQ_INVALID_GID);
+}
+
+TEST_P(SubnetAdministration, MultiPathsLeadFromSeveralToSeveral) {
+    sa_multipath_record_t wanted{};
+    wanted.SGIDCount = 2;
+    wanted.DGIDCount = 1;
+    const std::vector<ib_gid_t> gids{gid(0), gid(1), gid(3)};
+    std::vector<std::uint8_t> data(200);
+    ASSERT_NE(irpverbs::saa::pack_multipath(wanted, gids, data), 0u);
+    const sa_answer got =
+        client.ask(SA_SUBN_ADM_GET_MULTI, SA_MULTIPATHRECORD_ATTRID, data,
+                   SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT,
+                   IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
+    EXPECT_EQ(got.code, IBMF_SUCCESS);
+    const auto paths = got.records<sa_path_record_t>();
+    ASSERT_EQ(paths.size(), 2u);
+    EXPECT_EQ(paths[0].SLID, lid(0));
+    EXPECT_EQ(paths[1].SLID, lid(1));
+    EXPECT_EQ(paths[1].DLID, lid(3));
+}
+
+TEST_P(SubnetAdministration, ServicesAreRegisteredFoundAndDeleted) {
+    sa_service_record_t service{};
+    service.ServiceID = 0x1234;
+    service.ServiceGID = gid(2);
+    service.ServiceLease = 100;
+    service.ServiceName[0] = 'x';
+    const auto ask = [&](std::uint8_t method) {
+        return client
+            .ask(method, SA_SERVICERECORD_ATTRID, service,
+                 SA_SR_COMPMASK_ID | SA_SR_COMPMASK_GID | SA_SR_COMPMASK_LEASE |
+                     SA_SR_COMPMASK_NAME)
+            .status;
+    };
+    EXPECT_EQ(ask(SA_SUBN_ADM_SET), 0);
+    sa_service_record_t wanted{};
+    wanted.ServiceName[0] = 'x';
+    const auto found = client.table(wanted, SA_SR_COMPMASK_NAME);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].ServiceID, 0x1234u);
+    EXPECT_LE(found[0].ServiceLease, 100u);
+    service.ServiceP_Key = 0xFFFF;
+    EXPECT_EQ(ask(SA_SUBN_ADM_DELETE), 0);
+    EXPECT_EQ(ask(SA_SUBN_ADM_DELETE), SA_STATUS_ERR_NO_RECORDS);
+    EXPECT_TRUE(client.table(wanted, SA_SR_COMPMASK_NAME).empty());
+}
+
+sa_mcmember_record_t membership_of(const ib_gid_t& port) {
+    sa_mcmember_record_t record{};
+    record.MGID = {0xff12401bffff0000, 0x42};
+    record.PortGID = port;
+    record.Q_Key = IB_QP1_QKEY;
+    record.P_Key = 0xFFFF;
+    record.JoinState = SA_MC_JOIN_FULL;
+    return record;
+}
+
+// Whoever has been told that he is a member is reached.
+TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
+    constexpr std::uint64_t components =
+        SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE |
+        SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
+        SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL;
+    sa_client other(hcas.guid(1), lid(0));
+    const sa_answer joined =
+        client.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components);
+    ASSERT_EQ(joined.status, 0);
+    ASSERT_EQ(
+        other.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(1)), components)
+            .status,
+        0);
+    const auto group = joined.record<sa_mcmember_record_t>();
+    EXPECT_GE(group.MLID, 0xC000);
+    const open_hca near(hcas.fdo(1));
+    const open_hca far(hcas.fdo(2));
+    mad_client receiver(far, agent_of(vendor_class, {3}));
+    mad_client sender(near, agent_of(vendor_class));
+    sender.send(to_lid(group.MLID), mad(vendor_class, 3, 5));
+    EXPECT_EQ(receiver.receive().data.get<2>(16), 5u);
+    EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u); // of each group one record
+    EXPECT_EQ(
+        client.ask(SA_SUBN_ADM_DELETE, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components)
+            .status,
+        0);
+    EXPECT_EQ(
+        client.ask(SA_SUBN_ADM_DELETE, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components)
+            .status,
+        SA_STATUS_ERR_REQ_INVALID);
+}
+
+ib_mad_informinfo_t subscription_to(std::uint16_t trap) {
+    ib_mad_informinfo_t info{};
+    info.LIDRangeBegin = 0xFFFF;
+    info.IsGeneric = 1;
+    info.Subscribe = 1;
+    info.Type = 0xFFFF;
+    info.TrapNumber_DeviceID = trap;
+    info.ProducerType_VendorID = 0xFFFFFF;
+    return info;
+}
+
+std::uint64_t gid_guid_in(const ib_mad_notice_t& notice) {
+    return irpverbs::ibmf::detail::load_be<std::uint64_t>(&notice.DataDetails[14]);
+}
+
+// A cable is pulled: the switch tells by a trap, the next sweep finds nobody there.
+TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
+    for (const auto trap : {std::uint16_t{SM_GID_IN_SERVICE_TRAP}, std::uint16_t{SM_GID_OUT_OF_SERVICE_TRAP}})
+        EXPECT_EQ(client
+                      .ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap),
+                           0)
+                      .status,
+                  0);
+    EXPECT_EQ(client.table<sa_informinfo_record_t>().size(), 2u);
+    const ib_gid_t gone = gid(3);
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(3), 1, FALSE), STATUS_SUCCESS);
+    const ib_mad_notice_t out = client.next_report();
+    EXPECT_EQ(out.TrapNumber_DeviceID, SM_GID_OUT_OF_SERVICE_TRAP);
+    EXPECT_EQ(gid_guid_in(out), gone.gid_guid);
+    EXPECT_EQ(out.IssuerLID, lid(0));
+    EXPECT_EQ(client.table<sa_node_record_t>().size(), 6u);
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(3), 1, TRUE), STATUS_SUCCESS);
+    const ib_mad_notice_t in = client.next_report();
+    EXPECT_EQ(in.TrapNumber_DeviceID, SM_GID_IN_SERVICE_TRAP);
+    EXPECT_EQ(gid_guid_in(in), gone.gid_guid);
+    EXPECT_EQ(port_block(open_hca(hcas.fdo(3)), 1)->State, IB_PORT_ACTIVE);
+    EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(SubnetAdministration);
+
+} // namespace

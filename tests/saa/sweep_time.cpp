@@ -1,0 +1,29 @@
+// How long a cold sweep takes until every port of a fat tree is active: 80 switches, 2,000 hosts
+// (or the numbers of leaves, spines and hosts a leaf that are given).
+#include "managed_fabric.hpp"
+
+#include <dispatch/machine.hpp>
+
+#include <chrono>
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+    using namespace irpverbs::testing;
+    const auto number = [&](int at, unsigned otherwise) {
+        return argc > at ? static_cast<unsigned>(std::atoi(argv[at])) : otherwise;
+    };
+    const topology_file file("sweep_time.net",
+                             fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
+    irpverbs::dispatch::asio_machine machine;
+    const irpverbs::dispatch::machine::scope inside(machine);
+    const attached hcas(unmanaged(file.path()));
+    running_manager manager({.hca = hcas.guid(0), .smps_in_flight = number(4, 32)});
+    const auto start = std::chrono::steady_clock::now();
+    manager.wait_until_up();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    const auto status = manager->status();
+    std::printf("%u nodes, %u end ports: %.3f s, %llu SMPs%s\n", status.nodes, status.end_ports,
+                taken.count(), static_cast<unsigned long long>(status.smps),
+                status.incomplete ? ", incomplete" : "");
+    return status.incomplete ? 1 : 0;
+}
