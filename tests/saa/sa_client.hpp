@@ -69,8 +69,8 @@ public:
     }
     template <class Host>
     std::vector<Host> table(const Host& wanted = {}, std::uint64_t components = 0) {
-        const sa_answer got = ask(SA_SUBN_ADM_GET_TABLE, saa::layout_of(&wanted).attribute_id,
-                                  wanted, components);
+        const sa_answer got =
+            ask(SA_SUBN_ADM_GET_TABLE, saa::layout_of(&wanted).attribute_id, wanted, components);
         EXPECT_EQ(got.code, IBMF_SUCCESS);
         EXPECT_EQ(got.status, 0);
         return got.records<Host>();
@@ -120,13 +120,11 @@ private:
         const auto* const class_header = static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr);
         const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
         got.status =
-            ibmf::load_mad_header(
-                std::span<const std::uint8_t, ibmf::mad_header::size>(header, 24))
+            ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header::size>(header, 24))
                 .status;
-        got.offset =
-            ibmf::load_sa_header(
-                std::span<const std::uint8_t, ibmf::sa_header::size>(class_header, 20))
-                .attribute_offset;
+        got.offset = ibmf::load_sa_header(
+                         std::span<const std::uint8_t, ibmf::sa_header::size>(class_header, 20))
+                         .attribute_offset;
         got.data.assign(data, data + parts.im_bufs_cl_data_len);
     }
     static void reported(ibmf_handle_t client, ibmf_msg_t* message, void* context) {

@@ -48,8 +48,8 @@ TEST_P(SubnetAdministration, ComponentsChooseRecords) {
     EXPECT_STREQ(reinterpret_cast<const char*>(switches[0].NodeDescription.NodeString), "switch1");
     wanted = {};
     wanted.LID = lid(3);
-    const sa_answer one = client.ask(SA_SUBN_ADM_GET, SA_NODERECORD_ATTRID, wanted,
-                                     SA_NODEINFO_COMPMASK_NODELID);
+    const sa_answer one =
+        client.ask(SA_SUBN_ADM_GET, SA_NODERECORD_ATTRID, wanted, SA_NODEINFO_COMPMASK_NODELID);
     EXPECT_EQ(one.status, 0);
     EXPECT_EQ(one.record<sa_node_record_t>().NodeInfo.NodeGUID, hcas.guid(3));
 }
@@ -121,10 +121,9 @@ TEST_P(SubnetAdministration, MultiPathsLeadFromSeveralToSeveral) {
     const std::vector<ib_gid_t> gids{gid(0), gid(1), gid(3)};
     std::vector<std::uint8_t> data(200);
     ASSERT_NE(irpverbs::saa::pack_multipath(wanted, gids, data), 0u);
-    const sa_answer got =
-        client.ask(SA_SUBN_ADM_GET_MULTI, SA_MULTIPATHRECORD_ATTRID, data,
-                   SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT,
-                   IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
+    const sa_answer got = client.ask(SA_SUBN_ADM_GET_MULTI, SA_MULTIPATHRECORD_ATTRID, data,
+                                     SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT,
+                                     IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
     EXPECT_EQ(got.code, IBMF_SUCCESS);
     const auto paths = got.records<sa_path_record_t>();
     ASSERT_EQ(paths.size(), 2u);
@@ -171,10 +170,10 @@ sa_mcmember_record_t membership_of(const ib_gid_t& port) {
 
 // Whoever has been told that he is a member is reached.
 TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
-    constexpr std::uint64_t components =
-        SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE |
-        SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
-        SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL;
+    constexpr std::uint64_t components = SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID |
+                                         SA_MC_COMPMASK_JOINSTATE | SA_MC_COMPMASK_QKEY |
+                                         SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
+                                         SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL;
     sa_client other(hcas.guid(1), lid(0));
     const sa_answer joined =
         client.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components);
@@ -219,12 +218,10 @@ std::uint64_t gid_guid_in(const ib_mad_notice_t& notice) {
 
 // A cable is pulled: the switch tells by a trap, the next sweep finds nobody there.
 TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
-    for (const auto trap : {std::uint16_t{SM_GID_IN_SERVICE_TRAP}, std::uint16_t{SM_GID_OUT_OF_SERVICE_TRAP}})
-        EXPECT_EQ(client
-                      .ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap),
-                           0)
-                      .status,
-                  0);
+    for (const auto trap :
+         {std::uint16_t{SM_GID_IN_SERVICE_TRAP}, std::uint16_t{SM_GID_OUT_OF_SERVICE_TRAP}})
+        EXPECT_EQ(
+            client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap), 0).status, 0);
     EXPECT_EQ(client.table<sa_informinfo_record_t>().size(), 2u);
     const ib_gid_t gone = gid(3);
     EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(3), 1, FALSE), STATUS_SUCCESS);

@@ -95,7 +95,8 @@ void configuration::write_switch(node_index at) {
     const directed_route& way = of_.way_to({at, 0});
     for (std::size_t i = 0; i < of_.tables.blocks(at); ++i) {
         const auto number = static_cast<std::uint16_t>(i);
-        write_block(way, {node.ports[0].guid, sm_linear_table, number}, of_.tables.block(at, number));
+        write_block(way, {node.ports[0].guid, sm_linear_table, number},
+                    of_.tables.block(at, number));
     }
     sm_switchinfo_t info = node.switch_info;
     const ib_lid_t top = of_.lids.top();

@@ -40,9 +40,8 @@ void discovery::ask(directed_route way, sm_attribute attribute, std::uint32_t mo
 
 void discovery::visit(directed_route way, port_ref from) {
     if (way.size() > ibmf::max_hops) return;
-    ask<sm_nodeinfo_t>(way, sm_node_info, 0, [this, way, from](const sm_nodeinfo_t& info) {
-        arrive(way, from, info);
-    });
+    ask<sm_nodeinfo_t>(way, sm_node_info, 0,
+                       [this, way, from](const sm_nodeinfo_t& info) { arrive(way, from, info); });
 }
 
 // A switch is known by its first way, another node by the first to each of its ports.

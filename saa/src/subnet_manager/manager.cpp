@@ -100,8 +100,7 @@ subnet_manager_status manager::status() const {
 }
 
 void manager::serve() {
-    if (ticked_.exchange(false) && phase_ == phase::running)
-        sweeper_->tick(KeQueryInterruptTime());
+    if (ticked_.exchange(false) && phase_ == phase::running) sweeper_->tick(KeQueryInterruptTime());
     if (phase_ == phase::idle && !starting_.empty()) {
         const NTSTATUS opened = open();
         phase_ = NT_SUCCESS(opened) ? phase::running : phase::closed;
@@ -283,9 +282,8 @@ void manager::begin_close(NTSTATUS outcome) {
 }
 
 void manager::close_ports() {
-    sa_port_->close([this] {
-        subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); });
-    });
+    sa_port_->close(
+        [this] { subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); }); });
 }
 
 void manager::close_clients() {

@@ -82,8 +82,7 @@ void message_port::sent(ibmf_handle_t, ibmf_msg_t*, void* context) {
 void message_port::finish(serial_queue::task& task) {
     outgoing& done = static_cast<outgoing&>(task);
     message_port& self = *done.at;
-    const int status =
-        done.refused != IBMF_SUCCESS ? done.refused : done.message->im_msg_status;
+    const int status = done.refused != IBMF_SUCCESS ? done.refused : done.message->im_msg_status;
     if (done.message != nullptr) ibmf_free_msg(self.client_, &done.message);
     const auto place = std::ranges::find(self.sending_, &done, &std::unique_ptr<outgoing>::get);
     const std::unique_ptr<outgoing> last = std::exchange(*place, std::move(self.sending_.back()));

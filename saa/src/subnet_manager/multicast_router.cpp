@@ -29,8 +29,7 @@ void multicast_router::route_all(const subnet& net, const multicast_groups& grou
 }
 
 multicast_router::trees multicast_router::trees_of(const subnet& net,
-                                                   const multicast_groups& groups,
-                                                   unsigned block) {
+                                                   const multicast_groups& groups, unsigned block) {
     std::map<ib_lid_t, std::vector<port_ref>> members;
     for (const sa_mcmember_record_t& member : groups.find({}, 0, true)) {
         const unsigned its_block = static_cast<unsigned>(member.MLID - first_mlid) / mlids_a_block;

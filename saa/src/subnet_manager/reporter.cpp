@@ -9,10 +9,8 @@ namespace {
 constexpr std::uint8_t sa_class_version = 2;
 constexpr std::size_t sa_data_size = 200;
 
-constexpr ibmf_retrans_t times{.retrans_retries = 3,
-                               .retrans_rtv = 200'000,
-                               .retrans_rttv = 100'000,
-                               .retrans_trans_to = 0};
+constexpr ibmf_retrans_t times{
+    .retrans_retries = 3, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
 } // namespace
 

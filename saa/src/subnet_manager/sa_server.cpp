@@ -111,8 +111,7 @@ void sa_server::answer(message_parts what, const subnet* net, const sm_sminfo_t&
     record_list found;
     rerouted_ = 0;
     std::uint16_t status = MAD_STATUS_BUSY;
-    const service_entry* const service =
-        find_service(what.header.attribute_id, what.header.method);
+    const service_entry* const service = find_service(what.header.attribute_id, what.header.method);
     if (what.header.class_version != class_version)
         status = MAD_STATUS_BAD_VERSION;
     else if (service == nullptr)
@@ -170,8 +169,8 @@ std::uint16_t sa_server::sm_info_records(const request& asked, record_list& foun
 std::uint16_t sa_server::services(const request& asked, record_list& found) {
     const auto wanted = unpack<sa_service_record_t>(asked.what.data);
     if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
-    for (const auto& each : services_.find(*wanted, asked.sa.component_mask,
-                                           KeQueryInterruptTime(), asked.trusted))
+    for (const auto& each :
+         services_.find(*wanted, asked.sa.component_mask, KeQueryInterruptTime(), asked.trusted))
         found.add(each);
     return SA_STATUS_NO_ERROR;
 }

@@ -37,8 +37,8 @@ private:
         bool trusted;
 
         sa_query query() const {
-            return {net, sa.component_mask, what.data,
-                    what.header.method == SA_SUBN_ADM_GET_TABLE, trusted};
+            return {net, sa.component_mask, what.data, what.header.method == SA_SUBN_ADM_GET_TABLE,
+                    trusted};
         }
     };
     using handler = std::uint16_t (sa_server::*)(const request&, record_list&);

@@ -50,8 +50,9 @@ private:
     static void work(void* self);
 
     dispatch::detail::raw_spin lock_;
-    LIST_ENTRY waiting_;                 // guarded by lock_
-    std::shared_ptr<serial_queue> busy_; // guarded by lock_: itself while the work item is under way
+    LIST_ENTRY waiting_; // guarded by lock_
+    std::shared_ptr<serial_queue>
+        busy_; // guarded by lock_: itself while the work item is under way
     WORK_QUEUE_ITEM item_{};
 };
 

@@ -10,10 +10,8 @@ namespace {
 
 constexpr std::size_t initial_path = 128 - 64; // within the body
 
-constexpr ibmf_retrans_t times{.retrans_retries = 3,
-                               .retrans_rtv = 100'000,
-                               .retrans_rttv = 100'000,
-                               .retrans_trans_to = 0};
+constexpr ibmf_retrans_t times{
+    .retrans_retries = 3, .retrans_rtv = 100'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
 smp_answer answer_in(const ibmf_msg_t& message) {
     smp_answer answer;

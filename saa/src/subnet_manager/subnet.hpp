@@ -26,9 +26,7 @@ struct subnet {
         return found != ways.end() ? found->second : nowhere;
     }
     /// The end port with that GUID, or an invalid one.
-    port_ref port_of(ib_guid_t port_guid) const {
-        return lids.port_of(lids.of(port_guid).base);
-    }
+    port_ref port_of(ib_guid_t port_guid) const { return lids.port_of(lids.of(port_guid).base); }
     ib_lid_t manager_lid() const {
         return manager.valid() ? lids.of(nodes.at(manager).guid).base : ib_lid_t{0};
     }

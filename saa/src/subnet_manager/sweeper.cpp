@@ -21,8 +21,8 @@ void sweeper::sweep_now() {
 void sweeper::begin() {
     now_ = activity::sweeping;
     again_ = false;
-    running_ = std::make_unique<sweep>(smps_, plan_, current_ ? current_->lids : lid_table(),
-                                       written_);
+    running_ =
+        std::make_unique<sweep>(smps_, plan_, current_ ? current_->lids : lid_table(), written_);
     running_->run([this] { sweep_done(); });
 }
 
@@ -43,8 +43,7 @@ void sweeper::sweep_done() {
 // A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
 void sweeper::tick(machine_time now) {
     if (now_ != activity::none || stopped_ || sweeps_ == 0) return;
-    const machine_time wait =
-        incomplete_ ? ticks_a_second << (failures_ - 1) : light_interval_;
+    const machine_time wait = incomplete_ ? ticks_a_second << (failures_ - 1) : light_interval_;
     if (wait == 0) return;
     if (next_ == 0) next_ = now + wait;
     if (now < next_) return;
