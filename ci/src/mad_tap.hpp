@@ -12,9 +12,7 @@ class mad_tap {
 public:
     virtual void sent(const IB_MAD_AGENT& by, const IB_MAD_SEND& what) = 0;
     virtual void received(const IB_MAD_AGENT& by, const IB_MAD_RECEIVED& what) = 0;
-
-protected:
-    ~mad_tap() = default;
+    virtual ~mad_tap() = default;
 };
 
 /// Where one is put on a device.

@@ -79,7 +79,7 @@ private:
     bool more() const { return options_.count == 0 || sent_ < options_.count; }
     void tell(const outcome& how);
     void tell_all(std::uint64_t late) const;
-    asio::awaitable<bool> wait_for_next(std::chrono::steady_clock::time_point due);
+    asio::awaitable<bool> wait_for(asio::steady_timer& due);
 
     session& here_;
     const open_port& from_;
@@ -95,7 +95,7 @@ asio::awaitable<void> pinging::run() {
     here_.ends_by_interruption = options_.count == 0;
     datagram_client client = co_await datagram_client::open(from_, asked_);
     const irpverbs::irp::ticks patience = std::chrono::milliseconds(options_.milliseconds);
-    auto due = std::chrono::steady_clock::now();
+    asio::steady_timer due(co_await asio::this_coro::executor, std::chrono::seconds(0));
     for (bool goes_on = true; goes_on && more();) {
         asked_.header.transaction_id = ++sent_;
         const outcome how = co_await client.ask(asked_, lid_, patience);
@@ -104,9 +104,9 @@ asio::awaitable<void> pinging::run() {
             --sent_; // nobody knows what became of it
         else
             tell(how);
-        due += std::chrono::duration_cast<std::chrono::nanoseconds>(
-            std::chrono::duration<double>(options_.interval));
-        if (goes_on && more()) goes_on = co_await wait_for_next(due);
+        due.expires_at(due.expiry() + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                          std::chrono::duration<double>(options_.interval)));
+        if (goes_on && more()) goes_on = co_await wait_for(due);
     }
     tell_all(client.late());
     co_await asio::this_coro::reset_cancellation_state();
@@ -117,9 +117,8 @@ asio::awaitable<void> pinging::run() {
 }
 
 // False: interrupted.
-asio::awaitable<bool> pinging::wait_for_next(std::chrono::steady_clock::time_point due) {
-    asio::steady_timer timer(co_await asio::this_coro::executor, due);
-    const auto [cancelled] = co_await timer.async_wait(as_result);
+asio::awaitable<bool> pinging::wait_for(asio::steady_timer& due) {
+    const auto [cancelled] = co_await due.async_wait(as_result);
     if (cancelled) ++here_.cancelled_waits;
     co_return !cancelled;
 }

@@ -42,7 +42,7 @@ struct send_parts {
         return {reinterpret_cast<ib_mad_hdr_t*>(header.data()), class_header.data(),
                 class_header.size(), data.data(), data.size()};
     }
-    std::array<std::uint8_t, ibmf::mad_header_size> header{};
+    alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header_size> header{};
     std::vector<std::uint8_t> class_header;
     std::vector<std::uint8_t> data;
 };

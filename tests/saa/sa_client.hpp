@@ -78,7 +78,7 @@ public:
 
     sa_answer ask(std::uint8_t method, std::uint16_t attribute, std::vector<std::uint8_t> data,
                   std::uint64_t components, uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ) {
-        std::array<std::uint8_t, ibmf::mad_header::size> header{};
+        alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::sa_header::size> class_header{};
         ibmf::store(header, {.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                              .class_version = class_version,

@@ -26,8 +26,9 @@ void discovery::run(std::function<void()> done) {
 }
 
 template <class Host, class Told>
-void discovery::ask(directed_route way, sm_attribute attribute, std::uint32_t modifier, Told told) {
-    smps_.ask(get_smp(std::move(way), attribute, modifier),
+void discovery::ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier,
+                    Told told) {
+    smps_.ask(get_smp(way, attribute, modifier),
               [this, told = std::move(told)](const smp_answer& answer) {
                   const auto host =
                       answer.success() ? unpack<Host>(answer.data) : std::optional<Host>();

@@ -28,7 +28,7 @@ private:
 
     /// Asks for an attribute; `told(host)` is called when it came.
     template <class Host, class Told>
-    void ask(directed_route way, sm_attribute attribute, std::uint32_t modifier, Told told);
+    void ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier, Told told);
 
     smp_channel& smps_;
     subnet& into_;

@@ -57,7 +57,7 @@ private:
         message_port* at = nullptr;
         ibmf_msg_t* message = nullptr;
         message_parts parts;
-        std::array<std::uint8_t, ibmf::mad_header::size> header{};
+        alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         told_call told;
         int refused = IBMF_SUCCESS;
     };

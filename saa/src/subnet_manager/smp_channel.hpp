@@ -98,7 +98,7 @@ private:
         ibmf_msg_t* message = nullptr;
         answer_handler told;
         smp_answer answer; // none when it was not sent
-        std::array<std::uint8_t, ibmf::mad_header::size> header{};
+        alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::smp_header::size> class_header{};
         std::array<std::uint8_t, 192> body{}; // data, reserved, initial path, return path
     };
