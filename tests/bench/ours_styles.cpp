@@ -1,0 +1,274 @@
+// One verb in three styles over one provider: as an IRP, as a callback of NDK's kind, and as a
+// function that blocks. docs/irp-callback-blocking.md has what came of it.
+#include "measurements.hpp"
+#include "ours_stack.hpp"
+
+#include <dispatch/detail/spin_lock.hpp>
+#include <irp/cancel_safe_queue.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace irpverbs::bench {
+
+/// The same for all: the attributes of a port, copied out under its lock.
+namespace style_common {
+
+using attributes = std::array<std::byte, 144>; // as many as a port of the software HCA has
+
+struct question {
+    std::byte* into;
+    std::size_t size;
+};
+
+class hardware {
+public:
+    BENCH_OPAQUE std::size_t answer(const question& asked) {
+        const dispatch::detail::spin_guard guard(lock_);
+        const std::size_t size = std::min(asked.size, kept_.size());
+        std::memcpy(asked.into, kept_.data(), size);
+        return size;
+    }
+
+private:
+    KSPIN_LOCK lock_ = 0;
+    attributes kept_{};
+};
+
+} // namespace style_common
+
+using style_common::attributes;
+using style_common::hardware;
+using style_common::question;
+
+/// Pended requests can be cancelled; who asks owns their memory.
+namespace style_irp {
+
+inline question asked_in(const IO_STACK_LOCATION& location) {
+    const auto& given = location.Parameters.Others;
+    return {static_cast<std::byte*>(given.Argument1),
+            reinterpret_cast<std::size_t>(given.Argument2)};
+}
+
+class provider {
+public:
+    explicit provider(bool pends) : pends_(pends) {}
+    static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp);
+
+private:
+    static void answer(irp::obligation request, void* self) {
+        const question asked = asked_in(request.stack());
+        const std::size_t bytes = static_cast<provider*>(self)->below_.answer(asked);
+        std::move(request).complete(STATUS_SUCCESS, bytes);
+    }
+
+    hardware below_;
+    const bool pends_;
+    irp::cancel_safe_queue queue_{answer, this};
+};
+
+BENCH_OPAQUE NTSTATUS provider::dispatch(PDEVICE_OBJECT device, PIRP irp) {
+    auto& self = *static_cast<provider*>(context_of(device));
+    irp::obligation request(irp);
+    if (self.pends_) return self.queue_.park(std::move(request));
+    const std::size_t bytes = self.below_.answer(asked_in(request.stack()));
+    return std::move(request).complete(STATUS_SUCCESS, bytes);
+}
+
+BENCH_OPAQUE void query(PDEVICE_OBJECT device, PIRP irp, const question& asked,
+                        std::uint64_t& sum) {
+    IoReuseIrp(irp, STATUS_SUCCESS);
+    PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(irp);
+    next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next->Parameters.Others.Argument1 = asked.into;
+    next->Parameters.Others.Argument2 = reinterpret_cast<PVOID>(asked.size);
+    IoSetCompletionRoutine(irp, count_and_keep, &sum, TRUE, TRUE, TRUE);
+    IoCallDriver(device, irp);
+}
+
+} // namespace style_irp
+
+/// What the provider must remember of a pended request it allocates; no request can be cancelled.
+namespace style_callback {
+
+using completion = void (*)(void* context, NTSTATUS status, std::size_t bytes);
+
+class provider {
+public:
+    explicit provider(bool pends) : pends_(pends) {
+        InitializeListHead(&waiting_);
+        KeInitializeDpc(&dpc_, serve, this);
+        ExInitializeNPagedLookasideList(&requests_, nullptr, nullptr, 0, sizeof(request), tag, 0);
+    }
+    ~provider() { ExDeleteNPagedLookasideList(&requests_); }
+    provider(const provider&) = delete;
+    provider& operator=(const provider&) = delete;
+
+    /// STATUS_PENDING: the callback comes; else it does not.
+    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes, completion done,
+                                void* context) {
+        if (pends_) return pend(asked, done, context);
+        bytes = below_.answer(asked);
+        return STATUS_SUCCESS;
+    }
+
+private:
+    static constexpr ULONG tag = 0x6C797473; // "styl"
+    struct request {
+        LIST_ENTRY entry;
+        question asked;
+        completion done;
+        void* context;
+    };
+
+    NTSTATUS pend(const question& asked, completion done, void* context) {
+        auto* made = static_cast<request*>(ExAllocateFromNPagedLookasideList(&requests_));
+        if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+        *made = {{}, asked, done, context};
+        {
+            const dispatch::detail::spin_guard guard(lock_);
+            InsertTailList(&waiting_, &made->entry);
+        }
+        KeInsertQueueDpc(&dpc_, nullptr, nullptr);
+        return STATUS_PENDING;
+    }
+    request* next() {
+        const dispatch::detail::spin_guard guard(lock_);
+        if (IsListEmpty(&waiting_)) return nullptr;
+        return CONTAINING_RECORD(RemoveHeadList(&waiting_), request, entry);
+    }
+    static void serve(PRKDPC, PVOID context, PVOID, PVOID) {
+        auto& self = *static_cast<provider*>(context);
+        while (request* each = self.next()) {
+            const request known = *each;
+            ExFreeToNPagedLookasideList(&self.requests_, each);
+            known.done(known.context, STATUS_SUCCESS, self.below_.answer(known.asked));
+        }
+    }
+
+    hardware below_;
+    const bool pends_;
+    KSPIN_LOCK lock_ = 0;
+    LIST_ENTRY waiting_;
+    KDPC dpc_;
+    NPAGED_LOOKASIDE_LIST requests_;
+};
+
+BENCH_OPAQUE void count(void* sum, NTSTATUS, std::size_t bytes) {
+    *static_cast<std::uint64_t*>(sum) += bytes;
+}
+
+BENCH_OPAQUE void query(provider& of, const question& asked, std::uint64_t& sum) {
+    std::size_t bytes = 0;
+    const NTSTATUS status = of.query(asked, bytes, count, &sum);
+    if (status != STATUS_PENDING) count(&sum, status, bytes);
+}
+
+} // namespace style_callback
+
+/// The caller's stack remembers the request, and its thread waits.
+namespace style_function {
+
+class provider {
+public:
+    enum class answers { at_once, by_dpc, from_elsewhere };
+    explicit provider(answers how) : how_(how) {}
+
+    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes) {
+        if (how_ != answers::at_once) wait_for_answer();
+        bytes = below_.answer(asked);
+        return STATUS_SUCCESS;
+    }
+
+private:
+    void wait_for_answer() const {
+        KEVENT given;
+        KDPC dpc;
+        KeInitializeEvent(&given, NotificationEvent, FALSE);
+        KeInitializeDpc(&dpc, give, &given);
+        if (how_ == answers::from_elsewhere) KeSetImportanceDpc(&dpc, LowImportance);
+        KeInsertQueueDpc(&dpc, nullptr, nullptr);
+        KeWaitForSingleObject(&given, Executive, KernelMode, FALSE, nullptr);
+    }
+    static void give(PRKDPC, PVOID given, PVOID, PVOID) {
+        KeSetEvent(static_cast<KEVENT*>(given), IO_NO_INCREMENT, FALSE);
+    }
+
+    hardware below_;
+    const answers how_;
+};
+
+BENCH_OPAQUE void query(provider& of, const question& asked, std::uint64_t& sum) {
+    std::size_t bytes = 0;
+    if (NT_SUCCESS(of.query(asked, bytes))) sum += bytes;
+}
+
+} // namespace style_function
+
+namespace {
+
+// `call(asked, sum)` asks once. At DISPATCH_LEVEL a DPC runs after the call, when the level is
+// lowered: the question is pended before it is answered. Who may have to wait calls at
+// PASSIVE_LEVEL.
+template <class Call>
+void ask(run& sample, KIRQL level, const Call& call) {
+    attributes got;
+    const question asked{got.data(), got.size()};
+    std::uint64_t sum = 0;
+    const auto once = [&] {
+        KIRQL before = PASSIVE_LEVEL;
+        KeRaiseIrql(level, &before);
+        call(asked, sum);
+        KeLowerIrql(before);
+    };
+    once(); // fills the stock of requests
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i)
+        once();
+    sample.stop();
+    expect(sum == (operations + 1) * got.size(), "a style's answers");
+}
+
+template <bool Pends>
+void by_irp(run& sample) {
+    style_irp::provider of(Pends);
+    const device_stack stack(style_irp::provider::dispatch, 0, &of);
+    const packet request(stack.top());
+    ask(sample, DISPATCH_LEVEL, [&](const question& asked, std::uint64_t& sum) {
+        style_irp::query(stack.top(), request.irp(), asked, sum);
+    });
+}
+
+template <bool Pends>
+void by_callback(run& sample) {
+    style_callback::provider of(Pends);
+    ask(sample, DISPATCH_LEVEL,
+        [&](const question& asked, std::uint64_t& sum) { style_callback::query(of, asked, sum); });
+}
+
+template <style_function::provider::answers How>
+void by_function(run& sample) {
+    style_function::provider of(How);
+    ask(sample, PASSIVE_LEVEL,
+        [&](const question& asked, std::uint64_t& sum) { style_function::query(of, asked, sum); });
+}
+
+} // namespace
+
+void add_ours_styles(catalog& all) {
+    using answers = style_function::provider::answers;
+    all.add("style/irp", "a query as an IRP, answered inside the call", by_irp<false>);
+    all.add("style/callback", "as a callback that was not needed", by_callback<false>);
+    all.add("style/function", "as a function", by_function<answers::at_once>);
+    all.add("style/irp_pended", "a query as an IRP, pended, answered by a DPC", by_irp<true>);
+    all.add("style/callback_pended", "as a callback, pended, called by a DPC", by_callback<true>);
+    all.add("style/function_pended", "as a function that waits for a DPC of its own processor",
+            by_function<answers::by_dpc>);
+    all.add("style/function_sleeps", "as a function that sleeps until another thread answers",
+            by_function<answers::from_elsewhere>);
+}
+
+} // namespace irpverbs::bench
