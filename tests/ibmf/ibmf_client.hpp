@@ -16,8 +16,10 @@ namespace irpverbs::testing {
 
 struct client_scope {
     client_scope(unsigned end, ibmf_client_type_t type, uint_t flags = 0,
-                 ibmf_async_event_cb_t offline = nullptr, void* context = nullptr) {
-        ibmf_register_info_t info{wire::guids[end], 1, type};
+                 ibmf_async_event_cb_t offline = nullptr, void* context = nullptr)
+        : client_scope({wire::guids[end], 1, type}, flags, offline, context) {}
+    explicit client_scope(ibmf_register_info_t info, uint_t flags = 0,
+                          ibmf_async_event_cb_t offline = nullptr, void* context = nullptr) {
         ibmf_impl_caps_t capabilities{};
         EXPECT_EQ(
             ibmf_register(&info, IBMF_VERSION, flags, offline, context, &handle, &capabilities),

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""IBMF against OpenSM: each test of ibmf_lab on hosts of a lab of its own."""
+import os
+import signal
+import subprocess
+import threading
+import unittest
+
+from lab_case import LabCase
+
+HOST = "H0002"
+PROGRAM = os.environ["IRPVERBS_IBMF_LAB"]
+
+
+class IbmfTest(LabCase):
+    hosts = 40
+
+    def start(self, test, host=HOST, **environment):
+        client = subprocess.Popen([PROGRAM, f"--gtest_filter=IbmfLab.{test}"],
+                                  env=dict(self.lab.environment(host), **environment), text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        self.addCleanup(client.stdout.close)
+        self.addCleanup(client.stdin.close)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        limit = threading.Timer(120, client.kill)
+        limit.start()
+        self.addCleanup(limit.cancel)
+        return client
+
+    def says(self, client, word):
+        """Reads on to a line that begins with this word, and gives it back."""
+        said = ""
+        for line in client.stdout:
+            said += line
+            if line.startswith(word):
+                return line
+        return self.fail(f"ended before it said '{word}':\n{said}")
+
+    def passes(self, client):
+        said = client.stdout.read()
+        self.assertEqual(client.wait(), 0, said)
+        self.assertIn("[  PASSED  ] 1 test.", said)
+        return said
+
+    def opensm(self, deed):
+        os.kill(self.lab.opensm("H0001").pid(), deed)
+
+    def test_each_attribute(self):
+        self.passes(self.start("EachAttributeIsGot"))
+
+    def test_each_table(self):
+        self.passes(self.start("EachTableIsGot"))
+
+    def test_many_at_once(self):
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_opensm_stops_and_goes_on(self):
+        self.opensm(signal.SIGSTOP)
+        client = self.start("NothingIsLostAndNothingAnsweredTwice")
+        self.says(client, "asked")
+        self.opensm(signal.SIGCONT)
+        self.passes(client)
+
+    def test_the_link_goes(self):
+        client = self.start("ATransferEndsWhenItsLinkDoes")
+        self.says(client, "pull")
+        self.lab.console(f'Unlink "{HOST}"[1]')
+        self.passes(client)
+
+
+if __name__ == "__main__":
+    unittest.main()
