@@ -89,6 +89,12 @@ public:
         HcaReportPortEvent(ends_[end].fdo, 1,
                            state == IB_PORT_ACTIVE ? IB_AE_PORT_ACTIVE : IB_AE_PORT_ERROR);
     }
+    /// The port's subnet manager is elsewhere now.
+    void move_sm(ib_lid_t lid) {
+        sm_lid_ = lid;
+        for (const end_of_wire& each : ends_)
+            HcaReportPortEvent(each.fdo, 1, IB_AE_SM_CHANGE);
+    }
     unsigned datagrams() const { return datagrams_; }
     /// Sees each datagram when it is sent, and may change it; false: it is lost.
     std::function<bool(unsigned from_end, std::array<UCHAR, IB_MAD_SIZE>&)> tap;
@@ -166,7 +172,9 @@ private:
         IB_PORT_ATTR fixed{};
         fixed.PortNumber = 1;
         fixed.State = static_cast<UCHAR>(end.state.load());
+        fixed.PortGuid = guids[end.number];
         fixed.Lid = lids[end.number];
+        fixed.SmLid = end.owner->sm_lid_;
         fixed.GidCount = 1;
         fixed.PKeyCount = 2;
         const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, guids[end.number]};
@@ -333,6 +341,7 @@ private:
     std::array<end_of_wire, 2> ends_;
     KSPIN_LOCK lock_ = 0;
     std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
+    std::atomic<ib_lid_t> sm_lid_{lids[1]};
     std::atomic<unsigned> datagrams_{0};
     busy_count under_way_;
 };

@@ -3,13 +3,16 @@
 
 #include <engine/registry.hpp>
 #include <engine/status.hpp>
-#include <engine/verb.hpp>
 
+#include <ci/detail/blocking_verb.hpp>
 #include <hca/hca.h>
 
 #include <algorithm>
 
 namespace irpverbs::ibmf {
+
+using ci::detail::call_verb;
+using ci::detail::verb_result;
 
 int port::open() {
     DEVICE_OBJECT* const fdo = HcaFromGuid(guid);
@@ -36,25 +39,13 @@ void port::close() {
     stop_timers();
 }
 
-// The tables may grow between two questions.
 void port::refresh() {
-    std::vector<std::uint64_t> block(sizeof(IB_PORT_ATTR) / sizeof(std::uint64_t) + 1);
-    for (int asked = 0; asked < 4; ++asked) {
-        auto* const attr = reinterpret_cast<IB_PORT_ATTR*>(block.data());
-        const SIZE_T size = block.size() * sizeof(std::uint64_t);
-        const verb_result result =
-            call_verb([&](IRP* irp) { return CiQueryPort(ca, number, size, attr, irp); });
-        if (result.status == STATUS_BUFFER_OVERFLOW) {
-            block.resize(attr->Size / sizeof(std::uint64_t) + 1);
-            continue;
-        }
-        if (!result.success()) return;
-        port_attributes fresh;
-        fresh.set(*attr);
-        const guard under(*this);
-        std::swap(attributes, fresh);
-        return;
-    }
+    const ci::detail::port_block block(ca, number);
+    if (block.get() == nullptr) return;
+    port_attributes fresh;
+    fresh.set(*block.get());
+    const guard under(*this);
+    std::swap(attributes, fresh);
 }
 
 void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {

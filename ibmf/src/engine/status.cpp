@@ -29,6 +29,10 @@ NTSTATUS status_of(int ibmf_status) {
     case IBMF_NO_RESOURCES:
     case IBMF_NO_MEMORY:
         return STATUS_INSUFFICIENT_RESOURCES;
+    case IBMF_NO_RECORDS:
+        return STATUS_NOT_FOUND;
+    case IBMF_UNSUPP_METHOD:
+    case IBMF_UNSUPP_METHOD_ATTR:
     case IBMF_NOT_SUPPORTED:
         return STATUS_NOT_SUPPORTED;
     case IBMF_BAD_NODE:

@@ -6,7 +6,12 @@
 #include <ibmf/ibmf.h>
 #include <irp/wdm.h>
 
-namespace irpverbs::ibmf::detail {
+namespace irpverbs::ibmf {
+
+/// The status of an IRP whose transaction, or call, ended so; Information has the number itself.
+NT_API NTSTATUS status_of(int ibmf_status);
+
+namespace detail {
 
 NT_API CCHAR request_stack_size();
 
@@ -29,6 +34,8 @@ struct blocking_call {
 };
 NT_API void start_blocking(IRP* irp, blocking_call& call);
 
-} // namespace irpverbs::ibmf::detail
+} // namespace detail
+
+} // namespace irpverbs::ibmf
 
 #endif

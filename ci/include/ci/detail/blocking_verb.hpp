@@ -1,0 +1,73 @@
+// A verb called and waited for, for packages above.
+#ifndef IRPVERBS_CI_DETAIL_BLOCKING_VERB_HPP
+#define IRPVERBS_CI_DETAIL_BLOCKING_VERB_HPP
+
+#include <ci/ci.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace irpverbs::ci::detail {
+
+struct verb_result {
+    NTSTATUS status;
+    ULONG_PTR information;
+
+    bool success() const { return NT_SUCCESS(status); }
+    template <class Type>
+    Type* object() const {
+        return reinterpret_cast<Type*>(information);
+    }
+};
+
+/// `verb(IRP*)` calls it. IRQL: PASSIVE_LEVEL.
+template <class Verb>
+verb_result call_verb(const Verb& verb) {
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    if (irp == nullptr) return {STATUS_INSUFFICIENT_RESOURCES, 0};
+    KEVENT done;
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    const auto tell = [](DEVICE_OBJECT*, IRP*, void* event) -> NTSTATUS {
+        KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    };
+    IoSetCompletionRoutine(irp, tell, &done, TRUE, TRUE, TRUE);
+    verb(irp);
+    KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+    const verb_result result{irp->IoStatus.Status, irp->IoStatus.Information};
+    IoFreeIrp(irp);
+    return result;
+}
+
+/// The attributes of a port with all its tables, if they can be had. IRQL: PASSIVE_LEVEL.
+class port_block {
+public:
+    port_block(IB_CA* ca, UCHAR number) : words_(words_for(sizeof(IB_PORT_ATTR))) {
+        // The tables may grow between two questions.
+        for (int asked = 0; asked < 4; ++asked) {
+            const SIZE_T size = words_.size() * sizeof(std::uint64_t);
+            status_ = call_verb([&](IRP* irp) {
+                          return CiQueryPort(ca, number, size, attributes(), irp);
+                      }).status;
+            if (status_ != STATUS_BUFFER_OVERFLOW) return;
+            words_.resize(words_for(attributes()->Size));
+        }
+    }
+
+    /// Null: none.
+    const IB_PORT_ATTR* get() const {
+        return status_ == STATUS_SUCCESS ? reinterpret_cast<const IB_PORT_ATTR*>(words_.data())
+                                         : nullptr;
+    }
+
+private:
+    static std::size_t words_for(std::size_t bytes) { return bytes / sizeof(std::uint64_t) + 1; }
+    IB_PORT_ATTR* attributes() { return reinterpret_cast<IB_PORT_ATTR*>(words_.data()); }
+
+    std::vector<std::uint64_t> words_;
+    NTSTATUS status_ = STATUS_UNSUCCESSFUL;
+};
+
+} // namespace irpverbs::ci::detail
+
+#endif

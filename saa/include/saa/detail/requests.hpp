@@ -1,0 +1,57 @@
+// What the C++ twins hand to the library: an access as an IRP. Its IoStatus.Information is the
+// IBMF_ status.
+#ifndef IRPVERBS_SAA_DETAIL_REQUESTS_HPP
+#define IRPVERBS_SAA_DETAIL_REQUESTS_HPP
+
+#include <irp/wdm.h>
+#include <saa/ibmf_saa.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace irpverbs::saa {
+
+struct query;
+struct session;
+
+namespace detail {
+
+struct free_memory {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+};
+
+/// Records one after the other, from malloc.
+struct record_block {
+    std::unique_ptr<void, free_memory> bytes;
+    std::size_t length = 0;
+};
+
+NT_API CCHAR request_stack_size();
+
+/// The library's part of an access, while it is under way.
+struct waiter {
+    IRP* irp = nullptr;
+    query* waits_for = nullptr;
+    session* by = nullptr;
+    LIST_ENTRY of_query{};
+    LIST_ENTRY of_session{};
+};
+
+/// Lives until its IRP has been completed.
+struct access_request {
+    int status = IBMF_FAILURE; // set before the IRP is completed
+    bool refused = false;      // so the call says, not the request
+    record_block answer;
+    waiter waits;
+};
+
+/// Completes the IRP when the request has ended, or was refused. What `args` names is read before
+/// the return.
+NT_API void start_access(IRP* irp, access_request& request, ibmf_saa_handle_t handle,
+                         const ibmf_saa_access_args_t& args, uint_t flags);
+
+} // namespace detail
+
+} // namespace irpverbs::saa
+
+#endif

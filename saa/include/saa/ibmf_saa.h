@@ -1,0 +1,181 @@
+/* Access to the subnet administrator: sessions on a port, queries and changes of its records,
+   events of the subnet. Source: seed 003 throughout. */
+#ifndef IRPVERBS_SAA_IBMF_SAA_H
+#define IRPVERBS_SAA_IBMF_SAA_H
+
+#include <ibmf/ibmf.h>
+#include <saa/sa_recs.h>
+
+#define IBMF_SAA_PKEY_WC 0 /* any partition */
+#define IBMF_SAA_MTU_WC 0  /* any MTU, of ibmf_saa_gid_to_pathrecords */
+
+typedef uint8_t ib_mtu_t; /* a code of IB_MTU */
+
+typedef enum _ibmf_saa_access_type_t {
+    IBMF_SAA_RETRIEVE, /* GetTable; Get of ClassPortInfo, GetMulti of MultiPathRecords,
+                          GetTraceTable of TraceRecords */
+    IBMF_SAA_UPDATE,   /* Set */
+    IBMF_SAA_DELETE    /* Delete */
+} ibmf_saa_access_type_t;
+
+/* Opaque, and never reused for another session. */
+typedef struct ibmf_saa_handle* ibmf_saa_handle_t;
+
+/* Tells of the end of an asynchronous ibmf_sa_access, once.
+   result: host-endian records, of length bytes in all; NULL and 0 when there are none.
+   Ownership: result is the client's, to be given to free().
+   IRQL: PASSIVE_LEVEL; may block, and close the session.
+   status: what ibmf_sa_access returns when it blocks; IBMF_TRANS_FAILURE when it was cancelled. */
+typedef void (*ibmf_saa_cb_t)(void* callback_arg, size_t length, char* result, int status);
+
+typedef struct ibmf_saa_access_args_s {
+    uint16_t sq_attr_id; /* SA_*_ATTRID, or any other */
+    ibmf_saa_access_type_t sq_access_type;
+    uint64_t sq_component_mask; /* the components of the template that count: SA_*_COMPMASK_* */
+    /* The record, host-endian, of an attribute that saa/records.hpp knows; else wire bytes. Of a
+       MultiPathRecord its GIDs follow it, of a TraceRecord it is a sa_path_record_t. */
+    void* sq_template;
+    size_t sq_template_length; /* of an unknown attribute: bytes, 1 to 200 */
+    ibmf_saa_cb_t sq_callback; /* NULL: the call blocks */
+    void* sq_callback_arg;
+} ibmf_saa_access_args_t;
+
+typedef enum ibmf_saa_subnet_event_e {
+    IBMF_SAA_EVENT_GID_AVAILABLE,
+    IBMF_SAA_EVENT_GID_UNAVAILABLE,
+    IBMF_SAA_EVENT_MCG_CREATED,
+    IBMF_SAA_EVENT_MCG_DELETED,
+    IBMF_SAA_EVENT_CAP_MASK_CHG,
+    IBMF_SAA_EVENT_SYS_IMG_GUID_CHG,
+    IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG /* of which producers events come has changed */
+} ibmf_saa_subnet_event_t;
+
+/* ie_producer_event_status_mask: events of these producers come. */
+#define IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_CA (1 << 0)
+#define IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SWITCH (1 << 1)
+#define IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_ROUTER (1 << 2)
+#define IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM (1 << 3)
+
+/* What an event is about; members that do not belong to it are 0. */
+typedef struct ibmf_saa_event_details_s {
+    ib_gid_t ie_gid;                       /* GID_*: the port's; MCG_*: the group's */
+    ib_guid_t ie_sysimg_guid;              /* SYS_IMG_GUID_CHG */
+    uint32_t ie_capability_mask;           /* CAP_MASK_CHG */
+    ib_lid_t ie_lid;                       /* CAP_MASK_CHG, SYS_IMG_GUID_CHG */
+    uint8_t ie_producer_event_status_mask; /* SUBSCRIBER_STATUS_CHG */
+} ibmf_saa_event_details_t;
+
+/* Tells of an event; may come before ibmf_sa_session_open returns. One at a time for a session, in
+   the order in which they arrived.
+   IRQL: PASSIVE_LEVEL; may block, and close the session. */
+typedef void (*ibmf_saa_subnet_event_cb_t)(ibmf_saa_handle_t ibmf_saa_handle,
+                                           ibmf_saa_subnet_event_t ibmf_saa_event,
+                                           ibmf_saa_event_details_t* event_details,
+                                           void* callback_arg);
+
+typedef struct ibmf_saa_subnet_event_args_s {
+    ibmf_saa_subnet_event_cb_t is_event_callback;
+    void* is_event_callback_arg;
+} ibmf_saa_subnet_event_args_t;
+
+NT_EXTERN_C_BEGIN
+
+/* Makes the caller a client of the SA by one port. Sessions of a port, 100 at most, share its IBMF
+   registration as SUBN_ADM_MANAGER.
+   Ownership: *ibmf_saa_handle is the client's until ibmf_sa_session_close.
+   IRQL: PASSIVE_LEVEL; may block, but not for the SA.
+   sm_key: 0, unless the client is a subnet manager. event_args: NULL is no events. flags: 0, or
+   IBMF_SAA_SESSION_* (saa/ibmf_saa_extras.h).
+   Statuses:
+     IBMF_INVALID_ARG        ibmf_saa_handle or the event callback is NULL, unknown flags, or called
+                             at DISPATCH_LEVEL
+     IBMF_BAD_VERSION        ibmf_version is not IBMF_VERSION
+     IBMF_BAD_PORT           no port has that GUID
+     IBMF_BAD_PORT_STATE     the port is not active, or its HCA is going
+     IBMF_BUSY               100 sessions on that port
+     IBMF_NO_MEMORY
+     IBMF_NO_RESOURCES       no IBMF registration: somebody else has it
+     IBMF_TRANSPORT_FAILURE  the driver failed */
+NT_API int ibmf_sa_session_open(ib_guid_t port_guid, ib_smkey_t sm_key,
+                                ibmf_saa_subnet_event_args_t* event_args, uint_t ibmf_version,
+                                uint_t flags, ibmf_saa_handle_t* ibmf_saa_handle);
+
+/* Ends a session. What it has under way is cancelled and its callbacks are waited for: none runs
+   after the return but one that this is called from.
+   IRQL: PASSIVE_LEVEL; may block.
+   flags: 0.
+   Statuses:
+     IBMF_INVALID_ARG  ibmf_saa_handle is NULL, flags are not 0, or called at DISPATCH_LEVEL
+     IBMF_BAD_HANDLE   no such session, or it is being closed
+     IBMF_SUCCESS      *ibmf_saa_handle is NULL */
+NT_API int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flags);
+
+/* Asks the SA for the records that match a template, or to change one.
+   Ownership: access_args and its template are read before the return. *result is the client's, to
+   be given to free().
+   IRQL: <= DISPATCH_LEVEL with a callback, which may come before the return; PASSIVE_LEVEL without:
+   it blocks.
+   length, result: how many bytes of records, and the records: host-endian and one after the other
+   when the attribute is known, else as they came. 0 and NULL unless IBMF_SUCCESS is returned for a
+   call that blocks.
+   flags: 0, or IBMF_SAA_BULK (saa/ibmf_saa_extras.h).
+   Statuses of the call; with one of these no callback comes:
+     IBMF_INVALID_ARG     a pointer but the callback and its argument is NULL, unknown flags, or it
+                          would block at DISPATCH_LEVEL
+     IBMF_BAD_HANDLE      no such session, or it is being closed
+     IBMF_REQ_INVALID     no such access type, or not with that attribute; a template that is empty
+                          or does not fit a request
+     IBMF_BAD_PORT_STATE  the port is not active, or has not the default partition
+     IBMF_NO_MEMORY, IBMF_NO_RESOURCES
+   Statuses of the request, by the return value or the callback, beside those above:
+     IBMF_SUCCESS            answered; a Set or Delete gives the record that the SA answers with
+     IBMF_TRANS_TIMEOUT      not answered, all retries made
+     IBMF_TRANS_FAILURE      the answer breaks the rules; cancelled; the driver failed
+     IBMF_NO_RESOURCES       the SA says so, or the answer is longer than IBMF_SAA_MAX_ANSWER
+     IBMF_REQ_INVALID        the SA says so; it denied the request
+     IBMF_NO_RECORDS         none matches
+     IBMF_TOO_MANY_RECORDS, IBMF_INVALID_GID, IBMF_INSUFF_COMPS, IBMF_UNSUPP_METHOD,
+     IBMF_UNSUPP_METHOD_ATTR, IBMF_INVALID_FIELD  the SA says so
+   Cancellation: by ibmf_sa_session_close, or as the twin's: IBMF_TRANS_FAILURE. */
+NT_API int ibmf_sa_access(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_access_args_t* access_args,
+                          uint_t flags, size_t* length, void** result);
+
+/* The five that follow block, and are ibmf_sa_access with a template of their own.
+   Ownership: *result is the client's, to be given to free(). IRQL: PASSIVE_LEVEL.
+   flags, length and statuses: as ibmf_sa_access. */
+
+/* Paths from sgid to dgid.
+   mtu: at least that. reversible: B_TRUE is only reversible ones.
+   num_paths: in, how many at most, from 1 (the SA is never asked for more than 127); out, how
+   many there are.
+   IBMF_INVALID_ARG also: *num_paths is 0, or mtu is no code of IB_MTU. */
+NT_API int ibmf_saa_gid_to_pathrecords(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid,
+                                       ib_gid_t dgid, ib_pkey_t p_key, ib_mtu_t mtu,
+                                       boolean_t reversible, uint8_t* num_paths, uint_t flags,
+                                       size_t* length, sa_path_record_t** result);
+
+/* One path to each port of the subnet. */
+NT_API int ibmf_saa_paths_from_gid(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid, ib_pkey_t pkey,
+                                   boolean_t reversible, uint_t flags, uint_t* num_paths,
+                                   size_t* length, sa_path_record_t** result);
+
+/* The records of services by that name. IBMF_REQ_INVALID also: 64 bytes or more before its NUL. */
+NT_API int ibmf_saa_name_to_service_record(ibmf_saa_handle_t ibmf_saa_handle, char* service_name,
+                                           ib_pkey_t p_key, uint_t flags, uint_t* num_records,
+                                           size_t* length, sa_service_record_t** result);
+
+/* The records of services with that id. */
+NT_API int ibmf_saa_id_to_service_record(ibmf_saa_handle_t ibmf_saa_handle, ib_svc_id_t service_id,
+                                         ib_pkey_t p_key, uint_t flags, uint_t* num_records,
+                                         size_t* length, sa_service_record_t** result);
+
+/* Registers a service (IBMF_SAA_UPDATE) with all that the record says, its lease, name and data
+   too; or withdraws the one with its ID, GID, P_Key and key (IBMF_SAA_DELETE). IBMF_REQ_INVALID
+   also: another access type. */
+NT_API int ibmf_saa_update_service_record(ibmf_saa_handle_t ibmf_saa_handle,
+                                          sa_service_record_t* service_record,
+                                          ibmf_saa_access_type_t access_type, uint_t flags);
+
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,50 @@
+/* What SA access has beyond its seed: priorities, bounds, statistics. All ours. */
+#ifndef IRPVERBS_SAA_IBMF_SAA_EXTRAS_H
+#define IRPVERBS_SAA_IBMF_SAA_EXTRAS_H
+
+#include <saa/ibmf_saa.h>
+
+/* Bytes of records in an answer, at most: a longer one is IBMF_NO_RESOURCES. */
+#define IBMF_SAA_MAX_ANSWER 0x20000000u
+
+/* Flag of a query: it goes after those without it. */
+#define IBMF_SAA_BULK 0x1
+
+/* An event beside the seed's: more came than the session's queue holds (256), and some that came
+   here are missing. */
+#define IBMF_SAA_EVENT_LOST ((ibmf_saa_subnet_event_t)7)
+
+NT_EXTERN_C_BEGIN
+
+/* What the sessions of a port have under way, and have done, together. */
+typedef struct _ibmf_saa_stats {
+    /* Now: */
+    uint64_t ss_sessions;
+    uint64_t ss_waiting; /* accesses */
+    uint64_t ss_queued;  /* queries that wait for their turn */
+    uint64_t ss_in_flight;
+    /* So far: */
+    uint64_t ss_accesses;  /* the port's own included */
+    uint64_t ss_merged;    /* accesses that shared the answer to an equal one */
+    uint64_t ss_queries;   /* requests sent to the SA */
+    uint64_t ss_withdrawn; /* queries that nobody waited for any more */
+    uint64_t ss_resent;    /* to another SM, after a time-out */
+    uint64_t ss_malformed; /* answers that break the rules */
+} ibmf_saa_stats_t;
+
+/* Reads the statistics. IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG  stats is NULL
+     IBMF_BAD_HANDLE   no such session */
+NT_API int ibmf_saa_query_stats(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_stats_t* stats);
+
+/* Sets how many queries of a port, of all its sessions, are in flight at once; at first 32. More
+   wait for their turn. IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG  in_flight is 0
+     IBMF_BAD_HANDLE   no such session */
+NT_API int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight);
+
+NT_EXTERN_C_END
+
+#endif

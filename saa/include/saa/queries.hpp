@@ -1,0 +1,49 @@
+// The questions that are asked most: templates and which of their components count. Pure functions.
+// IRQL: <= DISPATCH_LEVEL. Source: seed 003's helpers.
+#ifndef IRPVERBS_SAA_QUERIES_HPP
+#define IRPVERBS_SAA_QUERIES_HPP
+
+#include <saa/ibmf_saa.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace irpverbs::saa {
+
+template <class Host>
+struct query_template {
+    Host record{};
+    std::uint64_t components = 0;
+};
+
+/// Between two ports, or with both GIDs' one end open. 0 is a wildcard, of `most` too.
+struct path_wish {
+    ib_gid_t sgid{};
+    ib_gid_t dgid{};
+    ib_pkey_t p_key = IBMF_SAA_PKEY_WC;
+    ib_mtu_t at_least_mtu = IBMF_SAA_MTU_WC; // a code of IB_MTU
+    bool reversible = true;
+    std::uint8_t most = 1; // paths a pair; an SA is not asked for more than 127
+};
+NT_API query_template<sa_path_record_t> path_template(const path_wish& wish) noexcept;
+
+/// `name`: at most 63 bytes; longer ones are cut.
+NT_API query_template<sa_service_record_t>
+service_by_name(std::string_view name, ib_pkey_t p_key = IBMF_SAA_PKEY_WC) noexcept;
+NT_API query_template<sa_service_record_t>
+service_by_id(ib_svc_id_t id, ib_pkey_t p_key = IBMF_SAA_PKEY_WC) noexcept;
+
+/// All components of the record, its lease too: without it the SA lets it last for ever.
+NT_API query_template<sa_service_record_t>
+service_registration(const sa_service_record_t& record) noexcept;
+/// The components that name the record.
+NT_API query_template<sa_service_record_t>
+service_withdrawal(const sa_service_record_t& record) noexcept;
+
+/// Moves the first path to each destination to the front; how many those are.
+NT_API std::size_t one_path_a_port(std::span<sa_path_record_t> paths);
+
+} // namespace irpverbs::saa
+
+#endif

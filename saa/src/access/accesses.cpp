@@ -1,0 +1,161 @@
+// Accesses are IRPs of one cancel-safe queue, each in the line of the query whose answer it waits
+// for: so each can be withdrawn alone.
+#include <access/session.hpp>
+
+#include <ibmf/detail/requests.hpp>
+
+namespace irpverbs::saa {
+
+using detail::access_request;
+using detail::waiter;
+
+namespace {
+
+access_request& request_of(IRP* irp) {
+    return *static_cast<access_request*>(
+        IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
+}
+
+// What the request held is let go of after it: it may end the session or the port.
+void complete(IRP* irp, answer&& told, NTSTATUS status) {
+    access_request& request = request_of(irp);
+    const session_ref who(request.waits.by, false);
+    const query_ref answered_by(request.waits.waits_for, false);
+    request.status = told.status;
+    request.answer = std::move(told.records);
+    irp->IoStatus.Status = status;
+    irp->IoStatus.Information = static_cast<ULONG_PTR>(told.status);
+    IoCompleteRequest(irp, IO_NO_INCREMENT); // the request may be gone after that
+    who->leave();
+}
+
+} // namespace
+
+/// An access that wants in.
+struct port::arrival {
+    access_request& request;
+    session& who;
+    query& own; // for when nobody asks the same
+    int refused = IBMF_SUCCESS;
+};
+
+/// Whose IRP is looked for: one of the two.
+struct port::wanted {
+    const query* of_query;
+    const session* of_session;
+};
+
+// Under the lock.
+int port::admit(const arrival& here) {
+    if (here.who.closing) return IBMF_BAD_HANDLE;
+    return usable() ? IBMF_SUCCESS : IBMF_BAD_PORT_STATE;
+}
+
+query& port::join_or_begin(const arrival& here) {
+    if (query* const known = lines_.find_equal(here.own); known != nullptr) {
+        ++counts_.ss_merged;
+        if (!here.own.bulk) lines_.promote(*known);
+        return *known;
+    }
+    intrusive_ptr_add_ref(&here.own); // until it is settled
+    here.own.counted = true;
+    begin_use();
+    lines_.add(here.own);
+    return here.own;
+}
+
+NTSTATUS port::insert(IO_CSQ* csq, IRP*, void* context) {
+    port& self = of(csq);
+    arrival& here = *static_cast<arrival*>(context);
+    here.refused = self.admit(here);
+    if (here.refused != IBMF_SUCCESS) return STATUS_UNSUCCESSFUL;
+    query& which = self.join_or_begin(here);
+    waiter& fresh = here.request.waits;
+    fresh.waits_for = &which;
+    fresh.by = &here.who;
+    intrusive_ptr_add_ref(&which);
+    intrusive_ptr_add_ref(&here.who);
+    InsertTailList(&which.waiters, &fresh.of_query);
+    InsertTailList(&here.who.waiters, &fresh.of_session);
+    here.who.enter();
+    ++self.counts_.ss_accesses;
+    ++self.counts_.ss_waiting;
+    return STATUS_SUCCESS;
+}
+
+// The last one to be withdrawn takes the query with it.
+void port::remove(IO_CSQ* csq, IRP* irp) {
+    port& self = of(csq);
+    waiter& gone = request_of(irp).waits;
+    query& which = *gone.waits_for;
+    RemoveEntryList(&gone.of_query);
+    RemoveEntryList(&gone.of_session);
+    --self.counts_.ss_waiting;
+    if (!IsListEmpty(&which.waiters) || which.phase == query_phase::settled) return;
+    which.withdrawn = true;
+    ++self.counts_.ss_withdrawn;
+    self.lines_.close(which);
+    if (which.phase == query_phase::queued) self.lines_.take_out(which);
+    self.make_due(which);
+}
+
+// The first of a list; after `irp`, the next one.
+IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
+    const wanted& what = *static_cast<const wanted*>(context);
+    const bool by_query = what.of_query != nullptr;
+    const LIST_ENTRY* at = by_query ? &what.of_query->waiters : &what.of_session->waiters;
+    const LIST_ENTRY* const head = at;
+    if (irp != nullptr)
+        at = by_query ? &request_of(irp).waits.of_query : &request_of(irp).waits.of_session;
+    at = at->Flink;
+    if (at == head) return nullptr;
+    return by_query ? CONTAINING_RECORD(at, waiter, of_query)->irp
+                    : CONTAINING_RECORD(at, waiter, of_session)->irp;
+}
+
+void port::acquire(IO_CSQ* csq, KIRQL* level) {
+    *level = KeAcquireSpinLockRaiseToDpc(&of(csq).lock_);
+}
+
+void port::release(IO_CSQ* csq, KIRQL level) { of(csq).let_go(level); }
+
+void port::complete_cancelled(IO_CSQ*, IRP* irp) {
+    complete(irp, {IBMF_TRANS_FAILURE, {}}, STATUS_CANCELLED);
+}
+
+int port::ask(IRP* irp, access_request& request, session& who, question&& what, bool bulk) {
+    const query_ref own(new (std::nothrow) query(*this, std::move(what), bulk));
+    if (own == nullptr) return IBMF_NO_MEMORY;
+    request.waits.irp = irp;
+    arrival here{request, who, *own};
+    IoCsqInsertIrpEx(&waiting_.csq, irp, nullptr, &here);
+    return here.refused;
+}
+
+void port::cancel_all(session& who) {
+    wanted of_it{nullptr, &who};
+    while (IRP* const irp = IoCsqRemoveNextIrp(&waiting_.csq, &of_it))
+        complete_cancelled(&waiting_.csq, irp);
+}
+
+// The records go to the last one, a copy to each other.
+void port::settle(query& which, answer&& told) {
+    {
+        const guard under(*this);
+        if (which.phase == query_phase::settled) return;
+        lines_.close(which);
+        which.phase = query_phase::settled;
+        lines_.landed();
+    }
+    wanted of_it{&which, nullptr};
+    IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
+    while (IRP* const irp = next) {
+        next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
+        answer part = next != nullptr ? copy_of(told) : std::move(told);
+        const int status = part.status;
+        complete(irp, std::move(part), ibmf::status_of(status));
+    }
+    intrusive_ptr_release(&which);
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,139 @@
+#include <access/answer.hpp>
+
+#include <ibmf/mad.hpp>
+
+#include <cstring>
+
+namespace irpverbs::saa {
+
+namespace {
+
+using bytes = std::span<const std::uint8_t>;
+
+answer failed(int status) { return {status, {}}; }
+
+answer with_room_for(std::size_t size) {
+    answer made;
+    made.records.bytes.reset(std::malloc(size));
+    made.records.length = size;
+    if (made.records.bytes == nullptr) return failed(IBMF_NO_MEMORY);
+    return made;
+}
+
+std::uint8_t method_of_answer(std::uint8_t asked) {
+    switch (asked) {
+    case SA_SUBN_ADM_SET:
+        return SA_SUBN_ADM_GET_RESP;
+    case SA_SUBN_ADM_GET_TRACE_TABLE:
+        return SA_SUBN_ADM_GET_TABLE_RESP;
+    default:
+        return asked | MAD_RESPONSE_BIT;
+    }
+}
+
+bool has_many(std::uint8_t method) {
+    return method == SA_SUBN_ADM_GET_TABLE_RESP || method == SA_SUBN_ADM_GET_MULTI_RESP;
+}
+
+answer raw(bytes data) {
+    if (data.empty()) return failed(IBMF_NO_RECORDS);
+    answer made = with_room_for(data.size());
+    if (made.status == IBMF_SUCCESS)
+        std::memcpy(made.records.bytes.get(), data.data(), data.size());
+    return made;
+}
+
+answer one_record(const record_type& type, bytes data) {
+    answer made = with_room_for(type.host_size);
+    if (made.status == IBMF_SUCCESS && !unpack(type, data, made.records.bytes.get()))
+        return failed(IBMF_TRANS_FAILURE);
+    return made;
+}
+
+answer table(const record_type& type, std::uint16_t attribute_offset, bytes data) {
+    const auto records = record_table::parse(type, attribute_offset, data);
+    if (!records || (records->size() == 0 && !data.empty())) return failed(IBMF_TRANS_FAILURE);
+    if (records->size() == 0) return failed(IBMF_NO_RECORDS);
+    answer made = with_room_for(records->size() * type.host_size);
+    if (made.status != IBMF_SUCCESS) return made;
+    auto* place = static_cast<std::uint8_t*>(made.records.bytes.get());
+    for (std::size_t i = 0; i < records->size(); ++i, place += type.host_size)
+        unpack(type, (*records)[i], place);
+    return made;
+}
+
+answer read(const question& asked, const ibmf_msg_bufs_t& parts) {
+    const auto* const block = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
+    if (block == nullptr || parts.im_bufs_cl_hdr_len < ibmf::sa_header::size)
+        return failed(IBMF_TRANS_FAILURE);
+    const auto header = ibmf::load_mad_header(
+        std::span<const std::uint8_t, ibmf::mad_header::size>(block, ibmf::mad_header::size));
+    if (const int status = status_of_header(header.status); status != IBMF_SUCCESS)
+        return failed(status);
+    if (header.attribute_id != asked.attribute || header.method != method_of_answer(asked.method))
+        return failed(IBMF_TRANS_FAILURE);
+    const auto sa = ibmf::load_sa_header(std::span<const std::uint8_t, ibmf::sa_header::size>(
+        static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr), ibmf::sa_header::size));
+    const bytes data(static_cast<const std::uint8_t*>(parts.im_bufs_cl_data),
+                     parts.im_bufs_cl_data_len);
+    if (asked.answer_type == nullptr) return raw(data);
+    return has_many(header.method) ? table(*asked.answer_type, sa.attribute_offset, data)
+                                   : one_record(*asked.answer_type, data);
+}
+
+} // namespace
+
+int status_of_header(std::uint16_t status) {
+    switch (status & SA_STATUS_ERROR_MASK) {
+    case SA_STATUS_NO_ERROR:
+        break;
+    case SA_STATUS_ERR_NO_RESOURCES:
+        return IBMF_NO_RESOURCES;
+    case SA_STATUS_ERR_NO_RECORDS:
+        return IBMF_NO_RECORDS;
+    case SA_STATUS_ERR_TOO_MANY_RECORDS:
+        return IBMF_TOO_MANY_RECORDS;
+    case SA_STATUS_ERR_REQ_INVALID_GID:
+        return IBMF_INVALID_GID;
+    case SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS:
+        return IBMF_INSUFF_COMPS;
+    default:
+        return IBMF_REQ_INVALID;
+    }
+    switch (status) {
+    case 0:
+        return IBMF_SUCCESS;
+    case MAD_STATUS_UNSUPP_METHOD:
+        return IBMF_UNSUPP_METHOD;
+    case MAD_STATUS_UNSUPP_METHOD_ATTR:
+        return IBMF_UNSUPP_METHOD_ATTR;
+    case MAD_STATUS_INVALID_FIELD:
+        return IBMF_INVALID_FIELD;
+    default:
+        return IBMF_REQ_INVALID;
+    }
+}
+
+answer read_answer(const question& asked, const ibmf_msg_t& message) {
+    switch (message.im_msg_status) {
+    case IBMF_SUCCESS:
+        return read(asked, message.im_msgbufs_recv);
+    case IBMF_PARTIAL_TRANSFER:
+        return failed(IBMF_NO_RESOURCES);
+    case IBMF_TRANS_TIMEOUT:
+    case IBMF_NO_MEMORY:
+        return failed(message.im_msg_status);
+    default:
+        return failed(IBMF_TRANS_FAILURE);
+    }
+}
+
+answer copy_of(const answer& other) {
+    if (other.records.length == 0) return failed(other.status);
+    answer made = with_room_for(other.records.length);
+    if (made.status == IBMF_SUCCESS)
+        std::memcpy(made.records.bytes.get(), other.records.bytes.get(), other.records.length);
+    return made;
+}
+
+} // namespace irpverbs::saa

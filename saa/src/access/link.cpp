@@ -1,0 +1,273 @@
+// A port's place at its HCA and at IBMF.
+#include <access/own_access.hpp>
+#include <access/registry.hpp>
+#include <events/subscriptions.hpp>
+
+#include <ci/detail/blocking_verb.hpp>
+#include <hca/hca.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace irpverbs::saa {
+
+using ci::detail::call_verb;
+
+namespace {
+
+constexpr ibmf_retrans_t first_times{3, 0, 0, 0};
+constexpr unsigned most_exponent = 20; // 4.3 s: more is no answer time
+constexpr std::size_t most_sessions = 100;
+
+int failure_of(NTSTATUS status) {
+    return status == STATUS_INSUFFICIENT_RESOURCES ? IBMF_NO_MEMORY : IBMF_TRANSPORT_FAILURE;
+}
+
+std::vector<ib_guid_t> all_hcas() {
+    std::vector<ib_guid_t> guids(16);
+    for (;;) {
+        auto count = static_cast<ULONG>(guids.size());
+        const NTSTATUS status = HcaEnumerate(guids.data(), &count);
+        guids.resize(count);
+        if (status != STATUS_BUFFER_OVERFLOW) return guids;
+    }
+}
+
+// Calls `look(number, attributes)` for each port, until it says true.
+template <class Look>
+bool find_port_of(ib_guid_t hca, const Look& look) {
+    DEVICE_OBJECT* const fdo = HcaFromGuid(hca);
+    if (fdo == nullptr) return false;
+    const ci::detail::verb_result opened =
+        call_verb([&](IRP* irp) { return CiOpenCa(fdo, nullptr, nullptr, nullptr, irp); });
+    if (!opened.success()) return false;
+    IB_CA* const ca = opened.object<IB_CA>();
+    bool found = false;
+    for (UCHAR number = 1; !found && number != 0; ++number) {
+        const ci::detail::port_block block(ca, number);
+        if (block.get() == nullptr) break;
+        found = look(number, *block.get());
+    }
+    call_verb([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+    return found;
+}
+
+bool makes_forget(IB_ASYNC_EVENT event) {
+    return event == IB_AE_PORT_ACTIVE || event == IB_AE_LID_CHANGE || event == IB_AE_SM_CHANGE ||
+           event == IB_AE_CLIENT_REREGISTER;
+}
+
+// 4.096 us * 2^n.
+std::uint32_t microseconds(unsigned exponent) {
+    return static_cast<std::uint32_t>((std::uint64_t{4096} << std::min(exponent, most_exponent)) /
+                                      1000);
+}
+
+} // namespace
+
+port::port(std::shared_ptr<registry> its_home, ib_guid_t its_guid)
+    : guid(its_guid), home_(std::move(its_home)), times_(first_times) {
+    waiting_.of = this;
+    IoCsqInitializeEx(&waiting_.csq, insert, remove, peek_next, acquire, release,
+                      complete_cancelled);
+    KeInitializeEvent(&unused_, NotificationEvent, TRUE);
+    KeInitializeEvent(&closing_, NotificationEvent, FALSE);
+    InitializeListHead(&sessions_);
+    InitializeListHead(&due_);
+}
+
+port::~port() = default;
+
+port::place port::find() const {
+    place found;
+    for (const ib_guid_t hca : all_hcas())
+        if (find_port_of(hca, [&](UCHAR number, const IB_PORT_ATTR& each) {
+                found = {hca, number, each.State};
+                return each.PortGuid == guid;
+            }))
+            return found;
+    return {};
+}
+
+int port::open() {
+    const place where = find();
+    if (where.number == 0) return IBMF_BAD_PORT;
+    if (where.state != IB_PORT_ACTIVE) return IBMF_BAD_PORT_STATE;
+    if (const int status = open_hca(where); status != IBMF_SUCCESS) return status;
+    if (const int status = join_ibmf(where); status != IBMF_SUCCESS) {
+        shut();
+        return status;
+    }
+    own_ = new session(*this, 0, 0);
+    class_port_info_ = std::make_unique<own_access>(*this, answer_time_told);
+    subscriptions_ = std::make_unique<event_subscriptions>(*this);
+    {
+        const guard under(*this);
+        ready_ = true;
+    }
+    ask_answer_time();
+    return IBMF_SUCCESS;
+}
+
+int port::open_hca(const place& where) {
+    DEVICE_OBJECT* const fdo = HcaFromGuid(where.hca);
+    if (fdo == nullptr) return IBMF_BAD_PORT;
+    number_ = where.number;
+    const IB_CA_DISPATCH calls{nullptr, port_event};
+    const auto opened =
+        call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
+    if (!opened.success()) return failure_of(opened.status);
+    ca_ = opened.object<IB_CA>();
+    refresh();
+    return IBMF_SUCCESS;
+}
+
+int port::join_ibmf(const place& where) {
+    ibmf_register_info_t info{where.hca, where.number, SUBN_ADM_MANAGER};
+    ibmf_impl_caps_t capabilities{};
+    const int status =
+        ibmf_register(&info, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
+                      ibmf_event, this, &ibmf_, &capabilities);
+    if (status == IBMF_TRANSPORT_FAILURE) return status;
+    if (status != IBMF_SUCCESS) return IBMF_NO_RESOURCES;
+    return ibmf_setup_async_cb(ibmf_, IBMF_QP_HANDLE_DEFAULT, reported, this, 0);
+}
+
+// All that is under way ends before it is closed. The SA is told, and not waited for.
+void port::close() {
+    KeSetEvent(&closing_, IO_NO_INCREMENT, FALSE);
+    if (subscriptions_ != nullptr) subscriptions_->stop();
+    {
+        const guard under(*this);
+        ready_ = false;
+    }
+    if (own_ != nullptr) {
+        cancel_all(*own_);
+        own_->await_quiet();
+        own_ = nullptr;
+    }
+    shut();
+}
+
+void port::shut() {
+    if (ibmf_ != nullptr) {
+        ibmf_tear_down_async_cb(ibmf_, IBMF_QP_HANDLE_DEFAULT, 0);
+        KeWaitForSingleObject(&unused_, Executive, KernelMode, FALSE, nullptr);
+        ibmf_unregister(&ibmf_, 0);
+    }
+    if (ca_ == nullptr) return;
+    IB_CA* const last = std::exchange(ca_, nullptr);
+    call_verb([&](IRP* irp) { return CiCloseCa(last, nullptr, irp); });
+}
+
+void port::refresh() {
+    const ci::detail::port_block block(ca_, number_);
+    if (block.get() == nullptr) return;
+    const IB_PORT_ATTR& told = *block.get();
+    const guard under(*this);
+    facts_ = {told.State, told.SmSl, told.SubnetTimeout, told.Lid, told.SmLid};
+    times_.retrans_rttv = 2 * microseconds(told.SubnetTimeout);
+}
+
+void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
+    port& self = *static_cast<port*>(context);
+    if (which != self.number_) return;
+    {
+        const guard under(self);
+        if (event == IB_AE_PORT_ACTIVE) self.facts_.state = IB_PORT_ACTIVE;
+        if (event == IB_AE_PORT_ERROR) self.facts_.state = IB_PORT_DOWN;
+        self.moved_ = self.moved_ || makes_forget(event);
+        if (self.refreshing_) return;
+        self.refreshing_ = true;
+    }
+    intrusive_ptr_add_ref(&self);
+    ExInitializeWorkItem(&self.refresh_item_, refresh_work, &self);
+    ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
+}
+
+// The HCA stays open meanwhile: its closing waits for the same turn.
+void port::refresh_work(void* context) {
+    const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
+    const registry::turn mine(*self->home_);
+    bool moved = false;
+    {
+        const guard under(*self);
+        self->refreshing_ = false;
+        moved = std::exchange(self->moved_, false);
+    }
+    if (self->ca_ == nullptr) return;
+    self->refresh();
+    if (!moved) return;
+    self->ask_answer_time();
+    self->subscriptions_->renew();
+}
+
+void port::ask_answer_time() {
+    ib_mad_classportinfo_t all{};
+    class_port_info_->begin(
+        *own_, {SA_CLASSPORTINFO_ATTRID, IBMF_SAA_RETRIEVE, 0, &all, 0, nullptr, nullptr});
+}
+
+void port::answer_time_told(port& of, own_access&, const detail::access_request& told) {
+    if (told.status != IBMF_SUCCESS) return;
+    const auto& info = *static_cast<const ib_mad_classportinfo_t*>(told.answer.bytes.get());
+    const guard under(of);
+    of.times_.retrans_rtv = microseconds(info.RespTimeValue & 0x1F);
+}
+
+// The HCA goes: all that is under way has been ended by IBMF, or ends now. Who closes the port
+// already waits, in his turn, for this to return.
+void port::ibmf_event(ibmf_handle_t, void* context, ibmf_async_event_t) {
+    const boost::intrusive_ptr<port> self(static_cast<port*>(context));
+    registry::turn mine(*self->home_, self->closing_);
+    if (mine && self->ca_ != nullptr) self->close();
+}
+
+int port::enlist(session& fresh) {
+    const guard under(*this);
+    if (!usable()) return IBMF_BAD_PORT_STATE;
+    if (session_count_ == most_sessions) return IBMF_BUSY;
+    InsertTailList(&sessions_, &fresh.of_port.entry);
+    ++session_count_;
+    return IBMF_SUCCESS;
+}
+
+// The first listener has the port subscribe; a later one is told alone when events are missing.
+void port::begin_listening(session& fresh) {
+    if (fresh.events == nullptr) return;
+    bool first = false;
+    {
+        const guard under(*this);
+        first = listeners_++ == 0;
+        if (!first && !subscriptions_->complete())
+            fresh.events->push(subscriptions_->status_event());
+    }
+    if (first) subscriptions_->begin(*own_);
+}
+
+void port::dismiss(session& gone) {
+    bool last = false;
+    {
+        const guard under(*this);
+        RemoveEntryList(&gone.of_port.entry);
+        --session_count_;
+        last = gone.events != nullptr && --listeners_ == 0;
+    }
+    if (last) subscriptions_->end();
+}
+
+bool port::has_sessions() {
+    const guard under(*this);
+    return session_count_ != 0;
+}
+
+ibmf_saa_stats_t port::statistics() {
+    const guard under(*this);
+    ibmf_saa_stats_t told = counts_;
+    told.ss_sessions = session_count_;
+    told.ss_queued = lines_.queued();
+    told.ss_in_flight = lines_.in_flight();
+    return told;
+}
+
+} // namespace irpverbs::saa

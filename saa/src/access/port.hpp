@@ -1,0 +1,156 @@
+// A port with sessions: its place at the HCA and at IBMF, and the queries of all its sessions.
+#pragma once
+
+#include <access/answer.hpp>
+#include <access/query.hpp>
+#include <access/query_lines.hpp>
+#include <events/subnet_event.hpp>
+#include <saa/ibmf_saa_extras.h>
+
+#include <ci/ci.h>
+
+#include <memory>
+
+namespace irpverbs::saa {
+
+class event_subscriptions;
+class own_access;
+class registry;
+
+/// What a port says of itself.
+struct port_facts {
+    UCHAR state = IB_PORT_DOWN;
+    UCHAR sm_sl = 0;
+    UCHAR subnet_timeout = 0; // 4.096 us * 2^n
+    ib_lid_t lid = 0;
+    ib_lid_t sm_lid = 0;
+};
+
+class port : public boost::intrusive_ref_counter<port> {
+public:
+    port(std::shared_ptr<registry> its_home, ib_guid_t its_guid);
+    ~port();
+
+    /// The lock. What was decided under it is done when it is let go: queries are sent, or
+    /// cancelled. IRQL: <= DISPATCH_LEVEL.
+    class guard {
+    public:
+        explicit guard(port& of) : of_(of), level_(KeAcquireSpinLockRaiseToDpc(&of.lock_)) {}
+        ~guard() { of_.let_go(level_); }
+        guard(const guard&) = delete;
+        guard& operator=(const guard&) = delete;
+
+    private:
+        port& of_;
+        KIRQL level_;
+    };
+
+    // Life, at PASSIVE_LEVEL, in the registry's turn.
+    /// An IBMF_ status; of another than success nothing is open.
+    int open();
+    void close();
+
+    /// An IBMF_ status; of another than success the IRP is still the caller's.
+    int ask(IRP* irp, detail::access_request& request, session& who, question&& what, bool bulk);
+    void cancel_all(session& who);
+    void limit(uint_t in_flight);
+    ibmf_saa_stats_t statistics();
+    ibmf_handle_t ibmf() const { return ibmf_; }
+    void end_use();
+
+    /// Under the lock: whether the SA can be asked.
+    bool usable() const { return ready_ && facts_.state == IB_PORT_ACTIVE; }
+    /// An IBMF_ status.
+    int enlist(session& fresh);
+    void begin_listening(session& fresh);
+    void dismiss(session& gone);
+    bool has_sessions();
+    /// Under the lock: all sessions that listen.
+    void tell(const subnet_event& event);
+
+    const ib_guid_t guid;
+
+private:
+    // accesses.cpp
+    struct waiting_accesses {
+        IO_CSQ csq;
+        port* of;
+    };
+    struct arrival;
+    struct wanted;
+    static NTSTATUS insert(IO_CSQ* csq, IRP* irp, void* context);
+    static void remove(IO_CSQ* csq, IRP* irp);
+    static IRP* peek_next(IO_CSQ* csq, IRP* irp, void* context);
+    static void acquire(IO_CSQ* csq, KIRQL* level);
+    static void release(IO_CSQ* csq, KIRQL level);
+    static void complete_cancelled(IO_CSQ* csq, IRP* irp);
+    static port& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, waiting_accesses, csq)->of; }
+    int admit(const arrival& here);
+    query& join_or_begin(const arrival& here);
+
+    // queries.cpp
+    void let_go(KIRQL level);
+    void start_queued();
+    void make_due(query& which);
+    void act(query& which);
+    void send(query& which);
+    int transport(query& which);
+    static void answered(ibmf_handle_t, ibmf_msg_t* msg, void* context);
+    static void read_in_work_item(void* context);
+    bool send_again(query& which);
+    void settle(query& which, answer&& told);
+
+    // link.cpp
+    struct place {
+        ib_guid_t hca = 0;
+        UCHAR number = 0;
+        UCHAR state = IB_PORT_DOWN;
+    };
+    place find() const;
+    int open_hca(const place& where);
+    int join_ibmf(const place& where);
+    void refresh();
+    void ask_answer_time();
+    static void answer_time_told(port& of, own_access& which, const detail::access_request& told);
+
+    // reports.cpp
+    static void reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* self);
+    static void report_answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* self);
+    void answer_report(ibmf_msg_t* msg);
+    void begin_use();
+    void shut();
+    static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
+    static void refresh_work(void* self);
+    static void ibmf_event(ibmf_handle_t, void* self, ibmf_async_event_t event);
+
+    const std::shared_ptr<registry> home_;
+    UCHAR number_ = 0;
+    IB_CA* ca_ = nullptr;
+    ibmf_handle_t ibmf_ = nullptr;
+    KSPIN_LOCK lock_ = 0;
+    waiting_accesses waiting_;
+    KEVENT unused_;  // nobody holds IBMF messages
+    KEVENT closing_; // somebody closes it, in his turn
+    WORK_QUEUE_ITEM refresh_item_;
+    std::unique_ptr<own_access> class_port_info_;
+    std::unique_ptr<event_subscriptions> subscriptions_;
+    boost::intrusive_ptr<session> own_; // of the port's own accesses; while it is open
+
+    // All below: guarded by the lock.
+    bool ready_ = false;
+    bool refreshing_ = false;
+    bool moved_ = false; // the SM may have forgotten what it was told
+    bool acting_ = false;
+    port_facts facts_;
+    ibmf_retrans_t times_;
+    LIST_ENTRY sessions_;
+    std::size_t session_count_ = 0;
+    std::size_t listeners_ = 0;
+    query_lines lines_;
+    LIST_ENTRY due_;       // of queries to send or to cancel
+    std::size_t uses_ = 0; // queries, and answers to Reports
+    std::uint32_t last_id_ = 0;
+    ibmf_saa_stats_t counts_{};
+};
+
+} // namespace irpverbs::saa

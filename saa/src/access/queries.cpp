@@ -1,0 +1,157 @@
+// A query from its line to its answer.
+#include <access/port.hpp>
+
+#include <ibmf/ibmf_extras.h>
+
+namespace irpverbs::saa {
+
+namespace {
+
+// Answers up to one datagram are read at once, longer ones at PASSIVE_LEVEL.
+bool is_long(const ibmf_msg_t& message) {
+    return message.im_msgbufs_recv.im_bufs_cl_data_len > question::datagram_data;
+}
+
+// Transports that IBMF refuses, in the words of SA access.
+int refusal_of(int ibmf_status) {
+    switch (ibmf_status) {
+    case IBMF_BAD_PORT_STATE:
+    case IBMF_BAD_QP_HANDLE: // the port has no default partition
+    case IBMF_BAD_HANDLE:    // the HCA has gone
+        return IBMF_BAD_PORT_STATE;
+    case IBMF_NO_RESOURCES:
+        return IBMF_NO_RESOURCES;
+    default:
+        return IBMF_TRANS_FAILURE;
+    }
+}
+
+} // namespace
+
+// Sending may end a query, and that comes back here with another one: whoever acts first does it
+// for all, one after the other.
+void port::let_go(KIRQL level) {
+    start_queued();
+    if (acting_ || IsListEmpty(&due_)) return KeReleaseSpinLock(&lock_, level);
+    const boost::intrusive_ptr<port> self(this);
+    acting_ = true;
+    while (!IsListEmpty(&due_)) {
+        const query_ref next(&list_link<query>::of(RemoveHeadList(&due_)), false);
+        next->is_due = false;
+        KeReleaseSpinLock(&lock_, level);
+        act(*next);
+        level = KeAcquireSpinLockRaiseToDpc(&lock_);
+        start_queued();
+    }
+    acting_ = false;
+    KeReleaseSpinLock(&lock_, level);
+}
+
+void port::start_queued() {
+    while (query* const next = lines_.next())
+        make_due(*next);
+}
+
+void port::make_due(query& which) {
+    if (which.is_due) return;
+    which.is_due = true;
+    intrusive_ptr_add_ref(&which);
+    InsertTailList(&due_, &which.of_due.entry);
+}
+
+// Only one acts at a time, so nobody else sends meanwhile.
+void port::act(query& which) {
+    bool sent = false;
+    bool withdrawn = false;
+    {
+        const guard under(*this);
+        sent = which.sent;
+        withdrawn = which.withdrawn;
+        which.sent = true;
+    }
+    if (sent)
+        ibmf_cancel_msg(ibmf_, which.msg);
+    else if (withdrawn)
+        settle(which, {IBMF_TRANS_FAILURE, {}});
+    else
+        send(which);
+}
+
+void port::send(query& which) {
+    intrusive_ptr_add_ref(&which); // until it is answered
+    const int status = transport(which);
+    if (status == IBMF_SUCCESS) return;
+    settle(which, {refusal_of(status), {}});
+    intrusive_ptr_release(&which);
+}
+
+int port::transport(query& which) {
+    ibmf_addr_info_t to{};
+    ibmf_retrans_t times{};
+    std::uint32_t id = 0;
+    {
+        const guard under(*this);
+        if (!ready_) return IBMF_BAD_HANDLE;
+        to = {.ia_local_lid = facts_.lid,
+              .ia_remote_lid = facts_.sm_lid,
+              .ia_remote_qno = 1,
+              .ia_p_key = IB_PKEY_DEFAULT_FULL,
+              .ia_q_key = IB_QP1_QKEY,
+              .ia_service_level = static_cast<std::uint8_t>(facts_.sm_sl & 0xF)};
+        times = times_;
+        id = ++last_id_;
+        which.sent_to = facts_.sm_lid;
+        ++counts_.ss_queries;
+    }
+    const int status = which.address(ibmf_, to, guid << 32 | id);
+    if (status != IBMF_SUCCESS) return status;
+    const bool two_sided = which.asked.method == SA_SUBN_ADM_GET_MULTI;
+    return ibmf_msg_transport(ibmf_, IBMF_QP_HANDLE_DEFAULT, which.msg, &times, answered, &which,
+                              IBMF_MSG_TRANS_FLAG_SEQ |
+                                  (two_sided ? uint_t{IBMF_MSG_TRANS_FLAG_RMPP} : 0));
+}
+
+void port::answered(ibmf_handle_t, ibmf_msg_t* msg, void* context) {
+    query& which = *static_cast<query*>(context);
+    if (msg->im_msg_status == IBMF_TRANS_TIMEOUT && which.at->send_again(which))
+        return intrusive_ptr_release(&which);
+    if (!is_long(*msg)) return read_in_work_item(context);
+    ExInitializeWorkItem(&which.work, read_in_work_item, context);
+    ExQueueWorkItem(&which.work, DelayedWorkQueue);
+}
+
+void port::read_in_work_item(void* context) {
+    const query_ref which(static_cast<query*>(context), false);
+    answer told = read_answer(which->asked, *which->msg);
+    if (told.status == IBMF_TRANS_FAILURE && which->msg->im_msg_status == IBMF_SUCCESS) {
+        const guard under(*which->at);
+        ++which->at->counts_.ss_malformed;
+    }
+    which->at->settle(*which, std::move(told));
+}
+
+// The SM that did not answer is not the subnet's any more.
+bool port::send_again(query& which) {
+    const guard under(*this);
+    if (!usable() || which.withdrawn || which.sent_to == facts_.sm_lid) return false;
+    ++counts_.ss_resent;
+    lines_.back_to_line(which);
+    return true;
+}
+
+void port::limit(uint_t in_flight) {
+    const guard under(*this);
+    lines_.set_limit(in_flight);
+}
+
+// Under the lock.
+void port::begin_use() {
+    if (uses_++ == 0) KeClearEvent(&unused_);
+}
+
+void port::end_use() {
+    const guard under(*this);
+    if (--uses_ == 0) KeSetEvent(&unused_, IO_NO_INCREMENT, FALSE);
+}
+
+} // namespace irpverbs::saa

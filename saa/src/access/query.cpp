@@ -1,0 +1,45 @@
+#include <access/query.hpp>
+
+#include <access/port.hpp>
+
+namespace irpverbs::saa {
+
+namespace {
+
+constexpr std::uint8_t sa_class_version = 2;
+
+} // namespace
+
+query::query(port& its_port, question&& what, bool is_bulk)
+    : at(&its_port), asked(std::move(what)), hash(asked.hash()), bulk(is_bulk) {
+    InitializeListHead(&waiters);
+}
+
+query::~query() {
+    if (msg != nullptr) ibmf_free_msg(at->ibmf(), &msg);
+    if (counted) at->end_use();
+}
+
+int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id) {
+    if (msg == nullptr)
+        if (const int status = ibmf_alloc_msg(handle, IBMF_ALLOC_NOSLEEP, &msg);
+            status != IBMF_SUCCESS)
+            return status;
+    ibmf::store(header_, {.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
+                          .class_version = sa_class_version,
+                          .method = asked.method,
+                          .transaction_id = transaction_id,
+                          .attribute_id = asked.attribute});
+    ibmf::store(sa_header_, {.sm_key = asked.sm_key, .component_mask = asked.components});
+    msg->im_local_addr = to;
+    msg->im_msg_sz_limit = IBMF_SAA_MAX_ANSWER;
+    ibmf_msg_bufs_t& parts = msg->im_msgbufs_send;
+    parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(header_.data());
+    parts.im_bufs_cl_hdr = sa_header_.data();
+    parts.im_bufs_cl_hdr_len = sa_header_.size();
+    parts.im_bufs_cl_data = const_cast<std::uint8_t*>(asked.data.data());
+    parts.im_bufs_cl_data_len = asked.data.size();
+    return IBMF_SUCCESS;
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,57 @@
+// A request to the SA on its way: one for all accesses that ask the same.
+#pragma once
+
+#include <access/question.hpp>
+#include <list_link.hpp>
+#include <saa/detail/requests.hpp>
+
+#include <ibmf/mad.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include <array>
+
+namespace irpverbs::saa {
+
+class port;
+
+enum class query_phase : std::uint8_t { queued, in_flight, settled };
+
+struct query : boost::intrusive_ref_counter<query> {
+    query(port& its_port, question&& what, bool is_bulk);
+    ~query();
+    query(const query&) = delete;
+    query& operator=(const query&) = delete;
+
+    /// Gives the message its addressee and buffers. An IBMF_ status.
+    int address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id);
+
+    const boost::intrusive_ptr<port> at;
+    const question asked;
+    const std::size_t hash;
+    ibmf_msg_t* msg = nullptr; // freed with the query, so that who cancels it cancels no other
+    WORK_QUEUE_ITEM work;
+
+    // All below: guarded by the port's lock.
+    query_phase phase = query_phase::queued;
+    bool bulk;
+    bool sent = false;
+    bool withdrawn = false; // nobody waits any more
+    bool in_table = false;
+    bool is_due = false;
+    ib_lid_t sent_to = 0;
+    bool counted = false; // it is one of the port's
+    LIST_ENTRY waiters;
+    list_link<query> in_bucket{*this};
+    list_link<query> in_line{*this};
+    list_link<query> of_due{*this};
+
+private:
+    std::array<std::uint8_t, ibmf::mad_header::size> header_{};
+    std::array<std::uint8_t, ibmf::sa_header::size> sa_header_{};
+};
+
+using query_ref = boost::intrusive_ptr<query>;
+
+} // namespace irpverbs::saa

@@ -1,0 +1,75 @@
+#include <access/query_lines.hpp>
+
+#include <access/port.hpp>
+
+namespace irpverbs::saa {
+
+query_lines::query_lines() {
+    for (LIST_ENTRY& each : table_)
+        InitializeListHead(&each);
+    for (LIST_ENTRY& each : lines_)
+        InitializeListHead(&each);
+}
+
+query* query_lines::find_equal(const query& like) const {
+    const LIST_ENTRY& head = table_[like.hash % buckets];
+    for (const LIST_ENTRY* each = head.Flink; each != &head; each = each->Flink) {
+        query& known = list_link<query>::of(each);
+        if (known.hash == like.hash && known.asked == like.asked) return &known;
+    }
+    return nullptr;
+}
+
+void query_lines::add(query& fresh) {
+    if (fresh.asked.retrieves()) {
+        InsertTailList(bucket_of(fresh), &fresh.in_bucket.entry);
+        fresh.in_table = true;
+    }
+    InsertTailList(&lines_[fresh.bulk ? 1 : 0], &fresh.in_line.entry);
+    ++queued_;
+}
+
+void query_lines::close(query& which) {
+    if (!which.in_table) return;
+    RemoveEntryList(&which.in_bucket.entry);
+    which.in_table = false;
+}
+
+void query_lines::promote(query& which) {
+    if (!which.bulk) return;
+    which.bulk = false;
+    if (which.phase != query_phase::queued) return;
+    RemoveEntryList(&which.in_line.entry);
+    InsertTailList(&lines_[0], &which.in_line.entry);
+}
+
+unsigned query_lines::line_to_serve() {
+    if (IsListEmpty(&lines_[1])) return 0;
+    if (!IsListEmpty(&lines_[0]) && ++since_bulk_ < bulk_share) return 0;
+    since_bulk_ = 0;
+    return 1;
+}
+
+query* query_lines::next() {
+    if (queued_ == 0 || in_flight_ >= limit_) return nullptr;
+    query& first = list_link<query>::of(lines_[line_to_serve()].Flink);
+    take_out(first);
+    return &first;
+}
+
+void query_lines::take_out(query& which) {
+    RemoveEntryList(&which.in_line.entry);
+    which.phase = query_phase::in_flight;
+    --queued_;
+    ++in_flight_;
+}
+
+void query_lines::back_to_line(query& which) {
+    InsertHeadList(&lines_[which.bulk ? 1 : 0], &which.in_line.entry);
+    which.phase = query_phase::queued;
+    which.sent = false;
+    ++queued_;
+    --in_flight_;
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,97 @@
+#include <access/question.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace irpverbs::saa {
+
+namespace {
+
+struct verb {
+    std::uint8_t method;
+    const record_type* asked; // null: unknown
+    const record_type* answered;
+};
+
+verb retrieval_of(std::uint16_t attribute) {
+    const record_type* const known = find_record(attribute);
+    const record_type* const path = find_record(std::uint16_t{SA_PATHRECORD_ATTRID});
+    switch (attribute) {
+    case SA_CLASSPORTINFO_ATTRID:
+        return {SA_SUBN_ADM_GET, known, known};
+    case SA_MULTIPATHRECORD_ATTRID:
+        return {SA_SUBN_ADM_GET_MULTI, known, path};
+    case SA_TRACERECORD_ATTRID:
+        return {SA_SUBN_ADM_GET_TRACE_TABLE, path, known};
+    default:
+        return {SA_SUBN_ADM_GET_TABLE, known, known};
+    }
+}
+
+// Method 0: the attribute has no such access.
+verb verb_of(const ibmf_saa_access_args_t& wanted) {
+    const record_type* const known = find_record(wanted.sq_attr_id);
+    const bool only_retrieved = wanted.sq_attr_id == SA_MULTIPATHRECORD_ATTRID ||
+                                wanted.sq_attr_id == SA_TRACERECORD_ATTRID;
+    switch (wanted.sq_access_type) {
+    case IBMF_SAA_RETRIEVE:
+        return retrieval_of(wanted.sq_attr_id);
+    case IBMF_SAA_UPDATE:
+        return {only_retrieved ? std::uint8_t{0} : std::uint8_t{SA_SUBN_ADM_SET}, known, known};
+    case IBMF_SAA_DELETE:
+        return {only_retrieved ? std::uint8_t{0} : std::uint8_t{SA_SUBN_ADM_DELETE}, known, known};
+    default:
+        return {};
+    }
+}
+
+void pack_paths_of_many(const void* wanted, question& made) {
+    const auto& record = *static_cast<const sa_multipath_record_t*>(wanted);
+    const std::size_t count = std::size_t{record.SGIDCount} + record.DGIDCount;
+    const auto* const gids = reinterpret_cast<const ib_gid_t*>(&record + 1);
+    made.data.resize(layout_of(&record).wire_size + count * sizeof(ib_gid_t));
+    pack_multipath(record, {gids, count}, made.data);
+}
+
+int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type, question& made) {
+    if (type == nullptr) {
+        const std::size_t size = wanted.sq_template_length;
+        if (size == 0 || size > question::datagram_data) return IBMF_REQ_INVALID;
+        const auto* const bytes = static_cast<const std::uint8_t*>(wanted.sq_template);
+        made.data.assign(bytes, bytes + size);
+    } else if (made.method == SA_SUBN_ADM_GET_MULTI) {
+        pack_paths_of_many(wanted.sq_template, made);
+    } else {
+        made.data.resize(type->wire_size);
+        pack(*type, wanted.sq_template, made.data);
+    }
+    return IBMF_SUCCESS;
+}
+
+} // namespace
+
+bool question::retrieves() const {
+    return method != SA_SUBN_ADM_SET && method != SA_SUBN_ADM_DELETE;
+}
+
+std::size_t question::hash() const {
+    const std::string_view bytes(reinterpret_cast<const char*>(data.data()), data.size());
+    return std::hash<std::string_view>()(bytes) ^ std::hash<std::uint64_t>()(components) ^
+           std::size_t{attribute} << 8 ^ method;
+}
+
+int compose(const ibmf_saa_access_args_t& wanted, question& made) {
+    const verb how = verb_of(wanted);
+    if (how.method == 0) return IBMF_REQ_INVALID;
+    made.method = how.method;
+    made.attribute = wanted.sq_attr_id;
+    made.components = wanted.sq_component_mask;
+    made.answer_type = how.answered;
+    try {
+        return pack_template(wanted, how.asked, made);
+    } catch (const std::bad_alloc&) {
+        return IBMF_NO_MEMORY;
+    }
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,35 @@
+// What the SA is asked, in wire form.
+#pragma once
+
+#include <saa/ibmf_saa.h>
+#include <saa/records.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace irpverbs::saa {
+
+/// Equal ones have equal answers.
+struct question {
+    static constexpr std::size_t datagram_data = 200; // of one datagram; more goes by RMPP
+
+    std::uint8_t method = 0;
+    std::uint16_t attribute = 0;
+    std::uint64_t components = 0;
+    ib_smkey_t sm_key = 0;
+    boost::container::small_vector<std::uint8_t, datagram_data> data;
+    const record_type* answer_type = nullptr; // null: bytes as they come
+    bool bulk = false;
+
+    /// Whether the SA is asked for records, and told nothing.
+    bool retrieves() const;
+    std::size_t hash() const;
+    bool operator==(const question& other) const = default;
+};
+
+/// An IBMF_ status. IRQL: <= DISPATCH_LEVEL.
+int compose(const ibmf_saa_access_args_t& wanted, question& made);
+
+} // namespace irpverbs::saa

@@ -1,0 +1,65 @@
+// Reports of the SA: answered first, then told.
+#include <access/session.hpp>
+
+#include <ibmf/mad.hpp>
+
+namespace irpverbs::saa {
+
+namespace {
+
+bool is_report_of_a_notice(const ibmf_msg_t& message) {
+    const auto header = ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header::size>(
+        reinterpret_cast<const std::uint8_t*>(message.im_msgbufs_recv.im_bufs_mad_hdr),
+        ibmf::mad_header::size));
+    return header.method == MAD_METHOD_REPORT && header.attribute_id == MAD_ATTR_ID_NOTICE;
+}
+
+std::optional<subnet_event> read_event(const ibmf_msg_bufs_t& parts) {
+    const auto notice = unpack<ib_mad_notice_t>(
+        {static_cast<const std::uint8_t*>(parts.im_bufs_cl_data), parts.im_bufs_cl_data_len});
+    return notice ? event_of(*notice) : std::nullopt;
+}
+
+} // namespace
+
+// IBMF calls this one message at a time, in their order.
+void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    port& self = *static_cast<port*>(context);
+    if (!is_report_of_a_notice(*msg)) {
+        ibmf_free_msg(handle, &msg);
+        return;
+    }
+    const std::optional<subnet_event> event = read_event(msg->im_msgbufs_recv);
+    self.answer_report(msg);
+    if (!event) return;
+    const guard under(self);
+    self.tell(*event);
+}
+
+// Back where it came from, in its own buffers.
+void port::answer_report(ibmf_msg_t* msg) {
+    {
+        const guard under(*this);
+        begin_use();
+    }
+    msg->im_msgbufs_send = msg->im_msgbufs_recv;
+    msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method = MAD_METHOD_REPORT_RESPONSE;
+    const int status =
+        ibmf_msg_transport(ibmf_, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, report_answered, this, 0);
+    if (status != IBMF_SUCCESS) report_answered(ibmf_, msg, this);
+}
+
+void port::report_answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* self) {
+    const boost::intrusive_ptr<port> kept(static_cast<port*>(self));
+    ibmf_free_msg(handle, &msg);
+    kept->end_use();
+}
+
+void port::tell(const subnet_event& event) {
+    for (const LIST_ENTRY* each = sessions_.Flink; each != &sessions_; each = each->Flink) {
+        session& listener = list_link<session>::of(each);
+        if (listener.events != nullptr) listener.events->push(event);
+    }
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,64 @@
+#include <access/session.hpp>
+
+#include <utility>
+
+namespace irpverbs::saa {
+
+session::session(port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
+                 const ibmf_saa_subnet_event_args_t& its_events)
+    : at(&its_port), sm_key(its_sm_key), flags(its_flags),
+      events(its_events.is_event_callback != nullptr
+                 ? std::make_unique<event_queue>(*this, its_events)
+                 : nullptr) {
+    InitializeListHead(&waiters);
+    InitializeListHead(&frames_);
+    KeInitializeEvent(&changed_, NotificationEvent, FALSE);
+}
+
+session::~session() = default;
+
+void session::enter() { ++busy_; }
+
+void session::leave() {
+    const port::guard under(*at);
+    --busy_;
+    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+}
+
+void session::begin_call(callback_frame& frame) {
+    frame.on = &dispatch::detail::this_processor();
+    const port::guard under(*at);
+    InsertTailList(&frames_, &frame.of_session);
+}
+
+void session::end_call(callback_frame& frame) {
+    const port::guard under(*at);
+    RemoveEntryList(&frame.of_session);
+}
+
+bool session::begin_closing() {
+    const port::guard under(*at);
+    return !std::exchange(closing, true);
+}
+
+bool session::is_quiet() const {
+    unsigned mine = 0;
+    for (const LIST_ENTRY* each = frames_.Flink; each != &frames_; each = each->Flink)
+        if (CONTAINING_RECORD(each, callback_frame, of_session)->on ==
+            &dispatch::detail::this_processor())
+            ++mine;
+    return busy_ == mine;
+}
+
+void session::await_quiet() {
+    for (;;) {
+        {
+            const port::guard under(*at);
+            KeClearEvent(&changed_);
+            if (is_quiet()) return;
+        }
+        KeWaitForSingleObject(&changed_, Executive, KernelMode, FALSE, nullptr);
+    }
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,63 @@
+// A client's session.
+#pragma once
+
+#include <access/port.hpp>
+#include <events/event_queue.hpp>
+
+#include <dispatch/detail/processor.hpp>
+
+namespace irpverbs::saa {
+
+/// A callback that runs.
+struct callback_frame {
+    LIST_ENTRY of_session;
+    const dispatch::detail::processor* on;
+};
+
+struct session : boost::intrusive_ref_counter<session> {
+    /// `its_events` without a callback: none.
+    session(port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
+            const ibmf_saa_subnet_event_args_t& its_events = {});
+    ~session();
+
+    /// Something of the session is under way, or a callback is due. Under the lock.
+    void enter();
+    /// It has ended. Without the lock.
+    void leave();
+    /// Runs a callback. IRQL: PASSIVE_LEVEL.
+    template <class Call>
+    void call(const Call& callback) {
+        callback_frame frame{{}, nullptr};
+        begin_call(frame);
+        callback();
+        end_call(frame);
+    }
+    /// False: it is being closed already.
+    bool begin_closing();
+    /// Until nothing is under way but callbacks on this processor. IRQL: PASSIVE_LEVEL.
+    void await_quiet();
+
+    const boost::intrusive_ptr<port> at;
+    const ib_smkey_t sm_key;
+    const uint_t flags;
+    const std::unique_ptr<event_queue> events; // null: none
+    ibmf_saa_handle_t handle = nullptr;
+
+    // Guarded by the port's lock:
+    bool closing = false;
+    LIST_ENTRY waiters;
+    list_link<session> of_port{*this};
+
+private:
+    void begin_call(callback_frame& frame);
+    void end_call(callback_frame& frame);
+    bool is_quiet() const;
+
+    unsigned busy_ = 0;
+    LIST_ENTRY frames_;
+    KEVENT changed_;
+};
+
+using session_ref = boost::intrusive_ptr<session>;
+
+} // namespace irpverbs::saa

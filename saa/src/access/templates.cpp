@@ -1,0 +1,92 @@
+#include <saa/queries.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+namespace irpverbs::saa {
+
+namespace {
+
+constexpr std::uint8_t most_paths = 127; // NumbPath has seven bits
+
+bool is_set(const ib_gid_t& gid) { return (gid.gid_prefix | gid.gid_guid) != 0; }
+
+struct gid_hash {
+    std::size_t operator()(const ib_gid_t& gid) const {
+        return std::hash<std::uint64_t>()(gid.gid_guid * 31 + gid.gid_prefix);
+    }
+};
+struct gid_equal {
+    bool operator()(const ib_gid_t& left, const ib_gid_t& right) const {
+        return left.gid_prefix == right.gid_prefix && left.gid_guid == right.gid_guid;
+    }
+};
+
+void restrict_partition(query_template<sa_service_record_t>& made, ib_pkey_t p_key) {
+    if (p_key == IBMF_SAA_PKEY_WC) return;
+    made.record.ServiceP_Key = p_key;
+    made.components |= SA_SR_COMPMASK_PKEY;
+}
+
+} // namespace
+
+// "At least" is "greater than the one before"; every path has the smallest one.
+query_template<sa_path_record_t> path_template(const path_wish& wish) noexcept {
+    query_template<sa_path_record_t> made;
+    const auto ask = [&](bool wanted, std::uint64_t component, auto& place, auto value) {
+        if (!wanted) return;
+        place = static_cast<std::remove_reference_t<decltype(place)>>(value);
+        made.components |= component;
+    };
+    sa_path_record_t& record = made.record;
+    ask(is_set(wish.sgid), SA_PR_COMPMASK_SGID, record.SGID, wish.sgid);
+    ask(is_set(wish.dgid), SA_PR_COMPMASK_DGID, record.DGID, wish.dgid);
+    ask(wish.most != 0, SA_PR_COMPMASK_NUMBPATH, record.NumbPath, std::min(wish.most, most_paths));
+    ask(wish.reversible, SA_PR_COMPMASK_REVERSIBLE, record.Reversible, 1);
+    ask(wish.p_key != IBMF_SAA_PKEY_WC, SA_PR_COMPMASK_PKEY, record.P_Key, wish.p_key);
+    const bool mtu = wish.at_least_mtu > IB_MTU_256;
+    ask(mtu, SA_PR_COMPMASK_MTUSELECTOR, record.MtuSelector, SA_PR_MTU_SEL_GREATER);
+    ask(mtu, SA_PR_COMPMASK_MTU, record.Mtu, wish.at_least_mtu - 1);
+    return made;
+}
+
+query_template<sa_service_record_t> service_by_name(std::string_view name,
+                                                    ib_pkey_t p_key) noexcept {
+    query_template<sa_service_record_t> made;
+    std::memcpy(made.record.ServiceName, name.data(),
+                std::min<std::size_t>(name.size(), IB_SVC_NAME_LEN - 1));
+    made.components = SA_SR_COMPMASK_NAME;
+    restrict_partition(made, p_key);
+    return made;
+}
+
+query_template<sa_service_record_t> service_by_id(ib_svc_id_t id, ib_pkey_t p_key) noexcept {
+    query_template<sa_service_record_t> made;
+    made.record.ServiceID = id;
+    made.components = SA_SR_COMPMASK_ID;
+    restrict_partition(made, p_key);
+    return made;
+}
+
+query_template<sa_service_record_t> service_withdrawal(const sa_service_record_t& record) noexcept {
+    return {record,
+            SA_SR_COMPMASK_ID | SA_SR_COMPMASK_GID | SA_SR_COMPMASK_PKEY | SA_SR_COMPMASK_KEY};
+}
+
+query_template<sa_service_record_t>
+service_registration(const sa_service_record_t& record) noexcept {
+    auto made = service_withdrawal(record);
+    made.components |= SA_SR_COMPMASK_LEASE | SA_SR_COMPMASK_NAME | SA_SR_COMPMASK_ALL_DATA;
+    return made;
+}
+
+std::size_t one_path_a_port(std::span<sa_path_record_t> paths) {
+    std::unordered_set<ib_gid_t, gid_hash, gid_equal> seen(paths.size());
+    std::size_t kept = 0;
+    for (const sa_path_record_t& each : paths)
+        if (seen.insert(each.DGID).second) paths[kept++] = each;
+    return kept;
+}
+
+} // namespace irpverbs::saa

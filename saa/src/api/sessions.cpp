@@ -1,0 +1,56 @@
+#include <access/registry.hpp>
+
+using namespace irpverbs::saa;
+
+namespace {
+
+int check(const ibmf_saa_subnet_event_args_t* events, uint_t version, uint_t flags) {
+    if (events != nullptr && events->is_event_callback == nullptr) return IBMF_INVALID_ARG;
+    if (flags != 0 || KeGetCurrentIrql() >= DISPATCH_LEVEL) return IBMF_INVALID_ARG;
+    return version == IBMF_VERSION ? IBMF_SUCCESS : IBMF_BAD_VERSION;
+}
+
+} // namespace
+
+extern "C" {
+
+int ibmf_sa_session_open(ib_guid_t port_guid, ib_smkey_t sm_key,
+                         ibmf_saa_subnet_event_args_t* event_args, uint_t ibmf_version,
+                         uint_t flags, ibmf_saa_handle_t* ibmf_saa_handle) {
+    if (ibmf_saa_handle == nullptr) return IBMF_INVALID_ARG;
+    if (const int refused = check(event_args, ibmf_version, flags); refused != IBMF_SUCCESS)
+        return refused;
+    const registry::opening wanted{
+        port_guid, sm_key, event_args != nullptr ? *event_args : ibmf_saa_subnet_event_args_t{},
+        flags};
+    return registry::here().open(wanted, *ibmf_saa_handle);
+}
+
+int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flags) {
+    if (ibmf_saa_handle == nullptr || flags != 0 || KeGetCurrentIrql() >= DISPATCH_LEVEL)
+        return IBMF_INVALID_ARG;
+    registry& here = registry::here();
+    const session_ref gone = here.find(*ibmf_saa_handle);
+    if (gone == nullptr) return IBMF_BAD_HANDLE;
+    const int status = here.close(*gone);
+    if (status == IBMF_SUCCESS) *ibmf_saa_handle = nullptr;
+    return status;
+}
+
+int ibmf_saa_query_stats(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_stats_t* stats) {
+    if (stats == nullptr) return IBMF_INVALID_ARG;
+    const session_ref who = registry::here().find(ibmf_saa_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    *stats = who->at->statistics();
+    return IBMF_SUCCESS;
+}
+
+int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight) {
+    if (in_flight == 0) return IBMF_INVALID_ARG;
+    const session_ref who = registry::here().find(ibmf_saa_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    who->at->limit(in_flight);
+    return IBMF_SUCCESS;
+}
+
+} // extern "C"

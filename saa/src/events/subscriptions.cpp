@@ -1,0 +1,195 @@
+#include <events/subscriptions.hpp>
+
+#include <dispatch/machine.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace irpverbs::saa {
+
+namespace {
+
+constexpr unsigned most_doublings = 6;
+constexpr LONGLONG second = 10'000'000;
+
+// Those who were refused together must not come back together.
+LARGE_INTEGER back_off(unsigned failures) {
+    const std::uint64_t most = std::uint64_t{second} << std::min(failures, most_doublings);
+    LARGE_INTEGER due;
+    due.QuadPart =
+        -second - static_cast<LONGLONG>(dispatch::detail::this_processor().owner->random() % most);
+    return due;
+}
+
+// All traps, of all ports. The SA knows a subscription by its QP when it is to end.
+ib_mad_informinfo_t inform_info(std::uint8_t producer, bool subscribe) {
+    ib_mad_informinfo_t info{};
+    info.LIDRangeBegin = MAD_INFORMINFO_ALL_ENDPORTS_RANGE;
+    info.IsGeneric = MAD_INFORMINFO_FORWARD_GENERIC;
+    info.Subscribe = subscribe ? MAD_INFORMINFO_SUBSCRIBE : MAD_INFORMINFO_UNSUBSCRIBE;
+    info.Type = MAD_INFORMINFO_TRAP_TYPE_FORWARD_ALL;
+    info.TrapNumber_DeviceID = MAD_INFORMINFO_TRAP_NUMBER_FORWARD_ALL;
+    info.QPN = subscribe ? 0 : 1;
+    info.ProducerType_VendorID = producer;
+    return info;
+}
+
+} // namespace
+
+struct event_subscriptions::producer : own_access {
+    producer(event_subscriptions& its_owner, std::uint8_t its_type, std::uint8_t its_bit)
+        : own_access(its_owner.of_, home), owner(its_owner), type(its_type), bit(its_bit) {
+        KeInitializeTimer(&timer);
+        KeInitializeDpc(&dpc, due, this);
+    }
+    static void home(port&, own_access& which, const detail::access_request& told) {
+        auto& self = static_cast<producer&>(which);
+        self.owner.ended(self, told.status);
+    }
+    static void due(KDPC*, void* context, void*, void*) {
+        auto& self = *static_cast<producer*>(context);
+        const boost::intrusive_ptr<port> kept(&self.owner.of_, false);
+        self.owner.advance(self);
+    }
+
+    event_subscriptions& owner;
+    const std::uint8_t type;
+    const std::uint8_t bit;
+    KTIMER timer;
+    KDPC dpc;
+    // Guarded by the port's lock:
+    bool due_now = false; // to be subscribed, again perhaps
+    bool actual = false;  // the SA said yes
+    bool under_way = false;
+    bool leaving = false; // what is under way ends the subscription
+    unsigned failures = 0;
+};
+
+event_subscriptions::event_subscriptions(port& of) : of_(of) {
+    const auto make = [&](std::uint8_t type, std::uint8_t bit) {
+        return std::make_unique<producer>(*this, type, bit);
+    };
+    producers_ = {
+        make(MAD_INFORMINFO_NODETYPE_CA, IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_CA),
+        make(MAD_INFORMINFO_NODETYPE_SWITCH, IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SWITCH),
+        make(MAD_INFORMINFO_NODETYPE_ROUTER, IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_ROUTER),
+        make(MAD_INFORMINFO_NODETYPE_SUBNET_MANAGEMENT, IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM)};
+}
+
+event_subscriptions::~event_subscriptions() = default;
+
+void event_subscriptions::begin(session& by) {
+    {
+        const port::guard under(of_);
+        by_ = &by;
+        wanted_ = true;
+        told_ = all_producers;
+    }
+    renew();
+}
+
+void event_subscriptions::renew() {
+    {
+        const port::guard under(of_);
+        if (!wanted_) return;
+        for (const auto& each : producers_) {
+            each->due_now = true;
+            each->failures = 0;
+        }
+    }
+    for (const auto& each : producers_) {
+        cancel_wait(*each);
+        advance(*each);
+    }
+}
+
+// Begins what is to be done with a producer, if anything is and nothing is under way.
+void event_subscriptions::advance(producer& which) {
+    session_ref by;
+    {
+        const port::guard under(of_);
+        const bool subscribe = wanted_ && which.due_now;
+        const bool leave = !wanted_ && which.actual;
+        if (by_ == nullptr || which.under_way || (!subscribe && !leave)) return;
+        which.due_now = which.actual = false;
+        which.under_way = true;
+        which.leaving = leave;
+        by = by_;
+    }
+    ib_mad_informinfo_t info = inform_info(which.type, !which.leaving);
+    which.begin(*by, {SA_INFORMINFO_ATTRID, IBMF_SAA_UPDATE, 0, &info, 0, nullptr, nullptr});
+}
+
+void event_subscriptions::ended(producer& which, int status) {
+    bool later = false;
+    {
+        const port::guard under(of_);
+        which.under_way = false;
+        if (!which.leaving) later = note(which, status);
+    }
+    if (later)
+        wait(which);
+    else
+        advance(which);
+}
+
+void event_subscriptions::end() {
+    {
+        const port::guard under(of_);
+        wanted_ = false;
+    }
+    for (const auto& each : producers_) {
+        cancel_wait(*each);
+        advance(*each);
+    }
+}
+
+void event_subscriptions::stop() {
+    end();
+    session_ref last; // let go of without the lock
+    const port::guard under(of_);
+    last.swap(by_);
+}
+
+// Under the lock. True: to be tried again, after a while; without the port its return begins again.
+bool event_subscriptions::note(producer& which, int status) {
+    which.actual = status == IBMF_SUCCESS;
+    which.failures = which.actual ? 0 : which.failures + 1;
+    if (!wanted_ || status == IBMF_BAD_PORT_STATE) return false;
+    tell_changes();
+    if (which.actual || which.due_now) return false;
+    return which.due_now = true;
+}
+
+void event_subscriptions::wait(producer& which) {
+    const port::guard under(of_);
+    if (!wanted_) return;
+    intrusive_ptr_add_ref(&of_);
+    if (KeSetTimer(&which.timer, back_off(which.failures), &which.dpc))
+        intrusive_ptr_release(&of_); // it was set already, with a hold of its own
+}
+
+void event_subscriptions::cancel_wait(producer& which) {
+    if (KeCancelTimer(&which.timer)) intrusive_ptr_release(&of_);
+}
+
+// Under the lock; when no answer is awaited.
+void event_subscriptions::tell_changes() {
+    std::uint8_t mask = 0;
+    for (const auto& each : producers_) {
+        if (each->under_way) return;
+        if (each->actual) mask = static_cast<std::uint8_t>(mask | each->bit);
+    }
+    if (mask == told_) return;
+    told_ = mask;
+    of_.tell(status_event());
+}
+
+// Under the lock.
+subnet_event event_subscriptions::status_event() const {
+    subnet_event event{IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG, {}};
+    event.details.ie_producer_event_status_mask = told_;
+    return event;
+}
+
+} // namespace irpverbs::saa

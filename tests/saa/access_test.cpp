@@ -1,0 +1,366 @@
+// Accesses of the SA: what is asked, and which status and records come of each answer.
+#include "scripted_sa.hpp"
+
+#include <support/both_machines.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace saa = irpverbs::saa;
+
+class SaAccess : public BothMachines {};
+
+constexpr std::uint64_t path_ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
+
+sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
+    sa_path_record_t path{};
+    path.SGID = gid_of(wire::guids[0]);
+    path.DGID = gid_of(guid);
+    path.DLID = lid;
+    return path;
+}
+
+struct path_access : test_access<sa_path_record_t> {
+    explicit path_access(std::uint64_t guid = 0x99)
+        : test_access(SA_PATHRECORD_ATTRID, path_to(guid, 0), path_ends) {}
+};
+
+// A host-endian template goes out packed, with its mask, to the SM; records come back unpacked.
+TEST_P(SaAccess, AQueryIsATableOfItsTemplate) {
+    const wire joined;
+    sa_request seen{};
+    scripted_sa sa([&](const sa_request& request) {
+        seen = request;
+        return table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8), path_to(0x99, 9)});
+    });
+    const session_scope session;
+    path_access access;
+    EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    ASSERT_EQ(access.records().size(), 3u);
+    EXPECT_EQ(access.records()[2].DLID, 9);
+    EXPECT_EQ(access.records()[2].DGID.gid_guid, 0x99u);
+    EXPECT_EQ(seen.header.method, SA_SUBN_ADM_GET_TABLE);
+    EXPECT_EQ(seen.header.class_version, 2);
+    EXPECT_EQ(seen.header.attribute_id, SA_PATHRECORD_ATTRID);
+    EXPECT_EQ(seen.sa.component_mask, path_ends);
+    EXPECT_EQ(seen.record<sa_path_record_t>().DGID.gid_guid, 0x99u);
+}
+
+TEST_P(SaAccess, ATableOfManyDatagramsComesWhole) {
+    const wire joined;
+    std::vector<sa_path_record_t> all;
+    for (ib_lid_t lid = 1; lid <= 3000; ++lid)
+        all.push_back(path_to(lid, lid));
+    scripted_sa sa([&](const sa_request&) { return table_of(all); });
+    const session_scope session;
+    path_access access;
+    EXPECT_EQ(access.begin(session), IBMF_SUCCESS);
+    EXPECT_EQ(access.status(), IBMF_SUCCESS);
+    ASSERT_EQ(access.records().size(), all.size());
+    EXPECT_EQ(access.records().back().DLID, 3000);
+}
+
+TEST_P(SaAccess, UpdatesAndDeletesGiveTheRecordThatTheSaAnswersWith) {
+    const wire joined;
+    std::vector<std::uint8_t> methods;
+    scripted_sa sa([&](const sa_request& request) {
+        methods.push_back(request.header.method);
+        sa_reply reply;
+        reply.data = request.data;
+        return reply;
+    });
+    const session_scope session;
+    sa_mcmember_record_t member{};
+    member.MLID = 0xC001;
+    for (const auto type : {IBMF_SAA_UPDATE, IBMF_SAA_DELETE}) {
+        test_access<sa_mcmember_record_t> access(SA_MCMEMBERRECORD_ATTRID, member, 1, type);
+        EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+        ASSERT_EQ(access.records().size(), 1u);
+        EXPECT_EQ(access.records()[0].MLID, 0xC001);
+    }
+    EXPECT_EQ(methods, (std::vector<std::uint8_t>{SA_SUBN_ADM_SET, SA_SUBN_ADM_DELETE}));
+}
+
+TEST_P(SaAccess, AnUnknownAttributeIsWireBytesBothWays) {
+    const wire joined;
+    std::vector<std::uint8_t> seen;
+    scripted_sa sa([&](const sa_request& request) {
+        seen.assign(request.data.begin(), request.data.begin() + 5);
+        sa_reply reply;
+        reply.data = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+        return reply;
+    });
+    const session_scope session;
+    const std::array<std::uint8_t, 5> bytes{9, 8, 7, 6, 5};
+    test_access<std::array<std::uint8_t, 5>> access(0xFF40, bytes, 3);
+    EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    EXPECT_EQ(access.length(), 9u);
+    EXPECT_TRUE(std::ranges::equal(seen, bytes));
+}
+
+TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
+    const wire joined;
+    std::vector<ib_gid_t> seen(40);
+    scripted_sa sa([&](const sa_request& request) {
+        sa_multipath_record_t record{};
+        EXPECT_EQ(saa::unpack_multipath(request.data, record, seen), 40u);
+        EXPECT_EQ(request.header.method, SA_SUBN_ADM_GET_MULTI);
+        return table_of<sa_path_record_t>({path_to(0x99, 7)});
+    });
+    const session_scope session;
+    struct {
+        sa_multipath_record_t record{};
+        ib_gid_t gids[40];
+    } wanted;
+    wanted.record.SGIDCount = 10;
+    wanted.record.DGIDCount = 30;
+    for (unsigned i = 0; i < 40; ++i)
+        wanted.gids[i] = gid_of(i);
+    ibmf_saa_access_args_t args{
+        SA_MULTIPATHRECORD_ATTRID, IBMF_SAA_RETRIEVE, 0, &wanted.record, 0, nullptr, nullptr};
+    std::size_t length = 0;
+    void* result = nullptr;
+    EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, &length, &result), IBMF_SUCCESS);
+    ASSERT_EQ(length, sizeof(sa_path_record_t));
+    EXPECT_EQ(static_cast<sa_path_record_t*>(result)->DLID, 7);
+    EXPECT_EQ(seen[39].gid_guid, 39u);
+    std::free(result);
+}
+
+struct status_case {
+    std::uint16_t wire;
+    int ours;
+};
+constexpr status_case statuses[]{
+    {0x0100, IBMF_NO_RESOURCES},       {0x0200, IBMF_REQ_INVALID},
+    {0x0300, IBMF_NO_RECORDS},         {0x0400, IBMF_TOO_MANY_RECORDS},
+    {0x0500, IBMF_INVALID_GID},        {0x0600, IBMF_INSUFF_COMPS},
+    {0x0700, IBMF_REQ_INVALID},        {0x0800, IBMF_REQ_INVALID},
+    {0x0004, IBMF_REQ_INVALID},        {0x0008, IBMF_UNSUPP_METHOD},
+    {0x000C, IBMF_UNSUPP_METHOD_ATTR}, {0x001C, IBMF_INVALID_FIELD},
+};
+
+TEST_P(SaAccess, EachStatusOfTheSaHasItsOwn) {
+    const wire joined;
+    std::uint16_t status = 0;
+    scripted_sa sa([&](const sa_request&) {
+        sa_reply reply;
+        reply.status = status;
+        reply.data.resize(64);
+        return reply;
+    });
+    const session_scope session;
+    for (const status_case& each : statuses) {
+        status = each.wire;
+        EXPECT_EQ(path_access().ask(session), each.ours) << each.wire;
+    }
+}
+
+sa_reply with(sa_reply reply, const std::function<void(sa_reply&)>& change) {
+    change(reply);
+    return reply;
+}
+
+// Nothing is read past the bytes, and the client is told.
+TEST_P(SaAccess, AnswersThatBreakTheRulesAreAFailure) {
+    const wire joined;
+    const sa_reply good = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
+    const std::vector<std::function<void(sa_reply&)>> changes{
+        [](sa_reply& reply) { reply.attribute_offset = 0; },
+        [](sa_reply& reply) { reply.attribute_offset = 7; }, // 56 bytes: less than a record
+        [](sa_reply& reply) { reply.attribute = SA_NODERECORD_ATTRID; },
+        [](sa_reply& reply) { reply.method = SA_SUBN_ADM_GET_MULTI_RESP; },
+        [](sa_reply& reply) { reply.data.resize(63); },
+        [](sa_reply& reply) { reply.data.resize(1); },
+    };
+    std::size_t which = 0;
+    scripted_sa sa([&](const sa_request&) { return with(good, changes[which]); });
+    const session_scope session;
+    for (; which < changes.size(); ++which)
+        EXPECT_EQ(path_access().ask(session), IBMF_TRANS_FAILURE) << which;
+}
+
+// OpenSM says AttributeOffset 0 then.
+TEST_P(SaAccess, AnEmptyTableIsNoRecords) {
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({}); });
+    const session_scope session;
+    path_access access;
+    EXPECT_EQ(access.ask(session), IBMF_NO_RECORDS);
+    EXPECT_EQ(access.length(), 0u);
+}
+
+TEST_P(SaAccess, AShortLastRecordAndAWideStrideAreAccepted) {
+    const wire joined;
+    scripted_sa sa([](const sa_request&) {
+        sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
+        reply.data.insert(reply.data.begin() + 64, 16, 0xEE);
+        reply.attribute_offset = 10;
+        return reply;
+    });
+    const session_scope session;
+    path_access access;
+    EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    ASSERT_EQ(access.records().size(), 2u);
+    EXPECT_EQ(access.records()[1].DLID, 8);
+}
+
+TEST_P(SaAccess, ArgumentsAreCheckedAndOutputsAreEmptyThen) {
+    const wire joined;
+    const session_scope session;
+    sa_path_record_t wanted{};
+    ibmf_saa_access_args_t args{
+        SA_PATHRECORD_ATTRID, IBMF_SAA_RETRIEVE, 0, &wanted, 0, nullptr, nullptr};
+    const auto ask = [&](ibmf_saa_handle_t handle, uint_t flags = 0) {
+        std::size_t length = 1;
+        void* result = &wanted;
+        const int status = ibmf_sa_access(handle, &args, flags, &length, &result);
+        EXPECT_EQ(length, 0u);
+        EXPECT_EQ(result, nullptr);
+        return status;
+    };
+    std::size_t length = 0;
+    void* result = nullptr;
+    EXPECT_EQ(ibmf_sa_access(session.handle, nullptr, 0, &length, &result), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, nullptr, &result), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, &length, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ask(session.handle, 0x80), IBMF_INVALID_ARG);
+    EXPECT_EQ(ask(nullptr), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ask(reinterpret_cast<ibmf_saa_handle_t>(~0ull)), IBMF_BAD_HANDLE);
+    {
+        const at_dispatch_level raised;
+        EXPECT_EQ(ask(session.handle), IBMF_INVALID_ARG);
+    }
+    args.sq_access_type = static_cast<ibmf_saa_access_type_t>(3);
+    EXPECT_EQ(ask(session.handle), IBMF_REQ_INVALID);
+    args.sq_access_type = IBMF_SAA_UPDATE;
+    args.sq_attr_id = SA_TRACERECORD_ATTRID;
+    EXPECT_EQ(ask(session.handle), IBMF_REQ_INVALID);
+    args = {0xFF40, IBMF_SAA_RETRIEVE, 0, &wanted, 0, nullptr, nullptr};
+    EXPECT_EQ(ask(session.handle), IBMF_REQ_INVALID);
+    args.sq_template_length = 201;
+    EXPECT_EQ(ask(session.handle), IBMF_REQ_INVALID);
+    args.sq_template = nullptr;
+    EXPECT_EQ(ask(session.handle), IBMF_INVALID_ARG);
+}
+
+TEST_P(SaAccess, WithACallbackItMayBeCalledAtDispatchLevel) {
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    const session_scope session;
+    path_access access;
+    {
+        const at_dispatch_level raised;
+        EXPECT_EQ(access.begin(session), IBMF_SUCCESS);
+    }
+    EXPECT_EQ(access.status(), IBMF_SUCCESS);
+    EXPECT_EQ(access.calls(), 1);
+    EXPECT_EQ(access.records().size(), 1u);
+}
+
+TEST_P(SaAccess, APortThatIsDownIsToldAtOnce) {
+    wire joined;
+    const session_scope session;
+    joined.set_state(0, IB_PORT_DOWN);
+    EXPECT_EQ(path_access().ask(session), IBMF_BAD_PORT_STATE);
+    path_access access;
+    EXPECT_EQ(access.begin(session), IBMF_BAD_PORT_STATE);
+    EXPECT_EQ(access.calls(), 0);
+}
+
+// One request for all; each has records of its own.
+TEST_P(SaAccess, EqualQueriesShareOneRequest) {
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    const session_scope session;
+    const session_scope other;
+    path_access first;
+    path_access second;
+    path_access third;
+    path_access different(0x98);
+    {
+        const at_dispatch_level raised; // no answer comes in between
+        EXPECT_EQ(first.begin(session), IBMF_SUCCESS);
+        EXPECT_EQ(second.begin(other), IBMF_SUCCESS);
+        EXPECT_EQ(third.begin(session, IBMF_SAA_BULK), IBMF_SUCCESS);
+        EXPECT_EQ(different.begin(session), IBMF_SUCCESS);
+    }
+    for (path_access* each : {&first, &second, &third, &different}) {
+        EXPECT_EQ(each->status(), IBMF_SUCCESS);
+        EXPECT_EQ(each->records().size(), 1u);
+    }
+    const ibmf_saa_stats_t stats = session.stats();
+    EXPECT_EQ(stats.ss_merged + static_cast<unsigned>(sa.heard()), 4u);
+    if (simulated()) {
+        EXPECT_EQ(stats.ss_merged, 2u);
+        EXPECT_EQ(sa.heard(), 2);
+    }
+}
+
+TEST_P(SaAccess, ChangesAreNeverMerged) {
+    const wire joined;
+    scripted_sa sa([](const sa_request& request) {
+        sa_reply reply;
+        reply.data = request.data;
+        return reply;
+    });
+    const session_scope session;
+    test_access<sa_mcmember_record_t> first(SA_MCMEMBERRECORD_ATTRID, {}, 1, IBMF_SAA_UPDATE);
+    test_access<sa_mcmember_record_t> second(SA_MCMEMBERRECORD_ATTRID, {}, 1, IBMF_SAA_UPDATE);
+    EXPECT_EQ(first.begin(session), IBMF_SUCCESS);
+    EXPECT_EQ(second.begin(session), IBMF_SUCCESS);
+    EXPECT_EQ(first.status(), IBMF_SUCCESS);
+    EXPECT_EQ(second.status(), IBMF_SUCCESS);
+    EXPECT_EQ(sa.heard(), 2);
+}
+
+// The bound holds, who is in no hurry waits, and all are answered.
+TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
+    const wire joined;
+    std::vector<std::uint64_t> order;
+    scripted_sa sa([&](const sa_request& request) {
+        order.push_back(request.record<sa_path_record_t>().DGID.gid_guid);
+        return table_of<sa_path_record_t>({path_to(9, 9)});
+    });
+    const session_scope session;
+    EXPECT_EQ(ibmf_saa_limit_port(session.handle, 0), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_saa_limit_port(session.handle, 1), IBMF_SUCCESS);
+    std::vector<std::unique_ptr<path_access>> all;
+    {
+        const at_dispatch_level raised;
+        for (unsigned i = 0; i < 6; ++i) {
+            all.push_back(std::make_unique<path_access>(i + 1));
+            EXPECT_EQ(all.back()->begin(session, i < 3 ? IBMF_SAA_BULK : 0), IBMF_SUCCESS);
+        }
+        EXPECT_LE(session.stats().ss_in_flight, 1u);
+    }
+    for (const auto& each : all)
+        EXPECT_EQ(each->status(), IBMF_SUCCESS);
+    ASSERT_EQ(order.size(), 6u);
+    if (simulated()) {
+        // The port's own question for ClassPortInfo has the one place until all are there.
+        EXPECT_EQ(order, (std::vector<std::uint64_t>{4, 5, 6, 1, 2, 3}));
+    }
+}
+
+// A new SM is asked when the old one fell silent.
+TEST_P(SaAccess, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
+    wire joined;
+    bool moved = false;
+    joined.move_sm(77); // nobody has that LID
+    scripted_sa sa([&](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    const session_scope session;
+    joined.tap = [&](unsigned from, const auto&) {
+        if (from == 0 && !std::exchange(moved, true)) joined.move_sm(wire::lids[1]);
+        return true;
+    };
+    EXPECT_EQ(path_access().ask(session), IBMF_SUCCESS);
+    EXPECT_GE(session.stats().ss_resent, 1u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(SaAccess);
+
+} // namespace
