@@ -39,7 +39,7 @@ void discovery::ask(const directed_route& way, sm_attribute attribute, std::uint
               });
 }
 
-void discovery::visit(directed_route way, port_ref from) {
+void discovery::visit(const directed_route& way, port_ref from) {
     if (way.size() > ibmf::max_hops) return;
     ask<sm_nodeinfo_t>(way, sm_node_info, 0,
                        [this, way, from](const sm_nodeinfo_t& info) { arrive(way, from, info); });

@@ -19,7 +19,7 @@ public:
     bool incomplete() const { return incomplete_; }
 
 private:
-    void visit(directed_route way, port_ref from);
+    void visit(const directed_route& way, port_ref from);
     void arrive(const directed_route& way, port_ref from, const sm_nodeinfo_t& info);
     void ask_node(const directed_route& way, node_index node);
     void clear_change(const directed_route& way, const sm_switchinfo_t& info);
