@@ -28,7 +28,7 @@ struct sa_request {
 /// What it says to one. Fields that are 0 are as they should be.
 struct sa_reply {
     std::uint16_t status = 0;
-    std::vector<std::uint8_t> data; // all records, padded
+    std::vector<std::uint8_t> data{}; // all records, padded
     std::uint16_t attribute_offset = 0;
     std::uint16_t attribute = 0;
     std::uint8_t method = 0;

@@ -36,10 +36,11 @@ void port::let_go(KIRQL level) {
     const boost::intrusive_ptr<port> self(this);
     acting_ = true;
     while (!IsListEmpty(&due_)) {
-        const query_ref next(&list_link<query>::of(RemoveHeadList(&due_)), false);
+        query_ref next(&list_link<query>::of(RemoveHeadList(&due_)), false);
         next->is_due = false;
         KeReleaseSpinLock(&lock_, level);
         act(*next);
+        next.reset(); // its end takes the lock
         level = KeAcquireSpinLockRaiseToDpc(&lock_);
         start_queued();
     }

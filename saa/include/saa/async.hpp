@@ -1,0 +1,225 @@
+/// SA access in C++: a twin for every call of the C headers.
+///
+/// Calls that take their time take a completion token of Asio as their last parameter, by default
+/// one for `co_await`, and complete with an error_code of dispatch::status_category and what they
+/// found, its IBMF_ status beside. Handlers, executors, memory, cancellation slots and deadlines
+/// (irp::within) are as in irp::call: a deadline covers waiting for a turn and all retries.
+/// Cancellation withdraws this access alone: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and
+/// IBMF_TRANS_FAILURE. What a twin takes by value it keeps.
+#pragma once
+
+#include <ibmf/async.hpp>
+#include <saa/detail/requests.hpp>
+#include <saa/ibmf_saa_extras.h>
+#include <saa/queries.hpp>
+#include <saa/records.hpp>
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace irpverbs::saa {
+
+/// Host-endian records, as they came from the SA.
+template <class Host>
+class record_list {
+public:
+    record_list() = default;
+    explicit record_list(detail::record_block&& from)
+        : block_(std::move(from)), size_(block_.length / sizeof(Host)) {}
+
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    const Host* begin() const noexcept { return static_cast<const Host*>(block_.bytes.get()); }
+    const Host* end() const noexcept { return begin() + size_; }
+    const Host& operator[](std::size_t index) const noexcept { return begin()[index]; }
+
+    /// All of them, to be changed in place.
+    std::span<Host> span() noexcept { return {static_cast<Host*>(block_.bytes.get()), size_}; }
+    /// Only the first `count` stay.
+    void truncate(std::size_t count) noexcept { size_ = count < size_ ? count : size_; }
+
+private:
+    detail::record_block block_;
+    std::size_t size_ = 0;
+};
+
+/// What an access found.
+template <class Host>
+struct found {
+    int status = IBMF_FAILURE;
+    record_list<Host> records;
+};
+
+namespace detail {
+
+struct keep_all {
+    template <class Host>
+    void operator()(record_list<Host>&) const {}
+};
+struct keep_first {
+    std::size_t most; // 0: all
+    template <class Host>
+    void operator()(record_list<Host>& records) const {
+        if (most != 0) records.truncate(most);
+    }
+};
+struct keep_one_a_port {
+    void operator()(record_list<sa_path_record_t>& records) const {
+        records.truncate(one_path_a_port(records.span()));
+    }
+};
+
+/// An access by a template of its own; `Choose` says which records of the answer stay.
+template <class Asked, class Found, class Choose = keep_all>
+struct access_call {
+    ibmf_saa_handle_t handle;
+    std::uint16_t attribute;
+    ibmf_saa_access_type_t type;
+    query_template<Asked> wanted;
+    uint_t flags;
+    Choose choose;
+    access_request request;
+
+    CCHAR stack_size() const { return request_stack_size(); }
+    void start(IRP* irp) {
+        const ibmf_saa_access_args_t args{
+            attribute, type, wanted.components, &wanted.record, sizeof(Asked), nullptr, nullptr};
+        start_access(irp, request, handle, args, flags);
+    }
+    found<Found> result(ULONG_PTR) && {
+        found<Found> told{request.status, record_list<Found>(std::move(request.answer))};
+        choose(told.records);
+        return told;
+    }
+};
+
+template <class Host, class Choose, class Token>
+auto retrieve(ibmf_saa_handle_t handle, const query_template<Host>& wanted, uint_t flags,
+              Choose choose, Token&& token) {
+    const Host* const type = nullptr;
+    return irp::detail::initiate(
+        access_call<Host, Host, Choose>{
+            handle, layout_of(type).attribute_id, IBMF_SAA_RETRIEVE, wanted, flags, choose, {}},
+        std::forward<Token>(token));
+}
+
+} // namespace detail
+
+/// What session_open gives.
+struct opened_session {
+    int status = IBMF_FAILURE;
+    ibmf_saa_handle_t handle = nullptr;
+};
+
+/// Twin of ibmf_sa_session_open: void(error_code, opened_session).
+template <class Token = boost::asio::deferred_t>
+auto session_open(ib_guid_t port_guid, ib_smkey_t sm_key,
+                  const ibmf_saa_subnet_event_args_t& events, uint_t flags, Token&& token = {}) {
+    struct body {
+        ib_guid_t port_guid;
+        ib_smkey_t sm_key;
+        ibmf_saa_subnet_event_args_t events; // no callback: none
+        uint_t flags;
+        opened_session given{};
+
+        int operator()() {
+            ibmf_saa_subnet_event_args_t* const wanted =
+                events.is_event_callback != nullptr ? &events : nullptr;
+            return ibmf_sa_session_open(port_guid, sm_key, wanted, IBMF_VERSION, flags,
+                                        &given.handle);
+        }
+        opened_session result(int status) && {
+            given.status = status;
+            return given;
+        }
+    };
+    return ibmf::detail::run_blocking(body{port_guid, sm_key, events, flags},
+                                      std::forward<Token>(token));
+}
+
+/// Twin of ibmf_sa_session_close: void(error_code, int).
+template <class Token = boost::asio::deferred_t>
+auto session_close(ibmf_saa_handle_t handle, Token&& token = {}) {
+    return ibmf::detail::run_blocking(
+        [handle]() mutable { return ibmf_sa_session_close(&handle, 0); },
+        std::forward<Token>(token));
+}
+
+/// Twin of ibmf_sa_access, for the record that the template is: void(error_code, found<Answer>).
+/// `Answer` is another type for MultiPathRecord and TraceRecord only.
+template <class Host, class Answer = Host, class Token = boost::asio::deferred_t>
+auto access(ibmf_saa_handle_t handle, std::uint16_t attribute, ibmf_saa_access_type_t type,
+            const query_template<Host>& wanted, uint_t flags = 0, Token&& token = {}) {
+    return irp::detail::initiate(
+        detail::access_call<Host, Answer>{handle, attribute, type, wanted, flags, {}, {}},
+        std::forward<Token>(token));
+}
+
+/// All records that match: void(error_code, found<Host>).
+template <class Host, class Token = boost::asio::deferred_t>
+auto retrieve(ibmf_saa_handle_t handle, const query_template<Host>& wanted, uint_t flags = 0,
+              Token&& token = {}) {
+    return detail::retrieve(handle, wanted, flags, detail::keep_all(), std::forward<Token>(token));
+}
+
+/// Twin of ibmf_saa_gid_to_pathrecords: void(error_code, found<sa_path_record_t>).
+template <class Token = boost::asio::deferred_t>
+auto gid_to_pathrecords(ibmf_saa_handle_t handle, const path_wish& wish, uint_t flags = 0,
+                        Token&& token = {}) {
+    return detail::retrieve(handle, path_template(wish), flags, detail::keep_first{wish.most},
+                            std::forward<Token>(token));
+}
+
+/// The same, by its short name.
+template <class Token = boost::asio::deferred_t>
+auto paths(ibmf_saa_handle_t handle, const path_wish& wish, Token&& token = {}) {
+    return gid_to_pathrecords(handle, wish, 0, std::forward<Token>(token));
+}
+
+/// Twin of ibmf_saa_paths_from_gid: void(error_code, found<sa_path_record_t>).
+template <class Token = boost::asio::deferred_t>
+auto paths_from_gid(ibmf_saa_handle_t handle, ib_gid_t sgid, ib_pkey_t p_key = IBMF_SAA_PKEY_WC,
+                    bool reversible = true, uint_t flags = 0, Token&& token = {}) {
+    const path_wish wish{.sgid = sgid, .p_key = p_key, .reversible = reversible};
+    return detail::retrieve(handle, path_template(wish), flags, detail::keep_one_a_port(),
+                            std::forward<Token>(token));
+}
+
+/// Twin of ibmf_saa_name_to_service_record: void(error_code, found<sa_service_record_t>). A name of
+/// 64 bytes or more is the caller's to refuse: it is cut.
+template <class Token = boost::asio::deferred_t>
+auto name_to_service_record(ibmf_saa_handle_t handle, std::string_view name,
+                            ib_pkey_t p_key = IBMF_SAA_PKEY_WC, uint_t flags = 0,
+                            Token&& token = {}) {
+    return retrieve(handle, service_by_name(name, p_key), flags, std::forward<Token>(token));
+}
+
+/// Twin of ibmf_saa_id_to_service_record: void(error_code, found<sa_service_record_t>).
+template <class Token = boost::asio::deferred_t>
+auto id_to_service_record(ibmf_saa_handle_t handle, ib_svc_id_t id,
+                          ib_pkey_t p_key = IBMF_SAA_PKEY_WC, uint_t flags = 0,
+                          Token&& token = {}) {
+    return retrieve(handle, service_by_id(id, p_key), flags, std::forward<Token>(token));
+}
+
+/// Twin of ibmf_saa_update_service_record: void(error_code, found<sa_service_record_t>), with the
+/// record that the SA answers with. `type`: IBMF_SAA_UPDATE or IBMF_SAA_DELETE.
+template <class Token = boost::asio::deferred_t>
+auto update_service_record(ibmf_saa_handle_t handle, const sa_service_record_t& record,
+                           ibmf_saa_access_type_t type, uint_t flags = 0, Token&& token = {}) {
+    return access(handle, SA_SERVICERECORD_ATTRID, type,
+                  type == IBMF_SAA_DELETE ? service_withdrawal(record)
+                                          : service_registration(record),
+                  flags, std::forward<Token>(token));
+}
+
+/// Twins of the calls of ibmf_saa_extras.h.
+inline int query_stats(ibmf_saa_handle_t handle, ibmf_saa_stats_t& stats) {
+    return ibmf_saa_query_stats(handle, &stats);
+}
+inline int limit_port(ibmf_saa_handle_t handle, uint_t in_flight) {
+    return ibmf_saa_limit_port(handle, in_flight);
+}
+
+} // namespace irpverbs::saa

@@ -1,0 +1,264 @@
+// Events of the subnet: subscriptions with the SA, and Reports on their way to the subscribers.
+#include "scripted_sa.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace saa = irpverbs::saa;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+class SaEvents : public BothMachines {};
+
+struct told_event {
+    ibmf_saa_subnet_event_t what;
+    ibmf_saa_event_details_t details;
+};
+
+/// A subscriber that notes what it is told.
+struct listener {
+    listener() { KeInitializeSemaphore(&come, 0, INT32_MAX); }
+    static void hear(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
+                     ibmf_saa_event_details_t* details, void* context) {
+        auto& self = *static_cast<listener*>(context);
+        EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+        EXPECT_NE(handle, nullptr);
+        EXPECT_FALSE(self.closed);
+        if (self.inside) self.inside();
+        self.heard.push_back({what, *details});
+        KeReleaseSemaphore(&self.come, 0, 1, FALSE);
+    }
+    told_event next() {
+        KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
+        return heard.at(taken++);
+    }
+    bool silent() { return KeReadStateSemaphore(&come) == 0; }
+
+    ibmf_saa_subnet_event_args_t args{hear, this};
+    std::function<void()> inside;
+    std::vector<told_event> heard = [] {
+        std::vector<told_event> room;
+        room.reserve(1000); // one writes and another reads
+        return room;
+    }();
+    std::size_t taken = 0;
+    std::atomic<bool> closed{false};
+    KSEMAPHORE come;
+};
+
+/// What happens, counted and waited for.
+class happenings {
+public:
+    happenings() { KeInitializeSemaphore(&come_, 0, INT32_MAX); }
+    void happen() {
+        ++so_far_;
+        KeReleaseSemaphore(&come_, 0, 1, FALSE);
+    }
+    void await(int more) {
+        while (more-- > 0)
+            KeWaitForSingleObject(&come_, Executive, KernelMode, FALSE, nullptr);
+    }
+    int so_far() const { return so_far_; }
+
+private:
+    std::atomic<int> so_far_{0};
+    KSEMAPHORE come_;
+};
+
+/// An SA that takes subscriptions, and may refuse those of some producers.
+struct subscribing_sa {
+    std::atomic<unsigned> refused{0};
+    happenings subscribed;
+    happenings unsubscribed;
+    scripted_sa sa{[this](const sa_request& request) {
+        const auto info = request.record<ib_mad_informinfo_t>();
+        EXPECT_EQ(request.header.method, SA_SUBN_ADM_SET);
+        EXPECT_EQ(request.header.attribute_id, SA_INFORMINFO_ATTRID);
+        EXPECT_EQ(info.LIDRangeBegin, 0xFFFF);
+        EXPECT_EQ(info.IsGeneric, 1);
+        EXPECT_EQ(info.Type, 0xFFFF);
+        EXPECT_EQ(info.TrapNumber_DeviceID, 0xFFFF);
+        EXPECT_EQ(info.QPN, info.Subscribe == 1 ? 0u : 1u);
+        (info.Subscribe == 1 ? subscribed : unsubscribed).happen();
+        sa_reply reply;
+        reply.data = request.data;
+        if (info.ProducerType_VendorID == refused.load()) reply.status = 0x0100;
+        return reply;
+    }};
+};
+
+ib_mad_notice_t trap(std::uint16_t number) {
+    ib_mad_notice_t notice{};
+    notice.IsGeneric = 1;
+    notice.Type = MAD_NOTICE_TYPE_SUBNET_MGMT;
+    notice.ProducerType_VendorID = MAD_NOTICE_NODETYPE_SUBNET_MANAGEMENT;
+    notice.TrapNumber_DeviceID = number;
+    return notice;
+}
+
+ib_mad_notice_t trap_about(std::uint16_t number, const ib_gid_t& gid) {
+    ib_mad_notice_t notice = trap(number);
+    irpverbs::ibmf::detail::store_be<std::uint64_t>(notice.DataDetails + 6, gid.gid_prefix);
+    irpverbs::ibmf::detail::store_be<std::uint64_t>(notice.DataDetails + 14, gid.gid_guid);
+    return notice;
+}
+
+TEST_P(SaEvents, EachTrapIsItsEvent) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    const session_scope session(&hears.args);
+    const std::pair<std::uint16_t, ibmf_saa_subnet_event_t> about_gids[]{
+        {64, IBMF_SAA_EVENT_GID_AVAILABLE},
+        {65, IBMF_SAA_EVENT_GID_UNAVAILABLE},
+        {66, IBMF_SAA_EVENT_MCG_CREATED},
+        {67, IBMF_SAA_EVENT_MCG_DELETED}};
+    for (const auto& [number, what] : about_gids) {
+        EXPECT_EQ(sa.sa.report(trap_about(number, gid_of(number))), IBMF_SUCCESS);
+        const told_event told = hears.next();
+        EXPECT_EQ(told.what, what);
+        EXPECT_EQ(told.details.ie_gid.gid_guid, number);
+        EXPECT_EQ(told.details.ie_lid, 0);
+    }
+    ib_mad_notice_t capabilities = trap(144);
+    capabilities.DataDetails[3] = 9;    // LID
+    capabilities.DataDetails[9] = 0x42; // CapabilityMask
+    EXPECT_EQ(sa.sa.report(capabilities), IBMF_SUCCESS);
+    told_event told = hears.next();
+    EXPECT_EQ(told.what, IBMF_SAA_EVENT_CAP_MASK_CHG);
+    EXPECT_EQ(told.details.ie_lid, 9);
+    EXPECT_EQ(told.details.ie_capability_mask, 0x42u);
+    ib_mad_notice_t image = trap(145);
+    image.DataDetails[13] = 0x77;
+    EXPECT_EQ(sa.sa.report(image), IBMF_SUCCESS);
+    told = hears.next();
+    EXPECT_EQ(told.what, IBMF_SAA_EVENT_SYS_IMG_GUID_CHG);
+    EXPECT_EQ(told.details.ie_sysimg_guid, 0x77u);
+    EXPECT_EQ(sa.sa.report(trap(128)), IBMF_SUCCESS); // answered, and none of the seven
+    EXPECT_TRUE(hears.silent());
+}
+
+// Four producers, one subscription each, whoever else listens; the last to go ends them.
+TEST_P(SaEvents, ThePortSubscribesOnceAndUnsubscribesAtTheEnd) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    listener hears_too;
+    const session_scope quiet;
+    EXPECT_EQ(sa.subscribed.so_far(), 0);
+    {
+        const session_scope session(&hears.args);
+        {
+            const session_scope other(&hears_too.args);
+            EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
+            EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
+            EXPECT_EQ(hears_too.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
+        }
+        sa.subscribed.await(4);
+        EXPECT_EQ(sa.unsubscribed.so_far(), 0);
+    }
+    sa.unsubscribed.await(4);
+    EXPECT_EQ(sa.subscribed.so_far(), 4);
+    EXPECT_TRUE(hears.silent()); // all four succeeded: no change
+}
+
+// One that is refused is told, to who comes later too, and asked for again.
+TEST_P(SaEvents, AProducerThatIsMissingIsToldAndTriedAgain) {
+    const wire joined;
+    subscribing_sa sa;
+    sa.refused = MAD_INFORMINFO_NODETYPE_ROUTER;
+    listener hears;
+    listener later;
+    const session_scope session(&hears.args);
+    told_event told = hears.next();
+    EXPECT_EQ(told.what, IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG);
+    EXPECT_EQ(told.details.ie_producer_event_status_mask, 0xB);
+    const session_scope other(&later.args);
+    EXPECT_EQ(later.next().details.ie_producer_event_status_mask, 0xB);
+    EXPECT_TRUE(hears.silent());
+    sa.refused = 0;
+    EXPECT_EQ(hears.next().details.ie_producer_event_status_mask, 0xF);
+    EXPECT_EQ(later.next().details.ie_producer_event_status_mask, 0xF);
+}
+
+TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
+    wire joined;
+    subscribing_sa sa;
+    listener hears;
+    const session_scope session(&hears.args);
+    sa.subscribed.await(4);
+    joined.set_state(0, IB_PORT_DOWN);
+    joined.set_state(0, IB_PORT_ACTIVE);
+    sa.subscribed.await(4);
+    EXPECT_TRUE(hears.silent());
+}
+
+// Every Report is answered, however slow the subscriber, and a gap is told where it is.
+TEST_P(SaEvents, ASlowSubscriberHearsInOrderAndOfWhatItMissed) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    KEVENT go_on;
+    KeInitializeEvent(&go_on, NotificationEvent, FALSE);
+    hears.inside = [&] { KeWaitForSingleObject(&go_on, Executive, KernelMode, FALSE, nullptr); };
+    const session_scope session(&hears.args);
+    constexpr std::uint64_t many = 300;
+    for (std::uint64_t i = 0; i < many; ++i)
+        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
+    KeSetEvent(&go_on, IO_NO_INCREMENT, FALSE);
+    std::uint64_t count = 0;
+    for (told_event told = hears.next(); told.what != IBMF_SAA_EVENT_LOST; told = hears.next())
+        EXPECT_EQ(told.details.ie_gid.gid_guid, count++);
+    EXPECT_GE(count, 256u);
+    EXPECT_LT(count, many);
+    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(many))), IBMF_SUCCESS);
+    EXPECT_EQ(hears.next().details.ie_gid.gid_guid, many);
+}
+
+TEST_P(SaEvents, ASubscriberMayCloseItsSession) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    session_scope session(&hears.args);
+    hears.inside = [&] { EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS); };
+    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
+    hears.next();
+    EXPECT_EQ(session.handle, nullptr);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(SaEvents);
+
+// However Reports, subscribing and the session's end meet: nothing is told after it.
+TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
+    explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 150;
+    expect_explored(options, [](sim_machine& sim) {
+        const wire joined({0, 0, 100});
+        subscribing_sa sa;
+        listener hears;
+        {
+            session_scope session(&hears.args);
+            sim.spawn("reports", [&] {
+                for (std::uint64_t i = 0; i < 3; ++i)
+                    sa.sa.report(trap_about(64, gid_of(i)));
+            });
+            sim.spawn("closes", [&] {
+                EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS);
+                hears.closed = true;
+            });
+            sim.run();
+        }
+        for (std::size_t i = 1; i < hears.heard.size(); ++i)
+            EXPECT_LT(hears.heard[i - 1].details.ie_gid.gid_guid,
+                      hears.heard[i].details.ie_gid.gid_guid);
+    });
+}
+
+} // namespace
