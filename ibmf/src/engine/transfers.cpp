@@ -38,6 +38,14 @@ int status_of(const rmpp::outcome& result) {
     }
 }
 
+// The datagram that ends a question. What is sent otherwise has no answer of its own: it must not
+// stand in the question's way at a driver that keeps one of an id.
+bool ends_question(const datagram& out) {
+    const rmpp_header header =
+        load_rmpp_header(std::span(out.bytes).subspan<mad_header_size, rmpp_header::size>());
+    return header.type == rmpp_type::data && header.last();
+}
+
 bool failed(const rmpp::outcome& result) {
     return result.how != rmpp::ending::complete && result.how != rmpp::ending::truncated;
 }
@@ -67,7 +75,7 @@ bool port::transmit(guard& under, transaction& which, ticks now) {
             datagrams_.give_back(*out);
             return true;
         }
-        const bool asks = which.sequenced && which.irp != nullptr;
+        const bool asks = which.sequenced && which.irp != nullptr && ends_question(*out);
         send(under, *out, which, asks ? which.response_timer() : 0);
     }
 }

@@ -1,0 +1,167 @@
+// SA access on a host of a lab, by the rdma driver, against OpenSM. saa_test.py brings the lab up,
+// and runs one test of this program after another in a lab of its own.
+#include <support/coroutines.hpp>
+#include <support/verbs.hpp>
+
+#include <saa/async.hpp>
+
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <set>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+sa_node_record_t node_at(ib_lid_t lid, std::uint16_t device = 0) {
+    sa_node_record_t record{};
+    record.LID = lid;
+    record.NodeInfo.DeviceID = device;
+    return record;
+}
+
+class SaaLab : public ::testing::Test {
+protected:
+    SaaLab() {
+        IB_CA* const ca = open_ca(hcas.fdo());
+        {
+            const port_block port(ca, 1);
+            lid = port->Lid;
+            gid = *IbPortGid(&*port, 0);
+        }
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        EXPECT_EQ(ibmf_sa_session_open(gid.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session),
+                  IBMF_SUCCESS);
+    }
+    ~SaaLab() override {
+        if (session != nullptr) close();
+    }
+    void close() { EXPECT_EQ(ibmf_sa_session_close(&session, 0), IBMF_SUCCESS); }
+
+    template <class Host>
+    saa::found<Host> all_of(const Host& wanted = {}, std::uint64_t components = 0) {
+        ending<saa::found<Host>> told;
+        saa::retrieve(session, saa::query_template<Host>{wanted, components}, 0, told.handler());
+        return std::move(told.result());
+    }
+    saa::found<sa_path_record_t> paths_from_here() {
+        ending<saa::found<sa_path_record_t>> told;
+        saa::paths_from_gid(session, gid, 0, true, 0, told.handler());
+        return std::move(told.result());
+    }
+
+    dispatch::asio_machine machine{{.processors = 2}};
+    dispatch::machine::scope inside{machine};
+    attached hcas{"rdma:"};
+    ib_lid_t lid = 0;
+    ib_gid_t gid{};
+    ibmf_saa_handle_t session = nullptr;
+};
+
+TEST_F(SaaLab, RecordsOfManyTypes) {
+    const auto nodes = all_of<sa_node_record_t>();
+    EXPECT_EQ(nodes.status, IBMF_SUCCESS);
+    bool here = false;
+    for (const sa_node_record_t& each : nodes.records)
+        here = here || (each.LID == lid && each.NodeInfo.PortGUID == gid.gid_guid);
+    EXPECT_TRUE(here);
+    EXPECT_EQ(all_of<sa_portinfo_record_t>().status, IBMF_SUCCESS);
+    EXPECT_EQ(all_of<sa_link_record_t>().status, IBMF_SUCCESS);
+    EXPECT_EQ(all_of<sa_switchinfo_record_t>().records.size(), 1u);
+    const auto sms = all_of<sa_sminfo_record_t>();
+    ASSERT_EQ(sms.records.size(), 1u);
+    EXPECT_EQ(sms.records[0].SMInfo.SMState, SM_STATE_MASTER);
+    EXPECT_EQ(all_of<sa_node_record_t>(node_at(0xBF00), SA_NODEINFO_COMPMASK_NODELID).status,
+              IBMF_NO_RECORDS);
+    EXPECT_EQ(all_of<ib_mad_classportinfo_t>().records.size(), 1u);
+    std::cout << "nodes " << nodes.records.size() << std::endl; // for saa_test.py
+}
+
+TEST_F(SaaLab, PathsFromHereToEverywhere) {
+    const auto paths = paths_from_here();
+    EXPECT_EQ(paths.status, IBMF_SUCCESS);
+    std::set<std::uint64_t> ends;
+    for (const sa_path_record_t& each : paths.records) {
+        EXPECT_EQ(each.SGID.gid_guid, gid.gid_guid);
+        EXPECT_EQ(each.SLID, lid);
+        ends.insert(each.DGID.gid_guid);
+    }
+    EXPECT_EQ(ends.size(), paths.records.size());
+    std::cout << "paths " << paths.records.size() << std::endl;
+    std::uint8_t count = 3;
+    std::size_t length = 0;
+    sa_path_record_t* result = nullptr;
+    EXPECT_EQ(ibmf_saa_gid_to_pathrecords(session, gid, paths.records[0].DGID, 0, IB_MTU_1024,
+                                          B_TRUE, &count, 0, &length, &result),
+              IBMF_SUCCESS);
+    ASSERT_EQ(count, 1);
+    EXPECT_EQ(result->DLID, paths.records[0].DLID);
+    std::free(result);
+    EXPECT_EQ(ibmf_saa_gid_to_pathrecords(session, gid, {gid.gid_prefix, 0xDEAD}, 0, 0, B_TRUE,
+                                          &count, 0, &length, &result),
+              IBMF_NO_RECORDS);
+}
+
+TEST_F(SaaLab, AServiceComesAndGoes) {
+    sa_service_record_t record{};
+    record.ServiceID = 0x1234;
+    record.ServiceGID = gid;
+    record.ServiceP_Key = IB_PKEY_DEFAULT_FULL;
+    record.ServiceLease = 100;
+    record.ServiceData[3] = 42;
+    std::memcpy(record.ServiceName, "lab.service", 11);
+    EXPECT_EQ(ibmf_saa_update_service_record(session, &record, IBMF_SAA_UPDATE, 0), IBMF_SUCCESS);
+    uint_t count = 0;
+    std::size_t length = 0;
+    sa_service_record_t* result = nullptr;
+    char name[] = "lab.service";
+    EXPECT_EQ(ibmf_saa_name_to_service_record(session, name, 0, 0, &count, &length, &result),
+              IBMF_SUCCESS);
+    ASSERT_EQ(count, 1u);
+    EXPECT_EQ(result->ServiceID, 0x1234u);
+    EXPECT_EQ(result->ServiceData[3], 42);
+    EXPECT_LE(result->ServiceLease, 100u);
+    std::free(result);
+    EXPECT_EQ(ibmf_saa_update_service_record(session, &record, IBMF_SAA_DELETE, 0), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_saa_id_to_service_record(session, 0x1234, 0, 0, &count, &length, &result),
+              IBMF_NO_RECORDS);
+}
+
+// Distinct ones, all at once: the bound holds them back, and none fails.
+TEST_F(SaaLab, ThousandsOfQueriesAtOnce) {
+    constexpr unsigned many = 2000;
+    using one = ending<saa::found<sa_node_record_t>>;
+    std::vector<std::unique_ptr<one>> all;
+    for (unsigned i = 0; i < many; ++i) {
+        const saa::query_template<sa_node_record_t> wanted{
+            node_at(lid, static_cast<std::uint16_t>(i)),
+            SA_NODEINFO_COMPMASK_NODELID | SA_NODEINFO_COMPMASK_DEVICEID};
+        all.push_back(std::make_unique<one>());
+        saa::retrieve(session, wanted, 0, all.back()->handler());
+    }
+    unsigned failed = 0;
+    for (const auto& each : all) {
+        const int status = each->result().status;
+        if (status != IBMF_SUCCESS && status != IBMF_NO_RECORDS) ++failed;
+    }
+    EXPECT_EQ(failed, 0u);
+    ibmf_saa_stats_t stats{};
+    EXPECT_EQ(ibmf_saa_query_stats(session, &stats), IBMF_SUCCESS);
+    EXPECT_EQ(stats.ss_merged, 0u);
+}
+
+// OpenSM is stopped meanwhile.
+TEST_F(SaaLab, WhatASilentSaOwesEndsWithTheDeadlineOrTheSession) {
+    ending<saa::found<sa_node_record_t>> late;
+    ending<saa::found<sa_path_record_t>> closed;
+    const saa::query_template<sa_node_record_t> nodes;
+    saa::retrieve(session, nodes, 0, irp::within(std::chrono::milliseconds(50), late.handler()));
+    saa::paths(session, {.sgid = gid, .dgid = gid}, closed.handler());
+    EXPECT_EQ(late.status(), STATUS_IO_TIMEOUT);
+    close();
+    EXPECT_EQ(closed.status(), STATUS_CANCELLED);
+}
+
+} // namespace

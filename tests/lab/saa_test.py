@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""SA access against OpenSM: each test of saa_lab on a host of a lab of its own."""
+import os
+import signal
+import unittest
+
+from lab_case import LabCase
+
+HOST = "H0002"
+PROGRAM = os.environ["IRPVERBS_SAA_LAB"]
+
+
+class SaaTest(LabCase):
+    hosts = 20
+
+    def passes(self, test, **faults):
+        self.set_faults(faults)
+        answer = self.lab.run(HOST, [PROGRAM, f"--gtest_filter=SaaLab.{test}"], seconds=120)
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        self.assertIn("[  PASSED  ] 1 test.", answer.stdout)
+        return answer.stdout
+
+    def test_records(self):
+        self.assertIn(f"nodes {self.hosts + 1}", self.passes("RecordsOfManyTypes"))
+
+    def test_paths(self):
+        self.assertIn(f"paths {self.hosts + 1}", self.passes("PathsFromHereToEverywhere"))
+
+    def test_services(self):
+        self.passes("AServiceComesAndGoes")
+
+    def test_storm(self):
+        self.passes("ThousandsOfQueriesAtOnce")
+
+    def test_loss(self):
+        self.passes("RecordsOfManyTypes", LAB_DROP=5)
+
+    def test_opensm_stopped(self):
+        os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
+        self.passes("WhatASilentSaOwesEndsWithTheDeadlineOrTheSession")
+
+
+if __name__ == "__main__":
+    unittest.main()
