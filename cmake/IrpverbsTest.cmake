@@ -78,6 +78,9 @@ endfunction()
 function(irpverbs_command_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;COMMAND")
     add_test(NAME ${name} COMMAND ${arg_COMMAND})
+    if(arg_LABELS MATCHES "lab|install")
+        set_tests_properties(${name} PROPERTIES COST 100) # long ones begin first
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}"
         TIMEOUT ${IRPVERBS_TEST_TIMEOUT} ENVIRONMENT "${IRPVERBS_TEST_ENVIRONMENT}")
 endfunction()

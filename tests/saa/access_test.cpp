@@ -346,8 +346,13 @@ TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
     }
 }
 
+IRPVERBS_ON_BOTH_MACHINES(SaAccess);
+
 // A new SM is asked when the old one fell silent.
-TEST_P(SaAccess, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
+TEST(SaAccessInVirtualTime, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
+    irpverbs::dispatch::random_choices chance(1);
+    irpverbs::dispatch::sim_machine machine(chance);
+    const irpverbs::dispatch::machine::scope inside(machine);
     wire joined;
     bool moved = false;
     joined.move_sm(77); // nobody has that LID
@@ -360,7 +365,5 @@ TEST_P(SaAccess, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
     EXPECT_EQ(path_access().ask(session), IBMF_SUCCESS);
     EXPECT_GE(session.stats().ss_resent, 1u);
 }
-
-IRPVERBS_ON_BOTH_MACHINES(SaAccess);
 
 } // namespace

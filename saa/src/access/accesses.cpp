@@ -4,6 +4,8 @@
 
 #include <ibmf/detail/requests.hpp>
 
+#include <utility>
+
 namespace irpverbs::saa {
 
 using detail::access_request;
@@ -151,9 +153,9 @@ void port::settle(query& which, answer&& told) {
     IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
     while (IRP* const irp = next) {
         next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
-        answer part = next != nullptr ? copy_of(told) : std::move(told);
-        const int status = part.status;
-        complete(irp, std::move(part), ibmf::status_of(status));
+        answer part = next != nullptr ? copy_of(told) : std::exchange(told, {});
+        const NTSTATUS status = ibmf::status_of(part.status);
+        complete(irp, std::move(part), status);
     }
     intrusive_ptr_release(&which);
 }
