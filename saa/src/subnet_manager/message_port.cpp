@@ -52,8 +52,10 @@ void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times, 
     fresh.at = this;
     fresh.parts = std::move(what);
     fresh.told = std::move(told);
-    fresh.refused = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
-    if (fresh.refused != IBMF_SUCCESS) queue_.post(fresh);
+    const int refused = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
+    if (refused == IBMF_SUCCESS) return; // sent() has it, perhaps already
+    fresh.refused = refused;
+    queue_.post(fresh);
 }
 
 int message_port::start(outgoing& what, uint_t flags, ibmf_retrans_t& times) {
@@ -75,7 +77,6 @@ int message_port::start(outgoing& what, uint_t flags, ibmf_retrans_t& times) {
 
 void message_port::sent(ibmf_handle_t, ibmf_msg_t*, void* context) {
     outgoing& done = *static_cast<outgoing*>(context);
-    done.refused = IBMF_SUCCESS;
     done.at->queue_.post(done);
 }
 
