@@ -31,22 +31,24 @@ struct listener {
         EXPECT_NE(handle, nullptr);
         EXPECT_FALSE(self.closed);
         if (self.inside) self.inside();
+        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&self.lock);
         self.heard.push_back({what, *details});
+        KeReleaseSpinLock(&self.lock, level);
         KeReleaseSemaphore(&self.come, 0, 1, FALSE);
     }
     told_event next() {
         KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
-        return heard.at(taken++);
+        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
+        const told_event told = heard.at(taken++);
+        KeReleaseSpinLock(&lock, level);
+        return told;
     }
     bool silent() { return KeReadStateSemaphore(&come) == 0; }
 
     ibmf_saa_subnet_event_args_t args{hear, this};
     std::function<void()> inside;
-    std::vector<told_event> heard = [] {
-        std::vector<told_event> room;
-        room.reserve(1000); // one writes and another reads
-        return room;
-    }();
+    KSPIN_LOCK lock = 0;
+    std::vector<told_event> heard; // guarded by the lock
     std::size_t taken = 0;
     std::atomic<bool> closed{false};
     KSEMAPHORE come;
