@@ -151,12 +151,16 @@ void event_subscriptions::stop() {
     last.swap(by_);
 }
 
-// Under the lock. True: to be tried again, after a while; without the port its return begins again.
+// Under the lock. True: to be tried again, after a while; without the port its return begins again,
+// of which IBMF may hear later than we did.
 bool event_subscriptions::note(producer& which, int status) {
     which.actual = status == IBMF_SUCCESS;
     which.failures = which.actual ? 0 : which.failures + 1;
-    if (!wanted_ || status == IBMF_BAD_PORT_STATE) return false;
-    tell_changes();
+    if (!wanted_) return false;
+    if (status != IBMF_BAD_PORT_STATE)
+        tell_changes();
+    else if (!of_.usable())
+        return false;
     if (which.actual || which.due_now) return false;
     return which.due_now = true;
 }
