@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::size_t longest = 2 << 20;
 constexpr std::size_t umad_head = sizeof(ib_user_mad_t);
-constexpr auto acknowledged_within = 200ms; // then the kernel sends its window again
-constexpr int segment_retries = 20;
-constexpr auto answered_within = 2000ms;
+constexpr auto datagram_answered_within = 500ms;
+// With 2 s or less, and not 0, the kernel never sends a segment again but the first.
+constexpr auto answered_within = 5000ms;
+constexpr int retries = 10;
 constexpr auto patience = 60'000ms;
 
 std::span<std::uint8_t, ibmf::mad_header_size> mad_header_of(std::vector<std::uint8_t>& bytes) {
@@ -87,17 +88,18 @@ kernel_port::~kernel_port() {
     umad_close_port(port_);
 }
 
-void kernel_port::send(const kernel_message& what, std::chrono::milliseconds timeout, int retries) {
+void kernel_port::send(const kernel_message& what, std::chrono::milliseconds timeout) {
     std::vector<std::uint8_t> whole(umad_head + what.bytes.size());
     auto& head = *reinterpret_cast<ib_user_mad_t*>(whole.data());
     head.addr = what.peer;
     head.addr.qpn = htobe32(1);
     head.addr.qkey = htobe32(UMAD_QKEY);
     std::ranges::copy(what.bytes, whole.begin() + umad_head);
-    EXPECT_EQ(umad_send(port_, agent_, whole.data(), static_cast<int>(what.bytes.size()),
-                        static_cast<int>(timeout.count()), retries),
-              0)
-        << what.bytes.size() << " bytes: " << std::strerror(errno);
+    const int failed = umad_send(port_, agent_, whole.data(), static_cast<int>(what.bytes.size()),
+                                 static_cast<int>(timeout.count()), retries);
+    // A message is under way that answers the same question, which was asked twice.
+    if (failed != 0 && errno == EINVAL && (what.method() & UMAD_METHOD_RESP_MASK) != 0) return;
+    EXPECT_EQ(failed, 0) << what.bytes.size() << " bytes: " << std::strerror(errno);
 }
 
 std::optional<kernel_message> kernel_port::receive(std::chrono::milliseconds within) {
@@ -114,9 +116,8 @@ std::optional<kernel_message> kernel_port::ask(kernel_message question, const ib
     question.peer.hop_limit = 64;
     question.peer.ib_gid.global.subnet_prefix = htobe64(whom.gid_prefix);
     question.peer.ib_gid.global.interface_id = htobe64(whom.gid_guid);
-    constexpr int tries = 10;
-    const bool whole = question.bytes.size() > ibmf::mad_size;
-    send(question, whole ? acknowledged_within : answered_within, whole ? segment_retries : tries);
+    send(question,
+         question.method() == UMAD_METHOD_GET ? datagram_answered_within : answered_within);
     const auto end = std::chrono::steady_clock::now() + patience;
     while (std::chrono::steady_clock::now() < end) {
         std::optional<kernel_message> came = receive(answered_within);
@@ -146,7 +147,7 @@ void kernel_agent::answer(const kernel_message& request) {
                                    pattern(single ? 100 : request.modifier()), !single);
     std::copy_n(request.bytes.begin() + 8, 8, made.bytes.begin() + 8); // the TransactionID
     made.peer = request.peer;
-    port_.send(made, single ? 0ms : acknowledged_within, single ? 0 : segment_retries);
+    port_.send(made, 0ms);
 }
 
 } // namespace irpverbs::testing

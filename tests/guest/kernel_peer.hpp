@@ -48,7 +48,8 @@ public:
     kernel_port& operator=(const kernel_port&) = delete;
 
     ib_gid_t gid() const { return gid_; }
-    void send(const kernel_message& what, std::chrono::milliseconds timeout, int retries);
+    /// `timeout`: for the answer; 0: none is wanted.
+    void send(const kernel_message& what, std::chrono::milliseconds timeout);
     /// Nothing: none came, or only what the kernel gave back.
     std::optional<kernel_message> receive(std::chrono::milliseconds within);
     /// The answer, as the kernel has put it together; nothing: it did not come in time.
