@@ -22,7 +22,7 @@ def run(*words, **environment):
 
 
 def bare(*words):
-    return run("--devices", "", *words)
+    return run("--devices", "none", *words)
 
 
 def processes_with(text):
@@ -77,7 +77,7 @@ class GuestTest(unittest.TestCase):
     def test_the_guest_does_not_outlive_its_runner(self):
         with tempfile.TemporaryDirectory(prefix="guest") as scratch:
             console = f"{scratch}/console"
-            with subprocess.Popen([*GUEST, "--devices", "", "--console", console, ENDS, "hang"],
+            with subprocess.Popen([*GUEST, "--devices", "none", "--console", console, ENDS, "hang"],
                                   stdout=subprocess.PIPE, text=True) as runner:
                 runner.stdout.readline()  # it runs
                 self.assertEqual(len(processes_with(f"file:{console}")), 1)
