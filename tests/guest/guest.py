@@ -108,8 +108,8 @@ def parser():
                       help="another file to copy to its place in the guest; may be repeated")
     made.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
                       help="a variable of the program; may be repeated")
-    made.add_argument("--timeout", type=float, default=100, metavar="SECONDS",
-                      help="of the whole run (100)")
+    made.add_argument("--timeout", type=float, default=250, metavar="SECONDS",
+                      help="of the whole run (250)")
     made.add_argument("--processors", type=int, default=2, help="2")
     made.add_argument("--memory", type=int, default=1024, metavar="MB", help="1024")
     made.add_argument("--console", metavar="FILE", help="keeps what the kernel says")

@@ -18,7 +18,7 @@ SKIPPED = 77
 
 def run(*words, **environment):
     return subprocess.run([*GUEST, *words], env=dict(os.environ, **environment), text=True,
-                          capture_output=True, timeout=100, check=False)
+                          capture_output=True, timeout=250, check=False)
 
 
 def bare(*words):

@@ -167,7 +167,7 @@ class Image:
         add_tools(archive)
         add_dynamically_loaded(archive)
         self.initramfs.write_bytes(archive.bytes())
-        sources = [package, *HERE.glob("*.py"), HERE / "init",
+        sources = [package, *(HERE / name for name in ("archive.py", "image.py", "init")),
                    *filter(os.path.exists, archive.sources)]
         self._made = {"paths": sorted(archive.paths()),
                       "sources": {str(path): state_of(path) for path in sources}}
