@@ -100,7 +100,8 @@ def parser():
     made = argparse.ArgumentParser(description=__doc__, usage=argparse.SUPPRESS,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--devices", default="rxe", metavar="KINDS",
-                      help="rxe (the default), or none, which starts half a second sooner")
+                      help="rxe (the default); siw, after tools/bootstrap siw; both (rxe,siw); "
+                           "none, which starts half a second sooner")
     made.add_argument("--before", default="", metavar="COMMAND",
                       help="shell command in the guest before the program; 'tc qdisc add dev rx0 "
                            "root netem loss 1%%' loses packets that rxe0 sends")

@@ -6,8 +6,10 @@ import json
 import lzma
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from archive import Archive
@@ -41,11 +43,15 @@ def program(name):
     return found
 
 
+def newest_package(name):
+    return max(PACKAGES.glob(f"{name}-*.deb"), key=os.path.getmtime, default=None)
+
+
 def kernel_package():
-    packages = sorted(PACKAGES.glob("linux-image-*.deb"), key=os.path.getmtime)
-    if not packages:
+    found = newest_package("linux-image")
+    if found is None:
         raise Missing(f"no kernel package in {PACKAGES}: run tools/bootstrap")
-    return packages[-1]
+    return found
 
 
 def state_of(path):
@@ -71,12 +77,28 @@ def uncompressed(kernel):
     raise Missing(f"{kernel.name} holds no kernel that is compressed by xz")
 
 
-def modules_of(tree, version):
-    """Paths of MODULES and of what they depend on, in an order in which they load."""
+def build_siw(source, tree, version):
+    """Debian's kernel is built without siw; its source package has it."""
+    headers = f"/usr/src/linux-headers-{version}"
+    if not os.path.isdir(headers):
+        raise Missing(f"no {headers} on this machine: run tools/bootstrap siw")
+    name = source.name.partition("_")[0]
+    driver = f"{name}/drivers/infiniband/sw/siw"
+    with tempfile.TemporaryDirectory(dir=tree) as build:
+        unpack = (f"set -o pipefail; dpkg-deb --fsys-tarfile {shlex.quote(str(source))} |"
+                  f" tar -xOf - ./usr/src/{name}.tar.xz | tar -xJf - -C {build} {driver}")
+        subprocess.run(["bash", "-c", unpack], check=True)
+        subprocess.run(["make", "-s", "-C", headers, f"M={build}/{driver}", "CONFIG_RDMA_SIW=m",
+                        "modules"], check=True, stdout=sys.stderr)
+        shutil.copy(f"{build}/{driver}/siw.ko", f"{tree}/lib/modules/{version}")
+
+
+def modules_of(tree, version, wanted):
+    """Paths of the modules and of what they depend on, in an order in which they load."""
     depmod, modprobe = program("depmod"), program("modprobe")
     subprocess.run([depmod, "-b", tree, version], check=True)
     paths = []
-    for module in MODULES:
+    for module in wanted:
         asked = subprocess.run([modprobe, "-d", tree, "-S", version, "--show-depends", module],
                                capture_output=True, text=True, check=False)
         if asked.returncode != 0:
@@ -87,8 +109,12 @@ def modules_of(tree, version):
 
 
 def add_modules(archive, tree, version):
+    wanted = list(MODULES)
+    if source := newest_package("linux-source"):
+        build_siw(source, tree, version)
+        wanted.append("siw")
     names = []
-    for path in modules_of(tree, version):
+    for path in modules_of(tree, version, wanted):
         name = os.path.basename(path).removesuffix(".ko")
         subprocess.run(["strip", "-g", path], check=True)  # a third of the size
         archive.copy(path, f"/modules/{name}.ko")
@@ -139,35 +165,35 @@ class Image:
 
     def prepare(self):
         """Makes it when it is not there or out of date; one process at a time."""
-        package = kernel_package()
+        packages = list(filter(None, [kernel_package(), newest_package("linux-source")]))
         program("qemu-system-x86_64")
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not self._is_fresh(package):
-                self._make(package)
+            if not self._is_fresh(packages):
+                self._make(packages)
 
-    def _is_fresh(self, package):
+    def _is_fresh(self, packages):
         try:
             self._made = json.loads(self._made_of.read_text())
         except (OSError, ValueError):
             return False
         sources = self._made["sources"]
-        return str(package) in sources and all(state_of(path) == state
-                                               for path, state in sources.items())
+        return (all(str(each) in sources for each in packages) and
+                all(state_of(path) == state for path, state in sources.items()))
 
-    def _make(self, package):
+    def _make(self, packages):
         self._made_of.unlink(missing_ok=True)
         archive = Archive()
         with tempfile.TemporaryDirectory(dir=self.folder) as tree:
-            subprocess.run(["dpkg-deb", "-x", package, tree], check=True)
+            subprocess.run(["dpkg-deb", "-x", packages[0], tree], check=True)
             kernel, = pathlib.Path(tree).glob("boot/vmlinuz-*")
             self.kernel.write_bytes(uncompressed(kernel))
             add_modules(archive, tree, kernel.name.removeprefix("vmlinuz-"))
         add_tools(archive)
         add_dynamically_loaded(archive)
         self.initramfs.write_bytes(archive.bytes())
-        sources = [package, *(HERE / name for name in ("archive.py", "image.py", "init")),
+        sources = [*packages, *(HERE / name for name in ("archive.py", "image.py", "init")),
                    *filter(os.path.exists, archive.sources)]
         self._made = {"paths": sorted(archive.paths()),
                       "sources": {str(path): state_of(path) for path in sources}}
