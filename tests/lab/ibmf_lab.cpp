@@ -2,13 +2,14 @@
 // runs one test of this program after another in a lab of its own.
 #include "raw_umad.hpp"
 
-#include <ibmf/ibmf_client.hpp>
+#include <ibmf/table_agent.hpp>
 #include <support/verbs.hpp>
 
 #include <hca/rdma.h>
 #include <saa/records.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -186,6 +187,41 @@ TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
     std::cout << "retries " << manager.stats().st_retries << std::endl;
 }
 
+// A table under the same conditions.
+TEST_F(IbmfLab, ATableComesThrough) {
+    const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
+        expect_same_answer(nodes, "NodeRecord");
+    }
+    EXPECT_EQ(answered, 5);
+}
+
+// Three tries of 150, 300 and 600 ms, the last two up to a quarter longer; no more than the one
+// deadline over all of it, two and a half times the sum. Fewer datagrams than the socket of a stopped
+// OpenSM takes in: when it is full ibsim waits for it, and serves nobody.
+TEST_F(IbmfLab, ASilentSaIsGivenUpInTime) {
+    constexpr ULONGLONG millisecond = 10'000;
+    constexpr ULONGLONG scheduling = 10'000 * millisecond; // a loaded machine's, at most
+    constexpr unsigned count = 3;
+    const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
+    std::vector<std::unique_ptr<sa_question>> all;
+    for (std::uint64_t i = 1; i <= count; ++i)
+        all.push_back(std::make_unique<sa_question>(manager.handle, sm_lid, SA_NODERECORD_ATTRID,
+                                                    i % 2 == 0 ? MAD_METHOD_GET : get_table, i));
+    const ULONGLONG begun = KeQueryInterruptTime();
+    for (const auto& each : all)
+        ASSERT_EQ(each->message().send(IBMF_MSG_TRANS_FLAG_SEQ, {2, 100'000, 50'000, 0}),
+                  IBMF_SUCCESS);
+    for (const auto& each : all)
+        EXPECT_EQ(each->message().status(), IBMF_TRANS_TIMEOUT);
+    const ULONGLONG took = KeQueryInterruptTime() - begun;
+    EXPECT_GE(took, 1050 * millisecond);
+    EXPECT_LE(took, 2625 * millisecond + scheduling);
+    EXPECT_EQ(manager.stats().st_timeouts, count);
+    EXPECT_EQ(manager.stats().st_retries, 2 * count);
+}
+
 // ibmf_test.py pulls the cable of this host in the middle, and never puts it back.
 TEST_F(IbmfLab, ATransferEndsWhenItsLinkDoes) {
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
@@ -200,6 +236,32 @@ TEST_F(IbmfLab, ATransferEndsWhenItsLinkDoes) {
                 status == IBMF_BAD_PORT_STATE)
         << status;
     EXPECT_EQ(manager.stats().st_transactions, 0u);
+}
+
+// The two halves of a conversation between hosts, without OpenSM in it. ibmf_test.py ends this one.
+TEST_F(IbmfLab, AnAgentServes) {
+    table_agent agent(as(SUBN_ADM_AGENT));
+    agent.resize(100'000);
+    std::cout << "serves at " << lid << std::endl;
+    std::string line;
+    std::getline(std::cin, line);
+    EXPECT_EQ(agent.last_answer_status(), IBMF_SUCCESS);
+    EXPECT_EQ(agent.stats().st_rmpp_errors, 0u);
+}
+
+TEST_F(IbmfLab, AnAgentIsAsked) {
+    const char* const where = std::getenv("IBMF_LAB_AGENT");
+    ASSERT_NE(where, nullptr);
+    const auto agent = static_cast<ib_lid_t>(std::stoi(where));
+    const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+        sa_question table(manager.handle, agent, SA_NODERECORD_ATTRID, get_table, i);
+        ASSERT_EQ(table.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+        const std::span<const std::uint8_t> got = table.message().received();
+        ASSERT_EQ(got.size(), 100'000u);
+        for (std::size_t at = 0; at < got.size(); ++at)
+            ASSERT_EQ(got[at], static_cast<std::uint8_t>(at * 31 + at / 251)) << at;
+    }
 }
 
 } // namespace

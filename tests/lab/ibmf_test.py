@@ -56,6 +56,18 @@ class IbmfTest(LabCase):
     def test_many_at_once(self):
         self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
 
+    def test_loss(self):
+        self.set_faults({"LAB_DROP": 10, "LAB_SEED": 5})
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_duplicates(self):
+        self.set_faults({"LAB_DUPLICATE": 30})
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_tables_out_of_order_twice_and_late(self):
+        self.set_faults({"LAB_REORDER": 10, "LAB_DUPLICATE": 10, "LAB_DELAY": 1})
+        self.passes(self.start("ATableComesThrough"))
+
     def test_opensm_stops_and_goes_on(self):
         self.opensm(signal.SIGSTOP)
         client = self.start("NothingIsLostAndNothingAnsweredTwice")
@@ -63,11 +75,31 @@ class IbmfTest(LabCase):
         self.opensm(signal.SIGCONT)
         self.passes(client)
 
+    def test_opensm_is_killed_and_comes_again(self):
+        self.opensm(signal.SIGKILL)
+        client = self.start("NothingIsLostAndNothingAnsweredTwice")
+        self.says(client, "asked")
+        self.lab.opensm("H0001").stop()
+        self.lab.start_opensm("H0001")
+        self.passes(client)
+
+    def test_opensm_is_silent(self):
+        self.opensm(signal.SIGSTOP)
+        self.passes(self.start("ASilentSaIsGivenUpInTime"))
+
     def test_the_link_goes(self):
         client = self.start("ATransferEndsWhenItsLinkDoes")
         self.says(client, "pull")
         self.lab.console(f'Unlink "{HOST}"[1]')
         self.passes(client)
+
+    def test_an_agent_answers_another_host(self):
+        agent = self.start("AnAgentServes", "H0003")
+        lid = self.says(agent, "serves at").split()[-1]
+        self.passes(self.start("AnAgentIsAsked", IBMF_LAB_AGENT=lid))
+        agent.stdin.write("enough\n")
+        agent.stdin.flush()
+        self.passes(agent)
 
 
 if __name__ == "__main__":
