@@ -90,7 +90,8 @@ private:
 
 class IbmfLab : public ::testing::Test {
 protected:
-    explicit IbmfLab() {
+    explicit IbmfLab() { look_at_port(); }
+    void look_at_port() {
         IB_CA* const ca = open_ca(hcas.fdo());
         const port_block port(ca, 1);
         lid = port->Lid;
@@ -228,6 +229,28 @@ TEST_F(IbmfLab, ASilentSaIsGivenUpInTime) {
     EXPECT_LE(took, 2625 * millisecond + scheduling);
     EXPECT_EQ(manager.stats().st_timeouts, count);
     EXPECT_EQ(manager.stats().st_retries, 2 * count);
+}
+
+// ibmf_test.py kills the master, and the standby takes over.
+TEST_F(IbmfLab, TheStandbyAnswersOnceItIsMaster) {
+    const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
+    const ib_lid_t first = sm_lid;
+    std::uint64_t transaction = 0;
+    const auto ask = [&](const ibmf_retrans_t& times) {
+        sa_question own(manager.handle, sm_lid, SA_NODERECORD_ATTRID, MAD_METHOD_GET,
+                        ++transaction);
+        return own.with_lid(lid).message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, times);
+    };
+    EXPECT_EQ(ask(patient), IBMF_SUCCESS);
+    std::cout << "replace" << std::endl;
+    for (int tries = 0; sm_lid == first && tries < 300; ++tries) {
+        const int status = ask(hasty);
+        EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_TRANS_TIMEOUT) << status;
+        look_at_port();
+    }
+    ASSERT_NE(sm_lid, first);
+    EXPECT_EQ(ask(patient), IBMF_SUCCESS);
+    EXPECT_EQ(manager.stats().st_transactions, 0u);
 }
 
 // ibmf_test.py pulls the cable of this host in the middle, and never puts it back.

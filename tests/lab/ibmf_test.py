@@ -12,9 +12,7 @@ HOST = "H0002"
 PROGRAM = os.environ["IRPVERBS_IBMF_LAB"]
 
 
-class IbmfTest(LabCase):
-    hosts = 40
-
+class IbmfCase(LabCase):
     def start(self, test, host=HOST, **environment):
         client = subprocess.Popen([PROGRAM, f"--gtest_filter=IbmfLab.{test}"],
                                   env=dict(self.lab.environment(host), **environment), text=True,
@@ -47,17 +45,22 @@ class IbmfTest(LabCase):
     def opensm(self, deed):
         os.kill(self.lab.opensm("H0001").pid(), deed)
 
+
+class IbmfTest(IbmfCase):
+    hosts = 40
+
     def test_each_attribute(self):
         self.passes(self.start("EachAttributeIsGot"))
-
-    def test_each_table(self):
-        self.passes(self.start("EachTableIsGot"))
 
     def test_many_at_once(self):
         self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
 
     def test_loss(self):
         self.set_faults({"LAB_DROP": 10, "LAB_SEED": 5})
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_loss_on_the_link(self):
+        self.lab.console(f'Error "{HOST}"[1] 10')
         self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
 
     def test_duplicates(self):
@@ -100,6 +103,25 @@ class IbmfTest(LabCase):
         agent.stdin.write("enough\n")
         agent.stdin.flush()
         self.passes(agent)
+
+
+class LargeTest(IbmfCase):
+    hosts = 1920
+
+    def test_each_table(self):
+        self.passes(self.start("EachTableIsGot"))
+
+
+class StandbyTest(IbmfCase):
+    hosts = 8
+    sm_hosts = ("H0001", "H0003")
+    opensm_options = ("sminfo_polling_timeout 200", "polling_retry_number 2")
+
+    def test_the_standby_takes_over(self):
+        client = self.start("TheStandbyAnswersOnceItIsMaster")
+        self.says(client, "replace")
+        self.opensm(signal.SIGKILL)
+        self.passes(client)
 
 
 if __name__ == "__main__":
