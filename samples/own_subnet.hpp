@@ -45,8 +45,7 @@ private:
 
     static std::optional<place> first_linked_port() {
         for (const ib_guid_t guid : irpverbs::hca::guids()) {
-            auto ca =
-                irpverbs::ci::open_ca(HcaFromGuid(guid), boost::asio::use_future).get();
+            auto ca = irpverbs::ci::open_ca(HcaFromGuid(guid), boost::asio::use_future).get();
             const auto all = irpverbs::ci::query_ca(ca, boost::asio::use_future).get();
             ca.async_close(boost::asio::use_future).get();
             for (const IB_PORT_ATTR& each : irpverbs::ci::ports(*all))

@@ -41,16 +41,6 @@ std::vector<device> find_devices() {
     return found;
 }
 
-// Its end, however it comes, is a result: an exception would be lost where the other side won.
-asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work) {
-    try {
-        co_await std::move(work);
-        co_return nullptr;
-    } catch (...) {
-        co_return std::current_exception();
-    }
-}
-
 // The next signal is nobody's, and kills.
 asio::awaitable<void> interruption(asio::signal_set& signals) {
     co_await signals.async_wait(asio::use_awaitable);
@@ -107,6 +97,15 @@ const device& session::find(const std::string& wanted) const {
 failure verb_failed(const device& where, const boost::system::system_error& why) {
     return failure(fmt::format("{}: {}; irpctl devices tells the state of its ports", where.name,
                                why.code().message()));
+}
+
+asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work) {
+    try {
+        co_await std::move(work);
+        co_return nullptr;
+    } catch (...) {
+        co_return std::current_exception();
+    }
 }
 
 asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works) {

@@ -72,6 +72,9 @@ failure verb_failed(const device& where, const boost::system::system_error& why)
 /// All at once. The first exception calls the others off, and is thrown when they have ended.
 asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works);
 
+/// How the work ends: an exception is a result, so that it is not lost where another side won.
+asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work);
+
 /// Opens the device, has `use(ca)` run, and closes it, whatever came of that.
 template <class Use>
 asio::awaitable<void> with_adapter(session& here, const device& which, Use use) {
