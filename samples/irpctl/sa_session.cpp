@@ -27,7 +27,8 @@ failure not_opened(const open_port& at, int status, const boost::system::error_c
 } // namespace
 
 void sa_session::check(const boost::system::error_code& error, int status) {
-    if (!error || status == IBMF_NO_RECORDS) return;
+    const bool none = status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID;
+    if (!error || none) return;
     switch (irpverbs::dispatch::status_of(error)) {
     case STATUS_CANCELLED:
         ++here_.cancelled_waits;
