@@ -124,7 +124,7 @@ struct verbs_calls {
     static ibv_context* open_device(ibv_device* which) {
         return make<ibv_context>(fake_verbs::open_device, [&](ibv_context*& made) {
             if (static_cast<device*>(which)->gone) return ENODEV;
-            auto* opened = new context;
+            auto* opened = new context();
             opened->of = static_cast<device*>(which);
             opened->device = which;
             opened->num_comp_vectors = 2;
@@ -235,7 +235,7 @@ struct verbs_calls {
         return make<ibv_comp_channel>(
             fake_verbs::create_comp_channel, [&](ibv_comp_channel*& made) {
                 if (of(with).of->gone) return EIO;
-                auto* opened = new channel;
+                auto* opened = new channel();
                 opened->context = with;
                 opened->fd = now->descriptors_.open([opened] {
                     const std::lock_guard guard(now->lock_);
@@ -282,7 +282,7 @@ struct verbs_calls {
             const device& by = *of(with).of;
             if (by.gone) return EIO;
             if (entries < 1 || entries > by.attr.orig_attr.max_cqe) return EINVAL;
-            auto* fresh = new queue;
+            auto* fresh = new queue();
             fresh->context = with;
             fresh->channel = told;
             fresh->cq_context = cq_context;
