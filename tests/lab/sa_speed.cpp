@@ -51,9 +51,15 @@ struct surroundings {
     std::vector<ib_gid_t> others;
 };
 
+/// The question for one path; no two indices ask the same until all pairs have had their turn.
+saa::query_template<sa_path_record_t> path_wanted(const surroundings& around, std::size_t index) {
+    const std::size_t ports = around.others.size();
+    return saa::path_template({.sgid = around.others[index % ports],
+                               .dgid = around.others[(index + index / ports + 1) % ports]});
+}
+
 using mad = std::array<std::uint8_t, ibmf::mad_size>;
 
-/// The bytes of a question for the path to one of the others.
 mad path_question(const surroundings& around, std::size_t index, std::uint64_t transaction) {
     mad bytes{};
     ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(bytes), 0),
@@ -62,18 +68,18 @@ mad path_question(const surroundings& around, std::size_t index, std::uint64_t t
                                  .method = MAD_METHOD_GET,
                                  .transaction_id = transaction,
                                  .attribute_id = SA_PATHRECORD_ATTRID});
-    const auto wanted = saa::path_template(
-        {.sgid = around.here, .dgid = around.others[index % around.others.size()]});
+    const auto wanted = path_wanted(around, index);
     ibmf::store(std::span(bytes).subspan<ibmf::rmpp_data_offset, ibmf::sa_header::size>(),
                 ibmf::sa_header{0, 0, wanted.components});
     saa::pack(wanted.record, std::span(bytes).subspan(data_at));
     return bytes;
 }
 
-/// libibumad alone, so many questions in flight.
+/// libibumad alone.
 class umad_side {
 public:
-    umad_side(const surroundings& around, unsigned depth) : around_(around), depth_(depth) {
+    explicit umad_side(const surroundings& around) : around_(around) {
+        umad_init();
         port_ = umad_open_port(nullptr, 0);
         agent_ = umad_register(port_, UMAD_CLASS_SUBN_ADM, UMAD_SA_CLASS_VERSION, 1, nullptr);
         expect(port_ >= 0 && agent_ >= 0, "libibumad");
@@ -85,9 +91,10 @@ public:
     umad_side(const umad_side&) = delete;
     umad_side& operator=(const umad_side&) = delete;
 
-    void paths(unsigned count) {
+    /// So many of them, `depth` in flight.
+    void paths(unsigned count, unsigned depth) {
         unsigned sent = 0;
-        while (sent < std::min(depth_, count))
+        while (sent < std::min(depth, count))
             send(path_question(around_, sent, sent + 1)), ++sent;
         for (unsigned received = 0; received < count; ++received) {
             receive(ibmf::mad_size);
@@ -114,7 +121,6 @@ private:
 
     static constexpr std::size_t room_ = std::size_t{4} << 20;
     const surroundings& around_;
-    const unsigned depth_;
     int port_;
     int agent_;
     std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(room_);
@@ -128,10 +134,11 @@ raw_ibmad::gid wire(const ib_gid_t& gid) {
 }
 
 /// libibmad's call for a path, one after another.
-void ask_paths(raw_ibmad& by, const surroundings& around, unsigned count) {
+void ask_paths(const surroundings& around, unsigned count) {
+    raw_ibmad by(around.sm_lid);
     for (unsigned i = 0; i < count; ++i)
-        expect(by.ask_path(wire(around.here), wire(around.others[i % around.others.size()])),
-               "ib_path_query_via");
+        const sa_path_record_t wanted = path_wanted(around, i).record;
+    expect(by.ask_path(wire(wanted.SGID), wire(wanted.DGID)), "ib_path_query_via");
 }
 
 /// IBMF with callbacks, so many transactions under way.
@@ -240,8 +247,7 @@ public:
         all_answered all;
         all_ = &all;
         for (unsigned i = 0; i < count; ++i) {
-            auto wanted = saa::path_template(
-                {.sgid = around_.here, .dgid = around_.others[i % around_.others.size()]});
+            auto wanted = path_wanted(around_, i);
             ibmf_saa_access_args_t asked{};
             asked.sq_attr_id = SA_PATHRECORD_ATTRID;
             asked.sq_access_type = IBMF_SAA_RETRIEVE;
@@ -250,7 +256,9 @@ public:
             asked.sq_template_length = sizeof(wanted.record);
             asked.sq_callback = answered;
             asked.sq_callback_arg = this;
-            expect(ibmf_sa_access(session_, &asked, 0, nullptr, nullptr) == IBMF_SUCCESS,
+            std::size_t none = 0;
+            void* no_result = nullptr;
+            expect(ibmf_sa_access(session_, &asked, 0, &none, &no_result) == IBMF_SUCCESS,
                    "ibmf_sa_access");
         }
         all.wait();
@@ -372,21 +380,18 @@ int main(int count, char** words) {
     const dispatch::machine::scope inside(machine);
     const attached hcas("rdma:");
     const surroundings around = look_around(hcas);
-    umad_side umad_deep(around, 64), umad_single(around, 1);
-    raw_ibmad ibmad(around.sm_lid);
-    ibmf_side ibmf_deep(around, 64), ibmf_single(around, 1);
-    access_side access(around);
     const mad table = table_question();
     const unsigned few = std::max(queries / 10, 1u);
+    // One at a time: each is the only client of the SA's class meanwhile.
     std::vector<side> all{
-        {"umad, 64", queries, [&] { umad_deep.paths(queries); }},
-        {"ibmf, 64", queries, [&] { ibmf_deep.paths(queries); }},
-        {"access", queries, [&] { access.paths(queries); }},
-        {"ibmad", few, [&] { ask_paths(ibmad, around, few); }},
-        {"umad, 1", few, [&] { umad_single.paths(few); }},
-        {"ibmf, 1", few, [&] { ibmf_single.paths(few); }},
-        {"umad, table", 1, [&] { umad_single.table(table); }},
-        {"ibmf, table", 1, [&] { ibmf_single.table(table); }},
+        {"umad, 64", queries, [&] { umad_side(around).paths(queries, 64); }},
+        {"ibmf, 64", queries, [&] { ibmf_side(around, 64).paths(queries); }},
+        {"access", queries, [&] { access_side(around).paths(queries); }},
+        {"ibmad", few, [&] { ask_paths(around, few); }},
+        {"umad, 1", few, [&] { umad_side(around).paths(few, 1); }},
+        {"ibmf, 1", few, [&] { ibmf_side(around, 1).paths(few); }},
+        {"umad, table", 1, [&] { umad_side(around).table(table); }},
+        {"ibmf, table", 1, [&] { ibmf_side(around, 1).table(table); }},
     };
     for (int round = 0; round < rounds; ++round)
         for (side& each : all)
