@@ -136,9 +136,10 @@ raw_ibmad::gid wire(const ib_gid_t& gid) {
 /// libibmad's call for a path, one after another.
 void ask_paths(const surroundings& around, unsigned count) {
     raw_ibmad by(around.sm_lid);
-    for (unsigned i = 0; i < count; ++i)
+    for (unsigned i = 0; i < count; ++i) {
         const sa_path_record_t wanted = path_wanted(around, i).record;
-    expect(by.ask_path(wire(wanted.SGID), wire(wanted.DGID)), "ib_path_query_via");
+        expect(by.ask_path(wire(wanted.SGID), wire(wanted.DGID)), "ib_path_query_via");
+    }
 }
 
 /// IBMF with callbacks, so many transactions under way.
