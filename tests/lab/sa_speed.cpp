@@ -148,8 +148,8 @@ public:
     ibmf_side(const surroundings& around, unsigned depth) : around_(around), questions_(depth) {
         ibmf_register_info_t who{around.hca, 1, SUBN_ADM_MANAGER};
         ibmf_impl_caps_t capabilities{};
-        expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP, nullptr, nullptr, &client_,
-                             &capabilities) == IBMF_SUCCESS,
+        expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
+                             nullptr, nullptr, &client_, &capabilities) == IBMF_SUCCESS,
                "ibmf_register");
         for (question& each : questions_)
             prepare(each);
