@@ -2,7 +2,7 @@
 // libibmad, by IBMF, by SA access. Each side in turn, round after round; what counts is the median
 // of the ratios. Start it with tests/lab/lab.py; docs/speed.md has what came of it.
 //
-//   usage: sa_speed [QUERIES [ROUNDS]]     10,000 PathRecords a round, 9 rounds
+//   usage: sa_speed [QUERIES [ROUNDS [SIDE]]]     10,000 PathRecords a round, 9 rounds, all sides
 #include "raw_ibmad.hpp"
 
 #include <ibmf/ibmf.h>
@@ -314,7 +314,7 @@ mad table_question() {
 }
 
 struct side {
-    const char* name;
+    std::string_view name;
     unsigned operations;
     std::function<void()> run;
     std::vector<double> seconds{}, busy{}; // of an operation, by round
@@ -350,11 +350,14 @@ double ratio(const std::vector<double>& a, const std::vector<double>& b) {
     return median(std::move(of_rounds));
 }
 
-void report(const std::vector<side>& all) {
+void report_each(const std::vector<side>& all) {
     std::printf("%-28s %12s %12s\n", "", "a second", "us busy each");
     for (const side& each : all)
-        std::printf("%-28s %12.0f %12.2f\n", each.name, 1 / median(each.seconds),
+        std::printf("%-28s %12.0f %12.2f\n", each.name.data(), 1 / median(each.seconds),
                     1e6 * median(each.busy));
+}
+
+void report_bars(const std::vector<side>& all) {
     const auto named = [&](std::string_view name) -> const side& {
         return *std::ranges::find(all, name, &side::name);
     };
@@ -394,9 +397,11 @@ int main(int count, char** words) {
         {"umad, table", 1, [&] { umad_side(around).table(table); }},
         {"ibmf, table", 1, [&] { ibmf_side(around, 1).table(table); }},
     };
+    if (count > 3) std::erase_if(all, [&](const side& each) { return words[3] != each.name; });
     for (int round = 0; round < rounds; ++round)
         for (side& each : all)
             take_sample(each);
     std::printf("%zu other ports, %d rounds\n", around.others.size(), rounds);
-    report(all);
+    report_each(all);
+    if (count <= 3) report_bars(all);
 }
