@@ -21,7 +21,7 @@ constexpr std::uint8_t get = MAD_METHOD_GET;
 constexpr std::uint8_t set = MAD_METHOD_SET;
 constexpr std::uint8_t get_table = 0x12;
 // A second for an answer, or for segments to be acknowledged.
-constexpr ibmf_retrans_t patient{20, 600'000, 400'000, 0};
+constexpr ibmf_retrans_t patient{6, 600'000, 400'000, 0};
 
 ib_gid_t gid_of(DEVICE_OBJECT* fdo) {
     const open_hca opened(fdo);
