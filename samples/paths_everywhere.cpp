@@ -171,12 +171,15 @@ asio::awaitable<void> main_job::find_all() {
     for (const sa_node_record_t& each : found.records) {
         const auto* const text = reinterpret_cast<const char*>(each.NodeDescription.NodeString);
         const bool is_host = each.NodeInfo.NodeType == SM_NODE_TYPE_CA;
-        all_.push_back({std::string(text, strnlen(text, 64)), each.NodeInfo.NodeGUID,
+        all_.push_back({std::string(text, strnlen(text, 64)),
+                        each.NodeInfo.NodeGUID,
                         {from_.gid.gid_prefix, each.NodeInfo.PortGUID},
-                        each.NodeInfo.LocalPortNum, is_host});
+                        each.NodeInfo.LocalPortNum,
+                        is_host});
     }
     std::ranges::sort(all_, {}, &destination::name);
-    std::printf("%s leads to %zu ports, of hosts and switches.\n", chosen_.uri.c_str(), all_.size());
+    std::printf("%s leads to %zu ports, of hosts and switches.\n", chosen_.uri.c_str(),
+                all_.size());
 }
 
 // What is asked before the SA reports changes is not remembered.
@@ -251,8 +254,8 @@ asio::awaitable<ib_gid_t> main_job::change(bool mend) {
     saa::query_path_cache(session_, before);
     const double begun = now();
     turn(mend);
-    const ib_gid_t who = co_await events_.next(mend ? IBMF_SAA_EVENT_GID_AVAILABLE
-                                                    : IBMF_SAA_EVENT_GID_UNAVAILABLE);
+    const ib_gid_t who =
+        co_await events_.next(mend ? IBMF_SAA_EVENT_GID_AVAILABLE : IBMF_SAA_EVENT_GID_UNAVAILABLE);
     saa::query_path_cache(session_, after);
     std::printf("   after %.1f ms the subnet manager reports: %s is %s service\n", now() - begun,
                 name_of(who).c_str(), mend ? "in" : "out of");
@@ -268,9 +271,8 @@ asio::awaitable<bool> run(const options& chosen) {
     const place from = co_await first_active_port();
     subnet_events events(co_await asio::this_coro::executor);
     const ibmf_saa_subnet_event_args_t arguments = events.arguments();
-    const saa::opened_session session =
-        co_await saa::session_open(from.gid.gid_guid, 0, arguments, IBMF_SAA_SESSION_CACHED_PATHS,
-                                   asio::use_awaitable);
+    const saa::opened_session session = co_await saa::session_open(
+        from.gid.gid_guid, 0, arguments, IBMF_SAA_SESSION_CACHED_PATHS, asio::use_awaitable);
     std::exception_ptr failed;
     bool good = false;
     try {
@@ -302,7 +304,8 @@ bool read_options(int count, char** words, options& chosen) {
 int main(int count, char** words) {
     options chosen;
     if (!read_options(count, words, chosen)) {
-        std::fprintf(stderr, "usage: paths_everywhere [--hca URI] [--pull COMMAND --mend COMMAND]\n");
+        std::fprintf(stderr,
+                     "usage: paths_everywhere [--hca URI] [--pull COMMAND --mend COMMAND]\n");
         return 2;
     }
     irpverbs::dispatch::asio_machine here;
