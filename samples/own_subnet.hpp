@@ -8,7 +8,9 @@
 #include <boost/asio/use_future.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace samples {
 
@@ -16,12 +18,14 @@ namespace samples {
 /// the life of this. What the URI names is attached before, and detached after it.
 class own_subnet {
 public:
-    /// Back when the subnet is up. Throws boost::system::system_error.
-    explicit own_subnet(std::string_view uri) {
+    /// `partitions`: as in OpenSM's partitions.conf. Back when the subnet is up. Throws
+    /// boost::system::system_error.
+    explicit own_subnet(std::string_view uri, std::string partitions = {}) {
         if (!is_wanted(uri)) return;
         const std::optional<place> where = first_linked_port();
         if (!where) return;
-        manager_ = irpverbs::subnet_manager({.hca = where->hca, .port = where->port});
+        manager_ = irpverbs::subnet_manager(
+            {.hca = where->hca, .port = where->port, .partitions = std::move(partitions)});
         manager_.start(boost::asio::use_future).get();
         runs_ = true;
         manager_.wait_until_up(boost::asio::use_future).get();

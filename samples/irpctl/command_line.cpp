@@ -310,6 +310,9 @@ void declare(CLI::App& app, invocation& chosen) {
     app.add_option("--hca", chosen.hca, "URI of the HCAs: software:, software:FILE, rdma:, ...")
         ->type_name("URI")
         ->capture_default_str();
+    app.add_option("--partitions", chosen.partitions,
+                   "software fabric only: its subnet manager's partitions.conf")
+        ->type_name("FILE");
     app.add_flag("--json", chosen.json, "write JSON instead of tables");
     app.fallthrough();
     add_commands(app, chosen);

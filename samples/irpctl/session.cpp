@@ -15,9 +15,13 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 namespace irpctl {
@@ -39,6 +43,17 @@ std::vector<device> find_devices() {
         found.push_back({guid, name, HcaFromGuid(guid)});
     }
     return found;
+}
+
+// Of a file; of none, nothing. Throws failure.
+std::string text_in(const std::string& path) {
+    if (path.empty()) return {};
+    std::ifstream file(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file)
+        throw failure(
+            fmt::format("{}: {}; --partitions names the file to read", path, std::strerror(errno)));
+    return text;
 }
 
 // The next signal is nobody's, and kills.
@@ -73,7 +88,7 @@ session::session(const invocation& chosen) : chosen_(chosen) {
                                   message[0] != '\0' ? message : NtStatusMeaning(status)));
     devices_ = find_devices();
     try {
-        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca);
+        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, text_in(chosen.partitions));
     } catch (const boost::system::system_error& why) {
         throw failure(fmt::format("{}: its subnet manager: {}; {}?static does without", chosen.hca,
                                   why.code().message(), chosen.hca));

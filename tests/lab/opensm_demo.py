@@ -25,7 +25,8 @@ def hosts_of(topology):
     except (OSError, UnicodeDecodeError) as problem:
         raise LabError(f"{topology}: {problem}")
     if len(found) < 3:
-        raise LabError(f"{topology}: fewer than three hosts: lines such as Hca 1 \"name\"")
+        raise LabError(f"{topology}: fewer than three hosts, such as Hca 1 \"name\": OpenSM, one that asks, "
+                       "and one whose cable is pulled")
     return found
 
 
