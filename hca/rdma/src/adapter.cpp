@@ -152,8 +152,7 @@ NTSTATUS adapter::submit_send(const IO_STACK_LOCATION* location, IRP* irp) {
     const auto* agent = static_cast<HCA_MAD_AGENT*>(location->Parameters.Others.Argument1);
     // On Ethernet a send may wait a second for a neighbour to be found.
     const bool sleeps = !port(agent->Agent.Attr.PortNumber).infiniband;
-    if (sleeps || KeGetCurrentIrql() >= DISPATCH_LEVEL) return HcaQueueCommand(&sends_, irp);
-    return HcaExecute(irp);
+    return sleeps ? HcaQueueCommand(&sends_, irp) : HcaExecute(irp);
 }
 
 // By turns: the kernel makes several queues at a time.
