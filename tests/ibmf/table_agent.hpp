@@ -7,7 +7,9 @@ namespace irpverbs::testing {
 
 class table_agent : public client_scope {
 public:
-    explicit table_agent(unsigned end) : client_scope(end, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP) {
+    explicit table_agent(unsigned end)
+        : table_agent(ibmf_register_info_t{wire::guids[end], 1, SUBN_ADM_AGENT}) {}
+    explicit table_agent(ibmf_register_info_t info) : client_scope(info, IBMF_REG_FLAG_RMPP) {
         listen(answer, this);
     }
     explicit table_agent(vendor who) : client_scope(who, IBMF_REG_FLAG_RMPP) {

@@ -1,5 +1,10 @@
 #include "adapter.hpp"
 
+#include "failure.hpp"
+#include "operations.hpp"
+#include "verbs_attributes.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -7,30 +12,44 @@
 
 namespace irpverbs::hca_rdma {
 
+namespace {
+
+constexpr const char* who_may = ": it must be readable and writable (by root, or by a udev rule)";
+
+} // namespace
+
 adapter::adapter(const outside& world, std::string name)
-    : world_(world), name_(std::move(name)), monitor_(world, name_) {
+    : world_(world), name_(std::move(name)), monitor_(world, name_),
+      lanes_(KeQueryActiveProcessorCount()) {
     HcaInitializeCommandQueue(&commands_, HcaServeByWorkItem, nullptr);
     HcaInitializeCommandQueue(&sends_, HcaServeByWorkItem, nullptr);
+    for (HCA_COMMAND_QUEUE& each : lanes_)
+        HcaInitializeCommandQueue(&each, HcaServeByWorkItem, nullptr);
 }
 
 adapter::~adapter() {
     if (device_ == nullptr) return;
     HcaRundownCommandQueue(&commands_);
     HcaRundownCommandQueue(&sends_);
+    for (HCA_COMMAND_QUEUE& each : lanes_)
+        HcaRundownCommandQueue(&each);
     HcaDeleteDevice(device_);
 }
 
 NTSTATUS adapter::start(std::string& problem) {
     HCA_DEVICE description{};
-    if (const NTSTATUS status = read_ports(problem, description.NodeGuid); !NT_SUCCESS(status))
-        return status;
+    NTSTATUS status = read_verbs(problem, description.NodeGuid);
+    if (NT_SUCCESS(status)) status = read_management(problem, description.NodeGuid);
+    if (!NT_SUCCESS(status)) return status;
     description.Operations = &operations;
     description.Name = name_.c_str();
-    description.PortCount = static_cast<UCHAR>(ports_.size());
+    description.PortCount = port_count();
     description.ExtensionSize = sizeof(device_part);
+    description.CaExtensionSize = sizeof(ca_part);
+    description.CqExtensionSize = sizeof(cq_part);
     description.MadAgentExtensionSize = sizeof(agent_part);
     DEVICE_OBJECT* made = nullptr;
-    if (const NTSTATUS status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
+    if (status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
         problem = name_ + ": " + NtStatusMeaning(status);
         return status;
     }
@@ -39,20 +58,56 @@ NTSTATUS adapter::start(std::string& problem) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS adapter::read_ports(std::string& problem, ib_guid_t& guid) {
+// Opened to see whether it may be; a device that is not there has no verbs.
+NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
+    std::vector<verbs_device> there;
+    if (const int error = find_devices(*world_.verbs, there); error != 0)
+        return describe(error, "libibverbs", problem);
+    const auto found = std::ranges::find(there, name_, &verbs_device::name);
+    if (found == there.end()) return STATUS_SUCCESS;
+    const open_device opened(*world_.verbs, *found);
+    IB_CA_ATTR attr{};
+    int error = opened.error();
+    if (error == 0) error = verbs_query(*world_.verbs, opened.get()).device(attr);
+    if (error != 0) return describe(error, found->file, problem);
+    ports_.resize(std::min<std::size_t>(attr.PortCount, UCHAR_MAX));
+    guid = found->guid;
+    verbs_ = *found;
+    return STATUS_SUCCESS;
+}
+
+// Why a device can't be used, in a line.
+NTSTATUS adapter::describe(int error, const std::string& file, std::string& problem) const {
+    if (is_gone(error)) {
+        problem = name_ + ": it has been taken away";
+        return STATUS_DEVICE_REMOVED;
+    }
+    const bool denied = error == EACCES || error == EPERM;
+    problem =
+        (denied ? "" : name_ + ": ") + file + ": " + std::strerror(error) + (denied ? who_may : "");
+    return status_of(error);
+}
+
+// A management side with another GUID is that of a device which has taken the name meanwhile.
+NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
     const ca_facts facts(world_, name_);
-    if (facts.error() != 0 || facts.port_count() == 0) {
+    const bool readable = facts.error() == 0 && facts.port_count() != 0;
+    if (has_verbs() && (!readable || be64toh(facts->node_guid) != guid)) return STATUS_SUCCESS;
+    if (!readable) {
         problem = name_ + ": libibumad can't read it: " +
                   (facts.error() != 0 ? std::strerror(facts.error()) : "it has no ports");
-        return STATUS_NO_SUCH_DEVICE;
+        return facts.gone() ? STATUS_DEVICE_REMOVED : STATUS_NO_SUCH_DEVICE;
     }
     guid = be64toh(facts->node_guid);
-    for (unsigned number = 1; number <= facts.port_count(); ++number) {
+    if (!has_verbs()) ports_.resize(facts.port_count());
+    const auto both = std::min<std::size_t>(ports_.size(), facts.port_count());
+    for (unsigned number = 1; number <= both; ++number) {
         if (const NTSTATUS status = check_access(number, problem); !NT_SUCCESS(status))
             return status;
         const IB_PORT_ATTR attr = attributes_of(world_, facts.port(number)).fixed;
-        ports_.push_back({is_infiniband(facts.port(number)), attr.GidCount, attr.PKeyCount});
+        ports_[number - 1] = {is_infiniband(facts.port(number)), attr.GidCount, attr.PKeyCount};
     }
+    has_agents_ = true;
     return STATUS_SUCCESS;
 }
 
@@ -73,27 +128,57 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
         if (const std::size_t at = file.rfind("issm"); at != std::string::npos)
             file.replace(at, 4, "umad");
     }
-    problem = file + ": " + std::strerror(error) +
-              ": it must be readable and writable (by root, or " + "by a udev rule)";
-    return STATUS_ACCESS_DENIED;
+    return describe(error, file, problem);
 }
+
+// ---- where verbs run
 
 NTSTATUS adapter::submit(IRP* irp) {
     const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
-    if (location->MinorFunction != HCA_MN_SEND_MAD) return HcaQueueCommand(&commands_, irp);
+    switch (location->MinorFunction) {
+    case HCA_MN_SEND_MAD:
+        return submit_send(location, irp);
+    case HCA_MN_CREATE_CQ:
+    case HCA_MN_DESTROY_CQ:
+    case HCA_MN_QUERY_CQ:
+    case HCA_MN_RESIZE_CQ:
+        return HcaQueueCommand(&lane_of(location), irp);
+    default:
+        return HcaQueueCommand(&commands_, irp);
+    }
+}
+
+NTSTATUS adapter::submit_send(const IO_STACK_LOCATION* location, IRP* irp) {
     const auto* agent = static_cast<HCA_MAD_AGENT*>(location->Parameters.Others.Argument1);
     // On Ethernet a send may wait a second for a neighbour to be found.
     const bool sleeps = !port(agent->Agent.Attr.PortNumber).infiniband;
-    if (sleeps || KeGetCurrentIrql() >= DISPATCH_LEVEL) return HcaQueueCommand(&sends_, irp);
-    return HcaExecute(irp);
+    return sleeps ? HcaQueueCommand(&sends_, irp) : HcaExecute(irp);
 }
 
-void adapter::opened() {
-    if (opens_++ == 0) monitor_.start(device_);
+// By turns: the kernel makes several queues at a time.
+HCA_COMMAND_QUEUE& adapter::lane_of(const IO_STACK_LOCATION* location) {
+    cq_part& part = part_of(static_cast<HCA_CQ*>(location->Parameters.Others.Argument1));
+    if (location->MinorFunction == HCA_MN_CREATE_CQ) part.lane = next_lane_.fetch_add(1);
+    return lanes_[part.lane % lanes_.size()];
+}
+
+NTSTATUS adapter::opened() {
+    if (opens_ == 0) {
+        if (verbs_) {
+            const int error = verbs_context::open(world_, *verbs_, device_, port_count(), context_);
+            if (is_gone(error)) HcaReportFatal(device_);
+            if (error != 0) return status_of(error);
+        }
+        monitor_.start(device_, verbs_ ? &*verbs_ : nullptr);
+    }
+    ++opens_;
+    return STATUS_SUCCESS;
 }
 
 void adapter::closed() {
-    if (--opens_ == 0) monitor_.stop();
+    if (--opens_ != 0) return;
+    monitor_.stop();
+    context_.reset();
 }
 
 } // namespace irpverbs::hca_rdma

@@ -1,8 +1,12 @@
-// A real HCA: the FDO of a channel adapter that libibumad knows by its name.
+// A real HCA: the FDO of a device that the kernel knows by its name. It has two sides, of which
+// either may be missing: verbs (libibverbs) and management (libibumad).
 #pragma once
 
 #include "agent_file.hpp"
 #include "port_monitor.hpp"
+#include "verbs_context.hpp"
+
+#include <optional>
 
 namespace irpverbs::hca_rdma {
 
@@ -30,32 +34,48 @@ public:
         return *static_cast<device_part*>(part)->owner;
     }
 
-    /// Makes the FDO. Whatever fails leaves none, and is told in `problem`.
+    /// Makes the FDO. Whatever fails leaves none, and is told in `problem`. STATUS_DEVICE_REMOVED:
+    /// the device is there no more.
     NTSTATUS start(std::string& problem);
     DEVICE_OBJECT* device() const { return device_; }
     const outside& world() const { return world_; }
     const std::string& name() const { return name_; }
     port_monitor& monitor() { return monitor_; }
+    bool has_verbs() const { return verbs_.has_value(); }
+    bool has_agents() const { return has_agents_; }
+    UCHAR port_count() const { return static_cast<UCHAR>(ports_.size()); }
     const port_limits& port(UCHAR number) const { return ports_[number - 1u]; }
+
+    /// Of an HCA with verbs, while it is open.
+    verbs_context& context() const { return *context_; }
 
     /// HCA_OPERATIONS.Submit: where the kernel may sleep, on a work item.
     NTSTATUS submit(IRP* irp);
-    /// The first open CA has the ports watched, the last lets go. One call at a time.
-    void opened();
+    /// The first open CA opens the device and has it watched, the last lets go. One call at a time.
+    NTSTATUS opened();
     void closed();
 
 private:
-    NTSTATUS read_ports(std::string& problem, ib_guid_t& guid);
+    NTSTATUS read_verbs(std::string& problem, ib_guid_t& guid);
+    NTSTATUS read_management(std::string& problem, ib_guid_t& guid);
     NTSTATUS check_access(unsigned port, std::string& problem) const;
+    NTSTATUS describe(int error, const std::string& file, std::string& problem) const;
+    NTSTATUS submit_send(const IO_STACK_LOCATION* location, IRP* irp);
+    HCA_COMMAND_QUEUE& lane_of(const IO_STACK_LOCATION* location);
 
     const outside& world_;
     const std::string name_;
+    std::optional<verbs_device> verbs_;
+    bool has_agents_ = false;
     DEVICE_OBJECT* device_ = nullptr;
     std::vector<port_limits> ports_;
     port_monitor monitor_;
     unsigned opens_ = 0;
+    std::unique_ptr<verbs_context> context_;
     HCA_COMMAND_QUEUE commands_;
-    HCA_COMMAND_QUEUE sends_; // do not wait for the others
+    HCA_COMMAND_QUEUE sends_;              // do not wait for the others
+    std::vector<HCA_COMMAND_QUEUE> lanes_; // of completion queues, each always in the same
+    std::atomic<unsigned> next_lane_{0};
 };
 
 /// What the adapters' driver does; the rows of HCA_OPERATIONS.

@@ -11,7 +11,7 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-std::vector<std::string> names(const outside& world) {
+std::vector<std::string> names_in_umad(const outside& world) {
     std::array<char[UMAD_CA_NAME_LEN], UMAD_MAX_DEVICES> found{};
     const int count = world.get_cas_names(found.data(), static_cast<int>(found.size()));
     std::vector<std::string> all;
@@ -20,6 +20,18 @@ std::vector<std::string> names(const outside& world) {
         // Where there is none, libibumad makes one up.
         if (!ca_facts(world, name).gone()) all.push_back(std::move(name));
     }
+    return all;
+}
+
+// In the order of their names. What libibverbs can't list, an adapter's start tells.
+std::vector<std::string> names(const outside& world) {
+    std::vector<std::string> all = names_in_umad(world);
+    std::vector<verbs_device> verbs;
+    find_devices(*world.verbs, verbs);
+    for (const verbs_device& each : verbs)
+        all.push_back(each.name);
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
     return all;
 }
 
@@ -59,8 +71,11 @@ std::unique_ptr<attachment> attachment::make(const outside& world, const std::st
     for (const std::string& each : there) {
         if (!name.empty() && each != name) continue;
         status = made->add(world, each, problem);
-        if (!NT_SUCCESS(status)) return nullptr;
+        const bool skipped = name.empty() && status == STATUS_DEVICE_REMOVED;
+        if (!NT_SUCCESS(status) && !skipped) return nullptr;
     }
+    if (made->count() == 0) return nullptr;
+    status = STATUS_SUCCESS;
     return made;
 }
 

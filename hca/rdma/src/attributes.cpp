@@ -8,19 +8,19 @@
 
 namespace irpverbs::hca_rdma {
 
-namespace {
-
-std::string folder_of(const char* ca_name) {
+std::string folder_of(const std::string& ca_name) {
     return std::string(SYS_INFINIBAND) + '/' + ca_name + '/';
 }
 
-std::string folder_of(const umad_port_t& port) {
+namespace {
+
+std::string folder_of_port(const umad_port_t& port) {
     return folder_of(port.ca_name) + SYS_CA_PORTS_DIR + '/' + std::to_string(port.portnum) + '/';
 }
 
 std::vector<ib_gid_t> gids_of(const outside& world, const umad_port_t& port) {
     std::vector<ib_gid_t> table;
-    const std::string folder = folder_of(port) + "gids/";
+    const std::string folder = folder_of_port(port) + "gids/";
     std::string text;
     while (table.size() < UINT16_MAX &&
            world.read_file(folder + std::to_string(table.size()), text))
@@ -29,6 +29,13 @@ std::vector<ib_gid_t> gids_of(const outside& world, const umad_port_t& port) {
 }
 
 } // namespace
+
+void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr) {
+    std::string text;
+    if (world.read_file(folder_of(ca_name) + "node_desc", text))
+        std::copy_n(text.begin(), std::min<std::size_t>(text.size(), IB_NODE_DESCRIPTION_SIZE),
+                    attr.NodeDescription);
+}
 
 bool is_infiniband(const umad_port_t& port) {
     const std::string_view layer = port.link_layer;
@@ -56,7 +63,7 @@ port_attributes attributes_of(const outside& world, const umad_port_t& port) {
     attr.LinkLayer = is_infiniband(port) ? 1 : 2;
     attr.GidCount = static_cast<USHORT>(made.gids.size());
     attr.PKeyCount = static_cast<USHORT>(made.pkeys.size());
-    if (std::string text; world.read_file(folder_of(port) + SYS_PORT_RATE, text)) {
+    if (std::string text; world.read_file(folder_of_port(port) + SYS_PORT_RATE, text)) {
         const link_rate now = rate(text);
         attr.ActiveWidth = now.width;
         attr.ActiveSpeed = now.speed;
@@ -64,16 +71,12 @@ port_attributes attributes_of(const outside& world, const umad_port_t& port) {
     return made;
 }
 
-IB_CA_ATTR attributes_of(const outside& world, const umad_ca_t& ca) {
+IB_CA_ATTR attributes_of(const umad_ca_t& ca) {
     IB_CA_ATTR attr{};
     attr.HardwareVersion = hexadecimal(ca.hw_ver);
     attr.NodeGuid = be64toh(ca.node_guid);
     attr.SystemImageGuid = be64toh(ca.system_guid);
     attr.FirmwareVersion = firmware_version(ca.fw_ver);
-    std::string text;
-    if (world.read_file(folder_of(ca.ca_name) + "node_desc", text))
-        std::copy_n(text.begin(), std::min<std::size_t>(text.size(), IB_NODE_DESCRIPTION_SIZE),
-                    attr.NodeDescription);
     attr.MaxPKeys = static_cast<USHORT>(ca.ports[1]->pkeys_size);
     attr.PortCount = static_cast<ULONG>(ca.numports);
     return attr;

@@ -45,7 +45,12 @@ struct port_attributes {
 };
 
 port_attributes attributes_of(const outside& world, const umad_port_t& port);
-IB_CA_ATTR attributes_of(const outside& world, const umad_ca_t& ca);
+IB_CA_ATTR attributes_of(const umad_ca_t& ca);
+
+/// "/sys/class/infiniband/NAME/"
+std::string folder_of(const std::string& ca_name);
+/// Which only sysfs knows.
+void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr);
 
 bool is_infiniband(const umad_port_t& port);
 std::vector<ib_pkey_t> pkeys_of(const umad_port_t& port);

@@ -1,5 +1,8 @@
 // What the driver does for the verbs.
+#include "operations.hpp"
+
 #include "adapter.hpp"
+#include "verbs_attributes.hpp"
 
 #include <hca/rdma.h>
 
@@ -12,66 +15,95 @@ namespace {
 
 NTSTATUS submit(PDEVICE_OBJECT device, PIRP irp) { return adapter::of(device).submit(irp); }
 
-NTSTATUS open_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
-    adapter& self = adapter::of(ca->Device);
-    self.opened();
-    if (!HcaIsDead(ca->Device)) return STATUS_SUCCESS;
-    self.closed();
-    return STATUS_FILE_FORCED_CLOSED;
-}
-
-NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
-    adapter::of(ca->Device).closed();
-    return STATUS_SUCCESS;
-}
-
-// `give(adapter, facts)` answers the verb.
-template <class Give>
-NTSTATUS query(const HCA_CA* ca, const Give& give) try {
-    const adapter& self = adapter::of(ca->Device);
-    const ca_facts facts(self.world(), self.name());
-    if (facts.error() == 0) return give(self, facts);
+NTSTATUS unreadable(const HCA_CA* ca, const ca_facts& facts) {
     if (!facts.gone()) return STATUS_IO_DEVICE_ERROR;
     HcaReportFatal(ca->Device);
     return STATUS_FILE_FORCED_CLOSED;
+}
+
+NTSTATUS read_port_by_verbs(const adapter& self, UCHAR number, bool wanted, port_attributes& made) {
+    verbs_context& opened = self.context();
+    const verbs_query query(opened.verbs(), opened.get());
+    int error = query.port(number, made);
+    if (error == 0 && wanted) error = query.tables(self.port_count(), made);
+    return opened.failure(error);
+}
+
+// An IRP that was cancelled while the kernel worked: what was made is undone.
+bool is_cancelled(const IRP* irp) { return irp->Cancel != FALSE; }
+
+NTSTATUS open_ca(HCA_CA* ca, CI_UDATA*, PIRP irp) try {
+    adapter& self = adapter::of(ca->Device);
+    if (const NTSTATUS status = self.opened(); !NT_SUCCESS(status)) return status;
+    const bool dead = HcaIsDead(ca->Device) != FALSE;
+    if (!dead && !is_cancelled(irp)) return STATUS_SUCCESS;
+    self.closed();
+    return dead ? STATUS_FILE_FORCED_CLOSED : STATUS_CANCELLED;
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
-    return query(ca, [&](const adapter& self, const ca_facts& facts) {
-        std::vector<port_attributes> ports;
-        for (unsigned number = 1; number <= facts.port_count(); ++number)
-            ports.push_back(attributes_of(self.world(), facts.port(number)));
-        std::vector<IB_PORT_ATTR> fixed_of_ports;
-        std::vector<HCA_PORT_TABLES> tables;
-        for (const port_attributes& each : ports) {
-            fixed_of_ports.push_back(each.fixed);
-            tables.push_back(each.tables());
-        }
-        const IB_CA_ATTR fixed = attributes_of(self.world(), *facts);
-        return HcaReturnCa(&fixed, fixed_of_ports.data(), tables.data(), attr, size, irp);
-    });
+NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
+    release_ports(ca);
+    adapter::of(ca->Device).closed();
+    return STATUS_SUCCESS;
 }
 
-NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, PIRP irp) {
-    return query(ca, [&](const adapter& self, const ca_facts& facts) {
-        if (number > facts.port_count()) return STATUS_IO_DEVICE_ERROR;
-        const port_attributes port = attributes_of(self.world(), facts.port(number));
-        const HCA_PORT_TABLES tables = port.tables();
-        return HcaReturnPort(&port.fixed, &tables, attr, size, irp);
-    });
+NTSTATUS read_ca(const HCA_CA* ca, IB_CA_ATTR& made) {
+    const adapter& self = adapter::of(ca->Device);
+    if (self.has_verbs()) {
+        verbs_context& opened = self.context();
+        if (const int error = verbs_query(opened.verbs(), opened.get()).device(made); error != 0)
+            return opened.failure(error);
+    } else {
+        const ca_facts facts(self.world(), self.name());
+        if (facts.error() != 0) return unreadable(ca, facts);
+        made = attributes_of(*facts);
+    }
+    put_description(self.world(), self.name(), made);
+    made.PortCount = self.port_count();
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) try {
+    IB_CA_ATTR fixed{};
+    NTSTATUS status = read_ca(ca, fixed);
+    std::vector<port_attributes> ports(fixed.PortCount);
+    std::vector<IB_PORT_ATTR> fixed_of_ports;
+    std::vector<HCA_PORT_TABLES> tables;
+    for (port_attributes& each : ports) {
+        const auto number = static_cast<UCHAR>(fixed_of_ports.size() + 1);
+        if (NT_SUCCESS(status)) status = read_port(ca, number, size > sizeof(fixed), each);
+        fixed_of_ports.push_back(each.fixed);
+        tables.push_back(each.tables());
+    }
+    if (!NT_SUCCESS(status)) return status;
+    return HcaReturnCa(&fixed, fixed_of_ports.data(), tables.data(), attr, size, irp);
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, PIRP irp) try {
+    port_attributes port;
+    const NTSTATUS status = read_port(ca, number, size > sizeof(port.fixed), port);
+    if (!NT_SUCCESS(status)) return status;
+    const HCA_PORT_TABLES tables = port.tables();
+    return HcaReturnPort(&port.fixed, &tables, attr, size, irp);
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
 }
 
 agent_file*& file_of(HCA_MAD_AGENT* agent) {
     return static_cast<agent_part*>(agent->Extension)->file;
 }
 
-NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) try {
+NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP irp) try {
     const adapter& self = adapter::of(agent->Ca->Device);
+    if (!self.has_agents()) return STATUS_NOT_SUPPORTED;
     std::unique_ptr<agent_file> made;
     const NTSTATUS status = agent_file::open(self.world(), self.name().c_str(),
                                              self.port(agent->Agent.Attr.PortNumber), *agent, made);
+    if (NT_SUCCESS(status) && is_cancelled(irp)) return STATUS_CANCELLED;
     file_of(agent) = made.release();
     return status;
 } catch (const std::bad_alloc&) {
@@ -91,20 +123,30 @@ NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP) try {
 
 } // namespace
 
+NTSTATUS read_port(const HCA_CA* ca, UCHAR number, bool wanted, port_attributes& made) {
+    const adapter& self = adapter::of(ca->Device);
+    if (self.has_verbs()) return read_port_by_verbs(self, number, wanted, made);
+    const ca_facts facts(self.world(), self.name());
+    if (facts.error() != 0) return unreadable(ca, facts);
+    if (number > facts.port_count()) return STATUS_IO_DEVICE_ERROR;
+    made = attributes_of(self.world(), facts.port(number));
+    return STATUS_SUCCESS;
+}
+
 const HCA_OPERATIONS operations = {
     .Submit = submit,
     .OpenCa = open_ca,
     .CloseCa = close_ca,
     .QueryCa = query_ca,
     .QueryPort = query_port,
-    .ModifyCa = nullptr,
-    .ModifyPort = nullptr,
-    .CreateCq = nullptr,
-    .DestroyCq = nullptr,
-    .QueryCq = nullptr,
-    .ResizeCq = nullptr,
-    .PollCq = nullptr,
-    .ArmCq = nullptr,
+    .ModifyCa = modify_ca,
+    .ModifyPort = modify_port,
+    .CreateCq = create_cq,
+    .DestroyCq = destroy_cq,
+    .QueryCq = query_cq,
+    .ResizeCq = resize_cq,
+    .PollCq = poll_cq,
+    .ArmCq = arm_cq,
     .RegisterMadAgent = register_mad_agent,
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,

@@ -3,6 +3,7 @@
 #include <dispatch/machine.hpp>
 
 #include <array>
+#include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,6 +23,18 @@ bool read_file(const std::string& path, std::string& text) {
     return true;
 }
 
+int write_file(const std::string& path, std::string_view text) {
+    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return errno;
+    const int error = write(file, text.data(), text.size()) < 0 ? errno : 0;
+    close(file);
+    return error;
+}
+
+int open_file(const std::string& path) {
+    return open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
 std::unique_ptr<dispatch::descriptor_watch> watch(int descriptor, bool (*readable)(void*),
                                                   void* context) {
     return dispatch::watch_readable(dispatch::machine::current(), descriptor, readable, context);
@@ -30,6 +43,7 @@ std::unique_ptr<dispatch::descriptor_watch> watch(int descriptor, bool (*readabl
 } // namespace
 
 constinit const outside real_outside = {
+    .verbs = &real_verbs,
     .get_cas_names = umad_get_cas_names,
     .get_ca = umad_get_ca,
     .release_ca = umad_release_ca,
@@ -41,6 +55,9 @@ constinit const outside real_outside = {
     .send = umad_send,
     .receive = umad_recv,
     .read_file = read_file,
+    .write_file = write_file,
+    .open_file = open_file,
+    .close_file = close,
     .watch = watch,
 };
 

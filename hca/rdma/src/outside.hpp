@@ -1,6 +1,8 @@
-// What the driver needs of the outside: libibumad, the files of sysfs, the reactor. A table, so
-// that a test can stand in for all of it.
+// What the driver needs of the outside: libibverbs, libibumad, the files of sysfs and the devices,
+// the reactor. A table, so that a test can stand in for all of it.
 #pragma once
+
+#include "verbs_library.hpp"
 
 #include <dispatch/descriptor_watch.hpp>
 
@@ -8,10 +10,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace irpverbs::hca_rdma {
 
 struct outside {
+    const verbs_library* verbs;
+
     // As in umad.h; the cause of a failure is in errno.
     int (*get_cas_names)(char names[][UMAD_CA_NAME_LEN], int most);
     int (*get_ca)(const char* name, umad_ca_t* ca);
@@ -26,6 +31,11 @@ struct outside {
 
     /// False: it can't be read. A line end at its end is cut off.
     bool (*read_file)(const std::string& path, std::string& text);
+    /// An errno; 0: written.
+    int (*write_file)(const std::string& path, std::string_view text);
+    /// A descriptor; -1 and errno, EAGAIN where a device is held by somebody else.
+    int (*open_file)(const std::string& path);
+    int (*close_file)(int descriptor);
 
     /// dispatch::watch_readable on the caller's machine.
     std::unique_ptr<dispatch::descriptor_watch> (*watch)(int descriptor, bool (*readable)(void*),

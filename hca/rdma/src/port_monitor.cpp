@@ -31,8 +31,9 @@ port_monitor::port_monitor(const outside& world, std::string name)
     ExInitializeWorkItem(&item_, look, this);
 }
 
-void port_monitor::start(DEVICE_OBJECT* device) {
+void port_monitor::start(DEVICE_OBJECT* device, const verbs_device* listed) {
     device_ = device;
+    listed_ = listed;
     started_ = true;
     seen_.clear();
     ExInitializeRundownProtection(&looks_);
@@ -74,7 +75,13 @@ void port_monitor::look(void* self) {
     ExReleaseRundownProtection(&monitor.looks_);
 }
 
+// A device that only lives on because it is open is no more: whoever took it away waits for us.
+void port_monitor::compare_listing() {
+    if (!is_listed(*world_.verbs, *listed_)) HcaReportFatal(device_);
+}
+
 void port_monitor::compare() {
+    if (listed_ != nullptr) return compare_listing();
     const ca_facts now(world_, name_);
     if (now.gone())
         HcaReportFatal(device_);

@@ -1,7 +1,8 @@
-// Tells of changes of ports that are looked at from time to time.
+// Tells of changes that are found by looking from time to time.
 #pragma once
 
 #include "attributes.hpp"
+#include "verbs_device.hpp"
 
 #include <atomic>
 
@@ -28,8 +29,9 @@ public:
     port_monitor(const port_monitor&) = delete;
     port_monitor& operator=(const port_monitor&) = delete;
 
-    /// Looks for the first time, and from now on. IRQL: PASSIVE_LEVEL, as for stop().
-    void start(DEVICE_OBJECT* device);
+    /// Looks for the first time, and from now on: at the ports, or where verbs tell of those,
+    /// whether they still list the device. IRQL: PASSIVE_LEVEL, as for stop().
+    void start(DEVICE_OBJECT* device, const verbs_device* listed);
     /// Waits for a look that is being taken, and what it tells.
     void stop();
 
@@ -40,12 +42,14 @@ private:
     static void due(KDPC*, void* self, void*, void*);
     static void look(void* self);
     void compare();
+    void compare_listing();
     void compare_ports(const ca_facts& now);
     void set_timer();
 
     const outside& world_;
     const std::string name_;
     DEVICE_OBJECT* device_ = nullptr;
+    const verbs_device* listed_ = nullptr;
     bool started_ = false;
     std::vector<port_state> seen_;
     std::atomic<ULONG> interval_{1000};

@@ -1,12 +1,7 @@
 #include "fake_umad.hpp"
 
-#include <dispatch/machine.hpp>
-
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utility>
 
 namespace irpverbs::testing {
@@ -50,57 +45,6 @@ umad_port_t* make_port(const std::string& ca_name, int number, const fake_umad::
 }
 
 } // namespace
-
-/// Calls from a work item, as often as it is told.
-class simulated_watch final : public dispatch::descriptor_watch {
-public:
-    simulated_watch(int descriptor, bool (*readable)(void*), void* context)
-        : descriptor_(descriptor), readable_(readable), context_(context) {
-        ExInitializeRundownProtection(&turns_);
-        ExInitializeWorkItem(&item_, run, this);
-        set(this);
-    }
-    ~simulated_watch() override {
-        set(nullptr);
-        ExWaitForRundownProtectionRelease(&turns_);
-    }
-    void tell() {
-        if (!ExAcquireRundownProtection(&turns_)) return;
-        if (told_.fetch_add(1) == 0)
-            ExQueueWorkItem(&item_, DelayedWorkQueue);
-        else
-            ExReleaseRundownProtection(&turns_);
-    }
-
-private:
-    void set(simulated_watch* watch) const {
-        const std::lock_guard guard(now->lock_);
-        now->file_at(descriptor_)->watch = watch;
-    }
-    bool has_more() const {
-        const std::lock_guard guard(now->lock_);
-        const fake_umad::file& file = *now->file_at(descriptor_);
-        return !file.inbox.empty() || !now->cas.contains(file.ca);
-    }
-    static void run(void* context) {
-        auto& self = *static_cast<simulated_watch*>(context);
-        unsigned seen = 0;
-        do {
-            seen = self.told_.load();
-            while (self.going_ && self.has_more())
-                self.going_ = self.readable_(self.context_);
-        } while (self.told_.fetch_sub(seen) != seen);
-        ExReleaseRundownProtection(&self.turns_);
-    }
-
-    int descriptor_;
-    bool (*readable_)(void*);
-    void* context_;
-    std::atomic<unsigned> told_{0};
-    bool going_ = true;
-    EX_RUNDOWN_REF turns_{};
-    WORK_QUEUE_ITEM item_{};
-};
 
 /// The rows of the table.
 struct calls {
@@ -149,16 +93,21 @@ struct calls {
         }
         const std::lock_guard guard(now->lock_);
         if (!now->has_umad) return -EINVAL;
-        const bool real = !dispatch::machine::current().simulated();
-        const int descriptor = real ? eventfd(0, EFD_NONBLOCK) : now->next_descriptor_++;
-        now->files_[descriptor].ca = name;
-        return descriptor;
+        const auto place = std::make_shared<int>();
+        *place = now->descriptors.open([place] { return has_something(*place); });
+        now->files_[*place].ca = name;
+        return *place;
     }
     static int close_port(int descriptor) {
         const std::lock_guard guard(now->lock_);
         now->files_.erase(descriptor);
-        if (!dispatch::machine::current().simulated()) close(descriptor);
+        now->descriptors.close(descriptor);
         return 0;
+    }
+    static bool has_something(int descriptor) {
+        const std::lock_guard guard(now->lock_);
+        const fake_umad::file& file = *now->file_at(descriptor);
+        return !file.inbox.empty() || !now->cas.contains(file.ca);
     }
     static std::size_t header_size() { return sizeof(ib_user_mad_t); }
     static int register_agent(int, umad_reg_attr* wanted, std::uint32_t* id) {
@@ -194,8 +143,7 @@ struct calls {
         if (const int error = fake_umad::take(now->receive_errors); error != 0) return error;
         const int room = std::exchange(*length, -77); // which a failure leaves
         if (file->inbox.empty()) {
-            eventfd_t count = 0;
-            if (!dispatch::machine::current().simulated()) eventfd_read(descriptor, &count);
+            now->descriptors.quiet(descriptor);
             return EAGAIN;
         }
         const fake_umad::message& next = file->inbox.front();
@@ -214,16 +162,47 @@ struct calls {
         if (found != now->files.end()) text = found->second;
         return found != now->files.end();
     }
+    static int write_file(const std::string& path, std::string_view text) {
+        const std::lock_guard guard(now->lock_);
+        if (now->write_error == 0) now->files[path] = text;
+        return now->write_error;
+    }
+    // A port's issm file: whoever has it open is its subnet manager.
+    static int open_file(const std::string& path) {
+        const int port = path.back() - '0' + 1;
+        const int opened = try_open(port);
+        if (opened >= 0) now->verbs.hold_sm(port, true);
+        return result(opened >= 0 ? 0 : -opened, opened);
+    }
+    static int try_open(int port) {
+        const std::lock_guard guard(now->lock_);
+        if (!now->has_umad) return -ENOENT;
+        for (const auto& [descriptor, other] : now->sm_files_)
+            if (other == port) return -EAGAIN;
+        const int descriptor = now->descriptors.open([] { return false; });
+        now->sm_files_[descriptor] = port;
+        return descriptor;
+    }
+    static int close_file(int descriptor) {
+        int port = 0;
+        {
+            const std::lock_guard guard(now->lock_);
+            port = now->sm_files_.at(descriptor);
+            now->sm_files_.erase(descriptor);
+            now->descriptors.close(descriptor);
+        }
+        now->verbs.hold_sm(port, false);
+        return 0;
+    }
     static std::unique_ptr<dispatch::descriptor_watch>
     watch(int descriptor, bool (*readable)(void*), void* context) {
-        dispatch::machine& here = dispatch::machine::current();
-        if (!here.simulated()) return dispatch::watch_readable(here, descriptor, readable, context);
-        return std::make_unique<simulated_watch>(descriptor, readable, context);
+        return now->descriptors.watch(descriptor, readable, context);
     }
 };
 
 const hca_rdma::outside& fake_umad::as_outside() {
-    static constexpr hca_rdma::outside table = {
+    static const hca_rdma::outside table = {
+        .verbs = &fake_verbs::library(),
         .get_cas_names = calls::get_cas_names,
         .get_ca = calls::get_ca,
         .release_ca = calls::release_ca,
@@ -235,6 +214,9 @@ const hca_rdma::outside& fake_umad::as_outside() {
         .send = calls::send,
         .receive = calls::receive,
         .read_file = calls::read_file,
+        .write_file = calls::write_file,
+        .open_file = calls::open_file,
+        .close_file = calls::close_file,
         .watch = calls::watch,
     };
     return table;
@@ -248,7 +230,7 @@ fake_umad::fake_umad() {
 }
 
 fake_umad::~fake_umad() {
-    EXPECT_TRUE(files_.empty()) << "the driver left files open";
+    EXPECT_EQ(open_files(), 0u) << "the driver left files open";
     now = nullptr;
 }
 
@@ -261,20 +243,12 @@ int fake_umad::take(std::deque<int>& errors) {
     return error;
 }
 
-// Under the lock, which keeps the watch there. It only queues a work item.
-void fake_umad::tell(int descriptor) {
-    if (!dispatch::machine::current().simulated())
-        eventfd_write(descriptor, 1);
-    else if (simulated_watch* watch = files_.at(descriptor).watch)
-        watch->tell();
-}
-
 void fake_umad::put_into_inbox(const message& what) {
     if (files_.empty()) return;
     if (what.status != 0 || hca_rdma::is_answer(what.datagram))
         awaited_.erase(hca_rdma::transaction_of(what.datagram));
     files_.begin()->second.inbox.push_back(what);
-    tell(files_.begin()->first);
+    descriptors.tell(files_.begin()->first);
 }
 
 void fake_umad::deliver(const message& what) {
@@ -291,10 +265,13 @@ void fake_umad::expire(const std::vector<UCHAR>& question) {
 }
 
 void fake_umad::remove(const std::string& name) {
-    const std::lock_guard guard(lock_);
-    cas.erase(name);
-    for (const auto& [descriptor, each] : files_)
-        if (each.ca == name) tell(descriptor);
+    {
+        const std::lock_guard guard(lock_);
+        cas.erase(name);
+        for (const auto& [descriptor, each] : files_)
+            if (each.ca == name) descriptors.tell(descriptor);
+    }
+    verbs.remove(name);
 }
 
 } // namespace irpverbs::testing

@@ -1,38 +1,21 @@
-// A kernel with InfiniBand devices that do what a test tells them, in the place of libibumad.
+// A kernel with InfiniBand devices that do what a test tells them, in the place of libibumad; and
+// those that libibverbs knows beside them.
 #pragma once
 
 #include "attachment.hpp"
+#include "fake_verbs.hpp"
 #include "mad_message.hpp"
-
-#include <dispatch/ke.h>
 
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace irpverbs::testing {
-
-class simulated_watch;
-
-/// A spin lock for std::lock_guard.
-class guarded_by_spin_lock {
-public:
-    void lock() {
-        const KIRQL before = KeAcquireSpinLockRaiseToDpc(&lock_);
-        before_ = before;
-    }
-    void unlock() { KeReleaseSpinLock(&lock_, before_); }
-
-private:
-    KSPIN_LOCK lock_ = 0;
-    KIRQL before_ = PASSIVE_LEVEL;
-};
 
 class fake_umad {
 public:
@@ -68,6 +51,9 @@ public:
     /// What the driver is given. One fake_umad is there at a time.
     static const hca_rdma::outside& as_outside();
 
+    fake_descriptors descriptors;
+    fake_verbs verbs{descriptors}; // knows no device at first
+
     // What there is. Changed by `change` while the driver runs.
     std::map<std::string, ca> cas;
     std::map<std::string, std::string> files; // of sysfs
@@ -79,6 +65,7 @@ public:
 
     // What fails, with that errno; in the order of the calls, 0: does not.
     int open_error = 0;
+    int write_error = 0;
     bool has_umad = true;
     std::deque<int> register_errors;
     std::deque<int> send_errors;
@@ -91,7 +78,7 @@ public:
     }
     std::size_t open_files() {
         const std::lock_guard guard(lock_);
-        return files_.size();
+        return files_.size() + sm_files_.size();
     }
 
     /// A datagram for the agent whose file is open; for nobody when there is none.
@@ -105,19 +92,16 @@ private:
     struct file {
         std::string ca;
         std::deque<message> inbox;
-        simulated_watch* watch = nullptr;
     };
-    friend class simulated_watch;
     friend struct calls;
 
     file* file_at(int descriptor);
     void put_into_inbox(const message& what);
-    void tell(int descriptor);
     static int take(std::deque<int>& errors);
 
     guarded_by_spin_lock lock_; // guards all
     std::map<int, file> files_;
-    int next_descriptor_ = 1000; // on a simulated machine
+    std::map<int, int> sm_files_; // open; of which port
     std::vector<sent> sent_;
     std::set<std::uint32_t> awaited_; // transactions
 };

@@ -1,0 +1,231 @@
+#include "completion_queue.hpp"
+
+#include "failure.hpp"
+#include "work_completion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <new>
+#include <utility>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+// libibverbs does not tell which entries were solicited. Failures count as such, and of the others
+// only receives can be: rather an event too many than one too few.
+bool deserves(const IB_WC& entry) {
+    return entry.Status != IB_WC_SUCCESS || (entry.Opcode & IB_WC_RECEIVE) != 0;
+}
+
+} // namespace
+
+class completion_queue::holding {
+public:
+    explicit holding(completion_queue& which)
+        : queue_(which), level_(KeAcquireSpinLockRaiseToDpc(&which.lock_)) {}
+    ~holding() { KeReleaseSpinLock(&queue_.lock_, level_); }
+    holding(const holding&) = delete;
+    holding& operator=(const holding&) = delete;
+
+private:
+    completion_queue& queue_;
+    KIRQL level_;
+};
+
+completion_queue::completion_queue(verbs_context& context, HCA_CQ& owner)
+    : context_(context), owner_(owner) {
+    ExInitializeRundownProtection(&told_);
+}
+
+completion_queue::~completion_queue() {
+    if (cq_ != nullptr) context_.verbs().destroy_cq(cq_);
+}
+
+NTSTATUS completion_queue::make(verbs_context& context, HCA_CQ& owner,
+                                std::unique_ptr<completion_queue>& made) {
+    if (owner.Cq.NumCqes > INT_MAX) return STATUS_INVALID_PARAMETER;
+    std::unique_ptr<completion_queue> queue(new completion_queue(context, owner));
+    queue->cq_ = context.verbs().create_cq(context.get(), static_cast<int>(owner.Cq.NumCqes),
+                                           queue.get(), context.channel(), context.next_vector());
+    if (const int error = failure_of(queue->cq_); error != 0) return context.failure(error);
+    const auto entries = static_cast<ULONG>(queue->cq_->cqe);
+    if (const NTSTATUS status = queue->make_room(entries); !NT_SUCCESS(status)) {
+        end(std::move(queue));
+        return status;
+    }
+    owner.Cq.NumCqes = entries;
+    made = std::move(queue);
+    return STATUS_SUCCESS;
+}
+
+void completion_queue::end(std::unique_ptr<completion_queue> queue) {
+    if (queue->kernel_destroys()) return;
+    ExWaitForRundownProtectionRelease(&queue->told_);
+    verbs_context& context = queue->context_;
+    context.keep(std::move(queue));
+}
+
+bool completion_queue::kernel_destroys() {
+    if (failure_of(context_.verbs().destroy_cq(cq_)) != 0) return false;
+    cq_ = nullptr;
+    return true;
+}
+
+// The stash's memory; its entries move over. What is not used of it is not touched.
+NTSTATUS completion_queue::make_room(ULONG entries) {
+    std::unique_ptr<IB_WC[]> fresh(new (std::nothrow) IB_WC[entries]);
+    if (fresh == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    const holding lock(*this);
+    for (ULONG i = 0; i < count_; ++i)
+        fresh[i] = stash_[(first_ + i) % capacity_];
+    stash_.swap(fresh);
+    capacity_ = entries;
+    first_ = 0;
+    return STATUS_SUCCESS;
+}
+
+int completion_queue::take_from_kernel(ULONG count, IB_WC* entries) {
+    std::array<ibv_wc, 16> some;
+    ULONG taken = 0;
+    while (taken < count) {
+        const auto wanted = std::min<ULONG>(count - taken, some.size());
+        const int got = context_.verbs().poll_cq(cq_, static_cast<int>(wanted), some.data());
+        if (got < 0 && taken == 0) return -failure_of(got);
+        for (int i = 0; i < got; ++i)
+            entries[taken++] = completion_of(some[static_cast<std::size_t>(i)]);
+        if (got < static_cast<int>(wanted)) break;
+    }
+    return static_cast<int>(taken);
+}
+
+// False: there was none, or there is no room.
+bool completion_queue::take_over(ULONG most) {
+    if (count_ == capacity_) return false;
+    const ULONG place = (first_ + count_) % capacity_;
+    const ULONG room = std::min(capacity_ - count_, capacity_ - place);
+    const int got = take_from_kernel(std::min(room, most), &stash_[place]);
+    for (int i = 0; i < got; ++i)
+        deserving_ += deserves(stash_[place + static_cast<ULONG>(i)]) ? 1 : 0;
+    count_ += static_cast<ULONG>(std::max(got, 0));
+    return got > 0;
+}
+
+IB_WC completion_queue::take() {
+    const IB_WC entry = stash_[first_];
+    first_ = (first_ + 1) % capacity_;
+    --count_;
+    if (deserves(entry)) --deserving_;
+    return entry;
+}
+
+int completion_queue::poll(ULONG count, IB_WC* entries) {
+    const holding lock(*this);
+    ULONG taken = 0;
+    while (taken < count && count_ != 0)
+        entries[taken++] = take();
+    if (resizing_) return static_cast<int>(taken);
+    const int more = take_from_kernel(count - taken, entries + taken);
+    return more < 0 && taken == 0 ? more : static_cast<int>(taken) + std::max(more, 0);
+}
+
+ULONG completion_queue::filled() {
+    const holding lock(*this);
+    while (take_over(capacity_)) {
+    }
+    return count_;
+}
+
+// ---- arming
+
+bool completion_queue::satisfied() const {
+    return (armed_ == IB_CQ_ARM_NEXT && count_ != 0) ||
+           (armed_ == IB_CQ_ARM_SOLICITED && deserving_ != 0);
+}
+
+// True, once: the consumer is to be told.
+bool completion_queue::fire() {
+    while (!satisfied() && take_over(1)) {
+    }
+    const bool fires = satisfied();
+    if (fires) armed_ = 0;
+    return fires;
+}
+
+int completion_queue::request() {
+    return failure_of(context_.verbs().req_notify_cq(cq_, armed_ == IB_CQ_ARM_SOLICITED ? 1 : 0));
+}
+
+// The kernel looks at what comes from now on only. So does who looks before and after.
+int completion_queue::rearm(bool& tell) {
+    tell = fire();
+    if (tell) return 0;
+    const int error = request();
+    if (error != 0) armed_ = 0;
+    tell = error == 0 && fire();
+    return error;
+}
+
+NTSTATUS completion_queue::arm(ULONG flags) {
+    bool tell = false;
+    int error = 0;
+    {
+        const holding lock(*this);
+        if (armed_ != IB_CQ_ARM_NEXT) armed_ = flags;
+        if (!resizing_) error = rearm(tell);
+    }
+    if (tell) HcaReportCqCompletion(&owner_);
+    return context_.failure(error);
+}
+
+// ---- resizing
+
+// Meanwhile nobody else may use the kernel's queue, whose memory providers replace: a poll gets
+// what is in the stash, and an arming waits.
+NTSTATUS completion_queue::resize(ULONG num_cqes) {
+    if (num_cqes > INT_MAX || filled() > num_cqes) return STATUS_INVALID_PARAMETER;
+    {
+        const holding lock(*this);
+        resizing_ = true;
+    }
+    const int error = failure_of(context_.verbs().resize_cq(cq_, static_cast<int>(num_cqes)));
+    if (error == 0) {
+        owner_.Cq.NumCqes = static_cast<ULONG>(cq_->cqe);
+        static_cast<void>(make_room(owner_.Cq.NumCqes)); // without it the old one does
+    }
+    bool tell = false;
+    {
+        const holding lock(*this);
+        resizing_ = false;
+        if (armed_ != 0) rearm(tell);
+    }
+    if (tell) HcaReportCqCompletion(&owner_);
+    return context_.failure(error);
+}
+
+// ---- events
+
+void completion_queue::completed() {
+    if (!ExAcquireRundownProtection(&told_)) return;
+    bool tell = false;
+    {
+        const holding lock(*this);
+        tell = std::exchange(armed_, 0) != 0;
+    }
+    if (tell) HcaReportCqCompletion(&owner_);
+    ExReleaseRundownProtection(&told_);
+}
+
+void completion_queue::failed() {
+    if (!ExAcquireRundownProtection(&told_)) return;
+    bool tell = false;
+    {
+        const holding lock(*this);
+        tell = !std::exchange(failed_, true);
+    }
+    if (tell) HcaReportCqEvent(&owner_, IB_AE_CQ_ERROR);
+    ExReleaseRundownProtection(&told_);
+}
+
+} // namespace irpverbs::hca_rdma

@@ -1,0 +1,55 @@
+// What the driver does for completion queues.
+#include "operations.hpp"
+
+#include "adapter.hpp"
+#include "completion_queue.hpp"
+#include "failure.hpp"
+
+#include <new>
+#include <utility>
+
+namespace irpverbs::hca_rdma {
+
+NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA*, PIRP irp) try {
+    const adapter& self = adapter::of(cq->Ca->Device);
+    if (!self.has_verbs()) return STATUS_NOT_SUPPORTED;
+    std::unique_ptr<completion_queue> made;
+    const NTSTATUS status = completion_queue::make(self.context(), *cq, made);
+    if (!NT_SUCCESS(status)) return status;
+    if (irp->Cancel != FALSE) { // while the kernel worked
+        completion_queue::end(std::move(made));
+        return STATUS_CANCELLED;
+    }
+    part_of(cq).queue = made.release();
+    return STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
+    completion_queue::end(std::unique_ptr<completion_queue>(part_of(cq).queue));
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
+    IB_CQ_ATTR seen{sizeof(IB_CQ_ATTR), cq->Cq.NumCqes, 0};
+    seen.Filled = part_of(cq).queue->filled();
+    return HcaReturnBlock(&seen, sizeof(seen), attr, size, irp);
+}
+
+NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
+    const NTSTATUS status = part_of(cq).queue->resize(num_cqes);
+    irp->IoStatus.Information = cq->Cq.NumCqes;
+    return status;
+}
+
+NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp) {
+    const int taken = part_of(cq).queue->poll(count, entries);
+    if (taken < 0) return adapter::of(cq->Ca->Device).context().failure(-taken);
+    irp->IoStatus.Information = static_cast<ULONG>(taken);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) { return part_of(cq).queue->arm(flags); }
+
+} // namespace irpverbs::hca_rdma

@@ -1,0 +1,188 @@
+#include "verbs_attributes.hpp"
+
+#include "failure.hpp"
+#include "sysfs_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <endian.h>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+// Source: IBA 14.2.5.6 (VLCap).
+UCHAR lanes_of(std::uint8_t code) {
+    constexpr std::array<UCHAR, 6> lanes{0, 1, 2, 4, 8, 15};
+    return code < lanes.size() ? lanes[code] : UCHAR{0};
+}
+
+// Up to FDR10 the bits are PortInfo's LinkSpeed, from FDR on its LinkSpeedExt moved up by 4.
+USHORT speed_of(std::uint8_t active) {
+    const unsigned bits = active;
+    return static_cast<USHORT>((bits & 0x0F) | (bits >> 4) << 8);
+}
+
+UCHAR link_layer_of(const ibv_port_attr& port, const ibv_device* device) {
+    if (port.link_layer != IBV_LINK_LAYER_UNSPECIFIED) return port.link_layer;
+    return device->transport_type == IBV_TRANSPORT_IB ? IBV_LINK_LAYER_INFINIBAND
+                                                      : IBV_LINK_LAYER_ETHERNET;
+}
+
+IB_PORT_ATTR attributes_of(const ibv_port_attr& from, const ibv_device* device) {
+    IB_PORT_ATTR attr{};
+    attr.State = static_cast<UCHAR>(from.state);
+    attr.PhysicalState = from.phys_state;
+    attr.Lmc = from.lmc;
+    attr.Lid = from.lid;
+    attr.SmLid = from.sm_lid;
+    attr.SmSl = from.sm_sl;
+    attr.SubnetTimeout = from.subnet_timeout;
+    attr.MaxMtu = static_cast<UCHAR>(from.max_mtu);
+    attr.ActiveMtu = static_cast<UCHAR>(from.active_mtu);
+    attr.CapabilityMask = from.port_cap_flags;
+    attr.CapabilityMask2 = from.port_cap_flags2;
+    attr.MaxMessageSize = from.max_msg_sz;
+    attr.ActiveWidth = from.active_width;
+    attr.ActiveSpeed = speed_of(from.active_speed);
+    attr.PKeyViolations = static_cast<USHORT>(std::min(from.bad_pkey_cntr, 0xFFFFu));
+    attr.QKeyViolations = static_cast<USHORT>(std::min(from.qkey_viol_cntr, 0xFFFFu));
+    attr.MaxVls = lanes_of(from.max_vl_num);
+    attr.InitTypeReply = from.init_type_reply;
+    attr.LinkLayer = link_layer_of(from, device);
+    return attr;
+}
+
+ib_gid_t host_order(const ibv_gid& gid) {
+    return {be64toh(gid.global.subnet_prefix), be64toh(gid.global.interface_id)};
+}
+
+constexpr ULONG same_capabilities = 0x7FFF; // as IBV_DEVICE_* has them
+
+ULONG capabilities_of(unsigned flags) {
+    struct moved {
+        unsigned from;
+        ULONG to;
+    };
+    constexpr std::array others{
+        moved{IBV_DEVICE_MEM_WINDOW, IB_CA_CAP_MEMORY_WINDOWS},
+        moved{IBV_DEVICE_MEM_WINDOW_TYPE_2A, IB_CA_CAP_MEMORY_WINDOWS_2A},
+        moved{IBV_DEVICE_MEM_WINDOW_TYPE_2B, IB_CA_CAP_MEMORY_WINDOWS_2B},
+        moved{IBV_DEVICE_MEM_MGT_EXTENSIONS, IB_CA_CAP_FAST_REGISTER},
+        moved{IBV_DEVICE_XRC, IB_CA_CAP_XRC},
+    };
+    ULONG capabilities = flags & same_capabilities;
+    for (const moved& each : others)
+        if ((flags & each.from) != 0) capabilities |= each.to;
+    return capabilities;
+}
+
+ULONG limit(int value) { return value > 0 ? static_cast<ULONG>(value) : 0; }
+
+void put_identity(IB_CA_ATTR& attr, const ibv_device_attr& from) {
+    attr.VendorId = from.vendor_id;
+    attr.VendorPartId = from.vendor_part_id;
+    attr.HardwareVersion = from.hw_ver;
+    attr.NodeGuid = be64toh(from.node_guid);
+    attr.SystemImageGuid = be64toh(from.sys_image_guid);
+    attr.FirmwareVersion =
+        firmware_version({from.fw_ver, strnlen(from.fw_ver, sizeof(from.fw_ver))});
+    attr.Capabilities = capabilities_of(from.device_cap_flags);
+    attr.PageSizes = from.page_size_cap;
+    attr.Atomicity = static_cast<UCHAR>(from.atomic_cap);
+    attr.LocalAckDelay = from.local_ca_ack_delay;
+    attr.MaxPKeys = from.max_pkeys;
+}
+
+void put_limits(IB_CA_ATTR& attr, const ibv_device_attr& from) {
+    attr.MaxQps = limit(from.max_qp);
+    attr.MaxQpWrs = limit(from.max_qp_wr);
+    attr.MaxSges = limit(from.max_sge);
+    attr.MaxSgesOfRd = attr.MaxSgesOfRead = limit(from.max_sge_rd);
+    attr.MaxCqs = limit(from.max_cq);
+    attr.MaxCqes = limit(from.max_cqe);
+    attr.MaxPds = limit(from.max_pd);
+    attr.MaxMrs = limit(from.max_mr);
+    attr.MaxMrSize = from.max_mr_size;
+    attr.MaxMws = limit(from.max_mw);
+    attr.MaxReadsAsResponderOfQp = limit(from.max_qp_rd_atom);
+    attr.MaxReadsAsResponder = limit(from.max_res_rd_atom);
+    attr.MaxReadsAsInitiatorOfQp = limit(from.max_qp_init_rd_atom);
+    attr.MaxEecs = limit(from.max_ee);
+    attr.MaxRdds = limit(from.max_rdd);
+    attr.MaxReadsAsResponderOfEec = limit(from.max_ee_rd_atom);
+    attr.MaxReadsAsInitiatorOfEec = limit(from.max_ee_init_rd_atom);
+    attr.MaxRawIpv6Qps = limit(from.max_raw_ipv6_qp);
+    attr.MaxRawEthertypeQps = limit(from.max_raw_ethy_qp);
+    attr.MaxMulticastGroups = limit(from.max_mcast_grp);
+    attr.MaxQpsOfMulticastGroup = limit(from.max_mcast_qp_attach);
+    attr.MaxMulticastAttachments = limit(from.max_total_mcast_qp_attach);
+    attr.MaxAvs = limit(from.max_ah);
+    attr.MaxSrqs = limit(from.max_srq);
+    attr.MaxSrqWrs = limit(from.max_srq_wr);
+    attr.MaxSrqSges = limit(from.max_srq_sge);
+}
+
+} // namespace
+
+int verbs_query::port(UCHAR number, port_attributes& made) const {
+    ibv_port_attr attr{};
+    if (const int error = failure_of(verbs_.query_port(context_, number, &attr)); error != 0)
+        return error;
+    made.fixed = attributes_of(attr, context_->device);
+    made.fixed.PortNumber = number;
+    made.gids.resize(std::min(limit(attr.gid_tbl_len), 0xFFFFu));
+    made.pkeys.resize(attr.pkey_tbl_len);
+    made.fixed.GidCount = static_cast<USHORT>(made.gids.size());
+    made.fixed.PKeyCount = static_cast<USHORT>(made.pkeys.size());
+    ibv_gid own{};
+    if (made.gids.empty()) return 0;
+    const int error = failure_of(verbs_.query_gid(context_, number, 0, &own));
+    made.fixed.PortGuid = host_order(own).gid_guid;
+    return error;
+}
+
+int verbs_query::tables(UCHAR port_count, port_attributes& made) const {
+    const int error = gids(port_count, made);
+    return error != 0 ? error : pkeys(made);
+}
+
+// Entries that are empty stay 0: they keep the index of those behind them.
+int verbs_query::gids(UCHAR port_count, port_attributes& made) const {
+    std::vector<ibv_gid_entry> entries(made.gids.size() * port_count);
+    if (entries.empty()) return 0;
+    const ssize_t count = verbs_.query_gid_table(context_, entries.data(), entries.size());
+    if (count < 0) return failure_of(count);
+    entries.resize(std::min(entries.size(), static_cast<std::size_t>(count)));
+    for (const ibv_gid_entry& each : entries)
+        if (each.port_num == made.fixed.PortNumber && each.gid_index < made.gids.size())
+            made.gids[each.gid_index] = host_order(each.gid);
+    return 0;
+}
+
+int verbs_query::pkeys(port_attributes& made) const {
+    for (std::size_t i = 0; i < made.pkeys.size(); ++i) {
+        __be16 pkey = 0;
+        const int error = failure_of(
+            verbs_.query_pkey(context_, made.fixed.PortNumber, static_cast<int>(i), &pkey));
+        if (error == ENOENT || error == EOPNOTSUPP) return 0; // iWARP has no P_Keys
+        if (error != 0) return error;
+        made.pkeys[i] = be16toh(pkey);
+    }
+    return 0;
+}
+
+int verbs_query::device(IB_CA_ATTR& made) const {
+    ibv_device_attr_ex attr{};
+    if (const int error = failure_of(verbs_.query_device(context_, &attr)); error != 0)
+        return error;
+    put_identity(made, attr.orig_attr);
+    put_limits(made, attr.orig_attr);
+    made.PortCount =
+        attr.phys_port_cnt_ex != 0 ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt;
+    return 0;
+}
+
+} // namespace irpverbs::hca_rdma

@@ -1,0 +1,116 @@
+#include "verbs_context.hpp"
+
+#include "async_events.hpp"
+#include "completion_queue.hpp"
+#include "failure.hpp"
+
+#include <cerrno>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+constexpr int most_at_once = 64; // events a call of the reactor, which serves others too
+
+} // namespace
+
+verbs_context::verbs_context(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
+                             unsigned port_count)
+    : world_(world), verbs_(*world.verbs), device_(told), port_count_(port_count),
+      opened_(verbs_, which) {}
+
+int verbs_context::open(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
+                        unsigned port_count, std::unique_ptr<verbs_context>& made) {
+    std::unique_ptr<verbs_context> opened(new verbs_context(world, which, told, port_count));
+    if (const int error = opened->opened_.error(); error != 0) return error;
+    if (const int error = opened->watch(); error != 0) return error;
+    made = std::move(opened);
+    return 0;
+}
+
+verbs_context::~verbs_context() {
+    events_.reset();
+    completions_.reset();
+    while (kept_ != nullptr)
+        kept_ = std::move(kept_->next_);
+    if (channel_ != nullptr) verbs_.destroy_comp_channel(channel_);
+}
+
+int verbs_context::watch() {
+    channel_ = verbs_.create_comp_channel(get());
+    if (const int error = failure_of(channel_); error != 0) return error;
+    events_ = world_.watch(
+        get()->async_fd,
+        [](void* self) { return static_cast<verbs_context*>(self)->read_events(); }, this);
+    completions_ = world_.watch(
+        channel_->fd,
+        [](void* self) { return static_cast<verbs_context*>(self)->read_completions(); }, this);
+    return events_ != nullptr && completions_ != nullptr ? 0 : ENOMEM;
+}
+
+int verbs_context::next_vector() {
+    const int count = get()->num_comp_vectors;
+    return count > 1 ? static_cast<int>(vector_.fetch_add(1) % static_cast<unsigned>(count)) : 0;
+}
+
+NTSTATUS verbs_context::failure(int error) const {
+    if (is_gone(error)) HcaReportFatal(device_);
+    return status_of(error);
+}
+
+void verbs_context::keep(std::unique_ptr<completion_queue> queue) {
+    const KIRQL before = KeAcquireSpinLockRaiseToDpc(&kept_lock_);
+    queue->next_ = std::move(kept_);
+    kept_ = std::move(queue);
+    KeReleaseSpinLock(&kept_lock_, before);
+}
+
+// ---- events, on the reactor
+
+// False: nothing comes any more.
+bool verbs_context::goes_on(int error) const {
+    if (error == EAGAIN) return true;
+    HcaReportFatal(device_);
+    return false;
+}
+
+bool verbs_context::read_events() {
+    for (int i = 0; i < most_at_once; ++i) {
+        ibv_async_event event{};
+        const int error = failure_of(verbs_.get_async_event(get(), &event));
+        if (error == EINTR) continue;
+        if (error != 0) return goes_on(error);
+        tell(event);
+        verbs_.ack_async_event(&event); // last: a queue's end waits for it
+    }
+    return true;
+}
+
+// There are no queue pairs, so their events name nobody.
+void verbs_context::tell(const ibv_async_event& event) const {
+    const IB_ASYNC_EVENT what = event_of(event.event_type);
+    if (what == IB_AE_LOCAL_FATAL) {
+        HcaReportFatal(device_);
+    } else if (what == IB_AE_CQ_ERROR) {
+        static_cast<completion_queue*>(event.element.cq->cq_context)->failed();
+    } else if (what >= IB_AE_PORT_ACTIVE) {
+        const int port = event.element.port_num;
+        if (port >= 1 && port <= static_cast<int>(port_count_))
+            HcaReportPortEvent(device_, static_cast<UCHAR>(port), what);
+    }
+}
+
+bool verbs_context::read_completions() {
+    for (int i = 0; i < most_at_once; ++i) {
+        ibv_cq* cq = nullptr;
+        void* queue = nullptr;
+        const int error = failure_of(verbs_.get_cq_event(channel_, &cq, &queue));
+        if (error == EINTR) continue;
+        if (error != 0) return goes_on(error);
+        static_cast<completion_queue*>(queue)->completed();
+        verbs_.ack_cq_events(cq, 1);
+    }
+    return true;
+}
+
+} // namespace irpverbs::hca_rdma

@@ -1,0 +1,51 @@
+#include "verbs_library.hpp"
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+// What verbs.h has as inline functions and macros.
+
+int query_device(ibv_context* context, ibv_device_attr_ex* attr) {
+    return ibv_query_device_ex(context, nullptr, attr);
+}
+
+int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) {
+    return ibv_query_port(context, port, attr);
+}
+
+ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, size_t most) {
+    return ibv_query_gid_table(context, entries, most, 0);
+}
+
+int poll_cq(ibv_cq* cq, int count, ibv_wc* entries) { return ibv_poll_cq(cq, count, entries); }
+
+int req_notify_cq(ibv_cq* cq, int solicited_only) { return ibv_req_notify_cq(cq, solicited_only); }
+
+} // namespace
+
+constinit const verbs_library real_verbs = {
+    .get_device_list = ibv_get_device_list,
+    .free_device_list = ibv_free_device_list,
+    .get_device_guid = ibv_get_device_guid,
+    .open_device = ibv_open_device,
+    .close_device = ibv_close_device,
+    .query_device = query_device,
+    .query_port = query_port,
+    .query_gid = ibv_query_gid,
+    .query_gid_table = query_gid_table,
+    .query_pkey = ibv_query_pkey,
+    .get_async_event = ibv_get_async_event,
+    .ack_async_event = ibv_ack_async_event,
+    .create_comp_channel = ibv_create_comp_channel,
+    .destroy_comp_channel = ibv_destroy_comp_channel,
+    .get_cq_event = ibv_get_cq_event,
+    .ack_cq_events = ibv_ack_cq_events,
+    .create_cq = ibv_create_cq,
+    .resize_cq = ibv_resize_cq,
+    .destroy_cq = ibv_destroy_cq,
+    .poll_cq = poll_cq,
+    .req_notify_cq = req_notify_cq,
+};
+
+} // namespace irpverbs::hca_rdma

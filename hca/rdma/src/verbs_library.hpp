@@ -1,0 +1,43 @@
+// What the driver needs of libibverbs: a table, so that a test can stand in for all of it.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+namespace irpverbs::hca_rdma {
+
+/// As in verbs.h. A failure is told by null or a result that is not 0, whose cause failure_of
+/// finds.
+struct verbs_library {
+    ibv_device** (*get_device_list)(int* count);
+    void (*free_device_list)(ibv_device** list);
+    __be64 (*get_device_guid)(ibv_device* device);
+    ibv_context* (*open_device)(ibv_device* device);
+    int (*close_device)(ibv_context* context);
+
+    int (*query_device)(ibv_context* context, ibv_device_attr_ex* attr);
+    int (*query_port)(ibv_context* context, uint8_t port, ibv_port_attr* attr);
+    int (*query_gid)(ibv_context* context, uint8_t port, int index, ibv_gid* gid);
+    /// Of all ports: how many entries, none of them empty, or a negative errno.
+    ssize_t (*query_gid_table)(ibv_context* context, ibv_gid_entry* entries, size_t most);
+    int (*query_pkey)(ibv_context* context, uint8_t port, int index, __be16* pkey);
+
+    int (*get_async_event)(ibv_context* context, ibv_async_event* event);
+    void (*ack_async_event)(ibv_async_event* event);
+
+    ibv_comp_channel* (*create_comp_channel)(ibv_context* context);
+    int (*destroy_comp_channel)(ibv_comp_channel* channel);
+    int (*get_cq_event)(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context);
+    void (*ack_cq_events)(ibv_cq* cq, unsigned count);
+
+    ibv_cq* (*create_cq)(ibv_context* context, int entries, void* cq_context,
+                         ibv_comp_channel* channel, int vector);
+    int (*resize_cq)(ibv_cq* cq, int entries);
+    int (*destroy_cq)(ibv_cq* cq);
+    int (*poll_cq)(ibv_cq* cq, int count, ibv_wc* entries);
+    int (*req_notify_cq)(ibv_cq* cq, int solicited_only);
+};
+
+/// The real one.
+extern const verbs_library real_verbs;
+
+} // namespace irpverbs::hca_rdma

@@ -1,0 +1,138 @@
+// A kernel with devices that do what a test tells them, in the place of libibverbs.
+#pragma once
+
+#include "fake_descriptors.hpp"
+#include "verbs_library.hpp"
+
+#include <ci/ib_types.h>
+
+#include <array>
+#include <deque>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace irpverbs::testing {
+
+class fake_verbs {
+public:
+    enum call {
+        get_device_list,
+        open_device,
+        close_device,
+        query_device,
+        query_port,
+        query_gid,
+        query_gid_table,
+        query_pkey,
+        get_async_event,
+        create_comp_channel,
+        destroy_comp_channel,
+        get_cq_event,
+        create_cq,
+        resize_cq,
+        destroy_cq,
+        poll_cq,
+        req_notify_cq,
+        call_count
+    };
+    /// What a call gives back, and leaves in errno. A pointer is null instead.
+    struct failure {
+        int result;
+        int error;
+    };
+    static failure by_errno(int error) { return {-1, error}; }
+    static failure positive(int error) { return {error, 0}; }
+    static failure negative(int error) { return {-error, 0}; }
+
+    struct port {
+        ibv_port_attr attr{};
+        std::vector<ibv_gid> gids;
+        std::vector<ib_pkey_t> pkeys{0xFFFF};
+    };
+    struct device : ibv_device {
+        ibv_device_attr_ex attr{};
+        std::vector<port> ports;
+        bool listed = true; // else: taken away, and only waits for those that have it open
+        bool gone = false;
+    };
+
+    explicit fake_verbs(fake_descriptors& descriptors);
+    ~fake_verbs();
+    fake_verbs(const fake_verbs&) = delete;
+    fake_verbs& operator=(const fake_verbs&) = delete;
+
+    /// What the driver is given. One fake_verbs is there at a time.
+    static const hca_rdma::verbs_library& library();
+
+    /// A device as soft-RoCE makes it: Ethernet, GIDs, one P_Key.
+    device& add(const std::string& name, ib_guid_t guid, unsigned ports = 1);
+    template <class Change>
+    void change(const Change& what) {
+        const std::lock_guard guard(lock_);
+        what(*this);
+    }
+    device& at(const std::string& name) { return *devices_.at(name); }
+
+    /// The next calls end so.
+    void fail(call which, std::initializer_list<failure> results);
+    /// Calls don't come back until they are let go.
+    void hold(call which);
+    void let_go(call which);
+    void wait_for(call which); // until one is held
+
+    void raise(const std::string& name, ibv_event_type type, int port = 1);
+    /// Of the queue with that cq_context. False: it overran, which is told once an entry.
+    bool complete(const void* cq_context, const ibv_wc& entry, bool solicited = false);
+    void raise_for(const void* cq_context, ibv_event_type type);
+    /// As hardware's drivers do: verbs fail, and the descriptors say so. Nothing is flushed.
+    void remove(const std::string& name);
+    void hold_sm(int port, bool on);
+
+    std::size_t queues() {
+        const std::lock_guard guard(lock_);
+        return queues_.size();
+    }
+    std::size_t contexts() {
+        const std::lock_guard guard(lock_);
+        return contexts_.size();
+    }
+    unsigned calls(call which) {
+        const std::lock_guard guard(lock_);
+        return count_[which];
+    }
+    std::vector<int> vectors; // that queues were made with
+
+private:
+    struct channel;
+    struct context;
+    struct queue;
+    friend struct verbs_calls;
+
+    failure take(call which);
+    void pass(call which);
+    queue* find(const void* cq_context);
+    void tell(context& of, const ibv_async_event& event);
+    bool all_acknowledged(const queue& of) const;
+
+    static inline fake_verbs* now_ = nullptr;
+
+    fake_descriptors& descriptors_;
+    guarded_by_spin_lock lock_; // guards all
+    std::map<std::string, std::unique_ptr<device>> devices_;
+    std::set<context*> contexts_;
+    std::set<channel*> channels_;
+    std::vector<queue*> queues_;
+    std::array<std::deque<failure>, call_count> failures_;
+    std::array<unsigned, call_count> count_{};
+    std::array<bool, call_count> held_{};
+    std::array<KEVENT, call_count> gates_;
+    std::array<KEVENT, call_count> inside_;
+    KEVENT acknowledged_;
+    unsigned events_reported_ = 0;
+    unsigned events_acknowledged_ = 0;
+    unsigned lists_ = 0;
+};
+
+} // namespace irpverbs::testing

@@ -1,0 +1,25 @@
+// What the fake kernel makes for a driver.
+#pragma once
+
+#include "fake_verbs.hpp"
+
+namespace irpverbs::testing {
+
+struct fake_verbs::channel : ibv_comp_channel {
+    std::deque<queue*> events;
+};
+
+struct fake_verbs::context : ibv_context {
+    fake_verbs::device* of = nullptr;
+    std::deque<ibv_async_event> events;
+};
+
+struct fake_verbs::queue : ibv_cq {
+    std::deque<ibv_wc> entries;
+    bool armed = false;
+    bool solicited_only = false;
+    unsigned completions_reported = 0;
+    unsigned errors_reported = 0;
+};
+
+} // namespace irpverbs::testing

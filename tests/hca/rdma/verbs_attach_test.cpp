@@ -1,0 +1,156 @@
+// Which HCA a verbs device and a management device make together, and what is said when they don't.
+#include "verbs_hcas.hpp"
+
+#include "failure.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+using call = fake_verbs;
+
+class VerbsAttach : public BothMachines {
+protected:
+    verbs_kernel kernel;
+};
+
+TEST_P(VerbsAttach, ADeviceWithBothSidesIsOneHca) {
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.count(), 1u);
+    IB_CA* ca = open_ca(rdma_hcas::fdo(kernel.guid));
+    EXPECT_EQ(destroy_cq(create_cq(ca)), STATUS_SUCCESS);
+    EXPECT_EQ(rdma_agent(ca).status, STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsAttach, AllDevicesOfBothKindsAreAttached) {
+    kernel.cas["umad0"].guid = 0x5000;
+    kernel.verbs.add("siw0", 0x4000);
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.count(), 3u);
+    for (const ib_guid_t guid : {kernel.guid, ib_guid_t{0x4000}, ib_guid_t{0x5000}})
+        EXPECT_NE(rdma_hcas::fdo(guid), nullptr);
+}
+
+// As siw: there is nothing at all for libibumad.
+TEST_P(VerbsAttach, WithoutManagementThereAreNoAgents) {
+    kernel.cas.clear();
+    const rdma_hcas hcas("rxe0");
+    EXPECT_EQ(hcas.count(), 1u);
+    IB_CA* ca = open_ca(rdma_hcas::fdo(kernel.guid));
+    EXPECT_EQ(rdma_agent(ca).status, STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(destroy_cq(create_cq(ca)), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+// A kernel without ib_umad shows the device, and no file of it.
+TEST_P(VerbsAttach, WithoutTheUmadModuleThereAreNoAgents) {
+    kernel.has_umad = false;
+    const open_verbs hca;
+    EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
+}
+
+TEST_P(VerbsAttach, WithoutVerbsThereAreNoQueues) {
+    kernel.verbs.change([](fake_verbs& all) { all.at("rxe0").listed = false; });
+    const open_verbs hca;
+    EXPECT_EQ(answer(creating(hca.ca)), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_SUCCESS);
+}
+
+TEST_P(VerbsAttach, AKernelWithoutVerbsHasManagementAlone) {
+    kernel.verbs.fail(call::get_device_list, {call::by_errno(ENOSYS), call::by_errno(ENOSYS)});
+    const open_verbs hca;
+    EXPECT_EQ(answer(creating(hca.ca)), STATUS_NOT_SUPPORTED);
+}
+
+// The name went to another device between the two looks.
+TEST_P(VerbsAttach, AnotherGuidIsAnotherDevice) {
+    kernel.cas["rxe0"].guid = 0x7000;
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.count(), 1u);
+    EXPECT_EQ(rdma_hcas::fdo(0x7000), nullptr);
+    IB_CA* ca = open_ca(rdma_hcas::fdo(kernel.guid));
+    EXPECT_EQ(rdma_agent(ca).status, STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamed) {
+    kernel.verbs.fail(call::open_device, {call::by_errno(EACCES)});
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_ACCESS_DENIED);
+    EXPECT_EQ(hcas.problem, "/dev/infiniband/uverbs0: Permission denied: it must be readable and "
+                            "writable (by root, or by a udev rule)");
+}
+
+TEST_P(VerbsAttach, WhatFailsOtherwiseIsSaid) {
+    kernel.verbs.fail(call::query_device, {call::negative(ENOMEM)});
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(hcas.problem, "rxe0: /dev/infiniband/uverbs0: Cannot allocate memory");
+}
+
+TEST_P(VerbsAttach, ADeviceThatVanishesMeanwhileIsNotAmongAll) {
+    kernel.verbs.add("siw0", 0x4000);
+    kernel.verbs.fail(call::open_device, {call::by_errno(ENODEV)});
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_SUCCESS);
+    EXPECT_EQ(hcas.count(), 1u);
+    EXPECT_NE(rdma_hcas::fdo(0x4000), nullptr);
+}
+
+TEST_P(VerbsAttach, ANamedDeviceThatVanishesMeanwhileIsToldSo) {
+    kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
+    const rdma_hcas hcas("rxe0");
+    EXPECT_EQ(hcas.status, STATUS_DEVICE_REMOVED);
+    EXPECT_EQ(hcas.problem, "rxe0: it has been taken away");
+}
+
+// Between the attach and the open.
+TEST_P(VerbsAttach, ADeviceThatIsGoneIsNotOpened) {
+    const rdma_hcas hcas;
+    kernel.remove("rxe0");
+    const auto open = [](IRP* irp) {
+        return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+    };
+    EXPECT_EQ(answer(open), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(answer(open), STATUS_FILE_FORCED_CLOSED);
+}
+
+TEST_P(VerbsAttach, AnOpenThatFailsLeavesNothing) {
+    const rdma_hcas hcas;
+    const auto open = [](IRP* irp) {
+        return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+    };
+    kernel.verbs.fail(call::open_device, {call::by_errno(EMFILE)});
+    EXPECT_EQ(answer(open), STATUS_INSUFFICIENT_RESOURCES);
+    kernel.verbs.fail(call::create_comp_channel, {call::by_errno(ENOMEM)});
+    EXPECT_EQ(answer(open), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(kernel.verbs.contexts(), 0u);
+    EXPECT_EQ(close_ca(open_ca(rdma_hcas::fdo(kernel.guid))), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsAttach, AllOpensShareOneContext) {
+    const open_verbs one;
+    IB_CA* two = open_ca(rdma_hcas::fdo(kernel.guid));
+    EXPECT_EQ(kernel.verbs.contexts(), 1u);
+    EXPECT_EQ(close_ca(two), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.verbs.contexts(), 1u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(VerbsAttach);
+
+TEST(VerbsFailure, IsFoundHoweverItIsTold) {
+    errno = 0;
+    EXPECT_EQ(hca_rdma::failure_of(0L), 0);
+    EXPECT_EQ(hca_rdma::failure_of(long{EINVAL}), EINVAL);
+    EXPECT_EQ(hca_rdma::failure_of(long{-EINVAL}), EINVAL);
+    EXPECT_EQ(hca_rdma::failure_of(-1L), EPERM);
+    EXPECT_EQ(hca_rdma::failure_of(nullptr), ENOMEM);
+    errno = EAGAIN;
+    EXPECT_EQ(hca_rdma::failure_of(-1L), EAGAIN);
+    EXPECT_EQ(hca_rdma::failure_of(nullptr), EAGAIN);
+}
+
+} // namespace

@@ -1,0 +1,70 @@
+// Whatever call of libibverbs fails, in whichever way: verbs complete, and nothing is left behind.
+// What was left the fake's end tells.
+#include "verbs_hcas.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace irpverbs::testing;
+using call = fake_verbs;
+
+/// Everything that a client does, as far as it gets.
+class client {
+public:
+    void run() {
+        const rdma_hcas hcas;
+        const DEVICE_OBJECT* fdo = rdma_hcas::fdo(verbs_kernel::guid);
+        if (hcas.count() == 0 || fdo == nullptr) {
+            EXPECT_FALSE(hcas.problem.empty() && hcas.status != STATUS_SUCCESS);
+            return;
+        }
+        verb_call open([](IRP* irp) {
+            return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+        });
+        if (open.status() != STATUS_SUCCESS) return;
+        use(open.object<IB_CA>());
+        EXPECT_EQ(close_ca(open.object<IB_CA>()), STATUS_SUCCESS);
+    }
+
+private:
+    static void use(IB_CA* ca) {
+        IB_CA_ATTR attr{};
+        answer([&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
+        std::array<std::uint64_t, 512> block{};
+        answer([&](IRP* irp) {
+            return CiQueryPort(ca, 1, sizeof(block), reinterpret_cast<IB_PORT_ATTR*>(block.data()),
+                               irp);
+        });
+        verb_call create(creating(ca));
+        if (create.status() != STATUS_SUCCESS) return;
+        use(create.object<IB_CQ>());
+        EXPECT_EQ(destroy_cq(create.object<IB_CQ>()), STATUS_SUCCESS);
+    }
+    static void use(IB_CQ* cq) {
+        IB_WC entry{};
+        answer(resizing(cq, 8));
+        answer(arming(cq));
+        answer([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
+    }
+};
+
+class VerbsErrors : public BothMachines {};
+
+TEST_P(VerbsErrors, OfAnyCallLeaveNothingBehind) {
+    for (int which = 0; which < call::call_count; ++which)
+        for (const int error : {EINVAL, ENOMEM, ENOSYS, EACCES, EIO, ENODEV, EPERM, 524})
+            for (const call::failure& told :
+                 {call::by_errno(error), call::positive(error), call::negative(error)}) {
+                verbs_kernel kernel;
+                // Once: what a kernel never destroys stays.
+                kernel.verbs.fail(static_cast<call::call>(which), {told});
+                client().run();
+                kernel.verbs.fail(static_cast<call::call>(which), {{}, told});
+                client().run();
+            }
+}
+
+IRPVERBS_ON_BOTH_MACHINES(VerbsErrors);
+
+} // namespace

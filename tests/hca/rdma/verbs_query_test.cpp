@@ -1,0 +1,261 @@
+// Attributes as libibverbs tells them, and what of them can be changed.
+#include "verbs_hcas.hpp"
+
+#include "async_events.hpp"
+#include "work_completion.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+using call = fake_verbs;
+
+class VerbsQuery : public BothMachines {
+protected:
+    static NTSTATUS describe(IB_CA* ca, const char* text) {
+        IB_MODIFY_CA modify{};
+        std::string(text).copy(reinterpret_cast<char*>(modify.NodeDescription),
+                               IB_NODE_DESCRIPTION_SIZE);
+        return answer(
+            [&](IRP* irp) { return CiModifyCa(ca, IB_MODIFY_CA_NODE_DESCRIPTION, &modify, irp); });
+    }
+    static NTSTATUS modify(IB_CA* ca, ULONG set, ULONG clear,
+                           ULONG flags = IB_MODIFY_PORT_CAPABILITIES) {
+        const IB_MODIFY_PORT what{set, clear, 0};
+        return answer([&](IRP* irp) { return CiModifyPort(ca, 1, flags, &what, irp); });
+    }
+    ibv_port_attr& port() { return kernel.verbs.at("rxe0").ports[0].attr; }
+
+    verbs_kernel kernel;
+};
+
+TEST_P(VerbsQuery, APortsAttributesAreLibibverbs) {
+    port().lid = 7;
+    port().sm_lid = 8;
+    port().sm_sl = 3;
+    port().lmc = 2;
+    port().subnet_timeout = 18;
+    port().port_cap_flags2 = 6;
+    port().bad_pkey_cntr = 0x20000;
+    port().qkey_viol_cntr = 5;
+    port().max_vl_num = 4;
+    port().init_type_reply = 1;
+    port().active_width = IB_LINK_WIDTH_4X;
+    port().active_speed = 64;
+    port().link_layer = IBV_LINK_LAYER_INFINIBAND;
+    const open_verbs hca;
+    const port_block seen(hca.ca, 1);
+    EXPECT_EQ(seen->State, IB_PORT_ACTIVE);
+    EXPECT_EQ(seen->PhysicalState, IB_PORT_PHYS_LINK_UP);
+    EXPECT_EQ(seen->Lid, 7);
+    EXPECT_EQ(seen->SmLid, 8);
+    EXPECT_EQ(seen->SmSl, 3);
+    EXPECT_EQ(seen->Lmc, 2);
+    EXPECT_EQ(seen->SubnetTimeout, 18);
+    EXPECT_EQ(seen->MaxMtu, IB_MTU_4096);
+    EXPECT_EQ(seen->ActiveMtu, IB_MTU_1024);
+    EXPECT_EQ(seen->CapabilityMask, IB_PORT_CAP_CM_SUP);
+    EXPECT_EQ(seen->CapabilityMask2, 6u);
+    EXPECT_EQ(seen->MaxMessageSize, 0x800000u);
+    EXPECT_EQ(seen->PKeyViolations, 0xFFFF);
+    EXPECT_EQ(seen->QKeyViolations, 5);
+    EXPECT_EQ(seen->MaxVls, 8);
+    EXPECT_EQ(seen->InitTypeReply, 1);
+    EXPECT_EQ(seen->ActiveWidth, IB_LINK_WIDTH_4X);
+    EXPECT_EQ(seen->ActiveSpeed, IB_LINK_SPEED_HDR);
+    EXPECT_EQ(seen->LinkLayer, 1);
+    EXPECT_EQ(seen->PortGuid, 0x3001u);
+}
+
+TEST_P(VerbsQuery, SpeedsAreThoseOfPortInfo) {
+    const open_verbs hca;
+    for (const auto& [told, speed] : {std::pair{1, IB_LINK_SPEED_SDR},
+                                      {2, IB_LINK_SPEED_DDR},
+                                      {4, IB_LINK_SPEED_QDR},
+                                      {8, IB_LINK_SPEED_FDR10},
+                                      {16, IB_LINK_SPEED_FDR},
+                                      {32, IB_LINK_SPEED_EDR},
+                                      {64, IB_LINK_SPEED_HDR},
+                                      {128, IB_LINK_SPEED_NDR}}) {
+        kernel.verbs.change([&](fake_verbs& all) {
+            all.at("rxe0").ports[0].attr.active_speed = static_cast<std::uint8_t>(told);
+        });
+        EXPECT_EQ(port_block(hca.ca, 1)->ActiveSpeed, speed);
+    }
+}
+
+// An empty entry keeps its place: others are named by their index.
+TEST_P(VerbsQuery, TheTableOfGidsHasItsHoles) {
+    kernel.verbs.at("rxe0").ports[0].gids.insert(kernel.verbs.at("rxe0").ports[0].gids.begin() + 1,
+                                                 ibv_gid{});
+    const open_verbs hca;
+    const port_block seen(hca.ca, 1);
+    ASSERT_EQ(seen->GidCount, 4);
+    EXPECT_EQ(IbPortGid(&*seen, 0)->gid_prefix, IB_DEFAULT_GID_PREFIX);
+    EXPECT_EQ(IbPortGid(&*seen, 0)->gid_guid, 0x3001u);
+    EXPECT_EQ(IbPortGid(&*seen, 1)->gid_guid, 0u);
+    EXPECT_EQ(IbPortGid(&*seen, 2)->gid_guid, 0xFFFF'0A4D'0001u);
+    EXPECT_EQ(IbPortGid(&*seen, 3)->gid_guid, 0u);
+    ASSERT_EQ(seen->PKeyCount, 1);
+    EXPECT_EQ(IbPortPKey(&*seen, 0), 0xFFFF);
+}
+
+// siw: no P_Key, whatever its table's length; no LID.
+TEST_P(VerbsQuery, AnIwarpPortHasNoPKeysAndNoLid) {
+    kernel.verbs.at("rxe0").transport_type = IBV_TRANSPORT_IWARP;
+    kernel.verbs.at("rxe0").ports[0].pkeys.clear();
+    port().link_layer = IBV_LINK_LAYER_UNSPECIFIED;
+    const open_verbs hca;
+    const port_block seen(hca.ca, 1);
+    EXPECT_EQ(IbPortPKey(&*seen, 0), 0);
+    EXPECT_EQ(seen->LinkLayer, 2);
+    EXPECT_EQ(seen->Lid, 0);
+}
+
+TEST_P(VerbsQuery, EachPortHasItsOwnTables) {
+    kernel.verbs.add("rxe0", kernel.guid, 2);
+    const open_verbs hca;
+    EXPECT_EQ(port_block(hca.ca, 2)->PortNumber, 2);
+    EXPECT_EQ(IbPortGid(&*port_block(hca.ca, 2), 0)->gid_guid, 0x3002u);
+}
+
+// What nobody has room for is not asked for: tables cost more than all the rest.
+TEST_P(VerbsQuery, ASmallBufferAsksForNoTables) {
+    const open_verbs hca;
+    IB_PORT_ATTR attr{};
+    EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(attr.Size, port_block(hca.ca, 1)->Size);
+    EXPECT_EQ(kernel.verbs.calls(call::query_gid_table), 1u);
+}
+
+TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
+    ibv_device_attr& told = kernel.verbs.at("rxe0").attr.orig_attr;
+    std::string("16.35.2000").copy(told.fw_ver, sizeof(told.fw_ver));
+    told.vendor_id = 0x2C9;
+    told.vendor_part_id = 4119;
+    told.hw_ver = 0xA1;
+    told.device_cap_flags =
+        IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_UD_IP_CSUM;
+    told.max_qp = 1000;
+    told.max_sge = 32;
+    told.max_mr_size = 1ull << 40;
+    told.page_size_cap = 0xFFFFF000;
+    told.atomic_cap = IBV_ATOMIC_HCA;
+    told.local_ca_ack_delay = 15;
+    kernel.files["/sys/class/infiniband/rxe0/node_desc"] = "host rxe0";
+    const open_verbs hca;
+    alignas(IB_CA_ATTR) std::array<UCHAR, 4096> block{};
+    auto* attr = reinterpret_cast<IB_CA_ATTR*>(block.data());
+    EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCa(hca.ca, block.size(), attr, irp); }),
+              STATUS_SUCCESS);
+    EXPECT_EQ(attr->NodeGuid, kernel.guid);
+    EXPECT_EQ(attr->SystemImageGuid, kernel.guid + 0x100);
+    EXPECT_EQ(attr->FirmwareVersion, (16ull << 32) + (35u << 16) + 2000);
+    EXPECT_EQ(attr->VendorId, 0x2C9u);
+    EXPECT_EQ(attr->VendorPartId, 4119u);
+    EXPECT_EQ(attr->HardwareVersion, 0xA1u);
+    EXPECT_EQ(attr->Capabilities,
+              IB_CA_CAP_SYSTEM_IMAGE_GUID | IB_CA_CAP_XRC | IB_CA_CAP_MEMORY_WINDOWS);
+    EXPECT_EQ(attr->MaxQps, 1000u);
+    EXPECT_EQ(attr->MaxSges, 32u);
+    EXPECT_EQ(attr->MaxCqes, 32767u);
+    EXPECT_EQ(attr->MaxMrSize, 1ull << 40);
+    EXPECT_EQ(attr->PageSizes, 0xFFFFF000u);
+    EXPECT_EQ(attr->Atomicity, IB_ATOMIC_HCA);
+    EXPECT_EQ(attr->LocalAckDelay, 15);
+    EXPECT_STREQ(reinterpret_cast<const char*>(attr->NodeDescription), "host rxe0");
+    ASSERT_EQ(attr->PortCount, 1u);
+    EXPECT_EQ(IbPortGid(IbCaPort(attr, 1), 0)->gid_guid, 0x3001u);
+}
+
+TEST_P(VerbsQuery, ADescriptionIsWrittenIntoSysfs) {
+    const open_verbs hca;
+    EXPECT_EQ(describe(hca.ca, "renamed"), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.files["/sys/class/infiniband/rxe0/node_desc"], "renamed");
+    for (const auto& [error, status] : {std::pair{EACCES, STATUS_ACCESS_DENIED},
+                                        {EOPNOTSUPP, STATUS_NOT_SUPPORTED},
+                                        {ENOSYS, STATUS_NOT_SUPPORTED}}) {
+        kernel.write_error = error;
+        EXPECT_EQ(describe(hca.ca, "again"), status);
+    }
+    const IB_MODIFY_CA other{};
+    EXPECT_EQ(answer([&](IRP* irp) {
+                  return CiModifyCa(hca.ca, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &other, irp);
+              }),
+              STATUS_NOT_SUPPORTED);
+}
+
+// The one thing that the kernel lets programs change of a port.
+TEST_P(VerbsQuery, APortIsAnSubnetManagersAsLongAsItIsHeld) {
+    const open_verbs hca;
+    IB_CA* other = open_ca(rdma_hcas::fdo(kernel.guid));
+    const auto is_sm = [&] { return (port_block(hca.ca, 1)->CapabilityMask & IB_PORT_CAP_IS_SM); };
+    EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM, 0), STATUS_SUCCESS);
+    EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM, 0), STATUS_SUCCESS);
+    EXPECT_NE(is_sm(), 0u);
+    EXPECT_EQ(modify(other, IB_PORT_CAP_IS_SM, 0), STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_EQ(modify(other, 0, IB_PORT_CAP_IS_SM), STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_EQ(modify(hca.ca, 0, IB_PORT_CAP_IS_SM), STATUS_SUCCESS);
+    EXPECT_EQ(is_sm(), 0u);
+    EXPECT_EQ(modify(other, 0, IB_PORT_CAP_IS_SM), STATUS_SUCCESS);
+    EXPECT_EQ(modify(other, IB_PORT_CAP_IS_SM, 0), STATUS_SUCCESS);
+    EXPECT_NE(is_sm(), 0u);
+    EXPECT_EQ(close_ca(other), STATUS_SUCCESS);
+    EXPECT_EQ(is_sm(), 0u);
+}
+
+TEST_P(VerbsQuery, WhatTheKernelDoesNotLetChangeIsNotSupported) {
+    const open_verbs hca;
+    EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_CM_SUP, 0), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM | IB_PORT_CAP_CM_SUP, 0), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(modify(hca.ca, 0, 0, IB_MODIFY_PORT_SHUTDOWN), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(modify(hca.ca, 0, 0, 0), STATUS_SUCCESS);
+    kernel.has_umad = false; // nor has a kernel of 6.12 the file for Ethernet
+    EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM, 0), STATUS_NOT_SUPPORTED);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(VerbsQuery);
+
+TEST(WorkCompletion, IsTranslatedWhole) {
+    ibv_wc told{};
+    told.wr_id = 1;
+    told.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    told.byte_len = 2;
+    told.imm_data = 3;
+    told.qp_num = 4;
+    told.src_qp = 5;
+    told.wc_flags = IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK;
+    told.pkey_index = 6;
+    told.slid = 7;
+    told.sl = 8;
+    told.dlid_path_bits = 9;
+    const IB_WC made = hca_rdma::completion_of(told);
+    EXPECT_EQ(made.WrId, 1u);
+    EXPECT_EQ(made.Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(made.Opcode, ULONG{IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE});
+    EXPECT_EQ(made.ByteCount, 2u);
+    EXPECT_EQ(made.Immediate, 3u);
+    EXPECT_EQ(made.QpNumber, 4u);
+    EXPECT_EQ(made.SourceQp, 5u);
+    EXPECT_EQ(made.Flags, IB_WC_GRH_PRESENT | IB_WC_IMMEDIATE_PRESENT | IB_WC_INVALIDATED);
+    EXPECT_EQ(made.PKeyIndex, 6);
+    EXPECT_EQ(made.SourceLid, 7);
+    EXPECT_EQ(made.ServiceLevel, 8);
+    EXPECT_EQ(made.PathBits, 9);
+}
+
+TEST(WorkCompletion, AFailureOfLibibverbsOwnIsAGeneralOne) {
+    EXPECT_EQ(hca_rdma::completion_of(wc(1, IBV_WC_WR_FLUSH_ERR)).Status, ULONG{IB_WC_FLUSHED});
+    EXPECT_EQ(hca_rdma::completion_of(wc(1, IBV_WC_TM_ERR)).Status, ULONG{IB_WC_GENERAL_ERROR});
+}
+
+TEST(AsyncEvents, EveryTypeIsOneOfOurs) {
+    for (int type = IBV_EVENT_CQ_ERR; type <= IBV_EVENT_WQ_FATAL; ++type)
+        EXPECT_NE(hca_rdma::event_of(static_cast<ibv_event_type>(type)), IB_AE_NONE) << type;
+    EXPECT_EQ(hca_rdma::event_of(IBV_EVENT_QP_LAST_WQE_REACHED), IB_AE_LAST_WQE_REACHED);
+    EXPECT_EQ(hca_rdma::event_of(static_cast<ibv_event_type>(31)), IB_AE_NONE);
+}
+
+} // namespace

@@ -1,0 +1,264 @@
+// Completion queues over libibverbs.
+#include "verbs_hcas.hpp"
+
+#include <cerrno>
+#include <set>
+
+namespace {
+
+using namespace irpverbs::testing;
+using call = fake_verbs;
+using ids = std::vector<std::uint64_t>;
+
+class VerbsQueue : public BothMachines {
+protected:
+    bool complete(IB_CQ* cq, const ibv_wc& entry, bool solicited = false) {
+        return kernel.verbs.complete(name_of_queue(cq), entry, solicited);
+    }
+    static ULONG filled(IB_CQ* cq) {
+        IB_CQ_ATTR attr{};
+        EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCq(cq, sizeof(attr), &attr, irp); }),
+                  STATUS_SUCCESS);
+        EXPECT_EQ(attr.NumCqes, cq->NumCqes);
+        return attr.Filled;
+    }
+
+    verbs_kernel kernel;
+};
+
+TEST_P(VerbsQueue, EntriesComeOldestFirstWhoeverLookedAtThem) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca, 40);
+    for (std::uint64_t id = 0; id < 20; ++id)
+        EXPECT_TRUE(complete(cq, wc(id)));
+    EXPECT_EQ(poll(cq, 2), (ids{0, 1}));
+    EXPECT_EQ(filled(cq), 18u);
+    EXPECT_TRUE(complete(cq, wc(20)));
+    EXPECT_EQ(poll(cq, 18).size(), 18u);
+    EXPECT_EQ(poll(cq, 18), (ids{20}));
+    EXPECT_EQ(poll(cq, 18), ids{});
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsQueue, MoreThanTheHcaHasIsRefused) {
+    const open_verbs hca;
+    for (const ULONG entries : {32768u, 0x80000000u, ~0u})
+        EXPECT_EQ(answer(creating(hca.ca, entries)), STATUS_INVALID_PARAMETER);
+}
+
+TEST_P(VerbsQueue, QueuesTakeTheCompletionVectorsByTurns) {
+    const open_verbs hca;
+    IB_CQ* one = create_cq(hca.ca);
+    IB_CQ* two = create_cq(hca.ca);
+    EXPECT_EQ(destroy_cq(one), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(two), STATUS_SUCCESS);
+    EXPECT_EQ(std::set<int>(kernel.verbs.vectors.begin(), kernel.verbs.vectors.end()),
+              (std::set<int>{0, 1}));
+}
+
+TEST_P(VerbsQueue, AResizeKeepsWhatIsThere) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca, 2);
+    complete(cq, wc(1));
+    EXPECT_EQ(filled(cq), 1u);
+    complete(cq, wc(2));
+    EXPECT_EQ(answer(resizing(cq, 1)), STATUS_INVALID_PARAMETER);
+    verb_call grown(resizing(cq, 20));
+    EXPECT_EQ(grown.status(), STATUS_SUCCESS);
+    EXPECT_EQ(grown.information(), 20u);
+    EXPECT_EQ(cq->NumCqes, 20u);
+    complete(cq, wc(3));
+    EXPECT_EQ(poll(cq, 9), (ids{1, 2, 3}));
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// As siw.
+TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    for (const call::failure& each : {call::positive(ENOSYS), call::positive(EOPNOTSUPP),
+                                      call::negative(EOPNOTSUPP), call::by_errno(ENOSYS)}) {
+        kernel.verbs.fail(call::resize_cq, {each});
+        EXPECT_EQ(answer(resizing(cq, 8)), STATUS_NOT_SUPPORTED);
+    }
+    EXPECT_EQ(cq->NumCqes, 4u);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// A provider replaces the queue's memory: nobody else may be in it. Entries that were there can be
+// polled all the same, and an arming is not lost.
+TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    complete(cq, wc(1));
+    kernel.verbs.hold(call::resize_cq);
+    verb_call resize(resizing(cq, 8));
+    kernel.verbs.wait_for(call::resize_cq);
+    const unsigned polls = kernel.verbs.calls(call::poll_cq);
+    complete(cq, wc(2));
+    EXPECT_EQ(poll(cq, 4), (ids{1}));
+    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.verbs.calls(call::poll_cq), polls);
+    EXPECT_EQ(kernel.verbs.calls(call::req_notify_cq), 0u);
+    verb_call waiter(awaiting_completion(cq));
+    EXPECT_FALSE(waiter.done());
+    kernel.verbs.let_go(call::resize_cq);
+    EXPECT_EQ(resize.status(), STATUS_SUCCESS);
+    EXPECT_EQ(waiter.status(), STATUS_SUCCESS);
+    EXPECT_EQ(poll(cq, 4), (ids{2}));
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsQueue, AnArmingIsForOneEvent) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    verb_call first(awaiting_completion(cq));
+    EXPECT_FALSE(first.done());
+    complete(cq, wc(1));
+    EXPECT_EQ(first.status(), STATUS_SUCCESS);
+    verb_call second(awaiting_completion(cq));
+    complete(cq, wc(2));
+    EXPECT_EQ(poll(cq, 4), (ids{1, 2}));
+    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_FALSE(second.done());
+    complete(cq, wc(3));
+    EXPECT_EQ(second.status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// The kernel looks at later entries only.
+TEST_P(VerbsQueue, AnEntryThatIsThereSatisfiesAnArmingAtOnce) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    complete(cq, wc(1));
+    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(answer(awaiting_completion(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(poll(cq, 4), (ids{1}));
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// Which were solicited libibverbs does not tell of those that are there: failures count, and
+// receives, since they may have been.
+TEST_P(VerbsQueue, OfThoseThatAreThereReceivesAndFailuresSatisfyASolicitedArming) {
+    const open_verbs hca;
+    for (const auto& [entry, satisfies] : {std::pair{wc(1), false},
+                                           {wc(1, IBV_WC_SUCCESS, IBV_WC_RECV), true},
+                                           {wc(1, IBV_WC_WR_FLUSH_ERR), true}}) {
+        IB_CQ* cq = create_cq(hca.ca);
+        complete(cq, wc(0));
+        complete(cq, entry);
+        EXPECT_EQ(answer(arming(cq, IB_CQ_ARM_SOLICITED)), STATUS_SUCCESS);
+        verb_call waiter(awaiting_completion(cq));
+        EXPECT_EQ(waiter.done(), satisfies);
+        EXPECT_EQ(poll(cq, 4), (ids{0, 1}));
+        EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    }
+}
+
+TEST_P(VerbsQueue, OfThoseThatComeTheKernelKnowsWhichAreSolicited) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    verb_call waiter(awaiting_completion(cq));
+    EXPECT_EQ(answer(arming(cq, IB_CQ_ARM_SOLICITED)), STATUS_SUCCESS);
+    complete(cq, wc(1));
+    EXPECT_FALSE(waiter.done());
+    complete(cq, wc(2), true);
+    EXPECT_EQ(waiter.status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsQueue, AnArmingThatTheKernelRefusesIsTold) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    kernel.verbs.fail(call::req_notify_cq, {call::negative(EINVAL)});
+    EXPECT_EQ(answer(arming(cq)), STATUS_INVALID_PARAMETER);
+    kernel.verbs.fail(call::poll_cq, {call::negative(EINVAL)});
+    IB_WC to{};
+    EXPECT_EQ(answer([&](IRP* irp) { return CiPollCq(cq, 1, &to, irp); }),
+              STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// rxe tells an overrun once a lost entry.
+TEST_P(VerbsQueue, AnOverrunIsToldOnce) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca, 1);
+    EXPECT_TRUE(complete(cq, wc(1)));
+    EXPECT_FALSE(complete(cq, wc(2)));
+    verb_call first(awaiting_error(cq));
+    EXPECT_EQ(first.status(), STATUS_SUCCESS);
+    EXPECT_EQ(first.information(), static_cast<ULONG_PTR>(IB_AE_CQ_ERROR));
+    verb_call second(awaiting_error(cq));
+    EXPECT_FALSE(complete(cq, wc(3)));
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    EXPECT_EQ(second.status(), STATUS_CANCELLED);
+}
+
+// Cancelled while the kernel works: undone.
+TEST_P(VerbsQueue, ACreateThatIsCancelledInTheKernelLeavesNothing) {
+    const open_verbs hca;
+    kernel.verbs.hold(call::create_cq);
+    verb_call create(creating(hca.ca));
+    EXPECT_EQ(create.returned(), STATUS_PENDING);
+    kernel.verbs.wait_for(call::create_cq);
+    create.cancel();
+    EXPECT_FALSE(create.done());
+    kernel.verbs.let_go(call::create_cq);
+    EXPECT_EQ(create.status(), STATUS_CANCELLED);
+    EXPECT_EQ(kernel.verbs.queues(), 0u);
+}
+
+TEST_P(VerbsQueue, AnOpenThatIsCancelledInTheKernelLeavesNothing) {
+    const rdma_hcas hcas;
+    kernel.verbs.hold(call::open_device);
+    verb_call open([](IRP* irp) {
+        return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+    });
+    kernel.verbs.wait_for(call::open_device);
+    open.cancel();
+    kernel.verbs.let_go(call::open_device);
+    EXPECT_EQ(open.status(), STATUS_CANCELLED);
+    EXPECT_EQ(kernel.verbs.contexts(), 0u);
+}
+
+// Nobody waits: not the caller at DISPATCH_LEVEL, nor verbs of other objects behind one that does.
+TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
+    const open_verbs hca;
+    IB_CQ* other = create_cq(hca.ca);
+    kernel.verbs.hold(call::create_cq);
+    std::unique_ptr<verb_call> create;
+    {
+        const at_dispatch_level raised;
+        create = std::make_unique<verb_call>(creating(hca.ca));
+        EXPECT_EQ(create->returned(), STATUS_PENDING);
+    }
+    kernel.verbs.wait_for(call::create_cq);
+    IB_PORT_ATTR attr{};
+    EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(answer(resizing(other, 8)), STATUS_SUCCESS);
+    kernel.verbs.let_go(call::create_cq);
+    EXPECT_EQ(create->status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(create->object<IB_CQ>()), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(other), STATUS_SUCCESS);
+}
+
+// What the kernel does not destroy still has its events, which name a queue that the client has
+// not any more.
+TEST_P(VerbsQueue, AQueueThatTheKernelKeepsHasNoClient) {
+    open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca, 1);
+    const void* name = name_of_queue(cq);
+    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    kernel.verbs.fail(call::destroy_cq, {call::positive(EBUSY)});
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.verbs.queues(), 1u);
+    EXPECT_TRUE(kernel.verbs.complete(name, wc(1)));
+    EXPECT_FALSE(kernel.verbs.complete(name, wc(2)));
+    EXPECT_EQ(close_ca(std::exchange(hca.ca, nullptr)), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.verbs.queues(), 0u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(VerbsQueue);
+
+} // namespace
