@@ -77,7 +77,8 @@ struct remembering_session : session_scope {
     }
 };
 
-void sleep(ULONGLONG ticks) {
+// In the simulator.
+void let_pass(ULONGLONG ticks) {
     LARGE_INTEGER due;
     due.QuadPart = -static_cast<LONGLONG>(ticks);
     KeDelayExecutionThread(KernelMode, FALSE, &due);
@@ -172,17 +173,17 @@ TEST(CachedPathsInTime, AreForgotten) {
     ask_for_none();
     ask_for_none();
     EXPECT_EQ(sa.asked, 1);
-    sleep(3 * ticks_a_second);
+    let_pass(3 * ticks_a_second);
     ask_for_none();
     EXPECT_EQ(sa.asked, 2);
     EXPECT_EQ(sa.report_change(64, 3), IBMF_SUCCESS);
     ask_for_none();
     EXPECT_EQ(sa.asked, 3);
     session.version_of();
-    sleep(299 * ticks_a_second);
+    let_pass(299 * ticks_a_second);
     session.version_of();
     EXPECT_EQ(sa.asked, 4);
-    sleep(2 * ticks_a_second);
+    let_pass(2 * ticks_a_second);
     session.version_of();
     EXPECT_EQ(sa.asked, 5);
 }
@@ -201,7 +202,7 @@ TEST(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) 
     path_access before;
     EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
     while (sa.asked == 0)
-        sleep(1000);
+        let_pass(1000);
     EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
     path_access after;
     EXPECT_EQ(after.begin(session), IBMF_SUCCESS);
