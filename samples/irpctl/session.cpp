@@ -59,8 +59,7 @@ std::string text_in(const std::string& path) {
 // What the file says, once it is known to be right. Throws failure.
 std::string partitions_in(const std::string& path) {
     const std::string text = text_in(path);
-    const std::string problem =
-        path.empty() ? "" : irpverbs::saa::partitions_problem(text, path);
+    const std::string problem = path.empty() ? "" : irpverbs::saa::partitions_problem(text, path);
     if (!problem.empty()) throw failure(problem + "; OpenSM's partitions.conf is the format");
     return text;
 }
@@ -90,7 +89,8 @@ asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here)
 
 session::session(const invocation& chosen) : chosen_(chosen) {
     if (!chosen.partitions.empty() && !samples::own_subnet::is_wanted(chosen.hca))
-        throw wrong_usage("--partitions: only software: and software:FILE have a subnet manager here");
+        throw wrong_usage(
+            "--partitions: only software: and software:FILE have a subnet manager here");
     std::string partitions = partitions_in(chosen.partitions);
     char message[512] = "";
     ULONG count = 0;

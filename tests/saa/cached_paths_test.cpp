@@ -5,6 +5,8 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <saa/async.hpp>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -100,6 +102,40 @@ TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
     EXPECT_EQ(session.cached().pc_misses, 1u);
     EXPECT_EQ(session.cached().pc_entries, 1u);
     EXPECT_EQ(session.stats().ss_waiting, 0u);
+}
+
+// Without an access: at once, also at DISPATCH_LEVEL.
+TEST_P(CachedPaths, AreRecalled) {
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    const session_scope forgetful;
+    session.await_hearing();
+    const sa_path_record_t wanted = path_to(2);
+    sa_path_record_t path{};
+    const auto recall = [&](const session_scope& by, const sa_path_record_t& of, uint_t places) {
+        const at_dispatch_level up;
+        const int status = ibmf_saa_recall_paths(by.handle, &of, ends, &places, &path);
+        EXPECT_EQ(places, status == IBMF_SUCCESS ? 1u : 0u);
+        return status;
+    };
+    EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
+    session.version_of();
+    EXPECT_EQ(recall(session, wanted, 0), IBMF_SUCCESS);
+    EXPECT_EQ(path.DGID.gid_guid, 0u); // there was no room
+    EXPECT_EQ(recall(session, wanted, 1), IBMF_SUCCESS);
+    EXPECT_EQ(path.DGID.gid_guid, 2u);
+    EXPECT_EQ(sa.asked, 1);
+    path_access none(3);
+    EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
+    EXPECT_EQ(recall(session, path_to(3), 1), IBMF_NO_RECORDS);
+    EXPECT_EQ(recall(forgetful, wanted, 1), IBMF_NOT_SUPPORTED);
+    uint_t places = 1;
+    EXPECT_EQ(ibmf_saa_recall_paths(session.handle, nullptr, ends, &places, &path),
+              IBMF_INVALID_ARG);
+    EXPECT_EQ(irpverbs::saa::recall_paths(session.handle, {wanted, ends}, {&path, 1}).count, 1u);
+    EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
+    EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
 }
 
 TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
