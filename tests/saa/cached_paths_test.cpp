@@ -13,8 +13,6 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
 
-class CachedPaths : public BothMachines {};
-
 constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
 constexpr ULONGLONG ticks_a_second = 10'000'000;
 
@@ -79,6 +77,25 @@ struct remembering_session : session_scope {
     }
 };
 
+/// An SA, and a session that remembers.
+struct remembering_world {
+    remembering_world() { session.await_hearing(); }
+
+    wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+};
+
+struct CachedPaths : BothMachines, remembering_world {};
+
+struct simulator {
+    irpverbs::dispatch::random_choices chance{1};
+    sim_machine machine{chance};
+    const irpverbs::dispatch::machine::scope inside{machine};
+};
+
+struct CachedPathsInTime : ::testing::Test, simulator, remembering_world {};
+
 // In the simulator.
 void let_pass(ULONGLONG ticks) {
     LARGE_INTEGER due;
@@ -87,10 +104,6 @@ void let_pass(ULONGLONG ticks) {
 }
 
 TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     EXPECT_EQ(session.version_of(), 1u);
     EXPECT_EQ(session.version_of(), 1u);
     path_access with_callback;
@@ -106,11 +119,7 @@ TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
 
 // Without an access: at once, also at DISPATCH_LEVEL.
 TEST_P(CachedPaths, AreRecalled) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
     const session_scope forgetful;
-    session.await_hearing();
     const sa_path_record_t wanted = path_to(2);
     sa_path_record_t path{};
     const auto recall = [&](const session_scope& by, const sa_path_record_t& of, uint_t places) {
@@ -139,11 +148,7 @@ TEST_P(CachedPaths, AreRecalled) {
 }
 
 TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
     const session_scope other;
-    session.await_hearing();
     session.version_of();
     path_access access;
     EXPECT_EQ(access.ask(other), IBMF_SUCCESS);
@@ -153,10 +158,6 @@ TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
 
 // Of paths by LID nobody would hear that they have changed.
 TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     for (int i = 0; i < 2; ++i) {
         path_access access(2, SA_PR_COMPMASK_DGID);
         EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
@@ -166,10 +167,6 @@ TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
 }
 
 TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     EXPECT_EQ(session.version_of(2), 1u);
     EXPECT_EQ(session.version_of(4), 1u);
     EXPECT_EQ(sa.report_change(65, 2), IBMF_SUCCESS); // answered: so it is known
@@ -182,10 +179,6 @@ TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
 }
 
 TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     session.version_of();
     ++sa.version;
     HcaReportPortEvent(joined.fdo(0), 1, IB_AE_PKEY_CHANGE);
@@ -194,14 +187,7 @@ TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
 }
 
 // No such path: for a short time, or until its port comes.
-TEST(CachedPathsInTime, AreForgotten) {
-    irpverbs::dispatch::random_choices chance(1);
-    sim_machine machine(chance);
-    const irpverbs::dispatch::machine::scope inside(machine);
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
+TEST_F(CachedPathsInTime, AreForgotten) {
     const auto ask_for_none = [&] {
         path_access none(3);
         EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
@@ -226,14 +212,7 @@ TEST(CachedPathsInTime, AreForgotten) {
 
 // The question before the event is still on its way when an equal one comes after it: they must not
 // share an answer, and the older answer must not be kept.
-TEST(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
-    irpverbs::dispatch::random_choices chance(1);
-    sim_machine machine(chance);
-    const irpverbs::dispatch::machine::scope inside(machine);
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
+TEST_F(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
     sa.silent = 1; // its answer comes with the first retry
     path_access before;
     EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
@@ -260,11 +239,10 @@ explore_options campaign() {
 TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
     std::uint64_t hits = 0;
     expect_explored(campaign(), [&](sim_machine& sim) {
-        wire joined;
-        versioned_sa sa;
-        const remembering_session session;
-        session.await_hearing();
-        joined.set_faults({20, 20, 5000});
+        remembering_world world;
+        versioned_sa& sa = world.sa;
+        const remembering_session& session = world.session;
+        world.joined.set_faults({20, 20, 5000});
         std::atomic<std::uint64_t> heard{0};
         const auto ask = [&] {
             for (int i = 0; i < 5; ++i) {
