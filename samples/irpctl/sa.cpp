@@ -65,7 +65,7 @@ bool is_all_pairs(const saa::any_query& asked) {
 class inquiry {
 public:
     inquiry(session& here, sa_session& sa, const saa::any_query& asked)
-        : here_(here), sa_(sa), asked_(asked), out_(here.json()) {}
+        : sa_(sa), asked_(asked), out_(here.json()) {}
 
     asio::awaitable<void> run() {
         if (is_all_pairs(asked_))
@@ -102,7 +102,6 @@ private:
         }
     }
 
-    session& here_;
     sa_session& sa_;
     const saa::any_query& asked_;
     record_writer out_;

@@ -19,6 +19,11 @@ struct called_off {};
 
 /// A port's session, and the words for what goes wrong with it.
 class sa_session {
+    template <class Token>
+    auto in_time(Token token) const {
+        return irpverbs::irp::within(patience_, asio::as_tuple(token));
+    }
+
 public:
     sa_session(session& here, const open_port& at, ibmf_saa_handle_t handle, sa_patience patience)
         : here_(here), at_(at), handle_(handle), patience_(patience) {}
@@ -42,10 +47,6 @@ public:
     asio::awaitable<saa::record_list<sa_path_record_t>> path_to(ib_gid_t gid);
 
 private:
-    template <class Token>
-    auto in_time(Token token) const {
-        return irpverbs::irp::within(patience_, asio::as_tuple(token));
-    }
     void check(const boost::system::error_code& error, int status);
 
     session& here_;

@@ -56,6 +56,14 @@ std::string text_in(const std::string& path) {
     return text;
 }
 
+// What the file says, once it is known to be right. Throws failure.
+std::string partitions_in(const std::string& path) {
+    const std::string text = text_in(path);
+    const std::string problem = path.empty() ? "" : irpverbs::saa::partitions_problem(text, path);
+    if (!problem.empty()) throw failure(problem + "; OpenSM's partitions.conf is the format");
+    return text;
+}
+
 // The next signal is nobody's, and kills.
 asio::awaitable<void> interruption(asio::signal_set& signals) {
     co_await signals.async_wait(asio::use_awaitable);
@@ -80,6 +88,10 @@ asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here)
 } // namespace
 
 session::session(const invocation& chosen) : chosen_(chosen) {
+    if (!chosen.partitions.empty() && !samples::own_subnet::is_wanted(chosen.hca))
+        throw wrong_usage(
+            "--partitions: only software: and software:FILE have a subnet manager here");
+    std::string partitions = partitions_in(chosen.partitions);
     char message[512] = "";
     ULONG count = 0;
     const NTSTATUS status = HcaAttachTelling(chosen.hca.c_str(), &count, message, sizeof message);
@@ -88,7 +100,7 @@ session::session(const invocation& chosen) : chosen_(chosen) {
                                   message[0] != '\0' ? message : NtStatusMeaning(status)));
     devices_ = find_devices();
     try {
-        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, text_in(chosen.partitions));
+        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions));
     } catch (const boost::system::system_error& why) {
         throw failure(fmt::format("{}: its subnet manager: {}; {}?static does without", chosen.hca,
                                   why.code().message(), chosen.hca));

@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -105,6 +107,32 @@ TEST(IrpctlPaths, LeadToEveryPort) {
     }
     EXPECT_EQ(all[0].at("to"), "host1");
     EXPECT_THAT(run({"paths"}).out, HasSubstr("host4    1     0x0200000000000401  5"));
+}
+
+/// A partitions.conf of this test alone.
+struct partitions_file {
+    explicit partitions_file(const std::string& text) { std::ofstream(path) << text; }
+    ~partitions_file() { std::filesystem::remove(path); }
+    const std::string path = ::testing::TempDir() + "irpctl." + std::to_string(getpid()) + ".conf";
+};
+
+TEST(IrpctlPartitions, DecideWhoReachesWhom) {
+    const partitions_file apart("Default=0x7fff : ALL=limited, SELF=full ;\n");
+    const json::array from_host2 =
+        values({"--partitions", apart.path, "paths", "host2"}).at(0).as_array();
+    EXPECT_TRUE(from_host2[0].at("reached").as_bool()); // the subnet manager's port
+    EXPECT_FALSE(from_host2[3].at("reached").as_bool());
+    EXPECT_EQ(from_host2[3].at("to"), "host3");
+}
+
+TEST(IrpctlPartitions, MistakesAreTold) {
+    const partitions_file wrong("Default=0x7fff : ALL=full ;\nsomething else\n");
+    const ended read = run({"--partitions", wrong.path, "devices"});
+    EXPECT_EQ(read.status, 1);
+    EXPECT_THAT(read.err, HasSubstr(wrong.path + ":2: "));
+    EXPECT_TRUE(is_one_line(read.err)) << read.err;
+    EXPECT_EQ(run({"--partitions", "/no/such/file", "devices"}).status, 1);
+    EXPECT_EQ(run({"--hca", "software:?static", "--partitions", wrong.path, "devices"}).status, 2);
 }
 
 TEST(IrpctlFabric, ShowsHostsSwitchesLinksAndTheManager) {

@@ -5,13 +5,13 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <saa/async.hpp>
+
 namespace {
 
 using namespace irpverbs::testing;
 using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
-
-class CachedPaths : public BothMachines {};
 
 constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
 constexpr ULONGLONG ticks_a_second = 10'000'000;
@@ -77,17 +77,33 @@ struct remembering_session : session_scope {
     }
 };
 
-void sleep(ULONGLONG ticks) {
+/// An SA, and a session that remembers.
+struct remembering_world {
+    remembering_world() { session.await_hearing(); }
+
+    wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+};
+
+struct CachedPaths : BothMachines, remembering_world {};
+
+struct simulator {
+    irpverbs::dispatch::random_choices chance{1};
+    sim_machine machine{chance};
+    const irpverbs::dispatch::machine::scope inside{machine};
+};
+
+struct CachedPathsInTime : ::testing::Test, simulator, remembering_world {};
+
+// In the simulator.
+void let_pass(ULONGLONG ticks) {
     LARGE_INTEGER due;
     due.QuadPart = -static_cast<LONGLONG>(ticks);
     KeDelayExecutionThread(KernelMode, FALSE, &due);
 }
 
 TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     EXPECT_EQ(session.version_of(), 1u);
     EXPECT_EQ(session.version_of(), 1u);
     path_access with_callback;
@@ -101,12 +117,38 @@ TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
     EXPECT_EQ(session.stats().ss_waiting, 0u);
 }
 
+// Without an access: at once, also at DISPATCH_LEVEL.
+TEST_P(CachedPaths, AreRecalled) {
+    const session_scope forgetful;
+    const sa_path_record_t wanted = path_to(2);
+    sa_path_record_t path{};
+    const auto recall = [&](const session_scope& by, const sa_path_record_t& of, uint_t places) {
+        const at_dispatch_level up;
+        const int status = ibmf_saa_recall_paths(by.handle, &of, ends, &places, &path);
+        EXPECT_EQ(places, status == IBMF_SUCCESS ? 1u : 0u);
+        return status;
+    };
+    EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
+    session.version_of();
+    EXPECT_EQ(recall(session, wanted, 0), IBMF_SUCCESS);
+    EXPECT_EQ(path.DGID.gid_guid, 0u); // there was no room
+    EXPECT_EQ(recall(session, wanted, 1), IBMF_SUCCESS);
+    EXPECT_EQ(path.DGID.gid_guid, 2u);
+    EXPECT_EQ(sa.asked, 1);
+    path_access none(3);
+    EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
+    EXPECT_EQ(recall(session, path_to(3), 1), IBMF_NO_RECORDS);
+    EXPECT_EQ(recall(forgetful, wanted, 1), IBMF_NOT_SUPPORTED);
+    uint_t places = 1;
+    EXPECT_EQ(ibmf_saa_recall_paths(session.handle, nullptr, ends, &places, &path),
+              IBMF_INVALID_ARG);
+    EXPECT_EQ(irpverbs::saa::recall_paths(session.handle, {wanted, ends}, {&path, 1}).count, 1u);
+    EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
+    EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
+}
+
 TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
     const session_scope other;
-    session.await_hearing();
     session.version_of();
     path_access access;
     EXPECT_EQ(access.ask(other), IBMF_SUCCESS);
@@ -116,10 +158,6 @@ TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
 
 // Of paths by LID nobody would hear that they have changed.
 TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     for (int i = 0; i < 2; ++i) {
         path_access access(2, SA_PR_COMPMASK_DGID);
         EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
@@ -129,10 +167,6 @@ TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
 }
 
 TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     EXPECT_EQ(session.version_of(2), 1u);
     EXPECT_EQ(session.version_of(4), 1u);
     EXPECT_EQ(sa.report_change(65, 2), IBMF_SUCCESS); // answered: so it is known
@@ -145,10 +179,6 @@ TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
 }
 
 TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
     session.version_of();
     ++sa.version;
     HcaReportPortEvent(joined.fdo(0), 1, IB_AE_PKEY_CHANGE);
@@ -157,14 +187,7 @@ TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
 }
 
 // No such path: for a short time, or until its port comes.
-TEST(CachedPathsInTime, AreForgotten) {
-    irpverbs::dispatch::random_choices chance(1);
-    sim_machine machine(chance);
-    const irpverbs::dispatch::machine::scope inside(machine);
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
+TEST_F(CachedPathsInTime, AreForgotten) {
     const auto ask_for_none = [&] {
         path_access none(3);
         EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
@@ -172,36 +195,29 @@ TEST(CachedPathsInTime, AreForgotten) {
     ask_for_none();
     ask_for_none();
     EXPECT_EQ(sa.asked, 1);
-    sleep(3 * ticks_a_second);
+    let_pass(3 * ticks_a_second);
     ask_for_none();
     EXPECT_EQ(sa.asked, 2);
     EXPECT_EQ(sa.report_change(64, 3), IBMF_SUCCESS);
     ask_for_none();
     EXPECT_EQ(sa.asked, 3);
     session.version_of();
-    sleep(299 * ticks_a_second);
+    let_pass(299 * ticks_a_second);
     session.version_of();
     EXPECT_EQ(sa.asked, 4);
-    sleep(2 * ticks_a_second);
+    let_pass(2 * ticks_a_second);
     session.version_of();
     EXPECT_EQ(sa.asked, 5);
 }
 
 // The question before the event is still on its way when an equal one comes after it: they must not
 // share an answer, and the older answer must not be kept.
-TEST(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
-    irpverbs::dispatch::random_choices chance(1);
-    sim_machine machine(chance);
-    const irpverbs::dispatch::machine::scope inside(machine);
-    const wire joined;
-    versioned_sa sa;
-    const remembering_session session;
-    session.await_hearing();
+TEST_F(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
     sa.silent = 1; // its answer comes with the first retry
     path_access before;
     EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
     while (sa.asked == 0)
-        sleep(1000);
+        let_pass(1000);
     EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
     path_access after;
     EXPECT_EQ(after.begin(session), IBMF_SUCCESS);
@@ -223,11 +239,10 @@ explore_options campaign() {
 TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
     std::uint64_t hits = 0;
     expect_explored(campaign(), [&](sim_machine& sim) {
-        wire joined;
-        versioned_sa sa;
-        const remembering_session session;
-        session.await_hearing();
-        joined.set_faults({20, 20, 5000});
+        remembering_world world;
+        versioned_sa& sa = world.sa;
+        const remembering_session& session = world.session;
+        world.joined.set_faults({20, 20, 5000});
         std::atomic<std::uint64_t> heard{0};
         const auto ask = [&] {
             for (int i = 0; i < 5; ++i) {

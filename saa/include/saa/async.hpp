@@ -267,6 +267,18 @@ inline int query_stats(ibmf_saa_handle_t handle, ibmf_saa_stats_t& stats) {
 inline int query_path_cache(ibmf_saa_handle_t handle, ibmf_saa_path_cache_stats_t& stats) {
     return ibmf_saa_query_path_cache(handle, &stats);
 }
+struct recalled {
+    int status = IBMF_FAILURE;
+    std::size_t count = 0; // may be more than there was room for
+};
+inline recalled recall_paths(ibmf_saa_handle_t handle,
+                             const query_template<sa_path_record_t>& wanted,
+                             std::span<sa_path_record_t> paths) {
+    auto count = static_cast<uint_t>(paths.size());
+    const int status =
+        ibmf_saa_recall_paths(handle, &wanted.record, wanted.components, &count, paths.data());
+    return {status, count};
+}
 inline int limit_port(ibmf_saa_handle_t handle, uint_t in_flight) {
     return ibmf_saa_limit_port(handle, in_flight);
 }

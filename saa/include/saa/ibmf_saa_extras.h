@@ -69,6 +69,21 @@ typedef struct _ibmf_saa_path_cache_stats {
 NT_API int ibmf_saa_query_path_cache(ibmf_saa_handle_t ibmf_saa_handle,
                                      ibmf_saa_path_cache_stats_t* stats);
 
+/* Paths that the port remembers, without an access: nothing is asked, allocated or waited for.
+   IRQL: <= DISPATCH_LEVEL.
+   wanted, components: the template of a query of PathRecords, as for ibmf_sa_access.
+   num_paths: in, places in paths; out, how many paths are remembered, of which paths got as many as
+   it has places for.
+   Statuses:
+     IBMF_INVALID_ARG     a pointer is NULL
+     IBMF_BAD_HANDLE      no such session, or it is being closed
+     IBMF_NOT_SUPPORTED   the session is without IBMF_SAA_SESSION_CACHED_PATHS, or has an sm_key
+     IBMF_BAD_PORT_STATE  the port is not active
+     IBMF_NO_RECORDS, IBMF_INVALID_GID  the SA said a moment ago that there is no such path
+     IBMF_FAILURE         not remembered: ibmf_sa_access asks */
+NT_API int ibmf_saa_recall_paths(ibmf_saa_handle_t ibmf_saa_handle, const sa_path_record_t* wanted,
+                                 uint64_t components, uint_t* num_paths, sa_path_record_t* paths);
+
 /* Reads the statistics. IRQL: <= DISPATCH_LEVEL.
    Statuses:
      IBMF_INVALID_ARG  stats is NULL

@@ -25,6 +25,9 @@ struct subnet_manager_options {
     std::string partitions = {};           // as OpenSM's partitions.conf; empty: one, all are full
 };
 
+/// What is wrong with partitions, as "name:3: what was expected"; empty: nothing.
+NT_API std::string partitions_problem(const std::string& text, const std::string& name);
+
 enum class subnet_manager_state : std::uint8_t { idle, discovering, master, stopping, stopped };
 
 struct subnet_manager_status {

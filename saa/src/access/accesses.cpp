@@ -4,6 +4,8 @@
 
 #include <ibmf/detail/requests.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace irpverbs::saa {
@@ -16,6 +18,16 @@ namespace {
 access_request& request_of(IRP* irp) {
     return *static_cast<access_request*>(
         IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
+}
+
+answer copy_of(const path_cache::answer& known) {
+    answer made{known.status, {}};
+    if (known.records.empty()) return made;
+    made.records.length = known.records.size_bytes();
+    made.records.bytes.reset(std::malloc(made.records.length));
+    if (made.records.bytes == nullptr) return {IBMF_NO_MEMORY, {}};
+    std::memcpy(made.records.bytes.get(), known.records.data(), made.records.length);
+    return made;
 }
 
 // What the request held is let go of after it: it may end the session or the port.
@@ -127,12 +139,13 @@ void port::complete_cancelled(IO_CSQ*, IRP* irp) {
 
 // The session is not quiet until it is completed.
 bool port::recall(IRP* irp, access_request& request, session& who, const path_key& path) {
-    std::optional<answer> known;
+    answer told;
     {
         const guard under(*this);
         if (who.closing || !usable()) return false;
-        known = paths_.recall(path);
-        if (!known) return false;
+        const path_cache::answer known = paths_.recall(path);
+        if (known.what == path_cache::outcome::miss) return false;
+        told = copy_of(known);
         who.enter();
         ++counts_.ss_accesses;
     }
@@ -140,9 +153,23 @@ bool port::recall(IRP* irp, access_request& request, session& who, const path_ke
     request.waits.irp = irp;
     request.waits.by = &who;
     IoMarkIrpPending(irp);
-    const NTSTATUS status = ibmf::status_of(known->status);
-    complete(irp, std::move(*known), status);
+    const NTSTATUS status = ibmf::status_of(told.status);
+    complete(irp, std::move(told), status);
     return true;
+}
+
+int port::recall(const session& who, const path_key& path, std::span<sa_path_record_t> places,
+                 uint_t& count) {
+    const guard under(*this);
+    if (who.closing) return IBMF_BAD_HANDLE;
+    if (!usable()) return IBMF_BAD_PORT_STATE;
+    const path_cache::answer known = paths_.recall(path);
+    if (known.what == path_cache::outcome::miss) return IBMF_FAILURE;
+    count = static_cast<uint_t>(known.records.size());
+    std::ranges::copy_n(known.records.begin(),
+                        static_cast<std::ptrdiff_t>(std::min(places.size(), known.records.size())),
+                        places.begin());
+    return known.status;
 }
 
 int port::ask(IRP* irp, access_request& request, session& who, question&& what, bool bulk) {

@@ -2,23 +2,12 @@
 
 #include <dispatch/ke.h>
 
-#include <cstring>
-
 namespace irpverbs::saa {
 
 namespace {
 
 // Of what the SA can answer, that there is no such path; anything else may be different at once.
 bool is_lasting(int status) { return status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID; }
-
-answer answer_of(std::span<const sa_path_record_t> paths) {
-    detail::record_block copy;
-    copy.length = paths.size_bytes();
-    copy.bytes.reset(std::malloc(copy.length));
-    if (copy.bytes == nullptr) return {IBMF_NO_MEMORY, {}};
-    std::memcpy(copy.bytes.get(), paths.data(), copy.length);
-    return {IBMF_SUCCESS, std::move(copy)};
-}
 
 } // namespace
 
@@ -45,17 +34,9 @@ void path_memory::keep(const question& asked, std::optional<ticket> when, const 
         cache_->store_negative(*asked.path, told.status, *when, now);
 }
 
-std::optional<answer> path_memory::recall(const path_key& path) {
-    if (cache_ == nullptr || !hears_) return std::nullopt;
-    const path_cache::answer known = cache_->look_up(path, KeQueryInterruptTime());
-    switch (known.what) {
-    case path_cache::outcome::hit:
-        return answer_of(known.records);
-    case path_cache::outcome::negative:
-        return answer{known.status, {}};
-    default:
-        return std::nullopt;
-    }
+path_cache::answer path_memory::recall(const path_key& path) {
+    if (cache_ == nullptr || !hears_) return {};
+    return cache_->look_up(path, KeQueryInterruptTime());
 }
 
 void path_memory::port_changed(const ib_gid_t& gid, invalidation reason) {

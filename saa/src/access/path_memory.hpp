@@ -27,8 +27,8 @@ public:
     std::optional<ticket> asked() const;
     void keep(const question& asked, std::optional<ticket> when, const answer& told);
 
-    /// The answer to an equal question, if it is known.
-    std::optional<answer> recall(const path_key& path);
+    /// The answer to an equal question, if it is known; its records until the next change.
+    path_cache::answer recall(const path_key& path);
 
     void port_changed(const ib_gid_t& gid, invalidation reason);
     void all_changed(invalidation reason);

@@ -52,6 +52,9 @@ public:
 
     /// An IBMF_ status; of another than success the IRP is still the caller's.
     int ask(IRP* irp, detail::access_request& request, session& who, question&& what, bool bulk);
+    /// Of what is remembered, as ibmf_saa_recall_paths. IRQL: <= DISPATCH_LEVEL.
+    int recall(const session& who, const path_key& path, std::span<sa_path_record_t> places,
+               uint_t& count);
     void cancel_all(session& who);
     void limit(uint_t in_flight);
     ibmf_saa_stats_t statistics();

@@ -56,6 +56,18 @@ int ibmf_saa_query_path_cache(ibmf_saa_handle_t ibmf_saa_handle,
     return IBMF_SUCCESS;
 }
 
+int ibmf_saa_recall_paths(ibmf_saa_handle_t ibmf_saa_handle, const sa_path_record_t* wanted,
+                          uint64_t components, uint_t* num_paths, sa_path_record_t* paths) {
+    if (wanted == nullptr || num_paths == nullptr || paths == nullptr) return IBMF_INVALID_ARG;
+    const std::span<sa_path_record_t> places(paths, *num_paths);
+    *num_paths = 0;
+    const session_ref who = registry::here().find(ibmf_saa_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    if (!who->remembers() || who->sm_key != 0) return IBMF_NOT_SUPPORTED;
+    const std::optional<path_key> path = path_key::of(*wanted, components);
+    return path ? who->at->recall(*who, *path, places, *num_paths) : IBMF_FAILURE;
+}
+
 int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight) {
     if (in_flight == 0) return IBMF_INVALID_ARG;
     const session_ref who = registry::here().find(ibmf_saa_handle);

@@ -12,6 +12,12 @@ void detail::manager_request::start(IRP* irp) {
     IoCallDriver(of->device(), irp);
 }
 
+std::string partitions_problem(const std::string& text, const std::string& name) {
+    std::string problem;
+    parse_partitions(text, name, problem);
+    return problem;
+}
+
 subnet_manager::subnet_manager(subnet_manager_options options)
     : manager_(std::make_shared<manager>(std::move(options))) {}
 
