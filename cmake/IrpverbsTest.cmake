@@ -1,5 +1,5 @@
-# How tests, fuzzers and link tests are declared. Labels: unit sim threads canary headers layers
-# install samples bench fuzz tidy (docs/building.md says what each stands for).
+# How tests, fuzzers and link tests are declared. Labels: unit sim threads canary lab guest headers
+# layers install samples bench fuzz tidy (docs/building.md says what each stands for).
 include(GoogleTest)
 find_package(GTest CONFIG REQUIRED)
 

@@ -62,13 +62,12 @@ struct ca_object final : object {
     }
     hca_device& device() const { return device_of(shared.Device); }
 
-    HCA_CA shared{};
     device_link link;
+    HCA_CA shared{};
 
 private:
     ca_object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
         : object(lock, channels, count) {}
-    bool listens(unsigned channel) const override;
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 };
 
@@ -89,7 +88,6 @@ struct cq_object final : object {
 
 private:
     explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}
-    bool listens(unsigned channel) const override;
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 
     KSPIN_LOCK own_lock_ = 0;

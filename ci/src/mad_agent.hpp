@@ -36,7 +36,6 @@ struct mad_agent_object final : object {
 
 private:
     mad_agent_object();
-    bool listens(unsigned) const override { return false; }
     void call_up(unsigned, IB_ASYNC_EVENT) override {}
     void cancel_waiting() override;
 

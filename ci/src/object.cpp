@@ -51,13 +51,26 @@ NTSTATUS object::wait(unsigned channel, IRP* irp, NTSTATUS otherwise) {
     IB_ASYNC_EVENT event = IB_AE_NONE;
     const NTSTATUS status = take_latched_or_park(channels_[channel], irp, otherwise, event);
     if (status == STATUS_PENDING) return status;
-    return NT_SUCCESS(status) ? complete_event(irp, event) : complete(irp, status, 0);
+    if (!NT_SUCCESS(status)) return complete(irp, status, 0);
+    complete_event(irp, event);
+    leave();
+    return status;
+}
+
+// The head of an empty list passes for an IRP: what is asked for in vain does no harm.
+void object::fetch_waiter(unsigned channel) const {
+    constexpr std::size_t cache_line = 64;
+    const LIST_ENTRY* first = channels_[channel].waiting.Flink;
+    const auto* irp =
+        reinterpret_cast<const char*>(CONTAINING_RECORD(first, IRP, Tail.Overlay.ListEntry));
+    for (std::size_t at = 0; at < IoSizeOfIrp(1); at += cache_line)
+        __builtin_prefetch(irp + at, 1);
 }
 
 delivery object::note(unsigned channel, IB_ASYNC_EVENT event) {
     event_channel& its = channels_[channel];
     delivery due{this, take_parked(its.waiting), false};
-    if (listens(channel))
+    if (its.listened)
         due.calls = queue_call(its, event);
     else if (due.waiter == nullptr)
         its.latched.push(event);
@@ -66,7 +79,10 @@ delivery object::note(unsigned channel, IB_ASYNC_EVENT event) {
 }
 
 void delivery::make(IB_ASYNC_EVENT event) const {
-    if (waiter != nullptr) complete_event(waiter, event);
+    if (waiter != nullptr) {
+        complete_event(waiter, event);
+        of->leave();
+    }
     if (!calls) return;
     of->make_calls();
     of->leave();

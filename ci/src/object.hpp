@@ -32,7 +32,8 @@ struct event_channel {
     LIST_ENTRY waiting;
     LIST_ENTRY due; // in the object's list while up-calls are left to make
     event_set latched;
-    event_set calls; // up-calls left to make
+    event_set calls;       // up-calls left to make
+    bool listened = false; // there are up-calls
 };
 
 /// What an event leaves to do once the lock is let go.
@@ -76,6 +77,9 @@ public:
     /// caller is a user, or the object is not being closed.
     delivery note(unsigned channel, IB_ASYNC_EVENT event);
 
+    /// Asks for the memory of the IRP that waits for the channel's event, ahead of its use.
+    void fetch_waiter(unsigned channel) const;
+
     /// Makes up-calls held back since the object was made. The caller is a user.
     void start_calling() { make_calls(); }
 
@@ -101,7 +105,6 @@ private:
     static constexpr ULONG_PTR closing_bit = 1;
     static constexpr ULONG_PTR one_user = 2;
 
-    virtual bool listens(unsigned channel) const = 0;
     virtual void call_up(unsigned channel, IB_ASYNC_EVENT event) = 0;
 
     NTSTATUS take_latched_or_park(event_channel& from, IRP* irp, NTSTATUS otherwise,

@@ -20,7 +20,11 @@ ca_object* ca_object::make(hca_device& device, const creation& wanted) {
     const object_memory<ca_object> memory(count, device.description.CaExtensionSize);
     if (memory.place == nullptr) return nullptr;
     auto* ca = new (memory.place) ca_object(device.lock, memory.channels, count);
-    copy_dispatch(ca->shared.Ca.Dispatch, wanted.dispatch);
+    IB_CA_DISPATCH& calls = ca->shared.Ca.Dispatch;
+    copy_dispatch(calls, wanted.dispatch);
+    memory.channels[0].listened = calls.FatalEvent != nullptr;
+    for (unsigned port = 1; port < count; ++port)
+        memory.channels[port].listened = calls.PortEvent != nullptr;
     ca->shared.Device = device.fdo;
     ca->shared.Context = wanted.context;
     ca->shared.Extension = memory.extension;
@@ -30,11 +34,6 @@ ca_object* ca_object::make(hca_device& device, const creation& wanted) {
 }
 
 void ca_object::destroy(ca_object* ca) { free_object(ca); }
-
-bool ca_object::listens(unsigned channel) const {
-    const IB_CA_DISPATCH& calls = shared.Ca.Dispatch;
-    return channel == 0 ? calls.FatalEvent != nullptr : calls.PortEvent != nullptr;
-}
 
 void ca_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
     const IB_CA_DISPATCH& calls = shared.Ca.Dispatch;
@@ -49,7 +48,10 @@ cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
     const object_memory<cq_object> memory(channel_count, description.CqExtensionSize);
     if (memory.place == nullptr) return nullptr;
     auto* cq = new (memory.place) cq_object(memory.channels);
-    copy_dispatch(cq->shared.Cq.Dispatch, wanted.dispatch);
+    IB_CQ_DISPATCH& calls = cq->shared.Cq.Dispatch;
+    copy_dispatch(calls, wanted.dispatch);
+    memory.channels[completion_channel].listened = calls.CompEvent != nullptr;
+    memory.channels[async_channel].listened = calls.AsyncEvent != nullptr;
     cq->shared.Cq.NumCqes = wanted.num_cqes;
     cq->shared.Ca = &ca;
     cq->shared.Context = wanted.context;
@@ -60,11 +62,6 @@ cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
 }
 
 void cq_object::destroy(cq_object* cq) { free_object(cq); }
-
-bool cq_object::listens(unsigned channel) const {
-    const IB_CQ_DISPATCH& calls = shared.Cq.Dispatch;
-    return channel == completion_channel ? calls.CompEvent != nullptr : calls.AsyncEvent != nullptr;
-}
 
 void cq_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
     const IB_CQ_DISPATCH& calls = shared.Cq.Dispatch;

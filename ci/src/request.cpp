@@ -329,10 +329,10 @@ NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information) {
     return complete(irp, status, information);
 }
 
-NTSTATUS complete_event(IRP* irp, IB_ASYNC_EVENT event) {
+void complete_event(IRP* irp, IB_ASYNC_EVENT event) {
     const HCA_MINOR_FUNCTION minor = minor_of(IoGetCurrentIrpStackLocation(irp));
     const bool told = minor == HCA_MN_GET_CA_PORT_EVENT || minor == HCA_MN_GET_CQ_ASYNC_EVENT;
-    return complete(irp, STATUS_SUCCESS, told ? static_cast<ULONG_PTR>(event) : 0);
+    finish(irp, STATUS_SUCCESS, told ? static_cast<ULONG_PTR>(event) : 0);
 }
 
 } // namespace irpverbs::ci

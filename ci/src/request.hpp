@@ -51,6 +51,7 @@ NTSTATUS submit(IRP* irp);
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information);
 /// The same for a verb that a driver has executed.
 NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information);
-NTSTATUS complete_event(IRP* irp, IB_ASYNC_EVENT event);
+/// Ends a verb that waits for an event. What it held is the caller's to drop.
+void complete_event(IRP* irp, IB_ASYNC_EVENT event);
 
 } // namespace irpverbs::ci

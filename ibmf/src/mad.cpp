@@ -30,9 +30,7 @@ class_layout layout_of(std::uint8_t mgmt_class) noexcept {
     default:
         break;
     }
-    const bool has_oui =
-        mgmt_class >= MAD_MGMT_CLASS_VENDOR2_START && mgmt_class <= MAD_MGMT_CLASS_VENDOR2_END;
-    return has_oui ? vendor_with_oui : plain;
+    return has_oui(mgmt_class) ? vendor_with_oui : plain;
 }
 
 mad_header load_mad_header(std::span<const std::uint8_t, mad_header::size> from) noexcept {

@@ -3,6 +3,7 @@
 #include "attributes.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
+#include "record_question.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -104,7 +105,10 @@ void add_events(CLI::App& parent, invocation& chosen) {
         ->check(CLI::Range(0.0, a_century))
         ->type_name("SECONDS");
     command->add_flag("--provoke", options->provoke,
-                      "software fabric only: flap port 1 of the first HCA every second");
+                      "software fabric only: flap port 1 of the first HCA every second; with "
+                      "--subnet pull and mend that of the last one");
+    command->add_flag("--subnet", options->subnet,
+                      "also the subnet's: ports in and out of service, multicast groups");
     command->callback([&chosen, options] {
         if (options->provoke && !chosen.hca.starts_with("software:"))
             throw wrong_usage("--provoke: only a software: fabric can be provoked");
@@ -213,9 +217,81 @@ void add_stats(CLI::App& parent, invocation& chosen) {
     });
 }
 
+void add_wish(CLI::App& command, port_words& from, sa_wish& wish, invocation& chosen) {
+    from.declare(command);
+    command.add_option("--timeout", wish.milliseconds, "how long to wait for an answer of the SA")
+        ->check(CLI::Range(1, 3'600'000))
+        ->type_name("MS")
+        ->capture_default_str();
+    add_capture(command, chosen);
+}
+
+void add_sa(CLI::App& parent, invocation& chosen) {
+    struct words {
+        std::string record;
+        port_words from;
+        std::vector<std::string> fields;
+        bool list = false;
+        sa_wish wish;
+    };
+    CLI::App* command =
+        add(parent, "sa", "Shows records of the subnet administrator; without RECORD, lists them");
+    const auto heard = std::make_shared<words>();
+    command->add_option("RECORD", heard->record, "its name or the beginning of it, as in path");
+    add_wish(*command, heard->from, heard->wish, chosen);
+    command->add_option("--field", heard->fields, "only those with this value of a field")
+        ->type_name("NAME=VALUE");
+    command->add_flag("--fields", heard->list, "list the fields that --field takes");
+    command->add_option("--key", heard->wish.key, "SM_Key, for what only managers are told")
+        ->type_name("N");
+    command->callback([&chosen, heard] {
+        if (heard->record.empty()) {
+            chosen.run = list_records;
+            return;
+        }
+        const irpverbs::saa::record_type& record = record_named(heard->record);
+        if (heard->list) {
+            chosen.run = [&record](session& here) { return list_fields(here, &record); };
+            return;
+        }
+        sa_options options{heard->wish, make_query(record, heard->fields)};
+        options.wish.from = heard->from.understood();
+        chosen.run = [options](session& here) { return show_records(here, options); };
+    });
+}
+
+void add_paths(CLI::App& parent, invocation& chosen) {
+    CLI::App* command =
+        add(parent, "paths", "Shows the path from a port to every port of its subnet");
+    const auto heard = std::make_shared<told<sa_wish>>();
+    add_wish(*command, heard->from, heard->options, chosen);
+    command->callback([&chosen, heard] {
+        heard->options.from = heard->from.understood();
+        chosen.run = [heard](session& here) { return show_paths(here, heard->options); };
+    });
+}
+
+void add_fabric(CLI::App& parent, invocation& chosen) {
+    CLI::App* command =
+        add(parent, "fabric", "Shows the subnet: hosts, switches, their links, the subnet manager");
+    const auto heard = std::make_shared<told<fabric_options>>();
+    add_wish(*command, heard->from, heard->options.wish, chosen);
+    const auto add_form = [&](const char* flag, fabric_form form, const char* what) {
+        return command->add_flag_callback(
+            flag, [heard, form] { heard->options.form = form; }, what);
+    };
+    CLI::Option* const dot = add_form("--dot", fabric_form::dot, "as a graph for Graphviz");
+    add_form("--svg", fabric_form::svg, "as a picture")->excludes(dot);
+    command->callback([&chosen, heard] {
+        heard->options.wish.from = heard->from.understood();
+        chosen.run = [heard](session& here) { return show_fabric(here, heard->options); };
+    });
+}
+
 void add_commands(CLI::App& parent, invocation& chosen) {
     parent.require_subcommand(1);
-    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_stats})
+    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_stats, add_sa,
+                            add_paths, add_fabric})
         each(parent, chosen);
 }
 
@@ -234,6 +310,9 @@ void declare(CLI::App& app, invocation& chosen) {
     app.add_option("--hca", chosen.hca, "URI of the HCAs: software:, software:FILE, rdma:, ...")
         ->type_name("URI")
         ->capture_default_str();
+    app.add_option("--partitions", chosen.partitions,
+                   "software fabric only: its subnet manager's partitions.conf")
+        ->type_name("FILE");
     app.add_flag("--json", chosen.json, "write JSON instead of tables");
     app.fallthrough();
     add_commands(app, chosen);

@@ -3,6 +3,9 @@
 
 #include "question.hpp"
 
+#include <saa/queries.hpp>
+#include <saa/records.hpp>
+
 #include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
@@ -24,6 +27,26 @@ struct event_options {
     std::uint64_t count = 0; // 0: no end
     double seconds = a_century;
     bool provoke = false;
+    bool subnet = false; // the subnet's events, too
+};
+
+/// From where the subnet administrator is asked, and how.
+struct sa_wish {
+    port_choice from;
+    ib_smkey_t key = 0;
+    std::uint32_t milliseconds = 30'000; // for one question, its retries included
+};
+
+struct sa_options {
+    sa_wish wish;
+    irpverbs::saa::any_query asked;
+};
+
+enum class fabric_form : std::uint8_t { text, dot, svg };
+
+struct fabric_options {
+    sa_wish wish;
+    fabric_form form = fabric_form::text;
 };
 
 /// How long to wait for an answer, and how often to ask.
@@ -60,5 +83,10 @@ asio::awaitable<void> show_events(session& here, event_options options);
 asio::awaitable<void> show_answer(session& here, mad_options options);
 asio::awaitable<void> show_pings(session& here, ping_options options);
 asio::awaitable<void> show_statistics(session& here, stats_options options);
+asio::awaitable<void> list_records(session& here);
+asio::awaitable<void> list_fields(session& here, const irpverbs::saa::record_type* record);
+asio::awaitable<void> show_records(session& here, sa_options options);
+asio::awaitable<void> show_paths(session& here, sa_wish wish);
+asio::awaitable<void> show_fabric(session& here, fabric_options options);
 
 } // namespace irpctl

@@ -3,6 +3,7 @@
 #include "guid.hpp"
 #include "output.hpp"
 #include "session.hpp"
+#include "subnet_events.hpp"
 
 #include <ci/names.hpp>
 #include <dispatch/machine.hpp>
@@ -14,10 +15,13 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <list>
+#include <set>
 
 namespace irpctl {
 
 namespace irp = irpverbs::irp;
+namespace json = boost::json;
 
 namespace {
 
@@ -46,18 +50,24 @@ private:
     asio::awaitable<void> watch_port(const device& which, UCHAR port,
                                      ci::event_stream<IB_ASYNC_EVENT> events);
     asio::awaitable<void> watch_fatal(const device& which, ci::event_stream<void> events);
+    asio::awaitable<void> watch_subnet_of(const open_port& at);
+    asio::awaitable<void> end_in_time();
+    bool is_new_subnet(const IB_PORT_ATTR& port);
     asio::awaitable<void> provoke_again();
-    void begin();
+    void arrived();
     void provoke();
 
     void stop(const boost::system::error_code& why);
-    void tell(const device& which, UCHAR port, IB_ASYNC_EVENT event);
+    void tell(const device& which, UCHAR port, std::string_view event,
+              const std::string& about = "");
 
     session& here_;
     const event_options options_;
     const LONGLONG end_ = now() + static_cast<LONGLONG>(options_.seconds * ticks_a_second);
-    std::size_t open_ = 0;
+    std::size_t awaited_ = here_.devices().size(); // and the subnets
     std::uint64_t seen_ = 0;
+    std::set<ib_sn_prefix_t> subnets_; // that are watched
+    bool pulled_ = false;
 };
 
 asio::awaitable<void> watch::run() {
@@ -66,6 +76,7 @@ asio::awaitable<void> watch::run() {
     for (const device& each : here_.devices())
         works.push_back(watch_device(each));
     if (options_.provoke) works.push_back(provoke_again());
+    if (options_.subnet) works.push_back(end_in_time());
     try {
         co_await all_of(std::move(works));
     } catch (const enough&) {
@@ -84,18 +95,54 @@ asio::awaitable<void> watch::watch_device(const device& which) {
             for (const IB_PORT_ATTR& each : ci::ports(*all))
                 waits.push_back(
                     watch_port(which, each.PortNumber, ca.port_events(each.PortNumber)));
-            if (++open_ == here_.devices().size()) begin();
+            std::list<open_port> asked;
+            for (const IB_PORT_ATTR& each : ci::ports(*all))
+                if (options_.subnet && is_new_subnet(each))
+                    waits.push_back(
+                        watch_subnet_of(asked.emplace_back(open_port{which, ca, each})));
+            arrived();
             co_await all_of(std::move(waits));
         });
 }
 
 // All are open: from here on no event is lost.
-void watch::begin() {
+void watch::arrived() {
+    if (--awaited_ != 0) return;
     if (!here_.json()) print_row(columns, {"TIME", "DEVICE", "PORT", "EVENT"});
     if (options_.provoke) provoke();
 }
 
-void watch::provoke() { HcaSoftwareFlapLink(here_.find("").guid, 1); }
+// A port that is back at once was never out of service: for the subnet a cable stays pulled until
+// the next time, and not the subnet manager's.
+void watch::provoke() {
+    if (!options_.subnet) {
+        HcaSoftwareFlapLink(here_.find("").guid, 1);
+        return;
+    }
+    HcaSoftwareSetLink(here_.devices().back().guid, 1, pulled_);
+    pulled_ = !pulled_;
+}
+
+bool watch::is_new_subnet(const IB_PORT_ATTR& port) {
+    return port.State == IB_PORT_ACTIVE && subnets_.insert(ci::gids(port)[0].gid_prefix).second;
+}
+
+asio::awaitable<void> watch::watch_subnet_of(const open_port& at) {
+    ++awaited_;
+    return watch_subnet(
+        here_, at, [this] { arrived(); },
+        [this, &at](const subnet_news& news) {
+            tell(at.which, at.attributes.PortNumber, news.what, news.about);
+        });
+}
+
+// The waits for events of ports have a deadline each; those for the subnet's have not.
+asio::awaitable<void> watch::end_in_time() {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    timer.expires_after(std::chrono::nanoseconds(time_left()));
+    const auto [cancelled] = co_await timer.async_wait(as_result);
+    if (!cancelled) throw enough();
+}
 
 asio::awaitable<void> watch::provoke_again() {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -112,14 +159,14 @@ asio::awaitable<void> watch::watch_port(const device& which, UCHAR port,
     for (;;) {
         const auto [error, event] = co_await events.next(irp::within(time_left(), as_result));
         if (error) co_return stop(error);
-        tell(which, port, event);
+        tell(which, port, ci::name_of(event));
     }
 }
 
 asio::awaitable<void> watch::watch_fatal(const device& which, ci::event_stream<void> events) {
     const auto [error] = co_await events.next(irp::within(time_left(), as_result));
     if (error) co_return stop(error);
-    tell(which, 0, IB_AE_LOCAL_FATAL);
+    tell(which, 0, ci::name_of(IB_AE_LOCAL_FATAL));
 }
 
 // A wait came back without an event. After a fatal one, no more can come.
@@ -137,18 +184,22 @@ void watch::stop(const boost::system::error_code& why) {
     }
 }
 
-void watch::tell(const device& which, UCHAR port, IB_ASYNC_EVENT event) {
+void watch::tell(const device& which, UCHAR port, std::string_view event,
+                 const std::string& about) {
     const double time = static_cast<double>(now()) / ticks_a_second;
-    if (here_.json())
-        print_json({{"time", time},
-                    {"device", which.name},
-                    {"node_guid", guid_text(which.guid)},
-                    {"port", port},
-                    {"event", ci::name_of(event)}});
-    else
+    if (here_.json()) {
+        json::object told{{"time", time},
+                          {"device", which.name},
+                          {"node_guid", guid_text(which.guid)},
+                          {"port", port},
+                          {"event", event}};
+        if (!about.empty()) told["about"] = about;
+        print_json(told);
+    } else {
         print_row(columns,
                   {fmt::format("{:.6f}", time), which.name, port != 0 ? std::to_string(port) : "-",
-                   std::string(ci::name_of(event))});
+                   fmt::format("{}{}{}", event, about.empty() ? "" : " ", about)});
+    }
     if (++seen_ == options_.count) throw enough();
 }
 

@@ -4,6 +4,8 @@
 #include "guid.hpp"
 #include "trace_file.hpp"
 
+#include <own_subnet.hpp>
+
 #include <dispatch/machine.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -13,9 +15,13 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 namespace irpctl {
@@ -39,14 +45,15 @@ std::vector<device> find_devices() {
     return found;
 }
 
-// Its end, however it comes, is a result: an exception would be lost where the other side won.
-asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work) {
-    try {
-        co_await std::move(work);
-        co_return nullptr;
-    } catch (...) {
-        co_return std::current_exception();
-    }
+// Of a file; of none, nothing. Throws failure.
+std::string text_in(const std::string& path) {
+    if (path.empty()) return {};
+    std::ifstream file(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file)
+        throw failure(
+            fmt::format("{}: {}; --partitions names the file to read", path, std::strerror(errno)));
+    return text;
 }
 
 // The next signal is nobody's, and kills.
@@ -80,9 +87,18 @@ session::session(const invocation& chosen) : chosen_(chosen) {
         throw failure(fmt::format("{}; --hca names the HCAs, as in --hca software:",
                                   message[0] != '\0' ? message : NtStatusMeaning(status)));
     devices_ = find_devices();
+    try {
+        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, text_in(chosen.partitions));
+    } catch (const boost::system::system_error& why) {
+        throw failure(fmt::format("{}: its subnet manager: {}; {}?static does without", chosen.hca,
+                                  why.code().message(), chosen.hca));
+    }
 }
 
-session::~session() { HcaDetach(chosen_.hca.c_str()); }
+session::~session() {
+    subnet_.reset();
+    HcaDetach(chosen_.hca.c_str());
+}
 
 const device& session::find(const std::string& wanted) const {
     const std::optional<ib_guid_t> guid = guid_from(wanted);
@@ -96,6 +112,15 @@ const device& session::find(const std::string& wanted) const {
 failure verb_failed(const device& where, const boost::system::system_error& why) {
     return failure(fmt::format("{}: {}; irpctl devices tells the state of its ports", where.name,
                                why.code().message()));
+}
+
+asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work) {
+    try {
+        co_await std::move(work);
+        co_return nullptr;
+    } catch (...) {
+        co_return std::current_exception();
+    }
 }
 
 asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works) {
@@ -112,22 +137,23 @@ asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works) {
         if (failures[each]) std::rethrow_exception(failures[each]);
 }
 
+// The trace has what the command does, without the subnet manager's first sweep and its end.
 bool run_session(const invocation& chosen) {
     dispatch::asio_machine machine;
     const dispatch::machine::scope inside(machine);
-    std::optional<trace_file> trace;
-    if (!chosen.trace_file.empty()) trace.emplace(chosen.trace_file, machine);
     std::optional<capture_file> capture;
     if (!chosen.pcap_file.empty()) capture.emplace(chosen.pcap_file);
     std::optional<session> here(std::in_place, chosen);
+    std::optional<trace_file> trace;
+    if (!chosen.trace_file.empty()) trace.emplace(chosen.trace_file, machine);
     if (trace) trace->name(here->devices());
     if (capture) here->capture = &*capture;
     auto result =
         asio::co_spawn(machine.context(), until_interrupted(chosen, *here), asio::use_future);
     result.wait();
     if (capture) capture->finish();
-    here.reset();
     if (trace) trace->write();
+    here.reset();
     return result.get();
 }
 

@@ -13,9 +13,14 @@
 
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+namespace samples {
+class own_subnet;
+}
 
 namespace irpctl {
 
@@ -33,7 +38,7 @@ class capture_file;
 /// What a subcommand works with. Its coroutines all run on one thread.
 class session {
 public:
-    /// Attaches the HCAs. Throws failure.
+    /// Attaches the HCAs; a software fabric gets its subnet manager. Throws failure.
     explicit session(const invocation& chosen);
     ~session();
     session(const session&) = delete;
@@ -55,6 +60,7 @@ public:
 private:
     const invocation& chosen_;
     std::vector<device> devices_;
+    std::unique_ptr<samples::own_subnet> subnet_;
 };
 
 /// False: interrupted before it was done. Throws failure.
@@ -65,6 +71,9 @@ failure verb_failed(const device& where, const boost::system::system_error& why)
 
 /// All at once. The first exception calls the others off, and is thrown when they have ended.
 asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works);
+
+/// How the work ends: an exception is a result, so that it is not lost where another side won.
+asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work);
 
 /// Opens the device, has `use(ca)` run, and closes it, whatever came of that.
 template <class Use>

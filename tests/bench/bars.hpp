@@ -14,6 +14,8 @@ enum class bar_kind {
 
 // The denominator that needs no measurement: the probe beside every sample of the numerator.
 inline constexpr std::string_view indirect_call = "indirect call";
+// For what is promised in seconds, or bytes a second.
+inline constexpr std::string_view nanosecond = "nanosecond";
 
 struct bar {
     std::string_view promise;
@@ -60,6 +62,8 @@ inline constexpr auto bars = std::to_array<bar>({
      0.16},
     {"management transaction, 1e6 against 1e3", "ours/transaction_1e6", "ours/transaction_1e3",
      2.2},
+    {"transaction id: new, found, given back", "ours/transaction_id", "std/unordered_map", 0.16},
+    {"RMPP, 200 bytes at 2 GB/s", "ours/rmpp_shown", nanosecond, 100},
 
     {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,
      bar_kind::two_threads},

@@ -24,6 +24,7 @@ void add_ours_coroutine(catalog&);
 void add_ours_verbs(catalog&);
 void add_ours_styles(catalog&);
 void add_ours_transactions(catalog&);
+void add_ours_rmpp(catalog&);
 void add_ours_verifier(catalog&);
 
 // What somebody would use instead of this library, and what the machine can do at best.
@@ -51,6 +52,7 @@ inline void add_ours(catalog& all) {
     add_ours_verbs(all);
     add_ours_styles(all);
     add_ours_transactions(all);
+    add_ours_rmpp(all);
     add_ours_verifier(all);
 }
 

@@ -6,6 +6,8 @@
 
 #include <engine/transaction_table.hpp>
 
+#include <array>
+
 namespace irpverbs::bench {
 namespace {
 
@@ -84,6 +86,37 @@ private:
 
 } // namespace
 
-void add_ours_transactions(catalog& all) { add_transaction_load<ours>(all, "ours"); }
+namespace {
+
+/// A thousand ids outstanding; the oldest is found and given back, and a new one taken.
+void transaction_ids(run& sample) {
+    struct entry {
+        ibmf::table_slot slot;
+    };
+    ibmf::slot_table<entry> table;
+    std::array<std::uint32_t, outstanding_ids> keys{};
+    for (std::uint32_t& each : keys)
+        each = table.acquire()->slot.key;
+    const std::uint64_t operations = sample.operations();
+    std::uint64_t found = 0;
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i) {
+        std::uint32_t& key = keys[i % keys.size()];
+        entry* const oldest = table.find(key);
+        found += oldest != nullptr;
+        table.release(*oldest);
+        key = table.acquire()->slot.key;
+    }
+    sample.stop();
+    expect(found == operations, "ours/transaction_id");
+}
+
+} // namespace
+
+void add_ours_transactions(catalog& all) {
+    add_transaction_load<ours>(all, "ours");
+    all.add("ours/transaction_id", "an id is found by, given back, and another taken, of 1,000",
+            transaction_ids);
+}
 
 } // namespace irpverbs::bench

@@ -1,5 +1,6 @@
 // What the C++ standard library alone gives for the same life cycles.
 #include "measurements.hpp"
+#include "transaction_load.hpp"
 #include "two_threads.hpp"
 
 #include <condition_variable>
@@ -8,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
 namespace irpverbs::bench {
 namespace {
@@ -121,9 +123,33 @@ void promise_round_trip(run& sample) {
         });
 }
 
+// What ours/transaction_id does, the ids counted by whoever needs one.
+void unordered_map(run& sample) {
+    struct entry {
+        std::uint64_t what = 0;
+    };
+    std::unordered_map<std::uint32_t, entry> table;
+    std::uint32_t newest = 0;
+    while (newest < outstanding_ids)
+        table.emplace(newest++, entry{});
+    const std::uint64_t operations = sample.operations();
+    std::uint64_t found = 0;
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i) {
+        const auto oldest = table.find(newest - outstanding_ids);
+        found += oldest != table.end();
+        table.erase(oldest);
+        table.emplace(newest++, entry{});
+    }
+    sample.stop();
+    expect(found == operations, "std/unordered_map");
+}
+
 } // namespace
 
 void add_standard_library(catalog& all) {
+    all.add("std/unordered_map", "an id is found and erased, and another put in, of 1,000",
+            unordered_map);
     all.add("std/shared_ptr_function", "make_shared, std::function, virtual submit, callback",
             shared_ptr_function);
     all.add("std/promise_future", "promise set and got on one thread", promise_future);

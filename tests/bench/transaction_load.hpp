@@ -9,6 +9,8 @@
 
 namespace irpverbs::bench {
 
+inline constexpr std::uint32_t outstanding_ids = 1000;
+
 // Engine: Engine(count), begin(index), answer(index), turn(), answered().
 template <class Engine>
 class transaction_load {

@@ -15,6 +15,10 @@ const series* find(const std::vector<series>& results, std::string_view name) {
 
 double in_calls(const sample& taken) { return taken.nanoseconds / taken.call; }
 
+bool needs_no_other(const bar& which) {
+    return which.against == indirect_call || which.against == nanosecond;
+}
+
 bool mostly_clean(const series* first, const series* second) {
     std::size_t clean = 0, all = 0;
     for (const series* each : {first, second}) {
@@ -27,7 +31,7 @@ bool mostly_clean(const series* first, const series* second) {
 }
 
 verdict judge_one(const bar& which, const std::vector<series>& results) {
-    const bool probed = which.against == indirect_call;
+    const bool probed = needs_no_other(which);
     const series* measured = find(results, which.measured);
     const series* against = probed ? nullptr : find(results, which.against);
     const series* minus = which.minus.empty() ? nullptr : find(results, which.minus);
@@ -52,6 +56,10 @@ verdict judge_one(const bar& which, const std::vector<series>& results) {
 double ratio(const bar& which, const series& measured, const series* minus, const series* against) {
     std::vector<double> of_rounds;
     for (std::size_t round = 0; round < measured.samples.size(); ++round) {
+        if (which.against == nanosecond) {
+            of_rounds.push_back(measured.samples[round].nanoseconds);
+            continue;
+        }
         double top = in_calls(measured.samples[round]);
         if (minus) top = (top - in_calls(minus->samples[round])) / which.shared_by;
         of_rounds.push_back(against ? top / in_calls(against->samples[round]) : top);

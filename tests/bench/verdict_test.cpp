@@ -31,6 +31,13 @@ TEST(Verdict, TwoThreadMargin) {
     EXPECT_EQ(outcome::failed, judged(two, {same("a", 66), same("b", 100)}));
 }
 
+// Tests that a bar in nanoseconds needs no other side, and knows no slow core.
+TEST(Verdict, InNanoseconds) {
+    constexpr bar fixed{"fixed", "a", nanosecond, 100};
+    EXPECT_EQ(outcome::passed, judged(fixed, {same("a", 109)}));
+    EXPECT_EQ(outcome::failed, judged(fixed, {same("a", 111)}));
+}
+
 // Tests that disturbed samples keep a two-thread bar from being judged, but not a one-thread bar.
 TEST(Verdict, DisturbedSamples) {
     const std::vector<series> mostly_disturbed{same("a", 900, 9, 3), same("b", 100, 9, 5)};

@@ -65,6 +65,17 @@ TEST_P(Twins, RegisterSendAndUnregister) {
     EXPECT_EQ(again.error, make_error_code(STATUS_INVALID_HANDLE));
 }
 
+TEST_P(Twins, AVendorRegisters) {
+    const wire joined;
+    outcome<ibmf::registered> made;
+    ibmf::register_oui({wire::guids[0], 1, VENDOR_30_MANAGER_AGENT}, 0x1405, 0, nullptr, nullptr,
+                       made.handler());
+    ASSERT_EQ(made.get().status, IBMF_SUCCESS);
+    outcome<int> gone;
+    ibmf::unregister(made.get().handle, gone.handler());
+    EXPECT_EQ(gone.get(), IBMF_SUCCESS);
+}
+
 TEST_P(Twins, WhatIsRefusedCompletesWithTheRefusal) {
     const wire joined;
     const client_scope manager(0, PERF_MANAGER);

@@ -57,6 +57,46 @@ TEST_P(Clients, EveryClassCanBeHadAndAllOfThemAtOnce) {
     EXPECT_EQ(HcaRefuseOpen(joined.fdo(0)), STATUS_DEVICE_BUSY);
 }
 
+int try_register_oui(int type, std::uint32_t oui) {
+    ibmf_register_info_t info{wire::guids[1], 1, static_cast<ibmf_client_type_t>(type)};
+    ibmf_handle_t handle = nullptr;
+    ibmf_impl_caps_t capabilities{};
+    const int status =
+        ibmf_register_oui(&info, oui, IBMF_VERSION, 0, nullptr, nullptr, &handle, &capabilities);
+    if (status == IBMF_SUCCESS) {
+        EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
+    }
+    return status;
+}
+
+TEST_P(Clients, OnlyVendorClassesHaveAnOuiOf24Bits) {
+    const wire joined;
+    EXPECT_EQ(try_register_oui(VENDOR_30_MANAGER_AGENT, 0), IBMF_INVALID_ARG);
+    EXPECT_EQ(try_register_oui(VENDOR_30_MANAGER_AGENT, 0x1000000), IBMF_INVALID_ARG);
+    EXPECT_EQ(try_register_oui(VENDOR_0F_MANAGER_AGENT, 0x1405), IBMF_BAD_CLASS);
+    EXPECT_EQ(try_register_oui(PERF_AGENT, 0x1405), IBMF_BAD_CLASS);
+    EXPECT_EQ(try_register_oui(VENDOR_4F_MANAGER_AGENT, 0xFFFFFF), IBMF_SUCCESS);
+}
+
+// Two vendors' agents of one class side by side: each hears what has its OUI.
+TEST_P(Clients, AVendorsClientHearsItsOui) {
+    constexpr std::uint32_t ouis[] = {0x001405, 0xABCDEF};
+    wire joined;
+    const ibmf_register_info_t there{wire::guids[1], 1, VENDOR_32_MANAGER_AGENT};
+    const client_scope one(vendor{there, ouis[0]});
+    const client_scope other(vendor{there, ouis[1]});
+    EXPECT_EQ(try_register_oui(VENDOR_32_MANAGER_AGENT, ouis[1]), IBMF_PORT_IN_USE);
+    const client_scope asker(0, VENDOR_32_MANAGER_AGENT);
+    for (const std::uint32_t oui : ouis) {
+        test_message question(asker.handle, {.mgmt_class = 0x32});
+        question.set_oui(oui);
+        EXPECT_EQ(question.send_and_wait(0), IBMF_SUCCESS);
+    }
+    joined.await_empty();
+    EXPECT_EQ(one.stats().st_datagrams_received, 1u);
+    EXPECT_EQ(other.stats().st_datagrams_received, 1u);
+}
+
 TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
     const wire joined;
     ibmf_handle_t stale = nullptr;

@@ -14,6 +14,12 @@
 
 namespace irpverbs::testing {
 
+/// A client of a class with OUI.
+struct vendor {
+    ibmf_register_info_t info;
+    std::uint32_t oui;
+};
+
 struct client_scope {
     client_scope(unsigned end, ibmf_client_type_t type, uint_t flags = 0,
                  ibmf_async_event_cb_t offline = nullptr, void* context = nullptr)
@@ -24,6 +30,12 @@ struct client_scope {
         EXPECT_EQ(
             ibmf_register(&info, IBMF_VERSION, flags, offline, context, &handle, &capabilities),
             IBMF_SUCCESS);
+    }
+    explicit client_scope(vendor who, uint_t flags = 0) {
+        ibmf_impl_caps_t capabilities{};
+        EXPECT_EQ(ibmf_register_oui(&who.info, who.oui, IBMF_VERSION, flags, nullptr, nullptr,
+                                    &handle, &capabilities),
+                  IBMF_SUCCESS);
     }
     ~client_scope() {
         if (handle == nullptr) return;
@@ -90,6 +102,7 @@ public:
     test_message(const test_message&) = delete;
     test_message& operator=(const test_message&) = delete;
 
+    void set_oui(std::uint32_t oui) { ibmf::store_oui(std::span(class_header_).first<4>(), oui); }
     int send(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
         KeClearEvent(&told_);
         begun_ = true;
@@ -147,6 +160,7 @@ public:
         : client_scope(end, type, flags) {
         listen(answer, this);
     }
+    explicit echo_agent(vendor who) : client_scope(who) { listen(answer, this); }
     ~echo_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
         held_.await_none();

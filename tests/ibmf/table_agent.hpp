@@ -1,4 +1,4 @@
-// A subnet administrator that knows one table and answers every request with it, by RMPP.
+// An agent that knows one table and answers every request with it, by RMPP.
 #pragma once
 
 #include "ibmf_client.hpp"
@@ -7,7 +7,12 @@ namespace irpverbs::testing {
 
 class table_agent : public client_scope {
 public:
-    explicit table_agent(unsigned end) : client_scope(end, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP) {
+    explicit table_agent(unsigned end)
+        : table_agent(ibmf_register_info_t{wire::guids[end], 1, SUBN_ADM_AGENT}) {}
+    explicit table_agent(ibmf_register_info_t info) : client_scope(info, IBMF_REG_FLAG_RMPP) {
+        listen(answer, this);
+    }
+    explicit table_agent(vendor who) : client_scope(who, IBMF_REG_FLAG_RMPP) {
         listen(answer, this);
     }
     ~table_agent() {
@@ -25,19 +30,26 @@ public:
     int last_answer_status() const { return answer_status_; }
     void await_answers() { held_.await_none(); }
 
+    /// Given the data of each request.
+    std::function<void(std::span<const std::uint8_t>)> heard;
+    ibmf_retrans_t times{6, 20'000, 5'000, 0};
+
 private:
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<table_agent*>(context);
         self.held_.enter();
-        self.request_size_ = msg->im_msgbufs_recv.im_bufs_cl_data_len;
+        const ibmf_msg_bufs_t& request = msg->im_msgbufs_recv;
+        self.request_size_ = request.im_bufs_cl_data_len;
+        if (self.heard)
+            self.heard({static_cast<const std::uint8_t*>(request.im_bufs_cl_data),
+                        request.im_bufs_cl_data_len});
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method = header.R_Method == 0x14 ? 0x94 : 0x92;
         msg->im_msgbufs_send.im_bufs_cl_data = self.table_.data();
         msg->im_msgbufs_send.im_bufs_cl_data_len = self.table_.size();
-        ibmf_retrans_t times{6, 20'000, 5'000, 0};
-        const int status = ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &times, answered,
-                                              context, IBMF_MSG_TRANS_FLAG_RMPP);
+        const int status = ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &self.times,
+                                              answered, context, IBMF_MSG_TRANS_FLAG_RMPP);
         if (status == IBMF_SUCCESS) return;
         msg->im_msg_status = status;
         answered(handle, msg, context);

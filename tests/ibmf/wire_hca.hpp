@@ -182,7 +182,7 @@ private:
         return HcaReturnPort(&fixed, &tables, attr, size, irp);
     }
 
-    // Two that receive one method of a class exclude each other.
+    // Two that receive one method of a class, and OUI, exclude each other.
     static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
         end_of_wire& end = end_of(agent->Ca->Device);
         const guard locked(*end.owner);
@@ -194,6 +194,7 @@ private:
     }
     static bool excludes(const IB_MAD_AGENT_ATTR& left, const IB_MAD_AGENT_ATTR& right) {
         if (left.ManagementClass != right.ManagementClass) return false;
+        if (!std::ranges::equal(left.Oui, right.Oui)) return false;
         for (unsigned i = 0; i < 4; ++i)
             if ((left.MethodMask[i] & right.MethodMask[i]) != 0) return true;
         return false;
@@ -314,14 +315,20 @@ private:
         std::uint32_t id = 0;
         std::memcpy(&id, &flight.bytes[8], sizeof(id));
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next) {
-            const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
-            const bool found = answers(method)
-                                   ? state_of(each).id == __builtin_bswap32(id)
-                                   : attr.ManagementClass == flight.bytes[1] &&
-                                         (attr.MethodMask[method / 32] >> method % 32 & 1) != 0;
+            const bool found = answers(method) ? state_of(each).id == __builtin_bswap32(id)
+                                               : receives(each->Agent.Attr, flight.bytes);
             if (found) return each;
         }
         return nullptr;
+    }
+    static bool receives(const IB_MAD_AGENT_ATTR& attr, const std::vector<UCHAR>& bytes) {
+        constexpr std::size_t oui = 37;
+        const UCHAR mgmt_class = bytes[1];
+        if (attr.ManagementClass != mgmt_class) return false;
+        if (mgmt_class >= 0x30 && mgmt_class <= 0x4F && bytes.size() >= oui + 3 &&
+            !std::equal(attr.Oui, attr.Oui + 3, &bytes[oui]))
+            return false;
+        return (attr.MethodMask[bytes[3] / 32] >> bytes[3] % 32 & 1) != 0;
     }
 
     class guard {

@@ -12,9 +12,7 @@ HOST = "H0002"
 PROGRAM = os.environ["IRPVERBS_IBMF_LAB"]
 
 
-class IbmfTest(LabCase):
-    hosts = 40
-
+class IbmfCase(LabCase):
     def start(self, test, host=HOST, **environment):
         client = subprocess.Popen([PROGRAM, f"--gtest_filter=IbmfLab.{test}"],
                                   env=dict(self.lab.environment(host), **environment), text=True,
@@ -47,14 +45,31 @@ class IbmfTest(LabCase):
     def opensm(self, deed):
         os.kill(self.lab.opensm("H0001").pid(), deed)
 
+
+class IbmfTest(IbmfCase):
+    hosts = 40
+
     def test_each_attribute(self):
         self.passes(self.start("EachAttributeIsGot"))
 
-    def test_each_table(self):
-        self.passes(self.start("EachTableIsGot"))
-
     def test_many_at_once(self):
         self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_loss(self):
+        self.set_faults({"LAB_DROP": 10, "LAB_SEED": 5})
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_loss_on_the_link(self):
+        self.lab.console(f'Error "{HOST}"[1] 10')
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_duplicates(self):
+        self.set_faults({"LAB_DUPLICATE": 30})
+        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+
+    def test_tables_out_of_order_twice_and_late(self):
+        self.set_faults({"LAB_REORDER": 10, "LAB_DUPLICATE": 10, "LAB_DELAY": 1})
+        self.passes(self.start("ATableComesThrough"))
 
     def test_opensm_stops_and_goes_on(self):
         self.opensm(signal.SIGSTOP)
@@ -63,10 +78,49 @@ class IbmfTest(LabCase):
         self.opensm(signal.SIGCONT)
         self.passes(client)
 
+    def test_opensm_is_killed_and_comes_again(self):
+        self.opensm(signal.SIGKILL)
+        client = self.start("NothingIsLostAndNothingAnsweredTwice")
+        self.says(client, "asked")
+        self.lab.opensm("H0001").stop()
+        self.lab.start_opensm("H0001")
+        self.passes(client)
+
+    def test_opensm_is_silent(self):
+        self.opensm(signal.SIGSTOP)
+        self.passes(self.start("ASilentSaIsGivenUpInTime"))
+
     def test_the_link_goes(self):
         client = self.start("ATransferEndsWhenItsLinkDoes")
         self.says(client, "pull")
         self.lab.console(f'Unlink "{HOST}"[1]')
+        self.passes(client)
+
+    def test_an_agent_answers_another_host(self):
+        agent = self.start("AnAgentServes", "H0003")
+        lid = self.says(agent, "serves at").split()[-1]
+        self.passes(self.start("AnAgentIsAsked", IBMF_LAB_AGENT=lid))
+        agent.stdin.write("enough\n")
+        agent.stdin.flush()
+        self.passes(agent)
+
+
+class LargeTest(IbmfCase):
+    hosts = 1920
+
+    def test_each_table(self):
+        self.passes(self.start("EachTableIsGot"))
+
+
+class StandbyTest(IbmfCase):
+    hosts = 8
+    sm_hosts = ("H0001", "H0003")
+    opensm_options = ("sminfo_polling_timeout 200", "polling_retry_number 2")
+
+    def test_the_standby_takes_over(self):
+        client = self.start("TheStandbyAnswersOnceItIsMaster")
+        self.says(client, "replace")
+        self.opensm(signal.SIGKILL)
         self.passes(client)
 
 

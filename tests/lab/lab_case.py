@@ -1,4 +1,4 @@
-"""Tests that each have a lab of their own: `hosts` hosts, OpenSM on the first."""
+"""Tests that each have a lab of their own: `hosts` hosts, OpenSM on `sm_hosts`, the first at first."""
 import os
 import pathlib
 import tempfile
@@ -10,13 +10,16 @@ from lab import Lab
 
 class LabCase(unittest.TestCase):
     hosts = 2
+    sm_hosts = ("H0001",)
+    opensm_options = ()
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="lab")
         self.addCleanup(scratch.cleanup)
         topology = pathlib.Path(scratch.name) / "fabric.net"
         topology.write_text(fabric(self.hosts))
-        self.lab = self.enterContext(Lab(pathlib.Path(scratch.name) / "lab", topology))
+        self.lab = self.enterContext(Lab(pathlib.Path(scratch.name) / "lab", topology,
+                                         self.sm_hosts, opensm_options=self.opensm_options))
 
     def set_faults(self, faults):
         """Variables of the shim, for the programs that are started from now on."""

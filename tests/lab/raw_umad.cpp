@@ -11,9 +11,7 @@ namespace irpverbs::testing {
 
 namespace {
 
-constexpr int milliseconds = 3000;
 constexpr int retries = 1;
-constexpr int given_back_by = 3 * milliseconds; // a question that nobody answered
 constexpr std::uint32_t qp1_key = 0x80010000;
 
 } // namespace
@@ -30,8 +28,9 @@ raw_umad::~raw_umad() {
     umad_close_port(port_);
 }
 
-std::vector<std::uint8_t> raw_umad::ask(const std::vector<std::uint8_t>& request,
-                                        std::uint16_t lid) {
+std::vector<std::uint8_t> raw_umad::ask(const std::vector<std::uint8_t>& request, std::uint16_t lid,
+                                        int milliseconds) {
+    const int given_back_by = 3 * milliseconds + 3000; // a question that nobody answered
     const std::size_t head = umad_size();
     std::vector<std::uint8_t> buffer(head + request.size());
     std::ranges::copy(request, buffer.begin() + static_cast<std::ptrdiff_t>(head));

@@ -14,8 +14,10 @@ public:
     raw_umad(const raw_umad&) = delete;
     raw_umad& operator=(const raw_umad&) = delete;
 
-    /// `request`: a datagram. The whole answer, headers once; empty: none came.
-    std::vector<std::uint8_t> ask(const std::vector<std::uint8_t>& request, std::uint16_t lid);
+    /// `request`: a datagram, sent again when there is no answer after so many milliseconds. The
+    /// whole answer, headers once; empty: none came.
+    std::vector<std::uint8_t> ask(const std::vector<std::uint8_t>& request, std::uint16_t lid,
+                                  int milliseconds);
 
 private:
     int port_;

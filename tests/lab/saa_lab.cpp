@@ -1,5 +1,7 @@
-// SA access on a host of a lab, by the rdma driver, against OpenSM. saa_test.py brings the lab up,
-// and runs one test of this program after another in a lab of its own.
+// SA access on a host of a lab, by the rdma driver, against OpenSM; or, where the environment says
+// software:FILE, against our own subnet manager. saa_test.py brings the lab up, and runs one test
+// of this program after another in a lab of its own.
+#include <own_subnet.hpp>
 #include <support/coroutines.hpp>
 #include <support/verbs.hpp>
 
@@ -54,7 +56,12 @@ protected:
 
     dispatch::asio_machine machine{{.processors = 2}};
     dispatch::machine::scope inside{machine};
-    attached hcas{"rdma:"};
+    static std::string uri() {
+        const char* const said = std::getenv("IRPVERBS_SAA_LAB_HCA");
+        return said != nullptr ? said : "rdma:";
+    }
+    attached hcas{uri()};
+    samples::own_subnet managed{uri()};
     ib_lid_t lid = 0;
     ib_gid_t gid{};
     ibmf_saa_handle_t session = nullptr;

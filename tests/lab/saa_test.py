@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""SA access against OpenSM: each test of saa_lab on a host of a lab of its own."""
+"""SA access against OpenSM, each test of saa_lab on a host of a lab of its own; and the same tests
+against our subnet manager."""
 import os
+import pathlib
 import signal
+import subprocess
+import tempfile
 import unittest
 
+from fabric import fabric
 from lab_case import LabCase
 
 HOST = "H0002"
@@ -38,6 +43,21 @@ class SaaTest(LabCase):
     def test_opensm_stopped(self):
         os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
         self.passes("WhatASilentSaOwesEndsWithTheDeadlineOrTheSession")
+
+
+class OurManagerTest(unittest.TestCase):
+    def test_all(self):
+        with tempfile.TemporaryDirectory(prefix="saa") as scratch:
+            topology = pathlib.Path(scratch) / "fabric.net"
+            topology.write_text(fabric(SaaTest.hosts))
+            # A silent SA is tested with one that is stopped; ours is in the same process.
+            answer = subprocess.run([PROGRAM, "--gtest_filter=-*Silent*"], timeout=120, text=True,
+                                    env=dict(os.environ,
+                                             IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),
+                                    capture_output=True, check=False)
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        self.assertIn("[  PASSED  ] 4 tests.", answer.stdout)
+        self.assertIn(f"nodes {SaaTest.hosts + 1}", answer.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // Events of the subnet: subscriptions with the SA, and Reports on their way to the subscribers.
+#include "reports.hpp"
 #include "scripted_sa.hpp"
 
 #include <support/both_machines.hpp>
@@ -54,25 +55,6 @@ struct listener {
     KSEMAPHORE come;
 };
 
-/// What happens, counted and waited for.
-class happenings {
-public:
-    happenings() { KeInitializeSemaphore(&come_, 0, INT32_MAX); }
-    void happen() {
-        ++so_far_;
-        KeReleaseSemaphore(&come_, 0, 1, FALSE);
-    }
-    void await(int more) {
-        while (more-- > 0)
-            KeWaitForSingleObject(&come_, Executive, KernelMode, FALSE, nullptr);
-    }
-    int so_far() const { return so_far_; }
-
-private:
-    std::atomic<int> so_far_{0};
-    KSEMAPHORE come_;
-};
-
 /// An SA that takes subscriptions, and may refuse those of some producers.
 struct subscribing_sa {
     std::atomic<unsigned> refused{0};
@@ -94,22 +76,6 @@ struct subscribing_sa {
         return reply;
     }};
 };
-
-ib_mad_notice_t trap(std::uint16_t number) {
-    ib_mad_notice_t notice{};
-    notice.IsGeneric = 1;
-    notice.Type = MAD_NOTICE_TYPE_SUBNET_MGMT;
-    notice.ProducerType_VendorID = MAD_NOTICE_NODETYPE_SUBNET_MANAGEMENT;
-    notice.TrapNumber_DeviceID = number;
-    return notice;
-}
-
-ib_mad_notice_t trap_about(std::uint16_t number, const ib_gid_t& gid) {
-    ib_mad_notice_t notice = trap(number);
-    irpverbs::ibmf::detail::store_be<std::uint64_t>(notice.DataDetails + 6, gid.gid_prefix);
-    irpverbs::ibmf::detail::store_be<std::uint64_t>(notice.DataDetails + 14, gid.gid_guid);
-    return notice;
-}
 
 TEST_P(SaEvents, EachTrapIsItsEvent) {
     const wire joined;

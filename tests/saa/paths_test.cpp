@@ -212,6 +212,8 @@ TEST(Partitions, KeysAreSharedWhenOneSideIsFull) {
     const std::vector<ib_pkey_t> full{0x8001}, limited{0x0001}, invalid{0x8000};
     EXPECT_EQ(shared_key(full, limited), ib_pkey_t{0x8001});
     EXPECT_EQ(shared_key(limited, full), ib_pkey_t{0x0001});
+    const std::vector<ib_pkey_t> both{0xffff, 0x8001};
+    EXPECT_EQ(shared_key(both, both), ib_pkey_t{0x8001});
     EXPECT_FALSE(shared_key(limited, limited));
     EXPECT_FALSE(shared_key(invalid, invalid));
     EXPECT_TRUE(share_key(full, limited, 0x0001));

@@ -133,9 +133,9 @@ inline NTSTATUS destroy_cq(IB_CQ* cq) {
 /// The whole block of a port's attributes.
 class port_block {
 public:
-    port_block(IB_CA* ca, UCHAR number) : bytes_(4096 / sizeof(std::uint64_t)) {
+    port_block(IB_CA* ca, UCHAR number) : bytes_(size / sizeof(std::uint64_t)) {
         verb_call query([&](IRP* irp) {
-            return CiQueryPort(ca, number, 4096, reinterpret_cast<IB_PORT_ATTR*>(bytes_.data()),
+            return CiQueryPort(ca, number, size, reinterpret_cast<IB_PORT_ATTR*>(bytes_.data()),
                                irp);
         });
         EXPECT_STREQ(name_of(query.status()), "STATUS_SUCCESS");
@@ -146,6 +146,7 @@ public:
     const IB_PORT_ATTR* operator->() const { return &**this; }
 
 private:
+    static constexpr SIZE_T size = 32'768; // rxe has 1024 GIDs
     std::vector<std::uint64_t> bytes_;
 };
 

@@ -25,6 +25,9 @@ constexpr UCHAR rmpp_active = 1;
 
 constexpr int segment_retries = 3; // by the kernel, of a segment that is not acknowledged
 
+// With 2 s or less, but for 0, the kernel's RMPP never sends a segment again, the first excepted.
+constexpr std::uint32_t least_timeout = 2001;
+
 bool is_segmented(const IB_MAD_SEND& from) {
     if (from.Length > IB_MAD_SIZE) return true;
     const auto* data = static_cast<const UCHAR*>(from.Data);
@@ -92,6 +95,7 @@ outgoing::outgoing(const IB_MAD_SEND& from, bool whole) : message_(small_) {
     header.length = static_cast<std::uint32_t>(length);
     if (!segmented) return;
     header.retries = segment_retries;
+    if (header.timeout_ms != 0) header.timeout_ms = std::max(header.timeout_ms, least_timeout);
     datagram_of(message_)[rmpp_version_at] = rmpp_version;
     datagram_of(message_)[rmpp_type_at] = rmpp_data;
     datagram_of(message_)[rmpp_flags_at] |= rmpp_active;

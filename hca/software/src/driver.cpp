@@ -11,7 +11,24 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr std::string_view unmanaged_suffix = "?unmanaged";
+/// What follows the scheme of a URI.
+struct location {
+    std::string file; // empty: the built-in fabric
+    bool configured = true;
+};
+
+// Whether a program runs a subnet manager there is the program's to know: "?static" is for it.
+location understood(std::string_view text) {
+    location made;
+    for (const std::string_view suffix : {"?unmanaged", "?static"}) {
+        if (!text.ends_with(suffix)) continue;
+        text.remove_suffix(suffix.size());
+        made.configured = suffix != "?unmanaged";
+        break;
+    }
+    made.file = text;
+    return made;
+}
 
 NTSTATUS tell(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
     if (size != 0) *std::copy_n(text.data(), std::min(text.size(), size - 1), message) = '\0';
@@ -39,26 +56,24 @@ NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS attach_text(std::string_view text, std::string_view name, bool unmanaged, ULONG& count,
+NTSTATUS attach_text(std::string_view text, std::string_view name, bool configured, ULONG& count,
                      void** attachment, std::string& problem) {
-    auto made = std::make_unique<fabric>(parse_topology(text, name, read_file), !unmanaged);
-    if (!unmanaged) made->bring_up();
+    auto made = std::make_unique<fabric>(parse_topology(text, name, read_file), configured);
+    if (configured) made->bring_up();
     const NTSTATUS status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) *attachment = made.release();
     return status;
 }
 
-NTSTATUS attach(const char* location, ULONG* count, void** attachment, char* message,
+NTSTATUS attach(const char* where, ULONG* count, void** attachment, char* message,
                 SIZE_T message_size) {
-    std::string name = location;
-    const bool unmanaged = name.ends_with(unmanaged_suffix);
-    if (unmanaged) name.resize(name.size() - unmanaged_suffix.size());
+    const auto [name, configured] = understood(where);
     std::string text(built_in_topology());
     if (!name.empty() && !read_file(name, text))
         return tell(STATUS_NO_SUCH_FILE, message, message_size, name + ": " + std::strerror(errno));
     std::string problem;
     try {
-        const NTSTATUS status = attach_text(text, name.empty() ? "built-in" : name, unmanaged,
+        const NTSTATUS status = attach_text(text, name.empty() ? "built-in" : name, configured,
                                             *count, attachment, problem);
         return tell(status, message, message_size, problem);
     } catch (const topology_error& wrong) {

@@ -68,28 +68,46 @@ struct registered {
     ibmf_impl_caps_t features{};
 };
 
+namespace detail {
+
+/// `call(info, given)` registers.
+template <class Call>
+struct registering {
+    Call call;
+    ibmf_register_info_t info;
+    registered given{};
+
+    int operator()() { return call(&info, &given); }
+    registered result(int status) && {
+        given.status = status;
+        return given;
+    }
+};
+template <class Call>
+registering(Call, const ibmf_register_info_t&) -> registering<Call>;
+
+} // namespace detail
+
 /// Twin of ibmf_register, whose name C++ keeps for itself: void(error_code, registered).
 template <class Token = boost::asio::deferred_t>
 auto register_(const ibmf_register_info_t& info, uint_t flags, ibmf_async_event_cb_t event_call,
                void* event_argument, Token&& token = {}) {
-    struct body {
-        ibmf_register_info_t info;
-        uint_t flags;
-        ibmf_async_event_cb_t call;
-        void* argument;
-        registered given{};
-
-        int operator()() {
-            return ibmf_register(&info, IBMF_VERSION, flags, call, argument, &given.handle,
-                                 &given.features);
-        }
-        registered result(int status) && {
-            given.status = status;
-            return given;
-        }
+    const auto call = [=](ibmf_register_info_t* whom, registered* given) {
+        return ibmf_register(whom, IBMF_VERSION, flags, event_call, event_argument, &given->handle,
+                             &given->features);
     };
-    return detail::run_blocking(body{info, flags, event_call, event_argument},
-                                std::forward<Token>(token));
+    return detail::run_blocking(detail::registering{call, info}, std::forward<Token>(token));
+}
+
+/// Twin of ibmf_register_oui: void(error_code, registered).
+template <class Token = boost::asio::deferred_t>
+auto register_oui(const ibmf_register_info_t& info, std::uint32_t oui, uint_t flags,
+                  ibmf_async_event_cb_t event_call, void* event_argument, Token&& token = {}) {
+    const auto call = [=](ibmf_register_info_t* whom, registered* given) {
+        return ibmf_register_oui(whom, oui, IBMF_VERSION, flags, event_call, event_argument,
+                                 &given->handle, &given->features);
+    };
+    return detail::run_blocking(detail::registering{call, info}, std::forward<Token>(token));
 }
 
 /// Twin of ibmf_unregister: void(error_code, int).

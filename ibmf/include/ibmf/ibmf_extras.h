@@ -1,11 +1,22 @@
-/* What IBMF has beyond its seed: cancelling, why a transfer ended, statistics, the bound of what is
-   in flight. All ours. */
+/* What IBMF has beyond its seed: OUIs, cancelling, why a transfer ended, statistics, the bound of
+   what is in flight. All ours. */
 #ifndef IRPVERBS_IBMF_IBMF_EXTRAS_H
 #define IRPVERBS_IBMF_IBMF_EXTRAS_H
 
 #include <ibmf/ibmf.h>
 
 NT_EXTERN_C_BEGIN
+
+/* As ibmf_register, for a class from 0x30 to 0x4F: of the messages that nobody asked for the client
+   is given those of this OUI (24 bits). Clients of one class and port stand side by side when their
+   OUIs differ. ibmf_register has OUI 0, which real HCAs refuse. What the client sends has the OUI
+   that its class header says.
+   Statuses: those of ibmf_register, and
+     IBMF_INVALID_ARG  also when the OUI is 0 or longer
+     IBMF_BAD_CLASS    also for a class without OUI, before the other checks */
+NT_API int ibmf_register_oui(ibmf_register_info_t* client_info, uint32_t oui, uint_t ibmf_version,
+                             uint_t flags, ibmf_async_event_cb_t client_cb, void* client_cb_args,
+                             ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features);
 
 /* im_msg_flags: the transaction goes before those without it that wait for their turn. */
 #define IBMF_MSG_FLAGS_URGENT 0x00010000

@@ -33,6 +33,11 @@ struct class_layout {
     constexpr std::size_t data_size() const { return mad_size - data_offset(); } // of one datagram
 };
 
+/// Of the classes that vendors share, told apart by the OUI in their class header.
+constexpr bool has_oui(std::uint8_t mgmt_class) {
+    return mgmt_class >= MAD_MGMT_CLASS_VENDOR2_START && mgmt_class <= MAD_MGMT_CLASS_VENDOR2_END;
+}
+
 /// Total: a class nobody knows is headers and 232 bytes of data.
 NT_API class_layout layout_of(std::uint8_t mgmt_class) noexcept;
 

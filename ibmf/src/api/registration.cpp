@@ -18,6 +18,18 @@ int check(const ibmf_register_info_t& info, uint_t version, uint_t flags) {
     return HcaFromGuid(info.ir_ci_guid) != nullptr ? IBMF_SUCCESS : IBMF_BAD_NODE;
 }
 
+int add(const registration& wanted, uint_t version, ibmf_handle_t& handle,
+        ibmf_impl_caps_t& features) {
+    if (const int refused = check(wanted.info, version, wanted.flags); refused != IBMF_SUCCESS)
+        return refused;
+    const int status = registry::here().add(wanted, handle);
+    // Keys go with each datagram; a P_Key must be in the port's table.
+    if (status == IBMF_SUCCESS)
+        features =
+            static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
+    return status;
+}
+
 } // namespace
 
 extern "C" {
@@ -27,15 +39,20 @@ int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version, uint_t
                   ibmf_impl_caps_t* ibmf_impl_features) {
     if (client_info == nullptr || ibmf_handle == nullptr || ibmf_impl_features == nullptr)
         return IBMF_INVALID_ARG;
-    if (const int refused = check(*client_info, ibmf_version, flags); refused != IBMF_SUCCESS)
-        return refused;
-    const registration wanted{*client_info, flags, client_cb, client_cb_args};
-    const int status = registry::here().add(wanted, *ibmf_handle);
-    // Keys go with each datagram; a P_Key must be in the port's table.
-    if (status == IBMF_SUCCESS)
-        *ibmf_impl_features =
-            static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
-    return status;
+    return add({*client_info, 0, flags, client_cb, client_cb_args}, ibmf_version, *ibmf_handle,
+               *ibmf_impl_features);
+}
+
+int ibmf_register_oui(ibmf_register_info_t* client_info, uint32_t oui, uint_t ibmf_version,
+                      uint_t flags, ibmf_async_event_cb_t client_cb, void* client_cb_args,
+                      ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features) {
+    constexpr uint32_t longest = 0xFFFFFF;
+    if (client_info == nullptr || ibmf_handle == nullptr || ibmf_impl_features == nullptr ||
+        oui == 0 || oui > longest)
+        return IBMF_INVALID_ARG;
+    if (!has_oui(static_cast<std::uint8_t>(client_info->ir_client_class))) return IBMF_BAD_CLASS;
+    return add({*client_info, oui, flags, client_cb, client_cb_args}, ibmf_version, *ibmf_handle,
+               *ibmf_impl_features);
 }
 
 int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags) {

@@ -6,9 +6,9 @@
 
 namespace irpverbs::ibmf {
 
-client::client(port& its_port, const ibmf_register_info_t& wanted, uint_t its_flags)
-    : at(&its_port), type(wanted.ir_client_class), plan(plan_of(wanted.ir_client_class)),
-      flags(its_flags) {
+client::client(port& its_port, const registration& wanted)
+    : at(&its_port), type(wanted.info.ir_client_class), oui(wanted.oui), plan(plan_of(type)),
+      flags(wanted.flags) {
     InitializeListHead(&messages);
     InitializeListHead(&frames);
     InitializeListHead(&line_);

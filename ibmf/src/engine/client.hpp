@@ -13,6 +13,7 @@
 namespace irpverbs::ibmf {
 
 class port;
+struct registration;
 
 /// A place at the driver: an agent of ci. Datagrams of shared methods belong to more than one
 /// client type.
@@ -31,7 +32,7 @@ struct callback_frame {
 };
 
 struct client : boost::intrusive_ref_counter<client> {
-    client(port& its_port, const ibmf_register_info_t& wanted, uint_t its_flags);
+    client(port& its_port, const registration& wanted);
     ~client();
 
     bool has_rmpp() const { return (flags & IBMF_REG_FLAG_RMPP) != 0; }
@@ -58,6 +59,7 @@ struct client : boost::intrusive_ref_counter<client> {
 
     const boost::intrusive_ptr<port> at;
     const ibmf_client_type_t type;
+    const std::uint32_t oui;
     const client_plan plan;
     const uint_t flags;
     ibmf_handle_t handle = nullptr;

@@ -101,10 +101,10 @@ void port::offline_work(void* context) {
         each->tell_offline();
 }
 
-client* port::find_client(ibmf_client_type_t type) {
+client* port::find_client(ibmf_client_type_t type, std::uint32_t oui) {
     for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
         client& which = client::port_link::of(each);
-        if (which.type == type) return &which;
+        if (which.type == type && which.oui == oui) return &which;
     }
     return nullptr;
 }
@@ -118,6 +118,9 @@ int port::register_agent(agent& place, const class_plan& plan, const method_set&
     attr.ClassVersion = version_of(plan.mgmt_class);
     attr.Rmpp = IB_MAD_RMPP_BY_CLIENT;
     std::ranges::copy(methods.bits, attr.MethodMask);
+    const std::uint32_t oui = place.owner != nullptr ? place.owner->oui : 0;
+    for (unsigned i = 0; i < 3; ++i)
+        attr.Oui[i] = static_cast<UCHAR>(oui >> (16 - 8 * i));
     const IB_MAD_DISPATCH calls{received};
     const verb_result made =
         call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &place, &calls, irp); });

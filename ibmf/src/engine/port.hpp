@@ -49,7 +49,7 @@ public:
     /// Under the lock: forgets what nobody waits for any more.
     void forget_lingering(const client& of);
     bool has_transactions(const client& of);
-    client* find_client(ibmf_client_type_t type);
+    client* find_client(ibmf_client_type_t type, std::uint32_t oui = 0);
     void limit(guard& under, std::uint32_t in_flight);
 
     message_pool& messages;

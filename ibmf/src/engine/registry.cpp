@@ -98,9 +98,10 @@ int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle
     {
         const port::guard under(at);
         if (at.offline) return IBMF_TRANSPORT_FAILURE;
-        if (at.find_client(wanted.info.ir_client_class) != nullptr) return IBMF_PORT_IN_USE;
+        if (at.find_client(wanted.info.ir_client_class, wanted.oui) != nullptr)
+            return IBMF_PORT_IN_USE;
     }
-    const client_ref fresh(new (std::nothrow) client(at, wanted.info, wanted.flags));
+    const client_ref fresh(new (std::nothrow) client(at, wanted));
     if (fresh == nullptr || !assign_handle(*fresh)) return IBMF_NO_RESOURCES;
     fresh->event_call = wanted.call;
     fresh->event_argument = wanted.argument;

@@ -12,6 +12,7 @@ namespace irpverbs::ibmf {
 /// What ibmf_register is given.
 struct registration {
     ibmf_register_info_t info;
+    std::uint32_t oui; // of a class that has one
     uint_t flags;
     ibmf_async_event_cb_t call;
     void* argument;

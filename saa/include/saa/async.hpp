@@ -51,7 +51,46 @@ struct found {
     record_list<Host> records;
 };
 
+/// Host-endian records of `type`, as they came from the SA.
+struct any_found {
+    int status = IBMF_FAILURE;
+    const record_type* type = nullptr;
+    detail::record_block block;
+
+    std::size_t size() const noexcept {
+        return type != nullptr ? block.length / type->host_size : 0;
+    }
+    const void* operator[](std::size_t index) const noexcept {
+        return static_cast<const std::byte*>(block.bytes.get()) + index * type->host_size;
+    }
+};
+
 namespace detail {
+
+struct any_call {
+    ibmf_saa_handle_t handle;
+    any_query wanted;
+    uint_t flags;
+    access_request request;
+
+    CCHAR stack_size() const { return request_stack_size(); }
+    void start(IRP* irp) {
+        const ibmf_saa_access_args_t args{wanted.attribute,
+                                          IBMF_SAA_RETRIEVE,
+                                          wanted.components,
+                                          wanted.record.data(),
+                                          0,
+                                          nullptr,
+                                          nullptr};
+        start_access(irp, request, handle, args, flags);
+    }
+    any_found result(ULONG_PTR) && {
+        const std::uint16_t answered = wanted.attribute == SA_MULTIPATHRECORD_ATTRID
+                                           ? std::uint16_t{SA_PATHRECORD_ATTRID}
+                                           : wanted.attribute;
+        return {request.status, find_record(answered), std::move(request.answer)};
+    }
+};
 
 struct keep_all {
     template <class Host>
@@ -163,6 +202,13 @@ auto retrieve(ibmf_saa_handle_t handle, const query_template<Host>& wanted, uint
     return detail::retrieve(handle, wanted, flags, detail::keep_all(), std::forward<Token>(token));
 }
 
+/// The same: void(error_code, any_found).
+template <class Token = boost::asio::deferred_t>
+auto retrieve(ibmf_saa_handle_t handle, any_query wanted, uint_t flags = 0, Token&& token = {}) {
+    return irp::detail::initiate(detail::any_call{handle, std::move(wanted), flags, {}},
+                                 std::forward<Token>(token));
+}
+
 /// Twin of ibmf_saa_gid_to_pathrecords: void(error_code, found<sa_path_record_t>).
 template <class Token = boost::asio::deferred_t>
 auto gid_to_pathrecords(ibmf_saa_handle_t handle, const path_wish& wish, uint_t flags = 0,
@@ -217,6 +263,9 @@ auto update_service_record(ibmf_saa_handle_t handle, const sa_service_record_t& 
 /// Twins of the calls of ibmf_saa_extras.h.
 inline int query_stats(ibmf_saa_handle_t handle, ibmf_saa_stats_t& stats) {
     return ibmf_saa_query_stats(handle, &stats);
+}
+inline int query_path_cache(ibmf_saa_handle_t handle, ibmf_saa_path_cache_stats_t& stats) {
+    return ibmf_saa_query_path_cache(handle, &stats);
 }
 inline int limit_port(ibmf_saa_handle_t handle, uint_t in_flight) {
     return ibmf_saa_limit_port(handle, in_flight);

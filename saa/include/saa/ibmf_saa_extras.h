@@ -10,6 +10,14 @@
 /* Flag of a query: it goes after those without it. */
 #define IBMF_SAA_BULK 0x1
 
+/* Flag of ibmf_sa_session_open: paths between two GIDs are answered from what the SA has told the
+   port's sessions before, for five minutes, that there is none for two seconds; at once, and
+   without asking. What an event withdraws is forgotten before the event is answered: a port
+   (IBMF_SAA_EVENT_GID_AVAILABLE, _GID_UNAVAILABLE), or all (the port's LID, GID, P_Keys, the SM, or
+   the port's return). Nothing is kept while the SA does not report which ports come and go. Has no
+   effect with an sm_key: to a manager the SA tells more. */
+#define IBMF_SAA_SESSION_CACHED_PATHS 0x1
+
 /* An event beside the seed's: more came than the session's queue holds (256), and some that came
    here are missing. */
 #define IBMF_SAA_EVENT_LOST ((ibmf_saa_subnet_event_t)7)
@@ -31,6 +39,35 @@ typedef struct _ibmf_saa_stats {
     uint64_t ss_resent;    /* to another SM, after a time-out */
     uint64_t ss_malformed; /* answers that break the rules */
 } ibmf_saa_stats_t;
+
+/* What a port remembers for its sessions with IBMF_SAA_SESSION_CACHED_PATHS. */
+typedef struct _ibmf_saa_path_cache_stats {
+    /* Now: */
+    uint64_t pc_entries;
+    uint64_t pc_hears; /* 1: the SA reports changes, so answers are kept */
+    /* So far: */
+    uint64_t pc_hits;
+    uint64_t pc_negative_hits; /* "no such path" */
+    uint64_t pc_misses;
+    uint64_t pc_stale;        /* misses of what was too old */
+    uint64_t pc_evicted;      /* made room: 16384 entries at most */
+    uint64_t pc_late_answers; /* not kept: asked for before an event */
+    /* Entries forgotten, by reason: */
+    uint64_t pc_gid_out_of_service;
+    uint64_t pc_gid_in_service;
+    uint64_t pc_sm_change;
+    uint64_t pc_client_reregister;
+    uint64_t pc_lid_change; /* or GID */
+    uint64_t pc_pkey_change;
+    uint64_t pc_unheard; /* events may have been missed */
+} ibmf_saa_path_cache_stats_t;
+
+/* Reads what the path cache has counted; all 0 without one. IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG  stats is NULL
+     IBMF_BAD_HANDLE   no such session */
+NT_API int ibmf_saa_query_path_cache(ibmf_saa_handle_t ibmf_saa_handle,
+                                     ibmf_saa_path_cache_stats_t* stats);
 
 /* Reads the statistics. IRQL: <= DISPATCH_LEVEL.
    Statuses:

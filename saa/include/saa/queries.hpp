@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace irpverbs::saa {
 
@@ -15,6 +16,13 @@ template <class Host>
 struct query_template {
     Host record{};
     std::uint64_t components = 0;
+};
+
+/// A question about records whose type is known only when the program runs.
+struct any_query {
+    std::uint16_t attribute = 0; // that records.hpp knows
+    std::uint64_t components = 0;
+    std::vector<std::uint64_t> record; // the bytes of the host structure, and what follows it
 };
 
 /// Between two ports, or with both GIDs' one end open. 0 is a wildcard, of `most` too.

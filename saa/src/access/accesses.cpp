@@ -125,7 +125,28 @@ void port::complete_cancelled(IO_CSQ*, IRP* irp) {
     complete(irp, {IBMF_TRANS_FAILURE, {}}, STATUS_CANCELLED);
 }
 
+// The session is not quiet until it is completed.
+bool port::recall(IRP* irp, access_request& request, session& who, const path_key& path) {
+    std::optional<answer> known;
+    {
+        const guard under(*this);
+        if (who.closing || !usable()) return false;
+        known = paths_.recall(path);
+        if (!known) return false;
+        who.enter();
+        ++counts_.ss_accesses;
+    }
+    intrusive_ptr_add_ref(&who);
+    request.waits.irp = irp;
+    request.waits.by = &who;
+    IoMarkIrpPending(irp);
+    const NTSTATUS status = ibmf::status_of(known->status);
+    complete(irp, std::move(*known), status);
+    return true;
+}
+
 int port::ask(IRP* irp, access_request& request, session& who, question&& what, bool bulk) {
+    if (who.remembers() && what.path && recall(irp, request, who, *what.path)) return IBMF_SUCCESS;
     const query_ref own(new (std::nothrow) query(*this, std::move(what), bulk));
     if (own == nullptr) return IBMF_NO_MEMORY;
     request.waits.irp = irp;
@@ -148,6 +169,7 @@ void port::settle(query& which, answer&& told) {
         lines_.close(which);
         which.phase = query_phase::settled;
         lines_.landed();
+        paths_.keep(which.asked, which.asked_at, told);
     }
     wanted of_it{&which, nullptr};
     IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);

@@ -52,6 +52,24 @@ bool find_port_of(ib_guid_t hca, const Look& look) {
     return found;
 }
 
+std::optional<invalidation> invalidation_by(IB_ASYNC_EVENT event) {
+    switch (event) {
+    case IB_AE_PORT_ACTIVE: // Reports of the time before have not come
+        return invalidation::unheard;
+    case IB_AE_LID_CHANGE:
+    case IB_AE_GID_CHANGE:
+        return invalidation::lid_change;
+    case IB_AE_SM_CHANGE:
+        return invalidation::sm_change;
+    case IB_AE_CLIENT_REREGISTER:
+        return invalidation::client_reregister;
+    case IB_AE_PKEY_CHANGE:
+        return invalidation::pkey_change;
+    default:
+        return std::nullopt;
+    }
+}
+
 bool makes_forget(IB_ASYNC_EVENT event) {
     return event == IB_AE_PORT_ACTIVE || event == IB_AE_LID_CHANGE || event == IB_AE_SM_CHANGE ||
            event == IB_AE_CLIENT_REREGISTER;
@@ -176,6 +194,7 @@ void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) 
         const guard under(self);
         if (event == IB_AE_PORT_ACTIVE) self.facts_.state = IB_PORT_ACTIVE;
         if (event == IB_AE_PORT_ERROR) self.facts_.state = IB_PORT_DOWN;
+        if (const auto reason = invalidation_by(event)) self.forget_all_paths(*reason);
         self.moved_ = self.moved_ || makes_forget(event);
         if (self.refreshing_) return;
         self.refreshing_ = true;
@@ -234,12 +253,12 @@ int port::enlist(session& fresh) {
 
 // The first listener has the port subscribe; a later one is told alone when events are missing.
 void port::begin_listening(session& fresh) {
-    if (fresh.events == nullptr) return;
+    if (!fresh.listens()) return;
     bool first = false;
     {
         const guard under(*this);
         first = listeners_++ == 0;
-        if (!first && !subscriptions_->complete())
+        if (!first && fresh.events != nullptr && !subscriptions_->complete())
             fresh.events->push(subscriptions_->status_event());
     }
     if (first) subscriptions_->begin(*own_);
@@ -251,9 +270,26 @@ void port::dismiss(session& gone) {
         const guard under(*this);
         RemoveEntryList(&gone.of_port.entry);
         --session_count_;
-        last = gone.events != nullptr && --listeners_ == 0;
+        last = gone.listens() && --listeners_ == 0;
     }
     if (last) subscriptions_->end();
+}
+
+bool port::remember_paths() {
+    std::unique_ptr<path_cache> fresh;
+    try {
+        fresh = std::make_unique<path_cache>();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    const guard under(*this);
+    paths_.begin(fresh);
+    return true;
+}
+
+ibmf_saa_path_cache_stats_t port::path_statistics() {
+    const guard under(*this);
+    return paths_.statistics();
 }
 
 bool port::has_sessions() {

@@ -67,6 +67,11 @@ public:
     bool has_sessions();
     /// Under the lock: all sessions that listen.
     void tell(const subnet_event& event);
+    /// Under the lock: whether the SA reports which ports come and go.
+    void hear_of_ports(bool reported) { paths_.hear(reported); }
+    /// In the registry's turn. False: no memory.
+    bool remember_paths();
+    ibmf_saa_path_cache_stats_t path_statistics();
 
     const ib_guid_t guid;
 
@@ -86,6 +91,7 @@ private:
     static void complete_cancelled(IO_CSQ* csq, IRP* irp);
     static port& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, waiting_accesses, csq)->of; }
     int admit(const arrival& here);
+    bool recall(IRP* irp, detail::access_request& request, session& who, const path_key& path);
     query& join_or_begin(const arrival& here);
 
     // queries.cpp
@@ -116,6 +122,8 @@ private:
     // reports.cpp
     static void reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* self);
     static void report_answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* self);
+    void heed(const subnet_event& event);
+    void forget_all_paths(invalidation reason);
     void answer_report(ibmf_msg_t* msg);
     void begin_use();
     void shut();
@@ -147,6 +155,7 @@ private:
     std::size_t session_count_ = 0;
     std::size_t listeners_ = 0;
     query_lines lines_;
+    path_memory paths_;
     LIST_ENTRY due_;       // of queries to send or to cancel
     std::size_t uses_ = 0; // queries, and answers to Reports
     std::uint32_t last_id_ = 0;

@@ -102,6 +102,7 @@ int port::transport(query& which) {
         times = times_;
         id = ++last_id_;
         which.sent_to = facts_.sm_lid;
+        which.asked_at = paths_.asked();
         ++counts_.ss_queries;
     }
     const int status = which.address(ibmf_, to, guid << 32 | id);

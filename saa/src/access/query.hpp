@@ -1,6 +1,7 @@
 // A request to the SA on its way: one for all accesses that ask the same.
 #pragma once
 
+#include <access/path_memory.hpp>
 #include <access/question.hpp>
 #include <list_link.hpp>
 #include <saa/detail/requests.hpp>
@@ -41,7 +42,8 @@ struct query : boost::intrusive_ref_counter<query> {
     bool in_table = false;
     bool is_due = false;
     ib_lid_t sent_to = 0;
-    bool counted = false; // it is one of the port's
+    std::optional<path_memory::ticket> asked_at; // the path cache's time
+    bool counted = false;                        // it is one of the port's
     LIST_ENTRY waiters;
     list_link<query> in_bucket{*this};
     list_link<query> in_line{*this};

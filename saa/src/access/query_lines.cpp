@@ -35,6 +35,15 @@ void query_lines::close(query& which) {
     which.in_table = false;
 }
 
+void query_lines::close_all_sent() {
+    for (LIST_ENTRY& head : table_)
+        for (LIST_ENTRY* each = head.Flink; each != &head;) {
+            query& known = list_link<query>::of(each);
+            each = each->Flink;
+            if (known.phase == query_phase::in_flight) close(known);
+        }
+}
+
 void query_lines::promote(query& which) {
     if (!which.bulk) return;
     which.bulk = false;

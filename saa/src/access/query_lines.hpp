@@ -16,6 +16,8 @@ public:
     void add(query& fresh);
     /// It can't be shared any more.
     void close(query& which);
+    /// None that was sent can: whoever asks from now on wants to know what is now.
+    void close_all_sent();
     /// To the end of the line of those that are not bulk.
     void promote(query& which);
 

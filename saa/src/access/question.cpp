@@ -68,6 +68,14 @@ int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type,
     return IBMF_SUCCESS;
 }
 
+std::optional<path_key> path_of(const ibmf_saa_access_args_t& wanted, const question& made) {
+    const bool of_paths = made.attribute == SA_PATHRECORD_ATTRID &&
+                          made.method == SA_SUBN_ADM_GET_TABLE && made.sm_key == 0;
+    if (!of_paths) return std::nullopt;
+    return path_key::of(*static_cast<const sa_path_record_t*>(wanted.sq_template),
+                        wanted.sq_component_mask);
+}
+
 } // namespace
 
 bool question::retrieves() const {
@@ -87,6 +95,7 @@ int compose(const ibmf_saa_access_args_t& wanted, question& made) {
     made.attribute = wanted.sq_attr_id;
     made.components = wanted.sq_component_mask;
     made.answer_type = how.answered;
+    made.path = path_of(wanted, made);
     try {
         return pack_template(wanted, how.asked, made);
     } catch (const std::bad_alloc&) {

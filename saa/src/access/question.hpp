@@ -1,6 +1,7 @@
 // What the SA is asked, in wire form.
 #pragma once
 
+#include <path_cache/path_key.hpp>
 #include <saa/ibmf_saa.h>
 #include <saa/records.hpp>
 
@@ -23,6 +24,7 @@ struct question {
     boost::container::small_vector<std::uint8_t, datagram_data> data;
     const record_type* answer_type = nullptr; // null: bytes as they come
     bool bulk = false;
+    std::optional<path_key> path; // of one that the path cache may answer
 
     /// Whether the SA is asked for records, and told nothing.
     bool retrieves() const;
@@ -30,7 +32,7 @@ struct question {
     bool operator==(const question& other) const = default;
 };
 
-/// An IBMF_ status. IRQL: <= DISPATCH_LEVEL.
+/// `made` has its SM_Key. An IBMF_ status. IRQL: <= DISPATCH_LEVEL.
 int compose(const ibmf_saa_access_args_t& wanted, question& made);
 
 } // namespace irpverbs::saa

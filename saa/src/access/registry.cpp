@@ -79,6 +79,8 @@ int registry::open(const opening& wanted, ibmf_saa_handle_t& handle) {
     if (const int status = find_port(wanted.port_guid, at); status != IBMF_SUCCESS) return status;
     session_ref fresh(new (std::nothrow) session(*at, wanted.sm_key, wanted.flags, wanted.events));
     int status = fresh != nullptr ? IBMF_SUCCESS : IBMF_NO_MEMORY;
+    if (status == IBMF_SUCCESS && fresh->remembers() && !at->remember_paths())
+        status = IBMF_NO_MEMORY;
     if (status == IBMF_SUCCESS && !assign_handle(*fresh)) status = IBMF_NO_RESOURCES;
     if (status == IBMF_SUCCESS) {
         status = at->enlist(*fresh);

@@ -30,10 +30,27 @@ void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         return;
     }
     const std::optional<subnet_event> event = read_event(msg->im_msgbufs_recv);
+    if (event) self.heed(*event);
     self.answer_report(msg);
     if (!event) return;
     const guard under(self);
     self.tell(*event);
+}
+
+// Before it is answered: from then on the SA counts on it that it is known.
+void port::heed(const subnet_event& event) {
+    const bool came = event.what == IBMF_SAA_EVENT_GID_AVAILABLE;
+    if (!came && event.what != IBMF_SAA_EVENT_GID_UNAVAILABLE) return;
+    const guard under(*this);
+    paths_.port_changed(event.details.ie_gid,
+                        came ? invalidation::gid_in_service : invalidation::gid_out_of_service);
+    lines_.close_all_sent();
+}
+
+// Under the lock.
+void port::forget_all_paths(invalidation reason) {
+    paths_.all_changed(reason);
+    lines_.close_all_sent();
 }
 
 // Back where it came from, in its own buffers.

@@ -20,6 +20,10 @@ struct session : boost::intrusive_ref_counter<session> {
             const ibmf_saa_subnet_event_args_t& its_events = {});
     ~session();
 
+    bool remembers() const { return (flags & IBMF_SAA_SESSION_CACHED_PATHS) != 0; }
+    /// Events are for its client, or for what it remembers.
+    bool listens() const { return events != nullptr || remembers(); }
+
     /// Something of the session is under way, or a callback is due. Under the lock.
     void enter();
     /// It has ended. Without the lock.

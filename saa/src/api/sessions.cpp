@@ -6,7 +6,9 @@ namespace {
 
 int check(const ibmf_saa_subnet_event_args_t* events, uint_t version, uint_t flags) {
     if (events != nullptr && events->is_event_callback == nullptr) return IBMF_INVALID_ARG;
-    if (flags != 0 || KeGetCurrentIrql() >= DISPATCH_LEVEL) return IBMF_INVALID_ARG;
+    if ((flags & ~uint_t{IBMF_SAA_SESSION_CACHED_PATHS}) != 0 ||
+        KeGetCurrentIrql() >= DISPATCH_LEVEL)
+        return IBMF_INVALID_ARG;
     return version == IBMF_VERSION ? IBMF_SUCCESS : IBMF_BAD_VERSION;
 }
 
@@ -42,6 +44,15 @@ int ibmf_saa_query_stats(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_stats_t* st
     const session_ref who = registry::here().find(ibmf_saa_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
     *stats = who->at->statistics();
+    return IBMF_SUCCESS;
+}
+
+int ibmf_saa_query_path_cache(ibmf_saa_handle_t ibmf_saa_handle,
+                              ibmf_saa_path_cache_stats_t* stats) {
+    if (stats == nullptr) return IBMF_INVALID_ARG;
+    const session_ref who = registry::here().find(ibmf_saa_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    *stats = who->at->path_statistics();
     return IBMF_SUCCESS;
 }
 

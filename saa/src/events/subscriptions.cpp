@@ -111,7 +111,8 @@ void event_subscriptions::advance(producer& which) {
         const bool subscribe = wanted_ && which.due_now;
         const bool leave = !wanted_ && which.actual;
         if (by_ == nullptr || which.under_way || (!subscribe && !leave)) return;
-        which.due_now = which.actual = false;
+        which.due_now = false;
+        set_actual(which, false);
         which.under_way = true;
         which.leaving = leave;
         by = by_;
@@ -151,10 +152,16 @@ void event_subscriptions::stop() {
     last.swap(by_);
 }
 
+// Under the lock. That ports come and go is reported by the subnet manager.
+void event_subscriptions::set_actual(producer& which, bool actual) {
+    which.actual = actual;
+    if (which.bit == IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM) of_.hear_of_ports(actual);
+}
+
 // Under the lock. True: to be tried again, after a while; without the port its return begins again,
 // of which IBMF may hear later than we did.
 bool event_subscriptions::note(producer& which, int status) {
-    which.actual = status == IBMF_SUCCESS;
+    set_actual(which, status == IBMF_SUCCESS);
     which.failures = which.actual ? 0 : which.failures + 1;
     if (!wanted_) return false;
     if (status != IBMF_BAD_PORT_STATE)

@@ -40,6 +40,7 @@ private:
     void advance(producer& which);
     void ended(producer& which, int status);
     bool note(producer& which, int status);
+    void set_actual(producer& which, bool actual);
     void wait(producer& which);
     void cancel_wait(producer& which);
     void leave(producer& which);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace irpverbs::saa {
 namespace {
@@ -82,7 +83,12 @@ bool path_cache::store(const path_key& key, std::span<const sa_path_record_t> re
                        machine_time now) {
     entry* kept = make_entry(key, when);
     if (kept == nullptr) return false;
-    kept->records.assign(records.begin(), records.end());
+    try {
+        kept->records.assign(records.begin(), records.end());
+    } catch (const std::bad_alloc&) {
+        forget(static_cast<index>(kept - entries_.data()));
+        return false;
+    }
     kept->expires = now + limits_.ttl;
     kept->status = 0;
     kept->negative = false;

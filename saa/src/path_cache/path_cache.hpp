@@ -27,8 +27,10 @@ enum class invalidation : std::uint8_t {
     sm_change,
     client_reregister,
     lid_change, // of the own port
-    pkey_change
+    pkey_change,
+    unheard // events may have been missed: the port was away, or the SA reports only from now on
 };
+inline constexpr std::size_t invalidations = 7;
 
 struct path_cache_counters {
     std::uint64_t hits = 0;
@@ -36,8 +38,8 @@ struct path_cache_counters {
     std::uint64_t misses = 0;        // those of stale entries too
     std::uint64_t stale = 0;         // found, but past its time
     std::uint64_t evicted = 0;
-    std::uint64_t late_answers = 0;             // not stored: invalidated after they were asked for
-    std::array<std::uint64_t, 6> invalidated{}; // entries, by reason
+    std::uint64_t late_answers = 0; // not stored: invalidated after they were asked for
+    std::array<std::uint64_t, invalidations> invalidated{}; // entries, by reason
 };
 
 class path_cache {
@@ -61,7 +63,7 @@ public:
     ticket asked() const { return ticket{epoch_}; }
 
     /// Keeps an answer. False, and nothing is kept, when what it tells of was invalidated after
-    /// `when`: then it may be from before the change.
+    /// `when`: then it may be from before the change; or without memory.
     bool store(const path_key& key, std::span<const sa_path_record_t> records, ticket when,
                machine_time now);
     bool store_negative(const path_key& key, int status, ticket when, machine_time now);

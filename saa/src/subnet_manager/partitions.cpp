@@ -62,10 +62,12 @@ sm_pkey_table_t pkey_block(std::span<const ib_pkey_t> keys, std::uint16_t number
 }
 
 std::optional<ib_pkey_t> shared_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b) {
+    std::optional<ib_pkey_t> lowest;
     for (const ib_pkey_t mine : a)
         for (const ib_pkey_t theirs : b)
-            if (may_talk(mine, theirs)) return mine;
-    return std::nullopt;
+            if (may_talk(mine, theirs) && (!lowest || (mine & key_bits) < (*lowest & key_bits)))
+                lowest = mine;
+    return lowest;
 }
 
 bool share_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b, ib_pkey_t wanted) {

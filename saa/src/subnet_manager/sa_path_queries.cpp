@@ -1,8 +1,6 @@
 // PathRecords for PathRecord and MultiPathRecord queries.
 #include "sa_query.hpp"
 
-#include <algorithm>
-
 namespace irpverbs::saa {
 
 namespace {
@@ -12,31 +10,20 @@ constexpr std::size_t most_paths = 127;
 
 bool has(std::uint64_t components, std::uint64_t bits) { return (components & bits) == bits; }
 
-// The ports that one end of the question may be.
-struct candidates {
-    std::vector<port_ref> ports;
-    std::uint16_t status = SA_STATUS_NO_ERROR;
-};
-
 port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
     constexpr ib_sn_prefix_t link_local = 0xfe80000000000000;
     if (gid.gid_prefix != net.settings.prefix && gid.gid_prefix != link_local) return {};
     return net.port_of(gid.gid_guid);
 }
 
-candidates choose(const subnet& net, const ib_gid_t* gid, const ib_lid_t* lid) {
-    if (gid == nullptr && lid == nullptr) return {net.nodes.end_ports()};
-    port_ref port;
-    if (gid != nullptr) {
-        port = port_of_gid(net, *gid);
-        if (!port.valid()) return {{}, SA_STATUS_ERR_REQ_INVALID_GID};
-    }
-    if (lid != nullptr) {
-        const port_ref owner = net.lids.port_of(*lid);
-        if (!owner.valid() || (gid != nullptr && owner != port)) return {};
-        port = owner;
-    }
-    return {{port}};
+// The ports that one end of the question may be. A GID of nobody is no end of any path; OpenSM
+// sees no more in it, either.
+std::vector<port_ref> choose(const subnet& net, const ib_gid_t* gid, const ib_lid_t* lid) {
+    if (gid == nullptr && lid == nullptr) return net.nodes.end_ports();
+    const port_ref by_gid = gid != nullptr ? port_of_gid(net, *gid) : port_ref{};
+    const port_ref by_lid = lid != nullptr ? net.lids.port_of(*lid) : by_gid;
+    if (!by_lid.valid() || (gid != nullptr && by_gid != by_lid)) return {};
+    return {by_lid};
 }
 
 std::size_t paths_wanted(const sa_query& query, const sa_path_record_t& wanted) {
@@ -60,14 +47,13 @@ std::uint16_t find_paths(const sa_query& query, record_list& found) {
     const auto given = [&](std::uint64_t component, const auto& value) {
         return has(query.components, component) ? &value : nullptr;
     };
-    const candidates from = choose(query.net, given(SA_PR_COMPMASK_SGID, wanted->SGID),
-                                   given(SA_PR_COMPMASK_SLID, wanted->SLID));
-    const candidates to = choose(query.net, given(SA_PR_COMPMASK_DGID, wanted->DGID),
-                                 given(SA_PR_COMPMASK_DLID, wanted->DLID));
-    if (from.status != 0 || to.status != 0) return std::max(from.status, to.status);
+    const std::vector<port_ref> from = choose(query.net, given(SA_PR_COMPMASK_SGID, wanted->SGID),
+                                              given(SA_PR_COMPMASK_SLID, wanted->SLID));
+    const std::vector<port_ref> to = choose(query.net, given(SA_PR_COMPMASK_DGID, wanted->DGID),
+                                            given(SA_PR_COMPMASK_DLID, wanted->DLID));
     const std::size_t most = paths_wanted(query, *wanted);
-    for (const port_ref source : from.ports)
-        for (const port_ref destination : to.ports) {
+    for (const port_ref source : from)
+        for (const port_ref destination : to) {
             add_paths(query, source, destination, *wanted, query.components, most, found);
             if (!query.table && found.count() != 0) return SA_STATUS_NO_ERROR;
         }

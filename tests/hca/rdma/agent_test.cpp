@@ -138,8 +138,12 @@ TEST_P(RdmaAgent, ALongMessageIsLeftToTheKernelsRmpp) {
     answer.send.Data = answer.bytes.data();
     answer.send.Length = 1000;
     EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
+    answer.send.AnswerTimeout = 100;
+    EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
-    ASSERT_EQ(all.size(), 1u);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].timeout, 0);
+    EXPECT_EQ(all[1].timeout, 2001); // the kernel sends no segment again within less
     EXPECT_EQ(all[0].datagram.size(), 1000u);
     EXPECT_EQ(all[0].datagram[24], 1);     // RMPP version
     EXPECT_EQ(all[0].datagram[26] & 1, 1); // active

@@ -3,6 +3,8 @@
    "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter. Its
    links are configured as they come up. With "?unmanaged" at the end they stay in IB_PORT_INIT,
    without LIDs and with empty tables, until a subnet manager configures them by datagrams.
+   "?static" at the end changes nothing here: it tells a program to run no subnet manager of its
+   own.
 
    Ports and switches have agents for subnet management (classes 0x01 and 0x81) and performance
    (0x04; a client's agent that receives its methods stands in for it). A Get or Set of another

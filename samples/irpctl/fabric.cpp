@@ -1,0 +1,116 @@
+// irpctl fabric: the subnet as text, JSON or a picture.
+#include "commands.hpp"
+#include "fabric_drawing.hpp"
+#include "guid.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <fmt/format.h>
+
+namespace irpctl {
+
+namespace json = boost::json;
+
+namespace {
+
+std::string managers_in(const fabric_map& map) {
+    std::string text;
+    for (std::size_t i = 0; i < map.nodes().size(); ++i)
+        for (const auto& [number, port] : map.nodes()[i].ports)
+            if (!port.manager.empty())
+                text += fmt::format("{}{}, LID {} ({})", text.empty() ? "" : "; ",
+                                    map.place(i, number), port.lid, port.manager);
+    return text.empty() ? "none that tells of itself" : text;
+}
+
+std::vector<std::string> row_of(const fabric_map& map, std::uint8_t number,
+                                const fabric_port& port) {
+    const fabric_port* const end =
+        port.peer ? &map.nodes()[*port.peer].ports.at(port.peer_port) : nullptr;
+    std::string to = port.peer ? map.place(*port.peer, port.peer_port) : "-";
+    if (end != nullptr && !end->manager.empty()) to += " (SM)";
+    return {std::to_string(number), port.state, port.link.empty() ? "-" : port.link, to,
+            end != nullptr && end->lid != 0 ? std::to_string(end->lid) : ""};
+}
+
+void print_ports(const fabric_map& map, const fabric_node& node) {
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& [number, port] : node.ports)
+        if (number != 0 && port.peer) rows.push_back(row_of(map, number, port));
+    if (!rows.empty()) print_table({{"PORT"}, {"STATE", 6}, {"LINK", 7}, {"TO"}, {"LID"}}, rows);
+}
+
+std::string heading(const fabric_node& node) {
+    std::size_t outside = 0;
+    std::string lids;
+    for (const auto& [number, port] : node.ports) {
+        if (number != 0) ++outside;
+        if (port.lid != 0) lids += fmt::format(", LID {}", port.lid);
+    }
+    return fmt::format("\n{} {}  {}{}: {} of {} ports have a link",
+                       node.is_switch ? "switch" : "host", node.name, guid_text(node.guid), lids,
+                       node.links(), outside);
+}
+
+void print(const fabric_map& map) {
+    print_line(fmt::format("{} switches, {} hosts, {} links", map.count(true), map.count(false),
+                           map.links().size()));
+    print_line("subnet manager: " + managers_in(map));
+    for (const fabric_node& each : map.nodes()) {
+        print_line(heading(each));
+        print_ports(map, each);
+    }
+}
+
+json::object described(const fabric_map& map, const fabric_port& port, std::uint8_t number) {
+    json::object told{{"port", number}, {"state", port.state}};
+    if (port.lid != 0) told["lid"] = port.lid;
+    if (!port.link.empty()) told["link"] = port.link;
+    if (!port.manager.empty()) told["subnet_manager"] = port.manager;
+    if (port.peer)
+        told["to"] = {{"node_guid", guid_text(map.nodes()[*port.peer].guid)},
+                      {"node", map.nodes()[*port.peer].name},
+                      {"port", port.peer_port}};
+    return told;
+}
+
+json::object described(const fabric_map& map) {
+    json::array nodes;
+    for (const fabric_node& each : map.nodes()) {
+        json::array ports;
+        for (const auto& [number, port] : each.ports)
+            ports.push_back(described(map, port, number));
+        nodes.push_back({{"node", each.name},
+                         {"node_guid", guid_text(each.guid)},
+                         {"type", each.is_switch ? "switch" : "host"},
+                         {"ports", ports}});
+    }
+    return {{"switches", map.count(true)},
+            {"hosts", map.count(false)},
+            {"links", map.links().size()},
+            {"nodes", nodes}};
+}
+
+} // namespace
+
+asio::awaitable<void> show_fabric(session& here, fabric_options options) {
+    fabric_map map;
+    co_await with_sa(here, options.wish, [&](sa_session& sa) -> asio::awaitable<void> {
+        co_await while_showing([] { return std::string("the SA is asked ..."); },
+                               [](fabric_map& into, sa_session& of) -> asio::awaitable<void> {
+                                   into = co_await fabric_map::ask(of);
+                               }(map, sa));
+    });
+    if (options.form == fabric_form::dot)
+        fmt::print("{}", dot_of(map));
+    else if (options.form == fabric_form::svg)
+        fmt::print("{}", svg_of(map));
+    else if (here.json())
+        print_json(described(map));
+    else
+        print(map);
+}
+
+} // namespace irpctl

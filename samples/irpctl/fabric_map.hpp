@@ -1,0 +1,67 @@
+// What a subnet consists of, as its administrator tells it.
+#pragma once
+
+#include "sa_session.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace irpctl {
+
+struct fabric_port {
+    ib_lid_t lid = 0; // 0: of a switch's port, which has none of its own
+    std::string state;
+    std::string link;                // "4X QDR"; empty: none
+    std::optional<std::size_t> peer; // a node
+    std::uint8_t peer_port = 0;
+    std::string manager; // "Master": the subnet manager's state; empty: none there
+};
+
+struct fabric_node {
+    ib_guid_t guid = 0;
+    std::string name;
+    bool is_switch = false;
+    std::map<std::uint8_t, fabric_port> ports; // of a switch, 0 is the switch itself
+
+    std::size_t links() const;
+};
+
+struct fabric_link {
+    std::size_t from = 0; // nodes, the lower one first
+    std::uint8_t from_port = 0;
+    std::size_t to = 0;
+    std::uint8_t to_port = 0;
+};
+
+class fabric_map {
+public:
+    static asio::awaitable<fabric_map> ask(sa_session& sa);
+
+    /// Switches first, by name.
+    const std::vector<fabric_node>& nodes() const { return nodes_; }
+    /// Each once.
+    std::vector<fabric_link> links() const;
+    std::size_t count(bool switches) const;
+    /// "host1 port 1"; a switch by its name alone.
+    std::string place(std::size_t node, std::uint8_t port) const;
+
+private:
+    struct place_of_lid {
+        std::size_t node;
+        std::uint8_t port;
+    };
+
+    void add_nodes(const saa::record_list<sa_node_record_t>& records);
+    void add_ports(const saa::record_list<sa_portinfo_record_t>& records);
+    void add_links(const saa::record_list<sa_link_record_t>& records);
+    void add_managers(const saa::record_list<sa_sminfo_record_t>& records);
+    const place_of_lid* find(ib_lid_t lid) const;
+    fabric_port* port_at(ib_lid_t lid, std::uint8_t number);
+
+    std::vector<fabric_node> nodes_;
+    std::map<ib_lid_t, place_of_lid> by_lid_;
+};
+
+} // namespace irpctl

@@ -1,0 +1,128 @@
+// irpctl paths: from a port to every other, all asked at once.
+#include "commands.hpp"
+#include "guid.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "record_text.hpp"
+#include "sa_session.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace irpctl {
+
+namespace json = boost::json;
+
+namespace {
+
+/// A port of the subnet, and the way there.
+struct destination {
+    std::string name;
+    unsigned port;
+    ib_guid_t guid;
+    ib_lid_t lid;
+    saa::record_list<sa_path_record_t> paths{};
+};
+
+std::vector<destination> destinations_in(const saa::record_list<sa_node_record_t>& nodes) {
+    std::vector<destination> found;
+    for (const sa_node_record_t& each : nodes) {
+        const bool is_switch = each.NodeInfo.NodeType == SM_NODE_TYPE_SWITCH;
+        found.push_back({name_of(each), is_switch ? 0u : each.NodeInfo.LocalPortNum,
+                         each.NodeInfo.PortGUID, each.LID});
+    }
+    std::ranges::sort(found, {},
+                      [](const destination& each) { return std::pair(each.name, each.port); });
+    return found;
+}
+
+json::object described(const destination& to) {
+    json::object told{{"to", to.name},
+                      {"port", to.port},
+                      {"port_guid", guid_text(to.guid)},
+                      {"lid", to.lid},
+                      {"reached", !to.paths.empty()}};
+    if (to.paths.empty()) return told;
+    const sa_path_record_t& path = to.paths[0];
+    for (const char* field : {"Mtu", "Rate", "SL"})
+        told[field] = value_text(path, field);
+    told["P_Key"] = fmt::format("0x{:04x}", path.P_Key);
+    told["life_time_us"] = 4.096 * static_cast<double>(std::uint64_t{1} << path.PacketLifeTime);
+    return told;
+}
+
+void print(const json::array& all) {
+    std::vector<std::vector<std::string>> rows;
+    for (const json::value& each : all) {
+        const json::object& to = each.as_object();
+        std::vector<std::string>& row = rows.emplace_back();
+        for (const char* key : {"to", "port", "port_guid", "lid"})
+            row.push_back(text_of(to.at(key)));
+        for (const char* key : {"Mtu", "Rate", "SL", "P_Key"})
+            row.push_back(to.contains(key) ? text_of(to.at(key)) : "-");
+        row.push_back(to.contains("life_time_us")
+                          ? fmt::format("{:.0f} us", to.at("life_time_us").as_double())
+                          : "no path");
+    }
+    print_table({{"TO"},
+                 {"PORT"},
+                 {"PORT GUID"},
+                 {"LID"},
+                 {"MTU"},
+                 {"RATE"},
+                 {"SL"},
+                 {"P_KEY"},
+                 {"LIFE TIME"}},
+                rows);
+}
+
+/// Asks for all paths, each by itself: SA access sees to it that no more than the SA can bear are
+/// under way.
+class survey {
+public:
+    explicit survey(sa_session& sa) : sa_(sa) {}
+
+    asio::awaitable<void> run() {
+        all_ = destinations_in(co_await sa_.all<sa_node_record_t>());
+        std::vector<asio::awaitable<void>> questions;
+        for (destination& each : all_)
+            questions.push_back(ask(each));
+        co_await all_of(std::move(questions));
+    }
+    std::string progress() const { return fmt::format("{} of {} paths", done_, all_.size()); }
+    json::array result() const {
+        json::array told;
+        for (const destination& each : all_)
+            told.push_back(described(each));
+        return told;
+    }
+
+private:
+    asio::awaitable<void> ask(destination& to) {
+        to.paths = co_await sa_.path_to(sa_.gid_of(to.guid));
+        ++done_;
+    }
+
+    sa_session& sa_;
+    std::vector<destination> all_;
+    std::size_t done_ = 0;
+};
+
+} // namespace
+
+asio::awaitable<void> show_paths(session& here, sa_wish wish) {
+    json::array told;
+    co_await with_sa(here, wish, [&](sa_session& sa) -> asio::awaitable<void> {
+        survey paths(sa);
+        co_await while_showing([&] { return paths.progress(); }, paths.run());
+        told = paths.result();
+    });
+    if (here.json())
+        print_json(told);
+    else
+        print(told);
+}
+
+} // namespace irpctl

@@ -1,0 +1,45 @@
+#include "record_text.hpp"
+
+#include "guid.hpp"
+
+#include <ci/names.hpp>
+
+#include <fmt/format.h>
+
+namespace irpctl {
+
+namespace ci = irpverbs::ci;
+namespace saa = irpverbs::saa;
+
+std::string value_text(const saa::record_type& type, const void* record, std::string_view field) {
+    const saa::field& which = *saa::find_field(type, field);
+    const std::uint64_t value = saa::get_element(which, record, 0);
+    for (const saa::named_value& each : which.names)
+        if (each.value == value) return each.name;
+    std::string text;
+    saa::append_value(which, record, text);
+    return text;
+}
+
+std::string gid_text(const ib_gid_t& gid) {
+    sa_path_record_t path{};
+    path.DGID = gid;
+    return value_text(path, "DGID");
+}
+
+// The name came by the wire: what a terminal would act on is escaped.
+std::string name_of(const sa_node_record_t& node) {
+    std::string name;
+    saa::append_value(*saa::find_field(saa::layout_of(&node), "NodeDescription"), &node, name);
+    return name.empty() ? guid_text(node.NodeInfo.NodeGUID) : name;
+}
+
+// The extended speeds lie eight bits above the others. Source: IBA table 146.
+std::string link_text(const sm_portinfo_t& port) {
+    const unsigned speed =
+        port.LinkSpeedExtActive != 0 ? port.LinkSpeedExtActive << 8u : port.LinkSpeedActive;
+    return fmt::format("{} {}", ci::name_of(static_cast<IB_LINK_WIDTH>(port.LinkWidthActive)),
+                       ci::name_of(static_cast<IB_LINK_SPEED>(speed)));
+}
+
+} // namespace irpctl

@@ -1,0 +1,153 @@
+// irpctl sa: records of the subnet administrator, as they come.
+#include "commands.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "record_question.hpp"
+#include "sa_session.hpp"
+
+#include <saa/ibmf_saa_extras.h>
+
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace irpctl {
+
+namespace {
+
+constexpr std::size_t buffered = 64 * 1024;
+constexpr std::size_t sources_at_once = 8;
+
+/// Writes records as they come: a value a line, or a paragraph each.
+class record_writer {
+public:
+    explicit record_writer(bool json) : json_(json) {}
+
+    void write(const saa::any_found& found) {
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            add(*found.type, found[i]);
+            if (text_.size() >= buffered) flush();
+        }
+        flush();
+    }
+    std::uint64_t count() const { return count_; }
+
+private:
+    void add(const saa::record_type& type, const void* record) {
+        if (json_) {
+            saa::append_json(type, record, text_);
+            text_ += '\n';
+        } else {
+            if (count_ != 0) text_ += '\n';
+            saa::append_text(type, record, text_);
+        }
+        ++count_;
+    }
+    void flush() {
+        std::fwrite(text_.data(), 1, text_.size(), stdout);
+        std::fflush(stdout);
+        text_.clear();
+    }
+
+    const bool json_;
+    std::string text_;
+    std::uint64_t count_ = 0;
+};
+
+// All paths of a subnet are one answer of hundreds of megabytes, which an SA takes long to make: it
+// is asked source by source instead.
+bool is_all_pairs(const saa::any_query& asked) {
+    constexpr std::uint64_t ends =
+        SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID | SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_DLID;
+    return asked.attribute == SA_PATHRECORD_ATTRID && (asked.components & ends) == 0;
+}
+
+/// One question of the user's, in as many of the SA's as it takes.
+class inquiry {
+public:
+    inquiry(session& here, sa_session& sa, const saa::any_query& asked)
+        : here_(here), sa_(sa), asked_(asked), out_(here.json()) {}
+
+    asio::awaitable<void> run() {
+        if (is_all_pairs(asked_))
+            co_await ask_by_source();
+        else
+            out_.write(co_await sa_.all(asked_));
+    }
+    std::string progress() const {
+        return sources_.empty() ? std::string("the SA is asked ...")
+                                : fmt::format("{} records, of {} of {} ports", out_.count(), done_,
+                                              sources_.size());
+    }
+    std::uint64_t count() const { return out_.count(); }
+
+private:
+    asio::awaitable<void> ask_by_source() {
+        const auto nodes = co_await sa_.all<sa_node_record_t>();
+        for (const sa_node_record_t& each : nodes)
+            sources_.push_back(sa_.gid_of(each.NodeInfo.PortGUID));
+        std::vector<asio::awaitable<void>> askers;
+        for (std::size_t i = 0; i < std::min(sources_at_once, sources_.size()); ++i)
+            askers.push_back(ask_on());
+        co_await all_of(std::move(askers));
+    }
+    asio::awaitable<void> ask_on() {
+        while (next_ < sources_.size()) {
+            saa::any_query from_one = asked_;
+            auto* const record = reinterpret_cast<sa_path_record_t*>(from_one.record.data());
+            record->SGID = sources_[next_++];
+            from_one.components |= SA_PR_COMPMASK_SGID;
+            const saa::any_found found = co_await sa_.all(std::move(from_one), IBMF_SAA_BULK);
+            out_.write(found);
+            ++done_;
+        }
+    }
+
+    session& here_;
+    sa_session& sa_;
+    const saa::any_query& asked_;
+    record_writer out_;
+    std::vector<ib_gid_t> sources_;
+    std::size_t next_ = 0;
+    std::size_t done_ = 0;
+};
+
+std::string values_of(const saa::field& field) {
+    std::string text;
+    for (const saa::named_value& each : field.names)
+        text += (text.empty() ? "" : ", ") + std::string(each.name);
+    return text;
+}
+
+} // namespace
+
+asio::awaitable<void> list_records(session&) {
+    std::vector<std::vector<std::string>> rows;
+    for (const saa::record_type* each : askable_records())
+        rows.push_back({each->name, fmt::format("0x{:04x}", each->attribute_id)});
+    print_table({{"RECORD"}, {"ATTRIBUTE"}}, rows);
+    co_return;
+}
+
+asio::awaitable<void> list_fields(session&, const saa::record_type* record) {
+    std::vector<std::vector<std::string>> rows;
+    for (const saa::field& each : asked_by(*record).fields) {
+        if (each.kind == saa::field_kind::reserved || each.component == 0) continue;
+        const bool is_text = each.kind == saa::field_kind::text;
+        rows.push_back({each.name,
+                        is_text ? fmt::format("{} bytes", each.count)
+                                : fmt::format("{}", std::size_t{each.count} * each.wire_width),
+                        values_of(each)});
+    }
+    print_table({{"FIELD"}, {"BITS"}, {"VALUES"}}, rows);
+    co_return;
+}
+
+asio::awaitable<void> show_records(session& here, sa_options options) {
+    co_await with_sa(here, options.wish, [&](sa_session& sa) -> asio::awaitable<void> {
+        inquiry asked(here, sa, options.asked);
+        co_await while_showing([&] { return asked.progress(); }, asked.run());
+        if (asked.count() == 0 && !here.json()) print_line("no record matches");
+    });
+}
+
+} // namespace irpctl

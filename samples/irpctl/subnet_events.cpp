@@ -1,0 +1,143 @@
+#include "subnet_events.hpp"
+
+#include "record_text.hpp"
+
+#include <saa/ibmf_saa_extras.h>
+
+#include <boost/asio/experimental/concurrent_channel.hpp>
+
+#include <atomic>
+#include <fmt/format.h>
+#include <map>
+
+namespace irpctl {
+
+namespace {
+
+struct told_event {
+    ibmf_saa_subnet_event_t what{};
+    ibmf_saa_event_details_t details{};
+};
+
+/// From the callbacks to the one who tells.
+class event_line {
+public:
+    explicit event_line(const asio::any_io_executor& executor) : channel_(executor, most_waiting) {}
+
+    ibmf_saa_subnet_event_args_t arguments() { return {heard, this}; }
+
+    asio::awaitable<told_event> next() {
+        if (lost_.exchange(false)) co_return told_event{IBMF_SAA_EVENT_LOST, {}};
+        co_return co_await channel_.async_receive(asio::use_awaitable);
+    }
+
+private:
+    static constexpr std::size_t most_waiting = 10'000;
+
+    static void heard(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                      ibmf_saa_event_details_t* details, void* context) {
+        auto& self = *static_cast<event_line*>(context);
+        if (!self.channel_.try_send(boost::system::error_code(), told_event{what, *details}))
+            self.lost_ = true;
+    }
+
+    asio::experimental::concurrent_channel<void(boost::system::error_code, told_event)> channel_;
+    std::atomic<bool> lost_{false};
+};
+
+/// Who has which port, also after it has gone.
+class port_names {
+public:
+    explicit port_names(sa_session& sa) : sa_(sa) {}
+
+    asio::awaitable<std::string> find(const ib_gid_t& gid) {
+        if (!names_.contains(gid.gid_guid)) co_await read();
+        const auto found = names_.find(gid.gid_guid);
+        const std::string text = gid_text(gid);
+        co_return found != names_.end() ? fmt::format("{} ({})", text, found->second) : text;
+    }
+    asio::awaitable<void> read() {
+        for (const sa_node_record_t& each : co_await sa_.all<sa_node_record_t>())
+            names_[each.NodeInfo.PortGUID] =
+                each.NodeInfo.NodeType == SM_NODE_TYPE_SWITCH
+                    ? name_of(each)
+                    : fmt::format("{} port {}", name_of(each), each.NodeInfo.LocalPortNum);
+    }
+
+private:
+    sa_session& sa_;
+    std::map<ib_guid_t, std::string> names_;
+};
+
+std::string producers(std::uint8_t mask) {
+    constexpr const char* names[] = {"CAs", "switches", "routers", "the subnet manager"};
+    std::string text;
+    for (std::size_t i = 0; i < std::size(names); ++i)
+        if ((mask >> i & 1) != 0) text += (text.empty() ? "of " : ", ") + std::string(names[i]);
+    return text.empty() ? "of nobody" : text;
+}
+
+const char* name_of(ibmf_saa_subnet_event_t what) {
+    switch (what) {
+    case IBMF_SAA_EVENT_GID_AVAILABLE:
+        return "GID_IN_SERVICE";
+    case IBMF_SAA_EVENT_GID_UNAVAILABLE:
+        return "GID_OUT_OF_SERVICE";
+    case IBMF_SAA_EVENT_MCG_CREATED:
+        return "MC_GROUP_CREATED";
+    case IBMF_SAA_EVENT_MCG_DELETED:
+        return "MC_GROUP_DELETED";
+    case IBMF_SAA_EVENT_CAP_MASK_CHG:
+        return "CAPABILITIES_CHANGED";
+    case IBMF_SAA_EVENT_SYS_IMG_GUID_CHG:
+        return "SYSTEM_IMAGE_CHANGED";
+    case IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG:
+        return "SUBSCRIPTIONS_CHANGED";
+    default:
+        return "EVENTS_LOST";
+    }
+}
+
+bool is_about_a_port(ibmf_saa_subnet_event_t what) {
+    return what == IBMF_SAA_EVENT_GID_AVAILABLE || what == IBMF_SAA_EVENT_GID_UNAVAILABLE;
+}
+
+std::string details_of(const told_event& event) {
+    const ibmf_saa_event_details_t& details = event.details;
+    switch (event.what) {
+    case IBMF_SAA_EVENT_MCG_CREATED:
+    case IBMF_SAA_EVENT_MCG_DELETED:
+        return gid_text(details.ie_gid);
+    case IBMF_SAA_EVENT_CAP_MASK_CHG:
+        return fmt::format("LID {}: 0x{:08x}", details.ie_lid, details.ie_capability_mask);
+    case IBMF_SAA_EVENT_SYS_IMG_GUID_CHG:
+        return fmt::format("LID {}: 0x{:016x}", details.ie_lid, details.ie_sysimg_guid);
+    case IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG:
+        return producers(details.ie_producer_event_status_mask);
+    default:
+        return "";
+    }
+}
+
+} // namespace
+
+asio::awaitable<void> watch_subnet(session& here, const open_port& at, std::function<void()> ready,
+                                   std::function<void(const subnet_news&)> tell) {
+    event_line line(co_await asio::this_coro::executor);
+    const sa_wish wish; // named: GCC 12 destroys one that is made in the call twice
+    co_await with_sa(here, at, wish, line.arguments(),
+                     [&](sa_session& sa) -> asio::awaitable<void> {
+                         port_names names(sa);
+                         co_await names.read();
+                         ready();
+                         for (;;) {
+                             const told_event event = co_await line.next();
+                             std::string about = details_of(event);
+                             if (is_about_a_port(event.what))
+                                 about = co_await names.find(event.details.ie_gid);
+                             tell({name_of(event.what), std::move(about)});
+                         }
+                     });
+}
+
+} // namespace irpctl

@@ -1,0 +1,65 @@
+// The subnet manager of a fabric that is a program's own. docs/decisions/subnet-manager.md.
+#pragma once
+
+#include <ci/async.hpp>
+#include <hca/hca.hpp>
+#include <saa/subnet_manager.hpp>
+
+#include <boost/asio/use_future.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace samples {
+
+/// For "software:" and "software:FILE", without "?unmanaged" and "?static", a subnet manager for
+/// the life of this. What the URI names is attached before, and detached after it.
+class own_subnet {
+public:
+    /// `partitions`: as in OpenSM's partitions.conf. Back when the subnet is up. Throws
+    /// boost::system::system_error.
+    explicit own_subnet(std::string_view uri, std::string partitions = {}) {
+        if (!is_wanted(uri)) return;
+        const std::optional<place> where = first_linked_port();
+        if (!where) return;
+        manager_ = irpverbs::subnet_manager(
+            {.hca = where->hca, .port = where->port, .partitions = std::move(partitions)});
+        manager_.start(boost::asio::use_future).get();
+        runs_ = true;
+        manager_.wait_until_up(boost::asio::use_future).get();
+    }
+    ~own_subnet() {
+        if (runs_) manager_.stop(boost::asio::use_future).wait();
+    }
+    own_subnet(const own_subnet&) = delete;
+    own_subnet& operator=(const own_subnet&) = delete;
+
+    static bool is_wanted(std::string_view uri) {
+        return uri.starts_with("software:") && !uri.ends_with("?unmanaged") &&
+               !uri.ends_with("?static");
+    }
+
+private:
+    struct place {
+        ib_guid_t hca;
+        std::uint8_t port;
+    };
+
+    static std::optional<place> first_linked_port() {
+        for (const ib_guid_t guid : irpverbs::hca::guids()) {
+            auto ca = irpverbs::ci::open_ca(HcaFromGuid(guid), boost::asio::use_future).get();
+            const auto all = irpverbs::ci::query_ca(ca, boost::asio::use_future).get();
+            ca.async_close(boost::asio::use_future).get();
+            for (const IB_PORT_ATTR& each : irpverbs::ci::ports(*all))
+                if (each.State != IB_PORT_DOWN) return place{guid, each.PortNumber};
+        }
+        return std::nullopt;
+    }
+
+    irpverbs::subnet_manager manager_;
+    bool runs_ = false;
+};
+
+} // namespace samples

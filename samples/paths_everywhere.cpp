@@ -1,0 +1,321 @@
+// The main job: what path leads to each port of the subnet, asked all at once, and told when it
+// changes. A cable is pulled, the subnet manager reports it, and the session forgets what it knew.
+// tools/demo runs it, on a software fabric and, with --opensm, under OpenSM.
+#include "own_subnet.hpp"
+
+#include <dispatch/machine.hpp>
+#include <dispatch/status.hpp>
+#include <hca/software.h>
+#include <saa/async.hpp>
+
+#include <boost/asio.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+namespace ci = irpverbs::ci;
+namespace hca = irpverbs::hca;
+namespace irp = irpverbs::irp;
+namespace saa = irpverbs::saa;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+constexpr irp::ticks patience = 10s;
+
+struct options {
+    std::string uri = "software:";
+    std::string pull; // a command; none: the software fabric's own hand
+    std::string mend;
+};
+
+// Machine time in milliseconds.
+double now() { return static_cast<double>(KeQueryInterruptTime()) / 1e4; }
+
+void step(const char* what) {
+    const bool bright = isatty(STDOUT_FILENO) != 0;
+    std::printf("\n%s%s%s\n", bright ? "\033[1m" : "", what, bright ? "\033[0m" : "");
+}
+
+/// Where the questions are asked from.
+struct place {
+    ib_guid_t hca;
+    ib_gid_t gid;
+};
+
+asio::awaitable<place> first_active_port() {
+    for (const ib_guid_t guid : hca::guids()) {
+        ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid), asio::use_awaitable);
+        const ci::ca_attributes all = co_await ci::query_ca(ca, asio::use_awaitable);
+        co_await ca.async_close(asio::use_awaitable);
+        for (const IB_PORT_ATTR& each : ci::ports(*all))
+            if (each.State == IB_PORT_ACTIVE) co_return place{guid, ci::gids(each)[0]};
+    }
+    throw std::runtime_error("no port is active");
+}
+
+/// Events of the subnet, from the callback to who waits for them.
+class subnet_events {
+public:
+    explicit subnet_events(const asio::any_io_executor& executor) : channel_(executor, 1000) {}
+
+    ibmf_saa_subnet_event_args_t arguments() { return {heard, this}; }
+
+    /// The port that came or went. Throws when none did.
+    asio::awaitable<ib_gid_t> next(ibmf_saa_subnet_event_t wanted) {
+        asio::steady_timer late(co_await asio::this_coro::executor, patience);
+        late.async_wait([this](error_code error) {
+            if (!error) channel_.cancel();
+        });
+        for (;;) {
+            const auto [error, what, gid] = co_await channel_.async_receive(as_result);
+            if (error) throw std::runtime_error("no event came within ten seconds");
+            if (what == wanted) co_return gid;
+        }
+    }
+
+private:
+    static void heard(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                      ibmf_saa_event_details_t* details, void* context) {
+        static_cast<subnet_events*>(context)->channel_.try_send(error_code(), what,
+                                                                details->ie_gid);
+    }
+
+    asio::experimental::concurrent_channel<void(error_code, ibmf_saa_subnet_event_t, ib_gid_t)>
+        channel_;
+};
+
+struct destination {
+    std::string name;
+    ib_guid_t node;
+    ib_gid_t gid;
+    std::uint8_t port; // of the cable to it
+    bool is_host;
+};
+
+bool is_same(const ib_gid_t& one, const ib_gid_t& other) {
+    return one.gid_guid == other.gid_guid && one.gid_prefix == other.gid_prefix;
+}
+
+// As in "5 (4096)".
+std::string value_in(const sa_path_record_t& path, std::string_view field) {
+    std::string text;
+    saa::append_value(*saa::find_field(saa::layout_of(&path), field), &path, text);
+    return text;
+}
+
+// An SA says either when the port is not there.
+bool says_none(int status) { return status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID; }
+
+/// The answers to one round of questions.
+struct survey {
+    unsigned reached = 0;
+    unsigned without = 0; // a path
+    double milliseconds = 0;
+    std::uint64_t sent = 0; // questions that went to the SA
+};
+
+class main_job {
+public:
+    main_job(const options& chosen, place from, ibmf_saa_handle_t session, subnet_events& events)
+        : chosen_(chosen), from_(from), session_(session), events_(events) {}
+
+    asio::awaitable<bool> run() {
+        co_await find_all();
+        co_await await_reports();
+        step("Paths to all of them, asked at once");
+        const survey first = co_await ask_all(true);
+        step("The same again: the session remembers");
+        const survey again = co_await ask_all(false);
+        step("A cable is pulled");
+        const ib_gid_t gone = co_await change(false);
+        const survey without = co_await ask_all(false);
+        step("It is put back");
+        const ib_gid_t back = co_await change(true);
+        const survey whole = co_await ask_all(false);
+        co_return first.without == 0 && again.sent == 0 && without.without == 1 &&
+            is_same(gone, back) && whole.without == 0;
+    }
+
+private:
+    asio::awaitable<void> find_all();
+    asio::awaitable<void> await_reports();
+    asio::awaitable<survey> ask_all(bool show);
+    asio::awaitable<ib_gid_t> change(bool mend);
+    void turn(bool up) const;
+    std::string name_of(const ib_gid_t& gid) const;
+
+    const options& chosen_;
+    const place from_;
+    const ibmf_saa_handle_t session_;
+    subnet_events& events_;
+    std::vector<destination> all_;
+};
+
+asio::awaitable<void> main_job::find_all() {
+    const saa::query_template<sa_node_record_t> any;
+    const auto found =
+        co_await saa::retrieve(session_, any, 0, irp::within(patience, asio::use_awaitable));
+    for (const sa_node_record_t& each : found.records) {
+        const auto* const text = reinterpret_cast<const char*>(each.NodeDescription.NodeString);
+        const bool is_host = each.NodeInfo.NodeType == SM_NODE_TYPE_CA;
+        all_.push_back({std::string(text, strnlen(text, 64)),
+                        each.NodeInfo.NodeGUID,
+                        {from_.gid.gid_prefix, each.NodeInfo.PortGUID},
+                        each.NodeInfo.LocalPortNum,
+                        is_host});
+    }
+    std::ranges::sort(all_, {}, &destination::name);
+    std::printf("%s leads to %zu ports, of hosts and switches.\n", chosen_.uri.c_str(),
+                all_.size());
+}
+
+// What is asked before the SA reports changes is not remembered.
+asio::awaitable<void> main_job::await_reports() {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    ibmf_saa_path_cache_stats_t cache{};
+    for (int i = 0; i < 1000 && cache.pc_hears == 0; ++i) {
+        saa::query_path_cache(session_, cache);
+        timer.expires_after(1ms);
+        co_await timer.async_wait(as_result);
+    }
+}
+
+asio::awaitable<survey> main_job::ask_all(bool show) {
+    ibmf_saa_stats_t before{};
+    ibmf_saa_stats_t after{};
+    saa::query_stats(session_, before);
+    const auto question = [&](const destination& to) {
+        return saa::paths(session_, {.sgid = from_.gid, .dgid = to.gid},
+                          irp::within(patience, asio::deferred));
+    };
+    std::vector<decltype(question(all_[0]))> questions;
+    for (const destination& each : all_)
+        questions.push_back(question(each));
+    const double begun = now();
+    auto [order, errors, answers] =
+        co_await asio::experimental::make_parallel_group(std::move(questions))
+            .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    survey told{.milliseconds = now() - begun};
+    saa::query_stats(session_, after);
+    told.sent = after.ss_queries - before.ss_queries;
+    constexpr std::size_t shown = 8;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (errors[i] && !says_none(answers[i].status))
+            throw std::runtime_error(all_[i].name + ": " + errors[i].message());
+        ++(answers[i].records.empty() ? told.without : told.reached);
+        if (!show || i >= shown) continue;
+        const sa_path_record_t& path = answers[i].records[0];
+        std::printf("   %-20s LID %-5u SL %u  MTU %s  rate %s\n", all_[i].name.c_str(), path.DLID,
+                    path.SL, value_in(path, "Mtu").c_str(), value_in(path, "Rate").c_str());
+    }
+    if (show && answers.size() > shown) std::printf("   ...\n");
+    std::printf("   paths to %u, none to %u; %.2f ms; questions to the SA: %" PRIu64 "\n",
+                told.reached, told.without, told.milliseconds, told.sent);
+    co_return told;
+}
+
+std::string main_job::name_of(const ib_gid_t& gid) const {
+    const auto found = std::ranges::find(all_, gid.gid_guid,
+                                         [](const destination& each) { return each.gid.gid_guid; });
+    return found != all_.end() ? found->name : "a port unknown so far";
+}
+
+// The last host's that is not this one; or whatever the command does.
+void main_job::turn(bool up) const {
+    const std::string& command = up ? chosen_.mend : chosen_.pull;
+    if (!command.empty()) {
+        if (std::system(command.c_str()) != 0) throw std::runtime_error(command + " failed");
+        return;
+    }
+    const auto last = std::find_if(all_.rbegin(), all_.rend(), [this](const destination& each) {
+        return each.is_host && each.node != from_.hca;
+    });
+    if (last == all_.rend() ||
+        !NT_SUCCESS(HcaSoftwareSetLink(last->node, last->port, up ? TRUE : FALSE)))
+        throw std::runtime_error("no cable to pull; --pull and --mend name commands that do it");
+}
+
+asio::awaitable<ib_gid_t> main_job::change(bool mend) {
+    ibmf_saa_path_cache_stats_t before{};
+    ibmf_saa_path_cache_stats_t after{};
+    saa::query_path_cache(session_, before);
+    const double begun = now();
+    turn(mend);
+    const ib_gid_t who =
+        co_await events_.next(mend ? IBMF_SAA_EVENT_GID_AVAILABLE : IBMF_SAA_EVENT_GID_UNAVAILABLE);
+    saa::query_path_cache(session_, after);
+    std::printf("   after %.1f ms the subnet manager reports: %s is %s service\n", now() - begun,
+                name_of(who).c_str(), mend ? "in" : "out of");
+    const auto forgotten = [](const ibmf_saa_path_cache_stats_t& cache) {
+        return cache.pc_gid_in_service + cache.pc_gid_out_of_service;
+    };
+    std::printf("   forgotten before that was told: %" PRIu64 " of %" PRIu64 " answers\n",
+                forgotten(after) - forgotten(before), before.pc_entries);
+    co_return who;
+}
+
+asio::awaitable<bool> run(const options& chosen) {
+    const place from = co_await first_active_port();
+    subnet_events events(co_await asio::this_coro::executor);
+    const ibmf_saa_subnet_event_args_t arguments = events.arguments();
+    const saa::opened_session session = co_await saa::session_open(
+        from.gid.gid_guid, 0, arguments, IBMF_SAA_SESSION_CACHED_PATHS, asio::use_awaitable);
+    std::exception_ptr failed;
+    bool good = false;
+    try {
+        main_job job(chosen, from, session.handle, events);
+        good = co_await job.run();
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    co_await saa::session_close(session.handle, as_result);
+    if (failed) std::rethrow_exception(failed);
+    co_return good;
+}
+
+bool read_options(int count, char** words, options& chosen) {
+    for (int i = 1; i < count; i += 2) {
+        const std::string_view word = words[i];
+        std::string* const place = word == "--hca"    ? &chosen.uri
+                                   : word == "--pull" ? &chosen.pull
+                                   : word == "--mend" ? &chosen.mend
+                                                      : nullptr;
+        if (place == nullptr || i + 1 == count) return false;
+        *place = words[i + 1];
+    }
+    return chosen.pull.empty() == chosen.mend.empty();
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    options chosen;
+    if (!read_options(count, words, chosen)) {
+        std::fprintf(stderr,
+                     "usage: paths_everywhere [--hca URI] [--pull COMMAND --mend COMMAND]\n");
+        return 2;
+    }
+    irpverbs::dispatch::asio_machine here;
+    const irpverbs::dispatch::machine::scope inside(here);
+    try {
+        const hca::attachment attached(chosen.uri);
+        const samples::own_subnet subnet(chosen.uri);
+        return asio::co_spawn(here.context(), run(chosen), asio::use_future).get() ? 0 : 1;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "paths_everywhere: %s: %s\n", chosen.uri.c_str(), error.what());
+        return 1;
+    }
+}

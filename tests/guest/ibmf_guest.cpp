@@ -1,0 +1,175 @@
+// IBMF on rxe0 and the kernel's own management on rxe1: both with RMPP, in both directions. Runs in
+// the guest; a run with loss is CMakeLists.txt's.
+#include "kernel_peer.hpp"
+
+#include <hca/mad_client.hpp>
+#include <ibmf/table_agent.hpp>
+#include <support/verbs.hpp>
+
+#include <dispatch/asio_machine.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+constexpr std::uint8_t get = MAD_METHOD_GET;
+constexpr std::uint8_t set = MAD_METHOD_SET;
+constexpr std::uint8_t get_table = 0x12;
+// A second for an answer, or for segments to be acknowledged.
+constexpr ibmf_retrans_t patient{6, 600'000, 400'000, 0};
+
+ib_gid_t gid_of(DEVICE_OBJECT* fdo) {
+    const open_hca opened(fdo);
+    const port_block port(opened, 1);
+    return *IbPortGid(&*port, 0);
+}
+
+/// rxe0 as IBMF has it, rxe1 as the kernel has it; found once a suite, since it takes a second.
+struct both_ends {
+    dispatch::asio_machine machine{{.processors = 2}};
+    dispatch::machine::scope inside{machine};
+    attached hcas{"rdma:rxe0"};
+    ib_gid_t here = gid_of(hcas.fdo());
+    kernel_port rxe1{"rxe1"};
+    ib_gid_t there = rxe1.gid();
+    std::uint32_t transactions = 0;
+
+    vendor as_vendor() const { return {{hcas.guid(), 1, VENDOR_32_MANAGER_AGENT}, guest_oui}; }
+};
+
+class IbmfGuest : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() { ends = std::make_unique<both_ends>(); }
+    static void TearDownTestSuite() { ends.reset(); }
+
+    /// A message of the vendor's class for rxe1, with pattern().
+    class question : public test_message {
+    public:
+        question(ibmf_handle_t handle, std::uint8_t method, std::uint32_t answer_size,
+                 std::size_t size = 64)
+            : test_message(handle, {.mgmt_class = guest_class,
+                                    .method = method,
+                                    .tid = ++ends->transactions,
+                                    .to = 0,
+                                    .data_size = size}) {
+            set_oui(guest_oui);
+            ibmf_msg_bufs_t& parts = shown->im_msgbufs_send;
+            parts.im_bufs_mad_hdr->AttributeModifier = __builtin_bswap32(answer_size);
+            std::ranges::copy(pattern(size), static_cast<std::uint8_t*>(parts.im_bufs_cl_data));
+            shown->im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
+            shown->im_global_addr = {ends->here, ends->there, 0, 0, 64};
+        }
+    };
+    /// Asked by the kernel.
+    static std::optional<kernel_message> ask(std::uint8_t method,
+                                             std::span<const std::uint8_t> data, bool rmpp) {
+        return ends->rxe1.ask(kernel_message::of(method, ++ends->transactions, 0, data, rmpp),
+                              ends->here);
+    }
+
+    static inline std::unique_ptr<both_ends> ends;
+};
+
+TEST_F(IbmfGuest, AGetIsAnsweredByTheKernelsAgent) {
+    const kernel_agent agent("rxe1");
+    const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
+    for (int i = 0; i < 20; ++i) {
+        question asked(manager.handle, get, 0);
+        ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+        EXPECT_EQ(asked.received_header().method, MAD_METHOD_GET_RESPONSE);
+        EXPECT_TRUE(std::ranges::equal(asked.received().first(100), pattern(100)));
+    }
+    EXPECT_EQ(manager.stats().st_transactions, 0u);
+}
+
+TEST_F(IbmfGuest, AGetOfTheKernelIsAnswered) {
+    const echo_agent agent(ends->as_vendor());
+    for (int i = 0; i < 20; ++i) {
+        const auto answer = ask(get, pattern(216), false);
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(answer->method(), MAD_METHOD_GET_RESPONSE);
+        EXPECT_TRUE(std::ranges::equal(answer->data(), pattern(216)));
+    }
+}
+
+// The kernel says so in the agent's place.
+TEST_F(IbmfGuest, AnotherVendorsClassHasNoAgentThere) {
+    const kernel_agent agent("rxe1");
+    const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
+    question asked(manager.handle, get, 0);
+    asked.set_oui(guest_oui + 1);
+    ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+    EXPECT_EQ(asked.received_header().status, MAD_STATUS_UNSUPP_METHOD_ATTR);
+}
+
+/// Sizes of data, in bytes.
+class Transfers : public IbmfGuest,
+                  public ::testing::WithParamInterface<std::vector<std::size_t>> {};
+
+TEST_P(Transfers, TheKernelsSegmentsAreReceived) {
+    const kernel_agent agent("rxe1");
+    const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
+    for (const std::size_t size : GetParam()) {
+        question asked(manager.handle, get_table, static_cast<std::uint32_t>(size));
+        ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS) << size;
+        EXPECT_TRUE(std::ranges::equal(asked.received(), pattern(size))) << size;
+    }
+    EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
+}
+
+TEST_P(Transfers, TheKernelReceivesOurSegments) {
+    table_agent agent(ends->as_vendor());
+    agent.times = patient;
+    for (const std::size_t size : GetParam()) {
+        agent.await_answers();
+        agent.resize(size);
+        const auto answer = ask(get_table, {}, false);
+        ASSERT_TRUE(answer) << size;
+        EXPECT_TRUE(std::ranges::equal(answer->data(), agent.table())) << size;
+    }
+}
+
+TEST_P(Transfers, TheKernelReceivesALongRequest) {
+    const kernel_agent agent("rxe1");
+    const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
+    unsigned requests = 0;
+    for (const std::size_t size : GetParam()) {
+        question asked(manager.handle, set, 300, size);
+        ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, patient),
+                  IBMF_SUCCESS)
+            << size;
+        EXPECT_TRUE(std::ranges::equal(asked.received(), pattern(300))) << size;
+        EXPECT_EQ(agent.recognised(), ++requests) << size;
+    }
+}
+
+TEST_P(Transfers, ALongRequestOfTheKernelIsReceived) {
+    table_agent agent(ends->as_vendor());
+    agent.times = patient;
+    agent.resize(300);
+    std::atomic<unsigned> recognised{0};
+    agent.heard = [&](std::span<const std::uint8_t> data) {
+        if (std::ranges::equal(data, pattern(data.size()))) ++recognised;
+    };
+    unsigned requests = 0;
+    for (const std::size_t size : GetParam()) {
+        const auto answer = ask(set, pattern(size), true);
+        ASSERT_TRUE(answer) << size;
+        EXPECT_TRUE(std::ranges::equal(answer->data(), agent.table())) << size;
+        EXPECT_EQ(agent.last_request_size(), size);
+        EXPECT_EQ(recognised, ++requests) << size;
+    }
+}
+
+using sizes = std::vector<std::size_t>;
+// One byte, all of a segment and its neighbours, part of a window.
+INSTANTIATE_TEST_SUITE_P(Short, Transfers, ::testing::Values(sizes{1, 215, 216, 217, 5000}));
+// Some windows, and many.
+INSTANTIATE_TEST_SUITE_P(Long, Transfers, ::testing::Values(sizes{65'536, 1'048'576}));
+
+} // namespace

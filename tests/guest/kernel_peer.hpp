@@ -1,0 +1,85 @@
+// The other end of a test in the guest: libibumad alone, and the kernel's own RMPP.
+#pragma once
+
+#include <ci/ib_types.h>
+
+#include <infiniband/umad.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace irpverbs::testing {
+
+/// The class of all tests here: of vendors, with an RMPP header.
+inline constexpr std::uint8_t guest_class = 0x32;
+inline constexpr std::uint32_t guest_oui = 0x001405;
+
+/// What is sent to be recognised.
+std::vector<std::uint8_t> pattern(std::size_t size);
+
+/// A message of guest_class, whole: its headers once, then all of its data.
+struct kernel_message {
+    static constexpr std::size_t headers = 40;
+
+    ib_mad_addr_t peer{};
+    std::vector<std::uint8_t> bytes;
+
+    /// With RMPP it may be longer than a datagram.
+    static kernel_message of(std::uint8_t method, std::uint32_t transaction, std::uint32_t modifier,
+                             std::span<const std::uint8_t> data, bool rmpp);
+    std::uint8_t method() const { return bytes[3]; }
+    std::uint32_t transaction() const;
+    std::uint32_t modifier() const;
+    std::span<const std::uint8_t> data() const { return std::span(bytes).subspan(headers); }
+};
+
+/// A place on port 1 of a device.
+class kernel_port {
+public:
+    /// Receives what answers its own requests; with `serves`, also requests.
+    explicit kernel_port(const char* device, bool serves = false);
+    ~kernel_port();
+    kernel_port(const kernel_port&) = delete;
+    kernel_port& operator=(const kernel_port&) = delete;
+
+    ib_gid_t gid() const { return gid_; }
+    /// `timeout`: for the answer; 0: none is wanted.
+    void send(const kernel_message& what, std::chrono::milliseconds timeout);
+    /// Nothing: none came, or only what the kernel gave back.
+    std::optional<kernel_message> receive(std::chrono::milliseconds within);
+    /// The answer, as the kernel has put it together; nothing: it did not come in time.
+    std::optional<kernel_message> ask(kernel_message question, const ib_gid_t& whom);
+
+private:
+    int port_;
+    int agent_ = -1;
+    ib_gid_t gid_{};
+    std::vector<std::uint8_t> buffer_;
+};
+
+/// Answers Get by one datagram; other requests by RMPP, with as much of pattern() as their modifier
+/// says.
+class kernel_agent {
+public:
+    explicit kernel_agent(const char* device);
+    ~kernel_agent();
+
+    ib_gid_t gid() const { return port_.gid(); }
+    /// Requests whose data were those of pattern().
+    unsigned recognised() const { return recognised_; }
+
+private:
+    void answer(const kernel_message& request);
+
+    kernel_port port_;
+    std::atomic<unsigned> recognised_{0};
+    std::atomic<bool> leaving_{false};
+    std::thread thread_;
+};
+
+} // namespace irpverbs::testing

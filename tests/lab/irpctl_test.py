@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""irpctl on a host of a lab: what OpenSM tells of the subnet, and hears of a pulled cable."""
+import json
+import os
+import subprocess
+import unittest
+
+from lab_case import LabCase
+
+HOST = "H0002"
+PROGRAM = os.environ["IRPVERBS_IRPCTL"]
+
+
+class IrpctlTest(LabCase):
+    hosts = 20
+
+    def command(self, *words):
+        return [PROGRAM, "--json", "--hca", "rdma:", *words]
+
+    def values(self, *words):
+        answer = self.lab.run(HOST, self.command(*words))
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return [json.loads(line) for line in answer.stdout.splitlines()]
+
+    def test_sa(self):
+        nodes = self.values("sa", "node")
+        self.assertEqual(len(nodes), self.hosts + 1)
+        self.assertIn(HOST, {each["NodeDescription"] for each in nodes})
+        self.assertEqual(len(self.values("sa", "path")), (self.hosts + 1) ** 2)
+        self.assertEqual(len(self.values("sa", "node", "--field", "NodeType=Switch")), 1)
+        self.assertEqual(self.values("sa", "smi")[0]["SMState"], 3)
+        refused = self.lab.run(HOST, self.command("sa", "pkey"))
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("--key", refused.stderr)
+        self.assertNotEqual(self.values("sa", "pkey", "--key", "1"), [])
+
+    def test_paths(self):
+        paths, = self.values("paths")
+        self.assertEqual(len(paths), self.hosts + 1)
+        self.assertTrue(all(each["reached"] for each in paths))
+
+    def test_fabric(self):
+        fabric, = self.values("fabric")
+        self.assertEqual((fabric["switches"], fabric["hosts"], fabric["links"]),
+                         (1, self.hosts, self.hosts))
+
+    def test_events(self):
+        with subprocess.Popen([PROGRAM, "--hca", "rdma:", "events", "--subnet", "--count", "1",
+                               "--for", "20"], env=self.lab.environment(HOST), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+            self.addCleanup(client.kill)
+            self.assertIn("EVENT", client.stdout.readline())
+            # The subscription is on its way: until it is there, a pulled cable may not be told.
+            said = ""
+            for _ in range(10):
+                self.lab.console('Unlink "H0003"[1]')
+                try:
+                    said, _ = client.communicate(timeout=1)
+                    break
+                except subprocess.TimeoutExpired:
+                    self.lab.console('Relink "H0003"[1]')
+            self.assertIn("_SERVICE", said)
+            self.assertIn("H0003 port 1", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,29 @@
+// A path asked for as a program does that knows nothing but libibmad. Apart, since its header and
+// ours have names in common.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+struct ibmad_port;
+
+namespace irpverbs::testing {
+
+class raw_ibmad {
+public:
+    using gid = std::array<std::uint8_t, 16>;
+
+    explicit raw_ibmad(std::uint16_t sm_lid);
+    ~raw_ibmad();
+    raw_ibmad(const raw_ibmad&) = delete;
+    raw_ibmad& operator=(const raw_ibmad&) = delete;
+
+    /// Waits for the answer. False: there was none.
+    bool ask_path(gid from, gid to);
+
+private:
+    ibmad_port* port_;
+    std::uint16_t sm_lid_;
+};
+
+} // namespace irpverbs::testing

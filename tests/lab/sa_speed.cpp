@@ -1,0 +1,407 @@
+// How fast the SA of a lab answers, asked in several ways in one run: by libibumad alone, by
+// libibmad, by IBMF, by SA access. Each side in turn, round after round; what counts is the median
+// of the ratios. Start it with tests/lab/lab.py; docs/speed.md has what came of it.
+//
+//   usage: sa_speed [QUERIES [ROUNDS [SIDE]]]     10,000 PathRecords a round, 9 rounds, all sides
+#include "raw_ibmad.hpp"
+
+#include <ibmf/ibmf.h>
+#include <ibmf/mad.hpp>
+#include <saa/async.hpp>
+#include <support/coroutines.hpp>
+#include <support/verbs.hpp>
+
+#include <hca/rdma.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <infiniband/umad.h>
+#include <infiniband/umad_sa.h>
+#include <memory>
+#include <string>
+#include <sys/resource.h>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+using all_answered = irpverbs::testing::signal;
+
+constexpr std::uint8_t get_table = 0x12;
+constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
+
+[[noreturn]] void fail(const char* what) {
+    std::fprintf(stderr, "sa_speed: %s failed\n", what);
+    std::exit(1);
+}
+void expect(bool truth, const char* what) {
+    if (!truth) fail(what);
+}
+
+/// What the subnet looks like from here.
+struct surroundings {
+    ib_gid_t here{};
+    ib_lid_t sm_lid = 0;
+    ib_guid_t hca = 0;
+    std::vector<ib_gid_t> others;
+};
+
+/// The question for one path; no two indices ask the same until all pairs have had their turn.
+saa::query_template<sa_path_record_t> path_wanted(const surroundings& around, std::size_t index) {
+    const std::size_t ports = around.others.size();
+    return saa::path_template({.sgid = around.others[index % ports],
+                               .dgid = around.others[(index + index / ports + 1) % ports]});
+}
+
+using mad = std::array<std::uint8_t, ibmf::mad_size>;
+
+mad path_question(const surroundings& around, std::size_t index, std::uint64_t transaction) {
+    mad bytes{};
+    ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(bytes), 0),
+                ibmf::mad_header{.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
+                                 .class_version = 2,
+                                 .method = MAD_METHOD_GET,
+                                 .transaction_id = transaction,
+                                 .attribute_id = SA_PATHRECORD_ATTRID});
+    const auto wanted = path_wanted(around, index);
+    ibmf::store(std::span(bytes).subspan<ibmf::rmpp_data_offset, ibmf::sa_header::size>(),
+                ibmf::sa_header{0, 0, wanted.components});
+    saa::pack(wanted.record, std::span(bytes).subspan(data_at));
+    return bytes;
+}
+
+/// libibumad alone.
+class umad_side {
+public:
+    explicit umad_side(const surroundings& around) : around_(around) {
+        umad_init();
+        port_ = umad_open_port(nullptr, 0);
+        agent_ = umad_register(port_, UMAD_CLASS_SUBN_ADM, UMAD_SA_CLASS_VERSION, 1, nullptr);
+        expect(port_ >= 0 && agent_ >= 0, "libibumad");
+    }
+    ~umad_side() {
+        umad_unregister(port_, agent_);
+        umad_close_port(port_);
+    }
+    umad_side(const umad_side&) = delete;
+    umad_side& operator=(const umad_side&) = delete;
+
+    /// So many of them, `depth` in flight.
+    void paths(unsigned count, unsigned depth) {
+        unsigned sent = 0;
+        while (sent < std::min(depth, count))
+            send(path_question(around_, sent, sent + 1)), ++sent;
+        for (unsigned received = 0; received < count; ++received) {
+            receive(ibmf::mad_size);
+            if (sent < count) send(path_question(around_, sent, sent + 1)), ++sent;
+        }
+    }
+    void table(const mad& question) {
+        send(question);
+        receive(room_);
+    }
+
+private:
+    void send(const mad& question) {
+        std::memcpy(buffer_.data() + umad_size(), question.data(), question.size());
+        umad_set_addr(buffer_.data(), around_.sm_lid, 1, 0, static_cast<int>(IB_QP1_QKEY));
+        expect(umad_send(port_, agent_, buffer_.data(), ibmf::mad_size, 5000, 3) == 0, "umad_send");
+    }
+    void receive(std::size_t room) {
+        auto length = static_cast<int>(room);
+        expect(umad_recv(port_, buffer_.data(), &length, 20'000) == agent_ &&
+                   umad_status(buffer_.data()) == 0,
+               "umad_recv");
+    }
+
+    static constexpr std::size_t room_ = std::size_t{4} << 20;
+    const surroundings& around_;
+    int port_;
+    int agent_;
+    std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(room_);
+};
+
+raw_ibmad::gid wire(const ib_gid_t& gid) {
+    raw_ibmad::gid bytes{};
+    ibmf::detail::store_be<std::uint64_t>(bytes.data(), gid.gid_prefix);
+    ibmf::detail::store_be<std::uint64_t>(bytes.data() + 8, gid.gid_guid);
+    return bytes;
+}
+
+/// libibmad's call for a path, one after another.
+void ask_paths(const surroundings& around, unsigned count) {
+    raw_ibmad by(around.sm_lid);
+    for (unsigned i = 0; i < count; ++i) {
+        const sa_path_record_t wanted = path_wanted(around, i).record;
+        expect(by.ask_path(wire(wanted.SGID), wire(wanted.DGID)), "ib_path_query_via");
+    }
+}
+
+/// IBMF with callbacks, so many transactions under way.
+class ibmf_side {
+public:
+    ibmf_side(const surroundings& around, unsigned depth) : around_(around), questions_(depth) {
+        ibmf_register_info_t who{around.hca, 1, SUBN_ADM_MANAGER};
+        ibmf_impl_caps_t capabilities{};
+        expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
+                             nullptr, nullptr, &client_, &capabilities) == IBMF_SUCCESS,
+               "ibmf_register");
+        for (question& each : questions_)
+            prepare(each);
+    }
+    ~ibmf_side() {
+        for (question& each : questions_)
+            ibmf_free_msg(client_, &each.message);
+        ibmf_unregister(&client_, 0);
+    }
+    ibmf_side(const ibmf_side&) = delete;
+    ibmf_side& operator=(const ibmf_side&) = delete;
+
+    void paths(unsigned count) {
+        left_to_send_ = count;
+        left_to_come_ = count;
+        all_answered all;
+        all_ = &all;
+        for (question& each : questions_)
+            send_next(each);
+        all.wait();
+    }
+    void table(const mad& asked) {
+        question& only = questions_.front();
+        only.bytes = asked;
+        ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
+        expect(ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, only.message, &times, nullptr,
+                                  nullptr, IBMF_MSG_TRANS_FLAG_SEQ) == IBMF_SUCCESS,
+               "a table by IBMF");
+    }
+
+private:
+    struct question {
+        ibmf_side* of = nullptr;
+        ibmf_msg_t* message = nullptr;
+        mad bytes{};
+    };
+
+    void prepare(question& each) {
+        each.of = this;
+        expect(ibmf_alloc_msg(client_, IBMF_ALLOC_SLEEP, &each.message) == IBMF_SUCCESS,
+               "ibmf_alloc_msg");
+        ibmf_msg_bufs_t& parts = each.message->im_msgbufs_send;
+        parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(each.bytes.data());
+        parts.im_bufs_cl_hdr = each.bytes.data() + ibmf::rmpp_data_offset;
+        parts.im_bufs_cl_hdr_len = ibmf::sa_header::size;
+        parts.im_bufs_cl_data = each.bytes.data() + data_at;
+        parts.im_bufs_cl_data_len = ibmf::mad_size - data_at;
+        ibmf_addr_info_t& to = each.message->im_local_addr;
+        to.ia_remote_lid = around_.sm_lid;
+        to.ia_remote_qno = 1;
+        to.ia_p_key = IB_PKEY_DEFAULT_FULL;
+        to.ia_q_key = IB_QP1_QKEY;
+    }
+    void send_next(question& by) {
+        const unsigned index = left_to_send_.fetch_sub(1);
+        if (index == 0 || index > far_beyond) {
+            left_to_send_ = 0;
+            return;
+        }
+        by.bytes = path_question(around_, index, index);
+        ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
+        expect(ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, answered,
+                                  &by, IBMF_MSG_TRANS_FLAG_SEQ) == IBMF_SUCCESS,
+               "ibmf_msg_transport");
+    }
+    static void answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
+        auto& by = *static_cast<question*>(context);
+        expect(message->im_msg_status == IBMF_SUCCESS, "a path by IBMF");
+        by.of->send_next(by);
+        if (by.of->left_to_come_.fetch_sub(1) == 1) by.of->all_->set();
+    }
+
+    static constexpr unsigned far_beyond = 1u << 31; // below zero
+    const surroundings& around_;
+    ibmf_handle_t client_ = nullptr;
+    std::vector<question> questions_;
+    std::atomic<unsigned> left_to_send_{0};
+    std::atomic<unsigned> left_to_come_{0};
+    all_answered* all_ = nullptr;
+};
+
+/// SA access: all questions at once.
+class access_side {
+public:
+    explicit access_side(const surroundings& around) : around_(around) {
+        expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session_) ==
+                   IBMF_SUCCESS,
+               "ibmf_sa_session_open");
+    }
+    ~access_side() { ibmf_sa_session_close(&session_, 0); }
+    access_side(const access_side&) = delete;
+    access_side& operator=(const access_side&) = delete;
+
+    void paths(unsigned count) {
+        left_ = count;
+        all_answered all;
+        all_ = &all;
+        for (unsigned i = 0; i < count; ++i) {
+            auto wanted = path_wanted(around_, i);
+            ibmf_saa_access_args_t asked{};
+            asked.sq_attr_id = SA_PATHRECORD_ATTRID;
+            asked.sq_access_type = IBMF_SAA_RETRIEVE;
+            asked.sq_component_mask = wanted.components;
+            asked.sq_template = &wanted.record;
+            asked.sq_template_length = sizeof(wanted.record);
+            asked.sq_callback = answered;
+            asked.sq_callback_arg = this;
+            std::size_t none = 0;
+            void* no_result = nullptr;
+            expect(ibmf_sa_access(session_, &asked, 0, &none, &no_result) == IBMF_SUCCESS,
+                   "ibmf_sa_access");
+        }
+        all.wait();
+    }
+
+private:
+    static void answered(void* context, std::size_t, char* result, int status) {
+        auto& self = *static_cast<access_side*>(context);
+        expect(status == IBMF_SUCCESS, "a path by SA access");
+        std::free(result);
+        if (self.left_.fetch_sub(1) == 1) self.all_->set();
+    }
+
+    const surroundings& around_;
+    ibmf_saa_handle_t session_ = nullptr;
+    std::atomic<unsigned> left_{0};
+    all_answered* all_ = nullptr;
+};
+
+surroundings look_around(const attached& hcas) {
+    surroundings around;
+    around.hca = hcas.guid();
+    IB_CA* const ca = open_ca(hcas.fdo());
+    {
+        const port_block port(ca, 1);
+        around.sm_lid = port->SmLid;
+        around.here = *IbPortGid(&*port, 0);
+    }
+    expect(close_ca(ca) == STATUS_SUCCESS, "closing the CA");
+    ibmf_saa_handle_t session = nullptr;
+    expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session) ==
+               IBMF_SUCCESS,
+           "ibmf_sa_session_open");
+    ending<saa::found<sa_path_record_t>> told;
+    saa::paths_from_gid(session, around.here, 0, true, 0, told.handler());
+    for (const sa_path_record_t& each : told.result().records)
+        if (each.DGID.gid_guid != around.here.gid_guid) around.others.push_back(each.DGID);
+    expect(!around.others.empty(), "looking for other ports");
+    ibmf_sa_session_close(&session, 0);
+    return around;
+}
+
+mad table_question() {
+    mad bytes{};
+    ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(bytes), 0),
+                ibmf::mad_header{.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
+                                 .class_version = 2,
+                                 .method = get_table,
+                                 .transaction_id = 1,
+                                 .attribute_id = SA_NODERECORD_ATTRID});
+    return bytes;
+}
+
+struct side {
+    std::string_view name;
+    unsigned operations;
+    std::function<void()> run;
+    std::vector<double> seconds{}, busy{}; // of an operation, by round
+};
+
+double processor_seconds() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void take_sample(side& each) {
+    const ULONGLONG begun = KeQueryInterruptTime();
+    const double busy = processor_seconds();
+    each.run();
+    each.busy.push_back((processor_seconds() - busy) / each.operations);
+    each.seconds.push_back(static_cast<double>(KeQueryInterruptTime() - begun) * 1e-7 /
+                           each.operations);
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+double ratio(const std::vector<double>& a, const std::vector<double>& b) {
+    std::vector<double> of_rounds;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        of_rounds.push_back(a[i] / b[i]);
+    return median(std::move(of_rounds));
+}
+
+void report_each(const std::vector<side>& all) {
+    std::printf("%-28s %12s %12s\n", "", "a second", "us busy each");
+    for (const side& each : all)
+        std::printf("%-28s %12.0f %12.2f\n", each.name.data(), 1 / median(each.seconds),
+                    1e6 * median(each.busy));
+}
+
+void report_bars(const std::vector<side>& all) {
+    const auto named = [&](std::string_view name) -> const side& {
+        return *std::ranges::find(all, name, &side::name);
+    };
+    const auto speed = [&](const char* ours, const char* theirs, const char* bound) {
+        std::printf("%-28s %5.2f x %-18s bar %s\n", ours,
+                    ratio(named(theirs).seconds, named(ours).seconds), theirs, bound);
+    };
+    speed("ibmf, 64", "umad, 64", ">= 0.95");
+    speed("ibmf, 64", "ibmad", ">= 3");
+    speed("ibmf, 1", "umad, 1", ">= 0.9");
+    speed("ibmf, table", "umad, table", ">= 0.91");
+    speed("access", "umad, 64", ">= 0.9");
+    speed("access", "ibmad", ">= 3");
+    std::printf("%-28s %5.2f x %-18s bar <= 1.2\n", "processor time, ibmf, 64",
+                ratio(named("ibmf, 64").busy, named("umad, 64").busy), "umad, 64");
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    const unsigned queries = count > 1 ? static_cast<unsigned>(std::atoi(words[1])) : 10'000;
+    const int rounds = count > 2 ? std::atoi(words[2]) : 9;
+    dispatch::asio_machine machine{{.processors = 2}};
+    const dispatch::machine::scope inside(machine);
+    const attached hcas("rdma:");
+    const surroundings around = look_around(hcas);
+    const mad table = table_question();
+    const unsigned few = std::max(queries / 10, 1u);
+    // One at a time: each is the only client of the SA's class meanwhile.
+    std::vector<side> all{
+        {"umad, 64", queries, [&] { umad_side(around).paths(queries, 64); }},
+        {"ibmf, 64", queries, [&] { ibmf_side(around, 64).paths(queries); }},
+        {"access", queries, [&] { access_side(around).paths(queries); }},
+        {"ibmad", few, [&] { ask_paths(around, few); }},
+        {"umad, 1", few, [&] { umad_side(around).paths(few, 1); }},
+        {"ibmf, 1", few, [&] { ibmf_side(around, 1).paths(few); }},
+        {"umad, table", 1, [&] { umad_side(around).table(table); }},
+        {"ibmf, table", 1, [&] { ibmf_side(around, 1).table(table); }},
+    };
+    if (count > 3) std::erase_if(all, [&](const side& each) { return words[3] != each.name; });
+    for (int round = 0; round < rounds; ++round)
+        for (side& each : all)
+            take_sample(each);
+    std::printf("%zu other ports, %d rounds\n", around.others.size(), rounds);
+    report_each(all);
+    if (count <= 3) report_bars(all);
+}

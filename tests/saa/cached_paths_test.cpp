@@ -1,0 +1,280 @@
+// Sessions that remember paths: what they answer themselves, and what events make them forget.
+#include "reports.hpp"
+#include "scripted_sa.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::sim_machine;
+
+class CachedPaths : public BothMachines {};
+
+constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
+constexpr ULONGLONG ticks_a_second = 10'000'000;
+
+sa_path_record_t path_to(std::uint64_t guid) {
+    sa_path_record_t record{};
+    record.SGID = gid_of(1);
+    record.DGID = gid_of(guid);
+    return record;
+}
+
+struct path_access : test_access<sa_path_record_t> {
+    explicit path_access(std::uint64_t to = 2, std::uint64_t components = ends)
+        : test_access(SA_PATHRECORD_ATTRID, path_to(to), components) {}
+};
+
+/// A subnet whose paths have a version each: its SA answers with the present one (in ServiceID) and
+/// takes subscriptions. To odd ports there is none.
+struct versioned_sa {
+    std::atomic<std::uint64_t> version{1};
+    std::atomic<int> asked{0};  // for what may be kept
+    std::atomic<int> silent{0}; // so many questions are not answered
+    scripted_sa sa{[this](const sa_request& request) {
+        if (request.header.attribute_id == SA_INFORMINFO_ATTRID)
+            return sa_reply{.data = request.data};
+        if ((request.sa.component_mask & SA_PR_COMPMASK_SGID) != 0) ++asked;
+        if (silent > 0) {
+            --silent;
+            return sa_reply{.silent = true};
+        }
+        auto record = request.record<sa_path_record_t>();
+        record.ServiceID = version;
+        return (record.DGID.gid_guid & 1) == 0 ? table_of<sa_path_record_t>({record})
+                                               : table_of<sa_path_record_t>({});
+    }};
+
+    int report_change(std::uint16_t trap_number = 65, std::uint64_t guid = 2) {
+        ++version;
+        return sa.report(trap_about(trap_number, gid_of(guid)));
+    }
+};
+
+/// A session that remembers, and whose port the SA reports to.
+struct remembering_session : session_scope {
+    remembering_session() : session_scope(nullptr, IBMF_SAA_SESSION_CACHED_PATHS) {}
+
+    ibmf_saa_path_cache_stats_t cached() const {
+        ibmf_saa_path_cache_stats_t told{};
+        EXPECT_EQ(ibmf_saa_query_path_cache(handle, &told), IBMF_SUCCESS);
+        return told;
+    }
+    /// Back when what is asked is kept: the SA has taken the subscriptions.
+    void await_hearing() const {
+        while (cached().pc_hears == 0) {
+            path_access another(2, SA_PR_COMPMASK_DGID);
+            EXPECT_EQ(another.ask(*this), IBMF_SUCCESS);
+        }
+    }
+    std::uint64_t version_of(std::uint64_t guid = 2) const {
+        path_access access(guid);
+        EXPECT_EQ(access.ask(*this), IBMF_SUCCESS);
+        return access.records().at(0).ServiceID;
+    }
+};
+
+void sleep(ULONGLONG ticks) {
+    LARGE_INTEGER due;
+    due.QuadPart = -static_cast<LONGLONG>(ticks);
+    KeDelayExecutionThread(KernelMode, FALSE, &due);
+}
+
+TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    session.await_hearing();
+    EXPECT_EQ(session.version_of(), 1u);
+    EXPECT_EQ(session.version_of(), 1u);
+    path_access with_callback;
+    EXPECT_EQ(with_callback.begin(session), IBMF_SUCCESS);
+    EXPECT_EQ(with_callback.status(), IBMF_SUCCESS);
+    EXPECT_EQ(with_callback.records().at(0).DGID.gid_guid, 2u);
+    EXPECT_EQ(sa.asked, 1);
+    EXPECT_EQ(session.cached().pc_hits, 2u);
+    EXPECT_EQ(session.cached().pc_misses, 1u);
+    EXPECT_EQ(session.cached().pc_entries, 1u);
+    EXPECT_EQ(session.stats().ss_waiting, 0u);
+}
+
+TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    const session_scope other;
+    session.await_hearing();
+    session.version_of();
+    path_access access;
+    EXPECT_EQ(access.ask(other), IBMF_SUCCESS);
+    EXPECT_EQ(sa.asked, 2);
+    EXPECT_EQ(ibmf_saa_query_path_cache(other.handle, nullptr), IBMF_INVALID_ARG);
+}
+
+// Of paths by LID nobody would hear that they have changed.
+TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    session.await_hearing();
+    for (int i = 0; i < 2; ++i) {
+        path_access access(2, SA_PR_COMPMASK_DGID);
+        EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    }
+    EXPECT_EQ(session.cached().pc_misses, 0u);
+    EXPECT_EQ(session.cached().pc_entries, 0u);
+}
+
+TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    session.await_hearing();
+    EXPECT_EQ(session.version_of(2), 1u);
+    EXPECT_EQ(session.version_of(4), 1u);
+    EXPECT_EQ(sa.report_change(65, 2), IBMF_SUCCESS); // answered: so it is known
+    EXPECT_EQ(session.version_of(2), 2u);
+    EXPECT_EQ(session.version_of(4), 1u);
+    EXPECT_EQ(sa.report_change(64, 4), IBMF_SUCCESS);
+    EXPECT_EQ(session.version_of(4), 3u);
+    EXPECT_EQ(session.cached().pc_gid_out_of_service, 1u);
+    EXPECT_EQ(session.cached().pc_gid_in_service, 1u);
+}
+
+TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    session.await_hearing();
+    session.version_of();
+    ++sa.version;
+    HcaReportPortEvent(joined.fdo(0), 1, IB_AE_PKEY_CHANGE);
+    EXPECT_EQ(session.version_of(), 2u);
+    EXPECT_EQ(session.cached().pc_pkey_change, 1u);
+}
+
+// No such path: for a short time, or until its port comes.
+TEST(CachedPathsInTime, AreForgotten) {
+    irpverbs::dispatch::random_choices chance(1);
+    sim_machine machine(chance);
+    const irpverbs::dispatch::machine::scope inside(machine);
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    session.await_hearing();
+    const auto ask_for_none = [&] {
+        path_access none(3);
+        EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
+    };
+    ask_for_none();
+    ask_for_none();
+    EXPECT_EQ(sa.asked, 1);
+    sleep(3 * ticks_a_second);
+    ask_for_none();
+    EXPECT_EQ(sa.asked, 2);
+    EXPECT_EQ(sa.report_change(64, 3), IBMF_SUCCESS);
+    ask_for_none();
+    EXPECT_EQ(sa.asked, 3);
+    session.version_of();
+    sleep(299 * ticks_a_second);
+    session.version_of();
+    EXPECT_EQ(sa.asked, 4);
+    sleep(2 * ticks_a_second);
+    session.version_of();
+    EXPECT_EQ(sa.asked, 5);
+}
+
+// The question before the event is still on its way when an equal one comes after it: they must not
+// share an answer, and the older answer must not be kept.
+TEST(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
+    irpverbs::dispatch::random_choices chance(1);
+    sim_machine machine(chance);
+    const irpverbs::dispatch::machine::scope inside(machine);
+    const wire joined;
+    versioned_sa sa;
+    const remembering_session session;
+    session.await_hearing();
+    sa.silent = 1; // its answer comes with the first retry
+    path_access before;
+    EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
+    while (sa.asked == 0)
+        sleep(1000);
+    EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
+    path_access after;
+    EXPECT_EQ(after.begin(session), IBMF_SUCCESS);
+    EXPECT_EQ(after.status(), IBMF_SUCCESS);
+    EXPECT_EQ(session.stats().ss_merged, 0u);
+    EXPECT_EQ(before.status(), IBMF_SUCCESS);
+    EXPECT_EQ(session.cached().pc_late_answers, 1u);
+}
+
+explore_options campaign() {
+    explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 150;
+    return options;
+}
+
+// Once the SA knows that a change was heard of, nobody gets a path from before it: whatever else is
+// under way, late, lost or doubled.
+TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
+    std::uint64_t hits = 0;
+    expect_explored(campaign(), [&](sim_machine& sim) {
+        wire joined;
+        versioned_sa sa;
+        const remembering_session session;
+        session.await_hearing();
+        joined.set_faults({20, 20, 5000});
+        std::atomic<std::uint64_t> heard{0};
+        const auto ask = [&] {
+            for (int i = 0; i < 5; ++i) {
+                const std::uint64_t known = heard;
+                path_access access;
+                if (access.ask(session) == IBMF_SUCCESS) {
+                    EXPECT_GE(access.records().at(0).ServiceID, known);
+                }
+            }
+        };
+        sim.spawn("one asks", ask);
+        sim.spawn("another asks", ask);
+        sim.spawn("reports", [&] {
+            for (int i = 0; i < 3; ++i) {
+                const std::uint64_t changed = sa.version + 1;
+                if (sa.report_change() == IBMF_SUCCESS) heard = changed;
+            }
+        });
+        sim.run();
+        hits += session.cached().pc_hits;
+    });
+    EXPECT_GT(hits, 100u) << "without hits this says nothing";
+}
+
+// However an answer from memory and the end of its session meet.
+TEST(CachedPathRaces, NothingIsAnsweredAfterTheSessionsEnd) {
+    expect_explored(campaign(), [](sim_machine& sim) {
+        const wire joined;
+        versioned_sa sa;
+        remembering_session session;
+        session.await_hearing();
+        session.version_of();
+        bool closed = false;
+        int begun = IBMF_FAILURE;
+        path_access asked;
+        asked.inside = [&] { EXPECT_FALSE(closed); };
+        sim.spawn("asks", [&] { begun = asked.begin(session); });
+        sim.spawn("closes", [&] {
+            EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS);
+            closed = true;
+        });
+        sim.run();
+        EXPECT_TRUE(begun == IBMF_SUCCESS || begun == IBMF_BAD_HANDLE);
+        EXPECT_EQ(asked.calls(), begun == IBMF_SUCCESS ? 1 : 0);
+    });
+}
+
+IRPVERBS_ON_BOTH_MACHINES(CachedPaths);
+
+} // namespace
