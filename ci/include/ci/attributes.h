@@ -40,9 +40,13 @@ typedef struct _IB_PORT_ATTR {
     UCHAR LinkLayer;  /* 1: InfiniBand, 2: Ethernet; ibv_query_port */
     USHORT GidCount;  /* entries of the GID table */
     USHORT PKeyCount; /* entries of the P_Key table */
+    USHORT Flags;     /* IB_PORT_GRH_REQUIRED */
     ULONG GidOffset;  /* bytes from here to the GID table */
     ULONG PKeyOffset; /* bytes from here to the P_Key table */
 } IB_PORT_ATTR, *PIB_PORT_ATTR;
+
+/* IB_PORT_ATTR.Flags: packets need a GRH. Source: IBV_QPF_GRH_REQUIRED of ibv_query_port(3). */
+#define IB_PORT_GRH_REQUIRED 0x0001u
 
 /* How far atomic operations are atomic. */
 typedef enum _IB_ATOMIC {
@@ -80,6 +84,42 @@ typedef enum _IB_ATOMIC {
 #define IB_CA_CAP_XRC 0x02000000u
 #define IB_CA_CAP_UD_MULTICAST_LOOPBACK_BLOCK 0x04000000u
 #define IB_CA_CAP_CQ_RESIZE 0x08000000u
+
+/* What the IBA does not have. QpTypes: bit n stands for type n of IBV_QPT_*; masks hold the bits
+   that libibverbs names beside. 0 where the HCA does not say. Source: ibv_query_device_ex(3). */
+typedef struct _IB_CA_EXTENDED_ATTR {
+    ULONGLONG Flags;              /* IBV_DEVICE_*, also those that Capabilities has no bit for */
+    ULONGLONG TimestampMask;      /* bits of a completion's timestamp that count */
+    ULONGLONG TimestampFrequency; /* kHz */
+    ULONGLONG MaxDeviceMemory;    /* bytes */
+    ULONGLONG OnDemandPaging;     /* IBV_ODP_SUPPORT* */
+    ULONG OnDemandRc;             /* IBV_ODP_SUPPORT_*, like the next three */
+    ULONG OnDemandUc;
+    ULONG OnDemandUd;
+    ULONG OnDemandXrc;
+    ULONG MaxSegmentation; /* bytes that a send is cut from (TSO) */
+    ULONG SegmentationQpTypes;
+    ULONGLONG HashFields; /* IBV_RX_HASH_*, of receive side scaling, as all up to MaxReceiveWqs */
+    ULONG HashFunctions;  /* IBV_RX_HASH_FUNC_* */
+    ULONG HashQpTypes;
+    ULONG MaxIndirectionTables;
+    ULONG MaxIndirectionTableSize;
+    ULONG MaxReceiveWqs;
+    ULONG MinPacingRate; /* kb/s */
+    ULONG MaxPacingRate;
+    ULONG PacingQpTypes;
+    ULONG RawPackets;          /* IBV_RAW_PACKET_CAP_* */
+    ULONG MaxRendezvousHeader; /* bytes; of tag matching, as all up to MaxTagSges */
+    ULONG MaxTags;
+    ULONG TagFlags; /* IBV_TM_CAP_* */
+    ULONG MaxTagOperations;
+    ULONG MaxTagSges;
+    USHORT MaxModerationCount;  /* completions an event */
+    USHORT MaxModerationPeriod; /* us */
+    USHORT PciFetchAndAdd;      /* IBV_PCI_ATOMIC_OPERATION_*, like the next two */
+    USHORT PciSwap;
+    USHORT PciCompareAndSwap;
+} IB_CA_EXTENDED_ATTR;
 
 /* Of a channel adapter. Limits are numbers of objects, work requests or entries.
    Source: IBA 11.2.1.2 (Query HCA); ibv_query_device(3). */
@@ -129,6 +169,7 @@ typedef struct _IB_CA_ATTR {
     UCHAR LocalAckDelay; /* 4.096 us * 2^n */
     ULONG PortCount;
     ULONG PortOffset; /* bytes from here to PortCount IB_PORT_ATTR */
+    IB_CA_EXTENDED_ATTR Extended;
 } IB_CA_ATTR, *PIB_CA_ATTR;
 
 /* Of a completion queue. */

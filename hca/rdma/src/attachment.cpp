@@ -31,7 +31,7 @@ std::vector<std::string> names(const outside& world) {
     for (const verbs_device& each : verbs)
         all.push_back(each.name);
     std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
 }
 

@@ -52,6 +52,7 @@ IB_PORT_ATTR attributes_of(const ibv_port_attr& from, const ibv_device* device) 
     attr.MaxVls = lanes_of(from.max_vl_num);
     attr.InitTypeReply = from.init_type_reply;
     attr.LinkLayer = link_layer_of(from, device);
+    attr.Flags = (from.flags & IBV_QPF_GRH_REQUIRED) != 0 ? IB_PORT_GRH_REQUIRED : 0;
     return attr;
 }
 
@@ -125,6 +126,42 @@ void put_limits(IB_CA_ATTR& attr, const ibv_device_attr& from) {
     attr.MaxSrqSges = limit(from.max_srq_sge);
 }
 
+IB_CA_EXTENDED_ATTR extended(const ibv_device_attr_ex& from) {
+    IB_CA_EXTENDED_ATTR attr{};
+    attr.Flags = from.device_cap_flags_ex | from.orig_attr.device_cap_flags;
+    attr.TimestampMask = from.completion_timestamp_mask;
+    attr.TimestampFrequency = from.hca_core_clock;
+    attr.MaxDeviceMemory = from.max_dm_size;
+    attr.OnDemandPaging = from.odp_caps.general_caps;
+    attr.OnDemandRc = from.odp_caps.per_transport_caps.rc_odp_caps;
+    attr.OnDemandUc = from.odp_caps.per_transport_caps.uc_odp_caps;
+    attr.OnDemandUd = from.odp_caps.per_transport_caps.ud_odp_caps;
+    attr.OnDemandXrc = from.xrc_odp_caps;
+    attr.MaxSegmentation = from.tso_caps.max_tso;
+    attr.SegmentationQpTypes = from.tso_caps.supported_qpts;
+    attr.HashFields = from.rss_caps.rx_hash_fields_mask;
+    attr.HashFunctions = from.rss_caps.rx_hash_function;
+    attr.HashQpTypes = from.rss_caps.supported_qpts;
+    attr.MaxIndirectionTables = from.rss_caps.max_rwq_indirection_tables;
+    attr.MaxIndirectionTableSize = from.rss_caps.max_rwq_indirection_table_size;
+    attr.MaxReceiveWqs = from.max_wq_type_rq;
+    attr.MinPacingRate = from.packet_pacing_caps.qp_rate_limit_min;
+    attr.MaxPacingRate = from.packet_pacing_caps.qp_rate_limit_max;
+    attr.PacingQpTypes = from.packet_pacing_caps.supported_qpts;
+    attr.RawPackets = from.raw_packet_caps;
+    attr.MaxRendezvousHeader = from.tm_caps.max_rndv_hdr_size;
+    attr.MaxTags = from.tm_caps.max_num_tags;
+    attr.TagFlags = from.tm_caps.flags;
+    attr.MaxTagOperations = from.tm_caps.max_ops;
+    attr.MaxTagSges = from.tm_caps.max_sge;
+    attr.MaxModerationCount = from.cq_mod_caps.max_cq_count;
+    attr.MaxModerationPeriod = from.cq_mod_caps.max_cq_period;
+    attr.PciFetchAndAdd = from.pci_atomic_caps.fetch_add;
+    attr.PciSwap = from.pci_atomic_caps.swap;
+    attr.PciCompareAndSwap = from.pci_atomic_caps.compare_swap;
+    return attr;
+}
+
 } // namespace
 
 int verbs_query::port(UCHAR number, port_attributes& made) const {
@@ -180,6 +217,7 @@ int verbs_query::device(IB_CA_ATTR& made) const {
         return error;
     put_identity(made, attr.orig_attr);
     put_limits(made, attr.orig_attr);
+    made.Extended = extended(attr);
     made.PortCount =
         attr.phys_port_cnt_ex != 0 ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt;
     return 0;

@@ -45,6 +45,7 @@ TEST_P(VerbsQuery, APortsAttributesAreLibibverbs) {
     port().active_width = IB_LINK_WIDTH_4X;
     port().active_speed = 64;
     port().link_layer = IBV_LINK_LAYER_INFINIBAND;
+    port().flags = IBV_QPF_GRH_REQUIRED;
     const open_verbs hca;
     const port_block seen(hca.ca, 1);
     EXPECT_EQ(seen->State, IB_PORT_ACTIVE);
@@ -66,6 +67,7 @@ TEST_P(VerbsQuery, APortsAttributesAreLibibverbs) {
     EXPECT_EQ(seen->ActiveWidth, IB_LINK_WIDTH_4X);
     EXPECT_EQ(seen->ActiveSpeed, IB_LINK_SPEED_HDR);
     EXPECT_EQ(seen->LinkLayer, 1);
+    EXPECT_EQ(seen->Flags, IB_PORT_GRH_REQUIRED);
     EXPECT_EQ(seen->PortGuid, 0x3001u);
 }
 
@@ -79,9 +81,7 @@ TEST_P(VerbsQuery, SpeedsAreThoseOfPortInfo) {
                                       {32, IB_LINK_SPEED_EDR},
                                       {64, IB_LINK_SPEED_HDR},
                                       {128, IB_LINK_SPEED_NDR}}) {
-        kernel.verbs.change([&](fake_verbs& all) {
-            all.at("rxe0").ports[0].attr.active_speed = static_cast<std::uint8_t>(told);
-        });
+        port().active_speed = static_cast<std::uint8_t>(told);
         EXPECT_EQ(port_block(hca.ca, 1)->ActiveSpeed, speed);
     }
 }
@@ -168,6 +168,42 @@ TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
     EXPECT_STREQ(reinterpret_cast<const char*>(attr->NodeDescription), "host rxe0");
     ASSERT_EQ(attr->PortCount, 1u);
     EXPECT_EQ(IbPortGid(IbCaPort(attr, 1), 0)->gid_guid, 0x3001u);
+}
+
+TEST_P(VerbsQuery, AnAdaptersExtendedAttributesAreToldToo) {
+    ibv_device_attr_ex& told = kernel.verbs.at("rxe0").attr;
+    told.device_cap_flags_ex = 1ull << 40;
+    told.orig_attr.device_cap_flags = IBV_DEVICE_UD_IP_CSUM;
+    told.completion_timestamp_mask = 0xFFFF;
+    told.hca_core_clock = 156250;
+    told.max_dm_size = 65536;
+    told.odp_caps.general_caps = IBV_ODP_SUPPORT;
+    told.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_READ;
+    told.tso_caps.max_tso = 262144;
+    told.rss_caps.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4;
+    told.max_wq_type_rq = 9;
+    told.packet_pacing_caps.qp_rate_limit_max = 100;
+    told.tm_caps.max_num_tags = 127;
+    told.cq_mod_caps.max_cq_count = 5;
+    told.pci_atomic_caps.swap = 8;
+    const open_verbs hca;
+    IB_CA_ATTR attr{};
+    EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCa(hca.ca, sizeof(attr), &attr, irp); }),
+              STATUS_BUFFER_OVERFLOW);
+    const IB_CA_EXTENDED_ATTR& seen = attr.Extended;
+    EXPECT_EQ(seen.Flags, (1ull << 40) | IBV_DEVICE_UD_IP_CSUM);
+    EXPECT_EQ(seen.TimestampMask, 0xFFFFu);
+    EXPECT_EQ(seen.TimestampFrequency, 156250u);
+    EXPECT_EQ(seen.MaxDeviceMemory, 65536u);
+    EXPECT_EQ(seen.OnDemandPaging, ULONGLONG{IBV_ODP_SUPPORT});
+    EXPECT_EQ(seen.OnDemandRc, ULONG{IBV_ODP_SUPPORT_READ});
+    EXPECT_EQ(seen.MaxSegmentation, 262144u);
+    EXPECT_EQ(seen.HashFields, ULONGLONG{IBV_RX_HASH_SRC_IPV4});
+    EXPECT_EQ(seen.MaxReceiveWqs, 9u);
+    EXPECT_EQ(seen.MaxPacingRate, 100u);
+    EXPECT_EQ(seen.MaxTags, 127u);
+    EXPECT_EQ(seen.MaxModerationCount, 5);
+    EXPECT_EQ(seen.PciSwap, 8);
 }
 
 TEST_P(VerbsQuery, ADescriptionIsWrittenIntoSysfs) {

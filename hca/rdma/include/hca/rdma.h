@@ -1,19 +1,37 @@
-/* Real HCAs, through libibumad: attached as "rdma:" (every one that the kernel has) or "rdma:NAME"
-   ("mlx5_0").
+/* Real HCAs, through libibverbs and libibumad: attached as "rdma:" (every one that the kernel has)
+   or "rdma:NAME" ("mlx5_0"). An HCA has two sides, joined by name and GUID. Without verbs it makes
+   no queues, and its limits, MTUs, VLs and violation counters are 0. Without management (iWARP, or
+   no ib_umad in the kernel) registration of an agent completes STATUS_NOT_SUPPORTED.
 
-   Attributes are what libibumad and sysfs tell; what only libibverbs knows (limits, MTUs, VLs,
-   violation counters) is 0. Agents need the kernel's ib_umad: without it, or on a port that has no
-   management, registration completes STATUS_NOT_SUPPORTED. StaticRate does not reach the wire.
+   Verbs pend, for the kernel may sleep; but CiPollCq, CiArmCq, and CiSendMad on an InfiniBand port
+   below DISPATCH_LEVEL. Those of one queue keep their order, several queues are worked on at a
+   time. A create or open that was cancelled while the kernel worked on it is undone.
 
-   Port events: libibumad has none, so while the HCA is open its ports are looked at again and
-   again. What changed from one look to the next is told (IB_AE_PORT_ERROR, IB_AE_LID_CHANGE,
-   IB_AE_SM_CHANGE, IB_AE_PKEY_CHANGE, IB_AE_GID_CHANGE of entry 0, IB_AE_PORT_ACTIVE, in this
-   order); what changed and changed back in between is not, nor is IB_AE_CLIENT_REREGISTER.
+   Attributes are the kernel's. A GID table has its whole length, empty entries are 0. A port
+   without P_Keys has zeros; the LID is 0 where the link layer is Ethernet, which iWARP's is, too.
+   Of CiModifyCa the kernel allows the description, of CiModifyPort IB_PORT_CAP_IS_SM.
 
-   A device that is taken away ends in the fatal event, at the next look or receive.
+   Port events are the kernel's, as often as it tells them: soft-RoCE says PORT_ACTIVE twice, and
+   GID_CHANGE up to four times for a change. An overrun of a queue, which it says for each lost
+   entry, is told once. Without verbs the ports are looked at again and again, and what changed from
+   one look to the next is told (IB_AE_PORT_ERROR, IB_AE_LID_CHANGE, IB_AE_SM_CHANGE,
+   IB_AE_PKEY_CHANGE, IB_AE_GID_CHANGE of entry 0, IB_AE_PORT_ACTIVE, in this order); what changed
+   and changed back in between is not, nor is IB_AE_CLIENT_REREGISTER.
 
-   Verbs pend, but for CiSendMad on an InfiniBand port, called below DISPATCH_LEVEL: where the
-   kernel may sleep, a work item calls it. */
+   A device that is taken away ends in the fatal event. Where the kernel's driver can't leave an
+   open device behind (soft-RoCE, siw), nothing tells that somebody takes it away and waits: a look
+   at the list of devices does. The last close lets it go.
+
+   Of a queue: libibverbs does not say which entries were solicited, so IB_CQ_ARM_SOLICITED is
+   satisfied at once by receives and failures that are there; events without an entry happen, as
+   with any hardware. IB_CQ_ATTR.Filled counts what could be taken over from it, at most NumCqes.
+   soft-RoCE's queues hold more than NumCqes; in one that the device's end has left nothing is
+   flushed. Its statuses are not always those of IBA 10: a wrong key is
+   IB_WC_LOCAL_QP_OPERATION_ERROR.
+
+   Of datagrams on Ethernet: a GRH is a must, and only GIDs of IPv6 get answers (soft-RoCE's kernel
+   never matches those to IPv4 ones); a destination that can't be reached is lost, after a second.
+   StaticRate does not reach the wire. */
 #ifndef IRPVERBS_HCA_RDMA_H
 #define IRPVERBS_HCA_RDMA_H
 
@@ -21,8 +39,8 @@
 
 NT_EXTERN_C_BEGIN
 
-/* From one look at the ports of an open HCA to the next, from the one after the next look on; in
-   milliseconds, 1000 at first. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND: no HCA of this driver
+/* From one look at an open HCA to the next, from the one after the next look on; in milliseconds,
+   1000 at first. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND: no HCA of this driver
    on the caller's machine has that GUID. STATUS_INVALID_PARAMETER: 0, or above 0x7FFFFFFF. IRQL: <=
    DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds);
