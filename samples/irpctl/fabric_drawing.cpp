@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
+#include <utility>
 
 namespace irpctl {
 
@@ -87,7 +88,8 @@ private:
             std::vector<std::size_t> members;
             for (std::size_t i = 0; i < row_.size(); ++i)
                 if (row_[i] == at) members.push_back(i);
-            std::ranges::stable_sort(members, {}, [this](std::size_t each) { return above(each); });
+            std::ranges::sort(members, {},
+                              [this](std::size_t each) { return std::pair(above(each), each); });
             widest_ = std::max(widest_, static_cast<unsigned>(members.size()));
             rows_.push_back(std::move(members));
         }

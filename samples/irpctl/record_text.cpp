@@ -37,7 +37,8 @@ std::string name_of(const sa_node_record_t& node) {
 // The extended speeds lie eight bits above the others. Source: IBA table 146.
 std::string link_text(const sm_portinfo_t& port) {
     const unsigned extended = port.LinkSpeedExtActive;
-    const unsigned speed = extended != 0 ? extended << 8 : port.LinkSpeedActive;
+    const unsigned others = port.LinkSpeedActive;
+    const unsigned speed = extended != 0 ? extended << 8 : others;
     return fmt::format("{} {}", ci::name_of(static_cast<IB_LINK_WIDTH>(port.LinkWidthActive)),
                        ci::name_of(static_cast<IB_LINK_SPEED>(speed)));
 }

@@ -54,15 +54,15 @@ void sa_session::check(const boost::system::error_code& error, int status) {
 }
 
 asio::awaitable<saa::any_found> sa_session::all(saa::any_query wanted, uint_t flags) {
-    auto [error, found] =
-        co_await saa::retrieve(handle_, std::move(wanted), flags, in_time(asio::use_awaitable));
+    auto [error, found] = co_await saa::retrieve(handle_, std::move(wanted), flags,
+                                                 in_time(patience_, asio::use_awaitable));
     check(error, found.status);
     co_return std::move(found);
 }
 
 asio::awaitable<saa::record_list<sa_path_record_t>> sa_session::path_to(ib_gid_t to) {
-    auto [error, found] =
-        co_await saa::paths(handle_, {.sgid = gid(), .dgid = to}, in_time(asio::use_awaitable));
+    auto [error, found] = co_await saa::paths(handle_, {.sgid = gid(), .dgid = to},
+                                              in_time(patience_, asio::use_awaitable));
     check(error, found.status);
     co_return std::move(found.records);
 }

@@ -14,16 +14,16 @@ namespace saa = irpverbs::saa;
 /// How long one question to the SA may take, its retries included.
 using sa_patience = irpverbs::irp::ticks;
 
+template <class Token>
+auto in_time(sa_patience patience, Token token) {
+    return irpverbs::irp::within(patience, asio::as_tuple(token));
+}
+
 /// Ctrl-C came. The run is over; nobody looks at this.
 struct called_off {};
 
 /// A port's session, and the words for what goes wrong with it.
 class sa_session {
-    template <class Token>
-    auto in_time(Token token) const {
-        return irpverbs::irp::within(patience_, asio::as_tuple(token));
-    }
-
 public:
     sa_session(session& here, const open_port& at, ibmf_saa_handle_t handle, sa_patience patience)
         : here_(here), at_(at), handle_(handle), patience_(patience) {}
@@ -36,8 +36,8 @@ public:
     /// All records that match; none is no failure. Throws failure, called_off.
     template <class Host>
     asio::awaitable<saa::record_list<Host>> all(const saa::query_template<Host>& wanted = {}) {
-        auto [error, found] =
-            co_await saa::retrieve(handle_, wanted, uint_t{0}, in_time(asio::use_awaitable));
+        auto [error, found] = co_await saa::retrieve(handle_, wanted, uint_t{0},
+                                                     in_time(patience_, asio::use_awaitable));
         check(error, found.status);
         co_return std::move(found.records);
     }
