@@ -10,7 +10,8 @@ namespace irpverbs::ibmf {
 using rmpp::never;
 using rmpp::ticks;
 
-/// The machine's, not before the true time and cheaper; what is set by it is never due early.
+/// The machine's, not before the true time and cheaper; what is set by it is due early only when
+/// the kernel's tick is late.
 inline ticks now_or_later() { return dispatch::detail::this_processor().owner->late_time(); }
 
 /// The machine's, exactly.

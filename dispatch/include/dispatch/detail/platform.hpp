@@ -41,7 +41,9 @@ public:
     virtual std::uint64_t interrupt_time() = 0;
     /// Not later than interrupt_time(), and cheaper.
     virtual std::uint64_t coarse_time() { return interrupt_time(); }
-    /// Not earlier than interrupt_time(), ahead by less than 10 ms, and cheaper.
+    /// Not earlier than interrupt_time(), ahead by less than 10 ms, and cheaper. Behind it by as
+    /// much as the kernel's tick is late, as when a hypervisor has lent the processor to somebody
+    /// else.
     virtual std::uint64_t late_time() { return interrupt_time(); }
     /// Interrupt time 0 as system time (100 ns since 1601).
     virtual std::uint64_t boot_time() = 0;
