@@ -297,9 +297,10 @@ NTSTATUS dispatch_verb(DEVICE_OBJECT* fdo, IRP* irp) {
     hca_device& device = device_of(fdo);
     IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     parameters& with = parameters_of(location);
-    const HCA_MINOR_FUNCTION minor = minor_of(location);
     irp->IoStatus.Information = 0;
-    if (minor == 0 || minor >= HCA_MN_COUNT) return finish(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
+    if (location->MinorFunction == 0 || location->MinorFunction >= HCA_MN_COUNT)
+        return finish(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
+    const HCA_MINOR_FUNCTION minor = minor_of(location);
     if (begins_an_object(minor)) return begin_object(device, irp, minor, with);
     object& target = object_of(location, with);
     if (!target.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);

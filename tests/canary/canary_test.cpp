@@ -2,6 +2,7 @@
 #include "canary.hpp"
 
 #include <irp/verifier.hpp>
+#include <support/address_sanitizer.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
 
@@ -26,7 +27,7 @@ std::vector<defect> all_but(std::initializer_list<found_by> left_out) {
     return chosen;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ADDRESS_SANITIZER)
 constexpr auto left_to_the_sanitizer = {found_by::sanitizer, found_by::verifier_or_sanitizer};
 #else
 constexpr auto left_to_the_sanitizer = {found_by::sanitizer};
@@ -61,7 +62,7 @@ TEST_P(WatchedCanary, IsFoundUnderItsRule) {
 INSTANTIATE_TEST_SUITE_P(ByTheVerifier, WatchedCanary,
                          testing::ValuesIn(all_but(left_to_the_sanitizer)), name_of);
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ADDRESS_SANITIZER)
 class SanitizedCanary : public testing::TestWithParam<defect> {};
 
 TEST_P(SanitizedCanary, IsStoppedAtTheFirstTouch) {

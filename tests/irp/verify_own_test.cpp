@@ -1,6 +1,8 @@
 // Rules on the IRPs of one's own and on their memory, one broken and one kept for each.
 #include "verified.hpp"
 
+#include <support/address_sanitizer.hpp>
+
 #include <irp/build.h>
 
 #include <cstdlib>
@@ -167,7 +169,7 @@ TEST(breaks, UseAfterFree) {
 }
 TEST(keeps, UseAfterFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ADDRESS_SANITIZER)
 // The sanitizer stops the writer itself.
 TEST(breaks, WriteAfterFree) {
     EXPECT_DEATH(own([](IRP* irp, const lambda_driver&) {

@@ -31,12 +31,12 @@ scheduler::~scheduler() { abandon_all(); }
 void scheduler::abandon_all() {
     for (const std::unique_ptr<actor>& each : actors_) {
         if (each->now == state::ended) continue;
-        if (each->stack != nullptr) {
-            each->stack->abandon();
-            if (each->work.drop != nullptr) unfinished_jobs().push_back(each->work);
-        } else if (each->work.drop != nullptr) {
-            each->work.drop(each->work.held);
-        }
+        const bool begun = each->stack != nullptr;
+        const bool droppable = each->work.drop != nullptr;
+        if (begun) each->stack->abandon();
+        // One that has begun and can't be dropped has what it holds on its stack.
+        if (begun == droppable) unfinished_jobs().push_back(each->work);
+        if (!begun && droppable) each->work.drop(each->work.held);
         each->now = state::ended;
     }
     spinners_.clear();

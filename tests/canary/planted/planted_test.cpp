@@ -2,6 +2,7 @@
 // name, and report nothing of the same programs without it.
 #include "planted.hpp"
 
+#include <support/address_sanitizer.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
 
@@ -65,7 +66,7 @@ class PlantedBug : public testing::TestWithParam<const char*> {};
 TEST_P(PlantedBug, IsReportedUnderItsRule) { EXPECT_EQ(reported(GetParam()), GetParam()); }
 
 bool left_to_the_sanitizer([[maybe_unused]] std::string_view rule) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ADDRESS_SANITIZER)
     // It stops who writes there, and who marks there.
     return rule == "WriteAfterFree" || rule == "MarkingInterlockedQueuedIrps";
 #else
