@@ -112,15 +112,19 @@ std::uint64_t asio_machine::late_time() {
 
 std::uint64_t asio_machine::boot_time() { return impl_->boot; }
 
+// The token is taken by an exchange. With a store a second wake could come between the store and
+// the memory it goes to, find the token still there, and be lost with it: what it told of is then
+// neither seen nor told.
+static bool take_token(processor& self) {
+    return self.parking.exchange(nothing, std::memory_order_acquire) == token;
+}
+
 bool asio_machine::park(processor& self, std::uint64_t deadline) {
-    std::uint32_t seen = token;
-    if (self.parking.compare_exchange_strong(seen, nothing, std::memory_order_acquire)) return true;
+    std::uint32_t seen = nothing;
+    if (self.parking.load(std::memory_order_relaxed) == token) return take_token(self);
     if (deadline != detail::no_deadline && interrupt_time() >= deadline) return false;
-    seen = nothing;
-    if (!self.parking.compare_exchange_strong(seen, asleep, std::memory_order_acquire)) {
-        self.parking.store(nothing, std::memory_order_relaxed);
-        return true;
-    }
+    if (!self.parking.compare_exchange_strong(seen, asleep, std::memory_order_acquire))
+        return take_token(self);
     timespec until{};
     if (deadline != detail::no_deadline) {
         const std::uint64_t at = impl_->start + deadline;
@@ -131,15 +135,8 @@ bool asio_machine::park(processor& self, std::uint64_t deadline) {
         const bool late = futex(self.parking, FUTEX_WAIT_BITSET, asleep,
                                 deadline != detail::no_deadline ? &until : nullptr) != 0 &&
                           errno == ETIMEDOUT;
-        if (self.parking.load(std::memory_order_acquire) != asleep) {
-            self.parking.store(nothing, std::memory_order_relaxed);
-            return true;
-        }
-        seen = asleep;
-        if (late)
-            return !self.parking.compare_exchange_strong(seen, nothing, std::memory_order_acquire)
-                       ? (self.parking.store(nothing, std::memory_order_relaxed), true)
-                       : false;
+        if (late || self.parking.load(std::memory_order_relaxed) != asleep)
+            return take_token(self);
     }
 }
 

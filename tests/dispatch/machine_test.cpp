@@ -160,8 +160,8 @@ TEST(AsioMachine, HandlersThatNeverRanAreDestroyed) {
     auto held = std::make_shared<int>(0);
     const std::weak_ptr<int> watched = held;
     {
+        event blocked, go; // outlive the machine, whose thread may still be inside the wait
         asio_machine machine({.processors = 1});
-        event blocked, go;
         boost::asio::post(machine.context(), [&] {
             set(blocked);
             wait(&go);

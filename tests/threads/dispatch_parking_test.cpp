@@ -1,0 +1,67 @@
+// How the real machine's threads sleep and are woken.
+#include <dispatch/asio_machine.hpp>
+#include <dispatch/detail/processor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+
+constexpr std::uint64_t second = 10'000'000;
+
+// Two wakes, a little apart: the second one often comes while the first is being taken.
+class ParkStress : public ::testing::Test {
+protected:
+    static constexpr int rounds = 100'000;
+
+    void be_woken() {
+        const machine::scope inside(machine_);
+        detail::processor& self = detail::this_processor();
+        sleeper_ = &self;
+        for (int round = 1; round <= rounds; ++round) {
+            while (first_.load(std::memory_order_relaxed) != round ||
+                   second_.load(std::memory_order_relaxed) != round)
+                if (!machine_.park(self, machine_.interrupt_time() + 5 * second)) {
+                    lost_ = round;
+                    break;
+                }
+            if (lost_ != 0) break;
+            done_.store(round, std::memory_order_release);
+        }
+        over_ = true;
+    }
+    void wake() {
+        while (sleeper_ == nullptr)
+            std::this_thread::yield();
+        std::uint32_t chance = 1;
+        for (int round = 1; round <= rounds && !over_; ++round) {
+            first_.store(round, std::memory_order_relaxed);
+            machine_.unpark(*sleeper_);
+            chance = chance * 1664525u + 1013904223u;
+            for (std::uint32_t spin = chance >> 20; spin > 0; --spin) // 0 to 4095 turns
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+            second_.store(round, std::memory_order_relaxed);
+            machine_.unpark(*sleeper_);
+            while (done_.load(std::memory_order_acquire) != round && !over_)
+                std::this_thread::yield();
+        }
+    }
+
+    asio_machine machine_{{.processors = 1}};
+    std::atomic<detail::processor*> sleeper_{nullptr};
+    std::atomic<int> first_{0}, second_{0}, done_{0}, lost_{0};
+    std::atomic<bool> over_{false};
+};
+
+TEST_F(ParkStress, NoWakeIsLost) {
+    std::thread sleeper([this] { be_woken(); });
+    wake();
+    sleeper.join();
+    EXPECT_EQ(lost_, 0);
+}
+
+} // namespace
