@@ -1,3 +1,16 @@
+# Up to ten sources of a folder are compiled as one.
+function(irpverbs_join_sources library)
+    foreach(source IN LISTS ARGN)
+        cmake_path(GET source PARENT_PATH folder)
+        cmake_path(GET folder FILENAME name)
+        list(APPEND in_${name} ${source})
+        list(LENGTH in_${name} count)
+        math(EXPR batch "(${count} - 1) / 10")
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${batch})
+    endforeach()
+    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # irpverbs_package(name SOURCES file... HEADERS file... [DEPENDS target...] [PRIVATE_DEPENDS target...]
 #                  [FOLDER folder] [KEEP symbol] [APART])
 #
@@ -41,6 +54,9 @@ function(irpverbs_package name)
         target_link_options(${library} INTERFACE LINKER:--undefined=${arg_KEEP})
         set_property(GLOBAL APPEND_STRING PROPERTY IRPVERBS_PC_KEEP
             "-Wl,--undefined=${arg_KEEP} ")
+    endif()
+    if(IRPVERBS_JOIN_SOURCES)
+        irpverbs_join_sources(${library} ${arg_SOURCES})
     endif()
     if(IRPVERBS_CLANG_TIDY)
         set_target_properties(${library} PROPERTIES

@@ -8,7 +8,7 @@ namespace irpverbs::ci {
 
 namespace {
 
-constexpr ULONG tag = 0x62756943; // "Ciub"
+constexpr ULONG buffer_tag = 0x62756943; // "Ciub"
 
 /// Before the copy.
 struct alignas(16) origin {
@@ -17,7 +17,8 @@ struct alignas(16) origin {
 };
 
 origin* allocate(SIZE_T size) {
-    return static_cast<origin*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(origin) + size, tag));
+    return static_cast<origin*>(
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(origin) + size, buffer_tag));
 }
 
 NTSTATUS hand_over(IO_STACK_LOCATION* location, origin* made) {
@@ -61,7 +62,7 @@ NTSTATUS shadow_send(IO_STACK_LOCATION* location) {
     if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     auto* copy = reinterpret_cast<IB_MAD_SEND*>(made + 1);
     if (send.Data != nullptr && !read_user(copy + 1, send.Data, send.Length, UserMode)) {
-        ExFreePoolWithTag(made, tag);
+        ExFreePoolWithTag(made, buffer_tag);
         return STATUS_ACCESS_VIOLATION;
     }
     if (send.Data != nullptr) send.Data = copy + 1;
@@ -117,7 +118,7 @@ NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location) {
     if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     made->user = with.buffer;
     if (way.in && !read_user(made + 1, with.buffer, size, UserMode)) {
-        ExFreePoolWithTag(made, tag);
+        ExFreePoolWithTag(made, buffer_tag);
         return STATUS_ACCESS_VIOLATION;
     }
     return hand_over(location, made);
@@ -132,7 +133,7 @@ NTSTATUS return_user_buffer(IO_STACK_LOCATION* location, NTSTATUS status, ULONG_
                               ? return_receive(held, status)
                               : write_user(held->user, held + 1, size, UserMode);
     if (!returned) status = STATUS_ACCESS_VIOLATION;
-    ExFreePoolWithTag(held, tag);
+    ExFreePoolWithTag(held, buffer_tag);
     return status;
 }
 

@@ -10,7 +10,7 @@ namespace {
 using irpverbs::ci::read_user;
 using irpverbs::ci::write_user;
 
-constexpr ULONG tag = 0x61647543; // "Cuda"
+constexpr ULONG data_tag = 0x61647543; // "Cuda"
 
 struct shadow {
     CI_UDATA seen; // by the driver; its output is written behind this
@@ -31,11 +31,11 @@ extern "C" {
 NTSTATUS CiShadowUserData(const CI_UDATA* User, KPROCESSOR_MODE Mode, CI_UDATA** Shadow) {
     if (!sizes_are_sane(*User)) return STATUS_INVALID_PARAMETER;
     const SIZE_T size = sizeof(shadow) + User->InputSize + User->OutputSize;
-    auto* memory = static_cast<char*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, size, tag));
+    auto* memory = static_cast<char*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, size, data_tag));
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     char* input = memory + sizeof(shadow);
     if (!read_user(input, User->pInputBuffer, User->InputSize, Mode)) {
-        ExFreePoolWithTag(memory, tag);
+        ExFreePoolWithTag(memory, data_tag);
         return STATUS_ACCESS_VIOLATION;
     }
     auto* made =
@@ -59,7 +59,7 @@ NTSTATUS CiReturnUserData(CI_UDATA* Shadow, KPROCESSOR_MODE Mode, SIZE_T* Return
         status = STATUS_ACCESS_VIOLATION;
     }
     if (Returned != nullptr) *Returned = size;
-    ExFreePoolWithTag(held, tag);
+    ExFreePoolWithTag(held, data_tag);
     return status;
 }
 

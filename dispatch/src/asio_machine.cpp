@@ -28,8 +28,8 @@ constexpr std::uint64_t ns_per_tick = 100;
 constexpr std::uint64_t unix_epoch = 116'444'736'000'000'000;
 
 // States of processor::parking.
-constexpr std::uint32_t nothing = 0;
-constexpr std::uint32_t token = 1;
+constexpr std::uint32_t awake = 0;
+constexpr std::uint32_t token_left = 1;
 constexpr std::uint32_t asleep = 2;
 
 std::uint64_t read_clock(clockid_t clock) {
@@ -116,12 +116,12 @@ std::uint64_t asio_machine::boot_time() { return impl_->boot; }
 // the memory it goes to, find the token still there, and be lost with it: what it told of is then
 // neither seen nor told.
 static bool take_token(processor& self) {
-    return self.parking.exchange(nothing, std::memory_order_acquire) == token;
+    return self.parking.exchange(awake, std::memory_order_acquire) == token_left;
 }
 
 bool asio_machine::park(processor& self, std::uint64_t deadline) {
-    std::uint32_t seen = nothing;
-    if (self.parking.load(std::memory_order_relaxed) == token) return take_token(self);
+    std::uint32_t seen = awake;
+    if (self.parking.load(std::memory_order_relaxed) == token_left) return take_token(self);
     if (deadline != detail::no_deadline && interrupt_time() >= deadline) return false;
     if (!self.parking.compare_exchange_strong(seen, asleep, std::memory_order_acquire))
         return take_token(self);
@@ -141,7 +141,7 @@ bool asio_machine::park(processor& self, std::uint64_t deadline) {
 }
 
 void asio_machine::unpark(processor& target) {
-    if (target.parking.exchange(token, std::memory_order_release) == asleep)
+    if (target.parking.exchange(token_left, std::memory_order_release) == asleep)
         futex(target.parking, FUTEX_WAKE, 1, nullptr);
 }
 

@@ -23,7 +23,7 @@ void* handler_context = nullptr;
 std::atomic<std::uint64_t> findings_counted{0};
 std::atomic<finding_filter> filter{nullptr};
 
-void capture_stack(BUG_CHECK_REPORT& report, const char* label) {
+void add_stack(BUG_CHECK_REPORT& report, const char* label) {
     BUG_CHECK_STACK& stack = report.Stacks[report.StackCount++];
     stack.Label = label;
     const int frames = backtrace(stack.Frames, BUG_CHECK_MAXIMUM_FRAMES);
@@ -78,7 +78,7 @@ void deliver(BUG_CHECK_REPORT& report, bool may_be_filtered) {
         context = handler_context;
     }
     report.Name = KeBugCheckName(report.Code);
-    capture_stack(report, "here");
+    add_stack(report, "here");
     std::string label;
     if (current != nullptr) {
         report.Replay = current->owner->replay_line();

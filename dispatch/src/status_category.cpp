@@ -75,14 +75,14 @@ private:
 };
 #pragma GCC diagnostic pop
 
-constinit const category only{};
+constinit const category statuses{};
 
 } // namespace
 
-const boost::system::error_category& status_category() noexcept { return only; }
+const boost::system::error_category& status_category() noexcept { return statuses; }
 
 NTSTATUS status_of(const boost::system::error_code& error) noexcept {
-    if (error.category() == only) return error.value();
+    if (error.category() == statuses) return error.value();
     if (!error) return STATUS_SUCCESS;
     for (const counterpart& each : counterparts)
         if (error == errc::make_error_condition(each.condition)) return each.status;

@@ -53,7 +53,7 @@ private:
     void* argument_ = nullptr;
     exception_state exceptions_{};
     void* fake_stack_ = nullptr; // AddressSanitizer's
-    void* tsan_fiber_ = nullptr; // ThreadSanitizer's
+    [[maybe_unused]] void* tsan_fiber_ = nullptr; // ThreadSanitizer's
 };
 
 } // namespace irpverbs::dispatch::sim

@@ -3,6 +3,8 @@
 
 #include <dispatch/schedule.hpp>
 
+#include <exception>
+
 namespace irpverbs::dispatch {
 
 namespace sim {
@@ -91,11 +93,15 @@ sim_machine::sim_machine(choices& source, const options& chosen)
 sim_machine::~sim_machine() {
     sim::scheduler& schedule = simulation_->schedule;
     schedule.stop_choosing();
-    if (schedule.outcome() == sim_outcome::finished && !schedule.unfinished()) {
-        stop(false);
-        simulation_->close();
+    try {
+        if (schedule.outcome() == sim_outcome::finished && !schedule.unfinished()) {
+            stop(false);
+            simulation_->close();
+        }
+        schedule.abandon_all();
+    } catch (...) {
+        std::terminate(); // prints what it is: nobody is left to be told
     }
-    schedule.abandon_all();
     detail::instrumentation.fetch_sub(detail::simulating_unit, std::memory_order_relaxed);
 }
 

@@ -1,4 +1,4 @@
-// This package's rules, by name.
+// This package's rules, by name, and what their parameters are made of.
 #pragma once
 
 #include <dispatch/bugcheck.h>
@@ -9,3 +9,7 @@ namespace irpverbs::dispatch::detail::rule_of {
 #include "rules.def"
 #undef X
 } // namespace irpverbs::dispatch::detail::rule_of
+
+namespace irpverbs::dispatch::detail {
+inline ULONG_PTR number(const void* address) { return reinterpret_cast<ULONG_PTR>(address); }
+} // namespace irpverbs::dispatch::detail

@@ -30,7 +30,7 @@ object_table& table() {
     return *only;
 }
 
-address key(const void* object) { return reinterpret_cast<address>(object); }
+address address_of(const void* object) { return reinterpret_cast<address>(object); }
 
 // The object itself knows best: what ended it may have passed unseen.
 bool is_alive(live_kind kind, const void* object) {
@@ -68,7 +68,8 @@ const wording& words_for(live_kind kind) {
 
 void report_alive(const rule& which, const std::string& text, const void* object,
                   const live_object& known, const void* memory, std::size_t size) {
-    finding found = broken(which, text, key(object), key(memory), static_cast<ULONG_PTR>(size));
+    finding found =
+        broken(which, text, address_of(object), address_of(memory), static_cast<ULONG_PTR>(size));
     found.keep("alive since", known.since);
     report(found);
 }
@@ -80,13 +81,13 @@ void note_live(processor& self, live_kind kind, const void* object) {
     const call_stack since = capture_stack(2, 16);
     object_table& all = table();
     const std::lock_guard guard(all.lock);
-    all.objects[{key(object), kind}] = {self.owner, since};
+    all.objects[{address_of(object), kind}] = {self.owner, since};
 }
 
 void forget_live(live_kind kind, const void* object) {
     object_table& all = table();
     const std::lock_guard guard(all.lock);
-    all.objects.erase({key(object), kind});
+    all.objects.erase({address_of(object), kind});
 }
 
 void check_reinitialised(processor&, live_kind kind, const void* object) {
@@ -95,7 +96,7 @@ void check_reinitialised(processor&, live_kind kind, const void* object) {
     live_object known{};
     {
         const std::lock_guard guard(all.lock);
-        const auto found = all.objects.find({key(object), kind});
+        const auto found = all.objects.find({address_of(object), kind});
         if (found == all.objects.end()) return;
         known = found->second;
         all.objects.erase(found);
@@ -111,8 +112,8 @@ void check_live_objects(processor&, const void* memory, std::size_t size) {
     object_table& all = table();
     {
         const std::lock_guard guard(all.lock);
-        auto each = all.objects.lower_bound({key(memory), live_kind::timer});
-        while (each != all.objects.end() && each->first.first < key(memory) + size) {
+        auto each = all.objects.lower_bound({address_of(memory), live_kind::timer});
+        while (each != all.objects.end() && each->first.first < address_of(memory) + size) {
             inside.push_back(*each);
             each = all.objects.erase(each);
         }
@@ -129,8 +130,8 @@ void check_live_objects(processor&, const void* memory, std::size_t size) {
 void forget_live_objects(const void* memory, std::size_t size) {
     object_table& all = table();
     const std::lock_guard guard(all.lock);
-    all.objects.erase(all.objects.lower_bound({key(memory), live_kind::timer}),
-                      all.objects.lower_bound({key(memory) + size, live_kind::timer}));
+    all.objects.erase(all.objects.lower_bound({address_of(memory), live_kind::timer}),
+                      all.objects.lower_bound({address_of(memory) + size, live_kind::timer}));
 }
 
 void forget_live_objects(const machine& gone) {

@@ -17,8 +17,6 @@ constexpr std::uint32_t all_watches = static_cast<std::uint32_t>(watch::locks) |
                                       static_cast<std::uint32_t>(watch::lock_initialisation) |
                                       static_cast<std::uint32_t>(watch::release_order);
 
-ULONG_PTR number(const void* address) { return reinterpret_cast<ULONG_PTR>(address); }
-
 lock_graph& graph_of(processor& self) {
     return ledger_of<lock_graph>(*self.owner, ledger_slot::locks);
 }

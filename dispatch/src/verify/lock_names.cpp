@@ -13,7 +13,7 @@ struct name_table {
     std::map<const void*, const char*> names; // guarded by lock
 };
 
-name_table& table() {
+name_table& names() {
     static auto* only = new name_table; // outlives every machine
     return *only;
 }
@@ -21,7 +21,7 @@ name_table& table() {
 } // namespace
 
 void name_lock(const void* lock, const char* name) {
-    name_table& all = table();
+    name_table& all = names();
     const std::lock_guard guard(all.lock);
     if (name != nullptr)
         all.names[lock] = name;
@@ -30,7 +30,7 @@ void name_lock(const void* lock, const char* name) {
 }
 
 const char* name_of_lock(const void* lock) {
-    name_table& all = table();
+    name_table& all = names();
     const std::lock_guard guard(all.lock);
     const auto found = all.names.find(lock);
     return found != all.names.end() ? found->second : nullptr;

@@ -18,8 +18,6 @@ namespace {
 constexpr SIZE_T guard_size = 16;
 constexpr int guard_byte = 0xA5;
 
-ULONG_PTR number(const void* address) { return reinterpret_cast<ULONG_PTR>(address); }
-
 std::string tag_text(ULONG tag) {
     std::string text = "'";
     for (unsigned shift = 0; shift < 32; shift += 8) {

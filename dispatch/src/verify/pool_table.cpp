@@ -6,7 +6,7 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-std::uintptr_t key(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+std::uintptr_t key_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
 } // namespace
 
@@ -18,8 +18,8 @@ pool_table& pool_table::get() {
 void pool_table::add(pool_block block) {
     const std::lock_guard guard(guard_);
     block.serial = ++serial_;
-    freed_.erase(key(block.memory));
-    const auto [place, is_new] = live_.try_emplace(key(block.memory));
+    freed_.erase(key_of(block.memory));
+    const auto [place, is_new] = live_.try_emplace(key_of(block.memory));
     // Freed while nobody looked on.
     if (!is_new) count_out(place->second);
     place->second = block;
@@ -28,14 +28,14 @@ void pool_table::add(pool_block block) {
 
 std::optional<pool_block> pool_table::remove(const void* memory, const call_stack& where) {
     const std::lock_guard guard(guard_);
-    const auto found = live_.find(key(memory));
+    const auto found = live_.find(key_of(memory));
     if (found == live_.end()) return std::nullopt;
     pool_block block = found->second;
     live_.erase(found);
     count_out(block);
     block.freed_at = where;
-    freed_[key(memory)] = block;
-    freed_order_.push_back(key(memory));
+    freed_[key_of(memory)] = block;
+    freed_order_.push_back(key_of(memory));
     if (freed_order_.size() > most_freed) {
         freed_.erase(freed_order_.front());
         freed_order_.pop_front();
@@ -45,23 +45,23 @@ std::optional<pool_block> pool_table::remove(const void* memory, const call_stac
 
 std::optional<pool_block> pool_table::at(const void* memory) {
     const std::lock_guard guard(guard_);
-    const auto found = live_.find(key(memory));
+    const auto found = live_.find(key_of(memory));
     if (found == live_.end()) return std::nullopt;
     return found->second;
 }
 
 std::optional<pool_block> pool_table::around(const void* address) {
     const std::lock_guard guard(guard_);
-    auto after = live_.upper_bound(key(address));
+    auto after = live_.upper_bound(key_of(address));
     if (after == live_.begin()) return std::nullopt;
     const pool_block& before = std::prev(after)->second;
-    if (key(address) - key(before.memory) >= before.size) return std::nullopt;
+    if (key_of(address) - key_of(before.memory) >= before.size) return std::nullopt;
     return before;
 }
 
 std::optional<pool_block> pool_table::freed_at(const void* memory) {
     const std::lock_guard guard(guard_);
-    const auto found = freed_.find(key(memory));
+    const auto found = freed_.find(key_of(memory));
     if (found == freed_.end()) return std::nullopt;
     return found->second;
 }

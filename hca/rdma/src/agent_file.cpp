@@ -10,7 +10,8 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-constexpr int most_at_once = 64; // datagrams a call of the reactor, which serves others too
+constexpr int most_datagrams_at_once =
+    64; // datagrams a call of the reactor, which serves others too
 
 // Kept between calls; what a longer message needed is given back.
 constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
@@ -180,7 +181,7 @@ NTSTATUS agent_file::failure(int error) {
 
 // On the reactor. False: no more.
 bool agent_file::read() {
-    for (int i = 0; i < most_at_once; ++i) {
+    for (int i = 0; i < most_datagrams_at_once; ++i) {
         int length = static_cast<int>(buffer_.size() - umad_header_size);
         errno = 0;
         if (world_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {

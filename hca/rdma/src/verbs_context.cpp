@@ -10,7 +10,7 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-constexpr int most_at_once = 64; // events a call of the reactor, which serves others too
+constexpr int most_events_at_once = 64; // events a call of the reactor, which serves others too
 
 } // namespace
 
@@ -75,7 +75,7 @@ bool verbs_context::goes_on(int error) const {
 }
 
 bool verbs_context::read_events() {
-    for (int i = 0; i < most_at_once; ++i) {
+    for (int i = 0; i < most_events_at_once; ++i) {
         ibv_async_event event{};
         const int error = failure_of(verbs_.get_async_event(get(), &event));
         if (error == EINTR) continue;
@@ -101,7 +101,7 @@ void verbs_context::tell(const ibv_async_event& event) const {
 }
 
 bool verbs_context::read_completions() {
-    for (int i = 0; i < most_at_once; ++i) {
+    for (int i = 0; i < most_events_at_once; ++i) {
         ibv_cq* cq = nullptr;
         void* queue = nullptr;
         const int error = failure_of(verbs_.get_cq_event(channel_, &cq, &queue));

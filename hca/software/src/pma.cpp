@@ -15,7 +15,6 @@ enum attribute_id : USHORT {
 constexpr UCHAR all_ports = 0xFF;
 constexpr USHORT all_port_select = 0x0100;
 constexpr USHORT extended_width = 0x0200;
-constexpr UCHAR response_time = 8; // 1 ms
 
 /// A counter in an attribute: where, and the bit of CounterSelect that sets it.
 struct counter_field {

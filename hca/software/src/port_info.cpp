@@ -9,12 +9,11 @@ namespace irpverbs::hca_software {
 namespace {
 
 constexpr UCHAR no_change = 0;
-constexpr UCHAR all_widths = 0xFF;
-constexpr UCHAR all_speeds = 0x0F;
+constexpr UCHAR any_width = 0xFF;
+constexpr UCHAR any_speed = 0x0F;
 constexpr UCHAR vl_capability = 4; // VL0 to VL7
 constexpr UCHAR arbitration_entries = 8;
 constexpr UCHAR guid_capacity = port::most_gids;
-constexpr UCHAR response_time = 8; // 1 ms
 constexpr USHORT base_speeds = IB_LINK_SPEED_SDR | IB_LINK_SPEED_DDR | IB_LINK_SPEED_QDR;
 
 enum physical_wish : UCHAR { wish_sleep = 1, wish_polling = 2, wish_disabled = 3 };
@@ -68,8 +67,8 @@ bool may_become(const port& at, UCHAR state) {
 }
 
 bool link_valid(const port& at, const wishes& wish) {
-    const bool widths = wish.widths == all_widths || is_subset(wish.widths, supported_widths(at));
-    const bool speeds = wish.speeds == all_speeds || is_subset(wish.speeds, supported_speeds(at));
+    const bool widths = wish.widths == any_width || is_subset(wish.widths, supported_widths(at));
+    const bool speeds = wish.speeds == any_speed || is_subset(wish.speeds, supported_speeds(at));
     const bool extended =
         wish.extended_speeds == 0x1F || is_subset(wish.extended_speeds, supported_speeds(at) >> 8);
     return widths && speeds && extended && wish.mtu <= IB_MTU_4096 && wish.vls <= vl_capability &&
@@ -116,7 +115,7 @@ void take_speeds(port& at, const wishes& wish) {
     const USHORT supported = supported_speeds(at);
     unsigned base = at.enabled_speeds & 0x00FFu;
     unsigned extended = at.enabled_speeds & 0xFF00u;
-    if (wish.speeds == all_speeds)
+    if (wish.speeds == any_speed)
         base = supported & 0x00FFu;
     else if (wish.speeds != no_change)
         base = wish.speeds;
@@ -128,7 +127,7 @@ void take_speeds(port& at, const wishes& wish) {
 }
 
 void take_link(port& at, const wishes& wish) {
-    if (wish.widths == all_widths)
+    if (wish.widths == any_width)
         at.enabled_widths = supported_widths(at);
     else if (wish.widths != no_change)
         at.enabled_widths = wish.widths;

@@ -6,13 +6,14 @@ using namespace irpverbs::ibmf;
 
 namespace {
 
-constexpr uint_t known_flags =
+constexpr uint_t known_registration_flags =
     IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
 constexpr uint_t excluding = IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
 
 int check(const ibmf_register_info_t& info, uint_t version, uint_t flags) {
     if (version != IBMF_VERSION) return IBMF_BAD_VERSION;
-    if ((flags & ~known_flags) != 0 || (flags & excluding) == excluding) return IBMF_BAD_FLAGS;
+    if ((flags & ~known_registration_flags) != 0 || (flags & excluding) == excluding)
+        return IBMF_BAD_FLAGS;
     const bool universal = info.ir_client_class == UNIVERSAL_CLASS;
     if (!universal && !plan_of(info.ir_client_class).known) return IBMF_BAD_CLASS;
     return HcaFromGuid(info.ir_ci_guid) != nullptr ? IBMF_SUCCESS : IBMF_BAD_NODE;

@@ -4,7 +4,7 @@ using namespace irpverbs::ibmf;
 
 namespace {
 
-constexpr uint_t known_flags = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
+constexpr uint_t known_message_flags = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
 constexpr ibmf_retrans_t transfer_defaults{3, 0, 0, 0};
 
 // Refused before it began: the call says so, and no callback comes.
@@ -54,7 +54,7 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
                        ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb, void* msg_cb_args,
                        uint_t flags) {
     const bool blocks = msg_cb == nullptr;
-    if (msgp == nullptr || (flags & ~known_flags) != 0 ||
+    if (msgp == nullptr || (flags & ~known_message_flags) != 0 ||
         (blocks && KeGetCurrentIrql() >= DISPATCH_LEVEL))
         return IBMF_INVALID_ARG;
     registry& here = registry::here();

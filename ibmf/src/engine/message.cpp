@@ -41,9 +41,9 @@ bool message::sends_from_received() const {
         return at != nullptr && std::greater_equal<>()(at, begin) &&
                std::less<>()(at, begin + received_size);
     };
-    const ibmf_msg_bufs_t& send = shown.im_msgbufs_send;
-    return begin != nullptr && (inside(send.im_bufs_mad_hdr) || inside(send.im_bufs_cl_hdr) ||
-                                inside(send.im_bufs_cl_data));
+    const ibmf_msg_bufs_t& sent = shown.im_msgbufs_send;
+    return begin != nullptr && (inside(sent.im_bufs_mad_hdr) || inside(sent.im_bufs_cl_hdr) ||
+                                inside(sent.im_bufs_cl_data));
 }
 
 struct message_pool::chunk {

@@ -109,13 +109,13 @@ draft* check_routine(ledger& book, record& irp) {
                 .with("cancel routine set at", irp.armed_at);
 }
 
-struct begun {
+struct completion_begun {
     draft* told = nullptr;
     bool stop = false;
     record* irp = nullptr;
 };
 
-begun begin(core::processor& self, ledger& book, IRP* irp) {
+completion_begun begin(core::processor& self, ledger& book, IRP* irp) {
     const std::lock_guard guard(book.lock);
     record* already = book.find(irp);
     if (already == nullptr && irp->Type != live_packet) return {};
@@ -359,7 +359,7 @@ void complete_request(IRP* irp) {
     if (!tracking()) return complete_unwatched(irp);
     core::processor& self = core::this_processor();
     ledger& book = ledger::of(self);
-    const begun start = begin(self, book, irp);
+    const completion_begun start = begin(self, book, irp);
     tell(book, start.told);
     if (start.stop) return;
     if (start.irp == nullptr) return complete_unwatched(irp); // which refuses it

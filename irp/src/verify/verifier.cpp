@@ -86,7 +86,7 @@ SIZE_T VerifierDumpLog(PDEVICE_OBJECT DeviceObject, CHAR* Buffer, SIZE_T Size) {
         const std::lock_guard guard(book.lock);
         if (DeviceObject != nullptr)
             append(text, book.device(DeviceObject).log);
-        else if (watching(watch::trace))
+        else if (watching(irpverbs::irp::verify::watch::trace))
             append(text, book.trace);
         else
             for (const auto& [device, each] : book.devices)

@@ -13,20 +13,20 @@ constexpr std::size_t capability_mask_at = 6;
 constexpr std::size_t image_guid_at = 6;
 
 template <class Number>
-Number at(const ib_mad_notice_t& notice, std::size_t offset) {
+Number detail_at(const ib_mad_notice_t& notice, std::size_t offset) {
     return ibmf::detail::load_be<Number>(notice.DataDetails + offset);
 }
 
 subnet_event about_gid(ibmf_saa_subnet_event_t what, const ib_mad_notice_t& notice) {
     subnet_event event{what, {}};
-    event.details.ie_gid = {at<std::uint64_t>(notice, gid_at),
-                            at<std::uint64_t>(notice, gid_at + 8)};
+    event.details.ie_gid = {detail_at<std::uint64_t>(notice, gid_at),
+                            detail_at<std::uint64_t>(notice, gid_at + 8)};
     return event;
 }
 
 subnet_event about_lid(ibmf_saa_subnet_event_t what, const ib_mad_notice_t& notice) {
     subnet_event event{what, {}};
-    event.details.ie_lid = at<std::uint16_t>(notice, lid_at);
+    event.details.ie_lid = detail_at<std::uint16_t>(notice, lid_at);
     return event;
 }
 
@@ -46,11 +46,11 @@ std::optional<subnet_event> event_of(const ib_mad_notice_t& notice) {
         return about_gid(IBMF_SAA_EVENT_MCG_DELETED, notice);
     case SM_CAP_MASK_CHANGED_TRAP:
         event = about_lid(IBMF_SAA_EVENT_CAP_MASK_CHG, notice);
-        event.details.ie_capability_mask = at<std::uint32_t>(notice, capability_mask_at);
+        event.details.ie_capability_mask = detail_at<std::uint32_t>(notice, capability_mask_at);
         return event;
     case SM_SYS_IMG_GUID_CHANGED_TRAP:
         event = about_lid(IBMF_SAA_EVENT_SYS_IMG_GUID_CHG, notice);
-        event.details.ie_sysimg_guid = at<std::uint64_t>(notice, image_guid_at);
+        event.details.ie_sysimg_guid = detail_at<std::uint64_t>(notice, image_guid_at);
         return event;
     default:
         return std::nullopt;

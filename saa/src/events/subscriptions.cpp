@@ -10,14 +10,14 @@ namespace irpverbs::saa {
 namespace {
 
 constexpr unsigned most_doublings = 6;
-constexpr LONGLONG second = 10'000'000;
+constexpr LONGLONG one_second = 10'000'000;
 
 // Those who were refused together must not come back together.
 LARGE_INTEGER back_off(unsigned failures) {
-    const std::uint64_t most = std::uint64_t{second} << std::min(failures, most_doublings);
+    const std::uint64_t most = std::uint64_t{one_second} << std::min(failures, most_doublings);
     LARGE_INTEGER due;
-    due.QuadPart =
-        -second - static_cast<LONGLONG>(dispatch::detail::this_processor().owner->random() % most);
+    due.QuadPart = -one_second -
+                   static_cast<LONGLONG>(dispatch::detail::this_processor().owner->random() % most);
     return due;
 }
 

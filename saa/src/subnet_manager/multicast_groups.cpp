@@ -10,7 +10,6 @@
 namespace irpverbs::saa {
 namespace {
 
-constexpr ib_lid_t first_mlid = 0xc000;
 constexpr std::uint8_t all_states = 0xf;
 constexpr std::uint8_t full_states = SA_MC_JOIN_FULL | SA_MC_JOIN_SEND_ONLY_FULL;
 constexpr std::uint64_t needed_to_join =

@@ -13,6 +13,8 @@
 
 namespace irpverbs::saa {
 
+inline constexpr ib_lid_t first_mlid = 0xc000;
+
 /// A Set or Delete of an MCMemberRecord, and what the subnet manager knows of the two ports.
 struct multicast_request {
     sa_mcmember_record_t record{};

@@ -4,7 +4,6 @@ namespace irpverbs::saa {
 
 namespace {
 
-constexpr ib_lid_t first_mlid = 0xc000;
 constexpr unsigned mlids_a_block = 32;
 constexpr unsigned ports_a_mask = 16;
 

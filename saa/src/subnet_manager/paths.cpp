@@ -39,8 +39,6 @@ bool fit(std::uint8_t& value, std::uint8_t selector, std::uint8_t asked, const B
     }
 }
 
-bool has(std::uint64_t components, std::uint64_t bits) { return (components & bits) == bits; }
-
 bool fit_mtu(std::uint8_t& mtu, const sa_path_record_t& wanted, std::uint64_t components) {
     if (!has(components, SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU)) return true;
     const auto below = [](std::uint8_t code) {

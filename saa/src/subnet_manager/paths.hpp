@@ -35,6 +35,11 @@ struct subnet_view {
     path_settings settings;
 };
 
+/// Whether all `bits` are among the components of a question.
+constexpr bool has(std::uint64_t components, std::uint64_t bits) {
+    return (components & bits) == bits;
+}
+
 /// The paths from one end port to another that fulfil the question, at most `most`; one for each
 /// LID of the destination. Empty: there is none. What the question leaves open (P_Key, MTU, rate,
 /// SL) is filled in; selectors as OpenSM takes them: "less" lowers the path's own value.

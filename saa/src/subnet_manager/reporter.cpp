@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint8_t sa_class_version = 2;
 constexpr std::size_t sa_data_size = 200;
 
-constexpr ibmf_retrans_t times{
+constexpr ibmf_retrans_t report_times{
     .retrans_retries = 3, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
 } // namespace
@@ -38,7 +38,7 @@ void reporter::send_next(const receiver& to) {
     report.class_header.resize(ibmf::sa_header::size);
     report.data.resize(sa_data_size);
     pack(waiting_[to].front(), report.data);
-    port_.send(std::move(report), IBMF_MSG_TRANS_FLAG_SEQ, times,
+    port_.send(std::move(report), IBMF_MSG_TRANS_FLAG_SEQ, report_times,
                [here = std::weak_ptr(here_), to](int) {
                    if (const auto self = here.lock()) (*self)->answered(to);
                });

@@ -8,8 +8,6 @@ namespace {
 constexpr std::size_t most_gids = 11; // that fit into one datagram
 constexpr std::size_t most_paths = 127;
 
-bool has(std::uint64_t components, std::uint64_t bits) { return (components & bits) == bits; }
-
 port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
     constexpr ib_sn_prefix_t link_local = 0xfe80000000000000;
     if (gid.gid_prefix != net.settings.prefix && gid.gid_prefix != link_local) return {};

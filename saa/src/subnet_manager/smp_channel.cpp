@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t initial_path = 128 - 64; // within the body
 
-constexpr ibmf_retrans_t times{
+constexpr ibmf_retrans_t smp_times{
     .retrans_retries = 3, .retrans_rtv = 100'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
 smp_answer answer_in(const ibmf_msg_t& message) {
@@ -91,7 +91,7 @@ void smp_channel::start(exchange& free, request next) {
     int status = IBMF_FAILURE;
     if (!cancelled_ && next.what.way.size() <= ibmf::max_hops) {
         write(free, next.what);
-        ibmf_retrans_t given = times;
+        ibmf_retrans_t given = smp_times;
         status = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, free.message, &given, answered,
                                     &free, IBMF_MSG_TRANS_FLAG_SEQ);
     }
