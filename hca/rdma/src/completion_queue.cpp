@@ -3,6 +3,8 @@
 #include "failure.hpp"
 #include "work_completion.hpp"
 
+#include <dispatch/detail/spin_lock.hpp>
+
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -20,19 +22,6 @@ bool deserves(const IB_WC& entry) {
 }
 
 } // namespace
-
-class completion_queue::holding {
-public:
-    explicit holding(completion_queue& which)
-        : queue_(which), level_(KeAcquireSpinLockRaiseToDpc(&which.lock_)) {}
-    ~holding() { KeReleaseSpinLock(&queue_.lock_, level_); }
-    holding(const holding&) = delete;
-    holding& operator=(const holding&) = delete;
-
-private:
-    completion_queue& queue_;
-    KIRQL level_;
-};
 
 completion_queue::completion_queue(verbs_context& context, HCA_CQ& owner)
     : context_(context), owner_(owner) {
@@ -77,7 +66,7 @@ bool completion_queue::kernel_destroys() {
 NTSTATUS completion_queue::make_room(ULONG entries) {
     std::unique_ptr<IB_WC[]> fresh(new (std::nothrow) IB_WC[entries]);
     if (fresh == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    const holding lock(*this);
+    const dispatch::detail::spin_guard guard(lock_);
     for (ULONG i = 0; i < count_; ++i)
         fresh[i] = stash_[(first_ + i) % capacity_];
     stash_.swap(fresh);
@@ -121,7 +110,7 @@ IB_WC completion_queue::take() {
 }
 
 int completion_queue::poll(ULONG count, IB_WC* entries) {
-    const holding lock(*this);
+    const dispatch::detail::spin_guard guard(lock_);
     ULONG taken = 0;
     while (taken < count && count_ != 0)
         entries[taken++] = take();
@@ -131,7 +120,7 @@ int completion_queue::poll(ULONG count, IB_WC* entries) {
 }
 
 ULONG completion_queue::filled() {
-    const holding lock(*this);
+    const dispatch::detail::spin_guard guard(lock_);
     while (take_over(capacity_)) {
     }
     return count_;
@@ -171,7 +160,7 @@ NTSTATUS completion_queue::arm(ULONG flags) {
     bool tell = false;
     int error = 0;
     {
-        const holding lock(*this);
+        const dispatch::detail::spin_guard guard(lock_);
         if (armed_ != IB_CQ_ARM_NEXT) armed_ = flags;
         if (!resizing_) error = rearm(tell);
     }
@@ -186,7 +175,7 @@ NTSTATUS completion_queue::arm(ULONG flags) {
 NTSTATUS completion_queue::resize(ULONG num_cqes) {
     if (num_cqes > INT_MAX || filled() > num_cqes) return STATUS_INVALID_PARAMETER;
     {
-        const holding lock(*this);
+        const dispatch::detail::spin_guard guard(lock_);
         resizing_ = true;
     }
     const int error = failure_of(context_.verbs().resize_cq(cq_, static_cast<int>(num_cqes)));
@@ -196,7 +185,7 @@ NTSTATUS completion_queue::resize(ULONG num_cqes) {
     }
     bool tell = false;
     {
-        const holding lock(*this);
+        const dispatch::detail::spin_guard guard(lock_);
         resizing_ = false;
         if (armed_ != 0) rearm(tell);
     }
@@ -210,7 +199,7 @@ void completion_queue::completed() {
     if (!ExAcquireRundownProtection(&told_)) return;
     bool tell = false;
     {
-        const holding lock(*this);
+        const dispatch::detail::spin_guard guard(lock_);
         tell = std::exchange(armed_, 0) != 0;
     }
     if (tell) HcaReportCqCompletion(&owner_);
@@ -221,7 +210,7 @@ void completion_queue::failed() {
     if (!ExAcquireRundownProtection(&told_)) return;
     bool tell = false;
     {
-        const holding lock(*this);
+        const dispatch::detail::spin_guard guard(lock_);
         tell = !std::exchange(failed_, true);
     }
     if (tell) HcaReportCqEvent(&owner_, IB_AE_CQ_ERROR);

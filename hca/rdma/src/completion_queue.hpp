@@ -35,7 +35,6 @@ public:
 
 private:
     friend class verbs_context;
-    class holding;
     completion_queue(verbs_context& context, HCA_CQ& owner);
 
     NTSTATUS make_room(ULONG entries);

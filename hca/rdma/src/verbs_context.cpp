@@ -4,6 +4,8 @@
 #include "completion_queue.hpp"
 #include "failure.hpp"
 
+#include <dispatch/detail/spin_lock.hpp>
+
 #include <cerrno>
 
 namespace irpverbs::hca_rdma {
@@ -59,10 +61,9 @@ NTSTATUS verbs_context::failure(int error) const {
 }
 
 void verbs_context::keep(std::unique_ptr<completion_queue> queue) {
-    const KIRQL before = KeAcquireSpinLockRaiseToDpc(&kept_lock_);
+    const dispatch::detail::spin_guard guard(kept_lock_);
     queue->next_ = std::move(kept_);
     kept_ = std::move(queue);
-    KeReleaseSpinLock(&kept_lock_, before);
 }
 
 // ---- events, on the reactor

@@ -2,6 +2,8 @@
 
 #include "adapter.hpp"
 
+#include <dispatch/detail/spin_lock.hpp>
+
 #include <bit>
 #include <new>
 
@@ -24,19 +26,6 @@ struct ring {
 };
 
 ring& ring_of(HCA_CQ* cq) { return *static_cast<ring*>(cq->Extension); }
-
-class holding {
-public:
-    explicit holding(ring& which)
-        : ring_(which), level_(KeAcquireSpinLockRaiseToDpc(&which.lock)) {}
-    ~holding() { KeReleaseSpinLock(&ring_.lock, level_); }
-    holding(const holding&) = delete;
-    holding& operator=(const holding&) = delete;
-
-private:
-    ring& ring_;
-    KIRQL level_;
-};
 
 IB_WC* allocate(ULONG capacity) {
     return static_cast<IB_WC*>(ExAllocatePoolWithTag(NonPagedPool, capacity * sizeof(IB_WC), tag));
@@ -101,7 +90,7 @@ NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
     ring& at = ring_of(cq);
     IB_CQ_ATTR seen{sizeof(IB_CQ_ATTR), 0, 0};
     {
-        const holding lock(at);
+        const dispatch::detail::spin_guard guard(at.lock);
         seen.NumCqes = at.capacity;
         seen.Filled = at.count;
     }
@@ -116,7 +105,7 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
     ring& at = ring_of(cq);
     NTSTATUS status = STATUS_INVALID_PARAMETER;
     {
-        const holding lock(at);
+        const dispatch::detail::spin_guard guard(at.lock);
         if (at.count <= num_cqes) {
             unused = replace(at, unused, capacity);
             cq->Cq.NumCqes = capacity;
@@ -130,7 +119,7 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
 
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp) {
     ring& from = ring_of(cq);
-    const holding lock(from);
+    const dispatch::detail::spin_guard guard(from.lock);
     ULONG taken = 0;
     while (taken < count && from.count != 0)
         entries[taken++] = take(from);
@@ -142,7 +131,7 @@ NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
     ring& at = ring_of(cq);
     bool tell = false;
     {
-        const holding lock(at);
+        const dispatch::detail::spin_guard guard(at.lock);
         if (at.armed != IB_CQ_ARM_NEXT) at.armed = flags;
         tell = fire(at);
     }
@@ -156,7 +145,7 @@ NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion) {
     bool newly_overrun = false;
     bool taken = false;
     {
-        const holding lock(into);
+        const dispatch::detail::spin_guard guard(into.lock);
         taken = !into.overrun && into.count < into.capacity;
         newly_overrun = !taken && !into.overrun;
         into.overrun = !taken;

@@ -224,14 +224,13 @@ void fabric::fail(port& end) {
 }
 
 bool fabric::next_news(piece_of_news& next) {
-    const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
+    const dispatch::detail::spin_guard guard(lock_);
     const bool more = !news_.empty();
     if (more) {
         next = news_.front();
         news_.pop_front();
     }
     telling_ = more;
-    KeReleaseSpinLock(&lock_, level);
     return more;
 }
 

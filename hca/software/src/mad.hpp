@@ -34,7 +34,7 @@ inline ULONG load32(const UCHAR* from) { return static_cast<ULONG>(load<4>(from)
 
 inline constexpr UCHAR base_version = 1;
 inline constexpr UCHAR response_bit = 0x80;
-inline constexpr UCHAR response_time = 8; // RespTimeValue of every agent: 1 ms
+inline constexpr UCHAR response_time = 8;       // RespTimeValue of every agent: 1 ms
 inline constexpr USHORT direction_bit = 0x8000; // of a directed route's status: it returns
 
 enum mad_class : UCHAR {

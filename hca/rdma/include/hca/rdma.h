@@ -4,8 +4,9 @@
    no ib_umad in the kernel) registration of an agent completes STATUS_NOT_SUPPORTED.
 
    Verbs pend, for the kernel may sleep; but CiPollCq, CiArmCq, and CiSendMad on an InfiniBand port
-   below DISPATCH_LEVEL. Those of one queue keep their order, several queues are worked on at a
-   time. A create or open that was cancelled while the kernel worked on it is undone.
+   are done inside the call, at any IRQL. The pended ones of one queue keep their order, several
+   queues are worked on at a time. A create or open that was cancelled while the kernel worked on it
+   is undone.
 
    Attributes are the kernel's. A GID table has its whole length, empty entries are 0. A port
    without P_Keys has zeros; the LID is 0 where the link layer is Ethernet, which iWARP's is, too.
