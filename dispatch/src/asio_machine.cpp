@@ -135,8 +135,7 @@ bool asio_machine::park(processor& self, std::uint64_t deadline) {
         const bool late = futex(self.parking, FUTEX_WAIT_BITSET, asleep,
                                 deadline != detail::no_deadline ? &until : nullptr) != 0 &&
                           errno == ETIMEDOUT;
-        if (late || self.parking.load(std::memory_order_relaxed) != asleep)
-            return take_token(self);
+        if (late || self.parking.load(std::memory_order_relaxed) != asleep) return take_token(self);
     }
 }
 

@@ -52,7 +52,7 @@ private:
     routine body_ = nullptr;
     void* argument_ = nullptr;
     exception_state exceptions_{};
-    void* fake_stack_ = nullptr; // AddressSanitizer's
+    void* fake_stack_ = nullptr;                  // AddressSanitizer's
     [[maybe_unused]] void* tsan_fiber_ = nullptr; // ThreadSanitizer's
 };
 
