@@ -22,7 +22,8 @@ class Manners(unittest.TestCase):
     def test_a_wrong_command_line_is_2_and_says_what_is_wrong(self):
         for options in (["--no-such"], ["--machine", "neither"], ["--variant", "fast"],
                         ["--filter", "No.Such*"], ["--hca", "software:/no/such/file"],
-                        ["--seeds", "0"], ["--hca", "nothing"]):
+                        ["--seeds", "0"], ["--hca", "nothing"],
+                        ["--hca", "rdma:", "--machine", "simulated"]):
             seen = run(PROGRAM, *options)
             self.assertEqual(seen.returncode, 2, options)
             self.assertTrue(seen.stderr, options)

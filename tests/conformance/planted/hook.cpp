@@ -116,6 +116,7 @@ const CONFORMANCE_ADAPTER adapter = {
     .Scheme = "planted",
     .Variants = nullptr,
     .VariantCount = 0,
+    .RealOnly = FALSE,
     .RaisePortEvent = raise,
     .Fail = HcaSoftwareFail,
     .Complete = HcaSoftwareComplete,

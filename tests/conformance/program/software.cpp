@@ -44,6 +44,7 @@ const CONFORMANCE_ADAPTER software_adapter = {
     .Scheme = "software",
     .Variants = variants,
     .VariantCount = sizeof(variants) / sizeof(variants[0]),
+    .RealOnly = FALSE,
     .RaisePortEvent = raise,
     .Fail = HcaSoftwareFail,
     .Complete = HcaSoftwareComplete,

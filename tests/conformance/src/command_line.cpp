@@ -45,7 +45,7 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
     app.add_option("--hca", read.run.uri, "URI of the HCAs; the first of them is tested")
         ->capture_default_str();
     app.add_option("--variant", variant, "the way in which the driver is run");
-    app.add_option("--machine", machine, "what it runs on")
+    app.add_option("--machine", machine, "what it runs on; HCAs outside of the process only on a real one")
         ->check(CLI::IsMember({"real", "simulated", "both"}))
         ->capture_default_str();
     app.add_option("--seeds", read.run.seeds,
@@ -69,7 +69,9 @@ void conclude(const char* program, const std::string& variant, const std::string
     run.adapter = adapter_for(run.uri, adapters);
     run.variant = variant_of(run.adapter, variant);
     run.real = machine != "simulated";
-    run.simulated = machine != "real";
+    if (run.adapter.RealOnly && !run.real)
+        throw CLI::ValidationError("--machine", "a simulated machine can't reach " + run.uri);
+    run.simulated = machine != "real" && !run.adapter.RealOnly;
     check_patterns("--filter", run.filters);
     check_patterns("--require", run.required);
     run.how_to_run = std::string(program) + " --hca " + run.uri;

@@ -9,6 +9,19 @@ constexpr UCHAR vendor_class = 0x0A;
 constexpr UCHAR method_send = 3;
 constexpr std::size_t method_offset = 3;
 constexpr std::size_t number_offset = 64; // in the data
+constexpr UCHAR ethernet = 2;             // which has no LIDs: by GID, with a GRH
+
+IB_MAD_ADDRESS address_of(const IB_PORT_ATTR& port) {
+    IB_MAD_ADDRESS to{};
+    to.Lid = port.Lid;
+    to.Qp = 1;
+    to.QKey = IB_QP1_QKEY;
+    if (port.LinkLayer != ethernet || port.GidCount == 0) return to;
+    to.Flags = IB_MAD_GRH;
+    to.Gid = *IbPortGid(&port, 0);
+    to.HopLimit = 1;
+    return to;
+}
 } // namespace
 
 IB_MAD_AGENT_ATTR agent_attr(bool receives, UCHAR port) {
@@ -26,9 +39,7 @@ datagram::datagram(IB_CA* by, ULONG number) {
     data_[2] = 1; // class version
     data_[method_offset] = method_send;
     std::memcpy(&data_[number_offset], &number, sizeof(number));
-    send_.To.Lid = whole_port(by).as<IB_PORT_ATTR>().Lid;
-    send_.To.Qp = 1;
-    send_.To.QKey = IB_QP1_QKEY;
+    send_.To = address_of(whole_port(by).as<IB_PORT_ATTR>());
     send_.Data = data_.data();
     send_.Length = IB_MAD_SIZE;
 }

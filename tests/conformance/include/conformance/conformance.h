@@ -26,6 +26,7 @@ typedef struct _CONFORMANCE_ADAPTER {
     const char* Scheme;                  /* of the URIs that it goes with */
     const CONFORMANCE_VARIANT* Variants; /* the first is the default */
     ULONG VariantCount;
+    BOOLEAN RealOnly; /* the HCA is out of a simulated machine's reach; cases run on a real one */
 
     /* Has the port raise this one event, before or soon after it returns. STATUS_SUCCESS.
        STATUS_NOT_SUPPORTED: it can't; nothing happened. IRQL: PASSIVE_LEVEL, any thread, like the

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
         .Scheme = "rdma-fake",
         .Variants = nullptr,
         .VariantCount = 0,
+        .RealOnly = FALSE,
         .RaisePortEvent = raise,
         .Fail = fail,
         .Complete = complete,
