@@ -50,6 +50,17 @@ private:
     saa::subnet_manager manager_;
 };
 
+/// Looks once a second of virtual time, for at most five minutes.
+template <class Reached>
+bool comes_true(const Reached& reached) {
+    for (int i = 0; i < 300 && !reached(); ++i) {
+        LARGE_INTEGER second;
+        second.QuadPart = -10'000'000;
+        KeDelayExecutionThread(KernelMode, FALSE, &second);
+    }
+    return reached();
+}
+
 /// A topology in a file of its own, for the life of the scope.
 class topology_file {
 public:

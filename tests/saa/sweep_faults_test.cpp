@@ -9,19 +9,7 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::saa::subnet_manager_state;
 
-class SweepFaults : public BothMachines {
-protected:
-    // Looks once a second of virtual time, for at most five minutes.
-    template <class Reached>
-    static bool comes_true(const Reached& reached) {
-        for (int i = 0; i < 300 && !reached(); ++i) {
-            LARGE_INTEGER second;
-            second.QuadPart = -10'000'000;
-            KeDelayExecutionThread(KernelMode, FALSE, &second);
-        }
-        return reached();
-    }
-};
+class SweepFaults : public BothMachines {};
 
 bool reaches(const open_hca& from, const open_hca& to, mad_client& receiver) {
     mad_client sender(from, agent_of(vendor_class));

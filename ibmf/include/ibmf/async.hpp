@@ -202,6 +202,9 @@ auto free_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
 }
 
 /// Twins of the calls of ibmf_extras.h.
+inline int show_sm(ibmf_handle_t handle, bool is_sm) {
+    return ibmf_show_sm(handle, is_sm ? B_TRUE : B_FALSE);
+}
 inline int cancel_msg(ibmf_handle_t handle, ibmf_msg_t* message) {
     return ibmf_cancel_msg(handle, message);
 }

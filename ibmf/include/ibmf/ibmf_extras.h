@@ -1,5 +1,5 @@
-/* What IBMF has beyond its seed: OUIs, cancelling, why a transfer ended, statistics, the bound of
-   what is in flight. All ours. */
+/* What IBMF has beyond its seed: OUIs, IsSM, cancelling, why a transfer ended, statistics, the
+   bound of what is in flight. All ours. */
 #ifndef IRPVERBS_IBMF_IBMF_EXTRAS_H
 #define IRPVERBS_IBMF_IBMF_EXTRAS_H
 
@@ -17,6 +17,16 @@ NT_EXTERN_C_BEGIN
 NT_API int ibmf_register_oui(ibmf_register_info_t* client_info, uint32_t oui, uint_t ibmf_version,
                              uint_t flags, ibmf_async_event_cb_t client_cb, void* client_cb_args,
                              ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features);
+
+/* Says in the port's PortInfo that a subnet manager is on it (IsSM), or no longer; the client's
+   unregistration takes it back. The subnet's manager hears of it by a trap 144.
+   IRQL: PASSIVE_LEVEL.
+   Statuses:
+     IBMF_BAD_HANDLE         no such client
+     IBMF_BAD_CLASS          it is not of class SUBN_MANAGER
+     IBMF_PORT_IN_USE        somebody else says so of this port
+     IBMF_TRANSPORT_FAILURE  the HCA does not do it */
+NT_API int ibmf_show_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm);
 
 /* im_msg_flags: the transaction goes before those without it that wait for their turn. */
 #define IBMF_MSG_FLAGS_URGENT 0x00010000

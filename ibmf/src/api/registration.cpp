@@ -68,6 +68,15 @@ int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags) {
     return status;
 }
 
+int ibmf_show_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm) {
+    registry& here = registry::here();
+    const client_ref who = here.find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    if (who->type != SUBN_MANAGER) return IBMF_BAD_CLASS;
+    const registry::turn mine(here);
+    return who->at->show_sm(*who, is_sm != B_FALSE);
+}
+
 int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                         ibmf_msg_cb_t async_msg_cb, void* async_msg_cb_args, uint_t flags) {
     if (async_msg_cb == nullptr || flags != 0) return IBMF_INVALID_ARG;

@@ -81,6 +81,7 @@ struct client : boost::intrusive_ref_counter<client> {
     std::uint32_t set_ups = 0; // of it so far
     std::uint32_t unasked_due = 0;
     std::uint32_t incoming = 0;
+    bool shows_sm = false; // changed in turn
     client_lines lines;
     LIST_ENTRY messages;
     LIST_ENTRY frames;

@@ -186,7 +186,27 @@ int port::enlist(client& fresh) {
     return status;
 }
 
+// The capability is held by this open CA: a client that goes takes it back.
+int port::show_sm(client& whose, bool is_sm) {
+    {
+        const guard under(*this);
+        if (is_sm && !whose.ready) return IBMF_BAD_HANDLE;
+    }
+    if (whose.shows_sm == is_sm) return IBMF_SUCCESS;
+    IB_MODIFY_PORT change{};
+    (is_sm ? change.SetCapabilities : change.ClearCapabilities) = IB_PORT_CAP_IS_SM;
+    const NTSTATUS status =
+        call_verb([&](IRP* irp) {
+            return CiModifyPort(ca, number, IB_MODIFY_PORT_CAPABILITIES, &change, irp);
+        }).status;
+    if (status == STATUS_FILE_LOCK_CONFLICT) return IBMF_PORT_IN_USE;
+    if (!NT_SUCCESS(status)) return IBMF_TRANSPORT_FAILURE;
+    whose.shows_sm = is_sm;
+    return IBMF_SUCCESS;
+}
+
 void port::dismiss(client& gone) {
+    show_sm(gone, false);
     {
         const guard under(*this);
         RemoveEntryList(&gone.of_port.entry);

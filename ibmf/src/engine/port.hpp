@@ -40,6 +40,7 @@ public:
     void close();
     int enlist(client& fresh);
     void dismiss(client& gone);
+    int show_sm(client& whose, bool is_sm);
 
     // The exchange. Of an IBMF_ status other than success nothing has begun.
     int begin(IRP* irp, const transport& wanted);

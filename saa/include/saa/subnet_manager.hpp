@@ -17,9 +17,14 @@ namespace irpverbs::saa {
 struct subnet_manager_options {
     ib_guid_t hca = 0;
     std::uint8_t port = 1;
-    std::uint8_t priority = 0; // 0 to 15; of several managers the highest is the master
-    std::uint8_t lmc = 0;      // each port has 2^lmc LIDs
-    std::uint64_t sa_key = 1;  // of SA requests that are to be trusted
+    // Of several managers the one of the highest priority (0 to 15) is the master, of equal ones
+    // that of the lowest port GUID. The others stand by.
+    std::uint8_t priority = 0;
+    std::uint64_t sm_key = 0; // one of another key is not handed over to, and not obeyed
+    std::uint32_t standby_poll_ms = 10'000; // how often the master is asked whether it lives
+    std::uint32_t standby_retries = 4;      // polls without an answer that are forgiven
+    std::uint8_t lmc = 0;                   // each port has 2^lmc LIDs
+    std::uint64_t sa_key = 1;               // of SA requests that are to be trusted
     std::uint32_t smps_in_flight = 32;
     std::uint32_t light_sweep_ms = 10'000; // how often switches are asked for changes; 0: never
     std::string partitions = {};           // as OpenSM's partitions.conf; empty: one, all are full
@@ -28,7 +33,16 @@ struct subnet_manager_options {
 /// What is wrong with partitions, as "name:3: what was expected"; empty: nothing.
 NT_API std::string partitions_problem(const std::string& text, const std::string& name);
 
-enum class subnet_manager_state : std::uint8_t { idle, discovering, master, stopping, stopped };
+/// not_active: a master has disabled it.
+enum class subnet_manager_state : std::uint8_t {
+    idle,
+    discovering,
+    standby,
+    master,
+    not_active,
+    stopping,
+    stopped
+};
 
 struct subnet_manager_status {
     subnet_manager_state state = subnet_manager_state::idle;
@@ -79,8 +93,9 @@ public:
         return ask(detail::manager_verb::start, std::forward<Token>(token));
     }
 
-    /// Waits until a sweep has ended: what answered has LIDs, routes and active ports.
-    /// STATUS_CANCELLED: also when it is stopped. STATUS_FILE_FORCED_CLOSED: the HCA has gone.
+    /// Waits until a sweep has ended: what answered has LIDs, routes and active ports. Or until
+    /// this manager stands by, and another that is the master has answered. STATUS_CANCELLED: also
+    /// when it is stopped. STATUS_FILE_FORCED_CLOSED: the HCA has gone.
     template <class Token = boost::asio::deferred_t>
     auto wait_until_up(Token&& token = {}) {
         return ask(detail::manager_verb::wait_until_up, std::forward<Token>(token));

@@ -9,8 +9,10 @@ namespace irpverbs::saa {
 /// For tasks of the channel's queue. Must live until it is done.
 class discovery {
 public:
-    /// Fills nodes, ways and manager of `into`.
-    discovery(smp_channel& smps, subnet& into) : smps_(smps), into_(into) {}
+    /// Fills nodes, ways and manager of `into`. `clears`: the change bits of switches, which are
+    /// the master's.
+    discovery(smp_channel& smps, subnet& into, bool clears)
+        : smps_(smps), into_(into), clears_(clears) {}
 
     /// Calls `done()` when all that can be reached has answered, or did not in time.
     void run(std::function<void()> done);
@@ -32,6 +34,7 @@ private:
 
     smp_channel& smps_;
     subnet& into_;
+    const bool clears_;
     bool incomplete_ = false;
 };
 

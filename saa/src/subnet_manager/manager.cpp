@@ -100,7 +100,7 @@ subnet_manager_status manager::status() const {
 }
 
 void manager::serve() {
-    if (ticked_.exchange(false) && phase_ == phase::running) sweeper_->tick(KeQueryInterruptTime());
+    if (ticked_.exchange(false) && phase_ == phase::running) tick();
     if (phase_ == phase::idle && !starting_.empty()) {
         const NTSTATUS opened = open();
         phase_ = NT_SUCCESS(opened) ? phase::running : phase::closed;
@@ -108,8 +108,7 @@ void manager::serve() {
     }
     note_status();
     if (phase_ == phase::running) starting_.pop_all().complete(STATUS_SUCCESS);
-    if (phase_ == phase::running && sweeper_->current() != nullptr)
-        waiting_.pop_all().complete(STATUS_SUCCESS);
+    if (phase_ == phase::running && is_up()) waiting_.pop_all().complete(STATUS_SUCCESS);
     end_when_due();
     if (phase_ == phase::closed) complete_all();
 }
@@ -144,33 +143,65 @@ NTSTATUS manager::open_clients() {
     NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
     if (NT_SUCCESS(status)) status = open_client(SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP, sa_client_);
     if (NT_SUCCESS(status)) status = status_of(smps_->open(subnet_client_));
+    if (NT_SUCCESS(status)) status = status_of(ibmf_show_sm(subnet_client_, B_TRUE));
     if (NT_SUCCESS(status)) ibmf_limit_port(subnet_client_, options_.smps_in_flight);
     return status;
 }
 
 NTSTATUS manager::open() {
-    std::optional<sweep_plan> plan = plan_of(options_);
-    if (!plan) return STATUS_INVALID_PARAMETER;
+    plan_ = plan_of(options_);
+    if (!plan_) return STATUS_INVALID_PARAMETER;
     const NTSTATUS status = open_clients();
     if (!NT_SUCCESS(status)) {
         close_clients();
         return status;
     }
-    make_parts(std::move(*plan));
+    make_mastership();
+    subnet_port_ = std::make_unique<message_port>(*queue_);
+    sa_port_ = std::make_unique<message_port>(*queue_);
+    make_parts();
+    open_ports();
     self_ = shared_from_this();
     start_timer();
-    sweeper_->sweep_now();
+    mastership_->begin();
     return STATUS_SUCCESS;
 }
 
-void manager::make_parts(sweep_plan plan) {
-    subnet_port_ = std::make_unique<message_port>(*queue_);
-    sa_port_ = std::make_unique<message_port>(*queue_);
-    sweeper_ = std::make_unique<sweeper>(*smps_, std::move(plan),
+void manager::make_mastership() {
+    mastership_ = std::make_unique<mastership>(
+        *smps_,
+        mastership::settings{options_.priority, options_.sm_key,
+                             options_.standby_poll_ms * ticks_a_millisecond,
+                             options_.standby_retries},
+        mastership::duties{.sweep = [this] { sweeper_->sweep_now(); },
+                           .look = [this] { sweeper_->look_now(); },
+                           .distrust = [this] { sweeper_->distrust(); },
+                           .retire = [this] { retire(); }});
+}
+
+sweep_rules manager::rules() {
+    return {.is_master = [this] { return mastership_->is_master(); },
+            .own = [this] { return mastership_->info(); },
+            .surveyed =
+                [this](const survey& seen) {
+                    const bool configures = mastership_->surveyed(seen);
+                    poke();
+                    return configures;
+                }};
+}
+
+// What a master has: without anything of an earlier mastership, which others have changed since.
+void manager::make_parts() {
+    sa_.reset();
+    router_.reset();
+    sweeper_ = std::make_unique<sweeper>(*smps_, *plan_, rules(),
                                          options_.light_sweep_ms * ticks_a_millisecond,
                                          [this](const subnet* before) { swept(before); });
     router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
     sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
+}
+
+void manager::open_ports() {
     subnet_port_->open(subnet_client_,
                        [this](message_parts what) { subnet_message(std::move(what)); });
     sa_port_->open(sa_client_, [this](message_parts what) { sa_message(std::move(what)); });
@@ -194,83 +225,38 @@ void manager::timer_fired(KDPC*, void* context, void*, void*) {
     self.poke();
 }
 
-void manager::swept(const subnet* before) {
-    sa_->subnet_changed(before, *sweeper_->current());
+void manager::tick() {
+    if (retiring_) return;
+    const machine_time now = KeQueryInterruptTime();
+    mastership_->tick(now);
+    if (mastership_->is_master()) sweeper_->tick(now);
+}
+
+void manager::retire() {
+    retiring_ = true;
+    smps_->cancel();
+    sweeper_->stop(
+        [this] { smps_->when_idle([this] { queue_->post_call([this] { retired(); }); }); });
+}
+
+// Tasks of the parts that were posted before have run.
+void manager::retired() {
+    if (phase_ != phase::running) return;
+    retiring_ = false;
+    smps_->resume();
+    make_parts();
+    mastership_->retired();
     poke();
 }
 
-void manager::sa_message(message_parts what) {
-    sa_->answer(std::move(what), sweeper_->current(), sm_info_now());
+bool manager::is_up() const {
+    if (retiring_) return false;
+    return mastership_->is_master() ? sweeper_->current() != nullptr : mastership_->has_master();
 }
 
-void manager::note_status() {
-    subnet_manager_status now;
-    const subnet* const current = sweeper_ != nullptr ? sweeper_->current() : nullptr;
-    constexpr subnet_manager_state states[] = {
-        subnet_manager_state::idle, subnet_manager_state::discovering,
-        subnet_manager_state::stopping, subnet_manager_state::stopped};
-    now.state = states[static_cast<int>(phase_)];
-    if (current != nullptr) {
-        if (phase_ == phase::running) now.state = subnet_manager_state::master;
-        now.lid = current->manager_lid();
-        now.nodes = static_cast<std::uint32_t>(current->nodes.nodes().size());
-        for (const subnet_node& node : current->nodes.nodes())
-            now.switches += node.is_switch() ? 1 : 0;
-        now.end_ports = static_cast<std::uint32_t>(current->nodes.end_ports().size());
-    }
-    if (sweeper_ != nullptr) {
-        now.incomplete = sweeper_->incomplete();
-        now.sweeps = sweeper_->sweeps();
-        now.smps = smps_->asked();
-        now.unanswered = smps_->unanswered();
-    }
-    const std::lock_guard guard(status_lock_);
-    status_ = now;
-}
-
-void manager::subnet_message(message_parts what) {
-    if (what.header.method == MAD_METHOD_TRAP && what.header.attribute_id == sm_notice)
-        trap_came(std::move(what));
-    else if (what.header.method == MAD_METHOD_GET && what.header.attribute_id == sm_info)
-        sm_info_asked(std::move(what));
-}
-
-// It is repressed first: until then it comes again. Source: IBA 13.4.9.
-void manager::trap_came(message_parts what) {
-    const auto notice = unpack<ib_mad_notice_t>(what.data);
-    message_parts repress = std::move(what);
-    repress.header.method = MAD_METHOD_TRAP_REPRESS;
-    repress.header.status = 0;
-    subnet_port_->send(std::move(repress), 0);
-    if (!notice || notice->IsGeneric == 0) return;
-    if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
-    switch (notice->TrapNumber_DeviceID) {
-    case SM_LINK_STATE_CHANGED_TRAP:
-    case SM_CAP_MASK_CHANGED_TRAP:
-    case SM_SYS_IMG_GUID_CHANGED_TRAP:
-        return sweeper_->sweep_now();
-    default:
-        return;
-    }
-}
-
-sm_sminfo_t manager::sm_info_now() const {
-    const subnet* const current = sweeper_->current();
-    sm_sminfo_t info{};
-    if (current != nullptr) info.GUID = current->settings.manager_guid;
-    info.ActCount = static_cast<std::uint32_t>(smps_->asked());
-    info.Priority = options_.priority;
-    info.SMState = current != nullptr ? SM_STATE_MASTER : SM_STATE_DISCOVERING;
-    return info;
-}
-
-void manager::sm_info_asked(message_parts what) {
-    constexpr std::uint16_t returns = 0x8000;
-    what.header.method = MAD_METHOD_GET_RESPONSE;
-    what.header.status =
-        what.header.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE ? returns : std::uint16_t{0};
-    pack(sm_info_now(), what.data);
-    subnet_port_->send(std::move(what), 0);
+void manager::swept(const subnet* before) {
+    sa_->subnet_changed(before, *sweeper_->current());
+    poke();
 }
 
 void manager::begin_close(NTSTATUS outcome) {

@@ -1,6 +1,7 @@
 // The life of a subnet manager: its requests, its clients of IBMF, its timer, its end.
 #pragma once
 
+#include "mastership.hpp"
 #include "sa_server.hpp"
 #include "sweeper.hpp"
 
@@ -39,18 +40,26 @@ private:
 
     NTSTATUS open();
     NTSTATUS open_clients();
-    void make_parts(sweep_plan plan);
+    void open_ports();
+    void make_mastership();
+    void make_parts();
+    sweep_rules rules();
     NTSTATUS open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client);
     void start_timer();
     void stop_timer();
     static void timer_fired(KDPC*, void* self, void*, void*);
+
+    void tick();
+    void retire();
+    void retired();
+    bool is_up() const;
 
     void swept(const subnet* before);
     void note_status();
     void subnet_message(message_parts what);
     void trap_came(message_parts what);
     void sm_info_asked(message_parts what);
-    sm_sminfo_t sm_info_now() const;
+    std::vector<sm_sminfo_t> managers() const;
     void sa_message(message_parts what);
 
     void begin_close(NTSTATUS outcome);
@@ -79,6 +88,9 @@ private:
     std::unique_ptr<smp_channel> smps_;
     std::unique_ptr<message_port> subnet_port_;
     std::unique_ptr<message_port> sa_port_;
+    std::optional<sweep_plan> plan_;
+    std::unique_ptr<mastership> mastership_;
+    bool retiring_ = false; // parts of a master that is none any more come to their end
     std::unique_ptr<sweeper> sweeper_;
     std::unique_ptr<multicast_router> router_;
     std::unique_ptr<sa_server> sa_;

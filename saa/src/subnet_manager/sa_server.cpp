@@ -104,7 +104,8 @@ const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
     return found != std::end(all) ? found : nullptr;
 }
 
-void sa_server::answer(message_parts what, const subnet* net, const sm_sminfo_t& manager) {
+void sa_server::answer(message_parts what, const subnet* net,
+                       std::span<const sm_sminfo_t> managers) {
     if (what.class_header.size() != ibmf::sa_header::size) return;
     const ibmf::sa_header sa = sa_header_of(what);
     if (sa.sm_key != 0 && sa.sm_key != key_) return; // as OpenSM does
@@ -117,7 +118,7 @@ void sa_server::answer(message_parts what, const subnet* net, const sm_sminfo_t&
     else if (service == nullptr)
         status = MAD_STATUS_UNSUPP_METHOD_ATTR;
     else if (net != nullptr)
-        status = (this->*service->serve)({what, *net, manager, sa, sa.sm_key != 0}, found);
+        status = (this->*service->serve)({what, *net, managers, sa, sa.sm_key != 0}, found);
     const bool one = !is_transfer(response_to(what.header.method));
     if (status == SA_STATUS_NO_ERROR && one && found.count() != 1)
         status = found.count() == 0 ? SA_STATUS_ERR_NO_RECORDS : SA_STATUS_ERR_TOO_MANY_RECORDS;
@@ -158,11 +159,13 @@ std::uint16_t sa_server::class_port_info(const request&, record_list& found) {
 
 std::uint16_t sa_server::sm_info_records(const request& asked, record_list& found) {
     return add_matching<sa_sminfo_record_t>(asked.query(), found, [&](const auto& emit) {
-        sa_sminfo_record_t record{};
-        record.LID = asked.net.manager_lid();
-        record.SMInfo = asked.manager;
-        if (!asked.trusted) record.SMInfo.SM_Key = 0;
-        emit(record);
+        for (const sm_sminfo_t& each : asked.managers) {
+            sa_sminfo_record_t record{};
+            record.LID = asked.net.lids.of(each.GUID).base;
+            record.SMInfo = each;
+            if (!asked.trusted) record.SMInfo.SM_Key = 0;
+            emit(record);
+        }
     });
 }
 

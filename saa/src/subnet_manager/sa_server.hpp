@@ -19,8 +19,9 @@ public:
     sa_server(message_port& port, multicast_router& router, std::uint64_t key)
         : port_(port), router_(router), key_(key), reporter_(port) {}
 
-    /// A request, and what it is answered from; null: not yet, ask again.
-    void answer(message_parts what, const subnet* net, const sm_sminfo_t& manager);
+    /// A request, and what it is answered from: the subnet (null: not yet, ask again), and the
+    /// subnet managers in it.
+    void answer(message_parts what, const subnet* net, std::span<const sm_sminfo_t> managers);
 
     /// A sweep has ended: who came and who went is told, and multicasts are routed anew.
     void subnet_changed(const subnet* before, const subnet& now);
@@ -32,7 +33,7 @@ private:
     struct request {
         const message_parts& what;
         const subnet& net;
-        const sm_sminfo_t& manager;
+        std::span<const sm_sminfo_t> managers;
         ibmf::sa_header sa;
         bool trusted;
 

@@ -84,8 +84,9 @@ public:
     /// Calls `idle()` once, when the handlers of all that was asked have run; at once if they have.
     void when_idle(std::function<void()> idle);
 
-    /// All that is asked, now or later, comes to its end without an answer.
+    /// All that is asked, until `resume`, comes to its end without an answer.
     void cancel();
+    void resume() { cancelled_ = false; }
 
     /// The HCA has gone: nothing will be answered any more.
     bool lost() const { return lost_; }

@@ -18,11 +18,20 @@ void sweeper::sweep_now() {
         begin();
 }
 
+void sweeper::look_now() {
+    if (now_ == activity::none && !stopped_ && sweeps_ != 0) look();
+}
+
+void sweeper::distrust() {
+    written_ = {};
+    sweep_now();
+}
+
 void sweeper::begin() {
     now_ = activity::sweeping;
     again_ = false;
-    running_ =
-        std::make_unique<sweep>(smps_, plan_, current_ ? current_->lids : lid_table(), written_);
+    running_ = std::make_unique<sweep>(smps_, plan_, rules_,
+                                       current_ ? current_->lids : lid_table(), written_);
     running_->run([this] { sweep_done(); });
 }
 
@@ -30,6 +39,7 @@ void sweeper::sweep_done() {
     const std::unique_ptr<sweep> done = std::move(running_);
     now_ = activity::none;
     if (stopped_) return static_cast<void>(ended());
+    if (done->yielded()) return static_cast<void>(again_ = false);
     incomplete_ = done->incomplete();
     failures_ = incomplete_ ? std::min(failures_ + 1, most_doublings) : 0;
     next_ = 0;
@@ -54,10 +64,27 @@ void sweeper::tick(machine_time now) {
         look();
 }
 
-// Source: IBA 14.2.5.4 (PortStateChange).
 void sweeper::look() {
     now_ = activity::looking;
     changed_ = false;
+    look_at_switches();
+    look_at_master();
+    ask_rivals(smps_, *current_, rules_.own(),
+               [this](const survey& seen) { rules_.surveyed(seen); });
+    smps_.when_idle([this] { look_done(); });
+}
+
+// Who else became the master has told the own port, too.
+void sweeper::look_at_master() {
+    smps_.ask(get_smp({}, sm_port_info, current_->manager.port), [this](const smp_answer& answer) {
+        const auto info = unpack<sm_portinfo_t>(answer.data);
+        if (answer.success() && info && info->MasterSMLID != current_->manager_lid())
+            changed_ = true;
+    });
+}
+
+// Source: IBA 14.2.5.4 (PortStateChange).
+void sweeper::look_at_switches() {
     for (node_index node = 0; node < current_->nodes.nodes().size(); ++node) {
         if (!current_->nodes[node].is_switch()) continue;
         smps_.ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
@@ -66,7 +93,6 @@ void sweeper::look() {
                       if (!answer.success() || !info || info->PortStateChange != 0) changed_ = true;
                   });
     }
-    smps_.when_idle([this] { look_done(); });
 }
 
 void sweeper::look_done() {

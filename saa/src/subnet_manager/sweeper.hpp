@@ -16,12 +16,19 @@ public:
     /// `swept(before)` is called after each sweep; `before` is null at the first one.
     using swept_call = std::function<void(const subnet* before)>;
 
-    sweeper(smp_channel& smps, sweep_plan plan, machine_time light_interval, swept_call swept)
-        : smps_(smps), plan_(std::move(plan)), light_interval_(light_interval),
-          swept_(std::move(swept)) {}
+    sweeper(smp_channel& smps, sweep_plan plan, sweep_rules rules, machine_time light_interval,
+            swept_call swept)
+        : smps_(smps), plan_(std::move(plan)), rules_(std::move(rules)),
+          light_interval_(light_interval), swept_(std::move(swept)) {}
 
     /// Begins a sweep; one that runs is followed by another.
     void sweep_now();
+
+    /// Begins a look at the switches and the other managers, unless something runs.
+    void look_now();
+
+    /// Somebody else wrote: forgets what was written, and sweeps.
+    void distrust();
 
     /// Begins what is due: a sweep after one that was incomplete, or a look at the switches whether
     /// something has changed.
@@ -42,11 +49,14 @@ private:
     void begin();
     void sweep_done();
     void look();
+    void look_at_switches();
+    void look_at_master();
     void look_done();
     bool ended();
 
     smp_channel& smps_;
     const sweep_plan plan_;
+    const sweep_rules rules_;
     const machine_time light_interval_;
     const swept_call swept_;
     written_state written_;

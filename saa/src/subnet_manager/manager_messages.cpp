@@ -1,0 +1,114 @@
+// What others want of a subnet manager, and what it tells of itself.
+#include "manager.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::saa {
+
+namespace {
+
+subnet_manager_state shown(std::uint8_t sm_state, bool configured) {
+    switch (sm_state) {
+    case SM_STATE_MASTER:
+        return configured ? subnet_manager_state::master : subnet_manager_state::discovering;
+    case SM_STATE_STANDBY:
+        return subnet_manager_state::standby;
+    case SM_STATE_NOTACTIVE:
+        return subnet_manager_state::not_active;
+    default:
+        return subnet_manager_state::discovering;
+    }
+}
+
+subnet_manager_status describe(const subnet& what) {
+    subnet_manager_status told;
+    told.lid = what.manager_lid();
+    told.nodes = static_cast<std::uint32_t>(what.nodes.nodes().size());
+    for (const subnet_node& node : what.nodes.nodes())
+        told.switches += node.is_switch() ? 1 : 0;
+    told.end_ports = static_cast<std::uint32_t>(what.nodes.end_ports().size());
+    return told;
+}
+
+} // namespace
+
+void manager::note_status() {
+    subnet_manager_status now;
+    const subnet* const current = sweeper_ != nullptr ? sweeper_->current() : nullptr;
+    if (current != nullptr) now = describe(*current);
+    constexpr subnet_manager_state states[] = {
+        subnet_manager_state::idle, subnet_manager_state::discovering,
+        subnet_manager_state::stopping, subnet_manager_state::stopped};
+    now.state = states[static_cast<int>(phase_)];
+    if (phase_ == phase::running) now.state = shown(mastership_->state(), current != nullptr);
+    if (sweeper_ != nullptr) {
+        now.incomplete = sweeper_->incomplete();
+        now.sweeps = sweeper_->sweeps();
+        now.smps = smps_->asked();
+        now.unanswered = smps_->unanswered();
+    }
+    const std::lock_guard guard(status_lock_);
+    status_ = now;
+}
+
+// Who asks one that is not the master finds out by himself who is.
+void manager::sa_message(message_parts what) {
+    const std::uint8_t state = mastership_->state();
+    if (retiring_ || state == SM_STATE_STANDBY || state == SM_STATE_NOTACTIVE) return;
+    sa_->answer(std::move(what), sweeper_->current(), managers());
+}
+
+std::vector<sm_sminfo_t> manager::managers() const {
+    std::vector<sm_sminfo_t> all{mastership_->info()};
+    for (const rival& each : mastership_->rivals())
+        all.push_back(each.info);
+    return all;
+}
+
+void manager::subnet_message(message_parts what) {
+    const std::uint8_t method = what.header.method;
+    if (method == MAD_METHOD_TRAP && what.header.attribute_id == sm_notice)
+        trap_came(std::move(what));
+    else if (what.header.attribute_id == sm_info)
+        sm_info_asked(std::move(what));
+}
+
+// It is repressed first: until then it comes again. Source: IBA 13.4.9.
+void manager::trap_came(message_parts what) {
+    if (!mastership_->is_master() || retiring_) return;
+    const auto notice = unpack<ib_mad_notice_t>(what.data);
+    message_parts repress = std::move(what);
+    repress.header.method = MAD_METHOD_TRAP_REPRESS;
+    repress.header.status = 0;
+    subnet_port_->send(std::move(repress), 0);
+    if (!notice || notice->IsGeneric == 0) return;
+    if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
+    switch (notice->TrapNumber_DeviceID) {
+    case SM_LINK_STATE_CHANGED_TRAP:
+    case SM_CAP_MASK_CHANGED_TRAP:
+    case SM_SYS_IMG_GUID_CHANGED_TRAP:
+        return sweeper_->sweep_now();
+    default:
+        return;
+    }
+}
+
+void manager::sm_info_asked(message_parts what) {
+    const bool sets = what.header.method == MAD_METHOD_SET;
+    if (!sets && what.header.method != MAD_METHOD_GET) return;
+    smp_data contents;
+    const std::optional<std::uint16_t> status = mastership_->answer(what, contents);
+    if (!status) return;
+    constexpr std::uint16_t returns = 0x8000;
+    message_parts told = what;
+    told.header.method = MAD_METHOD_GET_RESPONSE;
+    told.header.status = *status;
+    if (told.header.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE) told.header.status |= returns;
+    std::ranges::copy(contents, told.data.begin());
+    subnet_port_->send(std::move(told), 0);
+    if (!sets || *status != 0 || retiring_) return;
+    mastership_->obey(what);
+    poke();
+}
+
+} // namespace irpverbs::saa
