@@ -31,6 +31,73 @@ TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
     }
 }
 
+/// Reads a response only when about as much is unread as holds the peer up.
+struct lazy_reader {
+    static constexpr std::size_t segment_data = 200;
+    static constexpr std::size_t held_up_at = 64u << 10;
+
+    explicit lazy_reader(wire& on) {
+        on.tap = [this](unsigned from, const auto& bytes) {
+            const bool data = from == 1 && (bytes[26] & 1) != 0 && bytes[25] == 1;
+            const std::size_t segment = bytes[29] << 16 | bytes[30] << 8 | bytes[31];
+            if (data && segment > sent) sent = segment;
+            return true;
+        };
+    }
+    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<lazy_reader*>(context);
+        if (self.sent * segment_data < self.got.size() + held_up_at) return;
+        const std::size_t unread = self.sent * segment_data - self.got.size();
+        self.most = std::max(self.most, unread);
+        std::array<std::uint8_t, 8192> piece;
+        for (std::size_t length = 1; length != 0;) {
+            length = piece.size();
+            EXPECT_EQ(ibmf_read_msg(handle, msg, piece.data(), &length), IBMF_SUCCESS);
+            self.got.insert(self.got.end(), piece.begin(), piece.begin() + length);
+        }
+    }
+
+    std::atomic<std::size_t> sent{0};
+    std::size_t most = 0;
+    std::vector<std::uint8_t> got;
+};
+
+TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
+    wire joined;
+    lazy_reader reader(joined);
+    table_agent agent(1);
+    agent.resize(200'000);
+    const client_scope manager(0, SUBN_ADM_MANAGER,
+                               IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_SINGLE_OFFLOAD);
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, lazy_reader::told, &reader), IBMF_SUCCESS);
+    EXPECT_EQ(msg.send(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    constexpr std::size_t headers = 44;
+    constexpr std::size_t window = 64;
+    EXPECT_GE(reader.got.size(), lazy_reader::held_up_at);
+    EXPECT_LE(reader.most,
+              lazy_reader::held_up_at + (window + 1) * lazy_reader::segment_data + headers);
+    reader.got.insert(reader.got.end(), msg.received().begin(), msg.received().end());
+    EXPECT_EQ(msg.received_header().transaction_id, table_query.tid);
+    EXPECT_TRUE(std::ranges::equal(std::span(reader.got).subspan(headers), agent.table()));
+}
+
+TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
+    const wire joined;
+    const client_scope many_at_a_time(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(many_at_a_time.handle, table_query);
+    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_stream_msg(nullptr, msg.shown, nullptr, nullptr), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, msg.shown, lazy_reader::told, nullptr),
+              IBMF_NOT_SUPPORTED);
+    std::uint8_t byte = 0;
+    std::size_t length = 1;
+    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, &byte, &length), IBMF_SUCCESS);
+    EXPECT_EQ(length, 0u);
+    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, nullptr, &length), IBMF_INVALID_ARG);
+}
+
 TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
     const wire joined;
     table_agent agent(1);

@@ -44,6 +44,8 @@ public:
 
     // The exchange. Of an IBMF_ status other than success nothing has begun.
     int begin(IRP* irp, const transport& wanted);
+    /// Under the lock: data that have come of a response that is still coming.
+    std::size_t read(guard& under, const message& from, std::span<std::uint8_t> to);
     /// Under the lock. False: it carries no transaction.
     bool cancel(guard& under, const message& what);
     void end_all(guard& under, const client& of, int code);
@@ -105,6 +107,7 @@ private:
     void progress(guard& under, transaction& which, ticks now);
     bool transmit(guard& under, transaction& which, ticks now);
     void end_transfer(guard& under, transaction& which);
+    void tell_of_data(guard& under, transaction& which);
     void begin_response(transaction& which);
     void begin_incoming(guard& under, client& who, const mad_view& first,
                         const IB_MAD_ADDRESS& from);

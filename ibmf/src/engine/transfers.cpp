@@ -84,11 +84,28 @@ void port::progress(guard& under, transaction& which, ticks now) {
     const bool all = transmit(under, which, now);
     transfer& moved = *which.rmpp;
     const bool over = !moved.result().running();
+    if (!over) tell_of_data(under, which);
     if (over && which.at == phase::transferring) return end_transfer(under, which);
     if (over && all && moved.retired()) return forget(which);
     ticks due = std::min(moved.deadline(), which.deadline);
     if (!all) due = std::min(due, now + short_of_memory_wait);
     set_due(which, due);
+}
+
+void port::tell_of_data(guard& under, transaction& which) {
+    message* const to = which.msg;
+    if (to == nullptr || to->data_call == nullptr || to->how != told_by::callback) return;
+    if (which.rmpp->received().has_unread_data()) which.who->deliver_data(under, *to);
+    which.rmpp->balance();
+}
+
+std::size_t port::read(guard& under, const message& from, std::span<std::uint8_t> to) {
+    transaction* const which = from.carried_by;
+    if (which == nullptr || which->rmpp == nullptr) return 0;
+    const std::size_t count = which->rmpp->received().read(to);
+    which->rmpp->balance();
+    if (which->at == phase::transferring) progress(under, *which, now_or_later());
+    return count;
 }
 
 void port::end_transfer(guard& under, transaction& which) {
