@@ -1,11 +1,13 @@
 // Transactions over a wire: what ends them, and with what.
 #include "ibmf_client.hpp"
 
+#include <engine/slot_table.hpp>
 #include <support/both_machines.hpp>
 
 namespace {
 
 using namespace irpverbs::testing;
+namespace ibmf = irpverbs::ibmf;
 
 class Transactions : public BothMachines {};
 
@@ -116,6 +118,32 @@ TEST_P(Transactions, ARedirectIsFollowed) {
     EXPECT_EQ(far.heard, 1);
     EXPECT_EQ(near.heard, 1);
     EXPECT_EQ(manager.stats().st_redirected, 1u);
+}
+
+// A late answer to what had the id before.
+TEST_P(Transactions, AnAnswerAboutSomethingElseIsStale) {
+    const wire joined;
+    echo_agent agent(1);
+    agent.change = [](ib_mad_hdr_t& header) { header.AttributeID ^= __builtin_bswap16(0x40); };
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TRANS_TIMEOUT);
+    EXPECT_GE(manager.stats().st_stale, 1u);
+}
+
+TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
+    struct entry {
+        ibmf::table_slot slot;
+    };
+    ibmf::slot_table<entry> table;
+    const std::uint32_t first = table.acquire()->slot.key;
+    table.release(*table.find(first));
+    for (int i = 1; i < 500'000; ++i) {
+        entry* const next = table.acquire();
+        ASSERT_NE(next->slot.key, first) << i;
+        table.release(*next);
+    }
+    EXPECT_EQ(table.find(first), nullptr);
 }
 
 TEST_P(Transactions, TwoOfOneClientMayNotHaveOneId) {

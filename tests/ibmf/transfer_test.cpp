@@ -12,6 +12,7 @@ namespace ibmf = irpverbs::ibmf;
 class Transfers : public BothMachines {};
 
 constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
+constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
 
 // Defect D2: the block of a response whose length is not announced moved under its pointers.
 TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
@@ -103,10 +104,7 @@ TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
     table_agent agent(1);
     agent.resize(3000);
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
-    request_of multi = table_query;
-    multi.method = 0x14;
-    multi.data_size = 5000;
-    test_message msg(manager.handle, multi);
+    test_message msg(manager.handle, multi_query);
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
     EXPECT_EQ(agent.last_request_size(), 5000u);
@@ -127,6 +125,41 @@ TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
     EXPECT_EQ(end.te_by_peer, B_FALSE);
     agent.await_answers();
     EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer was told
+}
+
+/// Makes a BUSY of the first answers.
+void refuse(wire& on, int answers) {
+    on.tap = [answers](unsigned from, auto& bytes) mutable {
+        if (from == 0 || bytes[25] != 1 || answers-- <= 0) return true; // RMPP data
+        bytes[5] |= MAD_STATUS_BUSY;
+        bytes[26] &= static_cast<UCHAR>(~1); // and no RMPP
+        return true;
+    };
+}
+
+TEST_P(Transfers, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
+    wire joined;
+    refuse(joined, 1);
+    table_agent agent(1);
+    agent.resize(3000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
+    EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
+    EXPECT_EQ(manager.stats().st_busy, 1u);
+}
+
+TEST_P(Transfers, AndEndsAtItsDeadlineWhenThatStaysBusy) {
+    wire joined;
+    refuse(joined, 1'000'000);
+    table_agent agent(1);
+    agent.resize(100);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    EXPECT_EQ(
+        msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ, {1, 20'000, 1000, 0}),
+        IBMF_TRANS_TIMEOUT);
+    EXPECT_GE(manager.stats().st_busy, 2u);
 }
 
 TEST_P(Transfers, APeerThatFallsSilentInMidTransferEndsAtTheTotalTime) {

@@ -19,6 +19,13 @@ bool from_peer_of(const transaction& of, const IB_MAD_ADDRESS& from) {
 // An answer that is no transfer, to a request that is one: only an error may be that short.
 bool refuses(const mad_view& answer) { return answer.header().status != 0; }
 
+// A late answer may meet a new request under the same id. What refuses may name something else, as
+// a redirection names ClassPortInfo.
+bool is_about(const transaction& of, const mad_view& answer) {
+    const bool control = answer.rmpp_active() && answer.rmpp().type != rmpp_type::data;
+    return control || answer.header().attribute_id == of.attribute_id || refuses(answer);
+}
+
 } // namespace
 
 void port::received(IB_MAD_AGENT*, void* place, const IB_MAD_RECEIVED* what) {
@@ -71,10 +78,14 @@ void port::answer_came(guard& under, const arrival& here) {
     ++who.counts.st_datagrams_received;
     if (which->mgmt_class != header.mgmt_class) return who.count(&ibmf_stats_t::st_wrong_class);
     if (!from_peer_of(*which, here.from)) return who.count(&ibmf_stats_t::st_wrong_peer);
+    if (!is_about(*which, here.view)) return who.count(&ibmf_stats_t::st_stale);
     answered(under, *which, here.view);
 }
 
 void port::answered(guard& under, transaction& which, const mad_view& answer) {
+    // To what was refused, and will be sent from its beginning.
+    if (which.at == phase::backing_off && which.rmpp != nullptr)
+        return which.who->count(&ibmf_stats_t::st_stale);
     const ticks now = now_or_later();
     if (which.who->has_rmpp() && answer.rmpp_active()) {
         if (which.rmpp == nullptr) {
@@ -95,9 +106,9 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
         return end(under, which, IBMF_UNEXP_TRANS_RECVD);
     }
     const std::uint16_t status = answer.header().status;
-    if ((status & MAD_STATUS_BUSY) != 0 && which.rmpp == nullptr) return back_off(under, which);
+    if ((status & MAD_STATUS_BUSY) != 0) return back_off(under, which);
     const bool elsewhere = (status & MAD_STATUS_REDIRECT_REQUIRED) != 0;
-    if (elsewhere && which.rmpp == nullptr && redirect(under, which, answer)) return;
+    if (elsewhere && redirect(under, which, answer)) return;
     finish(under, which, answer);
 }
 

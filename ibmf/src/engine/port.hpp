@@ -90,7 +90,8 @@ private:
     bool tid_in_use(const transport& wanted, const mad_header& header,
                     const IB_MAD_ADDRESS& to) const;
     void fill(transaction& fresh, const transport& wanted, const mad_header& header);
-    std::unique_ptr<transfer> transfer_of(const transaction& fresh, const transport& wanted);
+    static std::unique_ptr<transfer> transfer_of(const transaction& fresh);
+    bool start_over(guard& under, transaction& which);
     void launch(guard& under, transaction& which, ticks now);
     void resend(guard& under, transaction& which, ticks now);
     void launch_waiting(guard& under);
