@@ -188,6 +188,9 @@ void port::settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS
     msg.carried_by = nullptr;
     if (msg.how == told_by::irp) msg.busy = false;
     if (which.rmpp != nullptr) {
+        // Cut off by its deadline or a cancel: what came and was not read is not lost.
+        if (msg.data_call != nullptr && msg.received == nullptr)
+            msg.take(which.rmpp->received(), which.tid);
         msg.transfer_end = which.rmpp->result();
         msg.segments_resent = which.rmpp->resent();
         who.count(&ibmf_stats_t::st_rmpp_resent, msg.segments_resent);
