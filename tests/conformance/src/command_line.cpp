@@ -45,7 +45,8 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
     app.add_option("--hca", read.run.uri, "URI of the HCAs; the first of them is tested")
         ->capture_default_str();
     app.add_option("--variant", variant, "the way in which the driver is run");
-    app.add_option("--machine", machine, "what it runs on; HCAs outside of the process only on a real one")
+    app.add_option("--machine", machine,
+                   "what it runs on; HCAs outside of the process only on a real one")
         ->check(CLI::IsMember({"real", "simulated", "both"}))
         ->capture_default_str();
     app.add_option("--seeds", read.run.seeds,
