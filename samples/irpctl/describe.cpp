@@ -65,10 +65,47 @@ void add_link(json::object& object, const IB_PORT_ATTR& port) {
     object["operational_vls"] = port.OperationalVls;
 }
 
+// By the names that ibv_query_device(3) has for them.
+json::object limits(const IB_CA_ATTR& of) {
+    return {{"max_mr_size", of.MaxMrSize},
+            {"page_size_cap", of.PageSizes},
+            {"max_qp", of.MaxQps},
+            {"max_qp_wr", of.MaxQpWrs},
+            {"max_sge", of.MaxSges},
+            {"max_sge_rd", of.MaxSgesOfRd},
+            {"max_cq", of.MaxCqs},
+            {"max_cqe", of.MaxCqes},
+            {"max_mr", of.MaxMrs},
+            {"max_pd", of.MaxPds},
+            {"max_qp_rd_atom", of.MaxReadsAsResponderOfQp},
+            {"max_ee_rd_atom", of.MaxReadsAsResponderOfEec},
+            {"max_res_rd_atom", of.MaxReadsAsResponder},
+            {"max_qp_init_rd_atom", of.MaxReadsAsInitiatorOfQp},
+            {"max_ee_init_rd_atom", of.MaxReadsAsInitiatorOfEec},
+            {"atomic_cap", of.Atomicity},
+            {"max_ee", of.MaxEecs},
+            {"max_rdd", of.MaxRdds},
+            {"max_mw", of.MaxMws},
+            {"max_raw_ipv6_qp", of.MaxRawIpv6Qps},
+            {"max_raw_ethy_qp", of.MaxRawEthertypeQps},
+            {"max_mcast_grp", of.MaxMulticastGroups},
+            {"max_mcast_qp_attach", of.MaxQpsOfMulticastGroup},
+            {"max_total_mcast_qp_attach", of.MaxMulticastAttachments},
+            {"max_ah", of.MaxAvs},
+            {"max_srq", of.MaxSrqs},
+            {"max_srq_wr", of.MaxSrqWrs},
+            {"max_srq_sge", of.MaxSrqSges},
+            {"max_pkeys", of.MaxPKeys},
+            {"local_ca_ack_delay", of.LocalAckDelay}};
+}
+
 void add_tables(json::object& object, const IB_PORT_ATTR& port) {
     json::array gids;
-    for (const ib_gid_t& gid : ci::gids(port))
-        gids.push_back({{"index", gids.size()}, {"gid", gid_text(gid)}});
+    for (std::size_t i = 0; i < ci::gids(port).size(); ++i) {
+        const ib_gid_t& gid = ci::gids(port)[i];
+        if (gid.gid_prefix != 0 || gid.gid_guid != 0) // else an empty place
+            gids.push_back({{"index", i}, {"gid", gid_text(gid)}});
+    }
     object["gids"] = std::move(gids);
     json::array pkeys;
     for (std::size_t i = 0; i < ci::pkeys(port).size(); ++i) {
@@ -94,6 +131,7 @@ json::object describe(const device& which, const IB_CA_ATTR& attributes) {
             {"hardware", fmt::format("0x{:x}", attributes.HardwareVersion)},
             {"firmware", firmware(attributes.FirmwareVersion)},
             {"capabilities", list(ci::ca_capabilities(attributes.Capabilities))},
+            {"limits", limits(attributes)},
             {"ports", std::move(ports)}};
 }
 

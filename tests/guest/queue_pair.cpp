@@ -46,9 +46,9 @@ void queue_pair::make_ready() {
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qkey = any_key;
-    EXPECT_EQ(ibv_modify_qp(pair_, &attr,
-                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-              0);
+    EXPECT_EQ(
+        ibv_modify_qp(pair_, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+        0);
     attr.qp_state = IBV_QPS_RTR;
     EXPECT_EQ(ibv_modify_qp(pair_, &attr, IBV_QP_STATE), 0);
     attr.qp_state = IBV_QPS_RTS;

@@ -1,5 +1,5 @@
-// The rdma driver on the kernel's rxe: its verbs side, and events that the kernel itself raises. Runs in
-// the guest.
+// The rdma driver on the kernel's rxe: its verbs side, and events that the kernel itself raises.
+// Runs in the guest.
 #include "queue_pair.hpp"
 
 #include "attachment.hpp"
@@ -127,9 +127,8 @@ protected:
         for (int rounds = 0; rounds < 10'000 && last == STATUS_SUCCESS; ++rounds) {
             std::vector<verb_call> creates(4);
             for (verb_call& each : creates)
-                each.send([=](IRP* irp) {
-                    return CiCreateCq(ca, 1024, nullptr, nullptr, nullptr, irp);
-                });
+                each.send(
+                    [=](IRP* irp) { return CiCreateCq(ca, 1024, nullptr, nullptr, nullptr, irp); });
             for (verb_call& each : creates) {
                 last = each.status();
                 if (last != STATUS_SUCCESS) continue;
