@@ -75,9 +75,12 @@ bool lock_registry::shows_mark(entry& known, const void* lock, lock_kind kind) {
 
 bool lock_registry::is_same(entry& known, const void* lock, lock_kind kind) {
     switch (known.from) {
-    case origin::unseen: return true;
-    case origin::object: return !is_spin_lock(kind);
-    case origin::marked: return is_spin_lock(kind) && shows_mark(known, lock, kind);
+    case origin::unseen:
+        return true;
+    case origin::object:
+        return !is_spin_lock(kind);
+    case origin::marked:
+        return is_spin_lock(kind) && shows_mark(known, lock, kind);
     }
     return true;
 }
