@@ -56,6 +56,8 @@ json::object limits(const IB_CA_ATTR& of) {
             {"page_sizes", fmt::format("0x{:x}", of.PageSizes)},
             {"max_mws", of.MaxMws},
             {"max_fast_registration_pages", of.MaxFastRegistrationPages},
+            {"max_fmrs", of.MaxFmrs},
+            {"max_maps_of_fmr", of.MaxMapsOfFmr},
             {"max_reads_as_responder_of_qp", of.MaxReadsAsResponderOfQp},
             {"max_reads_as_responder", of.MaxReadsAsResponder},
             {"max_reads_as_initiator_of_qp", of.MaxReadsAsInitiatorOfQp},
@@ -107,40 +109,6 @@ void add_link(json::object& object, const IB_PORT_ATTR& port) {
     object["max_message_size"] = port.MaxMessageSize;
     object["max_vls"] = port.MaxVls;
     object["operational_vls"] = port.OperationalVls;
-}
-
-// By the names that ibv_query_device(3) has for them.
-json::object limits(const IB_CA_ATTR& of) {
-    return {{"max_mr_size", of.MaxMrSize},
-            {"page_size_cap", of.PageSizes},
-            {"max_qp", of.MaxQps},
-            {"max_qp_wr", of.MaxQpWrs},
-            {"max_sge", of.MaxSges},
-            {"max_sge_rd", of.MaxSgesOfRd},
-            {"max_cq", of.MaxCqs},
-            {"max_cqe", of.MaxCqes},
-            {"max_mr", of.MaxMrs},
-            {"max_pd", of.MaxPds},
-            {"max_qp_rd_atom", of.MaxReadsAsResponderOfQp},
-            {"max_ee_rd_atom", of.MaxReadsAsResponderOfEec},
-            {"max_res_rd_atom", of.MaxReadsAsResponder},
-            {"max_qp_init_rd_atom", of.MaxReadsAsInitiatorOfQp},
-            {"max_ee_init_rd_atom", of.MaxReadsAsInitiatorOfEec},
-            {"atomic_cap", of.Atomicity},
-            {"max_ee", of.MaxEecs},
-            {"max_rdd", of.MaxRdds},
-            {"max_mw", of.MaxMws},
-            {"max_raw_ipv6_qp", of.MaxRawIpv6Qps},
-            {"max_raw_ethy_qp", of.MaxRawEthertypeQps},
-            {"max_mcast_grp", of.MaxMulticastGroups},
-            {"max_mcast_qp_attach", of.MaxQpsOfMulticastGroup},
-            {"max_total_mcast_qp_attach", of.MaxMulticastAttachments},
-            {"max_ah", of.MaxAvs},
-            {"max_srq", of.MaxSrqs},
-            {"max_srq_wr", of.MaxSrqWrs},
-            {"max_srq_sge", of.MaxSrqSges},
-            {"max_pkeys", of.MaxPKeys},
-            {"local_ca_ack_delay", of.LocalAckDelay}};
 }
 
 void add_tables(json::object& object, const IB_PORT_ATTR& port) {

@@ -40,7 +40,7 @@ struct lazy_reader {
     explicit lazy_reader(wire& on) {
         on.tap = [this](unsigned from, const auto& bytes) {
             const bool data = from == 1 && (bytes[26] & 1) != 0 && bytes[25] == 1;
-            const std::size_t segment = bytes[29] << 16 | bytes[30] << 8 | bytes[31];
+            const std::size_t segment = ibmf::detail::load_be<std::uint32_t>(&bytes[28]);
             if (data && segment > sent) sent = segment;
             return true;
         };

@@ -13,7 +13,7 @@ namespace irpverbs::saa::detail {
 class stream_source final : public record_sink, public std::enable_shared_from_this<stream_source> {
 public:
     stream_source();
-    ~stream_source();
+    ~stream_source() override;
     stream_source(const stream_source&) = delete;
     stream_source& operator=(const stream_source&) = delete;
 

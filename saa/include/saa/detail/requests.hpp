@@ -29,10 +29,8 @@ struct record_block {
 /// Is given the records of a long answer before its end, in order. At <= DISPATCH_LEVEL.
 class record_sink {
 public:
+    virtual ~record_sink() = default;
     virtual void came(record_block&& records) = 0;
-
-protected:
-    ~record_sink() = default;
 };
 
 NT_API CCHAR request_stack_size();
