@@ -120,17 +120,6 @@ TEST_P(Transactions, ARedirectIsFollowed) {
     EXPECT_EQ(manager.stats().st_redirected, 1u);
 }
 
-// A late answer to what had the id before.
-TEST_P(Transactions, AnAnswerAboutSomethingElseIsStale) {
-    const wire joined;
-    echo_agent agent(1);
-    agent.change = [](ib_mad_hdr_t& header) { header.AttributeID ^= __builtin_bswap16(0x40); };
-    const client_scope manager(0, PERF_MANAGER);
-    test_message msg(manager.handle, performance);
-    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TRANS_TIMEOUT);
-    EXPECT_GE(manager.stats().st_stale, 1u);
-}
-
 TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
     struct entry {
         ibmf::table_slot slot;

@@ -19,13 +19,6 @@ bool from_peer_of(const transaction& of, const IB_MAD_ADDRESS& from) {
 // An answer that is no transfer, to a request that is one: only an error may be that short.
 bool refuses(const mad_view& answer) { return answer.header().status != 0; }
 
-// A late answer may meet a new request under the same id. What refuses may name something else, as
-// a redirection names ClassPortInfo.
-bool is_about(const transaction& of, const mad_view& answer) {
-    const bool control = answer.rmpp_active() && answer.rmpp().type != rmpp_type::data;
-    return control || answer.header().attribute_id == of.attribute_id || refuses(answer);
-}
-
 } // namespace
 
 void port::received(IB_MAD_AGENT*, void* place, const IB_MAD_RECEIVED* what) {
@@ -78,7 +71,6 @@ void port::answer_came(guard& under, const arrival& here) {
     ++who.counts.st_datagrams_received;
     if (which->mgmt_class != header.mgmt_class) return who.count(&ibmf_stats_t::st_wrong_class);
     if (!from_peer_of(*which, here.from)) return who.count(&ibmf_stats_t::st_wrong_peer);
-    if (!is_about(*which, here.view)) return who.count(&ibmf_stats_t::st_stale);
     answered(under, *which, here.view);
 }
 

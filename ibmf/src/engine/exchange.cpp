@@ -80,7 +80,6 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     fresh.urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
     fresh.mgmt_class = header.mgmt_class;
     fresh.method = header.method;
-    fresh.attribute_id = header.attribute_id;
     fresh.attempts = fresh.times_busy = 0;
     fresh.retries_left = static_cast<std::uint8_t>(std::min(times.retrans_retries, 255u));
     fresh.redirects_left = most_redirects;

@@ -36,8 +36,7 @@ struct transaction {
     bool urgent = false;
     bool incoming = false; // a transfer that the peer began
     std::uint8_t mgmt_class = 0;
-    std::uint8_t method = 0;        // of what was sent; of what was received, if that began it
-    std::uint16_t attribute_id = 0; // of what was sent
+    std::uint8_t method = 0; // of what was sent; of what was received, if that began it
     std::uint8_t attempts = 0;
     std::uint8_t retries_left = 0;
     std::uint8_t redirects_left = 0;
