@@ -118,7 +118,7 @@ std::optional<std::uint8_t> value_of(const named_number (&names)[N], std::string
 }
 
 template <std::size_t N>
-std::string text_of(const named_number (&names)[N], std::uint8_t value) {
+std::string name_in(const named_number (&names)[N], std::uint8_t value) {
     for (const named_number& each : names)
         if (each.value == value) return each.name;
     return fmt::format("0x{:02x}", value);
@@ -187,9 +187,9 @@ std::optional<attribute> attribute_from(std::uint8_t mgmt_class, std::string_vie
     return attribute_of(mgmt_class, static_cast<std::uint16_t>(*id));
 }
 
-std::string class_text(std::uint8_t mgmt_class) { return text_of(classes, mgmt_class); }
+std::string class_text(std::uint8_t mgmt_class) { return name_in(classes, mgmt_class); }
 
-std::string method_text(std::uint8_t method) { return text_of(methods, method); }
+std::string method_text(std::uint8_t method) { return name_in(methods, method); }
 
 attribute attribute_of(std::uint8_t mgmt_class, std::uint16_t id) {
     const auto same = [&](const attribute& each) { return each.id == id; };

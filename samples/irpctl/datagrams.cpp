@@ -1,8 +1,8 @@
 #include "datagrams.hpp"
 
-#include <dispatch/machine.hpp>
+#include "as_result.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include <dispatch/machine.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,6 @@ namespace irp = irpverbs::irp;
 
 namespace {
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr LONGLONG ticks_a_millisecond = 10'000;
 
 using datagram = std::array<std::uint8_t, ibmf::mad_size>;

@@ -1,4 +1,5 @@
 // irpctl events: a line an event, as they come.
+#include "as_result.hpp"
 #include "commands.hpp"
 #include "guid.hpp"
 #include "output.hpp"
@@ -9,7 +10,6 @@
 #include <dispatch/machine.hpp>
 #include <hca/software.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
@@ -25,7 +25,6 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr double ticks_a_second = 1e7;
 
 /// Thrown when the time is over, or the last event was seen.

@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 namespace {
 
-std::uint16_t destination(const question& asked, const open_port& from) {
+std::uint16_t lid_for(const question& asked, const open_port& from) {
     if (asked.lid) return *asked.lid;
     const ib_lid_t lid = asked.is_for_the_sa() ? from.attributes.SmLid : from.attributes.Lid;
     if (lid == 0)
@@ -78,7 +78,7 @@ void print(const json::object& told) {
 asio::awaitable<void> show_answer(session& here, mad_options options) {
     std::optional<answer> got;
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
-        const std::uint16_t lid = destination(options.asked, from);
+        const std::uint16_t lid = lid_for(options.asked, from);
         if (options.asked.is_for_the_sa())
             got = co_await ask_the_sa(from, options, lid);
         else

@@ -59,7 +59,7 @@ constexpr auto counters = fields_of(std::to_array<place>({
     {"PortXmitWait", 320, 32},
 }));
 
-constexpr auto extended = fields_of(std::to_array<place>({
+constexpr auto extended_counters = fields_of(std::to_array<place>({
     {"PortSelect", 8, 8},
     {"CounterSelect", 16, 16},
     {"CounterSelect2", 32, 32},
@@ -83,6 +83,6 @@ constexpr saa::record_type layout_of(const char* name, std::uint16_t wire_size,
 
 constinit const saa::record_type port_counters = layout_of("PortCounters", 44, counters);
 constinit const saa::record_type port_counters_extended =
-    layout_of("PortCountersExtended", 72, extended);
+    layout_of("PortCountersExtended", 72, extended_counters);
 
 } // namespace irpctl

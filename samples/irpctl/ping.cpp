@@ -1,8 +1,8 @@
 // irpctl ping: a question a second, and how long the answers took.
+#include "as_result.hpp"
 #include "datagrams.hpp"
 #include "output.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
@@ -20,8 +20,6 @@ namespace {
 // The server of infiniband-diags' ibping.
 constexpr std::uint8_t ping_class = 0x32;
 constexpr std::uint32_t ping_oui = 0x001405;
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 question question_of(const ping_options& options) {
     question made;

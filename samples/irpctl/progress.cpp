@@ -1,8 +1,9 @@
 #include "progress.hpp"
 
+#include "as_result.hpp"
+
 #include "session.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -22,7 +23,7 @@ asio::awaitable<void> show(const std::function<std::string()>& line) {
     timer.expires_after(std::chrono::seconds(1));
     bool shown = false;
     for (;;) {
-        const auto [stopped] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+        const auto [stopped] = co_await timer.async_wait(as_result);
         if (stopped) break;
         fmt::print(stderr, "\r{}\033[K", line());
         shown = true;

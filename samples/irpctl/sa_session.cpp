@@ -1,5 +1,7 @@
 #include "sa_session.hpp"
 
+#include "as_result.hpp"
+
 #include <dispatch/status.hpp>
 
 #include <fmt/format.h>
@@ -7,8 +9,6 @@
 namespace irpctl {
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 failure not_opened(const open_port& at, int status, const boost::system::error_code& why) {
     const std::string where = fmt::format("{} port {}", at.which.name, at.attributes.PortNumber);

@@ -1,10 +1,9 @@
 #include "transactions.hpp"
 
+#include "as_result.hpp"
 #include "datagrams.hpp"
 
 #include <ibmf/async.hpp>
-
-#include <boost/asio/as_tuple.hpp>
 
 #include <fmt/format.h>
 
@@ -13,8 +12,6 @@ namespace irpctl {
 namespace ibmf = irpverbs::ibmf;
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 class message {
 public:
