@@ -3,8 +3,12 @@
 #include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 
+#include <dispatch/fault_sweep.hpp>
+
 #include <array>
+#include <map>
 #include <poll.h>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -279,6 +283,42 @@ TEST_P(CompletionPort, QueueOfOnesOwnGetsTheIrp) {
     EXPECT_EQ(entry, &irp->Tail.Overlay.ListEntry);
     KeRundownQueue(&queue);
     IoFreeIrp(irp);
+}
+
+// Each of the calls that allocate fails once, and says so; what was made is given back all the
+// same.
+TEST_P(CompletionPort, FailsWhereResourcesRunShort) {
+    std::map<std::string, int> failed;
+    const auto note = [&](const char* call, bool it_failed) { failed[call] += it_failed; };
+    DRIVER_OBJECT driver{};
+    const auto use_port = [&](PVOID made) {
+        PIO_COMPLETION_CONTEXT context = nullptr;
+        note("IoCreateCompletionContext",
+             IoCreateCompletionContext(made, nullptr, &context) == STATUS_INSUFFICIENT_RESOURCES);
+        note("IoSetIoCompletion", IoSetIoCompletion(made, nullptr, nullptr, 0, 0, FALSE) ==
+                                      STATUS_INSUFFICIENT_RESOURCES);
+        note("IoCompletionEventFd", IoCompletionEventFd(made) == -1);
+        DEVICE_OBJECT* device = nullptr;
+        if (!NT_SUCCESS(
+                IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device)))
+            return;
+        note("IoAssociateDevice",
+             IoAssociateDevice(device, made, nullptr) == STATUS_INSUFFICIENT_RESOURCES);
+        IoDeleteDevice(device);
+    };
+    const auto make_and_use = [&] {
+        PVOID made = nullptr;
+        const NTSTATUS status = IoCreateIoCompletion(&made, 1);
+        note("IoCreateIoCompletion", status == STATUS_INSUFFICIENT_RESOURCES);
+        if (!NT_SUCCESS(status)) return;
+        use_port(made);
+        IoCloseIoCompletion(made);
+    };
+    irpverbs::dispatch::fault_sweep(make_and_use, irpverbs::dispatch::sweep::order::singles);
+    for (const char* call : {"IoCreateIoCompletion", "IoCreateCompletionContext",
+                             "IoAssociateDevice", "IoCompletionEventFd"})
+        EXPECT_EQ(failed[call], 1) << call;
+    EXPECT_EQ(failed["IoSetIoCompletion"], 2) << "the list, and the pool below it";
 }
 
 IRPVERBS_ON_BOTH_MACHINES(CompletionPort);
