@@ -74,6 +74,12 @@ FAST_MUTEX* held_mutex() {
     return mutex;
 }
 
+FAST_MUTEX* held_unsafely() {
+    FAST_MUTEX* mutex = fresh_mutex();
+    ExAcquireFastMutexUnsafe(mutex);
+    return mutex;
+}
+
 void nothing(void*) {}
 
 std::map<std::string, call> lock_calls() {
@@ -156,6 +162,26 @@ std::map<std::string, call> lock_calls() {
          [=](KIRQL l) {
              auto* p = held_mutex();
              at(l, [=] { ExReleaseFastMutex(p); });
+         }},
+        {"ExAcquireFastMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { ExAcquireFastMutexUnsafe(p); });
+         }},
+        {"ExReleaseFastMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = held_unsafely();
+             at(l, [=] { ExReleaseFastMutexUnsafe(p); });
+         }},
+        {"KeAcquireGuardedMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { KeAcquireGuardedMutexUnsafe(p); });
+         }},
+        {"KeReleaseGuardedMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = held_unsafely();
+             at(l, [=] { KeReleaseGuardedMutexUnsafe(p); });
          }},
         {"KeAcquireGuardedMutex",
          [=](KIRQL l) {
