@@ -2,6 +2,7 @@
 #include "eventfd.hpp"
 #include "packet.hpp"
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/detail/faults.hpp>
 #include <dispatch/interlocked.h>
@@ -189,6 +190,7 @@ NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
 
 void IoSetCompletionContext(PIRP Irp, PIO_COMPLETION_CONTEXT CompletionContext, PVOID ApcContext) {
     VERIFY_IRQL(IoSetCompletionContext);
+    if (instrumented()) verify::check_use(Irp, "IoSetCompletionContext");
     hold(*port_of(CompletionContext->Port));
     Irp->Flags |= IRP_POST_COMPLETION;
     Irp->CompletionContext = CompletionContext;

@@ -131,6 +131,7 @@ extern "C" {
 void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
                    PDRIVER_CANCEL CancelFunction) {
     VERIFY_IRQL(IoStartPacket);
+    if (instrumented()) irpverbs::irp::verify::check_use(Irp, "IoStartPacket");
     if (instrumented()) irpverbs::irp::verify::given_to_start_io(DeviceObject, Irp, CancelFunction);
     const KIRQL level = KeRaiseIrqlToDpcLevel();
     if (CancelFunction != nullptr)

@@ -28,6 +28,9 @@ bool check_free(IRP* irp);
 /// Gives the memory back, in the end.
 void end_life(IRP* irp);
 
+/// The IRP's memory is used by that function, which no one calls who has handed the IRP on.
+void check_use(IRP* irp, const char* function);
+
 // Cancelling.
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
 BOOLEAN cancel(IRP* irp);

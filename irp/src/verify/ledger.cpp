@@ -3,6 +3,7 @@
 #include "../cancel_lock.hpp"
 #include "../packet.hpp"
 #include "quarantine.hpp"
+#include "veil.hpp"
 #include "waits.hpp"
 
 #include <dispatch/detail/held_locks.hpp>
@@ -117,6 +118,7 @@ record& ledger::born(IRP* irp, origin made, CCHAR stack_count) {
 
 record& ledger::known(IRP* irp) {
     if (record* already = find(irp)) return *already;
+    unveil_locations(irp); // it may have been sent under another watch
     record& fresh = born(irp, origin::found, irp->StackCount);
     fresh.stage = irp->CurrentLocation <= irp->StackCount ? stage::sent : stage::home;
     return fresh;

@@ -1,6 +1,7 @@
 #include "returned.hpp"
 
 #include "../cancel_lock.hpp"
+#include "seals.hpp"
 
 #include <dispatch/detail/held_locks.hpp>
 #include <dispatch/thread.h>
@@ -63,9 +64,7 @@ draft* check_locks(core::processor& self, ledger& book, const frame& mine) {
 }
 
 bool marked_now(const record& irp, const frame& mine) {
-    const auto* locations = reinterpret_cast<const IO_STACK_LOCATION*>(irp.irp + 1);
-    return (__atomic_load_n(&locations[mine.location - 1].Control, __ATOMIC_RELAXED) &
-            SL_PENDING_RETURNED) != 0;
+    return (control_of(irp, mine.location) & SL_PENDING_RETURNED) != 0;
 }
 
 draft* judge_pending(ledger& book, const frame& mine, bool marked, bool done) {
