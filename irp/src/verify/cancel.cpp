@@ -29,9 +29,17 @@ draft* check_owner(ledger& book, record& irp, const frame* by, bool set) {
                 .with("sent at", irp.sent_at);
 }
 
+// Of all devices, or of the one that has the IRP.
+bool lock_is_required(ledger& book, record& irp) {
+    const int location = static_cast<UCHAR>(irp.irp->CurrentLocation);
+    return settings.cancel_lock_required ||
+           (irp.has(location) && irp.at(location).device != nullptr &&
+            book.device(irp.at(location).device).cancel_lock_required);
+}
+
 draft* check_arming(core::processor& self, ledger& book, record& irp) {
     const std::string name = "a cancel routine is set on irp#" + std::to_string(irp.generation);
-    if (settings.cancel_lock_required && !holds_cancel_lock(self))
+    if (lock_is_required(book, irp) && !holds_cancel_lock(self))
         return &book.broken(rule::CancelLockRequired, &irp, name + " without the cancel spin lock");
     if (irp.stage != stage::sent || marked(irp.irp) || core::held_spin_locks(self) != 0 ||
         holds_cancel_lock(self))

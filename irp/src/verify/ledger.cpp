@@ -15,7 +15,6 @@ namespace irpverbs::irp::verify {
 
 namespace {
 constexpr std::size_t ring_size = 20; // as in Driver Verifier's IRP log
-constexpr std::size_t most_traced = 100'000;
 
 // What a hung or broken run tells of IRPs.
 void dump_outstanding(std::string& text, void* held) {
@@ -73,6 +72,7 @@ void ledger::begin(core::processor& self) {
         waiting.clear();
         devices.clear();
         trace.clear();
+        trace_dropped = 0;
         configured_.store(now, std::memory_order_relaxed);
     }
     if (!first) return;
@@ -138,7 +138,9 @@ void ledger::remember(core::processor& self, record& irp, event what) {
             }
     if (!watching(watch::trace)) return;
     trace.push_back(std::move(what));
-    if (trace.size() > most_traced) trace.pop_front();
+    if (trace.size() <= settings.trace_limit) return;
+    trace.pop_front();
+    ++trace_dropped;
 }
 
 void ledger::note(core::processor& self, record& irp, const char* what, int location,
