@@ -259,6 +259,14 @@ void KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number) {
     Dpc->Target = static_cast<SHORT>(Number + 1);
 }
 
+NTSTATUS KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber) {
+    if (ProcNumber->Group != 0 || ProcNumber->Reserved != 0 ||
+        ProcNumber->Number >= KeQueryActiveProcessorCount())
+        return STATUS_INVALID_PARAMETER;
+    Dpc->Target = static_cast<SHORT>(ProcNumber->Number + 1);
+    return STATUS_SUCCESS;
+}
+
 void KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance) {
     Dpc->Importance = static_cast<UCHAR>(Importance);
 }

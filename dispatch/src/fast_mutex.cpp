@@ -7,13 +7,16 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
+// The unsafe forms leave the level to the caller.
+enum class level : bool { raised, kept };
+
 // The level is raised before the wait, so that nothing at APC_LEVEL comes between.
-bool acquire(processor& self, FAST_MUTEX* mutex, bool may_wait) {
+bool acquire(processor& self, FAST_MUTEX* mutex, bool may_wait, level during) {
     if (__atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED) == self.thread)
         bug_check(THREAD_NOT_MUTEX_OWNER, "a fast mutex is acquired by the thread that owns it",
                   reinterpret_cast<ULONG_PTR>(mutex));
     const KIRQL old = self.irql;
-    if (old < APC_LEVEL) self.irql = APC_LEVEL;
+    if (during == level::raised && old < APC_LEVEL) self.irql = APC_LEVEL;
     LARGE_INTEGER look;
     look.QuadPart = 0;
     if (KeWaitForSingleObject(&mutex->Event, Executive, KernelMode, FALSE,
@@ -26,7 +29,7 @@ bool acquire(processor& self, FAST_MUTEX* mutex, bool may_wait) {
     return true;
 }
 
-void release(processor& self, FAST_MUTEX* mutex) {
+void release(processor& self, FAST_MUTEX* mutex, level during) {
     if (__atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED) != self.thread)
         bug_check(THREAD_NOT_MUTEX_OWNER,
                   "a fast mutex is released by a thread that does not own it",
@@ -34,20 +37,31 @@ void release(processor& self, FAST_MUTEX* mutex) {
     const KIRQL old = mutex->OldIrql;
     __atomic_store_n(&mutex->Owner, nullptr, __ATOMIC_RELAXED);
     KeSetEvent(&mutex->Event, 0, FALSE);
-    lower_irql(self, old);
+    if (during == level::raised) lower_irql(self, old);
 }
 
-NT_SLOW_PATH bool acquire_watched(FAST_MUTEX* mutex, bool may_wait, const irql_rule& bound) {
+NT_SLOW_PATH bool acquire_watched(FAST_MUTEX* mutex, bool may_wait, level during,
+                                  const irql_rule& bound) {
     processor& self = this_processor();
     const watched_acquisition watched{self, {mutex, lock_kind::fast_mutex, may_wait}, bound};
-    return watched.trying([&] { return acquire(self, mutex, may_wait); });
+    return watched.trying([&] { return acquire(self, mutex, may_wait, during); });
 }
 
-NT_SLOW_PATH void release_watched(FAST_MUTEX* mutex, const irql_rule& bound) {
+NT_SLOW_PATH void release_watched(FAST_MUTEX* mutex, level during, const irql_rule& bound) {
     processor& self = this_processor();
     const bool is_free = __atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED) == nullptr;
     const watched_release watched{self, mutex, lock_kind::fast_mutex, bound, is_free, {}};
-    watched([&] { release(self, mutex); });
+    watched([&] { release(self, mutex, during); });
+}
+
+bool acquire_as(const irql_rule& bound, FAST_MUTEX* mutex, bool may_wait, level during) {
+    if (instrumented()) return acquire_watched(mutex, may_wait, during, bound);
+    return acquire(this_processor(), mutex, may_wait, during);
+}
+
+void release_as(const irql_rule& bound, FAST_MUTEX* mutex, level during) {
+    if (instrumented()) return release_watched(mutex, during, bound);
+    release(this_processor(), mutex, during);
 }
 
 } // namespace
@@ -63,41 +77,37 @@ void ExInitializeFastMutex(PFAST_MUTEX FastMutex) {
 }
 
 void ExAcquireFastMutex(PFAST_MUTEX FastMutex) {
-    if (instrumented())
-        acquire_watched(FastMutex, true, irql_rules::ExAcquireFastMutex);
-    else
-        acquire(this_processor(), FastMutex, true);
+    acquire_as(irql_rules::ExAcquireFastMutex, FastMutex, true, level::raised);
 }
-
 BOOLEAN ExTryToAcquireFastMutex(PFAST_MUTEX FastMutex) {
-    if (instrumented())
-        return acquire_watched(FastMutex, false, irql_rules::ExTryToAcquireFastMutex);
-    return acquire(this_processor(), FastMutex, false);
+    return acquire_as(irql_rules::ExTryToAcquireFastMutex, FastMutex, false, level::raised);
 }
-
 void ExReleaseFastMutex(PFAST_MUTEX FastMutex) {
-    if (instrumented()) return release_watched(FastMutex, irql_rules::ExReleaseFastMutex);
-    release(this_processor(), FastMutex);
+    release_as(irql_rules::ExReleaseFastMutex, FastMutex, level::raised);
+}
+void ExAcquireFastMutexUnsafe(PFAST_MUTEX FastMutex) {
+    acquire_as(irql_rules::ExAcquireFastMutexUnsafe, FastMutex, true, level::kept);
+}
+void ExReleaseFastMutexUnsafe(PFAST_MUTEX FastMutex) {
+    release_as(irql_rules::ExReleaseFastMutexUnsafe, FastMutex, level::kept);
 }
 
 void KeInitializeGuardedMutex(PKGUARDED_MUTEX Mutex) { ExInitializeFastMutex(Mutex); }
 
 void KeAcquireGuardedMutex(PKGUARDED_MUTEX Mutex) {
-    if (instrumented())
-        acquire_watched(Mutex, true, irql_rules::KeAcquireGuardedMutex);
-    else
-        acquire(this_processor(), Mutex, true);
+    acquire_as(irql_rules::KeAcquireGuardedMutex, Mutex, true, level::raised);
 }
-
 BOOLEAN KeTryToAcquireGuardedMutex(PKGUARDED_MUTEX Mutex) {
-    if (instrumented())
-        return acquire_watched(Mutex, false, irql_rules::KeTryToAcquireGuardedMutex);
-    return acquire(this_processor(), Mutex, false);
+    return acquire_as(irql_rules::KeTryToAcquireGuardedMutex, Mutex, false, level::raised);
 }
-
 void KeReleaseGuardedMutex(PKGUARDED_MUTEX Mutex) {
-    if (instrumented()) return release_watched(Mutex, irql_rules::KeReleaseGuardedMutex);
-    release(this_processor(), Mutex);
+    release_as(irql_rules::KeReleaseGuardedMutex, Mutex, level::raised);
+}
+void KeAcquireGuardedMutexUnsafe(PKGUARDED_MUTEX Mutex) {
+    acquire_as(irql_rules::KeAcquireGuardedMutexUnsafe, Mutex, true, level::kept);
+}
+void KeReleaseGuardedMutexUnsafe(PKGUARDED_MUTEX Mutex) {
+    release_as(irql_rules::KeReleaseGuardedMutexUnsafe, Mutex, level::kept);
 }
 
 } // extern "C"

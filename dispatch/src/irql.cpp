@@ -46,6 +46,12 @@ void KeLowerIrql(KIRQL NewIrql) {
 
 ULONG KeGetCurrentProcessorNumber(void) { return this_processor().number; }
 ULONG KeQueryActiveProcessorCount(void) { return this_processor().owner->processor_count(); }
+
+KAFFINITY KeQueryActiveProcessors(void) {
+    constexpr unsigned bits = 8 * sizeof(KAFFINITY);
+    const ULONG count = KeQueryActiveProcessorCount();
+    return count >= bits ? ~KAFFINITY{0} : (KAFFINITY{1} << count) - 1;
+}
 ULONG KeQueryMaximumProcessorCount(void) { return MAXIMUM_PROCESSORS; }
 
 void KeEnterCriticalRegion(void) {

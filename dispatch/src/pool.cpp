@@ -105,6 +105,11 @@ PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
     return std::malloc(NumberOfBytes);
 }
 
+PVOID ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag,
+                                    EX_POOL_PRIORITY) {
+    return ExAllocatePoolWithTag(PoolType, NumberOfBytes, Tag);
+}
+
 PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag) {
     const POOL_TYPE type = (Flags & POOL_FLAG_PAGED) != 0 ? PagedPool : NonPagedPoolNx;
     PVOID block = ExAllocatePoolWithTag(type, NumberOfBytes, Tag);

@@ -167,9 +167,13 @@ ULONG KeRemoveQueueEx(PRKQUEUE Queue, KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER T
     return taken;
 }
 
-LONG KeReadStateQueue(PRKQUEUE Queue) { return state_of(Queue->Header); }
+LONG KeReadStateQueue(PRKQUEUE Queue) {
+    VERIFY_IRQL(KeReadStateQueue);
+    return state_of(Queue->Header);
+}
 
 PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue) {
+    VERIFY_IRQL(KeRundownQueue);
     wake_list woken;
     PLIST_ENTRY left = nullptr;
     {

@@ -81,9 +81,11 @@ void ExWaitForRundownProtectionRelease(PEX_RUNDOWN_REF RunRef) {
 }
 
 void ExRundownCompleted(PEX_RUNDOWN_REF RunRef) {
+    VERIFY_IRQL(ExRundownCompleted);
     __atomic_store_n(&RunRef->Count, shut, __ATOMIC_RELEASE);
 }
 void ExReInitializeRundownProtection(PEX_RUNDOWN_REF RunRef) {
+    VERIFY_IRQL(ExReInitializeRundownProtection);
     __atomic_store_n(&RunRef->Count, 0, __ATOMIC_RELEASE);
 }
 

@@ -122,7 +122,10 @@ BOOLEAN KeTryToAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock) {
     return try_take(this_processor(), SpinLock);
 }
 
-BOOLEAN KeTestSpinLock(PKSPIN_LOCK SpinLock) { return !lock_is_held(SpinLock); }
+BOOLEAN KeTestSpinLock(PKSPIN_LOCK SpinLock) {
+    VERIFY_IRQL(KeTestSpinLock);
+    return !lock_is_held(SpinLock);
+}
 
 PLIST_ENTRY ExInterlockedInsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
                                         PKSPIN_LOCK Lock) {

@@ -135,10 +135,14 @@ NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK, PVOID, KPROCESSOR
 }
 
 void ObReferenceObject(PVOID Object) {
+    VERIFY_IRQL(ObReferenceObject);
     __atomic_add_fetch(&static_cast<KTHREAD*>(Object)->ReferenceCount, 1, __ATOMIC_RELAXED);
 }
 
-void ObDereferenceObject(PVOID Object) { drop_reference(static_cast<KTHREAD*>(Object)); }
+void ObDereferenceObject(PVOID Object) {
+    VERIFY_IRQL(ObDereferenceObject);
+    drop_reference(static_cast<KTHREAD*>(Object));
+}
 
 NTSTATUS ZwClose(HANDLE Handle) {
     VERIFY_IRQL(ZwClose);

@@ -4,7 +4,7 @@
 #include "verify/pool_checks.hpp"
 #include "verify/routine_checks.hpp"
 
-#include <dispatch/work_item.h>
+#include <dispatch/detail/work_item.hpp>
 
 #include <algorithm>
 
@@ -69,6 +69,13 @@ void look_on_queue(WORK_QUEUE_ITEM* item) {
 
 } // namespace
 
+void prepare_work_item(WORK_QUEUE_ITEM* item, PWORKER_THREAD_ROUTINE routine, void* context) {
+    if (instrumented()) introduce_item(item);
+    *item = {};
+    item->WorkerRoutine = routine;
+    item->Parameter = context;
+}
+
 } // namespace irpverbs::dispatch::detail
 
 using namespace irpverbs::dispatch::detail;
@@ -76,10 +83,8 @@ using namespace irpverbs::dispatch::detail;
 extern "C" {
 
 void ExInitializeWorkItem(PWORK_QUEUE_ITEM Item, PWORKER_THREAD_ROUTINE Routine, PVOID Context) {
-    if (instrumented()) introduce_item(Item);
-    *Item = {};
-    Item->WorkerRoutine = Routine;
-    Item->Parameter = Context;
+    VERIFY_IRQL(ExInitializeWorkItem);
+    prepare_work_item(Item, Routine, Context);
 }
 
 void ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType) {

@@ -183,6 +183,7 @@ BOOLEAN IoForwardIrpSynchronously(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
 
 PIRP IoMakeAssociatedIrp(PIRP Irp, CCHAR StackSize) {
     VERIFY_IRQL(IoMakeAssociatedIrp);
+    if (instrumented()) verify::check_use(Irp, "IoMakeAssociatedIrp");
     IRP* associated = IoAllocateIrp(StackSize, FALSE);
     if (associated == nullptr) return nullptr;
     if (instrumented()) verify::built(associated, verify::origin::associated);

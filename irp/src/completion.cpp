@@ -1,6 +1,7 @@
 #include "packet.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
+#include "verify/veil.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -81,6 +82,7 @@ void finish(IRP* irp) {
 
 // The first location apart from the others: most IRPs have but one.
 [[gnu::always_inline]] inline void walk_up(IRP* irp) {
+    verify::unveil_locations(irp); // the verifier may have been on when it was sent
     const CCHAR current = irp->CurrentLocation;
     if (!completable(*irp, current)) [[unlikely]]
         refuse_completion(irp);
@@ -145,6 +147,7 @@ NTSTATUS IoCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
 }
 
 void IoSetNextIrpStackLocation(PIRP Irp) {
+    if (instrumented()) verify::check_use(Irp, "IoSetNextIrpStackLocation");
     if (--Irp->CurrentLocation <= 0) no_location_left(Irp);
 }
 

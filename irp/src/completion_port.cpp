@@ -2,7 +2,9 @@
 #include "eventfd.hpp"
 #include "packet.hpp"
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/interlocked.h>
 
 #include <algorithm>
@@ -150,6 +152,7 @@ extern "C" {
 
 NTSTATUS IoCreateIoCompletion(PVOID* IoCompletion, ULONG Count) {
     VERIFY_IRQL(IoCreateIoCompletion);
+    if (fault_point("irp.create_io_completion")) return STATUS_INSUFFICIENT_RESOURCES;
     auto* port = new (std::nothrow) completion_port;
     if (port == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     KeInitializeQueue(&port->queue, Count);
@@ -173,6 +176,7 @@ void IoCloseIoCompletion(PVOID IoCompletion) {
 NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
                                    PIO_COMPLETION_CONTEXT* CompletionContext) {
     VERIFY_IRQL(IoCreateCompletionContext);
+    if (fault_point("irp.create_completion_context")) return STATUS_INSUFFICIENT_RESOURCES;
     completion_port* port = port_of(IoCompletion);
     auto* context = new (std::nothrow) port_context{{IoCompletion, Key}, nullptr};
     if (context == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
@@ -186,6 +190,7 @@ NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
 
 void IoSetCompletionContext(PIRP Irp, PIO_COMPLETION_CONTEXT CompletionContext, PVOID ApcContext) {
     VERIFY_IRQL(IoSetCompletionContext);
+    if (instrumented()) verify::check_use(Irp, "IoSetCompletionContext");
     hold(*port_of(CompletionContext->Port));
     Irp->Flags |= IRP_POST_COMPLETION;
     Irp->CompletionContext = CompletionContext;
@@ -262,6 +267,7 @@ LONG IoQueryIoCompletion(PVOID IoCompletion) {
 
 int IoCompletionEventFd(PVOID IoCompletion) {
     VERIFY_IRQL(IoCompletionEventFd);
+    if (fault_point("irp.completion_event_fd")) return -1;
     completion_port* port = port_of(IoCompletion);
     return port->descriptor.open(port->queue);
 }

@@ -1,4 +1,5 @@
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <irp/csq.h>
 #include <irp/device.h>
@@ -102,6 +103,7 @@ NTSTATUS IoCsqInitializeEx(PIO_CSQ Csq, PIO_CSQ_INSERT_IRP_EX CsqInsertIrp,
 
 NTSTATUS IoCsqInsertIrpEx(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context, PVOID InsertContext) {
     VERIFY_IRQL(IoCsqInsertIrp);
+    if (instrumented()) irpverbs::irp::verify::check_use(Irp, "IoCsqInsertIrpEx");
     KIRQL level = PASSIVE_LEVEL;
     Csq->CsqAcquireLock(Csq, &level);
     void* held = Csq;

@@ -169,6 +169,7 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                                   BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                   BOOLEAN InvokeOnCancel) {
     VERIFY_IRQL(IoSetCompletionRoutineEx);
+    if (instrumented()) irpverbs::irp::verify::check_use(Irp, "IoSetCompletionRoutineEx");
     if (fault_point("irp.completion_routine_ex")) {
         irpverbs::irp::verify::routine_ex_failed(Irp);
         return STATUS_INSUFFICIENT_RESOURCES;

@@ -1,4 +1,5 @@
 #include "rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <irp/device_queue.h>
 
@@ -12,9 +13,9 @@ KDEVICE_QUEUE_ENTRY* entry_of(LIST_ENTRY* link) {
 
 template <class Change>
 auto under_lock(KDEVICE_QUEUE* queue, const Change& change) {
-    KeAcquireSpinLockAtDpcLevel(&queue->Lock);
+    const KIRQL level = KeAcquireSpinLockRaiseToDpc(&queue->Lock);
     const auto result = change();
-    KeReleaseSpinLockFromDpcLevel(&queue->Lock);
+    KeReleaseSpinLock(&queue->Lock, level);
     return result;
 }
 
@@ -87,17 +88,18 @@ BOOLEAN KeInsertByKeyDeviceQueue(PKDEVICE_QUEUE DeviceQueue, PKDEVICE_QUEUE_ENTR
 }
 
 PKDEVICE_QUEUE_ENTRY KeRemoveDeviceQueue(PKDEVICE_QUEUE DeviceQueue) {
-    VERIFY_IRQL(KeRemoveDeviceQueue);
+    irpverbs::irp::verify::check_queue_irql(irpverbs::irp::irql_rules::KeRemoveDeviceQueue);
     return under_lock(DeviceQueue, [&] { return take_next(DeviceQueue, 0); });
 }
 
 PKDEVICE_QUEUE_ENTRY KeRemoveByKeyDeviceQueue(PKDEVICE_QUEUE DeviceQueue, ULONG SortKey) {
-    VERIFY_IRQL(KeRemoveByKeyDeviceQueue);
+    irpverbs::irp::verify::check_queue_irql(irpverbs::irp::irql_rules::KeRemoveByKeyDeviceQueue);
     return under_lock(DeviceQueue, [&] { return take_next(DeviceQueue, SortKey); });
 }
 
 PKDEVICE_QUEUE_ENTRY KeRemoveByKeyDeviceQueueIfBusy(PKDEVICE_QUEUE DeviceQueue, ULONG SortKey) {
-    VERIFY_IRQL(KeRemoveByKeyDeviceQueueIfBusy);
+    irpverbs::irp::verify::check_queue_irql(
+        irpverbs::irp::irql_rules::KeRemoveByKeyDeviceQueueIfBusy);
     return under_lock(
         DeviceQueue, [&] { return DeviceQueue->Busy ? take_next(DeviceQueue, SortKey) : nullptr; });
 }
@@ -105,14 +107,11 @@ PKDEVICE_QUEUE_ENTRY KeRemoveByKeyDeviceQueueIfBusy(PKDEVICE_QUEUE DeviceQueue, 
 BOOLEAN KeRemoveEntryDeviceQueue(PKDEVICE_QUEUE DeviceQueue,
                                  PKDEVICE_QUEUE_ENTRY DeviceQueueEntry) {
     VERIFY_IRQL(KeRemoveEntryDeviceQueue);
-    const KIRQL level = KeRaiseIrqlToDpcLevel();
-    const BOOLEAN waited = under_lock(DeviceQueue, [&] {
+    return under_lock(DeviceQueue, [&] {
         const BOOLEAN inserted = DeviceQueueEntry->Inserted;
         if (inserted) take(&DeviceQueueEntry->DeviceListEntry);
         return inserted;
     });
-    KeLowerIrql(level);
-    return waited;
 }
 
 } // extern "C"

@@ -56,6 +56,7 @@ void MmUnlockPages(PMDL MemoryDescriptorList) {
 }
 
 void MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList) {
+    VERIFY_IRQL(MmBuildMdlForNonPagedPool);
     MemoryDescriptorList->MdlFlags |= MDL_SOURCE_IS_NONPAGED_POOL;
 }
 

@@ -78,13 +78,15 @@ void start(DEVICE_OBJECT* device, IRP* irp) {
 
 // One IRP at a time is current, so at most one wish for the next is open.
 void ask_for_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
-    if (!is_deferred(device)) {
+    const KIRQL level = KeRaiseIrqlToDpcLevel(); // whose level StartIo has
+    if (is_deferred(device)) {
+        __atomic_store_n(&device->StartIoKey, key, __ATOMIC_RELAXED);
+        __atomic_store_n(&device->StartIoNext, how, __ATOMIC_RELEASE);
+        serve_in_turn(device);
+    } else {
         start_next(device, how, key);
-        return;
     }
-    __atomic_store_n(&device->StartIoKey, key, __ATOMIC_RELAXED);
-    __atomic_store_n(&device->StartIoNext, how, __ATOMIC_RELEASE);
-    serve_in_turn(device);
+    KeLowerIrql(level);
 }
 
 // True: it waits.
@@ -131,6 +133,7 @@ extern "C" {
 void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
                    PDRIVER_CANCEL CancelFunction) {
     VERIFY_IRQL(IoStartPacket);
+    if (instrumented()) irpverbs::irp::verify::check_use(Irp, "IoStartPacket");
     if (instrumented()) irpverbs::irp::verify::given_to_start_io(DeviceObject, Irp, CancelFunction);
     const KIRQL level = KeRaiseIrqlToDpcLevel();
     if (CancelFunction != nullptr)
@@ -141,14 +144,14 @@ void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
 }
 
 void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable) {
-    VERIFY_IRQL(IoStartNextPacket);
+    irpverbs::irp::verify::check_queue_irql(irpverbs::irp::irql_rules::IoStartNextPacket);
     if (instrumented())
         irpverbs::irp::verify::check_start_next(DeviceObject, is_deferred(DeviceObject));
     ask_for_next(DeviceObject, Cancelable ? next_wanted | next_cancelable : next_wanted, 0);
 }
 
 void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULONG Key) {
-    VERIFY_IRQL(IoStartNextPacketByKey);
+    irpverbs::irp::verify::check_queue_irql(irpverbs::irp::irql_rules::IoStartNextPacketByKey);
     if (instrumented())
         irpverbs::irp::verify::check_start_next(DeviceObject, is_deferred(DeviceObject));
     const UCHAR how = next_wanted | next_by_key;

@@ -3,6 +3,7 @@
 #include <irp/work_item.h>
 
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/work_item.hpp>
 
 #include <new>
 
@@ -85,7 +86,7 @@ ULONG IoSizeofWorkItem(void) { return sizeof(IO_WORKITEM); }
 void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem) {
     *IoWorkItem = {};
     IoWorkItem->Device = static_cast<PDEVICE_OBJECT>(IoObject);
-    ExInitializeWorkItem(&IoWorkItem->Item, run, IoWorkItem);
+    prepare_work_item(&IoWorkItem->Item, run, IoWorkItem);
 }
 
 void IoUninitializeWorkItem(PIO_WORKITEM IoWorkItem) { check_idle(IoWorkItem); }

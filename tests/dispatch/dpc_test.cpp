@@ -128,6 +128,18 @@ TEST_P(Dpcs, TargetThatDoesNotStandReadyIsABugCheck) {
     EXPECT_EQ(bug_check_of([&] { KeSetTargetProcessorDpc(&dpc, -1); }), TIMER_OR_DPC_INVALID);
 }
 
+TEST_P(Dpcs, TargetIsNamedByNumberAndGroup) {
+    counted_dpc dpc;
+    PROCESSOR_NUMBER last{0, processors - 1, 0};
+    EXPECT_EQ(KeSetTargetProcessorDpcEx(&dpc, &last), STATUS_SUCCESS);
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, nullptr, nullptr));
+    KeFlushQueuedDpcs();
+    EXPECT_EQ(dpc.processor, processors - 1u);
+    PROCESSOR_NUMBER wrong[] = {{0, processors, 0}, {1, 0, 0}, {0, 0, 1}};
+    for (PROCESSOR_NUMBER& each : wrong)
+        EXPECT_EQ(KeSetTargetProcessorDpcEx(&dpc, &each), STATUS_INVALID_PARAMETER);
+}
+
 TEST_P(Dpcs, ThreadedRunsAtPassiveOnAProcessorThatStandsReady) {
     counted_dpc dpc;
     KeInitializeThreadedDpc(&dpc, counted_dpc::note, &dpc);

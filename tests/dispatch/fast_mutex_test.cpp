@@ -14,6 +14,16 @@ struct fast_mutex : FAST_MUTEX {
 
 class FastMutexes : public BothMachines {};
 
+bool free_for_another(fast_mutex& one) {
+    bool acquired = false;
+    system_thread other([&] {
+        acquired = ExTryToAcquireFastMutex(&one);
+        if (acquired) ExReleaseFastMutex(&one);
+    });
+    other.join();
+    return acquired;
+}
+
 TEST_P(FastMutexes, HeldAtApcLevel) {
     fast_mutex one;
     ExAcquireFastMutex(&one);
@@ -70,6 +80,22 @@ TEST_P(FastMutexes, GuardedMutexIsTheSame) {
     EXPECT_FALSE(KeAreAllApcsDisabled());
     EXPECT_TRUE(KeTryToAcquireGuardedMutex(&one));
     KeReleaseGuardedMutex(&one);
+}
+
+// Source: WDK ExAcquireFastMutexUnsafe, KeAcquireGuardedMutexUnsafe.
+TEST_P(FastMutexes, UnsafeFormsLeaveTheLevelAlone) {
+    const auto hold_one = [](auto acquire, auto release) {
+        fast_mutex one;
+        KeEnterGuardedRegion();
+        acquire(&one);
+        EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+        EXPECT_FALSE(free_for_another(one));
+        release(&one);
+        EXPECT_TRUE(free_for_another(one));
+        KeLeaveGuardedRegion();
+    };
+    hold_one(ExAcquireFastMutexUnsafe, ExReleaseFastMutexUnsafe);
+    hold_one(KeAcquireGuardedMutexUnsafe, KeReleaseGuardedMutexUnsafe);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(FastMutexes);

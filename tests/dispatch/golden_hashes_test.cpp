@@ -1,9 +1,6 @@
 // The same seed gives the same event log, byte for byte, in every process, build and compiler.
-#include <support/explore_gtest.hpp>
+#include <support/golden.hpp>
 #include <support/ke_words.hpp>
-
-#include <cstdint>
-#include <string>
 
 namespace {
 
@@ -56,44 +53,13 @@ void program(sim_machine& machine) {
     KeRundownQueue(&queue);
 }
 
-struct digests {
-    std::uint64_t events = 0;                 // of the machines' own hashes
-    std::uint64_t text = 0xcbf29ce484222325u; // of every byte of every log
-    auto operator<=>(const digests&) const = default;
-};
-
-template <class Choices>
-digests run_seeds(Choices source) {
-    digests sum;
-    sim_machine::options options;
-    options.log = true;
-    options.delays = 20;
-    for (std::uint64_t seed = 0; seed < 200; ++seed) {
-        source.restart(seed);
-        sim_machine machine(source, options);
-        {
-            const machine::scope here(machine);
-            program(machine);
-        }
-        sum.events = sum.events * 31 + machine.event_hash() + source.next_draw_fingerprint();
-        for (const char byte : machine.event_log())
-            sum.text = (sum.text ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-    }
-    return sum;
-}
-
-void expect_golden(const digests& seen, const digests& golden) {
-    EXPECT_EQ(seen, golden) << std::hex << "this build: {0x" << seen.events << ", 0x" << seen.text
-                            << "}. Right when scheduling points were added or taken away; "
-                               "otherwise something beside choices decides.";
-}
-
 TEST(GoldenHashes, RandomSeeds) {
-    expect_golden(run_seeds(random_choices(0)), {0x5e05662414ea4f5c, 0xd26111927ce92a42});
+    expect_golden(golden_run(random_choices(0), program), {0x5e05662414ea4f5c, 0xd26111927ce92a42});
 }
 
 TEST(GoldenHashes, PctSeeds) {
-    expect_golden(run_seeds(pct_choices(0, 3, 60)), {0x24b1e13da808cabb, 0xd0b29f8b1a3bc6cd});
+    expect_golden(golden_run(pct_choices(0, 3, 60), program),
+                  {0x24b1e13da808cabb, 0xd0b29f8b1a3bc6cd});
 }
 
 } // namespace

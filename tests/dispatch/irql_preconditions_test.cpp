@@ -21,6 +21,8 @@ struct world {
     KTIMER timer;
     KQUEUE queue;
     LIST_ENTRY entry;
+    WORK_QUEUE_ITEM item;
+    KTHREAD thread{}; // no thread's: nobody frees it
     FAST_MUTEX fast;
     KSPIN_LOCK lock = 0;
     EX_SPIN_LOCK shared = 0;
@@ -37,6 +39,7 @@ struct world {
         KeInitializeQueue(&queue, 1);
         ExInitializeFastMutex(&fast);
         ExInitializeRundownProtection(&rundown);
+        thread.ReferenceCount = 2;
     }
 };
 
@@ -72,6 +75,9 @@ constexpr precondition upper_bounds[] = {
      }},
     {"ExWaitForRundownProtectionRelease", APC_LEVEL,
      [](world& in) { ExWaitForRundownProtectionRelease(&in.rundown); }},
+    {"ExRundownCompleted", APC_LEVEL, [](world& in) { ExRundownCompleted(&in.rundown); }},
+    {"ExReInitializeRundownProtection", APC_LEVEL,
+     [](world& in) { ExReInitializeRundownProtection(&in.rundown); }},
     {"KeSetEvent", DISPATCH_LEVEL, [](world& in) { set(in.one); }},
     {"KeResetEvent", DISPATCH_LEVEL, [](world& in) { KeResetEvent(&in.one); }},
     {"KeClearEvent", DISPATCH_LEVEL, [](world& in) { KeClearEvent(&in.one); }},
@@ -86,6 +92,12 @@ constexpr precondition upper_bounds[] = {
     {"KeCancelTimer", DISPATCH_LEVEL, [](world& in) { KeCancelTimer(&in.timer); }},
     {"KeReadStateTimer", DISPATCH_LEVEL, [](world& in) { KeReadStateTimer(&in.timer); }},
     {"KeInsertQueue", DISPATCH_LEVEL, [](world& in) { KeInsertQueue(&in.queue, &in.entry); }},
+    {"KeReadStateQueue", DISPATCH_LEVEL, [](world& in) { KeReadStateQueue(&in.queue); }},
+    {"KeRundownQueue", DISPATCH_LEVEL, [](world& in) { KeRundownQueue(&in.queue); }},
+    {"ExInitializeWorkItem", DISPATCH_LEVEL,
+     [](world& in) { ExInitializeWorkItem(&in.item, nullptr, nullptr); }},
+    {"ObReferenceObject", DISPATCH_LEVEL, [](world& in) { ObReferenceObject(&in.thread); }},
+    {"ObDereferenceObject", DISPATCH_LEVEL, [](world& in) { ObDereferenceObject(&in.thread); }},
     {"ExAllocatePool2", DISPATCH_LEVEL,
      [](world&) { ExFreePool(ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, 0x74736574)); }},
     {"ExAllocatePool2, paged", APC_LEVEL,
@@ -154,6 +166,7 @@ TEST_P(IrqlPreconditions, WhatNeedsDispatchIsReportedBelow) {
         {"KeAcquireSpinLockAtDpcLevel", [](world& in) { KeAcquireSpinLockAtDpcLevel(&in.lock); }},
         {"KeTryToAcquireSpinLockAtDpcLevel",
          [](world& in) { KeTryToAcquireSpinLockAtDpcLevel(&in.lock); }},
+        {"KeTestSpinLock", [](world& in) { KeTestSpinLock(&in.lock); }},
         {"KeAcquireInStackQueuedSpinLockAtDpcLevel",
          [](world& in) { KeAcquireInStackQueuedSpinLockAtDpcLevel(&in.lock, &in.handle); }},
         {"KeReleaseSpinLock",

@@ -22,6 +22,7 @@ TEST_P(Machines, ScopesNest) {
         const machine::scope inside(other);
         EXPECT_EQ(&machine::current(), &other);
         EXPECT_EQ(KeQueryActiveProcessorCount(), 3u);
+        EXPECT_EQ(KeQueryActiveProcessors(), KAFFINITY{7});
         EXPECT_NE(KeGetCurrentThread(), mine);
         {
             const machine::scope deeper(machine());

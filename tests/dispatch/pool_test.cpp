@@ -38,6 +38,14 @@ TEST_P(Pool, Pool2ZeroesUnlessToldNotTo) {
     }
 }
 
+TEST_P(Pool, PriorityMakesNoDifference) {
+    for (const EX_POOL_PRIORITY wanted : {LowPoolPriority, NormalPoolPriority, HighPoolPriority}) {
+        PVOID block = ExAllocatePoolWithTagPriority(NonPagedPoolNx, 100, 0x74736574, wanted);
+        ASSERT_NE(block, nullptr);
+        ExFreePoolWithTag(block, 0x74736574);
+    }
+}
+
 TEST_P(Pool, AllocatesAtDispatch) {
     const at_dispatch_level raised;
     PVOID block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 32, tag);

@@ -74,6 +74,12 @@ FAST_MUTEX* held_mutex() {
     return mutex;
 }
 
+FAST_MUTEX* held_unsafely() {
+    FAST_MUTEX* mutex = fresh_mutex();
+    ExAcquireFastMutexUnsafe(mutex);
+    return mutex;
+}
+
 void nothing(void*) {}
 
 std::map<std::string, call> lock_calls() {
@@ -110,6 +116,7 @@ std::map<std::string, call> lock_calls() {
              lock = 0;
              at(l, [] { KeTryToAcquireSpinLockAtDpcLevel(&lock); });
          }},
+        {"KeTestSpinLock", [=](KIRQL l) { at(l, [] { KeTestSpinLock(&lock); }); }},
         {"KeAcquireInStackQueuedSpinLock",
          [=](KIRQL l) {
              lock = 0;
@@ -155,6 +162,26 @@ std::map<std::string, call> lock_calls() {
          [=](KIRQL l) {
              auto* p = held_mutex();
              at(l, [=] { ExReleaseFastMutex(p); });
+         }},
+        {"ExAcquireFastMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { ExAcquireFastMutexUnsafe(p); });
+         }},
+        {"ExReleaseFastMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = held_unsafely();
+             at(l, [=] { ExReleaseFastMutexUnsafe(p); });
+         }},
+        {"KeAcquireGuardedMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = fresh_mutex();
+             at(l, [=] { KeAcquireGuardedMutexUnsafe(p); });
+         }},
+        {"KeReleaseGuardedMutexUnsafe",
+         [=](KIRQL l) {
+             auto* p = held_unsafely();
+             at(l, [=] { KeReleaseGuardedMutexUnsafe(p); });
          }},
         {"KeAcquireGuardedMutex",
          [=](KIRQL l) {
@@ -247,6 +274,13 @@ std::map<std::string, call> object_calls() {
              const at_level there(level);
              KeInsertQueue(&queue, &entry);
          }},
+        {"KeReadStateQueue", at([] { KeReadStateQueue(&queue); })},
+        {"KeRundownQueue",
+         [=](KIRQL level) {
+             KeInitializeQueue(&queue, 0);
+             const at_level there(level);
+             KeRundownQueue(&queue);
+         }},
         {"ExInitializeRundownProtection", at([] { ExInitializeRundownProtection(&rundown); })},
         {"ExAcquireRundownProtection", at([] { ExAcquireRundownProtection(&rundown); })},
         {"ExReleaseRundownProtection", at([] {
@@ -257,6 +291,8 @@ std::map<std::string, call> object_calls() {
              rundown.Count = 0;
              ExWaitForRundownProtectionRelease(&rundown);
          })},
+        {"ExRundownCompleted", at([] { ExRundownCompleted(&rundown); })},
+        {"ExReInitializeRundownProtection", at([] { ExReInitializeRundownProtection(&rundown); })},
     };
 }
 
@@ -295,8 +331,21 @@ void use_lookaside(KIRQL level, bool paged) {
     }
 }
 
+void refer(KIRQL level, void (*change)(void*)) {
+    KTHREAD thread{}; // no thread's: nobody frees it
+    thread.ReferenceCount = 2;
+    const at_level there(level);
+    change(&thread);
+}
+
 std::map<std::string, call> system_calls() {
     return {
+        {"ExInitializeWorkItem",
+         [](KIRQL level) {
+             WORK_QUEUE_ITEM item;
+             const at_level there(level);
+             ExInitializeWorkItem(&item, nothing, nullptr);
+         }},
         {"ExQueueWorkItem", queue_item},
         {"PsCreateSystemThread", start_thread},
         {"PsTerminateSystemThread",
@@ -310,6 +359,8 @@ std::map<std::string, call> system_calls() {
              void* object = nullptr;
              ObReferenceObjectByHandle(nullptr, 0, nullptr, KernelMode, &object, nullptr);
          }},
+        {"ObReferenceObject", [](KIRQL level) { refer(level, ObReferenceObject); }},
+        {"ObDereferenceObject", [](KIRQL level) { refer(level, ObDereferenceObject); }},
         {"ZwClose",
          [](KIRQL level) {
              const at_level there(level);

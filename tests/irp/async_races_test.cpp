@@ -2,7 +2,7 @@
 // its canceller race, and one of them decides.
 #include "test_driver.hpp"
 
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 
 #include <irp/async.hpp>
 #include <irp/cancel_safe_queue.hpp>
@@ -78,9 +78,9 @@ void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
 TEST(AsyncRaces, DeadlineAgainstResult) {
     tally ends;
     dispatch::explore_options options;
-    options.exhaustive_runs = 5000;
-    options.preemption_bound = 2;
-    irpverbs::testing::expect_explored(options, [&](dispatch::sim_machine& sim) {
+    options.exhaustive_runs = 30'000;
+    options.preemption_bound = 1;
+    irpverbs::testing::expect_exhausted(options, [&](dispatch::sim_machine& sim) {
         race(sim, {true, false}, ends);
     });
     EXPECT_GT(ends[STATUS_SUCCESS], 0);

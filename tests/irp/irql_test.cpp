@@ -164,6 +164,8 @@ TEST_P(IrqlRules, BuiltRequestsAndMdls) {
         {"MmProbeAndLockPages", above_dispatch, "IrqlMmDispatch",
          [&] { MmProbeAndLockPages(nullptr, KernelMode, IoReadAccess); }},
         {"MmUnlockPages", above_dispatch, "IrqlMmDispatch", [&] { MmUnlockPages(nullptr); }},
+        {"MmBuildMdlForNonPagedPool", above_dispatch, "IrqlMmDispatch",
+         [&] { MmBuildMdlForNonPagedPool(nullptr); }},
     });
 }
 

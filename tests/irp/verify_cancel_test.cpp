@@ -123,25 +123,48 @@ TEST(keeps, CancelSpinlockRelease) {
     })));
 }
 
+lambda_driver::routine arm(bool locked) {
+    return [locked](DEVICE_OBJECT*, IRP* irp) {
+        KIRQL old = PASSIVE_LEVEL;
+        IoMarkIrpPending(irp);
+        if (locked) IoAcquireCancelSpinLock(&old);
+        IoSetCancelRoutine(irp, finish_cancelled);
+        if (locked) IoReleaseCancelSpinLock(old);
+        return STATUS_PENDING;
+    };
+}
+
+void send_and_cancel(const lambda_driver& driver) {
+    request asked;
+    asked.send(driver);
+    IoCancelIrp(asked.irp());
+}
+
 std::vector<found> arm_one(bool locked) {
-    return found_with("default,cancel_lock_required", [locked](sim_machine&) {
-        lambda_driver driver([locked](DEVICE_OBJECT*, IRP* irp) {
-            KIRQL old = PASSIVE_LEVEL;
-            IoMarkIrpPending(irp);
-            if (locked) IoAcquireCancelSpinLock(&old);
-            IoSetCancelRoutine(irp, finish_cancelled);
-            if (locked) IoReleaseCancelSpinLock(old);
-            return STATUS_PENDING;
-        });
-        request asked;
-        asked.send(driver);
-        IoCancelIrp(asked.irp());
-    });
+    return found_with("default,cancel_lock_required",
+                      [locked](sim_machine&) { send_and_cancel(lambda_driver(arm(locked))); });
 }
 TEST(breaks, CancelLockRequired) {
     EXPECT_TRUE(is(arm_one(false), "CancelLockRequired", detected, 0x49521016));
 }
 TEST(keeps, CancelLockRequired) { EXPECT_TRUE(nothing(arm_one(true))); }
+
+// One device keeps its IRPs in its device queue, the other in one of its own.
+std::vector<found> arm_one_of_two(bool at_declared, BOOLEAN required) {
+    return found_in([=](sim_machine&) {
+        const lambda_driver declared(arm(!at_declared));
+        const lambda_driver other(arm(false));
+        VerifierRequireCancelLock(declared.device(), required);
+        send_and_cancel(declared);
+        send_and_cancel(other);
+    });
+}
+TEST(CancelLock, IsRequiredOfTheDevicesThatDeclareIt) {
+    EXPECT_TRUE(is(arm_one_of_two(true, TRUE), "CancelLockRequired", detected, 0x49521016));
+    EXPECT_EQ(arm_one_of_two(true, TRUE).size(), 1u);
+    EXPECT_TRUE(nothing(arm_one_of_two(false, TRUE)));
+    EXPECT_TRUE(nothing(arm_one_of_two(true, FALSE)));
+}
 
 std::vector<found> complete_armed(bool withdrawn) {
     return found_in([withdrawn](sim_machine&) {

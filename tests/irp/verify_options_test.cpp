@@ -1,9 +1,11 @@
 // The verifier's switches, counters, callback and log; and that it is silent about right code.
-#include "verified.hpp"
+#include "three_deep.hpp"
 
 #include <support/exhaustive_gtest.hpp>
 
 #include <gmock/gmock.h>
+
+#include <algorithm>
 
 namespace {
 
@@ -12,6 +14,8 @@ using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
 using irpverbs::irp::verifier_scope;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 namespace dispatch = irpverbs::dispatch;
 
 TEST(VerifierOptions, UnknownOnesAreRefusedAndNothingChanges) {
@@ -135,63 +139,50 @@ TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
                    DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000A));
 }
 
-NTSTATUS pass_mark(DEVICE_OBJECT*, IRP* irp, void*) {
-    if (irp->PendingReturned) IoMarkIrpPending(irp);
-    return STATUS_CONTINUE_COMPLETION;
+std::string dumped_trace() {
+    std::string text(VerifierDumpLog(nullptr, nullptr, 0), '\0');
+    VerifierDumpLog(nullptr, text.data(), text.size() + 1);
+    return text;
 }
 
-// A stack of three: a filter that copies and looks, one that skips, a driver with a cancel-safe
-// queue. Two requests, one cancelled, one actor that serves: nothing is found in any schedule.
-struct three_deep {
-    KSPIN_LOCK lock;
-    LIST_ENTRY list;
-    struct queue {
-        IO_CSQ csq;
-        three_deep* owner;
-    } held;
-    lambda_driver bottom;
-    lambda_driver middle;
-    lambda_driver top;
+// What is left of the trace of that many requests, three events each but for the first line.
+std::string trace_of(int requests, const std::string& options) {
+    const verifier_scope verified(options);
+    const findings seen(dispatch::detail::watched.load());
+    dispatch::random_choices chance(1);
+    sim_machine sim(chance);
+    const dispatch::machine::scope here(sim);
+    const lambda_driver driver(succeed_at_once);
+    for (int i = 0; i < requests; ++i)
+        request(1).send(driver);
+    return dumped_trace();
+}
 
-    three_deep()
-        : bottom([this](DEVICE_OBJECT*, IRP* irp) {
-              IoCsqInsertIrp(&held.csq, irp, nullptr);
-              return STATUS_PENDING;
-          }),
-          middle(bottom,
-                 [this](DEVICE_OBJECT*, IRP* irp) {
-                     IoSkipCurrentIrpStackLocation(irp);
-                     return IoCallDriver(bottom.device(), irp);
-                 }),
-          top(bottom, [this](DEVICE_OBJECT*, IRP* irp) {
-              IoCopyCurrentIrpStackLocationToNext(irp);
-              IoSetCompletionRoutine(irp, pass_mark, nullptr, TRUE, TRUE, TRUE);
-              return IoCallDriver(middle.device(), irp);
-          }) {
-        KeInitializeSpinLock(&lock);
-        InitializeListHead(&list);
-        held.owner = this;
-        IoCsqInitialize(&held.csq, insert, remove, peek, acquire, release, finish);
-    }
-    static three_deep& of(IO_CSQ* csq) { return *CONTAINING_RECORD(csq, queue, csq)->owner; }
-    static void insert(IO_CSQ* csq, IRP* irp) {
-        InsertTailList(&of(csq).list, &irp->Tail.Overlay.ListEntry);
-    }
-    static void remove(IO_CSQ*, IRP* irp) { RemoveEntryList(&irp->Tail.Overlay.ListEntry); }
-    static IRP* peek(IO_CSQ* csq, IRP* irp, void*) {
-        LIST_ENTRY& all = of(csq).list;
-        LIST_ENTRY* next = irp != nullptr ? irp->Tail.Overlay.ListEntry.Flink : all.Flink;
-        return next == &all ? nullptr : CONTAINING_RECORD(next, IRP, Tail.Overlay.ListEntry);
-    }
-    static void acquire(IO_CSQ* csq, KIRQL* level) { KeAcquireSpinLock(&of(csq).lock, level); }
-    static void release(IO_CSQ* csq, KIRQL level) { KeReleaseSpinLock(&of(csq).lock, level); }
-    static void finish(IO_CSQ*, IRP* irp) { complete(irp, STATUS_CANCELLED); }
-    void serve() {
-        while (IRP* irp = IoCsqRemoveNextIrp(&held.csq, nullptr))
-            complete(irp, STATUS_SUCCESS);
-    }
-};
+// All events, and not the last 20 of each device alone.
+TEST(VerifierTrace, HoldsMoreThanTheRingOfADevice) {
+    const std::string text = trace_of(1000, "io,trace");
+    EXPECT_THAT(text, HasSubstr("irp#1  main at IRQL 0: allocated\n"));
+    EXPECT_THAT(text, HasSubstr("irp#1000  main at IRQL 0: freed\n"));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5000);
+    EXPECT_THAT(text, Not(HasSubstr("dropped")));
+}
 
+TEST(VerifierTrace, KeepsTheLastOfItsLimitAndSaysSo) {
+    const std::string text = trace_of(1000, "io,trace,trace_limit=50");
+    EXPECT_THAT(text, StartsWith("4950 earlier events were dropped (trace_limit)\n"));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 51);
+    EXPECT_THAT(text, Not(HasSubstr("irp#990  ")));
+    EXPECT_THAT(text, HasSubstr("irp#991  main at IRQL 0: allocated\n"));
+    EXPECT_THAT(text, HasSubstr("irp#1000  main at IRQL 0: freed\n"));
+}
+
+TEST(VerifierTrace, MayHoldMoreThanItsDefaultLimit) {
+    const std::string text = trace_of(21'000, "io,trace,trace_limit=200000");
+    EXPECT_THAT(text, HasSubstr("irp#1  main at IRQL 0: allocated\n"));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 105'000);
+}
+
+// Two requests, one cancelled, one actor that serves: nothing is found in any schedule.
 TEST(Verifier, IsSilentAboutAStackOfThree) {
     const verifier_scope verified("default");
     explore_options options;

@@ -87,4 +87,28 @@ TEST(keeps, StartIoCancel) {
     })));
 }
 
+// Some pages of the WDK allow any level up to DISPATCH_LEVEL where SDV's IrqlDispatch asks for it.
+std::vector<found> take_at(KIRQL level, const std::string& options) {
+    return found_with(options, [level](sim_machine&) {
+        KDEVICE_QUEUE queue;
+        KDEVICE_QUEUE_ENTRY entries[2];
+        KeInitializeDeviceQueue(&queue);
+        KIRQL before = PASSIVE_LEVEL;
+        KeRaiseIrql(DISPATCH_LEVEL, &before);
+        for (KDEVICE_QUEUE_ENTRY& each : entries)
+            KeInsertDeviceQueue(&queue, &each);
+        KeLowerIrql(before);
+        KeRaiseIrql(level, &before);
+        EXPECT_EQ(KeRemoveDeviceQueue(&queue), &entries[1]);
+        EXPECT_EQ(KeGetCurrentIrql(), level);
+        KeLowerIrql(before);
+    });
+}
+TEST(DeviceQueueIrql, IsExactUnlessOneAsksForLess) {
+    EXPECT_TRUE(nothing(take_at(DISPATCH_LEVEL, "default")));
+    EXPECT_TRUE(is(take_at(APC_LEVEL, "default"), "IrqlDispatch", detected, 0x00020003));
+    EXPECT_TRUE(nothing(take_at(APC_LEVEL, "default,lax_device_queue_irql")));
+    EXPECT_TRUE(nothing(take_at(DISPATCH_LEVEL, "default,lax_device_queue_irql")));
+}
+
 } // namespace

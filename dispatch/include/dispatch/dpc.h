@@ -57,6 +57,10 @@ NT_API BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc);
    Source: WDK KeSetTargetProcessorDpc. */
 NT_API void KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number);
 
+/* The same, and no bug check: STATUS_SUCCESS, or STATUS_INVALID_PARAMETER for a processor that does
+   not stand ready. IRQL: any. Source: WDK KeSetTargetProcessorDpcEx. */
+NT_API NTSTATUS KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber);
+
 /* High: to the head of the queue. Low: left to a processor that stands ready. IRQL: any. Source:
    WDK KeSetImportanceDpc. */
 NT_API void KeSetImportanceDpc(PRKDPC Dpc, KDPC_IMPORTANCE Importance);

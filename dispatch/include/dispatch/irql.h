@@ -20,6 +20,16 @@ typedef KIRQL* PKIRQL;
 /* The most virtual processors a machine can have, those of visiting threads included. */
 #define MAXIMUM_PROCESSORS 1024
 
+/* Processors by number: bit 0 is processor 0. */
+typedef ULONG_PTR KAFFINITY;
+
+/* A processor; there is one group, 0, and Reserved is 0. */
+typedef struct _PROCESSOR_NUMBER {
+    USHORT Group;
+    UCHAR Number;
+    UCHAR Reserved;
+} PROCESSOR_NUMBER, *PPROCESSOR_NUMBER;
+
 /* The caller's level. IRQL: any. Source: WDK KeGetCurrentIrql. */
 NT_API KIRQL KeGetCurrentIrql(void);
 
@@ -42,6 +52,9 @@ NT_API ULONG KeGetCurrentProcessorNumber(void);
 /* Number of virtual processors that stand ready to run DPCs; they have the numbers from 0.
    IRQL: any. Source: WDK KeQueryActiveProcessorCount. */
 NT_API ULONG KeQueryActiveProcessorCount(void);
+
+/* The same as a mask: the first 64 of them. IRQL: any. Source: WDK KeQueryActiveProcessors. */
+NT_API KAFFINITY KeQueryActiveProcessors(void);
 
 /* Bound of KeGetCurrentProcessorNumber: size per-processor arrays by it (every thread that visits
    the machine is a processor of its own). IRQL: any. Source: WDK KeQueryMaximumProcessorCount. */

@@ -7,6 +7,11 @@
 NT_EXTERN_C_BEGIN
 
 typedef enum _POOL_TYPE { NonPagedPool = 0, PagedPool = 1, NonPagedPoolNx = 512 } POOL_TYPE;
+typedef enum _EX_POOL_PRIORITY {
+    LowPoolPriority = 0,
+    NormalPoolPriority = 16,
+    HighPoolPriority = 32
+} EX_POOL_PRIORITY;
 typedef ULONGLONG POOL_FLAGS;
 #define POOL_FLAG_UNINITIALIZED 0x0000000000000002ull
 #define POOL_FLAG_NON_PAGED 0x0000000000000040ull
@@ -16,6 +21,11 @@ typedef ULONGLONG POOL_FLAGS;
    four characters that a leak report shows. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source:
    WDK ExAllocatePoolWithTag. */
 NT_API PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag);
+
+/* The same; how badly it is wanted makes no difference here. IRQL and source alike: WDK
+   ExAllocatePoolWithTagPriority. */
+NT_API PVOID ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag,
+                                           EX_POOL_PRIORITY Priority);
 
 /* The same, zeroed unless POOL_FLAG_UNINITIALIZED. Source: WDK ExAllocatePool2. */
 NT_API PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);

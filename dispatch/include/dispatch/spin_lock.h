@@ -7,7 +7,7 @@
 
 NT_EXTERN_C_BEGIN
 
-typedef ULONG_PTR KSPIN_LOCK; /* 0: free */
+typedef ULONG_PTR KSPIN_LOCK; /* made free by KeInitializeSpinLock, or by being 0 */
 typedef KSPIN_LOCK* PKSPIN_LOCK;
 
 /* A place in the queue of a lock; lives on the stack of the one who waits. */

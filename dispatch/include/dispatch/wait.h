@@ -141,6 +141,14 @@ NT_API void KeAcquireGuardedMutex(PKGUARDED_MUTEX Mutex);
 NT_API BOOLEAN KeTryToAcquireGuardedMutex(PKGUARDED_MUTEX Mutex);
 NT_API void KeReleaseGuardedMutex(PKGUARDED_MUTEX Mutex);
 
+/* The same without a change of the level, for callers in a critical or guarded region or at
+   APC_LEVEL; what is acquired so is released so. IRQL: <= APC_LEVEL.
+   Source: WDK ExAcquireFastMutexUnsafe, KeAcquireGuardedMutexUnsafe. */
+NT_API void ExAcquireFastMutexUnsafe(PFAST_MUTEX FastMutex);
+NT_API void ExReleaseFastMutexUnsafe(PFAST_MUTEX FastMutex);
+NT_API void KeAcquireGuardedMutexUnsafe(PKGUARDED_MUTEX Mutex);
+NT_API void KeReleaseGuardedMutexUnsafe(PKGUARDED_MUTEX Mutex);
+
 NT_EXTERN_C_END
 
 #endif

@@ -5,14 +5,21 @@
 
 #include <link.h>
 #include <mutex>
+#include <optional>
+#include <unordered_set>
 
 namespace irpverbs::dispatch {
 namespace detail {
 namespace {
 
+constinit std::atomic<fault_order> order_in_force{fault_order::chance};
+constinit std::atomic<std::uint32_t> orders_given{0};
+
 struct fault_ledger {
     raw_spin lock;
-    sweep* plan = nullptr; // guarded by lock, as all below
+    sweep* plan = nullptr;                    // guarded by lock, as all below
+    std::unordered_set<std::uint64_t> failed; // stacks, under that order:
+    std::uint32_t order = 0;
     std::uint64_t injected = 0;
     injected_fault last;
 };
@@ -62,9 +69,34 @@ bool planned(fault_ledger& ledger, const char* site, const call_stack& stack) {
     return ledger.plan != nullptr && ledger.plan->due(key);
 }
 
+bool seen_first(fault_ledger& ledger, const char* site, const call_stack& stack) {
+    const std::uint64_t key = key_of(site, stack);
+    const std::lock_guard guard(ledger.lock);
+    const std::uint32_t order = orders_given.load(std::memory_order_relaxed);
+    if (ledger.order != order) ledger.failed.clear();
+    ledger.order = order;
+    return ledger.failed.insert(key).second;
+}
+
 bool by_chance(machine& where, const char* site) {
-    return watching(watch::low_resources) &&
-           where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
+    return where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
+}
+
+// Where the call is to fail, if it is. The stack is taken only when it is needed: it costs
+// microseconds.
+std::optional<call_stack> fault_due(machine& where, fault_ledger& ledger, const char* site) {
+    if (is_planned(ledger)) {
+        const call_stack stack = capture_stack(3);
+        if (where.suggest(site, planned(ledger, site, stack))) return stack;
+    } else if (watching(watch::low_resources)) {
+        if (order_in_force.load(std::memory_order_relaxed) == fault_order::each_stack) {
+            const call_stack stack = capture_stack(3);
+            if (where.suggest(site, seen_first(ledger, site, stack))) return stack;
+        } else if (by_chance(where, site)) {
+            return capture_stack(3);
+        }
+    }
+    return std::nullopt;
 }
 
 } // namespace
@@ -72,18 +104,17 @@ bool by_chance(machine& where, const char* site) {
 bool fault_point_slow(const char* site) {
     machine& where = *this_processor().owner;
     fault_ledger& ledger = faults_of(where);
-    call_stack stack; // taken only when it is needed: it costs microseconds
-    if (is_planned(ledger)) {
-        stack = capture_stack(2);
-        if (!where.suggest(site, planned(ledger, site, stack))) return false;
-    } else {
-        if (!by_chance(where, site)) return false;
-        stack = capture_stack(2);
-    }
+    const std::optional<call_stack> stack = fault_due(where, ledger, site);
+    if (!stack) return false;
     const std::lock_guard guard(ledger.lock);
     ++ledger.injected;
-    ledger.last = {site, stack};
+    ledger.last = {site, *stack};
     return true;
+}
+
+void set_fault_order(fault_order order) {
+    order_in_force.store(order, std::memory_order_relaxed);
+    orders_given.fetch_add(1, std::memory_order_relaxed);
 }
 
 const injected_fault* last_fault(machine& where) {

@@ -168,13 +168,46 @@ static inline PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) NT_NOEXCEPT
    Source: WDK IoSetNextIrpStackLocation. */
 NT_API void IoSetNextIrpStackLocation(PIRP Irp);
 
+/* Inline functions tell the verifier of each call where driver code is compiled with this set to 1:
+   by itself in debug builds. Elsewhere they cost what they do, and the verifier sees what they left
+   behind. */
+#ifndef IRPVERBS_CHECKED_INLINES
+#ifdef NDEBUG
+#define IRPVERBS_CHECKED_INLINES 0
+#else
+#define IRPVERBS_CHECKED_INLINES 1
+#endif
+#endif
+
+typedef enum _INLINE_IRP_CALL {
+    InlineSkipLocation,
+    InlineCopyLocation,
+    InlineSetCompletionRoutine,
+    InlineMarkPending
+} INLINE_IRP_CALL;
+
+/* For the inline functions below alone. IRQL: any. */
+NT_API void VerifierInlineCall(PIRP Irp, INLINE_IRP_CALL Which);
+static inline void TellVerifierInline(PIRP Irp, INLINE_IRP_CALL Which) {
+#if IRPVERBS_CHECKED_INLINES
+    VerifierInlineCall(Irp, Which);
+#else
+    (void)Irp;
+    (void)Which;
+#endif
+}
+
 /* The driver below gets this driver's location itself: no completion routine may be set.
    IRQL: any. Source: WDK IoSkipCurrentIrpStackLocation. */
-static inline void IoSkipCurrentIrpStackLocation(PIRP Irp) NT_NOEXCEPT { ++Irp->CurrentLocation; }
+static inline void IoSkipCurrentIrpStackLocation(PIRP Irp) {
+    TellVerifierInline(Irp, InlineSkipLocation);
+    ++Irp->CurrentLocation;
+}
 
-/* The driver below gets a copy without the completion routine. IRQL: any.
+/* The driver below gets a copy without the completion routine. IRQL: <= DISPATCH_LEVEL.
    Source: WDK IoCopyCurrentIrpStackLocationToNext. */
-static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) NT_NOEXCEPT {
+static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
+    TellVerifierInline(Irp, InlineCopyLocation);
     const IO_STACK_LOCATION* from = IoGetCurrentIrpStackLocation(Irp);
     PIO_STACK_LOCATION to = IoGetNextIrpStackLocation(Irp);
     *to = *from;
@@ -186,8 +219,8 @@ static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) NT_NOEXCEPT {
    Source: WDK IoSetCompletionRoutine. */
 static inline void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
                                           PVOID Context, BOOLEAN InvokeOnSuccess,
-                                          BOOLEAN InvokeOnError,
-                                          BOOLEAN InvokeOnCancel) NT_NOEXCEPT {
+                                          BOOLEAN InvokeOnError, BOOLEAN InvokeOnCancel) {
+    TellVerifierInline(Irp, InlineSetCompletionRoutine);
     PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(Irp);
     next->CompletionRoutine = CompletionRoutine;
     next->Context = Context;
@@ -207,7 +240,8 @@ NT_API NTSTATUS IoSetCompletionRoutineEx(struct _DEVICE_OBJECT* DeviceObject, PI
 
 /* This driver's dispatch routine returns STATUS_PENDING. IRQL: any. Source: WDK IoMarkIrpPending.
  */
-static inline void IoMarkIrpPending(PIRP Irp) NT_NOEXCEPT {
+static inline void IoMarkIrpPending(PIRP Irp) {
+    TellVerifierInline(Irp, InlineMarkPending);
     IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED;
 }
 

@@ -15,8 +15,9 @@ NT_EXTERN_C_BEGIN
      default = irql locks deadlocks pool watchdog io lifetime cancel remove_locks
      log trace                                     (records, see VerifierDumpLog)
      force_pending low_resources delays            (these change what happens)
-     pended_completed=allow|warn|fail  cancel_limit_ms=N  force_pending_percent=N
-     strict_sdv_irql  cancel_lock_required
+     pended_completed=allow|warn|fail  low_resources=chance|stacks  cancel_limit_ms=N
+     force_pending_percent=N  trace_limit=N
+     strict_sdv_irql  cancel_lock_required  lax_device_queue_irql
    docs/verifier-irp.md says what each does. What lived before the verifier was on is taken as it
    is. IRPVERBS_VERIFIER in the environment, when set, is applied when the first machine starts.
    IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_PARAMETER for a word or value that is
@@ -52,8 +53,29 @@ NT_API ULONG VerifierCheckQuiescence(void);
 
 /* The last requests of a device, or with NULL of all devices, a line an event, as text;
    NUL-terminated, at most Size bytes; gives back the length it needs, as snprintf does. Recorded
-   while "log" (a ring a device) or "trace" (all) is on. */
+   while "log" (a ring a device) or "trace" (all; the last trace_limit) is on. */
 NT_API SIZE_T VerifierDumpLog(PDEVICE_OBJECT DeviceObject, CHAR* Buffer, SIZE_T Size);
+
+/* Declares that the IRPs which wait in DeviceObject are in its device queue, and so no cancel
+   routine is set on one without the cancel spin lock (FALSE: in a queue of the driver's own, as it
+   is unless declared). For this configuration of the verifier. cancel_lock_required declares it of
+   all devices. IRQL: <= DISPATCH_LEVEL. Ours. */
+NT_API void VerifierRequireCancelLock(PDEVICE_OBJECT DeviceObject, BOOLEAN Required);
+
+typedef void (*VERIFIER_SWEEP_ROUTINE)(PVOID Context);
+typedef struct _VERIFIER_SWEEP {
+    ULONG64 Runs;   /* the one without a failure included */
+    ULONG64 Stacks; /* distinct call stacks that ask for resources */
+    ULONG64 Pairs;  /* runs with two failures planned */
+} VERIFIER_SWEEP;
+
+/* Systematic low resources: calls Routine until each distinct call stack that asks for resources
+   has failed once, and then, with Pairs, each pair of them. Each run must do the same but for the
+   failures. On the calling thread's machine; needs no option. For a program that can't be run again
+   and again, low_resources=stacks fails each stack once, where it is first seen. IRQL:
+   PASSIVE_LEVEL. Ours; see dispatch/fault_sweep.hpp. */
+NT_API void VerifierSweepLowResources(VERIFIER_SWEEP_ROUTINE Routine, PVOID Context, BOOLEAN Pairs,
+                                      VERIFIER_SWEEP* Summary);
 
 NT_EXTERN_C_END
 

@@ -6,6 +6,7 @@
 #include "parked.hpp"
 #include "remove_locks.hpp"
 #include "returned.hpp"
+#include "seals.hpp"
 #include "tracing.hpp"
 #include "waits.hpp"
 
@@ -202,6 +203,7 @@ void enter(sending& call, frame& mine, const void* caller) {
     if (irp.stage == stage::home && irp.irp->UserEvent != nullptr)
         irp.event_was_clear =
             __atomic_load_n(&irp.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0;
+    if (!call.skipped && watching(watch::io)) seal(irp, call.location + 1);
     irp.stage = stage::sent;
     irp.sender = &call.self;
     irp.left_waiting = nullptr;

@@ -20,14 +20,26 @@ bool marked(const IRP* irp) {
                0;
 }
 
-draft* check_arming(core::processor& self, ledger& book, record& irp, const frame* by) {
+draft* check_owner(ledger& book, record& irp, const frame* by, bool set) {
+    if (by == nullptr || by->kind != routine::dispatch || !is_below(irp, *by)) return nullptr;
+    return &book.broken(rule::CancelRoutineBelow, &irp,
+                        std::string("a cancel routine is ") + (set ? "set on" : "taken from") +
+                            " irp#" + std::to_string(irp.generation) + " by " +
+                            device_text(by->device_number) + ", and a lower driver has it")
+                .with("sent at", irp.sent_at);
+}
+
+// Of all devices, or of the one that has the IRP.
+bool lock_is_required(ledger& book, record& irp) {
+    const int location = static_cast<UCHAR>(irp.irp->CurrentLocation);
+    return settings.cancel_lock_required ||
+           (irp.has(location) && irp.at(location).device != nullptr &&
+            book.device(irp.at(location).device).cancel_lock_required);
+}
+
+draft* check_arming(core::processor& self, ledger& book, record& irp) {
     const std::string name = "a cancel routine is set on irp#" + std::to_string(irp.generation);
-    if (by != nullptr && by->kind == routine::dispatch && is_below(irp, *by))
-        return &book.broken(rule::CancelRoutineBelow, &irp,
-                            name + " by " + device_text(by->device_number) +
-                                ", and a lower driver has it")
-                    .with("sent at", irp.sent_at);
-    if (settings.cancel_lock_required && !holds_cancel_lock(self))
+    if (lock_is_required(book, irp) && !holds_cancel_lock(self))
         return &book.broken(rule::CancelLockRequired, &irp, name + " without the cancel spin lock");
     if (irp.stage != stage::sent || marked(irp.irp) || core::held_spin_locks(self) != 0 ||
         holds_cancel_lock(self))
@@ -52,8 +64,10 @@ exchanged exchange(core::processor& self, ledger& book, IRP* irp, PDRIVER_CANCEL
     frame* context = context_of(self);
     frame* by = context != nullptr && context->irp == &of ? context : nullptr;
     exchanged result;
+    if (watching(watch::cancel)) result.told = check_owner(book, of, by, routine != nullptr);
     if (routine != nullptr) {
-        if (watching(watch::cancel)) result.told = check_arming(self, book, of, by);
+        if (watching(watch::cancel) && result.told == nullptr)
+            result.told = check_arming(self, book, of);
         of.armed_at = core::capture_stack(3);
         if (by != nullptr) by->armed = true;
     }

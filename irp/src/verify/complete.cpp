@@ -7,6 +7,7 @@
 #include "hooks.hpp"
 #include "parked.hpp"
 #include "returned.hpp"
+#include "seals.hpp"
 #include "tracing.hpp"
 #include "waits.hpp"
 
@@ -199,7 +200,9 @@ void leave(core::processor& self, ledger& book, record& of, step& now) {
     const UCHAR control = location->Control;
     now.held = hold_back(self, book, of, own, control);
     if (now.held) return;
-    if (own.device != nullptr && location->DeviceObject != own.device && watching(watch::io))
+    now.told = unseal(book, of, now.left + 1);
+    if (now.told == nullptr && own.device != nullptr && location->DeviceObject != own.device &&
+        watching(watch::io))
         now.told = &book.broken(rule::TrashedLocation, &of,
                                 "stack location " + std::to_string(now.left) + " of irp#" +
                                     std::to_string(of.generation) + " names another device than " +

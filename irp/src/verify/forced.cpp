@@ -50,7 +50,7 @@ NTSTATUS deliver_later(core::processor& self, ledger& book, const frame& mine, N
         own.forced = false;
         if (!own.held || own.delivered) return status;
         own.delivered = true;
-        IoMarkIrpPending(irp.irp);
+        IoGetCurrentIrpStackLocation(irp.irp)->Control |= SL_PENDING_RETURNED;
         ++book.counted.forced;
         parcel = book.deliveries.emplace_back(std::make_unique<delivery>()).get();
         parcel->irp = irp.irp;

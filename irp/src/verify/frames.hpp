@@ -32,6 +32,7 @@ struct frame {
     bool armed = false;      // a cancel routine was set
     bool routine_ex = false; // IoSetCompletionRoutineEx was called, IoCallDriver not yet
     bool routine_ex_failed = false;
+    bool used_late = false; // told: it used the IRP after it had handed it on
     const void* remove_lock = nullptr;
     // The request bound to its thread that it sent last, and how deep its stack was then.
     const IRP* bound = nullptr;

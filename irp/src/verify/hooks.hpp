@@ -6,9 +6,13 @@
 #include <irp/irp.h>
 #include <irp/remove_lock.h>
 
+#include <dispatch/detail/checks.hpp>
+
 #include <cstdint>
 
 namespace irpverbs::irp::verify {
+
+namespace core = dispatch::detail;
 
 enum class origin : std::uint8_t;
 
@@ -28,6 +32,9 @@ bool check_free(IRP* irp);
 /// Gives the memory back, in the end.
 void end_life(IRP* irp);
 
+/// The IRP's memory is used by that function, which no one calls who has handed the IRP on.
+void check_use(IRP* irp, const char* function);
+
 // Cancelling.
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
 BOOLEAN cancel(IRP* irp);
@@ -46,6 +53,9 @@ void routine_ex_failed(IRP* irp);
 
 // strict_sdv_irql: SDV asks for PASSIVE_LEVEL where the functions' own pages allow APC_LEVEL.
 void check_strict_irql(const char* function);
+
+// The level at which something is taken from a device queue, which lax_device_queue_irql widens.
+void check_queue_irql(core::irql_rule rule);
 
 // Devices.
 void device_created(DEVICE_OBJECT* device);

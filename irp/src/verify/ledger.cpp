@@ -3,6 +3,7 @@
 #include "../cancel_lock.hpp"
 #include "../packet.hpp"
 #include "quarantine.hpp"
+#include "veil.hpp"
 #include "waits.hpp"
 
 #include <dispatch/detail/held_locks.hpp>
@@ -14,7 +15,6 @@ namespace irpverbs::irp::verify {
 
 namespace {
 constexpr std::size_t ring_size = 20; // as in Driver Verifier's IRP log
-constexpr std::size_t most_traced = 100'000;
 
 // What a hung or broken run tells of IRPs.
 void dump_outstanding(std::string& text, void* held) {
@@ -72,6 +72,7 @@ void ledger::begin(core::processor& self) {
         waiting.clear();
         devices.clear();
         trace.clear();
+        trace_dropped = 0;
         configured_.store(now, std::memory_order_relaxed);
     }
     if (!first) return;
@@ -117,6 +118,7 @@ record& ledger::born(IRP* irp, origin made, CCHAR stack_count) {
 
 record& ledger::known(IRP* irp) {
     if (record* already = find(irp)) return *already;
+    unveil_locations(irp); // it may have been sent under another watch
     record& fresh = born(irp, origin::found, irp->StackCount);
     fresh.stage = irp->CurrentLocation <= irp->StackCount ? stage::sent : stage::home;
     return fresh;
@@ -136,7 +138,9 @@ void ledger::remember(core::processor& self, record& irp, event what) {
             }
     if (!watching(watch::trace)) return;
     trace.push_back(std::move(what));
-    if (trace.size() > most_traced) trace.pop_front();
+    if (trace.size() <= settings.trace_limit) return;
+    trace.pop_front();
+    ++trace_dropped;
 }
 
 void ledger::note(core::processor& self, record& irp, const char* what, int location,

@@ -42,6 +42,7 @@ struct device_record {
     std::uint32_t number = 0;
     bool deleted = false;
     bool start_io_cancelable = false;          // as IoSetStartIoAttributes was told
+    bool cancel_lock_required = false;         // as VerifierRequireCancelLock was told
     const core::processor* starting = nullptr; // is in its DriverStartIo
     std::uint32_t lent = 0;                    // references of IoGetAttachedDeviceReference
     core::call_stack deleted_at;
@@ -106,7 +107,8 @@ public:
     /// Who waits without a time-out, and for what.
     std::unordered_map<const core::processor*, const void*> waiting;
     std::deque<event> trace;
-    trace_log* recording = nullptr; // null: nobody wants one
+    std::uint64_t trace_dropped = 0; // older ones, for want of trace_limit
+    trace_log* recording = nullptr;  // null: nobody wants one
     totals counted;
     std::vector<std::unique_ptr<delivery>> deliveries;
     /// Freed packets that are kept back, oldest first.

@@ -2,6 +2,7 @@
 #include "hooks.hpp"
 #include "ledger.hpp"
 #include "quarantine.hpp"
+#include "veil.hpp"
 
 #include "../packet.hpp"
 
@@ -65,6 +66,7 @@ void check_initialize(IRP* irp) {
                                     std::to_string(before->generation) + " of IoAllocateIrp")
                         .with("allocated at", before->made_at);
     }
+    if (told != nullptr) unveil_locations(irp); // it is made new all the same
     tell(book, told);
 }
 

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <dispatch/detail/faults.hpp>
+
 #include <charconv>
 #include <mutex>
 #include <optional>
@@ -51,18 +53,44 @@ std::uint32_t default_bits() {
 struct choice {
     std::uint32_t bits = 0;
     answer pended_completed = answer::warn;
+    core::fault_order low_resources = core::fault_order::chance;
     bool strict_sdv_irql = false;
     bool cancel_lock_required = false;
+    bool lax_device_queue_irql = false;
     std::uint32_t cancel_limit_ms = 300'000;
     std::uint32_t force_pending_percent = 10;
+    std::uint32_t trace_limit = 100'000;
+};
+
+constexpr struct {
+    std::string_view name;
+    bool choice::*place;
+} flags[] = {
+    {"strict_sdv_irql", &choice::strict_sdv_irql},
+    {"cancel_lock_required", &choice::cancel_lock_required},
+    {"lax_device_queue_irql", &choice::lax_device_queue_irql},
+};
+
+constexpr struct {
+    std::string_view name;
+    std::uint32_t choice::*place;
+    std::uint32_t most;
+} numbers[] = {
+    {"cancel_limit_ms", &choice::cancel_limit_ms, 86'400'000},
+    {"force_pending_percent", &choice::force_pending_percent, 100},
+    {"trace_limit", &choice::trace_limit, 100'000'000},
 };
 
 std::string all_words() {
     std::string text = "default";
     for (const word& each : words)
         text += ", " + std::string(each.name);
-    return text + "; pended_completed=allow|warn|fail, cancel_limit_ms=N, force_pending_percent=N, "
-                  "strict_sdv_irql, cancel_lock_required";
+    text += "; pended_completed=allow|warn|fail, low_resources=chance|stacks";
+    for (const auto& each : numbers)
+        text += ", " + std::string(each.name) + "=N";
+    for (const auto& each : flags)
+        text += ", " + std::string(each.name);
+    return text;
 }
 
 bool read_number(std::string_view text, std::uint32_t most, std::uint32_t& number) {
@@ -90,14 +118,20 @@ std::string read_setting(std::string_view name, std::string_view value, choice& 
         return read_answer(value, chosen.pended_completed)
                    ? ""
                    : given + ": allow, warn or fail was expected";
-    if (name == "cancel_limit_ms")
-        return read_number(value, 86'400'000, chosen.cancel_limit_ms)
-                   ? ""
-                   : given + ": milliseconds up to 86400000 were expected";
-    if (name == "force_pending_percent")
-        return read_number(value, 100, chosen.force_pending_percent)
-                   ? ""
-                   : given + ": a number from 0 to 100 was expected";
+    if (name == "low_resources") {
+        if (value != "chance" && value != "stacks")
+            return given + ": chance or stacks was expected";
+        chosen.bits |= bit(core::watch::low_resources);
+        chosen.low_resources =
+            value == "stacks" ? core::fault_order::each_stack : core::fault_order::chance;
+        return "";
+    }
+    for (const auto& each : numbers)
+        if (name == each.name)
+            return read_number(value, each.most, chosen.*each.place)
+                       ? ""
+                       : given + ": a number from 0 to " + std::to_string(each.most) +
+                             " was expected";
     return "unknown setting '" + std::string(name) + "'; there are: " + all_words();
 }
 
@@ -106,14 +140,11 @@ std::string read_word(std::string_view text, choice& chosen) {
         return read_setting(text.substr(0, equals), text.substr(equals + 1), chosen);
     const bool on = !text.starts_with('-');
     const std::string_view name = on ? text : text.substr(1);
-    if (name == "strict_sdv_irql") {
-        chosen.strict_sdv_irql = on;
-        return "";
-    }
-    if (name == "cancel_lock_required") {
-        chosen.cancel_lock_required = on;
-        return "";
-    }
+    for (const auto& each : flags)
+        if (name == each.name) {
+            chosen.*each.place = on;
+            return "";
+        }
     std::optional<std::uint32_t> bits;
     if (name == "default") bits = default_bits();
     for (const word& each : words)
@@ -135,8 +166,11 @@ void apply(const choice& chosen) {
     settings.pended_completed = chosen.pended_completed;
     settings.strict_sdv_irql = chosen.strict_sdv_irql;
     settings.cancel_lock_required = chosen.cancel_lock_required;
+    settings.lax_device_queue_irql = chosen.lax_device_queue_irql;
     settings.cancel_limit_ms = chosen.cancel_limit_ms;
     settings.force_pending_percent = chosen.force_pending_percent;
+    settings.trace_limit = chosen.trace_limit;
+    core::set_fault_order(chosen.low_resources);
     configurations.fetch_add(1);
     const std::lock_guard guard(switching);
     core::set_watched(chosen.bits | (recorders != 0 ? bit(watch::recording) : 0));

@@ -36,8 +36,10 @@ struct knobs {
     std::atomic<answer> pended_completed{answer::warn};
     std::atomic<bool> strict_sdv_irql{false};
     std::atomic<bool> cancel_lock_required{false};
+    std::atomic<bool> lax_device_queue_irql{false};
     std::atomic<std::uint32_t> cancel_limit_ms{300'000};
     std::atomic<std::uint32_t> force_pending_percent{10};
+    std::atomic<std::uint32_t> trace_limit{100'000};
 };
 extern knobs settings;
 

@@ -1,23 +1,11 @@
 #include "quarantine.hpp"
 
-#include "../packet.hpp"
 #include "ledger.hpp"
+#include "veil.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#endif
-#endif
-#ifndef ASAN_POISON_MEMORY_REGION
-#define ASAN_POISON_MEMORY_REGION(start, size) static_cast<void>(0)
-#define ASAN_UNPOISON_MEMORY_REGION(start, size) static_cast<void>(0)
-#endif
 
 namespace irpverbs::irp::verify {
 namespace {
@@ -34,7 +22,7 @@ char* poisoned_part(IRP* irp) { return reinterpret_cast<char*>(irp) + readable; 
 bool let_go(IRP* irp) {
     const std::size_t size = irp->Size - readable;
     char* bytes = poisoned_part(irp);
-    ASAN_UNPOISON_MEMORY_REGION(bytes, size);
+    unveil(bytes, size);
     const bool untouched = std::all_of(
         bytes, bytes + size, [](char byte) { return static_cast<unsigned char>(byte) == pattern; });
     std::free(irp);
@@ -59,8 +47,9 @@ draft* let_oldest_go(ledger& book) {
 draft* keep_back(ledger& book, IRP* irp) {
     irp->Type = freed_packet;
     const std::size_t size = irp->Size - readable;
+    unveil_locations(irp);
     std::memset(poisoned_part(irp), pattern, size);
-    ASAN_POISON_MEMORY_REGION(poisoned_part(irp), size);
+    veil(poisoned_part(irp), size);
     book.quarantine.push_back(irp);
     return book.quarantine.size() > most_kept ? let_oldest_go(book) : nullptr;
 }

@@ -1,6 +1,7 @@
 #include "returned.hpp"
 
 #include "../cancel_lock.hpp"
+#include "seals.hpp"
 
 #include <dispatch/detail/held_locks.hpp>
 #include <dispatch/thread.h>
@@ -62,12 +63,8 @@ draft* check_locks(core::processor& self, ledger& book, const frame& mine) {
     return &told.with("lock acquired at", held.where);
 }
 
-// Whoever owns the IRP meanwhile may mark it once more. That races with this look, and changes
-// nothing: the thread sanitizer is not asked.
-[[gnu::no_sanitize_thread]] bool marked_now(const record& irp, const frame& mine) {
-    const auto* locations = reinterpret_cast<const IO_STACK_LOCATION*>(irp.irp + 1);
-    const volatile UCHAR& control = locations[mine.location - 1].Control;
-    return (control & SL_PENDING_RETURNED) != 0;
+bool marked_now(const record& irp, const frame& mine) {
+    return (control_of(irp, mine.location) & SL_PENDING_RETURNED) != 0;
 }
 
 draft* judge_pending(ledger& book, const frame& mine, bool marked, bool done) {

@@ -86,6 +86,12 @@ void call_start_io(DEVICE_OBJECT* device, IRP* irp) {
     routine(device, irp);
 }
 
+void check_queue_irql(core::irql_rule rule) {
+    if (!core::verifying()) return;
+    if (settings.lax_device_queue_irql) rule.bound = core::irql_bound::at_most;
+    core::check_irql(rule);
+}
+
 void check_start_next(DEVICE_OBJECT* device, bool deferred) {
     if (!watching(watch::io)) return;
     core::processor& self = core::this_processor();

@@ -5,6 +5,7 @@
 
 #include <dispatch/detail/faults.hpp>
 #include <dispatch/detail/lifecycle.hpp>
+#include <dispatch/fault_sweep.hpp>
 #include <irp/verifier.h>
 
 #include <cstdio>
@@ -35,6 +36,12 @@ bool filter(const BUG_CHECK_REPORT& report) {
 void append(std::string& text, const std::deque<event>& events) {
     for (const event& each : events)
         text += text_of(each);
+}
+
+void append_trace(std::string& text, const ledger& book) {
+    if (book.trace_dropped != 0)
+        text += std::to_string(book.trace_dropped) + " earlier events were dropped (trace_limit)\n";
+    append(text, book.trace);
 }
 
 } // namespace
@@ -87,13 +94,27 @@ SIZE_T VerifierDumpLog(PDEVICE_OBJECT DeviceObject, CHAR* Buffer, SIZE_T Size) {
         if (DeviceObject != nullptr)
             append(text, book.device(DeviceObject).log);
         else if (watching(irpverbs::irp::verify::watch::trace))
-            append(text, book.trace);
+            append_trace(text, book);
         else
             for (const auto& [device, each] : book.devices)
                 append(text, each.log);
     }
     if (Size != 0) std::snprintf(Buffer, Size, "%s", text.c_str());
     return text.size();
+}
+
+void VerifierRequireCancelLock(PDEVICE_OBJECT DeviceObject, BOOLEAN Required) {
+    ledger& book = ledger::of(core::this_processor());
+    const std::lock_guard guard(book.lock);
+    book.device(DeviceObject).cancel_lock_required = Required != FALSE;
+}
+
+void VerifierSweepLowResources(VERIFIER_SWEEP_ROUTINE Routine, PVOID Context, BOOLEAN Pairs,
+                               VERIFIER_SWEEP* Summary) {
+    using order = irpverbs::dispatch::sweep::order;
+    const auto summary = irpverbs::dispatch::fault_sweep([&] { Routine(Context); },
+                                                         Pairs ? order::pairs : order::singles);
+    *Summary = {summary.runs, summary.stacks, summary.pairs};
 }
 
 } // extern "C"

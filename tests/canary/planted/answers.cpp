@@ -42,6 +42,7 @@ void complete_it(IRP* irp, KSPIN_LOCK& lock) {
     irp->IoStatus.Status = planted("CompletedWithPending") ? STATUS_PENDING : STATUS_SUCCESS;
     irp->IoStatus.Information = planted("InformationSize") ? 17 : 16;
     IoCompleteRequest(irp, IO_NO_INCREMENT);
+    if (planted("UseAfterCompletion")) IoSetNextIrpStackLocation(irp);
     if (planted("DoubleCompletion")) IoCompleteRequest(irp, IO_NO_INCREMENT);
 }
 

@@ -59,7 +59,10 @@ NTSTATUS stack::send_down(IRP* irp) {
     if (planted("IoCallDriverIrql")) KeRaiseIrql(HIGH_LEVEL, &level);
     if (planted("ForwardedAtBadIrql")) KeRaiseIrql(DISPATCH_LEVEL, &level);
     const auto& next = planted("SkippedDevice") ? bottom : middle;
+    IO_STACK_LOCATION* own = IoGetCurrentIrpStackLocation(irp);
     const NTSTATUS status = IoCallDriver(next.device(), irp);
+    if (planted("UseAfterSend")) IoSetNextIrpStackLocation(irp);
+    if (planted("WriteAfterSend")) own->Parameters.Others.Argument1 = irp;
     if (planted("ForwardedTwice")) return IoCallDriver(next.device(), irp);
     if (planted("CancelRoutineBelow")) IoSetCancelRoutine(irp, cancel_passed);
     if (planted("PendedCompletedRequest2")) return complete(irp, STATUS_CANCELLED);

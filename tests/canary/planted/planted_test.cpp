@@ -68,7 +68,8 @@ TEST_P(PlantedBug, IsReportedUnderItsRule) { EXPECT_EQ(reported(GetParam()), Get
 bool left_to_the_sanitizer([[maybe_unused]] std::string_view rule) {
 #if defined(ADDRESS_SANITIZER)
     // It stops who writes there, and who marks there.
-    return rule == "WriteAfterFree" || rule == "MarkingInterlockedQueuedIrps";
+    return rule == "WriteAfterFree" || rule == "WriteAfterSend" ||
+           rule == "MarkingInterlockedQueuedIrps";
 #else
     return false;
 #endif

@@ -1,0 +1,48 @@
+#include "seals.hpp"
+
+#include "veil.hpp"
+
+#include <cstring>
+
+namespace irpverbs::irp::verify {
+namespace {
+
+IO_STACK_LOCATION* location_of(const record& irp, int location) {
+    return reinterpret_cast<IO_STACK_LOCATION*>(irp.irp + 1) + location - 1;
+}
+
+} // namespace
+
+void seal(record& irp, int location) {
+    // One that nobody was sent to is the maker's own, who may well write to it.
+    if (!irp.has(location) || irp.at(location).use == 0 || irp.at(location).left) return;
+    level& own = irp.at(location);
+    IO_STACK_LOCATION* place = location_of(irp, location);
+    own.sealed = true;
+    own.contents = *place;
+    if (may_be_veiled(*irp.irp)) veil(place, sizeof *place);
+}
+
+draft* unseal(ledger& book, record& irp, int location) {
+    if (!irp.has(location) || !irp.at(location).sealed) return nullptr;
+    level& own = irp.at(location);
+    IO_STACK_LOCATION* place = location_of(irp, location);
+    own.sealed = false;
+    if (may_be_veiled(*irp.irp)) unveil(place, sizeof *place);
+    if (std::memcmp(place, &own.contents, sizeof *place) == 0) return nullptr;
+    return &book.broken(rule::WriteAfterSend, &irp,
+                        "stack location " + std::to_string(location) + " of irp#" +
+                            std::to_string(irp.generation) + ", " + device_text(own.device_number) +
+                            "'s, was written to while a lower driver had the IRP")
+                .with("sent last at", irp.sent_at);
+}
+
+// Whoever owns the IRP meanwhile may mark it once more, or have it veiled. That races with this
+// look, and changes nothing: the sanitizers are not asked.
+[[gnu::no_sanitize_thread, gnu::no_sanitize_address]] UCHAR control_of(const record& irp,
+                                                                       int location) {
+    const volatile UCHAR& control = location_of(irp, location)->Control;
+    return control;
+}
+
+} // namespace irpverbs::irp::verify

@@ -1,0 +1,227 @@
+// Rules on IRPs that were handed on: what their former owner does with them.
+#define IRPVERBS_CHECKED_INLINES 1
+#include "verified.hpp"
+
+#include <support/address_sanitizer.hpp>
+#include <support/bug_checks.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#if defined(ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+
+using use = void (*)(DEVICE_OBJECT*, IRP*);
+
+NTSTATUS go_on_up(DEVICE_OBJECT*, IRP* irp, void*) {
+    if (irp->PendingReturned) IoMarkIrpPending(irp);
+    return STATUS_CONTINUE_COMPLETION;
+}
+NTSTATUS take_back(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+
+// Every function that changes an IRP and that only its owner calls. What the call would do next is
+// undone, or prevented by the finding.
+constexpr struct {
+    const char* function;
+    use call;
+} uses[] = {
+    {"IoMarkIrpPending", [](DEVICE_OBJECT*, IRP* irp) { IoMarkIrpPending(irp); }},
+    {"IoSkipCurrentIrpStackLocation",
+     [](DEVICE_OBJECT*, IRP* irp) { IoSkipCurrentIrpStackLocation(irp); }},
+    {"IoCopyCurrentIrpStackLocationToNext",
+     [](DEVICE_OBJECT*, IRP* irp) { IoCopyCurrentIrpStackLocationToNext(irp); }},
+    {"IoSetCompletionRoutine",
+     [](DEVICE_OBJECT*, IRP* irp) {
+         IoSetCompletionRoutine(irp, go_on_up, nullptr, TRUE, TRUE, TRUE);
+     }},
+    {"IoSetCompletionRoutineEx",
+     [](DEVICE_OBJECT* self, IRP* irp) {
+         IoSetCompletionRoutineEx(self, irp, go_on_up, nullptr, TRUE, TRUE, TRUE);
+     }},
+    {"IoSetNextIrpStackLocation", [](DEVICE_OBJECT*, IRP* irp) { IoSetNextIrpStackLocation(irp); }},
+    {"IoMakeAssociatedIrp", [](DEVICE_OBJECT*, IRP* irp) { IoMakeAssociatedIrp(irp, 1); }},
+    {"IoSetCompletionContext",
+     [](DEVICE_OBJECT*, IRP* irp) { IoSetCompletionContext(irp, nullptr, nullptr); }},
+    {"IoCsqInsertIrpEx", [](DEVICE_OBJECT*, IRP* irp) { IoCsqInsertIrp(nullptr, irp, nullptr); }},
+    {"IoStartPacket",
+     [](DEVICE_OBJECT* self, IRP* irp) { IoStartPacket(self, irp, nullptr, nullptr); }},
+};
+
+/// A filter over a driver that parks; the filter's dispatch routine ends with `afterwards`.
+struct filtered {
+    IRP* parked = nullptr;
+    lambda_driver lower;
+    lambda_driver upper;
+    request asked{2};
+
+    using ending = std::function<NTSTATUS(DEVICE_OBJECT*, IRP*, NTSTATUS)>;
+
+    filtered(PIO_COMPLETION_ROUTINE on_return, const ending& afterwards)
+        : filtered(on_return, park_in(parked), afterwards) {}
+    filtered(PIO_COMPLETION_ROUTINE on_return, const lambda_driver::routine& below,
+             const ending& afterwards)
+        : lower(below), upper(lower, [=, this](DEVICE_OBJECT* self, IRP* irp) {
+              IoCopyCurrentIrpStackLocationToNext(irp);
+              IoSetCompletionRoutine(irp, on_return, nullptr, TRUE, TRUE, TRUE);
+              return afterwards(self, irp, IoCallDriver(lower.device(), irp));
+          }) {}
+    void finish_lower() { complete(std::exchange(parked, nullptr), STATUS_SUCCESS); }
+};
+
+/// What the verifier says of that call, which is not carried out then.
+std::string rule_of(use call, DEVICE_OBJECT* self, IRP* irp) {
+    const auto report = report_of([=] { call(self, irp); });
+    return report ? report->rule : "none";
+}
+
+std::string used_after_send(use call) {
+    std::string rule;
+    EXPECT_TRUE(nothing(found_with("io", [&](sim_machine&) {
+        filtered stack(go_on_up, [&](DEVICE_OBJECT* self, IRP* irp, NTSTATUS status) {
+            rule = rule_of(call, self, irp);
+            return status;
+        });
+        stack.asked.send(stack.upper);
+        stack.finish_lower();
+    })));
+    return rule;
+}
+
+std::string used_after_completion(use call) {
+    std::string rule;
+    EXPECT_TRUE(nothing(found_with("io", [&](sim_machine&) {
+        const lambda_driver driver([&](DEVICE_OBJECT* self, IRP* irp) {
+            const NTSTATUS status = complete(irp, STATUS_SUCCESS);
+            rule = rule_of(call, self, irp);
+            return status;
+        });
+        request(1).send(driver);
+    })));
+    return rule;
+}
+
+TEST(breaks, UseAfterSend) {
+    for (const auto& each : uses)
+        EXPECT_EQ(used_after_send(each.call), "UseAfterSend") << each.function;
+}
+
+// The IRP is the filter's own again where its completion routine took it back.
+TEST(keeps, UseAfterSend) {
+    EXPECT_TRUE(nothing(found_with("io", [&](sim_machine&) {
+        filtered stack(take_back, succeed_at_once, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
+            IoMarkIrpPending(irp);
+            IoSetCompletionRoutine(irp, go_on_up, nullptr, TRUE, TRUE, TRUE);
+            complete(irp, STATUS_SUCCESS);
+            return STATUS_PENDING;
+        });
+        stack.asked.send(stack.upper);
+    })));
+}
+
+TEST(breaks, UseAfterCompletion) {
+    for (const auto& each : uses)
+        EXPECT_EQ(used_after_completion(each.call), "UseAfterCompletion") << each.function;
+}
+TEST(keeps, UseAfterCompletion) {
+    EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
+        const lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            complete(irp, STATUS_SUCCESS);
+            return STATUS_PENDING;
+        });
+        request(1).send(driver);
+    })));
+}
+
+// A store that AddressSanitizer would stop.
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+void store(IO_STACK_LOCATION* location) {
+    location->Parameters.Others.Argument1 = location;
+}
+
+std::vector<found> written_while_below(bool by_filter) {
+    return found_with("io", [=](sim_machine&) {
+        filtered stack(go_on_up, [](DEVICE_OBJECT*, IRP*, NTSTATUS status) { return status; });
+        stack.asked.send(stack.upper);
+        // The lower driver's location is the current one; its filter's is above it.
+        IO_STACK_LOCATION* lower = IoGetCurrentIrpStackLocation(stack.parked);
+        store(by_filter ? lower + 1 : lower);
+        stack.finish_lower();
+    });
+}
+
+TEST(breaks, WriteAfterSend) {
+    const auto all = written_while_below(true);
+    EXPECT_TRUE(is(all, "WriteAfterSend", io, 0x49521024));
+    EXPECT_TRUE(all.at(0).has_stack("sent last at"));
+}
+TEST(keeps, WriteAfterSend) {
+    EXPECT_TRUE(nothing(written_while_below(false)));
+    // Its own location before, and again once it has the IRP back.
+    EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
+        filtered stack(take_back, succeed_at_once, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
+            IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1 = irp;
+            return complete(irp, STATUS_SUCCESS);
+        });
+        stack.asked.send(stack.upper);
+    })));
+}
+
+#if defined(ADDRESS_SANITIZER)
+// Also loads are stopped, and only as long as a lower driver has the IRP.
+TEST(HandedOn, LocationIsPoisonedUntilItComesBack) {
+    EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
+        IO_STACK_LOCATION* own = nullptr;
+        const auto poisoned = [&] { return __asan_address_is_poisoned(own) != 0; };
+        filtered stack(go_on_up, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS status) {
+            own = IoGetCurrentIrpStackLocation(irp) + 1; // the lower driver's is current
+            EXPECT_TRUE(poisoned());
+            return status;
+        });
+        stack.asked.send(stack.upper);
+        EXPECT_TRUE(poisoned());
+        stack.finish_lower();
+        EXPECT_FALSE(poisoned());
+    })));
+}
+
+// Nothing is left poisoned by a verifier that is switched off meanwhile.
+TEST(HandedOn, LocationIsReadableWhenTheVerifierIsOff) {
+    filtered* stack = nullptr;
+    {
+        const irpverbs::irp::verifier_scope verified("io");
+        stack =
+            new filtered(go_on_up, [](DEVICE_OBJECT*, IRP*, NTSTATUS status) { return status; });
+        stack->asked.send(stack->upper);
+    }
+    stack->finish_lower();
+    EXPECT_EQ(stack->asked.completions(), 1);
+    delete stack;
+}
+#endif
+
+// A cancel routine is the lower driver's as long as it has the IRP: it is not taken from it either.
+TEST(HandedOn, CancelRoutineOfTheDriverBelowIsNotTaken) {
+    const auto all = found_with("io,cancel", [](sim_machine&) {
+        filtered stack(go_on_up, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS status) {
+            IoSetCancelRoutine(irp, nullptr);
+            return status;
+        });
+        stack.asked.send(stack.upper);
+        stack.finish_lower();
+    });
+    EXPECT_TRUE(is(all, "CancelRoutineBelow", io, 0x229));
+}
+
+} // namespace

@@ -1,0 +1,45 @@
+// What the inline functions tell the verifier of.
+#define IRPVERBS_CHECKED_INLINES 1
+#include "verified.hpp"
+
+#include <support/bug_checks.hpp>
+
+#include <dispatch/detail/processor.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+constexpr KIRQL above_dispatch = CLOCK_LEVEL;
+
+// The call's findings when it is made at that level, on an IRP with a current and a next location.
+std::vector<found> found_at(KIRQL level, void (*call)(IRP*)) {
+    return found_with("irql", [&](sim_machine&) {
+        IRP* irp = IoAllocateIrp(2, FALSE);
+        IoSetNextIrpStackLocation(irp);
+        irpverbs::dispatch::detail::this_processor().irql = level;
+        call(irp);
+        irpverbs::dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
+        IoFreeIrp(irp);
+    });
+}
+
+void set_routine(IRP* irp) { IoSetCompletionRoutine(irp, nullptr, nullptr, TRUE, TRUE, TRUE); }
+void mark(IRP* irp) { IoMarkIrpPending(irp); }
+
+// Source: WDK reference pages, "IRQL" row.
+TEST(InlineFunctions, AreReportedAboveDispatchLevel) {
+    for (const auto call : {set_routine, IoCopyCurrentIrpStackLocationToNext}) {
+        EXPECT_TRUE(is(found_at(above_dispatch, call), "IrqlIoDispatch",
+                       DRIVER_VERIFIER_DETECTED_VIOLATION, 0x00020022));
+        EXPECT_TRUE(nothing(found_at(DISPATCH_LEVEL, call)));
+    }
+}
+
+TEST(InlineFunctions, MarkAndSkipAtAnyLevel) {
+    EXPECT_TRUE(nothing(found_at(above_dispatch, mark)));
+    EXPECT_TRUE(nothing(found_at(above_dispatch, IoSkipCurrentIrpStackLocation)));
+}
+
+} // namespace
