@@ -36,6 +36,7 @@ extern const std::span<const test_case> completion_event_cases;
 extern const std::span<const test_case> event_cases;
 extern const std::span<const test_case> event_race_cases;
 extern const std::span<const test_case> fatal_cases;
+extern const std::span<const test_case> fatal_race_cases;
 extern const std::span<const test_case> mad_agent_cases;
 extern const std::span<const test_case> datagram_cases;
 extern const std::span<const test_case> cancel_cases;

@@ -34,6 +34,8 @@ public:
 
     /// By the adapter; skips the case when that can't do it.
     void raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
+    /// The same, for who can do without: STATUS_NOT_SUPPORTED, nothing happened.
+    NTSTATUS try_to_raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
     void fail() const;
     NTSTATUS complete(IB_CQ* cq, const IB_WC& completion) const;
 
@@ -133,6 +135,9 @@ block whole(const Query& query) {
 inline block whole_port(IB_CA* of, UCHAR port = 1) {
     return whole([=](void* to, SIZE_T size) { return query_port(of, port, to, size); });
 }
+
+/// The next after the last, where the driver tells how many there are; any that can't be where not.
+UCHAR port_beyond_the_last(IB_CA* of);
 
 /// The verbs that end by themselves, with arguments that are good. Those of a completion queue only
 /// when there is one. The buffers are the list's.
