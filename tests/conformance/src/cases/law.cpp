@@ -121,17 +121,17 @@ bool done_or_short(verb_call& call) {
     return status == STATUS_SUCCESS;
 }
 
-// For the kernel and for a user, whose buffers the verbs shadow. The IRPs are there before.
-constexpr std::size_t most_good_calls = 16;
-
-void call_when_memory_runs_short(const good_calls& calls, std::vector<verb_call>& irps) {
-    ASSERT_LE(2 * calls.all().size(), irps.size());
-    auto next = irps.begin();
+// Each verb by itself, for the kernel and for a user, whose buffers are shadowed.
+void verbs_say_when_memory_runs_short(IB_CA* opened, IB_CQ* queue) {
+    const good_calls calls(opened, queue);
     for (const verb& each : calls.all())
-        for (const verb& asked : {each, for_user(each)}) {
-            next->send(asked);
-            done_or_short(*next++);
-        }
+        for (const verb& asked : {each, for_user(each)})
+            dispatch::fault_sweep([&](dispatch::sweep& faults) {
+                verb_call call;
+                const dispatch::fault_plan plan(dispatch::machine::current(), faults);
+                call.send(asked);
+                done_or_short(call);
+            });
 }
 
 // Wherever memory runs short a verb says so, and what was there before is there after.
@@ -139,23 +139,25 @@ void says_when_memory_runs_short(world& here) {
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
         verb_call open;
         verb_call create;
+        verb_call resize;
         verb_call destroy;
         verb_call close;
-        std::vector<verb_call> others(most_good_calls);
         const dispatch::fault_plan plan(dispatch::machine::current(), faults);
         open.send(open_ca(here.fdo()));
         if (!done_or_short(open)) return;
-        auto* opened = open.object<IB_CA>();
-        create.send(create_cq(opened, 4));
-        IB_CQ* queue = done_or_short(create) ? create.object<IB_CQ>() : nullptr;
-        call_when_memory_runs_short(good_calls(opened, queue), others);
-        if (queue != nullptr) {
-            destroy.send(destroy_cq(queue));
+        create.send(create_cq(open.object<IB_CA>(), 4));
+        if (done_or_short(create)) {
+            resize.send(resize_cq(create.object<IB_CQ>(), 16));
+            done_or_short(resize);
+            destroy.send(destroy_cq(create.object<IB_CQ>()));
             EXPECT_STATUS(destroy.status(), STATUS_SUCCESS);
         }
-        close.send(close_ca(opened));
+        close.send(close_ca(open.object<IB_CA>()));
         EXPECT_STATUS(close.status(), STATUS_SUCCESS);
     });
+    const ca opened(here);
+    const cq queue(cq_if_there_is(opened));
+    verbs_say_when_memory_runs_short(opened, queue);
 }
 
 void completing_needs_no_memory(world& here) {
