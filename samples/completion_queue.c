@@ -1,5 +1,5 @@
-/* Ten thousand requests and one completion port: a driver answers them on timers and DPCs, in an
-   order of its own; the caller removes the packets many at a time. */
+/* Ten thousand requests and one completion port: a driver answers them in a threaded DPC, in
+   an order of its own; the caller removes the packets many at a time. */
 #include <irp/wdm.h>
 
 #include <stdio.h>
@@ -22,9 +22,10 @@ static void Answer(PKDPC Dpc, PVOID Context, PVOID Argument1, PVOID Argument2) {
         PLIST_ENTRY entry = NULL;
         PIRP irp;
         ULONG_PTR number;
-        KeAcquireSpinLockAtDpcLevel(&extension->Lock);
+        KIRQL old; /* a threaded DPC may run at PASSIVE_LEVEL */
+        KeAcquireSpinLock(&extension->Lock, &old);
         if (!IsListEmpty(&extension->Waiting)) entry = RemoveTailList(&extension->Waiting);
-        KeReleaseSpinLockFromDpcLevel(&extension->Lock);
+        KeReleaseSpinLock(&extension->Lock, old);
         if (entry == NULL) return;
         irp = CONTAINING_RECORD(entry, IRP, Tail.Overlay.ListEntry);
         number = IoGetCurrentIrpStackLocation(irp)->Parameters.DeviceIoControl.IoControlCode;

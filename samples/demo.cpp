@@ -34,6 +34,7 @@ namespace irp = irpverbs::irp;
 using boost::system::error_code;
 using irpverbs::dispatch::machine;
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 const char* name_of(NTSTATUS status) {
     const char* name = NtStatusName(status);
@@ -58,27 +59,39 @@ double now() { return static_cast<double>(KeQueryInterruptTime()) / 10; }
 // ---- 1
 
 void show(const IB_PORT_ATTR& port) {
-    std::printf("     port %u  %-6s  LID %-3u  %s %s  MTU %u  %zu P_Keys, the first 0x%04x\n",
-                port.PortNumber, text(static_cast<IB_PORT_STATE>(port.State)).c_str(), port.Lid,
+    std::printf("     port %u  %-6s  LID %-3u  %s %s  MTU %u\n", port.PortNumber,
+                text(static_cast<IB_PORT_STATE>(port.State)).c_str(), port.Lid,
                 text(static_cast<IB_LINK_WIDTH>(port.ActiveWidth)).c_str(),
                 text(static_cast<IB_LINK_SPEED>(port.ActiveSpeed)).c_str(),
-                ci::bytes_of(static_cast<IB_MTU>(port.ActiveMtu)), ci::pkeys(port).size(),
-                ci::pkeys(port)[0]);
-    const ib_gid_t gid = ci::gids(port)[0];
-    std::printf("             GID %016llx:%016llx\n",
-                static_cast<unsigned long long>(gid.gid_prefix),
-                static_cast<unsigned long long>(gid.gid_guid));
+                ci::bytes_of(static_cast<IB_MTU>(port.ActiveMtu)));
+    std::printf("             %zu P_Keys", ci::pkeys(port).size());
+    if (!ci::pkeys(port).empty()) std::printf(", the first 0x%04x", ci::pkeys(port)[0]);
+    std::printf("; %zu GIDs", ci::gids(port).size());
+    if (!ci::gids(port).empty())
+        std::printf(", the first %016llx:%016llx",
+                    static_cast<unsigned long long>(ci::gids(port)[0].gid_prefix),
+                    static_cast<unsigned long long>(ci::gids(port)[0].gid_guid));
+    std::printf("\n");
+}
+
+void show(const std::string& name, const IB_CA_ATTR& ca) {
+    const auto firmware = static_cast<unsigned long long>(ca.FirmwareVersion);
+    std::printf("   %-8s node %016llx  part %u  firmware %llu.%llu.%llu  %u ports\n", name.c_str(),
+                static_cast<unsigned long long>(ca.NodeGuid), ca.VendorPartId, firmware >> 32,
+                firmware >> 16 & 0xFFFF, firmware & 0xFFFF, ca.PortCount);
+    std::printf("     at most  %u CQs of %u completions, %u QPs of %u work requests,\n"
+                "              %u memory regions of %llu bytes\n",
+                ca.MaxCqs, ca.MaxCqes, ca.MaxQps, ca.MaxQpWrs, ca.MaxMrs,
+                static_cast<unsigned long long>(ca.MaxMrSize));
+    for (const IB_PORT_ATTR& port : ci::ports(ca))
+        show(port);
 }
 
 asio::awaitable<void> show_adapters() {
     for (const ib_guid_t guid : hca::guids()) {
         ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
         const ci::ca_attributes all = co_await ci::query_ca(ca);
-        std::printf("   %-8s node %016llx  up to %u queues of %u completions\n",
-                    hca::name(guid).c_str(), static_cast<unsigned long long>(guid), all->MaxCqs,
-                    all->MaxCqes);
-        for (const IB_PORT_ATTR& port : ci::ports(*all))
-            show(port);
+        show(hca::name(guid), *all);
         co_await ca.async_close();
     }
 }
@@ -286,9 +299,18 @@ bool tell_of_trace(const trace_file& trace) {
 struct options {
     const char* uri = "software:";
     const char* trace = nullptr;
+    bool help = false;
 };
 
+constexpr const char* usage =
+    "usage: demo [--help] [--hca URI] [--trace FILE]\n"
+    "  --hca URI     software:, software:FILE (a topology), rdma:, ...; software: otherwise\n"
+    "  --trace FILE  what became of each IRP, for ui.perfetto.dev\n"
+    "Exit status: 0 all came true, 1 something did not, 2 wrong usage.\n";
+
 bool read_options(int count, char** words, options& chosen) {
+    chosen.help = count == 2 && (words[1] == "--help"sv || words[1] == "-h"sv);
+    if (chosen.help) return true;
     for (int i = 1; i < count; i += 2) {
         const std::string_view word = words[i];
         if (i + 1 == count || (word != "--hca" && word != "--trace")) return false;
@@ -311,7 +333,8 @@ bool show_all(machine& here, const options& chosen) {
     chapter("A completion queue, made at DISPATCH_LEVEL", "CiCreateCq with an IRP, as in C");
     bool good = make_queue_at_dispatch(guids[0]);
     chapter("A link flaps: each event is told by up-call and by IRP",
-            "CiGetCaPortEvent, twice; the up-call comes first, inside the event");
+            "CiGetCaPortEvent, twice; an event completes its IRP, then calls up; meanwhile the "
+            "IRP's\n   waiter wakes");
     good &= hear_in_two_ways(guids[0]);
     chapter("Waits that end without an event", "CiGetCaPortEvent, four times");
     good &= end_waits(here, guids[0]);
@@ -327,9 +350,10 @@ bool show_all(machine& here, const options& chosen) {
 int main(int count, char** words) {
     options chosen;
     if (!read_options(count, words, chosen)) {
-        std::fprintf(stderr, "usage: demo [--hca URI] [--trace FILE]\n");
+        std::fputs(usage, stderr);
         return 2;
     }
+    if (chosen.help) return std::fputs(usage, stdout) < 0 ? 1 : 0;
     irpverbs::dispatch::asio_machine here;
     const machine::scope inside(here);
     try {

@@ -9,6 +9,12 @@ using namespace irpverbs::ci;
 
 constexpr NTSTATUS hole = STATUS_NOT_SUPPORTED;
 
+// There is no operation to tell the user anything.
+NTSTATUS untold(CI_UDATA* user, NTSTATUS status) {
+    if (user != nullptr) user->OutputSize = 0;
+    return status;
+}
+
 NTSTATUS call_for_ca(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, const parameters& with,
                      IRP* irp) {
     auto* ca = static_cast<HCA_CA*>(with.object);
@@ -17,9 +23,10 @@ NTSTATUS call_for_ca(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, cons
     auto* user_data = static_cast<CI_UDATA*>(with.buffer);
     switch (minor) {
     case HCA_MN_OPEN_CA:
-        return calls.OpenCa ? calls.OpenCa(ca, user_data, irp) : STATUS_SUCCESS;
+        return calls.OpenCa ? calls.OpenCa(ca, user_data, irp) : untold(user_data, STATUS_SUCCESS);
     case HCA_MN_CLOSE_CA:
-        return calls.CloseCa ? calls.CloseCa(ca, user_data, irp) : STATUS_SUCCESS;
+        return calls.CloseCa ? calls.CloseCa(ca, user_data, irp)
+                             : untold(user_data, STATUS_SUCCESS);
     case HCA_MN_QUERY_CA:
         if (!calls.QueryCa) return hole;
         return calls.QueryCa(ca, static_cast<IB_CA_ATTR*>(with.buffer), with.number, irp);
@@ -45,14 +52,16 @@ NTSTATUS call_for_cq(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, cons
     auto* user_data = static_cast<CI_UDATA*>(with.buffer);
     switch (minor) {
     case HCA_MN_CREATE_CQ:
-        return calls.CreateCq ? calls.CreateCq(cq, user_data, irp) : hole;
+        return calls.CreateCq ? calls.CreateCq(cq, user_data, irp) : untold(user_data, hole);
     case HCA_MN_DESTROY_CQ:
-        return calls.DestroyCq ? calls.DestroyCq(cq, user_data, irp) : STATUS_SUCCESS;
+        return calls.DestroyCq ? calls.DestroyCq(cq, user_data, irp)
+                               : untold(user_data, STATUS_SUCCESS);
     case HCA_MN_QUERY_CQ:
         if (!calls.QueryCq) return hole;
         return calls.QueryCq(cq, static_cast<IB_CQ_ATTR*>(with.buffer), with.number, irp);
     case HCA_MN_RESIZE_CQ:
-        return calls.ResizeCq ? calls.ResizeCq(cq, number, user_data, irp) : hole;
+        return calls.ResizeCq ? calls.ResizeCq(cq, number, user_data, irp)
+                              : untold(user_data, hole);
     case HCA_MN_POLL_CQ:
         if (!calls.PollCq) return hole;
         return calls.PollCq(cq, number, static_cast<IB_WC*>(with.buffer), irp);

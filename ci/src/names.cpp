@@ -30,6 +30,7 @@ constexpr entry port_states[] = {
     {IB_PORT_INIT, "Init"},
     {IB_PORT_ARMED, "Armed"},
     {IB_PORT_ACTIVE, "Active"},
+    {IB_PORT_ACTIVE_DEFER, "ActiveDefer"},
 };
 
 constexpr entry physical_states[] = {
@@ -52,6 +53,7 @@ constexpr entry events[] = {
     {IB_AE_SRQ_FATAL, "SRQ_ERR"},
     {IB_AE_XRC_DOMAIN_FATAL, "XRC_DOMAIN_FATAL"},
     {IB_AE_INVALID_XRCETH, "INVALID_XRCETH"},
+    {IB_AE_RECEIVE_WQ_FATAL, "WQ_FATAL"},
     {IB_AE_CQ_ERROR, "CQ_ERR"},
     {IB_AE_PORT_ACTIVE, "PORT_ACTIVE"},
     {IB_AE_PORT_ERROR, "PORT_ERR"},

@@ -267,23 +267,47 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
     return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
 }
 
-// The attributes of an agent to be, where the user can't change them any more.
-NTSTATUS capture_agent(const IRP* irp, creation& wanted, IB_MAD_AGENT_ATTR& copy) {
-    if (irp->RequestorMode != UserMode || wanted.agent == nullptr) return STATUS_SUCCESS;
-    if (!read_user(&copy, wanted.agent, sizeof(copy), UserMode)) return STATUS_ACCESS_VIOLATION;
-    wanted.agent = &copy;
-    return STATUS_SUCCESS;
+/// What a user's memory says of an object to be, where he can't change it any more.
+struct captured {
+    IB_MAD_AGENT_ATTR agent;
+    union {
+        IB_CA_DISPATCH ca;
+        IB_CQ_DISPATCH cq;
+        IB_MAD_DISPATCH mad;
+    } calls;
+};
+
+SIZE_T size_of_calls(ULONG minor) {
+    return minor == HCA_MN_OPEN_CA     ? sizeof(IB_CA_DISPATCH)
+           : minor == HCA_MN_CREATE_CQ ? sizeof(IB_CQ_DISPATCH)
+                                       : sizeof(IB_MAD_DISPATCH);
+}
+
+template <class Value>
+bool capture(const Value*& from, void* to, SIZE_T size) {
+    if (from == nullptr) return true;
+    if (!read_user(to, from, size, UserMode)) return false;
+    from = static_cast<const Value*>(to);
+    return true;
+}
+
+NTSTATUS capture(const IRP* irp, ULONG minor, creation& wanted, captured& copy) {
+    if (irp->RequestorMode != UserMode) return STATUS_SUCCESS;
+    const bool readable = capture(wanted.dispatch, &copy.calls, size_of_calls(minor)) &&
+                          capture(wanted.agent, &copy.agent, sizeof(copy.agent));
+    return readable ? STATUS_SUCCESS : STATUS_ACCESS_VIOLATION;
 }
 
 [[gnu::noinline]] NTSTATUS begin_object(hca_device& device, IRP* irp, HCA_MINOR_FUNCTION minor,
                                         parameters& with) {
-    if (minor == HCA_MN_OPEN_CA) return open_ca(device, irp, with);
+    auto& wanted = *static_cast<creation*>(with.buffer);
+    captured copy;
+    NTSTATUS status = capture(irp, minor, wanted, copy);
+    if (minor == HCA_MN_OPEN_CA)
+        return NT_SUCCESS(status) ? open_ca(device, irp, with) : finish(irp, status, 0);
     ca_object& ca = ca_object::of(with.object);
     if (!ca.enter()) return finish(irp, STATUS_FILE_CLOSED, 0);
-    auto& wanted = *static_cast<creation*>(with.buffer);
     const bool cq = minor == HCA_MN_CREATE_CQ;
-    IB_MAD_AGENT_ATTR attr;
-    NTSTATUS status = capture_agent(irp, wanted, attr);
     if (NT_SUCCESS(status))
         status = cq ? check_cqes(wanted.num_cqes) : check_agent(device, wanted.agent);
     if (device.dead.load()) status = STATUS_FILE_FORCED_CLOSED;

@@ -1,3 +1,4 @@
+#include "lock_word.hpp"
 #include "watched_lock.hpp"
 
 #include <dispatch/machine.hpp>
@@ -15,7 +16,7 @@ void take(processor& self, KSPIN_LOCK* lock, KLOCK_QUEUE_HANDLE* handle) {
     mine.Waiting = 1;
     const ULONG_PTR last =
         __atomic_exchange_n(lock, reinterpret_cast<ULONG_PTR>(&mine), __ATOMIC_ACQ_REL);
-    if (last == 0) return;
+    if (is_free_word(last)) return;
     __atomic_store_n(&reinterpret_cast<KSPIN_LOCK_QUEUE*>(last)->Next, &mine, __ATOMIC_RELEASE);
     const auto waiting = [](const void* place) {
         return __atomic_load_n(&static_cast<const KSPIN_LOCK_QUEUE*>(place)->Waiting,
@@ -26,17 +27,17 @@ void take(processor& self, KSPIN_LOCK* lock, KLOCK_QUEUE_HANDLE* handle) {
 }
 
 bool is_free(const KLOCK_QUEUE_HANDLE& handle) {
-    return __atomic_load_n(handle.LockQueue.Lock, __ATOMIC_RELAXED) == 0;
+    return is_free_word(__atomic_load_n(handle.LockQueue.Lock, __ATOMIC_RELAXED));
 }
 
-void give(processor& self, KLOCK_QUEUE_HANDLE* handle) {
+void give(processor& self, KLOCK_QUEUE_HANDLE* handle, KSPIN_LOCK free = 0) {
     KSPIN_LOCK_QUEUE& mine = handle->LockQueue;
     if (is_free(*handle))
         bug_check(SPIN_LOCK_NOT_OWNED, "a queued spin lock is released that is free",
                   reinterpret_cast<ULONG_PTR>(mine.Lock));
     ULONG_PTR alone = reinterpret_cast<ULONG_PTR>(&mine);
     if (__atomic_load_n(&mine.Next, __ATOMIC_ACQUIRE) == nullptr &&
-        __atomic_compare_exchange_n(mine.Lock, &alone, 0, false, __ATOMIC_RELEASE,
+        __atomic_compare_exchange_n(mine.Lock, &alone, free, false, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED))
         return;
     const auto unlinked = [](const void* place) {
@@ -67,7 +68,7 @@ NT_SLOW_PATH void release_watched(KLOCK_QUEUE_HANDLE* handle, const irql_rule& b
     processor& self = this_processor();
     const watched_release release{self,  handle->LockQueue.Lock, lock_kind::queued,
                                   bound, is_free(*handle),       to};
-    release([&] { give(self, handle); });
+    release([&] { give(self, handle, free_word_of(handle->LockQueue.Lock)); });
 }
 
 } // namespace

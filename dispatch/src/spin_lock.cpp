@@ -1,3 +1,4 @@
+#include "lock_word.hpp"
 #include "watched_lock.hpp"
 
 #include <dispatch/detail/held_locks.hpp>
@@ -11,7 +12,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 bool lock_is_held(const void* lock) {
-    return __atomic_load_n(static_cast<const KSPIN_LOCK*>(lock), __ATOMIC_RELAXED) != 0;
+    return !is_free_word(__atomic_load_n(static_cast<const KSPIN_LOCK*>(lock), __ATOMIC_RELAXED));
 }
 
 void wait_for_lock(processor& self, KSPIN_LOCK* lock) {
@@ -23,9 +24,13 @@ void wait_for_lock(processor& self, KSPIN_LOCK* lock) {
 }
 
 bool try_take(processor& self, KSPIN_LOCK* lock) {
-    KSPIN_LOCK free = 0;
-    return __atomic_compare_exchange_n(lock, &free, owner_word(self), false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    KSPIN_LOCK word = 0;
+    do {
+        if (__atomic_compare_exchange_n(lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return true;
+    } while (is_free_word(word));
+    return false;
 }
 
 void take(processor& self, KSPIN_LOCK* lock) {
@@ -33,12 +38,12 @@ void take(processor& self, KSPIN_LOCK* lock) {
         wait_for_lock(self, lock);
 }
 
-void give(processor& self, KSPIN_LOCK* lock) {
+void give(processor& self, KSPIN_LOCK* lock, KSPIN_LOCK free = 0) {
     if (__atomic_load_n(lock, __ATOMIC_RELAXED) != owner_word(self))
         bug_check(SPIN_LOCK_NOT_OWNED,
                   "a spin lock is released by a processor that does not hold it",
                   reinterpret_cast<ULONG_PTR>(lock));
-    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(lock, free, __ATOMIC_RELEASE);
 }
 
 NT_SLOW_PATH KIRQL acquire_watched(KSPIN_LOCK* lock, bool to_dpc) {
@@ -66,7 +71,7 @@ NT_SLOW_PATH void release_watched(KSPIN_LOCK* lock, const irql_rule& bound,
                                   std::optional<KIRQL> to) {
     processor& self = this_processor();
     const watched_release release{self, lock, lock_kind::spin, bound, !lock_is_held(lock), to};
-    release([&] { give(self, lock); });
+    release([&] { give(self, lock, free_word_of(lock)); });
 }
 
 } // namespace
@@ -78,8 +83,7 @@ bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KS
 extern "C" {
 
 void KeInitializeSpinLock(PKSPIN_LOCK SpinLock) {
-    if (instrumented()) introduce_lock(SpinLock, "lock");
-    *SpinLock = 0;
+    *SpinLock = instrumented() ? introduce_spin_lock(SpinLock) : 0;
 }
 
 KIRQL KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock) {

@@ -87,10 +87,21 @@ struct watched_release {
     }
 };
 
-/// A lock begins its life.
+/// A mutex or fast mutex begins its life.
 inline void introduce_lock(const void* lock, const char* kind) {
     introduce(lock, kind);
     if (watching_locks()) lock_initialised(this_processor(), lock);
+}
+
+/// A spin lock begins its life: the word that says that it is free.
+inline KSPIN_LOCK introduce_spin_lock(const KSPIN_LOCK* lock) {
+    introduce(lock, "lock");
+    return watching_locks() ? spin_lock_initialised(this_processor(), lock) : 0;
+}
+
+/// The same when it is released.
+inline KSPIN_LOCK free_word_of(const KSPIN_LOCK* lock) {
+    return watching_locks() ? mark_of_lock(lock) : 0;
 }
 
 } // namespace irpverbs::dispatch::detail

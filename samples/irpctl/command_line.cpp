@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
+#include <limits>
 #include <memory>
 
 namespace irpctl {
@@ -27,24 +29,24 @@ struct port_words {
         command.add_option("PORT", number, "its number; else 1");
     }
     port_choice understood() const {
-        if (number.empty() && is_number(device)) return {"", value(device)};
-        if (number.empty()) return {device, 1};
-        if (!is_number(number))
-            throw wrong_usage("PORT: a number from 1 to 255 was expected, not " + number);
-        return {device, value(number)};
+        if (!number.empty()) return {device, value(number)};
+        if (is_number(device)) return {"", value(device)};
+        return {device, 1};
     }
 
 private:
+    static constexpr std::size_t guid_digits = 16; // which may all be decimal ones
+
     static bool is_number(const std::string& text) {
-        const auto found = number_in(text);
-        return found && *found != 0;
-    }
-    static std::optional<std::uint64_t> number_in(const std::string& text) {
-        return text.find_first_not_of("0123456789") == std::string::npos ? number_from(text, 255)
-                                                                         : std::nullopt;
+        return !text.empty() && text.size() < guid_digits &&
+               text.find_first_not_of("0123456789") == std::string::npos;
     }
     static std::uint8_t value(const std::string& text) {
-        return static_cast<std::uint8_t>(*number_in(text));
+        const auto found = is_number(text) ? number_from(text, 255) : std::nullopt;
+        if (!found || *found == 0)
+            throw wrong_usage(
+                fmt::format("PORT: a number from 1 to 255 was expected, not '{}'", text));
+        return static_cast<std::uint8_t>(*found);
     }
 };
 
@@ -54,6 +56,16 @@ struct told {
     port_words from;
     Options options;
 };
+
+void add_count(CLI::App& command, std::uint64_t& count, const char* what) {
+    const auto problem = [](const std::string& text) {
+        const auto found = number_from(text, std::numeric_limits<std::uint64_t>::max());
+        return found && *found != 0
+                   ? std::string()
+                   : fmt::format("a whole number from 1 on was expected, not '{}'", text);
+    };
+    command.add_option("--count", count, what)->check(problem)->type_name("N");
+}
 
 void add_capture(CLI::App& command, invocation& chosen) {
     command
@@ -81,7 +93,11 @@ void add_lid(CLI::App& command, std::uint16_t& lid) {
 
 void add_devices(CLI::App& parent, invocation& chosen) {
     CLI::App* command = add(parent, "devices", "Lists the HCAs and their ports");
-    command->callback([&chosen] { chosen.run = show_devices; });
+    const auto with_limits = std::make_shared<bool>(false);
+    command->add_flag("--all", *with_limits, "also what each HCA can do at most");
+    command->callback([&chosen, with_limits] {
+        chosen.run = [all = *with_limits](session& here) { return show_devices(here, all); };
+    });
 }
 
 void add_port(CLI::App& parent, invocation& chosen) {
@@ -98,9 +114,7 @@ void add_events(CLI::App& parent, invocation& chosen) {
     CLI::App* command =
         add(parent, "events", "Waits for events of all ports and HCAs, and tells each as it comes");
     const auto options = std::make_shared<event_options>();
-    command->add_option("--count", options->count, "end after so many events")
-        ->check(CLI::PositiveNumber)
-        ->type_name("N");
+    add_count(*command, options->count, "end after so many events");
     command->add_option("--for", options->seconds, "end after so many seconds")
         ->check(CLI::Range(0.0, a_century))
         ->type_name("SECONDS");
@@ -178,9 +192,7 @@ void add_ping(CLI::App& parent, invocation& chosen) {
     ping_options& options = heard->options;
     heard->from.declare(*command);
     add_lid(*command, options.lid);
-    command->add_option("--count", options.count, "end after so many")
-        ->check(CLI::PositiveNumber)
-        ->type_name("N");
+    add_count(*command, options.count, "end after so many");
     command->add_option("--interval", options.interval, "from one to the next")
         ->check(CLI::Range(0.0, 3600.0))
         ->type_name("SECONDS")
@@ -320,6 +332,15 @@ void declare(CLI::App& app, invocation& chosen) {
     app.footer("Exit status: 0, 1 when something failed, 2 for a wrong command line.");
 }
 
+// CLI11 misses the command first, and does not look at what stands in its place.
+std::string problem_with(const CLI::App& app, const CLI::ParseError& wrong) {
+    const std::vector<std::string> unknown = app.remaining(true);
+    const bool missing = dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
+    if (!missing || unknown.empty()) return wrong.what();
+    const std::string& first = unknown.front();
+    return fmt::format("there is no {} '{}'", first.starts_with('-') ? "option" : "command", first);
+}
+
 } // namespace
 
 bool parse_command_line(int argc, char** argv, invocation& chosen) {
@@ -330,7 +351,7 @@ bool parse_command_line(int argc, char** argv, invocation& chosen) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& wrong) {
-        if (wrong.get_exit_code() != 0) throw wrong_usage(wrong.what());
+        if (wrong.get_exit_code() != 0) throw wrong_usage(problem_with(app, wrong));
         app.exit(wrong); // help
         return false;
     }

@@ -77,7 +77,7 @@ struct stats_options {
     patience times;
 };
 
-asio::awaitable<void> show_devices(session& here);
+asio::awaitable<void> show_devices(session& here, bool with_limits);
 asio::awaitable<void> show_port(session& here, port_choice which);
 asio::awaitable<void> show_events(session& here, event_options options);
 asio::awaitable<void> show_answer(session& here, mad_options options);

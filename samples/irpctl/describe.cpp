@@ -34,6 +34,52 @@ std::string link(const IB_PORT_ATTR& port) {
                        ci::name_of(static_cast<IB_LINK_SPEED>(port.ActiveSpeed)));
 }
 
+json::array flags(const IB_PORT_ATTR& port) {
+    json::array names;
+    if ((port.Flags & IB_PORT_GRH_REQUIRED) != 0) names.emplace_back("GRH_REQUIRED");
+    return names;
+}
+
+// Source: IBA 11.2.1.2.
+json::object limits(const IB_CA_ATTR& of) {
+    return {{"max_qps", of.MaxQps},
+            {"max_qp_wrs", of.MaxQpWrs},
+            {"max_sges", of.MaxSges},
+            {"max_sges_of_rd", of.MaxSgesOfRd},
+            {"max_sges_of_read", of.MaxSgesOfRead},
+            {"max_inline_data", of.MaxInlineData},
+            {"max_cqs", of.MaxCqs},
+            {"max_cqes", of.MaxCqes},
+            {"max_pds", of.MaxPds},
+            {"max_mrs", of.MaxMrs},
+            {"max_mr_size", of.MaxMrSize},
+            {"page_sizes", fmt::format("0x{:x}", of.PageSizes)},
+            {"max_mws", of.MaxMws},
+            {"max_fast_registration_pages", of.MaxFastRegistrationPages},
+            {"max_fmrs", of.MaxFmrs},
+            {"max_maps_of_fmr", of.MaxMapsOfFmr},
+            {"max_reads_as_responder_of_qp", of.MaxReadsAsResponderOfQp},
+            {"max_reads_as_responder", of.MaxReadsAsResponder},
+            {"max_reads_as_initiator_of_qp", of.MaxReadsAsInitiatorOfQp},
+            {"atomicity", ci::name_of(static_cast<IB_ATOMIC>(of.Atomicity))},
+            {"max_eecs", of.MaxEecs},
+            {"max_rdds", of.MaxRdds},
+            {"max_reads_as_responder_of_eec", of.MaxReadsAsResponderOfEec},
+            {"max_reads_as_initiator_of_eec", of.MaxReadsAsInitiatorOfEec},
+            {"max_raw_ipv6_qps", of.MaxRawIpv6Qps},
+            {"max_raw_ethertype_qps", of.MaxRawEthertypeQps},
+            {"max_multicast_groups", of.MaxMulticastGroups},
+            {"max_qps_of_multicast_group", of.MaxQpsOfMulticastGroup},
+            {"max_multicast_attachments", of.MaxMulticastAttachments},
+            {"max_avs", of.MaxAvs},
+            {"max_srqs", of.MaxSrqs},
+            {"max_srq_wrs", of.MaxSrqWrs},
+            {"max_srq_sges", of.MaxSrqSges},
+            {"max_xrc_domains", of.MaxXrcDomains},
+            {"max_pkeys", of.MaxPKeys},
+            {"local_ack_delay", of.LocalAckDelay}};
+}
+
 json::object summary(const IB_PORT_ATTR& port) {
     return {{"port", port.PortNumber},
             {"state", state(port)},
@@ -67,8 +113,11 @@ void add_link(json::object& object, const IB_PORT_ATTR& port) {
 
 void add_tables(json::object& object, const IB_PORT_ATTR& port) {
     json::array gids;
-    for (const ib_gid_t& gid : ci::gids(port))
-        gids.push_back({{"index", gids.size()}, {"gid", gid_text(gid)}});
+    for (std::size_t i = 0; i < ci::gids(port).size(); ++i) {
+        const ib_gid_t& gid = ci::gids(port)[i];
+        if (gid.gid_prefix != 0 || gid.gid_guid != 0) // else an empty place
+            gids.push_back({{"index", i}, {"gid", gid_text(gid)}});
+    }
     object["gids"] = std::move(gids);
     json::array pkeys;
     for (std::size_t i = 0; i < ci::pkeys(port).size(); ++i) {
@@ -94,6 +143,7 @@ json::object describe(const device& which, const IB_CA_ATTR& attributes) {
             {"hardware", fmt::format("0x{:x}", attributes.HardwareVersion)},
             {"firmware", firmware(attributes.FirmwareVersion)},
             {"capabilities", list(ci::ca_capabilities(attributes.Capabilities))},
+            {"limits", limits(attributes)},
             {"ports", std::move(ports)}};
 }
 
@@ -114,6 +164,7 @@ json::object describe(const device& which, const IB_PORT_ATTR& attributes) {
     object["pkey_violations"] = attributes.PKeyViolations;
     object["qkey_violations"] = attributes.QKeyViolations;
     object["mkey_violations"] = attributes.MKeyViolations;
+    object["flags"] = flags(attributes);
     object["capabilities"] = list(ci::port_capabilities(attributes.CapabilityMask));
     object["capabilities_2"] = fmt::format("0x{:04x}", attributes.CapabilityMask2);
     add_tables(object, attributes);

@@ -7,7 +7,7 @@
 
 namespace irpctl {
 
-/// With a "ports" array of what `irpctl devices` shows of each.
+/// With a "limits" object, and a "ports" array of what `irpctl devices` shows of each.
 boost::json::object describe(const device& which, const IB_CA_ATTR& attributes);
 
 /// All attributes, and the GID and P_Key tables.

@@ -1,4 +1,4 @@
-// irpctl devices: a row a port.
+// irpctl devices: a row a port; with --all the limits of each device, too.
 #include "commands.hpp"
 #include "describe.hpp"
 #include "output.hpp"
@@ -26,7 +26,7 @@ void add_rows(rows& table, const json::object& device) {
     }
 }
 
-void print(const json::array& devices) {
+void print_rows(const json::array& devices) {
     rows table;
     for (const json::value& each : devices)
         add_rows(table, each.as_object());
@@ -42,9 +42,15 @@ void print(const json::array& devices) {
                 table);
 }
 
+void print_limits(const json::object& device) {
+    print_line("");
+    print_line(text_of(device.at("device")));
+    print_members(device.at("limits").as_object());
+}
+
 } // namespace
 
-asio::awaitable<void> show_devices(session& here) {
+asio::awaitable<void> show_devices(session& here, bool with_limits) {
     json::array devices;
     for (const device& each : here.devices())
         co_await with_adapter(
@@ -52,10 +58,11 @@ asio::awaitable<void> show_devices(session& here) {
                 const ci::ca_attributes found = co_await ci::query_ca(ca, asio::use_awaitable);
                 devices.push_back(describe(each, *found));
             });
-    if (here.json())
-        print_json(devices);
-    else
-        print(devices);
+    if (here.json()) co_return print_json(devices);
+    print_rows(devices);
+    if (!with_limits) co_return;
+    for (const json::value& each : devices)
+        print_limits(each.as_object());
 }
 
 } // namespace irpctl

@@ -104,9 +104,9 @@ asio::awaitable<void> show_fabric(session& here, fabric_options options) {
                                }(map, sa));
     });
     if (options.form == fabric_form::dot)
-        fmt::print("{}", dot_of(map));
+        write_out(dot_of(map));
     else if (options.form == fabric_form::svg)
-        fmt::print("{}", svg_of(map));
+        write_out(svg_of(map));
     else if (here.json())
         print_json(described(map));
     else

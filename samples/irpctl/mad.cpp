@@ -64,11 +64,11 @@ void print(const json::object& told) {
         std::vector<std::vector<std::string>> rows;
         for (const json::value& each : told.at("data").as_array())
             rows.push_back({text_of(each.at("offset")), text_of(each.at("bytes"))});
-        fmt::print("\n");
+        print_line("");
         return print_table({{"OFFSET"}, {"DATA"}}, rows);
     }
     for (const json::value& each : records->as_array()) {
-        fmt::print("\n");
+        print_line("");
         print_members(each.as_object());
     }
 }

@@ -1,10 +1,13 @@
 // irpctl: looks at HCAs and asks others by management datagrams. docs/irpctl.md.
 #include "command_line.hpp"
 #include "failure.hpp"
+#include "output.hpp"
+#include "safe_text.hpp"
 #include "session.hpp"
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 
 namespace irpctl {
@@ -14,15 +17,17 @@ constexpr int failed = 1;
 constexpr int usage = 2;
 
 int complain(int status, const std::string& line) {
-    fmt::print(stderr, "irpctl: {}\n", line);
+    fmt::print(stderr, "irpctl: {}\n", printable(line));
     return status;
 }
 
 int run(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN); // who reads no more is an error of writing, and told
     invocation chosen;
     try {
-        if (!parse_command_line(argc, argv, chosen)) return 0;
-        return run_session(chosen) ? 0 : failed;
+        const bool done = !parse_command_line(argc, argv, chosen) || run_session(chosen);
+        finish_output();
+        return done ? 0 : failed;
     } catch (const wrong_usage& wrong) {
         return complain(usage, fmt::format("{}; usage: irpctl [OPTIONS] COMMAND ..., see "
                                            "irpctl --help",

@@ -1,10 +1,15 @@
 #include "output.hpp"
 
+#include "failure.hpp"
+#include "safe_text.hpp"
+
 #include <boost/json/serialize.hpp>
 #include <boost/json/src.hpp> // Boost.JSON itself: headers are all it needs
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace irpctl {
@@ -38,17 +43,25 @@ std::string text_of(const json::value& what) {
     return text.empty() ? "-" : text;
 }
 
-void print_line(const std::string& text) {
-    fmt::print("{}\n", text);
-    std::fflush(stdout);
+void finish_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw failure(fmt::format("standard output: {}; what was shown is not all",
+                                  std::strerror(errno != 0 ? errno : EIO)));
 }
 
-void print_json(const json::value& what) { print_line(json::serialize(what)); }
+void write_out(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    finish_output();
+}
+
+void print_line(const std::string& text) { write_out(printable(text) + '\n'); }
+
+void print_json(const json::value& what) { write_out(valid_utf8(json::serialize(what)) + '\n'); }
 
 void print_row(const std::vector<column>& columns, const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < columns.size(); ++i)
-        line += fmt::format("{:<{}}  ", cells[i], columns[i].width);
+        line += fmt::format("{:<{}}  ", printable(cells[i]), columns[i].width);
     line.erase(line.find_last_not_of(' ') + 1);
     print_line(line);
 }
@@ -59,7 +72,7 @@ void print_table(std::vector<column> columns, const std::vector<std::vector<std:
         headings.push_back(columns[i].heading);
         columns[i].width = std::max(columns[i].width, columns[i].heading.size());
         for (const std::vector<std::string>& row : rows)
-            columns[i].width = std::max(columns[i].width, row[i].size());
+            columns[i].width = std::max(columns[i].width, printable(row[i]).size());
     }
     print_row(columns, headings);
     for (const std::vector<std::string>& row : rows)
@@ -72,7 +85,8 @@ void print_members(const json::object& what) {
         width = std::max(width, member.key().size());
     for (const auto& member : what)
         if (!is_table(member.value()))
-            fmt::print("  {:<{}}  {}\n", label(member.key()), width, text_of(member.value()));
+            print_line(
+                fmt::format("  {:<{}}  {}", label(member.key()), width, text_of(member.value())));
 }
 
 } // namespace irpctl

@@ -1,19 +1,26 @@
-// What commands write to standard output. An object is the source of both forms: as JSON, or as
-// text whose labels are its keys.
+// What commands write to standard output; what can't be written is a failure. An object is the
+// source of both forms: as JSON, or as text whose labels are its keys.
 #pragma once
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace irpctl {
 
-/// A line, at once.
+/// As it is, at once.
+void write_out(std::string_view text);
+
+/// Throws failure when anything was not written, whoever wrote it.
+void finish_output();
+
+/// A line, at once; valid UTF-8 whatever its strings hold.
 void print_json(const boost::json::value& what);
 
-/// A line of text, at once.
+/// A line of printable text, at once.
 void print_line(const std::string& text);
 
 /// A column: its heading, and the width it has at least.

@@ -19,12 +19,12 @@ void print_list(const json::object& port, const char* table, const char* heading
     std::vector<std::vector<std::string>> rows;
     for (const json::value& each : port.at(table).as_array())
         rows.push_back({text_of(each.at("index")), text_of(each.at(value))});
-    fmt::print("\n");
+    print_line("");
     print_table({{"INDEX"}, {heading}}, rows);
 }
 
 void print(const json::object& port) {
-    fmt::print("{} port {}\n", text_of(port.at("device")), text_of(port.at("port")));
+    print_line(fmt::format("{} port {}", text_of(port.at("device")), text_of(port.at("port"))));
     print_members(port);
     print_list(port, "gids", "GID", "gid");
     print_list(port, "pkeys", "P_KEY", "pkey");

@@ -43,8 +43,7 @@ private:
         ++count_;
     }
     void flush() {
-        std::fwrite(text_.data(), 1, text_.size(), stdout);
-        std::fflush(stdout);
+        write_out(text_);
         text_.clear();
     }
 

@@ -65,6 +65,8 @@ inline constexpr auto bars = std::to_array<bar>({
     {"transaction id: new, found, given back", "ours/transaction_id", "std/unordered_map", 0.16},
     {"RMPP, 200 bytes at 2 GB/s", "ours/rmpp_shown", nanosecond, 100},
 
+    {"simulator at 50,000 schedules/s", "sim/cancel_race", nanosecond, 20'000},
+
     {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,
      bar_kind::two_threads},
     {"64 outstanding, out and back", "ours/window_64", "moodycamel/window_64", 0.4,

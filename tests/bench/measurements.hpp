@@ -26,6 +26,7 @@ void add_ours_styles(catalog&);
 void add_ours_transactions(catalog&);
 void add_ours_rmpp(catalog&);
 void add_ours_verifier(catalog&);
+void add_ours_simulator(catalog&);
 
 // What somebody would use instead of this library, and what the machine can do at best.
 inline void add_peers(catalog& all) {
@@ -54,6 +55,7 @@ inline void add_ours(catalog& all) {
     add_ours_transactions(all);
     add_ours_rmpp(all);
     add_ours_verifier(all);
+    add_ours_simulator(all);
 }
 
 } // namespace irpverbs::bench

@@ -5,6 +5,7 @@ that is meant to.
 usage: suite_test.py PROGRAM PLANTED_PROGRAM [unittest options]
 """
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ class Manners(unittest.TestCase):
         for options in (["--no-such"], ["--machine", "neither"], ["--variant", "fast"],
                         ["--filter", "No.Such*"], ["--hca", "software:/no/such/file"],
                         ["--seeds", "0"], ["--hca", "nothing"],
+                        ["--hca", "bogus:"], ["--junit", ""], ["--junit", "/"],
+                        ["--junit", "/no/such/folder/report.xml"],
                         ["--hca", "rdma:", "--machine", "simulated"]):
             seen = run(PROGRAM, *options)
             self.assertEqual(seen.returncode, 2, options)
@@ -32,10 +35,40 @@ class Manners(unittest.TestCase):
         self.assertEqual(run(PROGRAM, "--help").returncode, 0)
 
     def test_an_hca_that_is_missing_is_skipped_unless_required(self):
-        seen = run(PROGRAM, "--hca", "absent:", "--filter", "OpenCa.*")
+        seen = run(PROGRAM, "--hca", "rdma:absent", "--filter", "OpenCa.*")
         self.assertEqual(seen.returncode, 0)
-        self.assertIn("skip  OpenCa.GivesAnIbCa/real: no driver of HCAs is named", seen.stdout)
-        self.assertEqual(run(PROGRAM, "--hca", "absent:", "--require-hca").returncode, 1)
+        self.assertIn("skip  OpenCa.GivesAnIbCa/real: no ", seen.stdout)
+        self.assertEqual(run(PROGRAM, "--hca", "rdma:absent", "--require-hca").returncode, 1)
+
+    def test_results_that_are_not_written_are_1_and_a_line(self):
+        one = [PROGRAM, "--filter", "OpenCa.GivesAnIbCa"]
+        with tempfile.TemporaryDirectory() as folder:
+            link = pathlib.Path(folder) / "full"
+            link.symlink_to("/dev/full")
+            seen = run(*one, "--junit", str(link))
+            self.assertTrue(link.is_symlink())
+        self.assertEqual(seen.returncode, 1)
+        self.assertEqual(len(seen.stderr.splitlines()), 1, seen.stderr)
+        with open("/dev/full", "wb") as full:
+            seen = subprocess.run(one, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(seen.returncode, 1)
+        self.assertEqual(len(seen.stderr.splitlines()), 1, seen.stderr)
+
+    def test_an_interruption_ends_the_run_with_a_summary(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "report.xml"
+                with subprocess.Popen([PROGRAM, "--seeds", "10", "--junit", str(file)],
+                                      stdout=subprocess.PIPE, text=True) as suite:
+                    self.assertTrue(suite.stdout.readline().startswith("pass  "))
+                    suite.send_signal(number)
+                    rest = suite.stdout.read().splitlines()
+                self.assertEqual(suite.returncode, 128 + number)
+                self.assertRegex(rest[-2], r"^\d+ passed, \d+ skipped, 0 failed")
+                self.assertRegex(rest[-1], r"^interrupted: [1-9]\d* cases were not run$")
+                cases = list(xml.etree.ElementTree.parse(file).iter("testcase"))
+            not_run = [case for case in cases if case.find("skipped") is not None]
+            self.assertIn(str(len(not_run)), rest[-1])
 
     def test_a_case_that_is_skipped_fails_when_required(self):
         blocking = [PROGRAM, "--variant", "blocking", "--filter", "EveryVerb.AtDispatchLevel"]

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
 #include <new>
 
 namespace irpverbs::testing {
@@ -258,6 +259,55 @@ TEST(LockOrderRule, SparesMemoryThatItKnowsNothingOf) {
     KeReleaseSpinLockFromDpcLevel(&known);
     ExReleaseSpinLockExclusive(other, old);
     EXPECT_TRUE(kept(seen));
+}
+
+void take_both(PKSPIN_LOCK first, PKSPIN_LOCK second) {
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(first);
+    KeAcquireSpinLockAtDpcLevel(second);
+    KeReleaseSpinLockFromDpcLevel(second);
+    KeReleaseSpinLock(first, old);
+}
+
+// The memory of an initialised lock is given back unseen, and used for a lock that is only zeroed.
+TEST(LockOrderRule, SparesTheZeroedLockWhereAnInitialisedOneWas) {
+    const findings seen{watch::deadlocks, watch::locks};
+    KSPIN_LOCK other;
+    KeInitializeSpinLock(&other);
+    alignas(KSPIN_LOCK) unsigned char memory[sizeof(KSPIN_LOCK)];
+    auto* lock = new (memory) KSPIN_LOCK;
+    KeInitializeSpinLock(lock);
+    take_both(&other, lock);
+    auto* zeroed = new (memory) KSPIN_LOCK{0};
+    take_both(zeroed, &other);
+    KLOCK_QUEUE_HANDLE handle;
+    zeroed = new (memory) KSPIN_LOCK{0};
+    KeAcquireInStackQueuedSpinLock(zeroed, &handle);
+    KeReleaseInStackQueuedSpinLock(&handle);
+    auto* shared = new (memory) EX_SPIN_LOCK{0};
+    ExReleaseSpinLockShared(shared, ExAcquireSpinLockShared(shared));
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockOrderRule, SparesTheZeroedLockWhereAMutexWas) {
+    const findings seen{watch::deadlocks, watch::locks};
+    alignas(FAST_MUTEX) unsigned char memory[sizeof(FAST_MUTEX)];
+    auto* mutex = new (memory) FAST_MUTEX;
+    ExInitializeFastMutex(mutex);
+    ExAcquireFastMutex(mutex);
+    ExReleaseFastMutex(mutex);
+    auto* lock = new (memory) KSPIN_LOCK{0};
+    KeReleaseSpinLock(lock, KeAcquireSpinLockRaiseToDpc(lock));
+    EXPECT_TRUE(kept(seen));
+}
+
+TEST(LockOrderRule, KnowsAnInitialisedLockOfTheProgramsOwnMemoryAgain) {
+    findings seen{watch::deadlocks};
+    const auto locks = std::make_unique<KSPIN_LOCK[]>(2);
+    KeInitializeSpinLock(&locks[0]);
+    KeInitializeSpinLock(&locks[1]);
+    take_both(&locks[0], &locks[1]);
+    take_both(&locks[1], &locks[0]);
+    EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
 }
 
 // The second actor starts when the first has let go: no schedule deadlocks.

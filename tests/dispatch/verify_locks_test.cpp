@@ -416,6 +416,29 @@ TEST(keeps, LockFreed) {
 }
 
 // What was held when the verifier went off says nothing when it comes on again.
+// What the verifier left in the word of a free lock is in nobody's way when it is off.
+TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
+    KSPIN_LOCK lock;
+    const auto initialise = [&] {
+        const watch_scope on{watch::locks};
+        KeInitializeSpinLock(&lock);
+    };
+    initialise();
+    EXPECT_TRUE(KeTestSpinLock(&lock));
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    initialise();
+    KLOCK_QUEUE_HANDLE handle;
+    KeAcquireInStackQueuedSpinLock(&lock, &handle);
+    EXPECT_FALSE(KeTestSpinLock(&lock));
+    KeReleaseInStackQueuedSpinLock(&handle);
+    initialise();
+    const KIRQL old = KeRaiseIrqlToDpcLevel();
+    EXPECT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(&lock));
+    EXPECT_FALSE(KeTryToAcquireSpinLockAtDpcLevel(&lock));
+    KeReleaseSpinLockFromDpcLevel(&lock);
+    KeLowerIrql(old);
+}
+
 TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);

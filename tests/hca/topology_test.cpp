@@ -175,6 +175,13 @@ TEST(Topology, SaysWhereAndWhatIsWrong) {
     EXPECT_EQ(complaint("Hca 1 \"a\"\n\nHca 1 \"a\"\n"), "3: \"a\" is a node already, at line 1");
     EXPECT_EQ(complaint("caguid=0x5\nCa 1 \"a\"\n\ncaguid=0x5\nCa 1 \"b\"\n"),
               "5: the GUID of \"b\" is that of the node at line 2");
+    EXPECT_EQ(complaint("Ca 1 \"a\"\n[1](0x99) \"s\"[1]\n\nCa 1 \"b\"\n[1](0x99) \"s\"[2]\n\n"
+                        "Switch 2 \"s\"\n"),
+              "4: the GUID of \"b\"[1] is that of a port of the node at line 1");
+    for (const char* link : {"4xXYZ", "3xSDR", "banana", "x", "4"})
+        EXPECT_EQ(complaint("Ca 1 \"a\"\n[1] \"b\"[1] # \"b\" lid 6 " + std::string(link) +
+                            "\n\nCa 1 \"b\"\n"),
+                  "2: expected a link's width and speed, like 4xEDR");
     EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"b\"[3]\n\nHca 2 \"b\"\n"), "2: \"b\" has ports 1 to 2");
     EXPECT_EQ(complaint("Hca 2 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[1]\n\nHca 1 \"b\"\n"),
               "3: \"b\"[1] has another cable, at line 2");
@@ -197,6 +204,9 @@ TEST(Attach, AnswersForUrisThatNameNothing) {
     EXPECT_EQ(attach("software").status, STATUS_OBJECT_NAME_INVALID);
     EXPECT_EQ(attach("hardware:").status, STATUS_NO_SUCH_DEVICE);
     EXPECT_EQ(attach("software:/nowhere/fabric.net").status, STATUS_NO_SUCH_FILE);
+    const auto folder = attach("software:" + ::testing::TempDir());
+    EXPECT_EQ(folder.status, STATUS_NO_SUCH_FILE);
+    EXPECT_NE(folder.message.find(": Is a directory"), std::string::npos) << folder.message;
     EXPECT_EQ(HcaAttach(nullptr, nullptr), STATUS_OBJECT_NAME_INVALID);
     EXPECT_EQ(HcaDetach("software:"), STATUS_OBJECT_NAME_NOT_FOUND);
 }

@@ -1,11 +1,13 @@
 // Transactions over a wire: what ends them, and with what.
 #include "ibmf_client.hpp"
 
+#include <engine/slot_table.hpp>
 #include <support/both_machines.hpp>
 
 namespace {
 
 using namespace irpverbs::testing;
+namespace ibmf = irpverbs::ibmf;
 
 class Transactions : public BothMachines {};
 
@@ -116,6 +118,21 @@ TEST_P(Transactions, ARedirectIsFollowed) {
     EXPECT_EQ(far.heard, 1);
     EXPECT_EQ(near.heard, 1);
     EXPECT_EQ(manager.stats().st_redirected, 1u);
+}
+
+TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
+    struct entry {
+        ibmf::table_slot slot;
+    };
+    ibmf::slot_table<entry> table;
+    const std::uint32_t first = table.acquire()->slot.key;
+    table.release(*table.find(first));
+    for (int i = 1; i < 500'000; ++i) {
+        entry* const next = table.acquire();
+        ASSERT_NE(next->slot.key, first) << i;
+        table.release(*next);
+    }
+    EXPECT_EQ(table.find(first), nullptr);
 }
 
 TEST_P(Transactions, TwoOfOneClientMayNotHaveOneId) {

@@ -12,6 +12,7 @@ namespace ibmf = irpverbs::ibmf;
 class Transfers : public BothMachines {};
 
 constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
+constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
 
 // Defect D2: the block of a response whose length is not announced moved under its pointers.
 TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
@@ -31,15 +32,79 @@ TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
     }
 }
 
+/// Reads a response only when about as much is unread as holds the peer up.
+struct lazy_reader {
+    static constexpr std::size_t segment_data = 200;
+    static constexpr std::size_t held_up_at = 64u << 10;
+
+    explicit lazy_reader(wire& on) {
+        on.tap = [this](unsigned from, const auto& bytes) {
+            const bool data = from == 1 && (bytes[26] & 1) != 0 && bytes[25] == 1;
+            const std::size_t segment = ibmf::detail::load_be<std::uint32_t>(&bytes[28]);
+            if (data && segment > sent) sent = segment;
+            return true;
+        };
+    }
+    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<lazy_reader*>(context);
+        if (self.sent * segment_data < self.got.size() + held_up_at) return;
+        const std::size_t unread = self.sent * segment_data - self.got.size();
+        self.most = std::max(self.most, unread);
+        std::array<std::uint8_t, 8192> piece;
+        for (std::size_t length = 1; length != 0;) {
+            length = piece.size();
+            EXPECT_EQ(ibmf_read_msg(handle, msg, piece.data(), &length), IBMF_SUCCESS);
+            self.got.insert(self.got.end(), piece.begin(), piece.begin() + length);
+        }
+    }
+
+    std::atomic<std::size_t> sent{0};
+    std::size_t most = 0;
+    std::vector<std::uint8_t> got;
+};
+
+TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
+    wire joined;
+    lazy_reader reader(joined);
+    table_agent agent(1);
+    agent.resize(200'000);
+    const client_scope manager(0, SUBN_ADM_MANAGER,
+                               IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_SINGLE_OFFLOAD);
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, lazy_reader::told, &reader), IBMF_SUCCESS);
+    EXPECT_EQ(msg.send(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    constexpr std::size_t headers = 44;
+    constexpr std::size_t window = 64;
+    EXPECT_GE(reader.got.size(), lazy_reader::held_up_at);
+    EXPECT_LE(reader.most,
+              lazy_reader::held_up_at + (window + 1) * lazy_reader::segment_data + headers);
+    reader.got.insert(reader.got.end(), msg.received().begin(), msg.received().end());
+    EXPECT_EQ(msg.received_header().transaction_id, table_query.tid);
+    EXPECT_TRUE(std::ranges::equal(std::span(reader.got).subspan(headers), agent.table()));
+}
+
+TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
+    const wire joined;
+    const client_scope many_at_a_time(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(many_at_a_time.handle, table_query);
+    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_stream_msg(nullptr, msg.shown, nullptr, nullptr), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, msg.shown, lazy_reader::told, nullptr),
+              IBMF_NOT_SUPPORTED);
+    std::uint8_t byte = 0;
+    std::size_t length = 1;
+    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, &byte, &length), IBMF_SUCCESS);
+    EXPECT_EQ(length, 0u);
+    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, nullptr, &length), IBMF_INVALID_ARG);
+}
+
 TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
     const wire joined;
     table_agent agent(1);
     agent.resize(3000);
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
-    request_of multi = table_query;
-    multi.method = 0x14;
-    multi.data_size = 5000;
-    test_message msg(manager.handle, multi);
+    test_message msg(manager.handle, multi_query);
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
     EXPECT_EQ(agent.last_request_size(), 5000u);
@@ -60,6 +125,41 @@ TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
     EXPECT_EQ(end.te_by_peer, B_FALSE);
     agent.await_answers();
     EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer was told
+}
+
+/// Makes a BUSY of the first answers.
+void refuse(wire& on, int answers) {
+    on.tap = [answers](unsigned from, auto& bytes) mutable {
+        if (from == 0 || bytes[25] != 1 || answers-- <= 0) return true; // RMPP data
+        bytes[5] |= MAD_STATUS_BUSY;
+        bytes[26] &= static_cast<UCHAR>(~1); // and no RMPP
+        return true;
+    };
+}
+
+TEST_P(Transfers, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
+    wire joined;
+    refuse(joined, 1);
+    table_agent agent(1);
+    agent.resize(3000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
+    EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
+    EXPECT_EQ(manager.stats().st_busy, 1u);
+}
+
+TEST_P(Transfers, AndEndsAtItsDeadlineWhenThatStaysBusy) {
+    wire joined;
+    refuse(joined, 1'000'000);
+    table_agent agent(1);
+    agent.resize(100);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    EXPECT_EQ(
+        msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ, {1, 20'000, 1000, 0}),
+        IBMF_TRANS_TIMEOUT);
+    EXPECT_GE(manager.stats().st_busy, 2u);
 }
 
 TEST_P(Transfers, APeerThatFallsSilentInMidTransferEndsAtTheTotalTime) {

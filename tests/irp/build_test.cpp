@@ -1,7 +1,7 @@
 // Requests built in one step: their fields, their buffers, and how their sender is told.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 
 #include <dispatch/fault_sweep.hpp>
@@ -386,7 +386,7 @@ struct collector {
 
 // Two actors complete the two parts of one request: it completes once, after both.
 TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
-    expect_explored(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(), [](sim_machine& sim) {
         collector below;
         test_driver bottom(collector::dispatch, &below);
         LONG parts = 2;
@@ -410,7 +410,7 @@ TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
 
 // A lower driver pends what a filter forwards, and an other actor completes it, whenever it likes.
 TEST(BuildRequestRaces, ForwardAndACompleter) {
-    expect_explored(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* parked = nullptr;
         test_driver bottom(park, &parked);
         forwarded seen;
@@ -433,7 +433,7 @@ TEST(BuildRequestRaces, ForwardAndACompleter) {
 
 // A sender that waits on its stack leaves as soon as the event allows: nothing of it is used then.
 TEST(BuildRequestRaces, SenderLeavesAtOnce) {
-    expect_explored(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* parked = nullptr;
         test_driver bottom(park, &parked);
         sim.spawn("send", [&] {

@@ -3,7 +3,7 @@
 #include "modelled_queue.hpp"
 #include "test_driver.hpp"
 
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 
 #include <irp/cancel_safe_queue.hpp>
 
@@ -114,19 +114,19 @@ void park_cancel_close(sim_machine& sim) {
 }
 
 TEST(QueueRaces, ParkCancelServe) {
-    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), park_cancel_serve).exhausted);
+    irpverbs::testing::expect_exhausted(thorough(), park_cancel_serve);
 }
 TEST(QueueRaces, CancelBesideADrainHere) {
-    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), drained_here).exhausted);
+    irpverbs::testing::expect_exhausted(thorough(), drained_here);
 }
 TEST(QueueRaces, CancelBesideADrainElsewhere) {
-    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), drained_elsewhere).exhausted);
+    irpverbs::testing::expect_exhausted(thorough(), drained_elsewhere);
 }
 TEST(QueueRaces, ParkParkDrain) {
-    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), park_park_drain).exhausted);
+    irpverbs::testing::expect_exhausted(thorough(), park_park_drain);
 }
 TEST(QueueRaces, ParkCancelClose) {
-    EXPECT_TRUE(irpverbs::testing::expect_explored(thorough(), park_cancel_close).exhausted);
+    irpverbs::testing::expect_exhausted(thorough(), park_cancel_close);
 }
 
 template <planted Bug>
@@ -137,7 +137,7 @@ void planted_bug(sim_machine& sim) {
 
 // Tests that the model itself is right, so that what is found is the bug that was planted.
 TEST(PlantedQueueBugs, TheModelIsRight) {
-    irpverbs::testing::expect_explored(thorough(), planted_bug<planted::nothing>);
+    irpverbs::testing::expect_exhausted(thorough(), planted_bug<planted::nothing>);
 }
 
 // Tests that a request stranded behind a cancelled one is found: no cancel ever frees it.

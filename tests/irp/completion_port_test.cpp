@@ -1,6 +1,6 @@
 // Completion ports: what is posted comes out once, whoever removes; and the end of a port.
 #include <support/both_machines.hpp>
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 
 #include <array>
@@ -324,7 +324,7 @@ TEST(CompletionPortRaces, PostAndRemove) {
 
 // Nobody who waits, sends or posts is left behind by a close; nothing is freed twice.
 TEST(CompletionPortRaces, PostRemoveAndClose) {
-    expect_explored(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* parked = nullptr;
         test_driver bottom(park, &parked);
         owned_port port(1);
@@ -352,7 +352,7 @@ TEST(CompletionPortRaces, PostRemoveAndClose) {
 
 // The descriptor never sleeps on a packet.
 TEST(CompletionPortRaces, DescriptorTellsOfEveryPacket) {
-    expect_explored(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(), [](sim_machine& sim) {
         owned_port port(2);
         int descriptor = -1;
         sim.spawn("open", [&] { descriptor = IoCompletionEventFd(port.port); });

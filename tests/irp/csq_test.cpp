@@ -1,7 +1,7 @@
 // The cancel-safe queue: what each function does, and all of it under every schedule of three
 // actors.
 #include <support/both_machines.hpp>
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 #include <support/reference_drivers.hpp>
 
@@ -38,7 +38,7 @@ TEST(CancelSafeQueue, CompletesOnceUnderRandomAndPctSchedules) {
     explore_options options;
     options.exhaustive_runs = 200000;
     options.preemption_bound = 2;
-    irpverbs::testing::expect_explored(options, race);
+    irpverbs::testing::expect_exhausted(options, race);
 }
 
 using irpverbs::testing::note_outcome;

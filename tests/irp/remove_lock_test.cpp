@@ -1,7 +1,7 @@
 // Remove locks: in until the door is shut, and the one who shuts it waits for the last.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 
 #include <irp/remove_lock.h>
 
@@ -61,7 +61,7 @@ TEST(RemoveLockRaces, UserAndRemover) {
     options.random_runs = options.pct_runs = 300;
     options.exhaustive_runs = 20'000;
     options.preemption_bound = 3;
-    expect_explored(options, [](sim_machine& sim) {
+    expect_exhausted(options, [](sim_machine& sim) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, 0, 0, 0);
         bool gone = false;

@@ -1,6 +1,6 @@
 // Device queues, and StartIo on top of them.
 #include <support/both_machines.hpp>
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 
 #include <algorithm>
@@ -309,7 +309,7 @@ IRPVERBS_ON_BOTH_MACHINES(StartIo);
 explore_options thorough() {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
+    options.exhaustive_runs = 500'000;
     options.preemption_bound = 2;
     return options;
 }
@@ -336,11 +336,11 @@ void race(sim_machine& sim, bool deferred) {
 }
 
 TEST(StartIoRaces, SendCancelServe) {
-    expect_explored(thorough(), [](sim_machine& sim) { race(sim, false); });
+    expect_exhausted(thorough(), [](sim_machine& sim) { race(sim, false); });
 }
 
 TEST(StartIoRaces, SendCancelServeDeferred) {
-    expect_explored(thorough(), [](sim_machine& sim) { race(sim, true); });
+    expect_exhausted(thorough(), [](sim_machine& sim) { race(sim, true); });
 }
 
 } // namespace

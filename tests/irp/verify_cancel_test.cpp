@@ -1,7 +1,7 @@
 // Rules on cancelling and on locks, one broken and one kept for each.
 #include "verified.hpp"
 
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 
 namespace {
 
@@ -253,7 +253,7 @@ TEST(IrpCancelField, IsFoundInARace) {
         << summary.failure->report;
     explore_options all;
     all.exhaustive_runs = 20000;
-    expect_explored(all, [](sim_machine& sim) { race_to_arm(sim, true); });
+    expect_exhausted(all, [](sim_machine& sim) { race_to_arm(sim, true); });
 }
 
 // The IRP sits in the driver for so many milliseconds after it was cancelled.
@@ -348,7 +348,7 @@ TEST(keeps, CancelRoutineOwnsIrp) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
     options.exhaustive_runs = 20000;
-    expect_explored(options, [](sim_machine& sim) { complete_against_cancel(sim, true); });
+    expect_exhausted(options, [](sim_machine& sim) { complete_against_cancel(sim, true); });
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // The verifier's switches, counters, callback and log; and that it is silent about right code.
 #include "verified.hpp"
 
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 
 #include <gmock/gmock.h>
 
@@ -197,9 +197,9 @@ TEST(Verifier, IsSilentAboutAStackOfThree) {
     explore_options options;
     options.random_runs = 500;
     options.pct_runs = 500;
-    options.exhaustive_runs = 5000;
+    options.exhaustive_runs = 100'000;
     options.preemption_bound = 2;
-    const auto summary = expect_explored(options, [](sim_machine& sim) {
+    const auto summary = expect_exhausted(options, [](sim_machine& sim) {
         three_deep stack;
         request first(3);
         request second(3);

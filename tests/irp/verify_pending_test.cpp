@@ -1,7 +1,7 @@
 // Rules on marking IRPs pending, one broken and one kept for each.
 #include "verified.hpp"
 
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 
 namespace {
 
@@ -140,7 +140,7 @@ TEST(keeps, MarkingInterlockedQueuedIrps) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
     options.exhaustive_runs = 20000;
-    expect_explored(options, [](sim_machine& sim) { queue_and_serve(sim, true); });
+    expect_exhausted(options, [](sim_machine& sim) { queue_and_serve(sim, true); });
 }
 
 std::vector<found> complete_and_pend(const char* options) {

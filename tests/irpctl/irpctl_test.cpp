@@ -10,6 +10,7 @@
 namespace {
 
 using namespace irpverbs::testing;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
@@ -53,6 +54,15 @@ TEST(Irpctl, JsonTellsTheSame) {
     EXPECT_EQ(port.at("active_mtu"), 4096);
     EXPECT_GT(port.at("gids").as_array().size(), 0u);
     EXPECT_EQ(port.at("pkeys").at(0).at("pkey"), "0xffff");
+    EXPECT_TRUE(port.at("flags").as_array().empty());
+}
+
+TEST(Irpctl, LimitsAreShownWhenAskedFor) {
+    const json::array devices = parsed({"--json", "devices"}).as_array();
+    const json::value& most = devices.at(3).at("limits").at("max_cqs");
+    EXPECT_GT(most.as_int64(), 0);
+    EXPECT_THAT(run({"devices", "--all"}).out,
+                ContainsRegex("\nhost4\n(.+\n)*  max cqs +" + json::serialize(most) + "\n"));
 }
 
 TEST(Irpctl, PortIsFoundByNameByGuidAndByNumberAlone) {
@@ -82,6 +92,8 @@ TEST(Irpctl, WrongCommandLinesAreStatus2AndALine) {
         {"port", "host1", "0"},
         {"port", "host1", "256"},
         {"port", "host1", "one"},
+        {"port", "0"},
+        {"port", "256"},
         {"events", "--count", "0"},
         {"events", "--count", "-1"},
         {"events", "--for", "soon"},
@@ -98,6 +110,19 @@ TEST(Irpctl, WrongCommandLinesAreStatus2AndALine) {
         EXPECT_TRUE(is_one_line(how.err)) << shown << how.err;
         EXPECT_THAT(how.err, HasSubstr("usage: irpctl")) << shown;
     }
+}
+
+TEST(Irpctl, WrongCommandLinesAreTalkedOfInPlainWords) {
+    for (const char* text : {"0", "x", "-1", "1.5"})
+        for (const char* command : {"events", "ping"})
+            EXPECT_THAT(run({command, "--count", text}).err,
+                        HasSubstr("--count: a whole number from 1 on was expected, not '" +
+                                  std::string(text) + "'"));
+    EXPECT_THAT(run({"frob"}).err, HasSubstr("there is no command 'frob'"));
+    EXPECT_THAT(run({"--frob"}).err, HasSubstr("there is no option '--frob'"));
+    EXPECT_THAT(run({"trace", "-o", "x.json", "frob"}).err, HasSubstr("'frob'"));
+    for (const char* text : {"0", "256"})
+        EXPECT_THAT(run({"port", text}).err, HasSubstr("PORT: a number from 1 to 255"));
 }
 
 TEST(Irpctl, WhatIsNotThereIsStatus1AndALine) {

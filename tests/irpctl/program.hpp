@@ -28,8 +28,8 @@ struct ended {
 class program {
 public:
     explicit program(std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), IRPCTL);
-        std::vector<char*> words;
+        std::string name = IRPCTL;
+        std::vector<char*> words{name.data()};
         for (std::string& each : arguments)
             words.push_back(each.data());
         words.push_back(nullptr);

@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
 
 namespace {
 
 using namespace irpverbs::testing;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 /// A folder for one test.
@@ -22,11 +24,14 @@ protected:
     ~IrpctlTrace() override { std::filesystem::remove_all(folder_); }
 
     std::string file() const { return folder_ + "/run.json"; }
+    std::string link() const { return folder_ + "/link"; }
     bool is_empty() const { return std::filesystem::is_empty(folder_); }
     trace_contents read() const {
         std::ifstream in(file());
         return expect_trace(std::string(std::istreambuf_iterator<char>(in), {}));
     }
+
+    void link_to(const std::string& what) const { std::filesystem::create_symlink(what, link()); }
 
 private:
     std::string folder_ = ::testing::TempDir() + "irpctl_trace_" + std::to_string(getpid());
@@ -70,6 +75,38 @@ TEST_F(IrpctlTrace, KilledHalfWayLeavesNothing) {
     events.send(SIGKILL);
     EXPECT_EQ(events.wait().signal, SIGKILL);
     EXPECT_TRUE(is_empty());
+}
+
+// With and without a file at its end.
+TEST_F(IrpctlTrace, FollowsALink) {
+    link_to("run.json");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(run({"trace", "-o", link(), "devices"}).status, 0);
+        EXPECT_TRUE(std::filesystem::is_symlink(link()));
+        EXPECT_TRUE(read().has("CiCloseCa to host1"));
+    }
+}
+
+TEST_F(IrpctlTrace, IsWrittenToAFifoAsItIs) {
+    ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+    program traced({"trace", "-o", file(), "devices"});
+    EXPECT_TRUE(read().has("CiCloseCa to host1"));
+    EXPECT_EQ(traced.wait().status, 0);
+    EXPECT_TRUE(std::filesystem::is_fifo(file()));
+}
+
+TEST_F(IrpctlTrace, OnAFullDeviceIsAFailure) {
+    link_to("/dev/full");
+    const std::vector<std::vector<std::string>> commands = {
+        {"trace", "-o", link(), "devices"}, {"ping", "--count", "1", "--pcap", link()}};
+    for (const std::vector<std::string>& each : commands) {
+        const ended how = run(each);
+        EXPECT_EQ(how.status, 1);
+        EXPECT_TRUE(is_one_line(how.err)) << how.err;
+        EXPECT_THAT(how.err, HasSubstr("No space left on device"));
+        EXPECT_TRUE(std::filesystem::is_symlink(link()));
+        EXPECT_TRUE(std::filesystem::is_character_file(link()));
+    }
 }
 
 } // namespace

@@ -2,9 +2,12 @@
 """irpctl on a host of a lab: what OpenSM tells of the subnet, and hears of a pulled cable."""
 import json
 import os
+import pathlib
+import signal
 import subprocess
 import unittest
 
+from lab import wait_until
 from lab_case import LabCase
 
 HOST = "H0002"
@@ -33,6 +36,24 @@ class IrpctlTest(LabCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("--key", refused.stderr)
         self.assertNotEqual(self.values("sa", "pkey", "--key", "1"), [])
+
+    def test_late_answers_are_not_the_next_programs(self):
+        capture = pathlib.Path(self.lab.folder) / "asked.pcap"
+        opensm = self.lab.opensm("H0001").pid()
+        os.kill(opensm, signal.SIGSTOP)
+        early = self.lab.run(HOST, self.command("sa", "smi", "--timeout", "300"))
+        self.assertIn("time", early.stderr)
+        with subprocess.Popen(self.command("sa", "path", "--pcap", capture), text=True,
+                              env=self.lab.environment(HOST), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as late:
+            self.addCleanup(late.kill)
+            header = 24  # of the file: what comes behind is the question
+            self.assertTrue(wait_until(
+                lambda: capture.exists() and capture.stat().st_size > header, 20))
+            os.kill(opensm, signal.SIGCONT)
+            paths, said = late.communicate(timeout=60)
+        self.assertEqual(late.returncode, 0, said)
+        self.assertEqual(len(paths.splitlines()), (self.hosts + 1) ** 2)
 
     def test_paths(self):
         paths, = self.values("paths")

@@ -43,8 +43,8 @@ class Rules(unittest.TestCase):
     def test_what_was_written_passes_and_reads_well(self):
         self.assertEqual(self.check()[0], 0)
         text = (self.root / "docs/verifier.md").read_text()
-        self.assertIn("| `First` | `CODE` | 0x10 | a, b (and c) happen | what was before |\n", text)
-        self.assertIn('| `Second` | `OTHER` | 1 | "quoted" |  |\n', text)
+        self.assertIn("| `First` | `CODE` | 0x10 | a, b (and c) happen | rules_test.cpp | what was before |\n", text)
+        self.assertIn('| `Second` | `OTHER` | 1 | "quoted" | rules_test.cpp |  |\n', text)
         self.assertTrue(text.endswith("after\n"))
         self.assertNotIn("comment", text)
 

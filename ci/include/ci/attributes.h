@@ -146,6 +146,8 @@ typedef struct _IB_CA_ATTR {
     ULONGLONG PageSizes; /* bit n: pages of 2^n bytes */
     ULONG MaxMws;
     ULONG MaxFastRegistrationPages;
+    ULONG MaxFmrs;
+    ULONG MaxMapsOfFmr;
     ULONG MaxReadsAsResponderOfQp;
     ULONG MaxReadsAsResponder;
     ULONG MaxReadsAsInitiatorOfQp;

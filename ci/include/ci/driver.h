@@ -66,7 +66,8 @@ typedef struct _HCA_MAD_AGENT {
    STATUS_PENDING, and ends it with HcaComplete. Parameters are checked: ports exist, unknown flags
    do not come, buffers have 4 bytes. A NULL operation answers STATUS_NOT_SUPPORTED, but OpenCa and
    those that end an object have nothing to do then. CloseCa, DestroyCq and DeregisterMadAgent must
-   succeed; nothing else is under way for the object. */
+   succeed; nothing else is under way for the object. UserData may be NULL; OutputSize is the room
+   there is, and the operation sets it to the bytes that it wrote, 0 for none. */
 typedef struct _HCA_OPERATIONS {
     /* Optional: decides where and when the others run. Calls HcaExecute and returns its status, or
        hands Irp to a command queue and returns STATUS_PENDING (HcaQueueCommand). Not asked for

@@ -19,6 +19,7 @@ typedef enum _IB_ASYNC_EVENT {
     IB_AE_SRQ_FATAL,                 /* SRQ_ERR */
     IB_AE_XRC_DOMAIN_FATAL,          /* XRC domain violation (IBA annex A14) */
     IB_AE_INVALID_XRCETH,            /* likewise */
+    IB_AE_RECEIVE_WQ_FATAL, /* WQ_FATAL: of a work queue that several queue pairs receive by */
 
     /* Of a completion queue. */
     IB_AE_CQ_ERROR = 32, /* CQ_ERR: overrun, or inaccessible */

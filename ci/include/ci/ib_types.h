@@ -41,7 +41,8 @@ typedef enum _IB_PORT_STATE {
     IB_PORT_DOWN = 1,
     IB_PORT_INIT = 2,
     IB_PORT_ARMED = 3,
-    IB_PORT_ACTIVE = 4
+    IB_PORT_ACTIVE = 4,
+    IB_PORT_ACTIVE_DEFER = 5 /* of ibv_query_port(3): the link trains again, data are kept back */
 } IB_PORT_STATE;
 
 typedef enum _IB_PORT_PHYSICAL_STATE {

@@ -115,6 +115,15 @@ void check_time(processor& self, const held_lock& mine) {
                 "held since", mine.where);
 }
 
+void report_held(processor& self, const void* lock, const std::optional<lock_holder>& holder) {
+    if (!holder || !watching(watch::locks)) return;
+    report_with(broken(rule_of::LockReinitialised,
+                       "a lock is initialised anew while processor " +
+                           std::to_string(holder->who->number) + " holds it",
+                       number(lock), self.number),
+                "held since", holder->since);
+}
+
 } // namespace
 
 bool watching_locks() noexcept {
@@ -171,14 +180,15 @@ void lock_released(processor& self, const void* lock, lock_kind kind, bool is_fr
 }
 
 void lock_initialised(processor& self, const void* lock) {
-    const std::optional<lock_holder> holder = lock_registry::get().begin(lock);
-    if (!holder || !watching(watch::locks)) return;
-    report_with(broken(rule_of::LockReinitialised,
-                       "a lock is initialised anew while processor " +
-                           std::to_string(holder->who->number) + " holds it",
-                       number(lock), self.number),
-                "held since", holder->since);
+    report_held(self, lock, lock_registry::get().begin(lock));
 }
+
+KSPIN_LOCK spin_lock_initialised(processor& self, const KSPIN_LOCK* lock) {
+    report_held(self, lock, lock_registry::get().begin_marked(lock));
+    return mark_of_lock(lock);
+}
+
+KSPIN_LOCK mark_of_lock(const KSPIN_LOCK* lock) { return lock_registry::get().mark_of(lock); }
 
 void wait_with_locks(processor& self, const char* function) {
     if (!watching(watch::locks)) return;

@@ -28,6 +28,10 @@ void lock_released(processor& self, const void* lock, lock_kind kind, bool is_fr
 
 /// The memory of a lock is made a new one.
 void lock_initialised(processor& self, const void* lock);
+/// The same for a spin lock, whose word is to hold what this gives: a mark to know it again by.
+KSPIN_LOCK spin_lock_initialised(processor& self, const KSPIN_LOCK* lock);
+/// The mark of a spin lock that is released, 0 for none.
+KSPIN_LOCK mark_of_lock(const KSPIN_LOCK* lock);
 
 /// The caller is about to wait for something while spin locks may be held.
 void wait_with_locks(processor& self, const char* function);

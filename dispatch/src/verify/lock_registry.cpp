@@ -1,5 +1,6 @@
 #include "lock_registry.hpp"
 
+#include "../lock_word.hpp"
 #include "pool_table.hpp"
 #include "processor_checks.hpp"
 
@@ -12,6 +13,12 @@ namespace irpverbs::dispatch::detail {
 namespace {
 
 std::uintptr_t key(const void* lock) { return reinterpret_cast<std::uintptr_t>(lock); }
+
+std::uint32_t this_epoch() { return watch_epoch.load(std::memory_order_relaxed); }
+
+bool is_reader_writer(lock_kind kind) {
+    return kind == lock_kind::shared || kind == lock_kind::exclusive;
+}
 
 bool same_family(lock_kind one, lock_kind other) {
     const auto family = [](lock_kind kind) {
@@ -45,16 +52,63 @@ lock_registry& lock_registry::get() {
 
 // What was noted under an earlier watch may be over: nobody looked on in between.
 bool lock_registry::is_held(const entry& lock) {
-    return lock.holders != 0 && lock.last.epoch == watch_epoch.load(std::memory_order_relaxed);
+    return lock.holders != 0 && lock.last.epoch == this_epoch();
+}
+
+// A zeroed lock is legal, and of memory that is neither static nor of the pool nobody says when it
+// is given back. So the word tells: who finds the mark finds the lock that was initialised here,
+// who finds 0 another one. While it is held, its holder found it.
+bool lock_registry::shows_mark(entry& known, const void* lock, lock_kind kind) {
+    const KSPIN_LOCK mark = lock_mark(known.id);
+    if (!is_reader_writer(kind)) {
+        const KSPIN_LOCK word =
+            __atomic_load_n(static_cast<const KSPIN_LOCK*>(lock), __ATOMIC_RELAXED);
+        return is_free_word(word) ? word == mark : known.met == this_epoch();
+    }
+    auto* half = static_cast<std::uint32_t*>(const_cast<void*>(lock));
+    auto marked = static_cast<std::uint32_t>(mark);
+    if (!__atomic_compare_exchange_n(half, &marked, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return false;
+    known.from = origin::unseen; // those functions would take the mark for readers
+    return true;
+}
+
+bool lock_registry::is_same(entry& known, const void* lock, lock_kind kind) {
+    switch (known.from) {
+    case origin::unseen:
+        return true;
+    case origin::object:
+        return !is_spin_lock(kind);
+    case origin::marked:
+        return is_spin_lock(kind) && shows_mark(known, lock, kind);
+    }
+    return true;
 }
 
 std::optional<lock_holder> lock_registry::begin(const void* lock) {
+    return begin(lock, origin::object);
+}
+
+std::optional<lock_holder> lock_registry::begin_marked(const KSPIN_LOCK* lock) {
+    return begin(lock, origin::marked);
+}
+
+KSPIN_LOCK lock_registry::mark_of(const KSPIN_LOCK* lock) {
+    const std::lock_guard guard(guard_);
+    const auto found = locks_.find(key(lock));
+    return found != locks_.end() && found->second.from == origin::marked
+               ? lock_mark(found->second.id)
+               : 0;
+}
+
+std::optional<lock_holder> lock_registry::begin(const void* lock, origin from) {
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
     std::optional<lock_holder> holder;
     if (is_held(here)) holder = here.last;
     here = {};
     here.id = ++ids_;
+    here.from = from;
     here.initialised = here.stable = here.examined = true;
     return holder;
 }
@@ -63,13 +117,20 @@ lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
     bool examined = false;
     {
         const std::lock_guard guard(guard_);
-        const auto found = locks_.find(key(lock));
-        examined = found != locks_.end() && found->second.examined;
+        entry& here = locks_[key(lock)];
+        if (here.id == 0) here.id = ++ids_;
+        if (!is_same(here, lock, kind)) {
+            const bool initialised = here.initialised;
+            here = {};
+            here.id = ++ids_;
+            here.initialised = initialised; // it may be the same lock: its mark got lost unwatched
+        }
+        here.met = this_epoch();
+        examined = here.examined;
     }
     const bool stable = !examined && keeps_its_place(lock);
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
-    if (here.id == 0) here.id = ++ids_;
     here.stable = here.stable || stable;
     here.examined = true;
     const bool mixed = here.kind && !same_family(*here.kind, kind);

@@ -13,6 +13,8 @@ namespace {
 constexpr int most_datagrams_at_once =
     64; // datagrams a call of the reactor, which serves others too
 
+constexpr int most_tries = 50; // of a send, a millisecond apart
+
 // Kept between calls; what a longer message needed is given back.
 constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
 
@@ -29,6 +31,12 @@ NTSTATUS open_failure(int result) {
     default:
         return STATUS_NOT_SUPPORTED;
     }
+}
+
+void wait_a_millisecond() {
+    LARGE_INTEGER interval;
+    interval.QuadPart = -10'000;
+    KeDelayExecutionThread(KernelMode, FALSE, &interval);
 }
 
 bool receives_requests(const IB_MAD_AGENT_ATTR& attr) {
@@ -124,7 +132,15 @@ NTSTATUS agent_file::check(const IB_MAD_SEND& what) const {
 NTSTATUS agent_file::send(const IB_MAD_SEND& what) {
     if (const NTSTATUS status = check(what); !NT_SUCCESS(status)) return status;
     outgoing made(what, attr().Rmpp == IB_MAD_RMPP_BY_DRIVER);
-    return transmit(made.message());
+    NTSTATUS status = transmit(made.message());
+    // Refused is also a transaction that the kernel has not put on the wire yet. On Ethernet, where
+    // that takes longest, there is a work item's time to try again.
+    const int most = port_.infiniband ? 1 : most_tries;
+    for (int tries = 1; status == STATUS_INVALID_PARAMETER && tries < most; ++tries) {
+        wait_a_millisecond();
+        status = transmit(made.message());
+    }
+    return status;
 }
 
 int agent_file::write(std::span<UCHAR> message) {

@@ -7,8 +7,9 @@ IB_ASYNC_EVENT event_of(ibv_event_type type) {
     case IBV_EVENT_CQ_ERR:
         return IB_AE_CQ_ERROR;
     case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_WQ_FATAL:
         return IB_AE_WQ_FATAL;
+    case IBV_EVENT_WQ_FATAL:
+        return IB_AE_RECEIVE_WQ_FATAL;
     case IBV_EVENT_QP_REQ_ERR:
         return IB_AE_WQ_REQUEST_ERROR;
     case IBV_EVENT_QP_ACCESS_ERR:

@@ -10,7 +10,8 @@
 
 namespace irpverbs::hca_rdma {
 
-NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA*, PIRP irp) try {
+NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP irp) try {
+    tell_nothing(user);
     const adapter& self = adapter::of(cq->Ca->Device);
     if (!self.has_verbs()) return STATUS_NOT_SUPPORTED;
     std::unique_ptr<completion_queue> made;
@@ -26,7 +27,8 @@ NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA*, PIRP irp) try {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
+NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) {
+    tell_nothing(user);
     completion_queue::end(std::unique_ptr<completion_queue>(part_of(cq).queue));
     return STATUS_SUCCESS;
 }
@@ -37,7 +39,8 @@ NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
     return HcaReturnBlock(&seen, sizeof(seen), attr, size, irp);
 }
 
-NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
+NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
+    tell_nothing(user);
     const NTSTATUS status = part_of(cq).queue->resize(num_cqes);
     irp->IoStatus.Information = cq->Cq.NumCqes;
     return status;

@@ -32,7 +32,8 @@ NTSTATUS read_port_by_verbs(const adapter& self, UCHAR number, bool wanted, port
 // An IRP that was cancelled while the kernel worked: what was made is undone.
 bool is_cancelled(const IRP* irp) { return irp->Cancel != FALSE; }
 
-NTSTATUS open_ca(HCA_CA* ca, CI_UDATA*, PIRP irp) try {
+NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP irp) try {
+    tell_nothing(user);
     adapter& self = adapter::of(ca->Device);
     if (const NTSTATUS status = self.opened(); !NT_SUCCESS(status)) return status;
     const bool dead = HcaIsDead(ca->Device) != FALSE;
@@ -43,7 +44,8 @@ NTSTATUS open_ca(HCA_CA* ca, CI_UDATA*, PIRP irp) try {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
+NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
+    tell_nothing(user);
     release_ports(ca);
     adapter::of(ca->Device).closed();
     return STATUS_SUCCESS;

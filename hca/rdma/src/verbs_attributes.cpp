@@ -108,6 +108,8 @@ void put_limits(IB_CA_ATTR& attr, const ibv_device_attr& from) {
     attr.MaxMrs = limit(from.max_mr);
     attr.MaxMrSize = from.max_mr_size;
     attr.MaxMws = limit(from.max_mw);
+    attr.MaxFmrs = limit(from.max_fmr);
+    attr.MaxMapsOfFmr = limit(from.max_map_per_fmr);
     attr.MaxReadsAsResponderOfQp = limit(from.max_qp_rd_atom);
     attr.MaxReadsAsResponder = limit(from.max_res_rd_atom);
     attr.MaxReadsAsInitiatorOfQp = limit(from.max_qp_init_rd_atom);

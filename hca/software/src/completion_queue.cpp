@@ -1,8 +1,10 @@
 #include "completion_queue.hpp"
 
 #include "adapter.hpp"
+#include "user_data.hpp"
 
 #include <dispatch/detail/spin_lock.hpp>
+#include <hca/software.h>
 
 #include <bit>
 #include <new>
@@ -69,9 +71,7 @@ IB_WC* replace(ring& at, IB_WC* fresh, ULONG capacity) {
     return old;
 }
 
-} // namespace
-
-NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
+NTSTATUS make_ring(HCA_CQ* cq) {
     if (cq->Cq.NumCqes > most_cqes) return STATUS_INVALID_PARAMETER;
     ring& made = *new (cq->Extension) ring{};
     made.capacity = std::bit_ceil(cq->Cq.NumCqes);
@@ -81,23 +81,7 @@ NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA*, PIRP) {
-    ExFreePoolWithTag(ring_of(cq).entries, tag);
-    return STATUS_SUCCESS;
-}
-
-NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
-    ring& at = ring_of(cq);
-    IB_CQ_ATTR seen{sizeof(IB_CQ_ATTR), 0, 0};
-    {
-        const dispatch::detail::spin_guard guard(at.lock);
-        seen.NumCqes = at.capacity;
-        seen.Filled = at.count;
-    }
-    return HcaReturnBlock(&seen, sizeof(seen), attr, size, irp);
-}
-
-NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
+NTSTATUS resize_ring(HCA_CQ* cq, ULONG num_cqes, PIRP irp) {
     if (num_cqes > most_cqes) return STATUS_INVALID_PARAMETER;
     const ULONG capacity = std::bit_ceil(num_cqes);
     IB_WC* unused = allocate(capacity);
@@ -115,6 +99,40 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA*, PIRP irp) {
     }
     ExFreePoolWithTag(unused, tag);
     return status;
+}
+
+// What the verb came to, for the user's part too.
+NTSTATUS told(CI_UDATA* user, const HCA_CQ* cq, NTSTATUS status) {
+    if (NT_SUCCESS(status))
+        tell(user, HCA_SOFTWARE_CQ_REPLY{cq->Cq.NumCqes});
+    else
+        tell_nothing(user);
+    return status;
+}
+
+} // namespace
+
+NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) { return told(user, cq, make_ring(cq)); }
+
+NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) {
+    tell_nothing(user);
+    ExFreePoolWithTag(ring_of(cq).entries, tag);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
+    ring& at = ring_of(cq);
+    IB_CQ_ATTR seen{sizeof(IB_CQ_ATTR), 0, 0};
+    {
+        const dispatch::detail::spin_guard guard(at.lock);
+        seen.NumCqes = at.capacity;
+        seen.Filled = at.count;
+    }
+    return HcaReturnBlock(&seen, sizeof(seen), attr, size, irp);
+}
+
+NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
+    return told(user, cq, resize_ring(cq, num_cqes, irp));
 }
 
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp) {

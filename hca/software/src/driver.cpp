@@ -2,10 +2,10 @@
 #include "adapter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 namespace irpverbs::hca_software {
 
@@ -35,10 +35,18 @@ NTSTATUS tell(NTSTATUS status, char* message, SIZE_T size, std::string_view text
     return status;
 }
 
+// False: errno says why.
 bool read_file(const std::string& name, std::string& text) {
-    std::ifstream file(name, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(file), {});
-    return file.is_open() && !file.bad();
+    std::FILE* const file = std::fopen(name.c_str(), "rb");
+    if (file == nullptr) return false;
+    text.clear();
+    std::array<char, 4096> part;
+    while (const std::size_t count = std::fread(part.data(), 1, part.size(), file))
+        text.append(part.data(), count);
+    const int problem = std::ferror(file) != 0 ? errno : 0;
+    std::fclose(file);
+    errno = problem;
+    return problem == 0;
 }
 
 // All HCAs, or none.
@@ -68,11 +76,12 @@ NTSTATUS attach_text(std::string_view text, std::string_view name, bool configur
 NTSTATUS attach(const char* where, ULONG* count, void** attachment, char* message,
                 SIZE_T message_size) {
     const auto [name, configured] = understood(where);
-    std::string text(built_in_topology());
-    if (!name.empty() && !read_file(name, text))
-        return tell(STATUS_NO_SUCH_FILE, message, message_size, name + ": " + std::strerror(errno));
-    std::string problem;
     try {
+        std::string text(built_in_topology());
+        if (!name.empty() && !read_file(name, text))
+            return tell(STATUS_NO_SUCH_FILE, message, message_size,
+                        name + ": " + std::strerror(errno));
+        std::string problem;
         const NTSTATUS status = attach_text(text, name.empty() ? "built-in" : name, configured,
                                             *count, attachment, problem);
         return tell(status, message, message_size, problem);

@@ -35,12 +35,15 @@ public:
     /// it; in the order of the changes, whichever thread tells them.
     template <class Change>
     auto change(const Change& change) {
-        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
-        auto result = change();
-        ++changes_;
-        const bool teller = !telling_ && !news_.empty();
-        telling_ = telling_ || teller;
-        KeReleaseSpinLock(&lock_, level);
+        bool teller = false;
+        auto result = [&] {
+            const dispatch::detail::spin_guard guard(lock_);
+            auto made = change();
+            ++changes_;
+            teller = !telling_ && !news_.empty();
+            telling_ = telling_ || teller;
+            return made;
+        }();
         if (teller) tell();
         return result;
     }

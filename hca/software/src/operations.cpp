@@ -1,6 +1,7 @@
 // What the software HCA does for the verbs about itself and its ports.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
+#include "user_data.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -42,7 +43,8 @@ void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
     });
 }
 
-NTSTATUS close_ca(HCA_CA* ca, CI_UDATA*, PIRP) {
+NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
+    tell_nothing(user);
     adapter& self = adapter_of(ca);
     return self.where().change([&] {
         for (port& each : self.at().ports) {
@@ -100,7 +102,7 @@ NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, P
     });
 }
 
-NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) {
+NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) try {
     adapter& self = adapter_of(ca);
     return self.where().change([&] {
         if ((flags & IB_MODIFY_CA_SYSTEM_IMAGE_GUID) != 0) {
@@ -114,6 +116,8 @@ NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) {
         }
         return STATUS_SUCCESS;
     });
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
 }
 
 // All that is asked for, or nothing.
@@ -130,7 +134,8 @@ bool take_capabilities(port& at, const HCA_CA* ca, const IB_MODIFY_PORT& modify)
     return true;
 }
 
-NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT* modify, PIRP) {
+NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT* modify,
+                     PIRP) try {
     adapter& self = adapter_of(ca);
     port& at = *self.find_port(number);
     return self.where().change([&] {
@@ -143,6 +148,8 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
         if ((flags & IB_MODIFY_PORT_SHUTDOWN) != 0) self.where().enable(at, false);
         return STATUS_SUCCESS;
     });
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
 }
 
 } // namespace

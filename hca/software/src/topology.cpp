@@ -2,6 +2,7 @@
 
 #include "line_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <deque>
@@ -272,12 +273,16 @@ void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
 
 void parser::link_name(line_reader& in, port_plan& port) {
     const std::string_view name = in.word();
-    const std::size_t times = name.find('x');
-    if (times == std::string_view::npos) return;
-    for (const width_name& each : width_names)
-        if (std::to_string(each.lanes) == name.substr(0, times)) port.width = each.width;
-    for (const speed_name& each : speed_names)
-        if (each.name == name.substr(times + 1)) port.speed = each.speed;
+    if (name.empty() || name.find('?') != std::string_view::npos) return; // ibnetdiscover: unknown
+    const std::size_t times = std::min(name.find('x'), name.size() - 1);
+    const auto width = std::ranges::find_if(width_names, [&](const width_name& each) {
+        return std::to_string(each.lanes) == name.substr(0, times);
+    });
+    const auto speed = std::ranges::find(speed_names, name.substr(times + 1), &speed_name::name);
+    if (width == width_names.end() || speed == speed_names.end())
+        in.fail("expected a link's width and speed, like 4xEDR");
+    port.width = width->width;
+    port.speed = speed->speed;
 }
 
 // "H-0008f10403961354": what ibnetdiscover calls a node says its GUID.
@@ -329,14 +334,22 @@ void parser::connect(const cable& each) {
 }
 
 void parser::check_guids() {
-    std::unordered_map<ib_guid_t, const node_plan*> seen;
+    std::unordered_map<ib_guid_t, unsigned> nodes, ports; // lines
     for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
         const node_plan& node = result_.nodes[i];
-        const auto [place, fresh] = seen.emplace(node.guid, &node);
-        if (!fresh)
-            throw topology_error(in_[i], node.line,
-                                 "the GUID of \"" + node.id + "\" is that of the node at line " +
-                                     std::to_string(place->second->line));
+        const auto claim = [&](auto& seen, ib_guid_t guid, const std::string& whose,
+                               const char* of) {
+            const auto [place, fresh] = seen.emplace(guid, node.line);
+            if (!fresh)
+                throw topology_error(in_[i], node.line,
+                                     "the GUID of \"" + node.id + '"' + whose + " is that of " +
+                                         of + " at line " + std::to_string(place->second));
+        };
+        claim(nodes, node.guid, "", "the node");
+        if (node.type == IB_NODE_SWITCH) continue; // its ports share its own
+        for (std::size_t port = 1; port < node.ports.size(); ++port)
+            claim(ports, node.ports[port].guid, '[' + std::to_string(port) + ']',
+                  "a port of the node");
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include <boost/asio/deferred.hpp>
 
+#include <span>
 #include <utility>
 
 namespace irpverbs::ibmf {
@@ -207,6 +208,15 @@ inline int show_sm(ibmf_handle_t handle, bool is_sm) {
 }
 inline int cancel_msg(ibmf_handle_t handle, ibmf_msg_t* message) {
     return ibmf_cancel_msg(handle, message);
+}
+inline int stream_msg(ibmf_handle_t handle, ibmf_msg_t* message, ibmf_msg_cb_t data_cb,
+                      void* data_cb_args) {
+    return ibmf_stream_msg(handle, message, data_cb, data_cb_args);
+}
+inline int read_msg(ibmf_handle_t handle, ibmf_msg_t* message, std::span<std::uint8_t> into,
+                    std::size_t& length) {
+    length = into.size();
+    return ibmf_read_msg(handle, message, into.data(), &length);
 }
 inline int query_transfer(ibmf_handle_t handle, ibmf_msg_t* message, ibmf_transfer_end_t& end) {
     return ibmf_query_transfer(handle, message, &end);

@@ -1,5 +1,5 @@
-/* What IBMF has beyond its seed: OUIs, IsSM, cancelling, why a transfer ended, statistics, the
-   bound of what is in flight. All ours. */
+/* What IBMF has beyond its seed: OUIs, IsSM, cancelling, streams, why a transfer ended, statistics,
+   the bound of what is in flight. All ours. */
 #ifndef IRPVERBS_IBMF_IBMF_EXTRAS_H
 #define IRPVERBS_IBMF_IBMF_EXTRAS_H
 
@@ -55,6 +55,25 @@ typedef struct _ibmf_transfer_end {
      IBMF_BUSY         it is being sent */
 NT_API int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp,
                                ibmf_transfer_end_t* end);
+
+/* Asks to be told of a response of many segments while it comes. `data_cb` is called as the
+   callback of the message's transports is, before that and one at a time, when data have come that
+   it has not been told of; ibmf_read_msg moves them out. What was not read by the end is in
+   im_msgbufs_recv, behind the headers. Who leaves 64 KiB unread holds the peer up. NULL: no longer.
+   IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG    msgp is NULL, or no message of that client
+     IBMF_BAD_HANDLE     no such client
+     IBMF_NOT_SUPPORTED  the client's callbacks do not come one at a time
+     IBMF_BUSY           it is being sent */
+NT_API int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg_cb_t data_cb,
+                           void* data_cb_args);
+
+/* Moves the next bytes of a response that comes to `into`: the MAD header, the class header, then
+   data without headers. *length: its room, then how many came; 0 when there are none, or the
+   response is complete. IRQL: <= DISPATCH_LEVEL. Statuses: IBMF_INVALID_ARG  a pointer is NULL, or
+   msgp is no message of that client IBMF_BAD_HANDLE   no such client */
+NT_API int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_t* length);
 
 /* What a client, or a port, has and has done. Datagrams that are dropped count once each. */
 typedef struct _ibmf_stats {

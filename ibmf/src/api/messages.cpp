@@ -51,6 +51,32 @@ int ibmf_cancel_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp) {
     return who->at->cancel(under, which) ? IBMF_SUCCESS : IBMF_FAILURE;
 }
 
+int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg_cb_t data_cb,
+                    void* data_cb_args) {
+    if (msgp == nullptr) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    if (!who->one_by_one()) return IBMF_NOT_SUPPORTED;
+    message& which = message::of(msgp);
+    const port::guard under(*who->at);
+    if (!owns(*who, which)) return IBMF_INVALID_ARG;
+    if (which.busy) return IBMF_BUSY;
+    which.data_call = data_cb;
+    which.data_argument = data_cb_args;
+    return IBMF_SUCCESS;
+}
+
+int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_t* length) {
+    if (msgp == nullptr || into == nullptr || length == nullptr) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    const message& which = message::of(msgp);
+    port::guard under(*who->at);
+    if (!owns(*who, which)) return IBMF_INVALID_ARG;
+    *length = who->at->read(under, which, {static_cast<std::uint8_t*>(into), *length});
+    return IBMF_SUCCESS;
+}
+
 int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_transfer_end_t* end) {
     if (msgp == nullptr || end == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);

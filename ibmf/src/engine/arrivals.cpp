@@ -75,6 +75,9 @@ void port::answer_came(guard& under, const arrival& here) {
 }
 
 void port::answered(guard& under, transaction& which, const mad_view& answer) {
+    // To what was refused, and will be sent from its beginning.
+    if (which.at == phase::backing_off && which.rmpp != nullptr)
+        return which.who->count(&ibmf_stats_t::st_stale);
     const ticks now = now_or_later();
     if (which.who->has_rmpp() && answer.rmpp_active()) {
         if (which.rmpp == nullptr) {
@@ -95,9 +98,9 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
         return end(under, which, IBMF_UNEXP_TRANS_RECVD);
     }
     const std::uint16_t status = answer.header().status;
-    if ((status & MAD_STATUS_BUSY) != 0 && which.rmpp == nullptr) return back_off(under, which);
+    if ((status & MAD_STATUS_BUSY) != 0) return back_off(under, which);
     const bool elsewhere = (status & MAD_STATUS_REDIRECT_REQUIRED) != 0;
-    if (elsewhere && which.rmpp == nullptr && redirect(under, which, answer)) return;
+    if (elsewhere && redirect(under, which, answer)) return;
     finish(under, which, answer);
 }
 

@@ -38,11 +38,17 @@ void client::deliver(transaction_table::guard& under, message& which) {
     if (which.how == told_by::unasked) ++unasked_due;
     intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
-    constexpr uint_t one_by_one = IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD;
-    if ((flags & one_by_one) != 0)
-        queue(under, which);
+    if (one_by_one())
+        queue(under, which.in_line);
     else
         under.later(which.start, start_alone);
+}
+
+void client::deliver_data(transaction_table::guard& under, message& which) {
+    if (std::exchange(which.data_due, true)) return;
+    intrusive_ptr_add_ref(this);
+    count(&ibmf_stats_t::st_callbacks_active);
+    queue(under, which.data_in_line);
 }
 
 void client::start_alone(deferred& start) {
@@ -52,8 +58,8 @@ void client::start_alone(deferred& start) {
     ExQueueWorkItem(&which.work, DelayedWorkQueue);
 }
 
-void client::queue(transaction_table::guard& under, message& which) {
-    InsertTailList(&line_, &which.in_line);
+void client::queue(transaction_table::guard& under, line_place& which) {
+    InsertTailList(&line_, &which.entry);
     if (draining_) return;
     draining_ = true;
     intrusive_ptr_add_ref(this);
@@ -75,16 +81,16 @@ void client::drain_by_dpc(KDPC*, void* self, void*, void*) { drain(self); }
 void client::drain(void* context) {
     const client_ref self(static_cast<client*>(context), false);
     for (;;) {
-        message* next = nullptr;
+        line_place* next = nullptr;
         {
             const transaction_table::guard under(*self->at);
             if (IsListEmpty(&self->line_)) {
                 self->draining_ = false;
                 return;
             }
-            next = CONTAINING_RECORD(RemoveHeadList(&self->line_), message, in_line);
+            next = &line_place::of(RemoveHeadList(&self->line_));
         }
-        call(*next);
+        next->of_data ? call_for_data(*next->whole) : call(*next->whole);
     }
 }
 
@@ -124,12 +130,28 @@ void client::call(message& which) {
     self->called();
 }
 
+// The end of the message comes after it in the line.
+void client::call_for_data(message& which) {
+    const client_ref self(which.who.load(), false);
+    callback_frame frame{{}, &dispatch::detail::this_processor(), which.how};
+    {
+        const transaction_table::guard under(*self->at);
+        which.data_due = false;
+        InsertTailList(&self->frames, &frame.of_client);
+    }
+    which.data_call(self->handle, &which.shown, which.data_argument);
+    const transaction_table::guard under(*self->at);
+    RemoveEntryList(&frame.of_client);
+    self->called();
+}
+
 void client::drop_unasked() {
     LIST_ENTRY* next = nullptr;
     for (LIST_ENTRY* each = line_.Flink; each != &line_; each = next) {
         next = each->Flink;
-        message& which = *CONTAINING_RECORD(each, message, in_line);
-        if (which.how != told_by::unasked) continue;
+        const line_place& place = line_place::of(each);
+        message& which = *place.whole;
+        if (place.of_data || which.how != told_by::unasked) continue;
         RemoveEntryList(each);
         drop(which);
         intrusive_ptr_release(this); // the caller has another

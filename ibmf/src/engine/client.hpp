@@ -43,6 +43,12 @@ struct client : boost::intrusive_ref_counter<client> {
 
     /// Under the lock: the message's callback is due.
     void deliver(transaction_table::guard& under, message& which);
+    /// Under the lock: data of the message have come that nobody was told of.
+    void deliver_data(transaction_table::guard& under, message& which);
+    /// Whether callbacks come one at a time.
+    bool one_by_one() const {
+        return (flags & (IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD)) != 0;
+    }
     /// Without the lock, at PASSIVE_LEVEL: until no callback runs but on this processor.
     void await_callbacks();
     /// Under the lock: messages unasked that wait for their callback are dropped.
@@ -88,12 +94,13 @@ struct client : boost::intrusive_ref_counter<client> {
     ibmf_stats_t counts{};
 
 private:
-    void queue(transaction_table::guard& under, message& which);
+    void queue(transaction_table::guard& under, line_place& which);
     static void start_draining(deferred& start);
     static void start_alone(deferred& start);
     static void drain_by_dpc(KDPC*, void* self, void*, void*);
     static void drain(void* self);
     static void call(message& which);
+    static void call_for_data(message& which);
     void give_all_back();
     bool runs_elsewhere(std::optional<told_by> how) const;
     void drop(message& which);

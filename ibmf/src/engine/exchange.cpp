@@ -37,6 +37,12 @@ ticks time_for_all(const transaction& of) {
     return sum / 2 * 5;
 }
 
+// From the call on, when the client sets a limit.
+ticks transfer_deadline_of(const transaction& of, const ibmf_retrans_t& times, ticks now) {
+    const bool limited = times.retrans_trans_to != 0 && of.sequenced;
+    return limited ? now + times.retrans_trans_to * ticks_per_microsecond : never;
+}
+
 bool carries_own_id(const transaction& of) { return is_answer(of.method); }
 
 } // namespace
@@ -82,7 +88,6 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     fresh.tid = header.transaction_id;
     fresh.response_us = or_default(times.retrans_rtv, default_response_us);
     fresh.round_trip_us = or_default(times.retrans_rttv, default_round_trip_us);
-    fresh.total_us = times.retrans_trans_to;
 }
 
 int port::begin(IRP* irp, const transport& wanted) {
@@ -104,7 +109,7 @@ int port::begin(IRP* irp, const transport& wanted) {
     fill(*fresh, wanted, header);
     fresh->peer = *to;
     if ((wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0)
-        if (fresh->rmpp = transfer_of(*fresh, wanted); fresh->rmpp == nullptr) {
+        if (fresh->rmpp = transfer_of(*fresh); fresh->rmpp == nullptr) {
             release(*fresh);
             return IBMF_NO_RESOURCES;
         }
@@ -121,24 +126,22 @@ int port::begin(IRP* irp, const transport& wanted) {
     who.count(&ibmf_stats_t::st_msgs_sent);
     const ticks now = now_or_later();
     fresh->deadline = now + time_for_all(*fresh);
+    fresh->transfer_deadline = transfer_deadline_of(*fresh, wanted.retrans, now);
     fresh->at = phase::sending;
     if (!park(irp, *fresh)) {
         settle(under, *fresh, irp, IBMF_TRANS_FAILURE, STATUS_CANCELLED);
     } else if (!fresh->sequenced || turns.enter(*fresh, who.lines)) {
         launch(under, *fresh, now);
     } else {
-        set_due(*fresh, fresh->deadline);
+        const ticks most = fresh->rmpp != nullptr ? fresh->transfer_deadline : never;
+        set_due(*fresh, std::min(fresh->deadline, most));
     }
     return IBMF_SUCCESS;
 }
 
 void port::launch(guard& under, transaction& which, ticks now) {
     if (which.rmpp != nullptr) {
-        // From here on the transfer keeps the time.
         which.at = phase::transferring;
-        which.deadline = which.total_us != 0 && which.sequenced
-                             ? now + which.total_us * ticks_per_microsecond
-                             : never;
         progress(under, which, now);
     } else {
         resend(under, which, now);
@@ -184,6 +187,9 @@ void port::settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS
     msg.carried_by = nullptr;
     if (msg.how == told_by::irp) msg.busy = false;
     if (which.rmpp != nullptr) {
+        // Cut off by its deadline or a cancel: what came and was not read is not lost.
+        if (msg.data_call != nullptr && msg.received == nullptr)
+            msg.take(which.rmpp->received(), which.tid);
         msg.transfer_end = which.rmpp->result();
         msg.segments_resent = which.rmpp->resent();
         who.count(&ibmf_stats_t::st_rmpp_resent, msg.segments_resent);
@@ -213,14 +219,15 @@ void port::forget(transaction& which) {
 }
 
 void port::expired(guard& under, transaction& which, ticks now) {
-    if (which.rmpp != nullptr && which.at != phase::queued) {
-        const bool late = which.irp != nullptr && now >= which.deadline;
+    if (which.rmpp != nullptr && which.at != phase::queued && which.at != phase::backing_off) {
+        const bool late = which.irp != nullptr && now >= which.transfer_deadline;
         if (!late) {
             which.rmpp->expire(now);
             return progress(under, which, now);
         }
         which.rmpp->cancel(now);
         transmit(under, which, now);
+        which.who->count(&ibmf_stats_t::st_rmpp_errors);
         return end(under, which, IBMF_TRANS_TIMEOUT);
     }
     const bool again = which.at == phase::backing_off || which.retries_left != 0;
@@ -231,7 +238,7 @@ void port::expired(guard& under, transaction& which, ticks now) {
         ++which.attempts;
     }
     which.who->count(&ibmf_stats_t::st_retries);
-    resend(under, which, now);
+    launch(under, which, now);
 }
 
 void port::cancelled(guard& under, transaction& which, IRP* irp) {
@@ -266,9 +273,23 @@ void port::finish(guard& under, transaction& which, const mad_view& answer) {
     settle(under, which, irp, code, status_of(code));
 }
 
+// A transfer that the peer refused is sent from its beginning, under another id: of the old one the
+// peer may remember that it has it all. False: the transaction has ended.
+bool port::start_over(guard& under, transaction& which) {
+    if (which.rmpp == nullptr) return true;
+    slot_table<transaction>::renew(which);
+    if (auto again = transfer_of(which)) {
+        which.rmpp = std::move(again);
+        return true;
+    }
+    end(under, which, IBMF_NO_RESOURCES);
+    return false;
+}
+
 // Asked again a little later, as often as the deadline allows.
-void port::back_off(guard&, transaction& which) {
+void port::back_off(guard& under, transaction& which) {
     which.who->count(&ibmf_stats_t::st_busy);
+    if (!start_over(under, which)) return;
     const unsigned doublings = std::min<unsigned>(which.times_busy, most_busy_doublings);
     if (which.times_busy < most_busy_doublings) ++which.times_busy;
     const ticks wait = std::min(first_busy_wait, which.response_timer()) << doublings;
@@ -285,7 +306,7 @@ bool port::redirect(guard& under, transaction& which, const mad_view& answer) {
     which.peer = *elsewhere;
     if (const std::optional<USHORT> key = attributes.index_of(redirected_key(answer)))
         which.peer.PKeyIndex = *key;
-    resend(under, which, now_or_later());
+    if (start_over(under, which)) launch(under, which, now_or_later());
     return true;
 }
 

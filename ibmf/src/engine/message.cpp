@@ -76,6 +76,11 @@ message* message_pool::make(client& its_client) {
     fresh->shown = {};
     fresh->busy = false;
     fresh->call = nullptr;
+    fresh->data_call = nullptr;
+    fresh->data_due = false;
+    fresh->in_line.whole = fresh->data_in_line.whole = fresh;
+    fresh->in_line.of_data = false;
+    fresh->data_in_line.of_data = true;
     fresh->transfer_end = {};
     fresh->segments_resent = 0;
     fresh->who.store(&its_client, std::memory_order_release);

@@ -15,9 +15,21 @@
 namespace irpverbs::ibmf {
 
 struct client;
+struct message;
 
 /// How the client hears of the end of a transport, or whose call a callback is.
 enum class told_by : std::uint8_t { irp, callback, return_value, unasked };
+
+/// A callback in its client's line: of a message's end, or of data that have come.
+struct line_place {
+    LIST_ENTRY entry;
+    message* whole;
+    bool of_data;
+
+    static line_place& of(LIST_ENTRY* entry) {
+        return *CONTAINING_RECORD(entry, line_place, entry);
+    }
+};
 
 struct message {
     ibmf_msg_t shown;                  // what the client sees of it
@@ -35,7 +47,12 @@ struct message {
     void* argument = nullptr;
     told_by how = told_by::irp;
     std::uint32_t set_up = 0; // unasked: which of the client's callbacks it was meant for
-    LIST_ENTRY in_line;
+    line_place in_line;
+    // Of a response that is told of while it comes:
+    ibmf_msg_cb_t data_call = nullptr;
+    void* data_argument = nullptr;
+    bool data_due = false;
+    line_place data_in_line;
     deferred start;
     WORK_QUEUE_ITEM work;
 

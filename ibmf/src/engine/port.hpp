@@ -44,6 +44,8 @@ public:
 
     // The exchange. Of an IBMF_ status other than success nothing has begun.
     int begin(IRP* irp, const transport& wanted);
+    /// Under the lock: data that have come of a response that is still coming.
+    std::size_t read(guard& under, const message& from, std::span<std::uint8_t> to);
     /// Under the lock. False: it carries no transaction.
     bool cancel(guard& under, const message& what);
     void end_all(guard& under, const client& of, int code);
@@ -88,7 +90,8 @@ private:
     bool tid_in_use(const transport& wanted, const mad_header& header,
                     const IB_MAD_ADDRESS& to) const;
     void fill(transaction& fresh, const transport& wanted, const mad_header& header);
-    std::unique_ptr<transfer> transfer_of(const transaction& fresh, const transport& wanted);
+    static std::unique_ptr<transfer> transfer_of(const transaction& fresh);
+    bool start_over(guard& under, transaction& which);
     void launch(guard& under, transaction& which, ticks now);
     void resend(guard& under, transaction& which, ticks now);
     void launch_waiting(guard& under);
@@ -105,6 +108,7 @@ private:
     void progress(guard& under, transaction& which, ticks now);
     bool transmit(guard& under, transaction& which, ticks now);
     void end_transfer(guard& under, transaction& which);
+    void tell_of_data(guard& under, transaction& which);
     void begin_response(transaction& which);
     void begin_incoming(guard& under, client& who, const mad_view& first,
                         const IB_MAD_ADDRESS& from);

@@ -26,6 +26,9 @@ public:
     static constexpr std::uint32_t key_mark = 0x8000'0000;
     static constexpr unsigned slot_bits = 20;
     static constexpr std::uint32_t slot_mask = (1u << slot_bits) - 1;
+    /// So many slots at least rest before one is used again: with 2,048 generations of each, a key
+    /// comes again after half a million others.
+    static constexpr std::uint32_t resting = 256;
 
     slot_table() = default;
     slot_table(const slot_table&) = delete;
@@ -38,20 +41,25 @@ public:
 
     /// Null: no memory, or a million are in use.
     T* acquire() {
-        T* const next = free_ != nullptr ? free_ : grow();
-        if (next == nullptr) return nullptr;
-        table_slot& slot = next->slot;
-        free_ = static_cast<T*>(slot.next_free);
-        slot.key = slot.next_key;
-        slot.next_key = (slot.next_key + (1u << slot_bits)) | key_mark; // a generation further
+        T* next = unused_ < resting ? grow() : nullptr;
+        if (next == nullptr && (next = take_unused()) == nullptr) return nullptr;
+        renew(*next);
         ++used_;
         return next;
     }
 
+    /// Another key leads to it from now on, a generation further.
+    static void renew(T& used) {
+        table_slot& slot = used.slot;
+        slot.key = slot.next_key;
+        slot.next_key = (slot.next_key + (1u << slot_bits)) | key_mark;
+    }
+
     void release(T& used) {
         used.slot.key = 0;
-        used.slot.next_free = free_;
-        free_ = &used;
+        used.slot.next_free = nullptr;
+        (unused_++ != 0 ? last_unused_->slot.next_free : first_unused_) = &used;
+        last_unused_ = &used;
         --used_;
     }
 
@@ -84,6 +92,14 @@ private:
         const unsigned chunk = chunk_of(index);
         return chunks_[chunk][index + (1u << first_bits) - (1u << (first_bits + chunk))];
     }
+    // The one that rested longest.
+    T* take_unused() {
+        if (unused_ == 0) return nullptr;
+        T* const first = static_cast<T*>(first_unused_);
+        first_unused_ = first->slot.next_free;
+        --unused_;
+        return first;
+    }
     // A slot that was never in use, on no list.
     [[gnu::noinline]] T* grow() {
         const unsigned chunk = chunk_of(fresh_);
@@ -99,7 +115,9 @@ private:
     }
 
     std::array<T*, chunk_count> chunks_{};
-    T* free_ = nullptr;
+    void* first_unused_ = nullptr;
+    T* last_unused_ = nullptr; // unless none is
+    std::uint32_t unused_ = 0;
     std::uint32_t fresh_ = 0; // slots from here on were never in use
     std::uint32_t used_ = 0;
 };

@@ -55,10 +55,10 @@ struct transaction {
     std::uint64_t tid = 0;  // the client's, or the peer's of an incoming transfer
     transaction* next_of_tid = nullptr;
     IB_MAD_ADDRESS peer{};
-    ticks deadline = never;          // of all of it
+    ticks deadline = never;          // of all of it, but of a transfer that runs:
+    ticks transfer_deadline = never; // besides its own times
     std::uint32_t response_us = 0;   // the peer's time
     std::uint32_t round_trip_us = 0; // without it
-    std::uint32_t total_us = 0;      // of an RMPP response; 0: by its size
     owned<std::unique_ptr<transfer>> rmpp;
 
     bool used() const { return slot.key != 0; }

@@ -1,6 +1,7 @@
 #include <engine/transfer.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace irpverbs::ibmf {
 
@@ -78,6 +79,14 @@ const rmpp::outcome& transfer::result() const {
 
 bool transfer::retired() const {
     return std::visit([](const auto& role) { return roles::retired(role); }, role_);
+}
+
+void transfer::balance() {
+    constexpr std::size_t most_unread = 64u << 10;
+    auto* const receives = std::get_if<rmpp::receiver>(&role_);
+    if (receives == nullptr) return;
+    const bool full = buffer_.data().size() >= most_unread;
+    if (std::exchange(held_up_, full) != full) receives->set_window(full ? 0 : UINT32_MAX);
 }
 
 bool transfer::begun() const {

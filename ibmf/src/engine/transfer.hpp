@@ -30,12 +30,15 @@ public:
     bool begun() const;   // data have come
     std::uint32_t resent() const;
     rmpp::message_buffer& received() { return buffer_; }
+    /// Holds the peer up while much of a plain response has not been read.
+    void balance();
 
 private:
     rmpp::message with_own_header(const rmpp::message& sent);
 
     std::array<std::uint8_t, mad_header_size> header_{};
     rmpp::message_buffer buffer_;
+    bool held_up_ = false;
     std::variant<rmpp::receiver, rmpp::sender, rmpp::requester> role_;
 };
 

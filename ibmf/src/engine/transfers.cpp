@@ -19,7 +19,6 @@ rmpp::settings settings_of(const transaction& of, std::size_t size_limit) {
     rmpp::settings chosen;
     chosen.response_time = of.response_us * ticks_per_microsecond;
     chosen.round_trip = of.round_trip_us * ticks_per_microsecond;
-    chosen.total_time = of.total_us * ticks_per_microsecond;
     chosen.retries = of.retries_left;
     if (size_limit != 0) chosen.size_limit = size_limit;
     return chosen;
@@ -52,8 +51,8 @@ bool failed(const rmpp::outcome& result) {
 
 } // namespace
 
-std::unique_ptr<transfer> port::transfer_of(const transaction& fresh, const transport& wanted) {
-    const ibmf_msg_t& msg = wanted.msg->shown;
+std::unique_ptr<transfer> port::transfer_of(const transaction& fresh) {
+    const ibmf_msg_t& msg = fresh.msg->shown;
     const auto body = body_of(msg.im_msgbufs_send, layout_of(fresh.mgmt_class));
     if (!body) return nullptr;
     std::array<std::uint8_t, mad_header_size> header;
@@ -84,11 +83,29 @@ void port::progress(guard& under, transaction& which, ticks now) {
     const bool all = transmit(under, which, now);
     transfer& moved = *which.rmpp;
     const bool over = !moved.result().running();
+    if (!over) tell_of_data(under, which);
     if (over && which.at == phase::transferring) return end_transfer(under, which);
     if (over && all && moved.retired()) return forget(which);
-    ticks due = std::min(moved.deadline(), which.deadline);
+    ticks due = moved.deadline();
+    if (which.irp != nullptr) due = std::min(due, which.transfer_deadline);
     if (!all) due = std::min(due, now + short_of_memory_wait);
     set_due(which, due);
+}
+
+void port::tell_of_data(guard& under, transaction& which) {
+    message* const to = which.msg;
+    if (to == nullptr || to->data_call == nullptr || to->how != told_by::callback) return;
+    if (which.rmpp->received().has_unread_data()) which.who->deliver_data(under, *to);
+    which.rmpp->balance();
+}
+
+std::size_t port::read(guard& under, const message& from, std::span<std::uint8_t> to) {
+    transaction* const which = from.carried_by;
+    if (which == nullptr || which->rmpp == nullptr) return 0;
+    const std::size_t count = which->rmpp->received().read(to);
+    which->rmpp->balance();
+    if (which->at == phase::transferring) progress(under, *which, now_or_later());
+    return count;
 }
 
 void port::end_transfer(guard& under, transaction& which) {
@@ -118,7 +135,6 @@ void port::begin_response(transaction& which) {
                          transfer(settings_of(which, which.msg->shown.im_msg_sz_limit)));
     if (which.rmpp == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
     which.at = phase::transferring;
-    which.deadline = never;
 }
 
 void port::begin_incoming(guard& under, client& who, const mad_view& first,
@@ -142,7 +158,7 @@ void port::begin_incoming(guard& under, client& who, const mad_view& first,
     fresh->irp = nullptr;
     fresh->tid = first.header().transaction_id;
     fresh->peer = from;
-    fresh->deadline = never;
+    fresh->transfer_deadline = never;
     ++who.incoming;
     who.count(&ibmf_stats_t::st_transactions);
     by_tid_.insert(*fresh);

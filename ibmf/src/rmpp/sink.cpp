@@ -10,7 +10,7 @@ namespace irpverbs::ibmf::rmpp {
 constexpr std::size_t most_reserved_ahead = std::size_t{1} << 20;
 
 bool message_buffer::begin(const mad_view& first, std::uint64_t announced) {
-    size_ = 0;
+    size_ = headers_read_ = 0;
     class_header_size_ = first.class_header().size();
     const std::size_t headers = mad_header_size + class_header_size_;
     const auto ahead =
@@ -27,8 +27,21 @@ bool message_buffer::append(mad_bytes data) {
     return true;
 }
 
+std::size_t message_buffer::read(std::span<std::uint8_t> to) {
+    const std::size_t headers = std::min(size_, mad_header_size + class_header_size_);
+    const std::size_t first = std::min(headers - headers_read_, to.size());
+    if (first != 0) std::memcpy(to.data(), block_.get() + headers_read_, first);
+    headers_read_ += first;
+    const std::size_t rest = std::min(size_ - headers, to.size() - first);
+    if (rest == 0) return first;
+    std::memcpy(to.data() + first, block_.get() + headers, rest);
+    size_ -= rest;
+    std::memmove(block_.get() + headers, block_.get() + headers + rest, size_ - headers);
+    return first + rest;
+}
+
 message_buffer::block message_buffer::take() {
-    size_ = capacity_ = class_header_size_ = 0;
+    size_ = headers_read_ = capacity_ = class_header_size_ = 0;
     return std::move(block_);
 }
 

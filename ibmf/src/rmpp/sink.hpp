@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <span>
 
 namespace irpverbs::ibmf::rmpp {
 
@@ -43,6 +44,11 @@ public:
     mad_bytes class_header() const { return bytes().subspan(header_size(), class_header_size_); }
     mad_bytes data() const { return bytes().subspan(header_size() + class_header_size_); }
 
+    // Moves the first bytes that have not been read out of here: headers, of which a copy stays,
+    // then data. Returns how many there were, at most what has room.
+    std::size_t read(std::span<std::uint8_t> to);
+    bool has_unread_data() const { return !data().empty(); }
+
     // Gives the block away; this is empty afterwards.
     block take();
 
@@ -55,6 +61,7 @@ private:
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
     std::size_t class_header_size_ = 0;
+    std::size_t headers_read_ = 0;
 };
 
 } // namespace irpverbs::ibmf::rmpp

@@ -8,7 +8,7 @@
 namespace irpverbs::irp::verify {
 
 enum class rule : std::uint8_t {
-#define X(name, code, id, meaning) name,
+#define X(name, code, id, meaning, blind) name,
 #include "rules.def"
 #undef X
 };
@@ -21,7 +21,7 @@ struct rule_entry {
 };
 
 inline constexpr rule_entry rule_table[] = {
-#define X(name, code, id, meaning) {#name, code, id, meaning},
+#define X(name, code, id, meaning, blind) {#name, code, id, meaning},
 #include "rules.def"
 #undef X
 };

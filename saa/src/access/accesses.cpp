@@ -66,7 +66,8 @@ int port::admit(const arrival& here) {
 }
 
 query& port::join_or_begin(const arrival& here) {
-    if (query* const known = lines_.find_equal(here.own); known != nullptr) {
+    query* const known = here.own.stream ? nullptr : lines_.find_equal(here.own);
+    if (known != nullptr) {
         ++counts_.ss_merged;
         if (!here.own.bulk) lines_.promote(*known);
         return *known;
@@ -176,6 +177,7 @@ int port::ask(IRP* irp, access_request& request, session& who, question&& what, 
     if (who.remembers() && what.path && recall(irp, request, who, *what.path)) return IBMF_SUCCESS;
     const query_ref own(new (std::nothrow) query(*this, std::move(what), bulk));
     if (own == nullptr) return IBMF_NO_MEMORY;
+    if (request.sink != nullptr) own->stream.emplace(request.sink);
     request.waits.irp = irp;
     arrival here{request, who, *own};
     IoCsqInsertIrpEx(&waiting_.csq, irp, nullptr, &here);
@@ -196,7 +198,7 @@ void port::settle(query& which, answer&& told) {
         lines_.close(which);
         which.phase = query_phase::settled;
         lines_.landed();
-        paths_.keep(which.asked, which.asked_at, told);
+        if (!which.stream) paths_.keep(which.asked, which.asked_at, told);
     }
     wanted of_it{&which, nullptr};
     IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);

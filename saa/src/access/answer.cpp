@@ -1,7 +1,7 @@
 #include <access/answer.hpp>
 
-#include <ibmf/mad.hpp>
-
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace irpverbs::saa {
@@ -50,8 +50,39 @@ answer one_record(const record_type& type, bytes data) {
     return made;
 }
 
-answer table(const record_type& type, std::uint16_t attribute_offset, bytes data) {
-    const auto records = record_table::parse(type, attribute_offset, data);
+answer read(const question& asked, const ibmf_msg_bufs_t& parts) {
+    const auto* const block = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
+    if (block == nullptr || parts.im_bufs_cl_hdr_len < ibmf::sa_header::size)
+        return failed(IBMF_TRANS_FAILURE);
+    std::array<std::uint8_t, answer_headers> headers;
+    std::copy_n(block, ibmf::mad_header::size, headers.begin());
+    std::copy_n(static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr), ibmf::sa_header::size,
+                headers.begin() + ibmf::mad_header::size);
+    answer_form form;
+    if (const int status = read_headers(asked, headers, form); status != IBMF_SUCCESS)
+        return failed(status);
+    const bytes data(static_cast<const std::uint8_t*>(parts.im_bufs_cl_data),
+                     parts.im_bufs_cl_data_len);
+    if (asked.answer_type == nullptr) return raw(data);
+    return form.many ? read_table(*asked.answer_type, form.stride_words, data)
+                     : one_record(*asked.answer_type, data);
+}
+
+} // namespace
+
+int read_headers(const question& asked, std::span<const std::uint8_t, answer_headers> headers,
+                 answer_form& form) {
+    const auto header = ibmf::load_mad_header(headers.first<ibmf::mad_header::size>());
+    if (const int status = status_of_header(header.status); status != IBMF_SUCCESS) return status;
+    if (header.attribute_id != asked.attribute || header.method != method_of_answer(asked.method))
+        return IBMF_TRANS_FAILURE;
+    form = {has_many(header.method),
+            ibmf::load_sa_header(headers.last<ibmf::sa_header::size>()).attribute_offset};
+    return IBMF_SUCCESS;
+}
+
+answer read_table(const record_type& type, std::uint16_t stride_words, bytes data) {
+    const auto records = record_table::parse(type, stride_words, data);
     if (!records || (records->size() == 0 && !data.empty())) return failed(IBMF_TRANS_FAILURE);
     if (records->size() == 0) return failed(IBMF_NO_RECORDS);
     answer made = with_room_for(records->size() * type.host_size);
@@ -61,27 +92,6 @@ answer table(const record_type& type, std::uint16_t attribute_offset, bytes data
         unpack(type, (*records)[i], place);
     return made;
 }
-
-answer read(const question& asked, const ibmf_msg_bufs_t& parts) {
-    const auto* const block = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
-    if (block == nullptr || parts.im_bufs_cl_hdr_len < ibmf::sa_header::size)
-        return failed(IBMF_TRANS_FAILURE);
-    const auto header = ibmf::load_mad_header(
-        std::span<const std::uint8_t, ibmf::mad_header::size>(block, ibmf::mad_header::size));
-    if (const int status = status_of_header(header.status); status != IBMF_SUCCESS)
-        return failed(status);
-    if (header.attribute_id != asked.attribute || header.method != method_of_answer(asked.method))
-        return failed(IBMF_TRANS_FAILURE);
-    const auto sa = ibmf::load_sa_header(std::span<const std::uint8_t, ibmf::sa_header::size>(
-        static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr), ibmf::sa_header::size));
-    const bytes data(static_cast<const std::uint8_t*>(parts.im_bufs_cl_data),
-                     parts.im_bufs_cl_data_len);
-    if (asked.answer_type == nullptr) return raw(data);
-    return has_many(header.method) ? table(*asked.answer_type, sa.attribute_offset, data)
-                                   : one_record(*asked.answer_type, data);
-}
-
-} // namespace
 
 int status_of_header(std::uint16_t status) {
     switch (status & SA_STATUS_ERROR_MASK) {

@@ -104,6 +104,7 @@ private:
     void act(query& which);
     void send(query& which);
     int transport(query& which);
+    static void data_came(ibmf_handle_t handle, ibmf_msg_t* msg, void* context);
     static void answered(ibmf_handle_t, ibmf_msg_t* msg, void* context);
     static void read_in_work_item(void* context);
     bool send_again(query& which);

@@ -105,12 +105,19 @@ int port::transport(query& which) {
         which.asked_at = paths_.asked();
         ++counts_.ss_queries;
     }
-    const int status = which.address(ibmf_, to, guid << 32 | id);
+    int status = which.address(ibmf_, to, guid << 32 | id);
+    if (status == IBMF_SUCCESS && which.stream)
+        status = ibmf_stream_msg(ibmf_, which.msg, data_came, &which);
     if (status != IBMF_SUCCESS) return status;
     const bool two_sided = which.asked.method == SA_SUBN_ADM_GET_MULTI;
     return ibmf_msg_transport(ibmf_, IBMF_QP_HANDLE_DEFAULT, which.msg, &times, answered, &which,
                               IBMF_MSG_TRANS_FLAG_SEQ |
                                   (two_sided ? uint_t{IBMF_MSG_TRANS_FLAG_RMPP} : 0));
+}
+
+void port::data_came(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    query& which = *static_cast<query*>(context);
+    which.stream->read(which.asked, handle, *msg);
 }
 
 void port::answered(ibmf_handle_t, ibmf_msg_t* msg, void* context) {
@@ -124,7 +131,8 @@ void port::answered(ibmf_handle_t, ibmf_msg_t* msg, void* context) {
 
 void port::read_in_work_item(void* context) {
     const query_ref which(static_cast<query*>(context), false);
-    answer told = read_answer(which->asked, *which->msg);
+    answer told = which->stream ? which->stream->end(which->asked, *which->msg)
+                                : read_answer(which->asked, *which->msg);
     if (told.status == IBMF_TRANS_FAILURE && which->msg->im_msg_status == IBMF_SUCCESS) {
         const guard under(*which->at);
         ++which->at->counts_.ss_malformed;
@@ -135,6 +143,7 @@ void port::read_in_work_item(void* context) {
 // The SM that did not answer is not the subnet's any more.
 bool port::send_again(query& which) {
     const guard under(*this);
+    if (which.stream && which.stream->begun()) return false; // it would begin anew
     if (!usable() || which.withdrawn || which.sent_to == facts_.sm_lid) return false;
     ++counts_.ss_resent;
     lines_.back_to_line(which);

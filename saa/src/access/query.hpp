@@ -1,6 +1,7 @@
 // A request to the SA on its way: one for all accesses that ask the same.
 #pragma once
 
+#include <access/answer_stream.hpp>
 #include <access/path_memory.hpp>
 #include <access/question.hpp>
 #include <list_link.hpp>
@@ -31,6 +32,7 @@ struct query : boost::intrusive_ref_counter<query> {
     const boost::intrusive_ptr<port> at;
     const question asked;
     const std::size_t hash;
+    std::optional<answer_stream> stream; // of one that is not shared
     ibmf_msg_t* msg = nullptr; // freed with the query, so that who cancels it cancels no other
     WORK_QUEUE_ITEM work;
 

@@ -21,7 +21,7 @@ query* query_lines::find_equal(const query& like) const {
 }
 
 void query_lines::add(query& fresh) {
-    if (fresh.asked.retrieves()) {
+    if (fresh.asked.retrieves() && !fresh.stream) {
         InsertTailList(bucket_of(fresh), &fresh.in_bucket.entry);
         fresh.in_table = true;
     }

@@ -98,12 +98,12 @@ void configuration::write_switch(node_index at) {
         write_block(way, {node.ports[0].guid, sm_linear_table, number},
                     of_.tables.block(at, number));
     }
+    // A change that was seen before this was the master is cleared here.
     sm_switchinfo_t info = node.switch_info;
     const ib_lid_t top = of_.lids.top();
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
     info.LinearFDBTop = top;
     info.LifeTimeValue = life_time;
-    info.PortStateChange = 0; // as it is: discovery clears it
     smps_.ask(set_smp(way, sm_switch_info, 0, info), [this, at](const smp_answer& answer) {
         const auto now = unpack<sm_switchinfo_t>(answer.data);
         if (answer.success() && now)

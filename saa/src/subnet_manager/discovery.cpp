@@ -66,9 +66,12 @@ void discovery::ask_node(const directed_route& way, node_index node) {
         into_.nodes.describe(node, text_of(text));
     });
     if (!into_.nodes[node].is_switch()) return;
-    ask<sm_switchinfo_t>(way, sm_switch_info, 0, [this, way, node](const sm_switchinfo_t& info) {
+    ask<sm_switchinfo_t>(way, sm_switch_info, 0, [this, way, node](sm_switchinfo_t info) {
+        if (clears_ && info.PortStateChange != 0) {
+            clear_change(way, info);
+            info.PortStateChange = 0;
+        }
         into_.nodes.set_switch(node, info);
-        if (clears_ && info.PortStateChange != 0) clear_change(way, info);
         for (std::size_t port = 0; port < into_.nodes[node].ports.size(); ++port)
             ask_port(way, {node, static_cast<std::uint8_t>(port)});
     });

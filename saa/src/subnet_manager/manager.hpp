@@ -58,7 +58,7 @@ private:
     void note_status();
     void subnet_message(message_parts what);
     void trap_came(message_parts what);
-    void sm_info_asked(message_parts what);
+    void sm_info_asked(const message_parts& what);
     std::vector<sm_sminfo_t> managers() const;
     void sa_message(message_parts what);
 

@@ -70,7 +70,7 @@ void manager::subnet_message(message_parts what) {
     if (method == MAD_METHOD_TRAP && what.header.attribute_id == sm_notice)
         trap_came(std::move(what));
     else if (what.header.attribute_id == sm_info)
-        sm_info_asked(std::move(what));
+        sm_info_asked(what);
 }
 
 // It is repressed first: until then it comes again. Source: IBA 13.4.9.
@@ -93,7 +93,7 @@ void manager::trap_came(message_parts what) {
     }
 }
 
-void manager::sm_info_asked(message_parts what) {
+void manager::sm_info_asked(const message_parts& what) {
     const bool sets = what.header.method == MAD_METHOD_SET;
     if (!sets && what.header.method != MAD_METHOD_GET) return;
     smp_data contents;

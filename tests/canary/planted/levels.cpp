@@ -105,6 +105,46 @@ void use_system() {
     ZwClose(thread);
 }
 
+void use_devices() {
+    DRIVER_OBJECT driver{};
+    DEVICE_OBJECT* bottom = nullptr;
+    DEVICE_OBJECT* top = nullptr;
+    IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &bottom);
+    {
+        const misplaced level("IrqlIoPassive1", DISPATCH_LEVEL);
+        IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &top);
+    }
+    {
+        const misplaced level("IrqlIoDispatch", CLOCK_LEVEL);
+        IoAttachDeviceToDeviceStack(top, bottom);
+    }
+    IO_REMOVE_LOCK removal;
+    {
+        const misplaced level("IrqlIoPassive5", APC_LEVEL);
+        IoInitializeRemoveLock(&removal, 0, 0, 0);
+    }
+    {
+        const misplaced level("IrqlIoPassive3", APC_LEVEL);
+        IoDetachDevice(bottom);
+    }
+    {
+        const misplaced level("IrqlIoApcLte", DISPATCH_LEVEL);
+        IoDeleteDevice(top);
+    }
+    IoDeleteDevice(bottom);
+}
+
+void lock_pages() {
+    int buffer = 0;
+    MDL* pages = IoAllocateMdl(&buffer, sizeof buffer, FALSE, FALSE, nullptr);
+    {
+        const misplaced level("IrqlMmDispatch", CLOCK_LEVEL);
+        MmProbeAndLockPages(pages, KernelMode, IoReadAccess);
+    }
+    MmUnlockPages(pages);
+    IoFreeMdl(pages);
+}
+
 void use_pool() {
     void* block = nullptr;
     {
@@ -130,6 +170,8 @@ void levels(sim_machine& sim) {
     sim.spawn("call", [] {
         use_events();
         use_system();
+        use_devices();
+        lock_pages();
         use_pool();
     });
     sim.run();

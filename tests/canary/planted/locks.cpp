@@ -109,7 +109,7 @@ void locks(sim_machine& sim) {
     if (planted("LockWrongThread"))
         sim.spawn("thief", [&] {
             const at_dispatch_level raised;
-            while (mine.first == 0)
+            while (KeTestSpinLock(&mine.first) != FALSE)
                 sim.yield();
             KeReleaseSpinLockFromDpcLevel(&mine.first);
         });

@@ -45,7 +45,8 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
     app.add_option("--hca", read.run.uri, "URI of the HCAs; the first of them is tested")
         ->capture_default_str();
     app.add_option("--variant", variant, "the way in which the driver is run");
-    app.add_option("--machine", machine, "what it runs on; HCAs outside of the process only on a real one")
+    app.add_option("--machine", machine,
+                   "what it runs on; HCAs outside of the process only on a real one")
         ->check(CLI::IsMember({"real", "simulated", "both"}))
         ->capture_default_str();
     app.add_option("--seeds", read.run.seeds,
@@ -56,11 +57,16 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
     app.add_option("--require", read.run.required,
                    "shell patterns of cases that fail when they are skipped");
     app.add_flag("--require-hca", read.require_hca, "fail when there is no HCA, do not skip");
-    app.add_option("--junit", read.junit, "write a JUnit XML report to this file");
+    app.add_option("--junit", read.junit, "write a JUnit XML report to this file")
+        ->check([](const std::string& path) {
+            return path.empty() ? std::string("the name of a file was expected") : std::string();
+        });
     app.add_flag("--list", read.list, "tell the cases, and the sentence that each proves");
     app.add_flag("--markdown", read.markdown, "with --list: as a table");
-    app.footer("Exit status: 0 when no case failed, 1 when one did, 2 for a wrong command line or "
-               "URI.\nIRPVERBS_STRATEGY, from a failure's replay line, repeats its schedule.");
+    app.footer(
+        "Exit status: 0 when no case failed, 1 when one did or the results could not be "
+        "written, 2 for a\nwrong command line or URI, 128 and the signal's number when it was "
+        "interrupted.\nIRPVERBS_STRATEGY, from a failure's replay line, repeats its schedule.");
 }
 
 void conclude(const char* program, const std::string& variant, const std::string& machine,

@@ -1,5 +1,6 @@
 #include "engine.hpp"
 
+#include "interruption.hpp"
 #include "real_run.hpp"
 #include "world.hpp"
 
@@ -37,6 +38,7 @@ public:
 
 private:
     void TestBody() override {
+        if (interruption() != 0) GTEST_SKIP() << interrupted_reason;
         RecordProperty(proves_property, case_.proves);
         std::string reason = obstacle(settings_, case_);
         if (reason.empty()) reason = simulated_ ? simulate() : run_for_real();

@@ -17,4 +17,7 @@ std::string obstacle(const settings& chosen, const test_case& which);
 /// The property of a test result that holds the sentence that it proves.
 inline constexpr const char* proves_property = "proves";
 
+/// Why a case was not run after an interruption.
+inline constexpr const char* interrupted_reason = "not run: interrupted";
+
 } // namespace irpverbs::conformance

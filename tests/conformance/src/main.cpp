@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 #include "engine.hpp"
+#include "interruption.hpp"
+#include "junit_report.hpp"
 #include "report.hpp"
 
 #include <dispatch/machine.hpp>
@@ -7,7 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <system_error>
 
 namespace irpverbs::conformance {
 
@@ -30,10 +35,10 @@ NTSTATUS look_for_hca(settings& run) {
     return status;
 }
 
-void start_google_test(char* program, const invocation& chosen) {
+void start_google_test(char* program, const invocation& chosen, const junit_report& junit) {
     int count = 1;
     char* arguments[] = {program, nullptr};
-    if (!chosen.junit.empty()) ::testing::GTEST_FLAG(output) = "xml:" + chosen.junit;
+    if (!junit.output().empty()) ::testing::GTEST_FLAG(output) = junit.output();
     ::testing::InitGoogleTest(&count, arguments);
     ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
@@ -43,17 +48,47 @@ void start_google_test(char* program, const invocation& chosen) {
     listeners.Append(new report(std::move(subject)));
 }
 
+// Whether all that was told has arrived.
+bool is_told(junit_report& junit) {
+    bool told = true;
+    try {
+        junit.write();
+    } catch (const std::system_error& problem) {
+        std::fprintf(stderr, "--junit: %s\n", problem.what());
+        told = false;
+    }
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return told;
+    std::fprintf(stderr, "standard output: %s\n", std::strerror(errno));
+    return false;
+}
+
+int run_cases(char* program, const invocation& chosen, junit_report& junit) {
+    start_google_test(program, chosen, junit);
+    register_cases(chosen.run);
+    heed_interruptions();
+    const bool good = RUN_ALL_TESTS() == 0;
+    const bool told = is_told(junit);
+    if (interruption() != 0) return 128 + interruption();
+    return good && told ? 0 : 1;
+}
+
 int run_suite(char* program, invocation& chosen) {
     const NTSTATUS found = look_for_hca(chosen.run);
     if (!chosen.run.missing.empty()) {
         std::fprintf(stderr, "%s\n", chosen.run.missing.c_str());
-        if (found != STATUS_SUCCESS && found != STATUS_NO_SUCH_DEVICE) return 2;
+        const bool is_missing = found == STATUS_SUCCESS || found == STATUS_NO_SUCH_DEVICE;
+        const bool is_mistyped = found != STATUS_SUCCESS && chosen.run.adapter.Scheme == nullptr;
+        if (!is_missing || is_mistyped) return 2;
         if (chosen.require_hca) return 1;
     }
     if (!NT_SUCCESS(VerifierConfigure("default"))) return 2;
-    start_google_test(program, chosen);
-    register_cases(chosen.run);
-    return RUN_ALL_TESTS() == 0 ? 0 : 1;
+    try {
+        junit_report junit(chosen.junit);
+        return run_cases(program, chosen, junit);
+    } catch (const std::system_error& problem) {
+        std::fprintf(stderr, "--junit: %s\n", problem.what());
+        return 2;
+    }
 }
 
 } // namespace

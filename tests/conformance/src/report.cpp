@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include "engine.hpp"
+#include "interruption.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -37,10 +38,19 @@ std::string needs_of(const test_case& each) {
     return text;
 }
 
+bool was_not_run(const ::testing::TestResult& result) {
+    return result.Skipped() && result.total_part_count() > 0 &&
+           std::strstr(result.GetTestPartResult(0).message(), interrupted_reason) != nullptr;
+}
+
 } // namespace
 
 void report::OnTestEnd(const ::testing::TestInfo& test) {
     const ::testing::TestResult& result = *test.result();
+    if (was_not_run(result)) {
+        ++not_run_;
+        return;
+    }
     const char* verdict = result.Failed() ? "FAIL" : result.Skipped() ? "skip" : "pass";
     std::printf("%s  %s.%s", verdict, test.test_suite_name(), test.name());
     if (result.Skipped()) std::printf(": %s", messages_of(result).c_str());
@@ -53,7 +63,8 @@ void report::OnTestEnd(const ::testing::TestInfo& test) {
 
 void report::OnTestProgramEnd(const ::testing::UnitTest& all) {
     std::printf("%d passed, %d skipped, %d failed, on %s\n", all.successful_test_count(),
-                all.skipped_test_count(), all.failed_test_count(), subject_.c_str());
+                all.skipped_test_count() - not_run_, all.failed_test_count(), subject_.c_str());
+    if (interruption() != 0) std::printf("interrupted: %d cases were not run\n", not_run_);
 }
 
 std::string list_of_cases(bool markdown) {

@@ -17,6 +17,7 @@ private:
     void OnTestProgramEnd(const ::testing::UnitTest& all) override;
 
     std::string subject_;
+    int not_run_ = 0; // since they were interrupted
 };
 
 /// All cases as text: a line each, or the rows of a table in Markdown.

@@ -325,6 +325,21 @@ TEST_P(RdmaAgent, SendsOnEthernetByAWorkItem) {
     EXPECT_EQ(verb_call(agent.sending(question.send)).returned(), STATUS_PENDING);
 }
 
+// Refused while the one before it under the same transaction is still in the kernel's queue.
+TEST_P(RdmaAgent, SendsOnEthernetAgainWhatTheKernelRefuses) {
+    kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    sa_datagram datagram(sa_datagram::get);
+    datagram.send.To.Flags = IB_MAD_GRH;
+    kernel.send_errors = {EINVAL, EINVAL};
+    EXPECT_EQ(agent.send(datagram.send), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.all_sent().size(), 1u);
+    kernel.send_errors.assign(1000, EINVAL); // it is wrong
+    EXPECT_EQ(agent.send(datagram.send), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(kernel.all_sent().size(), 1u);
+}
+
 TEST_P(RdmaAgent, ADeviceThatIsTakenAwayEndsInOneFatalEvent) {
     struct heard {
         KEVENT event;

@@ -18,6 +18,7 @@
 #include <rdma/ib_user_mad.h>
 #include <thread>
 #include <tuple>
+#include <unistd.h>
 #include <unordered_map>
 
 namespace shim {
@@ -139,7 +140,8 @@ private:
     std::mutex lock_; // guards all below
     std::unordered_map<int, std::unique_ptr<user_file>> files_;
     std::unordered_map<std::uint16_t, agent*> agents_;
-    std::uint16_t next_agent_ = 0;
+    // The next program's begin elsewhere: late answers to this one are not for them.
+    std::uint16_t next_agent_ = static_cast<std::uint16_t>(getpid() * 16);
     std::map<request_key, request> requests_;
     std::map<out_key, sending> sendings_;
     std::map<in_key, receiving> receivings_;

@@ -31,8 +31,9 @@
    IB_WC_LOCAL_QP_OPERATION_ERROR.
 
    Of datagrams on Ethernet: a GRH is a must, and only GIDs of IPv6 get answers (soft-RoCE's kernel
-   never matches those to IPv4 ones); a destination that can't be reached is lost, after a second.
-   StaticRate does not reach the wire. */
+   never matches those to IPv4 ones); a destination that can't be reached is lost, after a second;
+   what the kernel refuses since it has not yet sent another one of the same transaction is tried
+   again for a while. StaticRate does not reach the wire. */
 #ifndef IRPVERBS_HCA_RDMA_H
 #define IRPVERBS_HCA_RDMA_H
 

@@ -24,6 +24,11 @@
 
 NT_EXTERN_C_BEGIN
 
+/* What CiCreateCq and CiResizeCq tell a user through CI_UDATA; the other verbs tell nothing. */
+typedef struct _HCA_SOFTWARE_CQ_REPLY {
+    ULONG NumCqes; /* entries it can hold */
+} HCA_SOFTWARE_CQ_REPLY;
+
 /* What lies below the verbs of an HCA. */
 typedef enum _HCA_SOFTWARE_COMMANDS {
     HcaCommandsInline,   /* asynchronous; done before the verb returns */

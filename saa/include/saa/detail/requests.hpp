@@ -26,6 +26,13 @@ struct record_block {
     std::size_t length = 0;
 };
 
+/// Is given the records of a long answer before its end, in order. At <= DISPATCH_LEVEL.
+class record_sink {
+public:
+    virtual ~record_sink() = default;
+    virtual void came(record_block&& records) = 0;
+};
+
 NT_API CCHAR request_stack_size();
 
 /// The library's part of an access, while it is under way.
@@ -39,9 +46,10 @@ struct waiter {
 
 /// Lives until its IRP has been completed.
 struct access_request {
-    int status = IBMF_FAILURE; // set before the IRP is completed
-    bool refused = false;      // so the call says, not the request
-    record_block answer;
+    int status = IBMF_FAILURE;         // set before the IRP is completed
+    bool refused = false;              // so the call says, not the request
+    record_block answer;               // what the sink was not given
+    std::shared_ptr<record_sink> sink; // null: all comes at the end
     waiter waits;
 };
 

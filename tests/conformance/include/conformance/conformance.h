@@ -42,7 +42,8 @@ typedef struct _CONFORMANCE_ADAPTER {
 } CONFORMANCE_ADAPTER;
 
 /* Runs the suite as its command line says ("--help"). Gives back what main returns: 0, no case
-   failed; 1, a case failed; 2, a mistake in the command line or the URI. Call it once. */
+   failed; 1, a case failed, or the results could not be written; 2, a mistake in the command line
+   or the URI; 128 and the signal's number, interrupted. Call it once. */
 NT_API int ConformanceMain(int argc, char** argv, const CONFORMANCE_ADAPTER* Adapters, ULONG Count);
 
 NT_EXTERN_C_END

@@ -3,6 +3,7 @@
 
 #include <ci/user_data.h>
 
+#include <array>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -66,6 +67,19 @@ void entries_that_are_not_mapped(world& here) {
     EXPECT_STATUS(answer(for_user(poll_cq(queue, 4, page.as<IB_WC>()))), STATUS_ACCESS_VIOLATION);
 }
 
+void up_calls_that_are_not_mapped(world& here) {
+    const unmapped_page page;
+    EXPECT_STATUS(answer(for_user(open_ca(here.fdo(), nullptr, page.as<IB_CA_DISPATCH>()))),
+                  STATUS_ACCESS_VIOLATION);
+    const ca opened(here);
+    EXPECT_STATUS(answer(for_user(create_cq(opened, 4, nullptr, page.as<IB_CQ_DISPATCH>()))),
+                  STATUS_ACCESS_VIOLATION);
+    const IB_MAD_AGENT_ATTR attr{};
+    EXPECT_STATUS(
+        answer(for_user(register_agent(opened, &attr, nullptr, page.as<IB_MAD_DISPATCH>()))),
+        STATUS_ACCESS_VIOLATION);
+}
+
 void datagrams_that_are_not_mapped(world& here) {
     const ca opened(here);
     const unmapped_page page;
@@ -99,15 +113,22 @@ void datagrams_come_and_go(world& here) {
     EXPECT_EQ(next.number(), 1u);
 }
 
-// Nothing to tell the driver, and room for what it tells.
+// Only as much of the room is written as the driver says.
 void data_is_taken_by_every_verb(world& here) {
-    const CI_UDATA empty{nullptr, nullptr, 0, 0};
+    constexpr UCHAR untouched = 0xA5;
     const auto shadowed = [&](const auto& verb_with) {
+        std::array<UCHAR, 64> room;
+        room.fill(untouched);
+        const CI_UDATA given{nullptr, room.data(), 0, room.size()};
         CI_UDATA* data = nullptr;
-        EXPECT_STATUS(CiShadowUserData(&empty, UserMode, &data), STATUS_SUCCESS);
+        EXPECT_STATUS(CiShadowUserData(&given, UserMode, &data), STATUS_SUCCESS);
         verb_call call(for_user(verb_with(data)));
         const NTSTATUS status = call.status();
-        EXPECT_STATUS(CiReturnUserData(data, UserMode, nullptr), STATUS_SUCCESS);
+        SIZE_T told = room.size() + 1;
+        EXPECT_STATUS(CiReturnUserData(data, UserMode, &told), STATUS_SUCCESS);
+        EXPECT_LT(told, room.size()) << "no driver has so much to tell";
+        for (SIZE_T i = told; i < room.size(); ++i)
+            EXPECT_EQ(room[i], untouched);
         if (status == STATUS_NOT_SUPPORTED) throw skipped{"a verb answers STATUS_NOT_SUPPORTED"};
         EXPECT_STATUS(status, STATUS_SUCCESS);
         return call.information();
@@ -130,6 +151,7 @@ constexpr test_case cases[] = {
     {"User.AttributesThatAreNotMapped", violation, nothing, kind::steps,
      attributes_that_are_not_mapped},
     {"User.EntriesThatAreNotMapped", violation, nothing, kind::steps, entries_that_are_not_mapped},
+    {"User.UpCallsThatAreNotMapped", violation, nothing, kind::steps, up_calls_that_are_not_mapped},
     {"User.DatagramsThatAreNotMapped", violation, nothing, kind::steps,
      datagrams_that_are_not_mapped},
     {"User.DatagramsComeAndGo", "STATUS_SUCCESS: Information is its length.", nothing, kind::steps,

@@ -1,0 +1,16 @@
+// What the word of a KSPIN_LOCK says. Held: its owner, with bit 0 set, or the last place in its
+// queue, which is aligned. Free: 0, or the mark of one life of the lock's memory.
+#pragma once
+
+#include <dispatch/spin_lock.h>
+
+#include <cstdint>
+
+namespace irpverbs::dispatch::detail {
+
+/// In the low half alone, as that of an EX_SPIN_LOCK at the same address may be looked at for it.
+constexpr KSPIN_LOCK lock_mark(std::uint64_t life) noexcept { return (life << 2 | 2) & 0xffffffff; }
+
+constexpr bool is_free_word(KSPIN_LOCK word) noexcept { return word == 0 || (word & 3) == 2; }
+
+} // namespace irpverbs::dispatch::detail

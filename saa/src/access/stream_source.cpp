@@ -1,0 +1,193 @@
+// A stream of records between the access that brings them and the calls that take them.
+#include <saa/record_stream.hpp>
+
+#include <dispatch/detail/spin.hpp>
+#include <irp/cancel_safe_queue.hpp>
+
+#include <deque>
+#include <mutex>
+#include <new>
+
+namespace irpverbs::saa::detail {
+
+class stream_source final : public record_sink, public std::enable_shared_from_this<stream_source> {
+public:
+    stream_source();
+    ~stream_source() override;
+    stream_source(const stream_source&) = delete;
+    stream_source& operator=(const stream_source&) = delete;
+
+    void open(ibmf_saa_handle_t handle, const ibmf_saa_access_args_t& args, uint_t flags);
+    void close();
+    DEVICE_OBJECT* device() { return &device_; }
+
+private:
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp);
+    static NTSTATUS access_ended(DEVICE_OBJECT*, IRP* irp, void* context);
+    void came(record_block&& records) override;
+    void keep(record_block&& records);
+    void end(int status, NTSTATUS nt_status);
+    void serve();
+    bool serve_one();
+
+    DEVICE_OBJECT device_{};
+    irp::cancel_safe_queue readers_;
+    IRP* irp_ = nullptr; // stays until the end, so that it can be cancelled at any time
+    access_request request_;
+    std::shared_ptr<stream_source> self_; // while the access is under way
+
+    dispatch::detail::raw_spin lock_;
+    // All below: guarded by lock_.
+    std::deque<record_block> waiting_;
+    bool over_ = false;
+    int status_ = IBMF_SUCCESS; // of the end; a failure of its own comes before it
+    NTSTATUS nt_status_ = STATUS_SUCCESS;
+    bool serving_ = false; // one at a time, so that records stay in order
+    bool again_ = false;
+};
+
+namespace {
+
+DRIVER_OBJECT driver_with(PDRIVER_DISPATCH dispatch) {
+    DRIVER_OBJECT driver{};
+    driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
+    return driver;
+}
+
+} // namespace
+
+stream_source::stream_source() {
+    static DRIVER_OBJECT driver = driver_with(dispatch);
+    device_.StackSize = 1;
+    device_.DriverObject = &driver;
+    device_.DeviceExtension = this;
+}
+
+stream_source::~stream_source() {
+    if (irp_ != nullptr) IoFreeIrp(irp_);
+}
+
+void stream_source::open(ibmf_saa_handle_t handle, const ibmf_saa_access_args_t& args,
+                         uint_t flags) {
+    irp_ = IoAllocateIrp(request_stack_size(), FALSE);
+    if (irp_ == nullptr) return end(IBMF_NO_RESOURCES, STATUS_INSUFFICIENT_RESOURCES);
+    self_ = shared_from_this();
+    request_.sink = self_;
+    IoSetCompletionRoutine(irp_, access_ended, this, TRUE, TRUE, TRUE);
+    start_access(irp_, request_, handle, args, flags);
+}
+
+NTSTATUS stream_source::access_ended(DEVICE_OBJECT*, IRP* irp, void* context) {
+    auto& self = *static_cast<stream_source*>(context);
+    const std::shared_ptr<stream_source> kept = std::move(self.self_);
+    self.request_.sink.reset();
+    if (self.request_.answer.length != 0) self.keep(std::move(self.request_.answer));
+    self.end(self.request_.status, irp->IoStatus.Status);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void stream_source::close() {
+    if (irp_ != nullptr) IoCancelIrp(irp_);
+    readers_.cancel_all();
+}
+
+void stream_source::came(record_block&& records) {
+    keep(std::move(records));
+    serve();
+}
+
+void stream_source::keep(record_block&& records) {
+    try {
+        const std::lock_guard guard(lock_);
+        if (status_ == IBMF_SUCCESS) waiting_.push_back(std::move(records));
+    } catch (const std::bad_alloc&) {
+        {
+            const std::lock_guard guard(lock_);
+            status_ = IBMF_NO_MEMORY;
+            nt_status_ = STATUS_INSUFFICIENT_RESOURCES;
+        }
+        IoCancelIrp(irp_);
+    }
+}
+
+void stream_source::end(int status, NTSTATUS nt_status) {
+    {
+        const std::lock_guard guard(lock_);
+        over_ = true;
+        if (status_ == IBMF_SUCCESS) {
+            status_ = status;
+            nt_status_ = nt_status;
+        }
+    }
+    serve();
+}
+
+NTSTATUS stream_source::dispatch(DEVICE_OBJECT* device, IRP* irp) {
+    auto& self = *static_cast<stream_source*>(device->DeviceExtension);
+    const std::shared_ptr<stream_source> kept = self.shared_from_this();
+    const NTSTATUS status = self.readers_.park(irp::obligation(irp));
+    kept->serve();
+    return status;
+}
+
+void stream_source::serve() {
+    {
+        const std::lock_guard guard(lock_);
+        again_ = true;
+        if (std::exchange(serving_, true)) return;
+    }
+    for (;;) {
+        {
+            const std::lock_guard guard(lock_);
+            if (!std::exchange(again_, false)) {
+                serving_ = false;
+                return;
+            }
+        }
+        while (serve_one()) {
+        }
+    }
+}
+
+// False: there is nothing to be given, or nobody to take it.
+bool stream_source::serve_one() {
+    {
+        const std::lock_guard guard(lock_);
+        if (waiting_.empty() && !over_) return false;
+    }
+    std::optional<irp::obligation> reader = readers_.pop();
+    if (!reader) return false;
+    auto& call = *static_cast<next_call*>(reader->stack().Parameters.Others.Argument1);
+    NTSTATUS nt_status = STATUS_SUCCESS;
+    {
+        const std::lock_guard guard(lock_);
+        if (waiting_.empty()) {
+            call.status = status_;
+            nt_status = nt_status_;
+        } else {
+            call.status = IBMF_SUCCESS;
+            call.records = std::move(waiting_.front());
+            waiting_.pop_front();
+        }
+    }
+    std::move(*reader).complete(nt_status, static_cast<ULONG_PTR>(call.status));
+    return true;
+}
+
+std::shared_ptr<stream_source> open_stream(ibmf_saa_handle_t handle,
+                                           const ibmf_saa_access_args_t& args, uint_t flags) {
+    auto made = std::make_shared<stream_source>();
+    made->open(handle, args, flags);
+    return made;
+}
+
+void close_stream(stream_source& of) { of.close(); }
+
+void next_call::start(IRP* irp) {
+    IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
+    next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next.Parameters.Others.Argument1 = this;
+    IoCallDriver(of->device(), irp);
+}
+
+} // namespace irpverbs::saa::detail

@@ -1,0 +1,45 @@
+// The simulator: what one schedule of a small race costs, its world built and torn down.
+#include "measurements.hpp"
+
+#include <support/reference_drivers.hpp>
+
+#include <dispatch/explore.hpp>
+
+#include <optional>
+#include <string>
+
+namespace irpverbs::bench {
+namespace {
+
+// One request is parked in a cancel-safe queue, cancelled and served, by an actor each.
+std::optional<std::string> cancel_race(dispatch::sim_machine& sim) {
+    testing::queue_driver driver;
+    testing::counted_request only(driver.device());
+    sim.spawn("park", [&] { only.send(); });
+    sim.spawn("cancel", [&] { only.cancel(); });
+    sim.spawn("serve", [&] { driver.serve(); });
+    sim.run();
+    driver.serve();
+    if (only.completions != 1) return "not completed once";
+    return std::nullopt;
+}
+
+void random_schedules(run& sample) {
+    dispatch::explore_options how;
+    how.random_runs = sample.operations();
+    how.pct_runs = 0;
+    sample.start();
+    const dispatch::explore_summary summary = dispatch::explore(how, cancel_race);
+    sample.stop();
+    expect(summary.passed() && summary.random.runs != 0, "a simulated cancel race");
+    sample.did(summary.random.runs);
+}
+
+} // namespace
+
+void add_ours_simulator(catalog& all) {
+    all.add("sim/cancel_race", "a random schedule of three actors: park, cancel, serve",
+            random_schedules);
+}
+
+} // namespace irpverbs::bench

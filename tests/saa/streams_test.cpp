@@ -1,0 +1,226 @@
+// Streams of large tables: records are there as soon as their segments are, in order, once.
+#include "scripted_sa.hpp"
+
+#include <saa/record_stream.hpp>
+
+#include <support/both_machines.hpp>
+#include <support/coroutines.hpp>
+#include <support/explore_gtest.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace saa = irpverbs::saa;
+using boost::asio::awaitable;
+using boost::asio::use_awaitable;
+using paths_found = saa::found<sa_path_record_t>;
+using path_stream = saa::record_stream<sa_path_record_t>;
+
+class SaStreams : public BothMachines {};
+
+constexpr std::size_t segment_data = 200;
+constexpr std::size_t stride = 64;
+const saa::query_template<sa_path_record_t> all_paths;
+
+sa_reply numbered_paths(unsigned count) {
+    std::vector<sa_path_record_t> paths(count);
+    for (unsigned i = 0; i < count; ++i)
+        paths[i].DLID = static_cast<ib_lid_t>(i + 1);
+    return table_of(paths);
+}
+
+/// What of RMPP is in a datagram.
+struct segment {
+    explicit segment(const std::array<UCHAR, IB_MAD_SIZE>& bytes)
+        : active((bytes[26] & 1) != 0), type(bytes[25]),
+          number(bytes[28] << 24 | bytes[29] << 16 | bytes[30] << 8 | bytes[31]) {}
+    bool is_data() const { return active && type == 1; }
+    bool is_ack() const { return active && type == 2; }
+
+    bool active;
+    UCHAR type;
+    int number;
+};
+
+/// The records that a stream gives until it ends, and how it ends.
+struct taken {
+    void take(path_stream& from) {
+        for (;;) {
+            ending<paths_found> next;
+            from.next(next.handler());
+            nt_status = next.status();
+            status = next.result().status;
+            if (status != IBMF_SUCCESS || next.result().records.empty()) return;
+            add(next.result());
+        }
+    }
+    void add(const paths_found& part) {
+        for (const sa_path_record_t& each : part.records)
+            EXPECT_EQ(each.DLID, ++count);
+    }
+
+    unsigned count = 0;
+    int status = IBMF_FAILURE;
+    NTSTATUS nt_status = STATUS_SUCCESS;
+};
+
+TEST_P(SaStreams, TheFirstRecordsComeBeforeTheLaterSegmentsAreSent) {
+    wire joined;
+    std::atomic<int> sent{0};
+    std::atomic<bool> acknowledges{false};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        const segment what(bytes);
+        if (from == 1 && what.is_data()) sent = std::max(sent.load(), what.number);
+        return from == 1 || !what.is_ack() || acknowledges.load();
+    };
+    scripted_sa sa([](const sa_request&) { return numbered_paths(1000); });
+    const session_scope session;
+    path_stream stream(session.handle, all_paths);
+    ending<paths_found> first;
+    stream.next(first.handler());
+    EXPECT_EQ(first.result().status, IBMF_SUCCESS);
+    EXPECT_EQ(first.result().records.size(), segment_data / stride);
+    EXPECT_EQ(sent, 1);
+    acknowledges = true;
+    taken all;
+    all.add(first.result());
+    all.take(stream);
+    EXPECT_EQ(all.status, IBMF_SUCCESS);
+    EXPECT_EQ(all.count, 1000u);
+    EXPECT_EQ(sent, 1000 * stride / segment_data);
+}
+
+// All that came is given, then the status, as often as it is asked for.
+TEST_P(SaStreams, ATransferThatBreaksLosesNothingThatCame) {
+    constexpr int last = 50;
+    wire joined;
+    joined.tap = [&](unsigned, const auto& bytes) {
+        const segment what(bytes);
+        return !what.is_data() || what.number <= last;
+    };
+    scripted_sa sa([](const sa_request&) { return numbered_paths(1000); });
+    const session_scope session;
+    path_stream stream(session.handle, all_paths);
+    taken all;
+    all.take(stream);
+    EXPECT_NE(all.status, IBMF_SUCCESS);
+    EXPECT_FALSE(NT_SUCCESS(all.nt_status));
+    EXPECT_EQ(all.count, last * segment_data / stride);
+    const int status = all.status;
+    all.take(stream);
+    EXPECT_EQ(all.status, status);
+}
+
+TEST_P(SaStreams, ItsEndWithdrawsTheQuestion) {
+    wire joined;
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        return from == 1 || !segment(bytes).is_ack();
+    };
+    scripted_sa sa([](const sa_request&) { return numbered_paths(1000); });
+    const session_scope session;
+    ending<paths_found> waiting;
+    {
+        path_stream stream(session.handle, all_paths);
+        ending<paths_found> first;
+        stream.next(first.handler());
+        EXPECT_EQ(first.status(), STATUS_SUCCESS);
+        stream.next(waiting.handler());
+    }
+    EXPECT_EQ(waiting.status(), STATUS_CANCELLED);
+    EXPECT_EQ(session.stats().ss_waiting, 0u);
+}
+
+TEST_P(SaStreams, ACallThatIsCancelledTakesNothing) {
+    wire joined;
+    std::atomic<bool> answers{false};
+    joined.tap = [&](unsigned from, const auto&) { return from == 0 || answers.load(); };
+    scripted_sa sa([](const sa_request&) { return numbered_paths(30); });
+    const session_scope session;
+    path_stream stream(session.handle, all_paths);
+    boost::asio::cancellation_signal signal;
+    ending<paths_found> withdrawn;
+    stream.next(boost::asio::bind_cancellation_slot(signal.slot(), withdrawn.handler()));
+    signal.emit(boost::asio::cancellation_type::all);
+    EXPECT_EQ(withdrawn.status(), STATUS_CANCELLED);
+    answers = true;
+    taken all;
+    all.take(stream);
+    EXPECT_EQ(all.status, IBMF_SUCCESS);
+    EXPECT_EQ(all.count, 30u);
+}
+
+// What does not come in many segments is told as any access tells it.
+TEST_P(SaStreams, ShortAnswersAndRefusals) {
+    const wire joined;
+    sa_reply reply = numbered_paths(2);
+    scripted_sa sa([&](const sa_request&) { return reply; });
+    const session_scope session;
+    const auto take_all = [&](ibmf_saa_handle_t handle) {
+        path_stream stream(handle, all_paths);
+        taken all;
+        all.take(stream);
+        return std::pair(all.status, all.count);
+    };
+    EXPECT_EQ(take_all(session.handle), std::pair(IBMF_SUCCESS, 2u));
+    reply = numbered_paths(0);
+    EXPECT_EQ(take_all(session.handle), std::pair(IBMF_NO_RECORDS, 0u));
+    reply.status = SA_STATUS_ERR_NO_RESOURCES;
+    EXPECT_EQ(take_all(session.handle), std::pair(IBMF_NO_RESOURCES, 0u));
+    reply = numbered_paths(1000);
+    reply.attribute_offset = 1; // shorter than the record
+    EXPECT_EQ(take_all(session.handle), std::pair(IBMF_TRANS_FAILURE, 0u));
+    EXPECT_EQ(take_all(nullptr), std::pair(IBMF_BAD_HANDLE, 0u));
+}
+
+TEST_P(SaStreams, InACoroutineBesideOneThatAsksTheSame) {
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return numbered_paths(500); });
+    const session_scope session;
+    path_stream other(session.handle, all_paths);
+    run_to_end(machine(), [&]() -> awaitable<void> {
+        path_stream stream(session.handle, all_paths);
+        taken all;
+        for (;;) {
+            const paths_found part = co_await stream.next(use_awaitable);
+            if (part.records.empty()) break;
+            all.add(part);
+        }
+        EXPECT_EQ(all.count, 500u);
+    });
+    taken all;
+    all.take(other);
+    EXPECT_EQ(all.count, 500u);
+    EXPECT_EQ(session.stats().ss_merged, 0u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(SaStreams);
+
+// However segments are lost and overtake each other, and whenever the stream is closed: what it
+// gives is the table's beginning, and all of it when it ended well.
+TEST(SaStreamRaces, RecordsComeInOrderOnce) {
+    using namespace irpverbs::dispatch;
+    explore_options options;
+    options.random_runs = 200;
+    options.pct_runs = 100;
+    irpverbs::testing::expect_explored(options, [](sim_machine& sim) {
+        const wire joined({20, 20, 100});
+        scripted_sa sa([](const sa_request&) { return numbered_paths(60); });
+        const session_scope session;
+        std::optional<path_stream> closed(std::in_place, session.handle, all_paths);
+        path_stream read(session.handle, all_paths);
+        ending<paths_found> waiting;
+        closed->next(waiting.handler());
+        sim.spawn("closes", [&] { closed.reset(); });
+        taken all;
+        all.take(read);
+        EXPECT_TRUE(all.status != IBMF_SUCCESS || all.count == 60);
+        sim.run();
+        EXPECT_TRUE(waiting.done());
+    });
+}
+
+} // namespace
