@@ -16,8 +16,9 @@ enum need : unsigned {
     dispatch_callers = 8, // verbs that don't block
 };
 
-/// How often a case is run: a race once a schedule, others a few times.
-enum class kind { steps, race };
+/// How often a case is run: a race once a schedule, steps a few times; one that goes through many
+/// values, where their order and time are no matter, hardly more than once.
+enum class kind { values, steps, race };
 
 struct test_case {
     const char* name;   // "QueryPort.WritesWhatFits"

@@ -108,10 +108,10 @@ constexpr const char* small =
     "STATUS_BUFFER_TOO_SMALL: less than 4 bytes, nothing written. Information: bytes written.";
 
 constexpr test_case cases[] = {
-    {"QueryCa.EverySizeOfItsBuffer", small, nothing, kind::steps, of_a_ca},
-    {"QueryPort.EverySizeOfItsBuffer", small, nothing, kind::steps, of_a_port},
+    {"QueryCa.EverySizeOfItsBuffer", small, nothing, kind::values, of_a_ca},
+    {"QueryPort.EverySizeOfItsBuffer", small, nothing, kind::values, of_a_port},
     {"QueryCq.EverySizeOfItsBuffer",
-     "Attributes of a completion queue; sizes and statuses as CiQueryCa.", nothing, kind::steps,
+     "Attributes of a completion queue; sizes and statuses as CiQueryCa.", nothing, kind::values,
      of_a_cq},
     {"QueryCa.HoldsItsPortsAndTheirTables",
      "Attributes of the HCA, its ports and their tables, in one block.", nothing, kind::steps,
