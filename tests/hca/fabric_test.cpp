@@ -88,20 +88,6 @@ TEST_P(Fabric, AShutPortLosesItsLinkOnBothEnds) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-TEST_P(Fabric, AnInitTypeIsGrantedToItsPortAlone) {
-    IB_CA* ca = open_ca(hcas.fdo());
-    IB_MODIFY_PORT modify{};
-    modify.InitType = 3;
-    EXPECT_EQ(verb_call([&](IRP* irp) {
-                  return CiModifyPort(ca, 1, IB_MODIFY_PORT_INIT_TYPE, &modify, irp);
-              }).status(),
-              STATUS_SUCCESS);
-    EXPECT_EQ(port_block(ca, 1)->InitTypeReply, 3);
-    EXPECT_EQ(port_block(ca, 2)->InitTypeReply, 0);
-    EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_ACTIVE);
-    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
-}
-
 IRPVERBS_ON_BOTH_MACHINES(Fabric);
 
 // Two threads change ports; whoever tells the clients, the last they hear is how it is.
