@@ -134,6 +134,13 @@ NTSTATUS fails_otherwise_when_dead(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
+NTSTATUS is_vague_when_detached(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_DELETE_PENDING) seen.status = STATUS_UNSUCCESSFUL;
+    return complete(irp, seen);
+}
+
 NTSTATUS counts_what_is_not_there(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_POLL_CQ) return at.pass(irp);
     const outcome seen = forward(at, irp);
@@ -236,6 +243,7 @@ constexpr defect defects[] = {
     {"serves_the_dead", "FatalEvent.FailsEveryVerb", serves_the_dead, nullptr},
     {"fails_otherwise_when_dead", "FatalEvent.InTheMiddleOfEverything", fails_otherwise_when_dead,
      nullptr},
+    {"is_vague_when_detached", "OpenCa.MeetsADetach", is_vague_when_detached, nullptr},
     {"counts_what_is_not_there", "EveryVerb.FromC", counts_what_is_not_there, nullptr},
     {"loses_datagrams_at_dispatch", "EveryVerb.AtDispatchLevel", loses_datagrams_at_dispatch,
      nullptr},

@@ -13,14 +13,16 @@ world::world(const settings& chosen) : settings_(chosen) {
         ADD_FAILURE() << chosen.uri << ": " << name_of(status) << ' ' << message.c_str();
         throw abandoned();
     }
-    count = 1;
-    HcaEnumerate(&guid_, &count);
+    std::vector<ib_guid_t> guids(count);
+    HcaEnumerate(guids.data(), &count);
+    guid_ = guids.front();
+    last_ = guids.back();
     if (chosen.variant.Prepare != nullptr) {
         EXPECT_STATUS(chosen.variant.Prepare(guid_), STATUS_SUCCESS);
     }
 }
 
-world::~world() { EXPECT_STATUS(HcaDetach(settings_.uri.c_str()), STATUS_SUCCESS); }
+world::~world() { EXPECT_STATUS(detach(), STATUS_SUCCESS); }
 
 void world::raise(IB_ASYNC_EVENT event, UCHAR port) const {
     const NTSTATUS status = try_to_raise(event, port);

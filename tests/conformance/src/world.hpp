@@ -31,6 +31,9 @@ public:
 
     DEVICE_OBJECT* fdo() const { return HcaFromGuid(guid_); }
     ib_guid_t guid() const { return guid_; }
+    /// Of the last HCA of the URI, which may be the same.
+    DEVICE_OBJECT* last_fdo() const { return HcaFromGuid(last_); }
+    NTSTATUS detach() const { return HcaDetach(settings_.uri.c_str()); }
 
     /// By the adapter; skips the case when that can't do it.
     void raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
@@ -45,6 +48,7 @@ public:
 private:
     const settings& settings_;
     ib_guid_t guid_ = 0;
+    ib_guid_t last_ = 0;
 };
 
 /// Sends a verb and waits for what it comes to; skips the case when the driver does not have it.
