@@ -21,7 +21,7 @@ if(IRPVERBS_SANITIZE)
         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(irpverbs_sanitizers INTERFACE -fsanitize=${sanitizers})
     if("thread" IN_LIST IRPVERBS_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        # Asio's fences: g++ warns in every source that includes it (see tests/tsan.supp).
+        # Asio's fences: g++ warns in every source that includes it.
         target_compile_options(irpverbs_sanitizers INTERFACE -Wno-tsan)
     endif()
 endif()

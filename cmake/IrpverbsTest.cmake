@@ -25,7 +25,7 @@ target_precompile_headers(irpverbs_test_headers PRIVATE
 set(IRPVERBS_TEST_ENVIRONMENT
     "ASAN_OPTIONS=strict_string_checks=1:detect_leaks=1:detect_stack_use_after_return=0"
     "UBSAN_OPTIONS=print_stacktrace=1"
-    "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+    "TSAN_OPTIONS=halt_on_error=1")
 
 # For the thread sanitizer, leaves those *_test.cpp out of the list in which it has nothing to find: no
 # line starts a thread or names a machine that does.

@@ -1,55 +1,33 @@
 #include "safe_text.hpp"
 
-#include <algorithm>
+#include <boost/locale/utf.hpp>
 #include <fmt/format.h>
 
 namespace irpctl {
 
 namespace {
 
-unsigned byte(std::string_view text, std::size_t at) {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
-}
-
-std::size_t announced_size(unsigned first) {
-    if (first < 0x80) return 1;
-    if (first >= 0xC2 && first <= 0xDF) return 2;
-    if (first >= 0xE0 && first <= 0xEF) return 3;
-    if (first >= 0xF0 && first <= 0xF4) return 4;
-    return 0;
-}
-
-// Bytes of the character that the text begins with; 0: it is none. Source: RFC 3629, section 4.
-std::size_t character_size(std::string_view text) {
-    const unsigned first = byte(text, 0);
-    const unsigned second = byte(text, 1);
-    const std::size_t size = announced_size(first);
-    for (std::size_t i = 1; i < size; ++i)
-        if ((byte(text, i) & 0xC0) != 0x80) return 0;
-    const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-    const bool surrogate = first == 0xED && second > 0x9F;
-    const bool beyond_unicode = first == 0xF4 && second > 0x8F;
-    return overlong || surrogate || beyond_unicode ? 0 : size;
-}
+namespace utf = boost::locale::utf;
 
 // Of C0, DEL, or of C1, whose U+009B is as good as ESC [.
-bool is_control(std::string_view character) {
-    const unsigned first = byte(character, 0);
-    return first < 0x20 || first == 0x7F || (first == 0xC2 && byte(character, 1) < 0xA0);
-}
+bool is_control(utf::code_point point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
 
+// A byte that begins no character is passed to `instead_of`, and so are those of each character
+// that is not to keep.
 template <class Keep, class Instead>
 std::string rewritten(std::string_view text, const Keep& keep, const Instead& instead_of) {
     std::string made;
-    while (!text.empty()) {
-        const std::size_t size = character_size(text);
-        const std::string_view front = text.substr(0, std::max<std::size_t>(size, 1));
-        if (size != 0 && keep(front))
-            made += front;
+    for (auto at = text.begin(); at != text.end();) {
+        auto end = at;
+        const utf::code_point point = utf::utf_traits<char>::decode(end, text.end());
+        const bool valid = utf::is_valid_codepoint(point);
+        if (!valid) end = at + 1;
+        if (valid && keep(point))
+            made.append(at, end);
         else
-            for (std::size_t i = 0; i < front.size(); ++i)
-                made += instead_of(byte(front, i));
-        text.remove_prefix(front.size());
+            for (; at != end; ++at)
+                made += instead_of(static_cast<unsigned char>(*at));
+        at = end;
     }
     return made;
 }
@@ -58,12 +36,12 @@ std::string rewritten(std::string_view text, const Keep& keep, const Instead& in
 
 std::string valid_utf8(std::string_view text) {
     return rewritten(
-        text, [](std::string_view) { return true; }, [](unsigned) { return "\xEF\xBF\xBD"; });
+        text, [](utf::code_point) { return true; }, [](unsigned) { return "\xEF\xBF\xBD"; });
 }
 
 std::string printable(std::string_view text) {
     return rewritten(
-        text, [](std::string_view character) { return !is_control(character); },
+        text, [](utf::code_point point) { return !is_control(point); },
         [](unsigned each) { return fmt::format("\\x{:02x}", each); });
 }
 

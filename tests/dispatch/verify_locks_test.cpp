@@ -415,7 +415,6 @@ TEST(keeps, LockFreed) {
     EXPECT_TRUE(kept(seen));
 }
 
-// What was held when the verifier went off says nothing when it comes on again.
 // What the verifier left in the word of a free lock is in nobody's way when it is off.
 TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
     KSPIN_LOCK lock;
@@ -439,6 +438,7 @@ TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
     KeLowerIrql(old);
 }
 
+// What was held when the verifier went off says nothing when it comes on again.
 TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);

@@ -10,8 +10,8 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-constexpr int most_datagrams_at_once =
-    64; // datagrams a call of the reactor, which serves others too
+// A call of the reactor, which serves others too.
+constexpr int most_datagrams_at_once = 64;
 
 constexpr int most_tries = 50; // of a send, a millisecond apart
 

@@ -274,11 +274,13 @@ void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
 void parser::link_name(line_reader& in, port_plan& port) {
     const std::string_view name = in.word();
     if (name.empty() || name.find('?') != std::string_view::npos) return; // ibnetdiscover: unknown
-    const std::size_t times = std::min(name.find('x'), name.size() - 1);
-    const auto width = std::ranges::find_if(width_names, [&](const width_name& each) {
-        return std::to_string(each.lanes) == name.substr(0, times);
+    const std::string_view lanes = name.substr(0, name.find('x'));
+    const std::string_view rest = name.substr(lanes.size());
+    const auto width = std::ranges::find_if(
+        width_names, [&](const width_name& each) { return std::to_string(each.lanes) == lanes; });
+    const auto speed = std::ranges::find_if(speed_names, [&](const speed_name& each) {
+        return rest.starts_with('x') && rest.substr(1) == each.name;
     });
-    const auto speed = std::ranges::find(speed_names, name.substr(times + 1), &speed_name::name);
     if (width == width_names.end() || speed == speed_names.end())
         in.fail("expected a link's width and speed, like 4xEDR");
     port.width = width->width;

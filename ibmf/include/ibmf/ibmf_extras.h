@@ -71,8 +71,11 @@ NT_API int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg
 
 /* Moves the next bytes of a response that comes to `into`: the MAD header, the class header, then
    data without headers. *length: its room, then how many came; 0 when there are none, or the
-   response is complete. IRQL: <= DISPATCH_LEVEL. Statuses: IBMF_INVALID_ARG  a pointer is NULL, or
-   msgp is no message of that client IBMF_BAD_HANDLE   no such client */
+   response is complete.
+   IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG  a pointer is NULL, or msgp is no message of that client
+     IBMF_BAD_HANDLE   no such client */
 NT_API int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_t* length);
 
 /* What a client, or a port, has and has done. Datagrams that are dropped count once each. */

@@ -155,7 +155,7 @@ void port::hand_up(guard& under, client& who, rmpp::message_buffer& whole,
     InsertTailList(&who.messages, &fresh->of_client);
     who.count(&ibmf_stats_t::st_msgs_alloced);
     who.count(&ibmf_stats_t::st_msgs_received);
-    const mad_header header = load_mad_header(whole.bytes().first<mad_header_size>());
+    const mad_header header = load_mad_header(whole.header().first<mad_header_size>());
     attributes.write_from(fresh->shown, from, header.mgmt_class);
     fresh->take(whole, header.transaction_id);
     fresh->how = told_by::unasked;

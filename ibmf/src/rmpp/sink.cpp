@@ -10,39 +10,56 @@ namespace irpverbs::ibmf::rmpp {
 constexpr std::size_t most_reserved_ahead = std::size_t{1} << 20;
 
 bool message_buffer::begin(const mad_view& first, std::uint64_t announced) {
-    size_ = headers_read_ = 0;
-    class_header_size_ = first.class_header().size();
-    const std::size_t headers = mad_header_size + class_header_size_;
+    size_ = headers_read_ = data_begin_ = class_header_size_ = 0;
+    const std::size_t headers = mad_header_size + first.class_header().size();
     const auto ahead =
         std::min<std::uint64_t>(std::max<std::uint64_t>(announced, mad_size), most_reserved_ahead);
     if (!reserve(headers + static_cast<std::size_t>(ahead))) return false;
     put(first.bytes().first<mad_header_size>());
     put(first.class_header());
+    class_header_size_ = first.class_header().size();
+    data_begin_ = size_;
     return true;
 }
 
 bool message_buffer::append(mad_bytes data) {
+    // A gap of at least what must be moved into it: no byte is moved twice.
+    if (capacity_ - size_ < data.size() && data_begin_ - headers_size() >= this->data().size())
+        close_up();
     if (capacity_ - size_ < data.size() && !reserve(2 * capacity_ + data.size())) return false;
     put(data);
     return true;
 }
 
 std::size_t message_buffer::read(std::span<std::uint8_t> to) {
-    const std::size_t headers = std::min(size_, mad_header_size + class_header_size_);
-    const std::size_t first = std::min(headers - headers_read_, to.size());
+    const std::size_t first = std::min(headers_size() - headers_read_, to.size());
     if (first != 0) std::memcpy(to.data(), block_.get() + headers_read_, first);
     headers_read_ += first;
-    const std::size_t rest = std::min(size_ - headers, to.size() - first);
-    if (rest == 0) return first;
-    std::memcpy(to.data() + first, block_.get() + headers, rest);
-    size_ -= rest;
-    std::memmove(block_.get() + headers, block_.get() + headers + rest, size_ - headers);
-    return first + rest;
+    const mad_bytes rest = data().first(std::min(data().size(), to.size() - first));
+    if (rest.empty()) return first;
+    std::memcpy(to.data() + first, rest.data(), rest.size());
+    data_begin_ += rest.size();
+    if (data().empty()) size_ = data_begin_ = headers_size();
+    return first + rest.size();
+}
+
+mad_bytes message_buffer::bytes() {
+    close_up();
+    return {block_.get(), size_};
 }
 
 message_buffer::block message_buffer::take() {
-    size_ = headers_read_ = capacity_ = class_header_size_ = 0;
+    close_up();
+    size_ = headers_read_ = data_begin_ = capacity_ = class_header_size_ = 0;
     return std::move(block_);
+}
+
+void message_buffer::close_up() {
+    const std::size_t gap = data_begin_ - headers_size();
+    if (gap == 0) return;
+    std::memmove(block_.get() + headers_size(), data().data(), data().size());
+    size_ -= gap;
+    data_begin_ -= gap;
 }
 
 // realloc moves pages, not bytes, where a copy would cost.

@@ -40,9 +40,11 @@ public:
     bool begin(const mad_view& first, std::uint64_t announced) override;
     bool append(mad_bytes data) override;
 
-    mad_bytes bytes() const { return {block_.get(), size_}; }
-    mad_bytes class_header() const { return bytes().subspan(header_size(), class_header_size_); }
-    mad_bytes data() const { return bytes().subspan(header_size() + class_header_size_); }
+    // The headers, then the data that have not been read, moved up behind them.
+    mad_bytes bytes();
+    mad_bytes header() const { return {block_.get(), std::min(size_, mad_header_size)}; }
+    mad_bytes class_header() const { return {block_.get() + header().size(), class_header_size_}; }
+    mad_bytes data() const { return {block_.get() + data_begin_, size_ - data_begin_}; }
 
     // Moves the first bytes that have not been read out of here: headers, of which a copy stays,
     // then data. Returns how many there were, at most what has room.
@@ -53,7 +55,8 @@ public:
     block take();
 
 private:
-    std::size_t header_size() const { return std::min(size_, mad_header_size); }
+    std::size_t headers_size() const { return header().size() + class_header_size_; }
+    void close_up();
     bool reserve(std::size_t capacity);
     void put(mad_bytes bytes);
 
@@ -62,6 +65,7 @@ private:
     std::size_t capacity_ = 0;
     std::size_t class_header_size_ = 0;
     std::size_t headers_read_ = 0;
+    std::size_t data_begin_ = 0; // of what has not been read; behind a gap where it has
 };
 
 } // namespace irpverbs::ibmf::rmpp

@@ -1,0 +1,83 @@
+// Where a message is gathered, and read while it comes.
+#include "rmpp_scripts.hpp"
+
+#include <random>
+
+namespace {
+
+using namespace irpverbs::ibmf;
+using namespace irpverbs::ibmf::rmpp;
+using namespace irpverbs::ibmf::rmpp::testing;
+
+using octets = std::vector<std::uint8_t>;
+
+octets copied(mad_bytes from) { return {from.begin(), from.end()}; }
+
+struct MessageBuffer : ::testing::Test {
+    test_message original{200 * 500};
+    message_buffer buffer;
+    std::size_t sent = 0;
+    octets got;
+    octets headers;
+
+    void SetUp() override {
+        const datagram first = data_packet(original, 1);
+        ASSERT_TRUE(buffer.begin(view_of(first), 0));
+        headers = copied(buffer.bytes());
+    }
+    void append(std::size_t count) {
+        const mad_bytes all = original.data;
+        ASSERT_TRUE(buffer.append(all.subspan(sent, std::min(count, all.size() - sent))));
+        sent = std::min(sent + count, all.size());
+    }
+    void read(std::size_t count) {
+        octets part(count);
+        part.resize(buffer.read(part));
+        got.insert(got.end(), part.begin(), part.end());
+    }
+    octets whole() const {
+        octets all = headers;
+        all.insert(all.end(), original.data.begin(), original.data.end());
+        return all;
+    }
+};
+
+TEST_F(MessageBuffer, IsReadInAnyPortionsWhileItGrows) {
+    std::minstd_rand chance;
+    for (int i = 0; i < 10'000 && sent < original.data.size(); ++i) {
+        append(chance() % 1000);
+        read(chance() % 900);
+    }
+    read(original.data.size());
+    EXPECT_EQ(got, whole());
+    EXPECT_FALSE(buffer.has_unread_data());
+    EXPECT_EQ(copied(buffer.bytes()), headers);
+}
+
+TEST_F(MessageBuffer, GivesAwayHeadersAndWhatWasNotRead) {
+    append(5000);
+    read(headers.size() + 3000);
+    append(100);
+    EXPECT_EQ(copied(buffer.data()),
+              octets(original.data.begin() + 3000, original.data.begin() + 5100));
+    const std::size_t size = headers.size() + buffer.data().size();
+    const message_buffer::block block = buffer.take();
+    octets expected = headers;
+    expected.insert(expected.end(), original.data.begin() + 3000, original.data.begin() + 5100);
+    EXPECT_EQ(copied({block.get(), size}), expected);
+    EXPECT_TRUE(buffer.bytes().empty());
+}
+
+// A reader that keeps up keeps the memory small.
+TEST_F(MessageBuffer, DoesNotGrowWithWhatWasRead) {
+    const std::uint8_t* const at = buffer.header().data();
+    for (int i = 0; i < 500; ++i) {
+        append(200);
+        read(headers.size() + 180);
+        if (i % 10 == 0) read(400);
+    }
+    EXPECT_EQ(buffer.header().data(), at);
+    EXPECT_EQ(got.size() + buffer.data().size(), headers.size() + original.data.size());
+}
+
+} // namespace
