@@ -52,17 +52,18 @@ void queries_and_changes(const good_calls& calls) {
         came_to(each, queried_or_refused);
 }
 
+void gives_up(const verb& asked, statuses allowed) {
+    verb_call call(asked);
+    call.cancel();
+    came_to(call, asked.name, allowed);
+}
+
+// Nothing happens to the queue.
 void waits_and_cancels(IB_CA* by, IB_CQ* queue) {
-    std::vector<verb> waits = {get_port_event(by)};
-    if (queue != nullptr) {
-        waits.push_back(get_comp_event(queue));
-        waits.push_back(get_async_event(queue));
-    }
-    for (const verb& each : waits) {
-        verb_call call(each);
-        call.cancel();
-        came_to(call, each.name, told_or_ended);
-    }
+    gives_up(get_port_event(by), told_or_ended);
+    if (queue == nullptr) return;
+    gives_up(get_comp_event(queue), refused_or_cancelled);
+    gives_up(get_async_event(queue), refused_or_cancelled);
 }
 
 /// An agent that has a datagram under way and waits for it, where the HCA has management.
