@@ -1,4 +1,5 @@
-// Blocks of attributes: laid out whole, written as far as the caller's buffer goes.
+// What a driver returns in buffers of others, written as far as they go; blocks of attributes are
+// laid out whole.
 #include <ci/driver.h>
 
 #include <algorithm>
@@ -80,6 +81,12 @@ NTSTATUS HcaReturnCa(const IB_CA_ATTR* Fixed, const IB_PORT_ATTR* Ports,
 NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T AttrSize, PIRP Irp) {
     std::memcpy(Attr, Block, std::min<std::size_t>(Size, AttrSize));
     return answer(Irp, Size, AttrSize);
+}
+
+void HcaReturnUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT {
+    if (UserData == nullptr) return;
+    writer(UserData->pOutputBuffer, UserData->OutputSize).put(0, Data, Size);
+    UserData->OutputSize = std::min(UserData->OutputSize, Size);
 }
 
 } // extern "C"

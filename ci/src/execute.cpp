@@ -11,7 +11,7 @@ constexpr NTSTATUS hole = STATUS_NOT_SUPPORTED;
 
 // There is no operation to tell the user anything.
 NTSTATUS untold(CI_UDATA* user, NTSTATUS status) {
-    if (user != nullptr) user->OutputSize = 0;
+    HcaReturnUserData(user, nullptr, 0);
     return status;
 }
 

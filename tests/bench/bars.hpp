@@ -58,6 +58,7 @@ inline constexpr auto bars = std::to_array<bar>({
      "ours/copy_attributes"},
     {"CiQueryPort pended through the DPC", "ours/query_port_dpc", "ours/queue_dpc_1", 2},
     {"port event to an IRP, of 10,000", "ours/port_event_1e4", "ours/pend", 1.5},
+    {"2,128 nodes stand up in a second", "ours/stand_up", nanosecond, 469'000},
     {"management transaction, 1e3 outstanding", "ours/transaction_1e3", "asio/transaction_1e3",
      0.16},
     {"management transaction, 1e6 against 1e3", "ours/transaction_1e6", "ours/transaction_1e3",

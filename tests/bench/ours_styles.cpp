@@ -3,6 +3,7 @@
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 
+#include <ci/attributes.h>
 #include <dispatch/detail/spin_lock.hpp>
 #include <irp/cancel_safe_queue.hpp>
 
@@ -16,7 +17,9 @@ namespace irpverbs::bench {
 /// The same for all: the attributes of a port, copied out under its lock.
 namespace style_common {
 
-using attributes = std::array<std::byte, 144>; // as many as a port of the software HCA has
+// As many as a port of the software HCA has: with one GID, and 16 P_Keys.
+using attributes =
+    std::array<std::byte, sizeof(IB_PORT_ATTR) + sizeof(ib_gid_t) + 16 * sizeof(ib_pkey_t)>;
 
 struct question {
     std::byte* into;
@@ -52,30 +55,35 @@ inline question asked_in(const IO_STACK_LOCATION& location) {
             reinterpret_cast<std::size_t>(given.Argument2)};
 }
 
-class provider {
+class prompt {
 public:
-    explicit provider(bool pends) : pends_(pends) {}
-    static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp);
+    BENCH_OPAQUE static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp) {
+        irp::obligation request(irp);
+        const question asked = asked_in(request.stack());
+        const std::size_t bytes = static_cast<prompt*>(context_of(device))->below_.answer(asked);
+        return std::move(request).complete(STATUS_SUCCESS, bytes);
+    }
+
+private:
+    hardware below_;
+};
+
+class pending {
+public:
+    BENCH_OPAQUE static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp) {
+        return static_cast<pending*>(context_of(device))->queue_.park(irp::obligation(irp));
+    }
 
 private:
     static void answer(irp::obligation request, void* self) {
         const question asked = asked_in(request.stack());
-        const std::size_t bytes = static_cast<provider*>(self)->below_.answer(asked);
+        const std::size_t bytes = static_cast<pending*>(self)->below_.answer(asked);
         std::move(request).complete(STATUS_SUCCESS, bytes);
     }
 
     hardware below_;
-    const bool pends_;
     irp::cancel_safe_queue queue_{answer, this};
 };
-
-BENCH_OPAQUE NTSTATUS provider::dispatch(PDEVICE_OBJECT device, PIRP irp) {
-    auto& self = *static_cast<provider*>(context_of(device));
-    irp::obligation request(irp);
-    if (self.pends_) return self.queue_.park(std::move(request));
-    const std::size_t bytes = self.below_.answer(asked_in(request.stack()));
-    return std::move(request).complete(STATUS_SUCCESS, bytes);
-}
 
 BENCH_OPAQUE void query(PDEVICE_OBJECT device, PIRP irp, const question& asked,
                         std::uint64_t& sum) {
@@ -95,23 +103,39 @@ namespace style_callback {
 
 using completion = void (*)(void* context, NTSTATUS status, std::size_t bytes);
 
-class provider {
+class prompt {
 public:
-    explicit provider(bool pends) : pends_(pends) {
+    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes, completion, void*) {
+        bytes = below_.answer(asked);
+        return STATUS_SUCCESS;
+    }
+
+private:
+    hardware below_;
+};
+
+class pending {
+public:
+    pending() {
         InitializeListHead(&waiting_);
         KeInitializeDpc(&dpc_, serve, this);
         ExInitializeNPagedLookasideList(&requests_, nullptr, nullptr, 0, sizeof(request), tag, 0);
     }
-    ~provider() { ExDeleteNPagedLookasideList(&requests_); }
-    provider(const provider&) = delete;
-    provider& operator=(const provider&) = delete;
+    ~pending() { ExDeleteNPagedLookasideList(&requests_); }
+    pending(const pending&) = delete;
+    pending& operator=(const pending&) = delete;
 
-    /// STATUS_PENDING: the callback comes; else it does not.
-    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes, completion done,
+    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t&, completion done,
                                 void* context) {
-        if (pends_) return pend(asked, done, context);
-        bytes = below_.answer(asked);
-        return STATUS_SUCCESS;
+        auto* made = static_cast<request*>(ExAllocateFromNPagedLookasideList(&requests_));
+        if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+        *made = {{}, asked, done, context};
+        {
+            const dispatch::detail::spin_guard guard(lock_);
+            InsertTailList(&waiting_, &made->entry);
+        }
+        KeInsertQueueDpc(&dpc_, nullptr, nullptr);
+        return STATUS_PENDING;
     }
 
 private:
@@ -123,24 +147,13 @@ private:
         void* context;
     };
 
-    NTSTATUS pend(const question& asked, completion done, void* context) {
-        auto* made = static_cast<request*>(ExAllocateFromNPagedLookasideList(&requests_));
-        if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-        *made = {{}, asked, done, context};
-        {
-            const dispatch::detail::spin_guard guard(lock_);
-            InsertTailList(&waiting_, &made->entry);
-        }
-        KeInsertQueueDpc(&dpc_, nullptr, nullptr);
-        return STATUS_PENDING;
-    }
     request* next() {
         const dispatch::detail::spin_guard guard(lock_);
         if (IsListEmpty(&waiting_)) return nullptr;
         return CONTAINING_RECORD(RemoveHeadList(&waiting_), request, entry);
     }
     static void serve(PRKDPC, PVOID context, PVOID, PVOID) {
-        auto& self = *static_cast<provider*>(context);
+        auto& self = *static_cast<pending*>(context);
         while (request* each = self.next()) {
             const request known = *each;
             ExFreeToNPagedLookasideList(&self.requests_, each);
@@ -149,7 +162,6 @@ private:
     }
 
     hardware below_;
-    const bool pends_;
     KSPIN_LOCK lock_ = 0;
     LIST_ENTRY waiting_;
     KDPC dpc_;
@@ -160,7 +172,9 @@ BENCH_OPAQUE void count(void* sum, NTSTATUS, std::size_t bytes) {
     *static_cast<std::uint64_t*>(sum) += bytes;
 }
 
-BENCH_OPAQUE void query(provider& of, const question& asked, std::uint64_t& sum) {
+// STATUS_PENDING: the callback comes; else it does not.
+template <class Provider>
+BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum) {
     std::size_t bytes = 0;
     const NTSTATUS status = of.query(asked, bytes, count, &sum);
     if (status != STATUS_PENDING) count(&sum, status, bytes);
@@ -171,36 +185,44 @@ BENCH_OPAQUE void query(provider& of, const question& asked, std::uint64_t& sum)
 /// The caller's stack remembers the request, and its thread waits.
 namespace style_function {
 
-class provider {
+class prompt {
 public:
-    enum class answers { at_once, by_dpc, from_elsewhere };
-    explicit provider(answers how) : how_(how) {}
-
     BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes) {
-        if (how_ != answers::at_once) wait_for_answer();
         bytes = below_.answer(asked);
         return STATUS_SUCCESS;
     }
 
 private:
-    void wait_for_answer() const {
+    hardware below_;
+};
+
+class pending {
+public:
+    explicit pending(KDPC_IMPORTANCE importance) : importance_(importance) {}
+
+    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes) {
         KEVENT given;
         KDPC dpc;
         KeInitializeEvent(&given, NotificationEvent, FALSE);
         KeInitializeDpc(&dpc, give, &given);
-        if (how_ == answers::from_elsewhere) KeSetImportanceDpc(&dpc, LowImportance);
+        KeSetImportanceDpc(&dpc, importance_);
         KeInsertQueueDpc(&dpc, nullptr, nullptr);
         KeWaitForSingleObject(&given, Executive, KernelMode, FALSE, nullptr);
+        bytes = below_.answer(asked);
+        return STATUS_SUCCESS;
     }
+
+private:
     static void give(PRKDPC, PVOID given, PVOID, PVOID) {
         KeSetEvent(static_cast<KEVENT*>(given), IO_NO_INCREMENT, FALSE);
     }
 
     hardware below_;
-    const answers how_;
+    const KDPC_IMPORTANCE importance_;
 };
 
-BENCH_OPAQUE void query(provider& of, const question& asked, std::uint64_t& sum) {
+template <class Provider>
+BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum) {
     std::size_t bytes = 0;
     if (NT_SUCCESS(of.query(asked, bytes))) sum += bytes;
 }
@@ -232,26 +254,26 @@ void ask(run& sample, KIRQL level, const Call& call) {
     expect(sum == (operations + 1) * got.size(), "a style's answers");
 }
 
-template <bool Pends>
+template <class Provider>
 void by_irp(run& sample) {
-    style_irp::provider of(Pends);
-    const device_stack stack(style_irp::provider::dispatch, 0, &of);
+    Provider of;
+    const device_stack stack(Provider::dispatch, 0, &of);
     const packet request(stack.top());
     ask(sample, DISPATCH_LEVEL, [&](const question& asked, std::uint64_t& sum) {
         style_irp::query(stack.top(), request.irp(), asked, sum);
     });
 }
 
-template <bool Pends>
+template <class Provider>
 void by_callback(run& sample) {
-    style_callback::provider of(Pends);
+    Provider of;
     ask(sample, DISPATCH_LEVEL,
         [&](const question& asked, std::uint64_t& sum) { style_callback::query(of, asked, sum); });
 }
 
-template <style_function::provider::answers How>
+template <class Provider, KDPC_IMPORTANCE... Importance>
 void by_function(run& sample) {
-    style_function::provider of(How);
+    Provider of(Importance...);
     ask(sample, PASSIVE_LEVEL,
         [&](const question& asked, std::uint64_t& sum) { style_function::query(of, asked, sum); });
 }
@@ -259,16 +281,18 @@ void by_function(run& sample) {
 } // namespace
 
 void add_ours_styles(catalog& all) {
-    using answers = style_function::provider::answers;
-    all.add("style/irp", "a query as an IRP, answered inside the call", by_irp<false>);
-    all.add("style/callback", "as a callback that was not needed", by_callback<false>);
-    all.add("style/function", "as a function", by_function<answers::at_once>);
-    all.add("style/irp_pended", "a query as an IRP, pended, answered by a DPC", by_irp<true>);
-    all.add("style/callback_pended", "as a callback, pended, called by a DPC", by_callback<true>);
+    all.add("style/irp", "a query as an IRP, answered inside the call", by_irp<style_irp::prompt>);
+    all.add("style/callback", "as a callback that was not needed",
+            by_callback<style_callback::prompt>);
+    all.add("style/function", "as a function", by_function<style_function::prompt>);
+    all.add("style/irp_pended", "a query as an IRP, pended, answered by a DPC",
+            by_irp<style_irp::pending>);
+    all.add("style/callback_pended", "as a callback, pended, called by a DPC",
+            by_callback<style_callback::pending>);
     all.add("style/function_pended", "as a function that waits for a DPC of its own processor",
-            by_function<answers::by_dpc>);
+            by_function<style_function::pending, MediumImportance>);
     all.add("style/function_sleeps", "as a function that sleeps until another thread answers",
-            by_function<answers::from_elsewhere>);
+            by_function<style_function::pending, LowImportance>);
 }
 
 } // namespace irpverbs::bench

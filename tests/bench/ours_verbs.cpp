@@ -5,6 +5,7 @@
 #include <ci/ci.h>
 #include <hca/hca.h>
 #include <hca/software.h>
+#include <support/topology_file.hpp>
 
 #include <array>
 #include <cstring>
@@ -139,6 +140,21 @@ void open_and_close(run& sample) {
     IoFreeIrp(irp);
 }
 
+// A cluster's worth, read from a file. One operation is one of its nodes.
+void stand_up(run& sample) {
+    constexpr unsigned leaves = 64, spines = 16, hosts_of_leaf = 32;
+    constexpr unsigned nodes = leaves + spines + leaves * hosts_of_leaf;
+    const testing::topology_file file(testing::fat_tree_file(leaves, spines, hosts_of_leaf));
+    const std::uint64_t times = sample.in_batches_of(nodes) / nodes;
+    for (std::uint64_t i = 0; i < times; ++i) {
+        sample.start();
+        const NTSTATUS status = HcaAttach(file.uri().c_str(), nullptr);
+        sample.stop();
+        expect(NT_SUCCESS(status), "HcaAttach");
+        HcaDetach(file.uri().c_str());
+    }
+}
+
 // One operation is one IRP told of the event.
 void port_event(run& sample) {
     const software_hca hca;
@@ -168,6 +184,8 @@ void add_ours_verbs(catalog& all) {
     all.add("ours/open_close_ca", "CiOpenCa and CiCloseCa", open_and_close);
     all.add("ours/port_event_1e4", "an IRP told of a port event, 10,000 on as many CAs at once",
             port_event);
+    all.add("ours/stand_up", "a node of a fabric of 2,048 hosts and 80 switches, from its file",
+            stand_up);
 }
 
 } // namespace irpverbs::bench

@@ -4,6 +4,9 @@
 #include <support/both_machines.hpp>
 #include <support/verbs.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -74,6 +77,24 @@ TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
     EXPECT_EQ(query.status(), STATUS_SUCCESS);
     EXPECT_EQ(close.status(), STATUS_SUCCESS);
     EXPECT_EQ(hca.closed, 1);
+}
+
+TEST(DriverToUser, WritesWhatThereIsRoomForAndItsSize) {
+    const std::array<UCHAR, 3> reply{1, 2, 3};
+    for (const SIZE_T room : {0u, 1u, 3u, 4u}) {
+        std::array<UCHAR, 4> buffer{9, 9, 9, 9};
+        CI_UDATA user{nullptr, room != 0 ? buffer.data() : nullptr, 0, room};
+        HcaReturnUserData(&user, reply.data(), reply.size());
+        EXPECT_EQ(user.OutputSize, std::min(room, reply.size()));
+        for (SIZE_T i = 0; i < buffer.size(); ++i)
+            EXPECT_EQ(buffer[i], i < user.OutputSize ? reply[i] : 9) << "room " << room;
+    }
+    std::array<UCHAR, 1> untouched{9};
+    CI_UDATA user{nullptr, untouched.data(), 0, untouched.size()};
+    HcaReturnUserData(&user, nullptr, 0);
+    EXPECT_EQ(user.OutputSize, 0u);
+    EXPECT_EQ(untouched[0], 9);
+    HcaReturnUserData(nullptr, reply.data(), reply.size());
 }
 
 TEST_P(Driver, AFailedOpenLeavesNothing) {

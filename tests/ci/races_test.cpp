@@ -2,7 +2,7 @@
 // likes. What every driver must show is in the conformance suite.
 #include "fake_hca.hpp"
 
-#include <support/explore_gtest.hpp>
+#include <support/exhaustive_gtest.hpp>
 #include <support/verbs.hpp>
 
 namespace {
@@ -14,8 +14,8 @@ explore_options few_actors() {
     explore_options options;
     options.random_runs = 500;
     options.pct_runs = 500;
-    options.exhaustive_runs = 3000;
-    options.preemption_bound = 2;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 1;
     return options;
 }
 
@@ -30,7 +30,7 @@ void report(DEVICE_OBJECT* fdo, UCHAR port = 1) { HcaReportPortEvent(fdo, port, 
 // A waiter that comes while the CA closes is refused or cancelled: never left. It may come as long
 // as the CA is held, which the query that sends it does.
 TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
         verb_call late;
@@ -58,7 +58,7 @@ TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
 
 // Either the waiter took the event or it is there for the next.
 TEST(CommonHalf, AnEventThatMeetsACancelIsNotLost) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
         verb_call waiter(wait_for_port(ca));
@@ -72,7 +72,7 @@ TEST(CommonHalf, AnEventThatMeetsACancelIsNotLost) {
 }
 
 TEST(CommonHalf, ACloseThatMeetsACancelCompletesEachWaiterOnce) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
         verb_call one(wait_for_port(ca));
@@ -110,7 +110,7 @@ void reset(sim_machine& sim) {
 }
 
 TEST(CommonHalf, UpCallsOfOneObjectComeOneAtATimeAndNoneIsLost) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
         reset(sim);
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo, &slow_calls);
@@ -124,7 +124,7 @@ TEST(CommonHalf, UpCallsOfOneObjectComeOneAtATimeAndNoneIsLost) {
 }
 
 TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
         reset(sim);
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo, &slow_calls);
@@ -143,9 +143,7 @@ TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
 
 // A cancel meets a command in the queue, being executed, or done.
 TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
-    explore_options options = few_actors();
-    options.exhaustive_runs = 300; // each with a processor for the DPC
-    expect_explored(options, [](sim_machine& sim) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
         HCA_COMMAND_QUEUE queue;
         HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
         {

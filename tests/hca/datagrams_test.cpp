@@ -46,6 +46,21 @@ TEST_P(Datagrams, OfAWrongQKeyAreCountedAndDropped) {
     EXPECT_EQ(port_of_two()->QKeyViolations, 1);
 }
 
+TEST_P(Datagrams, AWrongQKeysCountIsResetByWhoModifiesThePort) {
+    IB_MAD_ADDRESS wrong = good;
+    wrong.QKey = 0x00010000;
+    send_to_two(1, wrong);
+    send_to_two(2, good);
+    EXPECT_EQ(next_number(), 2u);
+    EXPECT_EQ(port_of_two()->QKeyViolations, 1);
+    const IB_MODIFY_PORT nothing{};
+    EXPECT_EQ(verb_call([&](IRP* irp) {
+                  return CiModifyPort(two, 1, IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS, &nothing, irp);
+              }).status(),
+              STATUS_SUCCESS);
+    EXPECT_EQ(port_of_two()->QKeyViolations, 0);
+}
+
 // One of both has to be a full member.
 TEST_P(Datagrams, OfAPartitionThatTheReceiverIsNotInAreCountedAndDropped) {
     HcaSoftwareChangePKey(hcas.guid(0), 1, 1, 0x8011);

@@ -90,6 +90,26 @@ TEST_P(Fabric, AShutPortLosesItsLinkOnBothEnds) {
 
 IRPVERBS_ON_BOTH_MACHINES(Fabric);
 
+TEST(Fabrics, OfTwoMachinesShareNothing) {
+    const attached here;
+    IB_CA* ca = open_ca(here.fdo());
+    const ib_lid_t lid = port_block(ca, 1)->Lid;
+    {
+        irpverbs::dispatch::asio_machine other;
+        const irpverbs::dispatch::machine::scope inside(other);
+        const attached there;
+        ASSERT_EQ(there.guid(), here.guid());
+        IB_CA* twin = open_ca(there.fdo());
+        HcaSoftwareChangeLid(there.guid(), 1, 77);
+        EXPECT_EQ(port_block(twin, 1)->Lid, 77);
+        HcaSoftwareFail(there.guid());
+        EXPECT_EQ(close_ca(twin), STATUS_SUCCESS);
+    }
+    EXPECT_NE(lid, 77);
+    EXPECT_EQ(port_block(ca, 1)->Lid, lid); // and its HCA has not failed
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
 // Two threads change ports; whoever tells the clients, the last they hear is how it is.
 TEST(FabricRaces, EventsAreToldInTheOrderOfTheChanges) {
     static int last_event = 0;

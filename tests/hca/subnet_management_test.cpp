@@ -177,6 +177,23 @@ TEST_P(SubnetManagement, WhatAManagerSetsIsToldToClients) {
     EXPECT_EQ(IbPortGid(&*port_block(three, 1), 0)->gid_prefix, 0xFEC0ull << 48);
 }
 
+// Source: IBA 14.2.5.6 (InitType, InitTypeReply).
+TEST_P(SubnetManagement, AnInitTypeIsAskedByTheClientAndAnsweredByTheManager) {
+    IB_MODIFY_PORT asked{};
+    asked.InitType = 6;
+    const auto ask = [&](IRP* irp) {
+        return CiModifyPort(three, 1, IB_MODIFY_PORT_INIT_TYPE, &asked, irp);
+    };
+    EXPECT_EQ(verb_call(ask).status(), STATUS_SUCCESS);
+    EXPECT_EQ(manager.get(host3, sm_port_info, 1)[smp_data + 37] & 0xF, 6);
+    EXPECT_EQ(port_block(three, 1)->InitTypeReply, 0);
+    manager.modify(host3, sm_port_info, 1, [](mad& info) {
+        info[smp_data + 41] = static_cast<UCHAR>(info[smp_data + 41] | 2 << 4);
+    });
+    EXPECT_EQ(port_block(three, 1)->InitTypeReply, 2);
+    EXPECT_EQ(port_block(one, 1)->InitTypeReply, 0);
+}
+
 TEST_P(SubnetManagement, WhatIsWrongIsRefusedAndChangesNothing) {
     EXPECT_EQ(manager.get(switch1, 0x7777).status(), bad_attribute);
     EXPECT_EQ(manager.get(itself, sm_switch_info).status(), bad_attribute);

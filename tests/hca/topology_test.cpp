@@ -1,4 +1,5 @@
 // Topology files: both dialects, and what is said of wrong ones.
+#include <support/topology_file.hpp>
 #include <support/verbs.hpp>
 
 #include <hca/software.h>
@@ -12,25 +13,8 @@
 
 namespace {
 
-/// A file of the given text, for the life of the scope.
-class written {
-public:
-    explicit written(const std::string& text)
-        : name_(::testing::TempDir() + "topology_test." +
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-        std::ofstream(name_) << text;
-    }
-    ~written() { std::remove(name_.c_str()); }
-    written(const written&) = delete;
-    written& operator=(const written&) = delete;
-    std::string uri() const { return "software:" + name_; }
-    const std::string& name() const { return name_; }
-
-private:
-    std::string name_;
-};
-
 using irpverbs::testing::attached;
+using irpverbs::testing::topology_file;
 
 struct result {
     NTSTATUS status;
@@ -51,17 +35,17 @@ result attach(const std::string& uri) {
 
 /// The message for a file of that text, without the file's name.
 std::string complaint(const std::string& text) {
-    const written file(text);
+    const topology_file file(text);
     const result seen = attach(file.uri());
     EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
     if (NT_SUCCESS(seen.status)) HcaDetach(file.uri().c_str());
-    EXPECT_TRUE(seen.message.starts_with(file.name() + ":")) << seen.message;
-    return seen.message.substr(std::min(seen.message.size(), file.name().size() + 1));
+    EXPECT_TRUE(seen.message.starts_with(file.path() + ":")) << seen.message;
+    return seen.message.substr(std::min(seen.message.size(), file.path().size() + 1));
 }
 
 // As ibnetdiscover prints it: GUIDs, LIDs and link speeds come from the file.
 TEST(Topology, ReadsWhatIbnetdiscoverPrints) {
-    const written file(R"(#
+    const topology_file file(R"(#
 # Topology file: generated on Thu Jan  1 00:00:00 1970
 #
 # Initiated from node 0002c90300001000 port 0002c90300001001
@@ -101,16 +85,16 @@ Ca	1 "H-0002c90300002000"		# "node02 HCA-1"
 }
 
 TEST(Topology, ReadsWhatIbsimReads) {
-    const written file("# two hosts\n"
-                       "Switch\t8 \"Switch1\"\n"
-                       "[1]\t\"Hca1\"[1]\n"
-                       "[4]\t\"Hca2\"[2] w=12 s=2\n"
-                       "\n"
-                       "Hca\t2 \"Hca1\"\n"
-                       "[1]\t\"Switch1\"[1]\n"
-                       "\n"
-                       "Hca\t2 \"Hca2\"\n"
-                       "[2]\t\"Switch1\"[4]\n");
+    const topology_file file("# two hosts\n"
+                             "Switch\t8 \"Switch1\"\n"
+                             "[1]\t\"Hca1\"[1]\n"
+                             "[4]\t\"Hca2\"[2] w=12 s=2\n"
+                             "\n"
+                             "Hca\t2 \"Hca1\"\n"
+                             "[1]\t\"Switch1\"[1]\n"
+                             "\n"
+                             "Hca\t2 \"Hca2\"\n"
+                             "[2]\t\"Switch1\"[4]\n");
     const result seen = attach(file.uri());
     EXPECT_EQ(seen.status, STATUS_SUCCESS) << seen.message;
     EXPECT_EQ(seen.guids.size(), 2u);
@@ -119,13 +103,13 @@ TEST(Topology, ReadsWhatIbsimReads) {
 
 // What ibsim knows beside cables: files in files, speeds and widths for all that follows, aliases.
 TEST(Topology, ReadsIbsimsExtensions) {
-    const written leaf("width=12\nspeed=3\nHca 1 \"Hca1\"@first\n[1]@port \"Switch1\"[2]\n");
-    const std::string name = leaf.name().substr(leaf.name().rfind('/') + 1);
-    std::ofstream(leaf.name() + ".net") << "include \"" << name << "\"\n"
+    const topology_file leaf("width=12\nspeed=3\nHca 1 \"Hca1\"@first\n[1]@port \"Switch1\"[2]\n");
+    const std::string name = leaf.path().substr(leaf.path().rfind('/') + 1);
+    std::ofstream(leaf.path() + ".net") << "include \"" << name << "\"\n"
                                         << "Switch 8 \"Switch1\"\n"
                                         << "[2] \"Hca1\"[1]@port\n";
-    const attached hcas("software:" + leaf.name() + ".net");
-    std::remove((leaf.name() + ".net").c_str());
+    const attached hcas("software:" + leaf.path() + ".net");
+    std::remove((leaf.path() + ".net").c_str());
     ASSERT_EQ(hcas.count(), 1u);
     IB_CA* ca = irpverbs::testing::open_ca(hcas.fdo());
     const irpverbs::testing::port_block port(ca, 1);
@@ -136,13 +120,13 @@ TEST(Topology, ReadsIbsimsExtensions) {
 }
 
 TEST(Topology, AFileThatIncludesItselfIsTold) {
-    const written self("");
-    const std::string name = self.name().substr(self.name().rfind('/') + 1);
-    std::ofstream(self.name()) << "\ninclude \"" << name << "\"\n";
+    const topology_file self("");
+    const std::string name = self.path().substr(self.path().rfind('/') + 1);
+    std::ofstream(self.path()) << "\ninclude \"" << name << "\"\n";
     const result seen = attach(self.uri());
     EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
     EXPECT_EQ(seen.message,
-              self.name() + ":2: \"" + name + "\" is included too deep: does it include itself?");
+              self.path() + ":2: \"" + name + "\" is included too deep: does it include itself?");
 }
 
 // Of every line of a good file, every beginning: read, or refused at that line.
@@ -150,14 +134,14 @@ TEST(Topology, ACutLineIsToldWithItsNumber) {
     const std::string line = "[1](10) \"S\"[1](20) w=4 s=1 # lid 4 lmc 0 \"S\" lid 6 4xDDR";
     const std::string before = "caguid=0x10\nCa 1 \"H\"\n";
     for (std::size_t length = 1; length < line.size(); ++length) {
-        const written file(before + line.substr(0, length) + "\n\nSwitch 1 \"S\"\n");
+        const topology_file file(before + line.substr(0, length) + "\n\nSwitch 1 \"S\"\n");
         const result seen = attach(file.uri());
         if (seen.status == STATUS_SUCCESS) {
             EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
             continue;
         }
         EXPECT_EQ(seen.status, STATUS_DATA_ERROR);
-        EXPECT_TRUE(seen.message.starts_with(file.name() + ":3: ")) << seen.message;
+        EXPECT_TRUE(seen.message.starts_with(file.path() + ":3: ")) << seen.message;
     }
 }
 
@@ -192,7 +176,7 @@ TEST(Topology, SaysWhereAndWhatIsWrong) {
 }
 
 TEST(Topology, NothingIsAttachedOfAFileThatIsWrong) {
-    const written file("Hca 1 \"a\"\n\nHca 1 \"b\"\n[1] \"nowhere\"[1]\n");
+    const topology_file file("Hca 1 \"a\"\n\nHca 1 \"b\"\n[1] \"nowhere\"[1]\n");
     EXPECT_EQ(attach(file.uri()).status, STATUS_DATA_ERROR);
     ULONG count = 0;
     EXPECT_EQ(HcaEnumerate(nullptr, &count), STATUS_SUCCESS);
@@ -213,12 +197,12 @@ TEST(Attach, AnswersForUrisThatNameNothing) {
 
 // The second URI brings GUIDs that are there: none of its HCAs stays.
 TEST(Attach, RefusesAUriOrAGuidThatIsThere) {
-    const written one("caguid=0x5\nCa 1 \"a\"\n");
+    const topology_file one("caguid=0x5\nCa 1 \"a\"\n");
     EXPECT_EQ(attach(one.uri()).status, STATUS_SUCCESS);
     EXPECT_EQ(attach(one.uri()).status, STATUS_OBJECT_NAME_COLLISION);
-    std::ofstream(one.name() + "2") << "caguid=0x6\nCa 1 \"b\"\n\ncaguid=0x5\nCa 1 \"c\"\n";
+    std::ofstream(one.path() + "2") << "caguid=0x6\nCa 1 \"b\"\n\ncaguid=0x5\nCa 1 \"c\"\n";
     EXPECT_EQ(attach(one.uri() + "2").status, STATUS_OBJECT_NAME_COLLISION);
-    std::remove((one.name() + "2").c_str());
+    std::remove((one.path() + "2").c_str());
     EXPECT_EQ(HcaFromGuid(6), nullptr);
     EXPECT_EQ(HcaDetach(one.uri().c_str()), STATUS_SUCCESS);
 }

@@ -5,9 +5,8 @@
 
 #include <saa/subnet_manager.hpp>
 #include <support/coroutines.hpp>
+#include <support/topology_file.hpp>
 
-#include <cstdio>
-#include <fstream>
 #include <string>
 
 namespace irpverbs::testing {
@@ -59,44 +58,6 @@ bool comes_true(const Reached& reached) {
         KeDelayExecutionThread(KernelMode, FALSE, &second);
     }
     return reached();
-}
-
-/// A topology in a file of its own, for the life of the scope.
-class topology_file {
-public:
-    topology_file(const std::string& name, const std::string& text)
-        : path_(::testing::TempDir() + name) {
-        std::ofstream(path_) << text;
-    }
-    ~topology_file() { std::remove(path_.c_str()); }
-    topology_file(const topology_file&) = delete;
-    topology_file& operator=(const topology_file&) = delete;
-
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
-/// Two levels, in ibsim's format: each leaf has `hosts` hosts and a cable to each spine.
-inline std::string fat_tree_file(unsigned leaves, unsigned spines, unsigned hosts) {
-    std::string text;
-    const auto add = [&](const char* format, auto... values) {
-        char line[100];
-        std::snprintf(line, sizeof line, format, values...);
-        text += line;
-    };
-    for (unsigned h = 0; h < leaves * hosts; ++h)
-        add("Hca 1 \"H%u\"\n[1] \"L%u\"[%u]\n\n", h, h / hosts, h % hosts + 1);
-    for (unsigned l = 0; l < leaves; ++l) {
-        add("Switch %u \"L%u\"\n", hosts + spines, l);
-        for (unsigned s = 0; s < spines; ++s)
-            add("[%u] \"S%u\"[%u]\n", hosts + s + 1, s, l + 1);
-        text += '\n';
-    }
-    for (unsigned s = 0; s < spines; ++s)
-        add("Switch %u \"S%u\"\n\n", leaves, s);
-    return text;
 }
 
 } // namespace irpverbs::testing

@@ -52,7 +52,7 @@ TEST(Storm, OfTenThousandQuestionsNoneFailsAndNoneIsRepeated) {
     chosen.step_limit = 50'000'000;
     sim_machine sim(chance, chosen);
     const machine::scope inside(sim);
-    const topology_file file("storm_test.net", fat_tree_file(leaves, 4, hosts_a_leaf));
+    const topology_file file(fat_tree_file(leaves, 4, hosts_a_leaf));
     const attached hcas(unmanaged(file.path()));
     running_manager manager({.hca = hcas.guid(0)});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);

@@ -69,7 +69,7 @@ TEST_P(Sweep, BringsRealTopologiesUp) {
 }
 
 TEST_P(Sweep, BringsFatTreesUp) {
-    const topology_file file("sweep_test.net", fat_tree_file(4, 2, 4));
+    const topology_file file(fat_tree_file(4, 2, 4));
     expect_managed(file.path());
 }
 

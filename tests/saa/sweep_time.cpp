@@ -11,8 +11,7 @@ int main(int argc, char** argv) {
     const auto number = [&](int at, unsigned otherwise) {
         return argc > at ? static_cast<unsigned>(std::atoi(argv[at])) : otherwise;
     };
-    const topology_file file("sweep_time.net",
-                             fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
+    const topology_file file(fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
     irpverbs::dispatch::asio_machine machine;
     const irpverbs::dispatch::machine::scope inside(machine);
     const attached hcas(unmanaged(file.path()));

@@ -203,7 +203,7 @@ typedef enum _IB_MODIFY_PORT_FLAGS {
 typedef struct _IB_MODIFY_PORT {
     ULONG SetCapabilities;   /* of IB_PORT_CAP_MODIFIABLE */
     ULONG ClearCapabilities; /* likewise */
-    UCHAR InitType;
+    UCHAR InitType;          /* asked of the subnet manager, who answers by InitTypeReply */
 } IB_MODIFY_PORT, *PIB_MODIFY_PORT;
 
 /* The tables of a port and the ports of a CA; Index below the count, PortNumber from 1. Only of a

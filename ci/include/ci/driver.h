@@ -67,7 +67,7 @@ typedef struct _HCA_MAD_AGENT {
    do not come, buffers have 4 bytes. A NULL operation answers STATUS_NOT_SUPPORTED, but OpenCa and
    those that end an object have nothing to do then. CloseCa, DestroyCq and DeregisterMadAgent must
    succeed; nothing else is under way for the object. UserData may be NULL; OutputSize is the room
-   there is, and the operation sets it to the bytes that it wrote, 0 for none. */
+   there is, and becomes what the operation wrote, 0 for nothing (HcaReturnUserData). */
 typedef struct _HCA_OPERATIONS {
     /* Optional: decides where and when the others run. Calls HcaExecute and returns its status, or
        hands Irp to a command queue and returns STATUS_PENDING (HcaQueueCommand). Not asked for
@@ -195,6 +195,10 @@ NT_API NTSTATUS HcaReturnCa(const IB_CA_ATTR* Fixed, const IB_PORT_ATTR* Ports,
                             PIRP Irp);
 NT_API NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T AttrSize,
                                PIRP Irp);
+
+/* Writes as many of Size bytes as UserData has room for, and their number to its OutputSize; of
+   Size 0 the user is told nothing. UserData may be NULL. IRQL: any. */
+NT_API void HcaReturnUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT;
 
 /* A driver as HcaAttach knows it. Attach makes the devices of a location (what follows "scheme:")
    and gives back how many and a handle; a failure leaves nothing behind and is told in Message.

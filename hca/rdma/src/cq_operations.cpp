@@ -11,7 +11,7 @@
 namespace irpverbs::hca_rdma {
 
 NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP irp) try {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     const adapter& self = adapter::of(cq->Ca->Device);
     if (!self.has_verbs()) return STATUS_NOT_SUPPORTED;
     std::unique_ptr<completion_queue> made;
@@ -28,7 +28,7 @@ NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP irp) try {
 }
 
 NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     completion_queue::end(std::unique_ptr<completion_queue>(part_of(cq).queue));
     return STATUS_SUCCESS;
 }
@@ -40,7 +40,7 @@ NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
 }
 
 NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     const NTSTATUS status = part_of(cq).queue->resize(num_cqes);
     irp->IoStatus.Information = cq->Cq.NumCqes;
     return status;

@@ -33,7 +33,7 @@ NTSTATUS read_port_by_verbs(const adapter& self, UCHAR number, bool wanted, port
 bool is_cancelled(const IRP* irp) { return irp->Cancel != FALSE; }
 
 NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP irp) try {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     adapter& self = adapter::of(ca->Device);
     if (const NTSTATUS status = self.opened(); !NT_SUCCESS(status)) return status;
     const bool dead = HcaIsDead(ca->Device) != FALSE;
@@ -45,7 +45,7 @@ NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP irp) try {
 }
 
 NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     release_ports(ca);
     adapter::of(ca->Device).closed();
     return STATUS_SUCCESS;

@@ -26,11 +26,6 @@ struct cq_part {
 inline ca_part& part_of(HCA_CA* ca) { return *static_cast<ca_part*>(ca->Extension); }
 inline cq_part& part_of(HCA_CQ* cq) { return *static_cast<cq_part*>(cq->Extension); }
 
-/// To the user's part of a driver: there is none.
-inline void tell_nothing(CI_UDATA* user) {
-    if (user != nullptr) user->OutputSize = 0;
-}
-
 /// The fixed part; the tables, too, when they are `wanted`.
 NTSTATUS read_port(const HCA_CA* ca, UCHAR number, bool wanted, port_attributes& made);
 

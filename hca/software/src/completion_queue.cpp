@@ -1,7 +1,6 @@
 #include "completion_queue.hpp"
 
 #include "adapter.hpp"
-#include "user_data.hpp"
 
 #include <dispatch/detail/spin_lock.hpp>
 #include <hca/software.h>
@@ -103,10 +102,8 @@ NTSTATUS resize_ring(HCA_CQ* cq, ULONG num_cqes, PIRP irp) {
 
 // What the verb came to, for the user's part too.
 NTSTATUS told(CI_UDATA* user, const HCA_CQ* cq, NTSTATUS status) {
-    if (NT_SUCCESS(status))
-        tell(user, HCA_SOFTWARE_CQ_REPLY{cq->Cq.NumCqes});
-    else
-        tell_nothing(user);
+    const HCA_SOFTWARE_CQ_REPLY reply{cq->Cq.NumCqes};
+    HcaReturnUserData(user, &reply, NT_SUCCESS(status) ? sizeof(reply) : 0);
     return status;
 }
 
@@ -115,7 +112,7 @@ NTSTATUS told(CI_UDATA* user, const HCA_CQ* cq, NTSTATUS status) {
 NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) { return told(user, cq, make_ring(cq)); }
 
 NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     ExFreePoolWithTag(ring_of(cq).entries, tag);
     return STATUS_SUCCESS;
 }

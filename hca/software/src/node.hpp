@@ -85,7 +85,8 @@ struct port {
     ib_lid_t sm_lid = 0;
     UCHAR sm_sl = 0;
     UCHAR subnet_timeout = 18;
-    UCHAR init_type = 0;
+    UCHAR init_type = 0;       // that clients wish for
+    UCHAR init_type_reply = 0; // what the subnet manager made of it
     USHORT width = IB_LINK_WIDTH_4X;
     USHORT speed = IB_LINK_SPEED_QDR;
     USHORT enabled_widths = 0;

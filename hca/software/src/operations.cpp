@@ -1,7 +1,6 @@
 // What the software HCA does for the verbs about itself and its ports.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
-#include "user_data.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -44,7 +43,7 @@ void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
 }
 
 NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
-    tell_nothing(user);
+    HcaReturnUserData(user, nullptr, 0);
     adapter& self = adapter_of(ca);
     return self.where().change([&] {
         for (port& each : self.at().ports) {

@@ -42,7 +42,7 @@ IB_PORT_ATTR attributes_of(const port& from) {
     attr.MKeyViolations = from.mkey.violations;
     attr.MaxVls = 8;
     attr.OperationalVls = lanes_by_code[from.vls];
-    attr.InitTypeReply = from.init_type;
+    attr.InitTypeReply = from.init_type_reply;
     attr.LinkLayer = 1;
     attr.GidCount = static_cast<USHORT>(from.gids.size());
     attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());

@@ -31,19 +31,19 @@ struct wishes {
           sm_lid(load16(data + 18)), lease(load16(data + 26)), widths(data[29]),
           state(low(data[32])), physical(high(data[33])), down_default(low(data[33])),
           protect(data[34] >> 6), lmc(data[34] & 7), speeds(low(data[35])), mtu(high(data[36])),
-          sm_sl(low(data[36])), high_limit(data[38]), stall_and_life(data[42]), vls(high(data[43])),
-          enforces_in((data[43] & 8) != 0), enforces_out((data[43] & 4) != 0),
-          mkey_violations(load16(data + 44)), pkey_violations(load16(data + 46)),
-          qkey_violations(load16(data + 48)), reregister((data[51] & 0x80) != 0),
-          trap_suppression((data[51] >> 5) & 3), timeout(data[51] & 0x1F), errors(data[53]),
-          extended_speeds(data[63] & 0x1F) {}
+          sm_sl(low(data[36])), high_limit(data[38]), init_type_reply(high(data[41])),
+          stall_and_life(data[42]), vls(high(data[43])), enforces_in((data[43] & 8) != 0),
+          enforces_out((data[43] & 4) != 0), mkey_violations(load16(data + 44)),
+          pkey_violations(load16(data + 46)), qkey_violations(load16(data + 48)),
+          reregister((data[51] & 0x80) != 0), trap_suppression((data[51] >> 5) & 3),
+          timeout(data[51] & 0x1F), errors(data[53]), extended_speeds(data[63] & 0x1F) {}
 
     std::uint64_t mkey;
     ib_sn_prefix_t prefix;
     ib_lid_t lid, sm_lid;
     USHORT lease;
     UCHAR widths, state, physical, down_default, protect, lmc, speeds, mtu, sm_sl, high_limit;
-    UCHAR stall_and_life, vls;
+    UCHAR init_type_reply, stall_and_life, vls;
     bool enforces_in, enforces_out;
     USHORT mkey_violations, pkey_violations, qkey_violations;
     bool reregister;
@@ -108,6 +108,7 @@ void take_keys(port& at, const wishes& wish) {
     at.mkey.lease_ends = 0;
     at.subnet_timeout = wish.timeout;
     at.pkey_trap_suppression = wish.trap_suppression;
+    at.init_type_reply = wish.init_type_reply;
     at.managed = true;
 }
 
@@ -200,10 +201,10 @@ void write_link(const attribute_access& with, const port& at) {
     data[35] = pack(extended ? unsigned{IB_LINK_SPEED_QDR} : at.active_speed,
                     at.enabled_speeds & base_speeds);
     data[36] = pack(at.mtu, at.sm_sl);
-    data[37] = pack(vl_capability, 0);
+    data[37] = pack(vl_capability, at.init_type);
     data[38] = at.vl_high_limit;
     data[39] = data[40] = arbitration_entries;
-    data[41] = pack(at.init_type, IB_MTU_4096);
+    data[41] = pack(at.init_type_reply, IB_MTU_4096);
     data[42] = at.stall_and_life;
     data[43] = pack(at.vls, (at.enforces_in ? 8u : 0u) | (at.enforces_out ? 4u : 0u));
     data[53] = at.error_thresholds;

@@ -13,13 +13,15 @@ namespace {
 
 constexpr UCHAR ours = 0x80; // IO_STACK_LOCATION.Flags of what `forward` sends
 
+hook* hooked; // the suite has one HCA at a time; a verb may come while that is being detached
+
 NTSTATUS note(DEVICE_OBJECT*, IRP*, void* completed) {
     KeSetEvent(static_cast<KEVENT*>(completed), IO_NO_INCREMENT, FALSE);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-NTSTATUS dispatch(DEVICE_OBJECT* fdo, IRP* irp) {
-    hook& at = hook::of(fdo);
+NTSTATUS dispatch(DEVICE_OBJECT*, IRP* irp) {
+    hook& at = *hooked;
     IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     const bool straight = (location->Flags & ours) != 0 || at.plan->dispatch == nullptr;
     location->Flags &= static_cast<UCHAR>(~ours);
@@ -45,7 +47,8 @@ NTSTATUS attach(const char* location, ULONG* count, VOID** attachment, char* mes
     made->original = made->fdo->DriverObject;
     made->driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
     made->fdo->DriverObject = &made->driver;
-    *attachment = made.release();
+    hooked = made.release();
+    *attachment = hooked;
     return STATUS_SUCCESS;
 }
 
@@ -60,8 +63,8 @@ NTSTATUS detach(VOID* attachment) {
     return status;
 }
 
-NTSTATUS raise(ib_guid_t guid, UCHAR port, IB_ASYNC_EVENT event) {
-    hook& at = hook::of(HcaFromGuid(guid));
+NTSTATUS raise(ib_guid_t, UCHAR port, IB_ASYNC_EVENT event) {
+    hook& at = *hooked;
     return at.plan->raise != nullptr ? at.plan->raise(at, port, event) : at.raise(port, event);
 }
 

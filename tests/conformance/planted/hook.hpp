@@ -29,17 +29,13 @@ struct defect {
 
 /// An HCA that is hooked.
 struct hook {
-    DRIVER_OBJECT driver; // the FDO's, while it is hooked: found from there
+    DRIVER_OBJECT driver; // the FDO's, while it is hooked
     DEVICE_OBJECT* fdo;
     DRIVER_OBJECT* original;
     const defect* plan;
     ib_guid_t guid;
     KSPIN_LOCK lock;
     std::vector<client> clients; // those that opened through `forward`
-
-    static hook& of(DEVICE_OBJECT* fdo) {
-        return *CONTAINING_RECORD(fdo->DriverObject, hook, driver);
-    }
 
     /// As it should be.
     NTSTATUS pass(IRP* irp) const {

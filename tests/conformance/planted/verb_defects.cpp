@@ -1,6 +1,7 @@
 // What can go wrong with one verb.
 #include "hook.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace planted {
@@ -40,6 +41,21 @@ NTSTATUS marks_what_is_done(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
+// A size that is like any other.
+NTSTATUS stumbles_over_a_size(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_QUERY_CA || number_of(irp) != 307) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    --seen.information;
+    return complete(irp, seen);
+}
+
+NTSTATUS tells_users_another_size(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_QUERY_CQ || irp->RequestorMode != UserMode) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    seen.information = std::max<ULONG_PTR>(seen.information, sizeof(ULONG));
+    return complete(irp, seen);
+}
+
 NTSTATUS tells_another_size(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_QUERY_PORT) return at.pass(irp);
     outcome seen = forward(at, irp);
@@ -69,6 +85,21 @@ NTSTATUS takes_unknown_flags(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
+/// Does nothing for that flag of CiModifyPort.
+template <ULONG Flag>
+NTSTATUS ignores(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_MODIFY_PORT && (number_of(irp) & Flag) != 0)
+        return complete(irp, {STATUS_SUCCESS, 0});
+    return at.pass(irp);
+}
+
+NTSTATUS mixes_flags_up(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_MODIFY_PORT && number_of(irp) == IB_MODIFY_PORT_INIT_TYPE)
+        IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument3 =
+            reinterpret_cast<void*>(ULONG_PTR{IB_MODIFY_PORT_CAPABILITIES});
+    return at.pass(irp);
+}
+
 NTSTATUS knows_no_conflict(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_MODIFY_PORT) return at.pass(irp);
     outcome seen = forward(at, irp);
@@ -93,6 +124,32 @@ NTSTATUS closes_with_children(hook& at, IRP* irp) {
 NTSTATUS serves_the_dead(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_QUERY_CA && HcaIsDead(at.fdo))
         return complete(irp, {STATUS_SUCCESS, 0});
+    return at.pass(irp);
+}
+
+NTSTATUS fails_otherwise_when_dead(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_POLL_CQ && minor_of(irp) != HCA_MN_ARM_CQ) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_FILE_FORCED_CLOSED) seen.status = STATUS_UNSUCCESSFUL;
+    return complete(irp, seen);
+}
+
+NTSTATUS is_vague_when_detached(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == STATUS_DELETE_PENDING) seen.status = STATUS_UNSUCCESSFUL;
+    return complete(irp, seen);
+}
+
+NTSTATUS counts_what_is_not_there(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_POLL_CQ) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    return complete(irp, {seen.status, 1});
+}
+
+NTSTATUS loses_datagrams_at_dispatch(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_GET_MAD && KeGetCurrentIrql() == DISPATCH_LEVEL)
+        return complete(irp, {STATUS_INVALID_DEVICE_STATE, 0});
     return at.pass(irp);
 }
 
@@ -127,8 +184,9 @@ NTSTATUS forgets_the_user(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
+template <UCHAR Minor>
 NTSTATUS fails_otherwise_without_memory(hook& at, IRP* irp) {
-    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
+    if (minor_of(irp) != Minor) return at.pass(irp);
     void* memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, 'p');
     if (memory == nullptr) return complete(irp, {STATUS_UNSUCCESSFUL, 0});
     ExFreePoolWithTag(memory, 'p');
@@ -169,14 +227,26 @@ constexpr defect defects[] = {
     {"returns_another_status", "QueryPort.EverySizeOfItsBuffer", returns_another_status, nullptr},
     {"marks_what_is_done", "QueryPort.EverySizeOfItsBuffer", marks_what_is_done, nullptr},
     {"tells_another_size", "QueryPort.EverySizeOfItsBuffer", tells_another_size, nullptr},
+    {"stumbles_over_a_size", "QueryCa.EverySizeOfItsBuffer", stumbles_over_a_size, nullptr},
+    {"tells_users_another_size", "QueryCq.EverySizeOfItsBuffer", tells_users_another_size, nullptr},
     {"writes_beyond_the_buffer", "QueryCq.EverySizeOfItsBuffer", writes_beyond_the_buffer, nullptr},
     {"does_not_tell_what_is_needed", "QueryCa.EverySizeOfItsBuffer", does_not_tell_what_is_needed,
      nullptr},
     {"takes_unknown_flags", "ModifyCa.RefusesUnknownFlags", takes_unknown_flags, nullptr},
+    {"keeps_the_violations", "ModifyPort.ResetsQKeyViolations",
+     ignores<IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS>, nullptr},
+    {"keeps_the_port_up", "ModifyPort.ShutsThePortDown", ignores<IB_MODIFY_PORT_SHUTDOWN>, nullptr},
+    {"mixes_flags_up", "ModifyPort.TakesAnInitType", mixes_flags_up, nullptr},
     {"knows_no_conflict", "ModifyPort.ConflictsWithAnotherHolder", knows_no_conflict, nullptr},
     {"makes_queues_too_small", "CreateCq.HoldsWhatWasAskedFor", makes_queues_too_small, nullptr},
     {"closes_with_children", "CloseCa.WithChildrenIsBusy", closes_with_children, nullptr},
     {"serves_the_dead", "FatalEvent.FailsEveryVerb", serves_the_dead, nullptr},
+    {"fails_otherwise_when_dead", "FatalEvent.InTheMiddleOfEverything", fails_otherwise_when_dead,
+     nullptr},
+    {"is_vague_when_detached", "OpenCa.MeetsADetach", is_vague_when_detached, nullptr},
+    {"counts_what_is_not_there", "EveryVerb.FromC", counts_what_is_not_there, nullptr},
+    {"loses_datagrams_at_dispatch", "EveryVerb.AtDispatchLevel", loses_datagrams_at_dispatch,
+     nullptr},
     {"leaves_another_irql", "EveryVerb.AtApcLevel", leaves_another_irql, nullptr},
     {"blocks", "EveryVerb.AtDispatchLevel", blocks, nullptr},
     {"writes_to_the_callers_location", "Law.TheCallersLocationStays",
@@ -184,7 +254,7 @@ constexpr defect defects[] = {
     {"touches_what_it_returned", "Law.ReturnedUpItMayBeFreed", touches_what_it_returned, nullptr},
     {"forgets_the_user", "User.GetsWhatTheKernelGets", forgets_the_user, nullptr},
     {"fails_otherwise_without_memory", "Law.SaysWhenMemoryRunsShort",
-     fails_otherwise_without_memory, nullptr},
+     fails_otherwise_without_memory<HCA_MN_OPEN_CA>, nullptr},
     {"counts_the_calls", "Law.NothingButTheMachineDecides", counts_the_calls, nullptr},
     {"sends_nothing", "GetMad.MeetsADatagram", sends_nothing, nullptr},
     {"shares_methods", "MadAgent.TwoMayNotReceiveTheSame", shares_methods, nullptr},

@@ -17,6 +17,18 @@ namespace {
 // Races meet on real threads by chance only: a few dozen runs, whatever the simulator does.
 constexpr std::uint64_t most_real_runs = 20;
 
+std::uint64_t random_schedules(kind what, std::uint64_t seeds) {
+    switch (what) {
+    case kind::values:
+        return 1;
+    case kind::steps:
+        return seeds / 20;
+    case kind::race:
+        break;
+    }
+    return seeds;
+}
+
 /// Runs the case once, on the caller's machine; gives back why it was skipped.
 std::optional<std::string> play(const settings& chosen, const test_case& which) {
     std::optional<std::string> reason;
@@ -60,9 +72,8 @@ private:
         };
         testing::expect_explored(options, body);
         if (reason || HasFailure()) return reason.value_or("");
-        const bool race = case_.kind == kind::race;
-        options.random_runs = options.pct_runs = race ? settings_.seeds : settings_.seeds / 20;
-        options.exhaustive_runs = race ? settings_.seeds : 0;
+        options.random_runs = options.pct_runs = random_schedules(case_.kind, settings_.seeds);
+        options.exhaustive_runs = case_.kind == kind::race ? settings_.seeds : 0;
         options.preemption_bound = 2;
         testing::expect_explored(options, body);
         return {};
@@ -98,8 +109,8 @@ std::vector<const test_case*> all_cases() {
     std::vector<const test_case*> all;
     for (const std::span<const test_case>& part :
          {open_cases, close_cases, query_cases, modify_cases, completion_queue_cases,
-          completion_event_cases, event_cases, event_race_cases, fatal_cases, mad_agent_cases,
-          datagram_cases, cancel_cases, level_cases, user_cases, law_cases})
+          completion_event_cases, event_cases, event_race_cases, fatal_cases, fatal_race_cases,
+          mad_agent_cases, datagram_cases, cancel_cases, level_cases, user_cases, law_cases})
         for (const test_case& each : part)
             all.push_back(&each);
     return all;

@@ -16,8 +16,9 @@ enum need : unsigned {
     dispatch_callers = 8, // verbs that don't block
 };
 
-/// How often a case is run: a race once a schedule, others a few times.
-enum class kind { steps, race };
+/// How often a case is run: a race once a schedule, steps a few times; one that goes through many
+/// values, where their order and time are no matter, hardly more than once.
+enum class kind { values, steps, race };
 
 struct test_case {
     const char* name;   // "QueryPort.WritesWhatFits"
@@ -36,6 +37,7 @@ extern const std::span<const test_case> completion_event_cases;
 extern const std::span<const test_case> event_cases;
 extern const std::span<const test_case> event_race_cases;
 extern const std::span<const test_case> fatal_cases;
+extern const std::span<const test_case> fatal_race_cases;
 extern const std::span<const test_case> mad_agent_cases;
 extern const std::span<const test_case> datagram_cases;
 extern const std::span<const test_case> cancel_cases;

@@ -13,6 +13,14 @@ struct verb {
     NTSTATUS operator()(IRP* irp) const { return send(irp); }
 };
 
+/// The same for a user's request.
+inline verb for_user(const verb& asked) {
+    return {asked.name, [=](IRP* irp) {
+                irp->RequestorMode = UserMode;
+                return asked(irp);
+            }};
+}
+
 inline verb open_ca(DEVICE_OBJECT* fdo, void* context = nullptr,
                     const IB_CA_DISPATCH* dispatch = nullptr, CI_UDATA* data = nullptr) {
     return {"CiOpenCa", [=](IRP* irp) { return CiOpenCa(fdo, context, dispatch, data, irp); }};

@@ -13,20 +13,27 @@ world::world(const settings& chosen) : settings_(chosen) {
         ADD_FAILURE() << chosen.uri << ": " << name_of(status) << ' ' << message.c_str();
         throw abandoned();
     }
-    count = 1;
-    HcaEnumerate(&guid_, &count);
+    std::vector<ib_guid_t> guids(count);
+    HcaEnumerate(guids.data(), &count);
+    guid_ = guids.front();
+    last_ = guids.back();
     if (chosen.variant.Prepare != nullptr) {
         EXPECT_STATUS(chosen.variant.Prepare(guid_), STATUS_SUCCESS);
     }
 }
 
-world::~world() { EXPECT_STATUS(HcaDetach(settings_.uri.c_str()), STATUS_SUCCESS); }
+world::~world() { EXPECT_STATUS(detach(), STATUS_SUCCESS); }
 
 void world::raise(IB_ASYNC_EVENT event, UCHAR port) const {
-    const NTSTATUS status = settings_.adapter.RaisePortEvent(guid_, port, event);
+    const NTSTATUS status = try_to_raise(event, port);
     if (status == STATUS_NOT_SUPPORTED)
         throw skipped{"the adapter can't raise event " + std::to_string(event)};
     EXPECT_STATUS(status, STATUS_SUCCESS);
+}
+
+NTSTATUS world::try_to_raise(IB_ASYNC_EVENT event, UCHAR port) const {
+    const auto hand = settings_.adapter.RaisePortEvent;
+    return hand != nullptr ? hand(guid_, port, event) : STATUS_NOT_SUPPORTED;
 }
 
 void world::fail() const { EXPECT_STATUS(settings_.adapter.Fail(guid_), STATUS_SUCCESS); }
@@ -63,6 +70,13 @@ ULONG_PTR must(const verb& asked) {
 IB_CQ* cq_if_there_is(IB_CA* parent, ULONG entries) {
     verb_call create(create_cq(parent, entries));
     return create.status() == STATUS_SUCCESS ? create.object<IB_CQ>() : nullptr;
+}
+
+UCHAR port_beyond_the_last(IB_CA* of) {
+    IB_CA_ATTR attr{};
+    verb_call query(query_ca(of, &attr, sizeof(attr)));
+    return query.status() == STATUS_NOT_SUPPORTED ? UCHAR{255}
+                                                  : static_cast<UCHAR>(attr.PortCount + 1);
 }
 
 good_calls::good_calls(IB_CA* by, IB_CQ* queue) {

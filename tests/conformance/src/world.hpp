@@ -31,9 +31,14 @@ public:
 
     DEVICE_OBJECT* fdo() const { return HcaFromGuid(guid_); }
     ib_guid_t guid() const { return guid_; }
+    /// Of the last HCA of the URI, which may be the same.
+    DEVICE_OBJECT* last_fdo() const { return HcaFromGuid(last_); }
+    NTSTATUS detach() const { return HcaDetach(settings_.uri.c_str()); }
 
     /// By the adapter; skips the case when that can't do it.
     void raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
+    /// The same, for who can do without: STATUS_NOT_SUPPORTED, nothing happened.
+    NTSTATUS try_to_raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
     void fail() const;
     NTSTATUS complete(IB_CQ* cq, const IB_WC& completion) const;
 
@@ -43,6 +48,7 @@ public:
 private:
     const settings& settings_;
     ib_guid_t guid_ = 0;
+    ib_guid_t last_ = 0;
 };
 
 /// Sends a verb and waits for what it comes to; skips the case when the driver does not have it.
@@ -133,6 +139,9 @@ block whole(const Query& query) {
 inline block whole_port(IB_CA* of, UCHAR port = 1) {
     return whole([=](void* to, SIZE_T size) { return query_port(of, port, to, size); });
 }
+
+/// The next after the last, where the driver tells how many there are; any that can't be where not.
+UCHAR port_beyond_the_last(IB_CA* of);
 
 /// The verbs that end by themselves, with arguments that are good. Those of a completion queue only
 /// when there is one. The buffers are the list's.

@@ -70,26 +70,6 @@ void leaves_what_was_latched(world& here) {
     EXPECT_STATUS(answer(get_port_event(opened)), STATUS_FILE_FORCED_CLOSED);
 }
 
-void in_the_middle_of_everything(world& here) {
-    ca opened(here);
-    verb_call fatal(get_fatal_event(opened));
-    verb_call create;
-    verb_call open;
-    world::together({[&] { create.send(create_cq(opened, 4)); },
-                     [&] { open.send(open_ca(here.fdo())); }, [&] { here.fail(); }});
-    EXPECT_STATUS(fatal.status(), STATUS_SUCCESS);
-    if (create.status() == STATUS_SUCCESS) {
-        EXPECT_STATUS(verb_call(destroy_cq(create.object<IB_CQ>())).status(), STATUS_SUCCESS);
-    } else {
-        EXPECT_TRUE(create.status() == STATUS_FILE_FORCED_CLOSED ||
-                    create.status() == STATUS_NOT_SUPPORTED);
-    }
-    if (open.status() != STATUS_SUCCESS) return;
-    auto* late = open.object<IB_CA>(); // it hears of the end, whenever that was
-    EXPECT_STATUS(verb_call(get_fatal_event(late)).status(), STATUS_SUCCESS);
-    EXPECT_STATUS(verb_call(close_ca(late)).status(), STATUS_SUCCESS);
-}
-
 constexpr const char* forced =
     "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, "
     "destroy and events that are latched)";
@@ -104,8 +84,6 @@ constexpr test_case cases[] = {
      leaves_close_and_destroy},
     {"FatalEvent.LeavesWhatWasLatched", forced, fatal_events | port_events, kind::steps,
      leaves_what_was_latched},
-    {"FatalEvent.InTheMiddleOfEverything", forced, fatal_events, kind::race,
-     in_the_middle_of_everything},
 };
 
 } // namespace

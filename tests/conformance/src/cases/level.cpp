@@ -1,6 +1,6 @@
 // Callers at each IRQL, callers in C, and callers whose every request pends.
 #include "c_client.h"
-#include "world.hpp"
+#include "datagrams.hpp"
 
 #include <irp/verifier.hpp>
 
@@ -25,7 +25,22 @@ verb at(KIRQL level, const verb& asked) {
             }};
 }
 
-// All verbs but those that wait, from the open to the close.
+// The datagram comes to who sends it. Without management there is nothing to call.
+void call_all_of_an_agent(IB_CA* by, KIRQL level) {
+    const IB_MAD_AGENT_ATTR attr = agent_attr(true);
+    const datagram one(by, 1);
+    reception waiter;
+    verb_call made(at(level, register_agent(by, &attr)));
+    EXPECT_TRUE(is_done(made.status())) << name_of(made.status());
+    if (made.status() != STATUS_SUCCESS) return;
+    auto* agent = made.object<IB_MAD_AGENT>();
+    waiter.call.send(at(level, get_mad(agent, &waiter.into)));
+    EXPECT_STATUS(verb_call(at(level, send_mad(agent, one.get()))).status(), STATUS_SUCCESS);
+    EXPECT_EQ(waiter.number(), 1u);
+    EXPECT_STATUS(verb_call(at(level, deregister_agent(agent))).status(), STATUS_SUCCESS);
+}
+
+// All verbs but those that wait for events, from the open to the close.
 void call_all(world& here, KIRQL level) {
     verb_call open(at(level, open_ca(here.fdo())));
     ASSERT_STREQ(name_of(open.status()), "STATUS_SUCCESS");
@@ -38,6 +53,7 @@ void call_all(world& here, KIRQL level) {
         const NTSTATUS status = verb_call(at(level, each)).status();
         EXPECT_TRUE(is_done(status)) << each.name << ": " << name_of(status);
     }
+    call_all_of_an_agent(opened, level);
     if (queue != nullptr) {
         EXPECT_STATUS(verb_call(at(level, destroy_cq(queue))).status(), STATUS_SUCCESS);
     }
@@ -47,12 +63,26 @@ void call_all(world& here, KIRQL level) {
 void at_dispatch(world& here) { call_all(here, DISPATCH_LEVEL); }
 void at_apc(world& here) { call_all(here, APC_LEVEL); }
 
+void waiters_of_a_queue_at_dispatch(IB_CA* of) {
+    cq queue(cq_if_there_is(of));
+    if (queue.get() == nullptr) return;
+    verb_call completion(at(DISPATCH_LEVEL, get_comp_event(queue)));
+    verb_call error(at(DISPATCH_LEVEL, get_async_event(queue)));
+    EXPECT_STATUS(completion.returned(), STATUS_PENDING);
+    EXPECT_STATUS(error.returned(), STATUS_PENDING);
+    EXPECT_STATUS(verb_call(at(DISPATCH_LEVEL, destroy_cq(queue.release()))).status(),
+                  STATUS_SUCCESS);
+    EXPECT_STATUS(completion.status(), STATUS_CANCELLED);
+    EXPECT_STATUS(error.status(), STATUS_CANCELLED);
+}
+
 void waiters_at_dispatch(world& here) {
     ca opened(here);
     verb_call port(at(DISPATCH_LEVEL, get_port_event(opened)));
     verb_call fatal(at(DISPATCH_LEVEL, get_fatal_event(opened)));
     EXPECT_STATUS(port.returned(), STATUS_PENDING);
     EXPECT_STATUS(fatal.returned(), STATUS_PENDING);
+    waiters_of_a_queue_at_dispatch(opened);
     EXPECT_STATUS(verb_call(at(DISPATCH_LEVEL, close_ca(opened.release()))).status(),
                   STATUS_SUCCESS);
     EXPECT_STATUS(port.status(), STATUS_CANCELLED);
@@ -65,8 +95,20 @@ void forced_to_pend(world& here) {
 }
 
 void from_c(world& here) {
-    const CONFORMANCE_C_RESULT result = ConformanceCClient(here.fdo());
+    const ca opened(here);
+    const datagram one(opened, 1);
+    const CONFORMANCE_C_DATAGRAM itself{agent_attr(true), one.get()};
+    const CONFORMANCE_C_RESULT result = ConformanceCClient(here.fdo(), &itself);
     EXPECT_EQ(result.Line, 0) << "c_client.c: " << name_of(result.Status);
+}
+
+void up_call_reaches_c(world& here) {
+    const auto raise = [](void* world_of, IB_ASYNC_EVENT event) {
+        return static_cast<world*>(world_of)->try_to_raise(event);
+    };
+    const CONFORMANCE_C_RESULT result = ConformanceCListener(here.fdo(), raise, &here);
+    EXPECT_EQ(result.Line, 0) << "c_client.c: " << name_of(result.Status);
+    if (result.Status == STATUS_NOT_SUPPORTED) throw skipped{"the adapter can't raise the event"};
 }
 
 constexpr const char* any_level = "may be called at IRQL <= DISPATCH_LEVEL;";
@@ -81,6 +123,10 @@ constexpr test_case cases[] = {
      nothing, kind::steps, forced_to_pend},
     {"EveryVerb.FromC", "completes pIrp exactly once, also when it fails at once.", nothing,
      kind::steps, from_c},
+    {"UpCall.ReachesC",
+     "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
+     "it, if there is one.",
+     port_events, kind::steps, up_call_reaches_c},
 };
 
 } // namespace

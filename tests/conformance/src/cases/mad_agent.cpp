@@ -31,11 +31,12 @@ void that_can_not_be_is_refused(world& here) {
     { const agent supported(opened); }
     IB_MAD_AGENT_ATTR no_port = agent_attr(true, 0);
     IB_MAD_AGENT_ATTR far_port = agent_attr(true, 255);
+    IB_MAD_AGENT_ATTR next_port = agent_attr(true, port_beyond_the_last(opened));
     IB_MAD_AGENT_ATTR no_class = agent_attr(true);
     no_class.ManagementClass = 0;
     IB_MAD_AGENT_ATTR with_oui = agent_attr(true);
     with_oui.Oui[0] = 1;
-    for (const IB_MAD_AGENT_ATTR* each : {&no_port, &far_port, &no_class, &with_oui})
+    for (const IB_MAD_AGENT_ATTR* each : {&no_port, &next_port, &far_port, &no_class, &with_oui})
         EXPECT_STATUS(answer(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
     EXPECT_STATUS(answer(register_agent(opened, nullptr)), STATUS_INVALID_PARAMETER);
 }

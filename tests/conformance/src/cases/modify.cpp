@@ -1,5 +1,5 @@
 // Changing attributes: CiModifyCa, CiModifyPort.
-#include "world.hpp"
+#include "datagrams.hpp"
 
 #include <cstring>
 
@@ -132,6 +132,57 @@ void port_capabilities_are_taken_once(world& here) {
     EXPECT_STATUS(loser, STATUS_FILE_LOCK_CONFLICT);
 }
 
+// What the other flags name stays. The type is a wish: the reply to it is the subnet manager's.
+void port_takes_an_init_type(world& here) {
+    const ca opened(here);
+    const ULONG unnamed = free_capability(opened);
+    const IB_MODIFY_PORT modify{unnamed, 0, 3};
+    must(modify_port(opened, 1, IB_MODIFY_PORT_INIT_TYPE, &modify));
+    EXPECT_EQ(capabilities_of(opened) & unnamed, 0u) << "without its flag";
+}
+
+// Where there is management: a datagram with another Q_Key, and one that comes after it.
+void violate_the_qkey(IB_CA* by) {
+    const IB_MAD_AGENT_ATTR attr = agent_attr(true);
+    verb_call made(register_agent(by, &attr));
+    if (made.status() != STATUS_SUCCESS) return;
+    auto* itself = made.object<IB_MAD_AGENT>();
+    datagram bad(by, 1);
+    bad.send().To.QKey = 1;
+    verb_call(send_mad(itself, bad.get())).status();
+    send(by, itself, 2);
+    reception good(itself);
+    EXPECT_STATUS(good.call.status(), STATUS_SUCCESS);
+    must(deregister_agent(itself));
+}
+
+void port_resets_its_qkey_violations(world& here) {
+    const ca opened(here);
+    const IB_MODIFY_PORT modify{};
+    const verb reset = modify_port(opened, 1, IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS, &modify);
+    must(reset);
+    violate_the_qkey(opened);
+    must(reset);
+    EXPECT_EQ(whole_port(opened).as<IB_PORT_ATTR>().QKeyViolations, 0u);
+}
+
+// No verb brings it up again.
+void port_is_shut_down(world& here) {
+    ca opened(here);
+    const ca other(here);
+    const ULONG before = whole_port(opened).as<IB_PORT_ATTR>().State;
+    verb_call told(get_port_event(opened));
+    const IB_MODIFY_PORT modify{};
+    must(modify_port(opened, 1, IB_MODIFY_PORT_SHUTDOWN, &modify));
+    EXPECT_EQ(whole_port(other).as<IB_PORT_ATTR>().State, IB_PORT_DOWN);
+    if (before == IB_PORT_ACTIVE) {
+        EXPECT_STATUS(told.status(), STATUS_SUCCESS);
+        EXPECT_EQ(told.information(), static_cast<ULONG_PTR>(IB_AE_PORT_ERROR));
+    }
+    opened.close();
+}
+
+constexpr const char* changes = "Changes what Flags (IB_MODIFY_PORT_FLAGS) name.";
 constexpr const char* refused =
     "STATUS_INVALID_PARAMETER: an unknown flag, or a capability outside IB_PORT_CAP_MODIFIABLE; "
     "nothing changed.";
@@ -153,6 +204,10 @@ constexpr test_case cases[] = {
      kind::steps, port_capabilities_end_with_their_holder},
     {"ModifyPort.CapabilitiesAreTakenOnce", conflict, nothing, kind::race,
      port_capabilities_are_taken_once},
+    {"ModifyPort.TakesAnInitType", changes, nothing, kind::steps, port_takes_an_init_type},
+    {"ModifyPort.ResetsQKeyViolations", changes, nothing, kind::steps,
+     port_resets_its_qkey_violations},
+    {"ModifyPort.ShutsThePortDown", changes, nothing, kind::steps, port_is_shut_down},
 };
 
 } // namespace

@@ -64,6 +64,21 @@ void closes_while_others_open(world& here) {
     }
 }
 
+// Which fails, since another HCA of the URI is open; where there is only one, that is.
+void meets_a_detach(world& here) {
+    const ca other(reinterpret_cast<IB_CA*>(must(open_ca(here.last_fdo()))));
+    verb_call open;
+    NTSTATUS detached = STATUS_SUCCESS;
+    world::together({[&] { open.send(open_ca(here.fdo())); }, [&] { detached = here.detach(); }});
+    ASSERT_STREQ(name_of(detached), "STATUS_DEVICE_BUSY");
+    if (open.status() == STATUS_SUCCESS) {
+        EXPECT_STATUS(verb_call(close_ca(open.object<IB_CA>())).status(), STATUS_SUCCESS);
+    } else {
+        EXPECT_STATUS(open.status(), STATUS_DELETE_PENDING);
+    }
+    const ca after(here);
+}
+
 constexpr test_case cases[] = {
     {"OpenCa.GivesAnIbCa", "STATUS_SUCCESS: Information is the IB_CA*.", nothing, kind::steps,
      gives_an_ib_ca},
@@ -76,6 +91,8 @@ constexpr test_case cases[] = {
     {"OpenCa.AndCloseAtTheSameTime",
      "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::race,
      closes_while_others_open},
+    {"OpenCa.MeetsADetach", "STATUS_DELETE_PENDING: the HCA is being detached.", nothing,
+     kind::race, meets_a_detach},
     {"EveryVerb.OfNoObjectCompletesTheIrp",
      "STATUS_INVALID_PARAMETER for a port, flag or object that does not exist", nothing,
      kind::steps, of_no_device_completes_the_irp},

@@ -27,13 +27,6 @@ private:
     void* page_;
 };
 
-verb for_user(const verb& asked) {
-    return {asked.name, [=](IRP* irp) {
-                irp->RequestorMode = UserMode;
-                return asked(irp);
-            }};
-}
-
 void gets_what_the_kernel_gets(world& here) {
     const ca opened(here);
     const block all = whole_port(opened);
