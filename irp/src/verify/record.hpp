@@ -36,18 +36,18 @@ struct level {
     DEVICE_OBJECT* device = nullptr; // by identity: may be gone
     DRIVER_OBJECT* driver = nullptr; // likewise
     std::uint32_t device_number = 0;
-    std::uint32_t use = 0;        // how often it was sent
-    bool left = false;            // completion went past it
-    bool marked = false;          // when left: SL_PENDING_RETURNED was set
-    NTSTATUS status = 0;          // when left: the IRP's
-    bool returned = false;        // its completion routine was called
-    bool went_on = false;         // ... and let the IRP go on up
-    bool forced = false;          // completion is to stop here, as if the driver had pended
-    bool held = false;            // ... and did
-    bool delivered = false;       // ... and will go on
-    bool sealed = false;          // its driver passed the IRP down
-    IO_STACK_LOCATION contents{}; // when sealed
-    bool woken = false;           // its driver's completion routine set an event
+    std::uint32_t use = 0;  // how often it was sent
+    bool left = false;      // completion went past it
+    bool marked = false;    // when left: SL_PENDING_RETURNED was set
+    NTSTATUS status = 0;    // when left: the IRP's
+    bool returned = false;  // its completion routine was called
+    bool went_on = false;   // ... and let the IRP go on up
+    bool forced = false;    // completion is to stop here, as if the driver had pended
+    bool held = false;      // ... and did
+    bool delivered = false; // ... and will go on
+    bool sealed = false;    // its driver passed the IRP down
+    std::array<char, sizeof(IO_STACK_LOCATION)> contents{}; // when sealed: byte by byte
+    bool woken = false; // its driver's completion routine set an event
 };
 
 struct event {

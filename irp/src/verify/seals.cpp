@@ -19,7 +19,7 @@ void seal(record& irp, int location) {
     level& own = irp.at(location);
     IO_STACK_LOCATION* place = location_of(irp, location);
     own.sealed = true;
-    own.contents = *place;
+    std::memcpy(own.contents.data(), place, own.contents.size());
     if (may_be_veiled(*irp.irp)) veil(place, sizeof *place);
 }
 
@@ -29,7 +29,7 @@ draft* unseal(ledger& book, record& irp, int location) {
     IO_STACK_LOCATION* place = location_of(irp, location);
     own.sealed = false;
     if (may_be_veiled(*irp.irp)) unveil(place, sizeof *place);
-    if (std::memcmp(place, &own.contents, sizeof *place) == 0) return nullptr;
+    if (std::memcmp(place, own.contents.data(), own.contents.size()) == 0) return nullptr;
     return &book.broken(rule::WriteAfterSend, &irp,
                         "stack location " + std::to_string(location) + " of irp#" +
                             std::to_string(irp.generation) + ", " + device_text(own.device_number) +
