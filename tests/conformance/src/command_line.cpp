@@ -49,8 +49,10 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
                    "what it runs on; HCAs outside of the process only on a real one")
         ->check(CLI::IsMember({"real", "simulated", "both"}))
         ->capture_default_str();
-    app.add_option("--seeds", read.run.seeds,
-                   "schedules of a race on the simulated machine, by each of three strategies")
+    app.add_option(
+           "--seeds", read.run.seeds,
+           "schedules of a race on the simulated machine, by each of three strategies, and a "
+           "32nd of the sizes of a large buffer")
         ->check(CLI::Range(1, 1'000'000'000))
         ->capture_default_str();
     app.add_option("--filter", read.run.filters, "shell patterns of the cases to run");

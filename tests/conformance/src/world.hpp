@@ -34,6 +34,9 @@ public:
     /// Of the last HCA of the URI, which may be the same.
     DEVICE_OBJECT* last_fdo() const { return HcaFromGuid(last_); }
     NTSTATUS detach() const { return HcaDetach(settings_.uri.c_str()); }
+    /// About how many values of one kind to go through where there are more: as thorough as the
+    /// run.
+    std::uint64_t most_values() const { return 32 * settings_.seeds; }
 
     /// By the adapter; skips the case when that can't do it.
     void raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
