@@ -52,18 +52,19 @@ void print_measurements(std::ostream& out, const std::vector<series>& results) {
 }
 
 void print_bars(std::ostream& out, const std::vector<verdict>& verdicts) {
-    out << std::left << std::setw(38) << "bar" << std::setw(28) << "against" << std::right
-        << std::setw(9) << "measured" << std::setw(8) << "bound"
+    out << std::left << std::setw(40) << "bar" << std::setw(28) << "against" << std::right
+        << std::setw(10) << "measured" << std::setw(11) << "bound"
         << "  verdict\n";
     for (const verdict& each : verdicts) {
-        out << std::left << std::setw(38) << each.which->promise << std::setw(28)
+        out << std::left << std::setw(40) << each.which->promise << std::setw(28)
             << each.which->against << std::right << std::fixed << std::setprecision(3)
-            << std::setw(9);
+            << std::setw(10);
         if (each.ratio > 0)
             out << each.ratio;
         else
             out << "-";
-        out << std::setw(8) << std::setprecision(2) << each.which->bound << "  " << word(each.what);
+        out << std::setw(11) << std::setprecision(2) << each.which->bound << "  "
+            << word(each.what);
         if (!each.why.empty()) out << " (" << each.why << ")";
         out << '\n';
     }
