@@ -83,20 +83,18 @@ bool by_chance(machine& where, const char* site) {
 }
 
 // Where the call is to fail, if it is. The stack is taken only when it is needed: it costs
-// microseconds.
-std::optional<call_stack> fault_due(machine& where, fault_ledger& ledger, const char* site) {
-    if (is_planned(ledger)) {
-        const call_stack stack = capture_stack(3);
-        if (where.suggest(site, planned(ledger, site, stack))) return stack;
-    } else if (watching(watch::low_resources)) {
-        if (order_in_force.load(std::memory_order_relaxed) == fault_order::each_stack) {
-            const call_stack stack = capture_stack(3);
-            if (where.suggest(site, seen_first(ledger, site, stack))) return stack;
-        } else if (by_chance(where, site)) {
-            return capture_stack(3);
-        }
-    }
-    return std::nullopt;
+// microseconds; and begins behind this function, which therefore has a frame.
+[[gnu::noinline]] std::optional<call_stack> fault_due(machine& where, fault_ledger& ledger,
+                                                      const char* site) {
+    const bool in_sweep = is_planned(ledger);
+    if (!in_sweep && !watching(watch::low_resources)) return std::nullopt;
+    const bool by_stack =
+        in_sweep || order_in_force.load(std::memory_order_relaxed) == fault_order::each_stack;
+    if (!by_stack && !by_chance(where, site)) return std::nullopt;
+    const call_stack stack = capture_stack(3);
+    if (!by_stack) return stack;
+    const bool due = in_sweep ? planned(ledger, site, stack) : seen_first(ledger, site, stack);
+    return where.suggest(site, due) ? std::optional(stack) : std::nullopt;
 }
 
 } // namespace

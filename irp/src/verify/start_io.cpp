@@ -86,8 +86,7 @@ void call_start_io(DEVICE_OBJECT* device, IRP* irp) {
     routine(device, irp);
 }
 
-void check_queue_irql(core::irql_rule rule) {
-    if (!core::verifying()) return;
+void check_watched_queue_irql(core::irql_rule rule) {
     if (settings.lax_device_queue_irql) rule.bound = core::irql_bound::at_most;
     core::check_irql(rule);
 }
