@@ -100,12 +100,21 @@ NTSTATUS mixes_flags_up(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-NTSTATUS knows_no_conflict(hook& at, IRP* irp) {
-    if (minor_of(irp) != HCA_MN_MODIFY_PORT) return at.pass(irp);
+/// Answers with the one status where it should be the other.
+template <UCHAR Minor, NTSTATUS Right, NTSTATUS Wrong>
+NTSTATUS confuses(hook& at, IRP* irp) {
+    if (minor_of(irp) != Minor) return at.pass(irp);
     outcome seen = forward(at, irp);
-    if (seen.status == STATUS_FILE_LOCK_CONFLICT) seen.status = STATUS_SUCCESS;
+    if (seen.status == Right) seen.status = Wrong;
     return complete(irp, seen);
 }
+constexpr auto knows_no_conflict =
+    confuses<HCA_MN_MODIFY_PORT, STATUS_FILE_LOCK_CONFLICT, STATUS_SUCCESS>;
+constexpr auto closes_with_children = confuses<HCA_MN_CLOSE_CA, STATUS_DEVICE_BUSY, STATUS_SUCCESS>;
+constexpr auto fails_otherwise_when_dead =
+    confuses<HCA_MN_POLL_CQ, STATUS_FILE_FORCED_CLOSED, STATUS_UNSUCCESSFUL>;
+constexpr auto is_vague_when_detached =
+    confuses<HCA_MN_OPEN_CA, STATUS_DELETE_PENDING, STATUS_UNSUCCESSFUL>;
 
 NTSTATUS makes_queues_too_small(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
@@ -114,31 +123,10 @@ NTSTATUS makes_queues_too_small(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-NTSTATUS closes_with_children(hook& at, IRP* irp) {
-    if (minor_of(irp) != HCA_MN_CLOSE_CA) return at.pass(irp);
-    outcome seen = forward(at, irp);
-    if (seen.status == STATUS_DEVICE_BUSY) seen.status = STATUS_SUCCESS;
-    return complete(irp, seen);
-}
-
 NTSTATUS serves_the_dead(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_QUERY_CA && HcaIsDead(at.fdo))
         return complete(irp, {STATUS_SUCCESS, 0});
     return at.pass(irp);
-}
-
-NTSTATUS fails_otherwise_when_dead(hook& at, IRP* irp) {
-    if (minor_of(irp) != HCA_MN_POLL_CQ && minor_of(irp) != HCA_MN_ARM_CQ) return at.pass(irp);
-    outcome seen = forward(at, irp);
-    if (seen.status == STATUS_FILE_FORCED_CLOSED) seen.status = STATUS_UNSUCCESSFUL;
-    return complete(irp, seen);
-}
-
-NTSTATUS is_vague_when_detached(hook& at, IRP* irp) {
-    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
-    outcome seen = forward(at, irp);
-    if (seen.status == STATUS_DELETE_PENDING) seen.status = STATUS_UNSUCCESSFUL;
-    return complete(irp, seen);
 }
 
 NTSTATUS counts_what_is_not_there(hook& at, IRP* irp) {
