@@ -24,6 +24,8 @@ constexpr counter counters[] = {
     {"in_flight", &ibmf_stats_t::st_in_flight},
     {"queued", &ibmf_stats_t::st_queued},
     {"sends_active", &ibmf_stats_t::st_sends_active},
+    {"receives_active", &ibmf_stats_t::st_receives_active},
+    {"buffers", &ibmf_stats_t::st_buffers},
     {"callbacks_active", &ibmf_stats_t::st_callbacks_active},
     {"alternate_qps", &ibmf_stats_t::st_alt_qps},
     {"messages_sent", &ibmf_stats_t::st_msgs_sent},

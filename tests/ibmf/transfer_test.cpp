@@ -99,6 +99,29 @@ TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
     EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, nullptr, &length), IBMF_INVALID_ARG);
 }
 
+TEST_P(Transfers, WhatComesInAndWhatIsHeldIsCounted) {
+    wire joined;
+    table_agent agent(1);
+    agent.resize(50'000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    std::uint64_t most = 0;
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        const bool is_ack = from == 0 && bytes[25] == 2;
+        if (is_ack) most = std::max(most, manager.stats().st_receives_active);
+        return true;
+    };
+    {
+        test_message msg(manager.handle, table_query);
+        EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
+        EXPECT_EQ(most, 1u);
+        EXPECT_EQ(manager.stats().st_receives_active, 0u);
+        EXPECT_EQ(manager.stats().st_buffers, 1u);
+        EXPECT_EQ(manager.stats(B_TRUE).st_buffers, 1u);
+        agent.await_answers();
+    }
+    EXPECT_EQ(manager.stats(B_TRUE).st_buffers, 0u);
+}
+
 TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
     const wire joined;
     table_agent agent(1);

@@ -78,7 +78,8 @@ NT_API int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg
      IBMF_BAD_HANDLE   no such client */
 NT_API int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_t* length);
 
-/* What a client, or a port, has and has done. Datagrams that are dropped count once each. */
+/* What a client, or a port, has and has done. Datagrams that are dropped count once each. There are
+   no address handles to count: each datagram carries its address. */
 typedef struct _ibmf_stats {
     /* Now: */
     uint64_t st_msgs_alloced;
@@ -86,6 +87,8 @@ typedef struct _ibmf_stats {
     uint64_t st_in_flight;        /* of them, against the port's bound */
     uint64_t st_queued;           /* of them, waiting for their turn */
     uint64_t st_sends_active;     /* datagrams that the driver has */
+    uint64_t st_receives_active;  /* transfers that come in, answers included */
+    uint64_t st_buffers;          /* of received bytes, which messages hold */
     uint64_t st_callbacks_active; /* due or running */
     uint64_t st_alt_qps;
     /* So far: */

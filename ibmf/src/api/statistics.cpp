@@ -2,6 +2,22 @@
 
 using namespace irpverbs::ibmf;
 
+namespace {
+
+std::uint64_t buffers_of(const client& which) {
+    std::uint64_t count = 0;
+    const LIST_ENTRY* const head = &which.messages;
+    for (const LIST_ENTRY* each = head->Flink; each != head; each = each->Flink)
+        if (CONTAINING_RECORD(each, message, of_client)->received != nullptr) ++count;
+    return count;
+}
+
+bool comes_in(const transaction& which) {
+    return which.at == phase::transferring && (which.incoming || which.rmpp->begun());
+}
+
+} // namespace
+
 extern "C" {
 
 int ibmf_query_stats(ibmf_handle_t ibmf_handle, boolean_t of_port, ibmf_stats_t* stats) {
@@ -11,12 +27,17 @@ int ibmf_query_stats(ibmf_handle_t ibmf_handle, boolean_t of_port, ibmf_stats_t*
     port& at = *who->at;
     const port::guard under(at);
     *stats = of_port ? at.counts : who->counts;
-    stats->st_in_flight = stats->st_queued = 0;
+    const auto counts = [&](const client& which) { return of_port || &which == who; };
+    stats->st_in_flight = stats->st_queued = stats->st_receives_active = stats->st_buffers = 0;
     at.for_each([&](const transaction& each) {
-        if (!of_port && each.who != who) return;
+        if (!counts(*each.who)) return;
         if (each.in_flight) ++stats->st_in_flight;
         if (each.at == phase::queued) ++stats->st_queued;
+        if (comes_in(each)) ++stats->st_receives_active;
     });
+    for (LIST_ENTRY* each = at.clients.Flink; each != &at.clients; each = each->Flink)
+        if (const client& which = client::port_link::of(each); counts(which))
+            stats->st_buffers += buffers_of(which);
     return IBMF_SUCCESS;
 }
 

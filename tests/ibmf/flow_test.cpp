@@ -1,0 +1,170 @@
+// Whose turn it is, how long an attempt waits, and that nothing outlasts its deadline.
+#include "ibmf_client.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+#include <map>
+#include <set>
+
+namespace {
+
+using namespace irpverbs::dispatch;
+using namespace irpverbs::testing;
+
+constexpr LONGLONG ticks_per_us = 10;
+
+request_of question(std::uint8_t mgmt_class, std::uint64_t tid) {
+    request_of made{mgmt_class};
+    made.tid = tid;
+    return made;
+}
+
+/// Transactions whose data begin with their number.
+struct batch {
+    std::vector<std::unique_ptr<test_message>> all;
+
+    void ask(const client_scope& by, std::uint8_t mgmt_class, unsigned first, unsigned count,
+             ibmf_retrans_t times) {
+        for (unsigned tid = first; tid < first + count; ++tid) {
+            all.push_back(std::make_unique<test_message>(by.handle, question(mgmt_class, tid)));
+            EXPECT_EQ(all.back()->send(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_SUCCESS);
+        }
+    }
+};
+UCHAR number_of(const std::array<UCHAR, IB_MAD_SIZE>& datagram) { return datagram[64]; }
+
+class Flow : public BothMachines {};
+
+TEST_P(Flow, AClientOfFewDoesNotWaitForAllOfAnotherOne) {
+    wire joined;
+    std::vector<unsigned> order;
+    std::atomic<bool> lost{true};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        if (from == 0) order.push_back(number_of(bytes));
+        return !lost;
+    };
+    const echo_agent performance(1);
+    const echo_agent boards(1, BM_AGENT);
+    const client_scope many(0, PERF_MANAGER);
+    const client_scope few(0, BM_MANAGER);
+    ASSERT_EQ(ibmf_limit_port(many.handle, 1), IBMF_SUCCESS);
+    constexpr ibmf_retrans_t patient{0, 60'000'000, 0, 0};
+    batch asked;
+    asked.ask(many, MAD_MGMT_CLASS_PERF, 1, 20, patient);
+    asked.ask(few, MAD_MGMT_CLASS_BM, 101, 10, patient);
+    lost = false;
+    ASSERT_EQ(ibmf_cancel_msg(many.handle, asked.all.front()->shown), IBMF_SUCCESS);
+    for (std::size_t i = 0; i < asked.all.size(); ++i)
+        EXPECT_EQ(asked.all[i]->status(), i == 0 ? IBMF_TRANS_FAILURE : IBMF_SUCCESS);
+    ASSERT_EQ(order.size(), 30u);
+    for (unsigned turn = 0; turn < 10; ++turn) {
+        EXPECT_EQ(order[1 + 2 * turn], 2 + turn);
+        EXPECT_EQ(order[2 + 2 * turn], 101 + turn);
+    }
+}
+
+TEST_P(Flow, CancelledOnesGiveUpTheirTurn) {
+    wire joined;
+    std::atomic<bool> lost{true};
+    joined.tap = [&](unsigned, const auto&) { return !lost; };
+    const echo_agent agent(1);
+    const client_scope manager(0, PERF_MANAGER);
+    ASSERT_EQ(ibmf_limit_port(manager.handle, 1), IBMF_SUCCESS);
+    batch asked;
+    asked.ask(manager, MAD_MGMT_CLASS_PERF, 1, 5, {0, 60'000'000, 0, 0});
+    lost = false;
+    for (const std::size_t gone : {2u, 4u, 0u})
+        EXPECT_EQ(ibmf_cancel_msg(manager.handle, asked.all[gone]->shown), IBMF_SUCCESS);
+    for (const std::size_t answered : {1u, 3u})
+        EXPECT_EQ(asked.all[answered]->status(), IBMF_SUCCESS);
+    EXPECT_EQ(agent.heard, 2);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Flow);
+
+/// When each datagram was sent.
+std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim) {
+    std::map<unsigned, std::vector<LONGLONG>> sent;
+    wire joined;
+    joined.tap = [&](unsigned, const auto& bytes) {
+        sent[number_of(bytes)].push_back(static_cast<LONGLONG>(KeQueryInterruptTime()));
+        return false;
+    };
+    const client_scope manager(0, PERF_MANAGER);
+    batch asked;
+    asked.ask(manager, MAD_MGMT_CLASS_PERF, 1, 8, {5, 8'000, 2'000, 0});
+    for (const auto& each : asked.all)
+        EXPECT_EQ(each->status(), IBMF_TRANS_TIMEOUT);
+    sim.run();
+    return sent;
+}
+
+TEST(FlowTimes, AttemptsWaitTwiceAsLongEachTimeAndNotAllTheSame) {
+    random_choices chance(7);
+    sim_machine sim(chance);
+    const machine::scope inside(sim);
+    constexpr LONGLONG base = 10'000 * ticks_per_us;
+    std::set<LONGLONG> second_waits;
+    for (const auto& [number, sent] : times_of_attempts(sim)) {
+        ASSERT_EQ(sent.size(), 6u) << number;
+        for (std::size_t i = 1; i < sent.size(); ++i) {
+            const LONGLONG least = base << std::min<std::size_t>(i - 1, 3);
+            EXPECT_GE(sent[i] - sent[i - 1], least);
+            EXPECT_LE(sent[i] - sent[i - 1], i == 1 ? least : least + least / 4);
+        }
+        second_waits.insert(sent[2] - sent[1]);
+    }
+    EXPECT_GT(second_waits.size(), 4u);
+}
+
+/// What each may take: the attempts, and as much again and a half.
+LONGLONG most_of(const ibmf_retrans_t& times) {
+    LONGLONG attempts = 0;
+    for (unsigned i = 0; i <= times.retrans_retries; ++i)
+        attempts += LONGLONG{times.retrans_rtv + times.retrans_rttv} << std::min(i, 3u);
+    return attempts * ticks_per_us / 2 * 5;
+}
+
+struct timed_message : test_message {
+    using test_message::test_message;
+    LONGLONG begun = static_cast<LONGLONG>(KeQueryInterruptTime());
+    std::atomic<LONGLONG> ended{0};
+
+    static void told(ibmf_handle_t, ibmf_msg_t*, void* self) {
+        static_cast<timed_message*>(self)->ended = static_cast<LONGLONG>(KeQueryInterruptTime());
+    }
+};
+
+TEST(FlowTimes, EveryDeadlineIsKeptByAPeerThatIsBusySilentAndLate) {
+    explore_options options;
+    options.random_runs = 1000;
+    options.pct_runs = 500;
+    expect_explored(options, [](sim_machine& sim) {
+        wire joined({3, 4, 30'000});
+        echo_agent agent(1);
+        agent.change = [&](ib_mad_hdr_t& header) {
+            if (sim.random() % 2 == 0) header.Status = __builtin_bswap16(MAD_STATUS_BUSY);
+        };
+        const client_scope manager(0, PERF_MANAGER);
+        ibmf_limit_port(manager.handle, 2);
+        std::vector<std::unique_ptr<timed_message>> all;
+        std::vector<ibmf_retrans_t> wanted;
+        for (unsigned i = 0; i < 6; ++i) {
+            wanted.push_back({i % 3, 5'000 * (i + 1), 1'000, 0});
+            all.push_back(std::make_unique<timed_message>(manager.handle,
+                                                          question(MAD_MGMT_CLASS_PERF, i + 1)));
+            EXPECT_EQ(ibmf_msg_transport(manager.handle, IBMF_QP_HANDLE_DEFAULT, all[i]->shown,
+                                         &wanted[i], timed_message::told, all[i].get(),
+                                         IBMF_MSG_TRANS_FLAG_SEQ),
+                      IBMF_SUCCESS);
+        }
+        sim.run();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            EXPECT_NE(all[i]->ended, 0) << "not told";
+            EXPECT_LE(all[i]->ended - all[i]->begun, most_of(wanted[i]));
+        }
+    });
+}
+
+} // namespace
