@@ -49,6 +49,32 @@ TEST_P(SaAccess, AQueryIsATableOfItsTemplate) {
     EXPECT_EQ(seen.record<sa_path_record_t>().DGID.gid_guid, 0x99u);
 }
 
+TEST_P(SaAccess, OnePathBetweenTwoPortsIsNoTable) {
+    const wire joined;
+    std::uint8_t method = 0;
+    scripted_sa sa([&](const sa_request& request) {
+        method = request.header.method;
+        return table_of<sa_path_record_t>({path_to(0x99, 7)});
+    });
+    const session_scope session;
+    const auto method_for = [&](std::uint64_t components, std::uint8_t most) {
+        sa_path_record_t wanted = path_to(0x99, 7);
+        wanted.SLID = 1;
+        wanted.NumbPath = most;
+        test_access access(SA_PATHRECORD_ATTRID, wanted, components);
+        EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+        EXPECT_EQ(access.records().size(), 1u);
+        return method;
+    };
+    constexpr std::uint64_t lids = SA_PR_COMPMASK_SLID | SA_PR_COMPMASK_DLID;
+    EXPECT_EQ(method_for(path_ends | SA_PR_COMPMASK_NUMBPATH, 1), SA_SUBN_ADM_GET);
+    EXPECT_EQ(method_for(lids | SA_PR_COMPMASK_NUMBPATH, 1), SA_SUBN_ADM_GET);
+    EXPECT_EQ(method_for(path_ends | SA_PR_COMPMASK_NUMBPATH, 2), SA_SUBN_ADM_GET_TABLE);
+    EXPECT_EQ(method_for(path_ends, 1), SA_SUBN_ADM_GET_TABLE);
+    EXPECT_EQ(method_for(SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_NUMBPATH, 1), SA_SUBN_ADM_GET_TABLE);
+    EXPECT_EQ(method_for(SA_PR_COMPMASK_DLID | SA_PR_COMPMASK_NUMBPATH, 1), SA_SUBN_ADM_GET_TABLE);
+}
+
 TEST_P(SaAccess, ATableOfManyDatagramsComesWhole) {
     const wire joined;
     std::vector<sa_path_record_t> all;

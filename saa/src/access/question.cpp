@@ -13,19 +13,34 @@ struct verb {
     const record_type* answered;
 };
 
-verb retrieval_of(std::uint16_t attribute) {
-    const record_type* const known = find_record(attribute);
+// One path from one port to one other. A Get answers just that, in one datagram; a table is a
+// transfer, with an ACK.
+bool is_one_path(const ibmf_saa_access_args_t& wanted) {
+    const auto asked = [&](std::uint64_t either) {
+        return (wanted.sq_component_mask & either) != 0;
+    };
+    return asked(SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID) &&
+           asked(SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_DLID) && asked(SA_PR_COMPMASK_NUMBPATH) &&
+           static_cast<const sa_path_record_t*>(wanted.sq_template)->NumbPath == 1;
+}
+
+verb retrieval_of(const ibmf_saa_access_args_t& wanted) {
+    const record_type* const known = find_record(wanted.sq_attr_id);
     const record_type* const path = find_record(std::uint16_t{SA_PATHRECORD_ATTRID});
-    switch (attribute) {
+    switch (wanted.sq_attr_id) {
     case SA_CLASSPORTINFO_ATTRID:
         return {SA_SUBN_ADM_GET, known, known};
+    case SA_PATHRECORD_ATTRID:
+        if (is_one_path(wanted)) return {SA_SUBN_ADM_GET, known, known};
+        break;
     case SA_MULTIPATHRECORD_ATTRID:
         return {SA_SUBN_ADM_GET_MULTI, known, path};
     case SA_TRACERECORD_ATTRID:
         return {SA_SUBN_ADM_GET_TRACE_TABLE, path, known};
     default:
-        return {SA_SUBN_ADM_GET_TABLE, known, known};
+        break;
     }
+    return {SA_SUBN_ADM_GET_TABLE, known, known};
 }
 
 // Method 0: the attribute has no such access.
@@ -35,7 +50,7 @@ verb verb_of(const ibmf_saa_access_args_t& wanted) {
                                 wanted.sq_attr_id == SA_TRACERECORD_ATTRID;
     switch (wanted.sq_access_type) {
     case IBMF_SAA_RETRIEVE:
-        return retrieval_of(wanted.sq_attr_id);
+        return retrieval_of(wanted);
     case IBMF_SAA_UPDATE:
         return {only_retrieved ? std::uint8_t{0} : std::uint8_t{SA_SUBN_ADM_SET}, known, known};
     case IBMF_SAA_DELETE:
@@ -69,8 +84,8 @@ int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type,
 }
 
 std::optional<path_key> path_of(const ibmf_saa_access_args_t& wanted, const question& made) {
-    const bool of_paths = made.attribute == SA_PATHRECORD_ATTRID &&
-                          made.method == SA_SUBN_ADM_GET_TABLE && made.sm_key == 0;
+    const bool of_paths =
+        made.attribute == SA_PATHRECORD_ATTRID && made.retrieves() && made.sm_key == 0;
     if (!of_paths) return std::nullopt;
     return path_key::of(*static_cast<const sa_path_record_t*>(wanted.sq_template),
                         wanted.sq_component_mask);
