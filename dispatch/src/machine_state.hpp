@@ -15,7 +15,9 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// Work items and the threads that run them; a thread more is started when none is free.
+/// Work items and the threads that run them; a thread more is started when none is free. One at a
+/// time is woken, or started: it wakes the next one when it has taken an item and others are left.
+/// So a burst of short items is done by a few, and one that blocks keeps none waiting.
 struct work_service {
     static constexpr std::uint32_t most_workers = 16;
 
@@ -24,6 +26,7 @@ struct work_service {
     LIST_ENTRY delayed;
     std::vector<processor*> idle;
     std::uint32_t workers = 0;
+    bool coming = false;        // one was woken, or started, and has not looked yet
     std::uint64_t inserted = 0; // items so far
 
     work_service() {
@@ -31,9 +34,8 @@ struct work_service {
         InitializeListHead(&delayed);
         idle.reserve(most_workers);
     }
-    bool at_rest() const {
-        return IsListEmpty(&critical) && IsListEmpty(&delayed) && idle.size() == workers;
-    }
+    bool at_rest() const { return is_empty() && idle.size() == workers; }
+    bool is_empty() const { return IsListEmpty(&critical) && IsListEmpty(&delayed); }
     LIST_ENTRY* pop() {
         if (!IsListEmpty(&critical)) return RemoveHeadList(&critical);
         return IsListEmpty(&delayed) ? nullptr : RemoveHeadList(&delayed);

@@ -7,11 +7,12 @@
 #include <dispatch/detail/work_item.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace irpverbs::dispatch::detail {
 namespace {
 
-void run_item(WORK_QUEUE_ITEM& item, processor& self) {
+void run_item(const WORK_QUEUE_ITEM& item, processor& self) {
     const PWORKER_THREAD_ROUTINE routine = item.WorkerRoutine;
     if (verifying())
         run_watched_routine(self, "a work item", routine, item.Parameter);
@@ -22,31 +23,75 @@ void run_item(WORK_QUEUE_ITEM& item, processor& self) {
                   self.irql, PASSIVE_LEVEL, reinterpret_cast<ULONG_PTR>(routine));
 }
 
-// The item's memory is its owner's again before the routine is entered.
-LIST_ENTRY* next_item(work_service& work, processor& self, bool& idle, WORK_QUEUE_ITEM& item) {
-    const std::lock_guard guard(work.lock);
-    LIST_ENTRY* entry = work.pop();
-    const auto place = std::find(work.idle.begin(), work.idle.end(), &self);
-    if (entry != nullptr) {
-        if (place != work.idle.end()) work.idle.erase(place);
-        WORK_QUEUE_ITEM& queued = *CONTAINING_RECORD(entry, WORK_QUEUE_ITEM, List);
-        item = queued;
-        if (verifying()) forget_live(live_kind::work_item, &queued);
-        __atomic_store_n(&queued.List.Flink, nullptr, __ATOMIC_RELEASE);
-    } else if (place == work.idle.end()) {
-        work.idle.push_back(&self);
+/// Who takes the next item.
+struct helper {
+    processor* woken = nullptr;
+    bool started = false;
+};
+
+// Under the lock; what it says is to be done without.
+helper call_helper(work_service& work) {
+    helper next;
+    if (work.coming || work.is_empty()) return next;
+    if (!work.idle.empty()) {
+        next.woken = work.idle.back();
+        work.idle.pop_back();
+    } else if (work.workers < work_service::most_workers) {
+        ++work.workers;
+        next.started = true;
     }
-    idle = entry == nullptr;
-    return entry;
+    work.coming = next.woken != nullptr || next.started;
+    return next;
+}
+
+void worker_main(processor& self);
+
+void send_for(const helper& next, machine_state& state) {
+    if (next.woken != nullptr) next.woken->owner->unpark(*next.woken);
+    if (next.started && !start_library_thread(state, -1, worker_main, nullptr))
+        bug_check(MANUALLY_INITIATED_CRASH, "no thread could be started for a work item");
+}
+
+// The item's memory is its owner's again before the routine is entered.
+WORK_QUEUE_ITEM take(LIST_ENTRY* entry) {
+    WORK_QUEUE_ITEM& queued = *CONTAINING_RECORD(entry, WORK_QUEUE_ITEM, List);
+    const WORK_QUEUE_ITEM item = queued;
+    if (verifying()) forget_live(live_kind::work_item, &queued);
+    __atomic_store_n(&queued.List.Flink, nullptr, __ATOMIC_RELEASE);
+    return item;
+}
+
+/// A worker's turn: the item that it found, and whom it calls.
+struct turn {
+    std::optional<WORK_QUEUE_ITEM> item;
+    helper next;
+};
+
+// `came`: woken or started since its last look, unless that was for another reason: then it is
+// still among the idle.
+turn look_for_item(work_service& work, processor& self, bool came) {
+    const std::lock_guard guard(work.lock);
+    LIST_ENTRY* const entry = work.pop();
+    const auto place = std::find(work.idle.begin(), work.idle.end(), &self);
+    const bool among_idle = place != work.idle.end();
+    if (came && !among_idle) work.coming = false;
+    if (entry == nullptr) {
+        if (!among_idle) work.idle.push_back(&self);
+        return {};
+    }
+    if (among_idle) work.idle.erase(place);
+    return {take(entry), call_helper(work)};
 }
 
 void worker_main(processor& self) {
     machine_state& state = self.owner->state();
+    bool came = true;
     for (;;) {
-        WORK_QUEUE_ITEM item;
-        bool idle = false;
-        if (next_item(state.work, self, idle, item) != nullptr) {
-            run_item(item, self);
+        const turn mine = look_for_item(state.work, self, came);
+        came = !mine.item;
+        if (mine.item) {
+            send_for(mine.next, state);
+            run_item(*mine.item, self);
             continue;
         }
         state.tell_stopper();
@@ -91,8 +136,7 @@ void ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType) {
     if (instrumented()) look_on_queue(WorkItem);
     machine_state& state = this_processor().owner->state();
     work_service& work = state.work;
-    processor* free_worker = nullptr;
-    bool start_another = false;
+    helper next;
     {
         const std::lock_guard guard(work.lock);
         if (WorkItem->List.Flink != nullptr)
@@ -101,17 +145,9 @@ void ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType) {
         const bool urgent = QueueType == CriticalWorkQueue || QueueType == HyperCriticalWorkQueue;
         ++work.inserted;
         InsertTailList(urgent ? &work.critical : &work.delayed, &WorkItem->List);
-        if (!work.idle.empty()) {
-            free_worker = work.idle.back();
-            work.idle.pop_back();
-        } else if (work.workers < work_service::most_workers) {
-            ++work.workers;
-            start_another = true;
-        }
+        next = call_helper(work);
     }
-    if (free_worker != nullptr) free_worker->owner->unpark(*free_worker);
-    if (start_another && !start_library_thread(state, -1, worker_main, nullptr))
-        bug_check(MANUALLY_INITIATED_CRASH, "no thread could be started for a work item");
+    send_for(next, state);
 }
 
 } // extern "C"
