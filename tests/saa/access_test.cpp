@@ -75,6 +75,19 @@ TEST_P(SaAccess, OnePathBetweenTwoPortsIsNoTable) {
     EXPECT_EQ(method_for(SA_PR_COMPMASK_DLID | SA_PR_COMPMASK_NUMBPATH, 1), SA_SUBN_ADM_GET_TABLE);
 }
 
+TEST_P(SaAccess, AnEqualQuestionIsFoundAmongManyOthers) {
+    const wire joined;
+    const scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
+    std::vector<std::unique_ptr<path_access>> all;
+    const session_scope session;
+    for (int twice = 0; twice < 2; ++twice)
+        for (std::uint64_t guid = 1; guid <= 300; ++guid) {
+            all.push_back(std::make_unique<path_access>(guid));
+            EXPECT_EQ(all.back()->begin(session), IBMF_SUCCESS);
+        }
+    EXPECT_EQ(session.stats().ss_merged, 300u);
+}
+
 TEST_P(SaAccess, ATableOfManyDatagramsComesWhole) {
     const wire joined;
     std::vector<sa_path_record_t> all;

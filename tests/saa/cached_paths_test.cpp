@@ -7,6 +7,9 @@
 
 #include <saa/async.hpp>
 
+#include <map>
+#include <mutex>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -115,6 +118,32 @@ TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
     EXPECT_EQ(session.cached().pc_misses, 1u);
     EXPECT_EQ(session.cached().pc_entries, 1u);
     EXPECT_EQ(session.stats().ss_waiting, 0u);
+}
+
+// What is remembered is answered within the call: callbacks that ask on must not nest.
+TEST_P(CachedPaths, CallbacksWithoutOffloadAreNotCalledInsideOneAnother) {
+    const session_scope direct(nullptr,
+                               IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD);
+    session.version_of();
+    std::vector<path_access> all(200);
+    std::mutex guard;
+    std::map<const void*, int> depth;
+    const auto enter = [&](int by) {
+        const std::lock_guard locked(guard);
+        return depth[&irpverbs::dispatch::detail::this_processor()] += by;
+    };
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i].inside = [&, i] {
+            EXPECT_EQ(enter(1), 1);
+            if (i + 1 < all.size()) {
+                EXPECT_EQ(all[i + 1].begin(direct), IBMF_SUCCESS);
+            }
+            enter(-1);
+        };
+    EXPECT_EQ(all.front().begin(direct), IBMF_SUCCESS);
+    for (path_access& each : all)
+        EXPECT_EQ(each.status(), IBMF_SUCCESS);
+    EXPECT_EQ(sa.asked, 1);
 }
 
 // Without an access: at once, also at DISPATCH_LEVEL.

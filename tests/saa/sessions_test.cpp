@@ -52,6 +52,20 @@ TEST_P(SaSessions, ArgumentsAndPortsAreChecked) {
     EXPECT_EQ(try_open(wire::guids[0]), IBMF_SUCCESS);
 }
 
+TEST_P(SaSessions, WithoutOffloadACallbackComesWhereTheAnswerDoes) {
+    const wire joined;
+    scripted_sa sa(one_node);
+    const session_scope session(nullptr, IBMF_SAA_SESSION_NO_OFFLOAD);
+    node_access access;
+    access.highest = DISPATCH_LEVEL;
+    ibmf_saa_handle_t handle = session.handle;
+    access.inside = [&] { EXPECT_EQ(ibmf_sa_session_close(&handle, 0), IBMF_INVALID_ARG); };
+    EXPECT_EQ(access.begin(session), IBMF_SUCCESS);
+    EXPECT_EQ(access.status(), IBMF_SUCCESS);
+    EXPECT_EQ(access.level(), DISPATCH_LEVEL);
+    EXPECT_EQ(access.records().at(0).LID, 5);
+}
+
 TEST_P(SaSessions, AHandleIsBadOnceItWasClosed) {
     const wire joined;
     ibmf_saa_handle_t stale = nullptr;

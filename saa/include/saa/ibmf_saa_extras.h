@@ -18,6 +18,11 @@
    effect with an sm_key: to a manager the SA tells more. */
 #define IBMF_SAA_SESSION_CACHED_PATHS 0x1
 
+/* Flag of ibmf_sa_session_open, as IBMF_REG_FLAG_NO_OFFLOAD: callbacks of accesses come where the
+   answer does, at <= DISPATCH_LEVEL, perhaps before ibmf_sa_access returns, and may not block; for
+   who asks thousands. Without it each has a work item, and may. Events have one in any case. */
+#define IBMF_SAA_SESSION_NO_OFFLOAD 0x2
+
 /* An event beside the seed's: more came than the session's queue holds (256), and some that came
    here are missing. */
 #define IBMF_SAA_EVENT_LOST ((ibmf_saa_subnet_event_t)7)

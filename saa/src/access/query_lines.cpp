@@ -2,17 +2,28 @@
 
 #include <access/port.hpp>
 
+#include <new>
+
 namespace irpverbs::saa {
 
-query_lines::query_lines() {
-    for (LIST_ENTRY& each : table_)
+namespace {
+
+std::vector<LIST_ENTRY> empty_lists(std::size_t count) {
+    std::vector<LIST_ENTRY> made(count);
+    for (LIST_ENTRY& each : made)
         InitializeListHead(&each);
+    return made;
+}
+
+} // namespace
+
+query_lines::query_lines() : table_(empty_lists(64)) {
     for (LIST_ENTRY& each : lines_)
         InitializeListHead(&each);
 }
 
 query* query_lines::find_equal(const query& like) const {
-    const LIST_ENTRY& head = table_[like.hash % buckets];
+    const LIST_ENTRY& head = table_[like.hash % table_.size()];
     for (const LIST_ENTRY* each = head.Flink; each != &head; each = each->Flink) {
         query& known = list_link<query>::of(each);
         if (known.hash == like.hash && known.asked == like.asked) return &known;
@@ -22,8 +33,10 @@ query* query_lines::find_equal(const query& like) const {
 
 void query_lines::add(query& fresh) {
     if (fresh.asked.retrieves() && !fresh.stream) {
-        InsertTailList(bucket_of(fresh), &fresh.in_bucket.entry);
+        if (in_table_ >= table_.size()) grow();
+        InsertTailList(&bucket_of(fresh), &fresh.in_bucket.entry);
         fresh.in_table = true;
+        ++in_table_;
     }
     InsertTailList(&lines_[fresh.bulk ? 1 : 0], &fresh.in_line.entry);
     ++queued_;
@@ -33,6 +46,23 @@ void query_lines::close(query& which) {
     if (!which.in_table) return;
     RemoveEntryList(&which.in_bucket.entry);
     which.in_table = false;
+    --in_table_;
+}
+
+// Without memory it is slower, and nothing else.
+void query_lines::grow() {
+    std::vector<LIST_ENTRY> larger;
+    try {
+        larger = empty_lists(2 * table_.size());
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    table_.swap(larger);
+    for (LIST_ENTRY& head : larger)
+        while (!IsListEmpty(&head)) {
+            LIST_ENTRY* const each = RemoveHeadList(&head);
+            InsertTailList(&bucket_of(list_link<query>::of(each)), each);
+        }
 }
 
 void query_lines::close_all_sent() {

@@ -3,6 +3,8 @@
 
 #include <access/query.hpp>
 
+#include <vector>
+
 namespace irpverbs::saa {
 
 class query_lines {
@@ -33,13 +35,14 @@ public:
     std::size_t in_flight() const { return in_flight_; }
 
 private:
-    static constexpr std::size_t buckets = 1024;
     static constexpr unsigned bulk_share = 8; // one in so many goes to bulk that waits
 
-    LIST_ENTRY* bucket_of(const query& which) { return &table_[which.hash % buckets]; }
+    LIST_ENTRY& bucket_of(const query& which) { return table_[which.hash % table_.size()]; }
+    void grow();
     unsigned line_to_serve();
 
-    std::array<LIST_ENTRY, buckets> table_;
+    std::vector<LIST_ENTRY> table_; // lists of equal hashes
+    std::size_t in_table_ = 0;
     std::array<LIST_ENTRY, 2> lines_; // the second: bulk
     unsigned limit_ = default_limit;
     unsigned since_bulk_ = 0;

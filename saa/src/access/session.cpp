@@ -41,14 +41,20 @@ bool session::begin_closing() {
     return !std::exchange(closing, true);
 }
 
-bool session::is_quiet() const {
+bool session::calls_back_at_once() const {
+    return (flags & IBMF_SAA_SESSION_NO_OFFLOAD) != 0 && calls_here() == 0;
+}
+
+unsigned session::calls_here() const {
     unsigned mine = 0;
     for (const LIST_ENTRY* each = frames_.Flink; each != &frames_; each = each->Flink)
         if (CONTAINING_RECORD(each, callback_frame, of_session)->on ==
             &dispatch::detail::this_processor())
             ++mine;
-    return busy_ == mine;
+    return mine;
 }
+
+bool session::is_quiet() const { return busy_ == calls_here(); }
 
 void session::await_quiet() {
     for (;;) {

@@ -21,6 +21,9 @@ struct session : boost::intrusive_ref_counter<session> {
     ~session();
 
     bool remembers() const { return (flags & IBMF_SAA_SESSION_CACHED_PATHS) != 0; }
+    /// Whether a callback is called here and now; not inside another one, which would nest as deep
+    /// as a client asks for what is remembered. Under the lock.
+    bool calls_back_at_once() const;
     /// Events are for its client, or for what it remembers.
     bool listens() const { return events != nullptr || remembers(); }
 
@@ -28,7 +31,7 @@ struct session : boost::intrusive_ref_counter<session> {
     void enter();
     /// It has ended. Without the lock.
     void leave();
-    /// Runs a callback. IRQL: PASSIVE_LEVEL.
+    /// Runs a callback. IRQL: <= DISPATCH_LEVEL.
     template <class Call>
     void call(const Call& callback) {
         callback_frame frame{{}, nullptr};
@@ -55,6 +58,7 @@ struct session : boost::intrusive_ref_counter<session> {
 private:
     void begin_call(callback_frame& frame);
     void end_call(callback_frame& frame);
+    unsigned calls_here() const;
     bool is_quiet() const;
 
     unsigned busy_ = 0;

@@ -34,13 +34,19 @@ NTSTATUS came_home(DEVICE_OBJECT*, IRP* irp, void* context) {
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
     ended->who = ended->request.waits.by;
+    bool at_once = false;
     {
         const port::guard under(*ended->who->at);
         ended->who->enter();
+        at_once = ended->who->calls_back_at_once();
     }
     access_with_callback* const due = ended.release();
-    ExInitializeWorkItem(&due->item, call_back, due);
-    ExQueueWorkItem(&due->item, DelayedWorkQueue);
+    if (at_once) {
+        call_back(due);
+    } else {
+        ExInitializeWorkItem(&due->item, call_back, due);
+        ExQueueWorkItem(&due->item, DelayedWorkQueue);
+    }
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 

@@ -6,9 +6,8 @@ namespace {
 
 int check(const ibmf_saa_subnet_event_args_t* events, uint_t version, uint_t flags) {
     if (events != nullptr && events->is_event_callback == nullptr) return IBMF_INVALID_ARG;
-    if ((flags & ~uint_t{IBMF_SAA_SESSION_CACHED_PATHS}) != 0 ||
-        KeGetCurrentIrql() >= DISPATCH_LEVEL)
-        return IBMF_INVALID_ARG;
+    constexpr uint_t known = IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD;
+    if ((flags & ~known) != 0 || KeGetCurrentIrql() >= DISPATCH_LEVEL) return IBMF_INVALID_ARG;
     return version == IBMF_VERSION ? IBMF_SUCCESS : IBMF_BAD_VERSION;
 }
 
