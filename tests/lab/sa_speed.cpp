@@ -8,6 +8,7 @@
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
 #include <saa/async.hpp>
+#include <saa/ibmf_saa_extras.h>
 #include <support/coroutines.hpp>
 #include <support/verbs.hpp>
 
@@ -134,18 +135,26 @@ raw_ibmad::gid wire(const ib_gid_t& gid) {
 }
 
 /// libibmad's call for a path, one after another.
-void ask_paths(const surroundings& around, unsigned count) {
-    raw_ibmad by(around.sm_lid);
-    for (unsigned i = 0; i < count; ++i) {
-        const sa_path_record_t wanted = path_wanted(around, i).record;
-        expect(by.ask_path(wire(wanted.SGID), wire(wanted.DGID)), "ib_path_query_via");
+class ibmad_side {
+public:
+    explicit ibmad_side(const surroundings& around) : around_(around), by_(around.sm_lid) {}
+
+    void paths(unsigned count) {
+        for (unsigned i = 0; i < count; ++i) {
+            const sa_path_record_t wanted = path_wanted(around_, i).record;
+            expect(by_.ask_path(wire(wanted.SGID), wire(wanted.DGID)), "ib_path_query_via");
+        }
     }
-}
+
+private:
+    const surroundings& around_;
+    raw_ibmad by_;
+};
 
 /// IBMF with callbacks, so many transactions under way.
 class ibmf_side {
 public:
-    ibmf_side(const surroundings& around, unsigned depth) : around_(around), questions_(depth) {
+    explicit ibmf_side(const surroundings& around) : around_(around), questions_(most_at_once) {
         ibmf_register_info_t who{around.hca, 1, SUBN_ADM_MANAGER};
         ibmf_impl_caps_t capabilities{};
         expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
@@ -162,12 +171,12 @@ public:
     ibmf_side(const ibmf_side&) = delete;
     ibmf_side& operator=(const ibmf_side&) = delete;
 
-    void paths(unsigned count) {
+    void paths(unsigned count, unsigned depth) {
         left_to_send_ = count;
         left_to_come_ = count;
         all_answered all;
         all_ = &all;
-        for (question& each : questions_)
+        for (question& each : std::span(questions_).first(depth))
             send_next(each);
         all.wait();
     }
@@ -222,6 +231,7 @@ private:
         if (by.of->left_to_come_.fetch_sub(1) == 1) by.of->all_->set();
     }
 
+    static constexpr unsigned most_at_once = 64;
     static constexpr unsigned far_beyond = 1u << 31; // below zero
     const surroundings& around_;
     ibmf_handle_t client_ = nullptr;
@@ -235,8 +245,8 @@ private:
 class access_side {
 public:
     explicit access_side(const surroundings& around) : around_(around) {
-        expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session_) ==
-                   IBMF_SUCCESS,
+        expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION,
+                                    IBMF_SAA_SESSION_NO_OFFLOAD, &session_) == IBMF_SUCCESS,
                "ibmf_sa_session_open");
     }
     ~access_side() { ibmf_sa_session_close(&session_, 0); }
@@ -316,9 +326,14 @@ mad table_question() {
 struct side {
     std::string_view name;
     unsigned operations;
-    std::function<void()> run;
-    std::vector<double> seconds{}, busy{}; // of an operation, by round
+    std::function<std::function<void()>()> open; // what runs, and closes when it goes
+    std::vector<double> seconds{}, busy{};       // of an operation, by round
 };
+
+template <class Side, class Run>
+std::function<std::function<void()>()> opening(const surroundings& around, Run run) {
+    return [&around, run] { return [by = std::make_shared<Side>(around), run] { run(*by); }; };
+}
 
 double processor_seconds() {
     rusage used{};
@@ -330,9 +345,10 @@ double processor_seconds() {
 }
 
 void take_sample(side& each) {
+    const std::function<void()> run = each.open();
     const ULONGLONG begun = KeQueryInterruptTime();
     const double busy = processor_seconds();
-    each.run();
+    run();
     each.busy.push_back((processor_seconds() - busy) / each.operations);
     each.seconds.push_back(static_cast<double>(KeQueryInterruptTime() - begun) * 1e-7 /
                            each.operations);
@@ -388,14 +404,17 @@ int main(int count, char** words) {
     const unsigned few = std::max(queries / 10, 1u);
     // One at a time: each is the only client of the SA's class meanwhile.
     std::vector<side> all{
-        {"umad, 64", queries, [&] { umad_side(around).paths(queries, 64); }},
-        {"ibmf, 64", queries, [&] { ibmf_side(around, 64).paths(queries); }},
-        {"access", queries, [&] { access_side(around).paths(queries); }},
-        {"ibmad", few, [&] { ask_paths(around, few); }},
-        {"umad, 1", few, [&] { umad_side(around).paths(few, 1); }},
-        {"ibmf, 1", few, [&] { ibmf_side(around, 1).paths(few); }},
-        {"umad, table", 1, [&] { umad_side(around).table(table); }},
-        {"ibmf, table", 1, [&] { ibmf_side(around, 1).table(table); }},
+        {"umad, 64", queries,
+         opening<umad_side>(around, [=](umad_side& by) { by.paths(queries, 64); })},
+        {"ibmf, 64", queries,
+         opening<ibmf_side>(around, [=](ibmf_side& by) { by.paths(queries, 64); })},
+        {"access", queries,
+         opening<access_side>(around, [=](access_side& by) { by.paths(queries); })},
+        {"ibmad", few, opening<ibmad_side>(around, [=](ibmad_side& by) { by.paths(few); })},
+        {"umad, 1", few, opening<umad_side>(around, [=](umad_side& by) { by.paths(few, 1); })},
+        {"ibmf, 1", few, opening<ibmf_side>(around, [=](ibmf_side& by) { by.paths(few, 1); })},
+        {"umad, table", 1, opening<umad_side>(around, [=](umad_side& by) { by.table(table); })},
+        {"ibmf, table", 1, opening<ibmf_side>(around, [=](ibmf_side& by) { by.table(table); })},
     };
     if (count > 3) std::erase_if(all, [&](const side& each) { return words[3] != each.name; });
     for (int round = 0; round < rounds; ++round)
