@@ -1,5 +1,5 @@
 // What ibsim's topology files may say besides nodes and cables.
-#include "mad_client.hpp"
+#include "subnet_client.hpp"
 
 #include <support/topology_file.hpp>
 
@@ -172,9 +172,13 @@ TEST(IbsimsFormat, ADescriptionMayHaveNoQuotes) {
                              "[1] \"s\"[1]\n\n"
                              "Switch 1 \"s\" # MT47396 enhanced port 0 lid 6 lmc 0\n");
     const attached hcas(file.uri());
+    const open_hca ca(hcas.fdo());
     char name[64] = "";
     EXPECT_EQ(HcaName(0x9, name, sizeof(name)), STATUS_SUCCESS);
     EXPECT_STREQ(name, "node01 HCA-1");
+    subnet_client client(ca);
+    const mad of_switch = client.ask(directed_smp(get_method, sm_node_description, 0, {1}));
+    EXPECT_STREQ(reinterpret_cast<const char*>(&of_switch[smp_data]), "MT47396");
 }
 
 } // namespace
