@@ -135,6 +135,15 @@ TEST(IbsimsFormat, ModulesKeepNamesApart) {
         EXPECT_EQ(state_of(hcas, i), IB_PORT_ACTIVE);
 }
 
+// In many modules the same name may stand: there it tells no GUID.
+TEST(IbsimsFormat, AnEmptyModuleIsNone) {
+    const std::string node = "Ca 1 \"H-0002c90300001000\"\n\n";
+    const auto guids = guids_in("module=\"m\"\n" + node + "module=\"\"\n" + node);
+    ASSERT_EQ(guids.size(), 2u);
+    EXPECT_NE(guids[0], 0x2c90300001000u);
+    EXPECT_EQ(guids[1], 0x2c90300001000u);
+}
+
 TEST(IbsimsFormat, AliasesStandForPorts) {
     const topology_file file("module=\"left\"\n"
                              "Hca 1 \"a\"\n"

@@ -32,7 +32,6 @@ struct cable {
 // A port by another name: "module@name".
 struct alias {
     endpoint of;
-    std::string_view file;
     unsigned line;
 };
 
@@ -295,8 +294,7 @@ void parser::port_alias(line_reader& in) {
     const endpoint here = port_number(in);
     std::string name = in.expect_quoted("the port's alias");
     check_name(in, name);
-    const auto [place, fresh] =
-        aliases_.emplace(module_ + '@' + name, alias{here, name_, in.number()});
+    const auto [place, fresh] = aliases_.emplace(module_ + '@' + name, alias{here, in.number()});
     if (!fresh)
         in.fail("\"" + place->first + "\" is an alias already, at line " +
                 std::to_string(place->second.line));
