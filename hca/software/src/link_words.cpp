@@ -23,14 +23,15 @@ struct width_name {
     std::string_view lanes;
     USHORT width;
 };
-constexpr std::array widths_from_the_widest{
+// From the widest.
+constexpr std::array named_widths{
     width_name{"12", IB_LINK_WIDTH_12X}, width_name{"8", IB_LINK_WIDTH_8X},
     width_name{"4", IB_LINK_WIDTH_4X},   width_name{"2", IB_LINK_WIDTH_2X},
     width_name{"1", IB_LINK_WIDTH_1X},
 };
 
 constexpr std::uint64_t all_widths = 31;
-constexpr unsigned extended = 8; // the bits of LinkSpeedExt stand above those of LinkSpeed
+constexpr unsigned extended_shift = 8; // the bits of LinkSpeedExt stand above those of LinkSpeed
 
 } // namespace
 
@@ -38,7 +39,7 @@ USHORT expect_width(line_reader& in) {
     const std::uint64_t mask = in.expect_number("a mask of widths", all_widths);
     if (mask == 0) in.fail("expected a mask of widths, from 1 to 31");
     if (mask == 4) return IB_LINK_WIDTH_4X;
-    return std::ranges::find_if(widths_from_the_widest,
+    return std::ranges::find_if(named_widths,
                                 [&](const width_name& each) { return (mask & each.width) != 0; })
         ->width;
 }
@@ -52,7 +53,7 @@ USHORT expect_speed(line_reader& in, USHORT of_none) {
 
 USHORT expect_extended_speed(line_reader& in) {
     const std::uint64_t mask = in.expect_number("a mask of extended speeds", 15);
-    return static_cast<USHORT>(std::bit_floor(mask) << extended);
+    return static_cast<USHORT>(std::bit_floor(mask) << extended_shift);
 }
 
 std::optional<link_words> link_name(line_reader& in) {
@@ -60,11 +61,11 @@ std::optional<link_words> link_name(line_reader& in) {
     if (name.empty() || name.find('?') != std::string_view::npos) return std::nullopt;
     const std::string_view lanes = name.substr(0, name.find('x'));
     const std::string_view rest = name.substr(lanes.size());
-    const auto width = std::ranges::find(widths_from_the_widest, lanes, &width_name::lanes);
+    const auto width = std::ranges::find(named_widths, lanes, &width_name::lanes);
     const auto speed = std::ranges::find_if(speed_names, [&](const speed_name& each) {
         return rest.starts_with('x') && rest.substr(1) == each.name;
     });
-    if (width == widths_from_the_widest.end() || speed == speed_names.end())
+    if (width == named_widths.end() || speed == speed_names.end())
         in.fail("expected a link's width and speed, like 4xEDR");
     return link_words{width->width, speed->speed};
 }
