@@ -76,6 +76,10 @@ json::object limits(const IB_CA_ATTR& of) {
             {"max_srq_wrs", of.MaxSrqWrs},
             {"max_srq_sges", of.MaxSrqSges},
             {"max_xrc_domains", of.MaxXrcDomains},
+            {"max_xrc_srqs", of.MaxXrcSrqs},
+            {"max_completion_handlers", of.MaxCompletionHandlers},
+            {"min_block_size", of.MinBlockSize},
+            {"max_block_size", of.MaxBlockSize},
             {"max_pkeys", of.MaxPKeys},
             {"local_ack_delay", of.LocalAckDelay}};
 }

@@ -18,23 +18,52 @@ auto query_port(IB_CA* ca, Attr& attr) {
     return [&attr, ca](IRP* irp) { return CiQueryPort(ca, 1, sizeof(attr), &attr, irp); };
 }
 
+// The objects are made while there is somebody to make them.
 TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     fake_hca hca;
-    hca.operations.OpenCa = nullptr;
-    hca.operations.CloseCa = nullptr;
+    hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
     IB_CA* ca = open_ca(hca.fdo);
     IB_CQ* cq = create_cq(ca);
-    IB_CA_ATTR attr{};
-    IB_WC entry{};
-    const auto hole = [](const auto& verb) {
-        EXPECT_STREQ(name_of(verb_call(verb).status()), "STATUS_NOT_SUPPORTED");
+    IB_MAD_AGENT_ATTR agent_attr{};
+    agent_attr.PortNumber = 1;
+    agent_attr.ManagementClass = 0x0A;
+    const auto register_agent = [&](IRP* irp) {
+        return CiRegisterMadAgent(ca, &agent_attr, nullptr, nullptr, irp);
     };
-    hole([&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
-    hole([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
-    hole([&](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); });
-    hole([&](IRP* irp) { return CiResizeCq(cq, 2, nullptr, irp); });
+    auto* agent = verb_call(register_agent).object<IB_MAD_AGENT>();
+    ASSERT_NE(agent, nullptr);
+    hca.operations = {};
+
+    IB_CA_ATTR ca_attr{};
+    IB_PORT_ATTR port_attr{};
+    IB_CQ_ATTR cq_attr{};
+    const IB_MODIFY_CA modify_ca{};
+    const IB_MODIFY_PORT modify_port{};
+    IB_WC entry{};
+    std::array<UCHAR, IB_MAD_SIZE> data{};
+    IB_MAD_SEND mad{};
+    mad.Data = data.data();
+    mad.Length = IB_MAD_SIZE;
+    const auto hole = [](const char* name, const auto& verb) {
+        EXPECT_STREQ(name_of(verb_call(verb).status()), "STATUS_NOT_SUPPORTED") << name;
+    };
+    hole("QueryCa", [&](IRP* irp) { return CiQueryCa(ca, sizeof(ca_attr), &ca_attr, irp); });
+    hole("QueryPort", query_port(ca, port_attr));
+    hole("ModifyCa", [&](IRP* irp) { return CiModifyCa(ca, 0, &modify_ca, irp); });
+    hole("ModifyPort", [&](IRP* irp) { return CiModifyPort(ca, 1, 0, &modify_port, irp); });
+    hole("CreateCq", [&](IRP* irp) { return CiCreateCq(ca, 1, nullptr, nullptr, nullptr, irp); });
+    hole("QueryCq", [&](IRP* irp) { return CiQueryCq(cq, sizeof(cq_attr), &cq_attr, irp); });
+    hole("ResizeCq", [&](IRP* irp) { return CiResizeCq(cq, 2, nullptr, irp); });
+    hole("PollCq", [&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
+    hole("ArmCq", [&](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); });
+    hole("RegisterMadAgent", register_agent);
+    hole("SendMad", [&](IRP* irp) { return CiSendMad(agent, &mad, irp); });
+
+    EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status(),
+              STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);
 }
 
 // What an operation leaves in Information reaches the client, but not with an error.

@@ -48,8 +48,8 @@ TEST(RealTopologies, AreReadWithTheirLids) {
     }
 }
 
-// What the generator wrote for ibsim has the same hosts as what was discovered there.
-TEST(RealTopologies, TheGeneratorsFileHasTheHostsThatWereDiscovered) {
+// What tests/lab/fabric.py wrote for ibsim has the same hosts as what was discovered there.
+TEST(RealTopologies, OurFileForIbsimHasTheHostsThatWereDiscovered) {
     const attached hcas(file("two_leaves.net"));
     std::string hosts;
     for (const auto& [host, port] : ports_of(hcas)) {

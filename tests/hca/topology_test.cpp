@@ -13,7 +13,6 @@
 
 namespace {
 
-using irpverbs::testing::attached;
 using irpverbs::testing::topology_file;
 
 struct result {
@@ -101,22 +100,11 @@ TEST(Topology, ReadsWhatIbsimReads) {
     EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
 }
 
-// What ibsim knows beside cables: files in files, speeds and widths for all that follows, aliases.
-TEST(Topology, ReadsIbsimsExtensions) {
-    const topology_file leaf("width=12\nspeed=3\nHca 1 \"Hca1\"@first\n[1]@port \"Switch1\"[2]\n");
-    const std::string name = leaf.path().substr(leaf.path().rfind('/') + 1);
-    std::ofstream(leaf.path() + ".net") << "include \"" << name << "\"\n"
-                                        << "Switch 8 \"Switch1\"\n"
-                                        << "[2] \"Hca1\"[1]@port\n";
-    const attached hcas("software:" + leaf.path() + ".net");
-    std::remove((leaf.path() + ".net").c_str());
-    ASSERT_EQ(hcas.count(), 1u);
-    IB_CA* ca = irpverbs::testing::open_ca(hcas.fdo());
-    const irpverbs::testing::port_block port(ca, 1);
-    EXPECT_EQ(port->State, IB_PORT_ACTIVE);
-    EXPECT_EQ(port->ActiveSpeed, IB_LINK_SPEED_DDR);
-    EXPECT_EQ(port->ActiveWidth, IB_LINK_WIDTH_12X);
-    EXPECT_EQ(irpverbs::testing::close_ca(ca), STATUS_SUCCESS);
+TEST(Topology, SwitchesAndRoutersHaveGuidsOfTheirOwn) {
+    EXPECT_EQ(complaint("switchguid=7\nSwitch 1 \"s\"\n\nswitchguids+0\nSwitch 1 \"t\"\n"),
+              "5: the GUID of \"t\" is that of the node at line 2");
+    EXPECT_EQ(complaint("rtguid=7\nRt 1 \"r\"\n\nswitchguid=7\nSwitch 1 \"s\"\n"),
+              "5: the GUID of \"s\" is that of the node at line 2");
 }
 
 TEST(Topology, AFileThatIncludesItselfIsTold) {
@@ -131,7 +119,7 @@ TEST(Topology, AFileThatIncludesItselfIsTold) {
 
 // Of every line of a good file, every beginning: read, or refused at that line.
 TEST(Topology, ACutLineIsToldWithItsNumber) {
-    const std::string line = "[1](10) \"S\"[1](20) w=4 s=1 # lid 4 lmc 0 \"S\" lid 6 4xDDR";
+    const std::string line = "[1](10) \"S\"[1](20) w=4 s=1 e=2 # lid 4 lmc 0 \"S\" lid 6 4xDDR";
     const std::string before = "caguid=0x10\nCa 1 \"H\"\n";
     for (std::size_t length = 1; length < line.size(); ++length) {
         const topology_file file(before + line.substr(0, length) + "\n\nSwitch 1 \"S\"\n");
@@ -150,6 +138,16 @@ TEST(Topology, SaysWhereAndWhatIsWrong) {
     EXPECT_EQ(complaint("do Unlink \"a\"[1]\n"),
               "1: 'do' is for ibsim's console, which is not here");
     EXPECT_EQ(complaint("speed=8\n"), "1: expected a mask of speeds, at most 7");
+    EXPECT_EQ(complaint("speed=0\n"), "1: expected a mask of speeds, from 1 to 7");
+    EXPECT_EQ(complaint("width=32\n"), "1: expected a mask of widths, at most 31");
+    EXPECT_EQ(complaint("width=0\n"), "1: expected a mask of widths, from 1 to 31");
+    EXPECT_EQ(complaint("extspeed=16\n"), "1: expected a mask of extended speeds, at most 15");
+    EXPECT_EQ(complaint("pdebug=\n").substr(0, 20), "1: expected a level,");
+    EXPECT_EQ(complaint("vendid 5\n"), "1: expected '=' before '5'");
+    EXPECT_EQ(complaint("caguid-1\n"), "1: expected '=' before '-1'");
+    EXPECT_EQ(complaint("module=left\n"), "1: expected the module's name in quotes");
+    EXPECT_EQ(complaint("module=\"a#b\"\n"),
+              "1: \"a#b\": '#' and '@' are for the names of modules and aliases");
     EXPECT_EQ(complaint(""), "0: expected at least one node");
     EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"nowhere\"[1]\n"), "2: there is no node \"nowhere\"");
     EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"a"),
@@ -170,6 +168,15 @@ TEST(Topology, SaysWhereAndWhatIsWrong) {
     EXPECT_EQ(complaint("Hca 2 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[1]\n\nHca 1 \"b\"\n"),
               "3: \"b\"[1] has another cable, at line 2");
     EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"a\"[1]\n"), "2: a cable has two ends");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"b\"[1] x=4\n"),
+              "2: expected 'w=', 's=', 'e=', '#' or the end of the line");
+    EXPECT_EQ(complaint("Hca 1 \"a@b\"\n"),
+              "1: \"a@b\": '#' and '@' are for the names of modules and aliases");
+    EXPECT_EQ(complaint("Hca 2 \"a\"\n@[1] \"x\"\n@[2] \"x\"\n"),
+              "3: \"@x\" is an alias already, at line 2");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n@[2] \"x\"\n"), "2: expected a port number, at most 1");
+    EXPECT_EQ(complaint("Hca 1 \"a\"\n[1] \"left@x\"\n"), "2: there is no alias \"left@x\"");
+    EXPECT_EQ(complaint("@[1] \"x\"\n").substr(0, 2), "1:");
     EXPECT_EQ(complaint("[1] \"a\"[1]\n").substr(0, 2), "1:");
     EXPECT_EQ(complaint("Hub 3 \"a\"\n").substr(0, 2), "1:");
     EXPECT_EQ(complaint("Switch 300 \"a\"\n"), "1: expected a number of ports, at most 254");

@@ -61,6 +61,7 @@ TEST(Irpctl, LimitsAreShownWhenAskedFor) {
     const json::array devices = parsed({"--json", "devices"}).as_array();
     const json::value& most = devices.at(3).at("limits").at("max_cqs");
     EXPECT_GT(most.as_int64(), 0);
+    EXPECT_EQ(devices.at(3).at("limits").at("max_completion_handlers"), most);
     EXPECT_THAT(run({"devices", "--all"}).out,
                 ContainsRegex("\nhost4\n(.+\n)*  max cqs +" + json::serialize(most) + "\n"));
 }

@@ -84,6 +84,10 @@ typedef enum _IB_ATOMIC {
 #define IB_CA_CAP_XRC 0x02000000u
 #define IB_CA_CAP_UD_MULTICAST_LOOPBACK_BLOCK 0x04000000u
 #define IB_CA_CAP_CQ_RESIZE 0x08000000u
+#define IB_CA_CAP_UD_MULTICAST 0x10000000u
+#define IB_CA_CAP_MULTIPLE_PAGE_SIZES 0x20000000u /* in one memory region */
+#define IB_CA_CAP_LOCAL_INVALIDATE_FENCE 0x40000000u
+#define IB_CA_CAP_BASE_QUEUE_MANAGEMENT 0x80000000u
 
 /* What the IBA does not have. QpTypes: bit n stands for type n of IBV_QPT_*; masks hold the bits
    that libibverbs names beside. 0 where the HCA does not say. Source: ibv_query_device_ex(3). */
@@ -121,8 +125,8 @@ typedef struct _IB_CA_EXTENDED_ATTR {
     USHORT PciCompareAndSwap;
 } IB_CA_EXTENDED_ATTR;
 
-/* Of a channel adapter. Limits are numbers of objects, work requests or entries.
-   Source: IBA 11.2.1.2 (Query HCA); ibv_query_device(3). */
+/* Of a channel adapter. Limits are numbers of objects, work requests or entries; 0 where the HCA
+   does not say. Source: IBA 11.2.1.2 (Query HCA); ibv_query_device(3). */
 typedef struct _IB_CA_ATTR {
     ULONG Size; /* bytes of the whole block: this, port attributes, tables */
     ULONG VendorId;
@@ -172,6 +176,11 @@ typedef struct _IB_CA_ATTR {
     ULONG PortCount;
     ULONG PortOffset; /* bytes from here to PortCount IB_PORT_ATTR */
     IB_CA_EXTENDED_ATTR Extended;
+    ULONGLONG MinBlockSize; /* bytes; of block lists of physical buffers, like the next */
+    ULONGLONG MaxBlockSize;
+    ULONG MaxCompletionHandlers; /* that completion queues can be spread over */
+    ULONG MaxXrcSrqs;
+    ULONG ReservedLKey; /* counts with IB_CA_CAP_LOCAL_DMA_LKEY; 0: the kernel keeps it */
 } IB_CA_ATTR, *PIB_CA_ATTR;
 
 /* Of a completion queue. */

@@ -123,7 +123,7 @@ NT_API NTSTATUS CiCreateCq(IB_CA* pCa, ULONG NumCqes, VOID* Context, const IB_CQ
                            CI_UDATA* pUserData, IRP* pIrp);
 
 /* Ours. Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.
-   STATUS_SUCCESS. STATUS_DEVICE_BUSY: a queue pair still uses it. */
+   STATUS_SUCCESS. */
 NT_API NTSTATUS CiDestroyCq(IB_CQ* pCq, CI_UDATA* pUserData, IRP* pIrp);
 
 /* Ours. Attributes of a completion queue; sizes and statuses as CiQueryCa. */

@@ -91,6 +91,7 @@ void put_identity(IB_CA_ATTR& attr, const ibv_device_attr& from) {
     attr.FirmwareVersion =
         firmware_version({from.fw_ver, strnlen(from.fw_ver, sizeof(from.fw_ver))});
     attr.Capabilities = capabilities_of(from.device_cap_flags);
+    if (from.max_mcast_grp > 0) attr.Capabilities |= IB_CA_CAP_UD_MULTICAST;
     attr.PageSizes = from.page_size_cap;
     attr.Atomicity = static_cast<UCHAR>(from.atomic_cap);
     attr.LocalAckDelay = from.local_ca_ack_delay;
@@ -220,6 +221,7 @@ int verbs_query::device(IB_CA_ATTR& made) const {
     put_identity(made, attr.orig_attr);
     put_limits(made, attr.orig_attr);
     made.Extended = extended(attr);
+    made.MaxCompletionHandlers = limit(context_->num_comp_vectors);
     made.PortCount =
         attr.phys_port_cnt_ex != 0 ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt;
     return 0;

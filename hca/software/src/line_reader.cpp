@@ -62,11 +62,14 @@ std::string_view line_reader::word() {
     return found;
 }
 
-bool line_reader::skip_past(char mark) {
-    const std::size_t place = rest_.find(mark);
-    if (place == std::string_view::npos) return false;
-    rest_.remove_prefix(place + 1);
-    return true;
+std::string_view line_reader::before(std::initializer_list<std::string_view> marks) {
+    skip_blanks();
+    std::size_t length = rest_.size();
+    for (const std::string_view mark : marks)
+        length = std::min(length, rest_.find(mark));
+    const std::string_view found = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return found.substr(0, found.find_last_not_of(blanks) + 1);
 }
 
 } // namespace irpverbs::hca_software

@@ -4,6 +4,7 @@
 #include "topology.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace irpverbs::hca_software {
 
@@ -35,8 +36,8 @@ public:
     std::optional<ib_guid_t> accept_guid();
     /// Up to the next blank.
     std::string_view word();
-    /// Drops everything up to and with the next `mark`; false: there is none.
-    bool skip_past(char mark);
+    /// Up to the first of these, or to the end; without the blanks around it.
+    std::string_view before(std::initializer_list<std::string_view> marks);
 
 private:
     void skip_blanks();

@@ -21,7 +21,7 @@ IB_CA_ATTR attributes_of(const node& from) {
                         IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
                         IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
                         IB_CA_CAP_CQ_RESIZE;
-    attr.MaxCqs = most_cqs;
+    attr.MaxCqs = attr.MaxCompletionHandlers = most_cqs; // each queue has its own up-calls
     attr.MaxCqes = most_cqes;
     attr.PageSizes = 4096;
     attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());

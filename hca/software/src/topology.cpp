@@ -1,10 +1,13 @@
 #include "topology.hpp"
 
+#include "guid_base.hpp"
 #include "line_reader.hpp"
+#include "link_words.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <deque>
 #include <unordered_map>
 #include <utility>
@@ -17,51 +20,37 @@ namespace {
 constexpr ib_guid_t own_guids = 0x0200000000000000;
 constexpr std::uint64_t most_ports = 254;
 
-struct speed_name {
-    std::string_view name;
-    USHORT speed;
-};
-constexpr std::array speed_names{
-    speed_name{"SDR", IB_LINK_SPEED_SDR}, speed_name{"DDR", IB_LINK_SPEED_DDR},
-    speed_name{"QDR", IB_LINK_SPEED_QDR}, speed_name{"FDR10", IB_LINK_SPEED_FDR10},
-    speed_name{"FDR", IB_LINK_SPEED_FDR}, speed_name{"EDR", IB_LINK_SPEED_EDR},
-    speed_name{"HDR", IB_LINK_SPEED_HDR}, speed_name{"NDR", IB_LINK_SPEED_NDR},
-};
-
-struct width_name {
-    std::uint64_t lanes;
-    USHORT width;
-};
-constexpr std::array width_names{
-    width_name{1, IB_LINK_WIDTH_1X},   width_name{2, IB_LINK_WIDTH_2X},
-    width_name{4, IB_LINK_WIDTH_4X},   width_name{8, IB_LINK_WIDTH_8X},
-    width_name{12, IB_LINK_WIDTH_12X},
-};
-
-// A cable's other end as the file names it; found when all nodes are known.
+// A cable's other end as the file names it, a node or an alias; found when all are known.
 struct cable {
     endpoint from;
-    std::string to_id;
+    std::string to_name;
     UCHAR to_port;
     std::string_view file;
+    unsigned line;
+};
+
+// A port by another name: "module@name".
+struct alias {
+    endpoint of;
     unsigned line;
 };
 
 // An included file may include others; so deep only by including itself.
 constexpr unsigned deepest = 16;
 
-USHORT expect_width(line_reader& in) {
-    const std::uint64_t lanes = in.expect_number("a number of lanes", 12);
-    for (const width_name& each : width_names)
-        if (each.lanes == lanes) return each.width;
-    in.fail("expected 1, 2, 4, 8 or 12 lanes");
+constexpr ib_guid_t any_guid = ~ib_guid_t{0};
+
+// "H-0008f10403961354": what ibnetdiscover calls a node says its GUID.
+ib_guid_t guid_in(const std::string& id) {
+    if (id.size() != 18 || id[1] != '-') return 0;
+    ib_guid_t guid = 0;
+    const auto [end, problem] = std::from_chars(id.data() + 2, id.data() + id.size(), guid, 16);
+    return problem == std::errc() && end == id.data() + id.size() ? guid : 0;
 }
 
-// A mask of SDR, DDR and QDR; the fastest counts.
-USHORT expect_speed(line_reader& in) {
-    const std::uint64_t speeds = in.expect_number("a mask of speeds", 7);
-    if (speeds == 0) in.fail("expected a mask of speeds, from 1 to 7");
-    return static_cast<USHORT>(std::bit_floor(speeds));
+void check_name(const line_reader& in, const std::string& name) {
+    if (name.find_first_of("#@") != std::string::npos)
+        in.fail("\"" + name + "\": '#' and '@' are for the names of modules and aliases");
 }
 
 class parser {
@@ -75,14 +64,20 @@ private:
     void line(line_reader in);
     void include(line_reader& in);
     void assignment(line_reader& in);
+    void guid_assignment(line_reader& in, guid_base& base);
     void header(line_reader& in, IB_NODE_TYPE type);
+    void node_description(line_reader& in, node_plan& node);
     void switch_comment(line_reader& in, node_plan& node);
+    endpoint port_number(line_reader& in);
     void port(line_reader& in);
+    void port_alias(line_reader& in);
+    std::string other_end(line_reader& in);
     void port_options(line_reader& in, port_plan& port);
     void port_comment(line_reader& in, port_plan& port, bool of_switch);
-    void link_name(line_reader& in, port_plan& port);
+    void name_node(line_reader& in, node_plan& node);
     void add_node(line_reader& in, node_plan node);
     void give_guids(node_plan& node, std::size_t index);
+    endpoint find(const cable& each) const;
     void connect(const cable& each);
     void connect_end(endpoint from, endpoint to, const cable& by);
     void check_guids();
@@ -95,10 +90,15 @@ private:
     std::vector<std::string_view> in_; // the file of each node
     topology result_;
     std::unordered_map<std::string, std::size_t> by_id_;
+    std::unordered_map<std::string, alias> aliases_;
     std::vector<cable> cables_;
-    node_plan coming_;                // what was assigned for the next node
-    USHORT width_ = IB_LINK_WIDTH_4X; // of the nodes to come
+    node_plan coming_;   // what was assigned for the next node
+    std::string module_; // of the nodes to come, like the next four
+    USHORT width_ = IB_LINK_WIDTH_4X;
     USHORT speed_ = IB_LINK_SPEED_QDR;
+    USHORT extended_speed_ = 0;
+    std::array<guid_base, 4> guids_{guid_base(0), guid_base(0x100000), guid_base(0x200000),
+                                    guid_base(0x300000)}; // by IB_NODE_TYPE
     bool in_node_ = false;
 };
 
@@ -139,36 +139,64 @@ void parser::line(line_reader in) {
     }
     if (in.sees("#") || in.sees("Chassis") || in.sees("Non-Chassis")) return;
     if (in.sees("[")) return port(in);
+    if (in.accept("@")) return port_alias(in);
     if (in.accept("Switch")) return header(in, IB_NODE_SWITCH);
     if (in.accept("Hca") || in.accept("Ca")) return header(in, IB_NODE_CA);
     if (in.accept("Rt")) return header(in, IB_NODE_ROUTER);
-    if (in.accept("include ")) return include(in);
+    if (in.accept("include")) return include(in);
     if (in.sees("do ")) in.fail("'do' is for ibsim's console, which is not here");
     assignment(in);
 }
 
 void parser::assignment(line_reader& in) {
     constexpr ULONG any = ~ULONG{0};
-    constexpr ib_guid_t any_guid = ~ib_guid_t{0};
-    if (in.accept("vendid=")) {
+    const auto assigns = [&](std::string_view word) {
+        if (!in.accept(word)) return false;
+        in.expect("=");
+        return true;
+    };
+    if (assigns("vendid")) {
         coming_.vendor_id = static_cast<ULONG>(in.expect_number("a vendor id", any));
-    } else if (in.accept("devid=")) {
+    } else if (assigns("devid")) {
         coming_.device_id = static_cast<ULONG>(in.expect_number("a device id", any));
-    } else if (in.accept("sysimgguid=")) {
+    } else if (assigns("sysimgguid")) {
         coming_.system_image_guid = in.expect_number("a GUID", any_guid);
-    } else if (in.accept("switchguid=") || in.accept("caguid=") || in.accept("rtguid=")) {
-        coming_.guid = in.expect_number("a GUID", any_guid);
-        coming_.ports.resize(1);
-        if (const auto guid = in.accept_guid()) coming_.ports[0].guid = *guid;
-    } else if (in.accept("width=")) {
+    } else if (in.accept("switchguid")) {
+        guid_assignment(in, guids_[IB_NODE_SWITCH]);
+    } else if (in.accept("caguid") || in.accept("hcaguid")) {
+        guid_assignment(in, guids_[IB_NODE_CA]);
+    } else if (in.accept("rtguid")) {
+        guid_assignment(in, guids_[IB_NODE_ROUTER]);
+    } else if (assigns("width")) {
         width_ = expect_width(in);
-    } else if (in.accept("speed=")) {
+    } else if (assigns("speed")) {
         speed_ = expect_speed(in);
+    } else if (assigns("extspeed")) {
+        extended_speed_ = expect_extended_speed(in);
+    } else if (assigns("module")) {
+        module_ = in.expect_quoted("the module's name");
+        check_name(in, module_);
+    } else if (assigns("pdebug")) {
+        in.expect_number("a level", any); // of what ibsim tells about its parsing
     } else {
-        in.fail("expected a node (Switch, Ca, Hca, Rt), a port ([1] \"node\"[1]) or an assignment "
-                "(vendid= devid= sysimgguid= switchguid= caguid= rtguid= width= speed=)");
+        in.fail("expected a node (Switch, Ca, Hca, Rt), a port ([1] \"node\"[1]), an alias "
+                "(@[1] \"alias\") or an assignment (vendid= devid= sysimgguid= switchguid= caguid= "
+                "rtguid= width= speed= extspeed= module= include)");
     }
     if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
+}
+
+// switchguid=0x2c90200404c40(2c90200404c40), where the GUID in parentheses is port 0's; hcaguids+16
+void parser::guid_assignment(line_reader& in, guid_base& base) {
+    in.accept("s");
+    if (in.accept("+")) {
+        base.add(in.expect_number("a number of GUIDs", any_guid));
+    } else {
+        in.expect("=");
+        base.assign(in.expect_number("a GUID", any_guid));
+    }
+    coming_.ports.resize(1);
+    if (const auto guid = in.accept_guid()) coming_.ports[0].guid = *guid;
 }
 
 void parser::header(line_reader& in, IB_NODE_TYPE type) {
@@ -180,18 +208,34 @@ void parser::header(line_reader& in, IB_NODE_TYPE type) {
     node.ports.resize(ports + 1);
     for (port_plan& each : node.ports) {
         each.width = width_;
-        each.speed = speed_;
+        each.speed = speed_ | extended_speed_;
     }
-    node.id = in.expect_quoted("the node's id");
-    node.description = node.id;
-    if (in.accept("@")) in.word(); // an alias, for ibsim's console
+    name_node(in, node);
+    node.guid = guids_[type].take(type == IB_NODE_SWITCH ? 1 : ports + 1, guid_in(node.id));
     if (in.accept("#")) {
-        if (in.sees("\"")) node.description = in.expect_quoted("the node's description");
+        node_description(in, node);
         if (type == IB_NODE_SWITCH) switch_comment(in, node);
     } else if (!in.at_end()) {
         in.fail("expected '#' or the end of the line behind the node's id");
     }
     add_node(in, std::move(node));
+}
+
+void parser::name_node(line_reader& in, node_plan& node) {
+    node.id = in.expect_quoted("the node's id");
+    check_name(in, node.id);
+    if (!module_.empty()) node.id = module_ + '#' + node.id;
+    node.description = node.id;
+}
+
+// "node01 HCA-1"; older tools wrote no quotes.
+void parser::node_description(line_reader& in, node_plan& node) {
+    if (in.sees("\"")) {
+        node.description = in.expect_quoted("the node's description");
+        return;
+    }
+    const std::string_view text = in.before({"base port 0", "enhanced port 0"});
+    if (!text.empty()) node.description = text;
 }
 
 // base port 0 lid 6 lmc 0
@@ -213,46 +257,72 @@ void parser::add_node(line_reader& in, node_plan node) {
     in_node_ = true;
 }
 
-// [22](portguid) "H-0008f10403961354"[1](8f10403961355) w=4 # "description" lid 4 4xSDR
-void parser::port(line_reader& in) {
+endpoint parser::port_number(line_reader& in) {
     if (!in_node_) in.fail("a port stands below its node's line, with no empty line between");
     const std::size_t index = result_.nodes.size() - 1;
-    node_plan& node = result_.nodes[index];
     in.expect("[");
-    const std::uint64_t number = in.expect_number("a port number", node.ports.size() - 1);
+    const std::uint64_t number =
+        in.expect_number("a port number", result_.nodes[index].ports.size() - 1);
     if (number == 0) in.fail("ports that have cables are numbered from 1");
     in.expect("]");
-    if (in.accept("@")) in.word();
-    port_plan& port = node.ports[number];
+    return {index, static_cast<UCHAR>(number)};
+}
+
+// [22](portguid) "H-0008f10403961354"[1](8f10403961355) w=3 # "description" lid 4 4xSDR
+void parser::port(line_reader& in) {
+    const endpoint here = port_number(in);
+    node_plan& node = result_.nodes[here.node];
+    port_plan& port = node.ports[here.port];
     if (in.accept("[ext")) {
         in.expect_number("an external port number", 255);
         in.expect("]");
     }
     if (const auto guid = in.accept_guid()) port.guid = *guid;
-    cable found{{index, static_cast<UCHAR>(number)},
-                in.expect_quoted("the other node's id"),
-                0,
-                name_,
-                in.number()};
-    in.expect("[");
-    found.to_port = static_cast<UCHAR>(in.expect_number("a port number", most_ports));
-    in.expect("]");
-    if (in.accept("@")) in.word();
+    cable found{here, other_end(in), 1, name_, in.number()};
+    if (in.accept("[")) {
+        found.to_port = static_cast<UCHAR>(in.expect_number("a port number", most_ports));
+        in.expect("]");
+    }
     in.accept_guid();
     port_options(in, port);
     if (in.accept("#")) port_comment(in, port, node.type == IB_NODE_SWITCH);
     cables_.push_back(std::move(found));
 }
 
-// ibsim: w=12 s=4
+// @[1] "alias"
+void parser::port_alias(line_reader& in) {
+    const endpoint here = port_number(in);
+    std::string name = in.expect_quoted("the port's alias");
+    check_name(in, name);
+    const auto [place, fresh] = aliases_.emplace(module_ + '@' + name, alias{here, in.number()});
+    if (!fresh)
+        in.fail("\"" + place->first + "\" is an alias already, at line " +
+                std::to_string(place->second.line));
+    port_options(in, result_.nodes[here.node].ports[here.port]);
+}
+
+// A node or an alias: "node" or "@alias" of this module; "module#node" or "module@alias".
+std::string parser::other_end(line_reader& in) {
+    std::string name = in.expect_quoted("the other node's id");
+    if (name.starts_with('@')) return module_ + name;
+    const bool whole = module_.empty() || name.find_first_of("#@") != std::string::npos;
+    return whole ? name : module_ + '#' + name;
+}
+
+// ibsim: w=3 s=4 e=2
 void parser::port_options(line_reader& in, port_plan& port) {
+    constexpr unsigned extended = 0xFF00; // PortInfo's LinkSpeedExt
     while (!in.at_end() && !in.sees("#")) {
         if (in.accept("w=")) {
             port.width = expect_width(in);
         } else if (in.accept("s=")) {
-            port.speed = expect_speed(in);
+            const USHORT speed = expect_speed(in, IB_LINK_SPEED_QDR);
+            port.speed = static_cast<USHORT>((port.speed & extended) | speed);
+        } else if (in.accept("e=")) {
+            const USHORT speed = expect_extended_speed(in);
+            port.speed = static_cast<USHORT>((port.speed & ~extended) | speed);
         } else {
-            in.fail("expected 'w=', 's=', '#' or the end of the line");
+            in.fail("expected 'w=', 's=', 'e=', '#' or the end of the line");
         }
     }
 }
@@ -268,41 +338,14 @@ void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
     in.expect_quoted("the other node's description");
     if (!in.accept("lid")) return;
     in.expect_number("a LID", 0xFFFF);
-    link_name(in, port);
-}
-
-void parser::link_name(line_reader& in, port_plan& port) {
-    const std::string_view name = in.word();
-    if (name.empty() || name.find('?') != std::string_view::npos) return; // ibnetdiscover: unknown
-    const std::string_view lanes = name.substr(0, name.find('x'));
-    const std::string_view rest = name.substr(lanes.size());
-    const auto width = std::ranges::find_if(
-        width_names, [&](const width_name& each) { return std::to_string(each.lanes) == lanes; });
-    const auto speed = std::ranges::find_if(speed_names, [&](const speed_name& each) {
-        return rest.starts_with('x') && rest.substr(1) == each.name;
-    });
-    if (width == width_names.end() || speed == speed_names.end())
-        in.fail("expected a link's width and speed, like 4xEDR");
-    port.width = width->width;
-    port.speed = speed->speed;
-}
-
-// "H-0008f10403961354": what ibnetdiscover calls a node says its GUID.
-ib_guid_t guid_in(const node_plan& node) {
-    if (node.id.size() != 18 || node.id[1] != '-') return 0;
-    std::size_t used = 0;
-    try {
-        const ib_guid_t guid = std::stoull(node.id.substr(2), &used, 16);
-        return used == 16 ? guid : 0;
-    } catch (const std::exception&) {
-        return 0;
-    }
+    const auto link = link_name(in);
+    if (!link) return;
+    port.width = link->width;
+    port.speed = link->speed | IB_LINK_SPEED_SDR;
 }
 
 void parser::give_guids(node_plan& node, std::size_t index) {
-    if (node.guid == 0) node.guid = guid_in(node);
-    const bool own = node.guid == 0;
-    if (own) node.guid = own_guids + ((index + 1) << 8);
+    if (node.guid == 0) node.guid = own_guids + ((index + 1) << 8);
     if (node.system_image_guid == 0) node.system_image_guid = node.guid;
     if (node.ports[0].guid == 0) node.ports[0].guid = node.guid;
     for (std::size_t i = 1; i < node.ports.size(); ++i)
@@ -321,15 +364,24 @@ void parser::connect_end(endpoint from, endpoint to, const cable& by) {
     port.peer = to;
 }
 
-void parser::connect(const cable& each) {
-    const auto place = by_id_.find(each.to_id);
+endpoint parser::find(const cable& each) const {
+    if (each.to_name.find('@') != std::string::npos) {
+        const auto place = aliases_.find(each.to_name);
+        if (place != aliases_.end()) return place->second.of;
+        throw topology_error(each.file, each.line, "there is no alias \"" + each.to_name + "\"");
+    }
+    const auto place = by_id_.find(each.to_name);
     if (place == by_id_.end())
-        throw topology_error(each.file, each.line, "there is no node \"" + each.to_id + "\"");
-    const endpoint to{place->second, each.to_port};
-    const std::size_t ports = result_.nodes[to.node].ports.size() - 1;
-    if (to.port == 0 || to.port > ports)
+        throw topology_error(each.file, each.line, "there is no node \"" + each.to_name + "\"");
+    const std::size_t ports = result_.nodes[place->second].ports.size() - 1;
+    if (each.to_port == 0 || each.to_port > ports)
         throw topology_error(each.file, each.line,
-                             "\"" + each.to_id + "\" has ports 1 to " + std::to_string(ports));
+                             "\"" + each.to_name + "\" has ports 1 to " + std::to_string(ports));
+    return {place->second, each.to_port};
+}
+
+void parser::connect(const cable& each) {
+    const endpoint to = find(each);
     if (to == each.from) throw topology_error(each.file, each.line, "a cable has two ends");
     connect_end(each.from, to, each);
     connect_end(to, each.from, each);
@@ -358,8 +410,11 @@ void parser::check_guids() {
 topology parser::finish() {
     if (result_.nodes.empty())
         throw topology_error(name_, last_line_, "expected at least one node");
-    for (std::size_t i = 0; i < result_.nodes.size(); ++i)
+    for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
         give_guids(result_.nodes[i], i);
+        for (port_plan& each : result_.nodes[i].ports)
+            each.speed = std::bit_floor(each.speed);
+    }
     for (const cable& each : cables_)
         connect(each);
     check_guids();

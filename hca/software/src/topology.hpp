@@ -30,7 +30,7 @@ struct port_plan {
 
 struct node_plan {
     IB_NODE_TYPE type = IB_NODE_CA;
-    std::string id;          // between the quotes: "S-0008f10400411f56", "Hca1"
+    std::string id;          // between the quotes: "S-0008f10400411f56", "Hca1"; "module#Hca1"
     std::string description; // the id, unless there is one
     ib_guid_t guid = 0;
     ib_guid_t system_image_guid = 0;
@@ -54,8 +54,8 @@ public:
 /// Reads a file that another one includes; false: it can't be read.
 using file_reader = bool (*)(const std::string& name, std::string& text);
 
-/// Reads what ibnetdiscover prints and what ibsim reads. `name` is for messages, and its folder is
-/// where included files are looked for. Throws topology_error.
+/// Reads what ibnetdiscover prints and what ibsim reads (docs/decisions/software-fabric.md). `name`
+/// is for messages, and its folder is where included files are looked for. Throws topology_error.
 topology parse_topology(std::string_view text, std::string_view name, file_reader read = nullptr);
 
 /// Two switches with two cables between them, two hosts at each; in ibsim's format.

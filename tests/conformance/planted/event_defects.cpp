@@ -18,8 +18,7 @@ NTSTATUS loses_a_cancel(hook& at, IRP* irp) {
 // What came while nobody waited is thrown away by the next who does.
 NTSTATUS forgets_the_latch(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_GET_CA_PORT_EVENT) return at.pass(irp);
-    HCA_CA* ca =
-        static_cast<HCA_CA*>(IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
+    HCA_CA* ca = static_cast<HCA_CA*>(object_of(irp));
     IRP* probe = IoAllocateIrp(1, FALSE);
     const auto keep = [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS {
         return STATUS_MORE_PROCESSING_REQUIRED;
@@ -80,6 +79,58 @@ NTSTATUS calls_up_after_close(hook& at, IRP* irp) {
     return status;
 }
 
+void hear_nothing(IB_CA*, VOID*) {}
+void hear_nothing(VOID*) {}
+
+NTSTATUS keeps_the_fatal_event_from_up_calls(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    auto* ca = reinterpret_cast<IB_CA*>(seen.information);
+    if (ca != nullptr && ca->Dispatch.FatalEvent != nullptr) ca->Dispatch.FatalEvent = hear_nothing;
+    return complete(irp, seen);
+}
+
+NTSTATUS keeps_completions_from_up_calls(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    auto* cq = reinterpret_cast<IB_CQ*>(seen.information);
+    if (cq != nullptr && cq->Dispatch.CompEvent != nullptr) cq->Dispatch.CompEvent = hear_nothing;
+    return complete(irp, seen);
+}
+
+/// By whoever is at DISPATCH_LEVEL, inside an up-call.
+template <UCHAR Close>
+NTSTATUS is_not_closed_from_inside(hook& at, IRP* irp) {
+    if (minor_of(irp) == Close && KeGetCurrentIrql() == DISPATCH_LEVEL)
+        return complete(irp, {STATUS_DEVICE_BUSY, 0});
+    return at.pass(irp);
+}
+
+/// That verb is done for who has begun to close its object.
+template <UCHAR Close, UCHAR Minor>
+NTSTATUS serves_what_is_being_closed(hook& at, IRP* irp) {
+    const UCHAR minor = minor_of(irp);
+    const void* object = object_of(irp);
+    if (minor == Minor && object == at.closing) return complete(irp, {STATUS_SUCCESS, 0});
+    const NTSTATUS status = at.pass(irp);
+    if (minor == Close && status == STATUS_PENDING) at.closing = object;
+    return status;
+}
+
+/// It took effect, and is cancelled all the same.
+template <UCHAR Minor>
+NTSTATUS heeds_a_late_cancel(hook& at, IRP* irp) {
+    if (minor_of(irp) != Minor) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    return complete(irp, irp->Cancel ? outcome{STATUS_CANCELLED, 0} : seen);
+}
+
+NTSTATUS keeps_the_fatal_event_from_users(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_GET_CA_FATAL_EVENT && irp->RequestorMode == UserMode)
+        return complete(irp, {STATUS_ACCESS_VIOLATION, 0});
+    return at.pass(irp);
+}
+
 struct later {
     WORK_QUEUE_ITEM item;
     hook* at;
@@ -126,6 +177,28 @@ constexpr defect defects[] = {
     {"calls_up_before_the_open_is_told", "UpCall.NoneBeforeTheOpenHasCompleted",
      calls_up_before_the_open_is_told, nullptr},
     {"calls_up_after_close", "UpCall.NoneAfterClose", calls_up_after_close, nullptr},
+    {"keeps_the_fatal_event_from_up_calls", "FatalEvent.GoesToTheUpCallAndToAnIrp",
+     keeps_the_fatal_event_from_up_calls, nullptr},
+    {"keeps_completions_from_up_calls", "GetCqCompEvent.GoesToTheUpCallAndToAnIrp",
+     keeps_completions_from_up_calls, nullptr},
+    {"is_not_closed_from_inside", "CloseCa.FromInsideTheFatalUpCall",
+     is_not_closed_from_inside<HCA_MN_CLOSE_CA>, nullptr},
+    {"is_not_destroyed_from_inside", "DestroyCq.FromInsideTheErrorsUpCall",
+     is_not_closed_from_inside<HCA_MN_DESTROY_CQ>, nullptr},
+    {"changes_what_is_being_closed", "CloseCa.RefusesVerbsMeanwhile",
+     serves_what_is_being_closed<HCA_MN_CLOSE_CA, HCA_MN_MODIFY_CA>, nullptr},
+    {"arms_what_is_being_destroyed", "DestroyCq.RefusesVerbsMeanwhile",
+     serves_what_is_being_closed<HCA_MN_DESTROY_CQ, HCA_MN_ARM_CQ>, nullptr},
+    {"sends_from_what_has_ended", "MadAgent.RefusesVerbsMeanwhile",
+     serves_what_is_being_closed<HCA_MN_DEREGISTER_MAD_AGENT, HCA_MN_SEND_MAD>, nullptr},
+    {"takes_a_datagram_back", "SendMad.MeetsACancel", heeds_a_late_cancel<HCA_MN_SEND_MAD>,
+     nullptr},
+    {"lets_an_end_be_cancelled", "MadAgent.DeregistrationMeetsACancel",
+     heeds_a_late_cancel<HCA_MN_DEREGISTER_MAD_AGENT>, nullptr},
+    {"keeps_the_fatal_event_from_users", "User.WaitsThatAreAnswered",
+     keeps_the_fatal_event_from_users, nullptr},
+    {"lets_no_user_wait_for_it", "User.WaitsThatAreCancelled", keeps_the_fatal_event_from_users,
+     nullptr},
     {"closes_later", "CloseCa.CancelsWhatIsParkedBeforeItReturns", closes_later, nullptr},
     {"completes_with_a_lock_held", "Law.NoLockAcrossACompletion", locks_queries,
      raises_with_the_lock_held},

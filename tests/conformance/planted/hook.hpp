@@ -36,6 +36,7 @@ struct hook {
     ib_guid_t guid;
     KSPIN_LOCK lock;
     std::vector<client> clients; // those that opened through `forward`
+    const void* closing;         // whose close pends, where a defect takes note of it
 
     /// As it should be.
     NTSTATUS pass(IRP* irp) const {
@@ -43,6 +44,11 @@ struct hook {
     }
     NTSTATUS raise(UCHAR port, IB_ASYNC_EVENT event) const;
 };
+
+/// The CA, queue or agent that a verb is sent to.
+inline void* object_of(IRP* irp) {
+    return IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1;
+}
 
 inline UCHAR minor_of(IRP* irp) { return IoGetCurrentIrpStackLocation(irp)->MinorFunction; }
 

@@ -67,6 +67,17 @@ ULONG_PTR must(const verb& asked) {
     return call.information();
 }
 
+void late_calls::send() {
+    for (const verb& each : all_)
+        sent_.emplace_back(each);
+}
+
+void late_calls::expect_closed() {
+    ASSERT_EQ(sent_.size(), all_.size());
+    for (std::size_t i = 0; i < sent_.size(); ++i)
+        EXPECT_STATUS(sent_[i].status(), STATUS_FILE_CLOSED) << all_[i].name;
+}
+
 IB_CQ* cq_if_there_is(IB_CA* parent, ULONG entries) {
     verb_call create(create_cq(parent, entries));
     return create.status() == STATUS_SUCCESS ? create.object<IB_CQ>() : nullptr;

@@ -108,6 +108,19 @@ private:
     IB_CQ* cq_;
 };
 
+/// Verbs of an object that is being closed.
+class late_calls {
+public:
+    explicit late_calls(std::vector<verb> all = {}) : all_(std::move(all)) {}
+    void send();
+    /// Of each that was sent; waits for them.
+    void expect_closed();
+
+private:
+    std::vector<verb> all_;
+    std::vector<verb_call> sent_;
+};
+
 /// A new completion queue; null when the driver makes none.
 IB_CQ* cq_if_there_is(IB_CA* parent, ULONG entries = 4);
 

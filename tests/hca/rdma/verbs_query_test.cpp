@@ -140,6 +140,7 @@ TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
         IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_UD_IP_CSUM;
     told.max_qp = 1000;
     told.max_sge = 32;
+    told.max_mcast_grp = 64;
     told.max_mr_size = 1ull << 40;
     told.page_size_cap = 0xFFFFF000;
     told.atomic_cap = IBV_ATOMIC_HCA;
@@ -156,8 +157,10 @@ TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
     EXPECT_EQ(attr->VendorId, 0x2C9u);
     EXPECT_EQ(attr->VendorPartId, 4119u);
     EXPECT_EQ(attr->HardwareVersion, 0xA1u);
-    EXPECT_EQ(attr->Capabilities,
-              IB_CA_CAP_SYSTEM_IMAGE_GUID | IB_CA_CAP_XRC | IB_CA_CAP_MEMORY_WINDOWS);
+    EXPECT_EQ(attr->Capabilities, IB_CA_CAP_SYSTEM_IMAGE_GUID | IB_CA_CAP_XRC |
+                                      IB_CA_CAP_MEMORY_WINDOWS | IB_CA_CAP_UD_MULTICAST);
+    EXPECT_EQ(attr->MaxMulticastGroups, 64u);
+    EXPECT_EQ(attr->MaxCompletionHandlers, 2u);
     EXPECT_EQ(attr->MaxQps, 1000u);
     EXPECT_EQ(attr->MaxSges, 32u);
     EXPECT_EQ(attr->MaxCqes, 32767u);
@@ -204,6 +207,7 @@ TEST_P(VerbsQuery, AnAdaptersExtendedAttributesAreToldToo) {
     EXPECT_EQ(seen.MaxTags, 127u);
     EXPECT_EQ(seen.MaxModerationCount, 5);
     EXPECT_EQ(seen.PciSwap, 8);
+    EXPECT_EQ(attr.Capabilities & IB_CA_CAP_UD_MULTICAST, 0u);
 }
 
 TEST_P(VerbsQuery, ADescriptionIsWrittenIntoSysfs) {

@@ -1,5 +1,5 @@
 // Closing: CiCloseCa, wherever it comes from and whatever is under way.
-#include "recorder.hpp"
+#include "datagrams.hpp"
 
 namespace irpverbs::conformance {
 
@@ -42,7 +42,8 @@ void cancels_what_is_parked_before_it_returns(world& here) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-void from_inside_an_up_call(world& here) {
+// Inside the up-call that `happening` brings.
+void close_inside(world& here, const std::function<void()>& happening) {
     recorder heard;
     verb_call close;
     ca opened(here, &recorder::ca_calls, &heard);
@@ -51,30 +52,40 @@ void from_inside_an_up_call(world& here) {
         close.send(close_ca(opened));
         EXPECT_FALSE(close.done()) << "completed while an up-call runs";
     };
-    here.raise(IB_AE_CLIENT_REREGISTER);
+    happening();
     heard.wait_for(1);
     opened.release();
     EXPECT_STATUS(close.returned(), STATUS_PENDING);
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
+void from_inside_an_up_call(world& here) {
+    close_inside(here, [&] { here.raise(IB_AE_CLIENT_REREGISTER); });
+}
+
+void from_inside_the_fatal_up_call(world& here) {
+    close_inside(here, [&] { here.fail(); });
+}
+
 void refuses_verbs_meanwhile(world& here) {
     recorder heard;
     verb_call close;
-    verb_call late_query;
-    verb_call late_waiter;
-    IB_PORT_ATTR attr{};
     ca opened(here, &recorder::ca_calls, &heard);
+    const IB_MAD_AGENT_ATTR attr = agent_attr(false);
+    const good_calls calls(opened, nullptr);
+    std::vector<verb> all = calls.all();
+    for (const verb& each : {get_fatal_event(opened), get_port_event(opened), create_cq(opened, 4),
+                             register_agent(opened, &attr), close_ca(opened)})
+        all.push_back(each);
+    late_calls late(all);
     heard.inside = [&] {
         close.send(close_ca(opened));
-        late_query.send(query_port(opened, 1, &attr, sizeof(attr)));
-        late_waiter.send(get_port_event(opened));
+        late.send();
     };
     here.raise(IB_AE_CLIENT_REREGISTER);
     heard.wait_for(1);
     opened.release();
-    EXPECT_STATUS(late_query.status(), STATUS_FILE_CLOSED);
-    EXPECT_STATUS(late_waiter.status(), STATUS_FILE_CLOSED);
+    late.expect_closed();
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
@@ -147,6 +158,8 @@ constexpr test_case cases[] = {
      cancels_what_is_parked_before_it_returns},
     {"CloseCa.FromInsideAnUpCall", inside, port_events | dispatch_callers, kind::steps,
      from_inside_an_up_call},
+    {"CloseCa.FromInsideTheFatalUpCall", inside, fatal_events | dispatch_callers, kind::steps,
+     from_inside_the_fatal_up_call},
     {"CloseCa.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
      port_events | dispatch_callers, kind::steps, refuses_verbs_meanwhile},
     {"CloseCa.IsNotCancelledOnceBegun", "Close and destroy, once begun, are not cancelled;",

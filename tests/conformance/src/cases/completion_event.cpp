@@ -87,24 +87,85 @@ void overrun_is_told_once(world& here) {
     EXPECT_EQ(heard.count(), 1u);
 }
 
+/// A queue that is destroyed inside its first up-call.
+class short_lived {
+public:
+    explicit short_lived(IB_CA* by) : queue_(by, 2, &recorder::cq_calls, &heard_) {
+        destroy_.on_completion([&] { heard_.close(); });
+        heard_.inside = [&, inside = queue_.get()] {
+            destroy_.send(destroy_cq(inside));
+            EXPECT_FALSE(destroy_.done()) << "completed while an up-call runs";
+            late.send();
+        };
+    }
+    IB_CQ* get() const { return queue_.get(); }
+    recorder::up_call ends() {
+        const recorder::up_call told = heard_.wait_for(1)[0];
+        queue_.release();
+        late.expect_closed();
+        EXPECT_STATUS(destroy_.status(), STATUS_SUCCESS);
+        return told;
+    }
+
+    late_calls late; // sent after the destroy
+
+private:
+    recorder heard_;
+    verb_call destroy_;
+    cq queue_;
+};
+
+void overrun(const world& here, IB_CQ* queue) {
+    while (here.complete(queue, entry(1)) == STATUS_SUCCESS) {
+    }
+}
+
 void destroyed_from_inside_an_up_call(world& here) {
+    const ca opened(here);
+    short_lived queue(opened);
+    verb_call waiter(get_comp_event(queue.get()));
+    arm(queue.get(), IB_CQ_ARM_NEXT);
+    here.complete(queue.get(), entry(1));
+    EXPECT_EQ(queue.ends().event, IB_AE_NONE);
+    EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
+}
+
+void destroyed_from_inside_the_errors_up_call(world& here) {
+    const ca opened(here);
+    short_lived queue(opened);
+    verb_call waiter(get_async_event(queue.get()));
+    overrun(here, queue.get());
+    EXPECT_EQ(queue.ends().event, IB_AE_CQ_ERROR);
+    EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
+}
+
+void destroyed_refuses_verbs_meanwhile(world& here) {
+    const ca opened(here);
+    short_lived queue(opened);
+    IB_CQ* const its = queue.get();
+    IB_CQ_ATTR attr{};
+    IB_WC taken{};
+    queue.late = late_calls({query_cq(its, &attr, sizeof(attr)), resize_cq(its, 8),
+                             poll_cq(its, 1, &taken), arm_cq(its, IB_CQ_ARM_NEXT),
+                             get_comp_event(its), get_async_event(its), destroy_cq(its)});
+    arm(its, IB_CQ_ARM_NEXT);
+    here.complete(its, entry(1));
+    queue.ends();
+}
+
+void goes_to_the_up_call_and_to_an_irp(world& here) {
     recorder heard;
-    verb_call destroy;
     const ca opened(here);
     cq queue(opened.get(), 4, &recorder::cq_calls, &heard);
-    IB_CQ* const inside = queue.get();
-    destroy.on_completion([&] { heard.close(); });
-    heard.inside = [&] {
-        destroy.send(destroy_cq(inside));
-        EXPECT_FALSE(destroy.done()) << "completed while an up-call runs";
-    };
     verb_call waiter(get_comp_event(queue));
     arm(queue, IB_CQ_ARM_NEXT);
     here.complete(queue, entry(1));
-    heard.wait_for(1);
-    queue.release();
-    EXPECT_STATUS(destroy.status(), STATUS_SUCCESS);
-    EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
+    EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+    EXPECT_EQ(heard.wait_for(1)[0].event, IB_AE_NONE);
+    verb_call later(get_comp_event(queue));
+    EXPECT_FALSE(later.done()) << "latched, though an up-call took it";
+    queue.destroy();
+    EXPECT_EQ(heard.count(), 1u);
 }
 
 // An arming and the entry that satisfies it come at the same time: the event comes.
@@ -119,6 +180,8 @@ void no_entry_passes_an_arming_by(world& here) {
 
 constexpr const char* at_once =
     "The event comes at once when an entry that qualifies is already there.";
+constexpr const char* ends =
+    "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.";
 
 constexpr test_case cases[] = {
     {"ArmCq.RefusesUnknownFlags",
@@ -137,9 +200,16 @@ constexpr test_case cases[] = {
     {"GetCqAsyncEvent.TellsAnOverrunOnce",
      "Waits for an error of the queue. STATUS_SUCCESS: Information is the IB_ASYNC_EVENT.",
      completions, kind::steps, overrun_is_told_once},
-    {"DestroyCq.FromInsideAnUpCall",
-     "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.",
-     completions | dispatch_callers, kind::steps, destroyed_from_inside_an_up_call},
+    {"GetCqCompEvent.GoesToTheUpCallAndToAnIrp",
+     "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
+     "it, if there is one.",
+     completions, kind::steps, goes_to_the_up_call_and_to_an_irp},
+    {"DestroyCq.FromInsideAnUpCall", ends, completions | dispatch_callers, kind::steps,
+     destroyed_from_inside_an_up_call},
+    {"DestroyCq.FromInsideTheErrorsUpCall", ends, completions | dispatch_callers, kind::steps,
+     destroyed_from_inside_the_errors_up_call},
+    {"DestroyCq.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
+     completions | dispatch_callers, kind::steps, destroyed_refuses_verbs_meanwhile},
 };
 
 } // namespace

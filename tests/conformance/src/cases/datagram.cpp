@@ -167,6 +167,20 @@ void meets_the_end_of_its_agent(world& here) {
     EXPECT_TRUE(waiter.call.status() == STATUS_SUCCESS || waiter.call.status() == STATUS_CANCELLED);
 }
 
+// What was cancelled is not sent: the next is the first to come.
+void sending_meets_a_cancel(world& here) {
+    const ca opened(here);
+    const agent both(opened);
+    const datagram one(opened, 1);
+    verb_call sent;
+    world::together({[&] { sent.send(send_mad(both, one.get())); }, [&] { sent.cancel(); }});
+    const bool done = sent.status() == STATUS_SUCCESS;
+    EXPECT_STATUS(sent.status(), done ? STATUS_SUCCESS : STATUS_CANCELLED);
+    send(opened, both, 2);
+    reception first(both);
+    EXPECT_EQ(first.number(), done ? 1u : 2u);
+}
+
 constexpr const char* one_each = "Waits for a datagram; any number of these may wait, one is "
                                  "completed a datagram, oldest first.";
 
@@ -188,6 +202,10 @@ constexpr test_case cases[] = {
     {"SendMad.AnAnswerReachesWhoAsked",
      "An answer (response bit, or TrapRepress) goes to the agent that asked", nothing, kind::steps,
      an_answer_reaches_who_asked},
+    {"SendMad.MeetsACancel",
+     "completes STATUS_CANCELLED when IoCancelIrp comes while it is pended and before it took "
+     "effect; a result that is there wins.",
+     nothing, kind::race, sending_meets_a_cancel},
     {"GetMad.MeetsADatagram", one_each, nothing, kind::race, never_passes_a_waiter_by},
     {"GetMad.MeetsADatagramAndACancel", one_each, nothing, kind::race,
      that_a_cancelled_waiter_did_not_take_is_there},

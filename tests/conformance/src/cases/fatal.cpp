@@ -29,6 +29,19 @@ void completes_a_parked_irp(world& here) {
     EXPECT_EQ(first.information(), 0u);
 }
 
+void goes_to_the_up_call_and_to_an_irp(world& here) {
+    recorder heard;
+    ca opened(here, &recorder::ca_calls, &heard);
+    verb_call waiter(get_fatal_event(opened));
+    here.fail();
+    EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+    EXPECT_EQ(heard.wait_for(1)[0].event, IB_AE_LOCAL_FATAL);
+    verb_call later(get_fatal_event(opened));
+    EXPECT_FALSE(later.done()) << "latched, though an up-call took it";
+    opened.close();
+    EXPECT_EQ(heard.count(), 1u);
+}
+
 void fails_every_verb(world& here) {
     ca opened(here);
     cq queue(cq_if_there_is(opened));
@@ -79,6 +92,10 @@ constexpr const char* waits = "Waits for a catastrophic error of the HCA; any nu
 constexpr test_case cases[] = {
     {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_parked_irp},
     {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps, is_told_once_and_latched},
+    {"FatalEvent.GoesToTheUpCallAndToAnIrp",
+     "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
+     "it, if there is one.",
+     fatal_events, kind::steps, goes_to_the_up_call_and_to_an_irp},
     {"FatalEvent.FailsEveryVerb", forced, fatal_events, kind::steps, fails_every_verb},
     {"FatalEvent.LeavesCloseAndDestroy", forced, fatal_events, kind::steps,
      leaves_close_and_destroy},

@@ -82,6 +82,29 @@ void from_inside_an_up_call(world& here) {
     EXPECT_STATUS(end.status(), STATUS_SUCCESS);
 }
 
+void refuses_verbs_meanwhile(world& here) {
+    recorder heard;
+    verb_call end;
+    const ca opened(here);
+    const agent sender(opened, agent_attr(false));
+    agent receiver(opened, agent_attr(true), &recorder::mad_calls, &heard);
+    const datagram one(opened, 1);
+    reception room;
+    IB_MAD_AGENT* const its = receiver;
+    late_calls late({send_mad(its, one.get()), get_mad(its, &room.into), deregister_agent(its)});
+    heard.inside = [&] {
+        end.send(deregister_agent(its));
+        end.cancel();
+        EXPECT_FALSE(end.done()) << "cancelled";
+        late.send();
+    };
+    send(opened, sender, 1);
+    heard.wait_for(1);
+    receiver.release();
+    late.expect_closed();
+    EXPECT_STATUS(end.status(), STATUS_SUCCESS);
+}
+
 void dies_with_the_hca(world& here) {
     const ca opened(here);
     agent made(opened);
@@ -110,6 +133,15 @@ void registration_meets_a_cancel(world& here) {
     opened.close();
 }
 
+void deregistration_meets_a_cancel(world& here) {
+    ca opened(here);
+    agent made(opened);
+    verb_call end;
+    world::together({[&] { end.send(deregister_agent(made.release())); }, [&] { end.cancel(); }});
+    EXPECT_STATUS(end.status(), STATUS_SUCCESS);
+    opened.close();
+}
+
 constexpr const char* ends = "parked CiGetMad complete STATUS_CANCELLED before this returns";
 
 constexpr test_case cases[] = {
@@ -130,12 +162,16 @@ constexpr test_case cases[] = {
      "Up-call: at DISPATCH_LEVEL, one at a time for an agent, none after its deregistration has "
      "completed.",
      dispatch_callers, kind::steps, from_inside_an_up_call},
+    {"MadAgent.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
+     dispatch_callers, kind::steps, refuses_verbs_meanwhile},
     {"MadAgent.DiesWithTheHca",
      "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, destroy and events that "
      "are latched)",
      fatal_events, kind::steps, dies_with_the_hca},
     {"MadAgent.RegistrationMeetsACancel", "Every pended verb can be cancelled", nothing, kind::race,
      registration_meets_a_cancel},
+    {"MadAgent.DeregistrationMeetsACancel", "Close and destroy, once begun, are not cancelled;",
+     nothing, kind::race, deregistration_meets_a_cancel},
 };
 
 } // namespace

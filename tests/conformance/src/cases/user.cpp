@@ -1,4 +1,5 @@
 // Requests for a user: the requestor's mode, its buffers, and CI_UDATA.
+#include "completions.hpp"
 #include "datagrams.hpp"
 
 #include <ci/user_data.h>
@@ -142,6 +143,46 @@ void data_is_taken_by_every_verb(world& here) {
     shadowed([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
 }
 
+void waits_that_are_cancelled(world& here) {
+    const ca opened(here);
+    const cq queue(cq_if_there_is(opened));
+    std::vector<verb> waits{get_fatal_event(opened), get_port_event(opened)};
+    if (queue.get() != nullptr) {
+        waits.push_back(get_comp_event(queue));
+        waits.push_back(get_async_event(queue));
+    }
+    for (const verb& each : waits) {
+        verb_call call(for_user(each));
+        EXPECT_STATUS(call.returned(), STATUS_PENDING) << each.name;
+        EXPECT_TRUE(call.cancel()) << each.name;
+        EXPECT_STATUS(call.status(), STATUS_CANCELLED) << each.name;
+    }
+}
+
+void expect_told(verb_call& waiter, IB_ASYNC_EVENT event) {
+    EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+    EXPECT_EQ(waiter.information(), static_cast<ULONG_PTR>(event));
+}
+
+void waits_that_are_answered(world& here) {
+    const ca opened(here);
+    const cq queue(opened.get(), 1);
+    verb_call fatal(for_user(get_fatal_event(opened)));
+    verb_call port(for_user(get_port_event(opened)));
+    verb_call completion(for_user(get_comp_event(queue)));
+    verb_call error(for_user(get_async_event(queue)));
+    here.raise(IB_AE_CLIENT_REREGISTER);
+    expect_told(port, IB_AE_CLIENT_REREGISTER);
+    arm(queue, IB_CQ_ARM_NEXT);
+    here.complete(queue, entry(1));
+    expect_told(completion, IB_AE_NONE);
+    while (here.complete(queue, entry(2)) == STATUS_SUCCESS) {
+    }
+    expect_told(error, IB_AE_CQ_ERROR);
+    here.fail();
+    expect_told(fatal, IB_AE_NONE);
+}
+
 constexpr const char* violation =
     "STATUS_ACCESS_VIOLATION when Irp->RequestorMode is UserMode and a buffer is not mapped.";
 
@@ -156,6 +197,12 @@ constexpr test_case cases[] = {
      datagrams_that_are_not_mapped},
     {"User.DatagramsComeAndGo", "STATUS_SUCCESS: Information is its length.", nothing, kind::steps,
      datagrams_come_and_go},
+    {"User.WaitsThatAreCancelled", "Every pended verb can be cancelled", nothing, kind::steps,
+     waits_that_are_cancelled},
+    {"User.WaitsThatAreAnswered",
+     "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
+     "it, if there is one.",
+     port_events | fatal_events | completions, kind::steps, waits_that_are_answered},
     {"User.DataIsTakenByEveryVerb",
      "Shadowed in non-paged memory by who calls for a user (CiShadowUserData); lives until "
      "completion.",
