@@ -112,6 +112,13 @@ TEST(breaks, RemoveLockRelease) {
     });
     EXPECT_TRUE(is(found, "RemoveLockRelease", detected, 0xD5));
     EXPECT_TRUE(found.at(0).has_stack("held since"));
+    const auto twice = with_lock([](IO_REMOVE_LOCK* lock) {
+        IoAcquireRemoveLock(lock, &first_tag);
+        IoReleaseRemoveLock(lock, &first_tag);
+        IoReleaseRemoveLock(lock, &first_tag);
+    });
+    EXPECT_TRUE(is(twice, "RemoveLockRelease", detected, 0xD5));
+    EXPECT_TRUE(twice.at(0).has_stack("released before at"));
 }
 TEST(keeps, RemoveLockRelease) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
 
@@ -165,13 +172,14 @@ TEST(keeps, RemoveLockRelease2) {
     })));
 }
 TEST(breaks, MultRemoveLock) {
-    EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
-                       IoAcquireRemoveLock(one, &first_tag);
-                       IoAcquireRemoveLock(two, &first_tag);
-                       IoReleaseRemoveLock(two, &first_tag);
-                       IoReleaseRemoveLock(one, &first_tag);
-                   }),
-                   "MultRemoveLock", detected, 0x49521015));
+    const auto found = ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
+        IoAcquireRemoveLock(one, &first_tag);
+        IoAcquireRemoveLock(two, &first_tag);
+        IoReleaseRemoveLock(two, &first_tag);
+        IoReleaseRemoveLock(one, &first_tag);
+    });
+    EXPECT_TRUE(is(found, "MultRemoveLock", detected, 0x49521015));
+    EXPECT_TRUE(found.at(0).has_stack("other one acquired at"));
 }
 TEST(keeps, MultRemoveLock) {
     EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {

@@ -65,7 +65,8 @@ draft* check_status(ledger& book, record& irp) {
 draft* check_locks(core::processor& self, ledger& book, record& irp) {
     if (holds_cancel_lock(self))
         return &book.broken(rule::SpinLockSafe, &irp,
-                            completes(irp) + " is completed with the cancel spin lock held");
+                            completes(irp) + " is completed with the cancel spin lock held")
+                    .with("lock acquired at", cancel_lock_acquired_at(self));
     const core::held_lock* held = core::first_held_spin_lock(self);
     if (held == nullptr) return nullptr;
     return &book.broken(rule::SpinLockSafe, &irp,

@@ -25,6 +25,15 @@ const frame* dispatch_of(core::processor& self) {
     return context != nullptr && context->kind == routine::dispatch ? context : nullptr;
 }
 
+// Where that routine acquired the remove lock that it has already.
+core::call_stack acquired_at(const ledger& book, const frame& by) {
+    const auto known = book.remove_locks.find(by.remove_lock);
+    if (known != book.remove_locks.end())
+        for (const holder& each : known->second.holders)
+            if (each.within == &by) return each.where;
+    return {};
+}
+
 // It would wait for the end of the request that it is called for.
 draft* check_in_hand(core::processor& self, ledger& book, const remove_lock_record& known) {
     const frame* context = context_of(self);
@@ -69,7 +78,8 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
         if (mine != nullptr && mine->remove_lock != nullptr && mine->remove_lock != lock)
             told = &book.broken(rule::MultRemoveLock, mine->irp,
                                 "a dispatch routine of " + device_text(mine->device_number) +
-                                    " acquires " + lock_text(known) + " beside another one");
+                                    " acquires " + lock_text(known) + " beside another one")
+                        .with("other one acquired at", acquired_at(book, *mine));
         if (mine != nullptr) {
             mine->remove_lock = lock;
             known.device = mine->device;
@@ -97,9 +107,13 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
                 and_wait ? rule::RemoveLockReleaseAndWait : rule::RemoveLockRelease, nullptr,
                 lock_text(known) + " is released with a tag that it is not held with; it is held " +
                     std::to_string(known.holders.size()) + " times");
-            if (!known.holders.empty()) wrong.with("held since", known.holders.back().where);
+            if (!known.holders.empty())
+                wrong.with("held since", known.holders.back().where);
+            else
+                wrong.with("released before at", known.released_at);
             told = &wrong;
         }
+        known.released_at = core::capture_stack(2);
         if (told == nullptr && and_wait) told = check_in_hand(self, book, known);
     }
     tell(book, told);
@@ -129,7 +143,8 @@ draft* check_remove_lock_held(ledger& book, const record& irp, const frame* by) 
                                 device_text(by->device_number) + " passes irp#" +
                                     std::to_string(irp.generation) + " (major function " +
                                     std::to_string(by->major) + ") down without holding " +
-                                    lock_text(known) + ", which its other requests hold");
+                                    lock_text(known) + ", which its other requests hold")
+                        .with("remove lock released last at", known.released_at);
     return nullptr;
 }
 

@@ -20,7 +20,7 @@ bool was_on_stack(const frame& mine, const void* object) {
 std::string told_of_hang(rule which, const record& irp, const std::string& text) {
     const rule_entry& entry = entry_of(which);
     return std::string("rule: ") + entry.name + "\nirp#" + std::to_string(irp.generation) + text +
-           "\nthe rule: " + entry.meaning + '\n';
+           "\nthe rule: " + entry.meaning + "\nstack (sent at):\n" + core::describe(irp.sent_at);
 }
 
 } // namespace
