@@ -139,6 +139,14 @@ TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
     EXPECT_TRUE(nothing(found_with("default", create)));
     EXPECT_TRUE(is(found_with("default,strict_sdv_irql", create), "IrqlIoPassive1",
                    DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000A));
+    const auto count = [](sim_machine&) {
+        const KIRQL old = KeRaiseIrqlToDpcLevel();
+        KeQueryActiveProcessors();
+        KeLowerIrql(old);
+    };
+    EXPECT_TRUE(nothing(found_with("default", count)));
+    EXPECT_TRUE(is(found_with("default,strict_sdv_irql", count), "IrqlKeApcLte1",
+                   DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000F));
 }
 
 void use_zeroed_locks(sim_machine&) {

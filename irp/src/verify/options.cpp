@@ -172,7 +172,7 @@ std::uint64_t ticks(std::uint32_t milliseconds) { return std::uint64_t{milliseco
 
 void apply(const choice& chosen) {
     settings.pended_completed = chosen.pended_completed;
-    settings.strict_sdv_irql = chosen.strict_sdv_irql;
+    core::settings.strict_sdv_irql = chosen.strict_sdv_irql;
     settings.cancel_lock_required = chosen.cancel_lock_required;
     settings.lax_device_queue_irql = chosen.lax_device_queue_irql;
     settings.cancel_limit_ms = chosen.cancel_limit_ms;
