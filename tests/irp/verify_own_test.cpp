@@ -204,6 +204,15 @@ std::vector<found> built(const std::function<void(IRP*, const lambda_driver&)>& 
             driver);
     });
 }
+TEST(breaks, IoBuildFsdFree) {
+    EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver& driver) {
+                       send_and_free(irp, driver);
+                       IoFreeIrp(irp);
+                   }),
+                   "IoBuildFsdFree", io, 0x01));
+}
+TEST(keeps, IoBuildFsdFree) { EXPECT_TRUE(nothing(built(send_and_free))); }
+
 TEST(breaks, IoBuildFsdComplete) {
     EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver&) {
                        complete(irp, STATUS_SUCCESS);

@@ -301,7 +301,8 @@ bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
     if (status == STATUS_MORE_PROCESSING_REQUIRED) {
         const std::lock_guard guard(book.lock);
-        if (of.turn == now.turn) note_taken_back(book, of); // else it is somebody's again
+        // Else it is somebody's again.
+        if (of.turn == now.turn || of.stage == stage::freed) note_taken_back(book, of);
         return false;
     }
     draft* told = nullptr;

@@ -91,7 +91,9 @@ bool check_reuse(IRP* irp) {
 static draft* judge_free(ledger& book, const record& known) {
     const std::string name = "IoFreeIrp is given irp#" + std::to_string(known.generation);
     if (known.stage == stage::freed)
-        return &book.broken(rule::IoAllocateFree, &known, name + ", which was freed before")
+        return &book.broken(known.made == origin::built_async_fsd ? rule::IoBuildFsdFree
+                                                                  : rule::IoAllocateFree,
+                            &known, name + ", which was freed before")
                     .with("freed at", known.freed_at);
     if (known.stage == stage::sent)
         return &book.broken(rule::FreedInUse, &known, name + ", which a driver has")

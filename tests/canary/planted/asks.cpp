@@ -59,6 +59,7 @@ void asynchronous(const lambda_driver& to) {
         IoCallDriver(to.device(), irp);
     }
     IoFreeIrp(irp);
+    if (planted("IoBuildFsdFree")) IoFreeIrp(irp);
 }
 
 NTSTATUS look(DEVICE_OBJECT*, IRP* irp, void* event) {
