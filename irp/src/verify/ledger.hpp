@@ -31,7 +31,8 @@ struct draft {
 struct remove_lock_record {
     struct holder {
         void* tag;
-        const frame* within; // by identity: the dispatch routine that acquired it
+        const frame* within;   // by identity: the dispatch routine that acquired it
+        std::uint64_t request; // that routine's IRP, by generation; 0: in no dispatch routine
         core::call_stack where;
     };
     std::uint32_t number = 0;

@@ -84,7 +84,8 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
             mine->remove_lock = lock;
             known.device = mine->device;
         }
-        known.holders.push_back({tag, within, core::capture_stack(2)});
+        const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
+        known.holders.push_back({tag, within, request, core::capture_stack(2)});
     }
     tell(book, told);
 }
@@ -134,16 +135,36 @@ draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
     return nullptr;
 }
 
+// By its tag, or since it was acquired for the IRP, or for one that is in hand meanwhile. What was
+// acquired for no request in particular may be meant for all.
+static bool stands_for(const holder& each, ledger& book, const record& irp, const frame* by) {
+    if (each.tag == irp.irp) return true;
+    if (each.request == 0) {
+        const record* other = book.find(static_cast<const IRP*>(each.tag));
+        return other == nullptr || other->stage != stage::sent;
+    }
+    for (; by != nullptr; by = by->outer)
+        if (by->irp != nullptr && by->irp->generation == each.request) return true;
+    return false;
+}
+
+static bool held_for(ledger& book, const remove_lock_record& known, const record& irp,
+                     const frame* by) {
+    return std::any_of(known.holders.begin(), known.holders.end(),
+                       [&](const holder& each) { return stands_for(each, book, irp, by); });
+}
+
 draft* check_remove_lock_held(ledger& book, const record& irp, const frame* by) {
     if (by == nullptr || by->kind != routine::dispatch || !watching(watch::remove_locks))
         return nullptr;
     for (const auto& [lock, known] : book.remove_locks)
-        if (known.device == by->device && known.watched && !known.removed && known.holders.empty())
+        if (known.device == by->device && known.watched && !known.removed &&
+            !held_for(book, known, irp, by))
             return &book.broken(rule::RemoveLockForward, &irp,
                                 device_text(by->device_number) + " passes irp#" +
                                     std::to_string(irp.generation) + " (major function " +
                                     std::to_string(by->major) + ") down without holding " +
-                                    lock_text(known) + ", which its other requests hold")
+                                    lock_text(known) + " for it, as its other requests do")
                         .with("remove lock released last at", known.released_at);
     return nullptr;
 }
