@@ -121,6 +121,25 @@ bool check_free(IRP* irp) {
     return told == nullptr;
 }
 
+bool freed_as_pool(const void* memory) {
+    if (!tracking()) return false;
+    ledger& book = ledger::of(core::this_processor());
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        const record* known = book.find(static_cast<const IRP*>(memory));
+        if (known == nullptr || known->made == origin::found || known->made == origin::initialized)
+            return false; // memory of the caller's own
+        const bool freed = known->stage == stage::freed;
+        told = &book.broken(rule::IrpFreedAsPool, known,
+                            "ExFreePool is given irp#" + std::to_string(known->generation))
+                    .with(freed ? "freed at" : name_of(known->made),
+                          freed ? known->freed_at : known->made_at);
+    }
+    tell(book, told);
+    return true;
+}
+
 void end_life(IRP* irp) {
     if (!tracking()) {
         std::free(irp);
