@@ -5,6 +5,7 @@
 #include "verify/routine_checks.hpp"
 
 #include <dispatch/dpc.h>
+#include <dispatch/probe.hpp>
 
 namespace {
 constexpr UCHAR ordinary_dpc = 19;
@@ -66,8 +67,22 @@ KDPC* take_threaded(dpc_queue& queue, dpc_call& call) {
     return queue.running_threaded ? unlink_first(queue.threaded, call) : nullptr;
 }
 
+class running_scope {
+public:
+    running_scope(dpc_queue& queue, const KDPC* dpc)
+        : queue_(queue), outer_(queue.running.exchange(dpc, std::memory_order_relaxed)) {}
+    ~running_scope() { queue_.running.store(outer_, std::memory_order_relaxed); }
+    running_scope(const running_scope&) = delete;
+    running_scope& operator=(const running_scope&) = delete;
+
+private:
+    dpc_queue& queue_;
+    const KDPC* outer_; // a threaded one that was interrupted
+};
+
 [[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const dpc_call& call,
                                                std::uint64_t& begun) {
+    const running_scope running(self.dpcs, dpc);
     sched_point(point::dpc_run, dpc);
     if (!verifying()) {
         call(dpc);
@@ -131,10 +146,16 @@ namespace {
         self.owner->unpark(target);
 }
 
+[[gnu::noinline, gnu::cold]] void look_on_insertion(processor& self, KDPC& dpc) {
+    if (verifying()) note_live(self, live_kind::dpc, &dpc);
+    if (choose_target(self, dpc).dpcs.running.load(std::memory_order_relaxed) == &dpc)
+        IRPVERBS_PROBE("dpc.queued_while_it_runs");
+}
+
 } // namespace
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
-    if (verifying()) note_live(self, live_kind::dpc, &dpc);
+    if (instrumented()) look_on_insertion(self, dpc);
     processor& target = choose_target(self, dpc);
     void* free = nullptr;
     if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,
@@ -197,8 +218,10 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
 
 // The one that was taken last, if it still runs: its processor may not look again.
 void await_last(processor& self, const dpc_queue& queue) {
-    for (unsigned turn = 0; is_retiring(&queue); ++turn)
+    for (unsigned turn = 0; is_retiring(&queue); ++turn) {
+        IRPVERBS_PROBE("dpc.flush_met_one_that_runs");
         self.owner->spin(self, is_retiring, &queue, turn);
+    }
 }
 
 void introduce_dpc(KDPC* dpc) {

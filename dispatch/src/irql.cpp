@@ -7,6 +7,20 @@
 
 using namespace irpverbs::dispatch::detail;
 
+namespace {
+
+// SDV asks for APC_LEVEL where the functions' own pages allow more.
+void check_sdv_irql(irql_rule rule) {
+    if (settings.strict_sdv_irql.load(std::memory_order_relaxed)) rule.level = APC_LEVEL;
+    check_irql(rule);
+}
+
+bool all_apcs_disabled(const processor& self) {
+    return self.irql >= APC_LEVEL || self.thread->SpecialApcDisable != 0;
+}
+
+} // namespace
+
 extern "C" {
 
 KIRQL KeGetCurrentIrql(void) { return this_processor().irql; }
@@ -48,6 +62,7 @@ ULONG KeGetCurrentProcessorNumber(void) { return this_processor().number; }
 ULONG KeQueryActiveProcessorCount(void) { return this_processor().owner->processor_count(); }
 
 KAFFINITY KeQueryActiveProcessors(void) {
+    if (verifying()) check_sdv_irql(irql_rules::KeQueryActiveProcessors);
     constexpr unsigned bits = 8 * sizeof(KAFFINITY);
     const ULONG count = KeQueryActiveProcessorCount();
     return count >= bits ? ~KAFFINITY{0} : (KAFFINITY{1} << count) - 1;
@@ -99,12 +114,14 @@ void KeLeaveGuardedRegion(void) {
 }
 
 BOOLEAN KeAreAllApcsDisabled(void) {
-    const processor& self = this_processor();
-    return self.irql >= APC_LEVEL || self.thread->SpecialApcDisable != 0;
+    if (verifying()) check_sdv_irql(irql_rules::KeAreAllApcsDisabled);
+    return all_apcs_disabled(this_processor());
 }
 
 BOOLEAN KeAreApcsDisabled(void) {
-    return KeAreAllApcsDisabled() || this_processor().thread->KernelApcDisable != 0;
+    if (verifying()) check_sdv_irql(irql_rules::KeAreApcsDisabled);
+    const processor& self = this_processor();
+    return all_apcs_disabled(self) || self.thread->KernelApcDisable != 0;
 }
 
 void KeAssertPagedCode(const char* Function) {

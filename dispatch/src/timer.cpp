@@ -4,6 +4,7 @@
 #include "verify/live_objects.hpp"
 #include "waiting.hpp"
 
+#include <dispatch/probe.hpp>
 #include <dispatch/timer.h>
 
 namespace irpverbs::dispatch::detail {
@@ -120,6 +121,14 @@ std::uint64_t timer_service::expire(machine& owner) {
     return look_again_ == timer_wheel::no_tick ? no_deadline : look_again_ << shift_;
 }
 
+// While a timer is set its DPC is there to be looked at: a periodic one's may wait to run.
+void timer_service::look_on_cancel(const KTIMER& timer) {
+    const std::lock_guard guard(lock_);
+    if (queue_of(timer) != this || timer.Dpc == nullptr) return;
+    if (__atomic_load_n(&timer.Dpc->DpcData, __ATOMIC_RELAXED) != nullptr)
+        IRPVERBS_PROBE("timer.cancelled_with_its_dpc_queued");
+}
+
 void timer_service::settle() { const std::lock_guard guard(lock_); }
 
 bool timer_service::once_armed() {
@@ -162,6 +171,7 @@ void look_on_set(KTIMER* timer) {
 
 void look_on_cancel(KTIMER* timer) {
     look_on(irql_rules::KeCancelTimer, point::timer_set, timer);
+    if (timer_service* timers = queue_of(*timer)) timers->look_on_cancel(*timer);
     if (verifying()) forget_live(live_kind::timer, timer);
 }
 

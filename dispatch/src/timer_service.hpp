@@ -75,6 +75,8 @@ public:
     /// Arms or re-arms; true when it was armed.
     bool set(machine& owner, KTIMER& timer, LARGE_INTEGER due, ULONG period, KDPC* dpc);
     bool cancel(KTIMER& timer);
+    /// Before the timer is cancelled, where somebody looks on.
+    void look_on_cancel(const KTIMER& timer);
     /// For the processor that keeps time: signals what is due, gives back when to look again.
     std::uint64_t expire(machine& owner);
     /// Returns when every timer that was found not set any more has queued its DPC.

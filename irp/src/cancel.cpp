@@ -4,6 +4,7 @@
 #include "verify/options.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/probe.hpp>
 
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
@@ -26,6 +27,7 @@ namespace {
 }
 
 [[gnu::noinline]] BOOLEAN let_go(KIRQL level) {
+    IRPVERBS_PROBE("cancel.found_no_routine");
     IoReleaseCancelSpinLock(level);
     return FALSE;
 }

@@ -4,6 +4,7 @@
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/idle_dpc.hpp>
+#include <dispatch/probe.hpp>
 
 #include <mutex>
 
@@ -60,9 +61,11 @@ struct cancel_safe_queue::steps {
     [[gnu::cold, gnu::noinline]] static NTSTATUS link_or_refuse(cancel_safe_queue& queue,
                                                                 IRP* irp) {
         if (queue_of(irp) != nullptr && exchange_routine(irp, nullptr) == nullptr) {
+            IRPVERBS_PROBE("queue.canceller_waits_to_unlink");
             InsertTailList(&queue.waiting_, &entry_of(irp));
             return unlock_and_drain(queue);
         }
+        if (cancelled(irp)) IRPVERBS_PROBE("queue.cancel_won_before_park");
         const NTSTATUS status = cancelled(irp) ? STATUS_CANCELLED : queue.refusal_;
         queue.lock_.unlock();
         obligation(irp).complete(status);
@@ -131,6 +134,7 @@ struct cancel_safe_queue::steps {
                 *last = entry;
                 last = &entry->Flink;
             } else {
+                IRPVERBS_PROBE("queue.claim_skipped_cancelled");
                 InsertTailList(&queue.waiting_, entry); // its canceller unlinks it
             }
             entry = next;

@@ -6,6 +6,7 @@
 
 #include <dispatch/detail/faults.hpp>
 #include <dispatch/interlocked.h>
+#include <dispatch/probe.hpp>
 
 #include <algorithm>
 #include <new>
@@ -90,7 +91,10 @@ bool is_closed(const completion_port& port) {
 // A packet that comes after the close is dropped like those that waited then.
 void post(completion_port& port, LIST_ENTRY* entry) {
     if (KeInsertQueue(&port.queue, entry) == 0) port.descriptor.ring();
-    if (is_closed(port)) drop_packets(port);
+    if (is_closed(port)) {
+        IRPVERBS_PROBE("port.packet_after_close");
+        drop_packets(port);
+    }
 }
 
 FILE_IO_COMPLETION_INFORMATION open_packet(completion_port& port, LIST_ENTRY* entry) {

@@ -5,6 +5,7 @@
 #include <irp/device.h>
 
 #include <dispatch/detail/processor.hpp>
+#include <dispatch/probe.hpp>
 
 using namespace irpverbs::dispatch::detail;
 
@@ -70,8 +71,11 @@ NTSTATUS put_in(IO_CSQ* csq, IRP* irp, void* insert_context) {
 bool arm_or_take_back(IO_CSQ* csq, IRP* irp) {
     IoSetCancelRoutine(irp, cancel_queued);
     if (!__atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST)) return true;
-    if (IoSetCancelRoutine(irp, nullptr) == nullptr)
+    if (IoSetCancelRoutine(irp, nullptr) == nullptr) {
+        IRPVERBS_PROBE("csq.cancelled_while_it_parked");
         return true; // its cancel routine is on the way
+    }
+    IRPVERBS_PROBE("csq.cancel_won_before_park");
     csq->CsqRemoveIrp(csq, irp);
     forget(irp);
     return false;
@@ -134,11 +138,13 @@ PIRP IoCsqRemoveIrp(PIO_CSQ Csq, PIO_CSQ_IRP_CONTEXT Context) {
     KIRQL level = PASSIVE_LEVEL;
     Csq->CsqAcquireLock(Csq, &level);
     PIRP irp = Context->Irp;
-    if (irp != nullptr && IoSetCancelRoutine(irp, nullptr) != nullptr) {
+    if (irp != nullptr && IoSetCancelRoutine(irp, nullptr) == nullptr) {
+        IRPVERBS_PROBE("csq.key_lost_to_cancel");
+        irp = nullptr;
+    }
+    if (irp != nullptr) {
         Csq->CsqRemoveIrp(Csq, irp);
         forget(irp);
-    } else {
-        irp = nullptr;
     }
     Csq->CsqReleaseLock(Csq, level);
     return irp;
@@ -149,8 +155,10 @@ PIRP IoCsqRemoveNextIrp(PIO_CSQ Csq, PVOID PeekContext) {
     KIRQL level = PASSIVE_LEVEL;
     Csq->CsqAcquireLock(Csq, &level);
     PIRP irp = Csq->CsqPeekNextIrp(Csq, nullptr, PeekContext);
-    while (irp != nullptr && IoSetCancelRoutine(irp, nullptr) == nullptr)
+    while (irp != nullptr && IoSetCancelRoutine(irp, nullptr) == nullptr) {
+        IRPVERBS_PROBE("csq.remove_next_skipped_cancelled");
         irp = Csq->CsqPeekNextIrp(Csq, irp, PeekContext); // that one's cancel routine owns it
+    }
     if (irp != nullptr) {
         Csq->CsqRemoveIrp(Csq, irp);
         forget(irp);

@@ -1,6 +1,7 @@
 #include <irp/detail/operation.hpp>
 
 #include <dispatch/machine.hpp>
+#include <dispatch/probe.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -42,10 +43,12 @@ ULONG_PTR operation::information() const noexcept {
 
 NTSTATUS operation::completed(struct _DEVICE_OBJECT*, IRP*, void* context) {
     auto& self = *static_cast<operation*>(context);
-    if (self.due_ == nullptr || self.due_->withdrawn())
+    if (self.due_ == nullptr || self.due_->withdrawn()) {
         self.post();
-    else
+    } else {
+        IRPVERBS_PROBE("deadline.met_the_result");
         self.leave(); // its DPC runs, or soon will
+    }
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 

@@ -4,6 +4,7 @@
 #include <irp/start_io.h>
 
 #include <dispatch/interlocked.h>
+#include <dispatch/probe.hpp>
 
 using namespace irpverbs::dispatch::detail;
 
@@ -58,7 +59,10 @@ void start_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
 // Whoever finds nobody at it does what is asked for, and what others ask for meanwhile.
 void serve_in_turn(DEVICE_OBJECT* device) {
     sched_point(point::interlocked, device);
-    if (InterlockedIncrement(&device->StartIoCount) != 1) return;
+    if (InterlockedIncrement(&device->StartIoCount) != 1) {
+        IRPVERBS_PROBE("start_io.left_to_who_is_at_it");
+        return;
+    }
     do {
         if (IRP* irp = __atomic_exchange_n(&device->StartIoWaiting, nullptr, __ATOMIC_ACQ_REL))
             call_driver(device, irp);
@@ -110,6 +114,7 @@ void let_wait(DEVICE_OBJECT* device, IRP* irp, KIRQL level) {
         IoReleaseCancelSpinLock(level);
         return;
     }
+    IRPVERBS_PROBE("start_io.cancelled_before_it_waited");
     irp->CancelIrql = level;
     routine(device, irp);
 }

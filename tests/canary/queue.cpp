@@ -348,7 +348,7 @@ const std::vector<defect>& queue_defects() {
         {"cleanup_misses_the_one_in_hand", "microsoft/Windows-driver-samples#489",
          found_by::outcome, cleanup_misses_the_one_in_hand},
         {"parks_after_the_close",
-         "openvswitch/ovs-issues#95",
+         "openvswitch/ovs-issues#95, #47",
          found_by::outcome,
          parks_after_the_close,
          {"FreedInUse"}},

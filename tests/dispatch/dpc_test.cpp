@@ -235,7 +235,9 @@ explore_options thorough() {
 // Whoever says it has taken the DPC out is right: it runs as often as it was inserted, less the
 // removals.
 TEST(DpcsExplored, InsertionsAreRunOrRemoved) {
-    expect_explored(thorough(), [](sim_machine& machine) {
+    explore_options options = thorough();
+    options.required_probes = {"dpc.queued_while_it_runs"};
+    expect_explored(options, [](sim_machine& machine) {
         counted_dpc dpc;
         KeSetTargetProcessorDpc(&dpc, 1);
         int inserted = 0, removed = 0;
@@ -271,7 +273,9 @@ TEST(DpcsExplored, FlushWaitsForWhatWasQueuedBefore) {
 
 // The teardown of WDM drivers: removed, or else flushed, it is never touched again.
 TEST(DpcsExplored, MemoryMayGoAfterRemoveOrFlush) {
-    expect_explored(thorough(), [](sim_machine& machine) {
+    explore_options options = thorough();
+    options.required_probes = {"dpc.flush_met_one_that_runs"};
+    expect_explored(options, [](sim_machine& machine) {
         auto dpc = std::make_unique<counted_dpc>();
         KeSetTargetProcessorDpc(dpc.get(), 0);
         machine.spawn("owner", [&] {

@@ -78,6 +78,8 @@ constexpr precondition upper_bounds[] = {
     {"ExRundownCompleted", APC_LEVEL, [](world& in) { ExRundownCompleted(&in.rundown); }},
     {"ExReInitializeRundownProtection", APC_LEVEL,
      [](world& in) { ExReInitializeRundownProtection(&in.rundown); }},
+    {"KeAreApcsDisabled", DISPATCH_LEVEL, [](world&) { KeAreApcsDisabled(); }},
+    {"KeAreAllApcsDisabled", DISPATCH_LEVEL, [](world&) { KeAreAllApcsDisabled(); }},
     {"KeSetEvent", DISPATCH_LEVEL, [](world& in) { set(in.one); }},
     {"KeResetEvent", DISPATCH_LEVEL, [](world& in) { KeResetEvent(&in.one); }},
     {"KeClearEvent", DISPATCH_LEVEL, [](world& in) { KeClearEvent(&in.one); }},

@@ -265,12 +265,15 @@ TEST(TimersExplored, CancelAndExpiryAgreeWhoWon) {
 
 // The teardown of WDM drivers: after it neither timer nor DPC is touched.
 TEST(TimersExplored, MemoryMayGoAfterCancelRemoveAndFlush) {
-    expect_explored(thorough(), [](sim_machine& machine) {
+    explore_options options = thorough();
+    options.required_probes = {"timer.cancelled_with_its_dpc_queued"};
+    expect_explored(options, [](sim_machine& machine) {
         struct owned {
             timer one;
             counted_dpc dpc;
         };
         auto object = std::make_unique<owned>();
+        KeSetTargetProcessorDpc(&object->dpc, 1); // not where time is kept
         machine.spawn("owner", [&] {
             object->one.set(millisecond, 1, &object->dpc);
             delay(3 * millisecond);

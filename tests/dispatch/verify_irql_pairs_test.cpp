@@ -75,16 +75,25 @@ TEST(keeps, IrqlKeRaiseLower2) {
     EXPECT_TRUE(kept(seen));
 }
 
-NTSTATUS wait_at(KIRQL level, PLARGE_INTEGER timeout) {
-    KEVENT event;
-    KeInitializeEvent(&event, NotificationEvent, TRUE);
+using wait_function = NTSTATUS (*)(KEVENT& event, PLARGE_INTEGER timeout);
+
+NTSTATUS wait_for_one(KEVENT& event, PLARGE_INTEGER timeout) {
+    return KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, timeout);
+}
+NTSTATUS wait_for_any(KEVENT& event, PLARGE_INTEGER timeout) {
     void* objects[] = {&event};
-    const at_level there(level);
     return KeWaitForMultipleObjects(1, objects, WaitAny, Executive, KernelMode, FALSE, timeout,
                                     nullptr);
 }
 
-TEST(breaks, IrqlKeWait) {
+NTSTATUS wait_at(KIRQL level, wait_function wait, PLARGE_INTEGER timeout) {
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, TRUE);
+    const at_level there(level);
+    return wait(event, timeout);
+}
+
+void breaks_at_each_level(const std::string& rule, wait_function wait) {
     LARGE_INTEGER look;
     look.QuadPart = 0;
     LARGE_INTEGER a_while;
@@ -98,20 +107,29 @@ TEST(breaks, IrqlKeWait) {
                  {DISPATCH_LEVEL, &a_while, 0x122}};
     for (const auto& each : waits) {
         findings seen{watch::irql};
-        EXPECT_THROW(wait_at(each.level, each.timeout), stopped);
-        EXPECT_TRUE(broke(seen, "IrqlKeWait", violation, each.id));
+        EXPECT_THROW(wait_at(each.level, wait, each.timeout), stopped);
+        EXPECT_TRUE(broke(seen, rule, violation, each.id));
         EXPECT_EQ(seen.all().back().code, ATTEMPTED_SWITCH_FROM_DPC);
     }
 }
 
-TEST(keeps, IrqlKeWait) {
+void keeps_the_levels(wait_function wait) {
     const findings seen{watch::irql};
     LARGE_INTEGER look;
     look.QuadPart = 0;
-    EXPECT_EQ(wait_at(DISPATCH_LEVEL, &look), STATUS_SUCCESS);
-    EXPECT_EQ(wait_at(APC_LEVEL, nullptr), STATUS_SUCCESS);
+    EXPECT_EQ(wait_at(DISPATCH_LEVEL, wait, &look), STATUS_SUCCESS);
+    EXPECT_EQ(wait_at(APC_LEVEL, wait, nullptr), STATUS_SUCCESS);
     EXPECT_TRUE(kept(seen));
 }
+
+TEST(breaks, IrqlKeWaitForMultipleObjects) {
+    breaks_at_each_level("IrqlKeWaitForMultipleObjects", wait_for_any);
+}
+TEST(keeps, IrqlKeWaitForMultipleObjects) { keeps_the_levels(wait_for_any); }
+TEST(breaks, IrqlKeWaitForMutexObject) {
+    breaks_at_each_level("IrqlKeWaitForMutexObject", wait_for_one);
+}
+TEST(keeps, IrqlKeWaitForMutexObject) { keeps_the_levels(wait_for_one); }
 
 void pageable() { PAGED_CODE(); }
 

@@ -243,6 +243,9 @@ std::map<std::string, call> object_calls() {
              ++this_processor().thread->SpecialApcDisable;
              KeLeaveGuardedRegion();
          })},
+        {"KeQueryActiveProcessors", at(KeQueryActiveProcessors)},
+        {"KeAreApcsDisabled", at(KeAreApcsDisabled)},
+        {"KeAreAllApcsDisabled", at(KeAreAllApcsDisabled)},
         {"KeFlushQueuedDpcs", at(KeFlushQueuedDpcs)},
         {"KeSetEvent", at([] { KeSetEvent(&event, 0, FALSE); })},
         {"KeResetEvent", at([] { KeResetEvent(&event); })},
@@ -394,7 +397,7 @@ void rows_of(const std::string& rule, bool wrong) {
     const std::map<std::string, call> calls = all_calls();
     int rows = 0;
     for (const irql_rule& row : table) {
-        if (row.sdv != rule) continue;
+        if (row.sdv != rule || (wrong && row.level == HIGH_LEVEL)) continue;
         ++rows;
         ASSERT_TRUE(calls.contains(row.function)) << row.function;
         const KIRQL level = wrong ? wrong_level(row) : row.level;
@@ -438,6 +441,23 @@ TEST(IrqlTable, HasATestForEachRow) {
     for (const irql_rule& row : table)
         EXPECT_TRUE(calls.contains(row.function)) << row.function;
     EXPECT_EQ(calls.size(), std::size(table));
+}
+
+// Three functions whose pages allow more than SDV does.
+TEST(IrqlTable, HasSdvsLevelsWhenAskedFor) {
+    const std::map<std::string, call> calls = all_calls();
+    for (const auto& [function, rule] :
+         std::map<std::string, std::string>{{"KeQueryActiveProcessors", "IrqlKeApcLte1"},
+                                            {"KeAreApcsDisabled", "IrqlKeApcLte2"},
+                                            {"KeAreAllApcsDisabled", "IrqlKeApcLte2"}}) {
+        EXPECT_TRUE(findings_of(calls.at(function), DISPATCH_LEVEL).empty()) << function;
+        dispatch::detail::settings.strict_sdv_irql = true;
+        EXPECT_TRUE(findings_of(calls.at(function), APC_LEVEL).empty()) << function;
+        const std::vector<found> seen = findings_of(calls.at(function), DISPATCH_LEVEL);
+        dispatch::detail::settings.strict_sdv_irql = false;
+        ASSERT_EQ(seen.size(), 1u) << function;
+        EXPECT_EQ(seen[0].rule, rule);
+    }
 }
 
 TEST(breaks, IrqlKeReleaseSpinLock) {

@@ -123,7 +123,7 @@ TEST(CommandLayer, ThatBlocksIsFoundAtDispatchLevelInEverySchedule) {
     ASSERT_TRUE(summary.failure);
     EXPECT_EQ(summary.random.failures, all.random_runs);
     EXPECT_EQ(summary.pct.failures, all.pct_runs);
-    EXPECT_NE(summary.failure->report.find("rule: IrqlKeWait"), std::string::npos)
+    EXPECT_NE(summary.failure->report.find("rule: IrqlKeWaitForMutexObject"), std::string::npos)
         << summary.failure->report;
 }
 

@@ -80,6 +80,7 @@ TEST(AsyncRaces, DeadlineAgainstResult) {
     dispatch::explore_options options;
     options.exhaustive_runs = 30'000;
     options.preemption_bound = 1;
+    options.required_probes = {"deadline.met_the_result"};
     irpverbs::testing::expect_exhausted(options, [&](dispatch::sim_machine& sim) {
         race(sim, {true, false}, ends);
     });

@@ -42,6 +42,7 @@ TEST(CancelCompleteClose, CompletesOnceUnderEverySchedule) {
     options.random_runs = options.pct_runs = 0;
     options.exhaustive_runs = 100'000;
     options.preemption_bound = 3;
+    options.required_probes = {"cancel.found_no_routine", "csq.remove_next_skipped_cancelled"};
     irpverbs::testing::expect_exhausted(
         options, [&](sim_machine& sim) { cancel_complete_close(sim, seen); });
     EXPECT_GT(seen.cancelled, 0);

@@ -19,10 +19,11 @@ using irpverbs::testing::numbered_request;
 using irpverbs::testing::planted;
 using irpverbs::testing::test_device;
 
-explore_options thorough() {
+explore_options thorough(std::vector<std::string_view> probes = {}) {
     explore_options options;
     options.exhaustive_runs = 100'000;
     options.preemption_bound = 2;
+    options.required_probes = std::move(probes);
     return options;
 }
 
@@ -114,19 +115,23 @@ void park_cancel_close(sim_machine& sim) {
 }
 
 TEST(QueueRaces, ParkCancelServe) {
-    irpverbs::testing::expect_exhausted(thorough(), park_cancel_serve);
+    irpverbs::testing::expect_exhausted(
+        thorough({"queue.cancel_won_before_park", "queue.canceller_waits_to_unlink"}),
+        park_cancel_serve);
 }
 TEST(QueueRaces, CancelBesideADrainHere) {
-    irpverbs::testing::expect_exhausted(thorough(), drained_here);
+    irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}), drained_here);
 }
 TEST(QueueRaces, CancelBesideADrainElsewhere) {
-    irpverbs::testing::expect_exhausted(thorough(), drained_elsewhere);
+    irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}),
+                                        drained_elsewhere);
 }
 TEST(QueueRaces, ParkParkDrain) {
     irpverbs::testing::expect_exhausted(thorough(), park_park_drain);
 }
 TEST(QueueRaces, ParkCancelClose) {
-    irpverbs::testing::expect_exhausted(thorough(), park_cancel_close);
+    irpverbs::testing::expect_exhausted(
+        thorough({"cancel.found_no_routine", "queue.claim_skipped_cancelled"}), park_cancel_close);
 }
 
 template <planted Bug>

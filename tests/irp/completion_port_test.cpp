@@ -356,7 +356,9 @@ TEST(CompletionPortRaces, PostAndRemove) {
 
 // Nobody who waits, sends or posts is left behind by a close; nothing is freed twice.
 TEST(CompletionPortRaces, PostRemoveAndClose) {
-    expect_exhausted(thorough(), [](sim_machine& sim) {
+    explore_options options = thorough();
+    options.required_probes = {"port.packet_after_close"};
+    expect_exhausted(options, [](sim_machine& sim) {
         IRP* parked = nullptr;
         test_driver bottom(park, &parked);
         owned_port port(1);

@@ -219,6 +219,8 @@ std::optional<std::string> race_for_key(sim_machine& sim) {
 TEST(CancelSafeQueue, KeyCancelAndServeCompleteOnce) {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
+    options.required_probes = {"csq.cancel_won_before_park", "csq.cancelled_while_it_parked",
+                               "csq.key_lost_to_cancel", "csq.remove_next_skipped_cancelled"};
     irpverbs::testing::expect_explored(options, race_for_key);
 }
 

@@ -109,6 +109,15 @@ private:
     NTSTATUS status_ = STATUS_UNSUCCESSFUL;
 };
 
+/// A report about an IRP tells where the rule was broken, and one place before: where the IRP was
+/// sent, completed, freed, the lock acquired.
+inline void expect_both_stacks(const std::vector<found>& all) {
+    for (const found& each : all) {
+        const bool about_an_irp = !each.rule.empty() && !each.history.empty();
+        EXPECT_TRUE(!about_an_irp || each.stacks.size() >= 2) << each.report;
+    }
+}
+
 /// What is found in one schedule of the simulator; `body(sim_machine&)` is a visitor of it.
 template <class Body>
 std::vector<found> found_with(const std::string& options, const Body& body) {
@@ -123,7 +132,9 @@ std::vector<found> found_with(const std::string& options, const Body& body) {
         } catch (const stopped&) { // told already
         }
     }
-    return seen.all();
+    std::vector<found> all = seen.all();
+    expect_both_stacks(all);
+    return all;
 }
 
 /// With the verifier on, all that only looks.

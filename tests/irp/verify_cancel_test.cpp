@@ -36,8 +36,9 @@ lambda_driver::routine pend_with(PDRIVER_CANCEL routine) {
     };
 }
 
-std::vector<found> cancel_one(PDRIVER_CANCEL routine) {
-    return found_with("io,cancel,lifetime", [routine](sim_machine&) {
+std::vector<found> cancel_one(PDRIVER_CANCEL routine,
+                              const std::string& options = "io,cancel,lifetime") {
+    return found_with(options, [routine](sim_machine&) {
         lambda_driver driver(pend_with(routine));
         request asked;
         asked.send(driver);
@@ -82,6 +83,11 @@ std::vector<found> complete_in_lock(bool inside) {
     });
 }
 TEST(SpinLockSafe, NamesWhereTheLockWasAcquired) {
+    for (const PDRIVER_CANCEL wrong : {finish_under_lock, keep_lock}) {
+        const auto found = cancel_one(wrong, "locks,io,cancel");
+        ASSERT_FALSE(found.empty());
+        EXPECT_TRUE(found[0].has_stack("lock acquired at")) << found[0].report;
+    }
     const auto found = complete_in_lock(true);
     ASSERT_TRUE(is(found, "SpinLockSafe", detected, 0x4952100D));
     EXPECT_TRUE(found[0].has_stack("lock acquired at"));

@@ -3,6 +3,8 @@
 
 #include <dispatch/swarm.hpp>
 
+#include <utility>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -112,6 +114,13 @@ TEST(breaks, RemoveLockRelease) {
     });
     EXPECT_TRUE(is(found, "RemoveLockRelease", detected, 0xD5));
     EXPECT_TRUE(found.at(0).has_stack("held since"));
+    const auto twice = with_lock([](IO_REMOVE_LOCK* lock) {
+        IoAcquireRemoveLock(lock, &first_tag);
+        IoReleaseRemoveLock(lock, &first_tag);
+        IoReleaseRemoveLock(lock, &first_tag);
+    });
+    EXPECT_TRUE(is(twice, "RemoveLockRelease", detected, 0xD5));
+    EXPECT_TRUE(twice.at(0).has_stack("released before at"));
 }
 TEST(keeps, RemoveLockRelease) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
 
@@ -138,8 +147,23 @@ TEST(keeps, RemoveLockInitialize) {
     })));
 }
 
+/// All that there are.
+constexpr UCHAR majors[] = {IRP_MJ_CREATE,
+                            IRP_MJ_CLOSE,
+                            IRP_MJ_READ,
+                            IRP_MJ_WRITE,
+                            IRP_MJ_FLUSH_BUFFERS,
+                            IRP_MJ_DEVICE_CONTROL,
+                            IRP_MJ_INTERNAL_DEVICE_CONTROL,
+                            IRP_MJ_SHUTDOWN,
+                            IRP_MJ_CLEANUP,
+                            IRP_MJ_POWER,
+                            IRP_MJ_SYSTEM_CONTROL,
+                            IRP_MJ_PNP};
+
 /// A dispatch routine that takes and gives remove locks.
-std::vector<found> ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before) {
+std::vector<found> ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before,
+                              UCHAR major = IRP_MJ_READ) {
     return found_in([&](sim_machine&) {
         IO_REMOVE_LOCK one;
         IO_REMOVE_LOCK two;
@@ -149,29 +173,36 @@ std::vector<found> ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOV
             before(&one, &two);
             return complete(irp, STATUS_SUCCESS);
         });
-        request(1).send(driver);
+        request(1, major).send(driver);
     });
 }
 TEST(breaks, RemoveLockRelease2) {
-    EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
-                       IoAcquireRemoveLock(one, &first_tag);
-                   }),
-                   "RemoveLockRelease2", detected, 0x49521014));
+    for (const UCHAR major : majors)
+        EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one,
+                                     IO_REMOVE_LOCK*) { IoAcquireRemoveLock(one, &first_tag); },
+                                  major),
+                       "RemoveLockRelease2", detected, 0x49521014))
+            << int{major};
 }
 TEST(keeps, RemoveLockRelease2) {
-    EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
-        IoAcquireRemoveLock(one, &first_tag);
-        IoReleaseRemoveLock(one, &first_tag);
-    })));
+    for (const UCHAR major : majors)
+        EXPECT_TRUE(nothing(ask_locked(
+            [](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
+                IoAcquireRemoveLock(one, &first_tag);
+                IoReleaseRemoveLock(one, &first_tag);
+            },
+            major)))
+            << int{major};
 }
 TEST(breaks, MultRemoveLock) {
-    EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
-                       IoAcquireRemoveLock(one, &first_tag);
-                       IoAcquireRemoveLock(two, &first_tag);
-                       IoReleaseRemoveLock(two, &first_tag);
-                       IoReleaseRemoveLock(one, &first_tag);
-                   }),
-                   "MultRemoveLock", detected, 0x49521015));
+    const auto found = ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
+        IoAcquireRemoveLock(one, &first_tag);
+        IoAcquireRemoveLock(two, &first_tag);
+        IoReleaseRemoveLock(two, &first_tag);
+        IoReleaseRemoveLock(one, &first_tag);
+    });
+    EXPECT_TRUE(is(found, "MultRemoveLock", detected, 0x49521015));
+    EXPECT_TRUE(found.at(0).has_stack("other one acquired at"));
 }
 TEST(keeps, MultRemoveLock) {
     EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
@@ -203,34 +234,142 @@ TEST(keeps, IoReleaseRemoveLockAndWaitOutsideRemoveDevice) {
 }
 
 NTSTATUS unlock(DEVICE_OBJECT*, IRP* irp, void* lock) {
+    if (irp->PendingReturned) IoMarkIrpPending(irp);
     IoReleaseRemoveLock(static_cast<IO_REMOVE_LOCK*>(lock), irp);
     return STATUS_CONTINUE_COMPLETION;
 }
 
-/// A filter that holds its remove lock while a request is below; with `forgetful` not for reads.
-std::vector<found> forwards(bool forgetful) {
-    return found_in([forgetful](sim_machine&) {
+enum class holds {
+    with_the_irp, // as its tag
+    with_a_tag,   // of its own
+    nothing,
+};
+
+/// A filter that holds its remove lock while a first request is below, which is still there, or
+/// was, when a second one comes.
+std::vector<found> forwards(UCHAR major, holds second, bool first_is_below) {
+    return found_in([=](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
-        lambda_driver below(succeed_at_once);
+        IRP* parked = nullptr;
+        bool is_first = true;
+        lambda_driver below(park_in(parked));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
-            const bool reads = IoGetCurrentIrpStackLocation(irp)->MajorFunction == IRP_MJ_READ;
+            const holds what = std::exchange(is_first, false) ? holds::with_the_irp : second;
             IoCopyCurrentIrpStackLocationToNext(irp);
-            if (forgetful && reads) return IoCallDriver(below.device(), irp);
-            IoAcquireRemoveLock(&lock, irp);
-            IoSetCompletionRoutine(irp, unlock, &lock, TRUE, TRUE, TRUE);
-            return IoCallDriver(below.device(), irp);
+            if (what == holds::nothing) return IoCallDriver(below.device(), irp);
+            if (what == holds::with_the_irp) {
+                IoAcquireRemoveLock(&lock, irp);
+                IoSetCompletionRoutine(irp, unlock, &lock, TRUE, TRUE, TRUE);
+                return IoCallDriver(below.device(), irp);
+            }
+            IoAcquireRemoveLock(&lock, &lock);
+            const NTSTATUS status = IoCallDriver(below.device(), irp);
+            IoReleaseRemoveLock(&lock, &lock);
+            return status;
         });
-        request(2, IRP_MJ_WRITE).send(filter);
-        request(2, IRP_MJ_READ).send(filter);
+        request first(2, IRP_MJ_WRITE);
+        first.send(filter);
+        if (!first_is_below) complete(std::exchange(parked, nullptr), STATUS_SUCCESS);
+        IRP* of_first = std::exchange(parked, nullptr);
+        request other(2, major);
+        other.send(filter);
+        complete(parked, STATUS_SUCCESS);
+        if (of_first != nullptr) complete(of_first, STATUS_SUCCESS);
         IoAcquireRemoveLock(&lock, &lock);
         IoReleaseRemoveLockAndWait(&lock, &lock);
     });
 }
 TEST(breaks, RemoveLockForward) {
-    EXPECT_TRUE(is(forwards(true), "RemoveLockForward", detected, 0x49521020));
+    for (const UCHAR major : majors)
+        for (const bool first_is_below : {false, true}) {
+            const auto found = forwards(major, holds::nothing, first_is_below);
+            EXPECT_TRUE(is(found, "RemoveLockForward", detected, 0x49521020)) << int{major};
+        }
 }
-TEST(keeps, RemoveLockForward) { EXPECT_TRUE(nothing(forwards(false))); }
+TEST(keeps, RemoveLockForward) {
+    for (const UCHAR major : majors)
+        for (const bool first_is_below : {false, true})
+            for (const holds what : {holds::with_the_irp, holds::with_a_tag})
+                EXPECT_TRUE(nothing(forwards(major, what, first_is_below))) << int{major};
+}
+
+// Who holds the lock for something else than a request may mean all of them.
+TEST(RemoveLockForwardRule, IsKeptByOneHoldForAll) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        bool locks = true;
+        lambda_driver below(succeed_at_once);
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            if (std::exchange(locks, false)) {
+                IoAcquireRemoveLock(&lock, irp);
+                IoReleaseRemoveLock(&lock, irp);
+            }
+            IoSkipCurrentIrpStackLocation(irp);
+            return IoCallDriver(below.device(), irp);
+        });
+        IoAcquireRemoveLock(&lock, &first_tag);
+        request(2).send(filter);
+        request(2).send(filter);
+        IoReleaseRemoveLockAndWait(&lock, &first_tag);
+    })));
+}
+
+// ... but under the tag of a request it means that one.
+TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
+    const auto found = found_in([](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IRP* parked = nullptr;
+        bool locks = true;
+        lambda_driver below(park_in(parked));
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoSkipCurrentIrpStackLocation(irp);
+            if (!std::exchange(locks, false)) return IoCallDriver(below.device(), irp);
+            IoAcquireRemoveLock(&lock, irp);
+            const NTSTATUS status = IoCallDriver(below.device(), irp);
+            IoReleaseRemoveLock(&lock, irp);
+            return status;
+        });
+        request first(2);
+        request other(2);
+        first.send(filter);
+        IRP* of_first = std::exchange(parked, nullptr);
+        IoAcquireRemoveLock(&lock, of_first); // for what the driver does with it elsewhere
+        other.send(filter);
+        complete(parked, STATUS_SUCCESS);
+        complete(of_first, STATUS_SUCCESS);
+        IoReleaseRemoveLockAndWait(&lock, of_first);
+    });
+    EXPECT_TRUE(is(found, "RemoveLockForward", detected, 0x49521020));
+    EXPECT_TRUE(found.at(0).has_stack("remove lock released last at"));
+}
+
+// A request that is made for another one, and sent through the driver's own device, stands under
+// the other one's hold.
+TEST(RemoveLockForwardRule, IsKeptByTheRequestAround) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        bool outer = true;
+        lambda_driver below(succeed_at_once);
+        lambda_driver* itself = nullptr;
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            const bool around = std::exchange(outer, false);
+            if (around) IoAcquireRemoveLock(&lock, irp);
+            if (around) request(2).send(*itself);
+            IoSkipCurrentIrpStackLocation(irp);
+            const NTSTATUS status = IoCallDriver(below.device(), irp);
+            if (around) IoReleaseRemoveLock(&lock, irp);
+            return status;
+        });
+        itself = &filter;
+        request(2).send(filter);
+        IoAcquireRemoveLock(&lock, &first_tag);
+        IoReleaseRemoveLockAndWait(&lock, &first_tag);
+    })));
+}
 
 /// A device that is deleted while a request is parked in it, or afterwards.
 std::vector<found> deleted(bool early) {

@@ -22,7 +22,9 @@ TEST(VerifierOptions, UnknownOnesAreRefusedAndNothingChanges) {
     const verifier_scope verified("io,-io,cancel");
     const std::uint32_t before = dispatch::detail::watched.load();
     for (const char* wrong : {"spells", "-spells", "pended_completed=maybe", "cancel_limit_ms=x",
-                              "force_pending_percent=101", "colour=red", "io,spells"}) {
+                              "force_pending_percent=101", "colour=red", "io,spells",
+                              "dpc_limit_ms=long", "raised_limit_ms=-1", "raised_limit_ms=86400001",
+                              "dpc_limit_ms", "lock_initialisation=1", "release_order=reverse"}) {
         EXPECT_EQ(VerifierConfigure(wrong), STATUS_INVALID_PARAMETER) << wrong;
         EXPECT_STRNE(VerifierMessage(), "") << wrong;
         EXPECT_EQ(dispatch::detail::watched.load(), before) << wrong;
@@ -137,6 +139,74 @@ TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
     EXPECT_TRUE(nothing(found_with("default", create)));
     EXPECT_TRUE(is(found_with("default,strict_sdv_irql", create), "IrqlIoPassive1",
                    DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000A));
+    const auto count = [](sim_machine&) {
+        const KIRQL old = KeRaiseIrqlToDpcLevel();
+        KeQueryActiveProcessors();
+        KeLowerIrql(old);
+    };
+    EXPECT_TRUE(nothing(found_with("default", count)));
+    EXPECT_TRUE(is(found_with("default,strict_sdv_irql", count), "IrqlKeApcLte1",
+                   DRIVER_VERIFIER_DETECTED_VIOLATION, 0x0002000F));
+}
+
+void use_zeroed_locks(sim_machine&) {
+    static EX_SPIN_LOCK shared = 0; // nothing else initialises one
+    ExReleaseSpinLockShared(&shared, ExAcquireSpinLockShared(&shared));
+    KIRQL level = PASSIVE_LEVEL;
+    IoAcquireCancelSpinLock(&level); // the system's own
+    IoReleaseCancelSpinLock(level);
+    static KSPIN_LOCK zeroed = 0;
+    KeReleaseSpinLock(&zeroed, KeAcquireSpinLockRaiseToDpc(&zeroed));
+}
+
+TEST(VerifierOptions, LocksMustBeInitialisedWhenAskedFor) {
+    EXPECT_TRUE(nothing(found_with("default", use_zeroed_locks)));
+    const std::vector<found> told = found_with("default,lock_initialisation", use_zeroed_locks);
+    EXPECT_TRUE(is(told, "LockUninitialised", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x1002));
+    EXPECT_EQ(told.size(), 1u) << text_of(told);
+}
+
+TEST(VerifierOptions, LocksAreReleasedInReverseOrderWhenAskedFor) {
+    const auto hand_over_hand = [](sim_machine&) {
+        KSPIN_LOCK first;
+        KSPIN_LOCK second;
+        KeInitializeSpinLock(&first);
+        KeInitializeSpinLock(&second);
+        const KIRQL old = KeAcquireSpinLockRaiseToDpc(&first);
+        KeAcquireSpinLockAtDpcLevel(&second);
+        KeReleaseSpinLockFromDpcLevel(&first);
+        KeReleaseSpinLock(&second, old);
+    };
+    EXPECT_TRUE(nothing(found_with("default", hand_over_hand)));
+    EXPECT_TRUE(is(found_with("default,release_order", hand_over_hand), "LockReleaseOrder",
+                   DRIVER_VERIFIER_DETECTED_VIOLATION, 0x1003));
+}
+
+// A DPC of 5 ms that holds a spin lock meanwhile.
+void take_five_milliseconds(sim_machine& sim) {
+    KSPIN_LOCK lock;
+    KDPC dpc;
+    KeInitializeSpinLock(&lock);
+    KeInitializeDpc(
+        &dpc,
+        [](KDPC*, void* held, void*, void*) {
+            KeAcquireSpinLockAtDpcLevel(static_cast<KSPIN_LOCK*>(held));
+            KeStallExecutionProcessor(5'000);
+            KeReleaseSpinLockFromDpcLevel(static_cast<KSPIN_LOCK*>(held));
+        },
+        &lock);
+    sim.spawn("driver", [&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+    sim.run();
+}
+
+TEST(VerifierOptions, LimitsOfTheWatchdogAreSet) {
+    EXPECT_TRUE(
+        nothing(found_with("default,dpc_limit_ms=5,raised_limit_ms=5", take_five_milliseconds)));
+    EXPECT_TRUE(is(found_with("default,dpc_limit_ms=4", take_five_milliseconds), "DpcTooLong",
+                   DPC_WATCHDOG_VIOLATION, 0));
+    EXPECT_TRUE(is(found_with("default,raised_limit_ms=4", take_five_milliseconds), "RaisedTooLong",
+                   DPC_WATCHDOG_VIOLATION, 1));
+    EXPECT_TRUE(nothing(found_with("default", take_five_milliseconds)));
 }
 
 std::string dumped_trace() {

@@ -74,6 +74,29 @@ TEST(breaks, IoAllocateFree) {
 }
 TEST(keeps, IoAllocateFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
+TEST(breaks, IrpFreedAsPool) {
+    const auto once = own([](IRP* irp, const lambda_driver&) {
+        ExFreePoolWithTag(irp, 0x20707249);
+        IoFreeIrp(irp);
+    });
+    EXPECT_TRUE(is(once, "IrpFreedAsPool", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x105));
+    EXPECT_EQ(once.size(), 1u) << text_of(once); // the memory is still an IRP's
+    const auto too_late = own([](IRP* irp, const lambda_driver&) {
+        IoFreeIrp(irp);
+        ExFreePool(irp);
+    });
+    EXPECT_TRUE(is(too_late, "IrpFreedAsPool", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x105));
+    EXPECT_TRUE(too_late.at(0).has_stack("freed at"));
+}
+TEST(keeps, IrpFreedAsPool) {
+    EXPECT_TRUE(nothing(own(send_and_free)));
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // an IRP in memory of the pool
+        void* memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, IoSizeOfIrp(1), 0x20707249);
+        IoInitializeIrp(static_cast<IRP*>(memory), IoSizeOfIrp(1), 1);
+        ExFreePool(memory);
+    })));
+}
+
 std::vector<found> complete_initialized(bool sent) {
     return found_in([sent](sim_machine&) {
         lambda_driver driver(succeed_at_once);
@@ -204,6 +227,15 @@ std::vector<found> built(const std::function<void(IRP*, const lambda_driver&)>& 
             driver);
     });
 }
+TEST(breaks, IoBuildFsdFree) {
+    EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver& driver) {
+                       send_and_free(irp, driver);
+                       IoFreeIrp(irp);
+                   }),
+                   "IoBuildFsdFree", io, 0x01));
+}
+TEST(keeps, IoBuildFsdFree) { EXPECT_TRUE(nothing(built(send_and_free))); }
+
 TEST(breaks, IoBuildFsdComplete) {
     EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver&) {
                        complete(irp, STATUS_SUCCESS);

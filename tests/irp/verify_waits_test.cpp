@@ -71,6 +71,65 @@ TEST(breaks, CompletionEventChecking) {
 }
 TEST(keeps, CompletionEventChecking) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
 
+IRP* allocate(DEVICE_OBJECT*) {
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
+    return irp;
+}
+IRP* build(DEVICE_OBJECT* device) {
+    return IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, device, nullptr, 0, nullptr,
+                                         nullptr);
+}
+
+NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void*) {
+    IoFreeIrp(irp);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+NTSTATUS free_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
+    free_it(device, irp, event);
+    return keep_and_wake(device, irp, event);
+}
+
+/// Who makes a request, and waits until it is back in that completion routine.
+std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE routine) {
+    return campaign([=](sim_machine& sim) {
+        IRP* parked = nullptr;
+        lambda_driver below(park_in(parked));
+        sim.spawn("ask", [&] {
+            KEVENT back;
+            KeInitializeEvent(&back, NotificationEvent, FALSE);
+            IRP* own = make(below.device());
+            IoSetCompletionRoutine(own, routine, &back, TRUE, TRUE, TRUE);
+            IoCallDriver(below.device(), own);
+            wait_for(back);
+            if (routine == keep_and_wake) IoFreeIrp(own);
+        });
+        sim.spawn("complete", [&] {
+            LARGE_INTEGER millisecond; // of machine time: it waits by then
+            millisecond.QuadPart = -10'000;
+            KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
+            complete_parked(sim, parked);
+        });
+        sim.run();
+    });
+}
+TEST(breaks, IoAllocateIrpSignalEventInCompletion) {
+    EXPECT_EQ(waiting_maker(allocate, keep), "IoAllocateIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_maker(allocate, free_it), "IoAllocateIrpSignalEventInCompletion");
+}
+TEST(keeps, IoAllocateIrpSignalEventInCompletion) {
+    EXPECT_EQ(waiting_maker(allocate, keep_and_wake), "");
+    EXPECT_EQ(waiting_maker(allocate, free_and_wake), "");
+}
+TEST(breaks, IoBuildFsdIrpSignalEventInCompletion) {
+    EXPECT_EQ(waiting_maker(build, keep), "IoBuildFsdIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_maker(build, free_it), "IoBuildFsdIrpSignalEventInCompletion");
+}
+TEST(keeps, IoBuildFsdIrpSignalEventInCompletion) {
+    EXPECT_EQ(waiting_maker(build, keep_and_wake), "");
+    EXPECT_EQ(waiting_maker(build, free_and_wake), "");
+}
+
 enum class kind { control, flush };
 enum class care { none, waits };
 

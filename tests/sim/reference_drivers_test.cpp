@@ -27,6 +27,9 @@ void expect_nothing_reported(const Body& body) {
     explore_options half_random_half_pct;
     half_random_half_pct.random_runs = schedules / 2;
     half_random_half_pct.pct_runs = schedules / 2;
+    half_random_half_pct.required_probes = {"cancel.found_no_routine", "csq.cancel_won_before_park",
+                                            "csq.cancelled_while_it_parked",
+                                            "csq.remove_next_skipped_cancelled"};
     irpverbs::testing::expect_explored(half_random_half_pct, body);
 }
 

@@ -67,10 +67,12 @@ NT_API void KeLeaveCriticalRegion(void);
 NT_API void KeEnterGuardedRegion(void);
 NT_API void KeLeaveGuardedRegion(void);
 
-/* TRUE inside a critical or guarded region, or at APC_LEVEL and above. IRQL: <= DISPATCH_LEVEL. */
+/* TRUE inside a critical or guarded region, or at APC_LEVEL and above. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK KeAreApcsDisabled. */
 NT_API BOOLEAN KeAreApcsDisabled(void);
 
-/* TRUE inside a guarded region, or at APC_LEVEL and above. IRQL: <= DISPATCH_LEVEL. */
+/* TRUE inside a guarded region, or at APC_LEVEL and above. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK KeAreAllApcsDisabled. */
 NT_API BOOLEAN KeAreAllApcsDisabled(void);
 
 NT_EXTERN_C_END

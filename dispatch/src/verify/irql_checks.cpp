@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace irpverbs::dispatch::detail {
 namespace {
@@ -121,12 +122,14 @@ void check_wait_irql(processor& self, const char* function, bool may_wait, bool 
     if (!watching(watch::irql)) return;
     if (self.irql < DISPATCH_LEVEL || (self.irql == DISPATCH_LEVEL && !may_wait)) return;
     const ULONG_PTR id = self.irql > DISPATCH_LEVEL ? 0x120 : for_ever ? 0x121 : 0x122;
-    report_with_id(broken(rule_of::IrqlKeWait,
-                          from_to(function, self.irql, APC_LEVEL) +
-                              ": waits are allowed at or below APC_LEVEL, and with a time-out of 0 "
-                              "at DISPATCH_LEVEL",
-                          self.irql),
-                   id);
+    const bool multiple = std::string_view(function) == "KeWaitForMultipleObjects";
+    report_with_id(
+        broken(multiple ? rule_of::IrqlKeWaitForMultipleObjects : rule_of::IrqlKeWaitForMutexObject,
+               from_to(function, self.irql, APC_LEVEL) +
+                   ": waits are allowed at or below APC_LEVEL, and with a time-out of 0 "
+                   "at DISPATCH_LEVEL",
+               self.irql),
+        id);
 }
 
 } // namespace irpverbs::dispatch::detail

@@ -43,4 +43,10 @@ void announce_set(const void* event) {
         if (each->sets_event != nullptr) each->sets_event(event);
 }
 
+bool announce_pool_free(const void* memory) {
+    for (const lifecycle* each = registered; each != nullptr; each = each->next)
+        if (each->freed_as_pool != nullptr && each->freed_as_pool(memory)) return true;
+    return false;
+}
+
 } // namespace irpverbs::dispatch::detail

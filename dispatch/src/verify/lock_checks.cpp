@@ -32,13 +32,20 @@ void report_with(finding found, const char* label, const call_stack& where) {
     report(found);
 }
 
+// A reader-writer lock is zeroed, and its function is none; a machine's own lock is there from the
+// first.
+bool needs_its_function(const processor& self, const acquisition& how) {
+    return (how.kind == lock_kind::spin || how.kind == lock_kind::queued) &&
+           how.lock != &self.owner->system_lock;
+}
+
 void check_use(processor& self, const acquisition& how, const lock_identity& lock) {
     if (lock.mixed && watching(watch::locks))
         report(broken(rule_of::LockAcquireApi,
                       std::string("a lock is acquired as a ") + name_of(how.kind) +
                           " that was used with other functions before",
                       number(how.lock), self.number));
-    if (!lock.initialised && is_spin_lock(how.kind) && watching(watch::lock_initialisation))
+    if (!lock.initialised && needs_its_function(self, how) && watching(watch::lock_initialisation))
         report(broken(rule_of::LockUninitialised,
                       "a spin lock is acquired that KeInitializeSpinLock never saw",
                       number(how.lock), self.number));

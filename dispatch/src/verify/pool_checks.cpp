@@ -7,6 +7,7 @@
 #include "pool_table.hpp"
 
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/lifecycle.hpp>
 #include <dispatch/machine.hpp>
 
 #include <cstdlib>
@@ -148,7 +149,7 @@ void free_watched(void* memory, ULONG tag) {
         pool_table& table = pool_table::get();
         if (const std::optional<pool_block> block = table.at(memory))
             check_block(self, *block, tag);
-        else if (watching(watch::pool) && is_bad_address(memory))
+        else if (watching(watch::pool) && (announce_pool_free(memory) || is_bad_address(memory)))
             return;
         table.remove(memory, capture_stack(2));
     }

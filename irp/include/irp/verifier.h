@@ -13,10 +13,11 @@ NT_EXTERN_C_BEGIN
 /* Switches the verifier. Options: words with commas between them; a word turns a check on, "-word"
    off, "name=value" sets a knob; "" is everything off, "default" every check that only looks.
      default = irql locks deadlocks pool watchdog io lifetime cancel remove_locks
+     lock_initialisation release_order             (stricter than much right code)
      log trace                                     (records, see VerifierDumpLog)
      force_pending low_resources delays            (these change what happens)
      pended_completed=allow|warn|fail  low_resources=chance|stacks  cancel_limit_ms=N
-     force_pending_percent=N  trace_limit=N
+     force_pending_percent=N  trace_limit=N  dpc_limit_ms=N  raised_limit_ms=N
      strict_sdv_irql  cancel_lock_required  lax_device_queue_irql
    docs/verifier-irp.md says what each does. What lived before the verifier was on is taken as it
    is. IRPVERBS_VERIFIER in the environment, when set, is applied when the first machine starts.

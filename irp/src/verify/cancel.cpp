@@ -8,6 +8,7 @@
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/held_locks.hpp>
+#include <dispatch/probe.hpp>
 
 namespace irpverbs::irp::verify {
 namespace {
@@ -184,6 +185,7 @@ BOOLEAN cancel(IRP* irp) {
     frame mine;
     const PDRIVER_CANCEL routine = take_routine(self, book, *of, mine);
     if (routine == nullptr) {
+        IRPVERBS_PROBE("cancel.found_no_routine");
         KeReleaseSpinLock(cancel_lock, old);
         return FALSE;
     }

@@ -65,7 +65,8 @@ draft* check_status(ledger& book, record& irp) {
 draft* check_locks(core::processor& self, ledger& book, record& irp) {
     if (holds_cancel_lock(self))
         return &book.broken(rule::SpinLockSafe, &irp,
-                            completes(irp) + " is completed with the cancel spin lock held");
+                            completes(irp) + " is completed with the cancel spin lock held")
+                    .with("lock acquired at", cancel_lock_acquired_at(self));
     const core::held_lock* held = core::first_held_spin_lock(self);
     if (held == nullptr) return nullptr;
     return &book.broken(rule::SpinLockSafe, &irp,
@@ -300,7 +301,8 @@ bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
     if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
     if (status == STATUS_MORE_PROCESSING_REQUIRED) {
         const std::lock_guard guard(book.lock);
-        if (of.turn == now.turn) note_taken_back(book, of); // else it is somebody's again
+        // Else it is somebody's again.
+        if (of.turn == now.turn || of.stage == stage::freed) note_taken_back(book, of);
         return false;
     }
     draft* told = nullptr;

@@ -8,7 +8,7 @@
 namespace irpverbs::irp::verify {
 
 void check_strict_irql(const char* function) {
-    if (!settings.strict_sdv_irql) return;
+    if (!core::settings.strict_sdv_irql) return;
     core::check_irql(
         {function, core::irql_bound::exactly, PASSIVE_LEVEL, 0x0002000A, "IrqlIoPassive1"});
 }

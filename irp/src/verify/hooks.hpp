@@ -29,6 +29,8 @@ void check_initialize(IRP* irp);
 bool check_reuse(IRP* irp);
 /// False: the IRP is not to be freed.
 bool check_free(IRP* irp);
+/// ExFreePool is given that address. True: it is an IRP of the library's own memory, and is told.
+bool freed_as_pool(const void* memory);
 /// Gives the memory back, in the end.
 void end_life(IRP* irp);
 

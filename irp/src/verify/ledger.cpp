@@ -180,6 +180,9 @@ draft& ledger::broken(rule which, const record* irp, std::string text) {
     fresh.found.history = irp->history();
     if (entry.id == 0) fresh.found.parameters[0] = reinterpret_cast<ULONG_PTR>(irp->irp);
     fresh.parameters(reinterpret_cast<ULONG_PTR>(irp->irp));
+    const bool sent = irp->sent_at.count != 0;
+    fresh.last_known = sent ? "sent at" : name_of(irp->made);
+    fresh.last_known_at = sent ? irp->sent_at : irp->made_at;
     return fresh;
 }
 
@@ -194,6 +197,7 @@ void tell(ledger& book, draft* what) {
         }
     };
     const told afterwards{book, what};
+    if (what->stack_count == 0) what->with(what->last_known, what->last_known_at);
     core::report(what->found);
 }
 

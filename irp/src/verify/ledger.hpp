@@ -20,6 +20,9 @@ struct draft {
     core::finding found;
     core::call_stack stacks[3];
     std::size_t stack_count = 0;
+    // Of an IRP's history, for a finding that has no stack of its own but the one it is told at.
+    const char* last_known = nullptr;
+    core::call_stack last_known_at;
 
     draft& with(const char* label, const core::call_stack& where);
     draft& parameters(ULONG_PTR p2, ULONG_PTR p3 = 0, ULONG_PTR p4 = 0);
@@ -28,7 +31,8 @@ struct draft {
 struct remove_lock_record {
     struct holder {
         void* tag;
-        const frame* within; // by identity: the dispatch routine that acquired it
+        const frame* within;   // by identity: the dispatch routine that acquired it
+        std::uint64_t request; // that routine's IRP, by generation; 0: in no dispatch routine
         core::call_stack where;
     };
     std::uint32_t number = 0;
@@ -36,6 +40,7 @@ struct remove_lock_record {
     bool removed = false;                  // nobody acquires it any more
     const DEVICE_OBJECT* device = nullptr; // by identity: whose dispatch routines acquire it
     std::vector<holder> holders;
+    core::call_stack released_at; // last
 };
 
 struct device_record {

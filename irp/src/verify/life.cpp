@@ -91,7 +91,9 @@ bool check_reuse(IRP* irp) {
 static draft* judge_free(ledger& book, const record& known) {
     const std::string name = "IoFreeIrp is given irp#" + std::to_string(known.generation);
     if (known.stage == stage::freed)
-        return &book.broken(rule::IoAllocateFree, &known, name + ", which was freed before")
+        return &book.broken(known.made == origin::built_async_fsd ? rule::IoBuildFsdFree
+                                                                  : rule::IoAllocateFree,
+                            &known, name + ", which was freed before")
                     .with("freed at", known.freed_at);
     if (known.stage == stage::sent)
         return &book.broken(rule::FreedInUse, &known, name + ", which a driver has")
@@ -117,6 +119,25 @@ bool check_free(IRP* irp) {
     }
     tell(book, told);
     return told == nullptr;
+}
+
+bool freed_as_pool(const void* memory) {
+    if (!tracking()) return false;
+    ledger& book = ledger::of(core::this_processor());
+    draft* told = nullptr;
+    {
+        const std::lock_guard guard(book.lock);
+        const record* known = book.find(static_cast<const IRP*>(memory));
+        if (known == nullptr || known->made == origin::found || known->made == origin::initialized)
+            return false; // memory of the caller's own
+        const bool freed = known->stage == stage::freed;
+        told = &book.broken(rule::IrpFreedAsPool, known,
+                            "ExFreePool is given irp#" + std::to_string(known->generation))
+                    .with(freed ? "freed at" : name_of(known->made),
+                          freed ? known->freed_at : known->made_at);
+    }
+    tell(book, told);
+    return true;
 }
 
 void end_life(IRP* irp) {

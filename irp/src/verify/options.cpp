@@ -36,6 +36,8 @@ constexpr word words[] = {
     {"lifetime", bit(watch::lifetime), true},
     {"cancel", bit(watch::cancel), true},
     {"remove_locks", bit(watch::remove_locks), true},
+    {"lock_initialisation", bit(core::watch::lock_initialisation), false},
+    {"release_order", bit(core::watch::release_order), false},
     {"log", bit(watch::log), false},
     {"trace", bit(watch::trace), false},
     {"force_pending", bit(watch::force_pending), false},
@@ -58,6 +60,8 @@ struct choice {
     bool cancel_lock_required = false;
     bool lax_device_queue_irql = false;
     std::uint32_t cancel_limit_ms = 300'000;
+    std::uint32_t dpc_limit_ms = 20'000;
+    std::uint32_t raised_limit_ms = 120'000;
     std::uint32_t force_pending_percent = 10;
     std::uint32_t trace_limit = 100'000;
 };
@@ -77,6 +81,8 @@ constexpr struct {
     std::uint32_t most;
 } numbers[] = {
     {"cancel_limit_ms", &choice::cancel_limit_ms, 86'400'000},
+    {"dpc_limit_ms", &choice::dpc_limit_ms, 86'400'000},
+    {"raised_limit_ms", &choice::raised_limit_ms, 86'400'000},
     {"force_pending_percent", &choice::force_pending_percent, 100},
     {"trace_limit", &choice::trace_limit, 100'000'000},
 };
@@ -162,14 +168,18 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
+std::uint64_t ticks(std::uint32_t milliseconds) { return std::uint64_t{milliseconds} * 10'000; }
+
 void apply(const choice& chosen) {
     settings.pended_completed = chosen.pended_completed;
-    settings.strict_sdv_irql = chosen.strict_sdv_irql;
+    core::settings.strict_sdv_irql = chosen.strict_sdv_irql;
     settings.cancel_lock_required = chosen.cancel_lock_required;
     settings.lax_device_queue_irql = chosen.lax_device_queue_irql;
     settings.cancel_limit_ms = chosen.cancel_limit_ms;
     settings.force_pending_percent = chosen.force_pending_percent;
     settings.trace_limit = chosen.trace_limit;
+    core::settings.dpc_limit = ticks(chosen.dpc_limit_ms);
+    core::settings.raised_limit = ticks(chosen.raised_limit_ms);
     core::set_fault_order(chosen.low_resources);
     configurations.fetch_add(1);
     const std::lock_guard guard(switching);

@@ -34,7 +34,6 @@ enum class answer : std::uint8_t { allow, warn, fail };
 /// The settings that are no switches. Each is read alone: nobody changes two of them at once.
 struct knobs {
     std::atomic<answer> pended_completed{answer::warn};
-    std::atomic<bool> strict_sdv_irql{false};
     std::atomic<bool> cancel_lock_required{false};
     std::atomic<bool> lax_device_queue_irql{false};
     std::atomic<std::uint32_t> cancel_limit_ms{300'000};

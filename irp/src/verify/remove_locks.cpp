@@ -25,6 +25,15 @@ const frame* dispatch_of(core::processor& self) {
     return context != nullptr && context->kind == routine::dispatch ? context : nullptr;
 }
 
+// Where that routine acquired the remove lock that it has already.
+core::call_stack acquired_at(const ledger& book, const frame& by) {
+    const auto known = book.remove_locks.find(by.remove_lock);
+    if (known != book.remove_locks.end())
+        for (const holder& each : known->second.holders)
+            if (each.within == &by) return each.where;
+    return {};
+}
+
 // It would wait for the end of the request that it is called for.
 draft* check_in_hand(core::processor& self, ledger& book, const remove_lock_record& known) {
     const frame* context = context_of(self);
@@ -69,12 +78,14 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
         if (mine != nullptr && mine->remove_lock != nullptr && mine->remove_lock != lock)
             told = &book.broken(rule::MultRemoveLock, mine->irp,
                                 "a dispatch routine of " + device_text(mine->device_number) +
-                                    " acquires " + lock_text(known) + " beside another one");
+                                    " acquires " + lock_text(known) + " beside another one")
+                        .with("other one acquired at", acquired_at(book, *mine));
         if (mine != nullptr) {
             mine->remove_lock = lock;
             known.device = mine->device;
         }
-        known.holders.push_back({tag, within, core::capture_stack(2)});
+        const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
+        known.holders.push_back({tag, within, request, core::capture_stack(2)});
     }
     tell(book, told);
 }
@@ -97,9 +108,13 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
                 and_wait ? rule::RemoveLockReleaseAndWait : rule::RemoveLockRelease, nullptr,
                 lock_text(known) + " is released with a tag that it is not held with; it is held " +
                     std::to_string(known.holders.size()) + " times");
-            if (!known.holders.empty()) wrong.with("held since", known.holders.back().where);
+            if (!known.holders.empty())
+                wrong.with("held since", known.holders.back().where);
+            else
+                wrong.with("released before at", known.released_at);
             told = &wrong;
         }
+        known.released_at = core::capture_stack(2);
         if (told == nullptr && and_wait) told = check_in_hand(self, book, known);
     }
     tell(book, told);
@@ -120,16 +135,37 @@ draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
     return nullptr;
 }
 
+// By its tag, or since it was acquired for the IRP, or for one that is in hand meanwhile. What was
+// acquired for no request in particular may be meant for all.
+static bool stands_for(const holder& each, ledger& book, const record& irp, const frame* by) {
+    if (each.tag == irp.irp) return true;
+    if (each.request == 0) {
+        const record* other = book.find(static_cast<const IRP*>(each.tag));
+        return other == nullptr || other->stage != stage::sent;
+    }
+    for (; by != nullptr; by = by->outer)
+        if (by->irp != nullptr && by->irp->generation == each.request) return true;
+    return false;
+}
+
+static bool held_for(ledger& book, const remove_lock_record& known, const record& irp,
+                     const frame* by) {
+    return std::any_of(known.holders.begin(), known.holders.end(),
+                       [&](const holder& each) { return stands_for(each, book, irp, by); });
+}
+
 draft* check_remove_lock_held(ledger& book, const record& irp, const frame* by) {
     if (by == nullptr || by->kind != routine::dispatch || !watching(watch::remove_locks))
         return nullptr;
     for (const auto& [lock, known] : book.remove_locks)
-        if (known.device == by->device && known.watched && !known.removed && known.holders.empty())
+        if (known.device == by->device && known.watched && !known.removed &&
+            !held_for(book, known, irp, by))
             return &book.broken(rule::RemoveLockForward, &irp,
                                 device_text(by->device_number) + " passes irp#" +
                                     std::to_string(irp.generation) + " (major function " +
                                     std::to_string(by->major) + ") down without holding " +
-                                    lock_text(known) + ", which its other requests hold");
+                                    lock_text(known) + " for it, as its other requests do")
+                        .with("remove lock released last at", known.released_at);
     return nullptr;
 }
 

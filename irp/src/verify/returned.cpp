@@ -35,9 +35,11 @@ draft* check_irql(core::processor& self, ledger& book, const frame& mine) {
                                                           : rule::CancelRoutineIrql;
     const KIRQL now = self.irql;
     self.irql = mine.irql;
-    return &book.broken(which, mine.irp,
-                        who(mine) + " was entered at IRQL " + std::to_string(mine.irql) +
-                            " and returned at " + std::to_string(now));
+    draft& told = book.broken(which, mine.irp,
+                              who(mine) + " was entered at IRQL " + std::to_string(mine.irql) +
+                                  " and returned at " + std::to_string(now));
+    if (mine.kind == routine::cancel) told.with("cancelled at", mine.irp->cancelled_at);
+    return &told;
 }
 
 draft* check_regions(core::processor& self, ledger& book, const frame& mine) {
@@ -55,7 +57,8 @@ draft* check_regions(core::processor& self, ledger& book, const frame& mine) {
 draft* check_locks(core::processor& self, ledger& book, const frame& mine) {
     if (mine.kind != routine::completion && !mine.cancel_lock_held && holds_cancel_lock(self))
         return &book.broken(rule::CancelSpinLock, mine.irp,
-                            who(mine) + " returned holding the cancel spin lock");
+                            who(mine) + " returned holding the cancel spin lock")
+                    .with("lock acquired at", cancel_lock_acquired_at(self));
     if (core::held_spin_locks(self) <= mine.spin_locks) return nullptr;
     const core::held_lock& held = core::held_locks(self).back();
     draft& told = book.broken(rule::SpinLockReturn, mine.irp,
@@ -120,6 +123,12 @@ draft* judge_not_done(ledger& book, const frame& mine, NTSTATUS status, bool mar
 
 bool holds_cancel_lock(const core::processor& self) {
     return core::holds_spin_lock(self, &cancel_lock_of(self));
+}
+
+core::call_stack cancel_lock_acquired_at(core::processor& self) {
+    for (const core::held_lock& each : core::held_locks(self))
+        if (each.lock == &cancel_lock_of(self)) return each.where;
+    return {};
 }
 
 bool came_back(record& irp, const frame& mine) {

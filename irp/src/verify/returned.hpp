@@ -17,5 +17,7 @@ bool came_back(record& irp, const frame& mine);
 bool is_below(record& irp, const frame& mine);
 
 bool holds_cancel_lock(const core::processor& self);
+/// Where the holder acquired it; empty when locks were not watched then.
+core::call_stack cancel_lock_acquired_at(core::processor& self);
 
 } // namespace irpverbs::irp::verify

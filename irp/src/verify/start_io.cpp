@@ -32,21 +32,27 @@ private:
     const DEVICE_OBJECT* device_;
 };
 
+// The IRP that StartIo was called with last, which may be gone.
+const record* served_by(ledger& book, const DEVICE_OBJECT* device) {
+    return book.find(__atomic_load_n(&device->CurrentIrp, __ATOMIC_RELAXED));
+}
+
 draft* check_recursion(core::processor& self, ledger& book, const DEVICE_OBJECT* device) {
     const device_record& known = book.device(device);
     if (known.starting != &self) return nullptr;
-    return &book.broken(rule::StartIoRecursion, nullptr,
+    return &book.broken(rule::StartIoRecursion, served_by(book, device),
                         "DriverStartIo of " + device_text(known.number) +
                             " calls IoStartNextPacket, which calls it again: each waiting IRP goes "
                             "deeper into the stack");
 }
 
-draft* check_locks(core::processor& self, ledger& book) {
+draft* check_locks(core::processor& self, ledger& book, const DEVICE_OBJECT* device) {
     const core::held_lock* held = core::first_held_spin_lock(self);
     if (held == nullptr && !holds_cancel_lock(self)) return nullptr;
-    draft& told = book.broken(rule::SpinLockSafe, nullptr,
-                              "IoStartNextPacket is called with a spin lock held");
-    return held != nullptr ? &told.with("lock acquired at", held->where) : &told;
+    return &book.broken(rule::SpinLockSafe, served_by(book, device),
+                        "IoStartNextPacket is called with a spin lock held")
+                .with("lock acquired at",
+                      held != nullptr ? held->where : cancel_lock_acquired_at(self));
 }
 
 } // namespace
@@ -98,7 +104,7 @@ void check_start_next(DEVICE_OBJECT* device, bool deferred) {
     draft* told = nullptr;
     {
         const std::lock_guard guard(book.lock);
-        told = check_locks(self, book);
+        told = check_locks(self, book, device);
         if (told == nullptr && !deferred) told = check_recursion(self, book, device);
     }
     tell(book, told);

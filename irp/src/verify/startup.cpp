@@ -1,4 +1,5 @@
 // What happens when a machine begins and ends.
+#include "hooks.hpp"
 #include "ledger.hpp"
 #include "quiescence.hpp"
 #include "waits.hpp"
@@ -27,7 +28,8 @@ void at_rest(dispatch::machine&) {
 } // namespace
 
 bool register_with_machines() {
-    static core::lifecycle wishes{apply_environment, at_rest, waits_for, sets_event, nullptr};
+    static core::lifecycle wishes{apply_environment, at_rest,       waits_for,
+                                  sets_event,        freed_as_pool, nullptr};
     core::add_lifecycle(wishes);
     return true;
 }

@@ -20,7 +20,15 @@ bool was_on_stack(const frame& mine, const void* object) {
 std::string told_of_hang(rule which, const record& irp, const std::string& text) {
     const rule_entry& entry = entry_of(which);
     return std::string("rule: ") + entry.name + "\nirp#" + std::to_string(irp.generation) + text +
-           "\nthe rule: " + entry.meaning + '\n';
+           "\nthe rule: " + entry.meaning + "\nstack (sent at):\n" + core::describe(irp.sent_at);
+}
+
+// Whether it came all the way back to its maker, and who that is.
+rule not_woken(const record& irp) {
+    if (irp.stage == stage::sent) return rule::SignalEventInCompletion;
+    return irp.made == origin::allocated         ? rule::IoAllocateIrpSignalEventInCompletion
+           : irp.made == origin::built_async_fsd ? rule::IoBuildFsdIrpSignalEventInCompletion
+                                                 : rule::SignalEventInCompletion;
 }
 
 } // namespace
@@ -82,7 +90,7 @@ std::string waits_without_end(const ledger& book) {
                              *irp, " is never completed, and its maker waits for its event");
         else if (irp->left_waiting == sender->second)
             by_age[irp->generation] =
-                told_of_hang(rule::SignalEventInCompletion, *irp,
+                told_of_hang(not_woken(*irp), *irp,
                              " came back to a completion routine, which took it and did not wake "
                              "its sender");
     }

@@ -31,6 +31,7 @@ void allocated(const lambda_driver& to) {
         IoCallDriver(to.device(), irp);
     }
     if (planted("IrpLeak")) return;
+    if (planted("IrpFreedAsPool")) return ExFreePool(irp);
     IoFreeIrp(irp);
     if (planted("IoAllocateFree")) IoFreeIrp(irp);
     if (planted("UseAfterFree")) IoCancelIrp(irp);
@@ -59,6 +60,7 @@ void asynchronous(const lambda_driver& to) {
         IoCallDriver(to.device(), irp);
     }
     IoFreeIrp(irp);
+    if (planted("IoBuildFsdFree")) IoFreeIrp(irp);
 }
 
 NTSTATUS look(DEVICE_OBJECT*, IRP* irp, void* event) {

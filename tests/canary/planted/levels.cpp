@@ -66,8 +66,14 @@ void use_events() {
         KeSetEvent(&event, IO_NO_INCREMENT, FALSE);
     }
     {
-        const misplaced level("IrqlKeWait", DISPATCH_LEVEL);
+        const misplaced level("IrqlKeWaitForMutexObject", DISPATCH_LEVEL);
         KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
+    }
+    {
+        const misplaced level("IrqlKeWaitForMultipleObjects", DISPATCH_LEVEL);
+        void* objects[] = {&event};
+        KeWaitForMultipleObjects(1, objects, WaitAll, Executive, KernelMode, FALSE, nullptr,
+                                 nullptr);
     }
     const misplaced level("IrqlKeDispatchLte", CLOCK_LEVEL);
     KeResetEvent(&event);

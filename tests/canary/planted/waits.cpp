@@ -1,5 +1,7 @@
 #include "planted.hpp"
 
+#include <utility>
+
 namespace planted {
 namespace {
 
@@ -36,6 +38,51 @@ void ask_below(DEVICE_OBJECT* lower, bool control, bool waits) {
                        : IoBuildSynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, lower, nullptr, 0,
                                                       &offset, &done, &status);
     if (IoCallDriver(lower, own) == STATUS_PENDING && waits) wait_for(done);
+}
+
+bool wakes_nobody() {
+    return planted("IoAllocateIrpSignalEventInCompletion") ||
+           planted("IoBuildFsdIrpSignalEventInCompletion");
+}
+
+NTSTATUS take(DEVICE_OBJECT*, IRP* irp, void* event) {
+    IoFreeIrp(irp);
+    if (!wakes_nobody()) KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void send_and_wait(DEVICE_OBJECT* to, IRP* own) {
+    KEVENT back;
+    KeInitializeEvent(&back, NotificationEvent, FALSE);
+    IoSetCompletionRoutine(own, take, &back, TRUE, TRUE, TRUE);
+    IoCallDriver(to, own);
+    wait_for(back);
+}
+
+// Who makes requests, and waits for each to come back.
+void maker_that_waits(sim_machine& sim) {
+    IRP* parked = nullptr;
+    const lambda_driver below(park_in(parked));
+    sim.spawn("make", [&] {
+        if (!planted("IoBuildFsdIrpSignalEventInCompletion")) {
+            IRP* own = IoAllocateIrp(1, FALSE);
+            IoGetNextIrpStackLocation(own)->MajorFunction = IRP_MJ_READ;
+            send_and_wait(below.device(), own);
+        }
+        send_and_wait(below.device(),
+                      IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, below.device(), nullptr,
+                                                    0, nullptr, nullptr));
+    });
+    const int requests = wakes_nobody() ? 1 : 2;
+    sim.spawn("complete", [&] {
+        LARGE_INTEGER millisecond; // of machine time: who made the request waits by then
+        millisecond.QuadPart = -10'000;
+        for (int i = 0; i < requests; ++i) {
+            KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
+            complete(std::exchange(parked, nullptr), STATUS_SUCCESS);
+        }
+    });
+    sim.run();
 }
 
 void filter_that_waits(sim_machine& sim) {
@@ -79,6 +126,7 @@ void driver_that_asks(sim_machine& sim, bool control) {
 
 void waits(sim_machine& sim) {
     filter_that_waits(sim);
+    maker_that_waits(sim);
     driver_that_asks(sim, true);
     driver_that_asks(sim, false);
 }

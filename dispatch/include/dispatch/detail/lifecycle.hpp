@@ -21,6 +21,9 @@ struct lifecycle {
     void (*waits_for)(const void* object) = nullptr;
     /// The calling thread sets that event. While the verifier is on.
     void (*sets_event)(const void* event) = nullptr;
+    /// Memory that is no block of the watched pool is freed as one. True: it is told, and is not to
+    /// be freed. While the pool is watched.
+    bool (*freed_as_pool)(const void* memory) = nullptr;
     lifecycle* next = nullptr;
 };
 
@@ -31,6 +34,7 @@ void announce_first_machine();
 void announce_rest(machine& ending);
 void announce_wait(const void* object);
 void announce_set(const void* event);
+bool announce_pool_free(const void* memory);
 
 /// Sees the report of each broken rule before the bug-check handler; true: dealt with. Null: none.
 using finding_filter = bool (*)(const BUG_CHECK_REPORT& report);

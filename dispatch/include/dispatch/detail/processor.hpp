@@ -28,6 +28,8 @@ struct dpc_queue {
     std::uint64_t inserted = 0;        // so far
     std::atomic<bool> retiring{false}; // one of `waiting` is running; reset without the lock
     std::atomic<bool> pending{false};  // one waits that its processor has not been told of
+    /// While anything is instrumented: the one that runs. By identity: its routine may free it.
+    std::atomic<const KDPC*> running{nullptr};
 
     dpc_queue() noexcept {
         InitializeListHead(&waiting);

@@ -37,12 +37,14 @@ inline bool watching(watch what) noexcept { return watching(static_cast<std::uin
 /// Replaces what is watched; nothing: the verifier is off.
 NT_API void set_watched(std::uint32_t bits);
 
-/// Numbers that rules go by; set before what they belong to is watched.
+/// What rules go by; set before what they belong to is watched.
 struct verifier_settings {
     std::atomic<std::uint32_t> fault_one_in{17};                  // low resources: 6 %
     std::atomic<std::uint32_t> delay_one_in{64};                  // delays
     std::atomic<std::uint64_t> dpc_limit{20ull * 10'000'000};     // one DPC, in 100 ns: 20 s
     std::atomic<std::uint64_t> raised_limit{120ull * 10'000'000}; // at DISPATCH_LEVEL: 2 min
+    /// SDV's level, where a function's own page allows more.
+    std::atomic<bool> strict_sdv_irql{false};
 };
 NT_API extern verifier_settings settings;
 
