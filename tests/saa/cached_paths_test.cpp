@@ -5,10 +5,10 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <dispatch/detail/spin_lock.hpp>
 #include <saa/async.hpp>
 
 #include <map>
-#include <mutex>
 
 namespace {
 
@@ -126,10 +126,10 @@ TEST_P(CachedPaths, CallbacksWithoutOffloadAreNotCalledInsideOneAnother) {
                                IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD);
     session.version_of();
     std::vector<path_access> all(200);
-    std::mutex guard;
+    KSPIN_LOCK lock = 0;
     std::map<const void*, int> depth;
     const auto enter = [&](int by) {
-        const std::lock_guard locked(guard);
+        const irpverbs::dispatch::detail::spin_guard locked(lock);
         return depth[&irpverbs::dispatch::detail::this_processor()] += by;
     };
     for (std::size_t i = 0; i < all.size(); ++i)
