@@ -294,6 +294,28 @@ TEST(keeps, RemoveLockForward) {
                 EXPECT_TRUE(nothing(forwards(major, what, first_is_below))) << int{major};
 }
 
+// The first is still below when the second is done; its dispatch routine was at the same depth.
+TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IRP* parked = nullptr;
+        lambda_driver below([&](DEVICE_OBJECT* device, IRP* irp) {
+            return parked == nullptr ? park_in(parked)(device, irp) : succeed_at_once(device, irp);
+        });
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoAcquireRemoveLock(&lock, irp);
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoSetCompletionRoutine(irp, unlock, &lock, TRUE, TRUE, TRUE);
+            return IoCallDriver(below.device(), irp);
+        });
+        std::array<request, 2> both{request(2, IRP_MJ_READ), request(2, IRP_MJ_READ)};
+        for (request& each : both)
+            each.send(filter);
+        complete(parked, STATUS_SUCCESS);
+    })));
+}
+
 // Who holds the lock for something else than a request may mean all of them.
 TEST(RemoveLockForwardRule, IsKeptByOneHoldForAll) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {

@@ -34,6 +34,7 @@ struct frame {
     bool routine_ex_failed = false;
     bool used_late = false; // told: it used the IRP after it had handed it on
     const void* remove_lock = nullptr;
+    std::uint64_t holder = 0; // of remove locks: its number; 0: it acquired none
     // The request bound to its thread that it sent last, and how deep its stack was then.
     const IRP* bound = nullptr;
     std::uint64_t bound_generation = 0;

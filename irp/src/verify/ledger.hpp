@@ -31,7 +31,7 @@ struct draft {
 struct remove_lock_record {
     struct holder {
         void* tag;
-        const frame* within;   // by identity: the dispatch routine that acquired it
+        std::uint64_t within;  // the dispatch routine that acquired it; 0: none, or told
         std::uint64_t request; // that routine's IRP, by generation; 0: in no dispatch routine
         core::call_stack where;
     };
@@ -109,6 +109,7 @@ public:
 
     std::map<const DEVICE_OBJECT*, device_record> devices;
     std::unordered_map<const void*, remove_lock_record> remove_locks;
+    std::uint64_t holders = 0; // dispatch routines that acquired one, so far
     /// Who waits without a time-out, and for what.
     std::unordered_map<const core::processor*, const void*> waiting;
     std::deque<event> trace;

@@ -20,8 +20,8 @@ remove_lock_record& known_lock(ledger& book, const IO_REMOVE_LOCK* lock) {
     return known;
 }
 
-const frame* dispatch_of(core::processor& self) {
-    const frame* context = context_of(self);
+frame* dispatch_of(core::processor& self) {
+    frame* const context = context_of(self);
     return context != nullptr && context->kind == routine::dispatch ? context : nullptr;
 }
 
@@ -30,7 +30,7 @@ core::call_stack acquired_at(const ledger& book, const frame& by) {
     const auto known = book.remove_locks.find(by.remove_lock);
     if (known != book.remove_locks.end())
         for (const holder& each : known->second.holders)
-            if (each.within == &by) return each.where;
+            if (each.within == by.holder) return each.where;
     return {};
 }
 
@@ -73,17 +73,18 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
     {
         const std::lock_guard guard(book.lock);
         remove_lock_record& known = known_lock(book, lock);
-        const frame* within = dispatch_of(self);
-        frame* mine = within != nullptr ? context_of(self) : nullptr;
+        frame* const mine = dispatch_of(self);
         if (mine != nullptr && mine->remove_lock != nullptr && mine->remove_lock != lock)
             told = &book.broken(rule::MultRemoveLock, mine->irp,
                                 "a dispatch routine of " + device_text(mine->device_number) +
                                     " acquires " + lock_text(known) + " beside another one")
                         .with("other one acquired at", acquired_at(book, *mine));
         if (mine != nullptr) {
+            if (mine->holder == 0) mine->holder = ++book.holders;
             mine->remove_lock = lock;
             known.device = mine->device;
         }
+        const std::uint64_t within = mine != nullptr ? mine->holder : 0;
         const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
         known.holders.push_back({tag, within, request, core::capture_stack(2)});
     }
@@ -124,8 +125,8 @@ draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
     if (status == STATUS_PENDING || mine.remove_lock == nullptr) return nullptr;
     for (auto& [lock, known] : book.remove_locks)
         for (holder& each : known.holders)
-            if (each.within == &mine) {
-                each.within = nullptr;
+            if (each.within == mine.holder) {
+                each.within = 0;
                 return &book.broken(rule::RemoveLockRelease2, mine.irp,
                                     "the dispatch routine of " + device_text(mine.device_number) +
                                         " returned " + status_text(status) + " holding " +
