@@ -48,8 +48,13 @@ void worker_main(processor& self);
 
 void send_for(const helper& next, machine_state& state) {
     if (next.woken != nullptr) next.woken->owner->unpark(*next.woken);
-    if (next.started && !start_library_thread(state, -1, worker_main, nullptr))
-        bug_check(MANUALLY_INITIATED_CRASH, "no thread could be started for a work item");
+    if (!next.started || start_library_thread(state, -1, worker_main, nullptr)) return;
+    {
+        const std::lock_guard guard(state.work.lock);
+        --state.work.workers;
+        state.work.coming = false;
+    }
+    bug_check(MANUALLY_INITIATED_CRASH, "no thread could be started for a work item");
 }
 
 // The item's memory is its owner's again before the routine is entered.
