@@ -341,7 +341,7 @@ void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
     const auto link = link_name(in);
     if (!link) return;
     port.width = link->width;
-    port.speed = link->speed | IB_LINK_SPEED_SDR;
+    port.speed = link->speed;
 }
 
 void parser::give_guids(node_plan& node, std::size_t index) {
