@@ -117,10 +117,11 @@ class Lab:
             raise LabError(f"{self.folder} is up already")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._start_ibsim(seconds)
+        # One after the other: of two that come together either may become master.
         for host in self.sm_hosts:
             self.start_opensm(host)
-        if self.sm_hosts:
-            self.wait_for_subnet(self.sm_hosts[0], seconds)
+            is_master = host == self.sm_hosts[0]
+            self.wait_for_log(host, "SUBNET UP" if is_master else "Entering STANDBY state", seconds)
 
     def _start_ibsim(self, seconds):
         console = self.folder / "console"
@@ -157,11 +158,14 @@ class Lab:
                                 scratch, scratch / "output.log")
 
     def wait_for_subnet(self, host, seconds=30):
+        self.wait_for_log(host, "SUBNET UP", seconds)
+
+    def wait_for_log(self, host, text, seconds):
         log = self.folder / f"opensm-{host}" / "opensm.log"
-        is_up = lambda: log.exists() and b"SUBNET UP" in log.read_bytes()
+        is_there = lambda: log.exists() and text.encode() in log.read_bytes()
         daemon = self.opensm(host)
-        if not wait_until(lambda: is_up() or not daemon.lives(), seconds) or not is_up():
-            raise LabError(f"no SUBNET UP within {seconds} s, see {log}")
+        if not wait_until(lambda: is_there() or not daemon.lives(), seconds) or not is_there():
+            raise LabError(f"no {text} within {seconds} s, see {log}")
 
     def run(self, host, command, seconds=30, **more):
         """Runs a libibumad program on a simulated host, to its end."""
