@@ -130,6 +130,7 @@ TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
         EXPECT_EQ(ibmf_free_qp(bad, &qp, 0), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_query_stats(bad, B_FALSE, &stats), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_cancel_msg(bad, msg), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_resume_msg(bad, msg), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_unregister(&copy, 0), IBMF_BAD_HANDLE);
     }
     EXPECT_EQ(ibmf_free_msg(other.handle, &msg), IBMF_SUCCESS);

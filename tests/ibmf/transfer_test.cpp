@@ -84,6 +84,59 @@ TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
     EXPECT_TRUE(std::ranges::equal(std::span(reader.got).subspan(headers), agent.table()));
 }
 
+/// Reads when it is allowed to, and says when it was not.
+struct paused_reader {
+    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<paused_reader*>(context);
+        if (!self.reads) return;
+        std::array<std::uint8_t, 8192> piece;
+        for (std::size_t length = 1; length != 0;) {
+            length = piece.size();
+            EXPECT_EQ(ibmf_read_msg(handle, msg, piece.data(), &length), IBMF_SUCCESS);
+            self.got += length;
+        }
+    }
+
+    std::atomic<bool> reads{false};
+    std::atomic<std::size_t> got{0};
+};
+
+// Nothing more comes while the window is closed, so nothing but this goes on with it. The peer's
+// questions whether it is open are lost: they would open it.
+TEST_P(Transfers, AReaderThatLeftSomeAsksToBeToldAgain) {
+    wire joined;
+    KEVENT closed;
+    KeInitializeEvent(&closed, NotificationEvent, FALSE);
+    std::uint32_t sent = 0;
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        const bool data = from == 1 && (bytes[26] & 1) != 0 && bytes[25] == 1;
+        const auto segment = ibmf::detail::load_be<std::uint32_t>(&bytes[28]);
+        if (data && std::exchange(sent, std::max(sent, segment)) >= segment) return false;
+        const bool ack = from == 0 && bytes[25] == 2;
+        if (ack && bytes[31] != 0 && std::equal(&bytes[28], &bytes[32], &bytes[32]))
+            KeSetEvent(&closed, IO_NO_INCREMENT, FALSE);
+        return true;
+    };
+    table_agent agent(1);
+    agent.resize(200'000);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD);
+    paused_reader reader;
+    test_message msg(manager.handle, table_query);
+    EXPECT_EQ(ibmf_resume_msg(manager.handle, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.shown), IBMF_SUCCESS); // it is not sent
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, paused_reader::told, &reader),
+              IBMF_SUCCESS);
+    EXPECT_EQ(msg.send(), IBMF_SUCCESS);
+    KeWaitForSingleObject(&closed, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(reader.got, 0u);
+    reader.reads = true;
+    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    constexpr std::size_t headers = 44;
+    EXPECT_GT(reader.got, std::size_t{64} << 10);
+    EXPECT_EQ(reader.got + msg.received().size(), headers + 200'000);
+}
+
 TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
     const wire joined;
     const client_scope many_at_a_time(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);

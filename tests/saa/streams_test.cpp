@@ -36,14 +36,22 @@ sa_reply numbered_paths(unsigned count) {
 /// What of RMPP is in a datagram.
 struct segment {
     explicit segment(const std::array<UCHAR, IB_MAD_SIZE>& bytes)
-        : active((bytes[26] & 1) != 0), type(bytes[25]),
-          number(bytes[28] << 24 | bytes[29] << 16 | bytes[30] << 8 | bytes[31]) {}
+        : active((bytes[26] & 1) != 0), type(bytes[25]), number(word_at(bytes, 28)),
+          window(word_at(bytes, 32)) {}
     bool is_data() const { return active && type == 1; }
     bool is_ack() const { return active && type == 2; }
+    int window_last() const { return window; } // of an ACK
 
     bool active;
     UCHAR type;
     int number;
+
+private:
+    static int word_at(const std::array<UCHAR, IB_MAD_SIZE>& bytes, std::size_t at) {
+        return bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];
+    }
+
+    int window;
 };
 
 /// The records that a stream gives until it ends, and how it ends.
@@ -92,6 +100,40 @@ TEST_P(SaStreams, TheFirstRecordsComeBeforeTheLaterSegmentsAreSent) {
     EXPECT_EQ(all.status, IBMF_SUCCESS);
     EXPECT_EQ(all.count, 1000u);
     EXPECT_EQ(sent, 1000 * stride / segment_data);
+}
+
+// Too long for a schedule of the simulator.
+class SaLongStreams : public BothMachines {};
+
+TEST_P(SaLongStreams, WhatNobodyTakesIsBoundedAndHoldsTheSaUp) {
+    constexpr unsigned count = 60'000;
+    wire joined;
+    KEVENT held_up;
+    KeInitializeEvent(&held_up, NotificationEvent, FALSE);
+    std::atomic<std::size_t> sent{0};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        const segment what(bytes);
+        const auto number = static_cast<std::size_t>(what.number);
+        if (from == 1 && what.is_data()) {
+            if (number <= sent) return false; // asking whether the window is open would open it
+            sent = number;
+        }
+        if (from == 0 && what.is_ack() && what.number != 0 && what.window_last() == what.number)
+            KeSetEvent(&held_up, IO_NO_INCREMENT, FALSE);
+        return true;
+    };
+    scripted_sa sa([](const sa_request&) { return numbered_paths(count); });
+    const session_scope session;
+    path_stream stream(session.handle, all_paths);
+    KeWaitForSingleObject(&held_up, Executive, KernelMode, FALSE, nullptr);
+    constexpr std::size_t kept = (std::size_t{1} << 20) / sizeof(sa_path_record_t) * stride;
+    constexpr std::size_t on_the_way = (64u << 10) + 2 * 64 * segment_data;
+    EXPECT_GE(sent * segment_data, kept);
+    EXPECT_LE(sent * segment_data, kept + on_the_way + 4096);
+    taken all;
+    all.take(stream);
+    EXPECT_EQ(all.status, IBMF_SUCCESS);
+    EXPECT_EQ(all.count, count);
 }
 
 // All that came is given, then the status, as often as it is asked for.
@@ -198,6 +240,7 @@ TEST_P(SaStreams, InACoroutineBesideOneThatAsksTheSame) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(SaStreams);
+IRPVERBS_ON_THE_REAL_MACHINE(SaLongStreams);
 
 // However segments are lost and overtake each other, and whenever the stream is closed: what it
 // gives is the table's beginning, and all of it when it ended well.

@@ -218,6 +218,9 @@ inline int read_msg(ibmf_handle_t handle, ibmf_msg_t* message, std::span<std::ui
     length = into.size();
     return ibmf_read_msg(handle, message, into.data(), &length);
 }
+inline int resume_msg(ibmf_handle_t handle, ibmf_msg_t* message) {
+    return ibmf_resume_msg(handle, message);
+}
 inline int query_transfer(ibmf_handle_t handle, ibmf_msg_t* message, ibmf_transfer_end_t& end) {
     return ibmf_query_transfer(handle, message, &end);
 }

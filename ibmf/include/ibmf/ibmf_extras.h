@@ -78,6 +78,13 @@ NT_API int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg
      IBMF_BAD_HANDLE   no such client */
 NT_API int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_t* length);
 
+/* Asks for `data_cb` to be called as if data had come: for who left some unread. No effect when the
+   message is not one of a response that comes, or nothing of it is unread. IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG  msgp is NULL, or no message of that client
+     IBMF_BAD_HANDLE   no such client */
+NT_API int ibmf_resume_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp);
+
 /* What a client, or a port, has and has done. Datagrams that are dropped count once each. There are
    no address handles to count: each datagram carries its address. */
 typedef struct _ibmf_stats {

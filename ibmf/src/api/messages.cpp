@@ -77,6 +77,17 @@ int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_
     return IBMF_SUCCESS;
 }
 
+int ibmf_resume_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp) {
+    if (msgp == nullptr) return IBMF_INVALID_ARG;
+    const client_ref who = registry::here().find(ibmf_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    const message& which = message::of(msgp);
+    port::guard under(*who->at);
+    if (!owns(*who, which)) return IBMF_INVALID_ARG;
+    who->at->resume(under, which);
+    return IBMF_SUCCESS;
+}
+
 int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_transfer_end_t* end) {
     if (msgp == nullptr || end == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);

@@ -46,6 +46,8 @@ public:
     int begin(IRP* irp, const transport& wanted);
     /// Under the lock: data that have come of a response that is still coming.
     std::size_t read(guard& under, const message& from, std::span<std::uint8_t> to);
+    /// Under the lock: tells of the data again, if any are unread.
+    void resume(guard& under, const message& what);
     /// Under the lock. False: it carries no transaction.
     bool cancel(guard& under, const message& what);
     void end_all(guard& under, const client& of, int code);

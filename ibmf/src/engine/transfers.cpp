@@ -108,6 +108,12 @@ std::size_t port::read(guard& under, const message& from, std::span<std::uint8_t
     return count;
 }
 
+void port::resume(guard& under, const message& what) {
+    transaction* const which = what.carried_by;
+    if (which != nullptr && which->rmpp != nullptr && which->at == phase::transferring)
+        tell_of_data(under, *which);
+}
+
 void port::end_transfer(guard& under, transaction& which) {
     client& who = *which.who;
     const rmpp::outcome result = which.rmpp->result();

@@ -35,7 +35,8 @@ struct next_records : next_call {
 /// All records that match, in the order of the SA's table, in pieces. A stream is one question, not
 /// shared with others, and not answered again when it breaks. Moved, not copied; its end withdraws
 /// the question, and what waits for records completes with STATUS_CANCELLED.
-/// What was not taken is kept.
+/// What was not taken is kept, a megabyte of it; then the SA is held up, and who leaves it so for
+/// longer than it has patience finds the stream broken.
 template <class Host>
 class record_stream {
 public:

@@ -1,4 +1,4 @@
-#include <access/answer_stream.hpp>
+#include <access/query.hpp>
 
 #include <ibmf/ibmf_extras.h>
 
@@ -7,15 +7,15 @@
 
 namespace irpverbs::saa {
 
-void answer_stream::read(const question& asked, ibmf_handle_t handle, ibmf_msg_t& message) {
+void answer_stream::read(query& by, ibmf_handle_t handle) {
     std::array<std::uint8_t, 4096> piece;
-    for (;;) {
+    while (!to_->hold_up(by)) {
         std::size_t length = piece.size();
-        const int status = ibmf_read_msg(handle, &message, piece.data(), &length);
+        const int status = ibmf_read_msg(handle, by.msg, piece.data(), &length);
         if (status != IBMF_SUCCESS || length == 0) return;
         begun_ = true;
-        take(asked, std::span(piece).first(length));
-        if (failure_ != IBMF_SUCCESS) ibmf_cancel_msg(handle, &message);
+        take(by.asked, std::span(piece).first(length));
+        if (failure_ != IBMF_SUCCESS) ibmf_cancel_msg(handle, by.msg);
     }
 }
 

@@ -10,13 +10,15 @@
 
 namespace irpverbs::saa {
 
+struct query;
+
 /// For one caller at a time.
 class answer_stream {
 public:
     explicit answer_stream(std::shared_ptr<detail::record_sink> to) : to_(std::move(to)) {}
 
-    /// Takes what has come. IRQL: <= DISPATCH_LEVEL.
-    void read(const question& asked, ibmf_handle_t handle, ibmf_msg_t& message);
+    /// Takes what has come, as far as there is room. IRQL: <= DISPATCH_LEVEL.
+    void read(query& by, ibmf_handle_t handle);
 
     /// The transaction has ended: its status, and the records that have not been handed on. Of a
     /// transfer that broke these are handed on, too, as far as they came.

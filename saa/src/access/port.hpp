@@ -56,6 +56,8 @@ public:
     int recall(const session& who, const path_key& path, std::span<sa_path_record_t> places,
                uint_t& count);
     void cancel_all(session& who);
+    /// Of a stream that was held up: what has come is read. IRQL: <= DISPATCH_LEVEL.
+    void resume(const query& which);
     void limit(uint_t in_flight);
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }

@@ -115,10 +115,12 @@ int port::transport(query& which) {
                                   (two_sided ? uint_t{IBMF_MSG_TRANS_FLAG_RMPP} : 0));
 }
 
-void port::data_came(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+void port::data_came(ibmf_handle_t handle, ibmf_msg_t*, void* context) {
     query& which = *static_cast<query*>(context);
-    which.stream->read(which.asked, handle, *msg);
+    which.stream->read(which, handle);
 }
+
+void port::resume(const query& which) { ibmf_resume_msg(ibmf_, which.msg); }
 
 void port::answered(ibmf_handle_t, ibmf_msg_t* msg, void* context) {
     query& which = *static_cast<query*>(context);

@@ -1,4 +1,5 @@
 // A stream of records between the access that brings them and the calls that take them.
+#include <access/port.hpp>
 #include <saa/record_stream.hpp>
 
 #include <dispatch/detail/spin.hpp>
@@ -9,6 +10,9 @@
 #include <new>
 
 namespace irpverbs::saa::detail {
+
+// So many bytes of records wait for who takes them, and a little more.
+constexpr std::size_t most_waiting = std::size_t{1} << 20;
 
 class stream_source final : public record_sink, public std::enable_shared_from_this<stream_source> {
 public:
@@ -25,10 +29,13 @@ private:
     static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp);
     static NTSTATUS access_ended(DEVICE_OBJECT*, IRP* irp, void* context);
     void came(record_block&& records) override;
+    bool hold_up(query& which) override;
     void keep(record_block&& records);
+    void let_go();
     void end(int status, NTSTATUS nt_status);
     void serve();
     bool serve_one();
+    query_ref give_next(next_call& call, NTSTATUS& nt_status);
 
     DEVICE_OBJECT device_{};
     irp::cancel_safe_queue readers_;
@@ -39,6 +46,8 @@ private:
     dispatch::detail::raw_spin lock_;
     // All below: guarded by lock_.
     std::deque<record_block> waiting_;
+    std::size_t waiting_bytes_ = 0;
+    query_ref held_up_; // until half of them are taken
     bool over_ = false;
     int status_ = IBMF_SUCCESS; // of the end; a failure of its own comes before it
     NTSTATUS nt_status_ = STATUS_SUCCESS;
@@ -81,6 +90,7 @@ NTSTATUS stream_source::access_ended(DEVICE_OBJECT*, IRP* irp, void* context) {
     auto& self = *static_cast<stream_source*>(context);
     const std::shared_ptr<stream_source> kept = std::move(self.self_);
     self.request_.sink.reset();
+    self.let_go();
     if (self.request_.answer.length != 0) self.keep(std::move(self.request_.answer));
     self.end(self.request_.status, irp->IoStatus.Status);
     return STATUS_MORE_PROCESSING_REQUIRED;
@@ -96,10 +106,27 @@ void stream_source::came(record_block&& records) {
     serve();
 }
 
+bool stream_source::hold_up(query& which) {
+    const std::lock_guard guard(lock_);
+    if (waiting_bytes_ < most_waiting) return false;
+    held_up_ = &which;
+    return true;
+}
+
+// The query has ended; its last reference may be this one.
+void stream_source::let_go() {
+    query_ref ended;
+    const std::lock_guard guard(lock_);
+    ended.swap(held_up_);
+}
+
 void stream_source::keep(record_block&& records) {
     try {
+        const std::size_t length = records.length;
         const std::lock_guard guard(lock_);
-        if (status_ == IBMF_SUCCESS) waiting_.push_back(std::move(records));
+        if (status_ != IBMF_SUCCESS) return;
+        waiting_.push_back(std::move(records));
+        waiting_bytes_ += length;
     } catch (const std::bad_alloc&) {
         {
             const std::lock_guard guard(lock_);
@@ -159,19 +186,25 @@ bool stream_source::serve_one() {
     if (!reader) return false;
     auto& call = *static_cast<next_call*>(reader->stack().Parameters.Others.Argument1);
     NTSTATUS nt_status = STATUS_SUCCESS;
-    {
-        const std::lock_guard guard(lock_);
-        if (waiting_.empty()) {
-            call.status = status_;
-            nt_status = nt_status_;
-        } else {
-            call.status = IBMF_SUCCESS;
-            call.records = std::move(waiting_.front());
-            waiting_.pop_front();
-        }
-    }
+    const query_ref held_up = give_next(call, nt_status);
     std::move(*reader).complete(nt_status, static_cast<ULONG_PTR>(call.status));
+    if (held_up) held_up->at->resume(*held_up);
     return true;
+}
+
+// Gives back whom there is room for again.
+query_ref stream_source::give_next(next_call& call, NTSTATUS& nt_status) {
+    const std::lock_guard guard(lock_);
+    if (waiting_.empty()) {
+        call.status = status_;
+        nt_status = nt_status_;
+        return nullptr;
+    }
+    call.status = IBMF_SUCCESS;
+    call.records = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= call.records.length;
+    return waiting_bytes_ <= most_waiting / 2 ? std::exchange(held_up_, nullptr) : nullptr;
 }
 
 std::shared_ptr<stream_source> open_stream(ibmf_saa_handle_t handle,

@@ -31,6 +31,8 @@ class record_sink {
 public:
     virtual ~record_sink() = default;
     virtual void came(record_block&& records) = 0;
+    /// True: no more for now; the sink resumes the query when there is room.
+    virtual bool hold_up(query& which) = 0;
 };
 
 NT_API CCHAR request_stack_size();
