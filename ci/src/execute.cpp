@@ -116,11 +116,11 @@ NTSTATUS HcaExecute(PIRP Irp) {
     if (!device.dead.load() || ends_an_object(minor))
         status = call(device.operations, minor, with, Irp);
     if (status == STATUS_PENDING) return status;
-    return complete_executed(Irp, status, Irp->IoStatus.Information);
+    return complete_executed(Irp, location, status, Irp->IoStatus.Information);
 }
 
 void HcaComplete(PIRP Irp, NTSTATUS Status, ULONG_PTR Information) {
-    complete_executed(Irp, Status, Information);
+    complete_executed(Irp, IoGetCurrentIrpStackLocation(Irp), Status, Information);
 }
 
 void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event) {

@@ -134,6 +134,17 @@ NTSTATUS end_destroy(IRP* irp, Child& child) {
     }
 }
 
+NTSTATUS complete_at(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status,
+                     ULONG_PTR information) {
+    if (begins_an_object(location->MinorFunction)) return end_begin(irp, location, status);
+    object& target = object_of(location, parameters_of(location));
+    if ((location->Flags & shadowed) != 0)
+        status = return_user_buffer(location, status, information);
+    finish(irp, status, information);
+    target.leave();
+    return status;
+}
+
 NTSTATUS check_cqes(ULONG_PTR count) {
     return count != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
@@ -229,6 +240,11 @@ NTSTATUS shadow_for_user(IRP* irp) {
     return shadow_user_buffer(IoGetCurrentIrpStackLocation(irp));
 }
 
+NTSTATUS submit(const hca_device& device, IRP* irp) {
+    const auto by_driver = device.operations.Submit;
+    return by_driver != nullptr ? by_driver(device.fdo, irp) : HcaExecute(irp);
+}
+
 NTSTATUS get_mad(object& target, IRP* irp, const parameters& with, NTSTATUS alive) {
     if (const NTSTATUS status = shadow_for_user(irp); !NT_SUCCESS(status))
         return complete(irp, status, 0);
@@ -264,7 +280,8 @@ NTSTATUS begin(hca_device& device, object& target, IRP* irp, HCA_MINOR_FUNCTION 
         return complete(irp, status, 0);
     if (const NTSTATUS status = check(device, minor, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
-    return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp) : submit(irp);
+    return minor == HCA_MN_POLL_CQ || minor == HCA_MN_ARM_CQ ? HcaExecute(irp)
+                                                             : submit(device, irp);
 }
 
 /// What a user's memory says of an object to be, where he can't change it any more.
@@ -332,26 +349,17 @@ NTSTATUS dispatch_verb(DEVICE_OBJECT* fdo, IRP* irp) {
 }
 
 NTSTATUS submit(IRP* irp) {
-    DEVICE_OBJECT* fdo = IoGetCurrentIrpStackLocation(irp)->DeviceObject;
-    const HCA_OPERATIONS& operations = device_of(fdo).operations;
-    return operations.Submit != nullptr ? operations.Submit(fdo, irp) : HcaExecute(irp);
+    return submit(device_of(IoGetCurrentIrpStackLocation(irp)->DeviceObject), irp);
 }
 
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
-    if (begins_an_object(location->MinorFunction)) return end_begin(irp, location, status);
-    object& target = object_of(location, parameters_of(location));
-    if ((location->Flags & shadowed) != 0)
-        status = return_user_buffer(location, status, information);
-    finish(irp, status, information);
-    target.leave();
-    return status;
+    return complete_at(irp, IoGetCurrentIrpStackLocation(irp), status, information);
 }
 
-NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
+NTSTATUS complete_executed(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status,
+                           ULONG_PTR information) {
     if (ends_an_object(location->MinorFunction)) return end_close(irp, location);
-    return complete(irp, status, information);
+    return complete_at(irp, location, status, information);
 }
 
 void complete_event(IRP* irp, IB_ASYNC_EVENT event) {

@@ -50,7 +50,8 @@ NTSTATUS submit(IRP* irp);
 /// held; gives back `status`.
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information);
 /// The same for a verb that a driver has executed.
-NTSTATUS complete_executed(IRP* irp, NTSTATUS status, ULONG_PTR information);
+NTSTATUS complete_executed(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status,
+                           ULONG_PTR information);
 /// Ends a verb that waits for an event. What it held is the caller's to drop.
 void complete_event(IRP* irp, IB_ASYNC_EVENT event);
 

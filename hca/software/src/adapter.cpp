@@ -36,9 +36,8 @@ NTSTATUS execute_blocking(IRP* irp) {
 } // namespace
 
 adapter::adapter(fabric& its_fabric, node& its_node)
-    : fabric_(its_fabric), node_(its_node), agents_(its_fabric) {
-    for (std::size_t i = 1; i < node_.ports.size(); ++i)
-        attributes_.emplace_back(node_.ports[i]);
+    : fabric_(its_fabric), node_(its_node), attributes_(its_node.ports.size()),
+      agents_(its_fabric) {
     HcaInitializeCommandQueue(&by_dpc_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&by_worker_, HcaServeByWorkItem, execute_blocking);
 }

@@ -36,9 +36,9 @@ public:
     /// Its port, or null.
     port* find_port(ULONG number) const;
 
-    /// Under the fabric's lock: the block that the query `irp` of a port is answered with.
-    const IB_PORT_ATTR& attributes_of_port(ULONG number, IRP* irp) {
-        return attributes_[number - 1].get(fabric_.changes(), irp);
+    /// What CiQueryPort completes with.
+    NTSTATUS query_port(ULONG number, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
+        return attributes_[number].answer(fabric_, node_, number, attr, size, irp);
     }
 
     /// Who takes the datagrams that come to its ports.
@@ -60,7 +60,7 @@ private:
     std::atomic<HCA_SOFTWARE_COMMANDS> commands_{HcaCommandsInline};
     HCA_COMMAND_QUEUE by_dpc_;
     HCA_COMMAND_QUEUE by_worker_;
-    std::vector<kept_attributes> attributes_; // of ports, from 1 on; guarded by the fabric's lock
+    std::vector<kept_attributes> attributes_; // of each port
     mad_agents agents_;
 };
 

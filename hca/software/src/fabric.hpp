@@ -39,7 +39,7 @@ public:
         auto result = [&] {
             const dispatch::detail::spin_guard guard(lock_);
             auto made = change();
-            ++changes_;
+            changes_.store(changes() + 1, std::memory_order_release);
             teller = !telling_ && !news_.empty();
             telling_ = telling_ || teller;
             return made;
@@ -48,10 +48,10 @@ public:
         return result;
     }
 
-    // Under the lock:
-
     /// How often it has been changed, and 1.
-    ULONGLONG changes() const { return changes_; }
+    ULONGLONG changes() const { return changes_.load(std::memory_order_acquire); }
+
+    // Under the lock:
 
     /// Sends a datagram from a port, of a switch its own. Ownership: it is the fabric's.
     void send(port& from, packet* what);
@@ -108,13 +108,13 @@ private:
     const bool configures_;
     std::deque<node> nodes_;
     KSPIN_LOCK lock_ = 0;
-    bool telling_ = false;           // guarded by lock_
-    std::deque<piece_of_news> news_; // guarded by lock_
-    packet_stock packets_;           // guarded by lock_
-    wire wire_;                      // guarded by lock_
-    trap_list traps_;                // guarded by lock_
-    ULONG numbers_ = 0;              // guarded by lock_
-    ULONGLONG changes_ = 1;          // guarded by lock_
+    bool telling_ = false;              // guarded by lock_
+    std::deque<piece_of_news> news_;    // guarded by lock_
+    packet_stock packets_;              // guarded by lock_
+    wire wire_;                         // guarded by lock_
+    trap_list traps_;                   // guarded by lock_
+    ULONG numbers_ = 0;                 // guarded by lock_
+    std::atomic<ULONGLONG> changes_{1}; // written under lock_
 };
 
 } // namespace irpverbs::hca_software

@@ -94,11 +94,7 @@ NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
 }
 
 NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, PIRP irp) {
-    adapter& self = adapter_of(ca);
-    return self.where().look([&] {
-        const IB_PORT_ATTR& block = self.attributes_of_port(number, irp);
-        return HcaReturnBlock(&block, block.Size, attr, size, irp);
-    });
+    return adapter_of(ca).query_port(number, attr, size, irp);
 }
 
 NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) try {

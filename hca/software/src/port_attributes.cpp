@@ -51,11 +51,16 @@ IB_PORT_ATTR attributes_of(const port& from) {
 
 HCA_PORT_TABLES tables_of(const port& from) { return {from.gids.data(), from.pkeys.data()}; }
 
-void kept_attributes::make(ULONGLONG changes, IRP* irp) {
-    const IB_PORT_ATTR fixed = attributes_of(port_);
-    const HCA_PORT_TABLES tables = tables_of(port_);
-    HcaReturnPort(&fixed, &tables, &block_.attr, sizeof(block_), irp);
-    made_after_ = changes;
+std::size_t kept_attributes::read_anew(fabric& where, const port& of, IB_PORT_ATTR* attr,
+                                       SIZE_T size, IRP* irp) {
+    return where.look([&] {
+        const IB_PORT_ATTR fixed = attributes_of(of);
+        const HCA_PORT_TABLES tables = tables_of(of);
+        block made;
+        HcaReturnPort(&fixed, &tables, &made.attr, sizeof(made), irp);
+        block_.write(&made, made.attr.Size, where.changes());
+        return block_.read(where.changes(), attr, size);
+    });
 }
 
 } // namespace irpverbs::hca_software

@@ -2,34 +2,36 @@
 #pragma once
 
 #include "fabric.hpp"
+#include "published.hpp"
 
 namespace irpverbs::hca_software {
 
 IB_PORT_ATTR attributes_of(const port& from);
 HCA_PORT_TABLES tables_of(const port& from);
 
-/// A port's block of attributes, kept until the fabric changes.
+/// A port's block of attributes, made anew when it is asked for after the fabric has changed.
 class kept_attributes {
 public:
-    explicit kept_attributes(const port& its_port) : port_(its_port) {}
-
-    /// Under the fabric's lock; `changes`: how often it has changed so far, never 0. `irp`: a
-    /// query, whose Information is overwritten.
-    const IB_PORT_ATTR& get(ULONGLONG changes, IRP* irp) {
-        if (made_after_ != changes) make(changes, irp);
-        return block_.attr;
+    /// What CiQueryPort completes with. IRQL: <= DISPATCH_LEVEL.
+    NTSTATUS answer(fabric& where, const node& of, ULONG port, IB_PORT_ATTR* attr, SIZE_T size,
+                    IRP* irp) {
+        std::size_t needed = block_.read(where.changes(), attr, size);
+        if (needed == 0) [[unlikely]]
+            needed = read_anew(where, of.ports[port], attr, size, irp);
+        irp->IoStatus.Information = std::min(needed, size);
+        return needed <= size ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
     }
 
 private:
-    void make(ULONGLONG changes, IRP* irp);
+    std::size_t read_anew(fabric& where, const port& of, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp);
 
-    const port& port_;
-    ULONGLONG made_after_ = 0;
-    struct {
+    struct block {
         IB_PORT_ATTR attr;
         ib_gid_t gids[port::most_gids];
         ib_pkey_t pkeys[port::most_pkeys];
-    } block_{};
+    };
+
+    published<sizeof(block)> block_; // written under the fabric's lock
 };
 
 } // namespace irpverbs::hca_software

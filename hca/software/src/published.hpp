@@ -1,0 +1,63 @@
+// A few bytes that one at a time writes and everybody reads, without a lock and in one piece.
+#pragma once
+
+#include <dispatch/detail/processor.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define IRPVERBS_COPY_ATOMS
+#endif
+#endif
+
+namespace irpverbs::hca_software {
+
+// A copy that another thread may tear; who reads a torn one throws it away. C++20 has no words for
+// it: they are P1478's, atomic_load_per_byte_memcpy. The thread sanitizer is shown the atoms.
+inline void copy_racing(void* to, const void* from, std::size_t size) {
+#if defined(IRPVERBS_COPY_ATOMS)
+    for (std::size_t i = 0; i < size; ++i) {
+        const auto byte = __atomic_load_n(static_cast<const char*>(from) + i, __ATOMIC_RELAXED);
+        __atomic_store_n(static_cast<char*>(to) + i, byte, __ATOMIC_RELAXED);
+    }
+#else
+    std::memcpy(to, from, size);
+#endif
+}
+
+/// Who reads while it is written sees that, and reads nothing.
+template <std::size_t Capacity>
+class published {
+public:
+    /// Writers exclude one another. `edition`: not 0, and never the same for other bytes.
+    void write(const void* from, std::size_t size, std::uint64_t edition) {
+        edition_.store(0, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+        copy_racing(bytes_.data(), from, size);
+        size_.store(size, std::memory_order_relaxed);
+        edition_.store(edition, std::memory_order_release);
+    }
+
+    /// As many bytes as fit. Gives back how many there are; 0: of another edition, or written just
+    /// now, and `to` holds rubbish.
+    std::size_t read(std::uint64_t edition, void* to, std::size_t room) const {
+        dispatch::detail::sched_point(dispatch::detail::point::interlocked, this);
+        if (edition_.load(std::memory_order_acquire) != edition) return 0;
+        const std::size_t size = size_.load(std::memory_order_relaxed);
+        copy_racing(to, bytes_.data(), std::min(size, room));
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return edition_.load(std::memory_order_relaxed) == edition ? size : 0;
+    }
+
+private:
+    std::atomic<std::uint64_t> edition_{0};
+    std::atomic<std::size_t> size_{0};
+    std::array<char, Capacity> bytes_{};
+};
+
+} // namespace irpverbs::hca_software
