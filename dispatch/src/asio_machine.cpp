@@ -33,7 +33,7 @@ constexpr std::uint32_t token_left = 1;
 constexpr std::uint32_t asleep = 2;
 
 std::uint64_t read_clock(clockid_t clock) {
-    timespec now{};
+    timespec now;
     clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 10'000'000 +
            static_cast<std::uint64_t>(now.tv_nsec) / ns_per_tick;
@@ -54,7 +54,7 @@ struct asio_machine::impl {
         context.get_executor()};
     std::uint64_t start = read_clock(CLOCK_MONOTONIC);
     std::uint64_t boot = read_clock(CLOCK_REALTIME) + unix_epoch;
-    std::uint64_t coarse_step = 0;
+    std::uint64_t late_start = 0; // earlier by a step of the coarse clock
     std::mutex lock;
     std::vector<std::thread> threads; // guarded by lock
     std::once_flag reactor_started;
@@ -69,7 +69,7 @@ asio_machine::asio_machine(const options& chosen)
       impl_(std::make_unique<impl>()) {
     timespec step{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &step);
-    impl_->coarse_step = static_cast<std::uint64_t>(step.tv_nsec) / ns_per_tick + 1;
+    impl_->late_start = impl_->start - static_cast<std::uint64_t>(step.tv_nsec) / ns_per_tick - 1;
 }
 
 asio_machine::~asio_machine() {
@@ -107,7 +107,7 @@ std::uint64_t asio_machine::coarse_time() {
 }
 
 std::uint64_t asio_machine::late_time() {
-    return read_clock(CLOCK_MONOTONIC_COARSE) + impl_->coarse_step - impl_->start;
+    return read_clock(CLOCK_MONOTONIC_COARSE) - impl_->late_start;
 }
 
 std::uint64_t asio_machine::boot_time() { return impl_->boot; }

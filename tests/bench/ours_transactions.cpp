@@ -20,7 +20,7 @@ public:
         const guard under(*this);
         transaction* const fresh = acquire();
         expect(fresh != nullptr && park(irp, *fresh), "a transaction begins");
-        set_due(*fresh, ibmf::now_or_later() + time_out);
+        set_due(*fresh, under.now_or_later() + time_out);
         return fresh->slot.key;
     }
     void answer(std::uint32_t key) {

@@ -78,7 +78,7 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
     // To what was refused, and will be sent from its beginning.
     if (which.at == phase::backing_off && which.rmpp != nullptr)
         return which.who->count(&ibmf_stats_t::st_stale);
-    const ticks now = now_or_later();
+    const ticks now = under.now_or_later();
     if (which.who->has_rmpp() && answer.rmpp_active()) {
         if (which.rmpp == nullptr) {
             const bool begins =
@@ -127,7 +127,7 @@ void port::request_came(guard& under, const arrival& here) {
     if (!who.has_rmpp() || !here.view.rmpp_active())
         return hand_up(under, who, here.view, here.from);
     if (transaction* const known = transfer_with(here)) {
-        const ticks now = now_or_later();
+        const ticks now = under.now_or_later();
         known->rmpp->receive(here.view, now);
         return progress(under, *known, now);
     }

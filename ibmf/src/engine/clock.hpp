@@ -10,11 +10,7 @@ namespace irpverbs::ibmf {
 using rmpp::never;
 using rmpp::ticks;
 
-/// The machine's, not before the true time and cheaper; what is set by it is due early only when
-/// the kernel's tick is late.
-inline ticks now_or_later() { return dispatch::detail::this_processor().owner->late_time(); }
-
-/// The machine's, exactly.
+/// The machine's time, exactly.
 inline ticks now_exactly() { return dispatch::detail::this_processor().owner->interrupt_time(); }
 
 } // namespace irpverbs::ibmf

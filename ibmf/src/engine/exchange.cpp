@@ -124,7 +124,7 @@ int port::begin(IRP* irp, const transport& wanted) {
     by_tid_.insert(*fresh);
     who.count(&ibmf_stats_t::st_transactions);
     who.count(&ibmf_stats_t::st_msgs_sent);
-    const ticks now = now_or_later();
+    const ticks now = under.now_or_later();
     fresh->deadline = now + time_for_all(*fresh);
     fresh->transfer_deadline = transfer_deadline_of(*fresh, wanted.retrans, now);
     fresh->at = phase::sending;
@@ -165,7 +165,7 @@ void port::resend(guard& under, transaction& which, ticks now) {
 }
 
 void port::launch_waiting(guard& under) {
-    const ticks now = now_or_later();
+    const ticks now = under.now_or_later();
     while (transaction* next = turns.next())
         launch(under, *next, now);
 }
@@ -243,7 +243,7 @@ void port::expired(guard& under, transaction& which, ticks now) {
 
 void port::cancelled(guard& under, transaction& which, IRP* irp) {
     if (which.rmpp != nullptr && which.at == phase::transferring) {
-        const ticks now = now_or_later();
+        const ticks now = under.now_or_later();
         which.rmpp->cancel(now);
         transmit(under, which, now);
     }
@@ -294,7 +294,7 @@ void port::back_off(guard& under, transaction& which) {
     if (which.times_busy < most_busy_doublings) ++which.times_busy;
     const ticks wait = std::min(first_busy_wait, which.response_timer()) << doublings;
     which.at = phase::backing_off;
-    set_due(which, std::min(now_or_later() + jittered(wait), which.deadline));
+    set_due(which, std::min(under.now_or_later() + jittered(wait), which.deadline));
 }
 
 // Source: IBA 13.4.8.1 (ClassPortInfo).
@@ -306,7 +306,7 @@ bool port::redirect(guard& under, transaction& which, const mad_view& answer) {
     which.peer = *elsewhere;
     if (const std::optional<USHORT> key = attributes.index_of(redirected_key(answer)))
         which.peer.PKeyIndex = *key;
-    if (start_over(under, which)) launch(under, which, now_or_later());
+    if (start_over(under, which)) launch(under, which, under.now_or_later());
     return true;
 }
 

@@ -44,7 +44,6 @@ public:
         T* next = unused_ < resting ? grow() : nullptr;
         if (next == nullptr && (next = take_unused()) == nullptr) return nullptr;
         renew(*next);
-        ++used_;
         return next;
     }
 
@@ -57,10 +56,8 @@ public:
 
     void release(T& used) {
         used.slot.key = 0;
-        used.slot.next_free = nullptr;
         (unused_++ != 0 ? last_unused_->slot.next_free : first_unused_) = &used;
         last_unused_ = &used;
-        --used_;
     }
 
     /// Null: nothing has that key, or nothing any more.
@@ -71,7 +68,7 @@ public:
         return found.slot.key == key ? &found : nullptr;
     }
 
-    std::uint32_t used() const { return used_; }
+    std::uint32_t used() const { return fresh_ - unused_; }
 
     /// All slots that ever were in use.
     template <class Function>
@@ -119,7 +116,6 @@ private:
     T* last_unused_ = nullptr; // unless none is
     std::uint32_t unused_ = 0;
     std::uint32_t fresh_ = 0; // slots from here on were never in use
-    std::uint32_t used_ = 0;
 };
 
 } // namespace irpverbs::ibmf

@@ -1,53 +1,41 @@
 #include <engine/transaction_table.hpp>
 
-#include <utility>
-
 namespace irpverbs::ibmf {
 
-void transaction_table::guard::finish() {
-    while (first_irp_ != nullptr) {
-        IRP* irp = CONTAINING_RECORD(first_irp_, IRP, Tail.Overlay.ListEntry);
-        first_irp_ = first_irp_->Flink;
-        IoCompleteRequest(irp, IO_NO_INCREMENT);
-    }
-    while (first_ != nullptr) {
-        deferred& each = *first_;
-        first_ = each.next;
-        each.run(each);
-    }
+namespace {
+
+// Each may be gone as soon as it was dealt with.
+template <class Link, class Function>
+void for_each_of(Link* last, Link* Link::*next, const Function& function) {
+    Link* each = last->*next;
+    while (each != last)
+        function(*std::exchange(each, each->*next));
+    function(*last);
+}
+
+void complete_one(LIST_ENTRY& entry) {
+    IoCompleteRequest(CONTAINING_RECORD(&entry, IRP, Tail.Overlay.ListEntry), IO_NO_INCREMENT);
+}
+
+} // namespace
+
+// There is nearly always one.
+void transaction_table::guard::complete_irps() {
+    if (irps_->Flink == irps_) [[likely]]
+        return complete_one(*irps_);
+    for_each_of(irps_, &LIST_ENTRY::Flink, complete_one);
+}
+
+void transaction_table::guard::run_later() {
+    for_each_of(later_, &deferred::next, [](deferred& each) { each.run(each); });
 }
 
 transaction_table::~transaction_table() = default;
 
-transaction* transaction_table::acquire() {
-    transaction* fresh = slots_.acquire();
-    if (fresh == nullptr || fresh->owner != nullptr) return fresh;
-    fresh->owner = this;
-    KeInitializeTimer(&fresh->timer);
-    KeInitializeDpc(&fresh->dpc, timer_fired, fresh);
-    return fresh;
-}
-
-// The timer is left as it is: when it comes it finds out what it came for. So a slot that is used
-// again before then is given a time by a store.
-void transaction_table::release(transaction& ended) {
-    ended.due = never;
-    slots_.release(ended);
-}
-
-bool transaction_table::park(IRP* irp, transaction& by) {
-    by.irp = irp;
-    irp->Tail.Overlay.DriverContext[0] = &by;
-    IoMarkIrpPending(irp);
-    IoSetCancelRoutine(irp, cancel);
-    if (__atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) == 0) [[likely]]
-        return true;
-    return claim(by) == nullptr;
-}
-
-IRP* transaction_table::claim(transaction& by) {
-    if (IoSetCancelRoutine(by.irp, nullptr) == nullptr) return nullptr;
-    return std::exchange(by.irp, nullptr);
+void transaction_table::prepare(transaction& fresh) {
+    fresh.owner = this;
+    KeInitializeTimer(&fresh.timer);
+    KeInitializeDpc(&fresh.dpc, timer_fired, &fresh);
 }
 
 void transaction_table::cancel(DEVICE_OBJECT*, IRP* irp) {
@@ -57,11 +45,6 @@ void transaction_table::cancel(DEVICE_OBJECT*, IRP* irp) {
     guard under(self);
     which.irp = nullptr;
     self.cancelled(under, which, irp);
-}
-
-void transaction_table::set_due(transaction& which, ticks due) {
-    which.due = due;
-    if (due < which.armed) arm(which);
 }
 
 void transaction_table::arm(transaction& which) {

@@ -7,9 +7,10 @@
 #include <engine/transaction.hpp>
 
 #include <dispatch/detail/spin_lock.hpp>
+#include <irp/detail/cancel_routine.hpp>
 #include <irp/wdm.h>
 
-#include <optional>
+#include <utility>
 
 namespace irpverbs::ibmf {
 
@@ -23,8 +24,18 @@ public:
     virtual ~transaction_table();
 
     /// All below: under the lock.
-    transaction* acquire();
-    void release(transaction& ended);
+    transaction* acquire() {
+        transaction* const fresh = slots_.acquire();
+        if (fresh != nullptr && fresh->owner == nullptr) [[unlikely]]
+            prepare(*fresh);
+        return fresh;
+    }
+    /// The timer is left as it is: when it comes it finds out what it came for. So a slot that is
+    /// used again before then is given a time by a store.
+    void release(transaction& ended) {
+        ended.due = never;
+        slots_.release(ended);
+    }
     transaction* find(std::uint32_t key) const { return slots_.find(key); }
     std::uint32_t used() const { return slots_.used(); }
     template <class Function>
@@ -36,12 +47,26 @@ public:
 
     /// Marks the IRP pending and makes it cancellable. False: it is cancelled already, and the
     /// caller's to complete.
-    bool park(IRP* irp, transaction& by);
+    bool park(IRP* irp, transaction& by) {
+        by.irp = irp;
+        irp->Tail.Overlay.DriverContext[0] = &by;
+        IoMarkIrpPending(irp);
+        irp::detail::exchange_cancel_routine(irp, cancel);
+        if (__atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) == 0) [[likely]]
+            return true;
+        return claim(by) == nullptr;
+    }
     /// The IRP, not cancellable any more; null: who cancels it ends the transaction.
-    static IRP* claim(transaction& by);
+    static IRP* claim(transaction& by) {
+        if (irp::detail::exchange_cancel_routine(by.irp, nullptr) == nullptr) return nullptr;
+        return std::exchange(by.irp, nullptr);
+    }
 
     /// expired() comes at `due`, unless that is changed before.
-    void set_due(transaction& which, ticks due);
+    void set_due(transaction& which, ticks due) {
+        which.due = due;
+        if (due < which.armed) arm(which);
+    }
 
     /// Withdraws all timers; waits for those that run. No transaction is under way.
     /// IRQL: PASSIVE_LEVEL, without the lock.
@@ -53,6 +78,7 @@ protected:
     virtual void cancelled(guard& under, transaction& which, IRP* irp) = 0;
 
 private:
+    void prepare(transaction& fresh);
     void arm(transaction& which);
     static void timer_fired(KDPC*, void* context, void*, void*);
     static void cancel(DEVICE_OBJECT*, IRP* irp);
@@ -71,38 +97,51 @@ struct deferred {
 /// then the rest, in order.
 class transaction_table::guard {
 public:
-    explicit guard(transaction_table& table) : held_(std::in_place, table.lock_) {}
+    explicit guard(transaction_table& table)
+        : lock_(table.lock_), self_(dispatch::detail::this_processor()),
+          level_(dispatch::detail::acquire_raising(self_, lock_)) {}
     /// A bug-check handler may throw.
     ~guard() noexcept(false) {
-        held_.reset();
-        if (first_irp_ != nullptr || first_ != nullptr) finish();
+        dispatch::detail::release_lowering(self_, lock_, level_);
+        if (irps_ != nullptr) complete_irps();
+        if (later_ != nullptr) run_later();
     }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
 
+    /// The machine's time: not before the true one and cheaper; what is set by it is due early only
+    /// when the kernel's tick is late.
+    ticks now_or_later() const { return self_.owner->late_time(); }
+
     void complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
         irp->IoStatus.Status = status;
         irp->IoStatus.Information = information;
-        LIST_ENTRY& entry = irp->Tail.Overlay.ListEntry;
-        entry.Flink = nullptr;
-        *last_irp_ = &entry;
-        last_irp_ = &entry.Flink;
+        append(irps_, irp->Tail.Overlay.ListEntry, &LIST_ENTRY::Flink);
     }
     void later(deferred& what, void (*run)(deferred&)) {
-        what.next = nullptr;
         what.run = run;
-        *last_ = &what;
-        last_ = &what.next;
+        append(later_, what, &deferred::next);
     }
 
 private:
-    void finish();
+    template <class Link>
+    static void append(Link*& last, Link& link, Link* Link::*next) {
+        if (last == nullptr) {
+            link.*next = &link;
+        } else {
+            link.*next = last->*next;
+            last->*next = &link;
+        }
+        last = &link;
+    }
+    void complete_irps();
+    void run_later();
 
-    std::optional<dispatch::detail::spin_guard> held_;
-    LIST_ENTRY* first_irp_ = nullptr;
-    LIST_ENTRY** last_irp_ = &first_irp_;
-    deferred* first_ = nullptr;
-    deferred** last_ = &first_;
+    KSPIN_LOCK& lock_;
+    dispatch::detail::processor& self_;
+    const KIRQL level_;
+    LIST_ENTRY* irps_ = nullptr; // the last; its next is the first
+    deferred* later_ = nullptr;  // likewise
 };
 
 } // namespace irpverbs::ibmf

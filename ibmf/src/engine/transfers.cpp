@@ -104,7 +104,7 @@ std::size_t port::read(guard& under, const message& from, std::span<std::uint8_t
     if (which == nullptr || which->rmpp == nullptr) return 0;
     const std::size_t count = which->rmpp->received().read(to);
     which->rmpp->balance();
-    if (which->at == phase::transferring) progress(under, *which, now_or_later());
+    if (which->at == phase::transferring) progress(under, *which, under.now_or_later());
     return count;
 }
 
@@ -168,7 +168,7 @@ void port::begin_incoming(guard& under, client& who, const mad_view& first,
     ++who.incoming;
     who.count(&ibmf_stats_t::st_transactions);
     by_tid_.insert(*fresh);
-    const ticks now = now_or_later();
+    const ticks now = under.now_or_later();
     fresh->rmpp->receive(first, now);
     progress(under, *fresh, now);
 }

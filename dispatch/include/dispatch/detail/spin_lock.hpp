@@ -42,25 +42,42 @@ inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level)
     return true;
 }
 
+/// Gives back the level that it raised from.
+inline KIRQL acquire_raising(processor& self, KSPIN_LOCK& lock) {
+    KIRQL old = PASSIVE_LEVEL;
+    if (instrumented() || !try_acquire_raising(self, lock, old)) [[unlikely]]
+        old = KeAcquireSpinLockRaiseToDpc(&lock);
+    return old;
+}
+
+inline bool has_dpcs_below(const processor& self, KIRQL level) {
+    return level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed);
+}
+
+/// Of a lock that `self` holds for sure. Runs DPCs, and so may throw what a bug check's handler
+/// throws.
+inline void release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
+    if (instrumented() || has_dpcs_below(self, level)) [[unlikely]] {
+        KeReleaseSpinLock(&lock, level);
+    } else {
+        __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+        self.irql = level;
+    }
+}
+
 /// Holds a spin lock for the life of the scope. IRQL: <= DISPATCH_LEVEL; there meanwhile.
 class spin_guard {
 public:
-    explicit spin_guard(KSPIN_LOCK& lock) : lock_(lock), self_(this_processor()) {
-        if (instrumented() || !try_acquire_raising(self_, lock, level_)) [[unlikely]]
-            level_ = KeAcquireSpinLockRaiseToDpc(&lock);
-    }
-    /// Runs DPCs, and so may throw what a bug check's handler throws.
-    ~spin_guard() noexcept(false) {
-        if (instrumented() || !try_release_lowering(self_, lock_, level_)) [[unlikely]]
-            KeReleaseSpinLock(&lock_, level_);
-    }
+    explicit spin_guard(KSPIN_LOCK& lock)
+        : lock_(lock), self_(this_processor()), level_(acquire_raising(self_, lock)) {}
+    ~spin_guard() noexcept(false) { release_lowering(self_, lock_, level_); }
     spin_guard(const spin_guard&) = delete;
     spin_guard& operator=(const spin_guard&) = delete;
 
 private:
     KSPIN_LOCK& lock_;
     processor& self_;
-    KIRQL level_ = PASSIVE_LEVEL;
+    const KIRQL level_;
 };
 
 } // namespace irpverbs::dispatch::detail

@@ -1,0 +1,16 @@
+// IoSetCancelRoutine of whoever has found nothing instrumented: the exchange that it is.
+#pragma once
+
+#include <dispatch/detail/processor.hpp>
+#include <irp/irp.h>
+
+namespace irpverbs::irp::detail {
+
+/// Whoever gets a routine back owns the completion.
+inline PDRIVER_CANCEL exchange_cancel_routine(PIRP irp, PDRIVER_CANCEL routine) {
+    if (dispatch::detail::instrumented()) [[unlikely]]
+        return IoSetCancelRoutine(irp, routine);
+    return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
+}
+
+} // namespace irpverbs::irp::detail
