@@ -45,6 +45,7 @@ constexpr counter counters[] = {
     {"wrong_class", &ibmf_stats_t::st_wrong_class},
     {"stale", &ibmf_stats_t::st_stale},
     {"wrong_peer", &ibmf_stats_t::st_wrong_peer},
+    {"wrong_answer", &ibmf_stats_t::st_wrong_answer},
     {"no_client", &ibmf_stats_t::st_no_client},
     {"no_callback", &ibmf_stats_t::st_no_callback},
     {"overflows", &ibmf_stats_t::st_overflows},

@@ -1,9 +1,10 @@
 // Whose turn it is, how long an attempt waits, and that nothing outlasts its deadline.
-#include "ibmf_client.hpp"
+#include "table_agent.hpp"
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <climits>
 #include <map>
 #include <set>
 
@@ -118,12 +119,13 @@ TEST(FlowTimes, AttemptsWaitTwiceAsLongEachTimeAndNotAllTheSame) {
     EXPECT_GT(second_waits.size(), 4u);
 }
 
-/// What each may take: the attempts, and as much again and a half.
+/// What each may take: the attempts, and as much again and a half, unless its client said less.
 LONGLONG most_of(const ibmf_retrans_t& times) {
     LONGLONG attempts = 0;
     for (unsigned i = 0; i <= times.retrans_retries; ++i)
         attempts += LONGLONG{times.retrans_rtv + times.retrans_rttv} << std::min(i, 3u);
-    return attempts * ticks_per_us / 2 * 5;
+    const LONGLONG said = times.retrans_trans_to != 0 ? times.retrans_trans_to : LLONG_MAX;
+    return std::min(attempts / 2 * 5, said) * ticks_per_us;
 }
 
 struct timed_message : test_message {
@@ -151,7 +153,7 @@ TEST(FlowTimes, EveryDeadlineIsKeptByAPeerThatIsBusySilentAndLate) {
         std::vector<std::unique_ptr<timed_message>> all;
         std::vector<ibmf_retrans_t> wanted;
         for (unsigned i = 0; i < 6; ++i) {
-            wanted.push_back({i % 3, 5'000 * (i + 1), 1'000, 0});
+            wanted.push_back({i % 3, 5'000 * (i + 1), 1'000, i % 2 * 7'000 * i});
             all.push_back(std::make_unique<timed_message>(manager.handle,
                                                           question(MAD_MGMT_CLASS_PERF, i + 1)));
             EXPECT_EQ(ibmf_msg_transport(manager.handle, IBMF_QP_HANDLE_DEFAULT, all[i]->shown,
@@ -165,6 +167,61 @@ TEST(FlowTimes, EveryDeadlineIsKeptByAPeerThatIsBusySilentAndLate) {
             EXPECT_LE(all[i]->ended - all[i]->begun, most_of(wanted[i]));
         }
     });
+}
+
+/// Redirects some of the first answers of end 1 to itself.
+void redirect_some(wire& on, sim_machine& sim) {
+    on.tap = [&sim](unsigned from, auto& bytes) {
+        const bool first = bytes[25] == 0 || (bytes[25] == 1 && bytes[31] == 1); // RMPP segment
+        if (from == 0 || (bytes[3] & 0x80) == 0 || !first || sim.random() % 3 != 0) return true;
+        bytes[5] = MAD_STATUS_REDIRECT_REQUIRED;
+        bytes[26] = 0; // no RMPP
+        UCHAR* const info = &bytes[56];
+        std::fill_n(info, 72, UCHAR{0});
+        info[29] = static_cast<UCHAR>(wire::lids[1]);
+        info[30] = info[31] = 0xFF;
+        info[35] = 1; // QP
+        info[36] = 0x80, info[37] = 0x01;
+        return true;
+    };
+}
+
+TEST(FlowTimes, TheClientsDeadlineHoldsOverQueueTransfersAndRedirectsToo) {
+    explore_options options;
+    options.random_runs = 500;
+    options.pct_runs = 200;
+    std::map<int, unsigned> ends;
+    expect_explored(options, [&](sim_machine& sim) {
+        wire joined({3, 4, 30'000});
+        redirect_some(joined, sim);
+        table_agent agent(1);
+        agent.resize(3'000);
+        const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+        ibmf_limit_port(manager.handle, 2);
+        std::vector<std::unique_ptr<timed_message>> all;
+        std::vector<ibmf_retrans_t> wanted;
+        for (unsigned i = 0; i < 6; ++i) {
+            const bool both_ways = i % 2 != 0;
+            wanted.push_back({2, 20'000, 1'000, 15'000 * (i + 1)});
+            const request_of what{MAD_MGMT_CLASS_SUBN_ADM,
+                                  static_cast<std::uint8_t>(both_ways ? 0x14 : 0x12), i + 1,
+                                  wire::lids[1], both_ways ? 2'000u : 100u};
+            all.push_back(std::make_unique<timed_message>(manager.handle, what));
+            EXPECT_EQ(ibmf_msg_transport(manager.handle, IBMF_QP_HANDLE_DEFAULT, all[i]->shown,
+                                         &wanted[i], timed_message::told, all[i].get(),
+                                         IBMF_MSG_TRANS_FLAG_SEQ |
+                                             (both_ways ? IBMF_MSG_TRANS_FLAG_RMPP : 0u)),
+                      IBMF_SUCCESS);
+        }
+        sim.run();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            EXPECT_NE(all[i]->ended, 0) << "not told";
+            EXPECT_LE(all[i]->ended - all[i]->begun, wanted[i].retrans_trans_to * ticks_per_us);
+            ++ends[all[i]->shown->im_msg_status];
+        }
+    });
+    EXPECT_GT(ends[IBMF_SUCCESS], 100u);
+    EXPECT_GT(ends[IBMF_TRANS_TIMEOUT], 100u);
 }
 
 } // namespace

@@ -89,6 +89,64 @@ TEST_P(Hostile, AnswersOfAnotherClassOrFromElsewhereAreCountedAndTheTransactionG
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
 }
 
+TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn) {
+    struct question {
+        std::uint8_t mgmt_class, method;
+        std::vector<std::uint8_t> wrong;
+        std::uint8_t right;
+    };
+    const std::vector<question> questions{
+        {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, {0x82, 0x86, 0x92, MAD_METHOD_TRAP_REPRESS}, 0x81},
+        {MAD_MGMT_CLASS_PERF, MAD_METHOD_SET, {0x82, 0x86, 0x92}, 0x81},
+        {MAD_MGMT_CLASS_PERF, MAD_METHOD_TRAP, {0x81, 0x85}, MAD_METHOD_TRAP_REPRESS},
+        {MAD_MGMT_CLASS_PERF, MAD_METHOD_REPORT, {0x81, MAD_METHOD_TRAP_REPRESS}, 0x86},
+    };
+    for (const question& each : questions) {
+        wire joined;
+        const client_scope manager(0, PERF_MANAGER);
+        test_message msg(manager.handle, {each.mgmt_class, each.method});
+        std::array<UCHAR, IB_MAD_SIZE> asked{};
+        joined.tap = [&](unsigned, const auto& bytes) {
+            asked = bytes;
+            return false;
+        };
+        ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+        const auto answer = [&](std::uint8_t method, std::uint8_t version, std::uint8_t status) {
+            std::array<UCHAR, IB_MAD_SIZE> bytes = asked;
+            bytes[2] = version;
+            bytes[3] = method;
+            bytes[5] = status;
+            joined.inject(0, bytes.data(), IB_MAD_SIZE, wire::lids[1]);
+        };
+        for (const std::uint8_t method : each.wrong)
+            answer(method, 1, 0);
+        answer(each.right, 9, 0); // of another version, and all is well: it is not the answer
+        joined.await_empty();
+        EXPECT_EQ(msg.calls(), 0);
+        EXPECT_EQ(manager.stats().st_wrong_answer, each.wrong.size() + 1);
+        answer(each.right, 1, 0);
+        EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    }
+}
+
+TEST_P(Hostile, WhoDoesNotKnowTheVersionMayAnswerWithItsOwn) {
+    wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        answer = bytes;
+        return false;
+    };
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    answer[2] = 2;
+    answer[3] |= 0x80;
+    answer[5] = MAD_STATUS_BAD_VERSION;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    EXPECT_EQ(manager.stats().st_wrong_answer, 0u);
+}
+
 TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
     wire joined;
     const client_scope agent(0, PERF_AGENT); // no callback

@@ -63,16 +63,16 @@ struct lazy_reader {
     std::vector<std::uint8_t> got;
 };
 
-TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
+void expect_held_up(const request_of& what, uint_t flags) {
     wire joined;
     lazy_reader reader(joined);
     table_agent agent(1);
     agent.resize(200'000);
     const client_scope manager(0, SUBN_ADM_MANAGER,
                                IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_SINGLE_OFFLOAD);
-    test_message msg(manager.handle, table_query);
+    test_message msg(manager.handle, what);
     EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, lazy_reader::told, &reader), IBMF_SUCCESS);
-    EXPECT_EQ(msg.send(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.send(flags), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     constexpr std::size_t headers = 44;
     constexpr std::size_t window = 64;
@@ -80,8 +80,16 @@ TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
     EXPECT_LE(reader.most,
               lazy_reader::held_up_at + (window + 1) * lazy_reader::segment_data + headers);
     reader.got.insert(reader.got.end(), msg.received().begin(), msg.received().end());
-    EXPECT_EQ(msg.received_header().transaction_id, table_query.tid);
+    EXPECT_EQ(msg.received_header().transaction_id, what.tid);
     EXPECT_TRUE(std::ranges::equal(std::span(reader.got).subspan(headers), agent.table()));
+}
+
+TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
+    expect_held_up(table_query, IBMF_MSG_TRANS_FLAG_SEQ);
+}
+
+TEST_P(Transfers, AndSoIsThatToARequestInManyDatagrams) {
+    expect_held_up(multi_query, IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
 }
 
 /// Reads when it is allowed to, and says when it was not.
@@ -184,6 +192,26 @@ TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
     EXPECT_EQ(agent.last_request_size(), 5000u);
+}
+
+// What is acknowledged again for a while takes nobody's place.
+TEST_P(Transfers, MoreRequestsInManyDatagramsAreServedThanMayComeInAtOnce) {
+    const wire joined;
+    table_agent agent(1);
+    agent.resize(10);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    request_of what = multi_query;
+    what.data_size = 300;
+    const std::uint64_t requests = simulated() ? 300 : 1500; // 256 may come in at once
+    for (what.tid = 1; what.tid <= requests; ++what.tid) {
+        test_message msg(manager.handle, what);
+        ASSERT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ),
+                  IBMF_SUCCESS)
+            << what.tid;
+    }
+    EXPECT_EQ(agent.stats().st_overflows, 0u);
+    EXPECT_LE(agent.stats().st_transactions, 1024u + 2); // so many linger, a side's last may run
+    EXPECT_GT(agent.stats().st_transactions, 256u);
 }
 
 TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {

@@ -211,7 +211,6 @@ TEST_P(SaAccess, AnswersThatBreakTheRulesAreAFailure) {
         [](sa_reply& reply) { reply.attribute_offset = 0; },
         [](sa_reply& reply) { reply.attribute_offset = 7; }, // 56 bytes: less than a record
         [](sa_reply& reply) { reply.attribute = SA_NODERECORD_ATTRID; },
-        [](sa_reply& reply) { reply.method = SA_SUBN_ADM_GET_MULTI_RESP; },
         [](sa_reply& reply) { reply.data.resize(63); },
         [](sa_reply& reply) { reply.data.resize(1); },
     };

@@ -168,8 +168,8 @@ typedef struct _ibmf_retrans_t {
     uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
     uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */
     uint32_t retrans_rttv;     /* there and back, without processing; default 100 ms */
-    uint32_t retrans_trans_to; /* of an RMPP response in all, from the call on: the lesser of this
-                                  and what its size calls for; default 40 s while that is unknown */
+    uint32_t retrans_trans_to; /* of all of it, from the call on; of an RMPP response: the lesser of
+                                  this and what its size calls for, 40 s while that is unknown */
 } ibmf_retrans_t;
 
 typedef struct _ibmf_register_info {

@@ -113,13 +113,14 @@ typedef struct _ibmf_stats {
     uint64_t st_rmpp_resent;   /* segments */
     uint64_t st_tids_in_use;   /* transports refused for it */
     /* Dropped: */
-    uint64_t st_malformed;   /* no datagram */
-    uint64_t st_wrong_class; /* not of the class, or an answer of another class */
-    uint64_t st_stale;       /* answers to nothing that is under way */
-    uint64_t st_wrong_peer;  /* answers from elsewhere */
-    uint64_t st_no_client;   /* for a client type that is not registered */
-    uint64_t st_no_callback; /* messages unasked, and nobody listens */
-    uint64_t st_overflows;   /* messages unasked, and too many wait */
+    uint64_t st_malformed;    /* no datagram */
+    uint64_t st_wrong_class;  /* not of the class, or an answer of another class */
+    uint64_t st_stale;        /* answers to nothing that is under way */
+    uint64_t st_wrong_peer;   /* answers from elsewhere */
+    uint64_t st_wrong_answer; /* answers of another method, version or OUI */
+    uint64_t st_no_client;    /* for a client type that is not registered */
+    uint64_t st_no_callback;  /* messages unasked, and nobody listens */
+    uint64_t st_overflows;    /* messages unasked, and too many wait */
     uint64_t st_no_memory;
 } ibmf_stats_t;
 

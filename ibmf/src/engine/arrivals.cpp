@@ -16,6 +16,40 @@ bool from_peer_of(const transaction& of, const IB_MAD_ADDRESS& from) {
     return of.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE || same_peer(of.peer, from);
 }
 
+// Source: IBA 15.4 (methods of the SA).
+constexpr std::uint8_t sa_get_table = 0x12;
+constexpr std::uint8_t sa_get_trace_table = 0x13;
+
+std::uint8_t answering(std::uint8_t method) {
+    switch (method) {
+    case MAD_METHOD_SET:
+        return MAD_METHOD_GET_RESPONSE;
+    case MAD_METHOD_TRAP:
+        return MAD_METHOD_TRAP_REPRESS;
+    case sa_get_trace_table:
+        return sa_get_table | MAD_RESPONSE_BIT;
+    default:
+        return method | MAD_RESPONSE_BIT;
+    }
+}
+
+// What acknowledges a request in the middle of a transfer has the request's method, with the bit.
+bool answers_by_method(const transaction& of, const mad_view& answer) {
+    const std::uint8_t method = answer.header().method;
+    return method == answering(of.method) ||
+           (answer.rmpp_active() && method == (of.method | MAD_RESPONSE_BIT));
+}
+
+// Who does not know a version, or is in trouble, may answer with its own.
+bool answers(const transaction& of, const mad_view& answer) {
+    if (!answers_by_method(of, answer)) return false;
+    if (of.msg == nullptr) return true;
+    const mad_header asked = header_of(of.msg->shown.im_msgbufs_send);
+    const mad_header& header = answer.header();
+    if (of.who->oui != 0 && answer.oui() != of.who->oui) return false;
+    return header.status != 0 || header.class_version == asked.class_version;
+}
+
 // An answer that is no transfer, to a request that is one: only an error may be that short.
 bool refuses(const mad_view& answer) { return answer.header().status != 0; }
 
@@ -71,6 +105,7 @@ void port::answer_came(guard& under, const arrival& here) {
     ++who.counts.st_datagrams_received;
     if (which->mgmt_class != header.mgmt_class) return who.count(&ibmf_stats_t::st_wrong_class);
     if (!from_peer_of(*which, here.from)) return who.count(&ibmf_stats_t::st_wrong_peer);
+    if (!answers(*which, here.view)) return who.count(&ibmf_stats_t::st_wrong_answer);
     answered(under, *which, here.view);
 }
 

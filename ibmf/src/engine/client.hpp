@@ -86,7 +86,9 @@ struct client : boost::intrusive_ref_counter<client> {
     void* unasked_argument = nullptr;
     std::uint32_t set_ups = 0; // of it so far
     std::uint32_t unasked_due = 0;
-    std::uint32_t incoming = 0;
+    std::uint32_t incoming = 0; // transfers that peers began
+    std::uint32_t lingering_count = 0;
+    LIST_ENTRY lingering;  // transactions, the oldest first
     bool shows_sm = false; // changed in turn
     client_lines lines;
     LIST_ENTRY messages;

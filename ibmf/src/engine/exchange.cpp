@@ -125,16 +125,15 @@ int port::begin(IRP* irp, const transport& wanted) {
     who.count(&ibmf_stats_t::st_transactions);
     who.count(&ibmf_stats_t::st_msgs_sent);
     const ticks now = under.now_or_later();
-    fresh->deadline = now + time_for_all(*fresh);
     fresh->transfer_deadline = transfer_deadline_of(*fresh, wanted.retrans, now);
+    fresh->deadline = std::min(now + time_for_all(*fresh), fresh->transfer_deadline);
     fresh->at = phase::sending;
     if (!park(irp, *fresh)) {
         settle(under, *fresh, irp, IBMF_TRANS_FAILURE, STATUS_CANCELLED);
     } else if (!fresh->sequenced || turns.enter(*fresh, who.lines)) {
         launch(under, *fresh, now);
     } else {
-        const ticks most = fresh->rmpp != nullptr ? fresh->transfer_deadline : never;
-        set_due(*fresh, std::min(fresh->deadline, most));
+        set_due(*fresh, fresh->deadline);
     }
     return IBMF_SUCCESS;
 }
@@ -198,12 +197,10 @@ void port::settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS
     if (status == STATUS_CANCELLED) who.count(&ibmf_stats_t::st_cancelled);
     turns.leave(which, who.lines);
     under.complete(irp, status, static_cast<ULONG_PTR>(code));
-    if (which.rmpp != nullptr && !which.rmpp->result().running() && !which.rmpp->retired()) {
-        which.at = phase::lingering;
-        set_due(which, which.rmpp->deadline());
-    } else {
+    if (which.rmpp != nullptr && !which.rmpp->result().running())
+        linger(which);
+    else
         forget(which);
-    }
     if (turns.queued() != 0) launch_waiting(under);
 }
 
@@ -212,7 +209,12 @@ void port::forget(transaction& which) {
     by_tid_.erase(which);
     --who.counts.st_transactions;
     --counts.st_transactions;
-    if (which.incoming) --who.incoming;
+    if (which.at == phase::lingering) {
+        RemoveEntryList(&which.in_line);
+        --who.lingering_count;
+    } else if (which.incoming) {
+        --who.incoming;
+    }
     which.rmpp.reset();
     which.who = nullptr;
     release(which);

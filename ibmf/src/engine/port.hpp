@@ -110,6 +110,7 @@ private:
     void progress(guard& under, transaction& which, ticks now);
     bool transmit(guard& under, transaction& which, ticks now);
     void end_transfer(guard& under, transaction& which);
+    void linger(transaction& which);
     void tell_of_data(guard& under, transaction& which);
     void begin_response(transaction& which);
     void begin_incoming(guard& under, client& who, const mad_view& first,

@@ -21,6 +21,11 @@ struct roles {
     static void cancel(Role& role, rmpp::ticks now) {
         role.cancel(now);
     }
+    static void set_window(rmpp::sender&, std::uint32_t) {}
+    template <class Role>
+    static void set_window(Role& role, std::uint32_t segments) {
+        role.set_window(segments);
+    }
     static bool retired(const rmpp::sender& role) { return !role.result().running(); }
     template <class Role>
     static bool retired(const Role& role) {
@@ -83,10 +88,9 @@ bool transfer::retired() const {
 
 void transfer::balance() {
     constexpr std::size_t most_unread = 64u << 10;
-    auto* const receives = std::get_if<rmpp::receiver>(&role_);
-    if (receives == nullptr) return;
     const bool full = buffer_.data().size() >= most_unread;
-    if (std::exchange(held_up_, full) != full) receives->set_window(full ? 0 : UINT32_MAX);
+    if (std::exchange(held_up_, full) == full) return;
+    std::visit([&](auto& role) { roles::set_window(role, full ? 0 : UINT32_MAX); }, role_);
 }
 
 bool transfer::begun() const {

@@ -30,7 +30,7 @@ public:
     bool begun() const;   // data have come
     std::uint32_t resent() const;
     rmpp::message_buffer& received() { return buffer_; }
-    /// Holds the peer up while much of a plain response has not been read.
+    /// Holds the peer up while much of a response has not been read.
     void balance();
 
 private:

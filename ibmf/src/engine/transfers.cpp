@@ -13,7 +13,9 @@ namespace irpverbs::ibmf {
 namespace {
 
 constexpr ticks short_of_memory_wait = rmpp::millisecond;
-constexpr std::uint32_t most_incoming = 256; // of one client
+// Of one client:
+constexpr std::uint32_t most_incoming = 256;
+constexpr std::uint32_t most_lingering = 1024;
 
 rmpp::settings settings_of(const transaction& of, std::size_t size_limit) {
     rmpp::settings chosen;
@@ -119,10 +121,8 @@ void port::end_transfer(guard& under, transaction& which) {
     const rmpp::outcome result = which.rmpp->result();
     if (failed(result)) who.count(&ibmf_stats_t::st_rmpp_errors);
     if (which.incoming) {
-        which.at = phase::lingering;
         if (!failed(result)) hand_up(under, who, which.rmpp->received(), which.peer);
-        if (which.rmpp->retired()) return forget(which);
-        return set_due(which, which.rmpp->deadline());
+        return linger(which);
     }
     IRP* const irp = claim(which);
     if (irp == nullptr) return; // its canceller ends it
@@ -133,6 +133,18 @@ void port::end_transfer(guard& under, transaction& which) {
         which.msg->take(which.rmpp->received(), which.tid);
     }
     settle(under, which, irp, code, ibmf::status_of(code));
+}
+
+// What comes again is acknowledged again, for a while. Of many that linger the oldest make room.
+void port::linger(transaction& which) {
+    if (which.rmpp->retired()) return forget(which);
+    client& who = *which.who;
+    if (which.incoming) --who.incoming;
+    which.at = phase::lingering;
+    InsertTailList(&who.lingering, &which.in_line);
+    if (++who.lingering_count > most_lingering)
+        forget(*CONTAINING_RECORD(who.lingering.Flink, transaction, in_line));
+    set_due(which, which.rmpp->deadline());
 }
 
 // The answer to one datagram is many. It keeps its own time.

@@ -22,6 +22,9 @@ public:
     void expire(ticks now);
     void cancel(ticks now);
 
+    // Of the response; as the receiver's.
+    void set_window(std::uint32_t segments) { receiver_.set_window(segments); }
+
     // Of the whole: that of the request until it is complete.
     const outcome& result() const;
     bool retired() const {
