@@ -27,6 +27,14 @@ datagram datagram_of(const question& what) {
     return bytes;
 }
 
+IB_MAD_SEND sending(const datagram& bytes, const question& what, std::uint16_t lid) {
+    IB_MAD_SEND send{};
+    send.To = address_of(lid, what.header.mgmt_class);
+    send.Data = bytes.data();
+    send.Length = static_cast<ULONG>(bytes.size());
+    return send;
+}
+
 std::optional<answer> answer_of(const ci::received_mad& came, std::uint64_t transaction) {
     ibmf::mad_view view;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(came.data.data());
@@ -70,10 +78,7 @@ asio::awaitable<datagram_client> datagram_client::open(const open_port& at, cons
 asio::awaitable<outcome> datagram_client::ask(const question& what, std::uint16_t lid,
                                               irp::ticks patience) {
     const datagram bytes = datagram_of(what);
-    IB_MAD_SEND send{};
-    send.To = address_of(lid, what.header.mgmt_class);
-    send.Data = bytes.data();
-    send.Length = static_cast<ULONG>(bytes.size());
+    IB_MAD_SEND send = sending(bytes, what, lid);
     send.AnswerTimeout = static_cast<ULONG>(patience.count() / ticks_a_millisecond);
     const std::uint64_t begun = now_in_ticks();
     const ci::mad_stream answers = agent_.datagrams();
@@ -92,6 +97,11 @@ asio::awaitable<outcome> datagram_client::ask(const question& what, std::uint16_
         }
         ++late_;
     }
+}
+
+asio::awaitable<void> datagram_client::tell(const question& what, std::uint16_t lid) {
+    const datagram bytes = datagram_of(what);
+    co_await ci::send_mad(agent_, sending(bytes, what, lid), asio::use_awaitable);
 }
 
 asio::awaitable<void> datagram_client::close() { co_await agent_.async_close(asio::use_awaitable); }

@@ -29,6 +29,8 @@ public:
     /// Asks once. Answers to other questions, by transaction id, are dropped and counted.
     asio::awaitable<outcome> ask(const question& what, std::uint16_t lid,
                                  irpverbs::irp::ticks patience);
+    /// What nobody answers.
+    asio::awaitable<void> tell(const question& what, std::uint16_t lid);
     std::uint64_t late() const { return late_; }
     asio::awaitable<void> close();
 

@@ -45,6 +45,19 @@ asio::awaitable<std::optional<answer>> ask(const open_port& from, const mad_opti
     co_return std::move(last.answered);
 }
 
+// Source: IBA 13.4.5 (management methods).
+bool is_answered(std::uint8_t method) {
+    return method != MAD_METHOD_SEND && method != MAD_METHOD_TRAP_REPRESS &&
+           (method & MAD_RESPONSE_BIT) == 0;
+}
+
+asio::awaitable<void> tell(const open_port& from, const question& what, std::uint16_t lid) {
+    datagram_client client = co_await datagram_client::open(from, what);
+    co_await client.tell(what, lid);
+    co_await asio::this_coro::reset_cancellation_state();
+    co_await client.close();
+}
+
 asio::awaitable<std::optional<answer>> ask_the_sa(const open_port& from, const mad_options& options,
                                                   std::uint16_t lid) {
     std::optional<answer> got;
@@ -77,13 +90,23 @@ void print(const json::object& told) {
 
 asio::awaitable<void> show_answer(session& here, mad_options options) {
     std::optional<answer> got;
+    const bool answered = is_answered(options.asked.header.method);
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
         const std::uint16_t lid = lid_for(options.asked, from);
-        if (options.asked.is_for_the_sa())
+        if (!answered)
+            co_await tell(from, options.asked, lid);
+        else if (options.asked.is_for_the_sa())
             got = co_await ask_the_sa(from, options, lid);
         else
             got = co_await ask(from, options, lid);
     });
+    if (!answered) {
+        if (here.json())
+            print_json({{"sent", true}});
+        else
+            print_line("sent; this method has no answer");
+        co_return;
+    }
     if (!got) {
         ++here.cancelled_waits;
         co_return;

@@ -98,6 +98,19 @@ TEST(IrpctlMad, ARefusalIsStatus1AndSaysWhy) {
     EXPECT_TRUE(is_one_line(how.err)) << how.err;
 }
 
+TEST(IrpctlMad, WhatHasNoAnswerIsSent) {
+    for (const char* method : {"Send", "TrapRepress", "0x81", "0x86"}) {
+        const capture_path file;
+        const ended how =
+            run({"mad", "--method", method, "--lid", "3", "--timeout", "1", "--pcap", file.path});
+        EXPECT_EQ(how.status, 0) << method << how.err;
+        EXPECT_THAT(how.out, StartsWith("sent"));
+        EXPECT_EQ(told_by_tshark(file.path).size(), 1u) << method;
+        const json::value told = answer_to({"--method", method, "--lid", "3"});
+        EXPECT_EQ(told, (json::object{{"sent", true}}));
+    }
+}
+
 TEST(IrpctlMad, NoAnswerIsStatus1AndALine) {
     const ended how = run({"mad", "--lid", "99", "--timeout", "5", "--retries", "1"});
     EXPECT_EQ(how.status, 1);
@@ -240,6 +253,32 @@ TEST(IrpctlPcap, IsMalformedForTsharkWhenADatagramIsCut) {
         all.replace(length, 4, std::string{cut, 0, 0, 0});
     std::ofstream(file.path, std::ios::binary) << all;
     EXPECT_EQ(malformed(file.path), 1u);
+}
+
+// Of the segments of a table each is there, and what acknowledges them.
+TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
+    const capture_path file;
+    EXPECT_EQ(run({"mad", "--class", "sa", "--method", "GetTable", "--attribute", "NodeRecord",
+                   "--pcap", file.path})
+                  .status,
+              0);
+    const std::vector<std::string> table = told_by_tshark(file.path);
+    const auto count = [&](std::string_view method) {
+        return std::ranges::count_if(
+            table, [&](const std::string& each) { return each.find(method) != std::string::npos; });
+    };
+    EXPECT_GE(count(",0x92,0x0011"), 2); // 4 nodes of 108 bytes take more than one
+    EXPECT_GE(count(",0x12,0x0011"), 2); // the question, and at least one ACK
+    const std::vector<std::string> rmpp =
+        packets(file.path, "-e infiniband.rmpp.rmpptype -e infiniband.rmpp.segmentnumber "
+                           "-E separator=,");
+    EXPECT_THAT(rmpp, ::testing::Contains("0x01,0x00000001"));
+    EXPECT_THAT(rmpp, ::testing::Contains("0x01,0x00000002"));
+    EXPECT_EQ(run({"mad", "--class", "0x30", "--oui", "0x1405", "--attribute", "0x20", "--lid", "3",
+                   "--pcap", file.path})
+                  .status,
+              1);
+    EXPECT_EQ(told_by_tshark(file.path).size(), 2u);
 }
 
 TEST(IrpctlPcap, HasDirectedRoutes) {
