@@ -60,6 +60,13 @@ answer answer_in(const ibmf_msg_t& came) {
     return made;
 }
 
+// GetMulti is a transfer in both directions. Source: IBA 15.4.
+uint_t flags_for(const question& what) {
+    constexpr std::uint8_t sa_get_multi = 0x14;
+    const bool both_ways = what.is_for_the_sa() && what.header.method == sa_get_multi;
+    return IBMF_MSG_TRANS_FLAG_SEQ | (both_ways ? IBMF_MSG_TRANS_FLAG_RMPP : 0u);
+}
+
 failure not_registered(const open_port& at, int status, const boost::system::error_code& why) {
     return failure(status == IBMF_PORT_IN_USE
                        ? fmt::format("{} port {}: another program manages this class there; "
@@ -100,7 +107,7 @@ asio::awaitable<std::optional<answer>> transact(ibmf_handle_t handle, const ques
     const ibmf_retrans_t retrans{times.retries, times.milliseconds * 1000, 0, 0};
     const std::uint64_t begun = now_in_ticks();
     const auto [error, status] = co_await ibmf::msg_transport(
-        handle, IBMF_QP_HANDLE_DEFAULT, asked.get(), retrans, IBMF_MSG_TRANS_FLAG_SEQ, as_result);
+        handle, IBMF_QP_HANDLE_DEFAULT, asked.get(), retrans, flags_for(what), as_result);
     if (irpverbs::dispatch::status_of(error) == STATUS_CANCELLED) co_return std::nullopt;
     if (error)
         throw failure(fmt::format("LID {}: {}; --timeout and --retries give it more time", lid,
