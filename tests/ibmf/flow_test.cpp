@@ -175,6 +175,7 @@ void redirect_some(wire& on, sim_machine& sim) {
         const bool first = bytes[25] == 0 || (bytes[25] == 1 && bytes[31] == 1); // RMPP segment
         if (from == 0 || (bytes[3] & 0x80) == 0 || !first || sim.random() % 3 != 0) return true;
         bytes[5] = MAD_STATUS_REDIRECT_REQUIRED;
+        bytes[16] = 0, bytes[17] = MAD_ATTR_ID_CLASSPORTINFO;
         bytes[26] = 0; // no RMPP
         UCHAR* const info = &bytes[56];
         std::fill_n(info, 72, UCHAR{0});
@@ -191,8 +192,9 @@ TEST(FlowTimes, TheClientsDeadlineHoldsOverQueueTransfersAndRedirectsToo) {
     options.random_runs = 500;
     options.pct_runs = 200;
     std::map<int, unsigned> ends;
+    std::uint64_t redirected = 0;
     expect_explored(options, [&](sim_machine& sim) {
-        wire joined({3, 4, 30'000});
+        wire joined({10, 8, 1'000});
         redirect_some(joined, sim);
         table_agent agent(1);
         agent.resize(3'000);
@@ -202,7 +204,7 @@ TEST(FlowTimes, TheClientsDeadlineHoldsOverQueueTransfersAndRedirectsToo) {
         std::vector<ibmf_retrans_t> wanted;
         for (unsigned i = 0; i < 6; ++i) {
             const bool both_ways = i % 2 != 0;
-            wanted.push_back({2, 20'000, 1'000, 15'000 * (i + 1)});
+            wanted.push_back({5, 4'000, 1'000, 20'000 * (i + 1)});
             const request_of what{MAD_MGMT_CLASS_SUBN_ADM,
                                   static_cast<std::uint8_t>(both_ways ? 0x14 : 0x12), i + 1,
                                   wire::lids[1], both_ways ? 2'000u : 100u};
@@ -219,9 +221,11 @@ TEST(FlowTimes, TheClientsDeadlineHoldsOverQueueTransfersAndRedirectsToo) {
             EXPECT_LE(all[i]->ended - all[i]->begun, wanted[i].retrans_trans_to * ticks_per_us);
             ++ends[all[i]->shown->im_msg_status];
         }
+        redirected += manager.stats().st_redirected;
     });
     EXPECT_GT(ends[IBMF_SUCCESS], 100u);
     EXPECT_GT(ends[IBMF_TRANS_TIMEOUT], 100u);
+    EXPECT_GT(redirected, 100u);
 }
 
 } // namespace

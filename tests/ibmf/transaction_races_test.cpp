@@ -116,6 +116,49 @@ TEST(TransactionRaces, AFailingHcaEndsEachOnceAndUnregisters) {
     });
 }
 
+// Of one message: each call is refused or does its work, and the message is gone once.
+TEST(TransactionRaces, OneMessageFromTwoThreads) {
+    enum class act { send, free, cancel };
+    constexpr std::pair<act, act> pairs[] = {{act::free, act::free},
+                                             {act::send, act::free},
+                                             {act::send, act::send},
+                                             {act::cancel, act::free}};
+    for (const auto& [one, other] : pairs)
+        expect_explored(campaign(), [=](sim_machine& sim) {
+            wire joined(bad_wire);
+            const echo_agent agent(1);
+            const client_scope manager(0, PERF_MANAGER);
+            test_message msg(manager.handle, performance);
+            ibmf_msg_t* const shown = msg.shown;
+            const bool under_way = one == act::cancel;
+            if (under_way) msg.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry);
+            int sent = 0;
+            int freed = 0;
+            const auto play = [&](act what) {
+                ibmf_msg_t* mine = shown;
+                int status = IBMF_SUCCESS;
+                if (what == act::send) {
+                    status = msg.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry);
+                    sent += status == IBMF_SUCCESS;
+                } else if (what == act::free) {
+                    status = ibmf_free_msg(manager.handle, &mine);
+                    freed += status == IBMF_SUCCESS;
+                } else {
+                    status = ibmf_cancel_msg(manager.handle, mine);
+                }
+                EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BUSY ||
+                            status == IBMF_INVALID_ARG || status == IBMF_BAD_HANDLE)
+                    << status;
+            };
+            sim.spawn("one", [&] { play(one); });
+            sim.spawn("other", [&] { play(other); });
+            sim.run();
+            EXPECT_LE(freed, 1);
+            EXPECT_EQ(msg.calls(), sent + under_way);
+            if (freed == 1) msg.shown = nullptr;
+        });
+}
+
 TEST(TransactionRaces, TheCallbackIsNotCalledAfterItsTearDown) {
     expect_explored(campaign(), [](sim_machine& sim) {
         wire joined;

@@ -96,30 +96,6 @@ TEST_P(Transactions, APeerThatStaysBusyEndsAtTheDeadline) {
 }
 
 // The second end is told to ask the first: the request comes home to an agent beside the manager.
-TEST_P(Transactions, ARedirectIsFollowed) {
-    wire joined;
-    joined.tap = [](unsigned from, std::array<UCHAR, IB_MAD_SIZE>& bytes) {
-        if (from == 0 || (bytes[3] & 0x80) == 0) return true;
-        bytes[5] = MAD_STATUS_REDIRECT_REQUIRED;
-        bytes[17] = MAD_ATTR_ID_CLASSPORTINFO;
-        UCHAR* const info = &bytes[64];
-        std::fill_n(info, 72, UCHAR{0});
-        info[29] = 1; // LID
-        info[30] = info[31] = 0xFF;
-        info[35] = 1; // QP
-        info[36] = 0x80, info[37] = 0x01;
-        return true;
-    };
-    const echo_agent far(1);
-    const echo_agent near(0);
-    const client_scope manager(0, PERF_MANAGER);
-    test_message msg(manager.handle, performance);
-    EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
-    EXPECT_EQ(far.heard, 1);
-    EXPECT_EQ(near.heard, 1);
-    EXPECT_EQ(manager.stats().st_redirected, 1u);
-}
-
 TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
     struct entry {
         ibmf::table_slot slot;

@@ -99,6 +99,9 @@ public:
     /// Sees each datagram when it is sent, and may change it; false: it is lost.
     std::function<bool(unsigned from_end, std::array<UCHAR, IB_MAD_SIZE>&)> tap;
 
+    /// Sees each send before that.
+    std::function<void(unsigned from_end, const IB_MAD_SEND&)> sending;
+
     /// A datagram out of nowhere, to the agents of that end.
     void inject(unsigned to_end, const void* data, ULONG length, ib_lid_t from) {
         auto* flight = new datagram_in_flight{this, to_end, {}, {}, {}, {}, length, {}};
@@ -226,6 +229,7 @@ private:
             std::memcpy(&bytes[8], &id, sizeof(id));
         }
         ++self.datagrams_;
+        if (self.sending) self.sending(end.number, *send);
         const bool lost = self.tap != nullptr && !self.tap(end.number, bytes);
         const auto* known = std::ranges::find(lids, send->To.Lid);
         if (lost || known == std::end(lids) || self.fires("wire loss", self.faults_.loss))
