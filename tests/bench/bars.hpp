@@ -64,7 +64,7 @@ inline constexpr auto bars = std::to_array<bar>({
     {"management transaction, 1e6 against 1e3", "ours/transaction_1e6", "ours/transaction_1e3",
      2.2},
     {"transaction id: new, found, given back", "ours/transaction_id", "std/unordered_map", 0.16},
-    {"RMPP, 200 bytes at 2 GB/s", "ours/rmpp_shown", nanosecond, 100},
+    {"RMPP, 200 bytes at 2 GB/s", "ours/rmpp_copied", nanosecond, 100},
 
     {"simulator at 50,000 schedules/s", "sim/cancel_race", nanosecond, 20'000},
 

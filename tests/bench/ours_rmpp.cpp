@@ -6,6 +6,7 @@
 #include <rmpp/sender.hpp>
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 namespace irpverbs::bench {
@@ -30,6 +31,25 @@ public:
     std::size_t size() const { return size_; }
 
 private:
+    std::size_t size_ = 0;
+};
+
+/// The second copy of each byte, into memory that is there. The first is the sender's.
+class copied final : public rmpp::sink {
+public:
+    bool begin(const mad_view&, std::uint64_t) override { return true; }
+    bool append(mad_bytes data) override {
+        std::memcpy(&memory()[size_], data.data(), data.size());
+        size_ += data.size();
+        return true;
+    }
+    std::size_t size() const { return size_; }
+
+private:
+    static std::vector<std::uint8_t>& memory() {
+        static std::vector<std::uint8_t> all(segments * segment_size, 1);
+        return all;
+    }
     std::size_t size_ = 0;
 };
 
@@ -108,6 +128,7 @@ void transfers(run& sample) {
 
 void add_ours_rmpp(catalog& all) {
     all.add("ours/rmpp_shown", "a segment of an RMPP transfer, streamed", transfers<shown>);
+    all.add("ours/rmpp_copied", "the same, into memory that is there", transfers<copied>);
     all.add("ours/rmpp_gathered", "the same, into one new block of memory", transfers<gathered>);
 }
 

@@ -111,7 +111,7 @@ private:
 // Headers of any kind; most of them plausible, so that transfers get far.
 rmpp_header any_header(dispatch::choices& source, std::uint32_t expected) {
     rmpp_header header{.type = rmpp_type::data, .flags = rmpp_active};
-    header.segment = source.fires("any segment", 4) ? source.pick(9, "segment")
+    header.segment = source.fires("any segment", 4) ? source.pick(12, "segment")
                                                     : expected + source.pick(3, "ahead");
     const bool honest_first = !source.fires("wrong first", 30);
     if ((header.segment == 1) == honest_first) header.flags |= rmpp_first;
@@ -127,7 +127,7 @@ TEST(RmppModel, TheReceiverAgreesWithTheModel) {
     options.random_runs = 20000;
     irpverbs::testing::expect_explored(options, [](dispatch::sim_machine& machine) {
         dispatch::choices& source = machine.source();
-        const std::uint32_t window = 1 + source.pick(5, "window");
+        const std::uint32_t window = 1 + source.pick(8, "window");
         const test_message original(200);
         message_buffer buffer;
         receiver side({.window = window}, buffer);
