@@ -66,6 +66,10 @@ inline constexpr auto bars = std::to_array<bar>({
     {"transaction id: new, found, given back", "ours/transaction_id", "std/unordered_map", 0.16},
     {"RMPP, 200 bytes at 2 GB/s", "ours/rmpp_copied", nanosecond, 100},
 
+    {"a path that is remembered, 5 million/s", "ours/path_recall", nanosecond, 200},
+    {"pulled link to the last of 1,000", "ours/link_event_1e3", "ours/work_items_1e3", 3,
+     bar_kind::two_threads},
+
     {"simulator at 50,000 schedules/s", "sim/cancel_race", nanosecond, 20'000},
 
     {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,

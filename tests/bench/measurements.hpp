@@ -25,6 +25,7 @@ void add_ours_verbs(catalog&);
 void add_ours_styles(catalog&);
 void add_ours_transactions(catalog&);
 void add_ours_rmpp(catalog&);
+void add_ours_subnet(catalog&);
 void add_ours_verifier(catalog&);
 void add_ours_simulator(catalog&);
 
@@ -54,6 +55,7 @@ inline void add_ours(catalog& all) {
     add_ours_styles(all);
     add_ours_transactions(all);
     add_ours_rmpp(all);
+    add_ours_subnet(all);
     add_ours_verifier(all);
     add_ours_simulator(all);
 }
