@@ -101,7 +101,8 @@ struct port {
     UCHAR error_thresholds = 0;
     UCHAR pkey_trap_suppression = 0;
     bool led = false;
-    bool managed = false; // by a subnet manager, which traps are for
+    bool notice_toggle = false; // changes with each notice that is cleared
+    bool managed = false;       // by a subnet manager, which traps are for
     mkey_guard mkey;
     std::unique_ptr<vl_arbitration> arbitration; // null: not set yet
     ULONG capabilities = 0;
