@@ -121,7 +121,8 @@ decision journey::decide_by_lid(const leg& at) {
         return first ? decision{fate::leaves, &here} : decision{};
     }
     const UCHAR out = out_port(*here.owner, what_.to);
-    if (out == 0 || out >= here.owner->ports.size()) {
+    const bool back = !first && out == here.number;
+    if (out == 0 || out >= here.owner->ports.size() || back) {
         ++here.counters.RelayErrors;
         return {};
     }
@@ -130,10 +131,11 @@ decision journey::decide_by_lid(const leg& at) {
 
 // Over the cable; false: it was lost there.
 bool journey::leave(leg& at, port& out) {
-    if (!passes(out, what_.managing()) || !may_leave(where_, what_, out)) {
+    if (!passes(out, what_.managing())) {
         ++out.counters.TransmitDiscards;
         return false;
     }
+    if (!may_leave(where_, what_, out)) return false;
     count_sent(out, what_);
     if (!take_time(at, out)) return false;
     port& in = *out.peer;
