@@ -90,6 +90,9 @@ TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
     sender.send(to_lid(5), mad(vendor_class, 3, 1));
     sender.send(to_lid(3), mad(vendor_class, 3, 2));
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
+    HCA_SOFTWARE_COUNTERS now{};
+    HcaSoftwareCounters(second_switch, 7, &now); // that does not send back what came from there
+    EXPECT_EQ(now.RelayErrors, 1u);
 }
 
 TEST_P(SubnetManagement, MulticastGoesByItsTable) {
@@ -227,6 +230,9 @@ TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
     EXPECT_EQ(first[smp_data + 10 + 4], 1);
     mad other = first;
     other[smp_data + 8] ^= 0x80;
+    EXPECT_EQ(manager.set(host3, sm_notice, 0, other).get<2>(smp_data + 4), 130u);
+    other = first;
+    other.put<2>(smp_data + 4, 131);
     EXPECT_EQ(manager.set(host3, sm_notice, 0, other).get<2>(smp_data + 4), 130u);
     const mad second = manager.set(host3, sm_notice, 0, first);
     EXPECT_EQ(second.get<2>(smp_data + 4), 131u);

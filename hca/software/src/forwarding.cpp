@@ -154,6 +154,7 @@ bool journey::take_time(leg& at, port& out) {
         where_.plug(out, false);
         arrivals_.post_mending(at.when + out.faults->wanted.FlapTime * microsecond, out);
     }
+    if (met.damaged) ++out.peer->counters.ReceiveErrors;
     if (met.lost) return false;
     if (met.doubled) at.copies = std::min(at.copies + 1, most_copies);
     const machine_time entered = at.when;
@@ -181,7 +182,10 @@ void journey::arrive(const leg& at) {
     for (unsigned i = 0; i <= at.copies; ++i) {
         const bool itself = i == at.copies && !what_.multicast();
         packet* arriving = itself ? &what_ : stock_.copy(what_);
-        if (arriving == nullptr) continue;
+        if (arriving == nullptr) {
+            at.at->counters.Vl15Dropped += what_.managing() ? 1 : 0;
+            continue;
+        }
         kept_ |= itself;
         arriving->at = at.at;
         arrivals_.post(at.when + link_delay, arriving);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "faults.hpp"
+#include "port_samples.hpp"
 
 #include <ci/driver.h>
 #include <hca/software.h>
@@ -136,7 +137,8 @@ struct node {
     std::vector<USHORT> multicasting;        // of a switch: a mask of ports for each MLID
     switch_routing routing;                  // of a switch
     std::map<USHORT, sl_to_vl_map> sl_to_vl; // port in * 256 + port out; absent: straight
-    std::unique_ptr<adapter> attached;       // of a CA
+    port_samples samples;
+    std::unique_ptr<adapter> attached; // of a CA
 
     static constexpr UCHAR no_port = 255;
     static constexpr unsigned ports_a_mask = 16;
