@@ -76,6 +76,26 @@ TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
 }
 
+// By the end port, and by a switch.
+TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
+    IB_MAD_ADDRESS to = to_lid(3);
+    to.PKeyIndex = 1;
+    to.Flags = IB_MAD_GRH;
+    to.Gid = *IbPortGid(&*port_block(three, 1), 0);
+    const ib_gid_t from = *IbPortGid(&*port_block(one, 1), 0);
+    for (const auto& [number, gids] : {std::pair{257u, details + 18}, {259u, details + 16}}) {
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
+        mad told = traps.receive().data;
+        while (told.get<2>(smp_data + 4) != number)
+            told = traps.receive().data; // the end port's, again
+        EXPECT_EQ(told.get<8>(gids), from.gid_prefix);
+        EXPECT_EQ(told.get<8>(gids + 8), from.gid_guid);
+        EXPECT_EQ(told.get<8>(gids + 16), to.Gid.gid_prefix);
+        EXPECT_EQ(told.get<8>(gids + 24), to.Gid.gid_guid);
+        enforce(switch2, 1, outbound);
+    }
+}
+
 TEST_P(Partitions, WhatLeavesASwitchIsCheckedWhereItEnforcesThem) {
     join(host3, 0);
     enforce(switch2, 1, outbound);
