@@ -1,7 +1,8 @@
 // What a datagram meets on its way through the software fabric: links, keys, GIDs.
-#include "mad_client.hpp"
+#include "subnet_client.hpp"
 
 #include <support/both_machines.hpp>
+#include <support/topology_file.hpp>
 
 namespace {
 
@@ -144,5 +145,37 @@ TEST_P(Datagrams, OfADeadHcaGoNowhere) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Datagrams);
+
+// Two switches with two cables between them, by which they send a LID to and fro.
+class Circles : public BothMachines {
+protected:
+    static constexpr ib_lid_t circling = 40;
+};
+
+TEST_P(Circles, EndAtSomeTime) {
+    const topology_file file("Switch 4 \"S1\"\n[1] \"H1\"[1]\n[2] \"S2\"[2]\n[3] \"S2\"[3]\n"
+                             "Switch 4 \"S2\"\n[1] \"H2\"[1]\n"
+                             "Hca 1 \"H1\"\nHca 1 \"H2\"\n");
+    const attached hcas(file.uri());
+    const open_hca one(hcas.fdo(0));
+    const open_hca two(hcas.fdo(1));
+    subnet_client manager(one);
+    const auto send_by = [&](route way, UCHAR port) {
+        mad table = manager.get(way, sm_linear_table);
+        table[smp_data + circling] = port;
+        EXPECT_EQ(manager.set(way, sm_linear_table, 0, table).status(), 0);
+        manager.modify(way, sm_switch_info, 0,
+                       [](mad& info) { info.put<2>(smp_data + 6, circling); });
+    };
+    send_by({1}, 2);
+    send_by({1, 2}, 3);
+    mad_client sender(one, agent_of(vendor_class));
+    mad_client receiver(two, agent_of(vendor_class, {send}));
+    sender.send(to_lid(circling), {vendor_class, send, 1});
+    sender.send(to_lid(two.lid()), {vendor_class, send, 2});
+    EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Circles);
 
 } // namespace

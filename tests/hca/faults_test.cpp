@@ -23,6 +23,20 @@ protected:
         EXPECT_EQ(sender.send(to_lid(two.lid()), {vendor_class, send, number}), STATUS_SUCCESS);
     }
     std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
+    /// Sends so many with the faults, and one without. What comes of the others.
+    std::vector<std::uint64_t> come_through(USHORT count) {
+        set(&faults);
+        for (USHORT i = 1; i <= count; ++i)
+            send_numbered(i);
+        set(nullptr);
+        while (port_block(two, 1)->State != IB_PORT_ACTIVE)
+            verb_call([&](IRP* irp) { return CiGetCaPortEvent(two, 1, irp); }).status();
+        send_numbered(0);
+        std::vector<std::uint64_t> numbers;
+        while (const std::uint64_t number = next_number())
+            numbers.push_back(number);
+        return numbers;
+    }
 
     attached hcas;
     open_hca one{hcas.fdo(0)};
@@ -101,22 +115,66 @@ TEST_P(Faults, SwitchesHaveThemToo) {
     EXPECT_EQ(HcaSoftwareSetFaults(1, 1, &faults), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
+TEST_P(Faults, DrawnDuplicatesAreOfSome) {
+    faults.DuplicationOnceIn = 3;
+    faults.Seed = 5;
+    const auto numbers = come_through(40);
+    std::size_t twice = 0;
+    for (std::uint64_t i = 1; i <= 40; ++i) {
+        const auto times = std::ranges::count(numbers, i);
+        EXPECT_TRUE(times == 1 || times == 2) << i;
+        twice += times == 2 ? 1 : 0;
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    EXPECT_GT(twice, 4u);
+    EXPECT_LT(twice, 36u);
+}
+
+TEST_P(Faults, DrawnPartitionsLoseSome) {
+    faults.PartitionOnceIn = 10;
+    faults.PartitionTime = 20;
+    faults.Seed = 5;
+    const auto numbers = come_through(40);
+    EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    EXPECT_FALSE(numbers.empty());
+    EXPECT_LT(numbers.size(), 40u);
+}
+
+TEST_P(Faults, DrawnFlapsLoseSome) {
+    faults.FlapOnceIn = 10;
+    faults.FlapTime = 20;
+    faults.Seed = 5;
+    const auto numbers = come_through(40);
+    EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    EXPECT_FALSE(numbers.empty());
+    EXPECT_LT(numbers.size(), 40u);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(Faults);
 
 struct arrivals {
     std::vector<USHORT> numbers;
+    HCA_SOFTWARE_COUNTERS sender{}; // of its port,
+    HCA_SOFTWARE_COUNTERS next{};   // and of the other end of its cable
     static void note(IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
         const auto* bytes = static_cast<const UCHAR*>(received->Data);
         static_cast<arrivals*>(context)->numbers.push_back(bytes[17]);
     }
 };
 
-// Runs of five datagrams over a link with faults; what came of each run is `look`ed at.
+/// How a campaign sends its datagrams.
+struct sending {
+    USHORT count = 5;
+    LONGLONG pause_us = 0; // between two
+};
+
+// Runs of some datagrams over a link with faults; what came of each run is `look`ed at.
 template <class Look>
-void run_with(const HCA_SOFTWARE_FAULTS& faults, const Look& look) {
+void run_with(const HCA_SOFTWARE_FAULTS& faults, sending how, const Look& look) {
+    constexpr ib_guid_t switch1 = 0x0200000000000000 + (5 << 8);
     irpverbs::dispatch::explore_options options;
-    options.random_runs = 200;
-    options.pct_runs = 50;
+    options.random_runs = 2000;
+    options.pct_runs = 200;
     expect_explored(options, [&](irpverbs::dispatch::sim_machine& sim) {
         attached hcas;
         const open_hca ca(hcas.fdo(0));
@@ -129,31 +187,58 @@ void run_with(const HCA_SOFTWARE_FAULTS& faults, const Look& look) {
         mad_client sender(ca, agent_of(vendor_class));
         const ib_lid_t lid = ca.lid(2);
         sim.spawn("send", [&] {
-            for (USHORT i = 1; i <= 5; ++i)
+            for (USHORT i = 1; i <= how.count; ++i) {
                 sender.send(to_lid(lid), {vendor_class, send, i});
+                LARGE_INTEGER pause;
+                pause.QuadPart = -10 * how.pause_us;
+                if (how.pause_us != 0) KeDelayExecutionThread(KernelMode, FALSE, &pause);
+            }
         });
         sim.run();
         EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status(),
                   STATUS_SUCCESS);
-        look(got.numbers);
+        EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_ACTIVE);
+        HcaSoftwareCounters(hcas.guid(0), 1, &got.sender);
+        HcaSoftwareCounters(switch1, 1, &got.next);
+        look(got);
     });
 }
 
 bool ordered(const std::vector<USHORT>& numbers) { return std::ranges::is_sorted(numbers); }
 
+/// How many are missing in a row; not those at the end.
+std::vector<int> gaps(const std::vector<USHORT>& numbers) {
+    std::vector<int> found;
+    int before = 0;
+    for (const USHORT each : numbers) {
+        if (each > before + 1) found.push_back(each - before - 1);
+        before = each;
+    }
+    return found;
+}
+
+/// The fewest and the most that came through in the runs of a campaign.
+struct extremes {
+    std::size_t fewest = 1000;
+    std::size_t most = 0;
+    void note(std::size_t count) {
+        fewest = std::min(fewest, count);
+        most = std::max(most, count);
+    }
+};
+
 TEST(FaultChoices, DrawnLossesLeaveTheOthersInOrder) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.LossOnceIn = 3;
     faults.Jitter = 50;
-    std::size_t fewest = 5;
-    std::size_t most = 0;
-    run_with(faults, [&](const std::vector<USHORT>& numbers) {
-        EXPECT_TRUE(ordered(numbers));
-        fewest = std::min(fewest, numbers.size());
-        most = std::max(most, numbers.size());
+    extremes seen;
+    run_with(faults, {}, [&](const arrivals& got) {
+        EXPECT_TRUE(ordered(got.numbers));
+        EXPECT_EQ(got.next.ReceiveErrors, 5 - got.numbers.size());
+        seen.note(got.numbers.size());
     });
-    EXPECT_LT(fewest, 3u);
-    EXPECT_EQ(most, 5u);
+    EXPECT_LT(seen.fewest, 3u);
+    EXPECT_EQ(seen.most, 5u);
 }
 
 TEST(FaultChoices, DrawnReorderingLosesNone) {
@@ -161,12 +246,74 @@ TEST(FaultChoices, DrawnReorderingLosesNone) {
     faults.ReorderingOnceIn = 2;
     faults.ReorderingTime = 100;
     bool out_of_order = false;
-    run_with(faults, [&](const std::vector<USHORT>& numbers) {
-        EXPECT_EQ(numbers.size(), 5u);
-        EXPECT_EQ(std::accumulate(numbers.begin(), numbers.end(), 0), 15);
-        out_of_order |= !ordered(numbers);
+    run_with(faults, {}, [&](const arrivals& got) {
+        EXPECT_EQ(got.numbers.size(), 5u);
+        EXPECT_EQ(std::accumulate(got.numbers.begin(), got.numbers.end(), 0), 15);
+        out_of_order |= !ordered(got.numbers);
     });
     EXPECT_TRUE(out_of_order);
+}
+
+TEST(FaultChoices, DrawnDuplicatesFollowTheirOriginals) {
+    HCA_SOFTWARE_FAULTS faults{};
+    faults.DuplicationOnceIn = 3;
+    faults.Jitter = 50;
+    extremes seen;
+    run_with(faults, {}, [&](const arrivals& got) {
+        EXPECT_TRUE(ordered(got.numbers));
+        for (USHORT i = 1; i <= 5; ++i) {
+            const auto times = std::ranges::count(got.numbers, i);
+            EXPECT_TRUE(times == 1 || times == 2) << times;
+        }
+        seen.note(got.numbers.size());
+    });
+    EXPECT_EQ(seen.fewest, 5u);
+    EXPECT_GT(seen.most, 7u);
+}
+
+// Of eight that go 100 us apart, one that meets it, and those within 250 us.
+TEST(FaultChoices, DrawnPartitionsAreSilentAndLastTheirTime) {
+    HCA_SOFTWARE_FAULTS faults{};
+    faults.PartitionOnceIn = 6;
+    faults.PartitionTime = 250;
+    extremes seen;
+    bool went_on = false;
+    run_with(faults, {8, 100}, [&](const arrivals& got) {
+        EXPECT_TRUE(ordered(got.numbers));
+        for (const int gap : gaps(got.numbers)) {
+            EXPECT_GE(gap, 3);
+            went_on = true;
+        }
+        EXPECT_EQ(got.sender.TransmitPackets, 8u);
+        EXPECT_EQ(got.next.ReceivePackets, got.numbers.size());
+        EXPECT_EQ(got.next.ReceiveErrors + got.next.LinkDowned + got.sender.TransmitDiscards, 0u);
+        seen.note(got.numbers.size());
+    });
+    EXPECT_LT(seen.fewest, 3u);
+    EXPECT_EQ(seen.most, 8u);
+    EXPECT_TRUE(went_on);
+}
+
+TEST(FaultChoices, DrawnFlapsTakeTheLinkDownForTheirTime) {
+    HCA_SOFTWARE_FAULTS faults{};
+    faults.FlapOnceIn = 6;
+    faults.FlapTime = 250;
+    extremes seen;
+    bool went_on = false;
+    run_with(faults, {8, 100}, [&](const arrivals& got) {
+        EXPECT_TRUE(ordered(got.numbers));
+        for (const int gap : gaps(got.numbers)) {
+            EXPECT_EQ(gap % 3, 0);
+            went_on = true;
+        }
+        const ULONGLONG flaps = got.sender.LinkDowned;
+        EXPECT_EQ(got.next.LinkDowned, flaps);
+        EXPECT_EQ(got.numbers.size() + flaps + got.sender.TransmitDiscards, 8u);
+        seen.note(got.numbers.size());
+    });
+    EXPECT_LT(seen.fewest, 3u);
+    EXPECT_EQ(seen.most, 8u);
+    EXPECT_TRUE(went_on);
 }
 
 } // namespace

@@ -23,8 +23,11 @@ enum sm_attribute : USHORT {
     sm_sl_to_vl = 0x17,
     sm_vl_arbitration = 0x18,
     sm_linear_table = 0x19,
+    sm_random_table = 0x1A,
     sm_multicast_table = 0x1B,
     sm_info = 0x20,
+    sm_vendor_diagnostics = 0x30,
+    sm_led_info = 0x31,
 };
 
 inline constexpr std::size_t smp_mkey = 24;

@@ -1,8 +1,7 @@
 // The subnet management agents of CAs and switches, over directed routes, in a fabric that nobody
 // has configured.
-#include "subnet_client.hpp"
+#include "bare_subnet.hpp"
 
-#include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
 namespace {
@@ -12,56 +11,7 @@ using namespace irpverbs::testing;
 constexpr USHORT bad_attribute = 0x000C;
 constexpr USHORT bad_field = 0x001C;
 
-// host1[1]-[1]switch1[7]-[7]switch2[1]-[1]host3; switch2[5]-[2]host1
-class SubnetManagement : public BothMachines {
-protected:
-    attached hcas{"software:?unmanaged"};
-    open_hca one{hcas.fdo(0)};
-    open_hca three{hcas.fdo(2)};
-    subnet_client manager{one};
-
-    static constexpr route itself{};
-    static constexpr route switch1{1};
-    static constexpr route switch2{1, 7};
-    static constexpr route host3{1, 7, 1};
-    static constexpr route host1_again{1, 7, 5};
-
-    // As far as datagrams between host1 and host3 need it; LIDs 1, 3 and of the switches 11, 12.
-    void configure() {
-        const auto lids = [&](route way, ULONG port, ib_lid_t lid) {
-            EXPECT_EQ(manager
-                          .modify(way, sm_port_info, port,
-                                  [&](mad& info) {
-                                      info.put<2>(smp_data + 16, lid).put<2>(smp_data + 18, 1);
-                                  })
-                          .status(),
-                      0);
-        };
-        lids(itself, 1, 1);
-        lids(switch1, 0, 11);
-        lids(switch2, 0, 12);
-        lids(host3, 1, 3);
-        way_of(switch1, {{1, 1}, {3, 7}, {11, 0}, {12, 7}});
-        way_of(switch2, {{1, 7}, {3, 1}, {11, 7}, {12, 0}});
-        manager.bring_up(host3, 1);
-        manager.bring_up(switch2, 1);
-        manager.bring_up(switch2, 7);
-        manager.bring_up(switch1, 7);
-        manager.bring_up(switch1, 1);
-        manager.bring_up(itself, 1);
-    }
-    void way_of(route sw, std::initializer_list<std::pair<std::size_t, int>> ways) {
-        mad table;
-        std::fill_n(table.begin() + smp_data, 64, UCHAR{255});
-        for (const auto& [lid, port] : ways)
-            table[smp_data + lid] = static_cast<UCHAR>(port);
-        EXPECT_EQ(manager.set(sw, sm_linear_table, 0, table).status(), 0);
-        EXPECT_EQ(
-            manager.modify(sw, sm_switch_info, 0, [](mad& info) { info.put<2>(smp_data + 6, 63); })
-                .status(),
-            0);
-    }
-};
+class SubnetManagement : public bare_subnet {};
 
 TEST_P(SubnetManagement, NodesSayWhoTheyAre) {
     const mad host = manager.get(itself, sm_node_info);
@@ -140,6 +90,9 @@ TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
     sender.send(to_lid(5), mad(vendor_class, 3, 1));
     sender.send(to_lid(3), mad(vendor_class, 3, 2));
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
+    HCA_SOFTWARE_COUNTERS now{};
+    HcaSoftwareCounters(second_switch, 7, &now); // that does not send back what came from there
+    EXPECT_EQ(now.RelayErrors, 1u);
 }
 
 TEST_P(SubnetManagement, MulticastGoesByItsTable) {
@@ -236,6 +189,62 @@ TEST_P(SubnetManagement, TablesKeepWhatIsWritten) {
     const mad guids = manager.get(host3, sm_guid_info);
     EXPECT_EQ(guids.get<8>(smp_data), port_block(three, 1)->PortGuid); // its own stays
     EXPECT_EQ(guids.get<8>(smp_data + 8), data.get<8>(smp_data + 8));
+}
+
+// Random forwarding is for switches without linear tables.
+TEST_P(SubnetManagement, WhatIsOptionalIsThereAsTheMasksSay) {
+    for (const route way : {host3, switch1}) {
+        const auto capabilities = manager.get(way, sm_port_info).get<4>(smp_data + 20);
+        EXPECT_NE(capabilities & IB_PORT_CAP_NOTICE_SUP, 0u);
+        EXPECT_NE(capabilities & IB_PORT_CAP_LED_INFO_SUP, 0u);
+        EXPECT_EQ(manager.get(way, sm_notice).status(), 0);
+        mad on;
+        on[smp_data] = 0x80;
+        EXPECT_EQ(manager.get(way, sm_led_info)[smp_data], 0);
+        EXPECT_EQ(manager.set(way, sm_led_info, 0, on)[smp_data], 0x80);
+        EXPECT_EQ(manager.get(way, sm_led_info)[smp_data], 0x80);
+        EXPECT_EQ(manager.set(way, sm_led_info, 0, {})[smp_data], 0);
+        const mad diagnostics = manager.get(way, sm_vendor_diagnostics);
+        EXPECT_EQ(diagnostics.status(), 0);
+        EXPECT_EQ(diagnostics.get<2>(smp_data), 0u); // no further page
+        EXPECT_EQ(manager.get(way, sm_vendor_diagnostics, 1).status(), bad_field);
+        EXPECT_EQ(manager.set(way, sm_vendor_diagnostics, 0, {}).status(), bad_attribute);
+        EXPECT_EQ(manager.set(way, sm_info, 1, {}).status(), bad_attribute); // no manager there
+        EXPECT_EQ(manager.get(way, sm_random_table).status(), bad_attribute);
+        EXPECT_EQ(manager.set(way, sm_random_table, 0, {}).status(), bad_attribute);
+    }
+    EXPECT_EQ(manager.get(switch1, sm_switch_info).get<2>(smp_data + 2), 0u); // RandomFDBCap
+}
+
+// Source: IBA 13.4.10.
+TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
+    configure();
+    constexpr UCHAR none = 0xFF;
+    EXPECT_EQ(manager.get(host3, sm_notice)[smp_data], none);
+    for (const USHORT number : {USHORT{130}, USHORT{131}})
+        HcaSoftwarePassThreshold(hcas.guid(2), 1, number);
+    const mad first = manager.get(host3, sm_notice);
+    EXPECT_EQ(first.get<2>(smp_data + 4), 130u);
+    EXPECT_EQ(first.get<2>(smp_data + 6), 3u);
+    EXPECT_EQ(first.get<2>(smp_data + 8), 2u); // so many, and the toggle
+    EXPECT_EQ(first[smp_data + 10 + 4], 1);
+    mad other = first;
+    other[smp_data + 8] ^= 0x80;
+    EXPECT_EQ(manager.set(host3, sm_notice, 0, other).get<2>(smp_data + 4), 130u);
+    other = first;
+    other.put<2>(smp_data + 4, 131);
+    EXPECT_EQ(manager.set(host3, sm_notice, 0, other).get<2>(smp_data + 4), 130u);
+    const mad second = manager.set(host3, sm_notice, 0, first);
+    EXPECT_EQ(second.get<2>(smp_data + 4), 131u);
+    EXPECT_EQ(second.get<2>(smp_data + 8), 0x8001u);
+    EXPECT_EQ(manager.set(host3, sm_notice, 0, first).get<2>(smp_data + 4), 131u);
+    EXPECT_EQ(manager.set(host3, sm_notice, 0, second)[smp_data], none);
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    for (const ib_guid_t guid : {hcas.guid(2), second_switch}) {
+        HcaSoftwarePassThreshold(guid, 1, 129);
+        EXPECT_EQ(traps.receive().data.get<2>(smp_data + 4), 129u); // those cleared are not told
+    }
+    EXPECT_EQ(manager.get(switch2, sm_notice).get<2>(smp_data + 8), 1u); // its own
 }
 
 TEST_P(SubnetManagement, AnMKeyGuards) {

@@ -106,6 +106,7 @@ public:
     int send(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
         KeClearEvent(&told_);
         begun_ = true;
+        sent_at_ = KeQueryInterruptTime();
         const int status =
             ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, note, this, flags);
         if (status != IBMF_SUCCESS) begun_ = false;
@@ -121,6 +122,8 @@ public:
         return shown->im_msg_status;
     }
     int calls() const { return calls_; }
+    /// From the call to the callback: 100 ns.
+    ULONGLONG took() const { return told_at_ - sent_at_; }
     KIRQL level() const { return level_; }
     std::span<const std::uint8_t> data() const { return data_; }
     std::span<const std::uint8_t> received() const {
@@ -139,6 +142,7 @@ private:
     static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
         auto& self = *static_cast<test_message*>(context);
         ++self.calls_;
+        self.told_at_ = KeQueryInterruptTime();
         self.level_ = KeGetCurrentIrql();
         KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
     }
@@ -150,6 +154,8 @@ private:
     KEVENT told_;
     std::atomic<int> calls_{0};
     KIRQL level_ = PASSIVE_LEVEL;
+    ULONGLONG sent_at_ = 0;
+    ULONGLONG told_at_ = 0;
     bool begun_ = false;
 };
 
@@ -160,6 +166,7 @@ public:
         : client_scope(end, type, flags) {
         listen(answer, this);
     }
+    explicit echo_agent(ibmf_register_info_t info) : client_scope(info) { listen(answer, this); }
     explicit echo_agent(vendor who) : client_scope(who) { listen(answer, this); }
     ~echo_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);

@@ -76,12 +76,14 @@ void count_sent(port& out, const datagram& what) {
     out.counters.TransmitData += words_of(what);
     ++out.counters.TransmitPackets;
     ++(what.multicast() ? out.counters.TransmitMulticasts : out.counters.TransmitUnicasts);
+    out.owner->samples.note(out, sampled_transmit_data, sampled_transmit_packets, words_of(what));
 }
 
 void count_received(port& in, const datagram& what) {
     in.counters.ReceiveData += words_of(what);
     ++in.counters.ReceivePackets;
     ++(what.multicast() ? in.counters.ReceiveMulticasts : in.counters.ReceiveUnicasts);
+    in.owner->samples.note(in, sampled_receive_data, sampled_receive_packets, words_of(what));
 }
 
 } // namespace irpverbs::hca_software

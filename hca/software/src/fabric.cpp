@@ -9,10 +9,10 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr ULONG ca_capabilities = IB_PORT_CAP_TRAP_SUP | IB_PORT_CAP_SL_MAP_SUP |
-                                  IB_PORT_CAP_SYS_IMAGE_GUID_SUP | IB_PORT_CAP_EXTENDED_SPEEDS_SUP |
-                                  IB_PORT_CAP_CLIENT_REREGISTER_SUP |
-                                  IB_PORT_CAP_CAP_MASK_NOTICE_SUP | IB_PORT_CAP_DR_NOTICE_SUP;
+constexpr ULONG capabilities =
+    IB_PORT_CAP_NOTICE_SUP | IB_PORT_CAP_TRAP_SUP | IB_PORT_CAP_SL_MAP_SUP |
+    IB_PORT_CAP_LED_INFO_SUP | IB_PORT_CAP_SYS_IMAGE_GUID_SUP | IB_PORT_CAP_EXTENDED_SPEEDS_SUP |
+    IB_PORT_CAP_CLIENT_REREGISTER_SUP | IB_PORT_CAP_CAP_MASK_NOTICE_SUP | IB_PORT_CAP_DR_NOTICE_SUP;
 
 // Entries of a port's P_Key table.
 constexpr std::size_t ca_pkeys = 16;
@@ -27,7 +27,8 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.lmc = plan.lmc;
     made.width = plan.width;
     made.speed = plan.speed;
-    made.capabilities = ca_capabilities;
+    made.capabilities = capabilities;
+    if (owner.switches()) made.capabilities |= IB_PORT_CAP_PKEY_SW_EXT_TRAP_SUP;
     made.gids = {{made.prefix, made.guid}};
     made.enabled_widths = supported_widths(made);
     made.enabled_speeds = supported_speeds(made);

@@ -62,7 +62,8 @@ public:
     /// Sends what a request was turned into back to who asked.
     void answer(packet* what);
 
-    // Traps, of what they say.
+    trap_list& traps() { return traps_; }
+    // Of what they say.
     void raise_link_state(node& of);
     void raise_link_error(port& at, USHORT number);
     void raise_capabilities(port& at);

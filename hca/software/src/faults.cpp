@@ -30,7 +30,9 @@ mishap draw_mishap(link_faults& faults, machine_time when) {
     }
     if (fires(faults, "hca.software.partition", wanted.PartitionOnceIn))
         faults.silent_until = when + wanted.PartitionTime * microsecond;
-    met.lost = when < faults.silent_until || fires(faults, "hca.software.loss", wanted.LossOnceIn);
+    met.lost = when < faults.silent_until;
+    met.damaged = !met.lost && fires(faults, "hca.software.loss", wanted.LossOnceIn);
+    met.lost |= met.damaged;
     if (met.lost) return met;
     met.doubled = fires(faults, "hca.software.duplication", wanted.DuplicationOnceIn);
     met.late = wanted.Delay * microsecond + up_to(faults, wanted.Jitter);

@@ -21,6 +21,7 @@ struct link_faults {
 /// What happens to one datagram on one link.
 struct mishap {
     bool lost = false;
+    bool damaged = false; // why it is lost: the other end sees that there was one
     bool doubled = false;
     bool overtaken = false; // those sent later need not stay behind it
     bool flaps = false;     // with it the link

@@ -121,7 +121,8 @@ decision journey::decide_by_lid(const leg& at) {
         return first ? decision{fate::leaves, &here} : decision{};
     }
     const UCHAR out = out_port(*here.owner, what_.to);
-    if (out == 0 || out >= here.owner->ports.size()) {
+    const bool back = !first && out == here.number;
+    if (out == 0 || out >= here.owner->ports.size() || back) {
         ++here.counters.RelayErrors;
         return {};
     }
@@ -130,10 +131,11 @@ decision journey::decide_by_lid(const leg& at) {
 
 // Over the cable; false: it was lost there.
 bool journey::leave(leg& at, port& out) {
-    if (!passes(out, what_.managing()) || !may_leave(where_, what_, out)) {
+    if (!passes(out, what_.managing())) {
         ++out.counters.TransmitDiscards;
         return false;
     }
+    if (!may_leave(where_, what_, out)) return false;
     count_sent(out, what_);
     if (!take_time(at, out)) return false;
     port& in = *out.peer;
@@ -152,6 +154,7 @@ bool journey::take_time(leg& at, port& out) {
         where_.plug(out, false);
         arrivals_.post_mending(at.when + out.faults->wanted.FlapTime * microsecond, out);
     }
+    if (met.damaged) ++out.peer->counters.ReceiveErrors;
     if (met.lost) return false;
     if (met.doubled) at.copies = std::min(at.copies + 1, most_copies);
     const machine_time entered = at.when;
@@ -179,7 +182,10 @@ void journey::arrive(const leg& at) {
     for (unsigned i = 0; i <= at.copies; ++i) {
         const bool itself = i == at.copies && !what_.multicast();
         packet* arriving = itself ? &what_ : stock_.copy(what_);
-        if (arriving == nullptr) continue;
+        if (arriving == nullptr) {
+            at.at->counters.Vl15Dropped += what_.managing() ? 1 : 0;
+            continue;
+        }
         kept_ |= itself;
         arriving->at = at.at;
         arrivals_.post(at.when + link_delay, arriving);

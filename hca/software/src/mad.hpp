@@ -51,6 +51,8 @@ enum mad_method : UCHAR {
     method_get_response = 0x81,
 };
 
+inline constexpr USHORT notice_id = 0x0002;
+
 // Source: IBA 13.4.7 (status field).
 enum mad_status : USHORT {
     status_done = 0,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "faults.hpp"
+#include "port_samples.hpp"
 
 #include <ci/driver.h>
 #include <hca/software.h>
@@ -101,7 +102,8 @@ struct port {
     UCHAR error_thresholds = 0;
     UCHAR pkey_trap_suppression = 0;
     bool led = false;
-    bool managed = false; // by a subnet manager, which traps are for
+    bool notice_toggle = false; // changes with each notice that is cleared
+    bool managed = false;       // by a subnet manager, which traps are for
     mkey_guard mkey;
     std::unique_ptr<vl_arbitration> arbitration; // null: not set yet
     ULONG capabilities = 0;
@@ -135,7 +137,8 @@ struct node {
     std::vector<USHORT> multicasting;        // of a switch: a mask of ports for each MLID
     switch_routing routing;                  // of a switch
     std::map<USHORT, sl_to_vl_map> sl_to_vl; // port in * 256 + port out; absent: straight
-    std::unique_ptr<adapter> attached;       // of a CA
+    port_samples samples;
+    std::unique_ptr<adapter> attached; // of a CA
 
     static constexpr UCHAR no_port = 255;
     static constexpr unsigned ports_a_mask = 16;

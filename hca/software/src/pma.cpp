@@ -8,6 +8,8 @@ namespace {
 
 enum attribute_id : USHORT {
     class_port_info = 0x0001,
+    samples_control = 0x0010,
+    samples_result = 0x0011,
     port_counters = 0x0012,
     port_counters_extended = 0x001D,
 };
@@ -33,12 +35,14 @@ constexpr counter_field narrow[]{
     {&counters::LinkErrorRecoveries, 6, 8, 1},
     {&counters::LinkDowned, 7, 8, 2},
     {&counters::ReceiveErrors, 8, 16, 3},
+    {&counters::RemotePhysicalErrors, 10, 16, 4},
     {&counters::RelayErrors, 12, 16, 5},
     {&counters::TransmitDiscards, 14, 16, 6},
     {&counters::TransmitConstraintErrors, 16, 8, 7},
     {&counters::ReceiveConstraintErrors, 17, 8, 8},
     {&counters::LinkIntegrityErrors, 19, 4, 9, 4},
     {&counters::BufferOverrunErrors, 19, 4, 10},
+    {&counters::Vl15Dropped, 22, 16, 11},
     {&counters::TransmitData, 24, 32, 12},
     {&counters::ReceiveData, 28, 32, 13},
     {&counters::TransmitPackets, 32, 32, 14},
@@ -52,10 +56,6 @@ constexpr counter_field wide[]{
     {&counters::TransmitUnicasts, 40, 64, 4},   {&counters::ReceiveUnicasts, 48, 64, 5},
     {&counters::TransmitMulticasts, 56, 64, 6}, {&counters::ReceiveMulticasts, 64, 64, 7},
 };
-
-using counter_data = std::span<UCHAR, 72>;
-
-counter_data data_of(packet& request) { return std::span(request.mad).subspan<64, 72>(); }
 
 ULONGLONG most_in(const counter_field& field) {
     return field.bits == 64 ? ~0ull : (1ull << field.bits) - 1;
@@ -124,6 +124,10 @@ USHORT handle(packet& request, const mad_header& header) {
     case class_port_info:
         if (set) return status_bad_attribute;
         return write_class_port_info(request);
+    case samples_control:
+        return port_samples_control(request, set);
+    case samples_result:
+        return set ? USHORT{status_bad_attribute} : port_samples_result(request);
     case port_counters:
         return access(request, narrow, set);
     case port_counters_extended:
@@ -134,6 +138,11 @@ USHORT handle(packet& request, const mad_header& header) {
 }
 
 } // namespace
+
+const port* named_port(port& in, UCHAR number) {
+    if (!in.owner->switches() && number == 0) return &in;
+    return number < in.owner->ports.size() ? &in.owner->ports[number] : nullptr;
+}
 
 void answer_performance(packet& request) {
     mad_header header = header_of(request.mad);

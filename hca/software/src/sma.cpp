@@ -17,6 +17,7 @@ struct attribute {
 
 // Source: IBA 14.2.5.
 constexpr std::array attributes{
+    attribute{notice_id, notice, true},
     attribute{0x0010, node_description, false},
     attribute{0x0011, node_info, false},
     attribute{0x0012, switch_info, true},
@@ -37,7 +38,8 @@ constexpr machine_time second = 1'000'000 * microsecond;
 
 std::uint64_t mkey_of(const packet& smp) { return load<8>(&smp.mad[mkey_offset]); }
 
-// Once the lease is over, the key protects nothing. Source: IBA 14.2.4.2.
+// Once the lease is over, everybody may read the key, and so take the port over. Source:
+// IBA 14.2.4.2.
 void end_lease_when_over(mkey_guard& guard) {
     if (guard.lease_ends == 0 || KeQueryInterruptTime() < guard.lease_ends) return;
     guard.lease_ends = 0;

@@ -21,6 +21,7 @@ struct attribute_access {
 /// Status of the answer (mad_status). A Set that fails changes nothing.
 using attribute_handler = USHORT (*)(const attribute_access& with);
 
+USHORT notice(const attribute_access& with);
 USHORT node_description(const attribute_access& with);
 USHORT node_info(const attribute_access& with);
 USHORT switch_info(const attribute_access& with);

@@ -27,6 +27,14 @@ void set_switch(node& here, const UCHAR* data) {
 
 } // namespace
 
+// What its port has told, one after the other; for a manager that asks for it.
+USHORT notice(const attribute_access& with) {
+    trap_list& traps = with.where.traps();
+    if (with.set) traps.clear_oldest(with.end_port(), with.data);
+    traps.read_oldest(with.end_port(), with.data);
+    return status_done;
+}
+
 USHORT node_description(const attribute_access& with) {
     clear(with.data);
     const std::string& text = with.here.description;

@@ -12,10 +12,10 @@ constexpr LONG tick = 100;             // ms
 constexpr std::size_t most = 1u << 12; // further ones are not told
 constexpr std::size_t notice_offset = 64;
 constexpr std::size_t details_offset = 10;
-constexpr USHORT notice_id = 0x0002;
 constexpr UCHAR generic = 0x80;
+constexpr UCHAR toggle = 0x80;
 
-enum notice_type : UCHAR { urgent = 1, security = 2, informational = 4 };
+enum notice_type : UCHAR { urgent = 1, security = 2, informational = 4, empty = 0x7F };
 
 notice_type type_of(USHORT number) {
     if (number >= trap_bad_mkey) return security;
@@ -28,6 +28,14 @@ machine_time repeat_time(const port& from) {
                                   tick * 1000 * microsecond);
 }
 
+void write_notice(UCHAR* notice, const trap& what) {
+    notice[0] = generic | type_of(what.number);
+    store<3>(notice + 1, what.from->owner->type);
+    store<2>(notice + 4, what.number);
+    store<2>(notice + 6, what.from->lid);
+    std::ranges::copy(what.details, notice + details_offset);
+}
+
 void write(packet& into, const trap& what) {
     into.mad.fill(0);
     UCHAR* bytes = into.mad.data();
@@ -37,12 +45,7 @@ void write(packet& into, const trap& what) {
     bytes[3] = method_trap;
     store<8>(bytes + 8, what.transaction);
     store<2>(bytes + 16, notice_id);
-    UCHAR* notice = bytes + notice_offset;
-    notice[0] = generic | type_of(what.number);
-    store<3>(notice + 1, what.from->owner->type);
-    store<2>(notice + 4, what.number);
-    store<2>(notice + 6, what.from->lid);
-    std::ranges::copy(what.details, notice + details_offset);
+    write_notice(bytes + notice_offset, what);
 }
 
 } // namespace
@@ -84,6 +87,36 @@ void trap_list::repress(const port& at, ULONG transaction) {
     std::erase_if(told_, [&](const trap& each) {
         return each.from == &at && each.transaction == transaction;
     });
+}
+
+std::size_t trap_list::oldest(const port& of) const {
+    const auto place = std::ranges::find(told_, &of, &trap::from);
+    return static_cast<std::size_t>(place - told_.begin());
+}
+
+// Source: IBA 13.4.10.
+void trap_list::read_oldest(const port& of, attribute_bytes notice) const {
+    std::ranges::fill(notice, UCHAR{0});
+    const std::size_t place = oldest(of);
+    if (place == told_.size()) {
+        notice[0] = generic | empty;
+        return;
+    }
+    write_notice(notice.data(), told_[place]);
+    const auto count = std::ranges::count(told_, &of, &trap::from);
+    store<2>(&notice[8], static_cast<std::uint64_t>(count));
+    if (of.notice_toggle) notice[8] |= toggle;
+}
+
+void trap_list::clear_oldest(port& of, attribute_bytes notice) {
+    std::array<UCHAR, 64> known{};
+    read_oldest(of, known);
+    // How many there are may have changed since it was read.
+    const bool same = std::equal(&known[0], &known[8], &notice[0]) &&
+                      ((known[8] ^ notice[8]) & toggle) == 0 && oldest(of) != told_.size();
+    if (!same) return;
+    told_.erase(told_.begin() + static_cast<std::ptrdiff_t>(oldest(of)));
+    of.notice_toggle = !of.notice_toggle;
 }
 
 void trap_list::repeat(fabric& where) {

@@ -49,13 +49,18 @@ public:
     bool add(port& from, USHORT number, ULONG transaction, const trap_details& details);
     /// A TrapRepress has come.
     void repress(const port& at, ULONG transaction);
+    /// Writes what a port has told longest; without one, an empty notice.
+    void read_oldest(const port& of, attribute_bytes notice) const;
+    /// A Set of Notice has come: the oldest is known there, when it is this one.
+    void clear_oldest(port& of, attribute_bytes notice);
     /// Sends those that are due again.
     void repeat(fabric& where);
 
 private:
     void send(fabric& where, trap& what);
+    std::size_t oldest(const port& of) const;
 
-    std::vector<trap> told_;
+    std::vector<trap> told_; // oldest first
     bool closed_ = false;
     bool ticking_ = false;
     KDPC dpc_{};

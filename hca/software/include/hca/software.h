@@ -105,7 +105,7 @@ typedef struct _HCA_SOFTWARE_COUNTERS {
     ULONGLONG SymbolErrors;
     ULONGLONG LinkErrorRecoveries;
     ULONGLONG LinkDowned;
-    ULONGLONG ReceiveErrors;
+    ULONGLONG ReceiveErrors; /* of datagrams: what LossOnceIn takes was damaged */
     ULONGLONG TransmitDiscards;
     ULONGLONG TransmitData; /* units of 4 bytes */
     ULONGLONG ReceiveData;  /* likewise */
@@ -120,6 +120,8 @@ typedef struct _HCA_SOFTWARE_COUNTERS {
     ULONGLONG ReceiveConstraintErrors;
     ULONGLONG LinkIntegrityErrors;
     ULONGLONG BufferOverrunErrors;
+    ULONGLONG RemotePhysicalErrors; /* 0 unless set: a switch passes on nothing that is damaged */
+    ULONGLONG Vl15Dropped;          /* SMPs for which there was no room */
 } HCA_SOFTWARE_COUNTERS;
 NT_API NTSTATUS HcaSoftwareCounters(ib_guid_t guid, UCHAR port, HCA_SOFTWARE_COUNTERS* counters);
 

@@ -1,0 +1,149 @@
+// P_Keys: at end ports, and at switches that enforce partitions for what they pass on.
+#include "bare_subnet.hpp"
+
+namespace {
+
+using namespace irpverbs::testing;
+
+constexpr UCHAR send = 3;
+constexpr UCHAR trap_method = 5;
+constexpr ib_pkey_t partition = 0x8123;
+constexpr UCHAR inbound = 8;
+constexpr UCHAR outbound = 4;
+
+// Datagrams of host1 to host3, which pass switch1 and switch2.
+class Partitions : public bare_subnet {
+protected:
+    void SetUp() override {
+        configure();
+        join(itself, 0);
+    }
+    void join(route way, ULONG port) {
+        mad keys;
+        keys.put<2>(smp_data, IB_PKEY_DEFAULT_FULL).put<2>(smp_data + 2, partition);
+        EXPECT_EQ(manager.set(way, sm_pkey_table, port << 16, keys).status(), 0);
+    }
+    void enforce(route way, ULONG port, UCHAR direction) {
+        const mad info = manager.modify(way, sm_port_info, port,
+                                        [&](mad& now) { now[smp_data + 43] |= direction; });
+        EXPECT_EQ(info.status(), 0);
+        EXPECT_EQ(info[smp_data + 43] & 0xF, direction);
+    }
+    void send_with_key(USHORT number, USHORT index = 1) {
+        IB_MAD_ADDRESS to = to_lid(3);
+        to.PKeyIndex = index;
+        to.ServiceLevel = 5;
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send, number)), STATUS_SUCCESS);
+    }
+    std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
+    static HCA_SOFTWARE_COUNTERS counters(ib_guid_t guid, UCHAR port) {
+        HCA_SOFTWARE_COUNTERS now{};
+        EXPECT_EQ(HcaSoftwareCounters(guid, port, &now), STATUS_SUCCESS);
+        return now;
+    }
+    void expect_switch_told(ib_lid_t lid, UCHAR port) {
+        const mad told = traps.receive().data;
+        EXPECT_EQ(told.get<2>(smp_data + 4), 259u);
+        EXPECT_EQ(told.get<2>(details + 2), 1u);
+        EXPECT_EQ(told.get<2>(details + 4), 3u);
+        EXPECT_EQ(told.get<2>(details + 6), partition);
+        EXPECT_EQ(told.get<4>(details + 8), 5u << 28 | 1);
+        EXPECT_EQ(told.get<4>(details + 12), 1u);
+        EXPECT_EQ(told.get<2>(details + 48), lid);
+        EXPECT_EQ(told[details + 50], port);
+    }
+
+    static constexpr std::size_t details = smp_data + 10;
+    mad_client sender{one, agent_of(vendor_class)};
+    mad_client receiver{three, agent_of(vendor_class, {send})};
+    mad_client traps{one, agent_of(subnet_class, {trap_method})};
+};
+
+TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
+    send_with_key(1);
+    const mad told = traps.receive().data;
+    EXPECT_EQ(told.get<2>(smp_data + 4), 257u);
+    EXPECT_EQ(told.get<2>(smp_data + 6), 3u);
+    EXPECT_EQ(told.get<2>(details + 2), 1u);
+    EXPECT_EQ(told.get<2>(details + 4), 3u);
+    EXPECT_EQ(told.get<4>(details + 6), partition);
+    EXPECT_EQ(told.get<4>(details + 10), 5u << 28 | 1);
+    EXPECT_EQ(told.get<4>(details + 14), 1u);
+    EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
+    join(host3, 0);
+    send_with_key(2);
+    EXPECT_EQ(next_number(), 2u);
+    EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
+}
+
+// By the end port, and by a switch.
+TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
+    IB_MAD_ADDRESS to = to_lid(3);
+    to.PKeyIndex = 1;
+    to.Flags = IB_MAD_GRH;
+    to.Gid = *IbPortGid(&*port_block(three, 1), 0);
+    const ib_gid_t from = *IbPortGid(&*port_block(one, 1), 0);
+    for (const auto& [number, gids] : {std::pair{257u, details + 18}, {259u, details + 16}}) {
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
+        mad told = traps.receive().data;
+        while (told.get<2>(smp_data + 4) != number)
+            told = traps.receive().data; // the end port's, again
+        EXPECT_EQ(told.get<8>(gids), from.gid_prefix);
+        EXPECT_EQ(told.get<8>(gids + 8), from.gid_guid);
+        EXPECT_EQ(told.get<8>(gids + 16), to.Gid.gid_prefix);
+        EXPECT_EQ(told.get<8>(gids + 24), to.Gid.gid_guid);
+        enforce(switch2, 1, outbound);
+    }
+}
+
+TEST_P(Partitions, WhatLeavesASwitchIsCheckedWhereItEnforcesThem) {
+    join(host3, 0);
+    enforce(switch2, 1, outbound);
+    send_with_key(1);
+    send_with_key(2, 0);
+    EXPECT_EQ(next_number(), 2u);
+    expect_switch_told(12, 1);
+    EXPECT_EQ(counters(second_switch, 1).TransmitConstraintErrors, 1u);
+    EXPECT_EQ(counters(second_switch, 1).TransmitDiscards, 0u);
+    EXPECT_EQ(manager.get(switch2, sm_port_info, 1).get<2>(smp_data + 46), 1u);
+    join(switch2, 1);
+    send_with_key(3);
+    EXPECT_EQ(next_number(), 3u);
+    EXPECT_EQ(port_block(three, 1)->PKeyViolations, 0);
+}
+
+TEST_P(Partitions, WhatComesIntoASwitchIsCheckedWhereItEnforcesThem) {
+    join(host3, 0);
+    enforce(switch1, 1, inbound);
+    send_with_key(1);
+    send_with_key(2, 0);
+    EXPECT_EQ(next_number(), 2u);
+    expect_switch_told(11, 1);
+    EXPECT_EQ(counters(first_switch, 1).ReceiveConstraintErrors, 1u);
+    EXPECT_EQ(counters(first_switch, 7).TransmitPackets, counters(second_switch, 7).ReceivePackets);
+    join(switch1, 1);
+    send_with_key(3);
+    EXPECT_EQ(next_number(), 3u);
+}
+
+// SMPs have none.
+TEST_P(Partitions, AreEnforcedInTheirDirectionOnlyAndNotForManagement) {
+    join(host3, 0);
+    enforce(switch1, 7, inbound);
+    enforce(switch2, 7, outbound);
+    send_with_key(1);
+    EXPECT_EQ(next_number(), 1u);
+    for (const auto& [way, port] : {std::pair{switch1, 1}, {switch2, 1}})
+        enforce(way, static_cast<ULONG>(port), inbound | outbound);
+    mad none;
+    EXPECT_EQ(manager.set(switch1, sm_pkey_table, 1 << 16, none).status(), 0);
+    EXPECT_EQ(manager.set(switch2, sm_pkey_table, 1 << 16, none).status(), 0);
+    EXPECT_EQ(manager.get(host3, sm_node_info).status(), 0);
+    mad_client by_lid(one, agent_of(subnet_class));
+    EXPECT_EQ(by_lid.ask(to_subnet(3), mad(subnet_class, get_method, sm_node_info)).data.status(),
+              0);
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Partitions);
+
+} // namespace
