@@ -127,7 +127,7 @@ void address(packet& what, const port& from, const IB_MAD_ADDRESS& to, const sen
 }
 
 // Short ones fill up to a MAD, from where MADs are sent. False: no memory.
-bool load(packet& what, const HCA_MAD_AGENT& by, const IB_MAD_SEND& from) try {
+bool put_content(packet& what, const HCA_MAD_AGENT& by, const IB_MAD_SEND& from) try {
     const auto* bytes = static_cast<const UCHAR*>(from.Data);
     if (by.Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW && from.Length != IB_MAD_SIZE)
         what.longer = std::make_shared<const std::vector<UCHAR>>(bytes, bytes + from.Length);
@@ -225,7 +225,7 @@ NTSTATUS mad_agents::send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_S
         !(own ? valid_own(agent, from, what) : valid_shared(agent, from, what)))
         return STATUS_INVALID_PARAMETER;
     packet* sent = fabric_.packets().take();
-    if (sent == nullptr || !load(*sent, agent, what)) { // as if it had been lost
+    if (sent == nullptr || !put_content(*sent, agent, what)) { // as if it had been lost
         if (sent != nullptr) fabric_.packets().give(sent);
         ++from.counters.TransmitDiscards;
         return STATUS_SUCCESS;
