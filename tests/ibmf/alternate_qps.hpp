@@ -12,7 +12,7 @@
 namespace irpverbs::testing {
 
 inline constexpr ib_qkey_t common_qkey = 0x1234;
-inline constexpr ibmf_retrans_t quick{3, 20'000, 5'000, 0};
+inline constexpr ibmf_retrans_t patient{6, 1'000'000, 100'000, 0};
 
 inline ib_lid_t lid_of(DEVICE_OBJECT* fdo) {
     IB_CA* const ca = open_ca(fdo);
@@ -94,7 +94,7 @@ private:
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         if (ib_mad_hdr_t* const header = msg->im_msgbufs_send.im_bufs_mad_hdr; header != nullptr)
             header->R_Method |= MAD_RESPONSE_BIT;
-        ibmf_retrans_t times = quick;
+        ibmf_retrans_t times = patient;
         const bool sent =
             !self.silent && ibmf_msg_transport(handle, self.qp.handle, msg, &times, free, context,
                                                self.flags_) == IBMF_SUCCESS;

@@ -30,7 +30,7 @@ TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
         test_message msg(it.handle, {static_cast<std::uint8_t>(each), MAD_METHOD_GET, 77});
         address(msg.shown, here.lids[1], peer.qp.its);
         msg.qp = qp.handle;
-        EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS) << each;
+        EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS) << each;
         EXPECT_EQ(msg.received_header().method, MAD_METHOD_GET | MAD_RESPONSE_BIT);
         EXPECT_EQ(msg.received_header().transaction_id, 77u);
         EXPECT_TRUE(std::ranges::equal(msg.received().first(64), msg.data()));
@@ -48,7 +48,7 @@ TEST_P(AlternateQps, TransfersGoBothWays) {
     test_message msg(it.handle, {vendor_with_rmpp, MAD_METHOD_GET, 5, 0, 10'000});
     address(msg.shown, here.lids[1], peer.qp.its);
     msg.qp = qp.handle;
-    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, quick),
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, patient),
               IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received(), msg.data()));
     EXPECT_EQ(msg.received_header().transaction_id, 5u);
@@ -269,38 +269,55 @@ TEST_P(AlternateQps, FreeingIsBusyWithACallbackOrATransaction) {
               IBMF_BAD_QP_HANDLE);
 }
 
+/// Answers to another queue pair than the one that asked, and sends that one a message, too.
+struct liar {
+    liar(const qp_scope& its, uint_t its_wrong) : by(its), wrong(its_wrong) {
+        by.listen(answer, this);
+    }
+
+    const qp_scope& by;
+    const uint_t wrong;
+    busy_count held;
+
+    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<liar*>(context);
+        self.held.enter();
+        msg->im_msgbufs_send = msg->im_msgbufs_recv;
+        msg->im_local_addr.ia_remote_qno = self.wrong;
+        msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method |= MAD_RESPONSE_BIT;
+        EXPECT_EQ(ibmf_msg_transport(handle, self.by.handle, msg, nullptr, say_more, context, 0),
+                  IBMF_SUCCESS);
+    }
+    static void say_more(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        const auto& self = *static_cast<liar*>(context);
+        msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method = MAD_METHOD_SEND;
+        EXPECT_EQ(ibmf_msg_transport(handle, self.by.handle, msg, nullptr, free, context, 0),
+                  IBMF_SUCCESS);
+    }
+    static void free(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+        static_cast<liar*>(context)->held.leave();
+    }
+};
+
 // An answer counts only at the queue pair that asked.
 TEST_P(AlternateQps, AnAnswerToAnotherQpIsNone) {
     const client_scope it(here.client(0));
     const qp_scope asks(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     const qp_scope bystander(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
-    struct liar {
-        const qp_scope* by;
-        uint_t wrong;
-        static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-            const auto& self = *static_cast<liar*>(context);
-            msg->im_msgbufs_send = msg->im_msgbufs_recv;
-            msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method |= MAD_RESPONSE_BIT;
-            msg->im_local_addr.ia_remote_qno = self.wrong;
-            EXPECT_EQ(ibmf_msg_transport(
-                          handle, self.by->handle, msg, nullptr,
-                          [](ibmf_handle_t its, ibmf_msg_t* sent, void*) {
-                              EXPECT_EQ(ibmf_free_msg(its, &sent), IBMF_SUCCESS);
-                          },
-                          nullptr, 0),
-                      IBMF_SUCCESS);
-        }
-    };
+    qp_inbox inbox(bystander);
     const client_scope peer(here.client(1));
     const qp_scope lies(peer.handle, IBMF_ALT_QP_MAD_NO_RMPP);
-    liar its{&lies, bystander.its.number};
-    lies.listen(liar::answer, &its);
+    liar its(lies, bystander.its.number);
     test_message msg(it.handle, {vendor_class});
     address(msg.shown, here.lids[1], lies.its);
     msg.qp = asks.handle;
-    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {0, 20'000, 5'000, 0}),
-              IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(msg.send(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+    inbox.next(); // which came after the answer
     EXPECT_EQ(it.stats().st_wrong_peer, 1u);
+    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
+    its.held.await_none();
 }
 
 /// An agent at QP1 that sends everybody to another queue pair.
@@ -310,8 +327,16 @@ struct redirecting_agent {
         : client(who), lid(its_lid), target(its_target) {
         client.listen(answer, this);
     }
+    ~redirecting_agent() {
+        ibmf_tear_down_async_cb(client.handle, IBMF_QP_HANDLE_DEFAULT, 0);
+        held.await_none();
+    }
+    redirecting_agent(const redirecting_agent&) = delete;
+    redirecting_agent& operator=(const redirecting_agent&) = delete;
+
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-        const auto& self = *static_cast<redirecting_agent*>(context);
+        auto& self = *static_cast<redirecting_agent*>(context);
+        self.held.enter();
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method |= MAD_RESPONSE_BIT;
@@ -322,18 +347,19 @@ struct redirecting_agent {
         ibmf::detail::store_be<std::uint16_t>(info + 30, IB_PKEY_DEFAULT_FULL);
         ibmf::detail::store_be<std::uint32_t>(info + 32, self.target.number);
         ibmf::detail::store_be<std::uint32_t>(info + 36, self.target.q_key);
-        EXPECT_EQ(ibmf_msg_transport(
-                      handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr,
-                      [](ibmf_handle_t its, ibmf_msg_t* sent, void*) {
-                          EXPECT_EQ(ibmf_free_msg(its, &sent), IBMF_SUCCESS);
-                      },
-                      nullptr, 0),
-                  IBMF_SUCCESS);
+        EXPECT_EQ(
+            ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, free, context, 0),
+            IBMF_SUCCESS);
+    }
+    static void free(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
+        static_cast<redirecting_agent*>(context)->held.leave();
     }
 
     const client_scope client;
-    ib_lid_t lid;
-    ibmf::qp_attributes target;
+    const ib_lid_t lid;
+    const ibmf::qp_attributes target;
+    busy_count held;
 };
 
 // What alternate queue pairs are for, by the seed. Who asks is at QP1, whose Q_Key is fixed.
@@ -342,7 +368,7 @@ TEST_P(AlternateQps, AnAgentRedirectsToOneOfThem) {
     const redirecting_agent agent(here.client(1, PERF_AGENT), here.lids[1], elsewhere.qp.its);
     const client_scope it(here.client(0, PERF_MANAGER));
     test_message msg(it.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 9, here.lids[1]});
-    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received().first(64), msg.data()));
     EXPECT_EQ(elsewhere.heard, 1);
     EXPECT_EQ(it.stats().st_redirected, 1u);
@@ -420,7 +446,7 @@ TEST_P(AlternateQps, TwinsDoTheSame) {
         test_message msg(it.handle, {vendor_class});
         address(msg.shown, here.lids[1], peer.qp.its);
         outcome<int> answered;
-        ibmf::msg_transport(it.handle, made.get().qp, msg.shown, quick, IBMF_MSG_TRANS_FLAG_SEQ,
+        ibmf::msg_transport(it.handle, made.get().qp, msg.shown, patient, IBMF_MSG_TRANS_FLAG_SEQ,
                             answered.handler());
         EXPECT_EQ(answered.get(), IBMF_SUCCESS);
     }
@@ -474,25 +500,28 @@ TEST(AlternateQpRaces, AQpEndsWhileDatagramsCome) {
     });
 }
 
-// A send takes the queue pair along until it is back, or finds it gone.
+// A send takes the queue pair along until it is back, or finds it gone; also when nobody waits for
+// it any more.
 TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;
         const client_scope it(here.client(0));
         qp_scope qp(it.handle, IBMF_ALT_QP_RAW_ONLY);
-        const ibmf_qp_handle_t by = qp.handle;
-        const ibmf::qp_attributes target = qp.its;
-        sim.spawn("send", [&] {
-            raw_message msg(it.handle, 300);
-            address(msg.shown, here.lids[0], target);
+        raw_message msg(it.handle, 300);
+        address(msg.shown, here.lids[0], qp.its);
+        sim.spawn("send", [&, by = qp.handle] {
             const int status = msg.send(by);
-            EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BAD_QP_HANDLE) << status;
+            EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BAD_QP_HANDLE ||
+                        status == IBMF_TRANS_FAILURE)
+                << status;
         });
         sim.spawn("free", [&] {
+            ibmf_cancel_msg(it.handle, msg.shown);
             const int status = ibmf_free_qp(it.handle, &qp.handle, 0);
             EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BUSY) << status;
         });
         sim.run();
+        EXPECT_EQ(it.stats().st_send_failures, 0u);
     });
 }
 
