@@ -2,6 +2,8 @@
 // keys, callbacks, and how they end.
 #include "alternate_qps.hpp"
 
+#include <hca/software.h>
+
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
@@ -119,6 +121,17 @@ TEST_P(AlternateQps, WhatCanNotBeSentIsRefused) {
     EXPECT_EQ(bytes.send(raw.handle, IBMF_MSG_TRANS_FLAG_SEQ), IBMF_REQ_INVALID);
     bytes.shown->im_msgbufs_send.im_bufs_cl_data_len = 0;
     EXPECT_EQ(bytes.send(raw.handle), IBMF_BAD_SIZE);
+}
+
+// At QP0 an SMP would go.
+TEST_P(AlternateQps, NothingGoesByAPortThatIsDownWhateverItsClass) {
+    const client_scope it(here.client(0));
+    const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
+    test_message msg(it.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED, MAD_METHOD_SEND});
+    address(msg.shown, here.lids[1], qp.its);
+    msg.qp = qp.handle;
+    EXPECT_EQ(HcaSoftwareSetLink(here.guids[0], 1, FALSE), STATUS_SUCCESS);
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_BAD_PORT_STATE);
 }
 
 TEST_P(AlternateQps, AnyNumberOfClientsIsOfTheUniversalClassAndHasNoDefaultQp) {
