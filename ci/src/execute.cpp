@@ -85,12 +85,16 @@ NTSTATUS call_for_agent(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor,
     auto* agent = static_cast<HCA_MAD_AGENT*>(with.object);
     switch (minor) {
     case HCA_MN_REGISTER_MAD_AGENT:
+        if (has_own_qp(agent->Agent.Attr) && !calls.ModifyMadAgent) return hole;
         return calls.RegisterMadAgent ? calls.RegisterMadAgent(agent, irp) : hole;
     case HCA_MN_DEREGISTER_MAD_AGENT:
         return calls.DeregisterMadAgent ? calls.DeregisterMadAgent(agent, irp) : STATUS_SUCCESS;
     case HCA_MN_SEND_MAD:
         if (!calls.SendMad) return hole;
         return send_mad(calls, *agent, *static_cast<const IB_MAD_SEND*>(with.buffer), irp);
+    case HCA_MN_MODIFY_MAD_AGENT:
+        if (!calls.ModifyMadAgent) return hole;
+        return calls.ModifyMadAgent(agent, static_cast<const IB_MAD_KEYS*>(with.buffer), irp);
     default:
         return STATUS_INVALID_DEVICE_REQUEST;
     }

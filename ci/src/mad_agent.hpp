@@ -9,6 +9,8 @@ struct answer;
 struct arrival;
 struct kept_mad;
 
+inline bool has_own_qp(const IB_MAD_AGENT_ATTR& attr) { return attr.QpKind != IB_MAD_QP_SHARED; }
+
 /// IRPs that wait for a datagram, or datagrams that wait for an IRP.
 struct mad_line {
     LIST_ENTRY waiting; // IRPs

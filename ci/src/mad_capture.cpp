@@ -1,6 +1,7 @@
 #include <ci/mad_capture.hpp>
 
 #include "device.hpp"
+#include "mad_agent.hpp"
 #include "wire_packet.hpp"
 
 #include <ci/attributes.hpp>
@@ -76,11 +77,11 @@ struct own_port {
         : lid(of.Lid), keys(pkeys(of).begin(), pkeys(of).end()),
           addresses(gids(of).begin(), gids(of).end()) {}
 
-    wire_end end(const IB_MAD_ADDRESS& other, bool managing) const {
+    wire_end end(const IB_MAD_ADDRESS& other, ib_qpn_t qp) const {
         wire_end made;
         const bool directed = other.Lid == IB_LID_PERMISSIVE;
         made.lid = directed ? IB_LID_PERMISSIVE : static_cast<ib_lid_t>(lid + other.PathBits);
-        made.qp = managing ? 0 : 1;
+        made.qp = qp;
         if (other.GidIndex < addresses.size()) made.gid = addresses[other.GidIndex];
         return made;
     }
@@ -91,14 +92,14 @@ struct own_port {
 };
 
 // Without the ends.
-wire_route route_of(const own_port& own, const IB_MAD_ADDRESS& other, bool managing) {
+wire_route route_of(const own_port& own, const IB_MAD_ADDRESS& other, ib_qpn_t qp) {
     wire_route made;
-    made.managing = managing;
+    made.managing = qp == 0;
     made.service_level = other.ServiceLevel;
     made.p_key = IB_PKEY_DEFAULT_FULL;
-    if (managing) return made;
+    if (made.managing) return made;
     if (other.PKeyIndex < own.keys.size()) made.p_key = own.keys[other.PKeyIndex];
-    made.q_key = IB_QP1_QKEY;
+    made.q_key = qp == 1 && other.Qp <= 1 ? IB_QP1_QKEY : other.QKey;
     made.global = (other.Flags & IB_MAD_GRH) != 0;
     made.traffic_class = other.TrafficClass;
     made.hop_limit = other.HopLimit;
@@ -106,8 +107,9 @@ wire_route route_of(const own_port& own, const IB_MAD_ADDRESS& other, bool manag
     return made;
 }
 
-bool is_managing(const IB_MAD_AGENT& agent) {
-    return (agent.Attr.ManagementClass & 0x7F) == 1; // QP0's classes
+ib_qpn_t qp_of(const IB_MAD_AGENT& agent) {
+    if (has_own_qp(agent.Attr)) return agent.Attr.Qp;
+    return (agent.Attr.ManagementClass & 0x7F) == 1 ? 0 : 1; // QP0's classes
 }
 
 std::array<std::uint8_t, IB_MAD_SIZE> datagram_of(const VOID* data, ULONG length) {
@@ -165,12 +167,12 @@ private:
     void record(const IB_MAD_AGENT& by, const IB_MAD_ADDRESS& other, wire_mad mad,
                 wire_end wire_route::*here, wire_end wire_route::*there) {
         const UCHAR number = by.Attr.PortNumber;
-        if (number == 0 || number > ports_.size()) return;
+        if (number == 0 || number > ports_.size() || by.Attr.QpKind == IB_MAD_QP_OWN_RAW) return;
         const own_port& own = ports_[number - 1u];
-        const bool managing = is_managing(by);
-        wire_route route = route_of(own, other, managing);
-        route.*here = own.end(other, managing);
-        route.*there = {other.Lid, managing ? 0 : other.Qp, other.Gid};
+        const ib_qpn_t qp = qp_of(by);
+        wire_route route = route_of(own, other, qp);
+        route.*here = own.end(other, qp);
+        route.*there = {other.Lid, qp == 0 ? 0 : other.Qp, other.Gid};
         to_.record(number, wire_packet(route, mad));
     }
 

@@ -103,6 +103,7 @@ constexpr entry verbs[] = {
     {HCA_MN_DEREGISTER_MAD_AGENT, "CiDeregisterMadAgent"},
     {HCA_MN_SEND_MAD, "CiSendMad"},
     {HCA_MN_GET_MAD, "CiGetMad"},
+    {HCA_MN_MODIFY_MAD_AGENT, "CiModifyMadAgent"},
 };
 
 constexpr entry port_caps[] = {

@@ -171,8 +171,10 @@ bool has_oui(UCHAR management_class) {
 NTSTATUS check_agent(const hca_device& device, const IB_MAD_AGENT_ATTR* attr) {
     if (attr == nullptr) return STATUS_INVALID_PARAMETER;
     const bool no_oui = attr->Oui[0] == 0 && attr->Oui[1] == 0 && attr->Oui[2] == 0;
+    const bool has_class = attr->ManagementClass != 0;
     const bool good = attr->PortNumber != 0 && attr->PortNumber <= device.description.PortCount &&
-                      attr->ManagementClass != 0 && attr->Rmpp <= IB_MAD_RMPP_BY_DRIVER &&
+                      attr->QpKind <= IB_MAD_QP_OWN_RAW && has_class != has_own_qp(*attr) &&
+                      attr->Rmpp <= IB_MAD_RMPP_BY_DRIVER &&
                       (no_oui || has_oui(attr->ManagementClass));
     return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
@@ -181,8 +183,16 @@ NTSTATUS check_send(const parameters& with) {
     const auto* send = static_cast<const IB_MAD_SEND*>(with.buffer);
     if (send == nullptr || send->Data == nullptr) return STATUS_INVALID_PARAMETER;
     const IB_MAD_AGENT_ATTR& agent = static_cast<HCA_MAD_AGENT*>(with.object)->Agent.Attr;
-    const bool fits = send->Length <= IB_MAD_SIZE || agent.Rmpp == IB_MAD_RMPP_BY_DRIVER;
-    return send->Length >= IB_MAD_HEADER_SIZE && fits ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+    const bool raw = agent.QpKind == IB_MAD_QP_OWN_RAW;
+    const bool fits = send->Length <= IB_MAD_SIZE || agent.Rmpp == IB_MAD_RMPP_BY_DRIVER || raw;
+    const ULONG least = raw ? 1 : IB_MAD_HEADER_SIZE;
+    return send->Length >= least && fits ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_modify_agent(const parameters& with) {
+    const IB_MAD_AGENT_ATTR& agent = static_cast<HCA_MAD_AGENT*>(with.object)->Agent.Attr;
+    if (!has_own_qp(agent)) return STATUS_INVALID_DEVICE_REQUEST;
+    return with.buffer != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
 NTSTATUS check_modify_port(const hca_device& device, const parameters& with) {
@@ -222,6 +232,8 @@ NTSTATUS check(const hca_device& device, HCA_MINOR_FUNCTION minor, const paramet
                    : STATUS_INVALID_PARAMETER;
     case HCA_MN_SEND_MAD:
         return check_send(with);
+    case HCA_MN_MODIFY_MAD_AGENT:
+        return check_modify_agent(with);
     default:
         return STATUS_SUCCESS;
     }

@@ -43,6 +43,7 @@ direction direction_of(UCHAR minor) {
         return {.out = true, .unit = sizeof(IB_WC)};
     case HCA_MN_MODIFY_CA:
     case HCA_MN_MODIFY_PORT:
+    case HCA_MN_MODIFY_MAD_AGENT:
         return {.in = true};
     default:
         return {};
@@ -50,7 +51,9 @@ direction direction_of(UCHAR minor) {
 }
 
 SIZE_T size_of_input(UCHAR minor) {
-    return minor == HCA_MN_MODIFY_CA ? sizeof(IB_MODIFY_CA) : sizeof(IB_MODIFY_PORT);
+    return minor == HCA_MN_MODIFY_CA     ? sizeof(IB_MODIFY_CA)
+           : minor == HCA_MN_MODIFY_PORT ? sizeof(IB_MODIFY_PORT)
+                                         : sizeof(IB_MAD_KEYS);
 }
 
 NTSTATUS shadow_send(IO_STACK_LOCATION* location) {

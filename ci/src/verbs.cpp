@@ -142,6 +142,10 @@ NTSTATUS CiDeregisterMadAgent(IB_MAD_AGENT* pAgent, IRP* pIrp) {
     return send(pAgent, pIrp, HCA_MN_DEREGISTER_MAD_AGENT);
 }
 
+NTSTATUS CiModifyMadAgent(IB_MAD_AGENT* pAgent, const IB_MAD_KEYS* pKeys, IRP* pIrp) {
+    return send(pAgent, pIrp, HCA_MN_MODIFY_MAD_AGENT, pKeys);
+}
+
 NTSTATUS CiSendMad(IB_MAD_AGENT* pAgent, const IB_MAD_SEND* pSend, IRP* pIrp) {
     return send(pAgent, pIrp, HCA_MN_SEND_MAD, pSend);
 }

@@ -37,6 +37,7 @@ std::string link(const IB_PORT_ATTR& port) {
 json::array flags(const IB_PORT_ATTR& port) {
     json::array names;
     if ((port.Flags & IB_PORT_GRH_REQUIRED) != 0) names.emplace_back("GRH_REQUIRED");
+    if ((port.Flags & IB_PORT_MAD_QPS) != 0) names.emplace_back("MAD_QPS");
     return names;
 }
 

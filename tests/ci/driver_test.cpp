@@ -32,6 +32,14 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     };
     auto* agent = verb_call(register_agent).object<IB_MAD_AGENT>();
     ASSERT_NE(agent, nullptr);
+    agent_attr.ManagementClass = 0;
+    agent_attr.QpKind = IB_MAD_QP_OWN_RAW;
+    EXPECT_EQ(verb_call(register_agent).status(), STATUS_NOT_SUPPORTED); // without the next
+    hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {
+        return STATUS_SUCCESS;
+    };
+    auto* with_qp = verb_call(register_agent).object<IB_MAD_AGENT>();
+    ASSERT_NE(with_qp, nullptr);
     hca.operations = {};
 
     IB_CA_ATTR ca_attr{};
@@ -57,10 +65,13 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     hole("PollCq", [&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
     hole("ArmCq", [&](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); });
     hole("RegisterMadAgent", register_agent);
+    const IB_MAD_KEYS keys{IB_PKEY_DEFAULT_FULL, 1};
+    hole("ModifyMadAgent", [&](IRP* irp) { return CiModifyMadAgent(with_qp, &keys, irp); });
     hole("SendMad", [&](IRP* irp) { return CiSendMad(agent, &mad, irp); });
 
-    EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status(),
-              STATUS_SUCCESS);
+    for (IB_MAD_AGENT* each : {agent, with_qp})
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(each, irp); }).status(),
+                  STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
     EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);

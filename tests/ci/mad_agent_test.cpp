@@ -179,6 +179,9 @@ TEST_P(MadAgent, AnAgentThatCanNotBeIsRefused) {
     EXPECT_EQ(status([](auto& a) { a.ManagementClass = 0; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(status([](auto& a) { a.Rmpp = 2; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(status([](auto& a) { a.Oui[1] = 2; }), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(status([](auto& a) { a.QpKind = IB_MAD_QP_OWN_MADS; }), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(status([](auto& a) { a.ManagementClass = 0, a.QpKind = 3; }),
+              STATUS_INVALID_PARAMETER);
     EXPECT_EQ(verb_call([&](IRP* irp) {
                   return CiRegisterMadAgent(hca.ca, nullptr, nullptr, nullptr, irp);
               }).status(),

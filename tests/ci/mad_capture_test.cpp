@@ -128,6 +128,36 @@ TEST_P(MadCapture, HasWhatIsSentAndReceivedFromTheBeginningToTheEnd) {
     EXPECT_EQ(seen.destination(1), own_lid);
 }
 
+// Of a QP of an agent's own: MADs, with its number.
+TEST_P(MadCapture, HasTheNumberOfAnAgentsOwnQpAndNothingRaw) {
+    mad_hca hca;
+    hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {
+        return STATUS_SUCCESS;
+    };
+    hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT* agent, IRP*) {
+        agent->Agent.Attr.Qp = 0x1234;
+        return STATUS_SUCCESS;
+    };
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = 1;
+    attr.QpKind = IB_MAD_QP_OWN_RAW;
+    const agent_scope raw(hca, attr);
+    attr.QpKind = IB_MAD_QP_OWN_MADS;
+    const agent_scope mads(hca, attr);
+    const ca_block attributes;
+    captured seen;
+    {
+        ci::mad_capture capture(seen.sink());
+        EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
+        EXPECT_EQ(send_to(raw, 2), STATUS_SUCCESS);
+        raw.report(1);
+        EXPECT_EQ(send_to(mads, 2), STATUS_SUCCESS);
+    }
+    ASSERT_EQ(seen.records(), 1u);
+    constexpr std::size_t source_qp = 8 + 12 + 4; // local route, base transport, Q_Key
+    EXPECT_EQ(seen.lid_at(0, source_qp + 2), 0x1234);
+}
+
 TEST_P(MadCapture, AnHcaHasOneAtATime) {
     const mad_hca hca;
     const ca_block attributes;

@@ -1,6 +1,7 @@
 // The subnet management agents of CAs and switches, over directed routes, in a fabric that nobody
 // has configured.
 #include "bare_subnet.hpp"
+#include "own_qp.hpp"
 
 #include <support/explore_gtest.hpp>
 
@@ -350,6 +351,60 @@ TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
     EXPECT_EQ(told.get<2>(smp_data + 10 + 6), 0x8123u);
     EXPECT_EQ(told.get<2>(smp_data + 10 + 48), 12u);
     EXPECT_EQ(told[smp_data + 10 + 50], 1);
+}
+
+// Both ports are in both partitions, the queue pair is in one.
+TEST_P(SubnetManagement, AQueuePairOfAnAgentsOwnIsInOnePartition) {
+    configure();
+    mad keys;
+    keys.put<2>(smp_data, 0xFFFF).put<2>(smp_data + 2, 0x8123);
+    for (const route way : {itself, host3})
+        EXPECT_EQ(manager.set(way, sm_pkey_table, 0, keys).status(), 0);
+    mad_client traps(one, agent_of(subnet_class, {5}));
+    mad_client receiver(three, own_qp(IB_MAD_QP_OWN_MADS));
+    mad_client stranger(one, own_qp(IB_MAD_QP_OWN_MADS, own_qkey, 0x8123));
+    mad_client member(one, own_qp(IB_MAD_QP_OWN_MADS));
+    IB_MAD_ADDRESS to = to_lid(3);
+    to.Qp = number_of(receiver);
+    to.QKey = own_qkey;
+    stranger.send(to, mad(vendor_class, 3, 1));
+    const mad told = traps.receive().data;
+    EXPECT_EQ(told.get<2>(smp_data + 4), 257u);
+    EXPECT_EQ(told.get<4>(smp_data + 10 + 6), 0x8123u);
+    EXPECT_EQ(told.get<4>(smp_data + 10 + 10), number_of(stranger));
+    EXPECT_EQ(told.get<4>(smp_data + 10 + 14), number_of(receiver));
+    member.send(to, mad(vendor_class, 3, 2));
+    EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
+    EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
+    keys.put<2>(smp_data, 0x8123).put<2>(smp_data + 2, 0xFFFF); // they change places
+    for (const route way : {itself, host3})
+        EXPECT_EQ(manager.set(way, sm_pkey_table, 0, keys).status(), 0);
+    member.send(to, mad(vendor_class, 3, 3));
+    const received_mad seen = receiver.receive();
+    EXPECT_EQ(seen.data.get<2>(16), 3u);
+    EXPECT_EQ(seen.from.PKeyIndex, 1);
+    keys.put<2>(smp_data + 2, 0);
+    EXPECT_EQ(manager.set(itself, sm_pkey_table, 0, keys).status(), 0);
+    EXPECT_EQ(member.send(to, mad(vendor_class, 3, 4)), STATUS_INVALID_PARAMETER);
+}
+
+TEST_P(SubnetManagement, WhatIsLongerThanALinksMtuIsLostThere) {
+    configure();
+    EXPECT_EQ(manager
+                  .modify(switch2, sm_port_info, 1,
+                          [](mad& info) {
+                              info[smp_data + 36] = IB_MTU_2048 << 4 | (info[smp_data + 36] & 0xF);
+                          })
+                  .status(),
+              0);
+    const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW));
+    const mad_client receiver(three, own_qp(IB_MAD_QP_OWN_RAW));
+    IB_MAD_ADDRESS to = to_lid(3);
+    to.Qp = number_of(receiver);
+    to.QKey = own_qkey;
+    EXPECT_EQ(send_raw(sender, to, counted(2049)), STATUS_SUCCESS);
+    EXPECT_EQ(send_raw(sender, to, counted(2048)), STATUS_SUCCESS);
+    EXPECT_EQ(receive_raw(receiver), counted(2048));
 }
 
 TEST_P(SubnetManagement, SmInfoIsTheManagersOrTheNodes) {

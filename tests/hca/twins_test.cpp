@@ -174,6 +174,20 @@ asio::awaitable<void> exchange_datagrams(ib_guid_t guid) {
     co_await ci::send_mad(answerer, answer);
     EXPECT_EQ((co_await asker.datagrams().next()).from.Lid, lid);
 
+    IB_MAD_AGENT_ATTR own{};
+    own.PortNumber = 1;
+    own.QpKind = IB_MAD_QP_OWN_MADS;
+    own.Keys = {IB_PKEY_DEFAULT_FULL, 1};
+    ci::mad_agent with_qp = co_await ci::register_mad_agent(ca, own);
+    own.Keys.QKey = IB_QP1_QKEY;
+    co_await ci::modify_mad_agent(with_qp, own.Keys);
+    IB_MAD_SEND to_it = sent;
+    to_it.To.Lid = (co_await ci::query_port(ca, 1))->Lid;
+    to_it.To.Qp = static_cast<IB_MAD_AGENT*>(with_qp)->Attr.Qp;
+    co_await ci::send_mad(asker, to_it);
+    EXPECT_EQ((co_await ci::get_mad(with_qp)).from.Lid, to_it.To.Lid);
+
+    co_await ci::deregister_mad_agent(with_qp);
     co_await ci::deregister_mad_agent(asker);
     co_await ci::deregister_mad_agent(answerer);
     co_await ci::close_ca(ca);

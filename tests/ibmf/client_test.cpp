@@ -185,7 +185,7 @@ TEST_P(Clients, CallbacksAreSetUpOnceAndTornDownOnce) {
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 0), IBMF_SUCCESS);
 }
 
-// Defects D4 and D6: exactly one kind of QP, and no header is looked for where there is none.
+// Defect D6: exactly one kind of QP.
 TEST_P(Clients, AlternateQpsAreRefusedByTheDriverButTheirArgumentsAreChecked) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);

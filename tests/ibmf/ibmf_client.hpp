@@ -107,14 +107,12 @@ public:
         KeClearEvent(&told_);
         begun_ = true;
         sent_at_ = KeQueryInterruptTime();
-        const int status =
-            ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, note, this, flags);
+        const int status = ibmf_msg_transport(handle_, qp, shown, &times, note, this, flags);
         if (status != IBMF_SUCCESS) begun_ = false;
         return status;
     }
     int send_and_wait(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
-        return ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, shown, &times, nullptr, nullptr,
-                                  flags);
+        return ibmf_msg_transport(handle_, qp, shown, &times, nullptr, nullptr, flags);
     }
     void wait() { KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr); }
     int status() {
@@ -137,6 +135,7 @@ public:
     }
 
     ibmf_msg_t* shown = nullptr;
+    ibmf_qp_handle_t qp = IBMF_QP_HANDLE_DEFAULT; // that it is sent by
 
 private:
     static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {

@@ -40,13 +40,15 @@ typedef struct _IB_PORT_ATTR {
     UCHAR LinkLayer;  /* 1: InfiniBand, 2: Ethernet; ibv_query_port */
     USHORT GidCount;  /* entries of the GID table */
     USHORT PKeyCount; /* entries of the P_Key table */
-    USHORT Flags;     /* IB_PORT_GRH_REQUIRED */
+    USHORT Flags;     /* IB_PORT_GRH_REQUIRED, IB_PORT_MAD_QPS */
     ULONG GidOffset;  /* bytes from here to the GID table */
     ULONG PKeyOffset; /* bytes from here to the P_Key table */
 } IB_PORT_ATTR, *PIB_PORT_ATTR;
 
 /* IB_PORT_ATTR.Flags: packets need a GRH. Source: IBV_QPF_GRH_REQUIRED of ibv_query_port(3). */
 #define IB_PORT_GRH_REQUIRED 0x0001u
+/* The same: agents of the MAD service may have queue pairs of their own. Ours. */
+#define IB_PORT_MAD_QPS 0x0002u
 
 /* How far atomic operations are atomic. */
 typedef enum _IB_ATOMIC {

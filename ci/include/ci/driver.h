@@ -30,6 +30,7 @@ typedef enum _HCA_MINOR_FUNCTION {
     HCA_MN_DEREGISTER_MAD_AGENT, /* HCA_MAD_AGENT* */
     HCA_MN_SEND_MAD,             /* HCA_MAD_AGENT*, IB_MAD_SEND* */
     HCA_MN_GET_MAD,              /* HCA_MAD_AGENT*, IB_MAD_RECEIVE* */
+    HCA_MN_MODIFY_MAD_AGENT,     /* HCA_MAD_AGENT*, IB_MAD_KEYS* */
     HCA_MN_COUNT
 } HCA_MINOR_FUNCTION;
 
@@ -53,7 +54,7 @@ typedef struct _HCA_CQ {
 
 /* A MAD agent, likewise. */
 typedef struct _HCA_MAD_AGENT {
-    IB_MAD_AGENT Agent;
+    IB_MAD_AGENT Agent; /* Attr.Qp: RegisterMadAgent fills it in, for a QP of its own */
     HCA_CA* Ca;
     VOID* Context;
     VOID* Extension; /* MadAgentExtensionSize bytes, zeroed */
@@ -91,6 +92,8 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*RegisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*DeregisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*SendMad)(HCA_MAD_AGENT* Agent, const IB_MAD_SEND* Send, PIRP Irp);
+    /* NULL: agents have no QPs of their own, and RegisterMadAgent is not asked for any. */
+    NTSTATUS (*ModifyMadAgent)(HCA_MAD_AGENT* Agent, const IB_MAD_KEYS* Keys, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Of a device to be. */

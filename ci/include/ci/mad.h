@@ -7,6 +7,9 @@
    agent that receives its class, version and method (and OUI). What nobody receives is dropped; a
    driver may refuse it with a status instead.
 
+   An agent with a queue pair of its own is given all that comes there, and TransactionIDs go out as
+   they are. Such queue pairs take no multicasts, and send none to QP0.
+
    A datagram that was sent may be lost, like any. Source: IBA 13.4 (management datagrams), umad. */
 #ifndef IRPVERBS_CI_MAD_H
 #define IRPVERBS_CI_MAD_H
@@ -48,15 +51,33 @@ typedef enum _IB_MAD_RMPP {
     IB_MAD_RMPP_BY_DRIVER = 1  /* Data is a whole message: headers once, then all of its data */
 } IB_MAD_RMPP;
 
+/* Which queue pair is an agent's. Where IB_PORT_ATTR.Flags lacks IB_PORT_MAD_QPS there are only
+   those that it shares. Source: IBA 10.2.5 (Q_Keys), 10.9.3 (P_Keys). */
+typedef enum _IB_MAD_QP {
+    IB_MAD_QP_SHARED = 0,   /* QP0 or QP1, by its class */
+    IB_MAD_QP_OWN_MADS = 1, /* an unreliable datagram QP of its own, for MADs of any class */
+    IB_MAD_QP_OWN_RAW = 2   /* the same, for any bytes, up to the path's MTU */
+} IB_MAD_QP;
+
+/* Of a queue pair of an agent's own: it sends with this P_Key, as the port has it, and takes what
+   comes in that partition and with this Q_Key. Violations are counted and told as those of QP1. */
+typedef struct _IB_MAD_KEYS {
+    ib_pkey_t PKey; /* of the port's table; full and limited membership count as one */
+    ib_qkey_t QKey;
+} IB_MAD_KEYS;
+
 /* What an agent is. */
 typedef struct _IB_MAD_AGENT_ATTR {
     UCHAR PortNumber;      /* from 1 */
-    UCHAR ManagementClass; /* 0x01 and 0x81: on QP0; the others: on QP1 */
+    UCHAR ManagementClass; /* 0x01 and 0x81: on QP0; the others: on QP1; own QP: 0, like the next */
     UCHAR ClassVersion;
     UCHAR Rmpp;          /* IB_MAD_RMPP */
     UCHAR Oui[3];        /* of classes 0x30 to 0x4F; others: 0 */
     ULONG MethodMask[4]; /* bit m % 32 of [m / 32]: receives method m; none: only answers come */
     ULONG ReceiveLimit;  /* datagrams kept while no IRP waits; 0: 64 */
+    UCHAR QpKind;        /* IB_MAD_QP */
+    IB_MAD_KEYS Keys;    /* of an own QP, as it was made */
+    ib_qpn_t Qp;         /* of an own QP, its number, filled in: above 1, no other's of the HCA */
 } IB_MAD_AGENT_ATTR;
 
 /* An agent. */
@@ -83,7 +104,9 @@ typedef struct _IB_MAD_DISPATCH {
 typedef struct _IB_MAD_SEND {
     IB_MAD_ADDRESS To;
     const VOID* Data;
-    ULONG Length; /* bytes, IB_MAD_HEADER_SIZE to IB_MAD_SIZE; more with IB_MAD_RMPP_BY_DRIVER */
+    /* Bytes, IB_MAD_HEADER_SIZE to IB_MAD_SIZE; more with IB_MAD_RMPP_BY_DRIVER; of a raw QP 1 to
+       the port's MTU. */
+    ULONG Length;
     /* Milliseconds after which an answer may be dropped below, from when it was sent; 0: none is
        wanted. Nobody is told when it has passed: who asks keeps a deadline. A request sent again
        before may be held until then, and is not sent when the answer has come. */
@@ -104,8 +127,11 @@ typedef struct _IB_MAD_RECEIVE {
    Ownership: the IB_MAD_AGENT is the caller's until CiDeregisterMadAgent completes.
    STATUS_SUCCESS: Information is the IB_MAD_AGENT*. STATUS_SHARING_VIOLATION: another agent of the
    port receives one of these methods. STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a
-   driver that does it, or a port without management. STATUS_INVALID_PARAMETER: also class 0, and an
-   OUI of a class without. */
+   driver that does it, a port without management, or a QP of its own without IB_PORT_MAD_QPS.
+   STATUS_INVALID_PARAMETER: also class 0, and an OUI of a class without. With a QP of its own: also
+   a class, or a P_Key that the port does not have. STATUS_INSUFFICIENT_RESOURCES: also no QP is
+   free.
+ */
 NT_API NTSTATUS CiRegisterMadAgent(struct _IB_CA* pCa, const IB_MAD_AGENT_ATTR* pAttr,
                                    VOID* Context, const IB_MAD_DISPATCH* Dispatch, IRP* pIrp);
 
@@ -114,14 +140,21 @@ NT_API NTSTATUS CiRegisterMadAgent(struct _IB_CA* pCa, const IB_MAD_AGENT_ATTR* 
    pending. STATUS_SUCCESS. */
 NT_API NTSTATUS CiDeregisterMadAgent(IB_MAD_AGENT* pAgent, IRP* pIrp);
 
-/* Sends a datagram. STATUS_SUCCESS: it was given to the port, or lost on the way there.
+/* Sets the keys of an agent's own QP. What is under way may come before or after.
+   STATUS_SUCCESS. STATUS_INVALID_PARAMETER: also a P_Key that the port does not have.
+   STATUS_INVALID_DEVICE_REQUEST: the agent has no QP of its own. */
+NT_API NTSTATUS CiModifyMadAgent(IB_MAD_AGENT* pAgent, const IB_MAD_KEYS* pKeys, IRP* pIrp);
+
+/* Sends a datagram. From an agent's own QP: To.PKeyIndex is not looked at; a To.QKey whose highest
+   bit is set stands for the QP's.
+   STATUS_SUCCESS: it was given to the port, or lost on the way there.
    STATUS_INVALID_PARAMETER: also a length, P_Key or GID index, or a class other than the agent's.
- */
+   From an own QP: to QP0, or the port has lost its P_Key. */
 NT_API NTSTATUS CiSendMad(IB_MAD_AGENT* pAgent, const IB_MAD_SEND* pSend, IRP* pIrp);
 
 /* Waits for a datagram; any number of these may wait, one is completed a datagram, oldest first.
-   STATUS_SUCCESS: Information is its length. STATUS_BUFFER_OVERFLOW: a message (RMPP by the driver)
-   is longer than Size; pReceive->Length is what it takes, and it stays the next.
+   STATUS_SUCCESS: Information is its length. STATUS_BUFFER_OVERFLOW: a message (RMPP by the driver,
+   or raw) is longer than Size; pReceive->Length is what it takes, and it stays the next.
    STATUS_BUFFER_TOO_SMALL: less than IB_MAD_SIZE. STATUS_INVALID_DEVICE_REQUEST: the agent has an
    up-call. STATUS_CANCELLED: also by CiDeregisterMadAgent. */
 NT_API NTSTATUS CiGetMad(IB_MAD_AGENT* pAgent, IB_MAD_RECEIVE* pReceive, IRP* pIrp);

@@ -29,6 +29,13 @@ auto deregister_mad_agent(mad_agent& agent, Token&& token = {}) {
     return agent.async_close(std::forward<Token>(token));
 }
 
+/// CiModifyMadAgent: void(error_code).
+template <class Token = boost::asio::deferred_t>
+auto modify_mad_agent(IB_MAD_AGENT* agent, const IB_MAD_KEYS& keys, Token&& token = {}) {
+    return detail::call<void>([=](IRP* irp) { CiModifyMadAgent(agent, &keys, irp); },
+                              std::forward<Token>(token));
+}
+
 /// CiSendMad: void(error_code). What send.Data names must live until then.
 template <class Token = boost::asio::deferred_t>
 auto send_mad(IB_MAD_AGENT* agent, const IB_MAD_SEND& send, Token&& token = {}) {

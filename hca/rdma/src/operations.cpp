@@ -152,6 +152,7 @@ const HCA_OPERATIONS operations = {
     .RegisterMadAgent = register_mad_agent,
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,
+    .ModifyMadAgent = nullptr, // umad has QP0 and QP1
 };
 
 } // namespace irpverbs::hca_rdma

@@ -9,8 +9,8 @@ namespace {
 constexpr ib_pkey_t full_member = 0x8000;
 constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
 
-// In units of 4 bytes: LRH, BTH, DETH, the MAD and ICRC; and a GRH. Source: IBA 6.1.
-constexpr ULONGLONG words_of_mad = (8 + 12 + 8 + IB_MAD_SIZE + 4) / 4;
+// In units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
+constexpr ULONGLONG words_around = (8 + 12 + 8 + 4) / 4;
 constexpr ULONGLONG words_of_grh = 10;
 
 bool share_partition(ib_pkey_t one, ib_pkey_t other) {
@@ -31,7 +31,15 @@ void count(USHORT& violations) {
     if (violations != 0xFFFF) ++violations;
 }
 
-ULONGLONG words_of(const datagram& what) { return words_of_mad + (what.global ? words_of_grh : 0); }
+ULONGLONG words_of(const datagram& what) {
+    return words_around + (what.length() + 3) / 4 + (what.global ? words_of_grh : 0);
+}
+
+bool in_partition(const port& at, const datagram& what, const IB_MAD_KEYS* keys) {
+    if (keys == nullptr) return find_pkey(at, what.pkey).has_value();
+    const auto own = find_membership(at, keys->PKey);
+    return own && share_partition(at.pkeys[*own], what.pkey);
+}
 
 } // namespace
 
@@ -42,13 +50,20 @@ std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey) {
     return static_cast<std::size_t>(place - at.pkeys.begin());
 }
 
-bool admits(fabric& where, port& at, const datagram& what) {
-    if (!find_pkey(at, what.pkey)) {
+std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey) {
+    const auto same = [&](ib_pkey_t each) { return ((each ^ pkey) & ~full_member & 0xFFFF) == 0; };
+    const auto place = std::ranges::find_if(at.pkeys, same);
+    if ((pkey & ~full_member) == 0 || place == at.pkeys.end()) return std::nullopt;
+    return static_cast<std::size_t>(place - at.pkeys.begin());
+}
+
+bool admits(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* keys) {
+    if (!in_partition(at, what, keys)) {
         count(at.pkey_violations);
         where.raise_bad_pkey(at, what);
         return false;
     }
-    if (what.qkey != IB_QP1_QKEY) {
+    if (what.qkey != (keys != nullptr ? keys->QKey : IB_QP1_QKEY)) {
         count(at.qkey_violations);
         where.raise_bad_qkey(at, what);
         return false;

@@ -12,9 +12,12 @@ namespace irpverbs::hca_software {
 /// highest bit, which one of the two has. Source: IBA 10.9.3.
 std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey);
 
-/// A datagram has come to QP1 of an end port: partition, Q_Key and GID are right. When not, the
-/// violation is counted, and told by a trap.
-bool admits(fabric& where, port& at, const datagram& what);
+/// The port's own entry of a P_Key, with whichever membership it has there.
+std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey);
+
+/// A datagram has come to a queue pair of an end port that takes these keys; to QP1, without. True:
+/// partition, Q_Key and GID are right. When not, the violation is counted, and told by a trap.
+bool admits(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* keys = nullptr);
 
 /// A switch's port that enforces partitions lets it out, or in.
 bool may_leave(fabric& where, const datagram& what, port& out);

@@ -26,6 +26,9 @@ packet* packet_stock::copy(const packet& of) {
     return made;
 }
 
-void packet_stock::give(packet* back) { back->next = std::exchange(free_, back); }
+void packet_stock::give(packet* back) {
+    back->longer.reset();
+    back->next = std::exchange(free_, back);
+}
 
 } // namespace irpverbs::hca_software

@@ -18,6 +18,9 @@ struct global_route {
     UCHAR traffic_class = 0;
 };
 
+/// Of any length; copies of a datagram share it.
+using long_bytes = std::shared_ptr<const std::vector<UCHAR>>;
+
 struct datagram {
     ib_lid_t from = 0;
     ib_lid_t to = 0;
@@ -29,7 +32,9 @@ struct datagram {
     bool global = false; // route holds
     global_route route;
     mad_bytes mad;
+    long_bytes longer; // what it carries when that is not as long as a MAD
 
+    std::size_t length() const { return longer != nullptr ? longer->size() : mad.size(); }
     bool multicast() const { return to >= IB_LID_MULTICAST_FIRST && to != IB_LID_PERMISSIVE; }
     /// Subnet management passes links that are not active yet, without partitions, on a lane of
     /// its own. Source: IBA 13.5.1, 7.2.7.

@@ -97,6 +97,7 @@ private:
     void arrive(packet* what);
     void arrive_managing(packet* what);
     void arrive_general(packet* what);
+    void arrive_at_own_qp(packet* what);
     bool give_to_client(packet* what);
     void raise_local_change(port& at, USHORT flags);
     void raise_trap(port& from, USHORT number, const trap_details& details);

@@ -56,9 +56,9 @@ UCHAR out_port(const node& here, ib_lid_t to) {
     return known ? here.forwarding[to] : node::no_port;
 }
 
-bool passes(const port& out, bool managing) {
-    if (!out.linked()) return false;
-    const IB_PORT_STATE least = managing ? IB_PORT_INIT : IB_PORT_ACTIVE;
+bool passes(const port& out, const datagram& what) {
+    if (!out.linked() || what.length() > bytes_of_mtu(out)) return false;
+    const IB_PORT_STATE least = what.managing() ? IB_PORT_INIT : IB_PORT_ACTIVE;
     return out.state >= least && out.peer->state >= least;
 }
 
@@ -131,7 +131,7 @@ decision journey::decide_by_lid(const leg& at) {
 
 // Over the cable; false: it was lost there.
 bool journey::leave(leg& at, port& out) {
-    if (!passes(out, what_.managing())) {
+    if (!passes(out, what_)) {
         ++out.counters.TransmitDiscards;
         return false;
     }

@@ -11,12 +11,17 @@ namespace {
 
 /// HCA_MAD_AGENT.Extension
 struct agent_part {
-    ULONG number; // the high half of its requests' TransactionIDs
+    ULONG number;     // the high half of its requests' TransactionIDs
+    IB_MAD_KEYS keys; // of a QP of its own; guarded by the fabric's lock
 };
 
 agent_part& part_of(const HCA_MAD_AGENT& agent) {
     return *static_cast<agent_part*>(agent.Extension);
 }
+
+constexpr ib_qpn_t last_qp_number = 0xFFFFFE; // the next stands for a multicast
+
+bool has_own_qp(const HCA_MAD_AGENT& agent) { return agent.Agent.Attr.QpKind != IB_MAD_QP_SHARED; }
 
 bool same_kind(const IB_MAD_AGENT_ATTR& one, const IB_MAD_AGENT_ATTR& other) {
     return one.PortNumber == other.PortNumber && one.ManagementClass == other.ManagementClass &&
@@ -52,15 +57,17 @@ UCHAR gid_index(const port& at, const ib_gid_t& gid) {
     return place == at.gids.end() ? UCHAR{0} : static_cast<UCHAR>(place - at.gids.begin());
 }
 
-IB_MAD_ADDRESS address_of(const packet& what) {
+// `keys`: of the QP of its own that it came to.
+IB_MAD_ADDRESS address_of(const packet& what, const IB_MAD_KEYS* keys) {
     const port& at = *what.at;
     IB_MAD_ADDRESS from{};
     from.Lid = what.from;
     from.ServiceLevel = what.service_level;
     if (at.has(what.to)) from.PathBits = static_cast<UCHAR>(what.to - at.lid);
-    from.PKeyIndex = static_cast<USHORT>(find_pkey(at, what.pkey).value_or(0));
+    const auto entry = keys != nullptr ? find_membership(at, keys->PKey) : find_pkey(at, what.pkey);
+    from.PKeyIndex = static_cast<USHORT>(entry.value_or(0));
     from.Qp = what.from_qp;
-    if (!what.managing()) from.QKey = IB_QP1_QKEY;
+    if (!what.managing()) from.QKey = keys != nullptr ? keys->QKey : IB_QP1_QKEY;
     if (!what.global) return from;
     from.Flags = IB_MAD_GRH;
     from.Gid = what.route.from;
@@ -71,25 +78,45 @@ IB_MAD_ADDRESS address_of(const packet& what) {
     return from;
 }
 
-bool valid(const port& from, const IB_MAD_ADDRESS& to) {
-    const bool global = (to.Flags & IB_MAD_GRH) != 0;
-    return to.PKeyIndex < from.pkeys.size() && (!global || to.GidIndex < from.gids.size());
+bool valid_route(const port& from, const IB_MAD_ADDRESS& to) {
+    return (to.Flags & IB_MAD_GRH) == 0 || to.GidIndex < from.gids.size();
 }
 
-// A Q_Key with the highest bit set stands for the queue pair's own. Source: IBA 10.2.5.
-ib_qkey_t qkey_sent(ib_qkey_t asked_for) {
-    return (asked_for & 0x80000000) != 0 ? IB_QP1_QKEY : asked_for;
+bool valid_shared(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
+    return static_cast<const UCHAR*>(what.Data)[1] == agent.Agent.Attr.ManagementClass &&
+           what.To.PKeyIndex < from.pkeys.size();
 }
 
-void address(packet& what, const port& from, const IB_MAD_ADDRESS& to) {
+bool valid_own(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
+    return what.To.Qp != 0 && what.Length <= bytes_of_mtu(from) &&
+           find_membership(from, part_of(agent).keys.PKey).has_value();
+}
+
+/// Of the queue pair that a datagram is sent from.
+struct sender {
+    ib_qpn_t qp;
+    std::size_t pkey_index;
+    ib_qkey_t qkey;
+};
+
+sender sender_of(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
+    if (!has_own_qp(agent))
+        return {on_qp0(agent.Agent.Attr.ManagementClass) ? 0u : 1u, what.To.PKeyIndex, IB_QP1_QKEY};
+    const IB_MAD_KEYS& keys = part_of(agent).keys;
+    return {agent.Agent.Attr.Qp, *find_membership(from, keys.PKey), keys.QKey};
+}
+
+void address(packet& what, const port& from, const IB_MAD_ADDRESS& to, const sender& by) {
     const auto bits = static_cast<ib_lid_t>(to.PathBits & ((1u << from.lmc) - 1));
     what.from =
         to.Lid == IB_LID_PERMISSIVE ? IB_LID_PERMISSIVE : static_cast<ib_lid_t>(from.lid | bits);
     what.to = to.Lid;
     what.service_level = to.ServiceLevel & 0xF;
-    what.pkey = from.pkeys[to.PKeyIndex];
+    what.pkey = from.pkeys[by.pkey_index];
+    what.from_qp = by.qp;
     what.to_qp = to.Qp;
-    what.qkey = qkey_sent(to.QKey);
+    // With the highest bit set it stands for the queue pair's own. Source: IBA 10.2.5.
+    what.qkey = (to.QKey & 0x80000000) != 0 ? by.qkey : to.QKey;
     what.global = (to.Flags & IB_MAD_GRH) != 0;
     if (!what.global) return;
     what.route.from = from.gids[to.GidIndex];
@@ -99,11 +126,34 @@ void address(packet& what, const port& from, const IB_MAD_ADDRESS& to) {
     what.route.traffic_class = to.TrafficClass;
 }
 
+// Short ones fill up to a MAD, from where MADs are sent. False: no memory.
+bool put_content(packet& what, const HCA_MAD_AGENT& by, const IB_MAD_SEND& from) try {
+    const auto* bytes = static_cast<const UCHAR*>(from.Data);
+    if (by.Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW && from.Length != IB_MAD_SIZE)
+        what.longer = std::make_shared<const std::vector<UCHAR>>(bytes, bytes + from.Length);
+    else
+        std::fill(std::copy_n(bytes, from.Length, what.mad.begin()), what.mad.end(), UCHAR{0});
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
+}
+
 mad_agents& agents_of(const HCA_MAD_AGENT* agent) {
     return adapter::of(agent->Ca->Device).agents();
 }
 
+port& port_of(const HCA_MAD_AGENT* agent) {
+    return *adapter::of(agent->Ca->Device).find_port(agent->Agent.Attr.PortNumber);
+}
+
 } // namespace
+
+/// What an up-call tells.
+struct mad_agents::report_data {
+    mad_bytes mad;
+    long_bytes longer;
+    IB_MAD_RECEIVED received{};
+};
 
 const SIZE_T mad_agents::extension_size = sizeof(agent_part);
 
@@ -117,13 +167,44 @@ bool mad_agents::conflicts(const IB_MAD_AGENT_ATTR& with) const {
     });
 }
 
-NTSTATUS mad_agents::add(HCA_MAD_AGENT& agent) {
-    const IB_MAD_AGENT_ATTR& attr = agent.Agent.Attr;
+HCA_MAD_AGENT* mad_agents::find_qp(const port& at, ib_qpn_t qp) {
+    const auto place = std::ranges::find_if(agents_, [&](const HCA_MAD_AGENT* each) {
+        const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
+        return has_own_qp(*each) && attr.PortNumber == at.number && attr.Qp == qp;
+    });
+    return place == agents_.end() ? nullptr : *place;
+}
+
+// Counts on, so that what is under way to one that was freed is not another's.
+ib_qpn_t mad_agents::next_qp() {
+    const auto used = [&](const HCA_MAD_AGENT* each) { return each->Agent.Attr.Qp == last_qp_; };
+    do
+        last_qp_ = last_qp_ == last_qp_number ? 2 : last_qp_ + 1;
+    while (std::ranges::any_of(agents_, used));
+    return last_qp_;
+}
+
+NTSTATUS mad_agents::add(HCA_MAD_AGENT& agent, const port& at) {
+    IB_MAD_AGENT_ATTR& attr = agent.Agent.Attr;
     if (attr.Rmpp != IB_MAD_RMPP_BY_CLIENT) return STATUS_NOT_SUPPORTED;
     return fabric_.look([&] {
-        if (conflicts(attr)) return STATUS_SHARING_VIOLATION;
+        if (!has_own_qp(agent)) {
+            if (conflicts(attr)) return STATUS_SHARING_VIOLATION;
+        } else {
+            if (!find_membership(at, attr.Keys.PKey)) return STATUS_INVALID_PARAMETER;
+            attr.Qp = next_qp();
+            part_of(agent).keys = attr.Keys;
+        }
         part_of(agent).number = fabric_.next_number();
         agents_.push_back(&agent);
+        return STATUS_SUCCESS;
+    });
+}
+
+NTSTATUS mad_agents::modify(HCA_MAD_AGENT& agent, const port& at, const IB_MAD_KEYS& keys) {
+    return fabric_.look([&] {
+        if (!find_membership(at, keys.PKey)) return STATUS_INVALID_PARAMETER;
+        part_of(agent).keys = keys;
         return STATUS_SUCCESS;
     });
 }
@@ -139,30 +220,40 @@ NTSTATUS mad_agents::remove(HCA_MAD_AGENT& agent, IRP* irp) {
 }
 
 NTSTATUS mad_agents::send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what) {
-    const auto* bytes = static_cast<const UCHAR*>(what.Data);
-    if (bytes[1] != agent.Agent.Attr.ManagementClass || !valid(from, what.To))
+    const bool own = has_own_qp(agent);
+    if (!valid_route(from, what.To) ||
+        !(own ? valid_own(agent, from, what) : valid_shared(agent, from, what)))
         return STATUS_INVALID_PARAMETER;
     packet* sent = fabric_.packets().take();
-    if (sent == nullptr) { // as if it had been lost
+    if (sent == nullptr || !put_content(*sent, agent, what)) { // as if it had been lost
+        if (sent != nullptr) fabric_.packets().give(sent);
         ++from.counters.TransmitDiscards;
         return STATUS_SUCCESS;
     }
-    address(*sent, from, what.To);
-    sent->from_qp = on_qp0(bytes[1]) ? 0 : 1;
-    std::fill(std::copy_n(bytes, what.Length, sent->mad.begin()), sent->mad.end(), UCHAR{0});
+    address(*sent, from, what.To, sender_of(agent, from, what));
     mad_header header = header_of(sent->mad);
-    if (!header.answers()) {
-        const auto own = static_cast<ULONG>(header.transaction());
-        header.set_transaction(std::uint64_t{part_of(agent).number} << 32 | own);
+    if (!own && !header.answers()) {
+        const auto low = static_cast<ULONG>(header.transaction());
+        header.set_transaction(std::uint64_t{part_of(agent).number} << 32 | low);
     }
     fabric_.send(from, sent);
     return STATUS_SUCCESS;
 }
 
+const IB_MAD_KEYS* mad_agents::find_keys(packet& what) {
+    if (what.multicast() || what.from_qp == 0) return nullptr;
+    HCA_MAD_AGENT* owner = find_qp(*what.at, what.to_qp);
+    if (owner == nullptr) return nullptr;
+    const bool is_mad = what.longer == nullptr && header_of(what.mad).base() == base_version;
+    return is_mad || owner->Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW ? &part_of(*owner).keys
+                                                                   : nullptr;
+}
+
 HCA_MAD_AGENT* mad_agents::find_taker(packet& what) {
+    if (what.to_qp > 1) return find_qp(*what.at, what.to_qp);
     const mad_header mad = header_of(what.mad);
     const auto place = std::ranges::find_if(agents_, [&](const HCA_MAD_AGENT* each) {
-        if (each->Agent.Attr.PortNumber != what.at->number) return false;
+        if (has_own_qp(*each) || each->Agent.Attr.PortNumber != what.at->number) return false;
         return mad.answers() ? asked(*each, mad) : receives(each->Agent.Attr, mad);
     });
     return place == agents_.end() ? nullptr : *place;
@@ -176,13 +267,17 @@ void mad_agents::deliver(packet* what) {
 }
 
 // What has come for agents that are gone is dropped. Null: no more.
-HCA_MAD_AGENT* mad_agents::next_report(mad_bytes& data, IB_MAD_RECEIVED& received) {
+HCA_MAD_AGENT* mad_agents::next_report(report_data& data) {
     return fabric_.look([&] {
         while (packet* what = arrived_.pop()) {
             called_ = find_taker(*what);
             if (called_ != nullptr) {
-                data = what->mad;
-                received = {address_of(*what), data.data(), IB_MAD_SIZE};
+                data.longer = what->longer;
+                if (data.longer == nullptr) data.mad = what->mad;
+                data.received = {
+                    address_of(*what, has_own_qp(*called_) ? &part_of(*called_).keys : nullptr),
+                    data.longer != nullptr ? data.longer->data() : data.mad.data(),
+                    static_cast<ULONG>(what->length())};
             }
             fabric_.packets().give(what);
             if (called_ != nullptr) return called_;
@@ -200,12 +295,11 @@ IRP* mad_agents::end_report() {
 }
 
 void mad_agents::report(unsigned turns) {
-    mad_bytes data;
-    IB_MAD_RECEIVED received{};
+    report_data data;
     for (unsigned turn = 0; turn < turns; ++turn) {
-        HCA_MAD_AGENT* agent = next_report(data, received);
+        HCA_MAD_AGENT* agent = next_report(data);
         if (agent == nullptr) return;
-        HcaReportMad(agent, &received);
+        HcaReportMad(agent, &data.received);
         if (IRP* removed = end_report()) HcaComplete(removed, STATUS_SUCCESS, 0);
     }
     KeInsertQueueDpc(&dpc_, nullptr, nullptr); // others want to run, too
@@ -215,7 +309,13 @@ void mad_agents::report_some(KDPC*, void* context, void*, void*) {
     static_cast<mad_agents*>(context)->report(most_a_turn);
 }
 
-NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) { return agents_of(agent).add(*agent); }
+NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) {
+    return agents_of(agent).add(*agent, port_of(agent));
+}
+
+NTSTATUS modify_mad_agent(HCA_MAD_AGENT* agent, const IB_MAD_KEYS* keys, PIRP) {
+    return agents_of(agent).modify(*agent, port_of(agent), *keys);
+}
 
 NTSTATUS deregister_mad_agent(HCA_MAD_AGENT* agent, PIRP irp) {
     return agents_of(agent).remove(*agent, irp);
@@ -223,7 +323,7 @@ NTSTATUS deregister_mad_agent(HCA_MAD_AGENT* agent, PIRP irp) {
 
 NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP) {
     adapter& self = adapter::of(agent->Ca->Device);
-    port& from = *self.find_port(agent->Agent.Attr.PortNumber);
+    port& from = port_of(agent);
     return self.where().change([&] { return self.agents().send(*agent, from, *send); });
 }
 

@@ -20,13 +20,17 @@ public:
     static const SIZE_T extension_size;
 
     /// STATUS_SHARING_VIOLATION: another receives one of its methods.
-    NTSTATUS add(HCA_MAD_AGENT& agent);
+    NTSTATUS add(HCA_MAD_AGENT& agent, const port& at);
+    NTSTATUS modify(HCA_MAD_AGENT& agent, const port& at, const IB_MAD_KEYS& keys);
     /// STATUS_PENDING: it is inside an up-call; `irp` completes after that.
     NTSTATUS remove(HCA_MAD_AGENT& agent, IRP* irp);
 
     // Under the fabric's lock:
 
     NTSTATUS send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what);
+    /// Of the queue pair of an agent's own that a datagram is for; null: nobody has it, or it takes
+    /// no such datagrams.
+    const IB_MAD_KEYS* find_keys(packet& what);
     /// Somebody takes what has come in at its port. An answer that nobody waits for is nobody's.
     bool takes(packet& what) { return find_taker(what) != nullptr; }
     /// Has it brought to who takes it. Ownership: it is the table's.
@@ -35,9 +39,13 @@ public:
 private:
     static constexpr unsigned most_a_turn = 32;
 
+    struct report_data;
+
     HCA_MAD_AGENT* find_taker(packet& what);
+    HCA_MAD_AGENT* find_qp(const port& at, ib_qpn_t qp);
+    ib_qpn_t next_qp();
     bool conflicts(const IB_MAD_AGENT_ATTR& with) const;
-    HCA_MAD_AGENT* next_report(mad_bytes& data, IB_MAD_RECEIVED& received);
+    HCA_MAD_AGENT* next_report(report_data& data);
     IRP* end_report();
     void report(unsigned turns);
     static void report_some(KDPC* dpc, void* context, void*, void*);
@@ -46,6 +54,7 @@ private:
     KDPC dpc_{};
     // Guarded by the fabric's lock:
     std::vector<HCA_MAD_AGENT*> agents_;
+    ib_qpn_t last_qp_ = 1;
     packet_line arrived_;
     bool delivering_ = false;         // the DPC is queued, or runs
     HCA_MAD_AGENT* called_ = nullptr; // inside an up-call
@@ -56,5 +65,6 @@ private:
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP irp);
 NTSTATUS deregister_mad_agent(HCA_MAD_AGENT* agent, PIRP irp);
 NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP irp);
+NTSTATUS modify_mad_agent(HCA_MAD_AGENT* agent, const IB_MAD_KEYS* keys, PIRP irp);
 
 } // namespace irpverbs::hca_software

@@ -124,6 +124,9 @@ struct port {
     bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
 };
 
+/// What a datagram may carry there.
+inline std::size_t bytes_of_mtu(const port& of) { return std::size_t{128} << of.mtu; }
+
 struct node {
     IB_NODE_TYPE type = IB_NODE_CA;
     std::string id;

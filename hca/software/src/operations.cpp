@@ -166,6 +166,7 @@ const HCA_OPERATIONS operations = {
     .RegisterMadAgent = register_mad_agent,
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,
+    .ModifyMadAgent = modify_mad_agent,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

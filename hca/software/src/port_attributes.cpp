@@ -46,6 +46,7 @@ IB_PORT_ATTR attributes_of(const port& from) {
     attr.LinkLayer = 1;
     attr.GidCount = static_cast<USHORT>(from.gids.size());
     attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());
+    attr.Flags = IB_PORT_MAD_QPS;
     return attr;
 }
 

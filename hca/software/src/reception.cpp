@@ -13,6 +13,7 @@ namespace {
 
 // Each class has its queue pair, and QP0 knows no GRH. Source: IBA 13.4.2, 13.5.1.
 bool in_place(packet& what) {
+    if (what.longer != nullptr) return false;
     const mad_header mad = header_of(what.mad);
     if (mad.base() != base_version || mad.of_subnet_management() != what.managing()) return false;
     return what.managing() ? !what.global : what.to_qp == 1;
@@ -82,10 +83,20 @@ void fabric::arrive_general(packet* what) {
     answer(what);
 }
 
+// A client's, on an HCA. What nobody has is dropped without a word.
+void fabric::arrive_at_own_qp(packet* what) {
+    adapter* attached = what->at->owner->attached.get();
+    const IB_MAD_KEYS* keys = attached != nullptr ? attached->agents().find_keys(*what) : nullptr;
+    if (keys == nullptr || !admits(*this, *what->at, *what, keys)) return packets_.give(what);
+    attached->agents().deliver(what);
+}
+
 void fabric::arrive(packet* what) {
     const adapter* attached = what->at->owner->attached.get();
     const bool dead = attached != nullptr && HcaIsDead(attached->device());
-    if (dead || !in_place(*what))
+    if (!dead && what->to_qp > 1)
+        arrive_at_own_qp(what);
+    else if (dead || !in_place(*what))
         packets_.give(what);
     else if (what->managing())
         arrive_managing(what);

@@ -63,9 +63,9 @@
 #define IBMF_MSG_FLAGS_GLOBAL_ADDRESS 0x00000010 /* im_global_addr counts */
 
 /* Flags of ibmf_alloc_qp: exactly one. */
-#define IBMF_ALT_QP_MAD_NO_RMPP 0x1
-#define IBMF_ALT_QP_MAD_RMPP 0x2
-#define IBMF_ALT_QP_RAW_ONLY 0x4 /* UD datagrams that are no MADs, up to the MTU */
+#define IBMF_ALT_QP_MAD_NO_RMPP 0x1 /* MADs of any class, each a message */
+#define IBMF_ALT_QP_MAD_RMPP 0x2    /* the same, and RMPP transfers of classes that have them */
+#define IBMF_ALT_QP_RAW_ONLY 0x4    /* UD datagrams that are no MADs, up to the MTU */
 
 /* Opaque, and never reused for another object: a handle that was freed is IBMF_BAD_HANDLE. */
 typedef struct _ibmf_handle_dummy* ibmf_handle_t;
@@ -212,7 +212,8 @@ NT_EXTERN_C_BEGIN
    IRQL: PASSIVE_LEVEL; may block.
    client_cb may be NULL: then an HCA that goes away unregisters the client itself.
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
-   UNIVERSAL_CLASS: any number of clients a port, alternate QPs only.
+   UNIVERSAL_CLASS: any number of clients a port, alternate QPs only: IBMF_QP_HANDLE_DEFAULT is
+   IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs, too.
    Statuses, in the order of the checks:
      IBMF_INVALID_ARG        client_info, ibmf_handle or ibmf_impl_features is NULL
      IBMF_BAD_VERSION        ibmf_version is not IBMF_VERSION
@@ -239,8 +240,10 @@ NT_API int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version,
      IBMF_SUCCESS      *ibmf_handle is NULL */
 NT_API int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags);
 
-/* Installs the callback for messages of the client's class that answer no transaction of its own:
-   requests, traps, reports. Without one they are dropped and counted.
+/* Installs the callback for messages that answer no transaction of the client's own: requests,
+   traps, reports; with IBMF_QP_HANDLE_DEFAULT those of its class, with an alternate QP all that
+   comes there. Each QP has one; without it they are dropped and counted. A message is answered by
+   the QP that it came to.
    IRQL: PASSIVE_LEVEL. The callback may come before the return.
    flags: 0.
    Statuses:
@@ -270,11 +273,13 @@ NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t i
      IBMF_INVALID_ARG       msgp is NULL, flags are unknown, or it would block at DISPATCH_LEVEL
      IBMF_BAD_HANDLE        no such client
      IBMF_BAD_QP_HANDLE     not its QP; a class other than the client's, or keys the driver can not
-                            use, with IBMF_QP_HANDLE_DEFAULT
-     IBMF_BAD_SIZE          more than one datagram without RMPP, more than the MTU on a raw QP; no
-                            MAD header where there must be one
+                            use, with IBMF_QP_HANDLE_DEFAULT; keys other than those of an alternate
+                            QP
+     IBMF_BAD_SIZE          more than one datagram without RMPP; no MAD header where there must be
+                            one; on a raw QP more than the MTU, or nothing
      IBMF_BAD_RMPP_OPT      RMPP, and the client or QP was made without
-     IBMF_REQ_INVALID       sequenced, and the send buffer is the message's receive buffer
+     IBMF_REQ_INVALID       sequenced, and the send buffer is the message's receive buffer, or the
+                            QP is raw
      IBMF_BUSY              the message is being sent, or being freed
      IBMF_TID_IN_USE        a transaction of this client has that TransactionID
      IBMF_BAD_PORT_STATE    the port is down
@@ -309,11 +314,13 @@ NT_API int ibmf_alloc_msg(ibmf_handle_t ibmf_handle, int flag, ibmf_msg_t** ibmf
      IBMF_SUCCESS      *ibmf_msgpp is NULL */
 NT_API int ibmf_free_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t** ibmf_msgpp);
 
-/* Makes a UD QP on the client's port.
+/* Makes a UD QP on the client's port. It sends with its keys, and takes what comes in its partition
+   and with its Q_Key.
    Ownership: the client's until ibmf_free_qp.
    IRQL: PASSIVE_LEVEL; may block.
    Statuses:
-     IBMF_INVALID_ARG        ibmf_qp_handlep is NULL, or the low 15 bits of p_key are 0
+     IBMF_INVALID_ARG        ibmf_qp_handlep is NULL, or the low 15 bits of p_key are 0; after the
+                             next three: the port does not have that P_Key
      IBMF_BAD_HANDLE         no such client
      IBMF_BAD_FLAGS          not exactly one of IBMF_ALT_QP_*
      IBMF_NOT_SUPPORTED      the driver has no UD QPs
@@ -332,10 +339,11 @@ NT_API int ibmf_alloc_qp(ibmf_handle_t ibmf_handle, ib_pkey_t p_key, ib_qkey_t q
 NT_API int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, uint_t* qp_num,
                          ib_pkey_t* p_key, ib_qkey_t* q_key, uint8_t* portnum, uint_t flags);
 
-/* Sets the keys of an alternate QP. Changes nothing, successfully, where the driver takes any keys
-   a send (IBMF_NON_DEF_QP_HDL_*). IRQL: PASSIVE_LEVEL; may block. flags: 0. Statuses: as
-   ibmf_query_qp; IBMF_INVALID_ARG also when the low 15 bits of p_key are 0; IBMF_TRANSPORT_FAILURE
-   the driver failed; the QP has its old keys */
+/* Sets the keys of an alternate QP, whose number stays. What is under way may meet the old ones.
+   Changes nothing, successfully, where the driver takes any keys a send (IBMF_NON_DEF_QP_HDL_*).
+   IRQL: PASSIVE_LEVEL; may block. flags: 0. Statuses: as ibmf_query_qp; IBMF_INVALID_ARG also when
+   the low 15 bits of p_key are 0, or the port does not have that P_Key; IBMF_TRANSPORT_FAILURE the
+   driver failed; the QP has its old keys */
 NT_API int ibmf_modify_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                           ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags);
 

@@ -24,7 +24,8 @@ int add(const registration& wanted, uint_t version, ibmf_handle_t& handle,
     if (const int refused = check(wanted.info, version, wanted.flags); refused != IBMF_SUCCESS)
         return refused;
     const int status = registry::here().add(wanted, handle);
-    // Keys go with each datagram; a P_Key must be in the port's table.
+    // By the default QP keys go with each datagram, and a P_Key must be in the port's table. An
+    // alternate QP has its own.
     if (status == IBMF_SUCCESS)
         features =
             static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
@@ -82,13 +83,16 @@ int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_hand
     if (async_msg_cb == nullptr || flags != 0) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    if (ibmf_qp_handle != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
+    qp_ref qp;
+    if (!who->find_qp(ibmf_qp_handle, qp)) return IBMF_BAD_QP_HANDLE;
+    listener& ear = listener_of(*who, qp.get());
     const port::guard under(*who->at);
     if (!who->ready) return IBMF_BAD_HANDLE;
-    if (who->unasked != nullptr) return IBMF_CB_REGISTERED;
-    who->unasked = async_msg_cb;
-    who->unasked_argument = async_msg_cb_args;
-    ++who->set_ups;
+    if (qp != nullptr && !qp->listed) return IBMF_BAD_QP_HANDLE;
+    if (ear.unasked != nullptr) return IBMF_CB_REGISTERED;
+    ear.unasked = async_msg_cb;
+    ear.unasked_argument = async_msg_cb_args;
+    ++ear.set_ups;
     return IBMF_SUCCESS;
 }
 
@@ -97,15 +101,17 @@ int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_
     if (flags != 0) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    if (ibmf_qp_handle != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
+    qp_ref qp;
+    if (!who->find_qp(ibmf_qp_handle, qp)) return IBMF_BAD_QP_HANDLE;
+    listener& ear = listener_of(*who, qp.get());
     {
         const port::guard under(*who->at);
-        if (who->unasked == nullptr) return IBMF_CB_NOT_REGISTERED;
-        who->unasked = nullptr;
-        who->drop_unasked();
+        if (ear.unasked == nullptr) return IBMF_CB_NOT_REGISTERED;
+        ear.unasked = nullptr;
+        who->drop_unasked(ear);
     }
     // At DISPATCH_LEVEL this is one of the client's own callbacks, which come one at a time there.
-    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_unasked();
+    if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_unasked(ear);
     return IBMF_SUCCESS;
 }
 

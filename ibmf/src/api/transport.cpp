@@ -60,7 +60,8 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
     registry& here = registry::here();
     const client_ref who = here.find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags);
+    qp_ref qp;
+    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags, qp);
         status != IBMF_SUCCESS)
         return status;
     IRP* const irp = IoAllocateIrp(1, FALSE);
@@ -72,7 +73,8 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
                      flags,
                      blocks ? told_by::return_value : told_by::callback,
                      msg_cb,
-                     msg_cb_args};
+                     msg_cb_args,
+                     qp.get()};
     if (blocks) return transport_and_wait(here.device(), irp, wanted);
     return send(here.device(), irp, wanted, tell_by_callback, wanted.msg);
 }

@@ -4,6 +4,8 @@
 #include <engine/bytes.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace irpverbs::ibmf {
@@ -13,7 +15,8 @@ namespace {
 constexpr std::uint64_t most_callbacks_due = 1024; // of one client
 
 bool from_peer_of(const transaction& of, const IB_MAD_ADDRESS& from) {
-    return of.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE || same_peer(of.peer, from);
+    const bool directed = of.qp == 0 && of.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE;
+    return directed || same_peer(of.peer, from);
 }
 
 // Source: IBA 15.4 (methods of the SA).
@@ -62,20 +65,38 @@ void port::received(IB_MAD_AGENT*, void* place, const IB_MAD_RECEIVED* what) {
     self.receive(under, through, *what);
 }
 
+// Of a client that is there for as long as its queue pairs are.
+void port::received_at_qp(IB_MAD_AGENT*, void* qp, const IB_MAD_RECEIVED* what) {
+    alternate_qp& through = *static_cast<alternate_qp*>(qp);
+    port& self = *through.owner.at;
+    guard under(self);
+    ++self.counts.st_datagrams_received;
+    if (through.raw()) return self.receive_raw(under, through, *what);
+    mad_view view;
+    if (!self.parse(*what, view)) return;
+    const arrival here{view, what->From, &through.owner, &through};
+    if (is_answer(view.header().method)) return self.answer_came(under, here);
+    ++through.owner.counts.st_datagrams_received;
+    self.request_came(under, here);
+}
+
+bool port::parse(const IB_MAD_RECEIVED& what, mad_view& view) {
+    const mad_bytes bytes(static_cast<const std::uint8_t*>(what.Data), what.Length);
+    if (mad_view::parse(bytes, view) == mad_fault::none) return true;
+    ++counts.st_malformed;
+    return false;
+}
+
 void port::receive(guard& under, agent& through, const IB_MAD_RECEIVED& what) {
     ++counts.st_datagrams_received;
     mad_view view;
-    const mad_bytes bytes(static_cast<const std::uint8_t*>(what.Data), what.Length);
-    if (mad_view::parse(bytes, view) != mad_fault::none) {
-        ++counts.st_malformed;
-        return;
-    }
+    if (!parse(what, view)) return;
     const mad_header& header = view.header();
     if (header.mgmt_class != through.mgmt_class) {
         ++counts.st_wrong_class;
         return;
     }
-    arrival here{view, what.From, through.owner};
+    arrival here{view, what.From, through.owner, nullptr};
     if (is_answer(header.method)) return answer_came(under, here);
     if (here.who == nullptr) here.who = find_client(receiver_of(view));
     if (here.who == nullptr || !here.who->ready) {
@@ -94,7 +115,7 @@ void port::answer_came(guard& under, const arrival& here) {
     if (which == nullptr && !ours && here.who != nullptr && here.who->ready) {
         // To something sent without waiting for it.
         ++here.who->counts.st_datagrams_received;
-        return hand_up(under, *here.who, here.view, here.from);
+        return hand_up(under, here);
     }
     if (which == nullptr || which->at == phase::queued || which->incoming ||
         is_answer(which->method) || (which->irp == nullptr && which->rmpp == nullptr)) {
@@ -104,7 +125,8 @@ void port::answer_came(guard& under, const arrival& here) {
     client& who = *which->who;
     ++who.counts.st_datagrams_received;
     if (which->mgmt_class != header.mgmt_class) return who.count(&ibmf_stats_t::st_wrong_class);
-    if (!from_peer_of(*which, here.from)) return who.count(&ibmf_stats_t::st_wrong_peer);
+    if (which->qp != key_of(here.qp) || !from_peer_of(*which, here.from))
+        return who.count(&ibmf_stats_t::st_wrong_peer);
     if (!answers(*which, here.view)) return who.count(&ibmf_stats_t::st_wrong_answer);
     answered(under, *which, here.view);
 }
@@ -114,7 +136,7 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
     if (which.at == phase::backing_off && which.rmpp != nullptr)
         return which.who->count(&ibmf_stats_t::st_stale);
     const ticks now = under.now_or_later();
-    if (which.who->has_rmpp() && answer.rmpp_active()) {
+    if (has_rmpp(*which.who, which.who->qp_of(which)) && answer.rmpp_active()) {
         if (which.rmpp == nullptr) {
             const bool begins =
                 which.sequenced && answer.rmpp().type == rmpp_type::data && answer.rmpp().first();
@@ -145,9 +167,9 @@ transaction* port::transfer_with(const arrival& here) const {
     const mad_header& header = here.view.header();
     const bool data = here.view.rmpp().type == rmpp_type::data;
     const auto belongs = [&](const transaction& each, bool incoming) {
-        return each.who == here.who && each.rmpp != nullptr && each.incoming == incoming &&
-               (incoming || is_answer(each.method)) && each.mgmt_class == header.mgmt_class &&
-               same_peer(each.peer, here.from);
+        return each.who == here.who && each.qp == key_of(here.qp) && each.rmpp != nullptr &&
+               each.incoming == incoming && (incoming || is_answer(each.method)) &&
+               each.mgmt_class == header.mgmt_class && same_peer(each.peer, here.from);
     };
     const auto find_way = [&](bool incoming) {
         return by_tid_.find(header.transaction_id,
@@ -159,45 +181,75 @@ transaction* port::transfer_with(const arrival& here) const {
 
 void port::request_came(guard& under, const arrival& here) {
     client& who = *here.who;
-    if (!who.has_rmpp() || !here.view.rmpp_active())
-        return hand_up(under, who, here.view, here.from);
+    if (!has_rmpp(who, here.qp) || !here.view.rmpp_active()) return hand_up(under, here);
     if (transaction* const known = transfer_with(here)) {
         const ticks now = under.now_or_later();
         known->rmpp->receive(here.view, now);
         return progress(under, *known, now);
     }
     const rmpp_header rmpp = here.view.rmpp();
-    if (rmpp.type == rmpp_type::data && rmpp.first())
-        return begin_incoming(under, who, here.view, here.from);
+    if (rmpp.type == rmpp_type::data && rmpp.first()) return begin_incoming(under, here);
     who.count(&ibmf_stats_t::st_stale);
 }
 
-void port::hand_up(guard& under, client& who, const mad_view& single, const IB_MAD_ADDRESS& from) {
-    if (who.unasked == nullptr) return who.count(&ibmf_stats_t::st_no_callback);
+void port::hand_up(guard& under, const arrival& single) {
+    client& who = *single.who;
+    if (listener_of(who, single.qp).unasked == nullptr)
+        return who.count(&ibmf_stats_t::st_no_callback);
     rmpp::message_buffer whole;
-    if (!whole.begin(single, 0) || !whole.append(single.data()))
+    if (!whole.begin(single.view, 0) || !whole.append(single.view.data()))
         return who.count(&ibmf_stats_t::st_no_memory);
-    hand_up(under, who, whole, from);
+    hand_up(under, who, single.qp, whole, single.from);
 }
 
-void port::hand_up(guard& under, client& who, rmpp::message_buffer& whole,
+void port::hand_up(guard& under, client& who, alternate_qp* qp, rmpp::message_buffer& whole,
                    const IB_MAD_ADDRESS& from) {
-    if (who.unasked == nullptr) return who.count(&ibmf_stats_t::st_no_callback);
+    const mad_header header = load_mad_header(whole.header().first<mad_header_size>());
+    message* const fresh = message_unasked(who, qp, from, header.mgmt_class);
+    if (fresh == nullptr) return;
+    fresh->take(whole, header.transaction_id);
+    who.deliver(under, *fresh);
+}
+
+void port::receive_raw(guard& under, alternate_qp& through, const IB_MAD_RECEIVED& what) {
+    client& who = through.owner;
+    ++who.counts.st_datagrams_received;
+    rmpp::message_buffer::block block(static_cast<std::uint8_t*>(std::malloc(what.Length)));
+    if (block == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
+    message* const fresh = message_unasked(who, &through, what.From, 0);
+    if (fresh == nullptr) return;
+    std::memcpy(block.get(), what.Data, what.Length);
+    fresh->take_raw(std::move(block), what.Length);
+    who.deliver(under, *fresh);
+}
+
+// Null: nobody is told, and that was counted.
+message* port::message_unasked(client& who, alternate_qp* qp, const IB_MAD_ADDRESS& from,
+                               std::uint8_t mgmt_class) {
+    listener& ear = listener_of(who, qp);
+    const auto nobody = [&](auto counter) {
+        who.count(counter);
+        return nullptr;
+    };
+    if (ear.unasked == nullptr) return nobody(&ibmf_stats_t::st_no_callback);
     if (who.counts.st_callbacks_active >= most_callbacks_due)
-        return who.count(&ibmf_stats_t::st_overflows);
+        return nobody(&ibmf_stats_t::st_overflows);
     message* const fresh = messages.make(who);
-    if (fresh == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
+    if (fresh == nullptr) return nobody(&ibmf_stats_t::st_no_memory);
     InsertTailList(&who.messages, &fresh->of_client);
     who.count(&ibmf_stats_t::st_msgs_alloced);
     who.count(&ibmf_stats_t::st_msgs_received);
-    const mad_header header = load_mad_header(whole.header().first<mad_header_size>());
-    attributes.write_from(fresh->shown, from, header.mgmt_class);
-    fresh->take(whole, header.transaction_id);
+    attributes.write_from(fresh->shown, from, qp != nullptr ? 0 : mgmt_class);
+    if (qp != nullptr) {
+        fresh->shown.im_local_addr.ia_p_key = qp->keys.PKey;
+        fresh->shown.im_local_addr.ia_q_key = qp->keys.QKey;
+    }
     fresh->how = told_by::unasked;
-    fresh->call = who.unasked;
-    fresh->argument = who.unasked_argument;
-    fresh->set_up = who.set_ups;
-    who.deliver(under, *fresh);
+    fresh->call = ear.unasked;
+    fresh->argument = ear.unasked_argument;
+    fresh->heard_by = &ear;
+    fresh->set_up = ear.set_ups;
+    return fresh;
 }
 
 } // namespace irpverbs::ibmf

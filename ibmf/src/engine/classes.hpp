@@ -36,7 +36,7 @@ struct client_plan {
     bool known = false;
 
     std::span<const class_plan> used() const {
-        return std::span(classes).first(classes[1].mgmt_class != 0 ? 2 : 1);
+        return std::span(classes).first(!known ? 0 : classes[1].mgmt_class != 0 ? 2 : 1);
     }
     bool has(std::uint8_t mgmt_class) const {
         return classes[0].mgmt_class == mgmt_class ||
@@ -44,7 +44,7 @@ struct client_plan {
     }
 };
 
-/// Not known: none of ibmf_client_type_t, or UNIVERSAL_CLASS.
+/// Not known: none of ibmf_client_type_t, or UNIVERSAL_CLASS, which has no class.
 client_plan plan_of(ibmf_client_type_t type);
 
 /// Whom a datagram of shared methods is for.

@@ -11,11 +11,12 @@ client::client(port& its_port, const registration& wanted)
       flags(wanted.flags) {
     InitializeListHead(&messages);
     InitializeListHead(&lingering);
+    InitializeListHead(&qps);
     InitializeListHead(&frames);
     InitializeListHead(&line_);
+    InitializeListHead(&waiters_);
     drain_start_.whole = this;
     KeInitializeDpc(&drain_dpc_, drain_by_dpc, this);
-    KeInitializeEvent(&changed_, NotificationEvent, FALSE);
 }
 
 client::~client() = default;
@@ -23,6 +24,23 @@ client::~client() = default;
 agent* client::agent_of(std::uint8_t mgmt_class) {
     for (agent& each : agents)
         if (each.mgmt_class == mgmt_class) return &each;
+    return nullptr;
+}
+
+bool client::find_qp(ibmf_qp_handle_t named, qp_ref& found) {
+    if (named == IBMF_QP_HANDLE_DEFAULT) return !universal();
+    const transaction_table::guard under(*at);
+    for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink)
+        if (alternate_qp& which = alternate_qp::client_link::of(each); which.handle == named)
+            found = &which;
+    return found != nullptr;
+}
+
+alternate_qp* client::qp_of(const transaction& which) {
+    if (which.qp == 0) return nullptr;
+    for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink)
+        if (alternate_qp& one = alternate_qp::client_link::of(each); one.key == which.qp)
+            return &one;
     return nullptr;
 }
 
@@ -36,7 +54,7 @@ void client::free(message& gone) {
 // A callback holds its client: it may unregister it.
 void client::deliver(transaction_table::guard& under, message& which) {
     which.busy = true;
-    if (which.how == told_by::unasked) ++unasked_due;
+    if (which.how == told_by::unasked) ++which.heard_by->unasked_due;
     intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
     if (one_by_one())
@@ -99,12 +117,17 @@ void client::drain(void* context) {
 void client::called() {
     --counts.st_callbacks_active;
     --at->counts.st_callbacks_active;
-    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+    changed();
+}
+
+void client::changed() {
+    for (LIST_ENTRY* each = waiters_.Flink; each != &waiters_; each = each->Flink)
+        KeSetEvent(&CONTAINING_RECORD(each, waiter, entry)->woken, IO_NO_INCREMENT, FALSE);
 }
 
 // Nobody listens any more. Under the lock; the message's hold on the client is left to the caller.
 void client::drop(message& which) {
-    --unasked_due;
+    --which.heard_by->unasked_due;
     count(&ibmf_stats_t::st_no_callback);
     free(which);
     called();
@@ -112,15 +135,15 @@ void client::drop(message& which) {
 
 void client::call(message& which) {
     const client_ref self(which.who.load(), false);
-    callback_frame frame{{}, &dispatch::detail::this_processor(), which.how};
+    listener* const ear = which.how == told_by::unasked ? which.heard_by : nullptr;
+    callback_frame frame{{}, &dispatch::detail::this_processor(), ear};
     ibmf_msg_cb_t const routine = which.call;
     void* const argument = which.argument;
     {
         const transaction_table::guard under(*self->at);
-        const bool unasked = which.how == told_by::unasked;
-        if (unasked && (self->unasked == nullptr || which.set_up != self->set_ups))
+        if (ear != nullptr && (ear->unasked == nullptr || which.set_up != ear->set_ups))
             return self->drop(which); // torn down meanwhile
-        if (unasked) --self->unasked_due;
+        if (ear != nullptr) --ear->unasked_due;
         which.busy = false;
         which.call = nullptr;
         InsertTailList(&self->frames, &frame.of_client);
@@ -134,7 +157,7 @@ void client::call(message& which) {
 // The end of the message comes after it in the line.
 void client::call_for_data(message& which) {
     const client_ref self(which.who.load(), false);
-    callback_frame frame{{}, &dispatch::detail::this_processor(), which.how};
+    callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
     {
         const transaction_table::guard under(*self->at);
         which.data_due = false;
@@ -146,42 +169,49 @@ void client::call_for_data(message& which) {
     self->called();
 }
 
-void client::drop_unasked() {
+void client::drop_unasked(listener& of) {
     LIST_ENTRY* next = nullptr;
     for (LIST_ENTRY* each = line_.Flink; each != &line_; each = next) {
         next = each->Flink;
         const line_place& place = line_place::of(each);
         message& which = *place.whole;
-        if (place.of_data || which.how != told_by::unasked) continue;
+        if (place.of_data || which.how != told_by::unasked || which.heard_by != &of) continue;
         RemoveEntryList(each);
         drop(which);
         intrusive_ptr_release(this); // the caller has another
     }
 }
 
-bool client::runs_elsewhere(std::optional<told_by> how) const {
+// Null: any.
+bool client::runs_elsewhere(const listener* of) const {
     const auto* here = &dispatch::detail::this_processor();
     for (const LIST_ENTRY* each = frames.Flink; each != &frames; each = each->Flink) {
         const callback_frame& frame = *CONTAINING_RECORD(each, callback_frame, of_client);
-        if (frame.on != here && (!how || frame.how == *how)) return true;
+        if (frame.on != here && (of == nullptr || frame.of == of)) return true;
     }
     return false;
 }
 
 template <class Predicate>
 void client::await(const Predicate& quiet) {
+    waiter mine;
+    KeInitializeEvent(&mine.woken, SynchronizationEvent, FALSE);
+    {
+        const transaction_table::guard under(*at);
+        if (quiet()) return;
+        InsertTailList(&waiters_, &mine.entry);
+    }
     for (;;) {
-        {
-            const transaction_table::guard under(*at);
-            KeClearEvent(&changed_);
-            if (quiet()) return;
-        }
-        KeWaitForSingleObject(&changed_, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&mine.woken, Executive, KernelMode, FALSE, nullptr);
+        const transaction_table::guard under(*at);
+        if (!quiet()) continue;
+        RemoveEntryList(&mine.entry);
+        return;
     }
 }
 
 void client::tell_offline() {
-    callback_frame frame{{}, &dispatch::detail::this_processor(), told_by::irp};
+    callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
     {
         const transaction_table::guard under(*at);
         if (!ready) return;
@@ -193,16 +223,22 @@ void client::tell_offline() {
         give_all_back();
     const transaction_table::guard under(*at);
     RemoveEntryList(&frame.of_client);
-    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+    changed();
 }
 
 void client::give_all_back() {
     {
         const transaction_table::guard under(*at);
         unasked = nullptr;
-        drop_unasked();
+        drop_unasked(*this);
+        for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink) {
+            alternate_qp& which = alternate_qp::client_link::of(each);
+            which.unasked = nullptr;
+            drop_unasked(which);
+        }
     }
     await([&] { return counts.st_callbacks_active == 0; });
+    give_qps_back();
     {
         const transaction_table::guard under(*at);
         while (!IsListEmpty(&messages))
@@ -211,12 +247,30 @@ void client::give_all_back() {
     registry::here().remove(*this);
 }
 
-void client::await_callbacks() {
-    await([&] { return !runs_elsewhere(std::nullopt); });
+void client::give_qps_back() {
+    int status = IBMF_SUCCESS;
+    while (status == IBMF_SUCCESS) {
+        const registry::turn mine(registry::here());
+        qp_ref next;
+        {
+            const transaction_table::guard under(*at);
+            if (IsListEmpty(&qps)) return;
+            next = &alternate_qp::client_link::of(qps.Flink);
+        }
+        status = at->close_qp(*next);
+    }
 }
 
-void client::await_unasked() {
-    await([&] { return unasked_due == 0 && !runs_elsewhere(told_by::unasked); });
+void client::await_callbacks() {
+    await([&] { return !runs_elsewhere(nullptr); });
+}
+
+void client::await_unasked(listener& of) {
+    await([&] { return of.unasked_due == 0 && !runs_elsewhere(&of); });
+}
+
+void client::await_sends(const alternate_qp& from) {
+    await([&] { return from.sends == 0; });
 }
 
 void client::await_sends() {

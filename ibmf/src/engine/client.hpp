@@ -24,19 +24,37 @@ struct agent {
     std::uint8_t mgmt_class = 0;
 };
 
+/// Who hears the messages of a queue pair that answer nothing. Guarded by the port's lock.
+struct listener {
+    ibmf_msg_cb_t unasked = nullptr;
+    void* unasked_argument = nullptr;
+    std::uint32_t set_ups = 0; // of it so far
+    std::uint32_t unasked_due = 0;
+};
+
 /// A callback that runs.
 struct callback_frame {
     LIST_ENTRY of_client;
     const dispatch::detail::processor* on;
-    told_by how;
+    const listener* of; // null: of something else
 };
 
-struct client : boost::intrusive_ref_counter<client> {
+struct alternate_qp;
+using qp_ref = boost::intrusive_ptr<alternate_qp>;
+
+/// As a listener: of its class's queue pair.
+struct client : boost::intrusive_ref_counter<client>, listener {
     client(port& its_port, const registration& wanted);
     ~client();
 
     bool has_rmpp() const { return (flags & IBMF_REG_FLAG_RMPP) != 0; }
+    bool universal() const { return type == UNIVERSAL_CLASS; }
     agent* agent_of(std::uint8_t mgmt_class);
+    /// Without the lock: the queue pair that a call names, null for its class's. False: it has no
+    /// such.
+    bool find_qp(ibmf_qp_handle_t named, qp_ref& found);
+    /// Under the lock. Null: of its class's.
+    alternate_qp* qp_of(const transaction& which);
     /// The port's, then the client's.
     template <class Counter>
     void count(Counter counter, std::uint64_t by = 1);
@@ -52,11 +70,14 @@ struct client : boost::intrusive_ref_counter<client> {
     /// Without the lock, at PASSIVE_LEVEL: until no callback runs but on this processor.
     void await_callbacks();
     /// Under the lock: messages unasked that wait for their callback are dropped.
-    void drop_unasked();
+    void drop_unasked(listener& of);
     /// Without the lock, at PASSIVE_LEVEL: the same for those that work items have, and until none
     /// runs but on this processor.
-    void await_unasked();
+    void await_unasked(listener& of);
     void await_sends();
+    void await_sends(const alternate_qp& from);
+    /// Under the lock: frames or sends have become fewer.
+    void changed();
     /// Under the lock.
     void free(message& gone);
     /// The HCA is going: IBMF_CI_OFFLINE; a client without a callback for it is unregistered.
@@ -81,17 +102,14 @@ struct client : boost::intrusive_ref_counter<client> {
             return *CONTAINING_RECORD(entry, port_link, entry)->whole;
         }
     } of_port{{}, this};
-    bool ready = false; // registered, and not yet unregistered
-    ibmf_msg_cb_t unasked = nullptr;
-    void* unasked_argument = nullptr;
-    std::uint32_t set_ups = 0; // of it so far
-    std::uint32_t unasked_due = 0;
+    bool ready = false;         // registered, and not yet unregistered
     std::uint32_t incoming = 0; // transfers that peers began
     std::uint32_t lingering_count = 0;
     LIST_ENTRY lingering;  // transactions, the oldest first
     bool shows_sm = false; // changed in turn
     client_lines lines;
     LIST_ENTRY messages;
+    LIST_ENTRY qps; // changed in turn
     LIST_ENTRY frames;
     ibmf_stats_t counts{};
 
@@ -104,7 +122,8 @@ private:
     static void call(message& which);
     static void call_for_data(message& which);
     void give_all_back();
-    bool runs_elsewhere(std::optional<told_by> how) const;
+    void give_qps_back();
+    bool runs_elsewhere(const listener* of) const;
     void drop(message& which);
     void called();
     template <class Predicate>
@@ -117,8 +136,11 @@ private:
     } drain_start_;
     KDPC drain_dpc_;
     WORK_QUEUE_ITEM drain_work_;
-    friend class port;
-    KEVENT changed_; // frames or sends have become fewer
+    struct waiter {
+        LIST_ENTRY entry;
+        KEVENT woken;
+    };
+    LIST_ENTRY waiters_; // for a change; guarded by the port's lock
 };
 
 using client_ref = boost::intrusive_ptr<client>;

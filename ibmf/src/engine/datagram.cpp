@@ -1,9 +1,18 @@
 #include <engine/datagram.hpp>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 namespace irpverbs::ibmf {
+
+bool datagram::carry(mad_bytes what) {
+    raw = std::unique_ptr<std::uint8_t[]>(new (std::nothrow) std::uint8_t[what.size()]);
+    if (raw == nullptr) return false;
+    raw_size = what.size();
+    std::ranges::copy(what, raw.get());
+    return true;
+}
 
 datagram_pool::~datagram_pool() {
     while (free_ != nullptr) {
@@ -22,6 +31,9 @@ datagram* datagram_pool::take(port& whose) {
     return fresh.release();
 }
 
-void datagram_pool::give_back(datagram& done) { done.next_free = std::exchange(free_, &done); }
+void datagram_pool::give_back(datagram& done) {
+    done.raw.reset();
+    done.next_free = std::exchange(free_, &done);
+}
 
 } // namespace irpverbs::ibmf

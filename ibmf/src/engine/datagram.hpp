@@ -2,12 +2,14 @@
 #ifndef IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 #define IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 
+#include <engine/owned.hpp>
 #include <engine/transaction_table.hpp>
 #include <ibmf/mad.hpp>
 
 namespace irpverbs::ibmf {
 
 struct agent;
+struct alternate_qp;
 struct client;
 class port;
 
@@ -18,9 +20,16 @@ struct datagram {
     port* at = nullptr;
     client* who = nullptr;
     agent* by = nullptr;
-    std::uint32_t key = 0; // of its transaction
+    alternate_qp* qp = nullptr; // that it goes by; null: its class's
+    std::uint32_t key = 0;      // of its transaction
     IB_MAD_SEND send{};
     std::array<std::uint8_t, mad_size> bytes;
+    owned<std::unique_ptr<std::uint8_t[]>> raw; // in place of them, when it is no MAD
+    std::size_t raw_size = 0;
+
+    /// Bytes that are no MAD. False: no memory.
+    bool carry(mad_bytes what);
+    mad_bytes content() const { return raw != nullptr ? mad_bytes(raw.get(), raw_size) : bytes; }
 };
 
 /// As many as are under way at once. Not thread-safe.

@@ -17,6 +17,7 @@ constexpr unsigned most_doublings = 3;
 constexpr ticks first_busy_wait = 100 * rmpp::millisecond;
 constexpr unsigned most_busy_doublings = 5;
 constexpr std::uint8_t most_redirects = 4;
+constexpr std::uint8_t no_class = 0; // what goes by an alternate queue pair has keys and a route
 
 // Up to a quarter more, so that those who were refused together do not come back together.
 ticks jittered(ticks wait) {
@@ -45,6 +46,12 @@ ticks transfer_deadline_of(const transaction& of, const ibmf_retrans_t& times, t
 
 bool carries_own_id(const transaction& of) { return is_answer(of.method); }
 
+bool is_raw(const transport& wanted) { return wanted.qp != nullptr && wanted.qp->raw(); }
+
+mad_header sent_header(const transport& wanted) {
+    return is_raw(wanted) ? mad_header{} : header_of(wanted.msg->shown.im_msgbufs_send);
+}
+
 } // namespace
 
 int port::check(const transport& wanted, const mad_header& header) const {
@@ -55,8 +62,20 @@ int port::check(const transport& wanted, const mad_header& header) const {
     if (msg.busy) return IBMF_BUSY;
     const bool sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
     if (sequenced && msg.sends_from_received()) return IBMF_REQ_INVALID;
-    if (offline || !attributes.can_send(header.mgmt_class)) return IBMF_BAD_PORT_STATE;
+    if (is_raw(wanted) && msg.shown.im_msgbufs_send.im_bufs_cl_data_len > attributes.mtu())
+        return IBMF_BAD_SIZE;
+    const std::uint8_t mgmt_class = wanted.qp != nullptr ? no_class : header.mgmt_class;
+    if (offline || !attributes.can_send(mgmt_class)) return IBMF_BAD_PORT_STATE;
     return IBMF_SUCCESS;
+}
+
+// Nothing: the keys are none of the queue pair's.
+std::optional<IB_MAD_ADDRESS> port::address_of(const transport& wanted,
+                                               const mad_header& header) const {
+    const ibmf_msg_t& msg = wanted.msg->shown;
+    if (wanted.qp == nullptr) return attributes.to(msg, header.mgmt_class);
+    if (!wanted.qp->has_keys(msg.im_local_addr)) return std::nullopt;
+    return attributes.to(msg, no_class);
 }
 
 // Requests are known by their id alone; answers that are transfers, by whom they go to, too.
@@ -64,7 +83,7 @@ bool port::tid_in_use(const transport& wanted, const mad_header& header,
                       const IB_MAD_ADDRESS& to) const {
     const bool answers = is_answer(header.method);
     const auto same = [&](const transaction& each) {
-        if (each.who != wanted.who || each.msg == nullptr) return false;
+        if (each.who != wanted.who || each.msg == nullptr || each.raw) return false;
         return is_answer(each.method) == answers && (!answers || same_peer(each.peer, to));
     };
     return by_tid_.find(header.transaction_id, same) != nullptr;
@@ -84,6 +103,8 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     fresh.retries_left = static_cast<std::uint8_t>(std::min(times.retrans_retries, 255u));
     fresh.redirects_left = most_redirects;
     fresh.who = wanted.who;
+    fresh.qp = key_of(wanted.qp);
+    fresh.raw = is_raw(wanted);
     fresh.msg = wanted.msg;
     fresh.tid = header.transaction_id;
     fresh.response_us = or_default(times.retrans_rtv, default_response_us);
@@ -95,9 +116,10 @@ int port::begin(IRP* irp, const transport& wanted) {
     client& who = *wanted.who;
     message& msg = *wanted.msg;
     if (msg.who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
-    const mad_header header = header_of(msg.shown.im_msgbufs_send);
+    if (wanted.qp != nullptr && !wanted.qp->listed) return IBMF_BAD_QP_HANDLE;
+    const mad_header header = sent_header(wanted);
     if (const int refused = check(wanted, header); refused != IBMF_SUCCESS) return refused;
-    const std::optional<IB_MAD_ADDRESS> to = attributes.to(msg.shown, header.mgmt_class);
+    const std::optional<IB_MAD_ADDRESS> to = address_of(wanted, header);
     if (!to) return IBMF_BAD_QP_HANDLE;
     const bool indexed = wanted.flags != 0;
     if (indexed && tid_in_use(wanted, header, *to)) {
@@ -158,9 +180,20 @@ void port::resend(guard& under, transaction& which, ticks now) {
         return end(under, which, IBMF_TRANSPORT_FAILURE);
     }
     if (out == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
-    const bool own = carries_own_id(which) || !which.sequenced;
-    compose(out->bytes, which.msg->shown.im_msgbufs_send, own ? which.tid : which.slot.key);
-    send(under, *out, which, wait);
+    if (write(*out, which)) return send(under, *out, which, wait);
+    datagrams_.give_back(*out);
+    end(under, which, IBMF_TRANSPORT_FAILURE);
+}
+
+// False: no memory, for what is no MAD.
+bool port::write(datagram& to, const transaction& from) {
+    const ibmf_msg_bufs_t& parts = from.msg->shown.im_msgbufs_send;
+    if (from.raw)
+        return to.carry(
+            {static_cast<const std::uint8_t*>(parts.im_bufs_cl_data), parts.im_bufs_cl_data_len});
+    const bool own = carries_own_id(from) || !from.sequenced;
+    compose(to.bytes, parts, own ? from.tid : from.slot.key);
+    return true;
 }
 
 void port::launch_waiting(guard& under) {
@@ -217,6 +250,7 @@ void port::forget(transaction& which) {
     }
     which.rmpp.reset();
     which.who = nullptr;
+    which.qp = 0;
     release(which);
 }
 
@@ -318,10 +352,26 @@ void port::end_all(guard& under, const client& of, int code) {
     });
 }
 
-void port::forget_lingering(const client& of) {
+template <class Owns>
+void port::forget_idle(const Owns& owns) {
     for_each([&](transaction& each) {
-        if (each.who == &of && each.irp == nullptr && each.msg == nullptr) forget(each);
+        if (owns(each) && each.irp == nullptr && each.msg == nullptr) forget(each);
     });
+}
+
+void port::forget_lingering(const client& of) {
+    forget_idle([&](const transaction& each) { return each.who == &of; });
+}
+
+void port::forget_lingering(const alternate_qp& of) {
+    forget_idle([&](const transaction& each) { return each.qp == of.key; });
+}
+
+bool port::has_transactions(const alternate_qp& of) {
+    bool any = false;
+    for_each(
+        [&](const transaction& each) { any = any || (each.qp == of.key && each.msg != nullptr); });
+    return any;
 }
 
 bool port::has_transactions(const client& of) {

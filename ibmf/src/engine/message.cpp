@@ -28,6 +28,14 @@ void message::take(rmpp::message_buffer& from, std::uint64_t transaction_id) {
     parts.im_bufs_cl_data_len = data;
 }
 
+void message::take_raw(rmpp::message_buffer::block bytes, std::size_t size) {
+    received_size = size;
+    received = std::move(bytes);
+    shown.im_msgbufs_recv = {};
+    shown.im_msgbufs_recv.im_bufs_cl_data = received.get();
+    shown.im_msgbufs_recv.im_bufs_cl_data_len = size;
+}
+
 void message::drop_received() {
     received.reset();
     received_size = 0;

@@ -15,6 +15,7 @@
 namespace irpverbs::ibmf {
 
 struct client;
+struct listener;
 struct message;
 
 /// How the client hears of the end of a transport, or whose call a callback is.
@@ -46,7 +47,8 @@ struct message {
     ibmf_msg_cb_t call = nullptr;
     void* argument = nullptr;
     told_by how = told_by::irp;
-    std::uint32_t set_up = 0; // unasked: which of the client's callbacks it was meant for
+    listener* heard_by = nullptr; // unasked: who was meant, like the next
+    std::uint32_t set_up = 0;     // which of its callbacks
     line_place in_line;
     // Of a response that is told of while it comes:
     ibmf_msg_cb_t data_call = nullptr;
@@ -60,6 +62,8 @@ struct message {
 
     /// The received bytes: one block, shown in parts, with the id that the client knows.
     void take(rmpp::message_buffer& from, std::uint64_t transaction_id);
+    /// The same of bytes that are no MAD.
+    void take_raw(rmpp::message_buffer::block bytes, std::size_t size);
     void drop_received();
     bool sends_from_received() const;
 };

@@ -2,7 +2,7 @@
 #ifndef IRPVERBS_IBMF_ENGINE_PORT_HPP
 #define IRPVERBS_IBMF_ENGINE_PORT_HPP
 
-#include <engine/client.hpp>
+#include <engine/alternate_qp.hpp>
 #include <engine/datagram.hpp>
 #include <engine/port_attributes.hpp>
 #include <engine/tid_index.hpp>
@@ -20,6 +20,7 @@ struct transport {
     told_by how;
     ibmf_msg_cb_t call = nullptr;
     void* argument = nullptr;
+    alternate_qp* qp = nullptr; // null: its class's
     int refused = IBMF_SUCCESS; // out
 };
 
@@ -41,6 +42,9 @@ public:
     int enlist(client& fresh);
     void dismiss(client& gone);
     int show_sm(client& whose, bool is_sm);
+    int open_qp(alternate_qp& fresh);
+    int modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys);
+    int close_qp(alternate_qp& gone);
 
     // The exchange. Of an IBMF_ status other than success nothing has begun.
     int begin(IRP* irp, const transport& wanted);
@@ -53,7 +57,9 @@ public:
     void end_all(guard& under, const client& of, int code);
     /// Under the lock: forgets what nobody waits for any more.
     void forget_lingering(const client& of);
+    void forget_lingering(const alternate_qp& of);
     bool has_transactions(const client& of);
+    bool has_transactions(const alternate_qp& of);
     client* find_client(ibmf_client_type_t type, std::uint32_t oui = 0);
     void limit(guard& under, std::uint32_t in_flight);
 
@@ -87,8 +93,15 @@ private:
     static void offline_work(void* self);
     static void received(IB_MAD_AGENT* mad, void* place, const IB_MAD_RECEIVED* what);
 
+    // alternate_qps.cpp
+    bool enlist_qp(alternate_qp& fresh);
+
     // exchange.cpp
     int check(const transport& wanted, const mad_header& header) const;
+    std::optional<IB_MAD_ADDRESS> address_of(const transport& wanted,
+                                             const mad_header& header) const;
+    template <class Owns>
+    void forget_idle(const Owns& owns);
     bool tid_in_use(const transport& wanted, const mad_header& header,
                     const IB_MAD_ADDRESS& to) const;
     void fill(transaction& fresh, const transport& wanted, const mad_header& header);
@@ -96,6 +109,7 @@ private:
     bool start_over(guard& under, transaction& which);
     void launch(guard& under, transaction& which, ticks now);
     void resend(guard& under, transaction& which, ticks now);
+    static bool write(datagram& to, const transaction& from);
     void launch_waiting(guard& under);
     void end(guard& under, transaction& which, int code);
     void settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS status);
@@ -113,23 +127,28 @@ private:
     void linger(transaction& which);
     void tell_of_data(guard& under, transaction& which);
     void begin_response(transaction& which);
-    void begin_incoming(guard& under, client& who, const mad_view& first,
-                        const IB_MAD_ADDRESS& from);
-
-    // arrivals.cpp
     struct arrival {
         const mad_view& view;
         const IB_MAD_ADDRESS& from;
         client* who;
+        alternate_qp* qp; // null: its class's
     };
+    void begin_incoming(guard& under, const arrival& here);
+
+    // arrivals.cpp
+    static void received_at_qp(IB_MAD_AGENT* mad, void* qp, const IB_MAD_RECEIVED* what);
+    bool parse(const IB_MAD_RECEIVED& what, mad_view& view);
     void receive(guard& under, agent& through, const IB_MAD_RECEIVED& what);
     void answer_came(guard& under, const arrival& here);
     void answered(guard& under, transaction& which, const mad_view& answer);
     void request_came(guard& under, const arrival& here);
     transaction* transfer_with(const arrival& here) const;
-    void hand_up(guard& under, client& who, const mad_view& single, const IB_MAD_ADDRESS& from);
-    void hand_up(guard& under, client& who, rmpp::message_buffer& whole,
+    void receive_raw(guard& under, alternate_qp& through, const IB_MAD_RECEIVED& what);
+    void hand_up(guard& under, const arrival& single);
+    void hand_up(guard& under, client& who, alternate_qp* qp, rmpp::message_buffer& whole,
                  const IB_MAD_ADDRESS& from);
+    message* message_unasked(client& who, alternate_qp* qp, const IB_MAD_ADDRESS& from,
+                             std::uint8_t mgmt_class);
 
     // sending.cpp
     void send(guard& under, datagram& what, const transaction& of, ticks answer_within);
@@ -146,6 +165,15 @@ private:
     WORK_QUEUE_ITEM offline_item_;
     bool refreshing_ = false; // guarded by the lock
 };
+
+/// By a queue pair; null: its class's.
+inline listener& listener_of(client& who, alternate_qp* qp) {
+    if (qp != nullptr) return *qp;
+    return who;
+}
+inline bool has_rmpp(const client& who, const alternate_qp* qp) {
+    return qp != nullptr ? qp->has_rmpp() : who.has_rmpp();
+}
 
 /// The counter of the client and of its port.
 template <class Counter>

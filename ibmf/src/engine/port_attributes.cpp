@@ -20,6 +20,8 @@ void port_attributes::set(const IB_PORT_ATTR& whole) {
     state_ = whole.State;
     lmc_ = whole.Lmc;
     lid_ = whole.Lid;
+    mtu_ = whole.ActiveMtu;
+    has_mad_qps_ = (whole.Flags & IB_PORT_MAD_QPS) != 0;
     keys_.clear();
     for (ULONG i = 0; i < whole.PKeyCount; ++i)
         keys_.push_back(IbPortPKey(&whole, i));

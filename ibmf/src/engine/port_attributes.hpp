@@ -19,6 +19,9 @@ public:
 
     /// Whether datagrams of a class can go out.
     bool can_send(std::uint8_t mgmt_class) const;
+    bool has_mad_qps() const { return has_mad_qps_; }
+    /// Bytes that a datagram may carry.
+    std::size_t mtu() const { return std::size_t{128} << mtu_; }
     /// Nothing: the port does not have that P_Key.
     std::optional<IB_MAD_ADDRESS> to(const ibmf_msg_t& message, std::uint8_t mgmt_class) const;
     void write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from, std::uint8_t mgmt_class) const;
@@ -28,6 +31,8 @@ public:
 private:
     UCHAR state_ = IB_PORT_DOWN;
     UCHAR lmc_ = 0;
+    UCHAR mtu_ = IB_MTU_256;
+    bool has_mad_qps_ = false;
     ib_lid_t lid_ = 0;
     std::vector<ib_pkey_t> keys_;
     std::vector<ib_gid_t> gids_;

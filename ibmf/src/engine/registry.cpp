@@ -92,13 +92,14 @@ int registry::add(const registration& wanted, ibmf_handle_t& handle) {
     return status;
 }
 
-// A client of UNIVERSAL_CLASS would have nothing but QPs of its own, which no driver has yet.
+// A client of UNIVERSAL_CLASS has nothing but QPs of its own, and so has the next.
 int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle) {
-    if (!plan_of(wanted.info.ir_client_class).known) return IBMF_NOT_SUPPORTED;
+    const bool universal = wanted.info.ir_client_class == UNIVERSAL_CLASS;
     {
         const port::guard under(at);
+        if (universal && !at.attributes.has_mad_qps()) return IBMF_NOT_SUPPORTED;
         if (at.offline) return IBMF_TRANSPORT_FAILURE;
-        if (at.find_client(wanted.info.ir_client_class, wanted.oui) != nullptr)
+        if (!universal && at.find_client(wanted.info.ir_client_class, wanted.oui) != nullptr)
             return IBMF_PORT_IN_USE;
     }
     const client_ref fresh(new (std::nothrow) client(at, wanted));
@@ -116,12 +117,26 @@ int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle
     return IBMF_SUCCESS;
 }
 
+int registry::add_qp(client& whose, uint_t kind, const IB_MAD_KEYS& keys,
+                     ibmf_qp_handle_t& handle) {
+    const turn mine(*this);
+    if (static_cast<std::uint32_t>(++last_qp_) == 0) ++last_qp_;
+    const auto key = static_cast<std::uint32_t>(last_qp_);
+    const qp_ref fresh(new (std::nothrow) alternate_qp(whose, key, kind, keys));
+    if (fresh == nullptr) return IBMF_NO_RESOURCES;
+    fresh->handle = reinterpret_cast<ibmf_qp_handle_t>(last_qp_);
+    const int status = whose.at->open_qp(*fresh);
+    if (status == IBMF_SUCCESS) handle = fresh->handle;
+    return status;
+}
+
 int registry::remove(client& gone) {
     port& at = *gone.at;
     {
         const port::guard under(at);
         if (!gone.ready) return IBMF_BAD_HANDLE;
-        if (!IsListEmpty(&gone.messages) || gone.unasked != nullptr || at.has_transactions(gone))
+        if (!IsListEmpty(&gone.messages) || !IsListEmpty(&gone.qps) || gone.unasked != nullptr ||
+            at.has_transactions(gone))
             return IBMF_BUSY;
         gone.ready = false;
     }

@@ -46,6 +46,8 @@ public:
     int add(const registration& wanted, ibmf_handle_t& handle);
     int remove(client& gone);
 
+    int add_qp(client& whose, uint_t kind, const IB_MAD_KEYS& keys, ibmf_qp_handle_t& handle);
+
     /// Null: no such client, or no longer. IRQL: <= DISPATCH_LEVEL.
     client_ref find(ibmf_handle_t handle);
 
@@ -69,8 +71,9 @@ private:
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
     message_pool messages_;
-    KEVENT free_;              // set: it is nobody's turn
-    std::vector<port*> ports_; // changed in turn
+    KEVENT free_;               // set: it is nobody's turn
+    std::vector<port*> ports_;  // changed in turn
+    std::uint64_t last_qp_ = 0; // likewise
     dispatch::detail::raw_spin lock_;
     std::vector<place> places_; // guarded by lock_
 };

@@ -24,14 +24,24 @@ void run_blocking(void* context) {
     complete(irp, call.run(call)); // the call may be gone after that
 }
 
-int check_parts(const client& who, const ibmf_msg_bufs_t& parts, uint_t flags) {
+// There is no header, and nothing to know an answer by. Source: seed 000; defect D4.
+int check_raw(const ibmf_msg_bufs_t& parts, uint_t flags) {
+    if ((flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0) return IBMF_BAD_RMPP_OPT;
+    if ((flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0) return IBMF_REQ_INVALID;
+    const bool empty = parts.im_bufs_cl_data == nullptr || parts.im_bufs_cl_data_len == 0;
+    return empty ? IBMF_BAD_SIZE : IBMF_SUCCESS;
+}
+
+int check_parts(const client& who, const alternate_qp* qp, const ibmf_msg_bufs_t& parts,
+                uint_t flags) {
+    if (qp != nullptr && qp->raw()) return check_raw(parts, flags);
     if (parts.im_bufs_mad_hdr == nullptr) return IBMF_BAD_SIZE;
     const std::uint8_t mgmt_class = parts.im_bufs_mad_hdr->MgmtClass;
-    if (!who.plan.has(mgmt_class)) return IBMF_BAD_QP_HANDLE;
+    if (qp == nullptr && !who.plan.has(mgmt_class)) return IBMF_BAD_QP_HANDLE;
     const class_layout layout = layout_of(mgmt_class);
     if ((flags & IBMF_MSG_TRANS_FLAG_RMPP) == 0)
         return fits_datagram(parts, layout) ? IBMF_SUCCESS : IBMF_BAD_SIZE;
-    if (!who.has_rmpp() || !layout.rmpp) return IBMF_BAD_RMPP_OPT;
+    if (!has_rmpp(who, qp) || !layout.rmpp) return IBMF_BAD_RMPP_OPT;
     return body_of(parts, layout) ? IBMF_SUCCESS : IBMF_BAD_SIZE;
 }
 
@@ -57,9 +67,10 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
     return STATUS_PENDING;
 }
 
-int check_transport(const client& who, ibmf_qp_handle_t qp, const ibmf_msg_t& msg, uint_t flags) {
-    if (qp != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
-    return check_parts(who, msg.im_msgbufs_send, flags);
+int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
+                    qp_ref& qp) {
+    if (!who.find_qp(handle, qp)) return IBMF_BAD_QP_HANDLE;
+    return check_parts(who, qp.get(), msg.im_msgbufs_send, flags);
 }
 
 void prepare(IRP* irp, request_kind kind, void* argument) {
@@ -92,10 +103,12 @@ void start_transport(IRP* irp, const transport_arguments& given) {
         return refuse(irp, IBMF_INVALID_ARG);
     const client_ref who = here.find(given.handle);
     if (who == nullptr) return refuse(irp, IBMF_BAD_HANDLE);
-    const int refused = check_transport(*who, given.qp, *given.message, given.flags);
+    qp_ref qp;
+    const int refused = check_transport(*who, given.qp, *given.message, given.flags, qp);
     if (refused != IBMF_SUCCESS) return refuse(irp, refused);
     transport wanted{who.get(), &message::of(given.message), given.retrans, given.flags,
                      told_by::irp};
+    wanted.qp = qp.get();
     prepare(irp, begin_transaction, &wanted);
     IoCallDriver(here.device(), irp);
 }

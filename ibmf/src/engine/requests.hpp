@@ -11,8 +11,10 @@ namespace irpverbs::ibmf {
 /// blocking_call, or the IBMF_ status.
 enum request_kind : UCHAR { begin_transaction, run_a_call, refuse_a_call };
 
-/// An IBMF_ status: what can be said without a lock.
-int check_transport(const client& who, ibmf_qp_handle_t qp, const ibmf_msg_t& msg, uint_t flags);
+/// An IBMF_ status: what can be said without the lock. `qp`: what `handle` names; null: its
+/// class's.
+int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
+                    qp_ref& qp);
 
 /// Fills the IRP's next location.
 void prepare(IRP* irp, request_kind kind, void* argument);

@@ -17,9 +17,13 @@ ULONG milliseconds(ticks time) {
 void port::send(guard& under, datagram& what, const transaction& of, ticks answer_within) {
     client& who = *of.who;
     what.who = &who;
-    what.by = who.agent_of(of.mgmt_class);
+    what.qp = who.qp_of(of);
+    what.by = what.qp != nullptr ? &what.qp->place : who.agent_of(of.mgmt_class);
+    if (what.qp != nullptr) ++what.qp->sends;
     what.key = of.slot.key;
-    what.send = {of.peer, what.bytes.data(), IB_MAD_SIZE, milliseconds(answer_within)};
+    const mad_bytes content = what.content();
+    what.send = {of.peer, content.data(), static_cast<ULONG>(content.size()),
+                 milliseconds(answer_within)};
     who.count(&ibmf_stats_t::st_sends_active);
     who.count(&ibmf_stats_t::st_datagrams_sent);
     under.later(what.start, start_send);
@@ -42,6 +46,7 @@ NTSTATUS port::sent(DEVICE_OBJECT*, IRP* irp, void* context) {
 void port::sent(datagram& what, NTSTATUS status) {
     guard under(*this);
     client& who = *what.who;
+    alternate_qp* const qp = what.qp;
     transaction* const of = find(what.key);
     datagrams_.give_back(what);
     if (!NT_SUCCESS(status)) who.count(&ibmf_stats_t::st_send_failures);
@@ -52,7 +57,8 @@ void port::sent(datagram& what, NTSTATUS status) {
             end(under, *of, IBMF_SUCCESS);
     }
     --counts.st_sends_active;
-    if (--who.counts.st_sends_active == 0) KeSetEvent(&who.changed_, IO_NO_INCREMENT, FALSE);
+    const bool last_of_qp = qp != nullptr && --qp->sends == 0;
+    if (--who.counts.st_sends_active == 0 || last_of_qp) who.changed();
 }
 
 } // namespace irpverbs::ibmf

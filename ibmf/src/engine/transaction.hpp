@@ -41,6 +41,8 @@ struct transaction {
     std::uint8_t retries_left = 0;
     std::uint8_t redirects_left = 0;
     std::uint8_t times_busy = 0;
+    bool raw = false;     // no MAD
+    std::uint32_t qp = 0; // the key of the alternate queue pair that it goes by; 0: its class's
 
     transaction_table* owner = nullptr;
     KTIMER timer;

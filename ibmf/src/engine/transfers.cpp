@@ -121,7 +121,8 @@ void port::end_transfer(guard& under, transaction& which) {
     const rmpp::outcome result = which.rmpp->result();
     if (failed(result)) who.count(&ibmf_stats_t::st_rmpp_errors);
     if (which.incoming) {
-        if (!failed(result)) hand_up(under, who, which.rmpp->received(), which.peer);
+        if (!failed(result))
+            hand_up(under, who, who.qp_of(which), which.rmpp->received(), which.peer);
         return linger(which);
     }
     IRP* const irp = claim(which);
@@ -155,9 +156,11 @@ void port::begin_response(transaction& which) {
     which.at = phase::transferring;
 }
 
-void port::begin_incoming(guard& under, client& who, const mad_view& first,
-                          const IB_MAD_ADDRESS& from) {
-    if (who.unasked == nullptr) return who.count(&ibmf_stats_t::st_no_callback);
+void port::begin_incoming(guard& under, const arrival& here) {
+    client& who = *here.who;
+    const mad_view& first = here.view;
+    if (listener_of(who, here.qp).unasked == nullptr)
+        return who.count(&ibmf_stats_t::st_no_callback);
     if (who.incoming >= most_incoming) return who.count(&ibmf_stats_t::st_overflows);
     transaction* const fresh = acquire();
     if (fresh == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
@@ -172,10 +175,12 @@ void port::begin_incoming(guard& under, client& who, const mad_view& first,
     fresh->mgmt_class = first.header().mgmt_class;
     fresh->method = first.header().method;
     fresh->who = &who;
+    fresh->qp = key_of(here.qp);
+    fresh->raw = false;
     fresh->msg = nullptr;
     fresh->irp = nullptr;
     fresh->tid = first.header().transaction_id;
-    fresh->peer = from;
+    fresh->peer = here.from;
     fresh->transfer_deadline = never;
     ++who.incoming;
     who.count(&ibmf_stats_t::st_transactions);

@@ -25,6 +25,7 @@ public:
     agent& operator=(const agent&) = delete;
 
     operator IB_MAD_AGENT*() const { return agent_; }
+    IB_MAD_AGENT* get() const { return agent_; }
     IB_MAD_AGENT* release() { return std::exchange(agent_, nullptr); }
     void deregister() {
         EXPECT_STATUS(verb_call(deregister_agent(release())).status(), STATUS_SUCCESS);

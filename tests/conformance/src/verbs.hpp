@@ -85,6 +85,9 @@ inline verb register_agent(IB_CA* ca, const IB_MAD_AGENT_ATTR* attr, void* conte
 inline verb deregister_agent(IB_MAD_AGENT* agent) {
     return {"CiDeregisterMadAgent", [=](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }};
 }
+inline verb modify_agent(IB_MAD_AGENT* agent, const IB_MAD_KEYS* keys) {
+    return {"CiModifyMadAgent", [=](IRP* irp) { return CiModifyMadAgent(agent, keys, irp); }};
+}
 inline verb send_mad(IB_MAD_AGENT* agent, const IB_MAD_SEND* what) {
     return {"CiSendMad", [=](IRP* irp) { return CiSendMad(agent, what, irp); }};
 }

@@ -91,7 +91,8 @@ void refuses_verbs_meanwhile(world& here) {
     const datagram one(opened, 1);
     reception room;
     IB_MAD_AGENT* const its = receiver;
-    late_calls late({send_mad(its, one.get()), get_mad(its, &room.into), deregister_agent(its)});
+    late_calls late({send_mad(its, one.get()), get_mad(its, &room.into), modify_agent(its, nullptr),
+                     deregister_agent(its)});
     heard.inside = [&] {
         end.send(deregister_agent(its));
         end.cancel();

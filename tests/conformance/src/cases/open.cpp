@@ -49,6 +49,7 @@ void of_no_device_completes_the_irp(world&) {
                              register_agent(nullptr, nullptr),
                              deregister_agent(nullptr),
                              send_mad(nullptr, nullptr),
+                             modify_agent(nullptr, nullptr),
                              get_mad(nullptr, nullptr)})
         EXPECT_STATUS(verb_call(each).status(), STATUS_INVALID_PARAMETER) << each.name;
 }

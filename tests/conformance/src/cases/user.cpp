@@ -99,6 +99,19 @@ void datagrams_that_are_not_mapped(world& here) {
     }
 }
 
+void keys_that_are_not_mapped(world& here) {
+    const ca opened(here);
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = 1;
+    attr.QpKind = IB_MAD_QP_OWN_MADS;
+    attr.Keys.PKey = IB_PKEY_DEFAULT_FULL;
+    const agent own(opened, attr);
+    const unmapped_page page;
+    EXPECT_STATUS(answer(for_user(modify_agent(own, page.as<IB_MAD_KEYS>()))),
+                  STATUS_ACCESS_VIOLATION);
+    EXPECT_STATUS(answer(for_user(modify_agent(own, &attr.Keys))), STATUS_SUCCESS);
+}
+
 void datagrams_come_and_go(world& here) {
     const ca opened(here);
     const agent both(opened);
@@ -195,6 +208,7 @@ constexpr test_case cases[] = {
     {"User.UpCallsThatAreNotMapped", violation, nothing, kind::steps, up_calls_that_are_not_mapped},
     {"User.DatagramsThatAreNotMapped", violation, nothing, kind::steps,
      datagrams_that_are_not_mapped},
+    {"User.KeysThatAreNotMapped", violation, nothing, kind::steps, keys_that_are_not_mapped},
     {"User.DatagramsComeAndGo", "STATUS_SUCCESS: Information is its length.", nothing, kind::steps,
      datagrams_come_and_go},
     {"User.WaitsThatAreCancelled", "Every pended verb can be cancelled", nothing, kind::steps,

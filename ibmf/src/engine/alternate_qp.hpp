@@ -1,0 +1,47 @@
+// A queue pair of a client's own.
+#ifndef IRPVERBS_IBMF_ENGINE_ALTERNATE_QP_HPP
+#define IRPVERBS_IBMF_ENGINE_ALTERNATE_QP_HPP
+
+#include <engine/client.hpp>
+
+namespace irpverbs::ibmf {
+
+struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, listener {
+    alternate_qp(client& its_owner, std::uint32_t its_key, uint_t its_kind,
+                 const IB_MAD_KEYS& its_keys)
+        : owner(its_owner), key(its_key), kind(its_kind), keys(its_keys) {}
+
+    bool raw() const { return kind == IBMF_ALT_QP_RAW_ONLY; }
+    bool has_rmpp() const { return kind == IBMF_ALT_QP_MAD_RMPP; }
+    /// Under the lock: the keys of a message's address are these. Of a partition's full and limited
+    /// members it does not matter which is meant: the port is one of them.
+    bool has_keys(const ibmf_addr_info_t& address) const {
+        constexpr ib_pkey_t partition = 0x7FFF;
+        return ((address.ia_p_key ^ keys.PKey) & partition) == 0 && address.ia_q_key == keys.QKey;
+    }
+
+    client& owner;           // it stays for as long as this is in its list
+    const std::uint32_t key; // that its transactions know it by
+    const uint_t kind;
+    ibmf_qp_handle_t handle = nullptr;
+    agent place;
+
+    // All below: guarded by the port's lock.
+    struct client_link {
+        LIST_ENTRY entry;
+        alternate_qp* whole;
+        static alternate_qp& of(LIST_ENTRY* entry) {
+            return *CONTAINING_RECORD(entry, client_link, entry)->whole;
+        }
+    } of_client{{}, this};
+    bool listed = false; // among its client's
+    IB_MAD_KEYS keys;
+    std::uint32_t sends = 0; // datagrams that the driver has, or is about to have
+};
+
+/// 0: of its class's.
+inline std::uint32_t key_of(const alternate_qp* qp) { return qp != nullptr ? qp->key : 0; }
+
+} // namespace irpverbs::ibmf
+
+#endif

@@ -1,0 +1,91 @@
+// Queue pairs of clients' own: made, changed and ended. Without the lock, by one caller at a time.
+#include <engine/port.hpp>
+
+#include <engine/status.hpp>
+
+#include <ci/detail/blocking_verb.hpp>
+
+namespace irpverbs::ibmf {
+
+using ci::detail::call_verb;
+using ci::detail::verb_result;
+
+namespace {
+
+// What the port was seen to lack only now is as if it had been seen before.
+int failure_of_keys(NTSTATUS status) {
+    return status == STATUS_INVALID_PARAMETER ? IBMF_INVALID_ARG : failure_of(status);
+}
+
+} // namespace
+
+int port::open_qp(alternate_qp& fresh) {
+    {
+        const guard under(*this);
+        if (!fresh.owner.ready) return IBMF_BAD_HANDLE;
+        if (offline) return IBMF_TRANSPORT_FAILURE;
+        if (!attributes.has_mad_qps()) return IBMF_NOT_SUPPORTED;
+        if (!attributes.index_of(fresh.keys.PKey)) return IBMF_INVALID_ARG;
+    }
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = number;
+    attr.Rmpp = IB_MAD_RMPP_BY_CLIENT;
+    attr.QpKind = fresh.raw() ? IB_MAD_QP_OWN_RAW : IB_MAD_QP_OWN_MADS;
+    attr.Keys = fresh.keys;
+    const IB_MAD_DISPATCH calls{received_at_qp};
+    const verb_result made =
+        call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &fresh, &calls, irp); });
+    if (made.status == STATUS_NOT_SUPPORTED) return IBMF_NOT_SUPPORTED;
+    if (!made.success()) return failure_of_keys(made.status);
+    fresh.place.mad = made.object<IB_MAD_AGENT>();
+    if (enlist_qp(fresh)) return IBMF_SUCCESS;
+    deregister_agent(fresh.place);
+    return IBMF_BAD_HANDLE;
+}
+
+// False: the client is being unregistered.
+bool port::enlist_qp(alternate_qp& fresh) {
+    client& who = fresh.owner;
+    const guard under(*this);
+    if (!who.ready) return false;
+    intrusive_ptr_add_ref(&fresh); // until it is ended
+    InsertTailList(&who.qps, &fresh.of_client.entry);
+    fresh.listed = true;
+    who.count(&ibmf_stats_t::st_alt_qps);
+    return true;
+}
+
+int port::modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys) {
+    {
+        const guard under(*this);
+        if (!which.listed) return IBMF_BAD_QP_HANDLE;
+        if (!attributes.index_of(keys.PKey)) return IBMF_INVALID_ARG;
+    }
+    const NTSTATUS status =
+        call_verb([&](IRP* irp) { return CiModifyMadAgent(which.place.mad, &keys, irp); }).status;
+    if (!NT_SUCCESS(status)) return failure_of_keys(status);
+    const guard under(*this);
+    which.keys = keys;
+    return IBMF_SUCCESS;
+}
+
+int port::close_qp(alternate_qp& gone) {
+    client& who = gone.owner;
+    {
+        const guard under(*this);
+        if (!gone.listed) return IBMF_BAD_QP_HANDLE;
+        if (gone.unasked != nullptr || gone.unasked_due != 0 || has_transactions(gone))
+            return IBMF_BUSY;
+        RemoveEntryList(&gone.of_client.entry);
+        gone.listed = false;
+        forget_lingering(gone);
+        --who.counts.st_alt_qps;
+        --counts.st_alt_qps;
+    }
+    who.await_sends(gone);
+    deregister_agent(gone.place);
+    intrusive_ptr_release(&gone);
+    return IBMF_SUCCESS;
+}
+
+} // namespace irpverbs::ibmf

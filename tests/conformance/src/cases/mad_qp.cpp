@@ -1,0 +1,195 @@
+// Queue pairs of an agent's own. Where the driver has none its refusal is all there is to see.
+#include "datagrams.hpp"
+
+#include <cstring>
+#include <numeric>
+
+namespace irpverbs::conformance {
+
+namespace {
+
+constexpr IB_MAD_KEYS its_keys{IB_PKEY_DEFAULT_FULL, 0x1234};
+
+IB_MAD_AGENT_ATTR own_qp(UCHAR kind = IB_MAD_QP_OWN_MADS) {
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = 1;
+    attr.QpKind = kind;
+    attr.Keys = its_keys;
+    return attr;
+}
+
+ib_qpn_t number_of(IB_MAD_AGENT* agent) { return agent->Attr.Qp; }
+
+void send_to_own(IB_CA* by, IB_MAD_AGENT* from, ib_qpn_t qp, ULONG number,
+                 ib_qkey_t qkey = its_keys.QKey) {
+    datagram made(by, number);
+    made.send().To.Qp = qp;
+    made.send().To.QKey = qkey;
+    must(send_mad(from, made.get()));
+}
+
+void is_where_the_port_says_so(world& here) {
+    const ca opened(here);
+    const block all = whole_port(opened);
+    const bool told = (all.as<IB_PORT_ATTR>().Flags & IB_PORT_MAD_QPS) != 0;
+    const IB_MAD_AGENT_ATTR attr = own_qp();
+    verb_call made(register_agent(opened, &attr));
+    EXPECT_STATUS(made.status(), told ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
+    if (made.status() != STATUS_SUCCESS) return;
+    EXPECT_STATUS(answer(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
+}
+
+void has_a_number_of_its_own(world& here) {
+    const ca opened(here);
+    const ca other(here);
+    const agent first(opened, own_qp());
+    const agent second(opened, own_qp(IB_MAD_QP_OWN_RAW));
+    const agent third(other, own_qp());
+    for (IB_MAD_AGENT* each : {first.get(), second.get(), third.get()})
+        EXPECT_GT(number_of(each), 1u);
+    EXPECT_NE(number_of(first), number_of(second));
+    EXPECT_NE(number_of(first), number_of(third));
+    EXPECT_NE(number_of(second), number_of(third));
+}
+
+void that_can_not_be_is_refused(world& here) {
+    const ca opened(here);
+    { const agent supported(opened, own_qp()); }
+    IB_MAD_AGENT_ATTR kind = own_qp(IB_MAD_QP_OWN_RAW + 1);
+    IB_MAD_AGENT_ATTR with_class = own_qp();
+    with_class.ManagementClass = 0x0A;
+    IB_MAD_AGENT_ATTR no_partition = own_qp();
+    no_partition.Keys.PKey = 0x8000;
+    for (const IB_MAD_AGENT_ATTR* each : {&kind, &with_class, &no_partition})
+        EXPECT_STATUS(answer(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
+    const agent shared(opened, agent_attr(false));
+    EXPECT_STATUS(answer(modify_agent(shared, &its_keys)), STATUS_INVALID_DEVICE_REQUEST);
+    const agent own(opened, own_qp());
+    EXPECT_STATUS(answer(modify_agent(own, nullptr)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(answer(modify_agent(own, &no_partition.Keys)), STATUS_INVALID_PARAMETER);
+    datagram to_qp0(opened, 1);
+    to_qp0.send().To.Qp = 0;
+    EXPECT_STATUS(answer(send_mad(own, to_qp0.get())), STATUS_INVALID_PARAMETER);
+}
+
+// Of any class, answers as well; the id is the sender's as a whole.
+void is_given_all_that_comes(world& here) {
+    const ca opened(here);
+    const agent receiver(opened, own_qp());
+    const agent sender(opened, own_qp());
+    ULONG number = 0;
+    for (const UCHAR mgmt_class : {UCHAR{1}, UCHAR{0x0A}, UCHAR{0x32}}) {
+        datagram made(opened, ++number);
+        made.send().To.Qp = number_of(receiver);
+        made.send().To.QKey = its_keys.QKey;
+        made.data()[1] = mgmt_class;
+        made.data()[3] = 0x81;
+        made.data()[8] = 0x77;
+        must(send_mad(sender, made.get()));
+        reception got(receiver);
+        EXPECT_EQ(got.number(), number);
+        EXPECT_EQ(got.data[1], mgmt_class);
+        EXPECT_EQ(got.data[8], 0x77);
+        EXPECT_EQ(got.into.From.Qp, number_of(sender));
+    }
+}
+
+void raw_carries_any_bytes(world& here) {
+    const ca opened(here);
+    const agent both(opened, own_qp(IB_MAD_QP_OWN_RAW));
+    const block all = whole_port(opened);
+    const std::size_t mtu = std::size_t{128} << all.as<IB_PORT_ATTR>().ActiveMtu;
+    for (const std::size_t size : {std::size_t{1}, std::size_t{IB_MAD_SIZE}, mtu, mtu + 1}) {
+        std::vector<UCHAR> bytes(size);
+        std::iota(bytes.begin(), bytes.end(), UCHAR{3});
+        datagram made(opened, 0);
+        made.send().To.Qp = number_of(both);
+        made.send().To.QKey = its_keys.QKey;
+        made.send().Data = bytes.data();
+        made.send().Length = static_cast<ULONG>(size);
+        const NTSTATUS expected = size > mtu ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+        EXPECT_STATUS(answer(send_mad(both, made.get())), expected);
+        if (size > mtu) break;
+        std::vector<UCHAR> room(mtu);
+        IB_MAD_RECEIVE into{};
+        into.Data = room.data();
+        into.Size = static_cast<ULONG>(mtu);
+        EXPECT_EQ(must(get_mad(both, &into)), size);
+        room.resize(size);
+        EXPECT_EQ(room, bytes);
+    }
+}
+
+void lets_only_its_keys_in(world& here) {
+    const ca opened(here);
+    const agent receiver(opened, own_qp());
+    const agent sender(opened, own_qp());
+    const IB_MAD_KEYS fresh{IB_PKEY_DEFAULT_FULL, 0x4321};
+    send_to_own(opened, sender, number_of(receiver), 1, fresh.QKey);
+    send_to_own(opened, sender, number_of(receiver), 2);
+    EXPECT_EQ(reception(receiver).number(), 2u);
+    must(modify_agent(receiver, &fresh));
+    send_to_own(opened, sender, number_of(receiver), 3);
+    send_to_own(opened, sender, number_of(receiver), 4, fresh.QKey);
+    EXPECT_EQ(reception(receiver).number(), 4u);
+}
+
+void what_comes_after_its_end_is_dropped(world& here) {
+    const ca opened(here);
+    const agent sender(opened, own_qp());
+    agent gone(opened, own_qp());
+    const ib_qpn_t number = number_of(gone);
+    gone.deregister();
+    send_to_own(opened, sender, number, 1);
+    const agent next(opened, own_qp());
+    send_to_own(opened, sender, number_of(next), 2);
+    EXPECT_EQ(reception(next).number(), 2u);
+}
+
+void modifying_meets_a_cancel(world& here) {
+    const ca opened(here);
+    const agent both(opened, own_qp());
+    const IB_MAD_KEYS fresh{IB_PKEY_DEFAULT_FULL, 0x4321};
+    verb_call modified;
+    world::together(
+        {[&] { modified.send(modify_agent(both, &fresh)); }, [&] { modified.cancel(); }});
+    const bool done = modified.status() == STATUS_SUCCESS;
+    EXPECT_STATUS(modified.status(), done ? STATUS_SUCCESS : STATUS_CANCELLED);
+    send_to_own(opened, both, number_of(both), 1, fresh.QKey);
+    send_to_own(opened, both, number_of(both), 2, its_keys.QKey);
+    EXPECT_EQ(reception(both).number(), done ? 1u : 2u);
+}
+
+constexpr const char* in_and_out = "it sends with this P_Key, as the port has it, and takes what "
+                                   "comes in that partition and with this Q_Key.";
+
+constexpr test_case cases[] = {
+    {"MadQp.IsWhereThePortSaysSo",
+     "STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a driver that does it, a port "
+     "without management, or a QP of its own without IB_PORT_MAD_QPS.",
+     nothing, kind::steps, is_where_the_port_says_so},
+    {"MadQp.HasANumberOfItsOwn", "above 1, no other's of the HCA", nothing, kind::steps,
+     has_a_number_of_its_own},
+    {"MadQp.ThatCanNotBeIsRefused",
+     "With a QP of its own: also a class, or a P_Key that the port does not have.", nothing,
+     kind::steps, that_can_not_be_is_refused},
+    {"MadQp.IsGivenAllThatComes",
+     "An agent with a queue pair of its own is given all that comes there, and TransactionIDs go "
+     "out as they are.",
+     nothing, kind::steps, is_given_all_that_comes},
+    {"MadQp.RawCarriesAnyBytes", "for any bytes, up to the path's MTU", nothing, kind::steps,
+     raw_carries_any_bytes},
+    {"MadQp.LetsOnlyItsKeysIn", in_and_out, nothing, kind::steps, lets_only_its_keys_in},
+    {"MadQp.WhatComesAfterItsEndIsDropped", "none after its deregistration has completed.", nothing,
+     kind::steps, what_comes_after_its_end_is_dropped},
+    {"MadQp.ModifyingMeetsACancel",
+     "completes STATUS_CANCELLED when IoCancelIrp comes while it is pended and before it took "
+     "effect; a result that is there wins.",
+     nothing, kind::race, modifying_meets_a_cancel},
+};
+
+} // namespace
+
+const std::span<const test_case> mad_qp_cases = cases;
+
+} // namespace irpverbs::conformance
