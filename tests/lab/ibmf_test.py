@@ -14,10 +14,9 @@ PROGRAM = os.environ["IRPVERBS_IBMF_LAB"]
 
 class IbmfCase(LabCase):
     def start(self, test, host=HOST, **environment):
-        client = subprocess.Popen([PROGRAM, f"--gtest_filter=*.{test}"],
-                                  env=dict(self.lab.environment(host), **environment), text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+        client = self.lab.start(host, [PROGRAM, f"--gtest_filter=*.{test}"], environment,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
         self.addCleanup(client.stdout.close)
         self.addCleanup(client.stdin.close)
         self.addCleanup(client.wait)

@@ -43,9 +43,8 @@ class IrpctlTest(LabCase):
         os.kill(opensm, signal.SIGSTOP)
         early = self.lab.run(HOST, self.command("sa", "smi", "--timeout", "300"))
         self.assertIn("time", early.stderr)
-        with subprocess.Popen(self.command("sa", "path", "--pcap", capture), text=True,
-                              env=self.lab.environment(HOST), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as late:
+        with self.lab.start(HOST, self.command("sa", "path", "--pcap", capture),
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as late:
             self.addCleanup(late.kill)
             header = 24  # of the file: what comes behind is the question
             self.assertTrue(wait_until(
@@ -67,9 +66,9 @@ class IrpctlTest(LabCase):
                          (1, self.hosts, self.hosts))
 
     def test_events(self):
-        with subprocess.Popen([PROGRAM, "--hca", "rdma:", "events", "--subnet", "--count", "1",
-                               "--for", "20"], env=self.lab.environment(HOST), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        with self.lab.start(HOST, [PROGRAM, "--hca", "rdma:", "events", "--subnet", "--count", "1",
+                                   "--for", "20"], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE) as client:
             self.addCleanup(client.kill)
             self.assertIn("EVENT", client.stdout.readline())
             # The subscription is on its way: until it is there, a pulled cable may not be told.
