@@ -114,6 +114,29 @@ class IbmfTest(IbmfCase):
         self.passes(agent)
 
 
+class LossTest(IbmfCase):
+    hosts = 300
+    nodes = 326  # ten leaves, sixteen spines
+
+    def setUp(self):
+        self.set_faults({"LAB_RESEND": 20})  # OpenSM's, too
+        super().setUp()
+
+    def table_comes_through(self, lose):
+        client = self.start("ATableComesThroughLoss")
+        self.assertEqual(self.says(client, "nodes").split()[1], str(self.nodes))
+        lose()
+        self.tell(client)
+        self.passes(client)
+
+    def test_the_wire_loses(self):
+        self.set_faults({"LAB_DROP": 5, "LAB_SEED": 3})
+        self.table_comes_through(lambda: None)
+
+    def test_the_link_loses(self):
+        self.table_comes_through(lambda: self.lab.console(f'Error "{HOST}"[1] 5'))
+
+
 class LargeTest(IbmfCase):
     hosts = 1920
 
