@@ -46,8 +46,7 @@ protected:
         whole.erase(whole.begin(), whole.begin() + sa_question::data_at);
         return whole;
     }
-    /// 64 Gets and a table in its middle, of an SA that does not answer any more: each Get has been
-    /// sent twice.
+    /// 64 Gets and a table in its middle, of an SA that does not answer any more.
     void open_both(const ibmf_retrans_t& of_gets, std::uint32_t table_limit) {
         gets = std::make_unique<standing_gets>(manager.handle, sm_lid, lids_of_nodes());
         table = std::make_unique<held_table>(manager.handle, sm_lid, 3);
@@ -56,9 +55,8 @@ protected:
         table->await_the_middle();
         say("open");
         await_the_deed();
-        const std::uint64_t before = manager.stats().st_retries;
-        while (manager.stats().st_retries < before + standing_gets::count)
-            pass(10);
+        for (std::uint64_t answered = 0; gets->answered() != answered; pass(100))
+            answered = gets->answered();
         gets->let_run_out();
         EXPECT_EQ(manager.stats().st_in_flight, standing_gets::count + 1);
         EXPECT_EQ(manager.stats().st_receives_active, 1u);
