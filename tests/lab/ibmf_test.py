@@ -14,10 +14,9 @@ PROGRAM = os.environ["IRPVERBS_IBMF_LAB"]
 
 class IbmfCase(LabCase):
     def start(self, test, host=HOST, **environment):
-        client = subprocess.Popen([PROGRAM, f"--gtest_filter=IbmfLab.{test}"],
-                                  env=dict(self.lab.environment(host), **environment), text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+        client = self.lab.start(host, [PROGRAM, f"--gtest_filter=*.{test}"], environment,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
         self.addCleanup(client.stdout.close)
         self.addCleanup(client.stdin.close)
         self.addCleanup(client.wait)
@@ -42,15 +41,24 @@ class IbmfCase(LabCase):
         self.assertIn("[  PASSED  ] 1 test.", said)
         return said
 
+    def tell(self, client):
+        client.stdin.write("done\n")
+        client.stdin.flush()
+
     def opensm(self, deed):
         os.kill(self.lab.opensm("H0001").pid(), deed)
+
+    def opened(self, test, deed):
+        """Started, and this was done to OpenSM while its questions were open."""
+        client = self.start(test)
+        self.says(client, "open")
+        self.opensm(deed)
+        self.tell(client)
+        return client
 
 
 class IbmfTest(IbmfCase):
     hosts = 40
-
-    def test_each_attribute(self):
-        self.passes(self.start("EachAttributeIsGot"))
 
     def test_many_at_once(self):
         self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
@@ -72,56 +80,80 @@ class IbmfTest(IbmfCase):
         self.passes(self.start("ATableComesThrough"))
 
     def test_opensm_stops_and_goes_on(self):
-        self.opensm(signal.SIGSTOP)
-        client = self.start("NothingIsLostAndNothingAnsweredTwice")
-        self.says(client, "asked")
+        client = self.opened("AStoppedSaThatGoesOnAnswersAll", signal.SIGSTOP)
+        self.says(client, "goes on")
         self.opensm(signal.SIGCONT)
         self.passes(client)
 
+    def test_opensm_is_silent(self):
+        client = self.opened("ASilentSaIsGivenUpInTime", signal.SIGSTOP)
+        self.says(client, "given up")
+        self.opensm(signal.SIGCONT)
+        self.tell(client)
+        self.passes(client)
+
     def test_opensm_is_killed_and_comes_again(self):
-        self.opensm(signal.SIGKILL)
-        client = self.start("NothingIsLostAndNothingAnsweredTwice")
-        self.says(client, "asked")
+        client = self.opened("AKilledSaThatComesAgainAnswersWhatIsOpen", signal.SIGKILL)
+        self.says(client, "comes again")
         self.lab.opensm("H0001").stop()
         self.lab.start_opensm("H0001")
         self.passes(client)
-
-    def test_opensm_is_silent(self):
-        self.opensm(signal.SIGSTOP)
-        self.passes(self.start("ASilentSaIsGivenUpInTime"))
 
     def test_the_link_goes(self):
         client = self.start("ATransferEndsWhenItsLinkDoes")
         self.says(client, "pull")
         self.lab.console(f'Unlink "{HOST}"[1]')
+        self.tell(client)
         self.passes(client)
 
     def test_an_agent_answers_another_host(self):
         agent = self.start("AnAgentServes", "H0003")
         lid = self.says(agent, "serves at").split()[-1]
         self.passes(self.start("AnAgentIsAsked", IBMF_LAB_AGENT=lid))
-        agent.stdin.write("enough\n")
-        agent.stdin.flush()
+        self.tell(agent)
         self.passes(agent)
+
+
+class LossTest(IbmfCase):
+    hosts = 300
+    nodes = 326  # ten leaves, sixteen spines
+
+    def setUp(self):
+        self.set_faults({"LAB_RESEND": 20})  # OpenSM's, too
+        super().setUp()
+
+    def table_comes_through(self, lose):
+        client = self.start("ATableComesThroughLoss")
+        self.assertEqual(self.says(client, "nodes").split()[1], str(self.nodes))
+        lose()
+        self.tell(client)
+        self.passes(client)
+
+    def test_the_wire_loses(self):
+        self.set_faults({"LAB_DROP": 5, "LAB_SEED": 3})
+        self.table_comes_through(lambda: None)
+
+    def test_the_link_loses(self):
+        self.table_comes_through(lambda: self.lab.console(f'Error "{HOST}"[1] 5'))
 
 
 class LargeTest(IbmfCase):
     hosts = 1920
 
-    def test_each_table(self):
-        self.passes(self.start("EachTableIsGot"))
+    def test_each_attribute(self):
+        self.passes(self.start("EachAttributeIsAnsweredAsLibibumadHearsIt"))
+
+    def test_a_request_of_many_segments(self):
+        self.passes(self.start("PathsToSeveralAreAskedForInOne"))
 
 
 class StandbyTest(IbmfCase):
-    hosts = 8
+    hosts = 40
     sm_hosts = ("H0001", "H0003")
     opensm_options = ("sminfo_polling_timeout 200", "polling_retry_number 2")
 
     def test_the_standby_takes_over(self):
-        client = self.start("TheStandbyAnswersOnceItIsMaster")
-        self.says(client, "replace")
-        self.opensm(signal.SIGKILL)
-        self.passes(client)
+        self.passes(self.opened("TheStandbyAnswersOnceItIsMaster", signal.SIGKILL))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 import unittest
 
 from lab import wait_until
@@ -43,9 +44,8 @@ class IrpctlTest(LabCase):
         os.kill(opensm, signal.SIGSTOP)
         early = self.lab.run(HOST, self.command("sa", "smi", "--timeout", "300"))
         self.assertIn("time", early.stderr)
-        with subprocess.Popen(self.command("sa", "path", "--pcap", capture), text=True,
-                              env=self.lab.environment(HOST), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as late:
+        with self.lab.start(HOST, self.command("sa", "path", "--pcap", capture),
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as late:
             self.addCleanup(late.kill)
             header = 24  # of the file: what comes behind is the question
             self.assertTrue(wait_until(
@@ -67,22 +67,23 @@ class IrpctlTest(LabCase):
                          (1, self.hosts, self.hosts))
 
     def test_events(self):
-        with subprocess.Popen([PROGRAM, "--hca", "rdma:", "events", "--subnet", "--count", "1",
-                               "--for", "20"], env=self.lab.environment(HOST), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        with self.lab.start(HOST, [PROGRAM, "--hca", "rdma:", "events", "--subnet", "--for", "20"],
+                            stdout=subprocess.PIPE) as client:
+            said = []
+            reader = threading.Thread(target=lambda: said.extend(iter(client.stdout.readline, "")))
+            reader.start()
+            self.addCleanup(reader.join)
             self.addCleanup(client.kill)
-            self.assertIn("EVENT", client.stdout.readline())
+            self.assertTrue(wait_until(lambda: said, 20))
+            pulled = lambda: any("_SERVICE" in each and "H0003 port 1" in each for each in said)
             # The subscription is on its way: until it is there, a pulled cable may not be told.
-            said = ""
             for _ in range(10):
                 self.lab.console('Unlink "H0003"[1]')
-                try:
-                    said, _ = client.communicate(timeout=1)
+                if wait_until(pulled, 1):
                     break
-                except subprocess.TimeoutExpired:
-                    self.lab.console('Relink "H0003"[1]')
-            self.assertIn("_SERVICE", said)
-            self.assertIn("H0003 port 1", said)
+                self.lab.console('Relink "H0003"[1]')
+            client.kill()
+            self.assertTrue(pulled(), said)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 """A simulated InfiniBand subnet in a folder: ibsim carries the datagrams, OpenSM manages it.
 
 Any number of labs run side by side, each keyed on its folder; nothing is left behind after `down`.
-As a module: `with Lab(folder, topology) as lab: lab.run("H0001", ["saquery"])`.
+As a module: `with Lab(folder, topology) as lab: lab.run("H0001", ["saquery"])`. What it starts so
+dies with the program, however that dies; a SIGTERM unwinds it, as Ctrl-C does.
 """
 import argparse
 import os
@@ -36,6 +37,16 @@ def wait_until(condition, seconds):
             return True
         time.sleep(0.01)
     return condition()
+
+
+def tied(command):
+    """The command, killed when this program dies; not run when it has died before."""
+    run_if_alive = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+    return ["setpriv", "--pdeathsig", "KILL", *run_if_alive, *map(str, command)]
+
+
+def unwind(*_):
+    raise KeyboardInterrupt  # unittest takes any other exception for a failed test, and goes on
 
 
 class Daemon:
@@ -86,8 +97,12 @@ class Lab:
         self.opensm_options = list(opensm_options)
         self.ibsim = Daemon(self.folder, "ibsim")
         self._opensm = {}
+        self._tie = list  # not at all: `up` and `down` may be two programs
 
     def __enter__(self):
+        self._tie = tied
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, unwind)
         try:
             self.up()
         except BaseException:
@@ -105,7 +120,11 @@ class Lab:
         """What a libibumad program needs to run on that simulated host."""
         # An abstract socket's name: short, and of this folder alone.
         name = f"lab{zlib.crc32(str(self.folder).encode()):08x}"
-        return dict(os.environ, LD_PRELOAD=self.shim, IBSIM_SOCKNAME=name, SIM_HOST=host)
+        # The shim's files: a program that is killed leaves them.
+        scratch = self.folder / "tmp"
+        scratch.mkdir(parents=True, exist_ok=True)
+        return dict(os.environ, LD_PRELOAD=self.shim, IBSIM_SOCKNAME=name, SIM_HOST=host,
+                    TMPDIR=str(scratch))
 
     def up(self, seconds=30):
         for program in ("ibsim", "opensm"):
@@ -133,7 +152,7 @@ class Lab:
         command = ["ibsim", "-s", *self.ibsim_options, str(self.topology)]
         environment = self.environment("")
         del environment["LD_PRELOAD"]
-        self.ibsim.start(command, environment, self.folder, output, stdin)
+        self.ibsim.start(self._tie(command), environment, self.folder, output, stdin)
         os.close(stdin)
         ready = lambda: output.read_bytes().endswith(b"sim> ")
         if not wait_until(lambda: ready() or not self.ibsim.lives(), seconds) or not ready():
@@ -154,8 +173,8 @@ class Lab:
         (scratch / "opensm.conf").write_text("\n".join(options) + "\n")
         environment = dict(self.environment(host), OSM_TMP_DIR=f"{scratch}/",
                            OSM_CACHE_DIR=f"{scratch}/")
-        self.opensm(host).start(["opensm", "-F", str(scratch / "opensm.conf")], environment,
-                                scratch, scratch / "output.log")
+        command = self._tie(["opensm", "-F", str(scratch / "opensm.conf")])
+        self.opensm(host).start(command, environment, scratch, scratch / "output.log")
 
     def wait_for_subnet(self, host, seconds=30):
         self.wait_for_log(host, "SUBNET UP", seconds)
@@ -172,8 +191,13 @@ class Lab:
         # The stock shim writes its files into the current folder.
         scratch = self.folder / "clients"
         scratch.mkdir(exist_ok=True)
-        return subprocess.run(command, cwd=scratch, env=self.environment(host), timeout=seconds,
-                              text=True, capture_output=True, check=False, **more)
+        return subprocess.run(tied(command), cwd=scratch, env=self.environment(host),
+                              timeout=seconds, text=True, capture_output=True, check=False, **more)
+
+    def start(self, host, command, variables=None, **more):
+        """The same, not waited for, with more environment variables."""
+        environment = dict(self.environment(host), **(variables or {}))
+        return subprocess.Popen(tied(command), env=environment, text=True, **more)
 
     def console(self, command, seconds=5):
         """One command of ibsim's console, and its answer."""
@@ -191,7 +215,8 @@ class Lab:
             self.opensm(file.stem.removeprefix("opensm-")).stop()
         self.ibsim.stop()
         (self.folder / "console").unlink(missing_ok=True)
-        shutil.rmtree(self.folder / "clients", ignore_errors=True)
+        for folder in ("clients", "tmp"):
+            shutil.rmtree(self.folder / folder, ignore_errors=True)
 
 
 def main():

@@ -1,12 +1,31 @@
 #!/usr/bin/env python3
 """The lab itself: a subnet comes up, answers, changes, and leaves nothing behind."""
+import os
 import pathlib
 import re
+import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 
 from fabric import fabric
-from lab import Lab, LabError, process_lives
+from lab import Lab, LabError, process_lives, wait_until
+
+# A test with a lab and a client that does not end, as the others are. It says whom it started.
+ENDLESS = """
+import subprocess, unittest
+from lab_case import LabCase
+
+class Endless(LabCase):
+    def test(self):
+        client = self.lab.start("H0002", ["sleep", "1000"])
+        print(self.lab.folder, self.lab.ibsim.pid(), self.lab.opensm("H0001").pid(), client.pid,
+              flush=True)
+        client.wait()
+
+unittest.main()
+"""
 
 
 class LabTest(unittest.TestCase):
@@ -50,6 +69,40 @@ class LabTest(unittest.TestCase):
                 self.assertEqual(lab.run("H0002", ["sminfo"]).returncode, 0)
         self.assertFalse([pid for pid in pids if process_lives(pid)])
         self.assertEqual(list((self.folder / "lab").glob("*.pid")), [])
+
+    def test_none_left_after_an_exception(self):
+        with self.assertRaises(ZeroDivisionError):
+            with self.lab(3) as lab:
+                pids = [lab.ibsim.pid(), lab.opensm("H0001").pid()]
+                os.kill(pids[1], signal.SIGSTOP)
+                1 / 0
+        self.assertFalse([pid for pid in pids if process_lives(pid)])
+        self.assertEqual(list((self.folder / "lab").glob("*.pid")), [])
+
+    def ended_by(self, deed):
+        """The lab's folder, after a test that has one was sent that; no process is left."""
+        with subprocess.Popen([sys.executable, "-c", ENDLESS], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, cwd=pathlib.Path(__file__).parent,
+                              env=dict(os.environ, TMPDIR=str(self.folder))) as test:
+            self.addCleanup(test.kill)
+            folder, *pids = test.stdout.readline().split()
+            self.assertEqual(len(pids), 3)
+            self.assertTrue(all(process_lives(pid) for pid in pids))
+            test.send_signal(deed)
+            self.assertNotEqual(test.wait(30), 0)
+        self.assertTrue(wait_until(lambda: not any(map(process_lives, pids)), 10))
+        return pathlib.Path(folder)
+
+    def test_none_left_after_sigterm(self):
+        folder = self.ended_by(signal.SIGTERM)
+        self.assertFalse(folder.parent.exists())
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_none_left_after_sigint(self):
+        self.assertFalse(self.ended_by(signal.SIGINT).parent.exists())
+
+    def test_none_left_after_sigkill(self):
+        self.ended_by(signal.SIGKILL)
 
     def test_a_bad_topology_is_told(self):
         topology = self.folder / "bad.net"

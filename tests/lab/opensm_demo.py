@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from fabric import fabric
-from lab import Lab, LabError
+from lab import Lab, LabError, tied
 
 # As in: Ca 1 "H-0002c90200219e64" # "somebody's"
 HOST = re.compile(r'^\s*(?:Ca|Hca)\s+\d+\s+"([^"]+)"', re.MULTILINE)
@@ -53,7 +53,7 @@ def show(program, topology, folder):
         cable = f'"{hosts[-1]}"[{port_of(topology, hosts[-1])}]'
         command = [program, "--hca", "rdma:", "--pull", console(lab.folder, f"Unlink {cable}"),
                    "--mend", console(lab.folder, f"Relink {cable}")]
-        return subprocess.run(command, env=lab.environment(hosts[1]), timeout=300,
+        return subprocess.run(tied(command), env=lab.environment(hosts[1]), timeout=300,
                               check=False).returncode
 
 

@@ -53,9 +53,8 @@ class RdmaTest(LabCase):
         self.passes("AMethodHasOneReceiver")
 
     def test_port_events(self):
-        with subprocess.Popen(self.command("TheCableIsPulledAndPutBack"),
-                              env=self.lab.environment(HOST), text=True,
-                              stdout=subprocess.PIPE) as client:
+        with self.lab.start(HOST, self.command("TheCableIsPulledAndPutBack"),
+                            stdout=subprocess.PIPE) as client:
             self.addCleanup(client.kill)
             said = ""
             for line in client.stdout:

@@ -103,11 +103,10 @@ ssize_t kernel::send_segmented(agent& from, const ib_user_mad_hdr& header,
     const out_key key{from.number, header.lid, get64(&content[8]), class_of(content.data())};
     constexpr int usual_retries = 3;
     const int retries = header.retries != 0 ? static_cast<int>(header.retries) : usual_retries;
-    auto transfer =
-        std::make_unique<rmpp_out>(content, static_cast<int>(header.timeout_ms), retries,
-                                   [this, header, queue_pair = from.queue_pair](const mad& m) {
-                                       emit(header, queue_pair, m);
-                                   });
+    auto transfer = std::make_unique<rmpp_out>(content, static_cast<int>(header.timeout_ms),
+                                               static_cast<int>(options_.resend_ms), retries,
+                                               [this, header, queue_pair = from.queue_pair](
+                                                   const mad& m) { emit(header, queue_pair, m); });
     const auto [place, fresh] = sendings_.try_emplace(key);
     if (!fresh) {
         errno = EINVAL;

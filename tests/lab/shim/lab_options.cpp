@@ -21,6 +21,7 @@ lab_options lab_options::from_environment() {
     chosen.seed = number_from("LAB_SEED", 1);
     chosen.bounce = number_from("LAB_BOUNCE", 0) != 0;
     chosen.window = number_from("LAB_WINDOW", 64);
+    chosen.resend_ms = number_from("LAB_RESEND", 2000);
     return chosen;
 }
 

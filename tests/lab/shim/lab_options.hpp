@@ -7,7 +7,8 @@ namespace shim {
 
 /// Faults between ibsim and the port, from the environment: LAB_DROP, LAB_DUPLICATE, LAB_REORDER
 /// (percent of the general-services datagrams received), LAB_DELAY (ms), LAB_SEED; LAB_BOUNCE=1:
-/// what can't be delivered ends at once; LAB_WINDOW: RMPP segments.
+/// what can't be delivered ends at once; LAB_WINDOW: RMPP segments; LAB_RESEND: ms until
+/// those without an ACK are sent again.
 struct lab_options {
     unsigned drop = 0;
     unsigned duplicate = 0;
@@ -16,6 +17,7 @@ struct lab_options {
     unsigned seed = 1;
     bool bounce = false;
     std::uint32_t window = 64;
+    unsigned resend_ms = 2000;
 
     static lab_options from_environment();
 };

@@ -5,20 +5,18 @@
 #include <utility>
 
 namespace shim {
-namespace {
-constexpr int longest_wait_ms = 2000;
-}
-
-rmpp_out::rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int retries, emit out)
+rmpp_out::rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int longest_wait_ms,
+                   int retries, emit out)
     : message_(message.begin(), message.end()), head_(data_offset(class_of(message.data()))),
       room_(mad_size - head_),
       segments_(static_cast<std::uint32_t>((message.size() - head_ + room_ - 1) / room_)),
-      timeout_ms_(timeout_ms), retries_(retries), left_(retries), emit_(std::move(out)) {
+      timeout_ms_(timeout_ms), longest_wait_ms_(longest_wait_ms), retries_(retries), left_(retries),
+      emit_(std::move(out)) {
     segments_ = std::max(segments_, 1u);
 }
 
 int rmpp_out::patience_ms() const {
-    return timeout_ms_ != 0 ? std::min(timeout_ms_, longest_wait_ms) : longest_wait_ms;
+    return timeout_ms_ != 0 ? std::min(timeout_ms_, longest_wait_ms_) : longest_wait_ms_;
 }
 
 void rmpp_out::send_segment(std::uint32_t number) {

@@ -15,7 +15,8 @@ public:
     using emit = std::function<void(const mad&)>;
 
     /// `message`: the headers once, then all data. `timeout_ms` 0: it awaits no answer.
-    rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int retries, emit out);
+    rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int longest_wait_ms,
+             int retries, emit out);
 
     void start() { send_window(); }
     /// An ACK, STOP or ABORT of the receiver.
@@ -41,6 +42,7 @@ private:
     std::uint32_t sent_ = 0;
     std::uint32_t window_ = 1;
     int timeout_ms_;
+    int longest_wait_ms_;
     int retries_;
     int left_;
     emit emit_;

@@ -1,0 +1,188 @@
+// What is open when the link goes, or when OpenSM stops, dies, comes again or is replaced. Each
+// test says when it has come so far; ibmf_test.py does the deed, and then writes a line.
+#include "ibmf_lab.hpp"
+#include "open_questions.hpp"
+
+#include <memory>
+#include <string>
+
+namespace irpverbs::testing {
+namespace {
+
+constexpr std::size_t node_stride = 112;
+constexpr std::uint32_t table_limit_us = 3'000'000;
+constexpr LONGLONG scheduling = 500; // ms, behind timers that are late themselves
+// The machine's cheap clock is behind by what the kernel's tick is late.
+constexpr ULONGLONG tick = 50 * millisecond;
+
+void pass(LONGLONG milliseconds) {
+    LARGE_INTEGER interval;
+    interval.QuadPart = -milliseconds * static_cast<LONGLONG>(millisecond);
+    KeDelayExecutionThread(KernelMode, FALSE, &interval);
+}
+
+class IbmfLabEnds : public IbmfLab {
+protected:
+    IbmfLabEnds() { EXPECT_EQ(ibmf_limit_port(manager.handle, standing_gets::count + 1), 0); }
+
+    static void say(const char* what) { std::cout << what << std::endl; }
+    static void await_the_deed() {
+        std::string line;
+        std::getline(std::cin, line);
+    }
+    std::vector<ib_lid_t> lids_of_nodes() {
+        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 1);
+        EXPECT_EQ(nodes.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+        const std::span<const std::uint8_t> data = nodes.message().received();
+        std::vector<ib_lid_t> lids;
+        for (std::size_t at = 0; at + node_stride <= data.size(); at += node_stride)
+            lids.push_back(ibmf::detail::load_be<std::uint16_t>(data.data() + at));
+        return lids;
+    }
+    std::vector<std::uint8_t> all_paths() {
+        sa_question paths(manager.handle, sm_lid, SA_PATHRECORD_ATTRID, get_table, 2);
+        std::vector<std::uint8_t> whole = raw.ask(paths.raw(), sm_lid, 3000);
+        EXPECT_GT(whole.size(), 2 * held_table::held_up_at);
+        whole.erase(whole.begin(), whole.begin() + sa_question::data_at);
+        return whole;
+    }
+    /// 64 Gets and a table in its middle, of an SA that does not answer any more.
+    void open_both(const ibmf_retrans_t& of_gets, std::uint32_t table_limit) {
+        gets = std::make_unique<standing_gets>(manager.handle, sm_lid, lids_of_nodes());
+        table = std::make_unique<held_table>(manager.handle, sm_lid, 3);
+        gets->send(of_gets);
+        table->watched.send({3, 200'000, 50'000, table_limit});
+        table->await_the_middle();
+        say("open");
+        await_the_deed();
+        for (std::uint64_t answered = 0; gets->answered() != answered; pass(100))
+            answered = gets->answered();
+        gets->let_run_out();
+        EXPECT_EQ(manager.stats().st_in_flight, standing_gets::count + 1);
+        EXPECT_EQ(manager.stats().st_receives_active, 1u);
+    }
+    void expect_gets_end_with(int status) {
+        gets->for_each([&](watched_question& each) {
+            EXPECT_EQ(each.status(), status);
+            EXPECT_TRUE(each.told_once_each_time());
+        });
+        EXPECT_EQ(gets->wrong(), 0u);
+    }
+    /// Two tries of 300 and 600 ms, the second up to a quarter longer. Timers of this machine that
+    /// make the same waits one after the other are as late as it is.
+    void expect_gets_are_given_up_in_time() {
+        pass(300);
+        pass(750);
+        pass(scheduling);
+        gets->for_each([](watched_question& each) {
+            EXPECT_TRUE(each.done());
+            EXPECT_GE(each.took() + tick, 900 * millisecond);
+        });
+        expect_gets_end_with(IBMF_TRANS_TIMEOUT);
+    }
+    void expect_table_is_given_up_in_time() {
+        const ULONGLONG limit = table_limit_us * 10ull;
+        const ULONGLONG due = table->watched.begun_at() + limit;
+        if (const ULONGLONG now = KeQueryInterruptTime(); now < due)
+            pass(static_cast<LONGLONG>((due - now) / millisecond));
+        pass(scheduling);
+        EXPECT_TRUE(table->watched.done());
+        EXPECT_EQ(table->watched.status(), IBMF_TRANS_TIMEOUT);
+        EXPECT_TRUE(table->watched.told_once_each_time());
+        EXPECT_GE(table->watched.took() + tick, limit);
+        EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
+    }
+    void expect_success_again() {
+        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 4);
+        expect_same_answer(nodes);
+        standing_gets again(manager.handle, sm_lid, lids_of_nodes());
+        again.let_run_out();
+        again.send(patient);
+        again.for_each([](watched_question& each) { EXPECT_EQ(each.status(), IBMF_SUCCESS); });
+        EXPECT_EQ(again.wrong(), 0u);
+    }
+
+    client_scope manager{as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD};
+    // More tries than OpenSM needs to come back.
+    static constexpr ibmf_retrans_t stubborn{12, 100'000, 50'000, 0};
+    // Fewer datagrams than the socket of a stopped OpenSM takes in: when it is full ibsim waits for
+    // it, and serves nobody.
+    static constexpr ibmf_retrans_t brief{1, 200'000, 100'000, 0};
+    std::unique_ptr<standing_gets> gets;
+    std::unique_ptr<held_table> table;
+};
+
+// The cable of this host is pulled in the middle, and never put back.
+TEST_F(IbmfLabEnds, ATransferEndsWhenItsLinkDoes) {
+    const std::size_t whole = all_paths().size();
+    held_table paths(manager.handle, sm_lid, 1);
+    paths.watched.send({3, 200'000, 50'000, table_limit_us});
+    paths.await_the_middle();
+    EXPECT_EQ(manager.stats().st_receives_active, 1u);
+    EXPECT_EQ(manager.stats().st_transactions, 1u);
+    say("pull");
+    await_the_deed();
+    EXPECT_EQ(manager.stats().st_receives_active, 1u);
+    EXPECT_FALSE(paths.watched.done());
+    paths.read_on();
+    EXPECT_EQ(paths.watched.status(), IBMF_TRANS_TIMEOUT);
+    EXPECT_TRUE(paths.watched.told_once_each_time());
+    EXPECT_GE(paths.data().size(), held_table::read_first);
+    EXPECT_LT(paths.data().size(), whole);
+    EXPECT_EQ(manager.stats().st_receives_active, 0u);
+    EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
+    EXPECT_EQ(manager.stats().st_timeouts, 1u);
+}
+
+TEST_F(IbmfLabEnds, AStoppedSaThatGoesOnAnswersAll) {
+    const std::vector<std::uint8_t> whole = all_paths();
+    open_both(stubborn, 0);
+    table->read_on();
+    say("goes on");
+    expect_gets_end_with(IBMF_SUCCESS);
+    EXPECT_EQ(table->watched.status(), IBMF_SUCCESS);
+    EXPECT_TRUE(table->watched.told_once_each_time());
+    EXPECT_EQ(table->data(), whole);
+    EXPECT_EQ(manager.stats().st_in_flight, 0u);
+    EXPECT_EQ(manager.stats().st_timeouts, 0u);
+}
+
+TEST_F(IbmfLabEnds, ASilentSaIsGivenUpInTime) {
+    open_both(brief, table_limit_us);
+    table->read_on();
+    expect_gets_are_given_up_in_time();
+    expect_table_is_given_up_in_time();
+    EXPECT_EQ(manager.stats().st_in_flight, 0u);
+    EXPECT_EQ(manager.stats().st_timeouts, standing_gets::count + 1);
+    EXPECT_GE(manager.stats().st_retries, brief.retrans_retries * standing_gets::count);
+    say("given up"); // while OpenSM is stopped nobody can take leave of ibsim
+    await_the_deed();
+}
+
+// The table was the old one's: the new one does not know of it.
+TEST_F(IbmfLabEnds, AKilledSaThatComesAgainAnswersWhatIsOpen) {
+    open_both(stubborn, table_limit_us);
+    table->read_on();
+    say("comes again");
+    expect_gets_end_with(IBMF_SUCCESS);
+    expect_table_is_given_up_in_time();
+    EXPECT_EQ(manager.stats().st_timeouts, 1u);
+    expect_success_again();
+}
+
+// The master is killed; the standby has another LID.
+TEST_F(IbmfLabEnds, TheStandbyAnswersOnceItIsMaster) {
+    const ib_lid_t first = sm_lid;
+    open_both(brief, table_limit_us);
+    table->read_on();
+    expect_gets_are_given_up_in_time();
+    expect_table_is_given_up_in_time();
+    while (sm_lid == first) { // as long as the lab gives it
+        pass(50);
+        look_at_port();
+    }
+    expect_success_again();
+}
+
+} // namespace
+} // namespace irpverbs::testing

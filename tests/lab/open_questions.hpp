@@ -1,0 +1,166 @@
+// Questions that are open when something happens to the SA, and what became of each.
+#pragma once
+
+#include "sa_question.hpp"
+
+#include <support/coroutines.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace irpverbs::testing {
+
+constexpr ULONGLONG millisecond = 10'000;
+
+/// Asked once or again and again: counted and timed.
+class watched_question {
+public:
+    watched_question(ibmf_handle_t handle, sa_question& question)
+        : handle_(handle), question_(question) {
+        KeInitializeEvent(&told_, NotificationEvent, FALSE);
+    }
+
+    /// Its callback asks: is it to be sent again?
+    std::function<bool()> again;
+    void send(const ibmf_retrans_t& times) {
+        times_ = times;
+        ++sent_;
+        begun_at_ = KeQueryInterruptTime();
+        EXPECT_EQ(ibmf_msg_transport(handle_, IBMF_QP_HANDLE_DEFAULT, question_.message().shown,
+                                     &times_, note, this, IBMF_MSG_TRANS_FLAG_SEQ),
+                  IBMF_SUCCESS);
+    }
+    int status() {
+        KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr);
+        return question_.message().shown->im_msg_status;
+    }
+    bool done() { return KeReadStateEvent(&told_) != 0; }
+    /// The last time; 100 ns.
+    ULONGLONG took() const { return ended_at_ - begun_at_; }
+    ULONGLONG begun_at() const { return begun_at_; }
+    bool told_once_each_time() const { return told_so_far_ == sent_; }
+
+private:
+    static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
+        auto& self = *static_cast<watched_question*>(context);
+        ++self.told_so_far_;
+        self.ended_at_ = KeQueryInterruptTime();
+        if (self.again && self.again()) return self.send(self.times_);
+        KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
+    }
+
+    ibmf_handle_t handle_;
+    sa_question& question_;
+    ibmf_retrans_t times_{};
+    KEVENT told_;
+    std::atomic<int> sent_{0};
+    std::atomic<int> told_so_far_{0};
+    std::atomic<ULONGLONG> begun_at_{0};
+    std::atomic<ULONGLONG> ended_at_{0};
+};
+
+/// All paths of the subnet, of which some are read: behind these the SA is held up, in the middle.
+class held_table {
+public:
+    static constexpr std::size_t read_first = 10'000;
+    static constexpr std::size_t held_up_at = 64u << 10; // IBMF's
+
+    held_table(ibmf_handle_t handle, ib_lid_t sm_lid, std::uint64_t transaction)
+        : question(handle, sm_lid, SA_PATHRECORD_ATTRID, get_table, transaction),
+          watched(handle, question), handle_(handle) {
+        EXPECT_EQ(ibmf_stream_msg(handle, question.message().shown, data_came, this), IBMF_SUCCESS);
+    }
+
+    void await_the_middle() { middle_.wait(); }
+    void read_on() {
+        reads_on_ = true;
+        EXPECT_EQ(ibmf_resume_msg(handle_, question.message().shown), IBMF_SUCCESS);
+    }
+    /// Read and left, at the end.
+    std::vector<std::uint8_t> data() {
+        std::vector<std::uint8_t> all = read_;
+        const std::size_t headers = ibmf::mad_header_size + ibmf::sa_header::size;
+        all.erase(all.begin(), all.begin() + headers);
+        const std::span<const std::uint8_t> left = question.message().received();
+        all.insert(all.end(), left.begin(), left.end());
+        return all;
+    }
+
+    sa_question question;
+    watched_question watched;
+
+private:
+    static void data_came(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<held_table*>(context);
+        std::array<std::uint8_t, 1000> piece;
+        while (self.reads_on_ || self.read_.size() < read_first) {
+            std::size_t length = piece.size();
+            EXPECT_EQ(ibmf_read_msg(handle, msg, piece.data(), &length), IBMF_SUCCESS);
+            if (length == 0) return;
+            self.read_.insert(self.read_.end(), piece.begin(),
+                              piece.begin() + static_cast<std::ptrdiff_t>(length));
+        }
+        self.middle_.set();
+    }
+
+    ibmf_handle_t handle_;
+    std::atomic<bool> reads_on_{false};
+    std::vector<std::uint8_t> read_;
+    signal middle_;
+};
+
+/// So many Gets at once, each asked again when it is answered, until they are let run out.
+class standing_gets {
+public:
+    static constexpr unsigned count = 64;
+
+    /// Of these nodes, by turns.
+    standing_gets(ibmf_handle_t handle, ib_lid_t sm_lid, std::span<const ib_lid_t> lids) {
+        for (unsigned i = 0; i < count; ++i)
+            all_.push_back(std::make_unique<one>(*this, handle, sm_lid, lids[i % lids.size()], i));
+    }
+
+    void send(const ibmf_retrans_t& times) {
+        for (const auto& each : all_)
+            each->watched.send(times);
+    }
+    void let_run_out() { goes_on_ = false; }
+    std::uint64_t answered() const { return answered_; }
+    /// Answers that were not the question's.
+    unsigned wrong() const { return wrong_; }
+    template <class Function>
+    void for_each(Function function) {
+        for (const auto& each : all_)
+            function(each->watched);
+    }
+
+private:
+    struct one {
+        one(standing_gets& of, ibmf_handle_t handle, ib_lid_t sm_lid, ib_lid_t lid, unsigned index)
+            : question(handle, sm_lid, SA_NODERECORD_ATTRID, MAD_METHOD_GET, 1000 + index),
+              watched(handle, question) {
+            question.with_lid(lid);
+            watched.again = [this, &of, lid] { return of.is_asked_again(question.message(), lid); };
+        }
+        sa_question question;
+        watched_question watched;
+    };
+
+    bool is_asked_again(test_message& message, ib_lid_t lid) {
+        if (message.shown->im_msg_status != IBMF_SUCCESS) return false;
+        ++answered_;
+        const bool right = message.received_header().status == 0 &&
+                           ibmf::detail::load_be<std::uint16_t>(message.received().data()) == lid;
+        if (!right) ++wrong_;
+        return right && goes_on_;
+    }
+
+    std::vector<std::unique_ptr<one>> all_;
+    std::atomic<bool> goes_on_{true};
+    std::atomic<std::uint64_t> answered_{0};
+    std::atomic<unsigned> wrong_{0};
+};
+
+} // namespace irpverbs::testing

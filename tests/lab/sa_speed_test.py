@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""The program that measures an SA runs, and tells by its exit status what it measured. No times."""
+import os
+import unittest
+
+from lab_case import LabCase
+
+PROGRAM = os.environ["IRPVERBS_SA_SPEED"]
+SIDES = ("umad, 8", "umad, 64", "umad, 256", "umad, 512", "ibmf, 64", "access", "ibmad", "umad, 1",
+         "ibmf, 1", "umad, table", "ibmf, table")
+BARS = 7
+NEVER = ("--tolerance", "-0.9999")
+ALWAYS = ("--tolerance", "1e9")
+
+
+class SaSpeedTest(LabCase):
+    hosts = 20
+
+    def measured(self, *words):
+        answer = self.lab.run("H0002", [PROGRAM, *words, "600", "1"])
+        self.assertIn(f"{self.hosts} other ports", answer.stdout, answer.stderr)
+        for side in SIDES:
+            self.assertIn(f"\n{side} ", answer.stdout)
+        return answer.returncode, answer.stdout.count("missed"), answer.stdout.count(" met")
+
+    def test_bars(self):
+        self.assertEqual(self.measured(*NEVER), (1, BARS, 0))
+        self.assertEqual(self.measured("--print", *NEVER), (0, BARS, 0))
+        self.assertEqual(self.measured(*ALWAYS), (0, 0, BARS))
+
+    def test_one_side(self):
+        answer = self.lab.run("H0002", [PROGRAM, "50", "1", "umad, 256"])
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertNotIn("bar", answer.stdout)
+        self.assertNotEqual(self.lab.run("H0002", [PROGRAM, "50", "1", "none"]).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
