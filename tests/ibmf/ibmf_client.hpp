@@ -160,6 +160,7 @@ public:
         : client_scope(end, type, flags) {
         listen(answer, this);
     }
+    explicit echo_agent(ibmf_register_info_t info) : client_scope(info) { listen(answer, this); }
     explicit echo_agent(vendor who) : client_scope(who) { listen(answer, this); }
     ~echo_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);

@@ -81,6 +81,10 @@ public:
     wire& operator=(const wire&) = delete;
 
     DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
+    /// Does RMPP and leaves it to nobody, as an old kernel; said before the first agent. A message
+    /// takes its way in one piece, and what is lost of it is the whole.
+    void keep_rmpp() { keeps_rmpp_ = true; }
+    void do_no_rmpp() { does_rmpp_ = false; }
     /// Sends fail so from now on; STATUS_SUCCESS: no more.
     void fail_sends(NTSTATUS status) { send_status_ = status; }
     void set_faults(wire_faults faults) { faults_ = faults; }
@@ -186,11 +190,19 @@ private:
     static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
         end_of_wire& end = end_of(agent->Ca->Device);
         const guard locked(*end.owner);
+        if (!end.owner->does_rmpp_of(agent->Agent.Attr)) return STATUS_NOT_SUPPORTED;
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next)
             if (excludes(each->Agent.Attr, agent->Agent.Attr)) return STATUS_SHARING_VIOLATION;
         state_of(agent) = {++end.last_id, 0, nullptr, end.agents};
         end.agents = agent;
         return STATUS_SUCCESS;
+    }
+    bool does_rmpp_of(const IB_MAD_AGENT_ATTR& attr) const {
+        const UCHAR mgmt_class = attr.ManagementClass;
+        const bool has_rmpp = mgmt_class == 0x03 || mgmt_class == 0x10 || mgmt_class == 0x12 ||
+                              (mgmt_class >= 0x30 && mgmt_class <= 0x4F);
+        if (!has_rmpp) return true;
+        return does_rmpp_ && (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER) == keeps_rmpp_;
     }
     static bool excludes(const IB_MAD_AGENT_ATTR& left, const IB_MAD_AGENT_ATTR& right) {
         if (left.ManagementClass != right.ManagementClass) return false;
@@ -220,7 +232,8 @@ private:
         wire& self = *end.owner;
         if (!NT_SUCCESS(self.send_status_)) return self.send_status_;
         std::array<UCHAR, IB_MAD_SIZE> bytes{};
-        std::memcpy(bytes.data(), send->Data, send->Length);
+        const auto* const data = static_cast<const UCHAR*>(send->Data);
+        std::memcpy(bytes.data(), data, std::min(send->Length, IB_MAD_SIZE));
         if (!answers(bytes[3])) {
             const std::uint32_t id = __builtin_bswap32(state_of(agent).id);
             std::memcpy(&bytes[8], &id, sizeof(id));
@@ -234,11 +247,14 @@ private:
         IB_MAD_ADDRESS from = send->To;
         from.Lid = lids[end.number];
         const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
+        // Of a transfer its true length, of a datagram all of it.
+        const bool whole = agent->Agent.Attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && (bytes[26] & 1) != 0;
+        const ULONG length = whole ? send->Length : IB_MAD_SIZE;
+        std::vector<UCHAR> all(bytes.begin(), bytes.begin() + std::min(length, IB_MAD_SIZE));
+        if (length > IB_MAD_SIZE) all.insert(all.end(), data + IB_MAD_SIZE, data + length);
         for (unsigned i = 0; i < times; ++i)
-            self.launch(
-                new datagram_in_flight{
-                    &self, to_end, {}, {}, {}, from, IB_MAD_SIZE, {bytes.begin(), bytes.end()}},
-                self.delay());
+            self.launch(new datagram_in_flight{&self, to_end, {}, {}, {}, from, length, all},
+                        self.delay());
         return STATUS_SUCCESS;
     }
 
@@ -347,6 +363,8 @@ private:
     HCA_OPERATIONS operations_{};
     std::array<end_of_wire, 2> ends_;
     KSPIN_LOCK lock_ = 0;
+    bool keeps_rmpp_ = false;
+    bool does_rmpp_ = true;
     std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
     std::atomic<ib_lid_t> sm_lid_{lids[1]};
     std::atomic<unsigned> datagrams_{0};

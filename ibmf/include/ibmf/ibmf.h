@@ -163,7 +163,9 @@ typedef enum _ibmf_client_type_t {
     UNIVERSAL_CLASS = 0x00040001
 } ibmf_client_type_t;
 
-/* Times in microseconds; 0 is the default. */
+/* Times in microseconds; 0 is the default. Where the driver keeps RMPP to itself a response comes
+   in one piece or not at all: the times of a single answer are for all of it, and retrans_trans_to
+   counts only when the request is a transfer, too. */
 typedef struct _ibmf_retrans_t {
     uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
     uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */

@@ -19,6 +19,14 @@ bool from_peer_of(const transaction& of, const IB_MAD_ADDRESS& from) {
 // An answer that is no transfer, to a request that is one: only an error may be that short.
 bool refuses(const mad_view& answer) { return answer.header().status != 0; }
 
+// Of a message of any length as many bytes as a datagram has.
+mad_bytes first_of(mad_bytes whole, std::array<std::uint8_t, mad_size>& padded) {
+    if (whole.size() >= mad_size) return whole.first(mad_size);
+    padded.fill(0);
+    std::ranges::copy(whole, padded.begin());
+    return padded;
+}
+
 } // namespace
 
 void port::received(IB_MAD_AGENT*, void* place, const IB_MAD_RECEIVED* what) {
@@ -32,7 +40,10 @@ void port::receive(guard& under, agent& through, const IB_MAD_RECEIVED& what) {
     ++counts.st_datagrams_received;
     mad_view view;
     const mad_bytes bytes(static_cast<const std::uint8_t*>(what.Data), what.Length);
-    if (mad_view::parse(bytes, view) != mad_fault::none) {
+    std::array<std::uint8_t, mad_size> padded;
+    const mad_bytes datagram = through.whole ? first_of(bytes, padded) : bytes;
+    if (mad_view::parse(datagram, view) != mad_fault::none ||
+        bytes.size() < view.layout().data_offset()) {
         ++counts.st_malformed;
         return;
     }
@@ -41,7 +52,8 @@ void port::receive(guard& under, agent& through, const IB_MAD_RECEIVED& what) {
         ++counts.st_wrong_class;
         return;
     }
-    arrival here{view, what.From, through.owner};
+    const mad_bytes data = bytes.subspan(view.layout().data_offset());
+    arrival here{view, data, what.From, through.owner, through.whole};
     if (is_answer(header.method)) return answer_came(under, here);
     if (here.who == nullptr) here.who = find_client(receiver_of(view));
     if (here.who == nullptr || !here.who->ready) {
@@ -60,7 +72,7 @@ void port::answer_came(guard& under, const arrival& here) {
     if (which == nullptr && !ours && here.who != nullptr && here.who->ready) {
         // To something sent without waiting for it.
         ++here.who->counts.st_datagrams_received;
-        return hand_up(under, *here.who, here.view, here.from);
+        return hand_up(under, here);
     }
     if (which == nullptr || which->at == phase::queued || which->incoming ||
         is_answer(which->method) || (which->irp == nullptr && which->rmpp == nullptr)) {
@@ -71,15 +83,17 @@ void port::answer_came(guard& under, const arrival& here) {
     ++who.counts.st_datagrams_received;
     if (which->mgmt_class != header.mgmt_class) return who.count(&ibmf_stats_t::st_wrong_class);
     if (!from_peer_of(*which, here.from)) return who.count(&ibmf_stats_t::st_wrong_peer);
-    answered(under, *which, here.view);
+    answered(under, *which, here);
 }
 
-void port::answered(guard& under, transaction& which, const mad_view& answer) {
+void port::answered(guard& under, transaction& which, const arrival& here) {
+    const mad_view& answer = here.view;
     // To what was refused, and will be sent from its beginning.
     if (which.at == phase::backing_off && which.rmpp != nullptr)
         return which.who->count(&ibmf_stats_t::st_stale);
     const ticks now = now_or_later();
-    if (which.who->has_rmpp() && answer.rmpp_active()) {
+    const bool transfer = which.who->has_rmpp() && answer.rmpp_active();
+    if (transfer && !here.whole) {
         if (which.rmpp == nullptr) {
             const bool begins =
                 which.sequenced && answer.rmpp().type == rmpp_type::data && answer.rmpp().first();
@@ -91,7 +105,8 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
         return progress(under, which, now);
     }
     if (!which.sequenced || which.irp == nullptr) return which.who->count(&ibmf_stats_t::st_stale);
-    if (answer.rmpp_active()) return end(under, which, IBMF_UNEXP_TRANS_RECVD);
+    if (answer.rmpp_active() != transfer || (which.whole && !transfer && !refuses(answer)))
+        return end(under, which, IBMF_UNEXP_TRANS_RECVD);
     if (which.rmpp != nullptr && (which.rmpp->begun() || !refuses(answer))) {
         which.rmpp->cancel(now);
         transmit(under, which, now);
@@ -101,7 +116,7 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
     if ((status & MAD_STATUS_BUSY) != 0) return back_off(under, which);
     const bool elsewhere = (status & MAD_STATUS_REDIRECT_REQUIRED) != 0;
     if (elsewhere && redirect(under, which, answer)) return;
-    finish(under, which, answer);
+    finish(under, which, answer, here.data);
 }
 
 // Of the peers that this client talks to, the transfer that a datagram belongs to. When there is
@@ -124,8 +139,7 @@ transaction* port::transfer_with(const arrival& here) const {
 
 void port::request_came(guard& under, const arrival& here) {
     client& who = *here.who;
-    if (!who.has_rmpp() || !here.view.rmpp_active())
-        return hand_up(under, who, here.view, here.from);
+    if (!who.has_rmpp() || !here.view.rmpp_active() || here.whole) return hand_up(under, here);
     if (transaction* const known = transfer_with(here)) {
         const ticks now = now_or_later();
         known->rmpp->receive(here.view, now);
@@ -137,12 +151,13 @@ void port::request_came(guard& under, const arrival& here) {
     who.count(&ibmf_stats_t::st_stale);
 }
 
-void port::hand_up(guard& under, client& who, const mad_view& single, const IB_MAD_ADDRESS& from) {
+void port::hand_up(guard& under, const arrival& single) {
+    client& who = *single.who;
     if (who.unasked == nullptr) return who.count(&ibmf_stats_t::st_no_callback);
     rmpp::message_buffer whole;
-    if (!whole.begin(single, 0) || !whole.append(single.data()))
+    if (!whole.begin(single.view, 0) || !whole.append(single.data))
         return who.count(&ibmf_stats_t::st_no_memory);
-    hand_up(under, who, whole, from);
+    hand_up(under, who, whole, single.from);
 }
 
 void port::hand_up(guard& under, client& who, rmpp::message_buffer& whole,

@@ -22,6 +22,9 @@ datagram* datagram_pool::take(port& whose) {
     return fresh.release();
 }
 
-void datagram_pool::give_back(datagram& done) { done.next_free = std::exchange(free_, &done); }
+void datagram_pool::give_back(datagram& done) {
+    done.whole.bytes.reset();
+    done.next_free = std::exchange(free_, &done);
+}
 
 } // namespace irpverbs::ibmf

@@ -1,7 +1,8 @@
-// A datagram on its way to the driver.
+// A datagram on its way to the driver, or a whole message where that does RMPP.
 #ifndef IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 #define IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 
+#include <engine/owned.hpp>
 #include <engine/transaction_table.hpp>
 #include <ibmf/mad.hpp>
 
@@ -10,6 +11,12 @@ namespace irpverbs::ibmf {
 struct agent;
 struct client;
 class port;
+
+/// Null: none, or no memory.
+struct whole_message {
+    owned<std::unique_ptr<std::uint8_t[]>> bytes;
+    std::size_t size = 0;
+};
 
 struct datagram {
     deferred start;
@@ -21,6 +28,7 @@ struct datagram {
     std::uint32_t key = 0; // of its transaction
     IB_MAD_SEND send{};
     std::array<std::uint8_t, mad_size> bytes;
+    whole_message whole; // in place of them
 };
 
 /// As many as are under way at once. Not thread-safe.

@@ -94,6 +94,7 @@ private:
     void fill(transaction& fresh, const transport& wanted, const mad_header& header);
     static std::unique_ptr<transfer> transfer_of(const transaction& fresh);
     bool start_over(guard& under, transaction& which);
+    datagram* compose(const transaction& of);
     void launch(guard& under, transaction& which, ticks now);
     void resend(guard& under, transaction& which, ticks now);
     void launch_waiting(guard& under);
@@ -102,7 +103,7 @@ private:
     void forget(transaction& which);
     void expired(guard& under, transaction& which, ticks now) override;
     void cancelled(guard& under, transaction& which, IRP* irp) override;
-    void finish(guard& under, transaction& which, const mad_view& answer);
+    void finish(guard& under, transaction& which, const mad_view& answer, mad_bytes data);
     void back_off(guard& under, transaction& which);
     bool redirect(guard& under, transaction& which, const mad_view& answer);
 
@@ -118,15 +119,17 @@ private:
     // arrivals.cpp
     struct arrival {
         const mad_view& view;
+        mad_bytes data; // behind the headers: of a whole message all of it
         const IB_MAD_ADDRESS& from;
         client* who;
+        bool whole; // as the driver put it together, if it was a transfer
     };
     void receive(guard& under, agent& through, const IB_MAD_RECEIVED& what);
     void answer_came(guard& under, const arrival& here);
-    void answered(guard& under, transaction& which, const mad_view& answer);
+    void answered(guard& under, transaction& which, const arrival& here);
     void request_came(guard& under, const arrival& here);
     transaction* transfer_with(const arrival& here) const;
-    void hand_up(guard& under, client& who, const mad_view& single, const IB_MAD_ADDRESS& from);
+    void hand_up(guard& under, const arrival& single);
     void hand_up(guard& under, client& who, rmpp::message_buffer& whole,
                  const IB_MAD_ADDRESS& from);
 

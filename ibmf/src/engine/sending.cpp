@@ -20,6 +20,10 @@ void port::send(guard& under, datagram& what, const transaction& of, ticks answe
     what.by = who.agent_of(of.mgmt_class);
     what.key = of.slot.key;
     what.send = {of.peer, what.bytes.data(), IB_MAD_SIZE, milliseconds(answer_within)};
+    if (of.whole) {
+        what.send.Data = what.whole.bytes.get();
+        what.send.Length = static_cast<ULONG>(what.whole.size);
+    }
     who.count(&ibmf_stats_t::st_sends_active);
     who.count(&ibmf_stats_t::st_datagrams_sent);
     under.later(what.start, start_send);

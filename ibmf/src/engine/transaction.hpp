@@ -35,6 +35,7 @@ struct transaction {
     bool in_flight = false; // counts against the port's bound
     bool urgent = false;
     bool incoming = false; // a transfer that the peer began
+    bool whole = false;    // a transfer, and the driver's
     std::uint8_t mgmt_class = 0;
     std::uint8_t method = 0; // of what was sent; of what was received, if that began it
     std::uint8_t attempts = 0;

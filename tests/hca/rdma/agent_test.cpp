@@ -38,14 +38,21 @@ TEST_P(RdmaAgent, IsRegisteredAsItSays) {
     EXPECT_EQ(wanted.rmpp_version, 1);
 }
 
-TEST_P(RdmaAgent, AKernelThatDoesNotKnowTheFlagIsAskedForNoRmpp) {
-    const open_rdma hca;
-    kernel.register_errors = {EINVAL, 0};
-    const rdma_agent agent(hca.ca);
-    EXPECT_EQ(agent.status, STATUS_SUCCESS);
-    ASSERT_EQ(kernel.registered.size(), 2u);
-    EXPECT_EQ(kernel.registered[1].flags, 0u);
-    EXPECT_EQ(kernel.registered[1].rmpp_version, 0);
+// Before 3.18 segments after the first are dropped, and those that acknowledge them refused.
+TEST_P(RdmaAgent, AKernelThatKeepsRmppToItselfHasNoAgentsWithTheirOwn) {
+    for (const int error : {ENOTTY, EINVAL}) {
+        kernel.user_rmpp_error = error;
+        const open_rdma hca;
+        IB_MAD_AGENT_ATTR attr = sa_agent();
+        attr.MethodMask[0] = 2;
+        EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_NOT_SUPPORTED);
+        EXPECT_EQ(kernel.open_files(), 0u);
+        attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+        EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_SUCCESS);
+        attr = sa_agent();
+        attr.ManagementClass = 4; // without RMPP
+        EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_SUCCESS);
+    }
 }
 
 TEST_P(RdmaAgent, HasTheKernelsRmppWhenItWants) {
@@ -226,6 +233,20 @@ TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
     kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
     EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
+}
+
+// The kernel's RMPP gives an answer back that nobody acknowledged, under the asker's id.
+TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get, 7, 100);
+    ask_twice(agent, question);
+    kernel.give_back(sa_datagram(sa_datagram::get_response, 7).bytes);
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 1u);
+    kernel.expire(question.bytes);
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
 TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {

@@ -67,6 +67,7 @@ public:
     int open_error = 0;
     int write_error = 0;
     bool has_umad = true;
+    int user_rmpp_error = 0; // of UMAD_USER_RMPP
     std::deque<int> register_errors;
     std::deque<int> send_errors;
     std::deque<int> receive_errors;
@@ -76,6 +77,8 @@ public:
         const std::lock_guard guard(lock_);
         return sent_;
     }
+    /// Waits until so many have been sent.
+    void await_sent(std::size_t count);
     std::size_t open_files() {
         const std::lock_guard guard(lock_);
         return files_.size() + sm_files_.size();
@@ -85,6 +88,8 @@ public:
     void deliver(const message& what);
     /// The kernel has waited for an answer in vain.
     void expire(const std::vector<UCHAR>& question);
+    /// Of a datagram that was sent, its header with ETIMEDOUT.
+    void give_back(const std::vector<UCHAR>& datagram);
     /// The device is taken away: its files are dead, and sysfs knows it no more.
     void remove(const std::string& name);
 
@@ -104,6 +109,7 @@ private:
     std::map<int, int> sm_files_; // open; of which port
     std::vector<sent> sent_;
     std::set<std::uint32_t> awaited_; // transactions
+    KEVENT sending_;
 };
 
 } // namespace irpverbs::testing

@@ -30,6 +30,11 @@
    flushed. Its statuses are not always those of IBA 10: a wrong key is
    IB_WC_LOCAL_QP_OPERATION_ERROR.
 
+   RMPP by the client needs a kernel that lets it (3.18 on); with an older one agents of classes
+   with RMPP are registered as IB_MAD_RMPP_BY_DRIVER, or refused STATUS_NOT_SUPPORTED. The kernel
+   then repeats a segment three times, two seconds apart, and of a transfer that it gives up says
+   nothing.
+
    Of datagrams on Ethernet: a GRH is a must, and only GIDs of IPv6 get answers (soft-RoCE's kernel
    never matches those to IPv4 ones); a destination that can't be reached is lost, after a second;
    what the kernel refuses since it has not yet sent another one of the same transaction is tried
