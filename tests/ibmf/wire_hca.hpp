@@ -93,15 +93,18 @@ public:
         HcaReportPortEvent(ends_[end].fdo, 1,
                            state == IB_PORT_ACTIVE ? IB_AE_PORT_ACTIVE : IB_AE_PORT_ERROR);
     }
-    /// The port's subnet manager is elsewhere now.
-    void move_sm(ib_lid_t lid) {
+    /// The ports' subnet manager is elsewhere now, and that is how they hear of it.
+    void move_sm(ib_lid_t lid, UCHAR service_level = 0, IB_ASYNC_EVENT told = IB_AE_SM_CHANGE) {
         sm_lid_ = lid;
+        sm_level_ = service_level;
         for (const end_of_wire& each : ends_)
-            HcaReportPortEvent(each.fdo, 1, IB_AE_SM_CHANGE);
+            HcaReportPortEvent(each.fdo, 1, told);
     }
     unsigned datagrams() const { return datagrams_; }
     /// Sees each datagram when it is sent, and may change it; false: it is lost.
     std::function<bool(unsigned from_end, std::array<UCHAR, IB_MAD_SIZE>&)> tap;
+    /// Says of each datagram, before, whether its send fails.
+    std::function<bool(unsigned from_end, const std::array<UCHAR, IB_MAD_SIZE>&)> fails;
 
     /// A datagram out of nowhere, to the agents of that end.
     void inject(unsigned to_end, const void* data, ULONG length, ib_lid_t from) {
@@ -179,6 +182,7 @@ private:
         fixed.PortGuid = guids[end.number];
         fixed.Lid = lids[end.number];
         fixed.SmLid = end.owner->sm_lid_;
+        fixed.SmSl = end.owner->sm_level_;
         fixed.GidCount = 1;
         fixed.PKeyCount = 2;
         const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, guids[end.number]};
@@ -238,6 +242,7 @@ private:
             const std::uint32_t id = __builtin_bswap32(state_of(agent).id);
             std::memcpy(&bytes[8], &id, sizeof(id));
         }
+        if (self.fails != nullptr && self.fails(end.number, bytes)) return STATUS_IO_DEVICE_ERROR;
         ++self.datagrams_;
         const bool lost = self.tap != nullptr && !self.tap(end.number, bytes);
         const auto* known = std::ranges::find(lids, send->To.Lid);
@@ -367,6 +372,7 @@ private:
     bool does_rmpp_ = true;
     std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
     std::atomic<ib_lid_t> sm_lid_{lids[1]};
+    std::atomic<UCHAR> sm_level_{0};
     std::atomic<unsigned> datagrams_{0};
     busy_count under_way_;
 };
