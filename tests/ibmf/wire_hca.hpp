@@ -85,6 +85,10 @@ public:
     /// takes its way in one piece, and what is lost of it is the whole.
     void keep_rmpp() { keeps_rmpp_ = true; }
     void do_no_rmpp() { does_rmpp_ = false; }
+    /// Registrations of agents end so from now on.
+    void fail_registrations(NTSTATUS status) { register_status_ = status; }
+    /// CiModifyPort ends so; it does nothing.
+    void answer_modify_port(NTSTATUS status) { modify_status_ = status; }
     /// Sends fail so from now on; STATUS_SUCCESS: no more.
     void fail_sends(NTSTATUS status) { send_status_ = status; }
     void set_faults(wire_faults faults) { faults_ = faults; }
@@ -160,6 +164,7 @@ private:
         end.number = number;
         InitializeListHead(&end.arrived);
         operations_.QueryPort = query_port;
+        operations_.ModifyPort = modify_port;
         operations_.RegisterMadAgent = register_agent;
         operations_.DeregisterMadAgent = deregister_agent;
         operations_.SendMad = send_mad;
@@ -190,9 +195,14 @@ private:
         return HcaReturnPort(&fixed, &tables, attr, size, irp);
     }
 
+    static NTSTATUS modify_port(HCA_CA* ca, UCHAR, ULONG, const IB_MODIFY_PORT*, IRP*) {
+        return end_of(ca->Device).owner->modify_status_;
+    }
+
     // Two that receive one method of a class, and OUI, exclude each other.
     static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
         end_of_wire& end = end_of(agent->Ca->Device);
+        if (!NT_SUCCESS(end.owner->register_status_)) return end.owner->register_status_;
         const guard locked(*end.owner);
         if (!end.owner->does_rmpp_of(agent->Agent.Attr)) return STATUS_NOT_SUPPORTED;
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next)
@@ -370,6 +380,8 @@ private:
     KSPIN_LOCK lock_ = 0;
     bool keeps_rmpp_ = false;
     bool does_rmpp_ = true;
+    std::atomic<NTSTATUS> register_status_{STATUS_SUCCESS};
+    std::atomic<NTSTATUS> modify_status_{STATUS_NOT_SUPPORTED};
     std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
     std::atomic<ib_lid_t> sm_lid_{lids[1]};
     std::atomic<UCHAR> sm_level_{0};

@@ -309,7 +309,7 @@ bool port::start_over(guard& under, transaction& which) {
         which.rmpp = std::move(again);
         return true;
     }
-    end(under, which, IBMF_NO_RESOURCES);
+    end(under, which, IBMF_NO_MEMORY);
     return false;
 }
 

@@ -58,6 +58,8 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
 }
 
 int check_transport(const client& who, ibmf_qp_handle_t qp, const ibmf_msg_t& msg, uint_t flags) {
+    // The buffers of a message that was freed may be gone.
+    if (message::of(&msg).who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
     if (qp != IBMF_QP_HANDLE_DEFAULT) return IBMF_BAD_QP_HANDLE;
     return check_parts(who, msg.im_msgbufs_send, flags);
 }
