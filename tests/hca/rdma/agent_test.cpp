@@ -93,6 +93,13 @@ TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
     EXPECT_STREQ(status(sa_agent()), "STATUS_NOT_SUPPORTED");
 }
 
+TEST_P(RdmaAgent, AKernelWithoutPKeyIndexesHasNoAgents) {
+    kernel.header_bytes = 56;
+    const open_rdma hca;
+    EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(kernel.open_files(), 0u);
+}
+
 TEST_P(RdmaAgent, AnEthernetPortHasNoSubnetManagement) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
@@ -233,6 +240,27 @@ TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
     kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
     EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
+}
+
+// Kernels of 2025 and later have so many on the wire for an agent.
+TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
+    kernel.most_awaited = 2;
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    for (const UCHAR transaction : std::initializer_list<UCHAR>{1, 2, 3, 3})
+        EXPECT_EQ(agent.send(sa_datagram(sa_datagram::get, transaction, 100).send), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
+    kernel.deliver(sa_datagram(sa_datagram::get_response, 1).message());
+    ASSERT_EQ(kernel.all_sent().size(), 3u);
+    EXPECT_EQ(kernel.all_sent()[2].datagram[15], 3);
+    kernel.deliver(sa_datagram(sa_datagram::get_response, 3).message());
+    for (const UCHAR transaction : std::initializer_list<UCHAR>{1, 3}) {
+        mad_buffer into;
+        EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+        EXPECT_EQ(into.bytes[15], transaction);
+    }
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 3u); // the repetition is forgotten
 }
 
 // The kernel's RMPP gives an answer back that nobody acknowledged, under the asker's id.

@@ -109,7 +109,7 @@ struct calls {
         const fake_umad::file& file = *now->file_at(descriptor);
         return !file.inbox.empty() || !now->cas.contains(file.ca);
     }
-    static std::size_t header_size() { return sizeof(ib_user_mad_t); }
+    static std::size_t header_size() { return now->header_bytes; }
     static int register_agent(int, umad_reg_attr* wanted, std::uint32_t* id) {
         const std::lock_guard guard(now->lock_);
         now->registered.push_back(*wanted);
@@ -134,7 +134,12 @@ struct calls {
         const std::span datagram(data, static_cast<std::size_t>(length));
         if (timeout != 0 && !now->awaited_.insert(hca_rdma::transaction_of(datagram)).second)
             return EINVAL;
-        now->sent_.push_back({{data, data + length}, header->addr, timeout, retries});
+        const bool waits = timeout != 0 && now->awaited_.size() > now->most_awaited;
+        fake_umad::sent what{{data, data + length}, header->addr, timeout, retries};
+        if (waits)
+            now->backlog_.push_back(std::move(what));
+        else
+            now->sent_.push_back(std::move(what));
         return 0;
     }
     static int receive(int descriptor, void* into, int* length, int) {
@@ -253,10 +258,16 @@ int fake_umad::take(std::deque<int>& errors) {
     return error;
 }
 
+void fake_umad::has_ended(std::uint32_t transaction) {
+    if (awaited_.erase(transaction) == 0 || backlog_.empty()) return;
+    sent_.push_back(std::move(backlog_.front()));
+    backlog_.pop_front();
+}
+
 void fake_umad::put_into_inbox(const message& what) {
     if (files_.empty()) return;
     if (what.status == 0 && hca_rdma::is_answer(what.datagram))
-        awaited_.erase(hca_rdma::transaction_of(what.datagram));
+        has_ended(hca_rdma::transaction_of(what.datagram));
     files_.begin()->second.inbox.push_back(what);
     descriptors.tell(files_.begin()->first);
 }
@@ -269,7 +280,7 @@ void fake_umad::deliver(const message& what) {
 void fake_umad::expire(const std::vector<UCHAR>& question) {
     {
         const std::lock_guard guard(lock_);
-        awaited_.erase(hca_rdma::transaction_of(question));
+        has_ended(hca_rdma::transaction_of(question));
     }
     give_back(question);
 }

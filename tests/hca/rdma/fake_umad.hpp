@@ -68,6 +68,8 @@ public:
     int write_error = 0;
     bool has_umad = true;
     int user_rmpp_error = 0; // of UMAD_USER_RMPP
+    std::size_t header_bytes = sizeof(ib_user_mad_t);
+    std::size_t most_awaited = SIZE_MAX; // questions on the wire at once; more wait in the kernel
     std::deque<int> register_errors;
     std::deque<int> send_errors;
     std::deque<int> receive_errors;
@@ -102,13 +104,15 @@ private:
 
     file* file_at(int descriptor);
     void put_into_inbox(const message& what);
+    void has_ended(std::uint32_t transaction);
     static int take(std::deque<int>& errors);
 
     guarded_by_spin_lock lock_; // guards all
     std::map<int, file> files_;
     std::map<int, int> sm_files_; // open; of which port
     std::vector<sent> sent_;
-    std::set<std::uint32_t> awaited_; // transactions
+    std::set<std::uint32_t> awaited_; // transactions, of those that wait to be sent, too
+    std::deque<sent> backlog_;
     KEVENT sending_;
 };
 
