@@ -131,6 +131,13 @@ TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
         EXPECT_EQ(ibmf_query_stats(bad, B_FALSE, &stats), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_cancel_msg(bad, msg), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_resume_msg(bad, msg), IBMF_BAD_HANDLE);
+        std::size_t length = 1;
+        ibmf_transfer_end_t end;
+        EXPECT_EQ(ibmf_stream_msg(bad, msg, call, nullptr), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_read_msg(bad, msg, &length, &length), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_query_transfer(bad, msg, &end), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_limit_port(bad, 1), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_show_sm(bad, B_TRUE), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_unregister(&copy, 0), IBMF_BAD_HANDLE);
     }
     EXPECT_EQ(ibmf_free_msg(other.handle, &msg), IBMF_SUCCESS);

@@ -1,5 +1,5 @@
 // Datagrams that nobody should send, and clients that do what they should not.
-#include "ibmf_client.hpp"
+#include "table_agent.hpp"
 
 #include <support/both_machines.hpp>
 
@@ -252,6 +252,159 @@ TEST_P(Hostile, TwoThreadsThatSendOneMessageAreTold) {
     while (manager.stats().st_callbacks_active != 0)
         KeStallExecutionProcessor(10);
     EXPECT_EQ(begun, 1);
+}
+
+/// What the peer of a transaction may send into it: any length, and any RMPP header.
+void inject_noise(wire& joined, const std::array<UCHAR, IB_MAD_SIZE>& request) {
+    for (ULONG length = 0; length <= 2048; length += length < 300 ? 1 : 97) {
+        std::vector<std::uint8_t> bytes = noise(length, length);
+        std::copy_n(request.begin(), std::min<std::size_t>(length, 24), bytes.begin());
+        if (length > 3) bytes[3] |= MAD_RESPONSE_BIT;
+        // One single datagram would end it: those are for the end.
+        if (length > 26) bytes[26] |= 1;
+        joined.inject(0, bytes.data(), length, wire::lids[1]);
+    }
+    for (std::uint64_t kind = 0; kind < 500; ++kind) {
+        std::vector<std::uint8_t> bytes = noise(IB_MAD_SIZE, kind + 5000);
+        std::copy_n(request.begin(), 24, bytes.begin());
+        bytes[3] |= MAD_RESPONSE_BIT;
+        bytes[24] = kind % 9 != 0;
+        bytes[25] = static_cast<std::uint8_t>(kind % 6);
+        bytes[26] = static_cast<std::uint8_t>(kind % 8) | 1;
+        bytes[28] = bytes[29] = bytes[30] = 0;
+        bytes[31] &= 7;
+        joined.inject(0, bytes.data(), IB_MAD_SIZE, wire::lids[1]);
+    }
+    joined.await_empty();
+}
+
+/// A state of a transaction, and how it is come to: `lost` says of the datagrams of either end
+/// which do not arrive.
+struct state_of_one {
+    const char* name;
+    request_of what;
+    uint_t flags;
+    std::function<bool(unsigned from, const std::array<UCHAR, IB_MAD_SIZE>&)> lost;
+};
+
+bool is_data(const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
+    return (bytes[26] & 1) != 0 && bytes[25] == 1;
+}
+
+// Whatever comes in whatever state, each transaction ends once, and the client goes on.
+TEST_P(Hostile, AnythingMayComeInAnyState) {
+    constexpr uint_t sequenced = IBMF_MSG_TRANS_FLAG_SEQ;
+    constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP;
+    constexpr request_of table{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
+    constexpr request_of multi{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
+    const state_of_one states[]{
+        {"waiting", table, sequenced, [](unsigned from, const auto&) { return from == 0; }},
+        {"receiving", table, sequenced,
+         [](unsigned from, const auto& bytes) { return from == 1 && bytes[31] > 3; }},
+        {"sending", multi, both_ways, [](unsigned from, const auto&) { return from == 1; }},
+        {"turned", multi, both_ways,
+         [](unsigned from, const auto& bytes) { return from == 1 && is_data(bytes); }},
+        {"over", table, sequenced, [](unsigned, const auto&) { return false; }},
+    };
+    for (const state_of_one& each : states) {
+        wire joined;
+        std::array<UCHAR, IB_MAD_SIZE> request{};
+        joined.tap = [&](unsigned from, const auto& bytes) {
+            if (from == 0 && bytes[3] == each.what.method && request[3] == 0) request = bytes;
+            return !each.lost(from, bytes);
+        };
+        table_agent agent(1);
+        agent.resize(5000);
+        const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+        {
+            test_message msg(manager.handle, each.what);
+            ASSERT_EQ(msg.send(each.flags), IBMF_SUCCESS) << each.name;
+            inject_noise(joined, request);
+            ibmf_cancel_msg(manager.handle, msg.shown);
+            msg.wait();
+            EXPECT_EQ(msg.calls(), 1) << each.name;
+        }
+        agent.await_answers();
+        joined.await_empty();
+        joined.tap = nullptr;
+        test_message after(manager.handle, table);
+        EXPECT_EQ(after.send_and_wait(), IBMF_SUCCESS) << each.name;
+        EXPECT_TRUE(std::ranges::equal(after.received(), agent.table())) << each.name;
+    }
+}
+
+// While it waits for its turn nothing can be an answer to it.
+TEST_P(Hostile, AQueuedTransactionHasNoAnswer) {
+    wire joined;
+    std::array<UCHAR, IB_MAD_SIZE> first{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        first = bytes;
+        return false;
+    };
+    const client_scope manager(0, PERF_MANAGER);
+    ASSERT_EQ(ibmf_limit_port(manager.handle, 1), IBMF_SUCCESS);
+    test_message ahead(manager.handle, {MAD_MGMT_CLASS_PERF});
+    test_message behind(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 2});
+    ASSERT_EQ(ahead.send(), IBMF_SUCCESS);
+    ASSERT_EQ(behind.send(), IBMF_SUCCESS);
+    first[3] |= MAD_RESPONSE_BIT;
+    ++first[15]; // the next slot's key
+    joined.inject(0, first.data(), IB_MAD_SIZE, wire::lids[1]);
+    joined.await_empty();
+    EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
+    for (test_message* each : {&ahead, &behind}) {
+        EXPECT_EQ(each->calls(), 0);
+        EXPECT_EQ(ibmf_cancel_msg(manager.handle, each->shown), IBMF_SUCCESS);
+    }
+}
+
+/// What a client of a vendor's class has heard.
+struct hearing {
+    static void note(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<hearing*>(context);
+        const ib_mad_hdr_t& header = *msg->im_msgbufs_recv.im_bufs_mad_hdr;
+        self.versions.push_back(header.ClassVersion);
+        self.methods.push_back(header.R_Method);
+        free_it(handle, msg, nullptr);
+    }
+    std::vector<std::uint8_t> versions;
+    std::vector<std::uint8_t> methods;
+};
+
+// A base version other than 1 is no datagram; class versions and methods are the client's to judge;
+// another vendor's are nobody's.
+TEST_P(Hostile, VersionsMethodsAndOuis) {
+    wire joined;
+    hearing heard;
+    const client_scope vendors(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405},
+                               IBMF_REG_FLAG_NO_OFFLOAD);
+    vendors.listen(hearing::note, &heard);
+    std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, 0x32, 1, MAD_METHOD_GET};
+    const auto inject = [&](std::size_t at, std::uint8_t changed) {
+        const std::uint8_t kept = std::exchange(bytes[at], changed);
+        joined.inject(0, bytes.data(), IB_MAD_SIZE, wire::lids[1]);
+        joined.await_empty();
+        bytes[at] = kept;
+    };
+    bytes[38] = 0x14;
+    bytes[39] = 0x05;
+    inject(0, 0);
+    inject(0, 2);
+    EXPECT_EQ(vendors.stats(B_TRUE).st_malformed, 2u);
+    inject(2, 0);
+    inject(2, 255);
+    inject(3, 0x7F);
+    inject(3, 0); // which no agent receives
+    inject(39, 6);
+    inject(1, 0x33);
+    inject(3, 0xFF); // an answer to nothing
+    EXPECT_EQ(ibmf_tear_down_async_cb(vendors.handle, nullptr, 0), IBMF_SUCCESS);
+    const auto dropped = vendors.stats().st_no_callback; // by the tear-down
+    EXPECT_EQ(heard.versions.size() + dropped, 3u);
+    if (dropped == 0) {
+        EXPECT_EQ(heard.versions, (std::vector<std::uint8_t>{0, 255, 1}));
+        EXPECT_EQ(heard.methods.back(), 0x7F);
+    }
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Hostile);

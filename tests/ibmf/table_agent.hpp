@@ -33,6 +33,8 @@ public:
     /// Given the data of each request.
     std::function<void(std::span<const std::uint8_t>)> heard;
     ibmf_retrans_t times{6, 20'000, 5'000, 0};
+    /// While set it answers by one datagram, without data.
+    std::atomic<bool> as_one_datagram{false};
 
 private:
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
@@ -47,9 +49,10 @@ private:
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method = header.R_Method == 0x14 ? 0x94 : 0x92;
         msg->im_msgbufs_send.im_bufs_cl_data = self.table_.data();
-        msg->im_msgbufs_send.im_bufs_cl_data_len = self.table_.size();
+        msg->im_msgbufs_send.im_bufs_cl_data_len = self.as_one_datagram ? 0 : self.table_.size();
+        const uint_t flags = self.as_one_datagram ? 0 : IBMF_MSG_TRANS_FLAG_RMPP;
         const int status = ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &self.times,
-                                              answered, context, IBMF_MSG_TRANS_FLAG_RMPP);
+                                              answered, context, flags);
         if (status == IBMF_SUCCESS) return;
         msg->im_msg_status = status;
         answered(handle, msg, context);

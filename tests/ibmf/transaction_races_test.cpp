@@ -101,6 +101,43 @@ TEST(TransactionRaces, UnregisteringIsDoneOnceAlsoFromInsideACallback) {
             });
 }
 
+// Freed twice and sent, by three.
+TEST(TransactionRaces, AMessageIsFreedOnceWhoeverElseSendsIt) {
+    expect_explored(campaign(), [](sim_machine& sim) {
+        const wire joined;
+        const client_scope manager(0, PERF_MANAGER);
+        test_message made(manager.handle, performance);
+        ibmf_msg_t* msg = nullptr;
+        ASSERT_EQ(ibmf_alloc_msg(manager.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+        *msg = *made.shown;
+        int freed = 0;
+        int ended = 0;
+        int sent = IBMF_FAILURE;
+        const auto free = [&] {
+            ibmf_msg_t* copy = msg;
+            const int status = ibmf_free_msg(manager.handle, &copy);
+            if (status == IBMF_SUCCESS) ++freed;
+            EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BUSY || status == IBMF_BAD_HANDLE);
+        };
+        const auto note = [](ibmf_handle_t, ibmf_msg_t*, void* count) {
+            ++*static_cast<int*>(count);
+        };
+        sim.spawn("free", free);
+        sim.spawn("free too", free);
+        sim.spawn("send", [&] {
+            ibmf_retrans_t times = one_retry;
+            sent = ibmf_msg_transport(manager.handle, nullptr, msg, &times, note, &ended,
+                                      IBMF_MSG_TRANS_FLAG_SEQ);
+        });
+        sim.run();
+        EXPECT_TRUE(sent == IBMF_SUCCESS || sent == IBMF_INVALID_ARG);
+        EXPECT_EQ(ended, sent == IBMF_SUCCESS ? 1 : 0);
+        if (freed == 0) free();
+        EXPECT_EQ(freed, 1);
+        expect_nothing_left(manager);
+    });
+}
+
 TEST(TransactionRaces, AFailingHcaEndsEachOnceAndUnregisters) {
     expect_explored(campaign(), [](sim_machine& sim) {
         wire joined(bad_wire);

@@ -81,6 +81,14 @@ public:
     wire& operator=(const wire&) = delete;
 
     DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
+    /// Does RMPP and leaves it to nobody, as an old kernel; said before the first agent. A message
+    /// takes its way in one piece, and what is lost of it is the whole.
+    void keep_rmpp() { keeps_rmpp_ = true; }
+    void do_no_rmpp() { does_rmpp_ = false; }
+    /// Registrations of agents end so from now on.
+    void fail_registrations(NTSTATUS status) { register_status_ = status; }
+    /// CiModifyPort ends so; it does nothing.
+    void answer_modify_port(NTSTATUS status) { modify_status_ = status; }
     /// Sends fail so from now on; STATUS_SUCCESS: no more.
     void fail_sends(NTSTATUS status) { send_status_ = status; }
     void set_faults(wire_faults faults) { faults_ = faults; }
@@ -89,15 +97,18 @@ public:
         HcaReportPortEvent(ends_[end].fdo, 1,
                            state == IB_PORT_ACTIVE ? IB_AE_PORT_ACTIVE : IB_AE_PORT_ERROR);
     }
-    /// The port's subnet manager is elsewhere now.
-    void move_sm(ib_lid_t lid) {
+    /// The ports' subnet manager is elsewhere now, and that is how they hear of it.
+    void move_sm(ib_lid_t lid, UCHAR service_level = 0, IB_ASYNC_EVENT told = IB_AE_SM_CHANGE) {
         sm_lid_ = lid;
+        sm_level_ = service_level;
         for (const end_of_wire& each : ends_)
-            HcaReportPortEvent(each.fdo, 1, IB_AE_SM_CHANGE);
+            HcaReportPortEvent(each.fdo, 1, told);
     }
     unsigned datagrams() const { return datagrams_; }
     /// Sees each datagram when it is sent, and may change it; false: it is lost.
     std::function<bool(unsigned from_end, std::array<UCHAR, IB_MAD_SIZE>&)> tap;
+    /// Says of each datagram, before, whether its send fails.
+    std::function<bool(unsigned from_end, const std::array<UCHAR, IB_MAD_SIZE>&)> fails;
 
     /// Sees each send before that.
     std::function<void(unsigned from_end, const IB_MAD_SEND&)> sending;
@@ -156,6 +167,7 @@ private:
         end.number = number;
         InitializeListHead(&end.arrived);
         operations_.QueryPort = query_port;
+        operations_.ModifyPort = modify_port;
         operations_.RegisterMadAgent = register_agent;
         operations_.DeregisterMadAgent = deregister_agent;
         operations_.SendMad = send_mad;
@@ -178,6 +190,7 @@ private:
         fixed.PortGuid = guids[end.number];
         fixed.Lid = lids[end.number];
         fixed.SmLid = end.owner->sm_lid_;
+        fixed.SmSl = end.owner->sm_level_;
         fixed.GidCount = 1;
         fixed.PKeyCount = 2;
         const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, guids[end.number]};
@@ -185,15 +198,28 @@ private:
         return HcaReturnPort(&fixed, &tables, attr, size, irp);
     }
 
+    static NTSTATUS modify_port(HCA_CA* ca, UCHAR, ULONG, const IB_MODIFY_PORT*, IRP*) {
+        return end_of(ca->Device).owner->modify_status_;
+    }
+
     // Two that receive one method of a class, and OUI, exclude each other.
     static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
         end_of_wire& end = end_of(agent->Ca->Device);
+        if (!NT_SUCCESS(end.owner->register_status_)) return end.owner->register_status_;
         const guard locked(*end.owner);
+        if (!end.owner->does_rmpp_of(agent->Agent.Attr)) return STATUS_NOT_SUPPORTED;
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next)
             if (excludes(each->Agent.Attr, agent->Agent.Attr)) return STATUS_SHARING_VIOLATION;
         state_of(agent) = {++end.last_id, 0, nullptr, end.agents};
         end.agents = agent;
         return STATUS_SUCCESS;
+    }
+    bool does_rmpp_of(const IB_MAD_AGENT_ATTR& attr) const {
+        const UCHAR mgmt_class = attr.ManagementClass;
+        const bool has_rmpp = mgmt_class == 0x03 || mgmt_class == 0x10 || mgmt_class == 0x12 ||
+                              (mgmt_class >= 0x30 && mgmt_class <= 0x4F);
+        if (!has_rmpp) return true;
+        return does_rmpp_ && (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER) == keeps_rmpp_;
     }
     static bool excludes(const IB_MAD_AGENT_ATTR& left, const IB_MAD_AGENT_ATTR& right) {
         if (left.ManagementClass != right.ManagementClass) return false;
@@ -223,11 +249,13 @@ private:
         wire& self = *end.owner;
         if (!NT_SUCCESS(self.send_status_)) return self.send_status_;
         std::array<UCHAR, IB_MAD_SIZE> bytes{};
-        std::memcpy(bytes.data(), send->Data, send->Length);
+        const auto* const data = static_cast<const UCHAR*>(send->Data);
+        std::memcpy(bytes.data(), data, std::min(send->Length, IB_MAD_SIZE));
         if (!answers(bytes[3])) {
             const std::uint32_t id = __builtin_bswap32(state_of(agent).id);
             std::memcpy(&bytes[8], &id, sizeof(id));
         }
+        if (self.fails != nullptr && self.fails(end.number, bytes)) return STATUS_IO_DEVICE_ERROR;
         ++self.datagrams_;
         if (self.sending) self.sending(end.number, *send);
         const bool lost = self.tap != nullptr && !self.tap(end.number, bytes);
@@ -238,11 +266,14 @@ private:
         IB_MAD_ADDRESS from = send->To;
         from.Lid = lids[end.number];
         const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
+        // Of a transfer its true length, of a datagram all of it.
+        const bool whole = agent->Agent.Attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && (bytes[26] & 1) != 0;
+        const ULONG length = whole ? send->Length : IB_MAD_SIZE;
+        std::vector<UCHAR> all(bytes.begin(), bytes.begin() + std::min(length, IB_MAD_SIZE));
+        if (length > IB_MAD_SIZE) all.insert(all.end(), data + IB_MAD_SIZE, data + length);
         for (unsigned i = 0; i < times; ++i)
-            self.launch(
-                new datagram_in_flight{
-                    &self, to_end, {}, {}, {}, from, IB_MAD_SIZE, {bytes.begin(), bytes.end()}},
-                self.delay());
+            self.launch(new datagram_in_flight{&self, to_end, {}, {}, {}, from, length, all},
+                        self.delay());
         return STATUS_SUCCESS;
     }
 
@@ -351,8 +382,13 @@ private:
     HCA_OPERATIONS operations_{};
     std::array<end_of_wire, 2> ends_;
     KSPIN_LOCK lock_ = 0;
+    bool keeps_rmpp_ = false;
+    bool does_rmpp_ = true;
+    std::atomic<NTSTATUS> register_status_{STATUS_SUCCESS};
+    std::atomic<NTSTATUS> modify_status_{STATUS_NOT_SUPPORTED};
     std::atomic<NTSTATUS> send_status_{STATUS_SUCCESS};
     std::atomic<ib_lid_t> sm_lid_{lids[1]};
+    std::atomic<UCHAR> sm_level_{0};
     std::atomic<unsigned> datagrams_{0};
     busy_count under_way_;
 };

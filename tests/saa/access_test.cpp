@@ -140,6 +140,20 @@ TEST_P(SaAccess, AnUnknownAttributeIsWireBytesBothWays) {
     EXPECT_TRUE(std::ranges::equal(seen, bytes));
 }
 
+// Defect D10: OpenSM serves records that its ClassPortInfo does not promise, as this one's.
+TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
+    const wire joined;
+    scripted_sa sa([&](const sa_request& request) {
+        EXPECT_EQ(request.header.attribute_id, SA_SWITCHINFORECORD_ATTRID);
+        return table_of<sa_switchinfo_record_t>({{}});
+    });
+    const session_scope session;
+    test_access<sa_switchinfo_record_t> access(SA_SWITCHINFORECORD_ATTRID, {}, 0);
+    for (int i = 0; i < 2; ++i) // also once the answer to ClassPortInfo has come
+        EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    EXPECT_EQ(sa.heard(), 2);
+}
+
 TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
     const wire joined;
     std::vector<ib_gid_t> seen(40);

@@ -5,6 +5,7 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -58,6 +59,8 @@ struct listener {
 /// An SA that takes subscriptions, and may refuse those of some producers.
 struct subscribing_sa {
     std::atomic<unsigned> refused{0};
+    std::atomic<bool> keeps_all{false};     // refuses to end any
+    std::atomic<unsigned> service_level{0}; // of the last request
     happenings subscribed;
     happenings unsubscribed;
     scripted_sa sa{[this](const sa_request& request) {
@@ -69,10 +72,12 @@ struct subscribing_sa {
         EXPECT_EQ(info.Type, 0xFFFF);
         EXPECT_EQ(info.TrapNumber_DeviceID, 0xFFFF);
         EXPECT_EQ(info.QPN, info.Subscribe == 1 ? 0u : 1u);
+        service_level = request.service_level;
         (info.Subscribe == 1 ? subscribed : unsubscribed).happen();
         sa_reply reply;
         reply.data = request.data;
         if (info.ProducerType_VendorID == refused.load()) reply.status = 0x0100;
+        if (info.Subscribe != 1 && keeps_all) reply.status = 0x0200;
         return reply;
     }};
 };
@@ -167,6 +172,57 @@ TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
     // IBMF may hear of the return later than we: then one is missing for a while, and that is told.
     for (bool whole = hears.silent(); !whole;)
         whole = hears.next().details.ie_producer_event_status_mask == 0xF;
+}
+
+// The SM's address is read anew, and its SA asked, whichever event says that it may have changed.
+TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
+    wire joined;
+    subscribing_sa sa;
+    listener hears;
+    const session_scope session(&hears.args);
+    sa.subscribed.await(4);
+    UCHAR level = 0;
+    for (const IB_ASYNC_EVENT event :
+         {IB_AE_SM_CHANGE, IB_AE_LID_CHANGE, IB_AE_CLIENT_REREGISTER, IB_AE_PORT_ACTIVE}) {
+        joined.move_sm(wire::lids[1], ++level, event);
+        sa.subscribed.await(4);
+        EXPECT_EQ(sa.service_level, level) << event;
+    }
+}
+
+// Defect D7: one that could not be sent took the others with it.
+TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
+    wire joined;
+    std::atomic<int> sent{0};
+    joined.fails = [&](unsigned from, const auto& bytes) {
+        const bool subscribes = from == 0 && bytes[3] == SA_SUBN_ADM_SET;
+        return subscribes && ++sent == 2;
+    };
+    subscribing_sa sa;
+    listener hears;
+    const session_scope session(&hears.args);
+    const auto missing = [&] { return 0xF ^ hears.next().details.ie_producer_event_status_mask; };
+    EXPECT_EQ(std::popcount(static_cast<unsigned>(missing())), 1);
+    EXPECT_EQ(missing(), 0);
+    sa.subscribed.await(4);
+    EXPECT_EQ(sent, 5);
+}
+
+// Defect D8: what an unsubscription ended with was nobody's, and read.
+TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    {
+        const session_scope session(&hears.args); // whose end succeeds
+        sa.subscribed.await(4);
+        // Behind the answers to those.
+        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
+        EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
+        sa.keeps_all = true;
+    }
+    sa.unsubscribed.await(4);
+    EXPECT_TRUE(hears.silent());
 }
 
 // Every Report is answered, however slow the subscriber, and a gap is told where it is.

@@ -100,6 +100,53 @@ TEST_P(SaHelpers, NumbersOfPathsAtTheirEnds) {
     EXPECT_EQ(none.count, 0u);
 }
 
+// Defect D9: outputs were written before they were looked at.
+TEST_P(SaHelpers, WithoutAnOutputNothingIsWritten) {
+    const auto refuses = [&](auto call, auto count) {
+        for (const int missing : {0, 1, 2}) {
+            std::size_t length = 7;
+            void* result = &length;
+            EXPECT_EQ(call(missing == 0 ? nullptr : &count, missing == 1 ? nullptr : &length,
+                           missing == 2 ? nullptr : &result),
+                      IBMF_INVALID_ARG);
+            EXPECT_EQ(count, 5);
+            EXPECT_EQ(length, 7u);
+            EXPECT_EQ(result, &length);
+        }
+    };
+    const auto paths = [](void** result) { return reinterpret_cast<sa_path_record_t**>(result); };
+    const auto services = [](void** result) {
+        return reinterpret_cast<sa_service_record_t**>(result);
+    };
+    refuses(
+        [&](std::uint8_t* count, std::size_t* length, void** result) {
+            return ibmf_saa_gid_to_pathrecords(session.handle, gid_of(1), gid_of(2), 0,
+                                               IBMF_SAA_MTU_WC, B_FALSE, count, 0, length,
+                                               paths(result));
+        },
+        std::uint8_t{5});
+    refuses(
+        [&](uint_t* count, std::size_t* length, void** result) {
+            return ibmf_saa_paths_from_gid(session.handle, gid_of(1), 0, B_TRUE, 0, count, length,
+                                           paths(result));
+        },
+        uint_t{5});
+    std::string name("name");
+    refuses(
+        [&](uint_t* count, std::size_t* length, void** result) {
+            return ibmf_saa_name_to_service_record(session.handle, name.data(), 0, 0, count, length,
+                                                   services(result));
+        },
+        uint_t{5});
+    refuses(
+        [&](uint_t* count, std::size_t* length, void** result) {
+            return ibmf_saa_id_to_service_record(session.handle, 42, 0, 0, count, length,
+                                                 services(result));
+        },
+        uint_t{5});
+    EXPECT_EQ(sa.heard(), 0);
+}
+
 TEST_P(SaHelpers, OnePathToEachPort) {
     reply = table_of<sa_path_record_t>(
         {path_to(7, 1), path_to(8, 2), path_to(7, 3), path_to(9, 4), path_to(8, 5)});

@@ -18,6 +18,7 @@ struct sa_request {
     ibmf::mad_header header;
     ibmf::sa_header sa;
     std::vector<std::uint8_t> data;
+    std::uint8_t service_level; // that it came by
 
     template <class Host>
     Host record() const {
@@ -99,19 +100,21 @@ private:
         return reply;
     }
 
-    static sa_request read(const ibmf_msg_bufs_t& parts) {
+    static sa_request read(const ibmf_msg_t& from) {
+        const ibmf_msg_bufs_t& parts = from.im_msgbufs_recv;
         const auto* const block = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
         const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
         return {ibmf::load_mad_header(std::span<const std::uint8_t, 24>(block, 24)),
                 ibmf::load_sa_header(std::span<const std::uint8_t, 20>(
                     static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr), 20)),
-                {data, data + parts.im_bufs_cl_data_len}};
+                {data, data + parts.im_bufs_cl_data_len},
+                from.im_local_addr.ia_service_level};
     }
 
     static void asked(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<scripted_sa*>(context);
         self.held_.enter();
-        const sa_request request = read(msg->im_msgbufs_recv);
+        const sa_request request = read(*msg);
         const bool about_itself = request.header.attribute_id == SA_CLASSPORTINFO_ATTRID;
         if (!about_itself) ++self.heard_;
         sa_reply reply = about_itself ? class_port_info() : self.script_(request);

@@ -48,7 +48,10 @@ typedef struct _IB_MAD_ADDRESS {
 /* Who takes messages of many segments apart and together. Source: IBA 13.6 (RMPP). */
 typedef enum _IB_MAD_RMPP {
     IB_MAD_RMPP_BY_CLIENT = 0, /* datagrams come and go as they are on the wire */
-    IB_MAD_RMPP_BY_DRIVER = 1  /* Data is a whole message: headers once, then all of its data */
+    /* Data is a whole message: headers once, then all of its data. A transfer is what is longer
+       than IB_MAD_SIZE, or has the Active flag in its RMPP header; whether one arrived nobody is
+       told. */
+    IB_MAD_RMPP_BY_DRIVER = 1
 } IB_MAD_RMPP;
 
 /* Which queue pair is an agent's. Where IB_PORT_ATTR.Flags lacks IB_PORT_MAD_QPS there are only
@@ -127,11 +130,11 @@ typedef struct _IB_MAD_RECEIVE {
    Ownership: the IB_MAD_AGENT is the caller's until CiDeregisterMadAgent completes.
    STATUS_SUCCESS: Information is the IB_MAD_AGENT*. STATUS_SHARING_VIOLATION: another agent of the
    port receives one of these methods. STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a
-   driver that does it, a port without management, or a QP of its own without IB_PORT_MAD_QPS.
+   driver that does it, IB_MAD_RMPP_BY_CLIENT of a class with RMPP where the system below keeps that
+   to itself, a port without management, or a QP of its own without IB_PORT_MAD_QPS.
    STATUS_INVALID_PARAMETER: also class 0, and an OUI of a class without. With a QP of its own: also
    a class, or a P_Key that the port does not have. STATUS_INSUFFICIENT_RESOURCES: also no QP is
-   free.
- */
+   free. */
 NT_API NTSTATUS CiRegisterMadAgent(struct _IB_CA* pCa, const IB_MAD_AGENT_ATTR* pAttr,
                                    VOID* Context, const IB_MAD_DISPATCH* Dispatch, IRP* pIrp);
 

@@ -97,19 +97,22 @@ NTSTATUS agent_file::register_agent() {
     if (world_.header_size() != umad_header_size) return STATUS_NOT_SUPPORTED;
     const bool whole = attr().Rmpp == IB_MAD_RMPP_BY_DRIVER;
     const bool raw = !whole && has_rmpp(attr().ManagementClass);
-    umad_reg_attr wanted = registration_of(attr(), whole || raw, raw ? UMAD_USER_RMPP : 0);
-    std::uint32_t id = 0;
-    int error = world_.register_agent(descriptor_, &wanted, &id);
-    if (error == EINVAL && raw) {
-        // A kernel that does not know the flag passes segments up when it is asked for no RMPP.
-        wanted = registration_of(attr(), false, 0);
-        error = world_.register_agent(descriptor_, &wanted, &id);
-    }
-    id_ = static_cast<int>(id);
+    const int error = try_register(whole || raw, raw ? UMAD_USER_RMPP : 0);
     if (error == 0) return STATUS_SUCCESS;
     if (error == ENOMEM) return STATUS_INSUFFICIENT_RESOURCES;
-    return error == EINVAL && receives_requests(attr()) ? STATUS_SHARING_VIOLATION
-                                                        : STATUS_NOT_SUPPORTED;
+    if (error != EINVAL) return STATUS_NOT_SUPPORTED;
+    // A kernel that does not know the flag may say no more of it than of a conflict.
+    if (raw && try_register(true, 0) == 0) return STATUS_NOT_SUPPORTED;
+    return receives_requests(attr()) ? STATUS_SHARING_VIOLATION : STATUS_NOT_SUPPORTED;
+}
+
+// An errno, or 0.
+int agent_file::try_register(bool rmpp, ULONG flags) {
+    umad_reg_attr wanted = registration_of(attr(), rmpp, flags);
+    std::uint32_t id = 0;
+    const int error = world_.register_agent(descriptor_, &wanted, &id);
+    id_ = static_cast<int>(id);
+    return error;
 }
 
 NTSTATUS agent_file::watch() {
@@ -230,7 +233,8 @@ void agent_file::received(std::span<UCHAR> message) {
     const std::span<UCHAR> datagram = datagram_of(message);
     if (datagram.size() < IB_MAD_HEADER_SIZE) return;
     const ib_user_mad_t& header = header_of(message);
-    if (header.status != 0) { // a question of the agent's own, unanswered
+    if (header.status != 0) { // the agent's own, given up
+        if (is_answer(datagram)) return;
         questions::message again = questions_.expired(transaction_of(datagram));
         if (!again.empty()) transmit(again);
         return;

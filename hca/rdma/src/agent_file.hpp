@@ -32,6 +32,7 @@ private:
 
     const IB_MAD_AGENT_ATTR& attr() const { return agent_.Agent.Attr; }
     NTSTATUS register_agent();
+    int try_register(bool rmpp, ULONG flags);
     NTSTATUS watch();
 
     NTSTATUS check(const IB_MAD_SEND& what) const;

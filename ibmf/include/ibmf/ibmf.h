@@ -163,7 +163,9 @@ typedef enum _ibmf_client_type_t {
     UNIVERSAL_CLASS = 0x00040001
 } ibmf_client_type_t;
 
-/* Times in microseconds; 0 is the default. */
+/* Times in microseconds; 0 is the default. Where the driver keeps RMPP to itself a response comes
+   in one piece or not at all: the times of a single answer are for all of it, and retrans_trans_to
+   counts only when the request is a transfer, too. */
 typedef struct _ibmf_retrans_t {
     uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
     uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */
@@ -270,7 +272,8 @@ NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t i
    before the return.
    retrans: NULL is all defaults; counts as the flags call for it.
    Statuses of the call (then no callback comes), which a message never sees:
-     IBMF_INVALID_ARG       msgp is NULL, flags are unknown, or it would block at DISPATCH_LEVEL
+     IBMF_INVALID_ARG       msgp is NULL or no message of that client, flags are unknown, or it
+                            would block at DISPATCH_LEVEL
      IBMF_BAD_HANDLE        no such client
      IBMF_BAD_QP_HANDLE     not its QP; a class other than the client's, or keys the driver can not
                             use, with IBMF_QP_HANDLE_DEFAULT; keys other than those of an alternate
@@ -291,6 +294,7 @@ NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t i
      IBMF_TRANS_FAILURE     the transfer was stopped or aborted, by either side
      IBMF_UNEXP_TRANS_RECVD a single datagram came where a transfer was due, or the reverse
      IBMF_TRANSPORT_FAILURE the driver could not send
+     IBMF_NO_MEMORY         for the response, or to begin again with a peer that was busy
    Cancellation: as the twin's; the transaction then ends with IBMF_TRANS_FAILURE. */
 NT_API int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                               ibmf_msg_t* msgp, ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb,

@@ -56,6 +56,14 @@ bool answers(const transaction& of, const mad_view& answer) {
 // An answer that is no transfer, to a request that is one: only an error may be that short.
 bool refuses(const mad_view& answer) { return answer.header().status != 0; }
 
+// Of a message of any length as many bytes as a datagram has.
+mad_bytes first_of(mad_bytes whole, std::array<std::uint8_t, mad_size>& padded) {
+    if (whole.size() >= mad_size) return whole.first(mad_size);
+    padded.fill(0);
+    std::ranges::copy(whole, padded.begin());
+    return padded;
+}
+
 } // namespace
 
 void port::received(IB_MAD_AGENT*, void* place, const IB_MAD_RECEIVED* what) {
@@ -73,16 +81,18 @@ void port::received_at_qp(IB_MAD_AGENT*, void* qp, const IB_MAD_RECEIVED* what) 
     ++self.counts.st_datagrams_received;
     if (through.raw()) return self.receive_raw(under, through, *what);
     mad_view view;
-    if (!self.parse(*what, view)) return;
-    const arrival here{view, what->From, &through.owner, &through};
+    const mad_bytes bytes(static_cast<const std::uint8_t*>(what->Data), what->Length);
+    if (!self.parse(bytes, bytes.size(), view)) return;
+    const arrival here{view, view.data(), what->From, &through.owner, &through, false};
     if (is_answer(view.header().method)) return self.answer_came(under, here);
     ++through.owner.counts.st_datagrams_received;
     self.request_came(under, here);
 }
 
-bool port::parse(const IB_MAD_RECEIVED& what, mad_view& view) {
-    const mad_bytes bytes(static_cast<const std::uint8_t*>(what.Data), what.Length);
-    if (mad_view::parse(bytes, view) == mad_fault::none) return true;
+// The first datagram of so many bytes.
+bool port::parse(mad_bytes datagram, std::size_t length, mad_view& view) {
+    if (mad_view::parse(datagram, view) == mad_fault::none && length >= view.layout().data_offset())
+        return true;
     ++counts.st_malformed;
     return false;
 }
@@ -90,13 +100,16 @@ bool port::parse(const IB_MAD_RECEIVED& what, mad_view& view) {
 void port::receive(guard& under, agent& through, const IB_MAD_RECEIVED& what) {
     ++counts.st_datagrams_received;
     mad_view view;
-    if (!parse(what, view)) return;
+    const mad_bytes bytes(static_cast<const std::uint8_t*>(what.Data), what.Length);
+    std::array<std::uint8_t, mad_size> padded;
+    if (!parse(through.whole ? first_of(bytes, padded) : bytes, bytes.size(), view)) return;
     const mad_header& header = view.header();
     if (header.mgmt_class != through.mgmt_class) {
         ++counts.st_wrong_class;
         return;
     }
-    arrival here{view, what.From, through.owner, nullptr};
+    const mad_bytes data = bytes.subspan(view.layout().data_offset());
+    arrival here{view, data, what.From, through.owner, nullptr, through.whole};
     if (is_answer(header.method)) return answer_came(under, here);
     if (here.who == nullptr) here.who = find_client(receiver_of(view));
     if (here.who == nullptr || !here.who->ready) {
@@ -128,15 +141,17 @@ void port::answer_came(guard& under, const arrival& here) {
     if (which->qp != key_of(here.qp) || !from_peer_of(*which, here.from))
         return who.count(&ibmf_stats_t::st_wrong_peer);
     if (!answers(*which, here.view)) return who.count(&ibmf_stats_t::st_wrong_answer);
-    answered(under, *which, here.view);
+    answered(under, *which, here);
 }
 
-void port::answered(guard& under, transaction& which, const mad_view& answer) {
+void port::answered(guard& under, transaction& which, const arrival& here) {
+    const mad_view& answer = here.view;
     // To what was refused, and will be sent from its beginning.
     if (which.at == phase::backing_off && which.rmpp != nullptr)
         return which.who->count(&ibmf_stats_t::st_stale);
     const ticks now = under.now_or_later();
-    if (has_rmpp(*which.who, which.who->qp_of(which)) && answer.rmpp_active()) {
+    const bool transfer = has_rmpp(*which.who, which.who->qp_of(which)) && answer.rmpp_active();
+    if (transfer && !here.whole) {
         if (which.rmpp == nullptr) {
             const bool begins =
                 which.sequenced && answer.rmpp().type == rmpp_type::data && answer.rmpp().first();
@@ -148,7 +163,8 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
         return progress(under, which, now);
     }
     if (!which.sequenced || which.irp == nullptr) return which.who->count(&ibmf_stats_t::st_stale);
-    if (answer.rmpp_active()) return end(under, which, IBMF_UNEXP_TRANS_RECVD);
+    if (answer.rmpp_active() != transfer || (which.whole && !transfer && !refuses(answer)))
+        return end(under, which, IBMF_UNEXP_TRANS_RECVD);
     if (which.rmpp != nullptr && (which.rmpp->begun() || !refuses(answer))) {
         which.rmpp->cancel(now);
         transmit(under, which, now);
@@ -158,7 +174,7 @@ void port::answered(guard& under, transaction& which, const mad_view& answer) {
     if ((status & MAD_STATUS_BUSY) != 0) return back_off(under, which);
     const bool elsewhere = (status & MAD_STATUS_REDIRECT_REQUIRED) != 0;
     if (elsewhere && redirect(under, which, answer)) return;
-    finish(under, which, answer);
+    finish(under, which, answer, here.data);
 }
 
 // Of the peers that this client talks to, the transfer that a datagram belongs to. When there is
@@ -181,7 +197,8 @@ transaction* port::transfer_with(const arrival& here) const {
 
 void port::request_came(guard& under, const arrival& here) {
     client& who = *here.who;
-    if (!has_rmpp(who, here.qp) || !here.view.rmpp_active()) return hand_up(under, here);
+    if (!has_rmpp(who, here.qp) || !here.view.rmpp_active() || here.whole)
+        return hand_up(under, here);
     if (transaction* const known = transfer_with(here)) {
         const ticks now = under.now_or_later();
         known->rmpp->receive(here.view, now);
@@ -197,7 +214,7 @@ void port::hand_up(guard& under, const arrival& single) {
     if (listener_of(who, single.qp).unasked == nullptr)
         return who.count(&ibmf_stats_t::st_no_callback);
     rmpp::message_buffer whole;
-    if (!whole.begin(single.view, 0) || !whole.append(single.view.data()))
+    if (!whole.begin(single.view, 0) || !whole.append(single.data))
         return who.count(&ibmf_stats_t::st_no_memory);
     hand_up(under, who, single.qp, whole, single.from);
 }

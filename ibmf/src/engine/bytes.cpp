@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace irpverbs::ibmf {
 
@@ -56,6 +57,23 @@ void compose(mad_buffer to, const ibmf_msg_bufs_t& parts, std::uint64_t transact
     const mad_bytes data = bytes_at(parts.im_bufs_cl_data, parts.im_bufs_cl_data_len);
     if (!header.empty()) std::memcpy(body, header.data(), header.size());
     if (!data.empty()) std::memcpy(body + header.size(), data.data(), data.size());
+}
+
+bool compose(whole_message& to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id) {
+    const class_layout layout = layout_of(parts.im_bufs_mad_hdr->MgmtClass);
+    const std::optional<message_body> body = body_of(parts, layout);
+    if (!body) return false;
+    to.size = layout.data_offset() + body->data.size();
+    to.bytes.reset(new (std::nothrow) std::uint8_t[to.size]);
+    std::uint8_t* const begin = to.bytes.get();
+    if (begin == nullptr) return false;
+    std::memcpy(begin, parts.im_bufs_mad_hdr, mad_header_size);
+    set_id(begin, transaction_id);
+    store(std::span<std::uint8_t, rmpp_header::size>(begin + mad_header_size, rmpp_header::size),
+          {.type = rmpp_type::data, .flags = rmpp_active});
+    std::ranges::copy(body->class_header, begin + layout.class_header_offset);
+    std::ranges::copy(body->data, begin + layout.data_offset());
+    return true;
 }
 
 void set_id(std::uint8_t* header, std::uint64_t transaction_id) {

@@ -3,6 +3,7 @@
 #define IRPVERBS_IBMF_ENGINE_BYTES_HPP
 
 #include <ci/mad.h>
+#include <engine/datagram.hpp>
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
 
@@ -24,6 +25,8 @@ std::optional<message_body> body_of(const ibmf_msg_bufs_t& parts, const class_la
 bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout);
 
 void compose(mad_buffer to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id);
+/// For the driver to take apart. False: no memory.
+bool compose(whole_message& to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id);
 void set_id(std::uint8_t* header, std::uint64_t transaction_id);
 
 /// The same end of a conversation: by GID when both have one, else by LID.

@@ -7,10 +7,10 @@
 namespace irpverbs::ibmf {
 
 bool datagram::carry(mad_bytes what) {
-    raw = std::unique_ptr<std::uint8_t[]>(new (std::nothrow) std::uint8_t[what.size()]);
-    if (raw == nullptr) return false;
-    raw_size = what.size();
-    std::ranges::copy(what, raw.get());
+    whole.bytes.reset(new (std::nothrow) std::uint8_t[what.size()]);
+    if (whole.bytes == nullptr) return false;
+    whole.size = what.size();
+    std::ranges::copy(what, whole.bytes.get());
     return true;
 }
 
@@ -32,7 +32,7 @@ datagram* datagram_pool::take(port& whose) {
 }
 
 void datagram_pool::give_back(datagram& done) {
-    done.raw.reset();
+    done.whole.bytes.reset();
     done.next_free = std::exchange(free_, &done);
 }
 

@@ -1,4 +1,4 @@
-// A datagram on its way to the driver.
+// A datagram on its way to the driver, or a whole message where that does RMPP.
 #ifndef IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 #define IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 
@@ -13,6 +13,12 @@ struct alternate_qp;
 struct client;
 class port;
 
+/// Null: none, or no memory.
+struct whole_message {
+    owned<std::unique_ptr<std::uint8_t[]>> bytes;
+    std::size_t size = 0;
+};
+
 struct datagram {
     deferred start;
     datagram* next_free = nullptr;
@@ -24,12 +30,13 @@ struct datagram {
     std::uint32_t key = 0;      // of its transaction
     IB_MAD_SEND send{};
     std::array<std::uint8_t, mad_size> bytes;
-    owned<std::unique_ptr<std::uint8_t[]>> raw; // in place of them, when it is no MAD
-    std::size_t raw_size = 0;
+    whole_message whole; // in place of them: the driver takes it apart, or it is no MAD
 
     /// Bytes that are no MAD. False: no memory.
     bool carry(mad_bytes what);
-    mad_bytes content() const { return raw != nullptr ? mad_bytes(raw.get(), raw_size) : bytes; }
+    mad_bytes content() const {
+        return whole.bytes != nullptr ? mad_bytes(whole.bytes.get(), whole.size) : bytes;
+    }
 };
 
 /// As many as are under way at once. Not thread-safe.

@@ -30,8 +30,18 @@ ticks wait_for_answer(const transaction& of) {
     return of.attempts == 0 ? wait : jittered(wait);
 }
 
+// The driver does not say how far it is: what a transfer to us would be given, and the answer.
+ticks time_for_whole(const transaction& of) {
+    const ibmf_msg_bufs_t& parts = of.msg->shown.im_msgbufs_send;
+    rmpp::settings its;
+    its.response_time = of.response_us * ticks_per_microsecond;
+    its.round_trip = of.round_trip_us * ticks_per_microsecond;
+    return rmpp::total_time_of(its, parts.im_bufs_cl_data_len) + of.response_timer();
+}
+
 // What the attempts take at most, and as much again for waiting one's turn and for busy peers.
 ticks time_for_all(const transaction& of) {
+    if (of.whole) return time_for_whole(of);
     ticks sum = 0;
     for (unsigned attempt = 0; attempt <= of.retries_left; ++attempt)
         sum += of.response_timer() << std::min(attempt, most_doublings);
@@ -96,6 +106,8 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     };
     fresh.sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
     fresh.in_flight = fresh.incoming = false;
+    fresh.whole = (wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0 && wanted.qp == nullptr &&
+                  wanted.who->agent_of(header.mgmt_class)->whole;
     fresh.urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
     fresh.mgmt_class = header.mgmt_class;
     fresh.method = header.method;
@@ -130,7 +142,7 @@ int port::begin(IRP* irp, const transport& wanted) {
     if (fresh == nullptr) return IBMF_NO_RESOURCES;
     fill(*fresh, wanted, header);
     fresh->peer = *to;
-    if ((wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0)
+    if ((wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0 && !fresh->whole)
         if (fresh->rmpp = transfer_of(*fresh); fresh->rmpp == nullptr) {
             release(*fresh);
             return IBMF_NO_RESOURCES;
@@ -169,31 +181,38 @@ void port::launch(guard& under, transaction& which, ticks now) {
     }
 }
 
-// Without memory for a datagram it is as good as lost, unless nobody would send it again.
-void port::resend(guard& under, transaction& which, ticks now) {
-    const ticks wait = which.sequenced ? wait_for_answer(which) : 0;
+// Null: no memory.
+datagram* port::compose(const transaction& of) {
     datagram* const out = datagrams_.take(*this);
-    if (which.sequenced) {
-        which.at = phase::waiting;
-        set_due(which, std::min(now + wait, which.deadline));
-    } else if (out == nullptr) {
-        return end(under, which, IBMF_TRANSPORT_FAILURE);
-    }
-    if (out == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
-    if (write(*out, which)) return send(under, *out, which, wait);
+    if (out == nullptr || write(*out, of)) return out;
     datagrams_.give_back(*out);
-    end(under, which, IBMF_TRANSPORT_FAILURE);
+    return nullptr;
 }
 
-// False: no memory, for what is no MAD.
+// False: no memory.
 bool port::write(datagram& to, const transaction& from) {
     const ibmf_msg_bufs_t& parts = from.msg->shown.im_msgbufs_send;
     if (from.raw)
         return to.carry(
             {static_cast<const std::uint8_t*>(parts.im_bufs_cl_data), parts.im_bufs_cl_data_len});
-    const bool own = carries_own_id(from) || !from.sequenced;
-    compose(to.bytes, parts, own ? from.tid : from.slot.key);
+    const std::uint64_t id = carries_own_id(from) || !from.sequenced ? from.tid : from.slot.key;
+    if (from.whole) return ibmf::compose(to.whole, parts, id);
+    ibmf::compose(to.bytes, parts, id);
     return true;
+}
+
+// Without memory for a datagram it is as good as lost, unless nobody would send it again.
+void port::resend(guard& under, transaction& which, ticks now) {
+    const ticks wait = which.sequenced ? wait_for_answer(which) : 0;
+    datagram* const out = compose(which);
+    if (which.sequenced) {
+        which.at = phase::waiting;
+        set_due(which, which.whole ? which.deadline : std::min(now + wait, which.deadline));
+    } else if (out == nullptr) {
+        return end(under, which, IBMF_TRANSPORT_FAILURE);
+    }
+    if (out == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
+    send(under, *out, which, wait);
 }
 
 void port::launch_waiting(guard& under) {
@@ -227,6 +246,7 @@ void port::settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS
         who.count(&ibmf_stats_t::st_rmpp_resent, msg.segments_resent);
     }
     if (code == IBMF_TRANS_TIMEOUT) who.count(&ibmf_stats_t::st_timeouts);
+    if (code == IBMF_TRANS_TIMEOUT && which.whole) who.count(&ibmf_stats_t::st_rmpp_errors);
     if (status == STATUS_CANCELLED) who.count(&ibmf_stats_t::st_cancelled);
     turns.leave(which, who.lines);
     under.complete(irp, status, static_cast<ULONG_PTR>(code));
@@ -293,12 +313,11 @@ bool port::cancel(guard& under, const message& what) {
     return true;
 }
 
-void port::finish(guard& under, transaction& which, const mad_view& answer) {
+void port::finish(guard& under, transaction& which, const mad_view& answer, mad_bytes data) {
     IRP* const irp = claim(which);
     if (irp == nullptr) return;
     message& msg = *which.msg;
     const std::size_t limit = msg.shown.im_msg_sz_limit;
-    const mad_bytes data = answer.data();
     const bool cut = limit != 0 && data.size() > limit;
     rmpp::message_buffer whole;
     int code = cut ? IBMF_PARTIAL_TRANSFER : IBMF_SUCCESS;
@@ -312,13 +331,14 @@ void port::finish(guard& under, transaction& which, const mad_view& answer) {
 // A transfer that the peer refused is sent from its beginning, under another id: of the old one the
 // peer may remember that it has it all. False: the transaction has ended.
 bool port::start_over(guard& under, transaction& which) {
-    if (which.rmpp == nullptr) return true;
+    if (which.rmpp == nullptr && !which.whole) return true;
     slot_table<transaction>::renew(which);
+    if (which.whole) return true;
     if (auto again = transfer_of(which)) {
         which.rmpp = std::move(again);
         return true;
     }
-    end(under, which, IBMF_NO_RESOURCES);
+    end(under, which, IBMF_NO_MEMORY);
     return false;
 }
 

@@ -2,6 +2,8 @@
 
 #include <engine/bytes.hpp>
 
+#include <dispatch/detail/faults.hpp>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -74,6 +76,7 @@ bool message_pool::grow() {
 }
 
 message* message_pool::make(client& its_client) {
+    if (dispatch::detail::fault_point("ibmf.message")) return nullptr;
     message* fresh = nullptr;
     {
         const std::lock_guard guard(lock_);

@@ -59,6 +59,7 @@ struct message {
     WORK_QUEUE_ITEM work;
 
     static message& of(ibmf_msg_t* shown) { return *CONTAINING_RECORD(shown, message, shown); }
+    static const message& of(const ibmf_msg_t* shown) { return of(const_cast<ibmf_msg_t*>(shown)); }
 
     /// The received bytes: one block, shown in parts, with the id that the client knows.
     void take(rmpp::message_buffer& from, std::uint64_t transaction_id);

@@ -122,8 +122,16 @@ int port::register_agent(agent& place, const class_plan& plan, const method_set&
     for (unsigned i = 0; i < 3; ++i)
         attr.Oui[i] = static_cast<UCHAR>(oui >> (16 - 8 * i));
     const IB_MAD_DISPATCH calls{received};
-    const verb_result made =
-        call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &place, &calls, irp); });
+    const auto try_it = [&] {
+        return call_verb(
+            [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &place, &calls, irp); });
+    };
+    verb_result made = try_it();
+    if (made.status == STATUS_NOT_SUPPORTED && layout_of(plan.mgmt_class).rmpp) {
+        place.whole = true;
+        attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+        made = try_it();
+    }
     if (made.success()) {
         place.mad = made.object<IB_MAD_AGENT>();
         return IBMF_SUCCESS;

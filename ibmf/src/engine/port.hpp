@@ -107,6 +107,7 @@ private:
     void fill(transaction& fresh, const transport& wanted, const mad_header& header);
     static std::unique_ptr<transfer> transfer_of(const transaction& fresh);
     bool start_over(guard& under, transaction& which);
+    datagram* compose(const transaction& of);
     void launch(guard& under, transaction& which, ticks now);
     void resend(guard& under, transaction& which, ticks now);
     static bool write(datagram& to, const transaction& from);
@@ -116,7 +117,7 @@ private:
     void forget(transaction& which);
     void expired(guard& under, transaction& which, ticks now) override;
     void cancelled(guard& under, transaction& which, IRP* irp) override;
-    void finish(guard& under, transaction& which, const mad_view& answer);
+    void finish(guard& under, transaction& which, const mad_view& answer, mad_bytes data);
     void back_off(guard& under, transaction& which);
     bool redirect(guard& under, transaction& which, const mad_view& answer);
 
@@ -129,18 +130,20 @@ private:
     void begin_response(transaction& which);
     struct arrival {
         const mad_view& view;
+        mad_bytes data; // behind the headers: of a whole message all of it
         const IB_MAD_ADDRESS& from;
         client* who;
         alternate_qp* qp; // null: its class's
+        bool whole;       // as the driver put it together, if it was a transfer
     };
     void begin_incoming(guard& under, const arrival& here);
 
     // arrivals.cpp
     static void received_at_qp(IB_MAD_AGENT* mad, void* qp, const IB_MAD_RECEIVED* what);
-    bool parse(const IB_MAD_RECEIVED& what, mad_view& view);
+    bool parse(mad_bytes datagram, std::size_t length, mad_view& view);
     void receive(guard& under, agent& through, const IB_MAD_RECEIVED& what);
     void answer_came(guard& under, const arrival& here);
-    void answered(guard& under, transaction& which, const mad_view& answer);
+    void answered(guard& under, transaction& which, const arrival& here);
     void request_came(guard& under, const arrival& here);
     transaction* transfer_with(const arrival& here) const;
     void receive_raw(guard& under, alternate_qp& through, const IB_MAD_RECEIVED& what);

@@ -69,6 +69,8 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
 
 int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
                     qp_ref& qp) {
+    // The buffers of a message that was freed may be gone.
+    if (message::of(&msg).who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
     if (!who.find_qp(handle, qp)) return IBMF_BAD_QP_HANDLE;
     return check_parts(who, qp.get(), msg.im_msgbufs_send, flags);
 }

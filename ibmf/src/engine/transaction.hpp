@@ -31,17 +31,18 @@ enum class phase : std::uint8_t {
 struct transaction {
     table_slot slot;
     phase at = phase::queued;
-    bool sequenced = false;
-    bool in_flight = false; // counts against the port's bound
-    bool urgent = false;
-    bool incoming = false; // a transfer that the peer began
+    bool sequenced : 1 = false;
+    bool in_flight : 1 = false; // counts against the port's bound
+    bool urgent : 1 = false;
+    bool incoming : 1 = false; // a transfer that the peer began
+    bool whole : 1 = false;    // a transfer, and the driver's
+    bool raw : 1 = false;      // no MAD
     std::uint8_t mgmt_class = 0;
     std::uint8_t method = 0; // of what was sent; of what was received, if that began it
     std::uint8_t attempts = 0;
     std::uint8_t retries_left = 0;
     std::uint8_t redirects_left = 0;
     std::uint8_t times_busy = 0;
-    bool raw = false;     // no MAD
     std::uint32_t qp = 0; // the key of the alternate queue pair that it goes by; 0: its class's
 
     transaction_table* owner = nullptr;

@@ -170,7 +170,7 @@ void port::begin_incoming(guard& under, const arrival& here) {
         return who.count(&ibmf_stats_t::st_no_memory);
     }
     fresh->at = phase::transferring;
-    fresh->sequenced = fresh->in_flight = fresh->urgent = false;
+    fresh->sequenced = fresh->in_flight = fresh->urgent = fresh->whole = false;
     fresh->incoming = true;
     fresh->mgmt_class = first.header().mgmt_class;
     fresh->method = first.header().method;

@@ -1,5 +1,7 @@
 #include <rmpp/sink.hpp>
 
+#include <dispatch/detail/faults.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -65,6 +67,7 @@ void message_buffer::close_up() {
 // realloc moves pages, not bytes, where a copy would cost.
 bool message_buffer::reserve(std::size_t capacity) {
     if (capacity <= capacity_) return true;
+    if (dispatch::detail::fault_point("ibmf.message_buffer")) return false;
     auto* const larger = static_cast<std::uint8_t*>(std::realloc(block_.get(), capacity));
     if (larger == nullptr) return false;
     static_cast<void>(block_.release());

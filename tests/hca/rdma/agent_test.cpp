@@ -38,14 +38,21 @@ TEST_P(RdmaAgent, IsRegisteredAsItSays) {
     EXPECT_EQ(wanted.rmpp_version, 1);
 }
 
-TEST_P(RdmaAgent, AKernelThatDoesNotKnowTheFlagIsAskedForNoRmpp) {
-    const open_rdma hca;
-    kernel.register_errors = {EINVAL, 0};
-    const rdma_agent agent(hca.ca);
-    EXPECT_EQ(agent.status, STATUS_SUCCESS);
-    ASSERT_EQ(kernel.registered.size(), 2u);
-    EXPECT_EQ(kernel.registered[1].flags, 0u);
-    EXPECT_EQ(kernel.registered[1].rmpp_version, 0);
+// Before 3.18 segments after the first are dropped, and those that acknowledge them refused.
+TEST_P(RdmaAgent, AKernelThatKeepsRmppToItselfHasNoAgentsWithTheirOwn) {
+    for (const int error : {ENOTTY, EINVAL}) {
+        kernel.user_rmpp_error = error;
+        const open_rdma hca;
+        IB_MAD_AGENT_ATTR attr = sa_agent();
+        attr.MethodMask[0] = 2;
+        EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_NOT_SUPPORTED);
+        EXPECT_EQ(kernel.open_files(), 0u);
+        attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+        EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_SUCCESS);
+        attr = sa_agent();
+        attr.ManagementClass = 4; // without RMPP
+        EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_SUCCESS);
+    }
 }
 
 TEST_P(RdmaAgent, HasTheKernelsRmppWhenItWants) {
@@ -84,6 +91,13 @@ TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
     kernel.open_error = 0;
     kernel.has_umad = false;
     EXPECT_STREQ(status(sa_agent()), "STATUS_NOT_SUPPORTED");
+}
+
+TEST_P(RdmaAgent, AKernelWithoutPKeyIndexesHasNoAgents) {
+    kernel.header_bytes = 56;
+    const open_rdma hca;
+    EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(kernel.open_files(), 0u);
 }
 
 TEST_P(RdmaAgent, AnEthernetPortHasNoSubnetManagement) {
@@ -226,6 +240,41 @@ TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
     kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
     EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
+}
+
+// Kernels of 2025 and later have so many on the wire for an agent.
+TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
+    kernel.most_awaited = 2;
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    for (const UCHAR transaction : std::initializer_list<UCHAR>{1, 2, 3, 3})
+        EXPECT_EQ(agent.send(sa_datagram(sa_datagram::get, transaction, 100).send), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
+    kernel.deliver(sa_datagram(sa_datagram::get_response, 1).message());
+    ASSERT_EQ(kernel.all_sent().size(), 3u);
+    EXPECT_EQ(kernel.all_sent()[2].datagram[15], 3);
+    kernel.deliver(sa_datagram(sa_datagram::get_response, 3).message());
+    for (const UCHAR transaction : std::initializer_list<UCHAR>{1, 3}) {
+        mad_buffer into;
+        EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+        EXPECT_EQ(into.bytes[15], transaction);
+    }
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 3u); // the repetition is forgotten
+}
+
+// The kernel's RMPP gives an answer back that nobody acknowledged, under the asker's id.
+TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get, 7, 100);
+    ask_twice(agent, question);
+    kernel.give_back(sa_datagram(sa_datagram::get_response, 7).bytes);
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 1u);
+    kernel.expire(question.bytes);
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
 TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {

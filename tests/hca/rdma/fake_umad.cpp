@@ -109,16 +109,20 @@ struct calls {
         const fake_umad::file& file = *now->file_at(descriptor);
         return !file.inbox.empty() || !now->cas.contains(file.ca);
     }
-    static std::size_t header_size() { return sizeof(ib_user_mad_t); }
+    static std::size_t header_size() { return now->header_bytes; }
     static int register_agent(int, umad_reg_attr* wanted, std::uint32_t* id) {
         const std::lock_guard guard(now->lock_);
         now->registered.push_back(*wanted);
         *id = 3;
+        if ((wanted->flags & UMAD_USER_RMPP) != 0 && now->user_rmpp_error != 0)
+            return now->user_rmpp_error;
         return fake_umad::take(now->register_errors);
     }
     static int send(int descriptor, int agent, void* from, int length, int timeout, int retries) {
         EXPECT_EQ(agent, 3);
-        return result(try_send(descriptor, from, length, timeout, retries), 0);
+        const int error = try_send(descriptor, from, length, timeout, retries);
+        KeSetEvent(&now->sending_, IO_NO_INCREMENT, FALSE);
+        return result(error, 0);
     }
     static int try_send(int descriptor, const void* from, int length, int timeout, int retries) {
         const std::lock_guard guard(now->lock_);
@@ -130,7 +134,12 @@ struct calls {
         const std::span datagram(data, static_cast<std::size_t>(length));
         if (timeout != 0 && !now->awaited_.insert(hca_rdma::transaction_of(datagram)).second)
             return EINVAL;
-        now->sent_.push_back({{data, data + length}, header->addr, timeout, retries});
+        const bool waits = timeout != 0 && now->awaited_.size() > now->most_awaited;
+        fake_umad::sent what{{data, data + length}, header->addr, timeout, retries};
+        if (waits)
+            now->backlog_.push_back(std::move(what));
+        else
+            now->sent_.push_back(std::move(what));
         return 0;
     }
     static int receive(int descriptor, void* into, int* length, int) {
@@ -224,6 +233,7 @@ const hca_rdma::outside& fake_umad::as_outside() {
 
 fake_umad::fake_umad() {
     now = this;
+    KeInitializeEvent(&sending_, SynchronizationEvent, FALSE);
     cas["fake0"].guid = 0x1000;
     files["/sys/class/infiniband/fake0/ports/1/gids/0"] = "fe80:0000:0000:0000:0000:0000:0000:1001";
     files["/sys/class/infiniband/fake0/ports/1/gids/1"] = "fe80:0000:0000:0001:0000:0000:0000:1001";
@@ -232,6 +242,11 @@ fake_umad::fake_umad() {
 fake_umad::~fake_umad() {
     EXPECT_EQ(open_files(), 0u) << "the driver left files open";
     now = nullptr;
+}
+
+void fake_umad::await_sent(std::size_t count) {
+    while (all_sent().size() < count)
+        KeWaitForSingleObject(&sending_, Executive, KernelMode, FALSE, nullptr);
 }
 
 fake_umad::file* fake_umad::file_at(int descriptor) { return &files_.at(descriptor); }
@@ -243,10 +258,16 @@ int fake_umad::take(std::deque<int>& errors) {
     return error;
 }
 
+void fake_umad::has_ended(std::uint32_t transaction) {
+    if (awaited_.erase(transaction) == 0 || backlog_.empty()) return;
+    sent_.push_back(std::move(backlog_.front()));
+    backlog_.pop_front();
+}
+
 void fake_umad::put_into_inbox(const message& what) {
     if (files_.empty()) return;
-    if (what.status != 0 || hca_rdma::is_answer(what.datagram))
-        awaited_.erase(hca_rdma::transaction_of(what.datagram));
+    if (what.status == 0 && hca_rdma::is_answer(what.datagram))
+        has_ended(hca_rdma::transaction_of(what.datagram));
     files_.begin()->second.inbox.push_back(what);
     descriptors.tell(files_.begin()->first);
 }
@@ -257,9 +278,17 @@ void fake_umad::deliver(const message& what) {
 }
 
 void fake_umad::expire(const std::vector<UCHAR>& question) {
+    {
+        const std::lock_guard guard(lock_);
+        has_ended(hca_rdma::transaction_of(question));
+    }
+    give_back(question);
+}
+
+void fake_umad::give_back(const std::vector<UCHAR>& datagram) {
     message back;
     back.status = ETIMEDOUT;
-    back.datagram.assign(question.begin(), question.begin() + IB_MAD_HEADER_SIZE);
+    back.datagram.assign(datagram.begin(), datagram.begin() + IB_MAD_HEADER_SIZE);
     const std::lock_guard guard(lock_);
     put_into_inbox(back);
 }

@@ -67,6 +67,9 @@ public:
     int open_error = 0;
     int write_error = 0;
     bool has_umad = true;
+    int user_rmpp_error = 0; // of UMAD_USER_RMPP
+    std::size_t header_bytes = sizeof(ib_user_mad_t);
+    std::size_t most_awaited = SIZE_MAX; // questions on the wire at once; more wait in the kernel
     std::deque<int> register_errors;
     std::deque<int> send_errors;
     std::deque<int> receive_errors;
@@ -76,6 +79,8 @@ public:
         const std::lock_guard guard(lock_);
         return sent_;
     }
+    /// Waits until so many have been sent.
+    void await_sent(std::size_t count);
     std::size_t open_files() {
         const std::lock_guard guard(lock_);
         return files_.size() + sm_files_.size();
@@ -85,6 +90,8 @@ public:
     void deliver(const message& what);
     /// The kernel has waited for an answer in vain.
     void expire(const std::vector<UCHAR>& question);
+    /// Of a datagram that was sent, its header with ETIMEDOUT.
+    void give_back(const std::vector<UCHAR>& datagram);
     /// The device is taken away: its files are dead, and sysfs knows it no more.
     void remove(const std::string& name);
 
@@ -97,13 +104,16 @@ private:
 
     file* file_at(int descriptor);
     void put_into_inbox(const message& what);
+    void has_ended(std::uint32_t transaction);
     static int take(std::deque<int>& errors);
 
     guarded_by_spin_lock lock_; // guards all
     std::map<int, file> files_;
     std::map<int, int> sm_files_; // open; of which port
     std::vector<sent> sent_;
-    std::set<std::uint32_t> awaited_; // transactions
+    std::set<std::uint32_t> awaited_; // transactions, of those that wait to be sent, too
+    std::deque<sent> backlog_;
+    KEVENT sending_;
 };
 
 } // namespace irpverbs::testing

@@ -30,6 +30,18 @@
    flushed. Its statuses are not always those of IBA 10: a wrong key is
    IB_WC_LOCAL_QP_OPERATION_ERROR.
 
+   RMPP by the client needs a kernel that lets it (3.18 on); with an older one agents of classes
+   with RMPP are registered as IB_MAD_RMPP_BY_DRIVER, or refused STATUS_NOT_SUPPORTED. The kernel
+   then repeats a segment three times, two seconds apart, and of a transfer that it gives up says
+   nothing.
+
+   A question that has an AnswerTimeout is the kernel's until then: no cancel takes it back. Kernels
+   of 2025 and later have 16 of the SA's class on the wire for an agent, or 128 SMPs, and let the
+   rest wait, so an answer may come later than AnswerTimeout after the send. Retries and back-off
+   are the client's: the kernel is asked for none, whatever its own would be. It never says that it
+   can't be written to, so nobody waits for that; of what was received it keeps 200,000 datagrams,
+   and drops what comes then, like any that is lost.
+
    Of datagrams on Ethernet: a GRH is a must, and only GIDs of IPv6 get answers (soft-RoCE's kernel
    never matches those to IPv4 ones); a destination that can't be reached is lost, after a second;
    what the kernel refuses since it has not yet sent another one of the same transaction is tried

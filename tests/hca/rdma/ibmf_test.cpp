@@ -1,0 +1,183 @@
+// IBMF over the driver and the scripted kernel: what a management client meets of the facts that
+// docs/decisions/rdma-umad.md lists.
+#include "rdma_hcas.hpp"
+
+#include <ibmf/ibmf_client.hpp>
+#include <support/both_machines.hpp>
+
+#include <cerrno>
+#include <cstring>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace ibmf = irpverbs::ibmf;
+
+constexpr ibmf_register_info_t sa_manager{0x1000, 1, SUBN_ADM_MANAGER};
+constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 0x0123456789ABCDEF, 1};
+constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, 1, 5000};
+constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
+constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 50'000}; // us
+
+/// The answer of `data`: as an old kernel gives it, which put it together.
+fake_umad::message whole_answer(const fake_umad::sent& question, std::span<const UCHAR> data) {
+    fake_umad::message made;
+    made.from.lid = htobe16(1);
+    made.from.qpn = htobe32(1);
+    made.datagram.assign(question.datagram.begin(), question.datagram.begin() + 56);
+    made.datagram[3] |= MAD_RESPONSE_BIT;
+    made.datagram[24] = 1; // RMPP version
+    made.datagram[25] = 1; // data
+    made.datagram[26] = 3; // active, first
+    made.datagram.insert(made.datagram.end(), data.begin(), data.end());
+    return made;
+}
+
+class IbmfOverUmad : public BothMachines {
+protected:
+    fake_umad kernel;
+    rdma_hcas hcas;
+};
+
+class IbmfWithTheKernelsRmpp : public IbmfOverUmad {
+protected:
+    IbmfWithTheKernelsRmpp() { kernel.user_rmpp_error = ENOTTY; }
+};
+
+TEST_P(IbmfWithTheKernelsRmpp, ATableComesWhole) {
+    const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
+    EXPECT_EQ(kernel.registered.back().flags, 0u);
+    EXPECT_EQ(kernel.registered.back().rmpp_version, 1);
+    test_message msg(manager.handle, table_query);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    const std::vector<fake_umad::sent> all = kernel.all_sent();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].datagram.size(), IB_MAD_SIZE);
+    EXPECT_EQ(all[0].datagram[26] & 1, 0); // a datagram, and not a transfer
+    std::vector<UCHAR> table(1000);
+    for (std::size_t i = 0; i < table.size(); ++i)
+        table[i] = static_cast<UCHAR>(i / 3);
+    kernel.deliver(whole_answer(all[0], table));
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    EXPECT_TRUE(std::ranges::equal(msg.received(), table));
+    EXPECT_EQ(msg.received_header().transaction_id, table_query.tid); // all 64 bits
+}
+
+TEST_P(IbmfWithTheKernelsRmpp, ALongRequestGoesDownWhole) {
+    const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    ASSERT_EQ(msg.send(both_ways), IBMF_SUCCESS);
+    const std::vector<fake_umad::sent> all = kernel.all_sent();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].datagram.size(), 56u + 5000u);
+    EXPECT_TRUE(std::equal(msg.data().begin(), msg.data().end(), &all[0].datagram[56]));
+    EXPECT_EQ(all[0].datagram[26] & 1, 1);
+    EXPECT_GT(all[0].retries, 0); // of a segment
+    kernel.deliver(whole_answer(all[0], std::vector<UCHAR>(8, 7)));
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    EXPECT_EQ(msg.received().size(), 8u);
+}
+
+// A kernel says nothing of a transfer that the peer aborted.
+TEST_P(IbmfWithTheKernelsRmpp, WhatEndsInSilenceEndsAtOurDeadline) {
+    const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    EXPECT_EQ(msg.send_and_wait(both_ways, quick), IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
+}
+
+TEST_P(IbmfOverUmad, RmppIsItsOwnWhereTheKernelLetsIt) {
+    const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
+    EXPECT_EQ(kernel.registered.back().flags, static_cast<unsigned>(UMAD_USER_RMPP));
+    test_message msg(manager.handle, multi_query);
+    ASSERT_EQ(msg.send(both_ways), IBMF_SUCCESS);
+    for (const fake_umad::sent& each : kernel.all_sent()) {
+        EXPECT_EQ(each.datagram.size(), IB_MAD_SIZE);
+        EXPECT_EQ(each.retries, 0);
+    }
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+}
+
+// The kernel forgets no question: the same message goes out under another id, and an answer to
+// the first is nobody's.
+TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
+    const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, table_query);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+        EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+        EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
+    }
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    const std::vector<fake_umad::sent> all = kernel.all_sent();
+    ASSERT_EQ(all.size(), 3u); // none was refused
+    fake_umad::message late = whole_answer(all[0], std::vector<UCHAR>(200));
+    late.datagram[26] = 0; // a single datagram
+    kernel.deliver(late);
+    kernel.expire(all[1].datagram);
+    fake_umad::message answer = whole_answer(all[2], std::vector<UCHAR>(200));
+    answer.datagram[26] = 0;
+    kernel.deliver(answer);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
+}
+
+TEST_P(IbmfOverUmad, APKeyIsAnIndexInThePortsTableAndOthersAreRefused) {
+    const client_scope manager(sa_manager);
+    test_message msg(manager.handle, table_query);
+    msg.shown->im_local_addr.ia_p_key = 0x8001;
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
+    EXPECT_EQ(kernel.all_sent().back().to.pkey_index, 1);
+    msg.shown->im_local_addr.ia_p_key = 0x8002;
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_BAD_QP_HANDLE);
+}
+
+TEST_P(IbmfOverUmad, AnAnswerHasThePKeyIndexAndThePathOfItsRequest) {
+    const echo_agent agent(ibmf_register_info_t{0x1000, 1, PERF_AGENT});
+    fake_umad::message request;
+    request.from.lid = htobe16(9);
+    request.from.qpn = htobe32(1);
+    request.from.sl = 2;
+    request.from.path_bits = 1;
+    request.from.pkey_index = 1;
+    request.from.grh_present = 1;
+    request.from.gid_index = 1;
+    request.from.gid[15] = 0x77;
+    request.datagram = {1, MAD_MGMT_CLASS_PERF, 1, MAD_METHOD_GET};
+    request.datagram.resize(IB_MAD_SIZE);
+    request.datagram[8] = 0xA5; // whole, as the asker's kernel made it
+    request.datagram[15] = 7;
+    kernel.deliver(request);
+    kernel.await_sent(1);
+    const fake_umad::sent answer = kernel.all_sent().front();
+    EXPECT_EQ(answer.to.pkey_index, 1);
+    EXPECT_EQ(be16toh(answer.to.lid), 9);
+    EXPECT_EQ(answer.to.sl, 2);
+    EXPECT_EQ(answer.to.path_bits, 1);
+    EXPECT_EQ(answer.to.grh_present, 1);
+    EXPECT_EQ(answer.to.gid_index, 1);
+    EXPECT_EQ(answer.to.gid[15], 0x77);
+    EXPECT_EQ(answer.datagram[8], 0xA5);
+    EXPECT_EQ(answer.timeout, 0); // none is waited for
+}
+
+TEST_P(IbmfOverUmad, AlternateQpsAreNotSupported) {
+    const client_scope manager(sa_manager);
+    ibmf_qp_handle_t qp = nullptr;
+    EXPECT_EQ(ibmf_alloc_qp(manager.handle, 0xFFFF, IB_QP1_QKEY, IBMF_ALT_QP_MAD_RMPP, &qp),
+              IBMF_NOT_SUPPORTED);
+}
+
+// Each has a file of its own, so none is the 33rd of one.
+TEST_P(IbmfOverUmad, EveryClassHasAnAgent) {
+    std::vector<std::unique_ptr<client_scope>> all;
+    for (int mgmt_class = 0x07; mgmt_class <= 0x2F; ++mgmt_class)
+        all.push_back(std::make_unique<client_scope>(ibmf_register_info_t{
+            0x1000, 1, static_cast<ibmf_client_type_t>(0x00030000 | mgmt_class)}));
+    EXPECT_EQ(kernel.open_files(), all.size());
+}
+
+IRPVERBS_ON_BOTH_MACHINES(IbmfOverUmad);
+IRPVERBS_ON_BOTH_MACHINES(IbmfWithTheKernelsRmpp);
+
+} // namespace

@@ -1,0 +1,200 @@
+// Statuses that are promised and that the other tests do not come by.
+#include "ibmf_client.hpp"
+
+#include <dispatch/detail/faults.hpp>
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+namespace detail = irpverbs::dispatch::detail;
+
+class Statuses : public BothMachines {};
+
+constexpr request_of performance{MAD_MGMT_CLASS_PERF};
+
+/// For the life of the scope nothing can be allocated that may fail.
+class no_memory {
+public:
+    no_memory() {
+        detail::settings.fault_one_in = 1;
+        detail::set_watched(before_ | static_cast<std::uint32_t>(detail::watch::low_resources));
+    }
+    ~no_memory() {
+        detail::set_watched(before_);
+        detail::settings.fault_one_in = 17;
+    }
+    no_memory(const no_memory&) = delete;
+    no_memory& operator=(const no_memory&) = delete;
+
+private:
+    const std::uint32_t before_ = detail::watched.load();
+};
+
+int register_at(ibmf_register_info_t* info, ibmf_handle_t* handle, ibmf_impl_caps_t* features) {
+    return ibmf_register(info, IBMF_VERSION, 0, nullptr, nullptr, handle, features);
+}
+
+TEST_P(Statuses, RegisteringWithoutAnOutputIsInvalid) {
+    const wire joined;
+    ibmf_register_info_t info{wire::guids[0], 1, VENDOR_30_MANAGER_AGENT};
+    ibmf_handle_t handle = nullptr;
+    ibmf_impl_caps_t features{};
+    EXPECT_EQ(register_at(nullptr, &handle, &features), IBMF_INVALID_ARG);
+    EXPECT_EQ(register_at(&info, nullptr, &features), IBMF_INVALID_ARG);
+    EXPECT_EQ(register_at(&info, &handle, nullptr), IBMF_INVALID_ARG);
+    const auto by_oui = [&](auto* whom, auto* to, auto* told) {
+        return ibmf_register_oui(whom, 0x1405, IBMF_VERSION, 0, nullptr, nullptr, to, told);
+    };
+    EXPECT_EQ(by_oui(static_cast<ibmf_register_info_t*>(nullptr), &handle, &features),
+              IBMF_INVALID_ARG);
+    EXPECT_EQ(by_oui(&info, static_cast<ibmf_handle_t*>(nullptr), &features), IBMF_INVALID_ARG);
+    EXPECT_EQ(by_oui(&info, &handle, static_cast<ibmf_impl_caps_t*>(nullptr)), IBMF_INVALID_ARG);
+    EXPECT_EQ(handle, nullptr);
+    ASSERT_EQ(register_at(&info, &handle, &features), IBMF_SUCCESS);
+    EXPECT_EQ(features, IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
+    EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
+}
+
+TEST_P(Statuses, ADriverThatRefusesAnAgentIsTold) {
+    wire joined;
+    for (const auto& [refusal, status] :
+         {std::pair{STATUS_INSUFFICIENT_RESOURCES, IBMF_NO_RESOURCES},
+          {STATUS_SHARING_VIOLATION, IBMF_PORT_IN_USE},
+          {STATUS_IO_DEVICE_ERROR, IBMF_TRANSPORT_FAILURE}}) {
+        joined.fail_registrations(refusal);
+        ibmf_register_info_t info{wire::guids[0], 1, SUBN_MANAGER};
+        ibmf_handle_t handle = nullptr;
+        ibmf_impl_caps_t features{};
+        EXPECT_EQ(register_at(&info, &handle, &features), status);
+        EXPECT_EQ(handle, nullptr);
+    }
+    joined.fail_registrations(STATUS_SUCCESS);
+    const client_scope after(0, SUBN_MANAGER); // nothing is left of those
+}
+
+TEST_P(Statuses, ATearDownHasNoFlags) {
+    const wire joined;
+    const client_scope it(0, PERF_AGENT);
+    EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 1), IBMF_INVALID_ARG);
+}
+
+// Calls on a message that is NULL, or another client's.
+TEST_P(Statuses, AMessageMustBeTheClients) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
+    const client_scope other(0, PERF_AGENT);
+    test_message foreign(other.handle, performance);
+    std::uint8_t byte = 0;
+    std::size_t length = 1;
+    ibmf_transfer_end_t end{};
+    const auto note = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
+    for (ibmf_msg_t* const bad : {foreign.shown, static_cast<ibmf_msg_t*>(nullptr)}) {
+        EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, bad, nullptr, note, nullptr, 0),
+                  IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_cancel_msg(it.handle, bad), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_query_transfer(it.handle, bad, &end), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_stream_msg(it.handle, bad, note, nullptr), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_read_msg(it.handle, bad, &byte, &length), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_resume_msg(it.handle, bad), IBMF_INVALID_ARG);
+    }
+    EXPECT_EQ(length, 1u);
+}
+
+TEST_P(Statuses, OfAMessageThatWasFreedNothingIsLookedAt) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER);
+    ibmf_msg_t* msg = nullptr;
+    ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+    auto header = std::make_unique<ib_mad_hdr_t>();
+    msg->im_msgbufs_send.im_bufs_mad_hdr = header.get();
+    ibmf_msg_t* const stale = msg;
+    EXPECT_EQ(ibmf_free_msg(it.handle, &msg), IBMF_SUCCESS);
+    header.reset();
+    const auto note = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
+    EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, stale, nullptr, note, nullptr, 0),
+              IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_free_msg(it.handle, &msg), IBMF_INVALID_ARG); // NULL now
+}
+
+TEST_P(Statuses, OutputsMustBeThere) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER);
+    test_message msg(it.handle, performance);
+    std::uint8_t byte = 0;
+    EXPECT_EQ(ibmf_query_transfer(it.handle, msg.shown, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_read_msg(it.handle, msg.shown, &byte, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_query_stats(it.handle, B_FALSE, nullptr), IBMF_INVALID_ARG);
+}
+
+TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
+    const wire joined; // where nobody answers
+    const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
+    test_message msg(it.handle, performance);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    ibmf_transfer_end_t end{};
+    EXPECT_EQ(ibmf_query_transfer(it.handle, msg.shown, &end), IBMF_BUSY);
+    EXPECT_EQ(ibmf_stream_msg(it.handle, msg.shown, nullptr, nullptr), IBMF_BUSY);
+    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.shown), IBMF_SUCCESS);
+    msg.wait();
+    ASSERT_EQ(ibmf_query_transfer(it.handle, msg.shown, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.te_status, 0);
+    EXPECT_EQ(end.te_segments_resent, 0u);
+}
+
+TEST_P(Statuses, WhetherAPortShowsAManagerIsTheDrivers) {
+    wire joined;
+    const client_scope manager(0, SUBN_MANAGER);
+    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_TRANSPORT_FAILURE);
+    joined.answer_modify_port(STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_PORT_IN_USE);
+    joined.answer_modify_port(STATUS_SUCCESS);
+    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // it does already
+}
+
+TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
+    wire joined;
+    const client_scope it(0, PERF_MANAGER);
+    test_message msg(it.handle, performance);
+    {
+        const no_memory short_of_it;
+        ibmf_msg_t* none = msg.shown;
+        EXPECT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_NOSLEEP, &none), IBMF_NO_RESOURCES);
+        EXPECT_EQ(none, nullptr);
+        EXPECT_EQ(msg.send(), IBMF_NO_RESOURCES);
+        EXPECT_EQ(msg.send_and_wait(), IBMF_NO_RESOURCES);
+    }
+    EXPECT_EQ(msg.calls(), 0);
+    EXPECT_EQ(joined.datagrams(), 0u);
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // it is not busy
+}
+
+TEST_P(Statuses, WithoutMemoryForTheResponseTheTransactionEndsSo) {
+    wire joined;
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        answer = bytes;
+        return false;
+    };
+    const client_scope it(0, PERF_MANAGER);
+    const client_scope agent(0, PERF_AGENT);
+    agent.listen([](ibmf_handle_t, ibmf_msg_t*, void*) {}, nullptr);
+    test_message msg(it.handle, performance);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    const std::array<UCHAR, IB_MAD_SIZE> request = answer;
+    answer[3] |= MAD_RESPONSE_BIT;
+    {
+        const no_memory short_of_it;
+        joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
+        joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+        EXPECT_EQ(msg.status(), IBMF_NO_MEMORY);
+        joined.await_empty();
+    }
+    EXPECT_EQ(msg.shown->im_msgbufs_recv.im_bufs_mad_hdr, nullptr);
+    EXPECT_EQ(agent.stats().st_no_memory, 1u); // and what nobody asked for is dropped
+}
+
+IRPVERBS_ON_BOTH_MACHINES(Statuses);
+
+} // namespace
