@@ -129,6 +129,29 @@ TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn
     }
 }
 
+TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
+    wire joined;
+    const client_scope manager(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405});
+    test_message msg(manager.handle, {0x32});
+    msg.set_oui(0x001406); // what was asked decides, not who asks
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        answer = bytes;
+        return false;
+    };
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    answer[3] |= 0x80;
+    constexpr std::size_t oui_end = 39;
+    answer[oui_end] = 0x05;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    joined.await_empty();
+    EXPECT_EQ(msg.calls(), 0);
+    EXPECT_EQ(manager.stats().st_wrong_answer, 1u);
+    answer[oui_end] = 0x06;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+}
+
 TEST_P(Hostile, WhoDoesNotKnowTheVersionMayAnswerWithItsOwn) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);

@@ -47,9 +47,10 @@ bool answers_by_method(const transaction& of, const mad_view& answer) {
 bool answers(const transaction& of, const mad_view& answer) {
     if (!answers_by_method(of, answer)) return false;
     if (of.msg == nullptr) return true;
-    const mad_header asked = header_of(of.msg->shown.im_msgbufs_send);
+    const ibmf_msg_bufs_t& question = of.msg->shown.im_msgbufs_send;
+    const mad_header asked = header_of(question);
     const mad_header& header = answer.header();
-    if (of.who->oui != 0 && answer.oui() != of.who->oui) return false;
+    if (answer.oui() != oui_of(question).value_or(answer.oui())) return false;
     return header.status != 0 || header.class_version == asked.class_version;
 }
 

@@ -41,6 +41,14 @@ std::optional<message_body> body_of(const ibmf_msg_bufs_t& parts, const class_la
     return message_body{data.first(size), data.subspan(size)};
 }
 
+std::optional<std::uint32_t> oui_of(const ibmf_msg_bufs_t& parts) {
+    const std::uint8_t mgmt_class = parts.im_bufs_mad_hdr->MgmtClass;
+    if (!has_oui(mgmt_class)) return std::nullopt;
+    const std::optional<message_body> body = body_of(parts, layout_of(mgmt_class));
+    if (!body) return std::nullopt;
+    return detail::load_be<std::uint32_t>(body->class_header.data()) & 0xFFFFFF;
+}
+
 bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout) {
     const std::size_t room = mad_size - layout.class_header_offset;
     const std::size_t header = bytes_at(parts.im_bufs_cl_hdr, parts.im_bufs_cl_hdr_len).size();

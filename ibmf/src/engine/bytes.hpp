@@ -21,6 +21,8 @@ struct message_body {
     mad_bytes data;
 };
 std::optional<message_body> body_of(const ibmf_msg_bufs_t& parts, const class_layout& layout);
+/// The OUI of a message; nothing: its class has none.
+std::optional<std::uint32_t> oui_of(const ibmf_msg_bufs_t& parts);
 /// Whether a message is one datagram.
 bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout);
 

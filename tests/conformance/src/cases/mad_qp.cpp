@@ -165,7 +165,9 @@ constexpr const char* in_and_out = "it sends with this P_Key, as the port has it
 
 constexpr test_case cases[] = {
     {"MadQp.IsWhereThePortSaysSo",
-     "STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a driver that does it, a port "
+     "STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a driver that does it, "
+     "IB_MAD_RMPP_BY_CLIENT of a class with RMPP where the system below keeps that to itself, a "
+     "port "
      "without management, or a QP of its own without IB_PORT_MAD_QPS.",
      nothing, kind::steps, is_where_the_port_says_so},
     {"MadQp.HasANumberOfItsOwn", "above 1, no other's of the HCA", nothing, kind::steps,
