@@ -129,6 +129,23 @@ TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn
     }
 }
 
+TEST_P(Hostile, WhoRefusesMayHaveTheRequestsMethod) {
+    wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_SET});
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        answer = bytes;
+        return false;
+    };
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    answer[3] |= 0x80;
+    answer[5] = MAD_STATUS_UNSUPP_METHOD;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    EXPECT_EQ(manager.stats().st_wrong_answer, 0u);
+}
+
 TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
     wire joined;
     const client_scope manager(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405});

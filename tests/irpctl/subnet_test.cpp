@@ -96,6 +96,7 @@ TEST(IrpctlSa, WhereNobodyAnswersItIsStatus1AndALine) {
     const ended refused = run({"sa", "trace"});
     EXPECT_EQ(refused.status, 1);
     EXPECT_TRUE(is_one_line(refused.err)) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("does not serve that record"));
 }
 
 TEST(IrpctlPaths, LeadToEveryPort) {

@@ -36,11 +36,13 @@ std::uint8_t answering(std::uint8_t method) {
     }
 }
 
-// What acknowledges a request in the middle of a transfer has the request's method, with the bit.
+// What acknowledges a request in the middle of a transfer, or refuses it, may have the request's
+// method, with the bit.
 bool answers_by_method(const transaction& of, const mad_view& answer) {
     const std::uint8_t method = answer.header().method;
-    return method == answering(of.method) ||
-           (answer.rmpp_active() && method == (of.method | MAD_RESPONSE_BIT));
+    if (method == answering(of.method)) return true;
+    const bool no_result = answer.rmpp_active() || answer.header().status != 0;
+    return no_result && method == (of.method | MAD_RESPONSE_BIT);
 }
 
 // Who does not know a version, or is in trouble, may answer with its own.
