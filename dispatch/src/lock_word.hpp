@@ -1,5 +1,5 @@
-// What the word of a KSPIN_LOCK says. Held: its owner, with bit 0 set, or the last place in its
-// queue, which is aligned. Free: 0, or the mark of one life of the lock's memory.
+// What the word of a KSPIN_LOCK says. Held: its owner, or the last place in its queue; both are
+// aligned. Free: 0, or the mark of one life of the lock's memory.
 #pragma once
 
 #include <dispatch/spin_lock.h>

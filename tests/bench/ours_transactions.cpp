@@ -17,7 +17,7 @@ using ibmf::transaction_table;
 class exchange final : public transaction_table {
 public:
     std::uint32_t begin(PIRP irp) {
-        const guard under(*this);
+        guard under(*this);
         transaction* const fresh = acquire();
         expect(fresh != nullptr && park(irp, *fresh), "a transaction begins");
         set_due(*fresh, under.now_or_later() + time_out);
@@ -96,7 +96,7 @@ void transaction_ids(run& sample) {
     ibmf::slot_table<entry> table;
     std::array<std::uint32_t, outstanding_ids> keys{};
     for (std::uint32_t& each : keys)
-        each = table.acquire()->slot.key;
+        each = table.acquire([](entry&) {})->slot.key;
     const std::uint64_t operations = sample.operations();
     std::uint64_t found = 0;
     sample.start();
@@ -105,7 +105,7 @@ void transaction_ids(run& sample) {
         entry* const oldest = table.find(key);
         found += oldest != nullptr;
         table.release(*oldest);
-        key = table.acquire()->slot.key;
+        key = table.acquire([](entry&) {})->slot.key;
     }
     sample.stop();
     expect(found == operations, "ours/transaction_id");

@@ -35,13 +35,14 @@ public:
     slot_table& operator=(const slot_table&) = delete;
     ~slot_table() {
         for_each([](T& each) { each.~T(); });
-        for (T* each : chunks_)
-            if (each != nullptr) ExFreePoolWithTag(each, tag);
+        for (std::uint32_t number = first; number < first + fresh_; number *= 2)
+            ExFreePoolWithTag(at(number), tag);
     }
 
-    /// Null: no memory, or a million are in use.
-    T* acquire() {
-        T* next = unused_ < resting ? grow() : nullptr;
+    /// Null: no memory, or a million are in use. `prepare` is called for what was never in use.
+    template <class Function>
+    T* acquire(const Function& prepare) {
+        T* next = unused_ < resting ? grow(prepare) : nullptr;
         if (next == nullptr && (next = take_unused()) == nullptr) return nullptr;
         renew(*next);
         return next;
@@ -56,16 +57,17 @@ public:
 
     void release(T& used) {
         used.slot.key = 0;
-        (unused_++ != 0 ? last_unused_->slot.next_free : first_unused_) = &used;
-        last_unused_ = &used;
+        *last_link_ = &used;
+        last_link_ = &used.slot.next_free;
+        ++unused_;
     }
 
     /// Null: nothing has that key, or nothing any more.
     T* find(std::uint32_t key) const {
         const std::uint32_t index = key & slot_mask;
         if (index >= fresh_) return nullptr;
-        T& found = at(index);
-        return found.slot.key == key ? &found : nullptr;
+        T* const found = at(first + index);
+        return found->slot.key == key ? found : nullptr;
     }
 
     std::uint32_t used() const { return fresh_ - unused_; }
@@ -74,46 +76,54 @@ public:
     template <class Function>
     void for_each(const Function& function) {
         for (std::uint32_t index = 0; index < fresh_; ++index)
-            function(at(index));
+            function(*at(first + index));
     }
 
 private:
     static constexpr ULONG tag = 0x74666D49;  // "Imft"
     static constexpr unsigned first_bits = 5; // the first chunk has 32 slots, each further twice
-    static constexpr unsigned chunk_count = slot_bits - first_bits;
+    static constexpr std::uint32_t first = 1u << first_bits;
 
-    static constexpr unsigned chunk_of(std::uint32_t index) {
-        return static_cast<unsigned>(std::bit_width(index + (1u << first_bits))) - first_bits - 1;
+    // Slots are numbered from `first`, so a number's highest bit tells its chunk, and a chunk's
+    // first number is a power of two.
+    static constexpr unsigned top_bit(std::uint32_t number) {
+        return 31 - static_cast<unsigned>(std::countl_zero(number));
     }
-    T& at(std::uint32_t index) const {
-        const unsigned chunk = chunk_of(index);
-        return chunks_[chunk][index + (1u << first_bits) - (1u << (first_bits + chunk))];
+    T* at(std::uint32_t number) const {
+        return reinterpret_cast<T*>(origins_[top_bit(number) - first_bits] + number * sizeof(T));
     }
+
     // The one that rested longest.
     T* take_unused() {
         if (unused_ == 0) return nullptr;
-        T* const first = static_cast<T*>(first_unused_);
-        first_unused_ = first->slot.next_free;
-        --unused_;
-        return first;
+        T* const taken = static_cast<T*>(first_unused_);
+        first_unused_ = taken->slot.next_free;
+        if (--unused_ == 0) last_link_ = &first_unused_;
+        return taken;
     }
     // A slot that was never in use, on no list.
-    [[gnu::noinline]] T* grow() {
-        const unsigned chunk = chunk_of(fresh_);
-        if (chunk >= chunk_count) return nullptr;
-        if (chunks_[chunk] == nullptr)
-            chunks_[chunk] =
-                static_cast<T*>(ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED,
-                                                sizeof(T) << (first_bits + chunk), tag));
-        if (chunks_[chunk] == nullptr) return nullptr;
-        T* const made = new (&at(fresh_)) T;
+    template <class Function>
+    [[gnu::noinline]] T* grow(const Function& prepare) {
+        const std::uint32_t number = first + fresh_;
+        if (number > slot_mask) return nullptr;
+        if (std::has_single_bit(number) && !add_chunk(number)) return nullptr;
+        T* const made = new (at(number)) T;
         made->slot.next_key = key_mark | fresh_++;
+        prepare(*made);
         return made;
     }
+    bool add_chunk(std::uint32_t number) {
+        void* const chunk =
+            ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, number * sizeof(T), tag);
+        origins_[top_bit(number) - first_bits] =
+            reinterpret_cast<std::uintptr_t>(chunk) - number * sizeof(T);
+        return chunk != nullptr;
+    }
 
-    std::array<T*, chunk_count> chunks_{};
+    // Of each chunk: where a slot 0 would be.
+    std::array<std::uintptr_t, slot_bits - first_bits> origins_{};
     void* first_unused_ = nullptr;
-    T* last_unused_ = nullptr; // unless none is
+    void** last_link_ = &first_unused_;
     std::uint32_t unused_ = 0;
     std::uint32_t fresh_ = 0; // slots from here on were never in use
 };

@@ -19,15 +19,12 @@ void complete_one(LIST_ENTRY& entry) {
 
 } // namespace
 
-// There is nearly always one.
-void transaction_table::guard::complete_irps() {
-    if (irps_->Flink == irps_) [[likely]]
-        return complete_one(*irps_);
-    for_each_of(irps_, &LIST_ENTRY::Flink, complete_one);
+void transaction_table::guard::complete_in_order(LIST_ENTRY* last) {
+    for_each_of(last, &LIST_ENTRY::Flink, complete_one);
 }
 
-void transaction_table::guard::run_later() {
-    for_each_of(later_, &deferred::next, [](deferred& each) { each.run(each); });
+void transaction_table::guard::run_later(deferred* last) {
+    for_each_of(last, &deferred::next, [](deferred& each) { each.run(each); });
 }
 
 transaction_table::~transaction_table() = default;

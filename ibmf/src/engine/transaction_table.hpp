@@ -25,10 +25,7 @@ public:
 
     /// All below: under the lock.
     transaction* acquire() {
-        transaction* const fresh = slots_.acquire();
-        if (fresh != nullptr && fresh->owner == nullptr) [[unlikely]]
-            prepare(*fresh);
-        return fresh;
+        return slots_.acquire([this](transaction& fresh) { prepare(fresh); });
     }
     /// The timer is left as it is: when it comes it finds out what it came for. So a slot that is
     /// used again before then is given a time by a store.
@@ -58,8 +55,10 @@ public:
     }
     /// The IRP, not cancellable any more; null: who cancels it ends the transaction.
     static IRP* claim(transaction& by) {
-        if (irp::detail::exchange_cancel_routine(by.irp, nullptr) == nullptr) return nullptr;
-        return std::exchange(by.irp, nullptr);
+        IRP* const irp = by.irp;
+        if (irp::detail::exchange_cancel_routine(irp, nullptr) == nullptr) return nullptr;
+        by.irp = nullptr;
+        return irp;
     }
 
     /// expired() comes at `due`, unless that is changed before.
@@ -98,13 +97,14 @@ struct deferred {
 class transaction_table::guard {
 public:
     explicit guard(transaction_table& table)
-        : lock_(table.lock_), self_(dispatch::detail::this_processor()),
-          level_(dispatch::detail::acquire_raising(self_, lock_)) {}
+        : table_(table), self_(dispatch::detail::this_processor()),
+          level_(dispatch::detail::acquire_raising(self_, table.lock_)) {}
     /// A bug-check handler may throw.
-    ~guard() noexcept(false) {
-        dispatch::detail::release_lowering(self_, lock_, level_);
-        if (irps_ != nullptr) complete_irps();
-        if (later_ != nullptr) run_later();
+    [[gnu::always_inline]] ~guard() noexcept(false) {
+        dispatch::detail::release_lowering(self_, table_.lock_, level_);
+        if (irps_ != nullptr) [[likely]]
+            complete_irps(irps_);
+        if (later_ != nullptr) run_later(later_);
     }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
@@ -134,10 +134,16 @@ private:
         }
         last = &link;
     }
-    void complete_irps();
-    void run_later();
+    // By value, so that a guard need never be in memory. There is nearly always one IRP.
+    static void complete_irps(LIST_ENTRY* last) {
+        if (last->Flink != last) [[unlikely]]
+            return complete_in_order(last);
+        IoCompleteRequest(CONTAINING_RECORD(last, IRP, Tail.Overlay.ListEntry), IO_NO_INCREMENT);
+    }
+    static void complete_in_order(LIST_ENTRY* last);
+    static void run_later(deferred* last);
 
-    KSPIN_LOCK& lock_;
+    transaction_table& table_;
     dispatch::detail::processor& self_;
     const KIRQL level_;
     LIST_ENTRY* irps_ = nullptr; // the last; its next is the first

@@ -44,7 +44,7 @@ public:
     /// Not earlier than interrupt_time(), ahead by less than 10 ms, and cheaper. Behind it by as
     /// much as the kernel's tick is late, as when a hypervisor has lent the processor to somebody
     /// else.
-    virtual std::uint64_t late_time() { return interrupt_time(); }
+    virtual std::uint64_t late_time();
     /// Interrupt time 0 as system time (100 ns since 1601).
     virtual std::uint64_t boot_time() = 0;
 

@@ -8,9 +8,7 @@
 namespace irpverbs::dispatch::detail {
 
 /// The word of a lock that is held: its owner, which tells a double acquisition from contention.
-inline ULONG_PTR owner_word(const processor& self) {
-    return reinterpret_cast<ULONG_PTR>(&self) | 1;
-}
+inline ULONG_PTR owner_word(const processor& self) { return reinterpret_cast<ULONG_PTR>(&self); }
 
 /// False: somebody holds it.
 inline bool take_free_lock(const processor& self, KSPIN_LOCK& lock) {
@@ -42,11 +40,14 @@ inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level)
     return true;
 }
 
-/// Gives back the level that it raised from.
+/// What acquire_raising gives besides the level, when the functions of spin_lock.h took the lock.
+inline constexpr KIRQL taken_by_function = 0x80;
+
+/// Gives what release_lowering wants: the level that it raised from.
 inline KIRQL acquire_raising(processor& self, KSPIN_LOCK& lock) {
     KIRQL old = PASSIVE_LEVEL;
     if (instrumented() || !try_acquire_raising(self, lock, old)) [[unlikely]]
-        old = KeAcquireSpinLockRaiseToDpc(&lock);
+        old = KeAcquireSpinLockRaiseToDpc(&lock) | taken_by_function;
     return old;
 }
 
@@ -55,10 +56,10 @@ inline bool has_dpcs_below(const processor& self, KIRQL level) {
 }
 
 /// Of a lock that `self` holds for sure. Runs DPCs, and so may throw what a bug check's handler
-/// throws.
+/// throws. Whether anything is instrumented was asked when the lock was taken.
 inline void release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
-    if (instrumented() || has_dpcs_below(self, level)) [[unlikely]] {
-        KeReleaseSpinLock(&lock, level);
+    if (has_dpcs_below(self, level) || level >= taken_by_function) [[unlikely]] {
+        KeReleaseSpinLock(&lock, level & ~taken_by_function);
     } else {
         __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
         self.irql = level;
