@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace planted {
 
@@ -201,6 +202,48 @@ NTSTATUS sends_nothing(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
+NTSTATUS keeps_its_keys(hook& at, IRP* irp) {
+    if (minor_of(irp) == HCA_MN_MODIFY_MAD_AGENT) return complete(irp, {STATUS_SUCCESS, 0});
+    return at.pass(irp);
+}
+
+/// A datagram's byte there is another one.
+template <std::size_t Offset>
+NTSTATUS sends_another_byte(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_SEND_MAD) return at.pass(irp);
+    IB_MAD_SEND changed = *buffer_of<IB_MAD_SEND>(irp);
+    const UCHAR* const data = static_cast<const UCHAR*>(changed.Data);
+    std::vector<UCHAR> bytes(data, data + changed.Length);
+    bytes[Offset] = 1;
+    changed.Data = bytes.data();
+    IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument2 = &changed;
+    return complete(irp, forward(at, irp));
+}
+constexpr auto knows_one_version = sends_another_byte<2>;
+constexpr auto knows_one_oui = sends_another_byte<37>;
+
+NTSTATUS sends_without_a_route(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_SEND_MAD) return at.pass(irp);
+    IB_MAD_SEND bare = *buffer_of<IB_MAD_SEND>(irp);
+    bare.To.Flags = 0;
+    IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument2 = &bare;
+    return complete(irp, forward(at, irp));
+}
+
+NTSTATUS drops_what_is_too_long(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_GET_MAD) return at.pass(irp);
+    IB_MAD_RECEIVE& asked = *buffer_of<IB_MAD_RECEIVE>(irp);
+    std::vector<UCHAR> room(std::size_t{64} * IB_MAD_SIZE);
+    VOID* const data = std::exchange(asked.Data, room.data());
+    const ULONG size = std::exchange(asked.Size, static_cast<ULONG>(room.size()));
+    outcome seen = forward(at, irp);
+    asked.Data = data;
+    asked.Size = size;
+    if (asked.Length > size) return complete(irp, {STATUS_BUFFER_OVERFLOW, 0});
+    std::copy_n(room.begin(), asked.Length, static_cast<UCHAR*>(data));
+    return complete(irp, seen);
+}
+
 NTSTATUS shares_methods(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_REGISTER_MAD_AGENT) return at.pass(irp);
     outcome seen = forward(at, irp);
@@ -246,6 +289,12 @@ constexpr defect defects[] = {
     {"counts_the_calls", "Law.NothingButTheMachineDecides", counts_the_calls, nullptr},
     {"sends_nothing", "GetMad.MeetsADatagram", sends_nothing, nullptr},
     {"shares_methods", "MadAgent.TwoMayNotReceiveTheSame", shares_methods, nullptr},
+    {"keeps_its_keys", "MadQp.LetsOnlyItsKeysIn", keeps_its_keys, nullptr},
+    {"knows_one_version", "MadRoute.ByVersion", knows_one_version, nullptr},
+    {"knows_one_oui", "MadRoute.ByOui", knows_one_oui, nullptr},
+    {"sends_without_a_route", "MadRoute.FromIsTheAddressOfAnAnswer", sends_without_a_route,
+     nullptr},
+    {"drops_what_is_too_long", "GetMad.WhatIsTooLongStaysTheNext", drops_what_is_too_long, nullptr},
     {"arms_nothing", "ArmCq.OneEventAnArming", arms_nothing, nullptr},
 };
 

@@ -41,6 +41,7 @@ extern const std::span<const test_case> fatal_race_cases;
 extern const std::span<const test_case> mad_agent_cases;
 extern const std::span<const test_case> datagram_cases;
 extern const std::span<const test_case> mad_qp_cases;
+extern const std::span<const test_case> mad_route_cases;
 extern const std::span<const test_case> cancel_cases;
 extern const std::span<const test_case> level_cases;
 extern const std::span<const test_case> user_cases;
