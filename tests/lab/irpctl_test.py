@@ -85,6 +85,46 @@ class IrpctlTest(LabCase):
             client.kill()
             self.assertTrue(pulled(), said)
 
+    def test_ping(self):
+        """infiniband-diags' server answers, and without one nobody does."""
+        lid = self.values("port")[0]["lid"]
+        other = self.values("sa", "node", "--field", "NodeDescription=H0003")[0]["LID"]
+        self.assertNotEqual(other, lid)
+        ping = self.command("ping", "--vendor", "--lid", str(other), "--count", "3",
+                            "--interval", "0", "--timeout", "1000")
+        unheard = self.lab.run(HOST, ping)
+        self.assertEqual(unheard.returncode, 1)
+        self.assertIn(f"LID {other} did not answer", unheard.stderr)
+        with self.lab.start("H0003", ["ibping", "-S"], stdout=subprocess.DEVNULL) as server:
+            self.addCleanup(server.kill)
+            # It says nothing when it is ready.
+            self.assertTrue(wait_until(lambda: self.lab.run(HOST, ping).returncode == 0, 20))
+            *each, last = self.values(*ping[4:])
+            server.kill()
+        self.assertEqual([(one["answered"], one["status"]) for one in each], [(True, "0x0000")] * 3)
+        self.assertEqual((last["sent"], last["answered"], last["refused"]), (3, 3, 0))
+
+    def test_captures(self):
+        """What goes by a kernel's umad, transfers and vendors' classes among it, tshark reads."""
+        for least, words in ((1, ["mad", "--lid", "2"]),
+                             (3, ["ping", "--count", "3", "--interval", "0"]),
+                             (1, ["mad", "--route", "1", "--attribute", "NodeInfo"]),
+                             (2, ["mad", "--class", "sa", "--method", "GetTable", "--attribute",
+                                  "NodeRecord"])):
+            capture = pathlib.Path(self.lab.folder) / "asked.pcap"
+            self.values(*words, "--pcap", capture)
+            self.assertEqual(tshark(capture, "-Y", "_ws.malformed", "-e", "frame.number"), [])
+            methods = [int(each, 16) for each in tshark(capture, "-e", "infiniband.mad.method")]
+            self.assertGreaterEqual(sum(each >= 0x80 for each in methods), least, methods)
+            self.assertGreaterEqual(sum(each < 0x80 for each in methods), least, methods)
+
+
+def tshark(capture, *options):
+    """A line for each packet."""
+    read = subprocess.run(["tshark", "-r", capture, "-T", "fields", *options], check=True,
+                          text=True, capture_output=True)
+    return read.stdout.splitlines()
+
 
 if __name__ == "__main__":
     unittest.main()
