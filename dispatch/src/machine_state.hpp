@@ -17,15 +17,18 @@ namespace irpverbs::dispatch::detail {
 
 /// Work items and the threads that run them; a thread more is started when none is free. One at a
 /// time is woken, or started: it wakes the next one when it has taken an item and others are left.
-/// So a burst of short items is done by a few, and one that blocks keeps none waiting.
+/// So a burst of short items is done by a few, and one that waits keeps none waiting: its place is
+/// another's meanwhile.
 struct work_service {
-    static constexpr std::uint32_t most_workers = 16;
+    static constexpr std::uint32_t most_at_work = 16;
+    static constexpr std::uint32_t most_workers = 256; // those that wait for something included
 
     raw_spin lock;
     LIST_ENTRY critical; // guarded by lock, as all below
     LIST_ENTRY delayed;
     std::vector<processor*> idle;
     std::uint32_t workers = 0;
+    std::uint32_t waiting = 0;  // of them, in the midst of an item
     bool coming = false;        // one was woken, or started, and has not looked yet
     std::uint64_t inserted = 0; // items so far
 
@@ -35,11 +38,35 @@ struct work_service {
         idle.reserve(most_workers);
     }
     bool at_rest() const { return is_empty() && idle.size() == workers; }
+    bool all_at_work() const { return workers - waiting - idle.size() >= most_at_work; }
     bool is_empty() const { return IsListEmpty(&critical) && IsListEmpty(&delayed); }
     LIST_ENTRY* pop() {
         if (!IsListEmpty(&critical)) return RemoveHeadList(&critical);
         return IsListEmpty(&delayed) ? nullptr : RemoveHeadList(&delayed);
     }
+};
+
+/// While a worker waits its place is another's.
+class lent_place {
+public:
+    lent_place() = default;
+    lent_place(const lent_place&) = delete;
+    lent_place& operator=(const lent_place&) = delete;
+    ~lent_place() {
+        if (worker_ != nullptr) take_back();
+    }
+    /// Does nothing for who is no worker. Without locks: may start a thread.
+    void lend(processor& self) {
+        if (!self.worker || worker_ != nullptr) return;
+        worker_ = &self;
+        give();
+    }
+
+private:
+    void give();
+    void take_back();
+
+    processor* worker_ = nullptr;
 };
 
 struct machine_state {

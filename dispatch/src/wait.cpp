@@ -119,10 +119,12 @@ NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& 
         InsertTailList(&each.Object->WaitListHead, &each.WaitListEntry);
     }
     wake_list woken;
+    lent_place place;
     leave_queue(*who.who, woken);
     while (!who.done) {
         guard.unlock();
         woken.flush();
+        place.lend(*who.who);
         const bool in_time = who.who->owner->park(*who.who, deadline);
         guard.lock();
         if (!in_time && !who.done) {

@@ -32,7 +32,7 @@ struct helper {
 // Under the lock; what it says is to be done without.
 helper call_helper(work_service& work) {
     helper next;
-    if (work.coming || work.is_empty()) return next;
+    if (work.coming || work.is_empty() || work.all_at_work()) return next;
     if (!work.idle.empty()) {
         next.woken = work.idle.back();
         work.idle.pop_back();
@@ -90,6 +90,7 @@ turn look_for_item(work_service& work, processor& self, bool came) {
 
 void worker_main(processor& self) {
     machine_state& state = self.owner->state();
+    self.worker = true;
     bool came = true;
     for (;;) {
         const turn mine = look_for_item(state.work, self, came);
@@ -100,9 +101,10 @@ void worker_main(processor& self) {
             continue;
         }
         state.tell_stopper();
-        if (state.stopping.load(std::memory_order_acquire)) return;
+        if (state.stopping.load(std::memory_order_acquire)) break;
         self.owner->park(self, no_deadline);
     }
+    self.worker = false;
 }
 
 void introduce_item(WORK_QUEUE_ITEM* item) {
@@ -118,6 +120,23 @@ void look_on_queue(WORK_QUEUE_ITEM* item) {
 }
 
 } // namespace
+
+void lent_place::give() {
+    machine_state& state = worker_->owner->state();
+    helper next;
+    {
+        const std::lock_guard guard(state.work.lock);
+        ++state.work.waiting;
+        next = call_helper(state.work);
+    }
+    send_for(next, state);
+}
+
+void lent_place::take_back() {
+    work_service& work = worker_->owner->state().work;
+    const std::lock_guard guard(work.lock);
+    --work.waiting;
+}
 
 void prepare_work_item(WORK_QUEUE_ITEM* item, PWORKER_THREAD_ROUTINE routine, void* context) {
     if (instrumented()) introduce_item(item);

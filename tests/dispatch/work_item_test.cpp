@@ -98,7 +98,7 @@ TEST_P(WorkItems, MayBeFreedByItsRoutine) {
 
 // Occupies all workers first, so that it stays queued.
 TEST_P(WorkItems, QueuedTwiceIsABugCheck) {
-    constexpr int most_workers = 16;
+    constexpr int most_workers = 256;
     event go;
     std::vector<std::unique_ptr<work>> busy;
     for (int i = 0; i < most_workers; ++i) {
@@ -126,39 +126,47 @@ TEST_P(WorkItems, BlockedItemDoesNotHoldUpTheOthers) {
     wait(&second.done);
 }
 
+// As when each of them waits for what a further item does.
+TEST_P(WorkItems, AnyNumberThatWaitHoldNoneUp) {
+    event go;
+    std::vector<std::unique_ptr<work>> all;
+    for (int i = 0; i < 100; ++i) {
+        all.push_back(std::make_unique<work>([&] { wait(&go); }));
+        all.back()->queue();
+    }
+    work last([&] { set(go); });
+    last.queue();
+    wait(&last.done);
+    for (const auto& each : all)
+        wait(&each->done);
+}
+
+// Of all workers one is free to take them.
 TEST_P(WorkItems, CriticalOvertakesDelayed) {
-    constexpr int most_workers = 16;
-    event go, started(SynchronizationEvent);
+    constexpr int most_workers = 256;
+    event first, go, started(SynchronizationEvent);
     std::vector<std::unique_ptr<work>> busy;
     for (int i = 0; i < most_workers; ++i) {
-        busy.push_back(std::make_unique<work>([&] {
+        busy.push_back(std::make_unique<work>([&, i] {
             set(started);
-            wait(&go);
+            wait(i == 0 ? &first : &go);
         }));
         busy.back()->queue();
         wait(&started);
     }
     std::string order;
-    KSPIN_LOCK lock;
-    KeInitializeSpinLock(&lock);
-    const auto note = [&](char name) {
-        const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
-        order += name;
-        KeReleaseSpinLock(&lock, old);
-    };
-    work delayed([&] { note('d'); }), critical([&] { note('c'); }), hyper([&] { note('h'); });
+    work delayed([&] { order += 'd'; }), critical([&] { order += 'c'; }),
+        hyper([&] { order += 'h'; });
     delayed.queue(DelayedWorkQueue);
     critical.queue(CriticalWorkQueue);
     hyper.queue(HyperCriticalWorkQueue);
-    set(go);
+    set(first);
     for (work* each : {&delayed, &critical, &hyper})
         wait(&each->done);
+    EXPECT_EQ(order, "chd");
+    set(go);
     for (const auto& each : busy)
         wait(&each->done);
-    EXPECT_EQ(order.size(), 3u);
-    if (simulated()) { // on the real machine several workers take them at once
-        EXPECT_EQ(order.back(), 'd');
-    }
 }
 
 IRPVERBS_ON_BOTH_MACHINES(WorkItems);

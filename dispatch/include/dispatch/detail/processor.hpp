@@ -39,7 +39,8 @@ struct dpc_queue {
 
 struct alignas(64) processor {
     KIRQL irql = PASSIVE_LEVEL;
-    bool home = false; // stands ready to run DPCs
+    bool home = false;   // stands ready to run DPCs
+    bool worker = false; // runs work items
     std::uint32_t number = 0;
     machine* owner = nullptr;
     KTHREAD* thread = nullptr;
