@@ -402,8 +402,8 @@ struct offline_client {
     }
 };
 
-// The first has a callback and frees its own; those of the second, which has none, are freed.
-TEST_P(AlternateQps, AnHcaThatFailsTakesThemAlong) {
+// The first is told, the second is not: each frees its own.
+TEST_P(AlternateQps, AnHcaThatFailsLeavesThemToBeFreed) {
     offline_client told;
     ibmf_register_info_t info = here.client(0);
     ibmf_impl_caps_t caps{};
@@ -419,8 +419,12 @@ TEST_P(AlternateQps, AnHcaThatFailsTakesThemAlong) {
               IBMF_SUCCESS);
     HcaReportFatal(here.hcas.fdo(0));
     KeWaitForSingleObject(&told.done, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_EQ(ibmf_free_qp(silent.handle, &lost, 0), IBMF_BAD_HANDLE);
-    silent.handle = nullptr;
+    ibmf_qp_handle_t fresh = nullptr;
+    EXPECT_EQ(ibmf_alloc_qp(silent.handle, 0xFFFF, 1, IBMF_ALT_QP_RAW_ONLY, &fresh),
+              IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(ibmf_modify_qp(silent.handle, lost, 0xFFFF, 2, 0), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(ibmf_tear_down_async_cb(silent.handle, lost, 0), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_free_qp(silent.handle, &lost, 0), IBMF_SUCCESS);
 }
 
 /// What a handler was told, waited for.

@@ -1,6 +1,7 @@
 // The C++ twins: statuses, deadlines, cancellation slots.
 #include "ibmf_client.hpp"
 
+#include <engine/registry.hpp>
 #include <ibmf/async.hpp>
 
 #include <support/both_machines.hpp>
@@ -113,6 +114,32 @@ TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
     EXPECT_EQ(cancelled.get(), IBMF_TRANS_FAILURE);
     EXPECT_EQ(cancelled.error, make_error_code(STATUS_CANCELLED));
     EXPECT_EQ(manager.stats().st_cancelled, 2u);
+}
+
+// The first has its turn and waits inside for who registers already; the others wait for theirs.
+TEST_P(Twins, ADeadlineOrASlotEndsACallThatWaitsForItsTurn) {
+    const wire joined;
+    const ibmf_register_info_t info{wire::guids[0], 1, PERF_MANAGER};
+    outcome<ibmf::registered> first, late, cancelled;
+    boost::asio::cancellation_signal signal;
+    {
+        const ibmf::registry::turn taken(ibmf::registry::here());
+        ibmf::register_(info, 0, nullptr, nullptr, first.handler());
+        ibmf::register_(info, 0, nullptr, nullptr,
+                        irp::within(std::chrono::milliseconds(5), late.handler()));
+        EXPECT_EQ(late.get().status, IBMF_TRANS_FAILURE);
+        EXPECT_EQ(late.error, make_error_code(STATUS_IO_TIMEOUT));
+        ibmf::register_(info, 0, nullptr, nullptr,
+                        boost::asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
+        signal.emit(boost::asio::cancellation_type::all);
+        EXPECT_EQ(cancelled.get().status, IBMF_TRANS_FAILURE);
+        EXPECT_EQ(cancelled.get().handle, nullptr);
+        EXPECT_EQ(cancelled.error, make_error_code(STATUS_CANCELLED));
+    }
+    EXPECT_EQ(first.get().status, IBMF_SUCCESS);
+    outcome<int> ended;
+    ibmf::unregister(first.get().handle, ended.handler());
+    EXPECT_EQ(ended.get(), IBMF_SUCCESS);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Twins);

@@ -247,12 +247,12 @@ TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
     EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_TRANSPORT_FAILURE);
 }
 
-TEST_P(Clients, WithoutThatCallbackAnHcaThatFailsUnregistersThem) {
+// Nobody may take from under its hands what it is not told of.
+TEST_P(Clients, WithoutThatCallbackAClientKeepsWhatItHasUntilItUnregisters) {
     const wire joined;
     offline_client last;
     client_scope silent(0, PERF_MANAGER);
-    ibmf_msg_t* msg = nullptr;
-    ASSERT_EQ(ibmf_alloc_msg(silent.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
+    test_message msg(silent.handle, {MAD_MGMT_CLASS_PERF});
     {
         // Told after it.
         client_scope made(0, PERF_AGENT, 0, offline_client::call, &last);
@@ -261,8 +261,10 @@ TEST_P(Clients, WithoutThatCallbackAnHcaThatFailsUnregistersThem) {
     ASSERT_EQ(ibmf_alloc_msg(last.handle, IBMF_ALLOC_SLEEP, &last.held), IBMF_SUCCESS);
     HcaReportFatal(joined.fdo(0));
     KeWaitForSingleObject(&last.done, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_EQ(ibmf_alloc_msg(silent.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_BAD_HANDLE);
-    silent.handle = nullptr;
+    EXPECT_EQ(msg.send_and_wait(), IBMF_BAD_PORT_STATE);
+    EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_BUSY);
+    EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_SUCCESS);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Clients);

@@ -131,6 +131,8 @@ TEST_F(RmppSender, GivesUpAfterItsRetriesWithTooManyRetries) {
 }
 
 TEST_F(RmppSender, ProgressGivesTheRetriesBack) {
+    chosen.response_time = chosen.round_trip = 100 * millisecond; // the total time is not the point
+    side = sender(chosen, original.lent());
     for (std::uint32_t segment = 1; segment <= 10; ++segment) {
         for (std::uint32_t i = 0; i < chosen.retries; ++i) {
             sent();
@@ -151,6 +153,36 @@ TEST_F(RmppSender, AClosedWindowIsProbed) {
     EXPECT_EQ(sent(), (numbers{1}));
     hear(ack(1, 3));
     EXPECT_EQ(sent(), (numbers{2, 3}));
+}
+
+// Who answers the probes is there, however long he takes; but not for ever.
+TEST_F(RmppSender, AWindowMayBeHeldClosedForTheTotalTime) {
+    sent();
+    hear(ack(1, 1));
+    int probes = 0;
+    for (; side.result().running() && probes < 1000; ++probes) {
+        expire();
+        sent();
+        hear(ack(1, 1));
+    }
+    expect(ending::timed_out, rmpp_status::total_time_too_long, false);
+    EXPECT_EQ(now, total_time_of(chosen, 0));
+    EXPECT_GT(probes, 4);
+}
+
+// A segment a timer: it goes on, and never comes to its end.
+TEST_F(RmppSender, APeerThatIsTooSlowEndsAtTheTotalTime) {
+    const test_message many(200 * 99);
+    sender slow(chosen, many.lent());
+    for (std::uint32_t segment = 1; slow.result().running() && segment < 99; ++segment) {
+        drained(slow, now);
+        now += 5 * second / 4 * 3; // less than the timer
+        slow.expire(now);
+        slow.receive(view_of(packet(many, ack(segment, segment + 1))), now);
+    }
+    EXPECT_EQ(text_of(slow.result()),
+              text_of({ending::timed_out, rmpp_status::total_time_too_long, false}));
+    EXPECT_EQ(drained(slow, now).at(0).status, rmpp_status::total_time_too_long);
 }
 
 TEST_F(RmppSender, AnAckBeyondWhatWasSentIsS2B) {

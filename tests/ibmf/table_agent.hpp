@@ -27,6 +27,7 @@ public:
     }
     std::span<const std::uint8_t> table() const { return table_; }
     std::size_t last_request_size() const { return request_size_; }
+    int last_request_status() const { return request_status_; }
     int last_answer_status() const { return answer_status_; }
     void await_answers() { held_.await_none(); }
 
@@ -42,6 +43,7 @@ private:
         self.held_.enter();
         const ibmf_msg_bufs_t& request = msg->im_msgbufs_recv;
         self.request_size_ = request.im_bufs_cl_data_len;
+        self.request_status_ = msg->im_msg_status;
         if (self.heard)
             self.heard({static_cast<const std::uint8_t*>(request.im_bufs_cl_data),
                         request.im_bufs_cl_data_len});
@@ -66,6 +68,7 @@ private:
 
     std::vector<std::uint8_t> table_;
     std::atomic<std::size_t> request_size_{0};
+    std::atomic<int> request_status_{0};
     std::atomic<int> answer_status_{IBMF_SUCCESS};
     busy_count held_;
 };

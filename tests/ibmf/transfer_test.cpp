@@ -231,6 +231,42 @@ TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
     EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer was told
 }
 
+// Of a hundred thousand datagrams: too many for a simulated run.
+TEST(LongTransfers, WhatNobodyAskedForIsCutAtALimitAndSaysSo) {
+    irpverbs::dispatch::asio_machine machine({.processors = 2});
+    const irpverbs::dispatch::machine::scope inside(machine);
+    const wire joined;
+    table_agent agent(1);
+    KEVENT heard;
+    KeInitializeEvent(&heard, NotificationEvent, FALSE);
+    agent.heard = [&](std::span<const std::uint8_t>) {
+        KeSetEvent(&heard, IO_NO_INCREMENT, FALSE);
+    };
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    request_of what = multi_query;
+    what.data_size = IBMF_MAX_UNASKED_LEN + 1000;
+    test_message msg(manager.handle, what);
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_TRANS_FAILURE); // a STOP
+    KeWaitForSingleObject(&heard, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(agent.last_request_status(), IBMF_PARTIAL_TRANSFER);
+    EXPECT_EQ(agent.last_request_size(), IBMF_MAX_UNASKED_LEN);
+}
+
+// What is only sent, too: here to a peer that never acknowledges.
+TEST_P(Transfers, TheClientsTimeIsTheSendersToo) {
+    wire joined;
+    joined.tap = [](unsigned from, const auto&) { return from == 0; };
+    const table_agent agent(1);
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    test_message msg(manager.handle, multi_query);
+    const ULONGLONG before = KeQueryInterruptTime();
+    EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP, {20, 20'000, 1000, 50'000}),
+              IBMF_TRANS_TIMEOUT);
+    if (simulated()) {
+        EXPECT_EQ(KeQueryInterruptTime() - before, 500'000u); // twenty-one timers would be 441 ms
+    }
+}
+
 /// Makes a BUSY of the first answers.
 void refuse(wire& on, int answers) {
     on.tap = [answers](unsigned from, auto& bytes) mutable {

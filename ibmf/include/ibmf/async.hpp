@@ -3,9 +3,15 @@
 /// Calls that take their time (msg_transport, and all that may block) take a completion token of
 /// Asio as their last parameter, by default one for `co_await`, and complete with an error_code of
 /// dispatch::status_category and the IBMF_ status; those that block do so in a work item. Handlers,
-/// executors, memory, cancellation slots and deadlines (irp::within) are as in irp::call. The
-/// others return the IBMF_ status. What a twin takes by value it keeps; messages and their buffers
-/// are lent.
+/// executors, memory, cancellation slots and deadlines (irp::within) are as in irp::call.
+///
+/// Cancellation: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and IBMF_TRANS_FAILURE. A transport at any
+/// time; a call that blocks until it is its turn: those that register, make or change something
+/// run one after the other. What ends something (unregister, tear_down_async_cb, free_qp) is not
+/// cancelled.
+///
+/// The others return the IBMF_ status. What a twin takes by value it keeps; messages and their
+/// buffers are lent.
 #pragma once
 
 #include <ibmf/detail/requests.hpp>
@@ -37,15 +43,18 @@ struct transport_request {
 /// `body()` is the call; `body.result(status)` what is told of it, if it has that.
 template <class Body>
 struct blocking_request : blocking_call {
-    explicit blocking_request(Body its_body) : blocking_call{run_body}, body(std::move(its_body)) {}
+    blocking_request(Body its_body, bool its_ends)
+        : blocking_call{run_body, its_ends}, body(std::move(its_body)) {}
 
     CCHAR stack_size() const { return request_stack_size(); }
     void start(IRP* to) { start_blocking(to, *this); }
     auto result(ULONG_PTR information) && {
+        const bool cancelled = !ran && information == 0;
+        const int status = cancelled ? IBMF_TRANS_FAILURE : status_in(information);
         if constexpr (requires { std::move(body).result(0); })
-            return std::move(body).result(status_in(information));
+            return std::move(body).result(status);
         else
-            return status_in(information);
+            return status;
     }
 
     Body body;
@@ -56,7 +65,13 @@ private:
 
 template <class Body, class Token>
 auto run_blocking(Body body, Token&& token) {
-    return irp::detail::initiate(blocking_request<Body>(std::move(body)),
+    return irp::detail::initiate(blocking_request<Body>(std::move(body), false),
+                                 std::forward<Token>(token));
+}
+
+template <class Body, class Token>
+auto run_an_end(Body body, Token&& token) {
+    return irp::detail::initiate(blocking_request<Body>(std::move(body), true),
                                  std::forward<Token>(token));
 }
 
@@ -114,8 +129,8 @@ auto register_oui(const ibmf_register_info_t& info, std::uint32_t oui, uint_t fl
 /// Twin of ibmf_unregister: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto unregister(ibmf_handle_t handle, Token&& token = {}) {
-    return detail::run_blocking([handle]() mutable { return ibmf_unregister(&handle, 0); },
-                                std::forward<Token>(token));
+    return detail::run_an_end([handle]() mutable { return ibmf_unregister(&handle, 0); },
+                              std::forward<Token>(token));
 }
 
 /// Twin of ibmf_setup_async_cb.
@@ -127,12 +142,12 @@ inline int setup_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_cb
 /// Twin of ibmf_tear_down_async_cb: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto tear_down_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
-    return detail::run_blocking([=] { return ibmf_tear_down_async_cb(handle, qp, 0); },
-                                std::forward<Token>(token));
+    return detail::run_an_end([=] { return ibmf_tear_down_async_cb(handle, qp, 0); },
+                              std::forward<Token>(token));
 }
 
 /// Twin of ibmf_msg_transport: void(error_code, int), the statuses of the call and of the
-/// transaction alike. Cancellation: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and IBMF_TRANS_FAILURE.
+/// transaction alike.
 template <class Token = boost::asio::deferred_t>
 auto msg_transport(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_t* message,
                    const ibmf_retrans_t& retrans, uint_t flags, Token&& token = {}) {
@@ -198,8 +213,8 @@ auto modify_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, ib_pkey_t p_key, ib_qk
 /// Twin of ibmf_free_qp: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto free_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
-    return detail::run_blocking([=]() mutable { return ibmf_free_qp(handle, &qp, 0); },
-                                std::forward<Token>(token));
+    return detail::run_an_end([=]() mutable { return ibmf_free_qp(handle, &qp, 0); },
+                              std::forward<Token>(token));
 }
 
 /// Twins of the calls of ibmf_extras.h.

@@ -26,7 +26,7 @@
 #define IBMF_BUSY (-13)              /* in use, or not all given back */
 #define IBMF_NO_RESOURCES (-14)      /* none for now; a retry may succeed */
 #define IBMF_NOT_SUPPORTED (-15)     /* the driver below can not */
-#define IBMF_PARTIAL_TRANSFER (-16)  /* the response was longer than im_msg_sz_limit */
+#define IBMF_PARTIAL_TRANSFER (-16)  /* it was longer than im_msg_sz_limit, or IBMF's own */
 #define IBMF_UNEXP_TRANS_RECVD (-17) /* the answer was to another kind of transaction */
 #define IBMF_TRANS_TIMEOUT (-18)     /* not answered, or not all of it, in time */
 #define IBMF_TRANS_FAILURE (-19)     /* the peer ended the transfer, or broke its rules */
@@ -170,8 +170,8 @@ typedef struct _ibmf_retrans_t {
     uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
     uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */
     uint32_t retrans_rttv;     /* there and back, without processing; default 100 ms */
-    uint32_t retrans_trans_to; /* of all of it, from the call on; of an RMPP response: the lesser of
-                                  this and what its size calls for, 40 s while that is unknown */
+    uint32_t retrans_trans_to; /* of all of it, from the call on; of an RMPP transfer, either way:
+                                  the lesser of this and what its size calls for, at least 40 s */
 } ibmf_retrans_t;
 
 typedef struct _ibmf_register_info {
@@ -212,7 +212,9 @@ NT_EXTERN_C_BEGIN
 /* Makes the caller a client of one management class on one port.
    Ownership: *ibmf_handle is the client's until ibmf_unregister.
    IRQL: PASSIVE_LEVEL; may block.
-   client_cb may be NULL: then an HCA that goes away unregisters the client itself.
+   client_cb may be NULL: then nobody tells the client when the HCA goes away. What it has under
+   way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; what it holds stays
+   its own until it gives it back and unregisters.
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
    UNIVERSAL_CLASS: any number of clients a port, alternate QPs only: IBMF_QP_HANDLE_DEFAULT is
    IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs, too.

@@ -36,15 +36,21 @@ typedef struct _ibmf_msg_bufs {
     size_t im_bufs_cl_data_len;
 } ibmf_msg_bufs_t;
 
+#define IBMF_MAX_ANSWER_LEN ((size_t)256 << 20) /* bytes of data of a response */
+#define IBMF_MAX_UNASKED_LEN                                                                       \
+    ((size_t)16 << 20) /* of a message that was not asked for; cut there                           \
+                        */
+
 /* Send buffers are the client's, from the send to its completion. Receive buffers are IBMF's, one
    block that begins at im_bufs_mad_hdr, and live until the message is freed or used again. */
 typedef struct _ibmf_msg {
     ibmf_addr_info_t im_local_addr;
     ibmf_global_addr_info_t im_global_addr;
-    int32_t im_msg_status; /* of the transaction that ended: IBMF_* */
+    int32_t im_msg_status; /* of the transaction that ended: IBMF_*; of a message that was not asked
+                              for: IBMF_SUCCESS, or IBMF_PARTIAL_TRANSFER when it was cut */
     uint32_t im_msg_flags; /* IBMF_MSG_FLAGS_* */
-    size_t
-        im_msg_sz_limit; /* bytes of data to receive at most: IBMF_PARTIAL_TRANSFER; 0: no limit */
+    size_t im_msg_sz_limit; /* bytes of data to receive at most, else IBMF_PARTIAL_TRANSFER; 0:
+                               IBMF_MAX_ANSWER_LEN, but of a response that is read while it comes */
     ibmf_msg_bufs_t im_msgbufs_send;
     ibmf_msg_bufs_t im_msgbufs_recv;
 } ibmf_msg_t;

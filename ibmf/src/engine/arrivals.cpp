@@ -219,15 +219,17 @@ void port::hand_up(guard& under, const arrival& single) {
     rmpp::message_buffer whole;
     if (!whole.begin(single.view, 0) || !whole.append(single.data))
         return who.count(&ibmf_stats_t::st_no_memory);
-    hand_up(under, who, single.qp, whole, single.from);
+    hand_up(under, who, single.qp, whole, single.from, {rmpp::ending::complete});
 }
 
 void port::hand_up(guard& under, client& who, alternate_qp* qp, rmpp::message_buffer& whole,
-                   const IB_MAD_ADDRESS& from) {
+                   const IB_MAD_ADDRESS& from, const rmpp::outcome& how) {
     const mad_header header = load_mad_header(whole.header().first<mad_header_size>());
     message* const fresh = message_unasked(who, qp, from, header.mgmt_class);
     if (fresh == nullptr) return;
     fresh->take(whole, header.transaction_id);
+    fresh->transfer_end = how;
+    if (how.how == rmpp::ending::truncated) fresh->shown.im_msg_status = IBMF_PARTIAL_TRANSFER;
     who.deliver(under, *fresh);
 }
 

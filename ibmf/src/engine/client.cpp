@@ -1,5 +1,4 @@
 #include <engine/port.hpp>
-
 #include <engine/registry.hpp>
 
 #include <dispatch/detail/processor.hpp>
@@ -211,54 +210,17 @@ void client::await(const Predicate& quiet) {
 }
 
 void client::tell_offline() {
+    if (event_call == nullptr) return;
     callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
     {
         const transaction_table::guard under(*at);
         if (!ready) return;
         InsertTailList(&frames, &frame.of_client);
     }
-    if (event_call != nullptr)
-        event_call(handle, event_argument, IBMF_CI_OFFLINE);
-    else
-        give_all_back();
+    event_call(handle, event_argument, IBMF_CI_OFFLINE);
     const transaction_table::guard under(*at);
     RemoveEntryList(&frame.of_client);
     changed();
-}
-
-void client::give_all_back() {
-    {
-        const transaction_table::guard under(*at);
-        unasked = nullptr;
-        drop_unasked(*this);
-        for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink) {
-            alternate_qp& which = alternate_qp::client_link::of(each);
-            which.unasked = nullptr;
-            drop_unasked(which);
-        }
-    }
-    await([&] { return counts.st_callbacks_active == 0; });
-    give_qps_back();
-    {
-        const transaction_table::guard under(*at);
-        while (!IsListEmpty(&messages))
-            free(*CONTAINING_RECORD(messages.Flink, message, of_client));
-    }
-    registry::here().remove(*this);
-}
-
-void client::give_qps_back() {
-    int status = IBMF_SUCCESS;
-    while (status == IBMF_SUCCESS) {
-        const registry::turn mine(registry::here());
-        qp_ref next;
-        {
-            const transaction_table::guard under(*at);
-            if (IsListEmpty(&qps)) return;
-            next = &alternate_qp::client_link::of(qps.Flink);
-        }
-        status = at->close_qp(*next);
-    }
 }
 
 void client::await_callbacks() {

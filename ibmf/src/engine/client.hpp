@@ -81,8 +81,7 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     void changed();
     /// Under the lock.
     void free(message& gone);
-    /// The HCA is going: IBMF_CI_OFFLINE; a client without a callback for it is unregistered.
-    /// IRQL: PASSIVE_LEVEL, without the lock.
+    /// The HCA is going: IBMF_CI_OFFLINE. IRQL: PASSIVE_LEVEL, without the lock.
     void tell_offline();
 
     const boost::intrusive_ptr<port> at;
@@ -122,8 +121,6 @@ private:
     static void drain(void* self);
     static void call(message& which);
     static void call_for_data(message& which);
-    void give_all_back();
-    void give_qps_back();
     bool runs_elsewhere(const listener* of) const;
     void drop(message& which);
     void called();

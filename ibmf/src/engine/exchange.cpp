@@ -49,8 +49,8 @@ ticks time_for_all(const transaction& of) {
 }
 
 // From the call on, when the client sets a limit.
-ticks transfer_deadline_of(const transaction& of, const ibmf_retrans_t& times, ticks now) {
-    const bool limited = times.retrans_trans_to != 0 && of.sequenced;
+ticks transfer_deadline_of(const ibmf_retrans_t& times, ticks now) {
+    const bool limited = times.retrans_trans_to != 0;
     return limited ? now + times.retrans_trans_to * ticks_per_microsecond : never;
 }
 
@@ -159,7 +159,7 @@ int port::begin(IRP* irp, const transport& wanted) {
     who.count(&ibmf_stats_t::st_transactions);
     who.count(&ibmf_stats_t::st_msgs_sent);
     const ticks now = under.now_or_later();
-    fresh->transfer_deadline = transfer_deadline_of(*fresh, wanted.retrans, now);
+    fresh->transfer_deadline = transfer_deadline_of(wanted.retrans, now);
     fresh->deadline = std::min(now + time_for_all(*fresh), fresh->transfer_deadline);
     fresh->at = phase::sending;
     if (!park(irp, *fresh)) {

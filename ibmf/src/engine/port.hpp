@@ -42,6 +42,10 @@ public:
     int enlist(client& fresh);
     void dismiss(client& gone);
     int show_sm(client& whose, bool is_sm);
+    bool is_offline() {
+        const guard under(*this);
+        return offline;
+    }
     int open_qp(alternate_qp& fresh);
     int modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys);
     int close_qp(alternate_qp& gone);
@@ -149,7 +153,7 @@ private:
     void receive_raw(guard& under, alternate_qp& through, const IB_MAD_RECEIVED& what);
     void hand_up(guard& under, const arrival& single);
     void hand_up(guard& under, client& who, alternate_qp* qp, rmpp::message_buffer& whole,
-                 const IB_MAD_ADDRESS& from);
+                 const IB_MAD_ADDRESS& from, const rmpp::outcome& how);
     message* message_unasked(client& who, alternate_qp* qp, const IB_MAD_ADDRESS& from,
                              std::uint8_t mgmt_class);
 

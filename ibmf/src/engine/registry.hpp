@@ -2,6 +2,7 @@
 #ifndef IRPVERBS_IBMF_ENGINE_REGISTRY_HPP
 #define IRPVERBS_IBMF_ENGINE_REGISTRY_HPP
 
+#include <engine/call_line.hpp>
 #include <engine/port.hpp>
 
 #include <memory>
@@ -46,6 +47,9 @@ public:
     int add(const registration& wanted, ibmf_handle_t& handle);
     int remove(client& gone);
 
+    /// A request run_a_call, at any level up to DISPATCH_LEVEL. STATUS_PENDING.
+    NTSTATUS run_in_turn(IRP* irp) { return calls_.enter(irp, shared_from_this()); }
+
     int add_qp(client& whose, uint_t kind, const IB_MAD_KEYS& keys, ibmf_qp_handle_t& handle);
 
     /// Null: no such client, or no longer. IRQL: <= DISPATCH_LEVEL.
@@ -71,6 +75,7 @@ private:
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
     message_pool messages_;
+    call_line calls_;
     KEVENT free_;               // set: it is nobody's turn
     std::vector<port*> ports_;  // changed in turn
     std::uint64_t last_qp_ = 0; // likewise

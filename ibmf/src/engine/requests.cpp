@@ -18,7 +18,7 @@ NTSTATUS complete(IRP* irp, int code) {
     return status;
 }
 
-void run_blocking(void* context) {
+void run_an_end(void* context) {
     auto& call = *static_cast<detail::blocking_call*>(context);
     IRP* const irp = call.irp;
     complete(irp, call.run(call)); // the call may be gone after that
@@ -60,9 +60,11 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
     if (location.MinorFunction == refuse_a_call)
         return complete(irp, static_cast<int>(reinterpret_cast<LONG_PTR>(argument)));
     auto& call = *static_cast<detail::blocking_call*>(argument);
+    if (!call.ends) return registry::here().run_in_turn(irp);
+    call.ran = true;
     call.irp = irp;
     IoMarkIrpPending(irp);
-    ExInitializeWorkItem(&call.item, run_blocking, &call);
+    ExInitializeWorkItem(&call.item, run_an_end, &call);
     ExQueueWorkItem(&call.item, DelayedWorkQueue);
     return STATUS_PENDING;
 }

@@ -6,23 +6,34 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 
 namespace irpverbs::ibmf {
 
 namespace {
 
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr ticks short_of_memory_wait = rmpp::millisecond;
 // Of one client:
 constexpr std::uint32_t most_incoming = 256;
 constexpr std::uint32_t most_lingering = 1024;
 
-rmpp::settings settings_of(const transaction& of, std::size_t size_limit) {
+rmpp::settings settings_of(const transaction& of) {
+    const message& msg = *of.msg;
     rmpp::settings chosen;
     chosen.response_time = of.response_us * ticks_per_microsecond;
     chosen.round_trip = of.round_trip_us * ticks_per_microsecond;
     chosen.retries = of.retries_left;
-    if (size_limit != 0) chosen.size_limit = size_limit;
+    chosen.size_limit = msg.shown.im_msg_sz_limit;
+    if (chosen.size_limit == 0)
+        chosen.size_limit = msg.data_call == nullptr ? IBMF_MAX_ANSWER_LEN : unlimited;
+    return chosen;
+}
+
+rmpp::settings settings_of_unasked() {
+    rmpp::settings chosen;
+    chosen.size_limit = IBMF_MAX_UNASKED_LEN;
     return chosen;
 }
 
@@ -61,7 +72,7 @@ std::unique_ptr<transfer> port::transfer_of(const transaction& fresh) {
     std::memcpy(header.data(), msg.im_msgbufs_send.im_bufs_mad_hdr, header.size());
     set_id(header.data(), is_answer(fresh.method) ? fresh.tid : fresh.slot.key);
     const rmpp::message sent{header, body->class_header, body->data};
-    const rmpp::settings chosen = settings_of(fresh, msg.im_msg_sz_limit);
+    const rmpp::settings chosen = settings_of(fresh);
     return std::unique_ptr<transfer>(
         fresh.sequenced ? new (std::nothrow) transfer(chosen, sent, transfer::double_sided{})
                         : new (std::nothrow) transfer(chosen, sent));
@@ -122,7 +133,7 @@ void port::end_transfer(guard& under, transaction& which) {
     if (failed(result)) who.count(&ibmf_stats_t::st_rmpp_errors);
     if (which.incoming) {
         if (!failed(result))
-            hand_up(under, who, who.qp_of(which), which.rmpp->received(), which.peer);
+            hand_up(under, who, who.qp_of(which), which.rmpp->received(), which.peer, result);
         return linger(which);
     }
     IRP* const irp = claim(which);
@@ -150,8 +161,7 @@ void port::linger(transaction& which) {
 
 // The answer to one datagram is many. It keeps its own time.
 void port::begin_response(transaction& which) {
-    which.rmpp.reset(new (std::nothrow)
-                         transfer(settings_of(which, which.msg->shown.im_msg_sz_limit)));
+    which.rmpp.reset(new (std::nothrow) transfer(settings_of(which)));
     if (which.rmpp == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
     which.at = phase::transferring;
 }
@@ -164,7 +174,7 @@ void port::begin_incoming(guard& under, const arrival& here) {
     if (who.incoming >= most_incoming) return who.count(&ibmf_stats_t::st_overflows);
     transaction* const fresh = acquire();
     if (fresh == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
-    fresh->rmpp.reset(new (std::nothrow) transfer(rmpp::settings{}));
+    fresh->rmpp.reset(new (std::nothrow) transfer(settings_of_unasked()));
     if (fresh->rmpp == nullptr) {
         release(*fresh);
         return who.count(&ibmf_stats_t::st_no_memory);

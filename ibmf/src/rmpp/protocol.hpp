@@ -23,7 +23,7 @@ inline constexpr ticks longest_response_time = 5 * second; // code 20 is 4.3 s
 struct settings {
     ticks response_time = 4 * second; // the peer's, until it says otherwise; at most the longest
     ticks round_trip = 100 * millisecond;
-    ticks total_time = 0;       // of what is received; 0: by its size, see total_time_of
+    ticks total_time = 0;       // of each direction; 0: by its size, see total_time_of
     ticks linger = 10 * second; // what was received is acknowledged again for so long
     std::uint32_t retries = 3;  // in a row without progress
     std::uint32_t window = 64;  // segments in flight to us; at least 1
@@ -33,7 +33,8 @@ struct settings {
     ticks response_timer() const { return response_time + round_trip; }
 };
 
-// For a transfer of `announced` bytes (0: unknown): so long from its first segment, then T2L.
+// For a transfer of `announced` bytes (0: unknown): so long from its first segment, then T2L, on
+// either side.
 ticks total_time_of(const settings& chosen, std::uint64_t announced);
 
 // 4.096 us * 2^code.

@@ -25,6 +25,7 @@ bool sender::transmit(mad_buffer datagram, ticks now) {
         segment = next_++;
     }
     write_segment(datagram, segment);
+    if (highest_sent_ == 0) end_by_ = now + total_time_of(settings_, message_.data.size());
     if (segment <= highest_sent_) ++counts_.resent;
     highest_sent_ = std::max(highest_sent_, segment);
     deadline_ = now + settings_.response_timer();
@@ -89,6 +90,8 @@ void sender::accept_ack(const rmpp_header& ack, ticks now) {
     const bool opened = ack.length_or_window > window_last_;
     window_last_ = std::max<std::uint64_t>(window_last_, ack.length_or_window);
     if (ack.segment >= first_) return acknowledge(ack.segment, now);
+    // Its receiver holds it up, and answers: that is no silence.
+    if (first_ > window_last_) retries_left_ = settings_.retries;
     // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of
     // segment 0 is something else, the turn of a double-sided transfer.
     if (ack.segment != 0 && !opened && first_ <= highest_sent_ && !repaired_)
@@ -106,7 +109,8 @@ void sender::acknowledge(std::uint64_t segment, ticks now) {
 }
 
 void sender::expire(ticks now) {
-    if (now < deadline_ || !result_.running()) return;
+    if (now < deadline() || !result_.running()) return;
+    if (now >= end_by_) return refuse(ending::timed_out, rmpp_status::total_time_too_long);
     if (retries_left_ == 0) return refuse(ending::timed_out, rmpp_status::too_many_retries);
     --retries_left_;
     // With a closed window the last segment it let through goes again, to learn of its opening.
@@ -127,7 +131,7 @@ void sender::answered() {
 
 void sender::end(ending how, rmpp_status code, bool by_peer) {
     result_ = {how, code, by_peer};
-    deadline_ = never;
+    deadline_ = end_by_ = never;
 }
 
 void sender::refuse(ending how, rmpp_status code) {

@@ -4,6 +4,7 @@
 
 #include <rmpp/control.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace irpverbs::ibmf::rmpp {
@@ -19,7 +20,7 @@ public:
     // An active RMPP datagram of the peer, of this transfer. DATA are ignored.
     void receive(const mad_view& view, ticks now);
 
-    ticks deadline() const { return deadline_; }
+    ticks deadline() const { return std::min(deadline_, end_by_); }
     void expire(ticks now); // does nothing before the deadline
     void cancel();
 
@@ -49,9 +50,10 @@ private:
     std::uint64_t window_last_;
     std::uint64_t highest_sent_ = 0;
     std::uint32_t retries_left_;
-    bool repair_ = false;   // first_ goes out again, before all else
-    bool repaired_ = false; // has done so, since it became first_
-    ticks deadline_ = never;
+    bool repair_ = false;                // first_ goes out again, before all else
+    bool repaired_ = false;              // has done so, since it became first_
+    ticks deadline_ = never;             // of the peer's next sign
+    ticks end_by_ = never;               // of it all, from the first segment on
     std::optional<rmpp_status> refusal_; // to be sent
     outcome result_;
     tally counts_;

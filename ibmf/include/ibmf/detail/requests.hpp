@@ -29,6 +29,10 @@ NT_API void start_transport(IRP* irp, const transport_arguments& given);
 /// A call that may block, run by a work item. It lives until the IRP has been completed.
 struct blocking_call {
     int (*run)(blocking_call& self);
+    /// Of a client, a QP or a callback, which is not cancelled and may wait for callbacks. All else
+    /// is run one after the other, and is cancellable before it is.
+    bool ends = false;
+    bool ran = false;
     IRP* irp = nullptr;
     WORK_QUEUE_ITEM item{};
 };

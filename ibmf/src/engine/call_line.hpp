@@ -1,0 +1,28 @@
+// Calls that may block, as IRPs: one at a time, in order; who waits for his turn is cancellable.
+#ifndef IRPVERBS_IBMF_ENGINE_CALL_LINE_HPP
+#define IRPVERBS_IBMF_ENGINE_CALL_LINE_HPP
+
+#include <irp/cancel_safe_queue.hpp>
+
+#include <memory>
+
+namespace irpverbs::ibmf {
+
+class call_line {
+public:
+    /// Of a request run_a_call. `keeper` owns this; it is kept while calls run. STATUS_PENDING.
+    NTSTATUS enter(IRP* irp, std::shared_ptr<void> keeper);
+
+private:
+    static void run(void* self);
+    bool may_rest(std::shared_ptr<void>& keeper);
+
+    irp::cancel_safe_queue waiting_;
+    dispatch::detail::raw_spin lock_;
+    std::shared_ptr<void> keeper_; // guarded by lock_; null: nothing runs
+    WORK_QUEUE_ITEM item_{};
+};
+
+} // namespace irpverbs::ibmf
+
+#endif
