@@ -5,10 +5,9 @@
 
 #include <dispatch/pool.h>
 
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <new>
+#include <vector>
 
 namespace irpverbs::ibmf {
 
@@ -35,8 +34,8 @@ public:
     slot_table& operator=(const slot_table&) = delete;
     ~slot_table() {
         for_each([](T& each) { each.~T(); });
-        for (std::uint32_t number = first; number < first + fresh_; number *= 2)
-            ExFreePoolWithTag(at(number), tag);
+        for (T* each : chunks_)
+            ExFreePoolWithTag(each, tag);
     }
 
     /// Null: no memory, or a million are in use. `prepare` is called for what was never in use.
@@ -66,7 +65,7 @@ public:
     T* find(std::uint32_t key) const {
         const std::uint32_t index = key & slot_mask;
         if (index >= fresh_) return nullptr;
-        T* const found = at(first + index);
+        T* const found = at(index);
         return found->slot.key == key ? found : nullptr;
     }
 
@@ -76,22 +75,15 @@ public:
     template <class Function>
     void for_each(const Function& function) {
         for (std::uint32_t index = 0; index < fresh_; ++index)
-            function(*at(first + index));
+            function(*at(index));
     }
 
 private:
-    static constexpr ULONG tag = 0x74666D49;  // "Imft"
-    static constexpr unsigned first_bits = 5; // the first chunk has 32 slots, each further twice
-    static constexpr std::uint32_t first = 1u << first_bits;
+    static constexpr ULONG tag = 0x74666D49; // "Imft"
+    static constexpr unsigned chunk_bits = 6;
+    static constexpr std::uint32_t chunk_slots = 1u << chunk_bits;
 
-    // Slots are numbered from `first`, so a number's highest bit tells its chunk, and a chunk's
-    // first number is a power of two.
-    static constexpr unsigned top_bit(std::uint32_t number) {
-        return 31 - static_cast<unsigned>(std::countl_zero(number));
-    }
-    T* at(std::uint32_t number) const {
-        return reinterpret_cast<T*>(origins_[top_bit(number) - first_bits] + number * sizeof(T));
-    }
+    T* at(std::uint32_t index) const { return chunks_[index >> chunk_bits] + index % chunk_slots; }
 
     // The one that rested longest.
     T* take_unused() {
@@ -104,24 +96,27 @@ private:
     // A slot that was never in use, on no list.
     template <class Function>
     [[gnu::noinline]] T* grow(const Function& prepare) {
-        const std::uint32_t number = first + fresh_;
-        if (number > slot_mask) return nullptr;
-        if (std::has_single_bit(number) && !add_chunk(number)) return nullptr;
-        T* const made = new (at(number)) T;
+        if (fresh_ > slot_mask || (fresh_ == chunks_.size() * chunk_slots && !add_chunk()))
+            return nullptr;
+        T* const made = new (at(fresh_)) T;
         made->slot.next_key = key_mark | fresh_++;
         prepare(*made);
         return made;
     }
-    bool add_chunk(std::uint32_t number) {
-        void* const chunk =
-            ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, number * sizeof(T), tag);
-        origins_[top_bit(number) - first_bits] =
-            reinterpret_cast<std::uintptr_t>(chunk) - number * sizeof(T);
-        return chunk != nullptr;
+    bool add_chunk() {
+        void* const chunk = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED,
+                                            chunk_slots * sizeof(T), tag);
+        if (chunk == nullptr) return false;
+        try {
+            chunks_.push_back(static_cast<T*>(chunk));
+        } catch (const std::bad_alloc&) {
+            ExFreePoolWithTag(chunk, tag);
+            return false;
+        }
+        return true;
     }
 
-    // Of each chunk: where a slot 0 would be.
-    std::array<std::uintptr_t, slot_bits - first_bits> origins_{};
+    std::vector<T*> chunks_;
     void* first_unused_ = nullptr;
     void** last_link_ = &first_unused_;
     std::uint32_t unused_ = 0;
