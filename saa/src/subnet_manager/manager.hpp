@@ -55,6 +55,7 @@ private:
     bool is_up() const;
 
     void swept(const subnet* before);
+    sweeper::news news();
     void note_status();
     void subnet_message(message_parts what);
     void trap_came(message_parts what);

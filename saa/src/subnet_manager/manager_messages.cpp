@@ -2,6 +2,7 @@
 #include "manager.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace irpverbs::saa {
 
@@ -23,10 +24,13 @@ subnet_manager_state shown(std::uint8_t sm_state, bool configured) {
 subnet_manager_status describe(const subnet& what) {
     subnet_manager_status told;
     told.lid = what.manager_lid();
-    told.nodes = static_cast<std::uint32_t>(what.nodes.nodes().size());
-    for (const subnet_node& node : what.nodes.nodes())
-        told.switches += node.is_switch() ? 1 : 0;
-    told.end_ports = static_cast<std::uint32_t>(what.nodes.end_ports().size());
+    std::set<node_index> nodes{what.manager.node};
+    for (const port_ref end : what.nodes.end_ports()) {
+        nodes.insert(end.node);
+        told.switches += what.nodes[end.node].is_switch() ? 1 : 0;
+        ++told.end_ports;
+    }
+    told.nodes = static_cast<std::uint32_t>(nodes.size());
     return told;
 }
 
@@ -85,6 +89,7 @@ void manager::trap_came(message_parts what) {
     if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
     switch (notice->TrapNumber_DeviceID) {
     case SM_LINK_STATE_CHANGED_TRAP:
+        return sweeper_->told_by(notice->IssuerLID);
     case SM_CAP_MASK_CHANGED_TRAP:
     case SM_SYS_IMG_GUID_CHANGED_TRAP:
         return sweeper_->sweep_now();

@@ -17,7 +17,7 @@ void multicast_router::route(const subnet& net, const multicast_groups& groups, 
     const auto all = std::make_shared<writing>();
     all->done = std::move(done);
     for (node_index node = 0; node < net.nodes.nodes().size(); ++node)
-        if (net.nodes[node].is_switch()) write(net, node, wanted, block, all);
+        if (net.nodes.is_present_switch(node)) write(net, node, wanted, block, all);
     all->answered();
 }
 

@@ -27,7 +27,7 @@ public:
     void for_each_table(const subnet& net, const Visit& visit) const {
         if (blocks_.empty()) return;
         for (node_index node = 0; node < net.nodes.nodes().size(); ++node) {
-            if (!net.nodes[node].is_switch()) continue;
+            if (!net.nodes.is_present_switch(node)) continue;
             for (unsigned block = 0; block <= *blocks_.rbegin(); ++block)
                 for (unsigned position = 0; position < positions_of(net, node); ++position)
                     visit(node, block, position, masks_of(net, node, block, position));

@@ -217,23 +217,27 @@ void sa_server::tell(const ib_mad_notice_t& notice, const subnet& net,
 
 void sa_server::subnet_changed(const subnet* before, const subnet& now) {
     if (before != nullptr) {
-        for (const port_ref went : ports_not_in(now, *before))
-            port_went(went, *before, now);
+        ports_go(ports_not_in(now, *before), *before);
         for (const port_ref came : ports_not_in(*before, now))
             tell(notice_about(now, SM_GID_IN_SERVICE_TRAP, now.gid_of(came)), now,
                  [&](const onlooker& who) { return who.sees(came); });
     }
-    router_.route_all(now, groups_);
+    route_groups(now);
+}
+
+void sa_server::ports_go(std::span<const port_ref> lost, const subnet& net) {
+    for (const port_ref each : lost)
+        port_goes(each, net);
 }
 
 // With it go its memberships and subscriptions.
-void sa_server::port_went(port_ref port, const subnet& before, const subnet& now) {
-    const ib_gid_t gid = before.gid_of(port);
+void sa_server::port_goes(port_ref port, const subnet& net) {
+    const ib_gid_t gid = net.gid_of(port);
     subscriptions_.remove(gid);
-    tell(notice_about(now, SM_GID_OUT_OF_SERVICE_TRAP, gid), before,
+    tell(notice_about(net, SM_GID_OUT_OF_SERVICE_TRAP, gid), net,
          [&](const onlooker& who) { return who.sees(port); });
     for (const multicast_answer& left : groups_.remove_port(gid))
-        group_changed(left, now);
+        group_changed(left, net);
 }
 
 } // namespace irpverbs::saa

@@ -26,6 +26,12 @@ public:
     /// A sweep has ended: who came and who went is told, and multicasts are routed anew.
     void subnet_changed(const subnet* before, const subnet& now);
 
+    /// These end ports can't be reached any more: that is told, and what they registered ends.
+    void ports_go(std::span<const port_ref> lost, const subnet& net);
+
+    /// Routes the groups anew.
+    void route_groups(const subnet& net) { router_.route_all(net, groups_); }
+
     /// An event is told to those who asked for it.
     void report(const ib_mad_notice_t& notice, const subnet& net);
 
@@ -72,7 +78,7 @@ private:
     std::uint16_t change_membership(const request& asked, record_list& found, bool joins);
     void group_changed(const multicast_answer& done, const subnet& net);
     void send(message_parts answer, std::uint16_t status, record_list found);
-    void port_went(port_ref port, const subnet& before, const subnet& now);
+    void port_goes(port_ref port, const subnet& net);
     void tell(const ib_mad_notice_t& notice, const subnet& net,
               const std::function<bool(const onlooker&)>& may_know);
 

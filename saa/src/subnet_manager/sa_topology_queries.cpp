@@ -20,7 +20,7 @@ template <class Visit>
 void for_each_switch(const sa_query& query, const Visit& visit) {
     const subnet& net = query.net;
     for (node_index node = 0; node < net.nodes.nodes().size(); ++node)
-        if (net.nodes[node].is_switch() && query.by.sees({node, 0}))
+        if (net.nodes.is_present_switch(node) && query.by.sees({node, 0}))
             visit(node, lid_of(net, {node, 0}));
 }
 
