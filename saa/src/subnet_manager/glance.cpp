@@ -5,6 +5,27 @@
 
 namespace irpverbs::saa {
 
+namespace {
+
+// PortState and PortPhysicalState; a port that has not changed need not be read whole. Source: IBA
+// 14.2.5.6 (PortInfo).
+constexpr std::size_t state_at = 32;
+constexpr std::uint8_t low_bits = 0xF;
+
+using port_states = std::pair<std::uint8_t, std::uint8_t>;
+
+port_states states_in(const smp_data& port_info) {
+    return {static_cast<std::uint8_t>(port_info[state_at] & low_bits),
+            static_cast<std::uint8_t>(port_info[state_at + 1] >> 4)};
+}
+
+bool is_news(const subnet_port& known, const smp_data& port_info) {
+    const port_states was{known.info.PortState, known.info.PortPhysicalState};
+    return states_in(port_info) != was || known.peer.valid() != is_linked(known.info);
+}
+
+} // namespace
+
 void glance::read(std::function<void(const port_changes&)> told) {
     told_ = std::move(told);
     found_ = {};
@@ -25,21 +46,17 @@ void glance::tell() {
 }
 
 void glance::came(port_ref port, const smp_answer& answer) {
-    const auto now = unpack<sm_portinfo_t>(answer.data);
-    if (answer.success() && now)
-        compare(port, *now);
-    else
+    if (!answer.success())
         found_.more = true;
+    else if (is_news(of_.nodes.at(port), answer.data))
+        compare(port, *unpack<sm_portinfo_t>(answer.data));
     if (--missing_ == 0) tell();
 }
 
 void glance::compare(port_ref port, const sm_portinfo_t& now) {
-    const subnet_port& known = of_.nodes.at(port);
-    const bool was_linked = known.peer.valid();
-    const bool is_same = was_linked == is_linked(now) && known.info.PortState == now.PortState;
-    if (was_linked && !is_linked(now))
+    if (of_.nodes.at(port).peer.valid() && !is_linked(now))
         found_.cut.push_back(port);
-    else if (!is_same)
+    else
         found_.more = true;
     of_.nodes.set_port(port, now);
 }

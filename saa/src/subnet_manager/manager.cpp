@@ -260,12 +260,14 @@ sweeper::news manager::news() {
             [this](std::span<const port_ref> lost) { sa_->ports_go(lost, *sweeper_->current()); },
         .gone =
             [this] {
+                note_subnet();
                 sa_->route_groups(*sweeper_->current());
                 poke();
             }};
 }
 
 void manager::swept(const subnet* before) {
+    note_subnet();
     sa_->subnet_changed(before, *sweeper_->current());
     poke();
 }

@@ -36,10 +36,12 @@ subnet_manager_status describe(const subnet& what) {
 
 } // namespace
 
+void manager::note_subnet() { described_ = describe(*sweeper_->current()); }
+
 void manager::note_status() {
     subnet_manager_status now;
     const subnet* const current = sweeper_ != nullptr ? sweeper_->current() : nullptr;
-    if (current != nullptr) now = describe(*current);
+    if (current != nullptr) now = described_;
     constexpr subnet_manager_state states[] = {
         subnet_manager_state::idle, subnet_manager_state::discovering,
         subnet_manager_state::stopping, subnet_manager_state::stopped};
