@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
         return argc > at ? static_cast<unsigned>(std::atoi(argv[at])) : otherwise;
     };
     const bool given = argc == 2;
-    const topology_file tree(
-        given ? "" : fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
+    const topology_file tree(given ? ""
+                                   : fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
     irpverbs::dispatch::asio_machine machine;
     const irpverbs::dispatch::machine::scope inside(machine);
     const attached hcas(unmanaged(given ? argv[1] : tree.path()));

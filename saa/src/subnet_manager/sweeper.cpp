@@ -28,15 +28,29 @@ void sweeper::told_by(ib_lid_t lid) {
 }
 
 void sweeper::glance_at_next() {
-    now_ = activity::glancing;
-    glance_ = std::make_unique<glance>(smps_, *current_, *told_.begin());
+    const node_index at = *told_.begin();
     told_.erase(told_.begin());
-    glance_->read([this](const port_changes& found) {
-        if (take_out(found)) return glance_done(true);
-        glance_->clear([this](bool success) {
-            if (!success) return glance_done(true);
-            glance_->read([this](const port_changes& since) { glance_done(take_out(since)); });
-        });
+    begin_glance(at);
+    glance_->read([this, at](const port_changes& found) {
+        const bool sweeps = take_out(found);
+        if (!sweeps) unconfirmed_.insert(at);
+        glance_done(sweeps);
+    });
+}
+
+void sweeper::begin_glance(node_index at) {
+    now_ = activity::glancing;
+    glance_ = std::make_unique<glance>(smps_, *current_, at);
+}
+
+// Not at once: first those who were told of it are to go on.
+void sweeper::confirm_next() {
+    const node_index at = *unconfirmed_.begin();
+    unconfirmed_.erase(unconfirmed_.begin());
+    begin_glance(at);
+    glance_->clear([this](bool success) {
+        if (!success) return glance_done(true);
+        glance_->read([this](const port_changes& since) { glance_done(take_out(since)); });
     });
 }
 
@@ -83,6 +97,7 @@ void sweeper::begin() {
     now_ = activity::sweeping;
     again_ = false;
     told_.clear();
+    unconfirmed_.clear();
     running_ = std::make_unique<sweep>(smps_, plan_, rules_,
                                        current_ ? current_->lids : lid_table(), written_);
     running_->run([this] { sweep_done(); });
@@ -106,6 +121,7 @@ void sweeper::sweep_done() {
 // A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
 void sweeper::tick(machine_time now) {
     if (now_ != activity::none || stopped_ || sweeps_ == 0) return;
+    if (!unconfirmed_.empty()) return confirm_next();
     const machine_time wait = incomplete_ ? ticks_a_second << (failures_ - 1) : light_interval_;
     if (wait == 0) return;
     if (next_ == 0) next_ = now + wait;

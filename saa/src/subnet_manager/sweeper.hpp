@@ -62,6 +62,8 @@ private:
     void begin();
     void sweep_done();
     void glance_at_next();
+    void begin_glance(node_index at);
+    void confirm_next();
     bool take_out(const port_changes& found);
     void glance_done(bool sweeps);
     void look();
@@ -78,7 +80,9 @@ private:
     written_state written_;
     std::unique_ptr<sweep> running_;
     std::unique_ptr<glance> glance_;
-    std::set<node_index> told_; // switches of current_ that are to be glanced at
+    // Switches of current_:
+    std::set<node_index> told_;        // that are to be glanced at
+    std::set<node_index> unconfirmed_; // whose change bits are to be cleared, and that once more
     std::unique_ptr<subnet> current_;
     activity now_ = activity::none;
     bool again_ = false;
