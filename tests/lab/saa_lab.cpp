@@ -6,7 +6,10 @@
 #include <support/verbs.hpp>
 
 #include <saa/async.hpp>
+#include <saa/ibmf_saa_extras.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -157,6 +160,57 @@ TEST_F(SaaLab, ThousandsOfQueriesAtOnce) {
     ibmf_saa_stats_t stats{};
     EXPECT_EQ(ibmf_saa_query_stats(session, &stats), IBMF_SUCCESS);
     EXPECT_EQ(stats.ss_merged, 0u);
+}
+
+// Who goes is heard of while questions are asked without end, by this SM and by the one that takes
+// over. saa_test.py unplugs a host, ends the SM, and unplugs another.
+TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
+    struct listener {
+        static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
+            auto& self = *static_cast<listener*>(context);
+            if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE) {
+                std::cout << "gone 0x" << std::hex << details->ie_gid.gid_guid << std::endl;
+                ++self.gone;
+            } else if (what == IBMF_SAA_EVENT_LOST) {
+                std::cout << "lost" << std::endl;
+                self.lost = true;
+            }
+        }
+        bool has_heard_all() const { return lost && gone >= 2; }
+        std::atomic<int> gone{0};
+        std::atomic<bool> lost{false};
+    } hears;
+    ibmf_saa_subnet_event_args_t args{listener::hear, &hears};
+    ibmf_saa_handle_t events = nullptr;
+    ASSERT_EQ(ibmf_sa_session_open(gid.gid_guid, 0, &args, IBMF_VERSION,
+                                   IBMF_SAA_SESSION_CACHED_PATHS, &events),
+              IBMF_SUCCESS);
+    ibmf_saa_path_cache_stats_t cached{};
+    while (cached.pc_hears == 0)
+        ASSERT_EQ(ibmf_saa_query_path_cache(events, &cached), IBMF_SUCCESS);
+    std::cout << "subscribed" << std::endl;
+    const char* const said = std::getenv("IRPVERBS_SAA_LAB_STORM");
+    const unsigned at_once = said != nullptr ? static_cast<unsigned>(std::atoi(said)) : 200;
+    unsigned asked = 0, failed = 0;
+    while (!hears.has_heard_all()) {
+        using one = ending<saa::found<sa_node_record_t>>;
+        std::vector<std::unique_ptr<one>> all;
+        for (unsigned i = 0; i < at_once; ++i, ++asked) {
+            const saa::query_template<sa_node_record_t> wanted{
+                node_at(lid, static_cast<std::uint16_t>(asked)),
+                SA_NODEINFO_COMPMASK_NODELID | SA_NODEINFO_COMPMASK_DEVICEID};
+            all.push_back(std::make_unique<one>());
+            saa::retrieve(session, wanted, 0, all.back()->handler());
+        }
+        for (const auto& each : all) {
+            const int status = each->result().status;
+            if (status != IBMF_SUCCESS && status != IBMF_NO_RECORDS) ++failed;
+        }
+    }
+    EXPECT_EQ(failed, 0u);
+    std::cout << "asked " << std::dec << asked << std::endl;
+    EXPECT_EQ(ibmf_sa_session_close(&events, 0), IBMF_SUCCESS);
 }
 
 // OpenSM is stopped meanwhile.

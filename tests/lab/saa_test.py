@@ -45,13 +45,56 @@ class SaaTest(LabCase):
         self.passes("WhatASilentSaOwesEndsWithTheDeadlineOrTheSession")
 
 
+class TakeOverTest(LabCase):
+    hosts = 20
+    sm_hosts = ("H0001", "H0003")
+    opensm_options = ("sminfo_polling_timeout 500", "polling_retry_number 2")
+
+    def hears_of_all(self, end_first_sm, storm=200):
+        program = self.lab.start(HOST, [PROGRAM, "--gtest_filter=*EventsInAStorm*"],
+                                 {"IRPVERBS_SAA_LAB_STORM": str(storm)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        self.addCleanup(program.stdout.close)
+        seen = []
+
+        def wait_for(word):
+            while not seen or not seen[-1].startswith(word):
+                line = program.stdout.readline()
+                self.assertNotEqual(line, "", "".join(seen))
+                seen.append(line)
+
+        wait_for("subscribed")
+        self.lab.console('Unlink "H0007"[1]')
+        wait_for("gone")
+        end_first_sm()
+        wait_for("lost")
+        self.lab.console('Unlink "H0009"[1]')
+        wait_for("gone")
+        wait_for("asked")
+        self.assertEqual(program.wait(60), 0, program.stdout.read())
+
+    def signal(self, number):
+        os.kill(self.lab.opensm("H0001").pid(), number)
+
+    def test_killed(self):
+        self.hears_of_all(lambda: self.signal(signal.SIGKILL))
+
+    def test_stopped(self):
+        # ibsim waits for who does not read what it sends him, so it must not be much.
+        self.hears_of_all(lambda: self.signal(signal.SIGSTOP), storm=1)
+
+    def test_ended(self):
+        self.hears_of_all(lambda: self.signal(signal.SIGTERM))
+
+
 class OurManagerTest(unittest.TestCase):
     def test_all(self):
         with tempfile.TemporaryDirectory(prefix="saa") as scratch:
             topology = pathlib.Path(scratch) / "fabric.net"
             topology.write_text(fabric(SaaTest.hosts))
-            # A silent SA is tested with one that is stopped; ours is in the same process.
-            answer = subprocess.run([PROGRAM, "--gtest_filter=-*Silent*"], timeout=120, text=True,
+            # An SA that is stopped or ended is OpenSM; ours is in the same process.
+            answer = subprocess.run([PROGRAM, "--gtest_filter=-*Silent*:*EventsInAStorm*"], timeout=120, text=True,
                                     env=dict(os.environ,
                                              IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),
                                     capture_output=True, check=False)

@@ -4,6 +4,7 @@
 
 #include <support/both_machines.hpp>
 
+#include <bit>
 #include <map>
 #include <set>
 
@@ -199,6 +200,37 @@ TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
         client.ask(SA_SUBN_ADM_DELETE, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components)
             .status,
         SA_STATUS_ERR_REQ_INVALID);
+}
+
+// host2 and host3 hang on ports of two switches.
+TEST_P(SubnetAdministration, MulticastTablesAreTheTreesOfGroups) {
+    EXPECT_TRUE(client.table<sa_multicastft_record_t>().empty());
+    constexpr std::uint64_t components = SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID |
+                                         SA_MC_COMPMASK_JOINSTATE | SA_MC_COMPMASK_QKEY |
+                                         SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
+                                         SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL;
+    sa_client other(hcas.guid(1), lid(0));
+    ASSERT_EQ(
+        client.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components)
+            .status,
+        0);
+    ASSERT_EQ(
+        other.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(1)), components)
+            .status,
+        0);
+    const auto tables = client.table<sa_multicastft_record_t>();
+    ASSERT_EQ(tables.size(), 2u);
+    std::set<ib_lid_t> switches;
+    for (const sa_multicastft_record_t& each : tables) {
+        switches.insert(each.LID);
+        EXPECT_EQ(each.BlockNum, 0);
+        EXPECT_EQ(each.Position, 0);
+        EXPECT_EQ(std::popcount(each.MulticastFT.PortMaskBlock[0]), 2); // a host, and a cable
+    }
+    EXPECT_EQ(switches.size(), 2u);
+    sa_multicastft_record_t wanted{};
+    wanted.LID = *switches.begin();
+    EXPECT_EQ(client.table(wanted, SA_MFT_COMPMASK_MFTLID).size(), 1u);
 }
 
 ib_mad_informinfo_t subscription_to(std::uint16_t trap) {

@@ -1,5 +1,6 @@
-// How long a cold sweep takes until every port of a fat tree is active: 80 switches, 2,000 hosts
-// (or the numbers of leaves, spines and hosts a leaf that are given).
+// How long a cold sweep takes until every port is active: of a fat tree of 80 switches and 2,000
+// hosts, of one of the numbers of leaves, spines and hosts a leaf that are given, or of a topology
+// file.
 #include "managed_fabric.hpp"
 
 #include <dispatch/machine.hpp>
@@ -11,10 +12,12 @@ int main(int argc, char** argv) {
     const auto number = [&](int at, unsigned otherwise) {
         return argc > at ? static_cast<unsigned>(std::atoi(argv[at])) : otherwise;
     };
-    const topology_file file(fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
+    const bool given = argc == 2;
+    const topology_file tree(given ? ""
+                                   : fat_tree_file(number(1, 64), number(2, 16), number(3, 32)));
     irpverbs::dispatch::asio_machine machine;
     const irpverbs::dispatch::machine::scope inside(machine);
-    const attached hcas(unmanaged(file.path()));
+    const attached hcas(unmanaged(given ? argv[1] : tree.path()));
     running_manager manager({.hca = hcas.guid(0), .smps_in_flight = number(4, 32)});
     const ULONGLONG start = KeQueryInterruptTime();
     manager.wait_until_up();

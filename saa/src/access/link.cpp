@@ -195,7 +195,10 @@ void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) 
         if (event == IB_AE_PORT_ACTIVE) self.facts_.state = IB_PORT_ACTIVE;
         if (event == IB_AE_PORT_ERROR) self.facts_.state = IB_PORT_DOWN;
         if (const auto reason = invalidation_by(event)) self.forget_all_paths(*reason);
-        self.moved_ = self.moved_ || makes_forget(event);
+        if (makes_forget(event)) {
+            self.moved_ = true;
+            self.told_.forget();
+        }
         if (self.refreshing_) return;
         self.refreshing_ = true;
     }

@@ -4,7 +4,7 @@
 #include <access/answer.hpp>
 #include <access/query.hpp>
 #include <access/query_lines.hpp>
-#include <events/subnet_event.hpp>
+#include <events/told_reports.hpp>
 #include <saa/ibmf_saa_extras.h>
 
 #include <ci/ci.h>
@@ -162,6 +162,7 @@ private:
     std::size_t listeners_ = 0;
     query_lines lines_;
     path_memory paths_;
+    told_reports told_;
     LIST_ENTRY due_;       // of queries to send or to cancel
     std::size_t uses_ = 0; // queries, and answers to Reports
     std::uint32_t last_id_ = 0;

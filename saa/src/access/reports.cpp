@@ -7,10 +7,13 @@ namespace irpverbs::saa {
 
 namespace {
 
-bool is_report_of_a_notice(const ibmf_msg_t& message) {
-    const auto header = ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header::size>(
+ibmf::mad_header header_of(const ibmf_msg_t& message) {
+    return ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header::size>(
         reinterpret_cast<const std::uint8_t*>(message.im_msgbufs_recv.im_bufs_mad_hdr),
         ibmf::mad_header::size));
+}
+
+bool is_report_of_a_notice(const ibmf::mad_header& header) {
     return header.method == MAD_METHOD_REPORT && header.attribute_id == MAD_ATTR_ID_NOTICE;
 }
 
@@ -25,7 +28,8 @@ std::optional<subnet_event> read_event(const ibmf_msg_bufs_t& parts) {
 // IBMF calls this one message at a time, in their order.
 void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
     port& self = *static_cast<port*>(context);
-    if (!is_report_of_a_notice(*msg)) {
+    const ibmf::mad_header header = header_of(*msg);
+    if (!is_report_of_a_notice(header)) {
         ibmf_free_msg(handle, &msg);
         return;
     }
@@ -34,7 +38,7 @@ void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
     self.answer_report(msg);
     if (!event) return;
     const guard under(self);
-    self.tell(*event);
+    if (self.told_.is_new(header.transaction_id, *event)) self.tell(*event);
 }
 
 // Before it is answered: from then on the SA counts on it that it is known.

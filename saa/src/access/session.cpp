@@ -21,20 +21,20 @@ void session::enter() { ++busy_; }
 
 void session::leave() {
     const port::guard under(*at);
+    has_left();
+}
+
+void session::has_left() {
     --busy_;
-    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+    if (awaited_) KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
 }
 
 void session::begin_call(callback_frame& frame) {
     frame.on = &dispatch::detail::this_processor();
-    const port::guard under(*at);
     InsertTailList(&frames_, &frame.of_session);
 }
 
-void session::end_call(callback_frame& frame) {
-    const port::guard under(*at);
-    RemoveEntryList(&frame.of_session);
-}
+void session::end_call(callback_frame& frame) { RemoveEntryList(&frame.of_session); }
 
 bool session::begin_closing() {
     const port::guard under(*at);
@@ -60,6 +60,7 @@ void session::await_quiet() {
     for (;;) {
         {
             const port::guard under(*at);
+            awaited_ = true;
             KeClearEvent(&changed_);
             if (is_quiet()) return;
         }

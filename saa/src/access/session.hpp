@@ -31,14 +31,23 @@ struct session : boost::intrusive_ref_counter<session> {
     void enter();
     /// It has ended. Without the lock.
     void leave();
+    /// Under the lock.
+    void has_left();
     /// Runs a callback. IRQL: <= DISPATCH_LEVEL.
     template <class Call>
     void call(const Call& callback) {
         callback_frame frame{{}, nullptr};
-        begin_call(frame);
+        {
+            const port::guard under(*at);
+            begin_call(frame);
+        }
         callback();
+        const port::guard under(*at);
         end_call(frame);
     }
+    // Around a callback, on its processor. Under the lock.
+    void begin_call(callback_frame& frame);
+    void end_call(callback_frame& frame);
     /// False: it is being closed already.
     bool begin_closing();
     /// Until nothing is under way but callbacks on this processor. IRQL: PASSIVE_LEVEL.
@@ -56,12 +65,11 @@ struct session : boost::intrusive_ref_counter<session> {
     list_link<session> of_port{*this};
 
 private:
-    void begin_call(callback_frame& frame);
-    void end_call(callback_frame& frame);
     unsigned calls_here() const;
     bool is_quiet() const;
 
     unsigned busy_ = 0;
+    bool awaited_ = false; // somebody waits until it is quiet
     LIST_ENTRY frames_;
     KEVENT changed_;
 };

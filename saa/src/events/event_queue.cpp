@@ -44,18 +44,26 @@ bool event_queue::pop(subnet_event& next) {
 void event_queue::drain(void* context) {
     auto& self = *static_cast<event_queue*>(context);
     const session_ref who(&self.of_, false);
-    for (;;) {
+    callback_frame frame{{}, nullptr};
+    for (bool called = false;; called = true) {
         subnet_event next;
-        {
-            const port::guard under(*who->at);
-            if (!self.pop(next)) break;
-        }
-        who->call([&] {
-            self.to_.is_event_callback(who->handle, next.what, &next.details,
-                                       self.to_.is_event_callback_arg);
-        });
+        if (!self.next_call(next, frame, called)) return;
+        self.to_.is_event_callback(who->handle, next.what, &next.details,
+                                   self.to_.is_event_callback_arg);
     }
-    who->leave();
+}
+
+// Ends the call before, and begins the next one: of many sessions of a port that are told at once
+// each takes its lock. False: there is none.
+bool event_queue::next_call(subnet_event& next, callback_frame& frame, bool called) {
+    const port::guard under(*of_.at);
+    if (called) of_.end_call(frame);
+    const bool more = pop(next);
+    if (more)
+        of_.begin_call(frame);
+    else
+        of_.has_left();
+    return more;
 }
 
 } // namespace irpverbs::saa

@@ -9,6 +9,7 @@
 
 namespace irpverbs::saa {
 
+struct callback_frame;
 struct session;
 
 class event_queue {
@@ -24,6 +25,7 @@ public:
 
 private:
     static void drain(void* self);
+    bool next_call(subnet_event& next, callback_frame& frame, bool called);
     bool pop(subnet_event& next);
     void start();
 

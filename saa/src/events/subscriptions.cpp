@@ -59,6 +59,7 @@ struct event_subscriptions::producer : own_access {
     KDPC dpc;
     // Guarded by the port's lock:
     bool due_now = false; // to be subscribed, again perhaps
+    bool stale = false;   // the SA has not been told since it may have forgotten
     bool actual = false;  // the SA said yes
     bool under_way = false;
     bool leaving = false; // what is under way ends the subscription
@@ -83,17 +84,27 @@ void event_subscriptions::begin(session& by) {
         const port::guard under(of_);
         by_ = &by;
         wanted_ = true;
+        interrupted_ = false;
         told_ = all_producers;
     }
-    renew();
+    subscribe_all();
 }
 
+// What was reported meanwhile has not come.
 void event_subscriptions::renew() {
     {
         const port::guard under(of_);
         if (!wanted_) return;
+        interrupted_ = true;
+    }
+    subscribe_all();
+}
+
+void event_subscriptions::subscribe_all() {
+    {
+        const port::guard under(of_);
         for (const auto& each : producers_) {
-            each->due_now = true;
+            each->due_now = each->stale = true;
             each->failures = 0;
         }
     }
@@ -111,7 +122,7 @@ void event_subscriptions::advance(producer& which) {
         const bool subscribe = wanted_ && which.due_now;
         const bool leave = !wanted_ && which.actual;
         if (by_ == nullptr || which.under_way || (!subscribe && !leave)) return;
-        which.due_now = false;
+        which.due_now = which.stale = false;
         set_actual(which, false);
         which.under_way = true;
         which.leaving = leave;
@@ -187,9 +198,15 @@ void event_subscriptions::cancel_wait(producer& which) {
 // Under the lock; when no answer is awaited.
 void event_subscriptions::tell_changes() {
     std::uint8_t mask = 0;
+    bool stale = false;
     for (const auto& each : producers_) {
         if (each->under_way) return;
+        stale = stale || each->stale;
         if (each->actual) mask = static_cast<std::uint8_t>(mask | each->bit);
+    }
+    if (interrupted_ && !stale && mask != 0) {
+        interrupted_ = false;
+        of_.tell({IBMF_SAA_EVENT_LOST, {}});
     }
     if (mask == told_) return;
     told_ = mask;

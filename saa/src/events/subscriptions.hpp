@@ -37,6 +37,7 @@ public:
 private:
     struct producer;
 
+    void subscribe_all();
     void advance(producer& which);
     void ended(producer& which, int status);
     bool note(producer& which, int status);
@@ -51,6 +52,7 @@ private:
     // Guarded by the port's lock:
     session_ref by_;
     bool wanted_ = false;
+    bool interrupted_ = false; // Reports may have been lost, which is told when they come again
     std::uint8_t told_ = all_producers;
 };
 

@@ -20,6 +20,11 @@ public:
         const auto found = blocks_.find(which);
         return found != blocks_.end() && found->second == data;
     }
+    /// Zeros: nothing was.
+    smp_data at(const block& which) const {
+        const auto found = blocks_.find(which);
+        return found != blocks_.end() ? found->second : smp_data{};
+    }
     bool knows(const block& which) const { return blocks_.contains(which); }
     void note(const block& which, const smp_data& data) { blocks_[which] = data; }
 

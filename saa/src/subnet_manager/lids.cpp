@@ -9,6 +9,13 @@ lid_range lid_table::of(ib_guid_t port_guid) const {
     return found == ranges_.end() ? lid_range{} : found->second;
 }
 
+void lid_table::set_away(ib_guid_t port_guid) {
+    const lid_range range = of(port_guid);
+    if (range.base == 0) return;
+    for (std::uint32_t i = 0; i < range.size(); ++i)
+        owners_[range.base + i] = {};
+}
+
 bool lid_table::is_free(lid_range range) const {
     if (range.base == 0 || range.base % range.size() != 0) return false;
     if (range.base + range.size() - 1 > last_unicast) return false;

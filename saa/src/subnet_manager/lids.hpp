@@ -28,6 +28,9 @@ public:
 
     lid_range of(ib_guid_t port_guid) const;
 
+    /// The port is away: its LIDs, which it keeps, lead to nobody.
+    void set_away(ib_guid_t port_guid);
+
     /// The end port of a LID, or an invalid one.
     port_ref port_of(ib_lid_t lid) const {
         return lid < owners_.size() ? owners_[lid] : port_ref{};

@@ -195,8 +195,7 @@ void manager::make_parts() {
     sa_.reset();
     router_.reset();
     sweeper_ = std::make_unique<sweeper>(*smps_, *plan_, rules(),
-                                         options_.light_sweep_ms * ticks_a_millisecond,
-                                         [this](const subnet* before) { swept(before); });
+                                         options_.light_sweep_ms * ticks_a_millisecond, news());
     router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
     sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
 }
@@ -254,7 +253,21 @@ bool manager::is_up() const {
     return mastership_->is_master() ? sweeper_->current() != nullptr : mastership_->has_master();
 }
 
+sweeper::news manager::news() {
+    return {
+        .swept = [this](const subnet* before) { swept(before); },
+        .going =
+            [this](std::span<const port_ref> lost) { sa_->ports_go(lost, *sweeper_->current()); },
+        .gone =
+            [this] {
+                note_subnet();
+                sa_->route_groups(*sweeper_->current());
+                poke();
+            }};
+}
+
 void manager::swept(const subnet* before) {
+    note_subnet();
     sa_->subnet_changed(before, *sweeper_->current());
     poke();
 }

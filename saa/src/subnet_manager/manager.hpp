@@ -55,6 +55,8 @@ private:
     bool is_up() const;
 
     void swept(const subnet* before);
+    sweeper::news news();
+    void note_subnet();
     void note_status();
     void subnet_message(message_parts what);
     void trap_came(message_parts what);
@@ -94,6 +96,8 @@ private:
     std::unique_ptr<sweeper> sweeper_;
     std::unique_ptr<multicast_router> router_;
     std::unique_ptr<sa_server> sa_;
+
+    subnet_manager_status described_; // what of its status the subnet tells
 
     mutable dispatch::detail::raw_spin status_lock_;
     subnet_manager_status status_; // guarded by status_lock_

@@ -2,6 +2,7 @@
 #include "manager.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace irpverbs::saa {
 
@@ -23,19 +24,24 @@ subnet_manager_state shown(std::uint8_t sm_state, bool configured) {
 subnet_manager_status describe(const subnet& what) {
     subnet_manager_status told;
     told.lid = what.manager_lid();
-    told.nodes = static_cast<std::uint32_t>(what.nodes.nodes().size());
-    for (const subnet_node& node : what.nodes.nodes())
-        told.switches += node.is_switch() ? 1 : 0;
-    told.end_ports = static_cast<std::uint32_t>(what.nodes.end_ports().size());
+    std::set<node_index> nodes{what.manager.node};
+    for (const port_ref end : what.nodes.end_ports()) {
+        nodes.insert(end.node);
+        told.switches += what.nodes[end.node].is_switch() ? 1 : 0;
+        ++told.end_ports;
+    }
+    told.nodes = static_cast<std::uint32_t>(nodes.size());
     return told;
 }
 
 } // namespace
 
+void manager::note_subnet() { described_ = describe(*sweeper_->current()); }
+
 void manager::note_status() {
     subnet_manager_status now;
     const subnet* const current = sweeper_ != nullptr ? sweeper_->current() : nullptr;
-    if (current != nullptr) now = describe(*current);
+    if (current != nullptr) now = described_;
     constexpr subnet_manager_state states[] = {
         subnet_manager_state::idle, subnet_manager_state::discovering,
         subnet_manager_state::stopping, subnet_manager_state::stopped};
@@ -85,6 +91,7 @@ void manager::trap_came(message_parts what) {
     if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
     switch (notice->TrapNumber_DeviceID) {
     case SM_LINK_STATE_CHANGED_TRAP:
+        return sweeper_->told_by(notice->IssuerLID);
     case SM_CAP_MASK_CHANGED_TRAP:
     case SM_SYS_IMG_GUID_CHANGED_TRAP:
         return sweeper_->sweep_now();

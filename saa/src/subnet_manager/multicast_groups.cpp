@@ -25,11 +25,6 @@ bool has(const multicast_request& request, std::uint64_t bits) {
     return (request.components & bits) == bits;
 }
 
-bool holds_key(std::span<const ib_pkey_t> keys, ib_pkey_t wanted) {
-    return std::ranges::any_of(
-        keys, [&](ib_pkey_t key) { return (key & 0x7fff) != 0 && ((key ^ wanted) & 0x7fff) == 0; });
-}
-
 // Of SA-assigned MGIDs the scope is not link-local; those of IPoIB carry their signature.
 bool is_usable(const ib_gid_t& mgid) {
     const auto first = static_cast<std::uint8_t>(mgid.gid_prefix >> 56);

@@ -17,7 +17,7 @@ void multicast_router::route(const subnet& net, const multicast_groups& groups, 
     const auto all = std::make_shared<writing>();
     all->done = std::move(done);
     for (node_index node = 0; node < net.nodes.nodes().size(); ++node)
-        if (net.nodes[node].is_switch()) write(net, node, wanted, block, all);
+        if (net.nodes.is_present_switch(node)) write(net, node, wanted, block, all);
     all->answered();
 }
 
@@ -42,23 +42,38 @@ multicast_router::trees multicast_router::trees_of(const subnet& net,
     return made;
 }
 
+unsigned multicast_router::positions_of(const subnet& net, node_index at) {
+    return static_cast<unsigned>((net.nodes[at].ports.size() + ports_a_mask - 1) / ports_a_mask);
+}
+
+written_state::block multicast_router::place_of(const subnet& net, node_index at, unsigned block,
+                                                unsigned position) {
+    return {net.nodes.at({at, 0}).guid, sm_multicast_table, position << 28 | block};
+}
+
+sm_multicast_forwarding_table_t multicast_router::masks_of(const subnet& net, node_index at,
+                                                           unsigned block,
+                                                           unsigned position) const {
+    const smp_data data = written_.at(place_of(net, at, block, position));
+    return *unpack<sm_multicast_forwarding_table_t>(data);
+}
+
 void multicast_router::write(const subnet& net, node_index at, const trees& wanted, unsigned block,
                              const std::shared_ptr<writing>& all) {
-    const std::size_t positions = (net.nodes[at].ports.size() + ports_a_mask - 1) / ports_a_mask;
-    for (unsigned position = 0; position < positions; ++position) {
+    for (unsigned position = 0; position < positions_of(net, at); ++position) {
         sm_multicast_forwarding_table_t masks{};
         for (const auto& [mlid, tree] : wanted)
             masks.PortMaskBlock[(mlid - first_mlid) % mlids_a_block] = tree.mask(at, position);
-        write_masks(net, at, position << 28 | block, masks, all);
+        write_masks(net, at, place_of(net, at, block, position), masks, all);
     }
 }
 
 // What nobody wrote is empty.
-void multicast_router::write_masks(const subnet& net, node_index at, std::uint32_t modifier,
+void multicast_router::write_masks(const subnet& net, node_index at,
+                                   const written_state::block& which,
                                    const sm_multicast_forwarding_table_t& masks,
                                    const std::shared_ptr<writing>& all) {
-    const written_state::block which{net.nodes.at({at, 0}).guid, sm_multicast_table, modifier};
-    smp set = set_smp(net.way_to({at, 0}), sm_multicast_table, modifier, masks);
+    smp set = set_smp(net.way_to({at, 0}), std::get<1>(which), std::get<2>(which), masks);
     const smp_data data = set.data;
     if (written_.holds(which, data) || (!written_.knows(which) && data == smp_data{})) return;
     ++all->missing;

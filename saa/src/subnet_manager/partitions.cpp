@@ -70,6 +70,12 @@ std::optional<ib_pkey_t> shared_key(std::span<const ib_pkey_t> a, std::span<cons
     return lowest;
 }
 
+bool holds_key(std::span<const ib_pkey_t> keys, ib_pkey_t wanted) {
+    return std::ranges::any_of(keys, [&](ib_pkey_t key) {
+        return (key & key_bits) != 0 && ((key ^ wanted) & key_bits) == 0;
+    });
+}
+
 bool share_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b, ib_pkey_t wanted) {
     for (const ib_pkey_t mine : a)
         for (const ib_pkey_t theirs : b)

@@ -55,6 +55,8 @@ sm_pkey_table_t pkey_block(std::span<const ib_pkey_t> keys, std::uint16_t number
 /// A key that both hold and one of them as a full member; as the first holds it. Of several the
 /// lowest, as OpenSM. Source: IBA 10.9.3.
 std::optional<ib_pkey_t> shared_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b);
+/// As a full or a limited member.
+bool holds_key(std::span<const ib_pkey_t> keys, ib_pkey_t wanted);
 bool share_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b, ib_pkey_t wanted);
 
 /// Reads the format of OpenSM's partitions.conf: `Name=0xKEY [, flag[=value]]... : member[=full|

@@ -16,11 +16,13 @@ port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
 
 // The ports that one end of the question may be. A GID of nobody is no end of any path; OpenSM
 // sees no more in it, either.
-std::vector<port_ref> choose(const subnet& net, const ib_gid_t* gid, const ib_lid_t* lid) {
-    if (gid == nullptr && lid == nullptr) return net.nodes.end_ports();
+std::vector<port_ref> choose(const sa_query& query, const ib_gid_t* gid, const ib_lid_t* lid) {
+    const subnet& net = query.net;
+    if (gid == nullptr && lid == nullptr) return visible_end_ports(query);
     const port_ref by_gid = gid != nullptr ? port_of_gid(net, *gid) : port_ref{};
     const port_ref by_lid = lid != nullptr ? net.lids.port_of(*lid) : by_gid;
     if (!by_lid.valid() || (gid != nullptr && by_gid != by_lid)) return {};
+    if (!query.by.sees(by_lid)) return {};
     return {by_lid};
 }
 
@@ -45,9 +47,9 @@ std::uint16_t find_paths(const sa_query& query, record_list& found) {
     const auto given = [&](std::uint64_t component, const auto& value) {
         return has(query.components, component) ? &value : nullptr;
     };
-    const std::vector<port_ref> from = choose(query.net, given(SA_PR_COMPMASK_SGID, wanted->SGID),
+    const std::vector<port_ref> from = choose(query, given(SA_PR_COMPMASK_SGID, wanted->SGID),
                                               given(SA_PR_COMPMASK_SLID, wanted->SLID));
-    const std::vector<port_ref> to = choose(query.net, given(SA_PR_COMPMASK_DGID, wanted->DGID),
+    const std::vector<port_ref> to = choose(query, given(SA_PR_COMPMASK_DGID, wanted->DGID),
                                             given(SA_PR_COMPMASK_DLID, wanted->DLID));
     const std::size_t most = paths_wanted(query, *wanted);
     for (const port_ref source : from)
@@ -109,7 +111,8 @@ std::uint16_t find_multiple_paths(const sa_query& query, record_list& found) {
     const std::span all(ports);
     for (const port_ref from : all.first(multi.SGIDCount))
         for (const port_ref to : all.subspan(multi.SGIDCount))
-            add_paths(query, from, to, asked.wanted, asked.components, most, found);
+            if (query.by.sees(from) && query.by.sees(to))
+                add_paths(query, from, to, asked.wanted, asked.components, most, found);
     return SA_STATUS_NO_ERROR;
 }
 

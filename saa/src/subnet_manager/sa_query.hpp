@@ -1,7 +1,7 @@
 // A question to the subnet administration, and the records that answer it.
 #pragma once
 
-#include "subnet.hpp"
+#include "onlooker.hpp"
 
 #include <cstring>
 
@@ -10,6 +10,7 @@ namespace irpverbs::saa {
 /// A Get or GetTable, and what it is answered from.
 struct sa_query {
     const subnet& net;
+    const onlooker& by;
     std::uint64_t components = 0;
     ibmf::mad_bytes data; // the record asked for
     bool table = false;   // GetTable: any number of records
@@ -50,6 +51,9 @@ std::uint16_t add_matching(const sa_query& query, record_list& found, const Visi
     });
     return SA_STATUS_NO_ERROR;
 }
+
+/// Those that the requester may know of.
+std::vector<port_ref> visible_end_ports(const sa_query& query);
 
 // Of the topology; each gives an SA status, and leaves what it found in `found`.
 std::uint16_t find_nodes(const sa_query& query, record_list& found);

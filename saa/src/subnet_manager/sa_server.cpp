@@ -1,7 +1,5 @@
 #include "sa_server.hpp"
 
-#include <dispatch/timer.h>
-
 #include <algorithm>
 
 namespace irpverbs::saa {
@@ -28,18 +26,16 @@ ibmf::sa_header sa_header_of(const message_parts& what) {
         std::span<const std::uint8_t, ibmf::sa_header::size>(what.class_header));
 }
 
-std::vector<ib_pkey_t> keys_of(const subnet& net, port_ref end) {
-    if (!end.valid()) return {};
-    return net.partitions.keys_of(net.nodes.at(end).guid, net.nodes[end.node].info.NodeType,
-                                  net.settings.manager_guid);
-}
-
-ib_gid_t gid_of(const subnet& net, port_ref end) {
-    return end.valid() ? ib_gid_t{net.settings.prefix, net.nodes.at(end).guid} : ib_gid_t{};
-}
-
-port_ref requester_of(const subnet& net, const message_parts& what) {
-    return net.lids.port_of(what.peer.local.ia_remote_lid);
+// Of the end ports of `net` those that are not in `other`.
+std::vector<port_ref> ports_not_in(const subnet& other, const subnet& net) {
+    std::vector<ib_guid_t> there; // sorted, as end ports are
+    for (const port_ref end : other.nodes.end_ports())
+        there.push_back(other.nodes.at(end).guid);
+    std::vector<port_ref> missing = net.nodes.end_ports();
+    std::erase_if(missing, [&](port_ref end) {
+        return std::ranges::binary_search(there, net.nodes.at(end).guid);
+    });
+    return missing;
 }
 
 // One that the subnet manager itself makes. Source: IBA 14.4.9 to 14.4.12 (traps 64 to 67).
@@ -50,7 +46,7 @@ ib_mad_notice_t notice_about(const subnet& net, std::uint16_t trap, const ib_gid
     notice.ProducerType_VendorID = MAD_NOTICE_NODETYPE_SUBNET_MANAGEMENT;
     notice.TrapNumber_DeviceID = trap;
     notice.IssuerLID = net.manager_lid();
-    notice.IssuerGID = gid_of(net, net.manager);
+    notice.IssuerGID = net.gid_of(net.manager);
     constexpr std::size_t gid_offset = 6;
     ibmf::detail::store_be(&notice.DataDetails[gid_offset], gid.gid_prefix);
     ibmf::detail::store_be(&notice.DataDetails[gid_offset + 8], gid.gid_guid);
@@ -82,6 +78,7 @@ const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
         {SA_PORTINFORECORD_ATTRID, get, &self::look_up<find_ports>},
         {SA_SWITCHINFORECORD_ATTRID, get, &self::look_up<find_switches>},
         {SA_LINEARFDBRECORD_ATTRID, get, &self::look_up<find_linear_tables>},
+        {SA_MULTICASTFDBRECORD_ATTRID, get, &self::multicast_tables},
         {SA_SMINFORECORD_ATTRID, get, &self::sm_info_records},
         {SA_LINKRECORD_ATTRID, get, &self::look_up<find_links>},
         {SA_GUIDINFORECORD_ATTRID, get, &self::look_up<find_guids>},
@@ -118,7 +115,7 @@ void sa_server::answer(message_parts what, const subnet* net,
     else if (service == nullptr)
         status = MAD_STATUS_UNSUPP_METHOD_ATTR;
     else if (net != nullptr)
-        status = (this->*service->serve)({what, *net, managers, sa, sa.sm_key != 0}, found);
+        status = find(*service, what, *net, managers, found);
     const bool one = !is_transfer(response_to(what.header.method));
     if (status == SA_STATUS_NO_ERROR && one && found.count() != 1)
         status = found.count() == 0 ? SA_STATUS_ERR_NO_RECORDS : SA_STATUS_ERR_TOO_MANY_RECORDS;
@@ -128,6 +125,16 @@ void sa_server::answer(message_parts what, const subnet* net,
                   [this, what = std::move(what), status, found = std::move(found)]() mutable {
                       send(std::move(what), status, std::move(found));
                   });
+}
+
+// Who is not known has come since the last sweep.
+std::uint16_t sa_server::find(const service_entry& service, const message_parts& what,
+                              const subnet& net, std::span<const sm_sminfo_t> managers,
+                              record_list& found) {
+    const onlooker by(net, net.lids.port_of(what.peer.local.ia_remote_lid));
+    if (!by.port().valid()) return MAD_STATUS_BUSY;
+    const ibmf::sa_header sa = sa_header_of(what);
+    return (this->*service.serve)({what, net, by, managers, sa, sa.sm_key != 0}, found);
 }
 
 // An error is answered with what was asked.
@@ -157,9 +164,26 @@ std::uint16_t sa_server::class_port_info(const request&, record_list& found) {
     return SA_STATUS_NO_ERROR;
 }
 
+std::uint16_t sa_server::multicast_tables(const request& asked, record_list& found) {
+    using record_of_table = sa_multicastft_record_t;
+    return add_matching<record_of_table>(asked.query(), found, [&](const auto& emit) {
+        router_.for_each_table(asked.net, [&](node_index node, unsigned block, unsigned position,
+                                              const sm_multicast_forwarding_table_t& masks) {
+            if (!asked.by.sees({node, 0})) return;
+            record_of_table record{};
+            record.LID = asked.net.lids.of(asked.net.nodes.at({node, 0}).guid).base;
+            record.Position = static_cast<std::uint8_t>(position);
+            record.BlockNum = static_cast<std::uint16_t>(block);
+            record.MulticastFT = masks;
+            emit(record);
+        });
+    });
+}
+
 std::uint16_t sa_server::sm_info_records(const request& asked, record_list& found) {
     return add_matching<sa_sminfo_record_t>(asked.query(), found, [&](const auto& emit) {
         for (const sm_sminfo_t& each : asked.managers) {
+            if (!asked.by.sees(asked.net.port_of(each.GUID))) continue;
             sa_sminfo_record_t record{};
             record.LID = asked.net.lids.of(each.GUID).base;
             record.SMInfo = each;
@@ -169,132 +193,51 @@ std::uint16_t sa_server::sm_info_records(const request& asked, record_list& foun
     });
 }
 
-std::uint16_t sa_server::services(const request& asked, record_list& found) {
-    const auto wanted = unpack<sa_service_record_t>(asked.what.data);
-    if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
-    for (const auto& each :
-         services_.find(*wanted, asked.sa.component_mask, KeQueryInterruptTime(), asked.trusted))
-        found.add(each);
-    return SA_STATUS_NO_ERROR;
-}
-
-std::uint16_t sa_server::set_service(const request& asked, record_list& found) {
-    const auto record = unpack<sa_service_record_t>(asked.what.data);
-    if (!record) return SA_STATUS_ERR_REQ_INVALID;
-    const std::uint16_t status =
-        services_.set(*record, asked.sa.component_mask, KeQueryInterruptTime());
-    if (status == SA_STATUS_NO_ERROR) found.add(*record);
-    return status;
-}
-
-std::uint16_t sa_server::delete_service(const request& asked, record_list& found) {
-    auto record = unpack<sa_service_record_t>(asked.what.data);
-    if (!record) return SA_STATUS_ERR_REQ_INVALID;
-    const std::uint16_t status = services_.erase(*record, KeQueryInterruptTime());
-    if (status == SA_STATUS_NO_ERROR) found.add(*record);
-    return status;
-}
-
-std::uint16_t sa_server::memberships(const request& asked, record_list& found) {
-    const auto wanted = unpack<sa_mcmember_record_t>(asked.what.data);
-    if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
-    for (const auto& each : groups_.find(*wanted, asked.sa.component_mask, asked.trusted))
-        found.add(each);
-    return SA_STATUS_NO_ERROR;
-}
-
-std::uint16_t sa_server::join(const request& asked, record_list& found) {
-    return change_membership(asked, found, true);
-}
-
-std::uint16_t sa_server::leave(const request& asked, record_list& found) {
-    return change_membership(asked, found, false);
-}
-
-std::uint16_t sa_server::change_membership(const request& asked, record_list& found, bool joins) {
-    const auto record = unpack<sa_mcmember_record_t>(asked.what.data);
-    if (!record) return SA_STATUS_ERR_REQ_INVALID;
-    const subnet& net = asked.net;
-    const port_ref requester = requester_of(net, asked.what);
-    const port_ref port = net.port_of(record->PortGID.gid_guid);
-    const std::vector<ib_pkey_t> requester_keys = keys_of(net, requester);
-    const std::vector<ib_pkey_t> port_keys = keys_of(net, port);
-    multicast_request wanted{.record = *record,
-                             .components = asked.sa.component_mask,
-                             .requester = gid_of(net, requester),
-                             .requester_keys = requester_keys,
-                             .port_known = port.valid(),
-                             .port_keys = port_keys};
-    if (port.valid()) {
-        wanted.port_mtu = net.nodes.at(port).info.MTUCap;
-        wanted.port_rate = rate_of(net.nodes.at(port).info);
-    }
-    const multicast_answer done = joins ? groups_.join(wanted) : groups_.leave(wanted);
-    if (done.status != SA_STATUS_NO_ERROR) return done.status;
-    found.add(done.record);
-    group_changed(done, net);
-    return SA_STATUS_NO_ERROR;
-}
-
 void sa_server::group_changed(const multicast_answer& done, const subnet& net) {
     if (done.tree_changed) rerouted_ = done.record.MLID;
-    if (done.group_created) report(notice_about(net, SM_MGID_CREATED_TRAP, done.record.MGID), net);
+    const auto is_member = [&](const onlooker& who) { return who.holds(done.record.P_Key); };
+    if (done.group_created)
+        tell(notice_about(net, SM_MGID_CREATED_TRAP, done.record.MGID), net, is_member);
     if (done.group_deleted)
-        report(notice_about(net, SM_MGID_DESTROYED_TRAP, done.record.MGID), net);
-}
-
-std::uint16_t sa_server::set_subscription(const request& asked, record_list& found) {
-    const auto info = unpack<ib_mad_informinfo_t>(asked.what.data);
-    const port_ref requester = requester_of(asked.net, asked.what);
-    if (!info || !requester.valid()) return SA_STATUS_ERR_REQ_INVALID;
-    const ibmf_addr_info_t& from = asked.what.peer.local;
-    const subscriber who{gid_of(asked.net, requester), from.ia_remote_lid, from.ia_remote_qno,
-                         from.ia_p_key, from.ia_service_level};
-    const std::uint16_t status = subscriptions_.set(who, *info, asked.trusted);
-    if (status == SA_STATUS_NO_ERROR) found.add(*info);
-    return status;
-}
-
-std::uint16_t sa_server::subscriptions(const request& asked, record_list& found) {
-    const auto wanted = unpack<sa_informinfo_record_t>(asked.what.data);
-    if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
-    for (const auto& each : subscriptions_.find(*wanted, asked.sa.component_mask))
-        found.add(each);
-    return SA_STATUS_NO_ERROR;
+        tell(notice_about(net, SM_MGID_DESTROYED_TRAP, done.record.MGID), net, is_member);
 }
 
 void sa_server::report(const ib_mad_notice_t& notice, const subnet& net) {
     const port_ref issuer = net.lids.port_of(notice.IssuerLID);
     ib_mad_notice_t told = notice;
-    if (issuer.valid()) told.IssuerGID = gid_of(net, issuer);
-    for (const subscription* each : subscriptions_.interested(told))
-        reporter_.send(*each, told);
+    if (issuer.valid()) told.IssuerGID = net.gid_of(issuer);
+    tell(told, net, [&](const onlooker& who) { return who.sees(issuer); });
+}
+
+void sa_server::tell(const ib_mad_notice_t& notice, const subnet& net,
+                     const std::function<bool(const onlooker&)>& may_know) {
+    for (const subscription* each : subscriptions_.interested(notice))
+        if (may_know({net, net.port_of(each->from.gid.gid_guid)})) reporter_.send(*each, notice);
 }
 
 void sa_server::subnet_changed(const subnet* before, const subnet& now) {
-    const auto ports_of = [](const subnet& net) {
-        std::vector<ib_guid_t> guids;
-        for (const port_ref end : net.nodes.end_ports()) // by GUID
-            guids.push_back(net.nodes.at(end).guid);
-        return guids;
-    };
-    const std::vector<ib_guid_t> here = ports_of(now);
-    const std::vector<ib_guid_t> were = before != nullptr ? ports_of(*before) : here;
-    for (const ib_guid_t guid : were)
-        if (!std::ranges::binary_search(here, guid)) port_went(guid, now);
-    for (const ib_guid_t guid : here)
-        if (!std::ranges::binary_search(were, guid))
-            report(notice_about(now, SM_GID_IN_SERVICE_TRAP, {now.settings.prefix, guid}), now);
-    router_.route_all(now, groups_);
+    if (before != nullptr) {
+        ports_go(ports_not_in(now, *before), *before);
+        for (const port_ref came : ports_not_in(*before, now))
+            tell(notice_about(now, SM_GID_IN_SERVICE_TRAP, now.gid_of(came)), now,
+                 [&](const onlooker& who) { return who.sees(came); });
+    }
+    route_groups(now);
+}
+
+void sa_server::ports_go(std::span<const port_ref> lost, const subnet& net) {
+    for (const port_ref each : lost)
+        port_goes(each, net);
 }
 
 // With it go its memberships and subscriptions.
-void sa_server::port_went(ib_guid_t port, const subnet& now) {
-    const ib_gid_t gid{now.settings.prefix, port};
+void sa_server::port_goes(port_ref port, const subnet& net) {
+    const ib_gid_t gid = net.gid_of(port);
     subscriptions_.remove(gid);
-    report(notice_about(now, SM_GID_OUT_OF_SERVICE_TRAP, gid), now);
+    tell(notice_about(net, SM_GID_OUT_OF_SERVICE_TRAP, gid), net,
+         [&](const onlooker& who) { return who.sees(port); });
     for (const multicast_answer& left : groups_.remove_port(gid))
-        group_changed(left, now);
+        group_changed(left, net);
 }
 
 } // namespace irpverbs::saa

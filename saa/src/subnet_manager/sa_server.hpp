@@ -26,6 +26,12 @@ public:
     /// A sweep has ended: who came and who went is told, and multicasts are routed anew.
     void subnet_changed(const subnet* before, const subnet& now);
 
+    /// These end ports can't be reached any more: that is told, and what they registered ends.
+    void ports_go(std::span<const port_ref> lost, const subnet& net);
+
+    /// Routes the groups anew.
+    void route_groups(const subnet& net) { router_.route_all(net, groups_); }
+
     /// An event is told to those who asked for it.
     void report(const ib_mad_notice_t& notice, const subnet& net);
 
@@ -33,12 +39,17 @@ private:
     struct request {
         const message_parts& what;
         const subnet& net;
+        const onlooker& by;
         std::span<const sm_sminfo_t> managers;
         ibmf::sa_header sa;
         bool trusted;
 
         sa_query query() const {
-            return {net, sa.component_mask, what.data, what.header.method == SA_SUBN_ADM_GET_TABLE,
+            return {net,
+                    by,
+                    sa.component_mask,
+                    what.data,
+                    what.header.method == SA_SUBN_ADM_GET_TABLE,
                     trusted};
         }
     };
@@ -46,6 +57,7 @@ private:
     struct service_entry;
     static const service_entry* find_service(std::uint16_t attribute, std::uint8_t method);
 
+    std::uint16_t multicast_tables(const request& asked, record_list& found);
     std::uint16_t class_port_info(const request& asked, record_list& found);
     template <std::uint16_t (*Find)(const sa_query&, record_list&)>
     std::uint16_t look_up(const request& asked, record_list& found);
@@ -59,10 +71,16 @@ private:
     std::uint16_t set_subscription(const request& asked, record_list& found);
     std::uint16_t subscriptions(const request& asked, record_list& found);
 
+    std::uint16_t find(const service_entry& service, const message_parts& what, const subnet& net,
+                       std::span<const sm_sminfo_t> managers, record_list& found);
+    static bool may_change(const request& asked, const sa_service_record_t& service);
+    static bool may_subscribe(const request& asked, const ib_mad_informinfo_t& info);
     std::uint16_t change_membership(const request& asked, record_list& found, bool joins);
     void group_changed(const multicast_answer& done, const subnet& net);
     void send(message_parts answer, std::uint16_t status, record_list found);
-    void port_went(ib_guid_t port, const subnet& now);
+    void port_goes(port_ref port, const subnet& net);
+    void tell(const ib_mad_notice_t& notice, const subnet& net,
+              const std::function<bool(const onlooker&)>& may_know);
 
     message_port& port_;
     multicast_router& router_;

@@ -17,9 +17,11 @@ port_ref end_port_of(const subnet& net, port_ref port) {
 }
 
 template <class Visit>
-void for_each_switch(const subnet& net, const Visit& visit) {
+void for_each_switch(const sa_query& query, const Visit& visit) {
+    const subnet& net = query.net;
     for (node_index node = 0; node < net.nodes.nodes().size(); ++node)
-        if (net.nodes[node].is_switch()) visit(node, lid_of(net, {node, 0}));
+        if (net.nodes.is_present_switch(node) && query.by.sees({node, 0}))
+            visit(node, lid_of(net, {node, 0}));
 }
 
 sm_nodedesc_t description_of(const subnet_node& node) {
@@ -31,22 +33,32 @@ sm_nodedesc_t description_of(const subnet_node& node) {
 
 // All ports of a switch, and of other nodes those that have LIDs.
 template <class Visit>
-void for_each_known_port(const subnet& net, const Visit& visit) {
-    for (const port_ref end : net.nodes.end_ports()) {
-        if (!net.nodes[end.node].is_switch()) {
-            visit(end);
+void for_each_visible_port(const sa_query& query, const Visit& visit) {
+    const topology& nodes = query.net.nodes;
+    const auto show = [&](port_ref port) {
+        if (query.by.sees(port)) visit(port);
+    };
+    for (const port_ref end : nodes.end_ports()) {
+        if (!nodes[end.node].is_switch()) {
+            show(end);
             continue;
         }
-        for (std::size_t port = 0; port < net.nodes[end.node].ports.size(); ++port)
-            visit(port_ref{end.node, static_cast<std::uint8_t>(port)});
+        for (std::size_t port = 0; port < nodes[end.node].ports.size(); ++port)
+            show(port_ref{end.node, static_cast<std::uint8_t>(port)});
     }
 }
 
 } // namespace
 
+std::vector<port_ref> visible_end_ports(const sa_query& query) {
+    std::vector<port_ref> ends = query.net.nodes.end_ports();
+    std::erase_if(ends, [&](port_ref end) { return !query.by.sees(end); });
+    return ends;
+}
+
 std::uint16_t find_nodes(const sa_query& query, record_list& found) {
     return add_matching<sa_node_record_t>(query, found, [&](const auto& emit) {
-        for (const port_ref end : query.net.nodes.end_ports()) {
+        for (const port_ref end : visible_end_ports(query)) {
             const subnet_node& node = query.net.nodes[end.node];
             sa_node_record_t record{};
             record.LID = lid_of(query.net, end);
@@ -61,7 +73,7 @@ std::uint16_t find_nodes(const sa_query& query, record_list& found) {
 
 std::uint16_t find_ports(const sa_query& query, record_list& found) {
     return add_matching<sa_portinfo_record_t>(query, found, [&](const auto& emit) {
-        for_each_known_port(query.net, [&](port_ref port) {
+        for_each_visible_port(query, [&](port_ref port) {
             sa_portinfo_record_t record{};
             record.EndportLID = lid_of(query.net, end_port_of(query.net, port));
             record.PortNum = port.port;
@@ -74,7 +86,7 @@ std::uint16_t find_ports(const sa_query& query, record_list& found) {
 
 std::uint16_t find_switches(const sa_query& query, record_list& found) {
     return add_matching<sa_switchinfo_record_t>(query, found, [&](const auto& emit) {
-        for_each_switch(query.net, [&](node_index node, ib_lid_t lid) {
+        for_each_switch(query, [&](node_index node, ib_lid_t lid) {
             sa_switchinfo_record_t record{};
             record.LID = lid;
             record.SwitchInfo = query.net.nodes[node].switch_info;
@@ -85,7 +97,7 @@ std::uint16_t find_switches(const sa_query& query, record_list& found) {
 
 std::uint16_t find_linear_tables(const sa_query& query, record_list& found) {
     return add_matching<sa_linearft_record_t>(query, found, [&](const auto& emit) {
-        for_each_switch(query.net, [&](node_index node, ib_lid_t lid) {
+        for_each_switch(query, [&](node_index node, ib_lid_t lid) {
             for (std::size_t i = 0; i < query.net.tables.blocks(node); ++i) {
                 sa_linearft_record_t record{};
                 record.LID = lid;
@@ -99,9 +111,9 @@ std::uint16_t find_linear_tables(const sa_query& query, record_list& found) {
 
 std::uint16_t find_links(const sa_query& query, record_list& found) {
     return add_matching<sa_link_record_t>(query, found, [&](const auto& emit) {
-        for_each_known_port(query.net, [&](port_ref port) {
+        for_each_visible_port(query, [&](port_ref port) {
             const port_ref peer = query.net.nodes.at(port).peer;
-            if (!peer.valid()) return;
+            if (!peer.valid() || !query.by.sees(peer)) return;
             emit(sa_link_record_t{lid_of(query.net, end_port_of(query.net, port)), port.port,
                                   peer.port, lid_of(query.net, end_port_of(query.net, peer))});
         });
@@ -111,7 +123,7 @@ std::uint16_t find_links(const sa_query& query, record_list& found) {
 // Ports have the GUID that they were made with; others are given to none.
 std::uint16_t find_guids(const sa_query& query, record_list& found) {
     return add_matching<sa_guidinfo_record_t>(query, found, [&](const auto& emit) {
-        for (const port_ref end : query.net.nodes.end_ports()) {
+        for (const port_ref end : visible_end_ports(query)) {
             const subnet_port& port = query.net.nodes.at(end);
             for (unsigned block = 0; block < (port.info.GUIDCap + 7u) / 8; ++block) {
                 sa_guidinfo_record_t record{};
@@ -128,10 +140,9 @@ std::uint16_t find_guids(const sa_query& query, record_list& found) {
 std::uint16_t find_keys(const sa_query& query, record_list& found) {
     if (!query.trusted) return SA_STATUS_ERR_REQ_INVALID;
     return add_matching<sa_pkey_table_record_t>(query, found, [&](const auto& emit) {
-        for (const port_ref end : query.net.nodes.end_ports()) {
+        for (const port_ref end : visible_end_ports(query)) {
             const subnet_node& node = query.net.nodes[end.node];
-            const auto keys = query.net.partitions.keys_of(
-                node.ports[end.port].guid, node.info.NodeType, query.net.settings.manager_guid);
+            const auto keys = query.net.keys_of(end);
             for (std::size_t block = 0; block < (node.info.PartitionCap + 31u) / 32; ++block) {
                 sa_pkey_table_record_t record{};
                 record.LID = lid_of(query.net, end);

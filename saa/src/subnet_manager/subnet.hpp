@@ -30,6 +30,22 @@ struct subnet {
     ib_lid_t manager_lid() const {
         return manager.valid() ? lids.of(nodes.at(manager).guid).base : ib_lid_t{0};
     }
+    /// An end port that can't be reached any more.
+    void remove(port_ref end) {
+        lids.set_away(nodes.at(end).guid);
+        ways.erase({end.node, end.port});
+        nodes.remove(end);
+    }
+
+    /// The P_Keys of an end port; none of an invalid one.
+    std::vector<ib_pkey_t> keys_of(port_ref end) const {
+        if (!end.valid()) return {};
+        return partitions.keys_of(nodes.at(end).guid, nodes[end.node].info.NodeType,
+                                  settings.manager_guid);
+    }
+    ib_gid_t gid_of(port_ref end) const {
+        return end.valid() ? ib_gid_t{settings.prefix, nodes.at(end).guid} : ib_gid_t{};
+    }
     subnet_view view() const { return {nodes, lids, tables, partitions, settings}; }
 };
 

@@ -18,6 +18,72 @@ void sweeper::sweep_now() {
         begin();
 }
 
+void sweeper::told_by(ib_lid_t lid) {
+    const port_ref at = current_ != nullptr ? current_->lids.port_of(lid) : port_ref{};
+    const bool knows = at.valid() && current_->nodes[at.node].is_switch();
+    const bool may_glance = now_ == activity::none || now_ == activity::glancing;
+    if (stopped_ || !knows || !may_glance) return sweep_now();
+    told_.insert(at.node);
+    if (now_ == activity::none) glance_at_next();
+}
+
+void sweeper::glance_at_next() {
+    const node_index at = *told_.begin();
+    told_.erase(told_.begin());
+    begin_glance(at);
+    glance_->read([this, at](const port_changes& found) {
+        const bool sweeps = take_out(found);
+        if (!sweeps) unconfirmed_.insert(at);
+        glance_done(sweeps);
+    });
+}
+
+void sweeper::begin_glance(node_index at) {
+    now_ = activity::glancing;
+    glance_ = std::make_unique<glance>(smps_, *current_, at);
+}
+
+// Not at once: first those who were told of it are to go on.
+void sweeper::confirm_next() {
+    const node_index at = *unconfirmed_.begin();
+    unconfirmed_.erase(unconfirmed_.begin());
+    begin_glance(at);
+    glance_->clear([this](bool success) {
+        if (!success) return glance_done(true);
+        glance_->read([this](const port_changes& since) { glance_done(take_out(since)); });
+    });
+}
+
+// Takes who can't be reached any more out of the subnet. True: a sweep is to find more.
+bool sweeper::take_out(const port_changes& found) {
+    const topology& nodes = current_->nodes;
+    bool sweeps = found.more;
+    for (const port_ref each : found.cut) {
+        const port_ref far = nodes.at(each).peer;
+        const bool has_manager = (nodes.at(far).info.CapabilityMask & IB_PORT_CAP_IS_SM) != 0;
+        sweeps = sweeps || nodes[far.node].is_switch() || has_manager;
+    }
+    const std::vector<port_ref> lost = lost_without(*current_, found.cut);
+    if (lost.empty()) return sweeps;
+    told_of_.going(lost);
+    for (const port_ref end : lost) {
+        written_.forget(nodes.at(end).guid);
+        current_->remove(end);
+    }
+    told_of_.gone();
+    return sweeps;
+}
+
+void sweeper::glance_done(bool sweeps) {
+    const std::unique_ptr<glance> done = std::move(glance_);
+    now_ = activity::none;
+    if (ended()) return;
+    if (sweeps || again_)
+        begin();
+    else if (!told_.empty())
+        glance_at_next();
+}
+
 void sweeper::look_now() {
     if (now_ == activity::none && !stopped_ && sweeps_ != 0) look();
 }
@@ -30,6 +96,8 @@ void sweeper::distrust() {
 void sweeper::begin() {
     now_ = activity::sweeping;
     again_ = false;
+    told_.clear();
+    unconfirmed_.clear();
     running_ = std::make_unique<sweep>(smps_, plan_, rules_,
                                        current_ ? current_->lids : lid_table(), written_);
     running_->run([this] { sweep_done(); });
@@ -46,13 +114,14 @@ void sweeper::sweep_done() {
     ++sweeps_;
     const std::unique_ptr<subnet> before =
         std::exchange(current_, std::make_unique<subnet>(done->take_result()));
-    swept_(before.get());
+    told_of_.swept(before.get());
     if (!ended() && again_) begin();
 }
 
 // A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
 void sweeper::tick(machine_time now) {
     if (now_ != activity::none || stopped_ || sweeps_ == 0) return;
+    if (!unconfirmed_.empty()) return confirm_next();
     const machine_time wait = incomplete_ ? ticks_a_second << (failures_ - 1) : light_interval_;
     if (wait == 0) return;
     if (next_ == 0) next_ = now + wait;
@@ -86,7 +155,7 @@ void sweeper::look_at_master() {
 // Source: IBA 14.2.5.4 (PortStateChange).
 void sweeper::look_at_switches() {
     for (node_index node = 0; node < current_->nodes.nodes().size(); ++node) {
-        if (!current_->nodes[node].is_switch()) continue;
+        if (!current_->nodes.is_present_switch(node)) continue;
         smps_.ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
                   [this](const smp_answer& answer) {
                       const auto info = unpack<sm_switchinfo_t>(answer.data);

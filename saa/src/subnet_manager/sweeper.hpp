@@ -1,28 +1,41 @@
 // When it is swept, and what came of it last.
 #pragma once
 
+#include "glance.hpp"
 #include "sweep.hpp"
 
 #include <machine_time.hpp>
 
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace irpverbs::saa {
 
 /// For tasks of the channel's queue.
 class sweeper {
 public:
-    /// `swept(before)` is called after each sweep; `before` is null at the first one.
-    using swept_call = std::function<void(const subnet* before)>;
+    /// What is told of the subnet.
+    struct news {
+        /// After each sweep; `before` is null at the first one.
+        std::function<void(const subnet* before)> swept;
+        /// End ports that can't be reached any more are about to be taken out of it.
+        std::function<void(std::span<const port_ref> lost)> going;
+        std::function<void()> gone; // they have been
+    };
 
     sweeper(smp_channel& smps, sweep_plan plan, sweep_rules rules, machine_time light_interval,
-            swept_call swept)
+            news told_of)
         : smps_(smps), plan_(std::move(plan)), rules_(std::move(rules)),
-          light_interval_(light_interval), swept_(std::move(swept)) {}
+          light_interval_(light_interval), told_of_(std::move(told_of)) {}
 
     /// Begins a sweep; one that runs is followed by another.
     void sweep_now();
+
+    /// The switch with that LID has told of a change. Unless something else runs, its ports are
+    /// looked at: who hung there and is gone is taken out of the subnet at once. A sweep follows
+    /// when there is more to it.
+    void told_by(ib_lid_t lid);
 
     /// Begins a look at the switches and the other managers, unless something runs.
     void look_now();
@@ -44,10 +57,15 @@ public:
     std::uint64_t sweeps() const { return sweeps_; }
 
 private:
-    enum class activity { none, sweeping, looking };
+    enum class activity { none, glancing, sweeping, looking };
 
     void begin();
     void sweep_done();
+    void glance_at_next();
+    void begin_glance(node_index at);
+    void confirm_next();
+    bool take_out(const port_changes& found);
+    void glance_done(bool sweeps);
     void look();
     void look_at_switches();
     void look_at_master();
@@ -58,9 +76,13 @@ private:
     const sweep_plan plan_;
     const sweep_rules rules_;
     const machine_time light_interval_;
-    const swept_call swept_;
+    const news told_of_;
     written_state written_;
     std::unique_ptr<sweep> running_;
+    std::unique_ptr<glance> glance_;
+    // Switches of current_:
+    std::set<node_index> told_;        // that are to be glanced at
+    std::set<node_index> unconfirmed_; // whose change bits are to be cleared, and that once more
     std::unique_ptr<subnet> current_;
     activity now_ = activity::none;
     bool again_ = false;

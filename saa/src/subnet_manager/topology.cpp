@@ -46,6 +46,14 @@ void topology::disconnect(port_ref a) {
     nodes_[a.node].ports[a.port].peer = {};
 }
 
+void topology::remove(port_ref end) {
+    subnet_node& node = nodes_[end.node];
+    if (!node.is_switch()) return disconnect(end);
+    node.has_gone = true;
+    for (std::size_t p = 1; p < node.ports.size(); ++p)
+        disconnect({end.node, static_cast<std::uint8_t>(p)});
+}
+
 node_index topology::find_node(ib_guid_t node_guid) const {
     const auto found = by_guid_.find(node_guid);
     return found == by_guid_.end() ? no_node : found->second;
@@ -62,7 +70,7 @@ std::vector<port_ref> topology::end_ports() const {
     for (node_index n = 0; n < nodes_.size(); ++n) {
         const subnet_node& node = nodes_[n];
         if (node.is_switch()) {
-            ends.push_back({n, 0});
+            if (!node.has_gone) ends.push_back({n, 0});
             continue;
         }
         for (std::size_t p = 1; p < node.ports.size(); ++p)

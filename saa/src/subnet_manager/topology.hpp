@@ -33,6 +33,7 @@ struct subnet_node {
     sm_switchinfo_t switch_info{};
     std::string description;
     std::vector<subnet_port> ports; // by number, 0..NumPorts; port 0 of a CA is unused
+    bool has_gone = false;          // of a switch that was removed
 
     bool is_switch() const { return info.NodeType == SM_NODE_TYPE_SWITCH; }
 };
@@ -56,11 +57,18 @@ public:
     bool connect(port_ref a, port_ref b);
     void disconnect(port_ref a);
 
+    /// Takes all links of an end port; with port 0 of a switch, all of the switch.
+    void remove(port_ref end);
+
     const std::vector<subnet_node>& nodes() const { return nodes_; }
     const subnet_node& operator[](node_index node) const { return nodes_[node]; }
     const subnet_port& at(port_ref port) const { return nodes_[port.node].ports[port.port]; }
     bool has(port_ref port) const;
     node_index find_node(ib_guid_t node_guid) const;
+
+    bool is_present_switch(node_index node) const {
+        return nodes_[node].is_switch() && !nodes_[node].has_gone;
+    }
 
     /// Ports that are to have LIDs, by port GUID: switches' port 0, linked ports of the others.
     std::vector<port_ref> end_ports() const;

@@ -1,0 +1,302 @@
+// Everything goes wrong in drawn order, in virtual time: the SM is killed, stopped, moved or busy
+// for a minute, answers come late, doubled or cut, the port goes down and up, a subscriber is slow.
+// Every question is answered once, every event is told or its loss is, and nobody gets a path that
+// was withdrawn before he asked.
+//
+// IRPVERBS_SEEDS=250 saa_test --gtest_filter='SaCampaign.*' makes 100,000 runs of it.
+#include "reports.hpp"
+#include "scripted_sa.hpp"
+
+#include <support/explore_gtest.hpp>
+
+#include <map>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+constexpr std::uint64_t changes = 8; // each of another port
+constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
+
+std::uint64_t guid_of(std::uint64_t change) { return 0x100 + change; }
+
+/// Draws as the schedule does.
+std::uint64_t drawn(sim_machine& sim, std::uint64_t below) { return sim.random() % below; }
+
+void let_pass_ms(std::uint64_t time) {
+    LARGE_INTEGER due;
+    due.QuadPart = -static_cast<LONGLONG>(time * 10'000);
+    KeDelayExecutionThread(KernelMode, FALSE, &due);
+}
+
+/// What is true of the subnet, and what who asks must know of it. One thing happens at a time.
+struct truth {
+    std::array<std::atomic<std::uint64_t>, changes> version{}; // of the paths to each port
+    std::array<std::atomic<std::uint64_t>, changes> known{};   // that a path must have at least
+    std::array<std::uint64_t, changes> when_subscribed{};
+
+    void note_subscribed() {
+        for (std::size_t i = 0; i < changes; ++i)
+            when_subscribed[i] = version[i];
+    }
+    void all_known() {
+        for (std::size_t i = 0; i < changes; ++i)
+            known[i] = std::max(known[i].load(), when_subscribed[i]);
+    }
+};
+
+enum class mood { well, silent, busy, cutting };
+
+/// An SA whose mood changes, and which may forget who has subscribed.
+struct moody_sa {
+    explicit moody_sa(truth& its_net) : net(its_net) {}
+
+    sa_reply answer(const sa_request& request) {
+        if (now == mood::silent) return {.silent = true};
+        if (now == mood::busy) return {.status = MAD_STATUS_BUSY, .data = request.data};
+        if (request.header.attribute_id == SA_INFORMINFO_ATTRID) return subscribe(request);
+        auto record = request.record<sa_path_record_t>();
+        record.ServiceID = net.version[record.DGID.gid_guid - guid_of(0)];
+        sa_reply reply = table_of<sa_path_record_t>({record});
+        if (now == mood::cutting) reply.data.resize(reply.data.size() / 2);
+        return reply;
+    }
+    sa_reply subscribe(const sa_request& request) {
+        const auto info = request.record<ib_mad_informinfo_t>();
+        if (info.ProducerType_VendorID == MAD_INFORMINFO_NODETYPE_SUBNET_MANAGEMENT) {
+            subscribed = info.Subscribe == 1;
+            net.note_subscribed();
+        }
+        return {.data = request.data};
+    }
+    /// A path changes; those who have subscribed hear of it. True: they have said so.
+    bool change(std::uint64_t which) {
+        const std::uint64_t changed = ++net.version[which];
+        while (now == mood::silent && subscribed)
+            let_pass_ms(50);
+        if (!subscribed) return false;
+        if (sa.report(trap_about(SM_GID_OUT_OF_SERVICE_TRAP, gid_of(guid_of(which)))) !=
+            IBMF_SUCCESS)
+            return false;
+        net.known[which] = std::max(net.known[which].load(), changed);
+        return true;
+    }
+
+    truth& net;
+    std::atomic<mood> now{mood::well};
+    std::atomic<bool> subscribed{false};
+    scripted_sa sa{[this](const sa_request& request) { return answer(request); }};
+};
+
+constexpr std::uint64_t loss = ~std::uint64_t{0};
+
+/// What is wrong on purpose, so that the campaign is seen to find it.
+enum class defect { none, keeps_what_was_withdrawn, loses_in_silence };
+
+/// Notes the ports that it hears of, and `loss` where it is told of one.
+struct diary {
+    diary(sim_machine& its_sim, truth& its_net, bool is_slow, defect its_defect)
+        : sim(its_sim), net(its_net), slow(is_slow), wrong(its_defect) {}
+
+    static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                     ibmf_saa_event_details_t* details, void* context) {
+        auto& self = *static_cast<diary*>(context);
+        EXPECT_FALSE(self.closed);
+        const bool drops = self.wrong == defect::loses_in_silence && self.heard.size() == 3;
+        if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE && !drops)
+            self.heard.push_back(details->ie_gid.gid_guid - guid_of(0));
+        if (what == IBMF_SAA_EVENT_LOST) {
+            self.heard.push_back(loss);
+            self.net.all_known();
+        }
+        if (self.slow) let_pass_ms(drawn(self.sim, 3000));
+    }
+    bool has(std::uint64_t entry) const { return std::ranges::count(heard, entry) != 0; }
+
+    /// Each change was heard of once, in order, or a loss was told where it is missing.
+    void check(const std::vector<std::uint64_t>& happened) const {
+        std::size_t at = 0;
+        for (const std::uint64_t change : happened) {
+            const auto rest = heard.begin() + static_cast<std::ptrdiff_t>(at);
+            const auto found = std::find(rest, heard.end(), change);
+            if (found != heard.end())
+                at = static_cast<std::size_t>(found - heard.begin()) + 1;
+            else
+                EXPECT_NE(std::find(rest, heard.end(), loss), heard.end())
+                    << change << " is missing, and nobody was told so";
+        }
+        // Where the SA may be another, a Report that a wire doubled may come anew.
+        for (auto first = heard.begin(); first != heard.end(); ++first) {
+            const auto again = std::find(first + 1, heard.end(), *first);
+            EXPECT_TRUE(*first == loss || again == heard.end() ||
+                        std::find(first, heard.end(), loss) != heard.end())
+                << *first << " came twice";
+        }
+    }
+
+    sim_machine& sim;
+    truth& net;
+    const bool slow;
+    const defect wrong;
+    std::vector<std::uint64_t> heard;
+    std::atomic<bool> closed{false};
+    ibmf_saa_subnet_event_args_t args{hear, this};
+};
+
+struct troubled_world {
+    explicit troubled_world(sim_machine& its_sim, defect its_defect = defect::none)
+        : sim(its_sim), wrong(its_defect) {
+        joined.tap = [this](unsigned, auto&) { return !cut_off; };
+        joined.set_faults({0, 5, static_cast<std::uint32_t>(drawn(sim, 20'000))});
+        while (!sa.subscribed)
+            let_pass_ms(1);
+    }
+
+    void ask_some() {
+        std::map<std::uint64_t, std::uint64_t> kept; // by who keeps them too long
+        for (int i = 0; i < 4; ++i) {
+            const std::uint64_t which = drawn(sim, changes);
+            if (kept.contains(which)) {
+                EXPECT_GE(kept[which], net.known[which]) << which;
+            }
+            sa_path_record_t wanted{};
+            wanted.SGID = gid_of(1);
+            wanted.DGID = gid_of(guid_of(which));
+            test_access<sa_path_record_t> access(SA_PATHRECORD_ATTRID, wanted, ends);
+            const std::uint64_t known = net.known[which];
+            if (access.begin(session) != IBMF_SUCCESS) continue;
+            if (access.status() == IBMF_SUCCESS) {
+                EXPECT_GE(access.records().at(0).ServiceID, known) << which;
+                if (wrong == defect::keeps_what_was_withdrawn)
+                    kept[which] = access.records().at(0).ServiceID;
+            }
+            let_pass_ms(drawn(sim, 100)); // it is called no second time
+            EXPECT_EQ(access.calls(), 1);
+            let_pass_ms(drawn(sim, 2000));
+        }
+    }
+
+    void change_some() {
+        for (std::uint64_t which = 0; which + 1 < changes; ++which) {
+            sa.change(which);
+            let_pass_ms(drawn(sim, 4000));
+        }
+    }
+
+    void make_trouble() {
+        for (int i = 0; i < 3; ++i) {
+            let_pass_ms(drawn(sim, 4000));
+            switch (drawn(sim, 6)) {
+            case 0:
+                stay(mood::silent, drawn(sim, 20'000));
+                break;
+            case 1:
+                stay(mood::busy, 60'000);
+                break;
+            case 2:
+                stay(mood::cutting, drawn(sim, 5000));
+                break;
+            case 3: // killed, and begun anew
+                sa.subscribed = false;
+                stay(mood::silent, drawn(sim, 20'000));
+                move(IB_AE_CLIENT_REREGISTER);
+                break;
+            case 4:
+                sa.subscribed = false;
+                move(IB_AE_SM_CHANGE);
+                break;
+            case 5:
+                cut_off = true;
+                joined.set_state(0, IB_PORT_DOWN);
+                let_pass_ms(drawn(sim, 5000));
+                cut_off = false;
+                joined.set_state(0, IB_PORT_ACTIVE);
+                break;
+            }
+        }
+    }
+    void stay(mood what, std::uint64_t ms) {
+        sa.now = what;
+        let_pass_ms(ms);
+        sa.now = mood::well;
+    }
+    void move(IB_ASYNC_EVENT told) {
+        sa.subscribed = false; // by who asked before
+        joined.move_sm(wire::lids[1], ++level, told);
+    }
+
+    /// All is well again: the last change is heard of at last.
+    void settle() {
+        let_pass_ms(200'000);
+        EXPECT_TRUE(sa.change(changes - 1));
+        for (int i = 0; i < 300 && !(quick.has(changes - 1) && slow.has(changes - 1)); ++i)
+            let_pass_ms(1000);
+    }
+
+    sim_machine& sim;
+    const defect wrong;
+    truth net;
+    std::atomic<bool> cut_off{false};
+    UCHAR level = 0;
+    wire joined;
+    moody_sa sa{net};
+    diary quick{sim, net, false, wrong};
+    diary slow{sim, net, true, wrong};
+    session_scope session{&quick.args, IBMF_SAA_SESSION_CACHED_PATHS};
+    session_scope other{&slow.args};
+};
+
+irpverbs::dispatch::explore_options campaign() {
+    irpverbs::dispatch::explore_options options;
+    options.random_runs = 400;
+    options.pct_runs = 0;
+    return options;
+}
+
+void run_all(troubled_world& world, sim_machine& sim) {
+    sim.spawn("asks", [&] { world.ask_some(); });
+    sim.spawn("asks too", [&] { world.ask_some(); });
+    sim.spawn("changes", [&] { world.change_some(); });
+    sim.spawn("trouble", [&] { world.make_trouble(); });
+    sim.run();
+    world.settle();
+    std::vector<std::uint64_t> happened;
+    for (std::uint64_t i = 0; i < changes; ++i)
+        happened.push_back(i);
+    world.quick.check(happened);
+    world.slow.check(happened);
+}
+
+TEST(SaCampaign, EachQuestionIsAnsweredAndEachEventToldOrItsLoss) {
+    std::uint64_t hits = 0;
+    std::uint64_t losses = 0;
+    expect_explored(campaign(), [&](sim_machine& sim) {
+        troubled_world world(sim);
+        run_all(world, sim);
+        losses += world.quick.has(loss) ? 1 : 0;
+        ibmf_saa_path_cache_stats_t cached{};
+        EXPECT_EQ(ibmf_saa_query_path_cache(world.session.handle, &cached), IBMF_SUCCESS);
+        hits += cached.pc_hits;
+    });
+    EXPECT_GT(hits, 20u) << "without hits this says nothing";
+    EXPECT_GT(losses, 50u) << "nor without losses";
+}
+
+void expect_to_find(defect wrong) {
+    auto options = campaign();
+    options.shrink_budget = 0;
+    expect_found(options, [&](sim_machine& sim) {
+        troubled_world world(sim, wrong);
+        run_all(world, sim);
+    });
+}
+
+TEST(SaCampaign, FindsACacheThatForgetsToInvalidate) {
+    expect_to_find(defect::keeps_what_was_withdrawn);
+}
+
+TEST(SaCampaign, FindsAnEventThatIsLostInSilence) { expect_to_find(defect::loses_in_silence); }
+
+} // namespace
