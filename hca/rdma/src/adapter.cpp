@@ -90,6 +90,7 @@ NTSTATUS adapter::describe(int error, const std::string& file, std::string& prob
 
 // A management side with another GUID is that of a device which has taken the name meanwhile.
 NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
+    if (has_verbs() && is_rnic(world_, name_)) return STATUS_SUCCESS;
     const ca_facts facts(world_, name_);
     const bool readable = facts.error() == 0 && facts.port_count() != 0;
     if (has_verbs() && (!readable || be64toh(facts->node_guid) != guid)) return STATUS_SUCCESS;

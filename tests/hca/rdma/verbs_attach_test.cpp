@@ -45,6 +45,13 @@ TEST_P(VerbsAttach, WithoutManagementThereAreNoAgents) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
+// libibumad would complain of it, by a line on standard error.
+TEST_P(VerbsAttach, OfAnIwarpDeviceLibibumadIsNotAsked) {
+    kernel.files["/sys/class/infiniband/rxe0/node_type"] = "4: RNIC";
+    const open_verbs hca;
+    EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
+}
+
 // A kernel without ib_umad shows the device, and no file of it.
 TEST_P(VerbsAttach, WithoutTheUmadModuleThereAreNoAgents) {
     kernel.has_umad = false;
