@@ -5,6 +5,7 @@
 #include "work_completion.hpp"
 
 #include <cerrno>
+#include <cstring>
 
 namespace {
 
@@ -168,6 +169,7 @@ TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
     EXPECT_EQ(attr->PageSizes, 0xFFFFF000u);
     EXPECT_EQ(attr->Atomicity, IB_ATOMIC_HCA);
     EXPECT_EQ(attr->LocalAckDelay, 15);
+    EXPECT_EQ(attr->Transport, ULONG{IB_TRANSPORT_INFINIBAND});
     EXPECT_STREQ(reinterpret_cast<const char*>(attr->NodeDescription), "host rxe0");
     ASSERT_EQ(attr->PortCount, 1u);
     EXPECT_EQ(IbPortGid(IbCaPort(attr, 1), 0)->gid_guid, 0x3001u);
@@ -258,6 +260,13 @@ TEST_P(VerbsQuery, WhatTheKernelDoesNotLetChangeIsNotSupported) {
 
 IRPVERBS_ON_BOTH_MACHINES(VerbsQuery);
 
+IB_WC translated(const ibv_wc& told) {
+    IB_WC entry;
+    std::memcpy(&entry, &told, sizeof(entry));
+    hca_rdma::translate(&entry, 1);
+    return entry;
+}
+
 TEST(WorkCompletion, IsTranslatedWhole) {
     ibv_wc told{};
     told.wr_id = 1;
@@ -271,7 +280,7 @@ TEST(WorkCompletion, IsTranslatedWhole) {
     told.slid = 7;
     told.sl = 8;
     told.dlid_path_bits = 9;
-    const IB_WC made = hca_rdma::completion_of(told);
+    const IB_WC made = translated(told);
     EXPECT_EQ(made.WrId, 1u);
     EXPECT_EQ(made.Status, ULONG{IB_WC_SUCCESS});
     EXPECT_EQ(made.Opcode, ULONG{IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE});
@@ -287,8 +296,8 @@ TEST(WorkCompletion, IsTranslatedWhole) {
 }
 
 TEST(WorkCompletion, AFailureOfLibibverbsOwnIsAGeneralOne) {
-    EXPECT_EQ(hca_rdma::completion_of(wc(1, IBV_WC_WR_FLUSH_ERR)).Status, ULONG{IB_WC_FLUSHED});
-    EXPECT_EQ(hca_rdma::completion_of(wc(1, IBV_WC_TM_ERR)).Status, ULONG{IB_WC_GENERAL_ERROR});
+    EXPECT_EQ(translated(wc(1, IBV_WC_WR_FLUSH_ERR)).Status, ULONG{IB_WC_FLUSHED});
+    EXPECT_EQ(translated(wc(1, IBV_WC_TM_ERR)).Status, ULONG{IB_WC_GENERAL_ERROR});
 }
 
 TEST(AsyncEvents, EveryTypeIsOneOfOurs) {
