@@ -1,24 +1,18 @@
 // Events that soft-RoCE does not raise by itself: a kernel module raises them, by the paths of
 // drivers. Runs in the guest, with --events.
+#include "raise_event.hpp"
 #include "verbs_guest.hpp"
 
 #include "async_events.hpp"
 
 #include <climits>
-#include <fstream>
 
 namespace {
 
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-void raise(const std::string& device, const std::string& kind, unsigned number, int type) {
-    std::ofstream out("/proc/irpverbs_events");
-    out << device << ' ' << kind << ' ' << number << ' ' << type << std::flush;
-    EXPECT_TRUE(out.good()) << device << ' ' << kind << ' ' << type;
-}
-
-void raise_of_port(ibv_event_type type) { raise("rxe0", "port", 1, type); }
+void raise_of_port(ibv_event_type type) { raise_event("rxe0", "port", 1, type); }
 
 class RaisedEvents : public VerbsGuest {
 protected:
@@ -53,7 +47,7 @@ TEST_F(RaisedEvents, EachOfAQueuePairIsAcknowledgedOnce) {
          {IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_COMM_EST,
           IBV_EVENT_SQ_DRAINED, IBV_EVENT_PATH_MIG, IBV_EVENT_PATH_MIG_ERR,
           IBV_EVENT_QP_LAST_WQE_REACHED})
-        raise("rxe0", "qp", pair.number(), each);
+        raise_event("rxe0", "qp", pair.number(), each);
     expect_no_other(ca);
 }
 
@@ -65,8 +59,8 @@ TEST_F(RaisedEvents, EachOfASharedReceiveQueueIsAcknowledgedOnce) {
     ibv_srq_init_attr wanted{nullptr, {1, 1, 0}};
     ibv_srq* queue = ibv_create_srq(domain, &wanted);
     ASSERT_NE(queue, nullptr);
-    raise("rxe0", "srq", 0, IBV_EVENT_SRQ_ERR);
-    raise("rxe0", "srq", 0, IBV_EVENT_SRQ_LIMIT_REACHED);
+    raise_event("rxe0", "srq", 0, IBV_EVENT_SRQ_ERR);
+    raise_event("rxe0", "srq", 0, IBV_EVENT_SRQ_LIMIT_REACHED);
     expect_no_other(ca);
     EXPECT_EQ(ibv_destroy_srq(queue), 0);
     EXPECT_EQ(ibv_dealloc_pd(domain), 0);
@@ -78,8 +72,8 @@ TEST_F(RaisedEvents, TheErrorOfAQueueIsToldOnce) {
     IB_CQ* cq = create_cq(ca, 4);
     verb_call error(waiting_for_error(cq));
     verb_call again(waiting_for_error(cq));
-    raise("rxe0", "cq", 0, IBV_EVENT_CQ_ERR);
-    raise("rxe0", "cq", 0, IBV_EVENT_CQ_ERR);
+    raise_event("rxe0", "cq", 0, IBV_EVENT_CQ_ERR);
+    raise_event("rxe0", "cq", 0, IBV_EVENT_CQ_ERR);
     EXPECT_STREQ(name_of(error.status()), "STATUS_SUCCESS");
     EXPECT_EQ(error.information(), static_cast<ULONG_PTR>(IB_AE_CQ_ERROR));
     expect_no_other(ca);
@@ -102,7 +96,7 @@ TEST_F(RaisedEvents, AFatalOneIsTheEndOfTheHca) {
 
 // As hardware's drivers let it: nobody waits for anybody, and the kernel says so itself.
 TEST_F(RaisedEvents, ADeviceIsTakenAwayFromUnderVerbsThatPend) {
-    raise("rxe1", "unplug", 0, 0);
+    raise_event("rxe1", "unplug", 0, 0);
     {
         const device hca("rxe1", INT_MAX); // no look at the list of devices
         IB_CA* ca = open_ca(hca.fdo());

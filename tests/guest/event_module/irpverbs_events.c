@@ -79,6 +79,7 @@ static void raise_of_port(struct ib_device* device, const struct wanted* what) {
     struct ib_event event = {
         .device = device, .event = what->event, .element.port_num = what->number};
     ib_dispatch_event(&event);
+    flush_workqueue(ib_wq); // by which it goes: the next one comes behind it
 }
 
 static void no_disassociate(struct ib_ucontext* context) {}
