@@ -3,18 +3,16 @@
 import ipaddress
 import json
 import os
-import pathlib
 import re
 import shlex
-import subprocess
 import sys
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-GUEST = [sys.executable, "-W", "error", str(HERE / "guest.py"), "--devices", "rxe,siw"]
+import guest_script
+
 IRPCTL = os.environ["IRPVERBS_IRPCTL"]
 DEVINFO = "/usr/bin/ibv_devinfo"
-SKIPPED = 77
+DEVICES = ("rxe0", "siw0")
 
 # As ibv_devinfo names it, then where irpctl has it.
 NUMBERS_OF_DEVICE = {
@@ -119,55 +117,48 @@ def member(of, path):
     return int(of, 0) if isinstance(of, str) else of
 
 
-class Guest:
-    """One run: what was said, by what said it."""
+# irpctl is listened to: it says when it listens, and what it heard.
+LINK_GOES_DOWN_AND_UP = f"""
+    touch /tmp/events
+    {shlex.quote(IRPCTL)} --hca rdma:rxe0 events > /tmp/events &
+    until grep -q EVENT /tmp/events; do :; done
+    ip link set rx0 down
+    until grep -q PORT_ERR /tmp/events; do :; done
+    {DEVINFO} -d rxe0 | grep state:
+    ip link set rx0 up
+    until grep -q PORT_ACTIVE /tmp/events; do :; done
+    {DEVINFO} -d rxe0 | grep state:
+    cat /tmp/events"""
 
-    def __init__(self):
-        lines = []
-        for device in ("rxe0", "siw0"):
-            for words in ([DEVINFO, "-v", "-d", device],
-                          [IRPCTL, "--hca", f"rdma:{device}", "--json", "devices"],
-                          [IRPCTL, "--hca", f"rdma:{device}", "--json", "port"]):
-                lines += [f"echo '== {device} {pathlib.Path(words[0]).name} {words[-1]}'",
-                          shlex.join(words)]
-        lines += ["echo '== events'", self.link_goes_down_and_up()]
-        files = [word for each in (DEVINFO, IRPCTL) for word in ("--file", each)]
-        ended = subprocess.run([*GUEST, *files, "sh", "-e", "-c", "\n".join(lines)], text=True,
-                               capture_output=True, timeout=250, check=False)
-        sys.stderr.write(ended.stderr)
-        self.status = ended.returncode
-        parts = re.split(r"^== (.*)\n", ended.stdout, flags=re.M)
-        self.said = dict(zip(parts[1::2], parts[2::2]))
 
-    @staticmethod
-    def link_goes_down_and_up():
-        """irpctl is asked to say when it listens, and that it heard, by what it writes."""
-        return f"""
-            {shlex.quote(IRPCTL)} --hca rdma:rxe0 events > /tmp/events &
-            until grep -q EVENT /tmp/events; do :; done
-            ip link set rx0 down
-            until grep -q PORT_ERR /tmp/events; do :; done
-            {DEVINFO} -d rxe0 | grep state
-            ip link set rx0 up
-            until grep -q PORT_ACTIVE /tmp/events; do :; done
-            {DEVINFO} -d rxe0 | grep state
-            cat /tmp/events"""
-
-    def devinfo(self, device):
-        return understood(self.said[f"{device} ibv_devinfo {device}"])
-
-    def irpctl(self, device, command):
-        return json.loads(self.said[f"{device} irpctl {command}"])
+def commands():
+    made = {}
+    for device in DEVICES:
+        made[f"{device} devinfo"] = f"{DEVINFO} -v -d {device}"
+        for command in ("devices", "port"):
+            made[f"{device} {command}"] = shlex.join(
+                [IRPCTL, "--hca", f"rdma:{device}", "--json", command])
+    return {**made, "events": LINK_GOES_DOWN_AND_UP}
 
 
 class DevinfoTest(unittest.TestCase):
-    guest = None
+    said = {}
     maxDiff = None
 
+    def devinfo(self, device):
+        return understood(self.said[f"{device} devinfo"][1])
+
+    def irpctl(self, device, command):
+        return json.loads(self.said[f"{device} {command}"][1])
+
     def each_device(self):
-        for name in ("rxe0", "siw0"):
-            ours, = self.guest.irpctl(name, "devices")
-            yield name, self.guest.devinfo(name), ours, self.guest.irpctl(name, "port")
+        for name in DEVICES:
+            ours, = self.irpctl(name, "devices")
+            yield name, self.devinfo(name), ours, self.irpctl(name, "port")
+
+    def test_all_succeed(self):
+        self.assertEqual({name: status for name, (status, _) in self.said.items() if status != 0},
+                         {})
 
     def test_numbers_are_the_same(self):
         for _, theirs, ours, port in self.each_device():
@@ -216,7 +207,7 @@ class DevinfoTest(unittest.TestCase):
             self.assertEqual(brief, {key: port[key] for key in brief})
 
     def test_a_port_of_infiniband_has_gids_and_a_physical_state(self):
-        theirs, port = self.guest.devinfo("rxe0")[1], self.guest.irpctl("rxe0", "port")
+        theirs, port = self.devinfo("rxe0")[1], self.irpctl("rxe0", "port")
         self.assertEqual(PHYSICAL_STATES[theirs["phys_state"].split()[0]], port["physical_state"])
         gids = {int(name[4:-1]): ipaddress.IPv6Address(value.split(",")[0])
                 for name, value in theirs.items() if name.startswith("GID[")}
@@ -238,12 +229,12 @@ class DevinfoTest(unittest.TestCase):
     def test_gids_are_all_of_one_type(self):
         """The one thing that irpctl does not tell: the channel interface names GIDs by their index,
         and has no type of them (docs/decisions/verbs.md)."""
-        types = {value.split(", ")[1] for name, value in self.guest.devinfo("rxe0")[1].items()
+        types = {value.split(", ")[1] for name, value in self.devinfo("rxe0")[1].items()
                  if name.startswith("GID[")}
         self.assertEqual(types, {"RoCE v2"})
 
     def test_events_are_what_the_state_says(self):
-        said = self.guest.said["events"].splitlines()
+        said = self.said["events"][1].splitlines()
         self.assertEqual([each.split()[1] for each in said[:2]], ["PORT_DOWN", "PORT_ACTIVE"])
         told = [line.split()[1:] for line in said[3:]]
         states = [event for device, port, event in told
@@ -253,7 +244,7 @@ class DevinfoTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    DevinfoTest.guest = Guest()
-    if DevinfoTest.guest.status != 0:
-        sys.exit(DevinfoTest.guest.status)
+    ended, DevinfoTest.said = guest_script.run("rxe,siw", [DEVINFO, IRPCTL], commands())
+    if ended != 0:
+        sys.exit(ended)
     unittest.main()

@@ -203,6 +203,7 @@ struct calls {
         now->verbs.hold_sm(port, false);
         return 0;
     }
+    static int try_file(const std::string&) { return now->verbs_file_error; }
     static std::unique_ptr<dispatch::descriptor_watch>
     watch(int descriptor, bool (*readable)(void*), void* context) {
         return now->descriptors.watch(descriptor, readable, context);
@@ -226,6 +227,7 @@ const hca_rdma::outside& fake_umad::as_outside() {
         .write_file = calls::write_file,
         .open_file = calls::open_file,
         .close_file = calls::close_file,
+        .try_file = calls::try_file,
         .watch = calls::watch,
     };
     return table;

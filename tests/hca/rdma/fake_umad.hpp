@@ -66,6 +66,7 @@ public:
     // What fails, with that errno; in the order of the calls, 0: does not.
     int open_error = 0;
     int write_error = 0;
+    int verbs_file_error = 0; // of the file that libibverbs opens
     bool has_umad = true;
     int user_rmpp_error = 0; // of UMAD_USER_RMPP
     std::size_t header_bytes = sizeof(ib_user_mad_t);

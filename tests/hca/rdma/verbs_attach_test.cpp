@@ -91,6 +91,24 @@ TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamed) {
                             "writable (by root, or by a udev rule)");
 }
 
+// libibverbs looks elsewhere for a file that it may not open, and tells that nothing was there.
+TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamedWhateverLibibverbsSays) {
+    const rdma_hcas there;
+    kernel.verbs_file_error = EPERM;
+    for (int times = 0; times < 2; ++times) {
+        kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
+        const auto open = [](IRP* irp) {
+            return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+        };
+        EXPECT_EQ(answer(open), STATUS_ACCESS_DENIED); // and is not the end of the device
+    }
+    kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_ACCESS_DENIED);
+    EXPECT_EQ(hcas.problem, "/dev/infiniband/uverbs0: Operation not permitted: it must be readable "
+                            "and writable (by root, or by a udev rule)");
+}
+
 TEST_P(VerbsAttach, WhatFailsOtherwiseIsSaid) {
     kernel.verbs.fail(call::query_device, {call::negative(ENOMEM)});
     const rdma_hcas hcas;
