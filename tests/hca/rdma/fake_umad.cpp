@@ -86,13 +86,13 @@ struct calls {
         std::snprintf(path, static_cast<std::size_t>(size), "/dev/infiniband/issm%d", port - 1);
         return 0;
     }
-    static int open_port(const char* name, int) {
+    static int open_port(const char* name, int port) {
         if (now->open_error != 0) {
             errno = now->open_error;
             return -EIO;
         }
         const std::lock_guard guard(now->lock_);
-        if (!now->has_umad) return -EINVAL;
+        if (!now->has_umad || port == now->port_without_umad) return -EINVAL;
         const auto place = std::make_shared<int>();
         *place = now->descriptors.open([place] { return has_something(*place); });
         now->files_[*place].ca = name;

@@ -59,6 +59,18 @@ TEST_P(VerbsAttach, WithoutTheUmadModuleThereAreNoAgents) {
     EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
 }
 
+TEST_P(VerbsAttach, OfAPortWithoutUmadThereAreNoAgents) {
+    kernel.cas["rxe0"].ports.resize(2);
+    kernel.verbs.add("rxe0", kernel.guid, 2);
+    kernel.port_without_umad = 2;
+    const open_verbs hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_SUCCESS);
+    attr.PortNumber = 2;
+    EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(port_block(hca.ca, 2)->State, IB_PORT_ACTIVE);
+}
+
 TEST_P(VerbsAttach, WithoutVerbsThereAreNoQueues) {
     kernel.verbs.change([](fake_verbs& all) { all.at("rxe0").listed = false; });
     const open_verbs hca;

@@ -37,9 +37,9 @@
    acknowledged here and told to nobody. What their providers do otherwise than one expects is for
    who uses them: siw's ibv_post_send gives back negative errnos, and of a read into several places
    it fills the first and calls that a success (MaxSgesOfRead is 1); soft-RoCE's queues of work
-   requests are deeper than they say; a bound window of type 2 has its new key only where the program
-   puts it; librdmacm has contexts of its own, and looks for a siw device by the Ethernet address it
-   was made with. One that is left alive holds the device past the last close.
+   requests are deeper than they say; a bound window of type 2 has its new key only where the
+   program puts it; librdmacm has contexts of its own, and looks for a siw device by the Ethernet
+   address it was made with. One that is left alive holds the device past the last close.
 
    RMPP by the client needs a kernel that lets it (3.18 on); with an older one agents of classes
    with RMPP are registered as IB_MAD_RMPP_BY_DRIVER, or refused STATUS_NOT_SUPPORTED. The kernel
