@@ -2,6 +2,8 @@
 // Runs in the guest.
 #include "verbs_guest.hpp"
 
+#include <cstring>
+
 namespace {
 
 using namespace irpverbs;
@@ -30,6 +32,33 @@ TEST_F(VerbsGuest, AnAddressThatComesAndGoesIsAGidThatDoes) {
     await_gid(ca, gid, true);
     shell("ip addr del 10.77.0.9/24 dev rx0");
     await_gid(ca, gid, false);
+}
+
+// All that the kernel lets programs change.
+TEST_F(VerbsGuest, APortIsASubnetManagersAndAnAdapterIsDescribed) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    const open_hca other(hca.fdo());
+    const auto changing = [](IB_CA* of, ULONG set, ULONG clear) {
+        const IB_MODIFY_PORT what{set, clear, 0};
+        const auto verb = [&](IRP* irp) {
+            return CiModifyPort(of, 1, IB_MODIFY_PORT_CAPABILITIES, &what, irp);
+        };
+        return verb_call(verb).status();
+    };
+    const auto is_sm = [&] { return (port_block(ca, 1)->CapabilityMask & IB_PORT_CAP_IS_SM) != 0; };
+    EXPECT_EQ(changing(ca, IB_PORT_CAP_IS_SM, 0), STATUS_SUCCESS);
+    EXPECT_TRUE(is_sm());
+    EXPECT_EQ(changing(other, IB_PORT_CAP_IS_SM, 0), STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_EQ(changing(ca, 0, IB_PORT_CAP_IS_SM), STATUS_SUCCESS);
+    EXPECT_FALSE(is_sm());
+    IB_MODIFY_CA modify{};
+    std::memcpy(modify.NodeDescription, "renamed", 8);
+    const auto naming = [&](IRP* irp) {
+        return CiModifyCa(ca, IB_MODIFY_CA_NODE_DESCRIPTION, &modify, irp);
+    };
+    EXPECT_EQ(verb_call(naming).status(), STATUS_SUCCESS);
+    shell("grep -q '^renamed$' /sys/class/infiniband/rxe0/node_desc");
 }
 
 TEST_F(VerbsGuest, CompletionsOfAQueuePairAreToldAndPolled) {
