@@ -294,6 +294,6 @@ int main(int count, char** words) {
     dispatch::asio_machine machine{{.processors = 2}};
     const dispatch::machine::scope inside{machine};
     measure("scripted kernel", "", 0, 0, 1.25);
-    if (count > 1) measure(words[1], words[1], 12, 4.5, 1.25);
+    if (count > 1) measure(words[1], words[1], 0, 6, 1.25);
     return all_gates_met ? 0 : 1;
 }
