@@ -82,6 +82,11 @@ constexpr entry atomicities[] = {
     {IB_ATOMIC_GLOBAL, "global"},
 };
 
+constexpr entry transports[] = {
+    {IB_TRANSPORT_INFINIBAND, "InfiniBand"},
+    {IB_TRANSPORT_IWARP, "iWARP"},
+};
+
 constexpr entry verbs[] = {
     {HCA_MN_OPEN_CA, "CiOpenCa"},
     {HCA_MN_CLOSE_CA, "CiCloseCa"},
@@ -185,6 +190,7 @@ std::string_view name_of(IB_ASYNC_EVENT event) noexcept { return find(events, ev
 std::string_view name_of(IB_LINK_WIDTH width) noexcept { return find(widths, width); }
 std::string_view name_of(IB_LINK_SPEED speed) noexcept { return find(speeds, speed); }
 std::string_view name_of(IB_ATOMIC atomicity) noexcept { return find(atomicities, atomicity); }
+std::string_view name_of(IB_TRANSPORT transport) noexcept { return find(transports, transport); }
 std::string_view verb_of(UCHAR minor_function) noexcept { return find(verbs, minor_function); }
 
 std::vector<std::string_view> link_widths(ULONG bits) { return among(widths, bits); }

@@ -41,6 +41,8 @@ json::array flags(const IB_PORT_ATTR& port) {
     return names;
 }
 
+std::string hexadecimal(ULONGLONG bits) { return fmt::format("0x{:x}", bits); }
+
 // Source: IBA 11.2.1.2.
 json::object limits(const IB_CA_ATTR& of) {
     return {{"max_qps", of.MaxQps},
@@ -54,7 +56,7 @@ json::object limits(const IB_CA_ATTR& of) {
             {"max_pds", of.MaxPds},
             {"max_mrs", of.MaxMrs},
             {"max_mr_size", of.MaxMrSize},
-            {"page_sizes", fmt::format("0x{:x}", of.PageSizes)},
+            {"page_sizes", hexadecimal(of.PageSizes)},
             {"max_mws", of.MaxMws},
             {"max_fast_registration_pages", of.MaxFastRegistrationPages},
             {"max_fmrs", of.MaxFmrs},
@@ -83,6 +85,41 @@ json::object limits(const IB_CA_ATTR& of) {
             {"max_block_size", of.MaxBlockSize},
             {"max_pkeys", of.MaxPKeys},
             {"local_ack_delay", of.LocalAckDelay}};
+}
+
+// What the IBA does not have. Source: ibv_query_device_ex(3).
+json::object extended(const IB_CA_EXTENDED_ATTR& of) {
+    return {{"device_flags", hexadecimal(of.Flags)},
+            {"timestamp_mask", hexadecimal(of.TimestampMask)},
+            {"timestamp_frequency", of.TimestampFrequency},
+            {"max_device_memory", of.MaxDeviceMemory},
+            {"on_demand_paging", hexadecimal(of.OnDemandPaging)},
+            {"on_demand_rc", hexadecimal(of.OnDemandRc)},
+            {"on_demand_uc", hexadecimal(of.OnDemandUc)},
+            {"on_demand_ud", hexadecimal(of.OnDemandUd)},
+            {"on_demand_xrc", hexadecimal(of.OnDemandXrc)},
+            {"max_segmentation", of.MaxSegmentation},
+            {"segmentation_qp_types", hexadecimal(of.SegmentationQpTypes)},
+            {"hash_fields", hexadecimal(of.HashFields)},
+            {"hash_functions", hexadecimal(of.HashFunctions)},
+            {"hash_qp_types", hexadecimal(of.HashQpTypes)},
+            {"max_indirection_tables", of.MaxIndirectionTables},
+            {"max_indirection_table_size", of.MaxIndirectionTableSize},
+            {"max_receive_wqs", of.MaxReceiveWqs},
+            {"min_pacing_rate", of.MinPacingRate},
+            {"max_pacing_rate", of.MaxPacingRate},
+            {"pacing_qp_types", hexadecimal(of.PacingQpTypes)},
+            {"raw_packets", hexadecimal(of.RawPackets)},
+            {"max_rendezvous_header", of.MaxRendezvousHeader},
+            {"max_tags", of.MaxTags},
+            {"tag_flags", hexadecimal(of.TagFlags)},
+            {"max_tag_operations", of.MaxTagOperations},
+            {"max_tag_sges", of.MaxTagSges},
+            {"max_moderation_count", of.MaxModerationCount},
+            {"max_moderation_period", of.MaxModerationPeriod},
+            {"pci_fetch_and_add", hexadecimal(of.PciFetchAndAdd)},
+            {"pci_swap", hexadecimal(of.PciSwap)},
+            {"pci_compare_and_swap", hexadecimal(of.PciCompareAndSwap)}};
 }
 
 json::object summary(const IB_PORT_ATTR& port) {
@@ -143,12 +180,14 @@ json::object describe(const device& which, const IB_CA_ATTR& attributes) {
             {"node_guid", guid_text(attributes.NodeGuid)},
             {"system_image_guid", guid_text(attributes.SystemImageGuid)},
             {"description", ci::node_description(attributes)},
+            {"transport", ci::name_of(static_cast<IB_TRANSPORT>(attributes.Transport))},
             {"vendor", fmt::format("0x{:06x}", attributes.VendorId)},
             {"part", attributes.VendorPartId},
-            {"hardware", fmt::format("0x{:x}", attributes.HardwareVersion)},
+            {"hardware", hexadecimal(attributes.HardwareVersion)},
             {"firmware", firmware(attributes.FirmwareVersion)},
             {"capabilities", list(ci::ca_capabilities(attributes.Capabilities))},
             {"limits", limits(attributes)},
+            {"extended", extended(attributes.Extended)},
             {"ports", std::move(ports)}};
 }
 
@@ -172,6 +211,8 @@ json::object describe(const device& which, const IB_PORT_ATTR& attributes) {
     object["flags"] = flags(attributes);
     object["capabilities"] = list(ci::port_capabilities(attributes.CapabilityMask));
     object["capabilities_2"] = fmt::format("0x{:04x}", attributes.CapabilityMask2);
+    object["gid_places"] = attributes.GidCount;
+    object["pkey_places"] = attributes.PKeyCount;
     add_tables(object, attributes);
     return object;
 }

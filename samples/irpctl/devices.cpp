@@ -46,6 +46,7 @@ void print_limits(const json::object& device) {
     print_line("");
     print_line(text_of(device.at("device")));
     print_members(device.at("limits").as_object());
+    print_members(device.at("extended").as_object());
 }
 
 } // namespace

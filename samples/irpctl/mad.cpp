@@ -92,6 +92,7 @@ asio::awaitable<void> show_answer(session& here, mad_options options) {
     std::optional<answer> got;
     const bool answered = is_answered(options.asked.header.method);
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
+        expect_lids(from);
         const std::uint16_t lid = lid_for(options.asked, from);
         if (!answered)
             co_await tell(from, options.asked, lid);

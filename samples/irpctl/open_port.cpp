@@ -6,6 +6,13 @@
 
 namespace irpctl {
 
+void expect_lids(const open_port& at) {
+    if (at.attributes.LinkLayer != 2) return;
+    throw failure(fmt::format("{} port {} is Ethernet's, where nobody has a LID; irpctl port tells "
+                              "its link layer",
+                              at.which.name, at.attributes.PortNumber));
+}
+
 asio::awaitable<void> with_port(session& here, const port_choice& wanted,
                                 std::function<asio::awaitable<void>(const open_port&)> use) {
     const device& which = here.find(wanted.device);

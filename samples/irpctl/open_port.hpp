@@ -15,6 +15,9 @@ struct open_port {
     const IB_PORT_ATTR& attributes;
 };
 
+/// Throws failure where the link layer is another than InfiniBand: nobody has a LID there.
+void expect_lids(const open_port& at);
+
 /// Opens the HCA, has `use(port)` run, and closes it, whatever came of that. Throws failure when
 /// there is no such port.
 asio::awaitable<void> with_port(session& here, const port_choice& wanted,

@@ -166,6 +166,7 @@ void pinging::tell_all(std::uint64_t late) const {
 
 asio::awaitable<void> show_pings(session& here, ping_options options) {
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
+        expect_lids(from);
         pinging all(here, from, options);
         co_await all.run();
     });

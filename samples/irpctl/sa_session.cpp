@@ -70,6 +70,7 @@ asio::awaitable<saa::record_list<sa_path_record_t>> sa_session::path_to(ib_gid_t
 asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
                               ibmf_saa_subnet_event_args_t events,
                               std::function<asio::awaitable<void>(sa_session&)> use) {
+    expect_lids(at);
     const auto [error, opened] =
         co_await saa::session_open(at.attributes.PortGuid, wish.key, events, uint_t{0}, as_result);
     if (error) throw not_opened(at, opened.status, error);

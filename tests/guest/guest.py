@@ -100,8 +100,11 @@ def parser():
     made = argparse.ArgumentParser(description=__doc__, usage=argparse.SUPPRESS,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--devices", default="rxe", metavar="KINDS",
-                      help="rxe (the default); siw, after tools/bootstrap siw; both (rxe,siw); "
+                      help="rxe (the default); siw, after tools/bootstrap modules; both (rxe,siw); "
                            "none, which starts half a second sooner")
+    made.add_argument("--events", action="store_true",
+                      help="/proc/irpverbs_events, which raises what no device raises by itself; "
+                           "after tools/bootstrap modules")
     made.add_argument("--before", default="", metavar="COMMAND",
                       help="shell command in the guest before the program; 'tc qdisc add dev rx0 "
                            "root netem loss 1%%' loses packets that rxe0 sends")
@@ -126,6 +129,10 @@ def guest(given):
     began = time.monotonic()
     image = Image(PACKAGES)
     image.prepare()
+    if given.events:
+        image.check_has("irpverbs_events")
+    if "siw" in given.devices.split(","):
+        image.check_has("siw")
     prepared = time.monotonic()
     status, told = (0, "") if given.check else run(image, given)
     if given.times:

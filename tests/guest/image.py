@@ -19,6 +19,7 @@ PACKAGES = HERE.parents[1] / "build" / "guest"  # where tools/bootstrap puts the
 # rxe asks for crc32 and siw for crc32c by name at run time: no module's dependencies list them.
 MODULES = ["veth", "sch_netem", "crc32_generic", "crc32c_generic", "libcrc32c", "rdma_rxe",
            "ib_umad", "ib_uverbs", "rdma_ucm"]
+EVENTS = HERE / "event_module"
 TOOLS = ["ip", "tc", "rdma"]
 APPLETS = ["awk", "cat", "chmod", "cp", "cut", "date", "dd", "dmesg", "echo", "env", "false", "find",
            "grep", "head", "insmod", "kill", "ln", "ls", "mkdir", "mount", "mv", "od", "printf", "ps",
@@ -77,20 +78,52 @@ def uncompressed(kernel):
     raise Missing(f"{kernel.name} holds no kernel that is compressed by xz")
 
 
-def build_siw(source, tree, version):
+def version_of(package):
+    """6.1.0-49-amd64 of linux-image-6.1.0-49-amd64_6.1.190-1_amd64.deb."""
+    return package.name.split("_")[0].removeprefix("linux-image-")
+
+
+def headers_of(version):
+    """To build modules with."""
+    return f"/usr/src/linux-headers-{version}"
+
+
+def build_module(folder, version, *settings):
+    subprocess.run(["make", "-s", "-C", headers_of(version), f"M={folder}", *settings, "modules"],
+                   check=True, stdout=sys.stderr)
+
+
+def build_siw(source, version, made):
     """Debian's kernel is built without siw; its source package has it."""
-    headers = f"/usr/src/linux-headers-{version}"
-    if not os.path.isdir(headers):
-        raise Missing(f"no {headers} on this machine: run tools/bootstrap siw")
     name = source.name.partition("_")[0]
     driver = f"{name}/drivers/infiniband/sw/siw"
-    with tempfile.TemporaryDirectory(dir=tree) as build:
+    with tempfile.TemporaryDirectory(dir=made.parent) as build:
         unpack = (f"set -o pipefail; dpkg-deb --fsys-tarfile {shlex.quote(str(source))} |"
                   f" tar -xOf - ./usr/src/{name}.tar.xz | tar -xJf - -C {build} {driver}")
         subprocess.run(["bash", "-c", unpack], check=True)
-        subprocess.run(["make", "-s", "-C", headers, f"M={build}/{driver}", "CONFIG_RDMA_SIW=m",
-                        "modules"], check=True, stdout=sys.stderr)
-        shutil.copy(f"{build}/{driver}/siw.ko", f"{tree}/lib/modules/{version}")
+        build_module(f"{build}/{driver}", version, "CONFIG_RDMA_SIW=m")
+        os.replace(f"{build}/{driver}/siw.ko", made)
+
+
+def build_events(tree, version):
+    with tempfile.TemporaryDirectory(dir=tree) as build:
+        folder = shutil.copytree(EVENTS, f"{build}/events")
+        build_module(folder, version)
+        shutil.copy(f"{folder}/irpverbs_events.ko", f"{tree}/lib/modules/{version}")
+
+
+def built_modules(tree, version, source):
+    """Those that are not the kernel package's; as many as can be built here."""
+    if not os.path.isdir(headers_of(version)):
+        return []
+    build_events(tree, version)
+    if source is None:
+        return ["irpverbs_events"]
+    kept = source.with_name(f"siw-{version}-of-{source.stem}.ko")  # to unpack the source takes long
+    if not kept.exists():
+        build_siw(source, version, kept)
+    shutil.copy(kept, f"{tree}/lib/modules/{version}/siw.ko")
+    return ["irpverbs_events", "siw"]
 
 
 def modules_of(tree, version, wanted):
@@ -108,18 +141,17 @@ def modules_of(tree, version, wanted):
     return list(dict.fromkeys(paths))
 
 
-def add_modules(archive, tree, version):
-    wanted = list(MODULES)
-    if source := newest_package("linux-source"):
-        build_siw(source, tree, version)
-        wanted.append("siw")
+def add_modules(archive, tree, version, source):
+    """Gives back the names of those that were built."""
+    built = built_modules(tree, version, source)
     names = []
-    for path in modules_of(tree, version, wanted):
+    for path in modules_of(tree, version, [*MODULES, *built]):
         name = os.path.basename(path).removesuffix(".ko")
         subprocess.run(["strip", "-g", path], check=True)  # a third of the size
         archive.copy(path, f"/modules/{name}.ko")
         names.append(name)
     archive.text("/modules/order", "\n".join(names) + "\n")
+    return built
 
 
 def add_tools(archive):
@@ -163,6 +195,10 @@ class Image:
         """The files in the initramfs."""
         return self._made["paths"]
 
+    def check_has(self, module):
+        if module not in self._made["built"]:
+            raise Missing(f"no module {module}: run tools/bootstrap modules")
+
     def prepare(self):
         """Makes it when it is not there or out of date; one process at a time."""
         packages = list(filter(None, [kernel_package(), newest_package("linux-source")]))
@@ -187,14 +223,16 @@ class Image:
         archive = Archive()
         with tempfile.TemporaryDirectory(dir=self.folder) as tree:
             subprocess.run(["dpkg-deb", "-x", packages[0], tree], check=True)
-            kernel, = pathlib.Path(tree).glob("boot/vmlinuz-*")
-            self.kernel.write_bytes(uncompressed(kernel))
-            add_modules(archive, tree, kernel.name.removeprefix("vmlinuz-"))
+            version = version_of(packages[0])
+            self.kernel.write_bytes(uncompressed(pathlib.Path(tree) / f"boot/vmlinuz-{version}"))
+            source = packages[1] if len(packages) > 1 else None
+            built = add_modules(archive, tree, version, source)
         add_tools(archive)
         add_dynamically_loaded(archive)
         self.initramfs.write_bytes(archive.bytes())
         sources = [*packages, *(HERE / name for name in ("archive.py", "image.py", "init")),
+                   *EVENTS.iterdir(), headers_of(version),  # which may come later
                    *filter(os.path.exists, archive.sources)]
-        self._made = {"paths": sorted(archive.paths()),
+        self._made = {"paths": sorted(archive.paths()), "built": built,
                       "sources": {str(path): state_of(path) for path in sources}}
         self._made_of.write_text(json.dumps(self._made))

@@ -18,6 +18,7 @@ public:
     queue_pair& operator=(const queue_pair&) = delete;
 
     void send(std::uint64_t id);
+    std::uint32_t number() const { return pair_->qp_num; }
 
 private:
     void make_ready();

@@ -1,165 +1,23 @@
 // The rdma driver on the kernel's rxe: its verbs side, and events that the kernel itself raises.
 // Runs in the guest.
-#include "queue_pair.hpp"
+#include "verbs_guest.hpp"
 
-#include "attachment.hpp"
-
-#include <hca/mad_client.hpp>
-#include <support/both_machines.hpp>
-
-#include <hca/rdma.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
+#include <cstring>
 
 namespace {
 
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-void shell(const char* command) { EXPECT_EQ(std::system(command), 0) << command; }
-
-/// The driver over the real libibverbs, of which one call is listened to: a queue's name there.
-class listening {
-public:
-    static ibv_cq* latest() { return latest_; }
-    static const hca_rdma::outside& world() {
-        static const hca_rdma::verbs_library verbs = [] {
-            hca_rdma::verbs_library made = hca_rdma::real_verbs;
-            made.create_cq = create_cq;
-            return made;
-        }();
-        static const hca_rdma::outside all = [] {
-            hca_rdma::outside made = hca_rdma::real_outside;
-            made.verbs = &verbs;
-            return made;
-        }();
-        return all;
-    }
-
-private:
-    static ibv_cq* create_cq(ibv_context* context, int entries, void* cq_context,
-                             ibv_comp_channel* channel, int vector) {
-        latest_ = ibv_create_cq(context, entries, cq_context, channel, vector);
-        return latest_;
-    }
-    static inline std::atomic<ibv_cq*> latest_ = nullptr;
-};
-
-/// The HCA of a device of the kernel's.
-class device {
-public:
-    explicit device(const char* name)
-        : made_(hca_rdma::attachment::make(listening::world(), name, status_, problem_)) {
-        EXPECT_NE(made_, nullptr) << problem_;
-        ULONG count = 1;
-        EXPECT_EQ(HcaEnumerate(&guid_, &count), STATUS_SUCCESS);
-        EXPECT_EQ(HcaRdmaSetLookInterval(guid_, 20), STATUS_SUCCESS);
-    }
-    ~device() { EXPECT_EQ(made_->refuse_opens(), STATUS_SUCCESS); }
-    device(const device&) = delete;
-    device& operator=(const device&) = delete;
-
-    DEVICE_OBJECT* fdo() const { return HcaFromGuid(guid_); }
-
-private:
-    NTSTATUS status_ = STATUS_UNSUCCESSFUL;
-    std::string problem_;
-    std::unique_ptr<hca_rdma::attachment> made_;
-    ib_guid_t guid_ = 0;
-};
-
-struct destroyed_at_the_end {
-    ~destroyed_at_the_end() { EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS); }
-    operator IB_CQ*() const { return cq; }
-    IB_CQ* cq;
-};
-
-class VerbsGuest : public ::testing::Test {
-protected:
-    static auto waiting_for_port(IB_CA* ca) {
-        return [=](IRP* irp) { return CiGetCaPortEvent(ca, 1, irp); };
-    }
-    static auto waiting_for_end(IB_CA* ca) {
-        return [=](IRP* irp) { return CiGetCaFatalEvent(ca, irp); };
-    }
-    static auto waiting_for_completion(IB_CQ* cq) {
-        return [=](IRP* irp) { return CiGetCqCompEvent(cq, irp); };
-    }
-    static auto waiting_for_error(IB_CQ* cq) {
-        return [=](IRP* irp) { return CiGetCqAsyncEvent(cq, irp); };
-    }
-    static auto arming(IB_CQ* cq) {
-        return [=](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); };
-    }
-    static ULONG_PTR next_event(IB_CA* ca) {
-        verb_call waiting(waiting_for_port(ca));
-        EXPECT_STREQ(name_of(waiting.status()), "STATUS_SUCCESS");
-        return waiting.information();
-    }
-    // rxe tells some of them more than once; what follows is told behind them.
-    static void await(IB_CA* ca, IB_ASYNC_EVENT event) {
-        for (int others = 0; others < 16; ++others)
-            if (next_event(ca) == static_cast<ULONG_PTR>(event)) return;
-        ADD_FAILURE() << "no event " << event;
-    }
-    static bool has_gid(IB_CA* ca, const ib_gid_t& wanted) {
-        const port_block port(ca, 1);
-        const std::span all(IbPortGid(&*port, 0), port->GidCount);
-        return std::ranges::any_of(all, [&](const ib_gid_t& each) {
-            return each.gid_prefix == wanted.gid_prefix && each.gid_guid == wanted.gid_guid;
-        });
-    }
-    static void await_gid(IB_CA* ca, const ib_gid_t& which, bool there) {
-        do
-            await(ca, IB_AE_GID_CHANGE);
-        while (has_gid(ca, which) != there && !HasFailure());
-        EXPECT_EQ(has_gid(ca, which), there);
-    }
-    // Creates, a few at a time, until one finds the device gone.
-    static void create_until_the_end(IB_CA* ca) {
-        NTSTATUS last = STATUS_SUCCESS;
-        for (int rounds = 0; rounds < 10'000 && last == STATUS_SUCCESS; ++rounds) {
-            std::vector<verb_call> creates(4);
-            for (verb_call& each : creates)
-                each.send(
-                    [=](IRP* irp) { return CiCreateCq(ca, 1024, nullptr, nullptr, nullptr, irp); });
-            for (verb_call& each : creates) {
-                last = each.status();
-                if (last != STATUS_SUCCESS) continue;
-                EXPECT_EQ(destroy_cq(each.object<IB_CQ>()), STATUS_SUCCESS);
-            }
-        }
-        EXPECT_STREQ(name_of(last), "STATUS_FILE_FORCED_CLOSED");
-    }
-    static std::vector<std::uint64_t> poll(IB_CQ* cq) {
-        std::vector<IB_WC> entries(64);
-        verb_call call([&](IRP* irp) { return CiPollCq(cq, 64, entries.data(), irp); });
-        EXPECT_STREQ(name_of(call.status()), "STATUS_SUCCESS");
-        std::vector<std::uint64_t> ids;
-        for (ULONG_PTR i = 0; i < call.information(); ++i)
-            ids.push_back(entries[i].WrId);
-        return ids;
-    }
-
-    dispatch::asio_machine machine{{.processors = 2}};
-    dispatch::machine::scope inside{machine};
-};
-
 // At the other end of the cable, too.
 TEST_F(VerbsGuest, APulledCableIsToldAndItsReturn) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     for (const char* end : {"rx0", "rx1"}) {
-        shell(("ip link set " + std::string(end) + " down").c_str());
+        shell("ip link set " + std::string(end) + " down");
         await(ca, IB_AE_PORT_ERROR);
         EXPECT_NE(port_block(ca, 1)->State, IB_PORT_ACTIVE);
-        shell(("ip link set " + std::string(end) + " up").c_str());
+        shell("ip link set " + std::string(end) + " up");
         await(ca, IB_AE_PORT_ACTIVE);
         EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_ACTIVE);
     }
@@ -174,6 +32,33 @@ TEST_F(VerbsGuest, AnAddressThatComesAndGoesIsAGidThatDoes) {
     await_gid(ca, gid, true);
     shell("ip addr del 10.77.0.9/24 dev rx0");
     await_gid(ca, gid, false);
+}
+
+// All that the kernel lets programs change.
+TEST_F(VerbsGuest, APortIsASubnetManagersAndAnAdapterIsDescribed) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    const open_hca other(hca.fdo());
+    const auto changing = [](IB_CA* of, ULONG set, ULONG clear) {
+        const IB_MODIFY_PORT what{set, clear, 0};
+        const auto verb = [&](IRP* irp) {
+            return CiModifyPort(of, 1, IB_MODIFY_PORT_CAPABILITIES, &what, irp);
+        };
+        return verb_call(verb).status();
+    };
+    const auto is_sm = [&] { return (port_block(ca, 1)->CapabilityMask & IB_PORT_CAP_IS_SM) != 0; };
+    EXPECT_EQ(changing(ca, IB_PORT_CAP_IS_SM, 0), STATUS_SUCCESS);
+    EXPECT_TRUE(is_sm());
+    EXPECT_EQ(changing(other, IB_PORT_CAP_IS_SM, 0), STATUS_FILE_LOCK_CONFLICT);
+    EXPECT_EQ(changing(ca, 0, IB_PORT_CAP_IS_SM), STATUS_SUCCESS);
+    EXPECT_FALSE(is_sm());
+    IB_MODIFY_CA modify{};
+    std::memcpy(modify.NodeDescription, "renamed", 8);
+    const auto naming = [&](IRP* irp) {
+        return CiModifyCa(ca, IB_MODIFY_CA_NODE_DESCRIPTION, &modify, irp);
+    };
+    EXPECT_EQ(verb_call(naming).status(), STATUS_SUCCESS);
+    shell("grep -q '^renamed$' /sys/class/infiniband/rxe0/node_desc");
 }
 
 TEST_F(VerbsGuest, CompletionsOfAQueuePairAreToldAndPolled) {

@@ -57,6 +57,13 @@ typedef enum _IB_ATOMIC {
     IB_ATOMIC_GLOBAL = 2 /* and towards processors and other devices */
 } IB_ATOMIC;
 
+/* What carries an adapter's messages; an adapter of another one has its own number. Source:
+   IBV_TRANSPORT_* of ibv_get_device_list(3). */
+typedef enum _IB_TRANSPORT {
+    IB_TRANSPORT_INFINIBAND = 0, /* on Ethernet, too */
+    IB_TRANSPORT_IWARP = 1       /* no LIDs, P_Keys, datagrams */
+} IB_TRANSPORT;
+
 /* IB_CA_ATTR.Capabilities. Source: IBA 11.2.1.2; IBV_DEVICE_* of ibv_query_device(3). */
 #define IB_CA_CAP_RESIZE_MAX_WR 0x00000001u
 #define IB_CA_CAP_BAD_PKEY_COUNTER 0x00000002u
@@ -183,6 +190,7 @@ typedef struct _IB_CA_ATTR {
     ULONG MaxCompletionHandlers; /* that completion queues can be spread over */
     ULONG MaxXrcSrqs;
     ULONG ReservedLKey; /* counts with IB_CA_CAP_LOCAL_DMA_LKEY; 0: the kernel keeps it */
+    ULONG Transport;    /* IB_TRANSPORT */
 } IB_CA_ATTR, *PIB_CA_ATTR;
 
 /* Of a completion queue. */

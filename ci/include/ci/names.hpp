@@ -19,6 +19,8 @@ NT_API std::string_view name_of(IB_LINK_WIDTH width) noexcept;
 NT_API std::string_view name_of(IB_LINK_SPEED speed) noexcept;
 /// "HCA".
 NT_API std::string_view name_of(IB_ATOMIC atomicity) noexcept;
+/// "iWARP".
+NT_API std::string_view name_of(IB_TRANSPORT transport) noexcept;
 
 /// The verb of a stack location's minor function: "CiQueryPort".
 NT_API std::string_view verb_of(UCHAR minor_function) noexcept;

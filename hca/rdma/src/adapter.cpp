@@ -50,7 +50,10 @@ NTSTATUS adapter::start(std::string& problem) {
     description.MadAgentExtensionSize = sizeof(agent_part);
     DEVICE_OBJECT* made = nullptr;
     if (status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
-        problem = name_ + ": " + NtStatusMeaning(status);
+        problem = name_ + ": " +
+                  (status == STATUS_OBJECT_NAME_COLLISION
+                       ? "another HCA has its GUID; attach one of the two by its name"
+                       : NtStatusMeaning(status));
         return status;
     }
     static_cast<device_part*>(HcaDeviceExtension(made))->owner = this;
@@ -67,13 +70,19 @@ NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
     if (found == there.end()) return STATUS_SUCCESS;
     const open_device opened(*world_.verbs, *found);
     IB_CA_ATTR attr{};
-    int error = opened.error();
+    int error = cause_of(opened.error(), found->file);
     if (error == 0) error = verbs_query(*world_.verbs, opened.get()).device(attr);
     if (error != 0) return describe(error, found->file, problem);
     ports_.resize(std::min<std::size_t>(attr.PortCount, UCHAR_MAX));
     guid = found->guid;
     verbs_ = *found;
     return STATUS_SUCCESS;
+}
+
+// Of a file that may not be opened libibverbs looks for another one, and tells how that ended.
+int adapter::cause_of(int error, const std::string& file) const {
+    const int own = error != 0 ? world_.try_file(file) : 0;
+    return own == EACCES || own == EPERM ? own : error;
 }
 
 // Why a device can't be used, in a line.
@@ -90,6 +99,7 @@ NTSTATUS adapter::describe(int error, const std::string& file, std::string& prob
 
 // A management side with another GUID is that of a device which has taken the name meanwhile.
 NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
+    if (has_verbs() && is_rnic(world_, name_)) return STATUS_SUCCESS;
     const ca_facts facts(world_, name_);
     const bool readable = facts.error() == 0 && facts.port_count() != 0;
     if (has_verbs() && (!readable || be64toh(facts->node_guid) != guid)) return STATUS_SUCCESS;
@@ -165,7 +175,9 @@ HCA_COMMAND_QUEUE& adapter::lane_of(const IO_STACK_LOCATION* location) {
 NTSTATUS adapter::opened() {
     if (opens_ == 0) {
         if (verbs_) {
-            const int error = verbs_context::open(world_, *verbs_, device_, port_count(), context_);
+            const int error =
+                cause_of(verbs_context::open(world_, *verbs_, device_, port_count(), context_),
+                         verbs_->file);
             if (is_gone(error)) HcaReportFatal(device_);
             if (error != 0) return status_of(error);
         }

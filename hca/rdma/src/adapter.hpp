@@ -59,6 +59,7 @@ private:
     NTSTATUS read_verbs(std::string& problem, ib_guid_t& guid);
     NTSTATUS read_management(std::string& problem, ib_guid_t& guid);
     NTSTATUS check_access(unsigned port, std::string& problem) const;
+    int cause_of(int error, const std::string& file) const;
     NTSTATUS describe(int error, const std::string& file, std::string& problem) const;
     NTSTATUS submit_send(const IO_STACK_LOCATION* location, IRP* irp);
     HCA_COMMAND_QUEUE& lane_of(const IO_STACK_LOCATION* location);

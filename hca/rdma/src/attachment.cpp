@@ -18,7 +18,7 @@ std::vector<std::string> names_in_umad(const outside& world) {
     for (const auto& each : std::span(found).first(static_cast<std::size_t>(std::max(count, 0)))) {
         std::string name(each, strnlen(each, UMAD_CA_NAME_LEN));
         // Where there is none, libibumad makes one up.
-        if (!ca_facts(world, name).gone()) all.push_back(std::move(name));
+        if (!is_rnic(world, name) && !ca_facts(world, name).gone()) all.push_back(std::move(name));
     }
     return all;
 }

@@ -30,6 +30,11 @@ std::vector<ib_gid_t> gids_of(const outside& world, const umad_port_t& port) {
 
 } // namespace
 
+bool is_rnic(const outside& world, const std::string& ca_name) {
+    std::string text;
+    return world.read_file(folder_of(ca_name) + SYS_NODE_TYPE, text) && text.starts_with("4:");
+}
+
 void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr) {
     std::string text;
     if (world.read_file(folder_of(ca_name) + "node_desc", text))

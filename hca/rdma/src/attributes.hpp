@@ -49,6 +49,8 @@ IB_CA_ATTR attributes_of(const umad_ca_t& ca);
 
 /// "/sys/class/infiniband/NAME/"
 std::string folder_of(const std::string& ca_name);
+/// iWARP: nothing for libibumad, which would say so on standard error.
+bool is_rnic(const outside& world, const std::string& ca_name);
 /// Which only sysfs knows.
 void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr);
 

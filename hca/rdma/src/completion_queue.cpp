@@ -6,7 +6,6 @@
 #include <dispatch/detail/spin_lock.hpp>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <new>
 #include <utility>
@@ -76,17 +75,12 @@ NTSTATUS completion_queue::make_room(ULONG entries) {
 }
 
 int completion_queue::take_from_kernel(ULONG count, IB_WC* entries) {
-    std::array<ibv_wc, 16> some;
-    ULONG taken = 0;
-    while (taken < count) {
-        const auto wanted = std::min<ULONG>(count - taken, some.size());
-        const int got = context_.verbs().poll_cq(cq_, static_cast<int>(wanted), some.data());
-        if (got < 0 && taken == 0) return -failure_of(got);
-        for (int i = 0; i < got; ++i)
-            entries[taken++] = completion_of(some[static_cast<std::size_t>(i)]);
-        if (got < static_cast<int>(wanted)) break;
-    }
-    return static_cast<int>(taken);
+    if (count == 0) return 0;
+    const int wanted = static_cast<int>(std::min<ULONG>(count, INT_MAX));
+    const int got = context_.verbs().poll_cq(cq_, wanted, as_libibverbs(entries));
+    if (got < 0) return -failure_of(got);
+    translate(entries, got);
+    return got;
 }
 
 // False: there was none, or there is no room.

@@ -35,6 +35,20 @@ int open_file(const std::string& path) {
     return open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
+int try_file(const std::string& path) {
+    const int file = open_file(path);
+    if (file < 0) return errno;
+    close(file);
+    return 0;
+}
+
+// Of a kernel without ib_umad libibumad complains on standard error.
+int open_port(const char* name, int port) {
+    std::string version;
+    if (!read_file(IB_UMAD_ABI_DIR "/" IB_UMAD_ABI_FILE, version)) return -1;
+    return umad_open_port(name, port);
+}
+
 std::unique_ptr<dispatch::descriptor_watch> watch(int descriptor, bool (*readable)(void*),
                                                   void* context) {
     return dispatch::watch_readable(dispatch::machine::current(), descriptor, readable, context);
@@ -48,7 +62,7 @@ constinit const outside real_outside = {
     .get_ca = umad_get_ca,
     .release_ca = umad_release_ca,
     .get_issm_path = umad_get_issm_path,
-    .open_port = umad_open_port,
+    .open_port = open_port,
     .close_port = umad_close_port,
     .header_size = umad_size,
     .register_agent = umad_register2,
@@ -58,6 +72,7 @@ constinit const outside real_outside = {
     .write_file = write_file,
     .open_file = open_file,
     .close_file = close,
+    .try_file = try_file,
     .watch = watch,
 };
 

@@ -36,6 +36,8 @@ struct outside {
     /// A descriptor; -1 and errno, EAGAIN where a device is held by somebody else.
     int (*open_file)(const std::string& path);
     int (*close_file)(int descriptor);
+    /// An errno; 0: it can be opened.
+    int (*try_file)(const std::string& path);
 
     /// dispatch::watch_readable on the caller's machine.
     std::unique_ptr<dispatch::descriptor_watch> (*watch)(int descriptor, bool (*readable)(void*),

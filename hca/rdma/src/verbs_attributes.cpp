@@ -222,6 +222,8 @@ int verbs_query::device(IB_CA_ATTR& made) const {
     put_limits(made, attr.orig_attr);
     made.Extended = extended(attr);
     made.MaxCompletionHandlers = limit(context_->num_comp_vectors);
+    static_assert(int{IB_TRANSPORT_IWARP} == int{IBV_TRANSPORT_IWARP});
+    made.Transport = static_cast<ULONG>(context_->device->transport_type);
     made.PortCount =
         attr.phys_port_cnt_ex != 0 ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt;
     return 0;

@@ -7,6 +7,9 @@
 
 namespace irpverbs::hca_rdma {
 
-IB_WC completion_of(const ibv_wc& from);
+/// The place where libibverbs puts entries, of which `translate` makes ours: they are as long, and
+/// most of their fields are the same.
+inline ibv_wc* as_libibverbs(IB_WC* entries) { return reinterpret_cast<ibv_wc*>(entries); }
+void translate(IB_WC* entries, int count);
 
 } // namespace irpverbs::hca_rdma

@@ -95,11 +95,10 @@ void smp_channel::start(exchange& free, request next) {
         status = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, free.message, &given, answered,
                                     &free, IBMF_MSG_TRANS_FLAG_SEQ);
     }
-    if (status == IBMF_BAD_HANDLE) lost_ = true;
+    if (status == IBMF_BAD_PORT_STATE) lost_ = true; // SMPs go in any: the HCA has gone
     if (status != IBMF_SUCCESS) queue_.post(free);
 }
 
-// What came is copied here: should the HCA go, IBMF frees its buffers after this call.
 void smp_channel::answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
     exchange& done = *static_cast<exchange*>(context);
     done.answer = answer_in(*message);

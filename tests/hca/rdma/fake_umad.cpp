@@ -86,13 +86,13 @@ struct calls {
         std::snprintf(path, static_cast<std::size_t>(size), "/dev/infiniband/issm%d", port - 1);
         return 0;
     }
-    static int open_port(const char* name, int) {
+    static int open_port(const char* name, int port) {
         if (now->open_error != 0) {
             errno = now->open_error;
             return -EIO;
         }
         const std::lock_guard guard(now->lock_);
-        if (!now->has_umad) return -EINVAL;
+        if (!now->has_umad || port == now->port_without_umad) return -EINVAL;
         const auto place = std::make_shared<int>();
         *place = now->descriptors.open([place] { return has_something(*place); });
         now->files_[*place].ca = name;
@@ -203,6 +203,7 @@ struct calls {
         now->verbs.hold_sm(port, false);
         return 0;
     }
+    static int try_file(const std::string&) { return now->verbs_file_error; }
     static std::unique_ptr<dispatch::descriptor_watch>
     watch(int descriptor, bool (*readable)(void*), void* context) {
         return now->descriptors.watch(descriptor, readable, context);
@@ -226,6 +227,7 @@ const hca_rdma::outside& fake_umad::as_outside() {
         .write_file = calls::write_file,
         .open_file = calls::open_file,
         .close_file = calls::close_file,
+        .try_file = calls::try_file,
         .watch = calls::watch,
     };
     return table;

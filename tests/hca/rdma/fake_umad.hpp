@@ -66,7 +66,9 @@ public:
     // What fails, with that errno; in the order of the calls, 0: does not.
     int open_error = 0;
     int write_error = 0;
+    int verbs_file_error = 0; // of the file that libibverbs opens
     bool has_umad = true;
+    int port_without_umad = 0;
     int user_rmpp_error = 0; // of UMAD_USER_RMPP
     std::size_t header_bytes = sizeof(ib_user_mad_t);
     std::size_t most_awaited = SIZE_MAX; // questions on the wire at once; more wait in the kernel

@@ -9,6 +9,7 @@
 #include <array>
 #include <deque>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -130,8 +131,8 @@ private:
     std::array<KEVENT, call_count> gates_;
     std::array<KEVENT, call_count> inside_;
     KEVENT acknowledged_;
-    unsigned events_reported_ = 0;
-    unsigned events_acknowledged_ = 0;
+    std::map<int, unsigned> events_reported_; // by their types
+    std::map<int, unsigned> events_acknowledged_;
     unsigned lists_ = 0;
 };
 

@@ -177,14 +177,14 @@ struct verbs_calls {
             }
             *event = from.events.front();
             from.events.pop_front();
-            ++now()->events_reported_;
+            ++now()->events_reported_[event->event_type];
             if (event->event_type == IBV_EVENT_CQ_ERR) ++of(event->element.cq).errors_reported;
             return 0;
         });
     }
     static void ack_async_event(ibv_async_event* event) {
         const std::lock_guard guard(now()->lock_);
-        ++now()->events_acknowledged_;
+        ++now()->events_acknowledged_[event->event_type];
         if (event->event_type != IBV_EVENT_CQ_ERR) return;
         ++event->element.cq->async_events_completed;
         KeSetEvent(&now()->acknowledged_, IO_NO_INCREMENT, FALSE);

@@ -45,11 +45,30 @@ TEST_P(VerbsAttach, WithoutManagementThereAreNoAgents) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
+// libibumad would complain of it, by a line on standard error.
+TEST_P(VerbsAttach, OfAnIwarpDeviceLibibumadIsNotAsked) {
+    kernel.files["/sys/class/infiniband/rxe0/node_type"] = "4: RNIC";
+    const open_verbs hca;
+    EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
+}
+
 // A kernel without ib_umad shows the device, and no file of it.
 TEST_P(VerbsAttach, WithoutTheUmadModuleThereAreNoAgents) {
     kernel.has_umad = false;
     const open_verbs hca;
     EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
+}
+
+TEST_P(VerbsAttach, OfAPortWithoutUmadThereAreNoAgents) {
+    kernel.cas["rxe0"].ports.resize(2);
+    kernel.verbs.add("rxe0", kernel.guid, 2);
+    kernel.port_without_umad = 2;
+    const open_verbs hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_SUCCESS);
+    attr.PortNumber = 2;
+    EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(port_block(hca.ca, 2)->State, IB_PORT_ACTIVE);
 }
 
 TEST_P(VerbsAttach, WithoutVerbsThereAreNoQueues) {
@@ -82,6 +101,24 @@ TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamed) {
     EXPECT_EQ(hcas.status, STATUS_ACCESS_DENIED);
     EXPECT_EQ(hcas.problem, "/dev/infiniband/uverbs0: Permission denied: it must be readable and "
                             "writable (by root, or by a udev rule)");
+}
+
+// libibverbs looks elsewhere for a file that it may not open, and tells that nothing was there.
+TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamedWhateverLibibverbsSays) {
+    const rdma_hcas there;
+    kernel.verbs_file_error = EPERM;
+    for (int times = 0; times < 2; ++times) {
+        kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
+        const auto open = [](IRP* irp) {
+            return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+        };
+        EXPECT_EQ(answer(open), STATUS_ACCESS_DENIED); // and is not the end of the device
+    }
+    kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_ACCESS_DENIED);
+    EXPECT_EQ(hcas.problem, "/dev/infiniband/uverbs0: Operation not permitted: it must be readable "
+                            "and writable (by root, or by a udev rule)");
 }
 
 TEST_P(VerbsAttach, WhatFailsOtherwiseIsSaid) {

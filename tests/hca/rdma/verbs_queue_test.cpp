@@ -2,6 +2,7 @@
 #include "verbs_hcas.hpp"
 
 #include <cerrno>
+#include <functional>
 #include <set>
 
 namespace {
@@ -241,6 +242,40 @@ TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
     EXPECT_EQ(create->status(), STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(create->object<IB_CQ>()), STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(other), STATUS_SUCCESS);
+}
+
+// Whatever the kernel takes its time for: the caller has its answer first, at DISPATCH_LEVEL, too.
+TEST_P(VerbsQueue, NoVerbWaitsForTheKernel) {
+    const auto expect_pended = [&](call::call which, const std::function<NTSTATUS(IRP*)>& verb) {
+        kernel.verbs.hold(which);
+        std::unique_ptr<verb_call> under_way;
+        {
+            const at_dispatch_level raised;
+            under_way = std::make_unique<verb_call>(verb);
+        }
+        EXPECT_EQ(under_way->returned(), STATUS_PENDING) << which;
+        kernel.verbs.wait_for(which);
+        EXPECT_FALSE(under_way->done()) << which;
+        kernel.verbs.let_go(which);
+        EXPECT_TRUE(NT_SUCCESS(under_way->status()) ||
+                    under_way->status() == STATUS_BUFFER_OVERFLOW)
+            << which;
+        return under_way->information();
+    };
+    const rdma_hcas hcas;
+    const auto made = expect_pended(call::open_device, [](IRP* irp) {
+        return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
+    });
+    auto* ca = reinterpret_cast<IB_CA*>(made);
+    auto* cq = reinterpret_cast<IB_CQ*>(expect_pended(call::create_cq, creating(ca)));
+    IB_CA_ATTR attr{};
+    IB_PORT_ATTR port{};
+    expect_pended(call::query_device,
+                  [&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
+    expect_pended(call::query_port, querying(ca, port));
+    expect_pended(call::resize_cq, resizing(cq, 8));
+    expect_pended(call::destroy_cq, [&](IRP* irp) { return CiDestroyCq(cq, nullptr, irp); });
+    expect_pended(call::close_device, [&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
 }
 
 // What the kernel does not destroy still has its events, which name a queue that the client has

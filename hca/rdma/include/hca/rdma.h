@@ -10,6 +10,8 @@
 
    Attributes are the kernel's. A GID table has its whole length, empty entries are 0. A port
    without P_Keys has zeros; the LID is 0 where the link layer is Ethernet, which iWARP's is, too.
+   soft-RoCE and siw on one network interface have the same node GUID: a machine takes one of them,
+   "rdma:" with both is STATUS_OBJECT_NAME_COLLISION.
    Of CiModifyCa the kernel allows the description, of CiModifyPort IB_PORT_CAP_IS_SM.
 
    Port events are the kernel's, as often as it tells them: soft-RoCE says PORT_ACTIVE twice, and
@@ -27,8 +29,17 @@
    satisfied at once by receives and failures that are there; events without an entry happen, as
    with any hardware. IB_CQ_ATTR.Filled counts what could be taken over from it, at most NumCqes.
    soft-RoCE's queues hold more than NumCqes; in one that the device's end has left nothing is
-   flushed. Its statuses are not always those of IBA 10: a wrong key is
-   IB_WC_LOCAL_QP_OPERATION_ERROR.
+   flushed. Its statuses are not always those of IBA 10: a wrong key, and a message longer than the
+   receive, is IB_WC_LOCAL_QP_OPERATION_ERROR (since 6.12 a wrong key: IB_WC_FLUSHED). siw does not
+   resize: STATUS_NOT_SUPPORTED.
+
+   Queue pairs, regions and windows are libibverbs' own, beside this driver; their events are
+   acknowledged here and told to nobody. What their providers do otherwise than one expects is for
+   who uses them: siw's ibv_post_send gives back negative errnos, and of a read into several places
+   it fills the first and calls that a success (MaxSgesOfRead is 1); soft-RoCE's queues of work
+   requests are deeper than they say; a bound window of type 2 has its new key only where the
+   program puts it; librdmacm has contexts of its own, and looks for a siw device by the Ethernet
+   address it was made with. One that is left alive holds the device past the last close.
 
    RMPP by the client needs a kernel that lets it (3.18 on); with an older one agents of classes
    with RMPP are registered as IB_MAD_RMPP_BY_DRIVER, or refused STATUS_NOT_SUPPORTED. The kernel

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""conformance_test.py DEVICE: the conformance suite passes on that device, and of each case that is
+skipped there it is known here why."""
+import os
+import re
+import sys
+import unittest
+from fnmatch import fnmatch
+
+import guest_script
+
+CONFORMANCE = os.environ["IRPVERBS_CONFORMANCE"]
+DEVICE = sys.argv.pop()
+
+NOBODY = "what happens to a real HCA nobody makes happen at will; guest.conformance_events has both"
+# What the case says, the cases that may say so, and why.
+EXPLAINED = {
+    "rxe": [
+        ("the adapter can't raise port events", "*", NOBODY),
+        ("the adapter can't make the HCA fail", "*", NOBODY),
+        ("the adapter can't put completions into a queue", "*",
+         "only queue pairs do, with contents of their own: guest.verbs has some"),
+        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "MadQp.*",
+         "umad knows QP0 and QP1, no queue pairs of agents' own"),
+        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "User.KeysThatAreNotMapped",
+         "the keys are those of an agent's own queue pair"),
+        ("CiModifyPort answers STATUS_NOT_SUPPORTED", "ModifyPort.*",
+         "of capabilities the kernel lets IS_SM be changed, which the cases leave to the subnet "
+         "manager; nothing else of a port. guest.verbs has IS_SM"),
+        ("CiModifyCa answers STATUS_NOT_SUPPORTED", "ModifyCa.ChangesWhatFlagsName",
+         "the kernel does not let the system image GUID be changed; guest.verbs has the rest"),
+    ],
+    "siw": [
+        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "*", "iWARP has no management"),
+        ("CiResizeCq answers STATUS_NOT_SUPPORTED", "ResizeCq.GivesTheNewSize",
+         "siw does not resize"),
+        ("a verb answers STATUS_NOT_SUPPORTED", "User.DataIsTakenByEveryVerb", "CiResizeCq does"),
+    ],
+}
+
+
+def is_explained(case, reason):
+    kind = DEVICE.rstrip("0123456789")
+    known = EXPLAINED["rxe"] + (EXPLAINED["siw"] if kind == "siw" else [])
+    return any(reason == said and fnmatch(case, cases) for said, cases, _ in known)
+
+
+class ConformanceTest(unittest.TestCase):
+    status, output = 0, ""
+
+    def test_the_suite_passes(self):
+        self.assertEqual(self.status, 0, self.output)
+        passed, failed = re.search(r"(\d+) passed, \d+ skipped, (\d+) failed, on rdma:",
+                                   self.output).groups()
+        self.assertGreater(int(passed), 50)
+        self.assertEqual(int(failed), 0)
+
+    def test_each_skip_is_explained(self):
+        skips = re.findall(r"^skip +(\S+)/real: (.*)", self.output, re.M)
+        self.assertEqual(len(skips), int(re.search(r"(\d+) skipped", self.output)[1]))
+        self.assertEqual([skip for skip in skips if not is_explained(*skip)], [])
+
+
+if __name__ == "__main__":
+    ended, said = guest_script.run(
+        DEVICE.rstrip("0123456789"), [CONFORMANCE],
+        {"suite": f"{CONFORMANCE} --hca rdma:{DEVICE} --require-hca --seeds 4"})
+    if ended != 0:
+        sys.exit(ended)
+    ConformanceTest.status, ConformanceTest.output = said["suite"]
+    unittest.main()

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+// Kernel module: raises the asynchronous events that soft-RoCE and siw do not raise by themselves,
+// by the paths that drivers use. What is written to /proc/irpverbs_events is "DEVICE KIND NUMBER
+// EVENT", where EVENT is of ib_event_type and KIND one of
+//     port    of the port NUMBER, or of the device
+//     qp      of the queue pair NUMBER
+//     cq srq  of each of these that a program has, whatever NUMBER is
+//     unplug  no event: from now on the device can be taken away from under those who open it, as
+//             that of hardware can
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/uaccess.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/restrack.h>
+
+// As in drivers/infiniband/core/restrack.h, which is not among the headers for modules.
+struct rdma_restrack_root {
+    struct xarray xa;
+    u32 next_id;
+};
+
+struct wanted {
+    char device[IB_DEVICE_NAME_MAX];
+    char kind[8];
+    unsigned int number;
+    unsigned int event;
+};
+
+static bool tell_qp(struct ib_qp* qp, const struct wanted* what, struct ib_event* event) {
+    if (qp->qp_num != what->number || !qp->event_handler) return false;
+    event->element.qp = qp;
+    qp->event_handler(event, qp->qp_context);
+    return true;
+}
+
+static bool tell_cq(struct ib_cq* cq, struct ib_event* event) {
+    if (!cq->event_handler) return false;
+    event->element.cq = cq;
+    cq->event_handler(event, cq->cq_context);
+    return true;
+}
+
+static bool tell_srq(struct ib_srq* srq, struct ib_event* event) {
+    if (!srq->event_handler) return false;
+    event->element.srq = srq;
+    srq->event_handler(event, srq->srq_context);
+    return true;
+}
+
+static bool tell(struct rdma_restrack_entry* entry, enum rdma_restrack_type type,
+                 const struct wanted* what, struct ib_event* event) {
+    switch (type) {
+    case RDMA_RESTRACK_QP:
+        return tell_qp(container_of(entry, struct ib_qp, res), what, event);
+    case RDMA_RESTRACK_CQ:
+        return tell_cq(container_of(entry, struct ib_cq, res), event);
+    default:
+        return tell_srq(container_of(entry, struct ib_srq, res), event);
+    }
+}
+
+static int raise_for(struct ib_device* device, enum rdma_restrack_type type,
+                     const struct wanted* what) {
+    struct ib_event event = {.device = device, .event = what->event};
+    struct rdma_restrack_entry* entry;
+    unsigned long index;
+    bool told = false;
+
+    xa_for_each(&device->res[type].xa, index, entry) {
+        if (rdma_is_kernel_res(entry) || !rdma_restrack_get(entry)) continue;
+        told |= tell(entry, type, what, &event);
+        rdma_restrack_put(entry);
+    }
+    return told ? 0 : -ENOENT;
+}
+
+static void raise_of_port(struct ib_device* device, const struct wanted* what) {
+    struct ib_event event = {
+        .device = device, .event = what->event, .element.port_num = what->number};
+    ib_dispatch_event(&event);
+    flush_workqueue(ib_wq); // by which it goes: the next one comes behind it
+}
+
+static void no_disassociate(struct ib_ucontext* context) {}
+
+// rxe looks at the device once more when the last mapping goes, so that is never freed.
+static void let_go(struct ib_device* device) {
+    get_device(&device->dev);
+    device->ops.disassociate_ucontext = no_disassociate;
+}
+
+static int carry_out(struct ib_device* device, const struct wanted* what) {
+    if (!strcmp(what->kind, "qp")) return raise_for(device, RDMA_RESTRACK_QP, what);
+    if (!strcmp(what->kind, "cq")) return raise_for(device, RDMA_RESTRACK_CQ, what);
+    if (!strcmp(what->kind, "srq")) return raise_for(device, RDMA_RESTRACK_SRQ, what);
+    if (!strcmp(what->kind, "port"))
+        raise_of_port(device, what);
+    else if (!strcmp(what->kind, "unplug"))
+        let_go(device);
+    else
+        return -EINVAL;
+    return 0;
+}
+
+static ssize_t written(struct file* file, const char __user* text, size_t size, loff_t* offset) {
+    char line[128];
+    struct wanted what;
+    struct ib_device* device;
+    int error;
+
+    if (size >= sizeof(line)) return -EINVAL;
+    if (copy_from_user(line, text, size)) return -EFAULT;
+    line[size] = 0;
+    if (sscanf(line, "%63s %7s %u %u", what.device, what.kind, &what.number, &what.event) != 4)
+        return -EINVAL;
+    device = ib_device_get_by_name(what.device, RDMA_DRIVER_UNKNOWN);
+    if (!device) return -ENODEV;
+    error = carry_out(device, &what);
+    ib_device_put(device);
+    return error ? error : size;
+}
+
+static const struct proc_ops operations = {.proc_write = written};
+
+static int __init begin(void) {
+    return proc_create("irpverbs_events", 0200, NULL, &operations) ? 0 : -ENOMEM;
+}
+
+static void __exit end(void) { remove_proc_entry("irpverbs_events", NULL); }
+
+module_init(begin);
+module_exit(end);
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_DESCRIPTION("raises asynchronous events of RDMA devices for tests");

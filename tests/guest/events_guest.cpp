@@ -1,0 +1,125 @@
+// Events that soft-RoCE does not raise by itself: a kernel module raises them, by the paths of
+// drivers. Runs in the guest, with --events.
+#include "raise_event.hpp"
+#include "verbs_guest.hpp"
+
+#include "async_events.hpp"
+
+#include <climits>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+void raise_of_port(ibv_event_type type) { raise_event("rxe0", "port", 1, type); }
+
+class RaisedEvents : public VerbsGuest {
+protected:
+    // The context's events are read in their order, so all before this one have been.
+    static void expect_no_other(IB_CA* ca) {
+        raise_of_port(IBV_EVENT_SM_CHANGE);
+        EXPECT_EQ(next_event(ca), static_cast<ULONG_PTR>(IB_AE_SM_CHANGE));
+    }
+};
+
+// GID_CHANGE is told by whoever changes the table alone: VerbsGuest has it.
+TEST_F(RaisedEvents, EachOfAPortIsToldOnce) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    for (const ibv_event_type each :
+         {IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE, IBV_EVENT_LID_CHANGE, IBV_EVENT_PKEY_CHANGE,
+          IBV_EVENT_SM_CHANGE, IBV_EVENT_CLIENT_REREGISTER}) {
+        raise_of_port(each);
+        EXPECT_EQ(next_event(ca), static_cast<ULONG_PTR>(hca_rdma::event_of(each)));
+    }
+    expect_no_other(ca);
+}
+
+// They name nobody who could be told. libibverbs ends a queue pair when each of its events was
+// acknowledged, and as often as it came; else it waits for ever.
+TEST_F(RaisedEvents, EachOfAQueuePairIsAcknowledgedOnce) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    const destroyed_at_the_end cq{create_cq(ca, 16)};
+    const queue_pair pair(listening::latest());
+    for (const ibv_event_type each :
+         {IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_COMM_EST,
+          IBV_EVENT_SQ_DRAINED, IBV_EVENT_PATH_MIG, IBV_EVENT_PATH_MIG_ERR,
+          IBV_EVENT_QP_LAST_WQE_REACHED})
+        raise_event("rxe0", "qp", pair.number(), each);
+    expect_no_other(ca);
+}
+
+TEST_F(RaisedEvents, EachOfASharedReceiveQueueIsAcknowledgedOnce) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    const destroyed_at_the_end cq{create_cq(ca, 16)};
+    ibv_pd* domain = ibv_alloc_pd(listening::latest()->context);
+    ibv_srq_init_attr wanted{nullptr, {1, 1, 0}};
+    ibv_srq* queue = ibv_create_srq(domain, &wanted);
+    ASSERT_NE(queue, nullptr);
+    raise_event("rxe0", "srq", 0, IBV_EVENT_SRQ_ERR);
+    raise_event("rxe0", "srq", 0, IBV_EVENT_SRQ_LIMIT_REACHED);
+    expect_no_other(ca);
+    EXPECT_EQ(ibv_destroy_srq(queue), 0);
+    EXPECT_EQ(ibv_dealloc_pd(domain), 0);
+}
+
+TEST_F(RaisedEvents, TheErrorOfAQueueIsToldOnce) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    IB_CQ* cq = create_cq(ca, 4);
+    verb_call error(waiting_for_error(cq));
+    verb_call again(waiting_for_error(cq));
+    raise_event("rxe0", "cq", 0, IBV_EVENT_CQ_ERR);
+    raise_event("rxe0", "cq", 0, IBV_EVENT_CQ_ERR);
+    EXPECT_STREQ(name_of(error.status()), "STATUS_SUCCESS");
+    EXPECT_EQ(error.information(), static_cast<ULONG_PTR>(IB_AE_CQ_ERROR));
+    expect_no_other(ca);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS); // both are acknowledged
+    EXPECT_STREQ(name_of(again.status()), "STATUS_CANCELLED");
+}
+
+TEST_F(RaisedEvents, AFatalOneIsTheEndOfTheHca) {
+    const device hca("rxe0");
+    IB_CA* ca = open_ca(hca.fdo());
+    IB_CQ* cq = create_cq(ca, 4);
+    verb_call fatal(waiting_for_end(ca));
+    raise_of_port(IBV_EVENT_DEVICE_FATAL);
+    EXPECT_STREQ(name_of(fatal.status()), "STATUS_SUCCESS");
+    EXPECT_STREQ(name_of(verb_call(arming(cq)).status()), "STATUS_FILE_FORCED_CLOSED");
+    EXPECT_STREQ(name_of(verb_call(waiting_for_port(ca)).status()), "STATUS_FILE_FORCED_CLOSED");
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+// As hardware's drivers let it: nobody waits for anybody, and the kernel says so itself.
+TEST_F(RaisedEvents, ADeviceIsTakenAwayFromUnderVerbsThatPend) {
+    raise_event("rxe1", "unplug", 0, 0);
+    {
+        const device hca("rxe1", INT_MAX); // no look at the list of devices
+        IB_CA* ca = open_ca(hca.fdo());
+        IB_CQ* cq = create_cq(ca, 16);
+        EXPECT_EQ(verb_call(arming(cq)).status(), STATUS_SUCCESS);
+        verb_call fatal(waiting_for_end(ca));
+        verb_call port(waiting_for_port(ca));
+        verb_call completion(waiting_for_completion(cq));
+        verb_call error(waiting_for_error(cq));
+        system_thread taker([] { shell("rdma link delete rxe1"); });
+        create_until_the_end(ca);
+        taker.join(); // it does not wait for the close
+        EXPECT_STREQ(name_of(fatal.status()), "STATUS_SUCCESS");
+        EXPECT_STREQ(name_of(verb_call(arming(cq)).status()), "STATUS_FILE_FORCED_CLOSED");
+        EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+        EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+        for (verb_call* each : {&port, &completion, &error})
+            EXPECT_STREQ(name_of(each->status()), "STATUS_CANCELLED");
+    }
+    shell("rdma link add rxe1 type rxe netdev rx1");
+    const device back("rxe1");
+    const open_hca ca(back.fdo());
+    EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_ACTIVE);
+}
+
+} // namespace

@@ -1,0 +1,23 @@
+"""Several commands in one guest, each with what it said and its exit status."""
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(devices, programs, commands):
+    """`commands`: name and shell command. The guest's status, and by name: status, output."""
+    lines = [f"echo '== {name}'\n( {command} )\necho \"== status $?\"" for name, command in
+             commands.items()]
+    files = [word for each in programs for word in ("--file", each)]
+    guest = [sys.executable, "-W", "error", str(HERE / "guest.py"), "--devices", devices, *files]
+    ended = subprocess.run([*guest, "sh", "-c", "\n".join(lines)], text=True, capture_output=True,
+                           timeout=250, check=False)
+    sys.stderr.write(ended.stderr)
+    parts = re.split(r"^== (.*)\n", ended.stdout, flags=re.M)
+    said = {}
+    for name, output, status in zip(parts[1::4], parts[2::4], parts[3::4]):
+        said[name] = int(status.removeprefix("status ")), output
+    return ended.returncode, said

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""What irpctl says of devices that can't be used, or not so: one line, and status 1."""
+import os
+import shlex
+import sys
+import unittest
+
+import guest_script
+
+IRPCTL = os.environ["IRPVERBS_IRPCTL"]
+
+
+def irpctl(hca, *words):
+    return shlex.join([IRPCTL, "--hca", hca, *words])
+
+
+def as_nobody(command):
+    return f"busybox su -s /bin/sh nobody -c {shlex.quote(command)}"
+
+
+COMMANDS = {
+    "umad not readable": as_nobody(irpctl("rdma:rxe0", "devices")),
+    "verbs not readable": "chmod 600 /dev/infiniband/uverbs0; " +
+                          as_nobody(irpctl("rdma:rxe0", "devices")),
+    "all, one not readable": as_nobody(irpctl("rdma:", "devices")),
+    "no such device": irpctl("rdma:nosuch", "devices"),
+    "two of one GUID": irpctl("rdma:", "devices"),
+    "a LID on Ethernet": irpctl("rdma:rxe0", "ping", "--lid", "1"),
+    "a LID on iWARP": irpctl("rdma:siw0", "ping", "--lid", "1"),
+    "paths on Ethernet": irpctl("rdma:rxe0", "paths"),
+    "a datagram on Ethernet": irpctl("rdma:rxe0", "mad", "--lid", "1"),
+    "without ib_umad": "busybox rmmod ib_umad && " + irpctl("rdma:rxe0", "devices"),
+    "without ib_umad, a LID": irpctl("rdma:rxe0", "ping", "--lid", "1"),
+}
+WHO_MAY = ": Permission denied: it must be readable and writable (by root, or by a udev rule)"
+
+
+class RefusalsTest(unittest.TestCase):
+    said = {}
+
+    def expect_line(self, name, *parts):
+        status, output = self.said[name]
+        self.assertEqual(status, 1, output)
+        self.assertEqual(len(output.splitlines()), 1, output)
+        for part in ("irpctl: ", *parts):
+            self.assertIn(part, output)
+
+    def test_a_file_that_may_not_be_opened_is_named_with_the_permission(self):
+        self.expect_line("umad not readable", "/dev/infiniband/umad0" + WHO_MAY)
+        self.expect_line("verbs not readable", "/dev/infiniband/uverbs0" + WHO_MAY)
+        self.expect_line("all, one not readable", "/dev/infiniband/uverbs0" + WHO_MAY)
+
+    def test_a_device_that_is_not_there_is_told_with_those_there_are(self):
+        self.expect_line("no such device", "no InfiniBand device 'nosuch'", "rxe0, rxe1, siw0, siw1")
+
+    def test_two_devices_of_one_guid_are_told(self):
+        """As rxe and siw of the same network interface are."""
+        self.expect_line("two of one GUID", "siw0: another HCA has its GUID")
+
+    def test_where_nobody_has_a_lid_it_is_said(self):
+        for name in ("a LID on Ethernet", "paths on Ethernet", "a datagram on Ethernet",
+                     "without ib_umad, a LID"):
+            self.expect_line(name, "rxe0 port 1 is Ethernet's, where nobody has a LID")
+        self.expect_line("a LID on iWARP", "siw0 port 1 is Ethernet's, where nobody has a LID")
+
+    def test_without_ib_umad_there_are_devices(self):
+        status, output = self.said["without ib_umad"]
+        self.assertEqual(status, 0, output)
+        heading, row = output.splitlines()
+        self.assertIn("DEVICE", heading)
+        self.assertIn("rxe0", row)
+
+
+if __name__ == "__main__":
+    ended, RefusalsTest.said = guest_script.run("rxe,siw", [IRPCTL], COMMANDS)
+    if ended != 0:
+        sys.exit(ended)
+    unittest.main()

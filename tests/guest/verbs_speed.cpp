@@ -1,0 +1,299 @@
+// verbs_speed [DEVICE]: what verbs cost through the channel interface and by libibverbs alone, by
+// turns in one run, with the scripted kernel in the place of libibverbs, and on a device of the
+// real one. Exit status 1: a gate was missed. What is measured, and the gates: docs/speed.md.
+#include "speed_subject.hpp"
+
+#include <dispatch/machine.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+// Of as many short samples, each beside its peer's, the median counts: what else the machine does
+// then hits few of them.
+constexpr unsigned rounds = 301;
+constexpr int at_once = 16; // entries a poll
+
+double now(clockid_t which = CLOCK_MONOTONIC) {
+    timespec time{};
+    clock_gettime(which, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> of) {
+    std::ranges::sort(of);
+    return of[of.size() / 2];
+}
+
+/// ns an operation, of `count` in a row.
+double time_of(unsigned count, const std::function<void()>& operation) {
+    const double begin = now();
+    for (unsigned i = 0; i < count; ++i)
+        operation();
+    return (now() - begin) / count;
+}
+
+// ---- what is told
+
+bool all_gates_met = true;
+
+/// `gate` 0: not one.
+void tell(const char* what, double measured, const char* unit, double bar, double gate) {
+    const bool met = measured <= bar;
+    const bool held = gate == 0 || measured <= gate;
+    std::printf("%-48s %10.2f %-5s at most %.2f: %s%s\n", what, measured, unit, bar,
+                met ? "met" : "not met", held ? "" : "; GATE MISSED");
+    if (gate != 0) std::printf("%-48s %10.2f %s\n", "    gate", gate, unit);
+    all_gates_met = all_gates_met && held;
+}
+
+void note(const char* what, double measured, const char* unit) {
+    std::printf("%-48s %10.2f %s\n", what, measured, unit);
+}
+
+// ---- verbs, one IRP again and again
+
+class caller {
+public:
+    caller() { KeInitializeEvent(&completed_, SynchronizationEvent, FALSE); }
+    ~caller() { IoFreeIrp(irp_); }
+    caller(const caller&) = delete;
+    caller& operator=(const caller&) = delete;
+
+    IRP* prepared() {
+        IoReuseIrp(irp_, STATUS_SUCCESS);
+        IoSetCompletionRoutine(irp_, note_completion, this, TRUE, TRUE, TRUE);
+        return irp_;
+    }
+    template <class Verb>
+    ULONG_PTR call(const Verb& verb) {
+        verb(prepared());
+        KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr);
+        return irp_->IoStatus.Information;
+    }
+    /// A verb that completes inside the call.
+    template <class Verb>
+    ULONG_PTR call_inside(const Verb& verb) {
+        IoReuseIrp(irp_, STATUS_SUCCESS);
+        IoSetCompletionRoutine(irp_, keep, nullptr, TRUE, TRUE, TRUE);
+        verb(irp_);
+        return irp_->IoStatus.Information;
+    }
+    void round_trip() {
+        ExInitializeWorkItem(&item_, wake, this);
+        ExQueueWorkItem(&item_, DelayedWorkQueue);
+        KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr);
+    }
+
+private:
+    static NTSTATUS note_completion(DEVICE_OBJECT*, IRP*, void* self) {
+        wake(self);
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+    static NTSTATUS keep(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+    static void wake(void* self) {
+        KeSetEvent(&static_cast<caller*>(self)->completed_, IO_NO_INCREMENT, FALSE);
+    }
+
+    IRP* irp_ = IoAllocateIrp(1, FALSE);
+    KEVENT completed_;
+    WORK_QUEUE_ITEM item_{};
+};
+
+// ---- polls
+
+/// Takes 16 entries at a time out of the queue, by `poll`, which says how many it took; adds the ns
+/// of each poll that found so many.
+void time_full_polls(speed_subject& on, const std::function<int()>& poll,
+                     std::vector<double>& spent) {
+    on.complete(3 * at_once);
+    for (unsigned taken = 0; taken < 3 * at_once;) {
+        const double begin = now();
+        const int got = poll();
+        const double end = now();
+        taken += static_cast<unsigned>(std::max(got, 0));
+        if (got == at_once) spent.push_back(end - begin);
+    }
+}
+
+void measure_polls(speed_subject& on, double empty_gate, double full_gate) {
+    IB_CQ* cq = create_cq(on.ca(), 128);
+    ibv_cq* raw = speed_subject::raw();
+    const hca_rdma::verbs_library& library = speed_subject::library();
+    caller by;
+    std::array<IB_WC, at_once> entries;
+    std::array<ibv_wc, at_once> raw_entries;
+    const std::function<int()> through_ci = [&] {
+        return static_cast<int>(
+            by.call_inside([&](IRP* irp) { return CiPollCq(cq, at_once, entries.data(), irp); }));
+    };
+    const std::function<int()> by_library = [&] {
+        return library.poll_cq(raw, at_once, raw_entries.data());
+    };
+    std::vector<double> ours, alone, ours_full, alone_full, clock;
+    for (unsigned i = 0; i < rounds; ++i) {
+        ours.push_back(time_of(50, through_ci));
+        alone.push_back(time_of(50, by_library));
+        clock.push_back(time_of(50, [] { now(); }));
+        time_full_polls(on, through_ci, ours_full);
+        time_full_polls(on, by_library, alone_full);
+    }
+    const double measuring = median(clock);
+    const double full = median(alone_full) - measuring;
+    note("ibv_poll_cq, empty", median(alone), "ns");
+    note("ibv_poll_cq, 16 entries", full, "ns");
+    tell("CiPollCq, empty / ibv_poll_cq", median(ours) / median(alone), "", 1.15, empty_gate);
+    tell("CiPollCq, 16 entries / ibv_poll_cq", (median(ours_full) - measuring) / full, "", 1.15,
+         full_gate);
+    on.stop_completing();
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// ---- a query
+
+void measure_query(speed_subject& on, ibv_context* raw, double gate) {
+    caller by;
+    IB_PORT_ATTR attr{};
+    std::vector<double> ours, alone, trip;
+    for (unsigned i = 0; i < rounds; ++i) {
+        ours.push_back(time_of(1, [&] {
+            by.call([&](IRP* irp) { return CiQueryPort(on.ca(), 1, sizeof(attr), &attr, irp); });
+        }));
+        alone.push_back(time_of(1, [&] {
+            ibv_port_attr told{};
+            speed_subject::library().query_port(raw, 1, &told);
+        }));
+        trip.push_back(time_of(1, [&] { by.round_trip(); }));
+    }
+    note("CiQueryPort, end to end", median(ours) / 1000, "us");
+    note("ibv_query_port", median(alone) / 1000, "us");
+    note("a work item, there and back", median(trip) / 1000, "us");
+    tell("CiQueryPort / (ibv_query_port + 2 work items)",
+         median(ours) / (median(alone) + 2 * median(trip)), "", 1, gate);
+}
+
+// ---- 1,000 creates at a time
+
+/// Ticks of a processor since the start: in programs, in the kernel, of nobody.
+struct processor_time {
+    double user, kernel, idle;
+};
+std::vector<processor_time> processor_times() {
+    std::vector<processor_time> all;
+    std::ifstream in("/proc/stat");
+    for (std::string line; std::getline(in, line) && line.starts_with("cpu");) {
+        std::istringstream words(line);
+        std::string name;
+        double user = 0, nice = 0, kernel = 0, idle = 0, io = 0, hard = 0, soft = 0;
+        words >> name >> user >> nice >> kernel >> idle >> io >> hard >> soft;
+        if (name != "cpu") all.push_back({user + nice, kernel + hard + soft, idle + io});
+    }
+    return all;
+}
+
+/// Creates as many queues as there are calls, does `meanwhile` until all are there; gives them
+/// back.
+template <class Meanwhile>
+std::vector<IB_CQ*> create_many(speed_subject& on, ULONG entries, std::vector<verb_call>& calls,
+                                const Meanwhile& meanwhile) {
+    for (verb_call& each : calls)
+        each.send(
+            [&](IRP* irp) { return CiCreateCq(on.ca(), entries, nullptr, nullptr, nullptr, irp); });
+    while (!std::ranges::all_of(calls, &verb_call::done))
+        meanwhile();
+    std::vector<IB_CQ*> made;
+    for (verb_call& each : calls)
+        made.push_back(each.object<IB_CQ>());
+    return made;
+}
+
+void destroy_all(const std::vector<IB_CQ*>& all) {
+    for (IB_CQ* each : all)
+        EXPECT_EQ(destroy_cq(each), STATUS_SUCCESS);
+}
+
+constexpr unsigned creates = 1000;
+constexpr ULONG entries_of_each = 1024;
+
+// The caller sleeps: who is busy then are those who create.
+void measure_processors(speed_subject& on) {
+    std::vector<verb_call> calls(creates);
+    const std::vector<processor_time> before = processor_times();
+    const auto sleep_a_while = [&] {
+        for (verb_call& each : calls)
+            each.status();
+    };
+    const std::vector<IB_CQ*> made = create_many(on, entries_of_each, calls, sleep_a_while);
+    const std::vector<processor_time> after = processor_times();
+    double all_idle = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        const double user = after[i].user - before[i].user;
+        const double kernel = after[i].kernel - before[i].kernel;
+        const double idle = after[i].idle - before[i].idle;
+        const std::string which = "1,000 creates: processor " + std::to_string(i);
+        tell((which + " not in the kernel").c_str(), 100 * (user + idle) / (user + kernel + idle),
+             "%", 10, 0);
+        all_idle += 100 * idle / (user + kernel + idle);
+    }
+    // One create after the other would leave half of two idle; a machine with other work to do has
+    // one of its processors ready before the other.
+    tell("1,000 creates: processors idle", all_idle / static_cast<double>(after.size()), "%", 10,
+         35);
+    destroy_all(made);
+}
+
+// The caller works: it has its part of a processor, and each of its calls came back at once.
+void measure_caller(speed_subject& on) {
+    std::vector<verb_call> calls(creates);
+    volatile unsigned work = 0;
+    const double begin = now();
+    const double begin_of_caller = now(CLOCK_THREAD_CPUTIME_ID);
+    double sent = 0;
+    const std::vector<IB_CQ*> made = create_many(on, entries_of_each, calls, [&] {
+        if (sent == 0) sent = now() - begin;
+        for (unsigned i = 0; i < 1000; ++i)
+            work = work + 1;
+    });
+    const double whole = now() - begin;
+    const double own = now(CLOCK_THREAD_CPUTIME_ID) - begin_of_caller;
+    note("1,000 creates, all", whole / 1e6, "ms");
+    tell("of these, until all calls had returned", 100 * sent / whole, "%", 10, 25);
+    tell("of these, the caller did not work", 100 * (1 - own / whole), "%", 50, 65);
+    destroy_all(made);
+}
+
+void measure_creates(speed_subject& on) {
+    measure_processors(on);
+    measure_caller(on);
+}
+
+void measure(const char* name, const std::string& device, double empty_gate, double full_gate,
+             double query_gate) {
+    std::printf("%s\n", name);
+    speed_subject on(device);
+    IB_CQ* some = create_cq(on.ca());
+    ibv_context* context = speed_subject::raw()->context;
+    measure_polls(on, empty_gate, full_gate);
+    measure_query(on, context, query_gate);
+    if (!on.is_fake()) measure_creates(on); // what the scripted kernel makes takes no time
+    EXPECT_EQ(destroy_cq(some), STATUS_SUCCESS);
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    dispatch::asio_machine machine{{.processors = 2}};
+    const dispatch::machine::scope inside{machine};
+    measure("scripted kernel", "", 0, 0, 1.25);
+    if (count > 1) measure(words[1], words[1], 0, 6, 1.25);
+    return all_gates_met ? 0 : 1;
+}
