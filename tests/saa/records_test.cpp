@@ -2,6 +2,7 @@
 
 #include <dispatch/choices.hpp>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -242,6 +243,26 @@ TEST(RecordText, ShowsNamesOfValuesAndGids) {
     EXPECT_NE(text.find("Mtu: 4 (2048)\n"), text.npos) << text;
     EXPECT_NE(text.find("Rate: 16 (100Gb/s)\n"), text.npos) << text;
     EXPECT_EQ(text.find("Reserved"), text.npos) << text;
+}
+
+// All patterns of words that are zero or not, with words of each length.
+TEST(RecordText, GidsAreWrittenAsIpv6AddressesAre) {
+    constexpr std::array<std::uint16_t, 8> values{0xfe80, 1, 0xffff, 0x20, 0x300, 0xa, 0xb0, 0xcde};
+    for (unsigned pattern = 0; pattern < 256; ++pattern) {
+        std::array<std::uint8_t, 16> address{};
+        sa_path_record_t record{};
+        for (unsigned i = 0; i < 8; ++i) {
+            const std::uint16_t word = (pattern >> i & 1) != 0 ? values[i] : std::uint16_t{0};
+            address[2 * i] = static_cast<std::uint8_t>(word >> 8);
+            address[2 * i + 1] = static_cast<std::uint8_t>(word);
+            std::uint64_t& half = i < 4 ? record.DGID.gid_prefix : record.DGID.gid_guid;
+            half = half << 16 | word;
+        }
+        std::array<char, INET6_ADDRSTRLEN> expected;
+        std::string text;
+        append_value(*find_field(layout_of(&record), "DGID"), &record, text);
+        EXPECT_EQ(text, inet_ntop(AF_INET6, address.data(), expected.data(), expected.size()));
+    }
 }
 
 // A name from the wire can neither leave its JSON string nor reach the terminal as a command.
