@@ -24,9 +24,12 @@ bool is_one_path(const ibmf_saa_access_args_t& wanted) {
            static_cast<const sa_path_record_t*>(wanted.sq_template)->NumbPath == 1;
 }
 
-verb retrieval_of(const ibmf_saa_access_args_t& wanted) {
-    const record_type* const known = find_record(wanted.sq_attr_id);
-    const record_type* const path = find_record(std::uint16_t{SA_PATHRECORD_ATTRID});
+const record_type* path_type() {
+    const sa_path_record_t* const path = nullptr;
+    return &layout_of(path);
+}
+
+verb retrieval_of(const ibmf_saa_access_args_t& wanted, const record_type* known) {
     switch (wanted.sq_attr_id) {
     case SA_CLASSPORTINFO_ATTRID:
         return {SA_SUBN_ADM_GET, known, known};
@@ -34,9 +37,9 @@ verb retrieval_of(const ibmf_saa_access_args_t& wanted) {
         if (is_one_path(wanted)) return {SA_SUBN_ADM_GET, known, known};
         break;
     case SA_MULTIPATHRECORD_ATTRID:
-        return {SA_SUBN_ADM_GET_MULTI, known, path};
+        return {SA_SUBN_ADM_GET_MULTI, known, path_type()};
     case SA_TRACERECORD_ATTRID:
-        return {SA_SUBN_ADM_GET_TRACE_TABLE, path, known};
+        return {SA_SUBN_ADM_GET_TRACE_TABLE, path_type(), known};
     default:
         break;
     }
@@ -50,7 +53,7 @@ verb verb_of(const ibmf_saa_access_args_t& wanted) {
                                 wanted.sq_attr_id == SA_TRACERECORD_ATTRID;
     switch (wanted.sq_access_type) {
     case IBMF_SAA_RETRIEVE:
-        return retrieval_of(wanted);
+        return retrieval_of(wanted, known);
     case IBMF_SAA_UPDATE:
         return {only_retrieved ? std::uint8_t{0} : std::uint8_t{SA_SUBN_ADM_SET}, known, known};
     case IBMF_SAA_DELETE:

@@ -22,7 +22,7 @@ void session::enter() { ++busy_; }
 void session::leave() {
     const port::guard under(*at);
     --busy_;
-    KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+    if (closing) KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
 }
 
 void session::begin_call(callback_frame& frame) {
@@ -31,18 +31,31 @@ void session::begin_call(callback_frame& frame) {
     InsertTailList(&frames_, &frame.of_session);
 }
 
+// Not inside another one, which would nest as deep as a client asks for what is remembered.
+bool session::begin_call_at_once(callback_frame& frame) {
+    if ((flags & IBMF_SAA_SESSION_NO_OFFLOAD) == 0) return false;
+    frame.on = &dispatch::detail::this_processor();
+    const port::guard under(*at);
+    if (calls_here() != 0) return false;
+    InsertTailList(&frames_, &frame.of_session);
+    return true;
+}
+
 void session::end_call(callback_frame& frame) {
     const port::guard under(*at);
     RemoveEntryList(&frame.of_session);
 }
 
+void session::end_call_and_leave(callback_frame& frame) {
+    const port::guard under(*at);
+    RemoveEntryList(&frame.of_session);
+    --busy_;
+    if (closing) KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
+}
+
 bool session::begin_closing() {
     const port::guard under(*at);
     return !std::exchange(closing, true);
-}
-
-bool session::calls_back_at_once() const {
-    return (flags & IBMF_SAA_SESSION_NO_OFFLOAD) != 0 && calls_here() == 0;
 }
 
 unsigned session::calls_here() const {

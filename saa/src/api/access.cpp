@@ -16,13 +16,15 @@ struct access_with_callback {
     WORK_QUEUE_ITEM item;
 };
 
+void tell(access_with_callback& ended) {
+    detail::record_block& records = ended.request.answer;
+    ended.callback(ended.argument, records.length, static_cast<char*>(records.bytes.release()),
+                   ended.request.status);
+}
+
 void call_back(void* context) {
     const std::unique_ptr<access_with_callback> ended(static_cast<access_with_callback*>(context));
-    detail::record_block& records = ended->request.answer;
-    ended->who->call([&] {
-        ended->callback(ended->argument, records.length,
-                        static_cast<char*>(records.bytes.release()), ended->request.status);
-    });
+    ended->who->call([&] { tell(*ended); });
     ended->who->leave();
 }
 
@@ -33,20 +35,12 @@ NTSTATUS came_home(DEVICE_OBJECT*, IRP* irp, void* context) {
         *ended->refused = ended->request.status;
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
-    ended->who = ended->request.waits.by;
-    bool at_once = false;
-    {
-        const port::guard under(*ended->who->at);
-        ended->who->enter();
-        at_once = ended->who->calls_back_at_once();
-    }
+    ended->who = session_ref(ended->request.waits.by, false);
+    if (ended->who->call_at_once_and_leave([&] { tell(*ended); }))
+        return STATUS_MORE_PROCESSING_REQUIRED;
     access_with_callback* const due = ended.release();
-    if (at_once) {
-        call_back(due);
-    } else {
-        ExInitializeWorkItem(&due->item, call_back, due);
-        ExQueueWorkItem(&due->item, DelayedWorkQueue);
-    }
+    ExInitializeWorkItem(&due->item, call_back, due);
+    ExQueueWorkItem(&due->item, DelayedWorkQueue);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
@@ -58,6 +52,7 @@ int access_and_call_back(ibmf_saa_handle_t handle, const ibmf_saa_access_args_t&
     if (wanted == nullptr) return IBMF_NO_MEMORY;
     IRP* const irp = IoAllocateIrp(detail::request_stack_size(), FALSE);
     if (irp == nullptr) return IBMF_NO_MEMORY;
+    wanted->request.keeps_session = true;
     IoSetCompletionRoutine(irp, came_home, wanted.get(), TRUE, TRUE, TRUE);
     detail::start_access(irp, wanted.release()->request, handle, args, flags);
     return refused;
