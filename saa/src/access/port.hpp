@@ -63,6 +63,7 @@ public:
     void limit(uint_t in_flight);
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }
+    registry& home() const { return *home_; }
     stock<sizeof(query)>& query_memory() { return query_memory_; }
     void end_use();
 
