@@ -1,11 +1,13 @@
 // How fast the SA of a lab answers, asked in several ways in one run: by libibumad alone, by
-// libibmad, by IBMF, by SA access. Each side in turn, round after round; what counts is the median
-// of the ratios. Exits with 1 when one is below its bar. Start it with tests/lab/lab.py, on a
+// libibmad, by IBMF, by SA access; and how fast our own subnet manager answers in this process, of
+// a fat tree as large. Each side in turn, round after round; what counts is the median of the
+// ratios. Exits with 1 when one is below its bar. Start it with tests/lab/lab.py, on a
 // fabric of up to 1,920 hosts; docs/speed.md has what came of it.
 //
 //   usage: sa_speed [--print] [--tolerance FRACTION] [QUERIES [ROUNDS [SIDE]]]
 //
 // 10,000 PathRecords a round, 9 rounds, all sides; 0.1. --print: exits with 0 whatever was missed.
+#include "own_manager.hpp"
 #include "raw_ibmad.hpp"
 
 #include <ibmf/ibmf.h>
@@ -26,6 +28,7 @@
 #include <infiniband/umad.h>
 #include <infiniband/umad_sa.h>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/resource.h>
 
@@ -294,6 +297,30 @@ private:
     all_answered* all_ = nullptr;
 };
 
+/// Our subnet manager, asked from another host by datagrams.
+class manager_side {
+public:
+    explicit manager_side(const surroundings& lab)
+        : tree_(static_cast<unsigned>((lab.others.size() + hosts_of_leaf - 1) / hosts_of_leaf),
+                spines, hosts_of_leaf) {
+        around_.others = tree_.gids();
+        questions_.emplace(tree_.hca(1), [this](std::size_t index) {
+            return path_question(around_, index, index + 1);
+        });
+    }
+    void paths(unsigned count, unsigned depth) {
+        expect(questions_->ask(count, depth), "a path by our subnet manager");
+    }
+
+private:
+    static constexpr unsigned spines = 16;
+    static constexpr unsigned hosts_of_leaf = 32;
+
+    managed_tree tree_;
+    surroundings around_;
+    std::optional<raw_questions> questions_;
+};
+
 surroundings look_around(const attached& hcas) {
     surroundings around;
     around.hca = hcas.guid();
@@ -415,6 +442,7 @@ std::vector<bar> bars_of(const std::vector<side>& all) {
         speed("access", deep, 0.9),
         speed("access, 64", named(all, "umad, 64"), 0.9),
         speed("access", named(all, "ibmad"), 3),
+        speed("own manager, 64", named(all, "umad, 64"), 3),
         {"processor time, ibmf, 64 / " + deep.name, ratio(named(all, "ibmf, 64").busy, deep.busy),
          1.2, true},
     };
@@ -486,6 +514,8 @@ int main(int count, char** words) {
          opening<access_side>(around, [=](access_side& by) { by.paths(queries, usual_limit); })},
         {"access, 64", queries,
          opening<access_side>(around, [=](access_side& by) { by.paths(queries, 64); })},
+        {"own manager, 64", queries,
+         opening<manager_side>(around, [=](manager_side& by) { by.paths(queries, 64); })},
         {"ibmad", few, opening<ibmad_side>(around, [=](ibmad_side& by) { by.paths(few); })},
         {"umad, 1", few, umad(few, 1)},
         {"ibmf, 1", few, opening<ibmf_side>(around, [=](ibmf_side& by) { by.paths(few, 1); })},
