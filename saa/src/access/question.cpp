@@ -71,12 +71,24 @@ void pack_paths_of_many(const void* wanted, question& made) {
     pack_multipath(record, {gids, count}, made.data);
 }
 
+// Who says how long a template of a known attribute is, is believed: nothing behind it is read.
+bool is_cut(const ibmf_saa_access_args_t& wanted, const record_type& type) {
+    const std::size_t given = wanted.sq_template_length;
+    if (given == 0 || given < type.host_size) return given != 0;
+    if (wanted.sq_attr_id != SA_MULTIPATHRECORD_ATTRID) return false;
+    const auto& record = *static_cast<const sa_multipath_record_t*>(wanted.sq_template);
+    const std::size_t gids = std::size_t{record.SGIDCount} + record.DGIDCount;
+    return given < sizeof record + gids * sizeof(ib_gid_t);
+}
+
 int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type, question& made) {
     if (type == nullptr) {
         const std::size_t size = wanted.sq_template_length;
         if (size == 0 || size > question::datagram_data) return IBMF_REQ_INVALID;
         const auto* const bytes = static_cast<const std::uint8_t*>(wanted.sq_template);
         made.data.assign(bytes, bytes + size);
+    } else if (is_cut(wanted, *type)) {
+        return IBMF_REQ_INVALID;
     } else if (made.method == SA_SUBN_ADM_GET_MULTI) {
         pack_paths_of_many(wanted.sq_template, made);
     } else {

@@ -80,6 +80,31 @@ std::size_t wire_end(const field& f) {
     return f.wire_bit + (f.count - 1u) * f.wire_stride + f.wire_width;
 }
 
+void pack_by_table(const record_type& type, const std::uint8_t* host, std::uint8_t* wire) {
+    for (const field& f : type.fields) {
+        if (is_block(f)) {
+            std::memcpy(wire + f.wire_bit / 8, host + f.host_offset, f.count);
+            continue;
+        }
+        for (std::size_t i = 0; i < f.count; ++i)
+            write_bits(wire, f.wire_bit + i * f.wire_stride, f.wire_width, get_element(f, host, i));
+    }
+}
+
+// Of so many bytes.
+void unpack_by_table(const record_type& type, const std::uint8_t* wire, std::size_t size,
+                     std::uint8_t* host) {
+    for (const field& f : type.fields) {
+        if (wire_end(f) > size * 8) continue;
+        if (is_block(f)) {
+            std::memcpy(host + f.host_offset, wire + f.wire_bit / 8, f.count);
+            continue;
+        }
+        for (std::size_t i = 0; i < f.count; ++i)
+            set_element(f, host, i, read_bits(wire, f.wire_bit + i * f.wire_stride, f.wire_width));
+    }
+}
+
 } // namespace
 
 std::uint64_t get_element(const field& f, const void* host, std::size_t index) noexcept {
@@ -103,28 +128,22 @@ std::uint64_t component_of(const field& f, std::size_t index) noexcept {
 std::size_t pack(const record_type& type, const void* host, std::span<std::uint8_t> wire) noexcept {
     if (wire.size() < type.wire_size) return 0;
     std::memset(wire.data(), 0, type.wire_size);
-    type.pack_all(host, wire.data());
+    if (type.pack_all != nullptr)
+        type.pack_all(host, wire.data());
+    else
+        pack_by_table(type, static_cast<const std::uint8_t*>(host), wire.data());
     return type.wire_size;
 }
 
 bool unpack(const record_type& type, std::span<const std::uint8_t> wire, void* host) noexcept {
     if (wire.size() < type.old_wire_size) return false;
+    const bool whole = wire.size() >= type.wire_size;
     std::memset(host, 0, type.host_size);
-    if (wire.size() >= type.wire_size) {
+    if (whole && type.unpack_all != nullptr)
         type.unpack_all(wire.data(), host);
-        return true;
-    }
-    for (const field& f : type.fields) {
-        if (wire_end(f) > type.old_wire_size * 8u) continue;
-        if (is_block(f)) {
-            std::memcpy(static_cast<std::uint8_t*>(host) + f.host_offset,
-                        wire.data() + f.wire_bit / 8, f.count);
-            continue;
-        }
-        for (std::size_t i = 0; i < f.count; ++i)
-            set_element(f, host, i,
-                        read_bits(wire.data(), f.wire_bit + i * f.wire_stride, f.wire_width));
-    }
+    else
+        unpack_by_table(type, wire.data(), whole ? type.wire_size : type.old_wire_size,
+                        static_cast<std::uint8_t*>(host));
     return true;
 }
 
