@@ -25,6 +25,7 @@ struct query : boost::intrusive_ref_counter<query> {
     /// Of the port's memory. Null: there is none.
     static query* make(port& its_port, question&& what, bool is_bulk);
     static void operator delete(query* gone, std::destroying_delete_t);
+    ~query();
     query(const query&) = delete;
     query& operator=(const query&) = delete;
 
@@ -57,7 +58,6 @@ struct query : boost::intrusive_ref_counter<query> {
 
 private:
     query(port& its_port, question&& what, bool is_bulk);
-    ~query();
 
     std::array<std::uint8_t, ibmf::mad_header::size> header_{};
     std::array<std::uint8_t, ibmf::sa_header::size> sa_header_{};
