@@ -70,16 +70,23 @@ public:
         if (is_all_pairs(asked_))
             co_await ask_by_source();
         else
-            out_.write(co_await sa_.all(asked_));
+            co_await ask_once();
     }
     std::string progress() const {
-        return sources_.empty() ? std::string("the SA is asked ...")
-                                : fmt::format("{} records, of {} of {} ports", out_.count(), done_,
-                                              sources_.size());
+        if (sources_.empty()) return fmt::format("{} records ...", out_.count());
+        return fmt::format("{} records, of {} of {} ports", out_.count(), done_, sources_.size());
     }
     std::uint64_t count() const { return out_.count(); }
 
 private:
+    asio::awaitable<void> ask_once() {
+        saa::any_record_stream stream(sa_.handle(), asked_);
+        for (;;) {
+            const saa::any_found found = co_await sa_.next(stream);
+            if (found.size() == 0) break;
+            out_.write(found);
+        }
+    }
     asio::awaitable<void> ask_by_source() {
         const auto nodes = co_await sa_.all<sa_node_record_t>();
         for (const sa_node_record_t& each : nodes)

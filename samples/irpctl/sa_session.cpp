@@ -60,6 +60,12 @@ asio::awaitable<saa::any_found> sa_session::all(saa::any_query wanted, uint_t fl
     co_return std::move(found);
 }
 
+asio::awaitable<saa::any_found> sa_session::next(saa::any_record_stream& of) {
+    auto [error, found] = co_await of.next(in_time(patience_, asio::use_awaitable));
+    check(error, found.status);
+    co_return std::move(found);
+}
+
 asio::awaitable<saa::record_list<sa_path_record_t>> sa_session::path_to(ib_gid_t to) {
     auto [error, found] = co_await saa::paths(handle_, {.sgid = gid(), .dgid = to},
                                               in_time(patience_, asio::use_awaitable));

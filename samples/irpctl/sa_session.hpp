@@ -3,7 +3,7 @@
 
 #include "open_port.hpp"
 
-#include <saa/async.hpp>
+#include <saa/record_stream.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 
@@ -42,6 +42,9 @@ public:
         co_return std::move(found.records);
     }
     asio::awaitable<saa::any_found> all(saa::any_query wanted, uint_t flags = 0);
+
+    /// The next records of a table as it comes; none: there are no more. Throws as all().
+    asio::awaitable<saa::any_found> next(saa::any_record_stream& of);
 
     /// One path to a port; none: there is no way. Throws as all().
     asio::awaitable<saa::record_list<sa_path_record_t>> path_to(ib_gid_t gid);

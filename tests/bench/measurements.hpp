@@ -26,6 +26,7 @@ void add_ours_styles(catalog&);
 void add_ours_transactions(catalog&);
 void add_ours_rmpp(catalog&);
 void add_ours_subnet(catalog&);
+void add_ours_queries(catalog&);
 void add_ours_verifier(catalog&);
 void add_ours_simulator(catalog&);
 
@@ -56,6 +57,7 @@ inline void add_ours(catalog& all) {
     add_ours_transactions(all);
     add_ours_rmpp(all);
     add_ours_subnet(all);
+    add_ours_queries(all);
     add_ours_verifier(all);
     add_ours_simulator(all);
 }

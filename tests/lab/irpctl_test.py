@@ -38,6 +38,25 @@ class IrpctlTest(LabCase):
         self.assertIn("--key", refused.stderr)
         self.assertNotEqual(self.values("sa", "pkey", "--key", "1"), [])
 
+    def test_every_record_is_asked_for(self):
+        listed = self.lab.run(HOST, self.command("sa")).stdout.splitlines()[1:]
+        names = [line.split()[0] for line in listed]
+        self.assertEqual(len(names), 20)
+        # Of some OpenSM knows nothing, and leaves who asks for them without an answer.
+        needs = {"P_KeyTableRecord": ("--key", "1"),
+                 "MultiPathRecord": ("--field", "SGID=fe80::1", "--field", "DGID=fe80::2")}
+        silent = {"RandomFDBRecord", "TraceRecord", "ServiceAssociationRecord"}
+        none = {"MulticastFDBRecord", "ServiceRecord", "InformInfoRecord", "MultiPathRecord"}
+        for name in names:
+            with self.subTest(name):
+                asked = self.lab.run(HOST, self.command(
+                    "sa", name, *needs.get(name, ()),
+                    *(("--timeout", "200") if name in silent else ())))
+                self.assertEqual(asked.returncode, 1 if name in silent else 0, asked.stderr)
+                self.assertEqual("does not answer" in asked.stderr, name in silent)
+                told = [json.loads(line)["record"] for line in asked.stdout.splitlines()]
+                self.assertEqual(set(told), set() if name in none | silent else {name})
+
     def test_late_answers_are_not_the_next_programs(self):
         capture = pathlib.Path(self.lab.folder) / "asked.pcap"
         opensm = self.lab.opensm("H0001").pid()

@@ -299,6 +299,53 @@ TEST_P(SaAccess, ArgumentsAreCheckedAndOutputsAreEmptyThen) {
     EXPECT_EQ(ask(session.handle), IBMF_INVALID_ARG);
 }
 
+TEST_P(SaAccess, ATemplateThatIsCutIsRefused) {
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    const session_scope session;
+    struct {
+        sa_multipath_record_t record{};
+        ib_gid_t gids[2];
+    } many;
+    many.record.SGIDCount = many.record.DGIDCount = 1;
+    sa_path_record_t one = path_to(9, 9);
+    const auto ask = [&](std::uint16_t attribute, void* wanted, std::size_t size) {
+        ibmf_saa_access_args_t args{attribute, IBMF_SAA_RETRIEVE, 0,      wanted,
+                                    size,      nullptr,           nullptr};
+        std::size_t length = 0;
+        void* result = nullptr;
+        const int status = ibmf_sa_access(session.handle, &args, 0, &length, &result);
+        std::free(result);
+        return status;
+    };
+    for (const std::size_t size : {std::size_t{0}, sizeof one})
+        EXPECT_EQ(ask(SA_PATHRECORD_ATTRID, &one, size), IBMF_SUCCESS);
+    for (const std::size_t size : {std::size_t{1}, sizeof one - 1})
+        EXPECT_EQ(ask(SA_PATHRECORD_ATTRID, &one, size), IBMF_REQ_INVALID);
+    EXPECT_EQ(ask(SA_MULTIPATHRECORD_ATTRID, &many, sizeof many), IBMF_SUCCESS);
+    for (const std::size_t size : {sizeof many.record, sizeof many - 1})
+        EXPECT_EQ(ask(SA_MULTIPATHRECORD_ATTRID, &many, size), IBMF_REQ_INVALID);
+    EXPECT_EQ(sa.heard(), 3);
+}
+
+// How much memory such a peer is given is a test of RMPP's.
+TEST_P(SaAccess, WhoAnnouncesFourGigabytesAndSendsLessIsAFailure) {
+    wire joined;
+    const std::vector<sa_path_record_t> all(100, path_to(9, 9));
+    scripted_sa sa([&](const sa_request&) { return table_of(all); });
+    const session_scope session;
+    bool lies = true;
+    joined.tap = [&](unsigned from, std::array<UCHAR, IB_MAD_SIZE>& bytes) {
+        const bool first = from == 1 && bytes[25] == 1 && (bytes[26] & 3) == 3;
+        if (first && lies) std::fill_n(&bytes[32], 4, UCHAR{0xFF}); // PayloadLength
+        return true;
+    };
+    EXPECT_EQ(path_access().ask(session), IBMF_TRANS_FAILURE);
+    lies = false;
+    EXPECT_EQ(path_access().ask(session), IBMF_SUCCESS);
+    joined.tap = nullptr;
+}
+
 TEST_P(SaAccess, WithACallbackItMayBeCalledAtDispatchLevel) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });

@@ -2,6 +2,7 @@
 
 #include <dispatch/choices.hpp>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,6 +102,30 @@ TEST(Records, WhatIsUnpackedPacksToTheSameBytes) {
             ASSERT_TRUE(unpack(type, again, second.data()));
             ASSERT_EQ(host, second) << type.name;
         }
+}
+
+// What the compiler made of a table, and the table itself.
+TEST(Records, BothWaysOfPackingAgree) {
+    dispatch::random_choices source(3);
+    for (const record_type& type : record_types()) {
+        record_type plain = type;
+        plain.pack_all = nullptr;
+        plain.unpack_all = nullptr;
+        for (int turn = 0; turn < 20; ++turn) {
+            const bytes wire = drawn(source, type.wire_size);
+            bytes host(type.host_size);
+            bytes by_table(type.host_size);
+            ASSERT_TRUE(unpack(type, wire, host.data()));
+            ASSERT_TRUE(unpack(plain, wire, by_table.data()));
+            EXPECT_EQ(host, by_table) << type.name;
+            const bytes any = drawn(source, type.host_size); // also above a field's width
+            bytes packed(type.wire_size);
+            bytes packed_by_table(type.wire_size);
+            pack(type, any.data(), packed);
+            pack(plain, any.data(), packed_by_table);
+            EXPECT_EQ(packed, packed_by_table) << type.name;
+        }
+    }
 }
 
 TEST(Records, ShortBytesAreRefusedAndNothingIsWritten) {
@@ -242,6 +267,26 @@ TEST(RecordText, ShowsNamesOfValuesAndGids) {
     EXPECT_NE(text.find("Mtu: 4 (2048)\n"), text.npos) << text;
     EXPECT_NE(text.find("Rate: 16 (100Gb/s)\n"), text.npos) << text;
     EXPECT_EQ(text.find("Reserved"), text.npos) << text;
+}
+
+// All patterns of words that are zero or not, with words of each length.
+TEST(RecordText, GidsAreWrittenAsIpv6AddressesAre) {
+    constexpr std::array<std::uint16_t, 8> values{0xfe80, 1, 0xffff, 0x20, 0x300, 0xa, 0xb0, 0xcde};
+    for (unsigned pattern = 0; pattern < 256; ++pattern) {
+        std::array<std::uint8_t, 16> address{};
+        sa_path_record_t record{};
+        for (unsigned i = 0; i < 8; ++i) {
+            const std::uint16_t word = (pattern >> i & 1) != 0 ? values[i] : std::uint16_t{0};
+            address[2 * i] = static_cast<std::uint8_t>(word >> 8);
+            address[2 * i + 1] = static_cast<std::uint8_t>(word);
+            std::uint64_t& half = i < 4 ? record.DGID.gid_prefix : record.DGID.gid_guid;
+            half = half << 16 | word;
+        }
+        std::array<char, INET6_ADDRSTRLEN> expected;
+        std::string text;
+        append_value(*find_field(layout_of(&record), "DGID"), &record, text);
+        EXPECT_EQ(text, inet_ntop(AF_INET6, address.data(), expected.data(), expected.size()));
+    }
 }
 
 // A name from the wire can neither leave its JSON string nor reach the terminal as a command.

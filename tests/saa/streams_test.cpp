@@ -239,6 +239,38 @@ TEST_P(SaStreams, InACoroutineBesideOneThatAsksTheSame) {
     EXPECT_EQ(session.stats().ss_merged, 0u);
 }
 
+TEST_P(SaStreams, OfATypeThatIsChosenWhileTheProgramRuns) {
+    const wire joined;
+    sa_reply reply = numbered_paths(500);
+    scripted_sa sa([&](const sa_request&) { return reply; });
+    const session_scope session;
+    const auto ask = [&](std::uint16_t attribute) {
+        const saa::record_type* const type = saa::find_record(attribute);
+        return saa::any_record_stream(
+            session.handle,
+            {attribute, 0, std::vector<std::uint64_t>(type != nullptr ? type->host_size / 8 : 1)});
+    };
+    ib_lid_t last = 0;
+    std::size_t count = 0;
+    saa::any_record_stream paths = ask(SA_PATHRECORD_ATTRID);
+    for (;;) {
+        ending<saa::any_found> told;
+        paths.next(told.handler());
+        const saa::any_found& part = told.result();
+        EXPECT_EQ(part.type, saa::find_record(std::uint16_t{SA_PATHRECORD_ATTRID}));
+        if (part.size() == 0) break;
+        count += part.size();
+        last = static_cast<const sa_path_record_t*>(part[part.size() - 1])->DLID;
+    }
+    EXPECT_EQ(count, 500u);
+    EXPECT_EQ(last, 500);
+    ending<saa::any_found> told;
+    saa::any_record_stream unknown = ask(0xFF40);
+    unknown.next(told.handler());
+    EXPECT_EQ(told.result().status, IBMF_REQ_INVALID);
+    EXPECT_EQ(told.result().size(), 0u);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(SaStreams);
 IRPVERBS_ON_THE_REAL_MACHINE(SaLongStreams);
 

@@ -23,15 +23,10 @@ int port::open() {
     if (opened.status == STATUS_DELETE_PENDING) return IBMF_BAD_NODE;
     if (!opened.success()) return failure_of(opened.status);
     ca = opened.object<IB_CA>();
-    IB_PORT_ATTR head{};
-    const verb_result asked =
-        call_verb([&](IRP* irp) { return CiQueryPort(ca, number, sizeof(head), &head, irp); });
-    if (NT_ERROR(asked.status)) {
-        close();
-        return asked.status == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : failure_of(asked.status);
-    }
-    refresh();
-    return IBMF_SUCCESS;
+    const NTSTATUS asked = refresh();
+    if (!NT_ERROR(asked)) return IBMF_SUCCESS;
+    close();
+    return asked == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : failure_of(asked);
 }
 
 void port::close() {
@@ -39,13 +34,14 @@ void port::close() {
     stop_timers();
 }
 
-void port::refresh() {
+NTSTATUS port::refresh() {
     const ci::detail::port_block block(ca, number);
-    if (block.get() == nullptr) return;
+    if (block.get() == nullptr) return block.status();
     port_attributes fresh;
     fresh.set(*block.get());
     const guard under(*this);
     std::swap(attributes, fresh);
+    return STATUS_SUCCESS;
 }
 
 void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {

@@ -67,6 +67,18 @@ struct any_found {
 
 namespace detail {
 
+inline ibmf_saa_access_args_t arguments_of(any_query& wanted) {
+    return {
+        wanted.attribute, IBMF_SAA_RETRIEVE, wanted.components, wanted.record.data(), 0, nullptr,
+        nullptr};
+}
+
+inline const record_type* answer_type_of(const any_query& wanted) {
+    return find_record(wanted.attribute == SA_MULTIPATHRECORD_ATTRID
+                           ? std::uint16_t{SA_PATHRECORD_ATTRID}
+                           : wanted.attribute);
+}
+
 struct any_call {
     ibmf_saa_handle_t handle;
     any_query wanted;
@@ -74,21 +86,9 @@ struct any_call {
     access_request request;
 
     CCHAR stack_size() const { return request_stack_size(); }
-    void start(IRP* irp) {
-        const ibmf_saa_access_args_t args{wanted.attribute,
-                                          IBMF_SAA_RETRIEVE,
-                                          wanted.components,
-                                          wanted.record.data(),
-                                          0,
-                                          nullptr,
-                                          nullptr};
-        start_access(irp, request, handle, args, flags);
-    }
+    void start(IRP* irp) { start_access(irp, request, handle, arguments_of(wanted), flags); }
     any_found result(ULONG_PTR) && {
-        const std::uint16_t answered = wanted.attribute == SA_MULTIPATHRECORD_ATTRID
-                                           ? std::uint16_t{SA_PATHRECORD_ATTRID}
-                                           : wanted.attribute;
-        return {request.status, find_record(answered), std::move(request.answer)};
+        return {request.status, answer_type_of(wanted), std::move(request.answer)};
     }
 };
 

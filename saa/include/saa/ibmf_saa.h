@@ -35,7 +35,8 @@ typedef struct ibmf_saa_access_args_s {
     /* The record, host-endian, of an attribute that saa/records.hpp knows; else wire bytes. Of a
        MultiPathRecord its GIDs follow it, of a TraceRecord it is a sa_path_record_t. */
     void* sq_template;
-    size_t sq_template_length; /* of an unknown attribute: bytes, 1 to 200 */
+    /* Bytes: of an unknown attribute 1 to 200; of a known one at least its record, or 0. */
+    size_t sq_template_length;
     ibmf_saa_cb_t sq_callback; /* NULL: the call blocks */
     void* sq_callback_arg;
 } ibmf_saa_access_args_t;
@@ -123,8 +124,8 @@ NT_API int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flag
      IBMF_INVALID_ARG     a pointer but the callback and its argument is NULL, unknown flags, or it
                           would block at DISPATCH_LEVEL
      IBMF_BAD_HANDLE      no such session, or it is being closed
-     IBMF_REQ_INVALID     no such access type, or not with that attribute; a template that is empty
-                          or does not fit a request
+     IBMF_REQ_INVALID     no such access type, or not with that attribute; a template that is empty,
+                          shorter than its record, or does not fit a request
      IBMF_BAD_PORT_STATE  the port is not active, or has not the default partition
      IBMF_NO_MEMORY, IBMF_NO_RESOURCES
    Statuses of the request, by the return value or the callback, beside those above:

@@ -30,6 +30,26 @@ struct next_records : next_call {
     found<Host> result(ULONG_PTR) && { return {status, record_list<Host>(std::move(records))}; }
 };
 
+struct next_any : next_call {
+    const record_type* type = nullptr;
+    any_found result(ULONG_PTR) && { return {status, type, std::move(records)}; }
+};
+
+/// The source of a stream: its end withdraws the question.
+class stream_end {
+public:
+    explicit stream_end(std::shared_ptr<stream_source> of) : of_(std::move(of)) {}
+    stream_end(stream_end&&) noexcept = default;
+    stream_end& operator=(stream_end&&) = delete;
+    ~stream_end() {
+        if (of_ != nullptr) close_stream(*of_);
+    }
+    const std::shared_ptr<stream_source>& get() const { return of_; }
+
+private:
+    std::shared_ptr<stream_source> of_;
+};
+
 } // namespace detail
 
 /// All records that match, in the order of the SA's table, in pieces. A stream is one question, not
@@ -44,18 +64,13 @@ public:
     record_stream(ibmf_saa_handle_t handle, const query_template<Host>& wanted,
                   uint_t flags = IBMF_SAA_BULK)
         : source_(detail::open_stream(handle, arguments(wanted), flags)) {}
-    record_stream(record_stream&&) noexcept = default;
-    record_stream& operator=(record_stream&&) = delete;
-    ~record_stream() {
-        if (source_ != nullptr) detail::close_stream(*source_);
-    }
 
     /// The next records, at least one: void(error_code, found<Host>). None and IBMF_SUCCESS: there
     /// were no more. Other statuses, as of ibmf_sa_access, come when all that was received before
     /// has been given, and again each time. Cancelling it withdraws this call alone.
     template <class Token = boost::asio::deferred_t>
     auto next(Token&& token = {}) {
-        return irp::detail::initiate(detail::next_records<Host>{{source_}},
+        return irp::detail::initiate(detail::next_records<Host>{{source_.get()}},
                                      std::forward<Token>(token));
     }
 
@@ -70,7 +85,28 @@ private:
                 nullptr};
     }
 
-    std::shared_ptr<detail::stream_source> source_;
+    detail::stream_end source_;
+};
+
+/// The same of records whose type is chosen while the program runs.
+class any_record_stream {
+public:
+    /// Ownership: the query is read before the return. `flags`: as ibmf_sa_access. IRQL:
+    /// PASSIVE_LEVEL.
+    any_record_stream(ibmf_saa_handle_t handle, any_query wanted, uint_t flags = IBMF_SAA_BULK)
+        : type_(detail::answer_type_of(wanted)),
+          source_(detail::open_stream(handle, detail::arguments_of(wanted), flags)) {}
+
+    /// As record_stream::next: void(error_code, any_found).
+    template <class Token = boost::asio::deferred_t>
+    auto next(Token&& token = {}) {
+        return irp::detail::initiate(detail::next_any{{source_.get()}, type_},
+                                     std::forward<Token>(token));
+    }
+
+private:
+    const record_type* type_;
+    detail::stream_end source_;
 };
 
 } // namespace irpverbs::saa

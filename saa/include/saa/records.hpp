@@ -56,6 +56,10 @@ struct record_type {
     std::uint16_t old_wire_size; // before IBA 1.2; smaller or equal
     std::uint16_t host_size;
     std::span<const field> fields;
+    // What the compiler made of the fields, for records of the newer generation: into zeroes. Null:
+    // the fields are read each time.
+    void (*pack_all)(const void* host, std::uint8_t* wire) = nullptr;
+    void (*unpack_all)(const std::uint8_t* wire, void* host) = nullptr;
 
     /// One record and its padding in a table.
     constexpr std::size_t stride() const { return (wire_size + 7u) / 8 * 8; }

@@ -33,14 +33,14 @@ answer copy_of(const path_cache::answer& known) {
 // What the request held is let go of after it: it may end the session or the port.
 void complete(IRP* irp, answer&& told, NTSTATUS status) {
     access_request& request = request_of(irp);
-    const session_ref who(request.waits.by, false);
+    const session_ref who(request.keeps_session ? nullptr : request.waits.by, false);
     const query_ref answered_by(request.waits.waits_for, false);
     request.status = told.status;
     request.answer = std::move(told.records);
     irp->IoStatus.Status = status;
     irp->IoStatus.Information = static_cast<ULONG_PTR>(told.status);
     IoCompleteRequest(irp, IO_NO_INCREMENT); // the request may be gone after that
-    who->leave();
+    if (who != nullptr) who->leave();
 }
 
 } // namespace
@@ -57,6 +57,7 @@ struct port::arrival {
 struct port::wanted {
     const query* of_query;
     const session* of_session;
+    bool was_last = false; // behind the one that was found nobody waits
 };
 
 // Under the lock.
@@ -116,7 +117,7 @@ void port::remove(IO_CSQ* csq, IRP* irp) {
 
 // The first of a list; after `irp`, the next one.
 IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
-    const wanted& what = *static_cast<const wanted*>(context);
+    wanted& what = *static_cast<wanted*>(context);
     const bool by_query = what.of_query != nullptr;
     const LIST_ENTRY* at = by_query ? &what.of_query->waiters : &what.of_session->waiters;
     const LIST_ENTRY* const head = at;
@@ -124,6 +125,7 @@ IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
         at = by_query ? &request_of(irp).waits.of_query : &request_of(irp).waits.of_session;
     at = at->Flink;
     if (at == head) return nullptr;
+    what.was_last = at->Flink == head;
     return by_query ? CONTAINING_RECORD(at, waiter, of_query)->irp
                     : CONTAINING_RECORD(at, waiter, of_session)->irp;
 }
@@ -175,9 +177,9 @@ int port::recall(const session& who, const path_key& path, std::span<sa_path_rec
 
 int port::ask(IRP* irp, access_request& request, session& who, question&& what, bool bulk) {
     if (who.remembers() && what.path && recall(irp, request, who, *what.path)) return IBMF_SUCCESS;
-    const query_ref own(new (std::nothrow) query(*this, std::move(what), bulk));
+    const query_ref own(query::make(*this, std::move(what), bulk));
     if (own == nullptr) return IBMF_NO_MEMORY;
-    if (request.sink != nullptr) own->stream.emplace(request.sink);
+    if (request.sink != nullptr && !own->hand_on(request.sink)) return IBMF_NO_MEMORY;
     request.waits.irp = irp;
     arrival here{request, who, *own};
     IoCsqInsertIrpEx(&waiting_.csq, irp, nullptr, &here);
@@ -203,7 +205,7 @@ void port::settle(query& which, answer&& told) {
     wanted of_it{&which, nullptr};
     IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
     while (IRP* const irp = next) {
-        next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
+        next = of_it.was_last ? nullptr : IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
         answer part = next != nullptr ? copy_of(told) : std::exchange(told, {});
         const NTSTATUS status = ibmf::status_of(part.status);
         complete(irp, std::move(part), status);

@@ -160,6 +160,7 @@ void port::close() {
         ready_ = false;
     }
     if (own_ != nullptr) {
+        own_->begin_closing();
         cancel_all(*own_);
         own_->await_quiet();
         own_ = nullptr;

@@ -6,9 +6,11 @@
 #include <access/query_lines.hpp>
 #include <events/told_reports.hpp>
 #include <saa/ibmf_saa_extras.h>
+#include <stock.hpp>
 
 #include <ci/ci.h>
 
+#include <atomic>
 #include <memory>
 
 namespace irpverbs::saa {
@@ -61,6 +63,8 @@ public:
     void limit(uint_t in_flight);
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }
+    registry& home() const { return *home_; }
+    stock<sizeof(query)>& query_memory() { return query_memory_; }
     void end_use();
 
     /// Under the lock: whether the SA can be asked.
@@ -103,9 +107,12 @@ private:
     void let_go(KIRQL level);
     void start_queued();
     void make_due(query& which);
-    void act(query& which);
-    void send(query& which);
-    int transport(query& which);
+    struct deed;
+    deed decide(query& which);
+    deed addressed(query& which);
+    void act(query& which, const deed& what);
+    void send(query& which, const deed& how);
+    int transport(query& which, const deed& how);
     static void data_came(ibmf_handle_t handle, ibmf_msg_t* msg, void* context);
     static void answered(ibmf_handle_t, ibmf_msg_t* msg, void* context);
     static void read_in_work_item(void* context);
@@ -150,6 +157,9 @@ private:
     std::unique_ptr<event_subscriptions> subscriptions_;
     boost::intrusive_ptr<session> own_; // of the port's own accesses; while it is open
 
+    stock<sizeof(query)> query_memory_;
+    std::atomic<std::size_t> uses_{0}; // queries, and answers to Reports
+
     // All below: guarded by the lock.
     bool ready_ = false;
     bool refreshing_ = false;
@@ -163,8 +173,7 @@ private:
     query_lines lines_;
     path_memory paths_;
     told_reports told_;
-    LIST_ENTRY due_;       // of queries to send or to cancel
-    std::size_t uses_ = 0; // queries, and answers to Reports
+    LIST_ENTRY due_; // of queries to send or to cancel
     std::uint32_t last_id_ = 0;
     ibmf_saa_stats_t counts_{};
 };

@@ -3,6 +3,8 @@
 
 #include <ibmf/ibmf_extras.h>
 
+#include <utility>
+
 namespace irpverbs::saa {
 
 namespace {
@@ -28,6 +30,15 @@ int refusal_of(int ibmf_status) {
 
 } // namespace
 
+/// What is to be done about a query that is due, as it was when that was decided.
+struct port::deed {
+    enum class kind : std::uint8_t { send, cancel, end } what;
+    int status = IBMF_SUCCESS; // of an end
+    ibmf_addr_info_t to{};
+    ibmf_retrans_t times{};
+    std::uint64_t transaction_id = 0;
+};
+
 // Sending may end a query, and that comes back here with another one: whoever acts first does it
 // for all, one after the other.
 void port::let_go(KIRQL level) {
@@ -38,8 +49,9 @@ void port::let_go(KIRQL level) {
     while (!IsListEmpty(&due_)) {
         query_ref next(&list_link<query>::of(RemoveHeadList(&due_)), false);
         next->is_due = false;
+        const deed what = decide(*next);
         KeReleaseSpinLock(&lock_, level);
-        act(*next);
+        act(*next, what);
         next.reset(); // its end takes the lock
         level = KeAcquireSpinLockRaiseToDpc(&lock_);
         start_queued();
@@ -60,55 +72,56 @@ void port::make_due(query& which) {
     InsertTailList(&due_, &which.of_due.entry);
 }
 
-// Only one acts at a time, so nobody else sends meanwhile.
-void port::act(query& which) {
-    bool sent = false;
-    bool withdrawn = false;
-    {
-        const guard under(*this);
-        sent = which.sent;
-        withdrawn = which.withdrawn;
-        which.sent = true;
-    }
-    if (sent)
-        ibmf_cancel_msg(ibmf_, which.msg);
-    else if (withdrawn)
-        settle(which, {IBMF_TRANS_FAILURE, {}});
-    else
-        send(which);
+// Under the lock. Only one acts at a time, so nobody else sends meanwhile.
+port::deed port::decide(query& which) {
+    if (std::exchange(which.sent, true)) return {deed::kind::cancel};
+    if (which.withdrawn) return {deed::kind::end, IBMF_TRANS_FAILURE};
+    if (!ready_) return {deed::kind::end, IBMF_BAD_PORT_STATE};
+    return addressed(which);
 }
 
-void port::send(query& which) {
+// Under the lock.
+port::deed port::addressed(query& which) {
+    which.sent_to = facts_.sm_lid;
+    which.asked_at = paths_.asked();
+    ++counts_.ss_queries;
+    return {.what = deed::kind::send,
+            .to = {.ia_local_lid = facts_.lid,
+                   .ia_remote_lid = facts_.sm_lid,
+                   .ia_remote_qno = 1,
+                   .ia_p_key = IB_PKEY_DEFAULT_FULL,
+                   .ia_q_key = IB_QP1_QKEY,
+                   .ia_service_level = static_cast<std::uint8_t>(facts_.sm_sl & 0xF)},
+            .times = times_,
+            .transaction_id = guid << 32 | ++last_id_};
+}
+
+void port::act(query& which, const deed& what) {
+    switch (what.what) {
+    case deed::kind::send:
+        return send(which, what);
+    case deed::kind::cancel:
+        ibmf_cancel_msg(ibmf_, which.msg);
+        return;
+    case deed::kind::end:
+        return settle(which, {what.status, {}});
+    }
+}
+
+void port::send(query& which, const deed& how) {
     intrusive_ptr_add_ref(&which); // until it is answered
-    const int status = transport(which);
+    const int status = transport(which, how);
     if (status == IBMF_SUCCESS) return;
     settle(which, {refusal_of(status), {}});
     intrusive_ptr_release(&which);
 }
 
-int port::transport(query& which) {
-    ibmf_addr_info_t to{};
-    ibmf_retrans_t times{};
-    std::uint32_t id = 0;
-    {
-        const guard under(*this);
-        if (!ready_) return IBMF_BAD_HANDLE;
-        to = {.ia_local_lid = facts_.lid,
-              .ia_remote_lid = facts_.sm_lid,
-              .ia_remote_qno = 1,
-              .ia_p_key = IB_PKEY_DEFAULT_FULL,
-              .ia_q_key = IB_QP1_QKEY,
-              .ia_service_level = static_cast<std::uint8_t>(facts_.sm_sl & 0xF)};
-        times = times_;
-        id = ++last_id_;
-        which.sent_to = facts_.sm_lid;
-        which.asked_at = paths_.asked();
-        ++counts_.ss_queries;
-    }
-    int status = which.address(ibmf_, to, guid << 32 | id);
+int port::transport(query& which, const deed& how) {
+    int status = which.address(ibmf_, how.to, how.transaction_id);
     if (status == IBMF_SUCCESS && which.stream)
         status = ibmf_stream_msg(ibmf_, which.msg, data_came, &which);
     if (status != IBMF_SUCCESS) return status;
+    ibmf_retrans_t times = how.times;
     const bool two_sided = which.asked.method == SA_SUBN_ADM_GET_MULTI;
     return ibmf_msg_transport(ibmf_, IBMF_QP_HANDLE_DEFAULT, which.msg, &times, answered, &which,
                               IBMF_MSG_TRANS_FLAG_SEQ |
@@ -162,9 +175,11 @@ void port::begin_use() {
     if (uses_++ == 0) KeClearEvent(&unused_);
 }
 
+// By the time that the lock is there another use may have begun.
 void port::end_use() {
+    if (--uses_ != 0) return;
     const guard under(*this);
-    if (--uses_ == 0) KeSetEvent(&unused_, IO_NO_INCREMENT, FALSE);
+    if (uses_ == 0) KeSetEvent(&unused_, IO_NO_INCREMENT, FALSE);
 }
 
 } // namespace irpverbs::saa

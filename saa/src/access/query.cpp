@@ -15,9 +15,26 @@ query::query(port& its_port, question&& what, bool is_bulk)
     InitializeListHead(&waiters);
 }
 
+query* query::make(port& its_port, question&& what, bool is_bulk) {
+    void* const memory = its_port.query_memory().take();
+    return memory != nullptr ? ::new (memory) query(its_port, std::move(what), is_bulk) : nullptr;
+}
+
+// The port lives on until its memory is back.
+void query::operator delete(query* gone, std::destroying_delete_t) {
+    const boost::intrusive_ptr<port> of = gone->at;
+    gone->~query();
+    of->query_memory().give(gone);
+}
+
 query::~query() {
     if (msg != nullptr) ibmf_free_msg(at->ibmf(), &msg);
     if (counted) at->end_use();
+}
+
+bool query::hand_on(std::shared_ptr<detail::record_sink> to) {
+    stream.reset(new (std::nothrow) answer_stream(std::move(to)));
+    return stream != nullptr;
 }
 
 int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id) {

@@ -13,6 +13,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <array>
+#include <new>
 
 namespace irpverbs::saa {
 
@@ -21,18 +22,22 @@ class port;
 enum class query_phase : std::uint8_t { queued, in_flight, settled };
 
 struct query : boost::intrusive_ref_counter<query> {
-    query(port& its_port, question&& what, bool is_bulk);
+    /// Of the port's memory. Null: there is none.
+    static query* make(port& its_port, question&& what, bool is_bulk);
+    static void operator delete(query* gone, std::destroying_delete_t);
     ~query();
     query(const query&) = delete;
     query& operator=(const query&) = delete;
 
+    /// Its records go there as they come. False: no memory.
+    bool hand_on(std::shared_ptr<detail::record_sink> to);
     /// Gives the message its addressee and buffers. An IBMF_ status.
     int address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id);
 
     const boost::intrusive_ptr<port> at;
     const question asked;
     const std::size_t hash;
-    std::optional<answer_stream> stream; // of one that is not shared
+    std::unique_ptr<answer_stream> stream; // of one that is not shared
     ibmf_msg_t* msg = nullptr; // freed with the query, so that who cancels it cancels no other
     WORK_QUEUE_ITEM work;
 
@@ -52,6 +57,8 @@ struct query : boost::intrusive_ref_counter<query> {
     list_link<query> of_due{*this};
 
 private:
+    query(port& its_port, question&& what, bool is_bulk);
+
     std::array<std::uint8_t, ibmf::mad_header::size> header_{};
     std::array<std::uint8_t, ibmf::sa_header::size> sa_header_{};
 };

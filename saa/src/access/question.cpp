@@ -24,9 +24,12 @@ bool is_one_path(const ibmf_saa_access_args_t& wanted) {
            static_cast<const sa_path_record_t*>(wanted.sq_template)->NumbPath == 1;
 }
 
-verb retrieval_of(const ibmf_saa_access_args_t& wanted) {
-    const record_type* const known = find_record(wanted.sq_attr_id);
-    const record_type* const path = find_record(std::uint16_t{SA_PATHRECORD_ATTRID});
+const record_type* path_type() {
+    const sa_path_record_t* const path = nullptr;
+    return &layout_of(path);
+}
+
+verb retrieval_of(const ibmf_saa_access_args_t& wanted, const record_type* known) {
     switch (wanted.sq_attr_id) {
     case SA_CLASSPORTINFO_ATTRID:
         return {SA_SUBN_ADM_GET, known, known};
@@ -34,9 +37,9 @@ verb retrieval_of(const ibmf_saa_access_args_t& wanted) {
         if (is_one_path(wanted)) return {SA_SUBN_ADM_GET, known, known};
         break;
     case SA_MULTIPATHRECORD_ATTRID:
-        return {SA_SUBN_ADM_GET_MULTI, known, path};
+        return {SA_SUBN_ADM_GET_MULTI, known, path_type()};
     case SA_TRACERECORD_ATTRID:
-        return {SA_SUBN_ADM_GET_TRACE_TABLE, path, known};
+        return {SA_SUBN_ADM_GET_TRACE_TABLE, path_type(), known};
     default:
         break;
     }
@@ -50,7 +53,7 @@ verb verb_of(const ibmf_saa_access_args_t& wanted) {
                                 wanted.sq_attr_id == SA_TRACERECORD_ATTRID;
     switch (wanted.sq_access_type) {
     case IBMF_SAA_RETRIEVE:
-        return retrieval_of(wanted);
+        return retrieval_of(wanted, known);
     case IBMF_SAA_UPDATE:
         return {only_retrieved ? std::uint8_t{0} : std::uint8_t{SA_SUBN_ADM_SET}, known, known};
     case IBMF_SAA_DELETE:
@@ -68,12 +71,24 @@ void pack_paths_of_many(const void* wanted, question& made) {
     pack_multipath(record, {gids, count}, made.data);
 }
 
+// Who says how long a template of a known attribute is, is believed: nothing behind it is read.
+bool is_cut(const ibmf_saa_access_args_t& wanted, const record_type& type) {
+    const std::size_t given = wanted.sq_template_length;
+    if (given == 0 || given < type.host_size) return given != 0;
+    if (wanted.sq_attr_id != SA_MULTIPATHRECORD_ATTRID) return false;
+    const auto& record = *static_cast<const sa_multipath_record_t*>(wanted.sq_template);
+    const std::size_t gids = std::size_t{record.SGIDCount} + record.DGIDCount;
+    return given < sizeof record + gids * sizeof(ib_gid_t);
+}
+
 int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type, question& made) {
     if (type == nullptr) {
         const std::size_t size = wanted.sq_template_length;
         if (size == 0 || size > question::datagram_data) return IBMF_REQ_INVALID;
         const auto* const bytes = static_cast<const std::uint8_t*>(wanted.sq_template);
         made.data.assign(bytes, bytes + size);
+    } else if (is_cut(wanted, *type)) {
+        return IBMF_REQ_INVALID;
     } else if (made.method == SA_SUBN_ADM_GET_MULTI) {
         pack_paths_of_many(wanted.sq_template, made);
     } else {

@@ -16,12 +16,13 @@ namespace irpverbs::saa {
 // NOLINTNEXTLINE(bugprone-exception-escape)
 struct question {
     static constexpr std::size_t datagram_data = 200; // of one datagram; more goes by RMPP
+    static constexpr std::size_t path_data = 64;      // of what is asked most
 
     std::uint8_t method = 0;
     std::uint16_t attribute = 0;
     std::uint64_t components = 0;
     ib_smkey_t sm_key = 0;
-    boost::container::small_vector<std::uint8_t, datagram_data> data;
+    boost::container::small_vector<std::uint8_t, path_data> data;
     const record_type* answer_type = nullptr; // null: bytes as they come
     bool bulk = false;
     std::optional<path_key> path; // of one that the path cache may answer

@@ -60,6 +60,10 @@ public:
 
     DEVICE_OBJECT* device() const { return device_; }
 
+    /// Of accesses with callbacks.
+    static constexpr std::size_t access_size = 448;
+    stock<access_size>& access_memory() { return access_memory_; }
+
 private:
     struct place {
         std::uint64_t generation = 0;
@@ -72,6 +76,7 @@ private:
     bool assign_handle(session& fresh);
     void withdraw_handle(const session& gone);
 
+    stock<access_size> access_memory_;
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
     KEVENT free_;              // set: it is nobody's turn

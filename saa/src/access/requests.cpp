@@ -71,7 +71,7 @@ NTSTATUS dispatch_access(DEVICE_OBJECT*, IRP* irp) {
 
 namespace detail {
 
-CCHAR request_stack_size() { return 1; }
+CCHAR request_stack_size() { return request_stack; }
 
 void start_access(IRP* irp, access_request& request, ibmf_saa_handle_t handle,
                   const ibmf_saa_access_args_t& args, uint_t flags) {

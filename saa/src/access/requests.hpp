@@ -6,6 +6,9 @@
 
 namespace irpverbs::saa {
 
+/// Locations that an IRP of an access needs.
+inline constexpr CCHAR request_stack = 1;
+
 /// What the device does with an IRP.
 NTSTATUS dispatch_access(DEVICE_OBJECT* device, IRP* irp);
 

@@ -36,13 +36,24 @@ void session::begin_call(callback_frame& frame) {
 
 void session::end_call(callback_frame& frame) { RemoveEntryList(&frame.of_session); }
 
+// Not inside another one, which would nest as deep as a client asks for what is remembered.
+bool session::begin_call_at_once(callback_frame& frame) {
+    if ((flags & IBMF_SAA_SESSION_NO_OFFLOAD) == 0) return false;
+    const port::guard under(*at);
+    if (calls_here() != 0) return false;
+    begin_call(frame);
+    return true;
+}
+
+void session::end_call_and_leave(callback_frame& frame) {
+    const port::guard under(*at);
+    end_call(frame);
+    has_left();
+}
+
 bool session::begin_closing() {
     const port::guard under(*at);
     return !std::exchange(closing, true);
-}
-
-bool session::calls_back_at_once() const {
-    return (flags & IBMF_SAA_SESSION_NO_OFFLOAD) != 0 && calls_here() == 0;
 }
 
 unsigned session::calls_here() const {

@@ -21,9 +21,6 @@ struct session : boost::intrusive_ref_counter<session> {
     ~session();
 
     bool remembers() const { return (flags & IBMF_SAA_SESSION_CACHED_PATHS) != 0; }
-    /// Whether a callback is called here and now; not inside another one, which would nest as deep
-    /// as a client asks for what is remembered. Under the lock.
-    bool calls_back_at_once() const;
     /// Events are for its client, or for what it remembers.
     bool listens() const { return events != nullptr || remembers(); }
 
@@ -45,6 +42,15 @@ struct session : boost::intrusive_ref_counter<session> {
         const port::guard under(*at);
         end_call(frame);
     }
+    /// The same, and leaves. False, and nothing has happened: it is not to be called here and now.
+    template <class Call>
+    bool call_at_once_and_leave(const Call& callback) {
+        callback_frame frame{{}, nullptr};
+        if (!begin_call_at_once(frame)) return false;
+        callback();
+        end_call_and_leave(frame);
+        return true;
+    }
     // Around a callback, on its processor. Under the lock.
     void begin_call(callback_frame& frame);
     void end_call(callback_frame& frame);
@@ -65,6 +71,8 @@ struct session : boost::intrusive_ref_counter<session> {
     list_link<session> of_port{*this};
 
 private:
+    bool begin_call_at_once(callback_frame& frame);
+    void end_call_and_leave(callback_frame& frame);
     unsigned calls_here() const;
     bool is_quiet() const;
 

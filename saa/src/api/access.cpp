@@ -1,6 +1,9 @@
 #include <api/access.hpp>
 
-#include <access/session.hpp>
+#include <access/registry.hpp>
+#include <access/requests.hpp>
+
+#include <array>
 
 using namespace irpverbs::saa;
 
@@ -14,52 +17,72 @@ struct access_with_callback {
     int* refused; // the call's, while it runs
     session_ref who;
     WORK_QUEUE_ITEM item;
-};
+    alignas(IRP) std::array<std::byte, IoSizeOfIrp(request_stack)> packet;
 
-void call_back(void* context) {
-    const std::unique_ptr<access_with_callback> ended(static_cast<access_with_callback*>(context));
-    detail::record_block& records = ended->request.answer;
-    ended->who->call([&] {
-        ended->callback(ended->argument, records.length,
-                        static_cast<char*>(records.bytes.release()), ended->request.status);
-    });
-    ended->who->leave();
+    IRP* irp() { return reinterpret_cast<IRP*>(packet.data()); }
+};
+static_assert(sizeof(access_with_callback) <= registry::access_size);
+
+access_with_callback* make(registry& here, const ibmf_saa_access_args_t& args, int& refused) {
+    void* const memory = here.access_memory().take();
+    if (memory == nullptr) return nullptr;
+    auto* const made = ::new (memory) access_with_callback;
+    made->request.keeps_session = true;
+    made->callback = args.sq_callback;
+    made->argument = args.sq_callback_arg;
+    made->refused = &refused;
+    IoInitializeIrp(made->irp(), IoSizeOfIrp(request_stack), request_stack);
+    return made;
 }
 
-NTSTATUS came_home(DEVICE_OBJECT*, IRP* irp, void* context) {
-    IoFreeIrp(irp);
-    std::unique_ptr<access_with_callback> ended(static_cast<access_with_callback*>(context));
+void drop(registry& here, access_with_callback* gone) {
+    gone->~access_with_callback();
+    here.access_memory().give(gone);
+}
+
+// The session may be the last to hold the registry.
+void drop_told(access_with_callback* gone) {
+    const session_ref last = std::move(gone->who);
+    drop(last->at->home(), gone);
+}
+
+void tell(access_with_callback& ended) {
+    detail::record_block& records = ended.request.answer;
+    ended.callback(ended.argument, records.length, static_cast<char*>(records.bytes.release()),
+                   ended.request.status);
+}
+
+void call_back(void* context) {
+    auto* const ended = static_cast<access_with_callback*>(context);
+    ended->who->call([&] { tell(*ended); });
+    ended->who->leave();
+    drop_told(ended);
+}
+
+NTSTATUS came_home(DEVICE_OBJECT*, IRP*, void* context) {
+    auto* const ended = static_cast<access_with_callback*>(context);
     if (ended->request.refused) {
         *ended->refused = ended->request.status;
+        drop(registry::here(), ended);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
-    ended->who = ended->request.waits.by;
-    bool at_once = false;
-    {
-        const port::guard under(*ended->who->at);
-        ended->who->enter();
-        at_once = ended->who->calls_back_at_once();
+    ended->who = session_ref(ended->request.waits.by, false);
+    if (ended->who->call_at_once_and_leave([&] { tell(*ended); })) {
+        drop_told(ended);
+        return STATUS_MORE_PROCESSING_REQUIRED;
     }
-    access_with_callback* const due = ended.release();
-    if (at_once) {
-        call_back(due);
-    } else {
-        ExInitializeWorkItem(&due->item, call_back, due);
-        ExQueueWorkItem(&due->item, DelayedWorkQueue);
-    }
+    ExInitializeWorkItem(&ended->item, call_back, ended);
+    ExQueueWorkItem(&ended->item, DelayedWorkQueue);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 int access_and_call_back(ibmf_saa_handle_t handle, const ibmf_saa_access_args_t& args,
                          uint_t flags) {
     int refused = IBMF_SUCCESS;
-    std::unique_ptr<access_with_callback> wanted(new (std::nothrow) access_with_callback{
-        {}, args.sq_callback, args.sq_callback_arg, &refused, nullptr, {}});
+    access_with_callback* const wanted = make(registry::here(), args, refused);
     if (wanted == nullptr) return IBMF_NO_MEMORY;
-    IRP* const irp = IoAllocateIrp(detail::request_stack_size(), FALSE);
-    if (irp == nullptr) return IBMF_NO_MEMORY;
-    IoSetCompletionRoutine(irp, came_home, wanted.get(), TRUE, TRUE, TRUE);
-    detail::start_access(irp, wanted.release()->request, handle, args, flags);
+    IoSetCompletionRoutine(wanted->irp(), came_home, wanted, TRUE, TRUE, TRUE);
+    detail::start_access(wanted->irp(), wanted->request, handle, args, flags);
     return refused;
 }
 

@@ -1,17 +1,17 @@
 // Wire bytes to host structures and back, by the table.
-#include <saa/records.hpp>
+#include <records/codec.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 
 namespace irpverbs::saa {
-namespace {
 
-constexpr std::uint64_t low_bits(unsigned width) {
-    return width == 64 ? ~0ull : (1ull << width) - 1;
-}
+using layout::is_block;
+using layout::low_bits;
+using layout::read_bits;
+using layout::write_bits;
+
+namespace layout {
 
 std::uint64_t read_bits(const std::uint8_t* bytes, std::size_t bit, unsigned width) {
     const std::size_t end = bit + width;
@@ -28,6 +28,10 @@ void write_bits(std::uint8_t* bytes, std::size_t bit, unsigned width, std::uint6
     for (std::size_t i = (end + 7) / 8; i-- > bit / 8; value >>= 8)
         bytes[i] = static_cast<std::uint8_t>(bytes[i] | value);
 }
+
+} // namespace layout
+
+namespace {
 
 template <class Member>
 std::uint64_t load_as(const std::uint8_t* member) {
@@ -72,14 +76,33 @@ void store(std::uint8_t* member, unsigned size, std::uint64_t value) {
     }
 }
 
-// Names, data and forwarding tables: the same bytes on both sides.
-bool is_block(const field& f) {
-    return f.wire_width == 8 && f.wire_stride == 8 && f.host_size == 1 && f.host_stride == 1 &&
-           f.host_shift == 0;
-}
-
 std::size_t wire_end(const field& f) {
     return f.wire_bit + (f.count - 1u) * f.wire_stride + f.wire_width;
+}
+
+void pack_by_table(const record_type& type, const std::uint8_t* host, std::uint8_t* wire) {
+    for (const field& f : type.fields) {
+        if (is_block(f)) {
+            std::memcpy(wire + f.wire_bit / 8, host + f.host_offset, f.count);
+            continue;
+        }
+        for (std::size_t i = 0; i < f.count; ++i)
+            write_bits(wire, f.wire_bit + i * f.wire_stride, f.wire_width, get_element(f, host, i));
+    }
+}
+
+// Of so many bytes.
+void unpack_by_table(const record_type& type, const std::uint8_t* wire, std::size_t size,
+                     std::uint8_t* host) {
+    for (const field& f : type.fields) {
+        if (wire_end(f) > size * 8) continue;
+        if (is_block(f)) {
+            std::memcpy(host + f.host_offset, wire + f.wire_bit / 8, f.count);
+            continue;
+        }
+        for (std::size_t i = 0; i < f.count; ++i)
+            set_element(f, host, i, read_bits(wire, f.wire_bit + i * f.wire_stride, f.wire_width));
+    }
 }
 
 } // namespace
@@ -105,35 +128,22 @@ std::uint64_t component_of(const field& f, std::size_t index) noexcept {
 std::size_t pack(const record_type& type, const void* host, std::span<std::uint8_t> wire) noexcept {
     if (wire.size() < type.wire_size) return 0;
     std::memset(wire.data(), 0, type.wire_size);
-    for (const field& f : type.fields) {
-        if (is_block(f)) {
-            std::memcpy(wire.data() + f.wire_bit / 8,
-                        static_cast<const std::uint8_t*>(host) + f.host_offset, f.count);
-            continue;
-        }
-        for (std::size_t i = 0; i < f.count; ++i)
-            write_bits(wire.data(), f.wire_bit + i * f.wire_stride, f.wire_width,
-                       get_element(f, host, i));
-    }
+    if (type.pack_all != nullptr)
+        type.pack_all(host, wire.data());
+    else
+        pack_by_table(type, static_cast<const std::uint8_t*>(host), wire.data());
     return type.wire_size;
 }
 
 bool unpack(const record_type& type, std::span<const std::uint8_t> wire, void* host) noexcept {
     if (wire.size() < type.old_wire_size) return false;
-    const std::size_t size =
-        wire.size() < type.wire_size ? type.old_wire_size : std::size_t{type.wire_size};
+    const bool whole = wire.size() >= type.wire_size;
     std::memset(host, 0, type.host_size);
-    for (const field& f : type.fields) {
-        if (wire_end(f) > size * 8) continue;
-        if (is_block(f)) {
-            std::memcpy(static_cast<std::uint8_t*>(host) + f.host_offset,
-                        wire.data() + f.wire_bit / 8, f.count);
-            continue;
-        }
-        for (std::size_t i = 0; i < f.count; ++i)
-            set_element(f, host, i,
-                        read_bits(wire.data(), f.wire_bit + i * f.wire_stride, f.wire_width));
-    }
+    if (whole && type.unpack_all != nullptr)
+        type.unpack_all(wire.data(), host);
+    else
+        unpack_by_table(type, wire.data(), whole ? type.wire_size : type.old_wire_size,
+                        static_cast<std::uint8_t*>(host));
     return true;
 }
 

@@ -1,7 +1,7 @@
 // How the tables of fields are written down.
 #pragma once
 
-#include <saa/records.hpp>
+#include <records/codec.hpp>
 
 #include <array>
 
@@ -95,6 +95,13 @@ constexpr bool fits(std::span<const field> fields, std::size_t wire_size, std::s
 #define LAYOUT(host, record_name, id, size, old_size, table)                                       \
     static_assert(layout::fits(table, size, sizeof(host)));                                        \
     const record_type& layout_of(const host*) noexcept {                                           \
-        static constexpr record_type type{record_name, id, size, old_size, sizeof(host), table};   \
+        static constexpr record_type type{record_name,                                             \
+                                          id,                                                      \
+                                          size,                                                    \
+                                          old_size,                                                \
+                                          sizeof(host),                                            \
+                                          table,                                                   \
+                                          layout::pack_all<table>,                                 \
+                                          layout::unpack_all<table>};                              \
         return type;                                                                               \
     }

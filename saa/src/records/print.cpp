@@ -18,18 +18,52 @@ void append_number(std::string& out, std::uint64_t value, int base = 10) {
 }
 
 void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
-    for (unsigned i = digits; i-- > 0;)
-        out += "0123456789abcdef"[value >> (4 * i) & 15];
+    std::array<char, 16> text;
+    for (unsigned i = digits; i-- > 0; value >>= 4)
+        text[i] = "0123456789abcdef"[value & 15];
+    out.append(text.data(), digits);
+}
+
+// The first of the longest runs of zero words, of two at least: it is what "::" stands for.
+struct zero_run {
+    std::size_t at = 8, size = 1;
+};
+
+zero_run longest_run(const std::array<std::uint16_t, 8>& words) {
+    zero_run best;
+    std::size_t zeroes = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        zeroes = words[i] == 0 ? zeroes + 1 : 0;
+        if (zeroes > best.size) best = {i + 1 - zeroes, zeroes};
+    }
+    return best;
+}
+
+// As inet_ntop, which takes more time for it than all else of a record takes.
+void append_words(std::string& out, const std::array<std::uint16_t, 8>& words) {
+    const zero_run left_out = longest_run(words);
+    for (std::size_t i = 0; i < words.size();) {
+        if (i == left_out.at) {
+            out += "::";
+            i += left_out.size;
+            continue;
+        }
+        if (i != 0 && i != left_out.at + left_out.size) out += ':';
+        append_number(out, words[i++], 16);
+    }
 }
 
 void append_gid(std::string& out, std::uint64_t prefix, std::uint64_t guid) {
-    std::array<std::uint8_t, 16> bytes;
-    for (std::size_t i = 0; i < 8; ++i) {
-        bytes[i] = static_cast<std::uint8_t>(prefix >> (56 - 8 * i));
-        bytes[8 + i] = static_cast<std::uint8_t>(guid >> (56 - 8 * i));
+    std::array<std::uint16_t, 8> words;
+    for (std::size_t i = 0; i < 4; ++i) {
+        words[i] = static_cast<std::uint16_t>(prefix >> (48 - 16 * i));
+        words[4 + i] = static_cast<std::uint16_t>(guid >> (48 - 16 * i));
     }
+    if (prefix != 0) return append_words(out, words);
+    for (std::uint16_t& word : words) // it may be an IPv4 address
+        word = htons(word);
     std::array<char, INET6_ADDRSTRLEN> text;
-    out += inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+    out += inet_ntop(AF_INET6, words.data(), text.data(), text.size());
 }
 
 std::string_view text_of(const field& f, const void* host) {

@@ -42,8 +42,8 @@ verb_result call_verb(const Verb& verb) {
 /// The attributes of a port with all its tables, if they can be had. IRQL: PASSIVE_LEVEL.
 class port_block {
 public:
-    port_block(IB_CA* ca, UCHAR number) : words_(words_for(sizeof(IB_PORT_ATTR))) {
-        // The tables may grow between two questions.
+    // The tables may grow between two questions.
+    port_block(IB_CA* ca, UCHAR number) : words_(words_for(usual_size)) {
         for (int asked = 0; asked < 4; ++asked) {
             const SIZE_T size = words_.size() * sizeof(std::uint64_t);
             status_ = call_verb([&](IRP* irp) {
@@ -54,13 +54,17 @@ public:
         }
     }
 
-    /// Null: none.
+    /// Null: none, and why.
+    NTSTATUS status() const { return status_; }
     const IB_PORT_ATTR* get() const {
         return status_ == STATUS_SUCCESS ? reinterpret_cast<const IB_PORT_ATTR*>(words_.data())
                                          : nullptr;
     }
 
 private:
+    // A question may be dozens of files to a driver: seldom are there two.
+    static constexpr std::size_t usual_size = 4096;
+
     static std::size_t words_for(std::size_t bytes) { return bytes / sizeof(std::uint64_t) + 1; }
     IB_PORT_ATTR* attributes() { return reinterpret_cast<IB_PORT_ATTR*>(words_.data()); }
 

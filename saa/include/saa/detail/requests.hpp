@@ -48,9 +48,10 @@ struct waiter {
 
 /// Lives until its IRP has been completed.
 struct access_request {
-    int status = IBMF_FAILURE;         // set before the IRP is completed
-    bool refused = false;              // so the call says, not the request
-    record_block answer;               // what the sink was not given
+    int status = IBMF_FAILURE;  // set before the IRP is completed
+    bool refused = false;       // so the call says, not the request
+    bool keeps_session = false; // who is told of the end leaves the session, and lets go of it
+    record_block answer;        // what the sink was not given
     std::shared_ptr<record_sink> sink; // null: all comes at the end
     waiter waits;
 };

@@ -1,0 +1,245 @@
+// A question to the subnet administration and its answer, through all of this library but the
+// driver, whose place something takes that answers at once: by SA access with a callback, and by
+// IBMF alone.
+#include "measurements.hpp"
+
+#include <ci/driver.h>
+#include <hca/hca.h>
+#include <ibmf/mad.hpp>
+#include <saa/ibmf_saa_extras.h>
+#include <saa/records.hpp>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace irpverbs::bench {
+namespace {
+
+constexpr ib_guid_t here = 0x10;
+constexpr ib_lid_t here_lid = 1;
+constexpr ib_lid_t sm_lid = 2;
+constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
+
+using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
+
+/// An HCA of one port. What is asked through it is kept until it is answered, by the same record.
+class answering_hca {
+public:
+    answering_hca() {
+        operations_.QueryPort = query_port;
+        operations_.RegisterMadAgent = register_agent;
+        operations_.SendMad = send_mad;
+        HCA_DEVICE description{};
+        description.Operations = &operations_;
+        description.Name = "answering";
+        description.NodeGuid = here;
+        description.PortCount = 1;
+        description.ExtensionSize = sizeof(answering_hca*);
+        expect(NT_SUCCESS(HcaCreateDevice(&description, &fdo_)), "HcaCreateDevice");
+        *static_cast<answering_hca**>(HcaDeviceExtension(fdo_)) = this;
+    }
+    ~answering_hca() {
+        expect(NT_SUCCESS(HcaRefuseOpen(fdo_)), "HcaRefuseOpen");
+        HcaDeleteDevice(fdo_);
+    }
+    answering_hca(const answering_hca&) = delete;
+    answering_hca& operator=(const answering_hca&) = delete;
+
+    /// Answers all that was asked, and what is asked because of that.
+    void answer_all() {
+        for (; answered_ < asked_.size(); ++answered_) {
+            datagram answer = asked_[answered_];
+            answer[3] |= MAD_RESPONSE_BIT;
+            IB_MAD_RECEIVED received{};
+            received.From.Lid = sm_lid;
+            received.From.Qp = 1;
+            received.From.QKey = IB_QP1_QKEY;
+            received.Data = answer.data();
+            received.Length = IB_MAD_SIZE;
+            HcaReportMad(agent_, &received);
+        }
+        asked_.clear();
+        answered_ = 0;
+    }
+
+private:
+    static answering_hca& of(DEVICE_OBJECT* device) {
+        return **static_cast<answering_hca**>(HcaDeviceExtension(device));
+    }
+    static NTSTATUS query_port(HCA_CA*, UCHAR, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
+        IB_PORT_ATTR fixed{};
+        fixed.PortNumber = 1;
+        fixed.State = IB_PORT_ACTIVE;
+        fixed.PortGuid = here;
+        fixed.Lid = here_lid;
+        fixed.SmLid = sm_lid;
+        fixed.SubnetTimeout = 18;
+        fixed.GidCount = fixed.PKeyCount = 1;
+        const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, here};
+        const ib_pkey_t key = IB_PKEY_DEFAULT_FULL;
+        const HCA_PORT_TABLES tables{&gid, &key};
+        return HcaReturnPort(&fixed, &tables, attr, size, irp);
+    }
+    static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
+        of(agent->Ca->Device).agent_ = agent;
+        return STATUS_SUCCESS;
+    }
+    static NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, IRP*) {
+        std::memcpy(of(agent->Ca->Device).asked_.emplace_back().data(), send->Data, IB_MAD_SIZE);
+        return STATUS_SUCCESS;
+    }
+
+    HCA_OPERATIONS operations_{};
+    DEVICE_OBJECT* fdo_ = nullptr;
+    HCA_MAD_AGENT* agent_ = nullptr;
+    std::vector<datagram> asked_;
+    std::size_t answered_ = 0;
+};
+
+sa_path_record_t path_wanted(std::uint64_t index) {
+    sa_path_record_t wanted{};
+    wanted.SGID = {IB_DEFAULT_GID_PREFIX, here};
+    wanted.DGID = {IB_DEFAULT_GID_PREFIX, 0x1000 + index};
+    wanted.NumbPath = 1;
+    return wanted;
+}
+
+constexpr std::uint64_t components =
+    SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_NUMBPATH;
+
+/// By SA access; so many are asked at once.
+class access_side {
+public:
+    access_side() {
+        expect(ibmf_sa_session_open(here, 0, nullptr, IBMF_VERSION, IBMF_SAA_SESSION_NO_OFFLOAD,
+                                    &session_) == IBMF_SUCCESS,
+               "ibmf_sa_session_open");
+        hca_.answer_all(); // ClassPortInfo
+    }
+    ~access_side() { ibmf_sa_session_close(&session_, 0); }
+    access_side(const access_side&) = delete;
+    access_side& operator=(const access_side&) = delete;
+
+    void ask(std::uint64_t index) {
+        sa_path_record_t wanted = path_wanted(index);
+        ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID, IBMF_SAA_RETRIEVE, components, &wanted,
+                                    sizeof wanted,        answered,          this};
+        std::size_t length = 0;
+        void* result = nullptr;
+        ibmf_sa_access(session_, &args, 0, &length, &result);
+    }
+    void answer_all() { hca_.answer_all(); }
+    std::uint64_t told() const { return told_; }
+
+private:
+    static void answered(void* context, std::size_t length, char* result, int) {
+        auto& self = *static_cast<access_side*>(context);
+        if (length == sizeof(sa_path_record_t)) ++self.told_;
+        std::free(result);
+    }
+
+    answering_hca hca_;
+    ibmf_saa_handle_t session_ = nullptr;
+    std::uint64_t told_ = 0;
+};
+
+/// By IBMF, the client's messages made beforehand.
+class ibmf_side {
+public:
+    ibmf_side() : questions_(most) {
+        ibmf_register_info_t who{here, 1, SUBN_ADM_MANAGER};
+        ibmf_impl_caps_t capabilities{};
+        expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
+                             nullptr, nullptr, &client_, &capabilities) == IBMF_SUCCESS,
+               "ibmf_register");
+        for (question& each : questions_)
+            prepare(each);
+    }
+    ~ibmf_side() {
+        for (question& each : questions_)
+            ibmf_free_msg(client_, &each.message);
+        ibmf_unregister(&client_, 0);
+    }
+    ibmf_side(const ibmf_side&) = delete;
+    ibmf_side& operator=(const ibmf_side&) = delete;
+
+    void ask(std::uint64_t index) {
+        question& by = questions_[index % most];
+        ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(by.bytes), 0),
+                    ibmf::mad_header{.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
+                                     .class_version = 2,
+                                     .method = MAD_METHOD_GET,
+                                     .transaction_id = index,
+                                     .attribute_id = SA_PATHRECORD_ATTRID});
+        ibmf::store(std::span(by.bytes).subspan<ibmf::rmpp_data_offset, ibmf::sa_header::size>(),
+                    ibmf::sa_header{0, 0, components});
+        saa::pack(path_wanted(index), std::span(by.bytes).subspan(data_at));
+        ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
+        ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, answered, this,
+                           IBMF_MSG_TRANS_FLAG_SEQ);
+    }
+    void answer_all() { hca_.answer_all(); }
+    std::uint64_t told() const { return told_; }
+
+    static constexpr std::size_t most = 64;
+
+private:
+    struct question {
+        ibmf_msg_t* message = nullptr;
+        datagram bytes{};
+    };
+
+    void prepare(question& each) {
+        expect(ibmf_alloc_msg(client_, IBMF_ALLOC_SLEEP, &each.message) == IBMF_SUCCESS,
+               "ibmf_alloc_msg");
+        ibmf_msg_bufs_t& parts = each.message->im_msgbufs_send;
+        parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(each.bytes.data());
+        parts.im_bufs_cl_hdr = each.bytes.data() + ibmf::rmpp_data_offset;
+        parts.im_bufs_cl_hdr_len = ibmf::sa_header::size;
+        parts.im_bufs_cl_data = each.bytes.data() + data_at;
+        parts.im_bufs_cl_data_len = IB_MAD_SIZE - data_at;
+        ibmf_addr_info_t& to = each.message->im_local_addr;
+        to.ia_remote_lid = sm_lid;
+        to.ia_remote_qno = 1;
+        to.ia_p_key = IB_PKEY_DEFAULT_FULL;
+        to.ia_q_key = IB_QP1_QKEY;
+    }
+    static void answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
+        if (message->im_msg_status == IBMF_SUCCESS) ++static_cast<ibmf_side*>(context)->told_;
+    }
+
+    answering_hca hca_;
+    ibmf_handle_t client_ = nullptr;
+    std::vector<question> questions_;
+    std::uint64_t told_ = 0;
+};
+
+/// Of each batch all are asked, then all answered; what is allocated at first is there then.
+template <class Side>
+void ask_for_paths(run& sample, std::size_t batch) {
+    Side by;
+    const auto ask_batch = [&] {
+        for (std::size_t i = 0; i < batch; ++i)
+            by.ask(i);
+        by.answer_all();
+    };
+    ask_batch();
+    const std::uint64_t operations = sample.in_batches_of(batch);
+    sample.start();
+    for (std::uint64_t done = 0; done < operations; done += batch)
+        ask_batch();
+    sample.stop();
+    expect(by.told() == operations + batch, "all are answered");
+}
+
+} // namespace
+
+void add_ours_queries(catalog& all) {
+    all.add("ours/sa_access_1e3", "a path by SA access, 1,000 asked at once",
+            [](run& sample) { ask_for_paths<access_side>(sample, 1000); });
+    all.add("ours/sa_by_ibmf", "a path by IBMF, 64 asked at once",
+            [](run& sample) { ask_for_paths<ibmf_side>(sample, ibmf_side::most); });
+}
+
+} // namespace irpverbs::bench
