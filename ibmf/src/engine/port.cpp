@@ -5,9 +5,11 @@
 #include <engine/status.hpp>
 
 #include <ci/detail/blocking_verb.hpp>
+#include <dispatch/detail/faults.hpp>
 #include <hca/hca.h>
 
 #include <algorithm>
+#include <new>
 
 namespace irpverbs::ibmf {
 
@@ -30,8 +32,9 @@ int port::open() {
         close();
         return asked.status == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : failure_of(asked.status);
     }
-    refresh();
-    return IBMF_SUCCESS;
+    if (refresh()) return IBMF_SUCCESS;
+    close();
+    return IBMF_NO_RESOURCES;
 }
 
 void port::close() {
@@ -39,13 +42,18 @@ void port::close() {
     stop_timers();
 }
 
-void port::refresh() {
+// False: there is no memory, and they stay as they are.
+bool port::refresh() try {
+    if (dispatch::detail::fault_point("ibmf.port_attributes")) throw std::bad_alloc();
     const ci::detail::port_block block(ca, number);
-    if (block.get() == nullptr) return;
+    if (block.get() == nullptr) return true;
     port_attributes fresh;
     fresh.set(*block.get());
     const guard under(*this);
     std::swap(attributes, fresh);
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
@@ -145,7 +153,7 @@ void port::deregister_agent(agent& place) {
     call_verb([&](IRP* irp) { return CiDeregisterMadAgent(last, irp); });
 }
 
-int port::join_shared(const class_plan& plan) {
+int port::join_shared(const class_plan& plan) try {
     const auto same = std::ranges::find_if(shared_, [&](const shared_agent& each) {
         return each.place.mgmt_class == plan.mgmt_class && each.methods == plan.shared;
     });
@@ -153,12 +161,15 @@ int port::join_shared(const class_plan& plan) {
         ++same->users;
         return IBMF_SUCCESS;
     }
+    if (dispatch::detail::fault_point("ibmf.shared_agent")) throw std::bad_alloc();
     shared_agent& fresh = shared_.emplace_back();
     fresh.methods = plan.shared;
     fresh.users = 1;
     const int status = register_agent(fresh.place, plan, plan.shared);
     if (status != IBMF_SUCCESS) shared_.pop_back();
     return status;
+} catch (const std::bad_alloc&) {
+    return IBMF_NO_RESOURCES;
 }
 
 void port::leave_shared(const class_plan& plan) {

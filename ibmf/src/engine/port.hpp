@@ -86,7 +86,7 @@ private:
     void deregister_agent(agent& place);
     int join_shared(const class_plan& plan);
     void leave_shared(const class_plan& plan);
-    void refresh();
+    bool refresh();
     static void fatal(IB_CA*, void* self);
     static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
     static void refresh_work(void* self);
