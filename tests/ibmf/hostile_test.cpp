@@ -229,6 +229,46 @@ TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     EXPECT_EQ(heard[1] + static_cast<int>(manager.stats().st_no_callback), 3);
 }
 
+// U8 of the other classes: by the method, and a BM Send by bit 0 of its modifier.
+TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
+    constexpr ibmf_client_type_t boards[] = {BM_AGENT, BM_MANAGER};
+    constexpr ibmf_client_type_t devices[] = {DEV_MGT_AGENT, DEV_MGT_MANAGER};
+    constexpr ibmf_client_type_t subnet[] = {SUBN_ADM_AGENT, SUBN_ADM_MANAGER};
+    constexpr ibmf_client_type_t performance[] = {PERF_AGENT, PERF_MANAGER};
+    struct request {
+        std::span<const ibmf_client_type_t, 2> pair;
+        std::uint8_t mgmt_class, method, high, low; // bytes of the modifier
+        int heard_by;
+    };
+    const request requests[] = {
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 0, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 1, 1},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0xFF, 0xFE, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_GET, 0, 1, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SET, 0, 0, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_TRAP, 0, 0, 1},
+        {devices, MAD_MGMT_CLASS_DEV_MGT, MAD_METHOD_GET, 0, 1, 0},
+        {devices, MAD_MGMT_CLASS_DEV_MGT, MAD_METHOD_TRAP, 0, 0, 1},
+        {subnet, MAD_MGMT_CLASS_SUBN_ADM, MAD_METHOD_GET, 0, 1, 0},
+        {subnet, MAD_MGMT_CLASS_SUBN_ADM, MAD_METHOD_REPORT, 0, 0, 1},
+        {performance, MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 0, 1, 0},
+        {performance, MAD_MGMT_CLASS_PERF, MAD_METHOD_SET, 0, 0, 0},
+    };
+    for (const request& each : requests) {
+        wire joined;
+        const client_scope agent(0, each.pair[0]);
+        const client_scope manager(0, each.pair[1]); // neither listens: that is counted
+        const std::uint8_t version = each.mgmt_class == MAD_MGMT_CLASS_SUBN_ADM ? 2 : 1;
+        std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, each.mgmt_class, version, each.method};
+        bytes[20] = each.high;
+        bytes[23] = each.low;
+        joined.inject(0, bytes.data(), IB_MAD_SIZE, 2);
+        joined.await_empty();
+        EXPECT_EQ(agent.stats().st_no_callback, each.heard_by == 0 ? 1u : 0u);
+        EXPECT_EQ(manager.stats().st_no_callback, each.heard_by == 1 ? 1u : 0u);
+    }
+}
+
 struct blocker {
     KEVENT done;
     ibmf_handle_t manager = nullptr;
