@@ -229,6 +229,41 @@ TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     EXPECT_EQ(heard[1] + static_cast<int>(manager.stats().st_no_callback), 3);
 }
 
+// What a peer says of a transfer, or a segment of it, is no message: found by the fuzzer.
+TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
+    wire joined;
+    std::atomic<int> heard{0};
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    manager.listen(
+        [](ibmf_handle_t handle, ibmf_msg_t* msg, void* count) {
+            ++*static_cast<std::atomic<int>*>(count);
+            free_it(handle, msg, nullptr);
+        },
+        &heard);
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        if (from == 0) answer = bytes;
+        return false;
+    };
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_SUBN_ADM});
+    ASSERT_EQ(msg.send(0), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    answer[3] |= MAD_RESPONSE_BIT;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    answer[24] = 1;
+    answer[26] = 3; // active, first
+    answer[31] = 1;
+    for (const std::uint8_t type : std::initializer_list<std::uint8_t>{1, 2, 3, 4}) {
+        answer[25] = type;
+        joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    }
+    joined.await_empty();
+    EXPECT_EQ(manager.stats().st_msgs_received, 1u);
+    EXPECT_EQ(manager.stats().st_stale, 4u);
+    ibmf_tear_down_async_cb(manager.handle, nullptr, 0);
+    EXPECT_EQ(heard + static_cast<int>(manager.stats().st_no_callback), 1);
+}
+
 // U8 of the other classes: by the method, and a BM Send by bit 0 of its modifier.
 TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
     constexpr ibmf_client_type_t boards[] = {BM_AGENT, BM_MANAGER};
