@@ -76,6 +76,40 @@ TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
 }
 
+// Also if they come at once, and though the first is repressed only after that.
+TEST_P(Partitions, EachForeignerIsTold) {
+    const auto violate = [&](UCHAR service_level) {
+        IB_MAD_ADDRESS to = to_lid(3);
+        to.PKeyIndex = 1;
+        to.ServiceLevel = service_level;
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
+    };
+    const auto next = [&] {
+        const mad told = traps.receive().data;
+        EXPECT_EQ(told.get<2>(smp_data + 4), 257u);
+        return told;
+    };
+    const auto level_of = [](const mad& told) { return told.get<4>(details + 10) >> 28; };
+    violate(1);
+    const mad first = next();
+    EXPECT_EQ(level_of(first), 1u);
+    violate(2);
+    mad repress = first;
+    repress[3] = 7;
+    EXPECT_EQ(traps.send(to_subnet(3), repress), STATUS_SUCCESS);
+    for (int i = 0; i < 2; ++i) { // the second time it is repeated
+        const mad second = next();
+        EXPECT_EQ(level_of(second), 2u);
+        EXPECT_NE(second.get<8>(8), first.get<8>(8));
+    }
+    const ULONGLONG before = KeQueryInterruptTime();
+    violate(3);
+    violate(4);
+    const std::uint64_t third = level_of(next());
+    EXPECT_LT(KeQueryInterruptTime() - before, 10'000u * 100); // ms: none waits for its turn
+    EXPECT_EQ(third + level_of(next()), 3u + 4);
+}
+
 // By the end port, and by a switch.
 TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
     IB_MAD_ADDRESS to = to_lid(3);

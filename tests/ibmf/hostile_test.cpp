@@ -229,6 +229,81 @@ TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     EXPECT_EQ(heard[1] + static_cast<int>(manager.stats().st_no_callback), 3);
 }
 
+// What a peer says of a transfer, or a segment of it, is no message: found by the fuzzer.
+TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
+    wire joined;
+    std::atomic<int> heard{0};
+    const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+    manager.listen(
+        [](ibmf_handle_t handle, ibmf_msg_t* msg, void* count) {
+            ++*static_cast<std::atomic<int>*>(count);
+            free_it(handle, msg, nullptr);
+        },
+        &heard);
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        if (from == 0) answer = bytes;
+        return false;
+    };
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_SUBN_ADM});
+    ASSERT_EQ(msg.send(0), IBMF_SUCCESS);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+    answer[3] |= MAD_RESPONSE_BIT;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    answer[24] = 1;
+    answer[26] = 3; // active, first
+    answer[31] = 1;
+    for (const std::uint8_t type : std::initializer_list<std::uint8_t>{1, 2, 3, 4}) {
+        answer[25] = type;
+        joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    }
+    joined.await_empty();
+    EXPECT_EQ(manager.stats().st_msgs_received, 1u);
+    EXPECT_EQ(manager.stats().st_stale, 4u);
+    ibmf_tear_down_async_cb(manager.handle, nullptr, 0);
+    EXPECT_EQ(heard + static_cast<int>(manager.stats().st_no_callback), 1);
+}
+
+// U8 of the other classes: by the method, and a BM Send by bit 0 of its modifier.
+TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
+    constexpr ibmf_client_type_t boards[] = {BM_AGENT, BM_MANAGER};
+    constexpr ibmf_client_type_t devices[] = {DEV_MGT_AGENT, DEV_MGT_MANAGER};
+    constexpr ibmf_client_type_t subnet[] = {SUBN_ADM_AGENT, SUBN_ADM_MANAGER};
+    constexpr ibmf_client_type_t performance[] = {PERF_AGENT, PERF_MANAGER};
+    struct request {
+        std::span<const ibmf_client_type_t, 2> pair;
+        std::uint8_t mgmt_class, method, high, low; // bytes of the modifier
+        int heard_by;
+    };
+    const request requests[] = {
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 0, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 1, 1},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0xFF, 0xFE, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_GET, 0, 1, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SET, 0, 0, 0},
+        {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_TRAP, 0, 0, 1},
+        {devices, MAD_MGMT_CLASS_DEV_MGT, MAD_METHOD_GET, 0, 1, 0},
+        {devices, MAD_MGMT_CLASS_DEV_MGT, MAD_METHOD_TRAP, 0, 0, 1},
+        {subnet, MAD_MGMT_CLASS_SUBN_ADM, MAD_METHOD_GET, 0, 1, 0},
+        {subnet, MAD_MGMT_CLASS_SUBN_ADM, MAD_METHOD_REPORT, 0, 0, 1},
+        {performance, MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 0, 1, 0},
+        {performance, MAD_MGMT_CLASS_PERF, MAD_METHOD_SET, 0, 0, 0},
+    };
+    for (const request& each : requests) {
+        wire joined;
+        const client_scope agent(0, each.pair[0]);
+        const client_scope manager(0, each.pair[1]); // neither listens: that is counted
+        const std::uint8_t version = each.mgmt_class == MAD_MGMT_CLASS_SUBN_ADM ? 2 : 1;
+        std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, each.mgmt_class, version, each.method};
+        bytes[20] = each.high;
+        bytes[23] = each.low;
+        joined.inject(0, bytes.data(), IB_MAD_SIZE, 2);
+        joined.await_empty();
+        EXPECT_EQ(agent.stats().st_no_callback, each.heard_by == 0 ? 1u : 0u);
+        EXPECT_EQ(manager.stats().st_no_callback, each.heard_by == 1 ? 1u : 0u);
+    }
+}
+
 struct blocker {
     KEVENT done;
     ibmf_handle_t manager = nullptr;

@@ -2,7 +2,10 @@
 #include "ibmf_client.hpp"
 
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/fault_sweep.hpp>
 #include <support/both_machines.hpp>
+
+#include <set>
 
 namespace {
 
@@ -71,6 +74,38 @@ TEST_P(Statuses, ADriverThatRefusesAnAgentIsTold) {
     }
     joined.fail_registrations(STATUS_SUCCESS);
     const client_scope after(0, SUBN_MANAGER); // nothing is left of those
+}
+
+// Wherever memory runs short: the port is closed again, as the wire's end sees, and nobody stands
+// in the next one's way.
+TEST_P(Statuses, ARegistrationForWhichThereIsNoMemoryLeavesNothing) {
+    for (const ibmf_client_type_t type : {SUBN_MANAGER, BM_AGENT, PERF_MANAGER}) {
+        std::set<std::string> short_of;
+        irpverbs::dispatch::fault_sweep(
+            [&](irpverbs::dispatch::sweep& faults) {
+                const wire joined;
+                ibmf_register_info_t info{wire::guids[0], 1, type};
+                ibmf_handle_t handle = nullptr;
+                ibmf_impl_caps_t features{};
+                int status = IBMF_SUCCESS;
+                {
+                    const irpverbs::dispatch::fault_plan plan(machine(), faults);
+                    status = register_at(&info, &handle, &features);
+                }
+                if (status == IBMF_SUCCESS) {
+                    EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
+                } else {
+                    EXPECT_EQ(status, IBMF_NO_RESOURCES);
+                    EXPECT_EQ(handle, nullptr);
+                    short_of.insert(detail::last_fault(machine())->site);
+                }
+                const client_scope after(0, type);
+            },
+            irpverbs::dispatch::sweep::order::singles);
+        for (const char* const each : {"ibmf.port", "ibmf.port_attributes", "ibmf.handle"})
+            EXPECT_TRUE(short_of.contains(each)) << each;
+        EXPECT_EQ(short_of.contains("ibmf.shared_agent"), type != PERF_MANAGER);
+    }
 }
 
 TEST_P(Statuses, ATearDownHasNoFlags) {

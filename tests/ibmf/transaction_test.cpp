@@ -123,6 +123,9 @@ TEST_P(Transactions, TwoOfOneClientMayNotHaveOneId) {
     ASSERT_EQ(first.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
     EXPECT_EQ(second.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TID_IN_USE);
     EXPECT_EQ(second.calls(), 0);
+    EXPECT_EQ(manager.stats().st_tids_in_use, 1u);
+    EXPECT_EQ(manager.stats(B_TRUE).st_tids_in_use, 1u);
+    EXPECT_EQ(other.stats().st_tids_in_use, 0u);
     EXPECT_EQ(third.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
     EXPECT_EQ(first.status(), IBMF_TRANS_TIMEOUT);
     EXPECT_EQ(second.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);

@@ -5,6 +5,9 @@
 #include <saa/records.hpp>
 
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -220,6 +223,22 @@ TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
     }
     EXPECT_EQ(asked.size(), 2 * saa::record_types().size());
     EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
+}
+
+// A file of what another program was given says what it asked.
+TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
+    const char* const name = std::getenv("IBMF_LAB_RECEIVED");
+    ASSERT_NE(name, nullptr);
+    std::ifstream file(name, std::ios::binary);
+    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+    const std::vector<std::uint8_t> theirs(text.begin(), text.end());
+    ASSERT_GT(theirs.size(), ibmf::mad_size);
+    const ibmf::mad_header header =
+        ibmf::load_mad_header(std::span(theirs).first<ibmf::mad_header_size>());
+    sa_question asked(manager.handle, sm_lid, header.attribute_id, get_table, ++transaction);
+    ASSERT_EQ(asked.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+    expect_equal(asked, theirs);
+    std::cout << "records " << header.attribute_id << ' ' << records_in(theirs) << std::endl;
 }
 
 // A request that is a transfer, as its answer is.

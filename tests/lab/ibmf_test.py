@@ -114,6 +114,25 @@ class IbmfTest(IbmfCase):
         self.passes(agent)
 
 
+class SaqueryTest(IbmfCase):
+    hosts = 60
+    nodes = 78  # two leaves, sixteen spines
+    cables = 60 + 2 * 16
+
+    def test_tables_are_what_saquery_received(self):
+        for record, attribute, count in (("NodeRecord", 0x11, self.nodes),
+                                         ("LinkRecord", 0x20, 2 * self.cables)):
+            received = self.lab.folder / f"{record}.received"
+            saquery = self.lab.start(HOST, ["saquery", record], {"LAB_RECEIVED": str(received)},
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            said = saquery.communicate(timeout=60)[0]
+            self.assertEqual(saquery.returncode, 0, said)
+            self.assertEqual(said.count("Record dump:"), count)
+            said = self.passes(self.start("ATableIsWhatSaqueryReceived",
+                                          IBMF_LAB_RECEIVED=str(received)))
+            self.assertIn(f"records {attribute} {count}\n", said)
+
+
 class LossTest(IbmfCase):
     hosts = 300
     nodes = 326  # ten leaves, sixteen spines

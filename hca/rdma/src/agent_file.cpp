@@ -158,10 +158,12 @@ int agent_file::write(std::span<UCHAR> message) {
 // An errno, or 0: it is on its way, or held.
 int agent_file::ask(std::span<UCHAR> message, bool& repeated) {
     const std::uint32_t transaction = transaction_of(datagram_of(message));
-    repeated = questions_.ask(transaction);
+    if (const int error = questions_.ask(transaction, header_of(message).timeout_ms, repeated);
+        error != 0)
+        return error;
     const int error = write(message);
     if (error == 0) return 0;
-    if (error == EINVAL) return questions_.hold(transaction, message) ? 0 : EINVAL;
+    if (error == EINVAL) return questions_.hold(transaction, message);
     questions_.withdraw(transaction);
     return error;
 }
@@ -205,7 +207,7 @@ bool agent_file::read() {
         errno = 0;
         if (world_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
             received(std::span(buffer_).first(umad_header_size + static_cast<unsigned>(length)));
-            if (buffer_.size() > usual_room) std::vector<UCHAR>(usual_room).swap(buffer_);
+            give_room_back();
             continue;
         }
         const int error = errno;
@@ -215,6 +217,15 @@ bool agent_file::read() {
         return false;
     }
     return true;
+}
+
+void agent_file::give_room_back() {
+    if (buffer_.size() == usual_room) return;
+    buffer_.resize(usual_room);
+    try {
+        buffer_.shrink_to_fit();
+    } catch (const std::bad_alloc&) { // it stays as it is
+    }
 }
 
 // False: there is no memory, and no way past the message.
@@ -236,7 +247,7 @@ void agent_file::received(std::span<UCHAR> message) {
     if (header.status != 0) { // the agent's own, given up
         if (is_answer(datagram)) return;
         questions::message again = questions_.expired(transaction_of(datagram));
-        if (!again.empty()) transmit(again);
+        if (!again.empty()) transmit(again); // one that fails is lost, as any may be
         return;
     }
     if (is_answer(datagram)) questions_.answered(transaction_of(datagram));

@@ -43,6 +43,7 @@ private:
 
     bool read();
     bool make_room(int length);
+    void give_room_back();
     void received(std::span<UCHAR> message);
 
     const outside& world_;

@@ -1,13 +1,50 @@
 #include "questions.hpp"
 
+#include <dispatch/detail/faults.hpp>
+
+#include <algorithm>
+#include <cerrno>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace irpverbs::hca_rdma {
 
-bool questions::ask(std::uint32_t transaction) {
+namespace {
+
+constexpr std::size_t least_crowd = 64;
+
+// The kernel makes up to four tries, and may let others go first. One that is forgotten too early
+// is refused when it is asked again.
+ULONGLONG time_of(std::uint32_t timeout) {
+    constexpr ULONGLONG millisecond = 10'000;
+    return (ULONGLONG{timeout} * 8 + 1000) * millisecond;
+}
+
+} // namespace
+
+int questions::ask(std::uint32_t transaction, std::uint32_t timeout, bool& again) try {
+    if (dispatch::detail::fault_point("rdma.question")) throw std::bad_alloc();
+    const ULONGLONG now = KeQueryInterruptTime();
+    again = note(transaction, now, now + time_of(timeout));
+    return 0;
+} catch (const std::bad_alloc&) {
+    return ENOMEM;
+}
+
+bool questions::note(std::uint32_t transaction, ULONGLONG now, ULONGLONG until) {
     const std::lock_guard guard(lock_);
-    return asked_[transaction].under_way++ != 0;
+    forget(now);
+    question& asked = asked_[transaction];
+    if (asked.until <= now) asked = {};
+    asked.until = std::max(asked.until, until);
+    return asked.under_way++ != 0;
+}
+
+void questions::forget(ULONGLONG now) {
+    if (asked_.size() < crowd_) return;
+    std::erase_if(asked_, [&](const auto& each) { return each.second.until <= now; });
+    crowd_ = std::max(least_crowd, 2 * asked_.size());
 }
 
 // False: none is left.
@@ -24,12 +61,16 @@ void questions::withdraw(std::uint32_t transaction) {
     drop_one(transaction);
 }
 
-bool questions::hold(std::uint32_t transaction, std::span<const UCHAR> what) {
+int questions::hold(std::uint32_t transaction, std::span<const UCHAR> what) try {
+    if (dispatch::detail::fault_point("rdma.held_question")) throw std::bad_alloc();
     message copy(what.begin(), what.end());
     const std::lock_guard guard(lock_);
-    if (!drop_one(transaction)) return false;
+    if (!drop_one(transaction)) return EINVAL;
     asked_.at(transaction).held.swap(copy);
-    return true;
+    return 0;
+} catch (const std::bad_alloc&) {
+    withdraw(transaction);
+    return ENOMEM;
 }
 
 void questions::answered(std::uint32_t transaction) {
@@ -44,6 +85,11 @@ questions::message questions::expired(std::uint32_t transaction) {
     message again = std::exchange(place->second.held, {});
     drop_one(transaction);
     return again;
+}
+
+std::size_t questions::size() {
+    const std::lock_guard guard(lock_);
+    return asked_.size();
 }
 
 } // namespace irpverbs::hca_rdma

@@ -67,14 +67,22 @@ void trap_list::run_down() {
 
 bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_details& details) {
     if (closed_ || !from.managed || from.sm_lid == 0 || from.lid == 0) return false;
-    const auto place = std::ranges::find_if(
-        told_, [&](const trap& each) { return each.from == &from && each.number == number; });
-    if (place != told_.end()) {
-        place->details = details;
+    const trap fresh{&from, number, details, transaction, 0};
+    const auto find = [&](const auto& which) {
+        return std::ranges::find_if(told_, [&](const trap& each) {
+            return each.from == &from && each.number == number && which(each);
+        });
+    };
+    if (find([&](const trap& each) { return each.details == details; }) != told_.end())
         return false;
+    // Under a transaction of its own: a TrapRepress of the one before may be on its way.
+    if (const auto before = find([](const trap& each) { return each.due != 0; });
+        before != told_.end()) {
+        *before = fresh;
+        return true;
     }
     if (told_.size() == most) return false;
-    told_.push_back({&from, number, details, transaction, 0});
+    told_.push_back(fresh);
     if (std::exchange(ticking_, true)) return true;
     // Periodic: a simulated run does not wait for a subnet manager that never answers.
     LARGE_INTEGER from_now;

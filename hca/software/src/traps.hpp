@@ -33,7 +33,7 @@ struct trap {
     USHORT number;
     trap_details details;
     ULONG transaction;
-    machine_time due;
+    machine_time due; // 0: it was not sent yet
 };
 
 /// Guarded by the fabric's lock, but for `prepare` and `run_down`.
@@ -43,9 +43,9 @@ public:
     void close();
     void run_down();
 
-    /// Told from now on, by `repeat`; unless its port told of the same before: then of this in its
-    /// place. False: there is nothing to be sent now. A port that no subnet manager has set up
-    /// tells nothing.
+    /// Told from now on, by `repeat`, in the place of what its port told under that number before.
+    /// False: there is nothing to be sent now, for one, as the very same is told already. A port
+    /// that no subnet manager has set up tells nothing.
     bool add(port& from, USHORT number, ULONG transaction, const trap_details& details);
     /// A TrapRepress has come.
     void repress(const port& at, ULONG transaction);

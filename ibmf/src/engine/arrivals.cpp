@@ -129,9 +129,10 @@ void port::answer_came(guard& under, const arrival& here) {
     transaction* const which = find(key);
     const bool ours = (key & slot_table<transaction>::key_mark) != 0;
     if (which == nullptr && !ours && here.who != nullptr && here.who->ready) {
-        // To something sent without waiting for it.
+        // To something sent without waiting for it; but not part of a transfer.
         ++here.who->counts.st_datagrams_received;
-        return hand_up(under, here);
+        const bool part = has_rmpp(*here.who, here.qp) && here.view.rmpp_active() && !here.whole;
+        return part ? here.who->count(&ibmf_stats_t::st_stale) : hand_up(under, here);
     }
     if (which == nullptr || which->at == phase::queued || which->incoming ||
         is_answer(which->method) || (which->irp == nullptr && which->rmpp == nullptr)) {

@@ -5,9 +5,11 @@
 #include <engine/status.hpp>
 
 #include <ci/detail/blocking_verb.hpp>
+#include <dispatch/detail/faults.hpp>
 #include <hca/hca.h>
 
 #include <algorithm>
+#include <new>
 
 namespace irpverbs::ibmf {
 
@@ -34,7 +36,9 @@ void port::close() {
     stop_timers();
 }
 
-NTSTATUS port::refresh() {
+// Without memory they stay as they are.
+NTSTATUS port::refresh() try {
+    if (dispatch::detail::fault_point("ibmf.port_attributes")) throw std::bad_alloc();
     const ci::detail::port_block block(ca, number);
     if (block.get() == nullptr) return block.status();
     port_attributes fresh;
@@ -42,6 +46,8 @@ NTSTATUS port::refresh() {
     const guard under(*this);
     std::swap(attributes, fresh);
     return STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
 }
 
 void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
@@ -141,7 +147,7 @@ void port::deregister_agent(agent& place) {
     call_verb([&](IRP* irp) { return CiDeregisterMadAgent(last, irp); });
 }
 
-int port::join_shared(const class_plan& plan) {
+int port::join_shared(const class_plan& plan) try {
     const auto same = std::ranges::find_if(shared_, [&](const shared_agent& each) {
         return each.place.mgmt_class == plan.mgmt_class && each.methods == plan.shared;
     });
@@ -149,12 +155,15 @@ int port::join_shared(const class_plan& plan) {
         ++same->users;
         return IBMF_SUCCESS;
     }
+    if (dispatch::detail::fault_point("ibmf.shared_agent")) throw std::bad_alloc();
     shared_agent& fresh = shared_.emplace_back();
     fresh.methods = plan.shared;
     fresh.users = 1;
     const int status = register_agent(fresh.place, plan, plan.shared);
     if (status != IBMF_SUCCESS) shared_.pop_back();
     return status;
+} catch (const std::bad_alloc&) {
+    return IBMF_NO_RESOURCES;
 }
 
 void port::leave_shared(const class_plan& plan) {

@@ -1,5 +1,6 @@
 #include <engine/registry.hpp>
 
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/machine.hpp>
 #include <hca/hca.h>
 
@@ -47,6 +48,7 @@ client_ref registry::find(ibmf_handle_t handle) {
 }
 
 bool registry::assign_handle(client& fresh) {
+    if (dispatch::detail::fault_point("ibmf.handle")) throw std::bad_alloc();
     const std::lock_guard guard(lock_);
     auto free = std::ranges::find(places_, nullptr, &place::who);
     if (free == places_.end()) {
@@ -79,6 +81,8 @@ int registry::find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr
     found = new (std::nothrow) port(shared_from_this(), messages_, wanted.ir_ci_guid,
                                     static_cast<UCHAR>(wanted.ir_port_num));
     if (found == nullptr) return IBMF_NO_RESOURCES;
+    if (dispatch::detail::fault_point("ibmf.port")) throw std::bad_alloc();
+    ports_.reserve(ports_.size() + 1); // once it is open nothing may fail
     if (const int status = found->open(); status != IBMF_SUCCESS) return status;
     ports_.push_back(found.get());
     return IBMF_SUCCESS;
@@ -88,9 +92,16 @@ int registry::add(const registration& wanted, ibmf_handle_t& handle) {
     if (device_ == nullptr) return IBMF_NO_RESOURCES;
     const turn mine(*this);
     boost::intrusive_ptr<port> at;
-    if (const int status = find_port(wanted.info, at); status != IBMF_SUCCESS) return status;
-    const int status = enlist(*at, wanted, handle);
-    if (status != IBMF_SUCCESS) close_if_unused(*at);
+    int status = IBMF_NO_RESOURCES;
+    bool opened = false;
+    try {
+        status = find_port(wanted.info, at);
+        opened = status == IBMF_SUCCESS;
+        if (opened) status = enlist(*at, wanted, handle);
+    } catch (const std::bad_alloc&) {
+        status = IBMF_NO_RESOURCES;
+    }
+    if (opened && status != IBMF_SUCCESS) close_if_unused(*at);
     return status;
 }
 

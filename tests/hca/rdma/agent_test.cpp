@@ -1,13 +1,18 @@
 // Agents over a scripted kernel: what it is asked for, what comes of each of its answers.
+#include "questions.hpp"
 #include "rdma_hcas.hpp"
 
 #include <support/both_machines.hpp>
+
+#include <dispatch/detail/faults.hpp>
+#include <dispatch/fault_sweep.hpp>
 
 #include <cerrno>
 #include <memory>
 
 namespace {
 
+using namespace irpverbs;
 using namespace irpverbs::testing;
 
 class RdmaAgent : public BothMachines {
@@ -277,6 +282,92 @@ TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
+// Wherever memory runs short: who sends is told, what waits for its turn is lost, and nothing
+// counts as under way that is not.
+TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
+    std::set<std::string> short_of;
+    int lost = 0;
+    dispatch::fault_sweep([&](dispatch::sweep& faults) {
+        const open_rdma hca;
+        const rdma_agent agent(hca.ca);
+        const sa_datagram question(sa_datagram::get, 7, 100);
+        const std::size_t before = kernel.all_sent().size();
+        std::size_t taken = 0;
+        mad_buffer last;
+        verb_call reading(agent.getting(last.receive));
+        verb_call calls[2];
+        {
+            const dispatch::fault_plan plan(machine(), faults);
+            for (verb_call& each : calls) {
+                each.send(agent.sending(question.send));
+                if (each.status() == STATUS_INSUFFICIENT_RESOURCES)
+                    short_of.insert(dispatch::detail::last_fault(machine())->site);
+                else
+                    ++taken;
+            }
+            kernel.expire(question.bytes);
+            kernel.deliver(sa_datagram(0x06, 99).message());
+            EXPECT_EQ(reading.status(), STATUS_SUCCESS);
+        }
+        const std::size_t sent = kernel.all_sent().size() - before;
+        lost += sent != taken;
+        if (sent == 2) kernel.expire(question.bytes);
+        after(agent);
+        kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
+        EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
+    });
+    EXPECT_EQ(short_of, (std::set<std::string>{"rdma.held_question", "rdma.question"}));
+    EXPECT_GE(lost, 1);
+}
+
+class AskedLongAgo : public AskedAgain {
+protected:
+    static void pass(LONGLONG milliseconds) {
+        LARGE_INTEGER from_now;
+        from_now.QuadPart = -milliseconds * 10'000;
+        KeDelayExecutionThread(KernelMode, FALSE, &from_now);
+    }
+};
+
+// The kernel's RMPP gives up some transfers, and never says so.
+TEST_P(AskedLongAgo, ItIsForgottenAndWhatIsRefusedThenIsRefused) {
+    const open_rdma hca;
+    IB_MAD_AGENT_ATTR attr = sa_agent();
+    attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
+    const rdma_agent agent(hca.ca, attr);
+    const sa_datagram question(sa_datagram::get, 7, 100);
+    ask_twice(agent, question);
+    kernel.abandon(question.bytes);
+    pass(60'000);
+    kernel.send_errors = {EINVAL};
+    EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
+}
+
+TEST_P(AskedLongAgo, TheKernelMayTakeFourTriesUntilThen) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    const sa_datagram question(sa_datagram::get, 7, 2001);
+    ask_twice(agent, question);
+    pass(4 * 2001 + 1000);
+    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS); // is held
+    kernel.expire(question.bytes);
+    after(agent);
+    EXPECT_EQ(kernel.all_sent().size(), 2u);
+}
+
+TEST_P(AskedLongAgo, ThoseThatWereGivenUpInSilenceTakeNoMemoryForEver) {
+    hca_rdma::questions asked;
+    for (std::uint32_t transaction = 0; transaction < 5000; ++transaction) {
+        bool again = true;
+        EXPECT_EQ(asked.ask(transaction, 100, again), 0);
+        EXPECT_FALSE(again);
+        pass(10);
+        EXPECT_LE(asked.size(), 400u); // twice those of the last 1.8 s
+    }
+}
+
 TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
@@ -432,5 +523,6 @@ TEST_P(RdmaAgent, ASendThatFindsTheDeviceGoneTellsIt) {
 
 IRPVERBS_ON_BOTH_MACHINES(RdmaAgent);
 IRPVERBS_ON_BOTH_MACHINES(AskedAgain);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(AskedLongAgo);
 
 } // namespace

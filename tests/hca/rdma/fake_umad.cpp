@@ -279,11 +279,13 @@ void fake_umad::deliver(const message& what) {
     put_into_inbox(what);
 }
 
+void fake_umad::abandon(const std::vector<UCHAR>& question) {
+    const std::lock_guard guard(lock_);
+    has_ended(hca_rdma::transaction_of(question));
+}
+
 void fake_umad::expire(const std::vector<UCHAR>& question) {
-    {
-        const std::lock_guard guard(lock_);
-        has_ended(hca_rdma::transaction_of(question));
-    }
+    abandon(question);
     give_back(question);
 }
 

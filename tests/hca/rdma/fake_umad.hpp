@@ -92,6 +92,8 @@ public:
     void deliver(const message& what);
     /// The kernel has waited for an answer in vain.
     void expire(const std::vector<UCHAR>& question);
+    /// The kernel has given up, and says nothing.
+    void abandon(const std::vector<UCHAR>& question);
     /// Of a datagram that was sent, its header with ETIMEDOUT.
     void give_back(const std::vector<UCHAR>& datagram);
     /// The device is taken away: its files are dead, and sysfs knows it no more.

@@ -112,6 +112,7 @@ private:
 
     void deliver(agent& to, const packet* from, std::uint32_t status,
                  std::span<const std::uint8_t> content);
+    void keep(const message& what) const;
     void emit(const ib_user_mad_hdr& to, std::uint32_t queue_pair, const mad& content);
     ssize_t send(user_file& file, const ib_user_mad_hdr& header,
                  std::span<const std::uint8_t> content);

@@ -1,9 +1,12 @@
 // What a program reads from its device.
 #include "kernel.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -25,8 +28,16 @@ void kernel::deliver(agent& to, const packet* from, std::uint32_t status,
     raise_event(to.file.descriptor);
 }
 
+// Not under the lock: what is written to a file comes by here, too.
+void kernel::keep(const message& what) const {
+    if (options_.received.empty() || what.content.size() <= mad_size) return;
+    std::ofstream file(options_.received, std::ios::binary);
+    std::ranges::copy(what.content, std::ostreambuf_iterator<char>(file));
+}
+
 ssize_t kernel::read_message(int descriptor, void* into, std::size_t size) {
     for (;;) {
+        message taken;
         {
             const std::lock_guard guard(lock_);
             user_file& file = *file_of(descriptor);
@@ -45,15 +56,18 @@ ssize_t kernel::read_message(int descriptor, void* into, std::size_t size) {
                     errno = ENOSPC;
                     return -1;
                 }
+                taken = std::move(next);
                 file.inbox.pop_front();
                 eventfd_t count = 0;
                 if (file.inbox.empty()) eventfd_read(descriptor, &count);
-                return static_cast<ssize_t>(need);
-            }
-            if (link_.gone()) {
+            } else if (link_.gone()) {
                 errno = EIO;
                 return -1;
             }
+        }
+        if (!taken.content.empty()) {
+            keep(taken);
+            return static_cast<ssize_t>(header_size + taken.content.size());
         }
         if ((fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0) {
             errno = EAGAIN;

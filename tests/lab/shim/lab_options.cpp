@@ -22,6 +22,7 @@ lab_options lab_options::from_environment() {
     chosen.bounce = number_from("LAB_BOUNCE", 0) != 0;
     chosen.window = number_from("LAB_WINDOW", 64);
     chosen.resend_ms = number_from("LAB_RESEND", 2000);
+    if (const char* file = std::getenv("LAB_RECEIVED"); file != nullptr) chosen.received = file;
     return chosen;
 }
 

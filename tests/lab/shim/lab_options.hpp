@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace shim {
 
 /// Faults between ibsim and the port, from the environment: LAB_DROP, LAB_DUPLICATE, LAB_REORDER
 /// (percent of the general-services datagrams received), LAB_DELAY (ms), LAB_SEED; LAB_BOUNCE=1:
 /// what can't be delivered ends at once; LAB_WINDOW: RMPP segments; LAB_RESEND: ms until
-/// those without an ACK are sent again.
+/// those without an ACK are sent again; LAB_RECEIVED: a file that has the transfer which the
+/// program received last, as it was read.
 struct lab_options {
     unsigned drop = 0;
     unsigned duplicate = 0;
@@ -18,6 +20,7 @@ struct lab_options {
     bool bounce = false;
     std::uint32_t window = 64;
     unsigned resend_ms = 2000;
+    std::string received;
 
     static lab_options from_environment();
 };
