@@ -35,7 +35,7 @@ class SaaTest(LabCase):
         self.passes("AServiceComesAndGoes")
 
     def test_storm(self):
-        self.passes("ThousandsOfQueriesAtOnce")
+        self.passes("TenThousandQueriesAtOnce")
 
     def test_loss(self):
         self.passes("RecordsOfManyTypes", LAB_DROP=5)

@@ -270,6 +270,32 @@ TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
 }
 
+// What a node tells the manager of itself is told on.
+TEST_P(SubnetAdministration, TheTrapsOfNodesAreReported) {
+    for (const auto trap : {std::uint16_t{128}, std::uint16_t{144}, std::uint16_t{145}})
+        EXPECT_EQ(
+            client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap), 0).status, 0);
+    const open_hca told(hcas.fdo(3));
+    IB_MODIFY_PORT port{};
+    port.SetCapabilities = IB_PORT_CAP_CM_SUP;
+    verb_call(
+        [&](IRP* irp) { return CiModifyPort(told, 1, IB_MODIFY_PORT_CAPABILITIES, &port, irp); });
+    const ib_mad_notice_t capabilities = client.next_report();
+    EXPECT_EQ(capabilities.TrapNumber_DeviceID, 144);
+    EXPECT_EQ(capabilities.IssuerLID, lid(3));
+    IB_MODIFY_CA image{};
+    image.SystemImageGuid = 0x99;
+    verb_call(
+        [&](IRP* irp) { return CiModifyCa(told, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &image, irp); });
+    const ib_mad_notice_t renamed = client.next_report();
+    EXPECT_EQ(renamed.TrapNumber_DeviceID, 145);
+    EXPECT_EQ(renamed.IssuerLID, lid(3));
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(3), 1, FALSE), STATUS_SUCCESS);
+    const ib_mad_notice_t changed = client.next_report();
+    EXPECT_EQ(changed.TrapNumber_DeviceID, 128);
+    EXPECT_NE(changed.IssuerLID, lid(3));
+}
+
 IRPVERBS_ON_BOTH_MACHINES(SubnetAdministration);
 
 } // namespace

@@ -132,7 +132,7 @@ typedef struct _ibmf_stats {
 NT_API int ibmf_query_stats(ibmf_handle_t ibmf_handle, boolean_t of_port, ibmf_stats_t* stats);
 
 /* Sets how many sequenced transactions of a port, of all its clients, are in flight at once; more
-   wait for their turn: urgent ones first, then client by client. At first 64.
+   wait for their turn: urgent ones first, then client by client. At first 128.
    IRQL: <= DISPATCH_LEVEL.
    Statuses:
      IBMF_INVALID_ARG  in_flight is 0

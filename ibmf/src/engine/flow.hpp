@@ -41,7 +41,7 @@ private:
     void go(transaction& which);
 
     std::array<LIST_ENTRY, 2> rings_;
-    std::uint32_t limit_ = 64;
+    std::uint32_t limit_ = 128;
     std::uint32_t in_flight_ = 0;
     std::uint32_t queued_ = 0;
 };

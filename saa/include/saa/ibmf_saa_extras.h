@@ -96,7 +96,7 @@ NT_API int ibmf_saa_recall_paths(ibmf_saa_handle_t ibmf_saa_handle, const sa_pat
      IBMF_BAD_HANDLE   no such session */
 NT_API int ibmf_saa_query_stats(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_stats_t* stats);
 
-/* Sets how many queries of a port, of all its sessions, are in flight at once; at first 32. More
+/* Sets how many queries of a port, of all its sessions, are in flight at once; at first 64. More
    wait for their turn. IRQL: <= DISPATCH_LEVEL.
    Statuses:
      IBMF_INVALID_ARG  in_flight is 0

@@ -9,7 +9,7 @@ namespace irpverbs::saa {
 
 class query_lines {
 public:
-    static constexpr unsigned default_limit = 32;
+    static constexpr unsigned default_limit = 64;
 
     query_lines();
 
