@@ -104,9 +104,9 @@ bool ibsim_link::ask(control what, std::span<std::uint8_t> in_and_out) {
     return true;
 }
 
-void ibsim_link::send(const packet& what) {
+bool ibsim_link::send(const packet& what) {
     waiting_.push_back(what);
-    flush();
+    return flush();
 }
 
 bool ibsim_link::flush() {

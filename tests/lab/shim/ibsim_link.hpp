@@ -42,7 +42,7 @@ public:
     /// One control request and its answer, in place; false: refused, or ibsim is gone.
     bool ask(control what, std::span<std::uint8_t> in_and_out);
 
-    void send(const packet& what);
+    bool send(const packet& what);
     /// Sends what the socket did not take before; true: nothing is left.
     bool flush();
     bool receive(packet& into);

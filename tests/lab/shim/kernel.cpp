@@ -40,12 +40,14 @@ void kernel::serve() {
     while (!stopping_) {
         const bool blocked = !link_.flush();
         const int patience = timers_.next_in();
+        sleeps_until_ = timers_.next();
         pollfd events[] = {
             {link_.descriptor(), static_cast<short>(POLLIN | (blocked ? POLLOUT : 0)), 0},
             {wake_, POLLIN, 0}};
         held.unlock();
         poll(events, 2, patience);
         held.lock();
+        sleeps_until_ = 0; // it looks again by itself
         eventfd_t count = 0;
         if (events[1].revents != 0) eventfd_read(wake_, &count);
         packet incoming;

@@ -150,6 +150,7 @@ private:
     std::minstd_rand chance_;
     std::optional<packet> held_back_;
     bool stopping_ = false;
+    std::int64_t sleeps_until_ = 0; // the service, if nothing wakes it; 0: it is awake
     int wake_ = -1;
     std::thread service_;
 };

@@ -16,8 +16,8 @@ void kernel::emit(const ib_user_mad_hdr& to, std::uint32_t queue_pair, const mad
     out.sqp = htobe32(queue_pair);
     out.length = htobe64(mad_size);
     out.content = content;
-    link_.send(out);
-    wake();
+    const bool all_sent = link_.send(out);
+    if (!all_sent || timers_.next() < sleeps_until_) wake();
 }
 
 ssize_t kernel::write_message(int descriptor, const void* from, std::size_t size) {

@@ -1,9 +1,11 @@
 // What is due when, by the monotonic clock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -29,13 +31,14 @@ public:
             what();
         }
     }
-    /// Milliseconds to the next one; -1: there is none.
+    /// When the next one is.
+    std::int64_t next() const { return waiting_.empty() ? never : waiting_.begin()->first.first; }
+    /// Milliseconds to it; -1: there is none.
     int next_in() const {
         if (waiting_.empty()) return -1;
-        const std::int64_t now = now_ms();
-        const std::int64_t due = waiting_.begin()->first.first;
-        return due > now ? static_cast<int>(due - now) : 0;
+        return static_cast<int>(std::max<std::int64_t>(next() - now_ms(), 0));
     }
+    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 private:
     static std::int64_t now_ms() {
