@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sanitizer/asan_interface.h>
 
 using namespace irpverbs::dispatch::detail;
 
@@ -64,6 +65,7 @@ void* take_block(NPAGED_LOOKASIDE_LIST& list) {
         ++list.TotalAllocates;
         if (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead)) {
             --list.Depth;
+            ASAN_UNPOISON_MEMORY_REGION(block, list.Size);
             return block;
         }
         ++list.AllocateMisses;
@@ -78,7 +80,9 @@ void put_block(NPAGED_LOOKASIDE_LIST& list, void* block) {
         ++list.TotalFrees;
         if (list.Depth < list.MaximumDepth) {
             ++list.Depth;
-            PushEntryList(&list.ListHead, static_cast<SINGLE_LIST_ENTRY*>(block));
+            auto* const link = static_cast<SINGLE_LIST_ENTRY*>(block);
+            PushEntryList(&list.ListHead, link);
+            ASAN_POISON_MEMORY_REGION(link + 1, list.Size - sizeof *link);
             return;
         }
         ++list.FreeMisses;
@@ -91,8 +95,10 @@ void empty(NPAGED_LOOKASIDE_LIST& list) {
         check_irql(irql_of(list.Type));
         forget_live(live_kind::lookaside, &list);
     }
-    while (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead))
+    while (SINGLE_LIST_ENTRY* block = PopEntryList(&list.ListHead)) {
+        ASAN_UNPOISON_MEMORY_REGION(block, list.Size);
         list.Free(block);
+    }
     list.Depth = 0;
 }
 

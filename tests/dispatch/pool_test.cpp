@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sanitizer/asan_interface.h>
 #include <set>
 
 namespace {
@@ -84,6 +85,23 @@ TEST(Lookaside, BlockThatCameBackIsGivenAgain) {
     ExDeleteNPagedLookasideList(&list);
     EXPECT_EQ(freed, 1);
 }
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+// As memory that was freed, which it is to its user.
+TEST(Lookaside, BlockInStockMayNotBeTouched) {
+    lookaside list(64);
+    char* const block = static_cast<char*>(ExAllocateFromNPagedLookasideList(&list));
+    EXPECT_FALSE(__asan_address_is_poisoned(block + 20));
+    ExFreeToNPagedLookasideList(&list, block);
+    EXPECT_TRUE(__asan_address_is_poisoned(block + 20));
+    EXPECT_EQ(ExAllocateFromNPagedLookasideList(&list), block);
+    EXPECT_FALSE(__asan_address_is_poisoned(block + 20));
+    ExFreeToNPagedLookasideList(&list, block);
+    ExDeleteNPagedLookasideList(&list);
+}
+#endif
+#endif
 
 TEST(Lookaside, StockIsBounded) {
     lookaside list(64, 2);

@@ -5,8 +5,8 @@
 #include <access/query.hpp>
 #include <access/query_lines.hpp>
 #include <events/told_reports.hpp>
+#include <lookaside.hpp>
 #include <saa/ibmf_saa_extras.h>
-#include <stock.hpp>
 
 #include <ci/ci.h>
 
@@ -64,7 +64,7 @@ public:
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }
     registry& home() const { return *home_; }
-    stock<sizeof(query)>& query_memory() { return query_memory_; }
+    lookaside& query_memory() { return query_memory_; }
     void end_use();
 
     /// Under the lock: whether the SA can be asked.
@@ -157,8 +157,8 @@ private:
     std::unique_ptr<event_subscriptions> subscriptions_;
     boost::intrusive_ptr<session> own_; // of the port's own accesses; while it is open
 
-    stock<sizeof(query)> query_memory_;
-    std::atomic<std::size_t> uses_{0}; // queries, and answers to Reports
+    lookaside query_memory_{sizeof(query), 0x75516153}; // "SaQu"
+    std::atomic<std::size_t> uses_{0};                  // queries, and answers to Reports
 
     // All below: guarded by the lock.
     bool ready_ = false;

@@ -62,7 +62,7 @@ public:
 
     /// Of accesses with callbacks.
     static constexpr std::size_t access_size = 448;
-    stock<access_size>& access_memory() { return access_memory_; }
+    lookaside& access_memory() { return access_memory_; }
 
 private:
     struct place {
@@ -76,7 +76,7 @@ private:
     bool assign_handle(session& fresh);
     void withdraw_handle(const session& gone);
 
-    stock<access_size> access_memory_;
+    lookaside access_memory_{access_size, 0x61416153}; // "SaAa"
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
     KEVENT free_;              // set: it is nobody's turn

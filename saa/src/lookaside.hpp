@@ -1,0 +1,28 @@
+// Memory of objects of one size that come and go in thousands: a lookaside list with a life.
+#pragma once
+
+#include <dispatch/pool.h>
+
+namespace irpverbs::saa {
+
+/// IRQL: <= DISPATCH_LEVEL.
+class lookaside {
+public:
+    lookaside(SIZE_T size, ULONG tag) {
+        ExInitializeNPagedLookasideList(&list_, nullptr, nullptr, 0, size, tag, depth);
+    }
+    ~lookaside() { ExDeleteNPagedLookasideList(&list_); }
+    lookaside(const lookaside&) = delete;
+    lookaside& operator=(const lookaside&) = delete;
+
+    /// Null: no memory.
+    void* take() { return ExAllocateFromNPagedLookasideList(&list_); }
+    void give(void* block) { ExFreeToNPagedLookasideList(&list_, block); }
+
+private:
+    static constexpr USHORT depth = 16'384; // a storm's
+
+    NPAGED_LOOKASIDE_LIST list_;
+};
+
+} // namespace irpverbs::saa
