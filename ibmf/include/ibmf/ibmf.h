@@ -214,7 +214,7 @@ NT_EXTERN_C_BEGIN
    IRQL: PASSIVE_LEVEL; may block.
    client_cb may be NULL: then nobody tells the client when the HCA goes away. What it has under
    way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; what it holds stays
-   its own until it gives it back and unregisters.
+   its own, and the HCA open, until it gives it back and unregisters.
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
    UNIVERSAL_CLASS: any number of clients a port, alternate QPs only: IBMF_QP_HANDLE_DEFAULT is
    IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs, too.

@@ -42,10 +42,6 @@ public:
     int enlist(client& fresh);
     void dismiss(client& gone);
     int show_sm(client& whose, bool is_sm);
-    bool is_offline() {
-        const guard under(*this);
-        return offline;
-    }
     int open_qp(alternate_qp& fresh);
     int modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys);
     int close_qp(alternate_qp& gone);

@@ -67,10 +67,8 @@ void registry::withdraw_handle(const client& gone) {
 }
 
 int registry::find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr<port>& found) {
-    // One whose HCA has gone keeps its clients; the HCA may have come back.
-    const auto same = std::ranges::find_if(ports_, [&](port* each) {
-        return each->guid == wanted.ir_ci_guid && each->number == wanted.ir_port_num &&
-               !each->is_offline();
+    const auto same = std::ranges::find_if(ports_, [&](const port* each) {
+        return each->guid == wanted.ir_ci_guid && each->number == wanted.ir_port_num;
     });
     if (same != ports_.end()) {
         found = *same;
