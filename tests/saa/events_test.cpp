@@ -5,6 +5,9 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <events/event_log.hpp>
+
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -36,6 +39,7 @@ struct listener {
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&self.lock);
         self.heard.push_back({what, *details});
         KeReleaseSpinLock(&self.lock, level);
+        EXPECT_FALSE(self.closed) << "before the call was over";
         KeReleaseSemaphore(&self.come, 0, 1, FALSE);
     }
     told_event next() {
@@ -54,6 +58,25 @@ struct listener {
     std::size_t taken = 0;
     std::atomic<bool> closed{false};
     KSEMAPHORE come;
+};
+
+/// Whoever passes waits until it is open.
+struct gate {
+    gate() {
+        KeInitializeEvent(&opened, NotificationEvent, FALSE);
+        KeInitializeEvent(&somebody, NotificationEvent, FALSE);
+    }
+    void pass() {
+        KeSetEvent(&somebody, IO_NO_INCREMENT, FALSE);
+        KeWaitForSingleObject(&opened, Executive, KernelMode, FALSE, nullptr);
+    }
+    void await_somebody() {
+        KeWaitForSingleObject(&somebody, Executive, KernelMode, FALSE, nullptr);
+    }
+    void open() { KeSetEvent(&opened, IO_NO_INCREMENT, FALSE); }
+
+    KEVENT opened;
+    KEVENT somebody;
 };
 
 /// An SA that takes subscriptions, and may refuse those of some producers.
@@ -81,6 +104,27 @@ struct subscribing_sa {
         return reply;
     }};
 };
+
+// As many as are kept are heard from whatever place; one more is a gap.
+TEST(EventLog, KeepsTheLastOnesAndTellsOfTheOthers) {
+    for (const std::uint64_t before : {0, 1, 255, 256, 300})
+        for (const std::uint64_t behind : {1, 255, 256, 257, 258, 600}) {
+            saa::event_log log;
+            saa::subnet_event event{IBMF_SAA_EVENT_GID_AVAILABLE, {}};
+            for (event.details.ie_lid = 0; event.details.ie_lid < before + behind;
+                 ++event.details.ie_lid)
+                log.add(event);
+            saa::event_log::position at = before;
+            if (behind > 256) {
+                EXPECT_EQ(log.next(at).what, IBMF_SAA_EVENT_LOST);
+                EXPECT_EQ(at, before + behind - 256);
+            }
+            while (at != log.end()) {
+                const std::uint64_t expected = at;
+                EXPECT_EQ(log.next(at).details.ie_lid, expected);
+            }
+        }
+}
 
 TEST_P(SaEvents, EachTrapIsItsEvent) {
     const wire joined;
@@ -231,26 +275,85 @@ TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
     EXPECT_TRUE(hears.silent());
 }
 
-// Every Report is answered, however slow the subscriber, and a gap is told where it is.
+// Every Report is answered, however slow the subscriber. It hears the last 256 in order, and before
+// them that there were others.
 TEST_P(SaEvents, ASlowSubscriberHearsInOrderAndOfWhatItMissed) {
     const wire joined;
     subscribing_sa sa;
     listener hears;
-    KEVENT go_on;
-    KeInitializeEvent(&go_on, NotificationEvent, FALSE);
-    hears.inside = [&] { KeWaitForSingleObject(&go_on, Executive, KernelMode, FALSE, nullptr); };
+    gate go_on;
+    hears.inside = [&] { go_on.pass(); };
     const session_scope session(&hears.args);
     constexpr std::uint64_t many = 300;
-    for (std::uint64_t i = 0; i < many; ++i)
+    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(0))), IBMF_SUCCESS);
+    go_on.await_somebody();
+    for (std::uint64_t i = 1; i < many; ++i)
         EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
-    KeSetEvent(&go_on, IO_NO_INCREMENT, FALSE);
-    std::uint64_t count = 0;
-    for (told_event told = hears.next(); told.what != IBMF_SAA_EVENT_LOST; told = hears.next())
-        EXPECT_EQ(told.details.ie_gid.gid_guid, count++);
-    EXPECT_GE(count, 256u);
-    EXPECT_LT(count, many);
+    go_on.open();
+    EXPECT_EQ(hears.next().details.ie_gid.gid_guid, 0u);
+    EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_LOST);
+    for (std::uint64_t i = many - 256; i < many; ++i)
+        EXPECT_EQ(hears.next().details.ie_gid.gid_guid, i);
+    EXPECT_TRUE(hears.silent());
     EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(many))), IBMF_SUCCESS);
     EXPECT_EQ(hears.next().details.ie_gid.gid_guid, many);
+}
+
+// As many as just fit are not a gap.
+TEST_P(SaEvents, ASubscriberMayBeAsManyBehindAsAreKept) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    gate go_on;
+    hears.inside = [&] { go_on.pass(); };
+    const session_scope session(&hears.args);
+    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(0))), IBMF_SUCCESS);
+    go_on.await_somebody();
+    for (std::uint64_t i = 1; i <= 256; ++i)
+        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
+    go_on.open();
+    for (std::uint64_t i = 0; i <= 256; ++i)
+        EXPECT_EQ(hears.next().details.ie_gid.gid_guid, i);
+}
+
+// Each of them holds a worker, and the last one is told all the same; who waits is the first told.
+TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
+    const wire joined;
+    subscribing_sa sa;
+    gate go_on;
+    std::array<listener, 4> slow;
+    listener hears;
+    std::vector<std::unique_ptr<session_scope>> sessions;
+    for (listener& each : slow) {
+        each.inside = [&] { go_on.pass(); };
+        sessions.push_back(std::make_unique<session_scope>(&each.args));
+    }
+    sessions.push_back(std::make_unique<session_scope>(&hears.args));
+    for (std::uint64_t i = 0; i < 3; ++i)
+        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
+    for (std::uint64_t i = 0; i < 3; ++i)
+        EXPECT_EQ(hears.next().details.ie_gid.gid_guid, i);
+    go_on.open();
+    for (listener& each : slow)
+        for (std::uint64_t i = 0; i < 3; ++i)
+            EXPECT_EQ(each.next().details.ie_gid.gid_guid, i);
+}
+
+// Also one whose turn was about to come.
+TEST_P(SaEvents, ASubscriberMayCloseTheSessionsOfOthers) {
+    const wire joined;
+    subscribing_sa sa;
+    std::array<listener, 3> hear;
+    std::vector<std::unique_ptr<session_scope>> sessions;
+    for (listener& each : hear)
+        sessions.push_back(std::make_unique<session_scope>(&each.args));
+    hear[0].inside = [&] {
+        EXPECT_EQ(ibmf_sa_session_close(&sessions[1]->handle, 0), IBMF_SUCCESS);
+        hear[1].closed = true;
+    };
+    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
+    hear[0].next();
+    EXPECT_EQ(hear[2].next().details.ie_gid.gid_guid, 1u);
 }
 
 TEST_P(SaEvents, ASubscriberMayCloseItsSession) {
@@ -277,6 +380,7 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
         listener hears;
         {
             session_scope session(&hears.args);
+            sa.subscribed.await(4);
             sim.spawn("reports", [&] {
                 for (std::uint64_t i = 0; i < 3; ++i)
                     sa.sa.report(trap_about(64, gid_of(i)));
@@ -290,6 +394,49 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
         for (std::size_t i = 1; i < hears.heard.size(); ++i)
             EXPECT_LT(hears.heard[i - 1].details.ie_gid.gid_guid,
                       hears.heard[i].details.ie_gid.gid_guid);
+    });
+}
+
+// Several subscribers, one of them closed while they are told: the others hear each event once and
+// in order, and that one nothing after its end.
+TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
+    explore_options options;
+    options.random_runs = 2000;
+    options.pct_runs = 500;
+    expect_explored(options, [](sim_machine& sim) {
+        const wire joined({0, 0, 100});
+        subscribing_sa sa;
+        std::array<listener, 3> hear;
+        KSPIN_LOCK any = 0;
+        const auto last_for = [&any](int turns) {
+            for (int turn = 0; turn < turns; ++turn)
+                KeReleaseSpinLock(&any, KeAcquireSpinLockRaiseToDpc(&any));
+        };
+        gate goes;
+        hear[0].inside = [&] { // the next one is told when that one is closing
+            goes.open();
+            last_for(3);
+        };
+        hear[1].inside = [&] { last_for(12); };
+        session_scope first(&hear[0].args);
+        session_scope closed(&hear[1].args);
+        session_scope last(&hear[2].args);
+        constexpr std::uint64_t count = 4;
+        sim.spawn("reports", [&] {
+            for (std::uint64_t i = 0; i < count; ++i)
+                sa.sa.report(trap_about(64, gid_of(i)));
+        });
+        sim.spawn("closes", [&] {
+            goes.pass();
+            EXPECT_EQ(ibmf_sa_session_close(&closed.handle, 0), IBMF_SUCCESS);
+            hear[1].closed = true;
+        });
+        sim.run();
+        for (listener* const each : {&hear[0], &hear[2]}) {
+            ASSERT_EQ(each->heard.size(), count);
+            for (std::uint64_t i = 0; i < count; ++i)
+                EXPECT_EQ(each->heard[i].details.ie_gid.gid_guid, i);
+        }
     });
 }
 

@@ -23,9 +23,9 @@
    who asks thousands. Without it each has a work item, and may. Events have one in any case. */
 #define IBMF_SAA_SESSION_NO_OFFLOAD 0x2
 
-/* An event beside the seed's: some that came before this are missing. More came than the session's
-   queue holds (256); or the port is subscribed again after its return, or after the SM may have
-   become another. */
+/* An event beside the seed's: some that came before this are missing. More came while a call lasted
+   than are kept (256), and those that follow are the last of them; or the port is subscribed again
+   after its return, or after the SM may have become another. */
 #define IBMF_SAA_EVENT_LOST ((ibmf_saa_subnet_event_t)7)
 
 NT_EXTERN_C_BEGIN

@@ -12,6 +12,8 @@ namespace irpverbs::saa {
 
 using detail::access_request;
 using detail::waiter;
+using dispatch::detail::acquire_raising;
+using dispatch::detail::this_processor;
 
 namespace {
 
@@ -131,10 +133,10 @@ IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
 }
 
 void port::acquire(IO_CSQ* csq, KIRQL* level) {
-    *level = KeAcquireSpinLockRaiseToDpc(&of(csq).lock_);
+    *level = acquire_raising(this_processor(), of(csq).lock_);
 }
 
-void port::release(IO_CSQ* csq, KIRQL level) { of(csq).let_go(level); }
+void port::release(IO_CSQ* csq, KIRQL level) { of(csq).let_go(this_processor(), level); }
 
 void port::complete_cancelled(IO_CSQ*, IRP* irp) {
     complete(irp, {IBMF_TRANS_FAILURE, {}}, STATUS_CANCELLED);

@@ -90,7 +90,6 @@ port::port(std::shared_ptr<registry> its_home, ib_guid_t its_guid)
                       complete_cancelled);
     KeInitializeEvent(&unused_, NotificationEvent, TRUE);
     KeInitializeEvent(&closing_, NotificationEvent, FALSE);
-    InitializeListHead(&sessions_);
     InitializeListHead(&due_);
 }
 
@@ -250,8 +249,8 @@ int port::enlist(session& fresh) {
     const guard under(*this);
     if (!usable()) return IBMF_BAD_PORT_STATE;
     if (session_count_ == most_sessions) return IBMF_BUSY;
-    InsertTailList(&sessions_, &fresh.of_port.entry);
     ++session_count_;
+    if (fresh.events) subscribers_.add(*fresh.events);
     return IBMF_SUCCESS;
 }
 
@@ -262,17 +261,18 @@ void port::begin_listening(session& fresh) {
     {
         const guard under(*this);
         first = listeners_++ == 0;
-        if (!first && fresh.events != nullptr && !subscriptions_->complete())
-            fresh.events->push(subscriptions_->status_event());
+        if (!first && fresh.events && !subscriptions_->complete())
+            subscribers_.tell_alone(*fresh.events, subscriptions_->status_event());
     }
     if (first) subscriptions_->begin(*own_);
 }
 
 void port::dismiss(session& gone) {
     bool last = false;
+    session_ref told; // let go of without the lock
     {
         const guard under(*this);
-        RemoveEntryList(&gone.of_port.entry);
+        if (gone.events) told = subscribers_.remove(*gone.events);
         --session_count_;
         last = gone.listens() && --listeners_ == 0;
     }

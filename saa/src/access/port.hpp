@@ -4,11 +4,13 @@
 #include <access/answer.hpp>
 #include <access/query.hpp>
 #include <access/query_lines.hpp>
+#include <events/subscribers.hpp>
 #include <events/told_reports.hpp>
 #include <lookaside.hpp>
 #include <saa/ibmf_saa_extras.h>
 
 #include <ci/ci.h>
+#include <dispatch/detail/spin_lock.hpp>
 
 #include <atomic>
 #include <memory>
@@ -37,14 +39,17 @@ public:
     /// cancelled. IRQL: <= DISPATCH_LEVEL.
     class guard {
     public:
-        explicit guard(port& of) : of_(of), level_(KeAcquireSpinLockRaiseToDpc(&of.lock_)) {}
-        ~guard() { of_.let_go(level_); }
+        explicit guard(port& of)
+            : of_(of), self_(dispatch::detail::this_processor()),
+              level_(dispatch::detail::acquire_raising(self_, of.lock_)) {}
+        ~guard() { of_.let_go(self_, level_); }
         guard(const guard&) = delete;
         guard& operator=(const guard&) = delete;
 
     private:
         port& of_;
-        KIRQL level_;
+        dispatch::detail::processor& self_;
+        const KIRQL level_;
     };
 
     // Life, at PASSIVE_LEVEL, in the registry's turn.
@@ -75,7 +80,7 @@ public:
     void dismiss(session& gone);
     bool has_sessions();
     /// Under the lock: all sessions that listen.
-    void tell(const subnet_event& event);
+    void tell(const subnet_event& event) { subscribers_.tell(event); }
     /// Under the lock: whether the SA reports which ports come and go.
     void hear_of_ports(bool reported) { paths_.hear(reported); }
     /// In the registry's turn. False: no memory.
@@ -104,7 +109,8 @@ private:
     query& join_or_begin(const arrival& here);
 
     // queries.cpp
-    void let_go(KIRQL level);
+    void let_go(dispatch::detail::processor& self, KIRQL level);
+    void act_on_due(dispatch::detail::processor& self, KIRQL level);
     void start_queued();
     void make_due(query& which);
     struct deed;
@@ -167,7 +173,7 @@ private:
     bool acting_ = false;
     port_facts facts_;
     ibmf_retrans_t times_;
-    LIST_ENTRY sessions_;
+    subscribers subscribers_{*this};
     std::size_t session_count_ = 0;
     std::size_t listeners_ = 0;
     query_lines lines_;

@@ -7,6 +7,10 @@
 
 namespace irpverbs::saa {
 
+using dispatch::detail::acquire_raising;
+using dispatch::detail::processor;
+using dispatch::detail::release_lowering;
+
 namespace {
 
 // Answers up to one datagram are read at once, longer ones at PASSIVE_LEVEL.
@@ -41,23 +45,27 @@ struct port::deed {
 
 // Sending may end a query, and that comes back here with another one: whoever acts first does it
 // for all, one after the other.
-void port::let_go(KIRQL level) {
+void port::let_go(processor& self, KIRQL level) {
     start_queued();
-    if (acting_ || IsListEmpty(&due_)) return KeReleaseSpinLock(&lock_, level);
-    const boost::intrusive_ptr<port> self(this);
+    if (acting_ || IsListEmpty(&due_)) return release_lowering(self, lock_, level);
+    act_on_due(self, level);
+}
+
+void port::act_on_due(processor& self, KIRQL level) {
+    const boost::intrusive_ptr<port> kept(this);
     acting_ = true;
     while (!IsListEmpty(&due_)) {
         query_ref next(&list_link<query>::of(RemoveHeadList(&due_)), false);
         next->is_due = false;
         const deed what = decide(*next);
-        KeReleaseSpinLock(&lock_, level);
+        release_lowering(self, lock_, level);
         act(*next, what);
         next.reset(); // its end takes the lock
-        level = KeAcquireSpinLockRaiseToDpc(&lock_);
+        level = acquire_raising(self, lock_);
         start_queued();
     }
     acting_ = false;
-    KeReleaseSpinLock(&lock_, level);
+    release_lowering(self, lock_, level);
 }
 
 void port::start_queued() {

@@ -76,11 +76,4 @@ void port::report_answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* self) {
     kept->end_use();
 }
 
-void port::tell(const subnet_event& event) {
-    for (const LIST_ENTRY* each = sessions_.Flink; each != &sessions_; each = each->Flink) {
-        session& listener = list_link<session>::of(each);
-        if (listener.events != nullptr) listener.events->push(event);
-    }
-}
-
 } // namespace irpverbs::saa

@@ -6,10 +6,8 @@ namespace irpverbs::saa {
 
 session::session(port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
                  const ibmf_saa_subnet_event_args_t& its_events)
-    : at(&its_port), sm_key(its_sm_key), flags(its_flags),
-      events(its_events.is_event_callback != nullptr
-                 ? std::make_unique<event_queue>(*this, its_events)
-                 : nullptr) {
+    : at(&its_port), sm_key(its_sm_key), flags(its_flags) {
+    if (its_events.is_event_callback != nullptr) events.emplace(*this, its_events);
     InitializeListHead(&waiters);
     InitializeListHead(&frames_);
     KeInitializeEvent(&changed_, NotificationEvent, FALSE);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <access/port.hpp>
-#include <events/event_queue.hpp>
+#include <events/subscribers.hpp>
 
 #include <dispatch/detail/processor.hpp>
 
@@ -22,7 +22,7 @@ struct session : boost::intrusive_ref_counter<session> {
 
     bool remembers() const { return (flags & IBMF_SAA_SESSION_CACHED_PATHS) != 0; }
     /// Events are for its client, or for what it remembers.
-    bool listens() const { return events != nullptr || remembers(); }
+    bool listens() const { return events || remembers(); }
 
     /// Something of the session is under way, or a callback is due. Under the lock.
     void enter();
@@ -62,13 +62,12 @@ struct session : boost::intrusive_ref_counter<session> {
     const boost::intrusive_ptr<port> at;
     const ib_smkey_t sm_key;
     const uint_t flags;
-    const std::unique_ptr<event_queue> events; // null: none
     ibmf_saa_handle_t handle = nullptr;
 
     // Guarded by the port's lock:
     bool closing = false;
     LIST_ENTRY waiters;
-    list_link<session> of_port{*this};
+    std::optional<subscriber> events; // none: it is not told
 
 private:
     bool begin_call_at_once(callback_frame& frame);
