@@ -280,6 +280,10 @@ void port::dismiss(session& gone) {
 }
 
 bool port::remember_paths() {
+    {
+        const guard under(*this);
+        if (paths_.has_begun()) return true;
+    }
     std::unique_ptr<path_cache> fresh;
     try {
         fresh = std::make_unique<path_cache>();
@@ -287,7 +291,7 @@ bool port::remember_paths() {
         return false;
     }
     const guard under(*this);
-    paths_.begin(fresh);
+    paths_.begin(std::move(fresh));
     return true;
 }
 

@@ -15,10 +15,8 @@ class path_memory {
 public:
     using ticket = path_cache::ticket;
 
-    /// For each session that wants it; the first one's cache is used.
-    void begin(std::unique_ptr<path_cache>& cache) {
-        if (cache_ == nullptr) cache_ = std::move(cache);
-    }
+    bool has_begun() const { return cache_ != nullptr; }
+    void begin(std::unique_ptr<path_cache> cache) { cache_ = std::move(cache); }
 
     /// Whether Reports of ports come from now on.
     void hear(bool reported);

@@ -60,6 +60,8 @@ private:
     void note_status();
     void subnet_message(message_parts what);
     void trap_came(message_parts what);
+    void look_into(const ib_mad_notice_t& notice);
+    void forward(const ib_mad_notice_t& notice);
     void sm_info_asked(const message_parts& what);
     std::vector<sm_sminfo_t> managers() const;
     void sa_message(message_parts what);

@@ -88,16 +88,26 @@ void manager::trap_came(message_parts what) {
     repress.header.status = 0;
     subnet_port_->send(std::move(repress), 0);
     if (!notice || notice->IsGeneric == 0) return;
-    if (sweeper_->current() != nullptr) sa_->report(*notice, *sweeper_->current());
-    switch (notice->TrapNumber_DeviceID) {
+    look_into(*notice);
+    queue_->post_call([this, what = *notice] { forward(what); });
+}
+
+void manager::look_into(const ib_mad_notice_t& notice) {
+    switch (notice.TrapNumber_DeviceID) {
     case SM_LINK_STATE_CHANGED_TRAP:
-        return sweeper_->told_by(notice->IssuerLID);
+        return sweeper_->told_by(notice.IssuerLID);
     case SM_CAP_MASK_CHANGED_TRAP:
     case SM_SYS_IMG_GUID_CHANGED_TRAP:
         return sweeper_->sweep_now();
     default:
         return;
     }
+}
+
+// After the look has begun: who went with a link is worth more to subscribers than that it changed.
+void manager::forward(const ib_mad_notice_t& notice) {
+    if (phase_ != phase::running || retiring_ || !mastership_->is_master()) return;
+    if (sweeper_->current() != nullptr) sa_->report(notice, *sweeper_->current());
 }
 
 void manager::sm_info_asked(const message_parts& what) {
