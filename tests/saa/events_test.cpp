@@ -107,8 +107,8 @@ struct subscribing_sa {
 
 // As many as are kept are heard from whatever place; one more is a gap.
 TEST(EventLog, KeepsTheLastOnesAndTellsOfTheOthers) {
-    for (const std::uint64_t before : {0, 1, 255, 256, 300})
-        for (const std::uint64_t behind : {1, 255, 256, 257, 258, 600}) {
+    for (const std::uint64_t before : {0u, 1u, 255u, 256u, 300u})
+        for (const std::uint64_t behind : {1u, 255u, 256u, 257u, 258u, 600u}) {
             saa::event_log log;
             saa::subnet_event event{IBMF_SAA_EVENT_GID_AVAILABLE, {}};
             for (event.details.ie_lid = 0; event.details.ie_lid < before + behind;

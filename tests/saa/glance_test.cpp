@@ -192,8 +192,13 @@ TEST_P(Glance, WhatIsNotAnsweredIsFoundByASweep) {
     faults.LossOnceIn = 2;
     EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &faults), STATUS_SUCCESS);
     set_link(2, false);
+    // That all four tries of a question are lost is drawn.
+    for (int turn = 0; turn < 10 && manager->status().unanswered == 0; ++turn) {
+        set_link(3, turn % 2 != 0);
+        comes_true([&] { return manager->status().unanswered != 0; });
+    }
+    EXPECT_NE(manager->status().unanswered, 0u);
     set_link(3, false);
-    EXPECT_TRUE(comes_true([&] { return manager->status().unanswered != 0; }));
     EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, nullptr), STATUS_SUCCESS);
     EXPECT_TRUE(comes_true([&] { return manager->status().end_ports == 5; }));
 }

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     irpverbs::dispatch::asio_machine machine;
     const irpverbs::dispatch::machine::scope inside(machine);
     const attached hcas(unmanaged(given ? argv[1] : tree.path()));
-    running_manager manager({.hca = hcas.guid(0), .smps_in_flight = number(4, 32)});
+    running_manager manager({.hca = hcas.guid(0), .smps_in_flight = number(4, 64)});
     const ULONGLONG start = KeQueryInterruptTime();
     manager.wait_until_up();
     const ULONGLONG taken = KeQueryInterruptTime() - start;
