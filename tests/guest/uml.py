@@ -69,7 +69,7 @@ def make_kernel(source, folder, log):
     """Its path."""
     unpack_source(source, folder)
     tree = folder / source.name.partition("_")[0]
-    make = ["setpriv", "--pdeathsig", "TERM", "nice", "make", "-s", "-C", str(tree), "ARCH=um",
+    make = ["setpriv", "--pdeathsig", "TERM", "make", "-s", "-C", str(tree), "ARCH=um",
             "CC=ccache gcc", f"-j{os.cpu_count()}"]
     change(tree)
     configure(make, tree, log)
@@ -82,12 +82,13 @@ def build():
     """Unless it is there already. One process at a time; what a killed one left is removed."""
     for tool in TOOLS:
         program(tool, "tools/bootstrap uml")
+    os.nice(10)
     with locked(PACKAGES / "lock-uml"):
         kernel = kernel_path()
         if kernel.exists():
             return
-        for left in PACKAGES.glob("build-uml*"):
-            shutil.rmtree(left)
+        for left in PACKAGES.glob("build-uml-*"):
+            shutil.rmtree(left, ignore_errors=True)
         print("guest: building User Mode Linux, which takes some minutes", file=sys.stderr)
         said = PACKAGES / "build-uml.log"
         with (tempfile.TemporaryDirectory(dir=PACKAGES, prefix="build-uml-") as folder,
@@ -104,8 +105,10 @@ def build():
 
 # ---- running
 
-def sanitizer_of(program):
-    content = pathlib.Path(program).read_bytes()
+def sanitizer_of(file):
+    content = pathlib.Path(file).read_bytes()
+    if not content.startswith(b"\x7fELF"):
+        return None
     return next((name for mark, name in SANITIZERS.items() if mark in content), None)
 
 
