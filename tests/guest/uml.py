@@ -172,8 +172,8 @@ class Uml:
         # as long where both are on one processor.
         processor = random.choice(sorted(os.sched_getaffinity(0)))
         return [  # setpriv: as for QEMU
-            "taskset", "-c", str(processor), "setpriv", "--pdeathsig", "KILL", str(self._kernel), f"mem={given.memory}M",
-            "root=none", "rootfstype=hostfs", "rootflags=/", "ro", f'init="{HERE}/uml_init"',
-            f'guest_run="{run}"', f"uml_dir={run.parent}", "umid=uml", "con=null",
-            "ssl=null", "ssl0=null,fd:1", f"ssl1=null,fd:{line}", "console=ttyS0", "loglevel=4",
-            "quiet"]
+            "taskset", "-c", str(processor), "setpriv", "--pdeathsig", "KILL", str(self._kernel),
+            f"mem={given.memory}M", "root=none", "rootfstype=hostfs", "rootflags=/", "ro",
+            f'init="{HERE}/uml_init"', f'guest_run="{run}"', f"uml_dir={run.parent}", "umid=uml",
+            "con=null", "ssl=null", "ssl0=null,fd:1", f"ssl1=null,fd:{line}", "console=ttyS0",
+            "loglevel=4", "quiet"]
