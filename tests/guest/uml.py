@@ -91,7 +91,9 @@ def build():
             shutil.rmtree(left, ignore_errors=True)
         print("guest: building User Mode Linux, which takes some minutes", file=sys.stderr)
         said = PACKAGES / "build-uml.log"
-        with (tempfile.TemporaryDirectory(dir=PACKAGES, prefix="build-uml-") as folder,
+        # If this is told to end, what it runs still writes for a moment.
+        with (tempfile.TemporaryDirectory(dir=PACKAGES, prefix="build-uml-",
+                                          ignore_cleanup_errors=True) as folder,
               open(said, "wb") as log):
             try:
                 made = make_kernel(kernel_source(), pathlib.Path(folder), log)
