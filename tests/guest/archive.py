@@ -15,6 +15,12 @@ def libraries(program):
     return re.findall(r"(/\S+) \(0x", answer.stdout)
 
 
+def place_of(file):
+    """Where the guest has it: at its own place, with no link in the path of its folder."""
+    folder, name = os.path.split(os.path.abspath(file))
+    return os.path.join(os.path.realpath(folder), name)
+
+
 class Archive:
     def __init__(self, beneath=None):
         """`beneath`: paths that are there already, from an archive unpacked before this one."""
@@ -42,8 +48,7 @@ class Archive:
 
     def copy(self, source, path=None):
         """A file, at `path` or its own place, with its libraries at theirs. That place."""
-        folder, name = os.path.split(path or os.path.abspath(source))
-        place = os.path.join(os.path.realpath(folder), name)
+        place = place_of(path or source)
         if place in self.paths():
             return place
         self.sources.add(source)

@@ -1,91 +1,30 @@
 #!/usr/bin/env python3
-"""guest.py itself: how programs, and guests, end."""
+"""guest.py itself, with QEMU: how programs, and guests, end."""
 import os
 import pathlib
 import shlex
-import signal
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-GUEST = [sys.executable, "-W", "error", str(HERE / "guest.py")]
-ENDS = os.environ["IRPVERBS_GUEST_ENDS"]
-SKIPPED = 77
+from endings import ENDS, HERE, SKIPPED, Endings, planted, run
 
 
-def run(*words, **environment):
-    return subprocess.run([*GUEST, *words], env=dict(os.environ, **environment), text=True,
-                          capture_output=True, timeout=250, check=False)
-
-
-def bare(*words):
-    return run("--devices", "none", *words)
-
-
-def processes_with(text):
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if text.encode() in (folder / "cmdline").read_bytes():
-                found.append(folder.name)
-        except OSError:
-            pass
-    return found
-
-
-class GuestTest(unittest.TestCase):
-    def test_status_and_output_are_the_programs(self):
-        words = ["3", "two words", "$HOME 'x'"]
-        ended = bare(ENDS, *words)
-        self.assertEqual(ended.returncode, 3, ended.stderr)
-        self.assertEqual(ended.stdout, "".join(f"[{word}]\n" for word in words))
-
-    def test_a_crash_is_the_signals_number(self):
-        self.assertEqual(bare(ENDS, "crash").returncode, 128 + signal.SIGABRT)
-
-    def test_a_hang_is_ended(self):
-        ended = bare("--timeout", "5", ENDS, "hang")
-        self.assertEqual(ended.returncode, 124, ended.stderr)
-        self.assertIn("timed out after 5.0 s", ended.stderr)
-
-    def test_a_panic_is_told(self):
-        ended = bare("sh", "-c", "echo c > /proc/sysrq-trigger; sleep 60")
-        self.assertEqual(ended.returncode, 125)
-        self.assertIn("Kernel panic - not syncing: sysrq triggered crash", ended.stderr)
-
-    def test_what_does_not_come_up_is_told(self):
-        ended = run("--devices", "rxe,nosuch", ENDS, "0")
-        self.assertEqual(ended.returncode, 125)
-        self.assertIn("failed: rdma link add nosuch0", ended.stderr)
-
+class GuestTest(Endings, unittest.TestCase):
     def test_threads_and_sanitizers_work(self):
         lines = [f"{shlex.quote(ENDS)} threads"]
         programs = [ENDS]
         for kind in ("address", "thread"):
-            program = os.environ[f"IRPVERBS_GUEST_PLANTED_{kind}"]
+            program = planted(kind)
             programs.append(program)
             lines += [f"{shlex.quote(program)} nothing", f"! {shlex.quote(program)} {kind}"]
         files = [word for program in programs for word in ("--file", program)]
-        ended = bare(*files, "sh", "-e", "-c", "\n".join(lines))
+        ended = self.run_bare(*files, "sh", "-e", "-c", "\n".join(lines))
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         self.assertIn("ERROR: AddressSanitizer: heap-use-after-free", ended.stdout)
         self.assertIn("WARNING: ThreadSanitizer: data race", ended.stdout)
-
-    def test_the_guest_does_not_outlive_its_runner(self):
-        with tempfile.TemporaryDirectory(prefix="guest") as scratch:
-            console = f"{scratch}/console"
-            with subprocess.Popen([*GUEST, "--devices", "none", "--console", console, ENDS, "hang"],
-                                  stdout=subprocess.PIPE, text=True) as runner:
-                runner.stdout.readline()  # it runs
-                self.assertEqual(len(processes_with(f"file:{console}")), 1)
-                runner.kill()
-            end = time.monotonic() + 10
-            while processes_with(f"file:{console}") and time.monotonic() < end:
-                time.sleep(0.05)
-            self.assertEqual(processes_with(f"file:{console}"), [])
 
 
 class WithoutQemu(unittest.TestCase):
@@ -100,14 +39,79 @@ class WithoutQemu(unittest.TestCase):
         self.assertEqual(ended.returncode, 1)
         self.assertIn("FAILED: no qemu-system-x86_64", ended.stderr)
 
-    def test_a_program_that_is_not_there_is_told(self):
-        ended = run("./nosuch")
-        self.assertEqual(ended.returncode, 125)
-        self.assertIn("nosuch", ended.stderr)
-
     def test_wrong_usage(self):
         self.assertEqual(run().returncode, 2)
+        self.assertEqual(run("--keep", "/tmp", ENDS, "0").returncode, 2)
         self.assertIn("SKIPPED", run("--help").stdout.upper())
+
+
+class UmlWrongUsage(unittest.TestCase):
+    def expect(self, words, reason):
+        ended = run("--uml", *words)
+        self.assertEqual(ended.returncode, 2, ended.stderr)
+        self.assertIn(reason, ended.stderr.splitlines()[-1])
+
+    def test_there_is_one_processor(self):
+        self.expect(["--processors", "2", ENDS, "0"], "--uml has one processor")
+
+    def test_there_is_no_room_for_sanitizers(self):
+        for kind in ("address", "thread"):
+            self.expect([planted(kind), "nothing"],
+                        f"--uml has no room for the {kind} sanitizer of {planted(kind)}")
+
+    def test_a_kept_folder_is_there(self):
+        self.expect(["--keep", "/nosuch", ENDS, "0"], "there is no folder /nosuch")
+
+
+class WithoutUml(unittest.TestCase):
+    """In a copy of the project's files where nothing was fetched or built."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="guest")
+        self.addCleanup(folder.cleanup)
+        self.here = pathlib.Path(folder.name) / "tests/guest"
+        self.built = pathlib.Path(folder.name) / "build/guest"
+        shutil.copytree(HERE, self.here)
+        self.built.mkdir(parents=True)
+
+    def python(self, *words):
+        return subprocess.run([sys.executable, "-B", *words], cwd=self.here, text=True,
+                              env=dict(os.environ, IRPVERBS_REQUIRE_GUEST="1"),
+                              capture_output=True, timeout=250, check=False)
+
+    def expect_skip(self, reason):
+        ended = self.python("guest.py", "--uml", ENDS, "0")
+        self.assertEqual(ended.returncode, SKIPPED)
+        self.assertIn(f"SKIPPED: {reason}", ended.stderr)
+
+    def add_source(self):
+        (self.built / "linux-source-6.1_1.deb").write_bytes(b"no package")
+
+    def kernel_path(self):
+        return pathlib.Path(self.python("-c", "import uml; print(uml.kernel_path())").stdout.strip())
+
+    def test_it_is_skipped_with_the_reason_also_where_a_guest_is_required(self):
+        self.expect_skip("no kernel source in ")
+        self.add_source()
+        self.expect_skip("User Mode Linux is not built: run tests/guest/guest.py --build-uml")
+
+    def test_what_was_built_of_something_else_is_out_of_date(self):
+        self.add_source()
+        for changed in (self.here / "uml.config", self.here / "event_module/irpverbs_events.c"):
+            before = self.kernel_path()
+            before.touch()
+            with open(changed, "a", encoding="utf-8") as file:
+                file.write("\n")
+            self.assertNotEqual(self.kernel_path(), before)
+            self.expect_skip("User Mode Linux is out of date: run ")
+
+    def test_a_build_that_fails_leaves_nothing(self):
+        self.add_source()
+        for _ in range(2):
+            (self.built / "build-uml-killed").mkdir()
+            self.assertEqual(self.python("guest.py", "--build-uml").returncode, 125)
+            self.assertFalse(self.kernel_path().exists())
+            self.assertEqual(list(self.built.glob("build-uml-*")), [])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the guest boots: Debian's kernel, and an initramfs of its modules and of the tools that `init`
 uses. Made once and kept, until anything that went into it changes."""
+import contextlib
 import fcntl
 import glob
 import json
@@ -37,11 +38,20 @@ class Missing(Exception):
     """This machine lacks something that the guest needs."""
 
 
-def program(name):
+def program(name, brought_by="tools/bootstrap"):
     found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if found is None:
-        raise Missing(f"no {name} on this machine: run tools/bootstrap")
+        raise Missing(f"no {name} on this machine: run {brought_by}")
     return found
+
+
+@contextlib.contextmanager
+def locked(path):
+    """Waits until no other process has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def newest_package(name):
@@ -93,16 +103,23 @@ def build_module(folder, version, *settings):
                    check=True, stdout=sys.stderr)
 
 
+def unpack_source(package, folder, member=""):
+    """That folder or file of the kernel's source, or all of it, below the package's name."""
+    name = package.name.partition("_")[0]
+    unpack = (f"set -o pipefail; dpkg-deb --fsys-tarfile {shlex.quote(str(package))} |"
+              f" tar -xOf - ./usr/src/{name}.tar.xz | tar -xJf - -C {shlex.quote(str(folder))}"
+              f" {name}/{member}")
+    subprocess.run(["bash", "-c", unpack], check=True)
+
+
 def build_siw(source, version, made):
     """Debian's kernel is built without siw; its source package has it."""
-    name = source.name.partition("_")[0]
-    driver = f"{name}/drivers/infiniband/sw/siw"
+    driver = "drivers/infiniband/sw/siw"
     with tempfile.TemporaryDirectory(dir=made.parent) as build:
-        unpack = (f"set -o pipefail; dpkg-deb --fsys-tarfile {shlex.quote(str(source))} |"
-                  f" tar -xOf - ./usr/src/{name}.tar.xz | tar -xJf - -C {build} {driver}")
-        subprocess.run(["bash", "-c", unpack], check=True)
-        build_module(f"{build}/{driver}", version, "CONFIG_RDMA_SIW=m")
-        os.replace(f"{build}/{driver}/siw.ko", made)
+        unpack_source(source, build, driver)
+        folder = f"{build}/{source.name.partition('_')[0]}/{driver}"
+        build_module(folder, version, "CONFIG_RDMA_SIW=m")
+        os.replace(f"{folder}/siw.ko", made)
 
 
 def build_events(tree, version):
@@ -203,9 +220,7 @@ class Image:
         """Makes it when it is not there or out of date; one process at a time."""
         packages = list(filter(None, [kernel_package(), newest_package("linux-source")]))
         program("qemu-system-x86_64")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self.folder / "lock"):
             if not self._is_fresh(packages):
                 self._make(packages)
 

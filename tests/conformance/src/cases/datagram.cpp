@@ -31,28 +31,24 @@ void waits_for_an_irp(world& here) {
         EXPECT_EQ(reception(receiver).number(), i);
 }
 
-// Each was received, or told as lost.
+// Each was received, or told as lost. One more is sent whenever none waits: what was sent before
+// may still be on its way and take the places, so that it is lost, too, and tells nobody.
 void beyond_the_limit_is_told_as_lost(world& here) {
     const ca opened(here);
     IB_MAD_AGENT_ATTR attr = agent_attr(true);
     attr.ReceiveLimit = 2;
     const agent receiver(opened, attr);
-    for (ULONG i = 1; i <= 5; ++i)
-        send(opened, receiver, i);
+    ULONG sent = 0;
+    while (sent < 5)
+        send(opened, receiver, ++sent);
     ULONG accounted = 0;
-    for (int i = 0; i < 2; ++i) {
+    for (ULONG number = 0; number != sent;) {
         reception each(receiver);
-        each.number();
-        accounted += 1 + each.into.Lost;
-    }
-    send(opened, receiver, 6);
-    ULONG number = 0;
-    while (number != 6) {
-        reception each(receiver);
+        if (!each.call.done()) send(opened, receiver, ++sent);
         number = each.number();
         accounted += 1 + each.into.Lost;
     }
-    EXPECT_EQ(accounted, 6u);
+    EXPECT_EQ(accounted, sent);
 }
 
 void a_buffer_too_small_is_refused(world& here) {

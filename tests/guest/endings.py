@@ -1,0 +1,94 @@
+"""How programs, and guests, end: the same of each kind of guest."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+GUEST = [sys.executable, "-W", "error", str(HERE / "guest.py")]
+ENDS = os.environ["IRPVERBS_GUEST_ENDS"]
+SKIPPED = 77
+
+
+def run(*words, **environment):
+    return subprocess.run([*GUEST, *words], env=dict(os.environ, **environment), text=True,
+                          capture_output=True, timeout=250, check=False)
+
+
+def planted(sanitizer):
+    return os.environ[f"IRPVERBS_GUEST_PLANTED_{sanitizer}"]
+
+
+def parents():
+    """The parent of each process that has not ended."""
+    found = {}
+    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = file.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if state != "Z":
+            found[int(file.parent.name)] = int(parent)
+    return found
+
+
+def descendants(process):
+    parent_of, found = parents(), {process}
+    while more := {each for each, parent in parent_of.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
+class Endings:
+    KIND = []  # words to guest.py
+
+    def run_bare(self, *words):
+        return run(*self.KIND, "--devices", "none", *words)
+
+    def test_status_and_output_are_the_programs(self):
+        words = ["3", "two words", "$HOME 'x'"]
+        ended = self.run_bare(ENDS, *words)
+        self.assertEqual(ended.returncode, 3, ended.stderr)
+        self.assertEqual(ended.stdout, "".join(f"[{word}]\n" for word in words))
+
+    def test_a_crash_is_the_signals_number(self):
+        self.assertEqual(self.run_bare(ENDS, "crash").returncode, 128 + signal.SIGABRT)
+
+    def test_a_hang_is_ended(self):
+        ended = self.run_bare("--timeout", "5", ENDS, "hang")
+        self.assertEqual(ended.returncode, 124, ended.stderr)
+        self.assertIn("timed out after 5.0 s", ended.stderr)
+
+    def test_a_panic_is_told(self):
+        ended = self.run_bare("--memory", "256", "sh", "-c",
+                              "echo 2 > /proc/sys/vm/panic_on_oom; exec tail /dev/zero")
+        self.assertEqual(ended.returncode, 125)
+        self.assertIn("Kernel panic - not syncing: Out of memory", ended.stderr)
+
+    def test_what_does_not_come_up_is_told(self):
+        ended = run(*self.KIND, "--devices", "rxe,nosuch", ENDS, "0")
+        self.assertEqual(ended.returncode, 125)
+        self.assertIn("failed: rdma link add nosuch0", ended.stderr)
+
+    def test_a_program_that_is_not_there_is_told(self):
+        ended = run(*self.KIND, "./nosuch")
+        self.assertEqual(ended.returncode, 125)
+        self.assertIn("nosuch", ended.stderr)
+
+    def test_the_guest_does_not_outlive_its_runner(self):
+        """Nor does a program in it, which asks its kernel for nothing."""
+        with subprocess.Popen([*GUEST, *self.KIND, "--devices", "none", "sh", "-c",
+                               "echo it runs; while :; do :; done"],
+                              stdout=subprocess.PIPE, text=True) as runner:
+            runner.stdout.readline()
+            guests = descendants(runner.pid)
+            self.assertGreater(len(guests), 0)
+            runner.kill()
+        end = time.monotonic() + 10
+        while (left := guests & set(parents())) and time.monotonic() < end:
+            time.sleep(0.05)
+        for each in left:
+            os.kill(each, signal.SIGKILL)
+        self.assertEqual(left, set())
