@@ -112,6 +112,19 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
+// However many polls that takes.
+TEST_P(VerbsQueue, WhatWasTakenOverIsPolledBeforeWhatCame) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca, 101);
+    for (std::uint64_t id = 0; id < 100; ++id)
+        EXPECT_TRUE(complete(cq, wc(id)));
+    EXPECT_EQ(filled(cq), 100u);
+    EXPECT_TRUE(complete(cq, wc(100)));
+    for (std::uint64_t id = 0; id <= 100; ++id)
+        EXPECT_EQ(results(cq, 1), ids{id});
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
 TEST_P(VerbsQueue, APollThatTheKernelRefusesIsTold) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
