@@ -46,6 +46,7 @@ hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo
     : operations(*its_description.Operations), description(its_description),
       name(its_description.Name), fdo(its_fdo) {
     InitializeListHead(&open);
+    InitializeListHead(&polled);
 }
 
 NTSTATUS hca_device::begin_open() {
@@ -78,6 +79,16 @@ void hca_device::unlink(ca_object& ca) {
     const spin_guard guard(lock);
     if (ca.link.ca != nullptr) RemoveEntryList(&ca.link.entry);
     ca.link.ca = nullptr;
+}
+
+void hca_device::die() {
+    if (dead.exchange(true)) return;
+    {
+        const spin_guard guard(lock);
+        for (const LIST_ENTRY* entry = polled.Flink; entry != &polled; entry = entry->Flink)
+            offered_poll::of(entry).refuse();
+    }
+    signal(0, IB_AE_LOCAL_FATAL);
 }
 
 // Those behind `after`, as many as there is room for. When it is full the last one is entered and

@@ -3,6 +3,7 @@
 
 #include "mad_tap.hpp"
 #include "object.hpp"
+#include "offered_poll.hpp"
 #include "request.hpp"
 
 #include <string>
@@ -23,6 +24,7 @@ struct hca_device {
 
     KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
     LIST_ENTRY open;       // guarded by lock: device_link
+    LIST_ENTRY polled;     // guarded by lock: offered_poll
     LONG opens = 0;        // guarded by lock: these, and those under way
     bool refusing = false; // guarded by lock
 
@@ -33,6 +35,8 @@ struct hca_device {
     /// The CA receives events from now on. False: the fatal one was before.
     bool link(ca_object& ca);
     void unlink(ca_object& ca);
+    /// Tells of it, once; verbs fail from now on.
+    void die();
     /// Signals each open CA.
     void signal(unsigned channel, IB_ASYNC_EVENT event);
 
@@ -85,6 +89,7 @@ struct cq_object final : object {
     void* handle() { return &shared.Cq; }
 
     HCA_CQ shared{};
+    offered_poll poll{shared.Cq};
 
 private:
     explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}

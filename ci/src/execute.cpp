@@ -45,6 +45,14 @@ NTSTATUS call_for_ca(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, cons
     }
 }
 
+NTSTATUS poll_cq(const HCA_OPERATIONS& calls, HCA_CQ* cq, ULONG count, void* entries, IRP* irp) {
+    if (!calls.PollCq) return hole;
+    ULONG taken = 0;
+    const NTSTATUS status = calls.PollCq(cq, count, static_cast<IB_WC*>(entries), &taken);
+    irp->IoStatus.Information = taken;
+    return status;
+}
+
 NTSTATUS call_for_cq(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, const parameters& with,
                      IRP* irp) {
     auto* cq = static_cast<HCA_CQ*>(with.object);
@@ -63,8 +71,7 @@ NTSTATUS call_for_cq(const HCA_OPERATIONS& calls, HCA_MINOR_FUNCTION minor, cons
         return calls.ResizeCq ? calls.ResizeCq(cq, number, user_data, irp)
                               : untold(user_data, hole);
     case HCA_MN_POLL_CQ:
-        if (!calls.PollCq) return hole;
-        return calls.PollCq(cq, number, static_cast<IB_WC*>(with.buffer), irp);
+        return poll_cq(calls, cq, number, with.buffer, irp);
     case HCA_MN_ARM_CQ:
         return calls.ArmCq ? calls.ArmCq(cq, number, irp) : hole;
     default:
@@ -131,10 +138,7 @@ void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT 
     device_of(Device).signal(PortNumber, Event);
 }
 
-void HcaReportFatal(PDEVICE_OBJECT Device) {
-    hca_device& device = device_of(Device);
-    if (!device.dead.exchange(true)) device.signal(0, IB_AE_LOCAL_FATAL);
-}
+void HcaReportFatal(PDEVICE_OBJECT Device) { device_of(Device).die(); }
 
 void HcaReportCqCompletion(HCA_CQ* Cq) {
     cq_object& cq = cq_object::of(Cq);

@@ -3,6 +3,7 @@
 #include "object_memory.hpp"
 
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/spin_lock.hpp>
 
 namespace irpverbs::ci {
 
@@ -44,8 +45,8 @@ void ca_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
 }
 
 cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
-    const HCA_DEVICE& description = device_of(ca.Device).description;
-    const object_memory<cq_object> memory(channel_count, description.CqExtensionSize);
+    hca_device& device = device_of(ca.Device);
+    const object_memory<cq_object> memory(channel_count, device.description.CqExtensionSize);
     if (memory.place == nullptr) return nullptr;
     auto* cq = new (memory.place) cq_object(memory.channels);
     IB_CQ_DISPATCH& calls = cq->shared.Cq.Dispatch;
@@ -58,10 +59,18 @@ cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
     cq->shared.Extension = memory.extension;
     cq->shared.Reserved = cq;
     dispatch::detail::introduce(cq, "cq");
+    const dispatch::detail::spin_guard guard(device.lock);
+    InsertTailList(&device.polled, &cq->poll.link.entry);
     return cq;
 }
 
-void cq_object::destroy(cq_object* cq) { free_object(cq); }
+void cq_object::destroy(cq_object* cq) {
+    {
+        const dispatch::detail::spin_guard guard(cq->ca().device().lock);
+        RemoveEntryList(&cq->poll.link.entry);
+    }
+    free_object(cq);
+}
 
 void cq_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
     const IB_CQ_DISPATCH& calls = shared.Cq.Dispatch;

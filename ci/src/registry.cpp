@@ -170,6 +170,7 @@ NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device) 
                        nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
     if (!NT_SUCCESS(status)) return status;
     auto* device = new (fdo->DeviceExtension) hca_device(*Description, fdo);
+    offered_poll::prepare();
     if (!here.add(Description->NodeGuid, fdo)) {
         device->~hca_device();
         IoDeleteDevice(fdo);

@@ -63,6 +63,9 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     hole("QueryCq", [&](IRP* irp) { return CiQueryCq(cq, sizeof(cq_attr), &cq_attr, irp); });
     hole("ResizeCq", [&](IRP* irp) { return CiResizeCq(cq, 2, nullptr, irp); });
     hole("PollCq", [&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
+    ULONG taken = 1;
+    EXPECT_STREQ(name_of(CiGetCqResults(cq, 1, &entry, &taken)), "STATUS_NOT_SUPPORTED");
+    EXPECT_EQ(taken, 0u);
     hole("ArmCq", [&](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); });
     hole("RegisterMadAgent", register_agent);
     const IB_MAD_KEYS keys{IB_PKEY_DEFAULT_FULL, 1};

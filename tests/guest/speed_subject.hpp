@@ -73,8 +73,9 @@ private:
     }
     static ibv_cq* create_cq_and_note(ibv_context* context, int entries, void* cq_context,
                                       ibv_comp_channel* channel, int vector) {
-        latest_ = library_.create_cq(context, entries, cq_context, channel, vector);
-        return latest_;
+        ibv_cq* const made = library_.create_cq(context, entries, cq_context, channel, vector);
+        latest_ = made; // another create's by now, maybe
+        return made;
     }
 
     static inline std::atomic<ibv_cq*> latest_ = nullptr;

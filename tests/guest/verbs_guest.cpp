@@ -84,6 +84,45 @@ TEST_F(VerbsGuest, CompletionsOfAQueuePairAreToldAndPolled) {
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
+// Straight to the provider, and by the lock after an arming or a query has taken entries over.
+TEST_F(VerbsGuest, CompletionsArePolledWithoutAnIrp) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    const destroyed_at_the_end cq{create_cq(ca, 16)};
+    queue_pair sender(listening::latest());
+    std::vector<std::uint64_t> seen;
+    const auto take = [&](ULONG most) {
+        std::vector<IB_WC> entries(most);
+        ULONG taken = 0;
+        EXPECT_STREQ(name_of(CiGetCqResults(cq, most, entries.data(), &taken)), "STATUS_SUCCESS");
+        for (ULONG i = 0; i < taken; ++i) {
+            EXPECT_EQ(entries[i].Status, ULONG{IB_WC_SUCCESS});
+            seen.push_back(entries[i].WrId);
+        }
+    };
+    std::vector<std::uint64_t> sent;
+    for (std::uint64_t round = 0; round < 6; ++round) {
+        for (int i = 0; i < 100; ++i)
+            take(16);
+        for (std::uint64_t id = 10 * round; id < 10 * round + 3; ++id) {
+            sender.send(id);
+            sent.push_back(id);
+        }
+        take(1);
+        if (round % 3 == 1) {
+            EXPECT_EQ(verb_call(arming(cq)).status(), STATUS_SUCCESS);
+        } else if (round % 3 == 2) {
+            IB_CQ_ATTR attr{};
+            verb_call query([&](IRP* irp) { return CiQueryCq(cq, sizeof(attr), &attr, irp); });
+            EXPECT_STREQ(name_of(query.status()), "STATUS_SUCCESS");
+            EXPECT_LE(attr.Filled, sent.size() - seen.size());
+        }
+        while (seen.size() < sent.size() && !HasFailure())
+            take(2);
+    }
+    EXPECT_EQ(seen, sent);
+}
+
 // The kernel tells of each entry that is lost.
 TEST_F(VerbsGuest, AnOverrunOfAQueueIsToldOnce) {
     const device hca("rxe0");

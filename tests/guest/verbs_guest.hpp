@@ -45,8 +45,9 @@ public:
 private:
     static ibv_cq* create_cq(ibv_context* context, int entries, void* cq_context,
                              ibv_comp_channel* channel, int vector) {
-        latest_ = ibv_create_cq(context, entries, cq_context, channel, vector);
-        return latest_;
+        ibv_cq* const made = ibv_create_cq(context, entries, cq_context, channel, vector);
+        latest_ = made; // another create's by now, maybe
+        return made;
     }
     static inline std::atomic<ibv_cq*> latest_ = nullptr;
 };

@@ -81,8 +81,16 @@ asio::awaitable<void> use_queue(ib_guid_t guid) {
     co_await ci::get_cq_comp_event(cq);
     EXPECT_EQ(co_await ci::get_cq_async_event(cq), IB_AE_CQ_ERROR);
     std::array<IB_WC, 4> found{};
-    EXPECT_EQ(co_await ci::poll_cq(cq, found), 2u);
-    EXPECT_EQ(found[1].WrId, 2u);
+    EXPECT_EQ(ci::get_cq_results(cq, std::span(found).first(1)), 1u);
+    EXPECT_EQ(found[0].WrId, 1u);
+    EXPECT_EQ(co_await ci::poll_cq(cq, found), 1u);
+    EXPECT_EQ(found[0].WrId, 2u);
+    boost::system::error_code error = code(STATUS_UNSUCCESSFUL);
+    EXPECT_EQ(ci::get_cq_results(cq, found, error), 0u);
+    EXPECT_FALSE(error);
+    EXPECT_EQ(ci::get_cq_results(nullptr, found, error), 0u);
+    EXPECT_EQ(error, code(STATUS_INVALID_PARAMETER));
+    EXPECT_THROW(ci::get_cq_results(nullptr, found), dispatch::status_error);
 
     const auto [busy] = co_await ca.async_close(as_tuple);
     EXPECT_EQ(busy, code(STATUS_DEVICE_BUSY));

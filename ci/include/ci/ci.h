@@ -1,6 +1,6 @@
 /* The channel interface: verbs whose carrier is the caller's IRP.
 
-   Every verb
+   Every verb, but CiGetCqResults, which is a call,
    - sends pIrp to the HCA's FDO in its next stack location (IRP_MJ_INTERNAL_DEVICE_CONTROL), so the
      IRP needs one location for the HCA and a completion routine there; the caller's own location
      stays as it is;
@@ -69,10 +69,19 @@ typedef struct _IB_CQ_DISPATCH {
     PFN_IB_CQ_ASYNC_EVENT AsyncEvent;
 } IB_CQ_DISPATCH;
 
+/* Takes entries out: how many, or a negative number and none. The types are those of libibverbs, so
+   that a provider's own function is one. */
+struct ibv_cq;
+struct ibv_wc;
+typedef int (*PFN_IB_POLL)(struct ibv_cq* Queue, int NumEntries, struct ibv_wc* Entries);
+
 /* A completion queue. */
 typedef struct _IB_CQ {
     IB_CQ_DISPATCH Dispatch;
-    ULONG NumCqes; /* entries it holds, at least what was asked for */
+    ULONG NumCqes;   /* entries it holds, at least what was asked for */
+    BOOLEAN Polling; /* CiGetCqResults' own, as all below: one is inside Poll */
+    PFN_IB_POLL Poll;
+    struct ibv_cq* Queue;
 } IB_CQ;
 
 /* Opens the HCA. Context is given to the up-calls of Dispatch, which may be NULL or have NULL
@@ -137,6 +146,32 @@ NT_API NTSTATUS CiResizeCq(IB_CQ* pCq, ULONG NumCqes, CI_UDATA* pUserData, IRP* 
 /* Ours. Takes up to NumEntries completions out, oldest first. Never pends. The caller serialises
    polls of one queue. STATUS_SUCCESS: Information is how many, 0 when there are none. */
 NT_API NTSTATUS CiPollCq(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, IRP* pIrp);
+
+/* For CiGetCqResults alone: what it can't do by Poll. IRQL: <= DISPATCH_LEVEL. */
+NT_API NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pTaken);
+
+/* Ours, as NDK has it. Does what CiPollCq does without an IRP, for who polls again and again.
+   *pTaken is how many, 0 when there are none and after a failure. Ownership: the caller serialises
+   polls of one queue, those by CiPollCq too, and sees to it that the queue is there until this
+   returns; of a user's memory it knows nothing. IRQL: <= DISPATCH_LEVEL.
+   STATUS_SUCCESS. STATUS_FILE_FORCED_CLOSED: there was a fatal event. STATUS_INVALID_PARAMETER: pCq
+   is NULL, or pEntries with NumEntries above 0. STATUS_NOT_SUPPORTED: the HCA's driver does not
+   have it. Any other is the driver's, as CiPollCq's.
+   Source: NDK_FN_GET_CQ_RESULTS; IBA 11.4.2.1. */
+static inline NTSTATUS CiGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries,
+                                      ULONG* pTaken) {
+    int taken;
+    if (pCq == NULL || pEntries == NULL || (LONG)NumEntries <= 0)
+        return IbGetCqResults(pCq, NumEntries, pEntries, pTaken);
+    __atomic_store_n(&pCq->Polling, TRUE, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* HcaTakePollBack has the processor's */
+    taken = __atomic_load_n(&pCq->Poll, __ATOMIC_RELAXED)(pCq->Queue, (int)NumEntries,
+                                                          (struct ibv_wc*)pEntries);
+    __atomic_store_n(&pCq->Polling, FALSE, __ATOMIC_RELEASE);
+    if (taken < 0) return IbGetCqResults(pCq, NumEntries, pEntries, pTaken);
+    *pTaken = (ULONG)taken;
+    return STATUS_SUCCESS;
+}
 
 /* Ours. Asks for one completion event: Flags is one of IB_CQ_ARM. Armed twice, the wider one
    holds. The event comes at once when an entry that qualifies is already there. Never pends. */

@@ -4,6 +4,9 @@
 
 #include <ci/ib_types.h>
 
+/* IB_WC is ibv_wc of libibverbs, field by field and value by value, so that what a library of
+   hardware's puts into it need not be put right. */
+
 /* Source: IBA 11.6.2 (completion return status); names of ibv_poll_cq(3). */
 typedef enum _IB_WC_STATUS {
     IB_WC_SUCCESS = 0,
@@ -39,6 +42,7 @@ typedef enum _IB_WC_OPCODE {
     IB_WC_FETCH_AND_ADD,
     IB_WC_BIND_MW,
     IB_WC_LOCAL_INVALIDATE,
+    IB_WC_LARGE_SEND, /* not IBA's: cut into segments by the HCA */
     IB_WC_FAST_REGISTER,
     IB_WC_RECEIVE = 128,
     IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE
@@ -47,8 +51,9 @@ typedef enum _IB_WC_OPCODE {
 /* IB_WC.Flags */
 #define IB_WC_GRH_PRESENT 0x01u
 #define IB_WC_IMMEDIATE_PRESENT 0x02u
-#define IB_WC_INVALIDATED 0x04u
-#define IB_WC_SOLICITED 0x08u
+#define IB_WC_CHECKSUM_GOOD 0x04u /* of IP and of TCP or UDP, as the HCA found */
+#define IB_WC_INVALIDATED 0x08u
+#define IB_WC_SOLICITED 0x80000000u /* where the HCA's driver tells */
 
 /* One work completion. Source: IBA 11.4.2.1. */
 typedef struct _IB_WC {
@@ -61,8 +66,8 @@ typedef struct _IB_WC {
     ib_qpn_t QpNumber;
     ib_qpn_t SourceQp;
     ULONG Flags; /* IB_WC_* */
-    ib_lid_t SourceLid;
     USHORT PKeyIndex;
+    ib_lid_t SourceLid;
     UCHAR ServiceLevel;
     UCHAR PathBits;
 } IB_WC, *PIB_WC;

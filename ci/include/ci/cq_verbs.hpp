@@ -4,6 +4,7 @@
 #include <ci/channel_adapter.hpp>
 #include <ci/completion_queue.hpp>
 #include <ci/detail/query.hpp>
+#include <dispatch/status.hpp>
 
 #include <cstddef>
 #include <span>
@@ -54,6 +55,24 @@ auto poll_cq(IB_CQ* cq, std::span<IB_WC> into, Token&& token = {}) {
     return detail::call<std::size_t>(
         [=](IRP* irp) { CiPollCq(cq, static_cast<ULONG>(into.size()), into.data(), irp); },
         std::forward<Token>(token));
+}
+
+/// CiGetCqResults: how many are at the beginning of `into`; 0 and why in `error` when it fails.
+inline std::size_t get_cq_results(IB_CQ* cq, std::span<IB_WC> into,
+                                  boost::system::error_code& error) {
+    ULONG taken = 0;
+    const NTSTATUS status =
+        CiGetCqResults(cq, static_cast<ULONG>(into.size()), into.data(), &taken);
+    error = dispatch::make_error_code(status);
+    return taken;
+}
+/// The same; throws dispatch::status_error.
+inline std::size_t get_cq_results(IB_CQ* cq, std::span<IB_WC> into) {
+    ULONG taken = 0;
+    const NTSTATUS status =
+        CiGetCqResults(cq, static_cast<ULONG>(into.size()), into.data(), &taken);
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+    return taken;
 }
 
 /// CiArmCq: void(error_code).

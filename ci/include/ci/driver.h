@@ -87,7 +87,8 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*DestroyCq)(HCA_CQ* Cq, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*QueryCq)(HCA_CQ* Cq, IB_CQ_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
     NTSTATUS (*ResizeCq)(HCA_CQ* Cq, ULONG NumCqes, CI_UDATA* UserData, PIRP Irp);
-    NTSTATUS (*PollCq)(HCA_CQ* Cq, ULONG NumEntries, IB_WC* Entries, PIRP Irp);
+    /* Has no IRP, and neither pends nor blocks. *Taken: how many; 0 on entry. */
+    NTSTATUS (*PollCq)(HCA_CQ* Cq, ULONG NumEntries, IB_WC* Entries, ULONG* Taken);
     NTSTATUS (*ArmCq)(HCA_CQ* Cq, ULONG Flags, PIRP Irp);
     NTSTATUS (*RegisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*DeregisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
@@ -175,6 +176,18 @@ NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
    makes sure that DestroyCq is not called meanwhile. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportCqCompletion(HCA_CQ* Cq);
 NT_API void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event);
+
+/* Called by PollCq again and again, while Poll(Queue) would do the same for CiGetCqResults without
+   the driver's lock. After 32 such offers in a row polls call it straight, until HcaTakePollBack or
+   the HCA is dead; one for which it is negative goes to PollCq all the same. Not while anything is
+   verified or simulated. The caller holds the lock under which polls are taken back. IRQL: <=
+   DISPATCH_LEVEL. */
+NT_API void HcaOfferPoll(HCA_CQ* Cq, PFN_IB_POLL Poll, struct ibv_cq* Queue);
+
+/* When this returns nobody is inside an offered Poll, and nobody will be until it is offered again;
+   the offers begin anew. Takes about a microsecond when polls called it, and no time otherwise.
+   IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaTakePollBack(HCA_CQ* Cq);
 
 /* Gives an agent a datagram, which is copied. The caller holds no lock, makes one call at a time
    for an agent, and makes sure that DeregisterMadAgent is not called meanwhile. IRQL: <=

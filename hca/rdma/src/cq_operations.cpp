@@ -46,10 +46,10 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
     return status;
 }
 
-NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp) {
-    const int taken = part_of(cq).queue->poll(count, entries);
-    if (taken < 0) return adapter::of(cq->Ca->Device).context().failure(-taken);
-    irp->IoStatus.Information = static_cast<ULONG>(taken);
+NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
+    const int got = part_of(cq).queue->poll(count, entries);
+    if (got < 0) return adapter::of(cq->Ca->Device).context().failure(-got);
+    *taken = static_cast<ULONG>(got);
     return STATUS_SUCCESS;
 }
 

@@ -18,8 +18,6 @@ ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, size_t mos
     return ibv_query_gid_table(context, entries, most, 0);
 }
 
-int poll_cq(ibv_cq* cq, int count, ibv_wc* entries) { return ibv_poll_cq(cq, count, entries); }
-
 int req_notify_cq(ibv_cq* cq, int solicited_only) { return ibv_req_notify_cq(cq, solicited_only); }
 
 } // namespace
@@ -44,7 +42,6 @@ constinit const verbs_library real_verbs = {
     .create_cq = ibv_create_cq,
     .resize_cq = ibv_resize_cq,
     .destroy_cq = ibv_destroy_cq,
-    .poll_cq = poll_cq,
     .req_notify_cq = req_notify_cq,
 };
 

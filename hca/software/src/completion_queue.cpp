@@ -132,13 +132,13 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
     return told(user, cq, resize_ring(cq, num_cqes, irp));
 }
 
-NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp) {
+NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
     ring& from = ring_of(cq);
     const dispatch::detail::spin_guard guard(from.lock);
-    ULONG taken = 0;
-    while (taken < count && from.count != 0)
-        entries[taken++] = take(from);
-    irp->IoStatus.Information = taken;
+    ULONG so_far = 0;
+    while (so_far < count && from.count != 0)
+        entries[so_far++] = take(from);
+    *taken = so_far;
     return STATUS_SUCCESS;
 }
 

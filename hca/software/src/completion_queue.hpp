@@ -12,7 +12,7 @@ NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
 NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
 NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp);
 NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user_data, PIRP irp);
-NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, PIRP irp);
+NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken);
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 
 /// A work request has completed. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.

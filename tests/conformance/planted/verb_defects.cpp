@@ -251,6 +251,50 @@ NTSTATUS shares_methods(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
+// ---- of polls without an IRP: what a queue offers them
+
+int get_results(ibv_cq* queue, int count, ibv_wc* entries) {
+    ULONG taken = 0;
+    const NTSTATUS status =
+        IbGetCqResults(reinterpret_cast<IB_CQ*>(queue), static_cast<ULONG>(count),
+                       reinterpret_cast<IB_WC*>(entries), &taken);
+    return NT_SUCCESS(status) ? static_cast<int>(taken) : -1;
+}
+
+/// Each queue offers that.
+template <int (*Poll)(ibv_cq* queue, int count, ibv_wc* entries)>
+NTSTATUS offers(hook& at, IRP* irp) {
+    if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
+    const outcome seen = forward(at, irp);
+    if (auto* cq = reinterpret_cast<IB_CQ*>(seen.information)) {
+        cq->Queue = reinterpret_cast<ibv_cq*>(cq);
+        cq->Poll = Poll;
+    }
+    return complete(irp, seen);
+}
+
+int finds_what_is_not_there(ibv_cq*, int, ibv_wc*) { return 1; }
+
+int finds_the_newest_first(ibv_cq* queue, int count, ibv_wc* entries) {
+    const int taken = get_results(queue, count, entries);
+    auto* first = reinterpret_cast<IB_WC*>(entries);
+    if (taken > 0) std::reverse(first, first + taken);
+    return taken;
+}
+
+int loses_one_of_many(ibv_cq* queue, int count, ibv_wc* entries) {
+    const int taken = get_results(queue, count, entries);
+    return taken > 1 ? taken - 1 : taken;
+}
+
+int finds_one_more(ibv_cq* queue, int count, ibv_wc* entries) {
+    return get_results(queue, std::min(count, 3) + 1, entries);
+}
+
+int sees_nothing_at_dispatch(ibv_cq* queue, int count, ibv_wc* entries) {
+    return KeGetCurrentIrql() == DISPATCH_LEVEL ? 0 : get_results(queue, count, entries);
+}
+
 constexpr defect defects[] = {
     {"completes_twice", "Law.ExactlyOnceAlsoWhenItFails", completes_twice, nullptr},
     {"fails_without_completing", "Law.ExactlyOnceAlsoWhenItFails", fails_without_completing,
@@ -296,6 +340,15 @@ constexpr defect defects[] = {
      nullptr},
     {"drops_what_is_too_long", "GetMad.WhatIsTooLongStaysTheNext", drops_what_is_too_long, nullptr},
     {"arms_nothing", "ArmCq.OneEventAnArming", arms_nothing, nullptr},
+    {"finds_what_is_not_there", "GetCqResults.OfAnEmptyQueue", offers<finds_what_is_not_there>,
+     nullptr},
+    {"finds_the_newest_first", "GetCqResults.TakesWhatPollCqTakes", offers<finds_the_newest_first>,
+     nullptr},
+    {"loses_one_of_many", "GetCqResults.TakesTurnsWithPollCq", offers<loses_one_of_many>, nullptr},
+    {"finds_one_more", "GetCqResults.TakesNoMoreThanAsked", offers<finds_one_more>, nullptr},
+    {"sees_nothing_at_dispatch", "GetCqResults.AtDispatchLevel", offers<sees_nothing_at_dispatch>,
+     nullptr},
+    {"misleads_the_c_client", "EveryVerb.FromC", offers<finds_what_is_not_there>, nullptr},
 };
 
 } // namespace

@@ -3,6 +3,8 @@
 
 #include "world.hpp"
 
+#include <algorithm>
+
 namespace irpverbs::conformance {
 
 using ids = std::vector<std::uint64_t>;
@@ -23,6 +25,34 @@ inline ids poll(IB_CQ* queue, ULONG most) {
     ids taken;
     for (ULONG_PTR i = 0; i < count && i < most; ++i)
         taken.push_back(entries[i].WrId);
+    return taken;
+}
+
+/// CiGetCqResults; skips the case when the driver does not have it.
+struct cq_results {
+    cq_results(IB_CQ* queue, ULONG most, IB_WC* to)
+        : status(CiGetCqResults(queue, most, to, &taken)) {
+        if (status == STATUS_NOT_SUPPORTED)
+            throw skipped{"CiGetCqResults answers STATUS_NOT_SUPPORTED"};
+    }
+
+    ULONG taken = ~0u;
+    NTSTATUS status;
+};
+
+/// What that takes out.
+inline std::vector<IB_WC> results(IB_CQ* queue, ULONG most) {
+    std::vector<IB_WC> entries(most);
+    const cq_results got(queue, most, entries.data());
+    EXPECT_STATUS(got.status, STATUS_SUCCESS);
+    EXPECT_LE(got.taken, most);
+    entries.resize(std::min(got.taken, most));
+    return entries;
+}
+inline ids get_results(IB_CQ* queue, ULONG most) {
+    ids taken;
+    for (const IB_WC& each : results(queue, most))
+        taken.push_back(each.WrId);
     return taken;
 }
 

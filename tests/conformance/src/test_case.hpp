@@ -33,6 +33,7 @@ extern const std::span<const test_case> close_cases;
 extern const std::span<const test_case> query_cases;
 extern const std::span<const test_case> modify_cases;
 extern const std::span<const test_case> completion_queue_cases;
+extern const std::span<const test_case> cq_results_cases;
 extern const std::span<const test_case> completion_event_cases;
 extern const std::span<const test_case> event_cases;
 extern const std::span<const test_case> event_race_cases;

@@ -88,6 +88,7 @@ struct verbs_calls {
             opened->of = static_cast<device*>(which);
             opened->device = which;
             opened->num_comp_vectors = 2;
+            opened->ops.poll_cq = poll_cq;
             opened->async_fd = now()->descriptors_.open([opened] {
                 const std::lock_guard guard(now()->lock_);
                 return !opened->events.empty() || opened->of->gone;
@@ -326,7 +327,6 @@ const hca_rdma::verbs_library& fake_verbs::library() {
         .create_cq = verbs_calls::create_cq,
         .resize_cq = verbs_calls::resize_cq,
         .destroy_cq = verbs_calls::destroy_cq,
-        .poll_cq = verbs_calls::poll_cq,
         .req_notify_cq = verbs_calls::req_notify_cq,
     };
     return table;

@@ -2,10 +2,8 @@
 #include "verbs_hcas.hpp"
 
 #include "async_events.hpp"
-#include "work_completion.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <map>
 
 namespace {
@@ -260,46 +258,6 @@ TEST_P(VerbsQuery, WhatTheKernelDoesNotLetChangeIsNotSupported) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(VerbsQuery);
-
-IB_WC translated(const ibv_wc& told) {
-    IB_WC entry;
-    std::memcpy(&entry, &told, sizeof(entry));
-    hca_rdma::translate(&entry, 1);
-    return entry;
-}
-
-TEST(WorkCompletion, IsTranslatedWhole) {
-    ibv_wc told{};
-    told.wr_id = 1;
-    told.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
-    told.byte_len = 2;
-    told.imm_data = 3;
-    told.qp_num = 4;
-    told.src_qp = 5;
-    told.wc_flags = IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK;
-    told.pkey_index = 6;
-    told.slid = 7;
-    told.sl = 8;
-    told.dlid_path_bits = 9;
-    const IB_WC made = translated(told);
-    EXPECT_EQ(made.WrId, 1u);
-    EXPECT_EQ(made.Status, ULONG{IB_WC_SUCCESS});
-    EXPECT_EQ(made.Opcode, ULONG{IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE});
-    EXPECT_EQ(made.ByteCount, 2u);
-    EXPECT_EQ(made.Immediate, 3u);
-    EXPECT_EQ(made.QpNumber, 4u);
-    EXPECT_EQ(made.SourceQp, 5u);
-    EXPECT_EQ(made.Flags, IB_WC_GRH_PRESENT | IB_WC_IMMEDIATE_PRESENT | IB_WC_INVALIDATED);
-    EXPECT_EQ(made.PKeyIndex, 6);
-    EXPECT_EQ(made.SourceLid, 7);
-    EXPECT_EQ(made.ServiceLevel, 8);
-    EXPECT_EQ(made.PathBits, 9);
-}
-
-TEST(WorkCompletion, AFailureOfLibibverbsOwnIsAGeneralOne) {
-    EXPECT_EQ(translated(wc(1, IBV_WC_WR_FLUSH_ERR)).Status, ULONG{IB_WC_FLUSHED});
-    EXPECT_EQ(translated(wc(1, IBV_WC_TM_ERR)).Status, ULONG{IB_WC_GENERAL_ERROR});
-}
 
 TEST(AsyncEvents, EveryTypeIsOneOfOurs) {
     const std::map<int, int> ours{{IBV_EVENT_CQ_ERR, IB_AE_CQ_ERROR},

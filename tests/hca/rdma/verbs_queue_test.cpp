@@ -41,6 +41,110 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhoeverLookedAtThem) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
+// As the kernel made them, every field.
+TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    ibv_wc told = wc(1);
+    told.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    told.byte_len = 2;
+    told.imm_data = 3;
+    told.qp_num = 4;
+    told.src_qp = 5;
+    told.wc_flags = IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK;
+    told.pkey_index = 6;
+    told.slid = 7;
+    told.sl = 8;
+    told.dlid_path_bits = 9;
+    const auto expect_told = [&](const auto& poll_one) {
+        complete(cq, told);
+        IB_WC made{};
+        EXPECT_EQ(poll_one(&made), 1u);
+        EXPECT_EQ(made.WrId, 1u);
+        EXPECT_EQ(made.Status, ULONG{IB_WC_SUCCESS});
+        EXPECT_EQ(made.Opcode, ULONG{IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE});
+        EXPECT_EQ(made.ByteCount, 2u);
+        EXPECT_EQ(made.Immediate, 3u);
+        EXPECT_EQ(made.QpNumber, 4u);
+        EXPECT_EQ(made.SourceQp, 5u);
+        EXPECT_EQ(made.Flags, IB_WC_GRH_PRESENT | IB_WC_IMMEDIATE_PRESENT | IB_WC_INVALIDATED |
+                                  IB_WC_CHECKSUM_GOOD);
+        EXPECT_EQ(made.PKeyIndex, 6);
+        EXPECT_EQ(made.SourceLid, 7);
+        EXPECT_EQ(made.ServiceLevel, 8);
+        EXPECT_EQ(made.PathBits, 9);
+    };
+    expect_told([&](IB_WC* to) {
+        verb_call polled([&](IRP* irp) { return CiPollCq(cq, 1, to, irp); });
+        EXPECT_EQ(polled.status(), STATUS_SUCCESS);
+        return polled.information();
+    });
+    for (int i = 0; i < 100; ++i)
+        expect_told([&](IB_WC* to) {
+            ULONG taken = 0;
+            EXPECT_EQ(CiGetCqResults(cq, 1, to, &taken), STATUS_SUCCESS);
+            return taken;
+        });
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// Who arms, counts or resizes takes entries over, and polls may go to libibverbs straight before
+// and after.
+TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    for (std::uint64_t round = 0; round < 4; ++round) {
+        poll_in_vain(cq);
+        for (std::uint64_t i = 0; i < 4; ++i)
+            EXPECT_TRUE(complete(cq, wc(10 * round + i)));
+        EXPECT_EQ(results(cq, 1), (ids{10 * round}));
+        if (round == 1) {
+            EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+        } else if (round == 2) {
+            EXPECT_EQ(filled(cq), 3u);
+        } else if (round == 3) {
+            EXPECT_EQ(answer(resizing(cq, 8)), STATUS_SUCCESS);
+        }
+        EXPECT_EQ(results(cq, 1), (ids{10 * round + 1}));
+        EXPECT_EQ(poll(cq, 1), (ids{10 * round + 2}));
+        EXPECT_EQ(results(cq, 9), (ids{10 * round + 3}));
+    }
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+// However many polls that takes.
+TEST_P(VerbsQueue, WhatWasTakenOverIsPolledBeforeWhatCame) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca, 101);
+    for (std::uint64_t id = 0; id < 100; ++id)
+        EXPECT_TRUE(complete(cq, wc(id)));
+    EXPECT_EQ(filled(cq), 100u);
+    EXPECT_TRUE(complete(cq, wc(100)));
+    for (std::uint64_t id = 0; id <= 100; ++id)
+        EXPECT_EQ(results(cq, 1), ids{id});
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
+TEST_P(VerbsQueue, APollThatTheKernelRefusesIsTold) {
+    const open_verbs hca;
+    IB_CQ* cq = create_cq(hca.ca);
+    IB_WC to{};
+    for (int i = 0; i < 2; ++i) {
+        // One that went to libibverbs straight asks once more.
+        kernel.verbs.fail(call::poll_cq, {call::negative(EINVAL), call::negative(EINVAL)});
+        ULONG taken = 1;
+        EXPECT_EQ(CiGetCqResults(cq, 1, &to, &taken), STATUS_INVALID_PARAMETER);
+        EXPECT_EQ(taken, 0u);
+        kernel.verbs.fail(call::poll_cq, {});
+        poll_in_vain(cq);
+    }
+    kernel.verbs.fail(call::poll_cq, {call::by_errno(EIO), call::by_errno(EIO)});
+    ULONG taken = 1;
+    EXPECT_EQ(CiGetCqResults(cq, 1, &to, &taken), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(taken, 0u);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+}
+
 TEST_P(VerbsQueue, MoreThanTheHcaHasIsRefused) {
     const open_verbs hca;
     for (const ULONG entries : {32768u, 0x80000000u, ~0u})
@@ -91,13 +195,16 @@ TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
 TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
+    poll_in_vain(cq);
     complete(cq, wc(1));
     kernel.verbs.hold(call::resize_cq);
     verb_call resize(resizing(cq, 8));
     kernel.verbs.wait_for(call::resize_cq);
     const unsigned polls = kernel.verbs.calls(call::poll_cq);
     complete(cq, wc(2));
-    EXPECT_EQ(poll(cq, 4), (ids{1}));
+    EXPECT_EQ(results(cq, 4), (ids{1}));
+    poll_in_vain(cq);
+    EXPECT_EQ(poll(cq, 4), ids{});
     EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
     EXPECT_EQ(kernel.verbs.calls(call::poll_cq), polls);
     EXPECT_EQ(kernel.verbs.calls(call::req_notify_cq), 0u);

@@ -4,9 +4,10 @@
    no ib_umad in the kernel) registration of an agent completes STATUS_NOT_SUPPORTED.
 
    Verbs pend, for the kernel may sleep; but CiPollCq, CiArmCq, and CiSendMad on an InfiniBand port
-   are done inside the call, at any IRQL. The pended ones of one queue keep their order, several
-   queues are worked on at a time. A create or open that was cancelled while the kernel worked on it
-   is undone.
+   are done inside the call, at any IRQL. CiGetCqResults calls libibverbs' provider straight after
+   some polls in a row; an arming, a query or a resize makes it take a lock for as many. The pended
+   ones of one queue keep their order, several queues are worked on at a time. A create or open that
+   was cancelled while the kernel worked on it is undone.
 
    Attributes are the kernel's. A GID table has its whole length, empty entries are 0. A port
    without P_Keys has zeros; the LID is 0 where the link layer is Ethernet, which iWARP's is, too.
@@ -25,7 +26,8 @@
    open device behind (soft-RoCE, siw), nothing tells that somebody takes it away and waits: a look
    at the list of devices does. The last close lets it go.
 
-   Of a queue: libibverbs does not say which entries were solicited, so IB_CQ_ARM_SOLICITED is
+   Of a queue: entries are libibverbs' own, so one that belongs to tag matching has what no IB_WC_*
+   names. libibverbs does not say which entries were solicited, so IB_CQ_ARM_SOLICITED is
    satisfied at once by receives and failures that are there; events without an entry happen, as
    with any hardware. IB_CQ_ATTR.Filled counts what could be taken over from it, at most NumCqes.
    soft-RoCE's queues hold more than NumCqes; in one that the device's end has left nothing is

@@ -110,6 +110,8 @@ static void UseQueue(CLIENT* Client, IB_CA* Ca) {
     IB_CQ* queue;
     IB_CQ_ATTR attr;
     IB_WC entry;
+    ULONG taken = 1;
+    NTSTATUS status;
     if (!EXPECT_IF_THERE_IS(Client, CiCreateCq(Ca, 4, NULL, NULL, NULL, Prepare(Client)),
                             STATUS_SUCCESS))
         return;
@@ -119,6 +121,8 @@ static void UseQueue(CLIENT* Client, IB_CA* Ca) {
     EXPECT_IF_THERE_IS(Client, CiResizeCq(queue, 8, NULL, Prepare(Client)), STATUS_SUCCESS);
     if (EXPECT_IF_THERE_IS(Client, CiPollCq(queue, 1, &entry, Prepare(Client)), STATUS_SUCCESS))
         Expect(Client->Result, Client->Irp->IoStatus.Information == 0, STATUS_SUCCESS, __LINE__);
+    status = CiGetCqResults(queue, 1, &entry, &taken);
+    Expect(Client->Result, status == Client->Irp->IoStatus.Status && taken == 0, status, __LINE__);
     EXPECT_IF_THERE_IS(Client, CiArmCq(queue, IB_CQ_ARM_NEXT, Prepare(Client)), STATUS_SUCCESS);
     EXPECT_CANCELLED(Client, CiGetCqCompEvent(queue, Prepare(Client)));
     EXPECT_CANCELLED(Client, CiGetCqAsyncEvent(queue, Prepare(Client)));

@@ -1,0 +1,78 @@
+#include "offered_poll.hpp"
+
+#include "device.hpp"
+
+#include <dispatch/detail/checks.hpp>
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace irpverbs::ci {
+
+namespace {
+
+constexpr dispatch::detail::irql_rule rule{"CiGetCqResults", dispatch::detail::irql_bound::at_most,
+                                           DISPATCH_LEVEL, 0x00020022, "IrqlIoDispatch"};
+
+bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
+
+// Asked for once a process.
+bool kernel_has_barriers() {
+    static const bool has = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    return has;
+}
+
+int by_the_driver(ibv_cq*, int, ibv_wc*) { return -1; }
+
+} // namespace
+
+void offered_poll::prepare() { kernel_has_barriers(); }
+
+// The device dies before it refuses: one of the two sees the other.
+void offered_poll::begin(PFN_IB_POLL poll, ibv_cq* queue, const std::atomic<bool>& dead) {
+    offers_ = 0;
+    if (dispatch::detail::instrumented() || !kernel_has_barriers()) return;
+    used_ = true;
+    cq_.Queue = queue;
+    __atomic_store_n(&cq_.Poll, poll, __ATOMIC_SEQ_CST);
+    if (dead.load()) refuse();
+}
+
+void offered_poll::refuse() { __atomic_store_n(&cq_.Poll, &by_the_driver, __ATOMIC_SEQ_CST); }
+
+// After the barrier a poll either does not find it any more, or is seen to be inside.
+void offered_poll::end() {
+    used_ = false;
+    refuse();
+    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    for (unsigned turn = 0; __atomic_load_n(&cq_.Polling, __ATOMIC_ACQUIRE) != FALSE; ++turn)
+        dispatch::detail::spin_turn(turn);
+}
+
+} // namespace irpverbs::ci
+
+extern "C" {
+
+using namespace irpverbs::ci;
+
+void HcaOfferPoll(HCA_CQ* Cq, PFN_IB_POLL Poll, struct ibv_cq* Queue) {
+    cq_object::of(Cq).poll.offer(Poll, Queue, device_of(Cq->Ca->Device).dead);
+}
+
+void HcaTakePollBack(HCA_CQ* Cq) { cq_object::of(Cq).poll.take_back(); }
+
+// In the order in which the verb with an IRP refuses.
+NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pTaken) {
+    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(rule);
+    *pTaken = 0;
+    if (pCq == nullptr) return STATUS_INVALID_PARAMETER;
+    auto* cq = reinterpret_cast<HCA_CQ*>(pCq);
+    const hca_device& device = device_of(cq->Ca->Device);
+    if (device.dead.load()) return STATUS_FILE_FORCED_CLOSED;
+    if (pEntries == nullptr && NumEntries != 0) return STATUS_INVALID_PARAMETER;
+    const auto poll = device.operations.PollCq;
+    return poll != nullptr ? poll(cq, NumEntries, pEntries, pTaken) : STATUS_NOT_SUPPORTED;
+}
+
+} // extern "C"

@@ -1,0 +1,248 @@
+// Polls without an IRP, and the function that a driver offers them.
+#include "fake_hca.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/findings.hpp>
+#include <support/verbs.hpp>
+
+#include <dispatch/detail/spin_lock.hpp>
+
+#include <atomic>
+#include <thread>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::detail::spin_guard;
+using irpverbs::dispatch::detail::watch;
+
+struct ibv_cq* const queue_name = reinterpret_cast<struct ibv_cq*>(0x1234);
+
+/// A driver that offers its polls a function, each time it is polled itself.
+class offering {
+public:
+    offering() {
+        now_ = this;
+        hca_.operations.PollCq = poll_cq;
+        ca_ = open_ca(hca_.fdo);
+        cq = create_cq(ca_);
+    }
+    ~offering() {
+        EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+        EXPECT_EQ(close_ca(ca_), STATUS_SUCCESS);
+    }
+    offering(const offering&) = delete;
+    offering& operator=(const offering&) = delete;
+
+    /// What a poll of so many came to.
+    NTSTATUS poll(ULONG most = 2) {
+        taken = ~0u;
+        return CiGetCqResults(cq, most, most != 0 ? entries_ : nullptr, &taken);
+    }
+    ULONG_PTR poll_by_irp() {
+        verb_call call([&](IRP* irp) { return CiPollCq(cq, 2, entries_, irp); });
+        EXPECT_EQ(call.status(), STATUS_SUCCESS);
+        return call.information();
+    }
+    void poll_until_it_is_straight() {
+        for (unsigned i = 0; i < 1000 && straight == 0; ++i)
+            EXPECT_EQ(poll(), STATUS_SUCCESS);
+        ASSERT_NE(straight, 0u);
+    }
+    void die() const { HcaReportFatal(hca_.fdo); }
+    /// Under the lock; `meanwhile` is done there.
+    template <class Meanwhile>
+    void take_back(const Meanwhile& meanwhile) {
+        const spin_guard guard(lock_);
+        HcaTakePollBack(seen_);
+        meanwhile();
+    }
+    void take_back() {
+        take_back([] {});
+    }
+
+    IB_CQ* cq;
+    ULONG taken = 0;
+    unsigned by_driver = 0; // polls
+    std::atomic<unsigned> straight{0};
+    std::function<void()> inside;     // of a straight one
+    int result = 1;                   // of those
+    NTSTATUS status = STATUS_SUCCESS; // of the driver's
+
+private:
+    static NTSTATUS poll_cq(HCA_CQ* of, ULONG most, IB_WC* entries, ULONG* got) {
+        EXPECT_EQ(*got, 0u);
+        EXPECT_EQ(entries, most != 0 ? now_->entries_ : nullptr);
+        const spin_guard guard(now_->lock_);
+        ++now_->by_driver;
+        now_->seen_ = of;
+        HcaOfferPoll(of, poll_straight, queue_name);
+        if (now_->status == STATUS_SUCCESS) *got = 1;
+        return now_->status;
+    }
+    static int poll_straight(ibv_cq* of, int most, ibv_wc* entries) {
+        EXPECT_EQ(of, queue_name);
+        EXPECT_EQ(most, 2);
+        EXPECT_EQ(static_cast<void*>(entries), now_->entries_);
+        if (now_->inside) now_->inside();
+        ++now_->straight;
+        return now_->result;
+    }
+
+    static inline offering* now_ = nullptr;
+    KSPIN_LOCK lock_ = 0;
+    fake_hca hca_;
+    IB_CA* ca_ = nullptr;
+    HCA_CQ* seen_ = nullptr;
+    IB_WC entries_[2]{};
+};
+
+class Polls : public ::testing::Test {
+protected:
+    irpverbs::dispatch::asio_machine machine_{{.processors = 2}};
+    const irpverbs::dispatch::machine::scope inside_{machine_};
+};
+
+TEST_F(Polls, AreTheDriversAtFirst) {
+    offering hca;
+    EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.taken, 1u);
+    EXPECT_EQ(hca.by_driver, 1u);
+    EXPECT_EQ(hca.straight, 0u);
+    hca.status = STATUS_IO_DEVICE_ERROR;
+    EXPECT_EQ(hca.poll(), STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(hca.taken, 0u);
+}
+
+TEST_F(Polls, GoStraightAfterManyOffers) {
+    offering hca;
+    hca.poll_until_it_is_straight();
+    EXPECT_EQ(hca.by_driver, 32u);
+    EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.taken, 1u);
+    EXPECT_EQ(hca.by_driver, 32u);
+    EXPECT_EQ(hca.straight, 2u);
+}
+
+// Nothing, or more than an int counts.
+TEST_F(Polls, AreTheDriversWhereTheFunctionCanNotServe) {
+    offering hca;
+    hca.poll_until_it_is_straight();
+    const unsigned before = hca.by_driver;
+    for (const ULONG most : {0u, 0x80000000u, ~0u})
+        EXPECT_EQ(hca.poll(most), STATUS_SUCCESS);
+    hca.result = -1;
+    hca.status = STATUS_IO_DEVICE_ERROR;
+    EXPECT_EQ(hca.poll(), STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(hca.taken, 0u);
+    EXPECT_EQ(hca.by_driver, before + 4);
+    EXPECT_EQ(hca.straight, 2u);
+}
+
+TEST_F(Polls, AreTheDriversAgainOnceTakenBack) {
+    offering hca;
+    hca.poll_until_it_is_straight();
+    hca.take_back();
+    hca.straight = 0;
+    hca.by_driver = 0;
+    EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.by_driver, 1u);
+    hca.take_back();
+    hca.poll_until_it_is_straight();
+    EXPECT_EQ(hca.by_driver, 33u); // those before count no more
+}
+
+TEST_F(Polls, GoNowhereOnceTheHcaIsDead) {
+    offering hca;
+    hca.poll_until_it_is_straight();
+    const unsigned before = hca.by_driver;
+    hca.die();
+    for (int i = 0; i < 100; ++i)
+        EXPECT_EQ(hca.poll(), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(hca.taken, 0u);
+    EXPECT_EQ(hca.straight, 1u);
+    EXPECT_EQ(hca.by_driver, before);
+}
+
+TEST_F(Polls, WithAnIrpAreTheDrivers) {
+    offering hca;
+    hca.poll_until_it_is_straight();
+    EXPECT_EQ(hca.poll_by_irp(), 1u);
+    EXPECT_EQ(hca.straight, 1u);
+}
+
+TEST_F(Polls, AreTheDriversUnderTheVerifier) {
+    const findings seen{watch::irql};
+    offering hca;
+    for (int i = 0; i < 100; ++i)
+        EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
+    EXPECT_EQ(hca.straight, 0u);
+    EXPECT_TRUE(seen.none());
+    KIRQL before = PASSIVE_LEVEL;
+    KeRaiseIrql(DISPATCH_LEVEL + 1, &before);
+    IB_WC to{};
+    CiGetCqResults(nullptr, 1, &to, &hca.taken);
+    KeLowerIrql(before);
+    ASSERT_FALSE(seen.none());
+    EXPECT_EQ(seen.all().front().rule, "IrqlIoDispatch");
+}
+
+// One that is inside is waited for. That it was taken back is seen inside, before it is over.
+TEST_F(Polls, AreOverOnceTakenBack) {
+    offering hca;
+    hca.poll_until_it_is_straight();
+    const PFN_IB_POLL offered = hca.cq->Poll;
+    std::atomic<bool> entered{false};
+    std::atomic<bool> back{false};
+    hca.inside = [&] {
+        entered = true;
+        while (__atomic_load_n(&hca.cq->Poll, __ATOMIC_ACQUIRE) == offered)
+            std::this_thread::yield();
+        for (int i = 0; i < 10000; ++i)
+            EXPECT_FALSE(back);
+    };
+    {
+        const system_thread poller([&] { EXPECT_EQ(hca.poll(), STATUS_SUCCESS); });
+        const system_thread owner([&] {
+            while (!entered)
+                std::this_thread::yield();
+            hca.take_back();
+            back = true;
+        });
+    }
+    EXPECT_EQ(hca.straight, 2u);
+}
+
+// Who takes the function back has the queue to himself, whenever polls come.
+TEST_F(Polls, LeaveTheQueueToWhoTookItBack) {
+    offering hca;
+    std::atomic<bool> owned{false};
+    std::atomic<bool> done{false};
+    hca.inside = [&] {
+        for (int i = 0; i < 20; ++i)
+            EXPECT_FALSE(owned);
+    };
+    {
+        const system_thread poller([&] {
+            while (!done)
+                EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
+        });
+        const system_thread owner([&] {
+            for (int i = 0; i < 1000; ++i) {
+                const unsigned before = hca.straight;
+                while (hca.straight == before)
+                    std::this_thread::yield();
+                hca.take_back([&] {
+                    owned = true;
+                    const unsigned during = hca.straight;
+                    for (int k = 0; k < 300; ++k)
+                        EXPECT_EQ(hca.straight, during);
+                    owned = false;
+                });
+            }
+            done = true;
+        });
+    }
+}
+
+} // namespace
