@@ -118,10 +118,10 @@ def parser():
     return made
 
 
-def understood(words=None):
+def understood():
     """The options; does not come back from those that contradict each other."""
     made = parser()
-    given = made.parse_args(words)
+    given = made.parse_args()
     given.uml = given.uml or given.build_uml
     if not (given.check or given.build_uml) and given.program is None:
         made.error("which program?")
