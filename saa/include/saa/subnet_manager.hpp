@@ -25,9 +25,9 @@ struct subnet_manager_options {
     std::uint32_t standby_retries = 4;      // polls without an answer that are forgiven
     std::uint8_t lmc = 0;                   // each port has 2^lmc LIDs
     std::uint64_t sa_key = 1;               // of SA requests that are to be trusted
-    std::uint32_t smps_in_flight = 64; // all ports of a large switch at once
-    std::uint32_t light_sweep_ms = 10'000; // how often switches are asked for changes; 0: never
-    std::string partitions = {};           // as OpenSM's partitions.conf; empty: one, all are full
+    std::uint32_t smps_in_flight = 64;      // all ports of a large switch at once
+    std::uint32_t light_sweep_ms = 10'000;  // how often switches are asked for changes; 0: never
+    std::string partitions = {};            // as OpenSM's partitions.conf; empty: one, all are full
 };
 
 /// What is wrong with partitions, as "name:3: what was expected"; empty: nothing.
