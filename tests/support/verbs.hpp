@@ -43,6 +43,13 @@ public:
         state_->returned = verb(state_->irp);
     }
     bool done() const { return state_->completions.load() != 0; }
+    /// Whether it completes in so many milliseconds of the machine.
+    bool completes_within(LONGLONG milliseconds) {
+        LARGE_INTEGER due;
+        due.QuadPart = -10'000 * milliseconds;
+        return KeWaitForSingleObject(&state_->completed, Executive, KernelMode, FALSE, &due) ==
+               STATUS_SUCCESS;
+    }
     BOOLEAN cancel() { return IoCancelIrp(state_->irp); }
     NTSTATUS returned() const { return state_->returned; }
     /// Of the completion, which is waited for; STATUS_PENDING when none came.
