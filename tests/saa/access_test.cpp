@@ -328,7 +328,7 @@ TEST_P(SaAccess, ATemplateThatIsCutIsRefused) {
     EXPECT_EQ(sa.heard(), 3);
 }
 
-// How much memory such a peer is given is a test of RMPP's.
+// How much memory it is given: answer_bounds_test.cpp.
 TEST_P(SaAccess, WhoAnnouncesFourGigabytesAndSendsLessIsAFailure) {
     wire joined;
     const std::vector<sa_path_record_t> all(100, path_to(9, 9));

@@ -61,6 +61,7 @@ public:
     /// Of a stream that was held up: what has come is read. IRQL: <= DISPATCH_LEVEL.
     void resume(const query& which);
     void limit(uint_t in_flight);
+    void limit_answers(std::size_t bytes);
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }
     registry& home() const { return *home_; }
@@ -167,6 +168,7 @@ private:
     bool acting_ = false;
     port_facts facts_;
     ibmf_retrans_t times_;
+    std::size_t most_answered_ = IBMF_SAA_MAX_ANSWER; // bytes
     LIST_ENTRY sessions_;
     std::size_t session_count_ = 0;
     std::size_t listeners_ = 0;
