@@ -157,11 +157,12 @@ TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
 TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
     const wire joined;
     std::vector<ib_gid_t> seen(40);
+    sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7)});
     scripted_sa sa([&](const sa_request& request) {
         sa_multipath_record_t record{};
         EXPECT_EQ(saa::unpack_multipath(request.data, record, seen), 40u);
         EXPECT_EQ(request.header.method, SA_SUBN_ADM_GET_MULTI);
-        return table_of<sa_path_record_t>({path_to(0x99, 7)});
+        return reply;
     });
     const session_scope session;
     struct {
@@ -181,6 +182,8 @@ TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
     EXPECT_EQ(static_cast<sa_path_record_t*>(result)->DLID, 7);
     EXPECT_EQ(seen[39].gid_guid, 39u);
     std::free(result);
+    reply.attribute = SA_MULTIPATHRECORD_ATTRID; // such records do not come
+    EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, &length, &result), IBMF_TRANS_FAILURE);
 }
 
 struct status_case {

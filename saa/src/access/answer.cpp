@@ -31,6 +31,11 @@ std::uint8_t method_of_answer(std::uint8_t asked) {
     }
 }
 
+// A MultiPathRecord is answered with PathRecords. Source: IBA o15-0.2.7.
+std::uint16_t attribute_of_answer(const question& asked) {
+    return asked.answer_type != nullptr ? asked.answer_type->attribute_id : asked.attribute;
+}
+
 bool has_many(std::uint8_t method) {
     return method == SA_SUBN_ADM_GET_TABLE_RESP || method == SA_SUBN_ADM_GET_MULTI_RESP;
 }
@@ -74,7 +79,8 @@ int read_headers(const question& asked, std::span<const std::uint8_t, answer_hea
                  answer_form& form) {
     const auto header = ibmf::load_mad_header(headers.first<ibmf::mad_header::size>());
     if (const int status = status_of_header(header.status); status != IBMF_SUCCESS) return status;
-    if (header.attribute_id != asked.attribute || header.method != method_of_answer(asked.method))
+    if (header.attribute_id != attribute_of_answer(asked) ||
+        header.method != method_of_answer(asked.method))
         return IBMF_TRANS_FAILURE;
     form = {has_many(header.method),
             ibmf::load_sa_header(headers.last<ibmf::sa_header::size>()).attribute_offset};
