@@ -450,6 +450,18 @@ TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
 
 IRPVERBS_ON_BOTH_MACHINES(SaAccess);
 
+TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
+    irpverbs::dispatch::random_choices chance(1);
+    irpverbs::dispatch::sim_machine machine(chance);
+    const irpverbs::dispatch::machine::scope inside(machine);
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
+    const session_scope session;
+    EXPECT_EQ(path_access().ask(session), IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(sa.heard(), 4);
+    EXPECT_EQ(session.stats().ss_resent, 0u);
+}
+
 // A new SM is asked when the old one fell silent.
 TEST(SaAccessInVirtualTime, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
     irpverbs::dispatch::random_choices chance(1);

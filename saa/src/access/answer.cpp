@@ -1,5 +1,7 @@
 #include <access/answer.hpp>
 
+#include <dispatch/detail/faults.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +16,8 @@ answer failed(int status) { return {status, {}}; }
 
 answer with_room_for(std::size_t size) {
     answer made;
-    made.records.bytes.reset(std::malloc(size));
+    made.records.bytes.reset(dispatch::detail::fault_point("saa.answer") ? nullptr
+                                                                         : std::malloc(size));
     made.records.length = size;
     if (made.records.bytes == nullptr) return failed(IBMF_NO_MEMORY);
     return made;

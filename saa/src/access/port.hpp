@@ -126,10 +126,11 @@ private:
         UCHAR number = 0;
         UCHAR state = IB_PORT_DOWN;
     };
-    place find() const;
+    int find(place& found) const;
     int open_hca(const place& where);
     int join_ibmf(const place& where);
-    void refresh();
+    bool make_parts();
+    NTSTATUS refresh();
     void ask_answer_time();
     static void answer_time_told(port& of, own_access& which, const detail::access_request& told);
 
