@@ -36,7 +36,7 @@ HARDWARE = {
     "SMInfoRecord": {"GUID", "ActCount"},
 }
 PORT_FIELDS = ("PortState", "PortPhysicalState", "LMC", "MasterSMSL", "LinkWidthActive",
-               "M_Key", "M_KeyProtectBits")
+               "M_Key", "M_KeyProtectBits", "ClientReregister")
 
 
 def ring(switches):

@@ -29,7 +29,10 @@ protected:
 
 TEST_P(SubnetAdministration, TablesTellTheWholeSubnet) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
-    EXPECT_EQ(client.table<sa_portinfo_record_t>().size(), 5u + 2 * 9);
+    const auto ports = client.table<sa_portinfo_record_t>();
+    EXPECT_EQ(ports.size(), 5u + 2 * 9);
+    for (const sa_portinfo_record_t& each : ports)
+        EXPECT_EQ(each.PortInfo.ClientReregister, 0);
     EXPECT_EQ(client.table<sa_switchinfo_record_t>().size(), 2u);
     EXPECT_EQ(client.table<sa_linearft_record_t>().size(), 2u);
     EXPECT_EQ(client.table<sa_link_record_t>().size(), 2u * (5 + 2));
