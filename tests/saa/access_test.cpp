@@ -263,6 +263,28 @@ TEST_P(SaAccess, AShortLastRecordAndAWideStrideAreAccepted) {
     EXPECT_EQ(access.records()[1].DLID, 8);
 }
 
+// Of IBA 1.1: 58 bytes, and what has come since is 0.
+TEST_P(SaAccess, RecordsOfTheOlderGenerationAreAccepted) {
+    const wire joined;
+    constexpr std::size_t older_stride = 64;
+    scripted_sa sa([](const sa_request&) {
+        sa_reply reply;
+        reply.attribute_offset = older_stride / 8;
+        reply.data.assign(older_stride + 58, 0xFF);
+        reply.data[1] = 1;
+        reply.data[older_stride + 1] = 2;
+        return reply;
+    });
+    const session_scope session;
+    test_access<sa_portinfo_record_t> access(SA_PORTINFORECORD_ATTRID, {}, 0);
+    EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    ASSERT_EQ(access.records().size(), 2u);
+    EXPECT_EQ(access.records()[0].EndportLID, 0xFF01);
+    EXPECT_EQ(access.records()[1].EndportLID, 0xFF02);
+    EXPECT_EQ(access.records()[1].PortInfo.OverrunErrors, 15);
+    EXPECT_EQ(access.records()[1].PortInfo.LinkSpeedExtEnabled, 0);
+}
+
 TEST_P(SaAccess, ArgumentsAreCheckedAndOutputsAreEmptyThen) {
     const wire joined;
     const session_scope session;

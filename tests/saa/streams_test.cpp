@@ -198,6 +198,34 @@ TEST_P(SaStreams, ShortAnswersAndRefusals) {
     EXPECT_EQ(take_all(nullptr), std::pair(IBMF_BAD_HANDLE, 0u));
 }
 
+// The last record comes without its padding.
+TEST_P(SaStreams, AShortLastRecordIsKept) {
+    constexpr unsigned count = 100;
+    const wire joined;
+    scripted_sa sa([](const sa_request&) {
+        std::vector<sa_node_record_t> nodes(count);
+        nodes.back().LID = count;
+        sa_reply reply = table_of(nodes);
+        reply.data.resize(reply.data.size() - 4);
+        return reply;
+    });
+    const session_scope session;
+    saa::record_stream<sa_node_record_t> stream(session.handle, {});
+    std::size_t came = 0;
+    ib_lid_t last = 0;
+    for (;;) {
+        ending<saa::found<sa_node_record_t>> next;
+        stream.next(next.handler());
+        EXPECT_EQ(next.result().status, IBMF_SUCCESS);
+        if (next.result().records.empty()) break;
+        for (const sa_node_record_t& each : next.result().records)
+            last = each.LID;
+        came += next.result().records.size();
+    }
+    EXPECT_EQ(came, count);
+    EXPECT_EQ(last, count);
+}
+
 // Of such a table there is no end that anybody could wait for.
 TEST_P(SaStreams, ATableThatCanNotBeReadIsStopped) {
     wire joined;
