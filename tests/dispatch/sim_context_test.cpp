@@ -10,6 +10,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
+#include <support/explore_gtest.hpp>
+
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -74,6 +76,30 @@ TEST(SimContext, HandlersThatNeverRanAreDestroyed) {
         boost::asio::post(machine.context(), [held] {});
     }
     EXPECT_EQ(held.use_count(), 1);
+}
+
+// Asio keeps by thread which handlers run; the stack of one that never ends is used again.
+TEST(SimContext, AHandlerThatWasGivenUpIsForgotten) {
+    const auto hang = [](sim_machine& machine) {
+        const auto wait = [&] { machine.park(detail::this_processor(), detail::no_deadline); };
+        boost::asio::post(machine.context(), wait);
+        machine.spawn("lost", wait);
+        return machine.run().outcome;
+    };
+    {
+        random_choices source(1);
+        sim_machine machine(source);
+        EXPECT_EQ(hang(machine), sim_outcome::hung);
+    }
+    EXPECT_EQ(boost::asio::detail::thread_context::top_of_thread_call_stack(), nullptr);
+    explore_options options;
+    options.random_runs = 20;
+    options.stop_at_failure = false;
+    options.pct_runs = 0;
+    const explore_summary all =
+        irpverbs::testing::run_campaign(options, [&](sim_machine& machine) { hang(machine); });
+    EXPECT_EQ(all.random.failures, 20u);
+    EXPECT_EQ(boost::asio::detail::thread_context::top_of_thread_call_stack(), nullptr);
 }
 
 TEST(SimContext, ExceptionFromAHandlerEndsTheRun) {

@@ -36,7 +36,7 @@ HARDWARE = {
     "SMInfoRecord": {"GUID", "ActCount"},
 }
 PORT_FIELDS = ("PortState", "PortPhysicalState", "LMC", "MasterSMSL", "LinkWidthActive",
-               "M_Key", "M_KeyProtectBits")
+               "M_Key", "M_KeyProtectBits", "ClientReregister")
 
 
 def ring(switches):
@@ -230,6 +230,7 @@ class AgreementTest(Case):
 
 class StatusTest(Case):
     """What is refused, and how."""
+    JOIN = ("PortGID={}", "JoinState=1", "Q_Key=1", "TClass=0", "SL=0", "FlowLabel=0", "P_Key=0xffff")
     QUESTIONS = (
         ("Get", "PathRecord", "SGID={}", "DGID=fe80::dead"),
         ("GetTable", "PathRecord", "SGID={}", "DGID=fe80::dead"),
@@ -256,6 +257,24 @@ class StatusTest(Case):
         ("Get", "InformInfoRecord", "Enum=5"),
         ("Get", "LinearFDBRecord", "LID=99"),
         ("GetTable", "InformInfo"),
+        ("GetMulti", "MultiPathRecord"),
+        ("GetMulti", "MultiPathRecord", "SGIDCount=0", "DGIDCount=0"),
+        ("GetTable", "PathRecord", "SGID={}", "NumbPath=0"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "TClass=5", "FlowLabel=5", "HopLimit=5"),
+        ("GetTable", "PathRecord", "SGID={}", "DGID=ff12:401b:ffff::1"),
+        ("Set", "ServiceRecord", "ServiceID=7", "ServiceGID={}", "ServiceLease=100"),
+        ("Set", "ServiceRecord", "ServiceID=7", "ServiceGID={}", "ServiceP_Key=0x1234"),
+        ("Delete", "ServiceRecord", "ServiceID=99", "ServiceGID={}", "ServiceP_Key=0xffff"),
+        ("Set", "MCMemberRecord", "MGID=::", *JOIN),
+        ("Set", "MCMemberRecord", *JOIN),
+        ("Set", "MCMemberRecord", "MGID=fe80::1", *JOIN),
+        ("Set", "MCMemberRecord", "MGID=::", *JOIN[:-1], "P_Key=0x1234"),
+        ("Set", "MCMemberRecord", "MGID=::", *JOIN, "MTUSelector=Greater", "MTU=5"),
+        ("GetTable", "MCMemberRecord", "PortGID=fe80::dead"),
+        ("GetTable", "SMInfoRecord", "LID=99"),
+        ("GetTable", "MulticastFDBRecord"),
+        ("GetTable", "SwitchInfoRecord", "LID=1"),
+        ("GetTable", "InformInfoRecord", "Enum=77"),
     )
 
     def test_statuses(self):

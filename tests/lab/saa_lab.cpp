@@ -128,6 +128,49 @@ TEST_F(SaaLab, PathsFromHereToEverywhere) {
               IBMF_NO_RECORDS);
 }
 
+// A request that is a transfer itself.
+TEST_F(SaaLab, PathsFromHereToSeveralInOneQuestion) {
+    const auto all = paths_from_here();
+    constexpr std::size_t wanted = 10; // OpenSM looks at eleven GIDs
+    ASSERT_GE(all.records.size(), wanted);
+    struct {
+        sa_multipath_record_t record{};
+        ib_gid_t gids[1 + wanted];
+    } asked;
+    asked.record.SGIDCount = 1;
+    asked.record.DGIDCount = wanted;
+    asked.gids[0] = gid;
+    for (std::size_t i = 0; i < wanted; ++i)
+        asked.gids[1 + i] = all.records[i].DGID;
+    std::uint64_t components = SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT;
+    const auto paths = [&](int& status) {
+        ibmf_saa_access_args_t args{SA_MULTIPATHRECORD_ATTRID,
+                                    IBMF_SAA_RETRIEVE,
+                                    components,
+                                    &asked.record,
+                                    sizeof asked,
+                                    nullptr,
+                                    nullptr};
+        std::size_t length = 0;
+        void* result = nullptr;
+        status = ibmf_sa_access(session, &args, 0, &length, &result);
+        const std::unique_ptr<void, decltype(&std::free)> freed(result, &std::free);
+        const auto* const first = static_cast<const sa_path_record_t*>(result);
+        return std::vector(first, first + length / sizeof *first);
+    };
+    int status = IBMF_FAILURE;
+    const auto found = paths(status);
+    EXPECT_EQ(status, IBMF_SUCCESS);
+    ASSERT_EQ(found.size(), wanted);
+    for (std::size_t i = 0; i < wanted; ++i) {
+        EXPECT_EQ(found[i].SLID, lid);
+        EXPECT_EQ(found[i].DLID, all.records[i].DLID);
+    }
+    asked.gids[wanted].gid_guid = 0xDEAD;
+    EXPECT_TRUE(paths(status).empty());
+    EXPECT_EQ(status, IBMF_INVALID_GID);
+}
+
 TEST_F(SaaLab, AServiceComesAndGoes) {
     sa_service_record_t record{};
     record.ServiceID = 0x1234;

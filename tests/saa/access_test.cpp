@@ -157,11 +157,12 @@ TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
 TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
     const wire joined;
     std::vector<ib_gid_t> seen(40);
+    sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7)});
     scripted_sa sa([&](const sa_request& request) {
         sa_multipath_record_t record{};
         EXPECT_EQ(saa::unpack_multipath(request.data, record, seen), 40u);
         EXPECT_EQ(request.header.method, SA_SUBN_ADM_GET_MULTI);
-        return table_of<sa_path_record_t>({path_to(0x99, 7)});
+        return reply;
     });
     const session_scope session;
     struct {
@@ -181,6 +182,8 @@ TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
     EXPECT_EQ(static_cast<sa_path_record_t*>(result)->DLID, 7);
     EXPECT_EQ(seen[39].gid_guid, 39u);
     std::free(result);
+    reply.attribute = SA_MULTIPATHRECORD_ATTRID; // such records do not come
+    EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, &length, &result), IBMF_TRANS_FAILURE);
 }
 
 struct status_case {
@@ -260,6 +263,28 @@ TEST_P(SaAccess, AShortLastRecordAndAWideStrideAreAccepted) {
     EXPECT_EQ(access.records()[1].DLID, 8);
 }
 
+// Of IBA 1.1: 58 bytes, and what has come since is 0.
+TEST_P(SaAccess, RecordsOfTheOlderGenerationAreAccepted) {
+    const wire joined;
+    constexpr std::size_t older_stride = 64;
+    scripted_sa sa([](const sa_request&) {
+        sa_reply reply;
+        reply.attribute_offset = older_stride / 8;
+        reply.data.assign(older_stride + 58, 0xFF);
+        reply.data[1] = 1;
+        reply.data[older_stride + 1] = 2;
+        return reply;
+    });
+    const session_scope session;
+    test_access<sa_portinfo_record_t> access(SA_PORTINFORECORD_ATTRID, {}, 0);
+    EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
+    ASSERT_EQ(access.records().size(), 2u);
+    EXPECT_EQ(access.records()[0].EndportLID, 0xFF01);
+    EXPECT_EQ(access.records()[1].EndportLID, 0xFF02);
+    EXPECT_EQ(access.records()[1].PortInfo.OverrunErrors, 15);
+    EXPECT_EQ(access.records()[1].PortInfo.LinkSpeedExtEnabled, 0);
+}
+
 TEST_P(SaAccess, ArgumentsAreCheckedAndOutputsAreEmptyThen) {
     const wire joined;
     const session_scope session;
@@ -328,7 +353,7 @@ TEST_P(SaAccess, ATemplateThatIsCutIsRefused) {
     EXPECT_EQ(sa.heard(), 3);
 }
 
-// How much memory such a peer is given is a test of RMPP's.
+// How much memory it is given: answer_bounds_test.cpp.
 TEST_P(SaAccess, WhoAnnouncesFourGigabytesAndSendsLessIsAFailure) {
     wire joined;
     const std::vector<sa_path_record_t> all(100, path_to(9, 9));
@@ -446,6 +471,18 @@ TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(SaAccess);
+
+TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
+    irpverbs::dispatch::random_choices chance(1);
+    irpverbs::dispatch::sim_machine machine(chance);
+    const irpverbs::dispatch::machine::scope inside(machine);
+    const wire joined;
+    scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
+    const session_scope session;
+    EXPECT_EQ(path_access().ask(session), IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(sa.heard(), 4);
+    EXPECT_EQ(session.stats().ss_resent, 0u);
+}
 
 // A new SM is asked when the old one fell silent.
 TEST(SaAccessInVirtualTime, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {

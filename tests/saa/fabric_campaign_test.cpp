@@ -169,6 +169,7 @@ irpverbs::dispatch::explore_options campaign() {
     irpverbs::dispatch::explore_options options;
     options.random_runs = 100;
     options.pct_runs = 0;
+    options.machine.step_limit = 2'000'000; // three minutes may be long
     return options;
 }
 

@@ -17,7 +17,8 @@ namespace irpverbs::testing {
 struct sa_answer {
     int code = IBMF_FAILURE;  // IBMF's
     std::uint16_t status = 0; // the SA's
-    std::size_t offset = 0;   // AttributeOffset
+    std::uint16_t attribute = 0;
+    std::size_t offset = 0; // AttributeOffset
     std::vector<std::uint8_t> data;
 
     template <class Host>
@@ -119,9 +120,10 @@ private:
         const auto* const header = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
         const auto* const class_header = static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr);
         const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
-        got.status =
-            ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header::size>(header, 24))
-                .status;
+        const ibmf::mad_header told = ibmf::load_mad_header(
+            std::span<const std::uint8_t, ibmf::mad_header::size>(header, 24));
+        got.status = told.status;
+        got.attribute = told.attribute_id;
         got.offset = ibmf::load_sa_header(
                          std::span<const std::uint8_t, ibmf::sa_header::size>(class_header, 20))
                          .attribute_offset;

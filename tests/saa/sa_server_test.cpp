@@ -29,7 +29,10 @@ protected:
 
 TEST_P(SubnetAdministration, TablesTellTheWholeSubnet) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
-    EXPECT_EQ(client.table<sa_portinfo_record_t>().size(), 5u + 2 * 9);
+    const auto ports = client.table<sa_portinfo_record_t>();
+    EXPECT_EQ(ports.size(), 5u + 2 * 9);
+    for (const sa_portinfo_record_t& each : ports)
+        EXPECT_EQ(each.PortInfo.ClientReregister, 0);
     EXPECT_EQ(client.table<sa_switchinfo_record_t>().size(), 2u);
     EXPECT_EQ(client.table<sa_linearft_record_t>().size(), 2u);
     EXPECT_EQ(client.table<sa_link_record_t>().size(), 2u * (5 + 2));
@@ -122,15 +125,20 @@ TEST_P(SubnetAdministration, MultiPathsLeadFromSeveralToSeveral) {
     const std::vector<ib_gid_t> gids{gid(0), gid(1), gid(3)};
     std::vector<std::uint8_t> data(200);
     ASSERT_NE(irpverbs::saa::pack_multipath(wanted, gids, data), 0u);
-    const sa_answer got = client.ask(SA_SUBN_ADM_GET_MULTI, SA_MULTIPATHRECORD_ATTRID, data,
-                                     SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT,
-                                     IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
+    const auto ask = [&](std::uint64_t components) {
+        return client.ask(SA_SUBN_ADM_GET_MULTI, SA_MULTIPATHRECORD_ATTRID, data, components,
+                          IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
+    };
+    const sa_answer got = ask(SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT);
     EXPECT_EQ(got.code, IBMF_SUCCESS);
+    EXPECT_EQ(got.attribute, SA_PATHRECORD_ATTRID);
     const auto paths = got.records<sa_path_record_t>();
     ASSERT_EQ(paths.size(), 2u);
     EXPECT_EQ(paths[0].SLID, lid(0));
     EXPECT_EQ(paths[1].SLID, lid(1));
     EXPECT_EQ(paths[1].DLID, lid(3));
+    EXPECT_EQ(ask(SA_MPR_COMPMASK_SGIDCOUNT).status, SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS);
+    EXPECT_EQ(ask(SA_MPR_COMPMASK_DGIDCOUNT).attribute, SA_PATHRECORD_ATTRID);
 }
 
 TEST_P(SubnetAdministration, ServicesAreRegisteredFoundAndDeleted) {

@@ -123,6 +123,8 @@ private:
         ibmf::mad_header header = request.header;
         header.method = reply.method != 0 ? reply.method : method_for(header.method);
         header.status = reply.status;
+        if (header.attribute_id == SA_MULTIPATHRECORD_ATTRID)
+            header.attribute_id = SA_PATHRECORD_ATTRID; // IBA o15-0.2.7
         if (reply.attribute != 0) header.attribute_id = reply.attribute;
         ibmf::store(out->header, header);
         ibmf::store(out->sa, {.attribute_offset = reply.attribute_offset});

@@ -103,6 +103,19 @@ TEST_P(SaSessions, APortWhoseManagerIsTakenHasNoResources) {
     EXPECT_EQ(try_open(wire::guids[0]), IBMF_NO_RESOURCES);
 }
 
+TEST_P(SaSessions, ADriverThatRefusesTheManagerIsTold) {
+    wire joined;
+    for (const auto& [refusal, status] :
+         {std::pair{STATUS_INSUFFICIENT_RESOURCES, IBMF_NO_RESOURCES},
+          {STATUS_SHARING_VIOLATION, IBMF_NO_RESOURCES},
+          {STATUS_IO_DEVICE_ERROR, IBMF_TRANSPORT_FAILURE}}) {
+        joined.fail_registrations(refusal);
+        EXPECT_EQ(try_open(wire::guids[0]), status);
+    }
+    joined.fail_registrations(STATUS_SUCCESS);
+    EXPECT_EQ(try_open(wire::guids[0]), IBMF_SUCCESS);
+}
+
 TEST_P(SaSessions, ClosingCancelsWhatWaitsAndCallsItBackBefore) {
     const wire joined;
     scripted_sa sa(silence);

@@ -1,5 +1,6 @@
 // Streams of large tables: records are there as soon as their segments are, in order, once.
 #include "scripted_sa.hpp"
+#include "segment.hpp"
 
 #include <saa/record_stream.hpp>
 
@@ -32,27 +33,6 @@ sa_reply numbered_paths(unsigned count) {
         paths[i].DLID = static_cast<ib_lid_t>(i + 1);
     return table_of(paths);
 }
-
-/// What of RMPP is in a datagram.
-struct segment {
-    explicit segment(const std::array<UCHAR, IB_MAD_SIZE>& bytes)
-        : active((bytes[26] & 1) != 0), type(bytes[25]), number(word_at(bytes, 28)),
-          window(word_at(bytes, 32)) {}
-    bool is_data() const { return active && type == 1; }
-    bool is_ack() const { return active && type == 2; }
-    int window_last() const { return window; } // of an ACK
-
-    bool active;
-    UCHAR type;
-    int number;
-
-private:
-    static int word_at(const std::array<UCHAR, IB_MAD_SIZE>& bytes, std::size_t at) {
-        return bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];
-    }
-
-    int window;
-};
 
 /// The records that a stream gives until it ends, and how it ends.
 struct taken {
@@ -216,6 +196,71 @@ TEST_P(SaStreams, ShortAnswersAndRefusals) {
     reply.attribute_offset = 1; // shorter than the record
     EXPECT_EQ(take_all(session.handle), std::pair(IBMF_TRANS_FAILURE, 0u));
     EXPECT_EQ(take_all(nullptr), std::pair(IBMF_BAD_HANDLE, 0u));
+}
+
+// The last record comes without its padding.
+TEST_P(SaStreams, AShortLastRecordIsKept) {
+    constexpr unsigned count = 100;
+    const wire joined;
+    scripted_sa sa([](const sa_request&) {
+        std::vector<sa_node_record_t> nodes(count);
+        nodes.back().LID = count;
+        sa_reply reply = table_of(nodes);
+        reply.data.resize(reply.data.size() - 4);
+        return reply;
+    });
+    const session_scope session;
+    saa::record_stream<sa_node_record_t> stream(session.handle, {});
+    std::size_t came = 0;
+    ib_lid_t last = 0;
+    for (;;) {
+        ending<saa::found<sa_node_record_t>> next;
+        stream.next(next.handler());
+        EXPECT_EQ(next.result().status, IBMF_SUCCESS);
+        if (next.result().records.empty()) break;
+        for (const sa_node_record_t& each : next.result().records)
+            last = each.LID;
+        came += next.result().records.size();
+    }
+    EXPECT_EQ(came, count);
+    EXPECT_EQ(last, count);
+}
+
+// Of such a table there is no end that anybody could wait for.
+TEST_P(SaStreams, ATableThatCanNotBeReadIsStopped) {
+    wire joined;
+    sa_reply reply;
+    std::atomic<int> sent{0};
+    joined.tap = [&](unsigned from, const auto& bytes) {
+        const segment what(bytes);
+        if (from == 1 && what.is_data()) sent = std::max(sent.load(), what.number);
+        return true;
+    };
+    scripted_sa sa([&](const sa_request&) { return reply; });
+    const session_scope session;
+    const auto expect_stopped = [&] {
+        sent = 0;
+        path_stream stream(session.handle, all_paths);
+        taken all;
+        all.take(stream);
+        EXPECT_EQ(all.status, IBMF_TRANS_FAILURE);
+        EXPECT_EQ(all.count, 0u);
+        EXPECT_LE(sent, 2 * segment::most_in_window);
+    };
+    for (const std::uint16_t no_stride : std::array<std::uint16_t, 3>{0, 1, 7}) {
+        reply = numbered_paths(3000);
+        reply.attribute_offset = no_stride;
+        expect_stopped();
+    }
+    reply = numbered_paths(3000);
+    reply.attribute = SA_NODERECORD_ATTRID;
+    expect_stopped();
+    reply = numbered_paths(3);
+    path_stream next(session.handle, all_paths);
+    taken all;
+    all.take(next);
+    EXPECT_EQ(all.status, IBMF_SUCCESS);
+    EXPECT_EQ(all.count, 3u);
 }
 
 TEST_P(SaStreams, InACoroutineBesideOneThatAsksTheSame) {

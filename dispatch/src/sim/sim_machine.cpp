@@ -15,6 +15,7 @@ simulation::simulation(sim_machine& owner, choices& source, const sim_machine::o
 // Handlers of a run that did not finish are not destroyed: see unfinished_jobs.
 simulation::~simulation() {
     if (handlers_ == nullptr || schedule.outcome() == sim_outcome::finished) return;
+    handlers_->give_up();
     static auto* kept = new std::vector<std::unique_ptr<handler_loop>>;
     kept->push_back(std::move(handlers_));
 }

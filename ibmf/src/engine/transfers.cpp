@@ -45,6 +45,8 @@ int status_of(const rmpp::outcome& result) {
         return IBMF_PARTIAL_TRANSFER;
     case rmpp::ending::timed_out:
         return IBMF_TRANS_TIMEOUT;
+    case rmpp::ending::refused:
+        return IBMF_NO_MEMORY;
     default:
         return IBMF_TRANS_FAILURE;
     }

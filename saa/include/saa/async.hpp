@@ -282,5 +282,8 @@ inline recalled recall_paths(ibmf_saa_handle_t handle,
 inline int limit_port(ibmf_saa_handle_t handle, uint_t in_flight) {
     return ibmf_saa_limit_port(handle, in_flight);
 }
+inline int limit_answers(ibmf_saa_handle_t handle, std::size_t bytes) {
+    return ibmf_saa_limit_answers(handle, bytes);
+}
 
 } // namespace irpverbs::saa

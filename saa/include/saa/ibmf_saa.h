@@ -132,7 +132,8 @@ NT_API int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flag
      IBMF_SUCCESS            answered; a Set or Delete gives the record that the SA answers with
      IBMF_TRANS_TIMEOUT      not answered, all retries made
      IBMF_TRANS_FAILURE      the answer breaks the rules; cancelled; the driver failed
-     IBMF_NO_RESOURCES       the SA says so, or the answer is longer than IBMF_SAA_MAX_ANSWER
+     IBMF_NO_RESOURCES       the SA says so, or the answer is longer than IBMF_SAA_MAX_ANSWER (or
+                             than ibmf_saa_limit_answers allows)
      IBMF_REQ_INVALID        the SA says so; it denied the request
      IBMF_NO_RECORDS         none matches
      IBMF_TOO_MANY_RECORDS, IBMF_INVALID_GID, IBMF_INSUFF_COMPS, IBMF_UNSUPP_METHOD,

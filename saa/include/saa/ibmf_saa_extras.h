@@ -4,7 +4,8 @@
 
 #include <saa/ibmf_saa.h>
 
-/* Bytes of records in an answer, at most: a longer one is IBMF_NO_RESOURCES. */
+/* Bytes of records in an answer, at most: a longer one is IBMF_NO_RESOURCES, and is stopped there.
+   ibmf_saa_limit_answers sets another bound. */
 #define IBMF_SAA_MAX_ANSWER 0x20000000u
 
 /* Flag of a query: it goes after those without it. */
@@ -102,6 +103,14 @@ NT_API int ibmf_saa_query_stats(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_stat
      IBMF_INVALID_ARG  in_flight is 0
      IBMF_BAD_HANDLE   no such session */
 NT_API int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight);
+
+/* Sets how many bytes of records an answer may have, to any session of the port; at first
+   IBMF_SAA_MAX_ANSWER. It holds for what is asked after it. Streams (saa/record_stream.hpp) have a
+   bound of their own. IRQL: <= DISPATCH_LEVEL.
+   Statuses:
+     IBMF_INVALID_ARG  bytes is less than 200, which one datagram brings
+     IBMF_BAD_HANDLE   no such session */
+NT_API int ibmf_saa_limit_answers(ibmf_saa_handle_t ibmf_saa_handle, size_t bytes);
 
 NT_EXTERN_C_END
 

@@ -1,5 +1,7 @@
 #include <access/answer.hpp>
 
+#include <dispatch/detail/faults.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +16,8 @@ answer failed(int status) { return {status, {}}; }
 
 answer with_room_for(std::size_t size) {
     answer made;
-    made.records.bytes.reset(std::malloc(size));
+    made.records.bytes.reset(dispatch::detail::fault_point("saa.answer") ? nullptr
+                                                                         : std::malloc(size));
     made.records.length = size;
     if (made.records.bytes == nullptr) return failed(IBMF_NO_MEMORY);
     return made;
@@ -29,6 +32,11 @@ std::uint8_t method_of_answer(std::uint8_t asked) {
     default:
         return asked | MAD_RESPONSE_BIT;
     }
+}
+
+// A MultiPathRecord is answered with PathRecords. Source: IBA o15-0.2.7.
+std::uint16_t attribute_of_answer(const question& asked) {
+    return asked.answer_type != nullptr ? asked.answer_type->attribute_id : asked.attribute;
 }
 
 bool has_many(std::uint8_t method) {
@@ -74,7 +82,8 @@ int read_headers(const question& asked, std::span<const std::uint8_t, answer_hea
                  answer_form& form) {
     const auto header = ibmf::load_mad_header(headers.first<ibmf::mad_header::size>());
     if (const int status = status_of_header(header.status); status != IBMF_SUCCESS) return status;
-    if (header.attribute_id != asked.attribute || header.method != method_of_answer(asked.method))
+    if (header.attribute_id != attribute_of_answer(asked) ||
+        header.method != method_of_answer(asked.method))
         return IBMF_TRANS_FAILURE;
     form = {has_many(header.method),
             ibmf::load_sa_header(headers.last<ibmf::sa_header::size>()).attribute_offset};

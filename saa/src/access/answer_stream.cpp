@@ -40,7 +40,11 @@ void answer_stream::take(const question& asked, std::span<const std::uint8_t> by
 
 void answer_stream::hand_on(const question& asked) {
     const std::size_t stride = std::size_t{form_.stride_words} * 8;
-    const std::size_t whole = stride != 0 ? bytes_.size() / stride * stride : 0;
+    if (stride == 0) { // of an empty table alone: no record would ever be whole
+        if (!bytes_.empty()) failure_ = IBMF_TRANS_FAILURE;
+        return;
+    }
+    const std::size_t whole = bytes_.size() / stride * stride;
     if (whole == 0) return;
     answer part =
         read_table(*asked.answer_type, form_.stride_words, std::span(bytes_).first(whole));

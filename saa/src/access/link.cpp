@@ -4,6 +4,7 @@
 #include <events/subscriptions.hpp>
 
 #include <ci/detail/blocking_verb.hpp>
+#include <dispatch/detail/faults.hpp>
 #include <hca/hca.h>
 
 #include <algorithm>
@@ -33,23 +34,27 @@ std::vector<ib_guid_t> all_hcas() {
     }
 }
 
-// Calls `look(number, attributes)` for each port, until it says true.
+// Calls `look(number, attributes)` for each port, until it says true. STATUS_NOT_FOUND: it never
+// did.
 template <class Look>
-bool find_port_of(ib_guid_t hca, const Look& look) {
+NTSTATUS find_port_of(ib_guid_t hca, const Look& look) {
     DEVICE_OBJECT* const fdo = HcaFromGuid(hca);
-    if (fdo == nullptr) return false;
+    if (fdo == nullptr) return STATUS_NOT_FOUND;
     const ci::detail::verb_result opened =
         call_verb([&](IRP* irp) { return CiOpenCa(fdo, nullptr, nullptr, nullptr, irp); });
-    if (!opened.success()) return false;
+    if (!opened.success()) return opened.status;
     IB_CA* const ca = opened.object<IB_CA>();
-    bool found = false;
-    for (UCHAR number = 1; !found && number != 0; ++number) {
+    NTSTATUS status = STATUS_NOT_FOUND;
+    for (UCHAR number = 1; status == STATUS_NOT_FOUND && number != 0; ++number) {
         const ci::detail::port_block block(ca, number);
-        if (block.get() == nullptr) break;
-        found = look(number, *block.get());
+        if (block.get() == nullptr) {
+            if (block.status() == STATUS_INSUFFICIENT_RESOURCES) status = block.status();
+            break;
+        }
+        if (look(number, *block.get())) status = STATUS_SUCCESS;
     }
     call_verb([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
-    return found;
+    return status;
 }
 
 std::optional<invalidation> invalidation_by(IB_ASYNC_EVENT event) {
@@ -95,35 +100,51 @@ port::port(std::shared_ptr<registry> its_home, ib_guid_t its_guid)
 
 port::~port() = default;
 
-port::place port::find() const {
-    place found;
-    for (const ib_guid_t hca : all_hcas())
-        if (find_port_of(hca, [&](UCHAR number, const IB_PORT_ATTR& each) {
-                found = {hca, number, each.State};
-                return each.PortGuid == guid;
-            }))
-            return found;
-    return {};
+// Of an HCA that can not be looked at for want of memory it may be a port.
+int port::find(place& found) const {
+    int missed = IBMF_BAD_PORT;
+    for (const ib_guid_t hca : all_hcas()) {
+        const NTSTATUS status = find_port_of(hca, [&](UCHAR number, const IB_PORT_ATTR& each) {
+            found = {hca, number, each.State};
+            return each.PortGuid == guid;
+        });
+        if (NT_SUCCESS(status)) return IBMF_SUCCESS;
+        if (status == STATUS_INSUFFICIENT_RESOURCES) missed = IBMF_NO_MEMORY;
+    }
+    return missed;
 }
 
 int port::open() {
-    const place where = find();
-    if (where.number == 0) return IBMF_BAD_PORT;
+    place where;
+    int status = find(where);
+    if (status != IBMF_SUCCESS) return status;
     if (where.state != IB_PORT_ACTIVE) return IBMF_BAD_PORT_STATE;
-    if (const int status = open_hca(where); status != IBMF_SUCCESS) return status;
-    if (const int status = join_ibmf(where); status != IBMF_SUCCESS) {
+    status = open_hca(where);
+    if (status == IBMF_SUCCESS) status = join_ibmf(where);
+    if (status == IBMF_SUCCESS && !make_parts()) status = IBMF_NO_MEMORY;
+    if (status != IBMF_SUCCESS) {
         shut();
         return status;
     }
-    own_ = new session(*this, 0, 0);
-    class_port_info_ = std::make_unique<own_access>(*this, answer_time_told);
-    subscriptions_ = std::make_unique<event_subscriptions>(*this);
     {
         const guard under(*this);
         ready_ = true;
     }
     ask_answer_time();
     return IBMF_SUCCESS;
+}
+
+// The port's own session holds the port.
+bool port::make_parts() {
+    try {
+        if (dispatch::detail::fault_point("saa.port_parts")) throw std::bad_alloc();
+        class_port_info_ = std::make_unique<own_access>(*this, answer_time_told);
+        subscriptions_ = std::make_unique<event_subscriptions>(*this);
+        own_ = new session(*this, 0, 0);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 int port::open_hca(const place& where) {
@@ -135,8 +156,8 @@ int port::open_hca(const place& where) {
         call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
     if (!opened.success()) return failure_of(opened.status);
     ca_ = opened.object<IB_CA>();
-    refresh();
-    return IBMF_SUCCESS;
+    const NTSTATUS told = refresh();
+    return NT_SUCCESS(told) ? IBMF_SUCCESS : failure_of(told);
 }
 
 int port::join_ibmf(const place& where) {
@@ -178,13 +199,14 @@ void port::shut() {
     call_verb([&](IRP* irp) { return CiCloseCa(last, nullptr, irp); });
 }
 
-void port::refresh() {
+NTSTATUS port::refresh() {
     const ci::detail::port_block block(ca_, number_);
-    if (block.get() == nullptr) return;
+    if (block.get() == nullptr) return block.status();
     const IB_PORT_ATTR& told = *block.get();
     const guard under(*this);
     facts_ = {told.State, told.SmSl, told.SubnetTimeout, told.Lid, told.SmLid};
     times_.retrans_rttv = 2 * microseconds(told.SubnetTimeout);
+    return STATUS_SUCCESS;
 }
 
 void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
@@ -286,6 +308,7 @@ bool port::remember_paths() {
     }
     std::unique_ptr<path_cache> fresh;
     try {
+        if (dispatch::detail::fault_point("saa.path_cache")) throw std::bad_alloc();
         fresh = std::make_unique<path_cache>();
     } catch (const std::bad_alloc&) {
         return false;

@@ -66,6 +66,7 @@ public:
     /// Of a stream that was held up: what has come is read. IRQL: <= DISPATCH_LEVEL.
     void resume(const query& which);
     void limit(uint_t in_flight);
+    void limit_answers(std::size_t bytes);
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }
     registry& home() const { return *home_; }
@@ -131,10 +132,11 @@ private:
         UCHAR number = 0;
         UCHAR state = IB_PORT_DOWN;
     };
-    place find() const;
+    int find(place& found) const;
     int open_hca(const place& where);
     int join_ibmf(const place& where);
-    void refresh();
+    bool make_parts();
+    NTSTATUS refresh();
     void ask_answer_time();
     static void answer_time_told(port& of, own_access& which, const detail::access_request& told);
 
@@ -173,6 +175,7 @@ private:
     bool acting_ = false;
     port_facts facts_;
     ibmf_retrans_t times_;
+    std::size_t most_answered_ = IBMF_SAA_MAX_ANSWER; // bytes
     subscribers subscribers_{*this};
     std::size_t session_count_ = 0;
     std::size_t listeners_ = 0;

@@ -41,6 +41,7 @@ struct port::deed {
     ibmf_addr_info_t to{};
     ibmf_retrans_t times{};
     std::uint64_t transaction_id = 0;
+    std::size_t most_answered = 0;
 };
 
 // Sending may end a query, and that comes back here with another one: whoever acts first does it
@@ -101,7 +102,8 @@ port::deed port::addressed(query& which) {
                    .ia_q_key = IB_QP1_QKEY,
                    .ia_service_level = static_cast<std::uint8_t>(facts_.sm_sl & 0xF)},
             .times = times_,
-            .transaction_id = guid << 32 | ++last_id_};
+            .transaction_id = guid << 32 | ++last_id_,
+            .most_answered = most_answered_};
 }
 
 void port::act(query& which, const deed& what) {
@@ -125,7 +127,7 @@ void port::send(query& which, const deed& how) {
 }
 
 int port::transport(query& which, const deed& how) {
-    int status = which.address(ibmf_, how.to, how.transaction_id);
+    int status = which.address(ibmf_, how.to, how.transaction_id, how.most_answered);
     if (status == IBMF_SUCCESS && which.stream)
         status = ibmf_stream_msg(ibmf_, which.msg, data_came, &which);
     if (status != IBMF_SUCCESS) return status;
@@ -176,6 +178,11 @@ bool port::send_again(query& which) {
 void port::limit(uint_t in_flight) {
     const guard under(*this);
     lines_.set_limit(in_flight);
+}
+
+void port::limit_answers(std::size_t bytes) {
+    const guard under(*this);
+    most_answered_ = bytes;
 }
 
 // Under the lock.

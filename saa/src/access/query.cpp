@@ -37,7 +37,8 @@ bool query::hand_on(std::shared_ptr<detail::record_sink> to) {
     return stream != nullptr;
 }
 
-int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id) {
+int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id,
+                   std::size_t most_answered) {
     if (msg == nullptr)
         if (const int status = ibmf_alloc_msg(handle, IBMF_ALLOC_NOSLEEP, &msg);
             status != IBMF_SUCCESS)
@@ -49,7 +50,7 @@ int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64
                           .attribute_id = asked.attribute});
     ibmf::store(sa_header_, {.sm_key = asked.sm_key, .component_mask = asked.components});
     msg->im_local_addr = to;
-    msg->im_msg_sz_limit = stream ? 0 : IBMF_SAA_MAX_ANSWER;
+    msg->im_msg_sz_limit = stream ? 0 : most_answered;
     ibmf_msg_bufs_t& parts = msg->im_msgbufs_send;
     parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(header_.data());
     parts.im_bufs_cl_hdr = sa_header_.data();

@@ -31,8 +31,10 @@ struct query : boost::intrusive_ref_counter<query> {
 
     /// Its records go there as they come. False: no memory.
     bool hand_on(std::shared_ptr<detail::record_sink> to);
-    /// Gives the message its addressee and buffers. An IBMF_ status.
-    int address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id);
+    /// Gives the message its addressee, its buffers, and how many bytes it may bring unless they go
+    /// to a stream. An IBMF_ status.
+    int address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id,
+                std::size_t most_answered);
 
     const boost::intrusive_ptr<port> at;
     const question asked;

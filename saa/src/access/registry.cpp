@@ -2,12 +2,15 @@
 
 #include <access/requests.hpp>
 
+#include <dispatch/detail/faults.hpp>
 #include <dispatch/machine.hpp>
 
 #include <algorithm>
 #include <mutex>
 
 namespace irpverbs::saa {
+
+using dispatch::detail::fault_point;
 
 namespace {
 
@@ -65,29 +68,40 @@ int registry::find_port(ib_guid_t guid, boost::intrusive_ptr<port>& found) {
         found = *same;
         return IBMF_SUCCESS;
     }
-    found = new (std::nothrow) port(shared_from_this(), guid);
-    if (found == nullptr) return IBMF_NO_MEMORY;
-    if (const int status = found->open(); status != IBMF_SUCCESS) return status;
+    if (fault_point("saa.port")) throw std::bad_alloc();
+    ports_.reserve(ports_.size() + 1);
+    found = new port(shared_from_this(), guid);
+    if (const int status = found->open(); status != IBMF_SUCCESS) {
+        found = nullptr;
+        return status;
+    }
     ports_.push_back(found.get());
     return IBMF_SUCCESS;
+}
+
+int registry::prepare(const opening& wanted, boost::intrusive_ptr<port>& at, session_ref& fresh) {
+    if (const int status = find_port(wanted.port_guid, at); status != IBMF_SUCCESS) return status;
+    if (fault_point("saa.session")) throw std::bad_alloc();
+    fresh = new session(*at, wanted.sm_key, wanted.flags, wanted.events);
+    if (fresh->remembers() && !at->remember_paths()) return IBMF_NO_MEMORY;
+    if (!assign_handle(*fresh)) return IBMF_NO_RESOURCES;
+    const int status = at->enlist(*fresh);
+    if (status != IBMF_SUCCESS) withdraw_handle(*fresh);
+    return status;
 }
 
 int registry::open(const opening& wanted, ibmf_saa_handle_t& handle) {
     if (device_ == nullptr) return IBMF_NO_RESOURCES;
     const turn mine(*this);
     boost::intrusive_ptr<port> at;
-    if (const int status = find_port(wanted.port_guid, at); status != IBMF_SUCCESS) return status;
-    session_ref fresh(new (std::nothrow) session(*at, wanted.sm_key, wanted.flags, wanted.events));
-    int status = fresh != nullptr ? IBMF_SUCCESS : IBMF_NO_MEMORY;
-    if (status == IBMF_SUCCESS && fresh->remembers() && !at->remember_paths())
-        status = IBMF_NO_MEMORY;
-    if (status == IBMF_SUCCESS && !assign_handle(*fresh)) status = IBMF_NO_RESOURCES;
-    if (status == IBMF_SUCCESS) {
-        status = at->enlist(*fresh);
-        if (status != IBMF_SUCCESS) withdraw_handle(*fresh);
+    session_ref fresh;
+    int status = IBMF_NO_MEMORY;
+    try {
+        status = prepare(wanted, at, fresh);
+    } catch (const std::bad_alloc&) {
     }
     if (status != IBMF_SUCCESS) {
-        close_if_unused(*at);
+        if (at != nullptr) close_if_unused(*at);
         return status;
     }
     handle = fresh->handle;

@@ -71,7 +71,9 @@ private:
     };
     static constexpr unsigned index_bits = 16;
 
+    // An IBMF_ status, or std::bad_alloc; what was made by then stays for who calls it to close.
     int find_port(ib_guid_t guid, boost::intrusive_ptr<port>& found);
+    int prepare(const opening& wanted, boost::intrusive_ptr<port>& at, session_ref& fresh);
     void close_if_unused(port& at);
     bool assign_handle(session& fresh);
     void withdraw_handle(const session& gone);

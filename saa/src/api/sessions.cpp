@@ -75,4 +75,12 @@ int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight) {
     return IBMF_SUCCESS;
 }
 
+int ibmf_saa_limit_answers(ibmf_saa_handle_t ibmf_saa_handle, size_t bytes) {
+    if (bytes < question::datagram_data) return IBMF_INVALID_ARG;
+    const session_ref who = registry::here().find(ibmf_saa_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    who->at->limit_answers(bytes);
+    return IBMF_SUCCESS;
+}
+
 } // extern "C"

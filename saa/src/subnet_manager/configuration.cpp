@@ -164,6 +164,11 @@ sm_portinfo_t configuration::wanted(port_ref at) const {
     return info;
 }
 
+// Of a link whose one end has begun anew the other one has, too, unless it was read before that.
+bool configuration::was_read_before(port_ref other_end) const {
+    return of_.nodes.at(other_end).info.PortState == IB_PORT_ACTIVE;
+}
+
 void configuration::set_up_ports() {
     for_each_port([this](port_ref at) {
         const bool of_switch = of_.nodes[at.node].is_switch();
@@ -181,6 +186,7 @@ void configuration::set_up(port_ref at) {
     const bool arms = at.port != 0 && port.info.PortState == IB_PORT_INIT;
     if (!is_new && !arms && same_settings(info, port.info)) return;
     if (arms) info.PortState = IB_PORT_ARMED;
+    if (arms && was_read_before(port.peer)) incomplete_ = true;
     if (is_new && (info.CapabilityMask & can_reregister) != 0) info.ClientReregister = 1;
     set_port(at, info);
 }

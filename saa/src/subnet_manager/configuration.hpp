@@ -62,6 +62,7 @@ private:
     void activate_ports();
     void set_up(port_ref at);
     sm_portinfo_t wanted(port_ref at) const;
+    bool was_read_before(port_ref other_end) const;
     bool has_lid(port_ref at) const;
     void set_port(port_ref at, const sm_portinfo_t& info);
     template <class Host>

@@ -12,8 +12,8 @@ lid_range lid_table::of(ib_guid_t port_guid) const {
 void lid_table::set_away(ib_guid_t port_guid) {
     const lid_range range = of(port_guid);
     if (range.base == 0) return;
-    for (std::uint32_t i = 0; i < range.size(); ++i)
-        owners_[range.base + i] = {};
+    for (std::uint32_t lid = range.base; lid < range.base + range.size(); ++lid)
+        if (lid < owners_.size()) owners_[lid] = {};
 }
 
 bool lid_table::is_free(lid_range range) const {
@@ -100,13 +100,13 @@ std::size_t lid_table::assign(const topology& subnet, std::uint8_t lmc) {
     }
 
     top_ = 0;
-    owners_.assign(last_unicast + 1u, {});
+    owners_.clear();
     for (port_ref end : ends) {
         const lid_range range = of(subnet.at(end).guid);
         if (range.base == 0) continue;
-        for (std::uint32_t i = 0; i < range.size(); ++i)
-            owners_[range.base + i] = end;
         top_ = std::max(top_, static_cast<ib_lid_t>(range.base + range.size() - 1));
+        owners_.resize(std::max<std::size_t>(owners_.size(), top_ + 1u));
+        std::fill_n(owners_.begin() + range.base, range.size(), end);
     }
     return without;
 }

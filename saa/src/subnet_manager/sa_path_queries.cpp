@@ -95,6 +95,8 @@ path_question question_of(const sa_multipath_record_t& multi, std::uint64_t comp
 } // namespace
 
 std::uint16_t find_multiple_paths(const sa_query& query, record_list& found) {
+    if (!has(query.components, SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT))
+        return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
     sa_multipath_record_t multi{};
     std::array<ib_gid_t, most_gids> gids{};
     const auto count = unpack_multipath(query.data, multi, gids);

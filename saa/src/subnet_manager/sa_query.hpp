@@ -65,8 +65,8 @@ std::uint16_t find_guids(const sa_query& query, record_list& found);
 std::uint16_t find_keys(const sa_query& query, record_list& found);
 /// Of two ports at most NumbPath, for a Get one in all.
 std::uint16_t find_paths(const sa_query& query, record_list& found);
-/// From each of the first GIDs to each of the others. INVALID_GID for a GID of no port; REQ_INVALID
-/// for counts that the datagram does not hold.
+/// From each of the first GIDs to each of the others. INSUFFICIENT_COMPONENTS without their counts;
+/// INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does not hold.
 std::uint16_t find_multiple_paths(const sa_query& query, record_list& found);
 
 } // namespace irpverbs::saa

@@ -141,6 +141,8 @@ std::uint16_t sa_server::find(const service_entry& service, const message_parts&
 void sa_server::send(message_parts answer, std::uint16_t status, record_list found) {
     answer.header.method = response_to(answer.header.method);
     answer.header.status = status;
+    if (answer.header.attribute_id == SA_MULTIPATHRECORD_ATTRID)
+        answer.header.attribute_id = SA_PATHRECORD_ATTRID; // of errors too, as OpenSM does
     const bool transfer = status == SA_STATUS_NO_ERROR && is_transfer(answer.header.method);
     if (status == SA_STATUS_NO_ERROR) {
         ibmf::sa_header sa = sa_header_of(answer);

@@ -78,6 +78,7 @@ std::uint16_t find_ports(const sa_query& query, record_list& found) {
             record.EndportLID = lid_of(query.net, end_port_of(query.net, port));
             record.PortNum = port.port;
             record.PortInfo = query.net.nodes.at(port).info;
+            record.PortInfo.ClientReregister = 0; // a request, and no state
             if (!query.trusted) record.PortInfo.M_Key = 0;
             emit(record);
         });

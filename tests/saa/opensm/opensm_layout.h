@@ -27,6 +27,20 @@ extern const size_t opensm_member_count;
 extern const opensm_record opensm_records[];
 extern const size_t opensm_record_count;
 
+/* Where the fields of a record get their values: `bits` of them. */
+typedef struct opensm_values {
+    uint64_t (*of)(struct opensm_values* self, const char* field, unsigned index, unsigned bits);
+} opensm_values;
+
+/* Writes such a record by OpenSM's structures and functions, and returns its wire size. */
+typedef struct opensm_writer {
+    const char* record;
+    size_t (*write)(opensm_values* from, uint8_t* wire);
+} opensm_writer;
+
+extern const opensm_writer opensm_writers[]; /* of all records that ib_types.h has structures for */
+extern const size_t opensm_writer_count;
+
 /* Records that OpenSM's own functions filled in; the values stand in opensm_vectors.c. Each returns
    the wire size. */
 size_t opensm_path_record(uint8_t* wire);

@@ -4,6 +4,8 @@
 
 #include <ci/ci.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,11 +22,13 @@ struct verb_result {
     }
 };
 
-/// `verb(IRP*)` calls it. IRQL: PASSIVE_LEVEL.
+/// `verb(IRP*)` calls it, with an IRP that is always there: what is closed so, is. IRQL:
+/// PASSIVE_LEVEL.
 template <class Verb>
 verb_result call_verb(const Verb& verb) {
-    IRP* irp = IoAllocateIrp(1, FALSE);
-    if (irp == nullptr) return {STATUS_INSUFFICIENT_RESOURCES, 0};
+    alignas(IRP) std::array<std::byte, IoSizeOfIrp(1)> packet;
+    IRP* const irp = reinterpret_cast<IRP*>(packet.data());
+    IoInitializeIrp(irp, IoSizeOfIrp(1), 1);
     KEVENT done;
     KeInitializeEvent(&done, NotificationEvent, FALSE);
     const auto tell = [](DEVICE_OBJECT*, IRP*, void* event) -> NTSTATUS {
@@ -34,9 +38,7 @@ verb_result call_verb(const Verb& verb) {
     IoSetCompletionRoutine(irp, tell, &done, TRUE, TRUE, TRUE);
     verb(irp);
     KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
-    const verb_result result{irp->IoStatus.Status, irp->IoStatus.Information};
-    IoFreeIrp(irp);
-    return result;
+    return {irp->IoStatus.Status, irp->IoStatus.Information};
 }
 
 /// The attributes of a port with all its tables, if they can be had. IRQL: PASSIVE_LEVEL.

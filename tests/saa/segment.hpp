@@ -1,0 +1,33 @@
+// Datagrams of RMPP, as a test sees them on the wire.
+#pragma once
+
+#include <ibmf/ibmf_client.hpp>
+
+#include <array>
+
+namespace irpverbs::testing {
+
+/// What of RMPP is in a datagram.
+struct segment {
+    static constexpr int most_in_window = 64;
+
+    explicit segment(const std::array<UCHAR, IB_MAD_SIZE>& bytes)
+        : active((bytes[26] & 1) != 0), type(bytes[25]), number(word_at(bytes, 28)),
+          window(word_at(bytes, 32)) {}
+    bool is_data() const { return active && type == 1; }
+    bool is_ack() const { return active && type == 2; }
+    int window_last() const { return window; } // of an ACK
+
+    bool active;
+    UCHAR type;
+    int number;
+
+private:
+    static int word_at(const std::array<UCHAR, IB_MAD_SIZE>& bytes, std::size_t at) {
+        return bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];
+    }
+
+    int window;
+};
+
+} // namespace irpverbs::testing

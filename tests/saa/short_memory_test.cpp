@@ -1,0 +1,99 @@
+// Memory that runs short, at each place where the library can be made to believe so: the status
+// that is promised, and what comes after has no harm of it.
+#include "scripted_sa.hpp"
+
+#include <dispatch/detail/faults.hpp>
+#include <dispatch/fault_sweep.hpp>
+#include <support/both_machines.hpp>
+
+#include <set>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::fault_plan;
+using irpverbs::dispatch::sweep;
+
+class ShortMemory : public BothMachines {
+protected:
+    ShortMemory() { const session_scope first; } // what a machine has once is made
+
+    std::string last_site() {
+        const auto* const last = irpverbs::dispatch::detail::last_fault(machine());
+        return last != nullptr ? last->site : "";
+    }
+
+    const wire joined;
+    scripted_sa sa{[](const sa_request&) {
+        return table_of<sa_node_record_t>(std::vector<sa_node_record_t>(5));
+    }};
+};
+
+int ask(const session_scope& by) {
+    return test_access<sa_node_record_t>(SA_NODERECORD_ATTRID, {}, 0).ask(by);
+}
+
+TEST_P(ShortMemory, ASessionForWhichThereIsNoneLeavesNothing) {
+    std::set<std::string> told;
+    irpverbs::dispatch::fault_sweep(
+        [&](sweep& faults) {
+            ibmf_saa_handle_t handle = nullptr;
+            int status = IBMF_SUCCESS;
+            {
+                const fault_plan plan(machine(), faults);
+                status = ibmf_sa_session_open(wire::guids[0], 0, nullptr, IBMF_VERSION,
+                                              IBMF_SAA_SESSION_CACHED_PATHS, &handle);
+            }
+            if (status == IBMF_SUCCESS) {
+                EXPECT_EQ(ibmf_sa_session_close(&handle, 0), IBMF_SUCCESS);
+            } else {
+                EXPECT_TRUE(status == IBMF_NO_MEMORY || status == IBMF_NO_RESOURCES)
+                    << status << " at " << last_site();
+                EXPECT_EQ(handle, nullptr);
+                told.insert(last_site());
+            }
+            const session_scope after;
+            EXPECT_EQ(ask(after), IBMF_SUCCESS);
+        },
+        sweep::order::singles);
+    for (const char* const each :
+         {"saa.port", "saa.port_parts", "saa.session", "saa.path_cache", "ibmf.port"})
+        EXPECT_TRUE(told.contains(each)) << each;
+}
+
+// With and without a callback.
+TEST_P(ShortMemory, AnAccessForWhichThereIsNoneIsToldOnce) {
+    for (const bool waits : {true, false}) {
+        std::set<std::string> told;
+        irpverbs::dispatch::fault_sweep(
+            [&](sweep& faults) {
+                const session_scope session;
+                ASSERT_EQ(ask(session), IBMF_SUCCESS);
+                test_access<sa_node_record_t> access(SA_NODERECORD_ATTRID, {}, 0);
+                int status = IBMF_SUCCESS;
+                {
+                    const fault_plan plan(machine(), faults);
+                    status = waits ? access.ask(session) : access.begin(session);
+                    const bool began = !waits && status == IBMF_SUCCESS;
+                    if (began) status = access.status();
+                    EXPECT_EQ(access.calls(), began ? 1 : 0);
+                }
+                EXPECT_EQ(access.records().size(), status == IBMF_SUCCESS ? 5u : 0u);
+                if (status != IBMF_SUCCESS) {
+                    EXPECT_TRUE(status == IBMF_NO_MEMORY || status == IBMF_NO_RESOURCES)
+                        << status << " at " << last_site();
+                    told.insert(last_site());
+                }
+                EXPECT_EQ(ask(session), IBMF_SUCCESS);
+                EXPECT_EQ(session.stats().ss_waiting, 0u);
+            },
+            sweep::order::singles);
+        for (const char* const each :
+             {"saa.answer", "pool.lookaside", "ibmf.message", "ibmf.message_buffer"})
+            EXPECT_TRUE(told.contains(each)) << each << waits;
+    }
+}
+
+IRPVERBS_ON_THE_SIMULATED_MACHINE(ShortMemory);
+
+} // namespace
