@@ -228,7 +228,9 @@ void manager::tick() {
     if (retiring_) return;
     const machine_time now = KeQueryInterruptTime();
     mastership_->tick(now);
-    if (mastership_->is_master()) sweeper_->tick(now);
+    if (!mastership_->is_master()) return;
+    sweeper_->tick(now);
+    sa_->tick();
 }
 
 void manager::retire() {

@@ -2,6 +2,8 @@
 
 #include <ci/mad.h>
 
+#include <iterator>
+
 namespace irpverbs::saa {
 
 namespace {
@@ -16,10 +18,10 @@ constexpr ibmf_retrans_t report_times{
 
 void reporter::send(const subscription& to, const ib_mad_notice_t& notice) {
     const receiver who{to.from.lid, to.from.qpn, to.from.pkey, to.from.sl};
-    std::deque<ib_mad_notice_t>& line = waiting_[who];
-    if (line.size() >= most_waiting) return;
-    line.push_back(notice);
-    if (line.size() == 1) send_next(who);
+    line& its = lines_[who];
+    if (its.waiting.size() >= most_waiting) return;
+    its.waiting.push_back(notice);
+    if (!its.under_way && !its.is_held_up) send_next(who);
 }
 
 void reporter::send_next(const receiver& to) {
@@ -37,19 +39,43 @@ void reporter::send_next(const receiver& to) {
                      .attribute_id = SA_NOTICE_ATTRID};
     report.class_header.resize(ibmf::sa_header::size);
     report.data.resize(sa_data_size);
-    pack(waiting_[to].front(), report.data);
+    line& its = lines_[to];
+    pack(its.waiting.front(), report.data);
+    its.under_way = its.has_first = true;
+    its.is_held_up = false;
     port_.send(std::move(report), IBMF_MSG_TRANS_FLAG_SEQ, report_times,
-               [here = std::weak_ptr(here_), to](int) {
-                   if (const auto self = here.lock()) (*self)->answered(to);
+               [here = std::weak_ptr(here_), to](int status) {
+                   if (const auto self = here.lock()) (*self)->ended(to, status);
                });
 }
 
-// Also one that was not answered is over.
-void reporter::answered(const receiver& to) {
-    const auto line = waiting_.find(to);
-    line->second.pop_front();
-    if (line->second.empty())
-        waiting_.erase(line);
+void reporter::resume() {
+    for (const auto& [to, its] : lines_)
+        if (its.is_held_up) send_next(to);
+}
+
+void reporter::forget(ib_lid_t lid) {
+    for (auto at = lines_.lower_bound({lid, 0, 0, 0});
+         at != lines_.end() && std::get<0>(at->first) == lid;) {
+        line& its = at->second;
+        its.waiting.clear();
+        its.has_first = its.is_held_up = false;
+        at = its.under_way ? std::next(at) : lines_.erase(at);
+    }
+}
+
+// Also one that was not answered is over, but not one that was never sent.
+void reporter::ended(const receiver& to, int status) {
+    const auto at = lines_.find(to);
+    line& its = at->second;
+    its.under_way = false;
+    if (its.has_first && status == IBMF_BAD_PORT_STATE) {
+        its.is_held_up = true;
+        return;
+    }
+    if (its.has_first) its.waiting.pop_front();
+    if (its.waiting.empty())
+        lines_.erase(at);
     else
         send_next(to);
 }

@@ -23,6 +23,9 @@ public:
     /// subnet managers in it.
     void answer(message_parts what, const subnet* net, std::span<const sm_sminfo_t> managers);
 
+    /// Now and then: Reports that the port held up are sent.
+    void tick() { reporter_.resume(); }
+
     /// A sweep has ended: who came and who went is told, and multicasts are routed anew.
     void subnet_changed(const subnet* before, const subnet& now);
 
