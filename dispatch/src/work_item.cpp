@@ -138,6 +138,12 @@ void lent_place::take_back() {
     --work.waiting;
 }
 
+bool work_items_wait() {
+    work_service& work = this_processor().owner->state().work;
+    const std::lock_guard guard(work.lock);
+    return !work.is_empty();
+}
+
 void prepare_work_item(WORK_QUEUE_ITEM* item, PWORKER_THREAD_ROUTINE routine, void* context) {
     if (instrumented()) introduce_item(item);
     *item = {};

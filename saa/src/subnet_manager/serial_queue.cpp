@@ -1,5 +1,7 @@
 #include "serial_queue.hpp"
 
+#include <dispatch/detail/work_item.hpp>
+
 #include <mutex>
 
 namespace irpverbs::saa {
@@ -23,11 +25,15 @@ serial_queue::task* serial_queue::next() {
     return CONTAINING_RECORD(RemoveHeadList(&waiting_), task, entry);
 }
 
+// Others that wait for a worker do not wait for all that is to be done here.
 void serial_queue::work(void* context) {
     auto& self = *static_cast<serial_queue*>(context);
     for (;;) {
-        while (task* const due = self.next())
+        while (task* const due = self.next()) {
             due->run(*due);
+            if (dispatch::detail::work_items_wait())
+                return ExQueueWorkItem(&self.item_, DelayedWorkQueue);
+        }
         std::shared_ptr<serial_queue> last;
         const std::lock_guard guard(self.lock_);
         if (!IsListEmpty(&self.waiting_)) continue;
