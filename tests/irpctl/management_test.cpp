@@ -75,13 +75,13 @@ TEST(IrpctlMad, AnAttributeIsDecoded) {
     EXPECT_EQ(counters.at("records").at(0).at("PortSelect"), 1);
 }
 
-// Of one host's GID to another's: SGIDCount 1, DGIDCount 1.
+// Of one host's GID to another's: SGIDCount 1, DGIDCount 1, which the mask names.
 TEST(IrpctlMad, ARequestThatIsATransferIsAnswered) {
     const std::string header = std::string(30, '0') + "0101" + std::string(14, '0');
     const std::string prefix = "fe80000000000000";
-    const json::value paths =
-        answer_to({"--class", "sa", "--method", "GetMulti", "--attribute", "MultiPathRecord",
-                   "--data", header + prefix + "0200000000000101" + prefix + "0200000000000201"});
+    const json::value paths = answer_to(
+        {"--class", "sa", "--method", "GetMulti", "--attribute", "MultiPathRecord", "--mask",
+         "0x180000", "--data", header + prefix + "0200000000000101" + prefix + "0200000000000201"});
     EXPECT_EQ(paths.at("method"), "GetMultiResp");
     EXPECT_GE(paths.at("records").as_array().size(), 1u);
 }

@@ -3,17 +3,12 @@
 
 #include <hca/software.h>
 #include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
 
 namespace {
 
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
-
-void let_pass_us(std::uint64_t time) {
-    LARGE_INTEGER due;
-    due.QuadPart = -static_cast<LONGLONG>(time * 10);
-    KeDelayExecutionThread(KernelMode, FALSE, &due);
-}
 
 // The manager's, or another host's; a third one's coming is why there is a sweep.
 TEST(LinkRaces, OneThatFlapsInASweepComesUp) {
@@ -27,15 +22,16 @@ TEST(LinkRaces, OneThatFlapsInASweepComesUp) {
         manager.wait_until_up();
         const std::size_t flapping = sim.random() % 3;
         HcaSoftwareSetLink(hcas.guid(3), 1, FALSE);
-        let_pass_us(3'000'000);
+        delay(3 * second);
         sim.spawn("comes", [&] { HcaSoftwareSetLink(hcas.guid(3), 1, TRUE); });
         sim.spawn("flaps", [&] {
-            let_pass_us(sim.random() % 60); // as long as a sweep takes
+            delay(static_cast<LONGLONG>(sim.random() % 60) *
+                  microsecond); // as long as a sweep takes
             HcaSoftwareSetLink(hcas.guid(flapping), 1, FALSE);
             HcaSoftwareSetLink(hcas.guid(flapping), 1, TRUE);
         });
         sim.run();
-        let_pass_us(20'000'000);
+        delay(20 * second);
         for (const std::size_t host : {flapping, std::size_t{3}})
             EXPECT_EQ(port_block(open_hca(hcas.fdo(host)), 1)->State, IB_PORT_ACTIVE) << host;
     });

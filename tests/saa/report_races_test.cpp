@@ -4,17 +4,12 @@
 
 #include <hca/software.h>
 #include <support/explore_gtest.hpp>
+#include <support/ke_words.hpp>
 
 namespace {
 
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
-
-void let_pass_us(std::uint64_t time) {
-    LARGE_INTEGER due;
-    due.QuadPart = -static_cast<LONGLONG>(time * 10);
-    KeDelayExecutionThread(KernelMode, FALSE, &due);
-}
 
 /// What it heard: that a port came, or that it may have missed something.
 struct listener {
@@ -44,17 +39,18 @@ TEST(ReportRaces, AReportOutlivesTheManagersLink) {
         manager.wait_until_up();
         listener subscriber(hcas.guid(3) + 1);
         const session_scope session(&subscriber.args, 0, hcas.guid(1) + 1);
-        let_pass_us(1'000'000);
+        delay(second);
         HcaSoftwareSetLink(hcas.guid(3), 1, FALSE);
-        let_pass_us(3'000'000);
+        delay(3 * second);
         sim.spawn("comes", [&] { HcaSoftwareSetLink(hcas.guid(3), 1, TRUE); });
         sim.spawn("flaps", [&] {
-            let_pass_us(sim.random() % 60); // as long as a sweep takes
+            delay(static_cast<LONGLONG>(sim.random() % 60) *
+                  microsecond); // as long as a sweep takes
             HcaSoftwareSetLink(hcas.guid(0), 1, FALSE);
             HcaSoftwareSetLink(hcas.guid(0), 1, TRUE);
         });
         sim.run();
-        let_pass_us(20'000'000);
+        delay(20 * second);
         EXPECT_TRUE(subscriber.knows);
     });
 }
