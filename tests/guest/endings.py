@@ -1,6 +1,7 @@
 """How programs, and guests, end: the same of each kind of guest."""
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -32,6 +33,20 @@ def parents():
         if state != "Z":
             found[int(file.parent.name)] = int(parent)
     return found
+
+
+def still_there(watched, seconds):
+    """Which of the processes have not ended by then; `watched`: their numbers by descriptor."""
+    end = time.monotonic() + seconds
+    poll = select.poll()
+    for descriptor in watched:
+        poll.register(descriptor, select.POLLIN)
+    left = set(watched)
+    while left and (wait := end - time.monotonic()) > 0:
+        for descriptor, _ in poll.poll(wait * 1000):
+            poll.unregister(descriptor)
+            left.remove(descriptor)
+    return {watched[each] for each in left}
 
 
 def descendants(process):
@@ -83,12 +98,12 @@ class Endings:
                                "echo it runs; while :; do :; done"],
                               stdout=subprocess.PIPE, text=True) as runner:
             runner.stdout.readline()
-            guests = descendants(runner.pid)
+            guests = {os.pidfd_open(each): each for each in descendants(runner.pid)}
             self.assertGreater(len(guests), 0)
             runner.kill()
-        end = time.monotonic() + 10
-        while (left := guests & set(parents())) and time.monotonic() < end:
-            time.sleep(0.05)
+        left = still_there(guests, 10)
+        for each in guests:
+            os.close(each)
         for each in left:
             os.kill(each, signal.SIGKILL)
         self.assertEqual(left, set())

@@ -41,11 +41,7 @@ TEST_P(SaAnswerBounds, ALongerAnswerIsNoResourcesAndIsStopped) {
     wire joined;
     sa_reply reply;
     std::atomic<int> sent{0};
-    joined.tap = [&](unsigned from, const auto& bytes) {
-        const segment what(bytes);
-        if (from == 1 && what.is_data()) sent = std::max(sent.load(), what.number);
-        return true;
-    };
+    joined.tap = furthest_of_end_1(sent);
     scripted_sa sa([&](const sa_request&) { return reply; });
     const session_scope session;
     EXPECT_EQ(ibmf_saa_limit_answers(session.handle, bound), IBMF_SUCCESS);

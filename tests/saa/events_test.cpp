@@ -26,6 +26,25 @@ struct told_event {
     ibmf_saa_event_details_t details;
 };
 
+/// Whoever passes waits until it is open.
+struct gate {
+    gate() {
+        KeInitializeEvent(&opened, NotificationEvent, FALSE);
+        KeInitializeEvent(&somebody, NotificationEvent, FALSE);
+    }
+    void pass() {
+        KeSetEvent(&somebody, IO_NO_INCREMENT, FALSE);
+        KeWaitForSingleObject(&opened, Executive, KernelMode, FALSE, nullptr);
+    }
+    void await_somebody() {
+        KeWaitForSingleObject(&somebody, Executive, KernelMode, FALSE, nullptr);
+    }
+    void open() { KeSetEvent(&opened, IO_NO_INCREMENT, FALSE); }
+
+    KEVENT opened;
+    KEVENT somebody;
+};
+
 /// A subscriber that notes what it is told.
 struct listener {
     listener() { KeInitializeSemaphore(&come, 0, INT32_MAX); }
@@ -49,6 +68,11 @@ struct listener {
         KeReleaseSpinLock(&lock, level);
         return told;
     }
+    /// Next come these ports.
+    void expect(std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t i = first; i < end; ++i)
+            EXPECT_EQ(next().details.ie_gid.gid_guid, i);
+    }
     bool silent() { return KeReadStateSemaphore(&come) == 0; }
 
     ibmf_saa_subnet_event_args_t args{hear, this};
@@ -60,23 +84,12 @@ struct listener {
     KSEMAPHORE come;
 };
 
-/// Whoever passes waits until it is open.
-struct gate {
-    gate() {
-        KeInitializeEvent(&opened, NotificationEvent, FALSE);
-        KeInitializeEvent(&somebody, NotificationEvent, FALSE);
+/// One that is held up in its first call.
+struct held_listener : listener {
+    held_listener() {
+        inside = [this] { go_on.pass(); };
     }
-    void pass() {
-        KeSetEvent(&somebody, IO_NO_INCREMENT, FALSE);
-        KeWaitForSingleObject(&opened, Executive, KernelMode, FALSE, nullptr);
-    }
-    void await_somebody() {
-        KeWaitForSingleObject(&somebody, Executive, KernelMode, FALSE, nullptr);
-    }
-    void open() { KeSetEvent(&opened, IO_NO_INCREMENT, FALSE); }
-
-    KEVENT opened;
-    KEVENT somebody;
+    gate go_on;
 };
 
 /// An SA that takes subscriptions, and may refuse those of some producers.
@@ -86,6 +99,11 @@ struct subscribing_sa {
     std::atomic<unsigned> service_level{0}; // of the last request
     happenings subscribed;
     happenings unsubscribed;
+    /// About ports that come, one after the other.
+    void report(std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t i = first; i < end; ++i)
+            EXPECT_EQ(sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
+    }
     scripted_sa sa{[this](const sa_request& request) {
         const auto info = request.record<ib_mad_informinfo_t>();
         EXPECT_EQ(request.header.method, SA_SUBN_ADM_SET);
@@ -280,63 +298,50 @@ TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
 TEST_P(SaEvents, ASlowSubscriberHearsInOrderAndOfWhatItMissed) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
-    gate go_on;
-    hears.inside = [&] { go_on.pass(); };
+    held_listener hears;
     const session_scope session(&hears.args);
     constexpr std::uint64_t many = 300;
-    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(0))), IBMF_SUCCESS);
-    go_on.await_somebody();
-    for (std::uint64_t i = 1; i < many; ++i)
-        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
-    go_on.open();
-    EXPECT_EQ(hears.next().details.ie_gid.gid_guid, 0u);
+    sa.report(0, 1);
+    hears.go_on.await_somebody();
+    sa.report(1, many);
+    hears.go_on.open();
+    hears.expect(0, 1);
     EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_LOST);
-    for (std::uint64_t i = many - 256; i < many; ++i)
-        EXPECT_EQ(hears.next().details.ie_gid.gid_guid, i);
+    hears.expect(many - 256, many);
     EXPECT_TRUE(hears.silent());
-    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(many))), IBMF_SUCCESS);
-    EXPECT_EQ(hears.next().details.ie_gid.gid_guid, many);
+    sa.report(many, many + 1);
+    hears.expect(many, many + 1);
 }
 
 // As many as just fit are not a gap.
 TEST_P(SaEvents, ASubscriberMayBeAsManyBehindAsAreKept) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
-    gate go_on;
-    hears.inside = [&] { go_on.pass(); };
+    held_listener hears;
     const session_scope session(&hears.args);
-    EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(0))), IBMF_SUCCESS);
-    go_on.await_somebody();
-    for (std::uint64_t i = 1; i <= 256; ++i)
-        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
-    go_on.open();
-    for (std::uint64_t i = 0; i <= 256; ++i)
-        EXPECT_EQ(hears.next().details.ie_gid.gid_guid, i);
+    sa.report(0, 1);
+    hears.go_on.await_somebody();
+    sa.report(1, 257);
+    hears.go_on.open();
+    hears.expect(0, 257);
 }
 
 // Each of them holds a worker, and the last one is told all the same; who waits is the first told.
 TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
     const wire joined;
     subscribing_sa sa;
-    gate go_on;
-    std::array<listener, 4> slow;
+    std::array<held_listener, 4> slow;
     listener hears;
     std::vector<std::unique_ptr<session_scope>> sessions;
-    for (listener& each : slow) {
-        each.inside = [&] { go_on.pass(); };
+    for (held_listener& each : slow)
         sessions.push_back(std::make_unique<session_scope>(&each.args));
-    }
     sessions.push_back(std::make_unique<session_scope>(&hears.args));
-    for (std::uint64_t i = 0; i < 3; ++i)
-        EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
-    for (std::uint64_t i = 0; i < 3; ++i)
-        EXPECT_EQ(hears.next().details.ie_gid.gid_guid, i);
-    go_on.open();
-    for (listener& each : slow)
-        for (std::uint64_t i = 0; i < 3; ++i)
-            EXPECT_EQ(each.next().details.ie_gid.gid_guid, i);
+    sa.report(0, 3);
+    hears.expect(0, 3);
+    for (held_listener& each : slow)
+        each.go_on.open();
+    for (held_listener& each : slow)
+        each.expect(0, 3);
 }
 
 // Also one whose turn was about to come.
@@ -381,10 +386,7 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
         {
             session_scope session(&hears.args);
             sa.subscribed.await(4);
-            sim.spawn("reports", [&] {
-                for (std::uint64_t i = 0; i < 3; ++i)
-                    sa.sa.report(trap_about(64, gid_of(i)));
-            });
+            sim.spawn("reports", [&] { sa.report(0, 3); });
             sim.spawn("closes", [&] {
                 EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS);
                 hears.closed = true;

@@ -3,7 +3,9 @@
 
 #include <ibmf/ibmf_client.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace irpverbs::testing {
 
@@ -29,5 +31,14 @@ private:
 
     int window;
 };
+
+/// A tap for the wire that notes the last segment which end 1 has sent.
+inline auto furthest_of_end_1(std::atomic<int>& number) {
+    return [&number](unsigned from, const auto& bytes) {
+        const segment what(bytes);
+        if (from == 1 && what.is_data()) number = std::max(number.load(), what.number);
+        return true;
+    };
+}
 
 } // namespace irpverbs::testing
