@@ -3,7 +3,7 @@
 
 #include <ci/async.hpp>
 #include <hca/hca.hpp>
-#include <saa/subnet_manager.hpp>
+#include <subnet_manager/subnet_manager.hpp>
 
 #include <boost/asio/use_future.hpp>
 
@@ -24,7 +24,7 @@ public:
         if (!is_wanted(uri)) return;
         const std::optional<place> where = first_linked_port();
         if (!where) return;
-        manager_ = irpverbs::subnet_manager(
+        manager_ = irpverbs::subnet_manager::manager(
             {.hca = where->hca, .port = where->port, .partitions = std::move(partitions)});
         manager_.start(boost::asio::use_future).get();
         runs_ = true;
@@ -58,7 +58,7 @@ private:
         return std::nullopt;
     }
 
-    irpverbs::subnet_manager manager_;
+    irpverbs::subnet_manager::manager manager_;
     bool runs_ = false;
 };
 

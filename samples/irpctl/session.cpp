@@ -59,7 +59,8 @@ std::string text_in(const std::string& path) {
 // What the file says, once it is known to be right. Throws failure.
 std::string partitions_in(const std::string& path) {
     const std::string text = text_in(path);
-    const std::string problem = path.empty() ? "" : irpverbs::saa::partitions_problem(text, path);
+    const std::string problem =
+        path.empty() ? "" : irpverbs::subnet_manager::partitions_problem(text, path);
     if (!problem.empty()) throw failure(problem + "; OpenSM's partitions.conf is the format");
     return text;
 }

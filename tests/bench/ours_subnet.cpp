@@ -5,7 +5,7 @@
 #include <hca/hca.h>
 #include <hca/software.h>
 #include <saa/ibmf_saa_extras.h>
-#include <saa/subnet_manager.hpp>
+#include <subnet_manager/subnet_manager.hpp>
 #include <support/topology_file.hpp>
 
 #include <boost/asio/use_future.hpp>
@@ -30,10 +30,10 @@ public:
         expect(NT_SUCCESS(HcaAttach(uri_.c_str(), nullptr)), "HcaAttach");
         for (unsigned h = 0; h < hosts; ++h)
             guids_.push_back(guid_of("H" + std::to_string(h)));
-        saa::subnet_manager_options chosen;
+        subnet_manager::manager_options chosen;
         chosen.hca = guids_.front();
         chosen.light_sweep_ms = 0;
-        manager_ = saa::subnet_manager(chosen);
+        manager_ = subnet_manager::manager(chosen);
         manager_.start(asio::use_future).get();
         manager_.wait_until_up(asio::use_future).get();
     }
@@ -63,7 +63,7 @@ private:
     const testing::topology_file file_;
     const std::string uri_ = file_.uri() + "?unmanaged";
     std::vector<ib_guid_t> guids_;
-    saa::subnet_manager manager_;
+    subnet_manager::manager manager_;
 };
 
 class session {

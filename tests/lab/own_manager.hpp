@@ -2,7 +2,7 @@
 #pragma once
 
 #include <ibmf/mad.hpp>
-#include <saa/subnet_manager.hpp>
+#include <subnet_manager/subnet_manager.hpp>
 #include <support/coroutines.hpp>
 #include <support/topology_file.hpp>
 #include <support/verbs.hpp>
@@ -25,7 +25,7 @@ public:
         EXPECT_EQ(HcaAttach(uri_.c_str(), nullptr), STATUS_SUCCESS);
         for (const ib_guid_t each : all_hcas())
             if (!std::ranges::binary_search(others_, each)) hcas_.push_back(each);
-        manager_ = saa::subnet_manager({.hca = hcas_.front(), .light_sweep_ms = 0});
+        manager_ = subnet_manager::manager({.hca = hcas_.front(), .light_sweep_ms = 0});
         ending<void> started;
         manager_.start(started.handler());
         EXPECT_EQ(started.status(), STATUS_SUCCESS);
@@ -66,7 +66,7 @@ private:
     const std::string uri_ = file_.uri() + "?unmanaged";
     const std::vector<ib_guid_t> others_;
     std::vector<ib_guid_t> hcas_;
-    saa::subnet_manager manager_;
+    subnet_manager::manager manager_;
 };
 
 /// Datagrams to the SA, and what answers them, by the MAD service alone.

@@ -1,0 +1,123 @@
+/// A subnet manager with its subnet administration: an IBMF client on the port of a channel
+/// adapter, which knows its subnet through datagrams only.
+#pragma once
+
+#include <ibmf/ib_scalars.h>
+#include <irp/detail/async_operation.hpp>
+
+#include <boost/asio/deferred.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace irpverbs::subnet_manager {
+
+struct manager_options {
+    ib_guid_t hca = 0;
+    std::uint8_t port = 1;
+    // Of several managers the one of the highest priority (0 to 15) is the master, of equal ones
+    // that of the lowest port GUID. The others stand by.
+    std::uint8_t priority = 0;
+    std::uint64_t sm_key = 0; // one of another key is not handed over to, and not obeyed
+    std::uint32_t standby_poll_ms = 10'000; // how often the master is asked whether it lives
+    std::uint32_t standby_retries = 4;      // polls without an answer that are forgiven
+    std::uint8_t lmc = 0;                   // each port has 2^lmc LIDs
+    std::uint64_t sa_key = 1;               // of SA requests that are to be trusted
+    std::uint32_t smps_in_flight = 64;      // all ports of a large switch at once
+    std::uint32_t light_sweep_ms = 10'000;  // how often switches are asked for changes; 0: never
+    std::string partitions = {};            // as OpenSM's partitions.conf; empty: one, all are full
+};
+
+/// What is wrong with partitions, as "name:3: what was expected"; empty: nothing.
+NT_API std::string partitions_problem(const std::string& text, const std::string& name);
+
+/// not_active: a master has disabled it.
+enum class manager_state : std::uint8_t {
+    idle,
+    discovering,
+    standby,
+    master,
+    not_active,
+    stopping,
+    stopped
+};
+
+struct manager_status {
+    manager_state state = manager_state::idle;
+    bool incomplete = false; // something did not answer in the last sweep
+    ib_lid_t lid = 0;        // the manager's own
+    std::uint32_t nodes = 0;
+    std::uint32_t switches = 0;
+    std::uint32_t end_ports = 0;
+    std::uint64_t sweeps = 0;     // that ended
+    std::uint64_t smps = 0;       // that were sent
+    std::uint64_t unanswered = 0; // of them
+};
+
+class manager_core;
+
+namespace detail {
+
+enum class manager_verb : std::uint8_t { start, wait_until_up, stop };
+
+struct manager_request {
+    std::shared_ptr<manager_core> of;
+    manager_verb verb;
+
+    CCHAR stack_size() const { return 1; }
+    NT_API void start(IRP* irp);
+    void result(ULONG_PTR) && {}
+};
+
+} // namespace detail
+
+/// Moved, not copied. Its end stops the manager, and does not wait for that. Calls complete with
+/// void(error_code), handlers as in irp::call. IRQL: <= DISPATCH_LEVEL, PASSIVE_LEVEL to construct.
+class NT_API manager {
+public:
+    /// None: calls complete with STATUS_INVALID_PARAMETER.
+    manager() noexcept = default;
+    explicit manager(manager_options options);
+    ~manager();
+    manager(manager&&) noexcept = default;
+    manager& operator=(manager&& other) noexcept;
+
+    /// Takes its place on the port and begins to sweep.
+    /// STATUS_OBJECT_NAME_NOT_FOUND: no such HCA. STATUS_INVALID_PARAMETER: no such port, or an
+    /// option out of range. STATUS_SHARING_VIOLATION: a subnet manager is on that port.
+    /// STATUS_FILE_CLOSED: it was stopped before. STATUS_INSUFFICIENT_RESOURCES.
+    template <class Token = boost::asio::deferred_t>
+    auto start(Token&& token = {}) {
+        return ask(detail::manager_verb::start, std::forward<Token>(token));
+    }
+
+    /// Waits until a sweep has ended: what answered has LIDs, routes and active ports. Or until
+    /// this manager stands by, and another that is the master has answered. STATUS_CANCELLED: also
+    /// when it is stopped. STATUS_FILE_FORCED_CLOSED: the HCA has gone.
+    template <class Token = boost::asio::deferred_t>
+    auto wait_until_up(Token&& token = {}) {
+        return ask(detail::manager_verb::wait_until_up, std::forward<Token>(token));
+    }
+
+    /// Gives everything up; the subnet stays as it is. What was asked of it has been completed
+    /// before.
+    template <class Token = boost::asio::deferred_t>
+    auto stop(Token&& token = {}) {
+        return ask(detail::manager_verb::stop, std::forward<Token>(token));
+    }
+
+    manager_status status() const;
+
+private:
+    template <class Token>
+    auto ask(detail::manager_verb verb, Token&& token) {
+        return irp::detail::initiate(detail::manager_request{manager_, verb},
+                                     std::forward<Token>(token));
+    }
+
+    std::shared_ptr<manager_core> manager_;
+};
+
+} // namespace irpverbs::subnet_manager

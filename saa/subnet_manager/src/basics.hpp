@@ -1,0 +1,25 @@
+// Small types and helpers that the parts of this package share.
+#pragma once
+
+#include <saa/records.hpp>
+
+#include <cstdint>
+
+namespace irpverbs::subnet_manager {
+
+using saa::layout_of;
+using saa::matches;
+using saa::pack;
+using saa::record_type;
+using saa::unpack;
+using saa::unpack_multipath;
+
+/// A machine's clock: 100 ns since some beginning. Passed in; nothing here reads a clock.
+using machine_time = std::uint64_t;
+inline constexpr machine_time ticks_a_second = 10'000'000;
+
+inline bool same_gid(const ib_gid_t& a, const ib_gid_t& b) {
+    return a.gid_prefix == b.gid_prefix && a.gid_guid == b.gid_guid;
+}
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,304 @@
+#include "manager_core.hpp"
+
+#include <ibmf/ibmf_extras.h>
+
+namespace irpverbs::subnet_manager {
+
+namespace {
+
+constexpr LONG tick_ms = 250;
+constexpr machine_time ticks_a_millisecond = ticks_a_second / 1000;
+constexpr char one_partition[] = "Default=0x7fff, ipoib : ALL=full ;";
+
+NTSTATUS status_of(int ibmf_code) {
+    switch (ibmf_code) {
+    case IBMF_SUCCESS:
+        return STATUS_SUCCESS;
+    case IBMF_BAD_NODE:
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    case IBMF_BAD_PORT:
+        return STATUS_INVALID_PARAMETER;
+    case IBMF_PORT_IN_USE:
+        return STATUS_SHARING_VIOLATION;
+    case IBMF_NO_RESOURCES:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    default:
+        return STATUS_UNSUCCESSFUL;
+    }
+}
+
+std::optional<sweep_plan> plan_of(const manager_options& options) {
+    std::string error;
+    const std::string& text = options.partitions;
+    auto partitions = parse_partitions(text.empty() ? one_partition : text, "partitions", error);
+    const bool in_range = options.lmc <= 7 && options.priority <= 15 && options.smps_in_flight != 0;
+    if (!partitions || !in_range) return std::nullopt;
+    return sweep_plan{options.lmc, std::move(*partitions)};
+}
+
+DRIVER_OBJECT driver_with(PDRIVER_DISPATCH dispatch) {
+    DRIVER_OBJECT driver{};
+    driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch;
+    return driver;
+}
+
+} // namespace
+
+manager_core::manager_core(manager_options options) : options_(std::move(options)) {
+    static DRIVER_OBJECT driver = driver_with(dispatch);
+    device_.StackSize = 1;
+    device_.DriverObject = &driver;
+    device_.DeviceExtension = this;
+    poke_.of = this;
+    poke_.run = poked;
+    KeInitializeTimer(&timer_);
+    KeInitializeDpc(&timer_dpc_, timer_fired, this);
+}
+
+NTSTATUS manager_core::dispatch(DEVICE_OBJECT* device, IRP* irp) {
+    auto& self = *static_cast<manager_core*>(device->DeviceExtension);
+    irp::obligation owed(irp);
+    const auto verb = static_cast<detail::manager_verb>(owed.stack().MinorFunction);
+    const std::shared_ptr<manager_core> kept = self.shared_from_this();
+    const NTSTATUS status = self.queue_of(verb).park(std::move(owed));
+    kept->poke();
+    return status;
+}
+
+irp::cancel_safe_queue& manager_core::queue_of(detail::manager_verb verb) {
+    switch (verb) {
+    case detail::manager_verb::start:
+        return starting_;
+    case detail::manager_verb::stop:
+        return stopping_;
+    default:
+        return waiting_;
+    }
+}
+
+void manager_core::poke() {
+    if (poked_.exchange(true)) return;
+    poker_ = shared_from_this();
+    queue_->post(poke_);
+}
+
+void manager_core::poked(serial_queue::task& task) {
+    manager_core& self = *static_cast<poke_task&>(task).of;
+    const std::shared_ptr<manager_core> kept = std::move(self.poker_);
+    self.poked_ = false;
+    self.serve();
+}
+
+void manager_core::abandon() {
+    abandoned_ = true;
+    poke();
+}
+
+manager_status manager_core::status() const {
+    const std::lock_guard guard(status_lock_);
+    return status_;
+}
+
+void manager_core::serve() {
+    if (ticked_.exchange(false) && phase_ == phase::running) tick();
+    if (phase_ == phase::idle && !starting_.empty()) {
+        const NTSTATUS opened = open();
+        phase_ = NT_SUCCESS(opened) ? phase::running : phase::closed;
+        if (!NT_SUCCESS(opened)) outcome_ = opened;
+    }
+    note_status();
+    if (phase_ == phase::running) starting_.pop_all().complete(STATUS_SUCCESS);
+    if (phase_ == phase::running && is_up()) waiting_.pop_all().complete(STATUS_SUCCESS);
+    end_when_due();
+    if (phase_ == phase::closed) complete_all();
+}
+
+void manager_core::end_when_due() {
+    const bool wanted = abandoned_ || !stopping_.empty();
+    if (phase_ == phase::idle && wanted)
+        phase_ = phase::closed;
+    else if (phase_ == phase::running && wanted)
+        begin_close(STATUS_CANCELLED);
+    else if (phase_ == phase::running && smps_->lost())
+        begin_close(STATUS_FILE_FORCED_CLOSED);
+    note_status();
+}
+
+void manager_core::complete_all() {
+    starting_.pop_all().complete(outcome_);
+    waiting_.pop_all().complete(outcome_);
+    outcome_ = STATUS_FILE_CLOSED;
+    stopping_.pop_all().complete(STATUS_SUCCESS);
+}
+
+NTSTATUS manager_core::open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client) {
+    ibmf_register_info_t info{options_.hca, options_.port, type};
+    ibmf_impl_caps_t capabilities{};
+    return status_of(ibmf_register(&info, IBMF_VERSION, flags | IBMF_REG_FLAG_NO_OFFLOAD, nullptr,
+                                   nullptr, &client, &capabilities));
+}
+
+NTSTATUS manager_core::open_clients() {
+    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight);
+    NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
+    if (NT_SUCCESS(status)) status = open_client(SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP, sa_client_);
+    if (NT_SUCCESS(status)) status = status_of(smps_->open(subnet_client_));
+    if (NT_SUCCESS(status)) status = status_of(ibmf_show_sm(subnet_client_, B_TRUE));
+    if (NT_SUCCESS(status)) ibmf_limit_port(subnet_client_, options_.smps_in_flight);
+    return status;
+}
+
+NTSTATUS manager_core::open() {
+    plan_ = plan_of(options_);
+    if (!plan_) return STATUS_INVALID_PARAMETER;
+    const NTSTATUS status = open_clients();
+    if (!NT_SUCCESS(status)) {
+        close_clients();
+        return status;
+    }
+    make_mastership();
+    subnet_port_ = std::make_unique<message_port>(*queue_);
+    sa_port_ = std::make_unique<message_port>(*queue_);
+    make_parts();
+    open_ports();
+    self_ = shared_from_this();
+    start_timer();
+    mastership_->begin();
+    return STATUS_SUCCESS;
+}
+
+void manager_core::make_mastership() {
+    mastership_ = std::make_unique<mastership>(
+        *smps_,
+        mastership::settings{options_.priority, options_.sm_key,
+                             options_.standby_poll_ms * ticks_a_millisecond,
+                             options_.standby_retries},
+        mastership::duties{.sweep = [this] { sweeper_->sweep_now(); },
+                           .look = [this] { sweeper_->look_now(); },
+                           .distrust = [this] { sweeper_->distrust(); },
+                           .retire = [this] { retire(); }});
+}
+
+sweep_rules manager_core::rules() {
+    return {.is_master = [this] { return mastership_->is_master(); },
+            .own = [this] { return mastership_->info(); },
+            .surveyed =
+                [this](const survey& seen) {
+                    const bool configures = mastership_->surveyed(seen);
+                    poke();
+                    return configures;
+                }};
+}
+
+// What a master has: without anything of an earlier mastership, which others have changed since.
+void manager_core::make_parts() {
+    sa_.reset();
+    router_.reset();
+    sweeper_ = std::make_unique<sweeper>(*smps_, *plan_, rules(),
+                                         options_.light_sweep_ms * ticks_a_millisecond, news());
+    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
+    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
+}
+
+void manager_core::open_ports() {
+    subnet_port_->open(subnet_client_,
+                       [this](message_parts what) { subnet_message(std::move(what)); });
+    sa_port_->open(sa_client_, [this](message_parts what) { sa_message(std::move(what)); });
+}
+
+// Periodic: a simulated run does not wait for it.
+void manager_core::start_timer() {
+    LARGE_INTEGER first;
+    first.QuadPart = -static_cast<LONGLONG>(tick_ms * ticks_a_millisecond);
+    KeSetTimerEx(&timer_, first, tick_ms, &timer_dpc_);
+}
+
+void manager_core::stop_timer() {
+    KeCancelTimer(&timer_);
+    KeFlushQueuedDpcs();
+}
+
+void manager_core::timer_fired(KDPC*, void* context, void*, void*) {
+    auto& self = *static_cast<manager_core*>(context);
+    self.ticked_ = true;
+    self.poke();
+}
+
+void manager_core::tick() {
+    if (retiring_) return;
+    const machine_time now = KeQueryInterruptTime();
+    mastership_->tick(now);
+    if (!mastership_->is_master()) return;
+    sweeper_->tick(now);
+    sa_->tick();
+}
+
+void manager_core::retire() {
+    retiring_ = true;
+    smps_->cancel();
+    sweeper_->stop(
+        [this] { smps_->when_idle([this] { queue_->post_call([this] { retired(); }); }); });
+}
+
+// Tasks of the parts that were posted before have run.
+void manager_core::retired() {
+    if (phase_ != phase::running) return;
+    retiring_ = false;
+    smps_->resume();
+    make_parts();
+    mastership_->retired();
+    poke();
+}
+
+bool manager_core::is_up() const {
+    if (retiring_) return false;
+    return mastership_->is_master() ? sweeper_->current() != nullptr : mastership_->has_master();
+}
+
+sweeper::news manager_core::news() {
+    return {
+        .swept = [this](const subnet* before) { swept(before); },
+        .going =
+            [this](std::span<const port_ref> lost) { sa_->ports_go(lost, *sweeper_->current()); },
+        .gone =
+            [this] {
+                note_subnet();
+                sa_->route_groups(*sweeper_->current());
+                poke();
+            }};
+}
+
+void manager_core::swept(const subnet* before) {
+    note_subnet();
+    sa_->subnet_changed(before, *sweeper_->current());
+    poke();
+}
+
+void manager_core::begin_close(NTSTATUS outcome) {
+    phase_ = phase::closing;
+    outcome_ = outcome;
+    stop_timer();
+    smps_->cancel();
+    sweeper_->stop([this] { smps_->when_idle([this] { close_ports(); }); });
+}
+
+void manager_core::close_ports() {
+    sa_port_->close(
+        [this] { subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); }); });
+}
+
+void manager_core::close_clients() {
+    smps_->close();
+    for (ibmf_handle_t* const client : {&sa_client_, &subnet_client_})
+        if (*client != nullptr) ibmf_unregister(client, 0);
+}
+
+// Tasks of its parts that were posted before have run.
+void manager_core::unregister() {
+    const std::shared_ptr<manager_core> last = std::move(self_);
+    close_clients();
+    phase_ = phase::closed;
+    serve();
+}
+
+} // namespace irpverbs::subnet_manager

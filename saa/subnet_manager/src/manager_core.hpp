@@ -1,0 +1,108 @@
+// The life of a subnet manager: its requests, its clients of IBMF, its timer, its end.
+#pragma once
+
+#include <mastership/mastership.hpp>
+#include <sa/sa_server.hpp>
+#include <sweep/sweeper.hpp>
+
+#include <irp/cancel_safe_queue.hpp>
+#include <subnet_manager/subnet_manager.hpp>
+
+#include <atomic>
+#include <mutex>
+
+namespace irpverbs::subnet_manager {
+
+/// Everything but the public members runs as tasks of its queue. While it runs it keeps itself.
+class manager_core : public std::enable_shared_from_this<manager_core> {
+public:
+    explicit manager_core(manager_options options);
+
+    DEVICE_OBJECT* device() { return &device_; }
+    /// Stops; nobody waits for it.
+    void abandon();
+    manager_status status() const;
+
+private:
+    enum class phase { idle, running, closing, closed };
+
+    struct poke_task : serial_queue::task {
+        manager_core* of = nullptr;
+    };
+
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp);
+    irp::cancel_safe_queue& queue_of(detail::manager_verb verb);
+    void poke();
+    static void poked(serial_queue::task& task);
+    void serve();
+    void end_when_due();
+    void complete_all();
+
+    NTSTATUS open();
+    NTSTATUS open_clients();
+    void open_ports();
+    void make_mastership();
+    void make_parts();
+    sweep_rules rules();
+    NTSTATUS open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client);
+    void start_timer();
+    void stop_timer();
+    static void timer_fired(KDPC*, void* self, void*, void*);
+
+    void tick();
+    void retire();
+    void retired();
+    bool is_up() const;
+
+    void swept(const subnet* before);
+    sweeper::news news();
+    void note_subnet();
+    void note_status();
+    void subnet_message(message_parts what);
+    void trap_came(message_parts what);
+    void look_into(const ib_mad_notice_t& notice);
+    void forward(const ib_mad_notice_t& notice);
+    void sm_info_asked(const message_parts& what);
+    std::vector<sm_sminfo_t> managers() const;
+    void sa_message(message_parts what);
+
+    void begin_close(NTSTATUS outcome);
+    void close_ports();
+    void close_clients();
+    void unregister();
+
+    const manager_options options_;
+    DEVICE_OBJECT device_{};
+    std::shared_ptr<serial_queue> queue_ = std::make_shared<serial_queue>();
+    irp::cancel_safe_queue starting_, waiting_, stopping_;
+    poke_task poke_;
+    std::atomic<bool> poked_{false};
+    std::shared_ptr<manager_core> poker_; // keeps it while poke_ waits
+    std::atomic<bool> abandoned_{false};
+
+    KTIMER timer_{};
+    KDPC timer_dpc_{};
+    std::atomic<bool> ticked_{false};
+
+    phase phase_ = phase::idle;
+    NTSTATUS outcome_ = STATUS_FILE_CLOSED; // of what waits when it is closed
+    std::shared_ptr<manager_core> self_;    // while it runs
+    ibmf_handle_t subnet_client_ = nullptr;
+    ibmf_handle_t sa_client_ = nullptr;
+    std::unique_ptr<smp_channel> smps_;
+    std::unique_ptr<message_port> subnet_port_;
+    std::unique_ptr<message_port> sa_port_;
+    std::optional<sweep_plan> plan_;
+    std::unique_ptr<mastership> mastership_;
+    bool retiring_ = false; // parts of a master that is none any more come to their end
+    std::unique_ptr<sweeper> sweeper_;
+    std::unique_ptr<multicast_router> router_;
+    std::unique_ptr<sa_server> sa_;
+
+    manager_status described_; // what of its status the subnet tells
+
+    mutable dispatch::detail::raw_spin status_lock_;
+    manager_status status_; // guarded by status_lock_
+};
+
+} // namespace irpverbs::subnet_manager

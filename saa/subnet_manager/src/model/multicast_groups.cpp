@@ -1,0 +1,331 @@
+#include "multicast_groups.hpp"
+
+#include "partitions.hpp"
+#include "topology.hpp"
+
+#include <basics.hpp>
+
+#include <algorithm>
+
+namespace irpverbs::subnet_manager {
+namespace {
+
+constexpr std::uint8_t all_states = 0xf;
+constexpr std::uint8_t full_states = SA_MC_JOIN_FULL | SA_MC_JOIN_SEND_ONLY_FULL;
+constexpr std::uint64_t needed_to_join =
+    SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE;
+constexpr std::uint64_t needed_to_create = needed_to_join | SA_MC_COMPMASK_QKEY |
+                                           SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
+                                           SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL;
+constexpr std::uint64_t must_be_equal = SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS |
+                                        SA_MC_COMPMASK_SL | SA_MC_COMPMASK_FLOWLABEL |
+                                        SA_MC_COMPMASK_HOPLIMIT;
+
+bool has(const multicast_request& request, std::uint64_t bits) {
+    return (request.components & bits) == bits;
+}
+
+// Of SA-assigned MGIDs the scope is not link-local; those of IPoIB carry their signature.
+bool is_usable(const ib_gid_t& mgid) {
+    const auto first = static_cast<std::uint8_t>(mgid.gid_prefix >> 56);
+    const auto flags_scope = static_cast<std::uint8_t>(mgid.gid_prefix >> 48);
+    const auto signature = static_cast<std::uint16_t>(mgid.gid_prefix >> 32);
+    if (first != 0xff) return false;
+    if (signature == 0x401b || signature == 0x601b) return true;
+    return (flags_scope & 0xe0) == 0 && (signature != 0xa01b || (flags_scope & 0xf) != 2);
+}
+
+struct choice {
+    bool asked;
+    std::uint8_t selector;
+    std::uint8_t value;
+};
+
+// What a new group takes: the port's own value, or what was asked for. 0: not possible.
+template <class Below, class Size>
+std::uint8_t realize(const choice& c, std::uint8_t port, const Below& below, const Size& size_of) {
+    if (!c.asked || c.selector == SA_PR_MTU_SEL_LARGEST_AVAIL) return port;
+    switch (c.selector) {
+    case SA_PR_MTU_SEL_GREATER:
+        return size_of(c.value) < size_of(port) ? port : std::uint8_t{0};
+    case SA_PR_MTU_SEL_LESS:
+        return size_of(c.value) > size_of(port) ? port : below(c.value);
+    default:
+        return c.value;
+    }
+}
+
+// Whether a group has what a joiner asks for.
+template <class Size>
+bool suits(const choice& c, std::uint8_t group, const Size& size_of) {
+    if (!c.asked) return true;
+    switch (c.selector) {
+    case SA_PR_MTU_SEL_GREATER:
+        return size_of(group) > size_of(c.value);
+    case SA_PR_MTU_SEL_LESS:
+        return size_of(group) < size_of(c.value);
+    case SA_PR_MTU_SEL_EXACTLY:
+        return group == c.value;
+    default:
+        return true;
+    }
+}
+
+choice mtu_of(const multicast_request& r) {
+    return {has(r, SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU), r.record.MTUSelector,
+            r.record.MTU};
+}
+choice rate_of_request(const multicast_request& r) {
+    return {has(r, SA_MC_COMPMASK_RATESELECTOR | SA_MC_COMPMASK_RATE), r.record.RateSelector,
+            r.record.Rate};
+}
+choice life_time_of(const multicast_request& r) {
+    return {has(r, SA_MC_COMPMASK_PKTLTSELECTOR | SA_MC_COMPMASK_PKTLT),
+            r.record.PacketLifeTimeSelector, r.record.PacketLifeTime};
+}
+
+std::uint32_t code(std::uint8_t value) { return value; }
+std::uint8_t mtu_below(std::uint8_t mtu) {
+    return static_cast<std::uint8_t>(mtu == 0 ? 0 : mtu - 1);
+}
+
+bool valid_mtu(std::uint8_t mtu) { return mtu >= 1 && mtu <= 5; }
+bool valid_rate(std::uint8_t rate) { return tenths_of_gigabits(rate) != 0; }
+
+multicast_answer refused(std::uint16_t status) { return {.status = status}; }
+
+sa_mcmember_record_t record_of(const multicast_groups::group& of,
+                               const multicast_groups::member& who) {
+    sa_mcmember_record_t record = of.properties;
+    record.PortGID = who.port;
+    record.JoinState = who.join_state;
+    record.ProxyJoin = who.proxy ? 1 : 0;
+    return record;
+}
+
+} // namespace
+
+ib_gid_t multicast_groups::with_prefix(ib_gid_t port) const {
+    if (port.gid_prefix == 0xfe80000000000000) port.gid_prefix = prefix_;
+    return port;
+}
+
+const multicast_groups::group* multicast_groups::find_group(const ib_gid_t& mgid) const {
+    const auto found = groups_.find({mgid.gid_prefix, mgid.gid_guid});
+    return found == groups_.end() ? nullptr : &found->second;
+}
+
+std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
+    if (!has(r, needed_to_join)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
+    const choice mtu = mtu_of(r);
+    const choice rate = rate_of_request(r);
+    if ((mtu.asked && !valid_mtu(mtu.value)) || (rate.asked && !valid_rate(rate.value)))
+        return SA_STATUS_ERR_REQ_INVALID;
+    const ib_gid_t port = with_prefix(r.record.PortGID);
+    if (port.gid_prefix != prefix_) return SA_STATUS_ERR_REQ_INVALID_GID;
+    const bool proxy = !same_gid(port, with_prefix(r.requester));
+    if (!r.port_known || (proxy && !shared_key(r.port_keys, r.requester_keys)))
+        return SA_STATUS_ERR_REQ_INVALID;
+    if (has(r, SA_MC_COMPMASK_PKEY) && (r.record.P_Key & 0x7fff) == 0)
+        return SA_STATUS_ERR_REQ_INVALID;
+    return (r.record.JoinState & all_states) == 0 ? SA_STATUS_ERR_REQ_INVALID : SA_STATUS_NO_ERROR;
+}
+
+// Whether this port may be a member of this group, and this requester may say so.
+std::uint16_t multicast_groups::check_member(const group& into, const multicast_request& r) const {
+    const sa_mcmember_record_t& is = into.properties;
+    const bool key_differs =
+        has(r, SA_MC_COMPMASK_PKEY) && (((r.record.P_Key ^ is.P_Key) & 0x7fff) != 0 ||
+                                        ((r.record.P_Key | is.P_Key) & 0x8000) == 0);
+    if (key_differs || !matches(layout_of(&is), r.components & must_be_equal, &r.record, &is) ||
+        !suits(mtu_of(r), is.MTU, code) ||
+        !suits(rate_of_request(r), is.Rate, tenths_of_gigabits) ||
+        !suits(life_time_of(r), is.PacketLifeTime, code))
+        return SA_STATUS_ERR_REQ_INVALID;
+    if (r.port_mtu < is.MTU || tenths_of_gigabits(r.port_rate) < tenths_of_gigabits(is.Rate))
+        return SA_STATUS_ERR_REQ_INVALID;
+    if (!holds_key(r.port_keys, is.P_Key)) return SA_STATUS_ERR_REQ_INVALID;
+
+    const ib_gid_t port = with_prefix(r.record.PortGID);
+    const auto known =
+        std::ranges::find_if(into.members, [&](const member& m) { return same_gid(m.port, port); });
+    if (known == into.members.end()) return SA_STATUS_NO_ERROR;
+    const bool may = known->proxy ? holds_key(r.requester_keys, is.P_Key)
+                                  : same_gid(port, with_prefix(r.requester));
+    return may ? SA_STATUS_NO_ERROR : SA_STATUS_ERR_REQ_INVALID;
+}
+
+std::optional<ib_lid_t> multicast_groups::new_mlid() const {
+    for (std::uint16_t i = 0; i < mlids_; ++i)
+        if (i >= mlid_taken_.size() || !mlid_taken_[i])
+            return static_cast<ib_lid_t>(first_mlid + i);
+    return std::nullopt;
+}
+
+// 0xFF, transient and scope, 0xA01B, the subnet's prefix, a number.
+std::optional<ib_gid_t> multicast_groups::new_mgid(std::uint8_t scope) {
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        ib_gid_t mgid;
+        mgid.gid_prefix = std::uint64_t{0xff10} << 48 | std::uint64_t{scope} << 48 |
+                          std::uint64_t{0xa01b} << 32 | prefix_ >> 32;
+        mgid.gid_guid = prefix_ << 32 | made_++;
+        if (find_group(mgid) == nullptr) return mgid;
+    }
+    return std::nullopt;
+}
+
+std::uint16_t multicast_groups::create(const multicast_request& r, group& made) {
+    if ((r.record.JoinState & full_states) == 0) return SA_STATUS_ERR_REQ_INVALID;
+    if (!has(r, needed_to_create)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
+    sa_mcmember_record_t& is = made.properties;
+    is = r.record;
+    is.Reserved = is.ProxyJoin = is.JoinState = 0;
+    is.PortGID = {};
+    if (!has(r, SA_MC_COMPMASK_HOPLIMIT)) is.HopLimit = 0;
+    is.MTU = realize(mtu_of(r), r.port_mtu, mtu_below, code);
+    is.Rate = realize(rate_of_request(r), r.port_rate, rate_below, tenths_of_gigabits);
+    if (!life_time_of(r).asked) is.PacketLifeTime = 18;
+    is.MTUSelector = is.RateSelector = is.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
+    if (!valid_mtu(is.MTU) || !valid_rate(is.Rate)) return SA_STATUS_ERR_REQ_INVALID;
+
+    if (same_gid(is.MGID, {})) {
+        const auto mgid = new_mgid(has(r, SA_MC_COMPMASK_SCOPE) ? r.record.Scope & 0xf : 2);
+        if (!mgid) return SA_STATUS_ERR_NO_RESOURCES;
+        is.MGID = *mgid;
+    } else if (!is_usable(is.MGID)) {
+        return SA_STATUS_ERR_REQ_INVALID;
+    }
+    is.Scope = static_cast<std::uint8_t>(is.MGID.gid_prefix >> 48 & 0xf);
+    const auto mlid = new_mlid();
+    if (!mlid) return SA_STATUS_ERR_NO_RESOURCES;
+    is.MLID = *mlid;
+    return SA_STATUS_NO_ERROR;
+}
+
+multicast_answer multicast_groups::join(const multicast_request& r) {
+    if (const std::uint16_t status = check_join(r)) return refused(status);
+    const mgid_key key{r.record.MGID.gid_prefix, r.record.MGID.gid_guid};
+    auto at = groups_.find(key);
+    group made;
+    const bool is_new = at == groups_.end();
+    if (is_new) {
+        if (const std::uint16_t status = create(r, made)) return refused(status);
+    }
+    // Of a new group the selectors were met by making it so.
+    multicast_request checked = r;
+    if (is_new)
+        checked.components &=
+            ~std::uint64_t{SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_RATESELECTOR |
+                           SA_MC_COMPMASK_PKTLTSELECTOR};
+    if (const std::uint16_t status = check_member(is_new ? made : at->second, checked))
+        return refused(status);
+    if (is_new) {
+        const ib_gid_t mgid = made.properties.MGID;
+        const std::size_t slot = made.properties.MLID - first_mlid;
+        if (slot >= mlid_taken_.size()) mlid_taken_.resize(slot + 1);
+        mlid_taken_[slot] = true;
+        at = groups_.emplace(mgid_key{mgid.gid_prefix, mgid.gid_guid}, std::move(made)).first;
+    }
+    group& into = at->second;
+    const ib_gid_t port = with_prefix(r.record.PortGID);
+    auto who =
+        std::ranges::find_if(into.members, [&](const member& m) { return same_gid(m.port, port); });
+    const bool new_member = who == into.members.end();
+    if (new_member) {
+        into.members.push_back({port, 0, !same_gid(port, with_prefix(r.requester))});
+        who = into.members.end() - 1;
+    }
+    who->join_state =
+        static_cast<std::uint8_t>(who->join_state | (r.record.JoinState & all_states));
+    multicast_answer answer{.group_created = is_new, .tree_changed = new_member};
+    answer.record = record_of(into, *who);
+    answer.record.PortGID = r.record.PortGID; // with the prefix it was asked with
+    return answer;
+}
+
+multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t member_index,
+                                          std::uint8_t bits) {
+    group& of = at->second;
+    member& who = of.members[member_index];
+    who.join_state = static_cast<std::uint8_t>(who.join_state & ~bits);
+    multicast_answer answer;
+    answer.record = record_of(of, who);
+    if (who.join_state == 0) {
+        of.members.erase(of.members.begin() + static_cast<std::ptrdiff_t>(member_index));
+        answer.tree_changed = true;
+    }
+    const bool anybody_full = std::ranges::any_of(
+        of.members, [](const member& m) { return (m.join_state & full_states) != 0; });
+    if (!anybody_full) {
+        mlid_taken_[of.properties.MLID - first_mlid] = false;
+        groups_.erase(at);
+        answer.group_deleted = answer.tree_changed = true;
+    }
+    return answer;
+}
+
+multicast_answer multicast_groups::leave(const multicast_request& r) {
+    if (!has(r, needed_to_join)) return refused(SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS);
+    const ib_gid_t port = with_prefix(r.record.PortGID);
+    if (port.gid_prefix != prefix_) return refused(SA_STATUS_ERR_REQ_INVALID_GID);
+    const auto at = groups_.find({r.record.MGID.gid_prefix, r.record.MGID.gid_guid});
+    if (at == groups_.end()) return refused(SA_STATUS_ERR_REQ_INVALID);
+    const std::vector<member>& members = at->second.members;
+    const auto who =
+        std::ranges::find_if(members, [&](const member& m) { return same_gid(m.port, port); });
+    const std::uint8_t bits = r.record.JoinState & all_states;
+    if (who == members.end() || bits == 0 || (bits & ~who->join_state) != 0)
+        return refused(SA_STATUS_ERR_REQ_INVALID);
+    const bool may = who->proxy ? holds_key(r.requester_keys, at->second.properties.P_Key)
+                                : same_gid(port, with_prefix(r.requester));
+    if (!may) return refused(SA_STATUS_ERR_REQ_INVALID);
+    multicast_answer answer = remove(at, static_cast<std::size_t>(who - members.begin()), bits);
+    answer.record.PortGID = r.record.PortGID;
+    return answer;
+}
+
+std::vector<multicast_answer> multicast_groups::remove_port(const ib_gid_t& port) {
+    std::vector<multicast_answer> answers;
+    for (auto at = groups_.begin(); at != groups_.end();) {
+        const auto next = std::next(at);
+        const auto& members = at->second.members;
+        for (std::size_t i = 0; i < members.size(); ++i)
+            if (same_gid(members[i].port, with_prefix(port))) {
+                answers.push_back(remove(at, i, all_states));
+                break;
+            }
+        at = next;
+    }
+    return answers;
+}
+
+std::vector<sa_mcmember_record_t> multicast_groups::find(const sa_mcmember_record_t& wanted,
+                                                         std::uint64_t components,
+                                                         bool trusted) const {
+    multicast_request question;
+    question.record = wanted;
+    question.components = components;
+    const std::uint64_t selected = SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU |
+                                   SA_MC_COMPMASK_RATESELECTOR | SA_MC_COMPMASK_RATE |
+                                   SA_MC_COMPMASK_PKTLTSELECTOR | SA_MC_COMPMASK_PKTLT;
+    std::vector<sa_mcmember_record_t> found;
+    const auto add = [&](const sa_mcmember_record_t& record) {
+        if (matches(layout_of(&record), components & ~selected, &wanted, &record))
+            found.push_back(record);
+    };
+    for (const auto& [mgid, of] : groups_) {
+        if (!suits(mtu_of(question), of.properties.MTU, code) ||
+            !suits(rate_of_request(question), of.properties.Rate, tenths_of_gigabits) ||
+            !suits(life_time_of(question), of.properties.PacketLifeTime, code))
+            continue;
+        if (!trusted) {
+            add(of.properties);
+            continue;
+        }
+        for (const member& m : of.members)
+            add(record_of(of, m));
+    }
+    return found;
+}
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,98 @@
+// Multicast groups and their members: MCMemberRecord on the SA's side. Rules and statuses as OpenSM
+// has them. Pure: what is to be known of ports comes with the request.
+#pragma once
+
+#include <basics.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace irpverbs::subnet_manager {
+
+inline constexpr ib_lid_t first_mlid = 0xc000;
+
+/// A Set or Delete of an MCMemberRecord, and what the subnet manager knows of the two ports.
+struct multicast_request {
+    sa_mcmember_record_t record{};
+    std::uint64_t components = 0;
+    ib_gid_t requester{}; // the port the request came from
+    std::span<const ib_pkey_t> requester_keys;
+    bool port_known = false; // the port of record.PortGID
+    std::span<const ib_pkey_t> port_keys;
+    std::uint8_t port_mtu = 0; // codes
+    std::uint8_t port_rate = 0;
+};
+
+struct multicast_answer {
+    std::uint16_t status = SA_STATUS_NO_ERROR;
+    sa_mcmember_record_t record{}; // for the response; when there is no error
+    bool group_created = false;    // trap 66 is due
+    bool group_deleted = false;    // trap 67 is due
+    bool tree_changed = false;     // MLID record.MLID is to be routed again
+};
+
+class multicast_groups {
+public:
+    struct member {
+        ib_gid_t port{};
+        std::uint8_t join_state = 0;
+        bool proxy = false;
+    };
+    struct group {
+        sa_mcmember_record_t properties{}; // without PortGID and JoinState
+        std::vector<member> members;       // in order of joining
+    };
+
+    /// `mlids`: how many multicast LIDs the switches' tables hold, from 0xC000 on.
+    explicit multicast_groups(ib_sn_prefix_t prefix = 0xfe80000000000000,
+                              std::uint16_t mlids = 1024)
+        : prefix_(prefix), mlids_(mlids) {}
+
+    /// Joins, and creates the group when there is none.
+    /// INSUF_COMPONENTS: MGID, PortGID or JoinState is missing, to create also Q_Key, TClass,
+    /// P_Key, FlowLabel, SL. INVALID_GID: PortGID is of another subnet. REQ_INVALID: the port is
+    /// unknown or shares no P_Key with the requester or the group; nobody would be a full member of
+    /// a new group; values that the group or the port does not have; somebody else's membership.
+    /// NO_RESOURCES: no MLID is left.
+    multicast_answer join(const multicast_request& request);
+
+    /// Leaves by the JoinState bits of the record; a group without full members is deleted.
+    /// INSUF_COMPONENTS, INVALID_GID as above. REQ_INVALID: no such group or membership, bits that
+    /// the member does not have, somebody else's membership.
+    multicast_answer leave(const multicast_request& request);
+
+    /// The port went: as if it left all its groups. One answer a group.
+    std::vector<multicast_answer> remove_port(const ib_gid_t& port);
+
+    /// Untrusted: one record a group, without PortGID and ProxyJoin. Trusted: one a member.
+    std::vector<sa_mcmember_record_t> find(const sa_mcmember_record_t& wanted,
+                                           std::uint64_t components, bool trusted) const;
+
+    /// nullptr when there is none.
+    const group* find_group(const ib_gid_t& mgid) const;
+    std::size_t size() const { return groups_.size(); }
+
+private:
+    using mgid_key = std::pair<std::uint64_t, std::uint64_t>;
+    using group_map = std::map<mgid_key, group>;
+
+    std::uint16_t check_join(const multicast_request& request) const;
+    std::uint16_t check_member(const group& into, const multicast_request& request) const;
+    std::uint16_t create(const multicast_request& request, group& made);
+    std::optional<ib_gid_t> new_mgid(std::uint8_t scope);
+    std::optional<ib_lid_t> new_mlid() const;
+    multicast_answer remove(group_map::iterator at, std::size_t member_index, std::uint8_t bits);
+    ib_gid_t with_prefix(ib_gid_t port) const;
+
+    ib_sn_prefix_t prefix_;
+    std::uint16_t mlids_;
+    std::uint32_t made_ = 0; // MGIDs
+    group_map groups_;
+    std::vector<bool> mlid_taken_;
+};
+
+} // namespace irpverbs::subnet_manager

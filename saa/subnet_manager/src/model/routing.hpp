@@ -1,0 +1,84 @@
+// Linear forwarding tables by shortest paths. Every hop comes nearer to the destination, so no
+// table can loop. Of the ports that do, a switch takes the one with the fewest destinations so far:
+// ports that lead to the same destinations differ by one destination at most (LMC 0; hosts counted,
+// switches' own LIDs, which carry management only, not).
+#pragma once
+
+#include "lids.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace irpverbs::subnet_manager {
+
+/// How many links lie between switches; the rows of a matrix.
+class switch_graph {
+public:
+    static constexpr std::uint16_t unreachable = 0xffff;
+
+    explicit switch_graph(const topology& subnet);
+
+    std::size_t size() const { return nodes_.size(); }
+    node_index node_of(std::size_t position) const { return nodes_[position]; }
+    /// Position of a node among the switches; size() when it is none.
+    std::size_t position_of(node_index node) const { return positions_[node]; }
+    std::uint16_t distance(std::size_t from, std::size_t to) const {
+        return distances_[from * size() + to];
+    }
+
+    /// A link to another switch.
+    struct link {
+        std::uint8_t port;
+        std::uint32_t to; // position
+    };
+    std::span<const link> links_of(std::size_t position) const { return links_[position]; }
+
+private:
+    std::vector<node_index> nodes_;
+    std::vector<std::size_t> positions_;
+    std::vector<std::vector<link>> links_; // by port
+    std::vector<std::uint16_t> distances_;
+};
+
+inline constexpr std::uint8_t no_port = 0xff;
+
+class routing_tables {
+public:
+    void compute(const topology& subnet, const switch_graph& graph, const lid_table& lids);
+
+    /// The out port at a switch, 0 for the switch itself; no_port when there is no route.
+    std::uint8_t port_for(node_index at, ib_lid_t destination) const {
+        const auto& table = tables_[at];
+        return destination < table.size() ? table[destination] : no_port;
+    }
+
+    /// Entries 64 x block .. +63; past the end no_port. As a LinearForwardingTable holds them.
+    sm_linear_forwarding_table_t block(node_index at, std::uint16_t number) const;
+
+    /// Blocks that hold a route.
+    std::size_t blocks(node_index at) const { return (tables_[at].size() + 63) / 64; }
+
+private:
+    std::vector<std::vector<std::uint8_t>> tables_; // by node; empty for those that are no switch
+};
+
+/// Ports of each switch that forward a multicast group: a tree that spans the members' switches.
+struct multicast_tree {
+    struct branch {
+        node_index at;
+        std::vector<std::uint8_t> ports; // ascending
+    };
+    std::vector<branch> branches;   // by node
+    std::vector<port_ref> left_out; // members that the root does not reach
+
+    /// 16 ports of a switch as a MulticastForwardingTable entry holds them.
+    std::uint16_t mask(node_index at, unsigned position) const;
+};
+
+/// The root is the switch with the smallest sum of distances to the members; of equal ones,
+/// `spread` (the MLID) chooses, so that groups do not all meet at one switch.
+multicast_tree make_multicast_tree(const topology& subnet, const switch_graph& graph,
+                                   std::span<const port_ref> members, std::uint32_t spread);
+
+} // namespace irpverbs::subnet_manager

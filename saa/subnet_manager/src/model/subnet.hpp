@@ -1,0 +1,51 @@
+// A subnet as one sweep found and made it.
+#pragma once
+
+#include "paths.hpp"
+
+#include <map>
+
+namespace irpverbs::subnet_manager {
+
+struct subnet {
+    topology nodes;
+    lid_table lids;
+    routing_tables tables;
+    partition_table partitions;
+    path_settings settings;
+    port_ref manager; // the port that this subnet manager is on
+
+    /// How to reach an end port, or a switch by its port 0.
+    std::map<std::pair<node_index, std::uint8_t>, directed_route> ways;
+
+    const directed_route& way_to(port_ref end) const {
+        static const directed_route nowhere;
+        const std::uint8_t port = nodes[end.node].is_switch() ? std::uint8_t{0} : end.port;
+        const auto found = ways.find({end.node, port});
+        return found != ways.end() ? found->second : nowhere;
+    }
+    /// The end port with that GUID, or an invalid one.
+    port_ref port_of(ib_guid_t port_guid) const { return lids.port_of(lids.of(port_guid).base); }
+    ib_lid_t manager_lid() const {
+        return manager.valid() ? lids.of(nodes.at(manager).guid).base : ib_lid_t{0};
+    }
+    /// An end port that can't be reached any more.
+    void remove(port_ref end) {
+        lids.set_away(nodes.at(end).guid);
+        ways.erase({end.node, end.port});
+        nodes.remove(end);
+    }
+
+    /// The P_Keys of an end port; none of an invalid one.
+    std::vector<ib_pkey_t> keys_of(port_ref end) const {
+        if (!end.valid()) return {};
+        return partitions.keys_of(nodes.at(end).guid, nodes[end.node].info.NodeType,
+                                  settings.manager_guid);
+    }
+    ib_gid_t gid_of(port_ref end) const {
+        return end.valid() ? ib_gid_t{settings.prefix, nodes.at(end).guid} : ib_gid_t{};
+    }
+    subnet_view view() const { return {nodes, lids, tables, partitions, settings}; }
+};
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,40 @@
+#include "onlooker.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::subnet_manager {
+
+namespace {
+
+// Full member of a partition that all are members of, as without a partitions.conf.
+bool shares_with_all(const partition_table& table, std::span<const ib_pkey_t> keys) {
+    constexpr ib_pkey_t full = 0x8000;
+    return std::ranges::any_of(keys, [&](ib_pkey_t key) {
+        const partition* const in = table.find(key);
+        return (key & full) != 0 && in != nullptr && in->all != membership::none;
+    });
+}
+
+} // namespace
+
+onlooker::onlooker(const subnet& net, port_ref at)
+    : net_(net), at_(at), keys_(net.keys_of(at)),
+      sees_all_(shares_with_all(net.partitions, keys_)) {}
+
+bool onlooker::shares_key(port_ref end) const {
+    return shared_key(keys_, net_.keys_of(end)).has_value();
+}
+
+// An outer port of a switch has the P_Keys of the host behind it. Others have none of their own,
+// and hide from nobody.
+bool onlooker::sees(port_ref port) const {
+    if (sees_all_ || port == at_) return true;
+    if (!port.valid()) return false;
+    if (net_.nodes[port.node].is_switch() && port.port != 0) {
+        const port_ref peer = net_.nodes.at(port).peer;
+        return !peer.valid() || net_.nodes[peer.node].is_switch() || shares_key(peer);
+    }
+    return shares_key(port);
+}
+
+} // namespace irpverbs::subnet_manager

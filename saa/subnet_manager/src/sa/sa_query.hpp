@@ -1,0 +1,74 @@
+// A question to the subnet administration, and the records that answer it.
+#pragma once
+
+#include "onlooker.hpp"
+
+#include <ibmf/mad.hpp>
+
+#include <cstring>
+
+namespace irpverbs::subnet_manager {
+
+/// A Get or GetTable, and what it is answered from.
+struct sa_query {
+    const subnet& net;
+    const onlooker& by;
+    std::uint64_t components = 0;
+    ibmf::mad_bytes data; // the record asked for
+    bool table = false;   // GetTable: any number of records
+    bool trusted = false; // the request had the SA's key
+};
+
+/// Records as a GetTable response holds them: packed, padded to 8 bytes each.
+class record_list {
+public:
+    template <class Host>
+    void add(const Host& record) {
+        const record_type& type = layout_of(&record);
+        stride_ = type.stride();
+        const std::size_t at = bytes_.size();
+        bytes_.resize(at + stride_);
+        pack(type, &record, std::span(bytes_).subspan(at));
+        ++count_;
+    }
+
+    std::size_t count() const { return count_; }
+    std::size_t stride() const { return stride_; }
+    std::vector<std::uint8_t> take_bytes() { return std::move(bytes_); }
+
+private:
+    std::vector<std::uint8_t> bytes_;
+    std::size_t stride_ = 0;
+    std::size_t count_ = 0;
+};
+
+/// Adds those records that the question's components ask for. `visit(emit)` calls `emit(record)`.
+template <class Host, class Visit>
+std::uint16_t add_matching(const sa_query& query, record_list& found, const Visit& visit) {
+    const auto wanted = unpack<Host>(query.data);
+    if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
+    const record_type& type = layout_of(&*wanted);
+    visit([&](const Host& record) {
+        if (matches(type, query.components, &*wanted, &record)) found.add(record);
+    });
+    return SA_STATUS_NO_ERROR;
+}
+
+/// Those that the requester may know of.
+std::vector<port_ref> visible_end_ports(const sa_query& query);
+
+// Of the topology; each gives an SA status, and leaves what it found in `found`.
+std::uint16_t find_nodes(const sa_query& query, record_list& found);
+std::uint16_t find_ports(const sa_query& query, record_list& found);
+std::uint16_t find_switches(const sa_query& query, record_list& found);
+std::uint16_t find_linear_tables(const sa_query& query, record_list& found);
+std::uint16_t find_links(const sa_query& query, record_list& found);
+std::uint16_t find_guids(const sa_query& query, record_list& found);
+std::uint16_t find_keys(const sa_query& query, record_list& found);
+/// Of two ports at most NumbPath, for a Get one in all.
+std::uint16_t find_paths(const sa_query& query, record_list& found);
+/// From each of the first GIDs to each of the others. INSUFFICIENT_COMPONENTS without their counts;
+/// INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does not hold.
+std::uint16_t find_multiple_paths(const sa_query& query, record_list& found);
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,59 @@
+// ServiceRecords and their leases. Pure: time is passed in; statuses are the SA's on the wire, as
+// OpenSM gives them.
+#pragma once
+
+#include <basics.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace irpverbs::subnet_manager {
+
+class service_registry {
+public:
+    explicit service_registry(std::size_t capacity = 65536) : capacity_(capacity) {}
+
+    /// Adds the record or replaces the one of the same ID, GID and P_Key. Without the lease's
+    /// component the lease is infinite. SA_STATUS_NO_ERROR; REQ_INVALID without the components of
+    /// ID and GID; REQ_DENIED when the one there has another ServiceKey; NO_RESOURCES when full.
+    std::uint16_t set(const sa_service_record_t& record, std::uint64_t components,
+                      machine_time now);
+
+    /// Takes the record of the same ID, GID, P_Key and ServiceKey away, and gives it back in
+    /// `record`. SA_STATUS_NO_ERROR or NO_RECORDS.
+    std::uint16_t erase(sa_service_record_t& record, machine_time now);
+
+    /// Matching records in order of ID, GID, P_Key; ServiceLease is what is left of it. The keys
+    /// are told to the trusted only.
+    std::vector<sa_service_record_t> find(const sa_service_record_t& wanted,
+                                          std::uint64_t components, machine_time now,
+                                          bool trusted) const;
+
+    /// Drops what has ended; how many that were.
+    std::size_t expire(machine_time now);
+
+    /// When the first lease ends.
+    std::optional<machine_time> next_expiry() const;
+
+    std::size_t size() const { return services_.size(); }
+
+private:
+    using identity = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, ib_pkey_t>;
+    struct service {
+        sa_service_record_t record;
+        std::optional<machine_time> ends; // none: never
+    };
+
+    static identity identity_of(const sa_service_record_t& record);
+
+    std::size_t capacity_;
+    std::map<identity, service> services_;
+    std::multimap<machine_time, identity> leases_;
+
+    void drop(std::map<identity, service>::iterator at);
+};
+
+} // namespace irpverbs::subnet_manager

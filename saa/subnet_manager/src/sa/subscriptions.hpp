@@ -1,0 +1,62 @@
+// Who asked for which events: InformInfo on the SA's side. Statuses and matching as OpenSM has
+// them.
+#pragma once
+
+#include <basics.hpp>
+
+#include <cstdint>
+#include <list>
+#include <span>
+#include <vector>
+
+namespace irpverbs::subnet_manager {
+
+/// Where the Reports go; from the request's addresses.
+struct subscriber {
+    ib_gid_t gid{};
+    ib_lid_t lid = 0;
+    ib_qpn_t qpn = 0;
+    ib_pkey_t pkey = 0;
+    std::uint8_t sl = 0;
+
+    friend bool operator==(const subscriber& a, const subscriber& b) {
+        return a.lid == b.lid && a.qpn == b.qpn && a.pkey == b.pkey && a.sl == b.sl;
+    }
+};
+
+struct subscription {
+    subscriber from;
+    ib_mad_informinfo_t wants{}; // QPN is the subscriber's
+};
+
+/// Whether an event is one of those asked for. Access (shared P_Keys) is the caller's to check.
+bool wants_event(const ib_mad_informinfo_t& info, const ib_mad_notice_t& notice);
+
+class subscription_table {
+public:
+    explicit subscription_table(std::size_t capacity = 65536) : capacity_(capacity) {}
+
+    /// Set of InformInfo. Subscribing twice is one subscription. SA_STATUS_NO_ERROR; REQ_INVALID
+    /// for a Subscribe above 1, for an unsubscription that names none (its QPN counts), and for a
+    /// trap 256..259 from a requester without the SM_Key; NO_RESOURCES when full.
+    std::uint16_t set(const subscriber& from, const ib_mad_informinfo_t& info, bool trusted);
+
+    /// The port went: its subscriptions go, too. How many that were.
+    std::size_t remove(const ib_gid_t& gid);
+
+    /// Those whose subscriptions want the event, in order of subscription; one Report each. Valid
+    /// until the next change.
+    std::vector<const subscription*> interested(const ib_mad_notice_t& notice) const;
+
+    /// InformInfoRecords.
+    std::vector<sa_informinfo_record_t> find(const sa_informinfo_record_t& wanted,
+                                             std::uint64_t components) const;
+
+    std::size_t size() const { return table_.size(); }
+
+private:
+    std::size_t capacity_;
+    std::list<subscription> table_;
+};
+
+} // namespace irpverbs::subnet_manager

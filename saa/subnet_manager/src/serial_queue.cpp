@@ -1,0 +1,45 @@
+#include "serial_queue.hpp"
+
+#include <dispatch/detail/work_item.hpp>
+
+#include <mutex>
+
+namespace irpverbs::subnet_manager {
+
+serial_queue::serial_queue() { InitializeListHead(&waiting_); }
+
+void serial_queue::post(task& what) {
+    {
+        const std::lock_guard guard(lock_);
+        InsertTailList(&waiting_, &what.entry);
+        if (busy_ != nullptr) return;
+        busy_ = shared_from_this();
+    }
+    ExInitializeWorkItem(&item_, work, this);
+    ExQueueWorkItem(&item_, DelayedWorkQueue);
+}
+
+serial_queue::task* serial_queue::next() {
+    const std::lock_guard guard(lock_);
+    if (IsListEmpty(&waiting_)) return nullptr;
+    return CONTAINING_RECORD(RemoveHeadList(&waiting_), task, entry);
+}
+
+// Others that wait for a worker do not wait for all that is to be done here.
+void serial_queue::work(void* context) {
+    auto& self = *static_cast<serial_queue*>(context);
+    for (;;) {
+        while (task* const due = self.next()) {
+            due->run(*due);
+            if (dispatch::detail::work_items_wait())
+                return ExQueueWorkItem(&self.item_, DelayedWorkQueue);
+        }
+        std::shared_ptr<serial_queue> last;
+        const std::lock_guard guard(self.lock_);
+        if (!IsListEmpty(&self.waiting_)) continue;
+        last = std::move(self.busy_); // outlives the guard
+        return;
+    }
+}
+
+} // namespace irpverbs::subnet_manager

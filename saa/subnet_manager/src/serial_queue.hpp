@@ -1,0 +1,59 @@
+// Where everything of a subnet manager happens: one thing after the other, so that nothing of it
+// needs a lock.
+#pragma once
+
+#include <dispatch/detail/spin.hpp>
+#include <dispatch/work_item.h>
+
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace irpverbs::subnet_manager {
+
+/// Runs tasks in order, at PASSIVE_LEVEL, in a work item. Keeps itself until it has run them all.
+class serial_queue : public std::enable_shared_from_this<serial_queue> {
+public:
+    struct task {
+        LIST_ENTRY entry{};
+        void (*run)(task& self) = nullptr;
+    };
+
+    serial_queue();
+    serial_queue(const serial_queue&) = delete;
+    serial_queue& operator=(const serial_queue&) = delete;
+
+    /// Ownership: the task is the queue's until it runs. IRQL: <= DISPATCH_LEVEL.
+    void post(task& what);
+
+    /// Calls `body()` once. False: there is no memory for it. IRQL: <= DISPATCH_LEVEL.
+    template <class Body>
+    bool post_call(Body body) {
+        auto* made = new (std::nothrow) call<Body>(std::move(body));
+        if (made != nullptr) post(*made);
+        return made != nullptr;
+    }
+
+private:
+    template <class Body>
+    struct call : task {
+        explicit call(Body&& its_body) : body(std::move(its_body)) {
+            run = [](task& self) {
+                const std::unique_ptr<call> mine(static_cast<call*>(&self));
+                mine->body();
+            };
+        }
+        Body body;
+    };
+
+    task* next();
+    static void work(void* self);
+
+    dispatch::detail::raw_spin lock_;
+    LIST_ENTRY waiting_; // guarded by lock_
+    std::shared_ptr<serial_queue>
+        busy_; // guarded by lock_: itself while the work item is under way
+    WORK_QUEUE_ITEM item_{};
+};
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,128 @@
+// SMPs by directed routes, so many at a time, each with retries and a deadline (IBMF's).
+#pragma once
+
+#include "serial_queue.hpp"
+
+#include <ibmf/ibmf.h>
+#include <ibmf/mad.hpp>
+#include <model/topology.hpp>
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace irpverbs::subnet_manager {
+
+using smp_data = std::array<std::uint8_t, 64>;
+
+enum sm_attribute : std::uint16_t {
+    sm_notice = 0x02,
+    sm_node_description = 0x10,
+    sm_node_info = 0x11,
+    sm_switch_info = 0x12,
+    sm_guid_info = 0x14,
+    sm_port_info = 0x15,
+    sm_pkey_table = 0x16,
+    sm_linear_table = 0x19,
+    sm_multicast_table = 0x1B,
+    sm_info = 0x20,
+};
+
+struct smp {
+    directed_route way;
+    std::uint16_t attribute = 0;
+    std::uint32_t modifier = 0;
+    std::uint8_t method = MAD_METHOD_GET;
+    smp_data data{};
+};
+
+/// A Get of an attribute.
+inline smp get_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier = 0) {
+    return {std::move(way), attribute, modifier};
+}
+
+/// A Set of an attribute, from its host structure.
+template <class Host>
+smp set_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier, const Host& host) {
+    smp made{std::move(way), attribute, modifier, MAD_METHOD_SET};
+    pack(host, made.data);
+    return made;
+}
+
+struct smp_answer {
+    bool arrived = false;     // false: none came in time, or it was cancelled
+    std::uint16_t status = 0; // of one that came
+    smp_data data{};
+
+    bool success() const { return arrived && status == 0; }
+};
+
+/// Everything but `open`, `close` and the constructor is for tasks of the queue, where the handlers
+/// run, too.
+class smp_channel {
+public:
+    using answer_handler = std::function<void(const smp_answer&)>;
+
+    smp_channel(serial_queue& queue, std::size_t in_flight)
+        : queue_(queue), in_flight_(in_flight) {}
+    smp_channel(const smp_channel&) = delete;
+    smp_channel& operator=(const smp_channel&) = delete;
+
+    /// `client`: of class SUBN_MANAGER. IBMF_SUCCESS or IBMF_NO_RESOURCES.
+    int open(ibmf_handle_t client);
+
+    /// After `cancel`, when nothing is asked any more.
+    void close();
+
+    void ask(smp what, answer_handler told);
+
+    /// Calls `idle()` once, when the handlers of all that was asked have run; at once if they have.
+    void when_idle(std::function<void()> idle);
+
+    /// All that is asked, until `resume`, comes to its end without an answer.
+    void cancel();
+    void resume() { cancelled_ = false; }
+
+    /// The HCA has gone: nothing will be answered any more.
+    bool lost() const { return lost_; }
+    std::uint64_t asked() const { return asked_; } // so far
+    std::uint64_t unanswered() const { return unanswered_; }
+
+private:
+    struct exchange : serial_queue::task {
+        smp_channel* at = nullptr;
+        ibmf_msg_t* message = nullptr;
+        answer_handler told;
+        smp_answer answer; // none when it was not sent
+        alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
+        std::array<std::uint8_t, ibmf::smp_header::size> class_header{};
+        std::array<std::uint8_t, 192> body{}; // data, reserved, initial path, return path
+    };
+    struct request {
+        smp what;
+        answer_handler told;
+    };
+
+    static void answered(ibmf_handle_t, ibmf_msg_t*, void* context);
+    static void finish(serial_queue::task& done);
+    void start(exchange& free, request next);
+    void write(exchange& into, const smp& what);
+    void start_waiting();
+    void tell_when_idle();
+
+    serial_queue& queue_;
+    std::size_t in_flight_;
+    ibmf_handle_t client_ = nullptr;
+    std::vector<std::unique_ptr<exchange>> exchanges_;
+    std::vector<exchange*> free_;
+    std::deque<request> waiting_;
+    std::function<void()> idle_;
+    bool cancelled_ = false;
+    bool lost_ = false;
+    std::uint64_t asked_ = 0;
+    std::uint64_t unanswered_ = 0;
+};
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,203 @@
+#include "configuration.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::subnet_manager {
+
+namespace {
+
+constexpr std::uint8_t subnet_timeout = 18; // 1 s
+constexpr std::uint8_t life_time = 18;      // of a packet in a switch
+constexpr std::uint32_t can_reregister = 0x02000000;
+
+// Of what a port has been told already.
+bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
+    const auto told = [](const sm_portinfo_t& info) {
+        return std::tuple(info.GidPrefix, info.LID, info.LMC, info.MasterSMLID, info.MasterSMSL,
+                          info.SubnetTimeOut, info.NeighborMTU, info.OperationalVLs);
+    };
+    return told(a) == told(b);
+}
+
+} // namespace
+
+void written_state::forget(ib_guid_t whose) {
+    blocks_.erase(blocks_.lower_bound({whose, 0, 0}),
+                  blocks_.upper_bound({whose, 0xffff, 0xffffffff}));
+    known_ports.erase(whose);
+}
+
+void written_state::keep_only(std::span<const ib_guid_t> present) {
+    const auto gone = [&](ib_guid_t guid) { return !std::ranges::binary_search(present, guid); };
+    std::erase_if(blocks_, [&](const auto& each) { return gone(std::get<0>(each.first)); });
+    std::erase_if(known_ports, gone);
+}
+
+template <class Visit>
+void configuration::for_each_port(const Visit& visit) {
+    for (node_index node = 0; node < of_.nodes.nodes().size(); ++node)
+        for (std::size_t port = 0; port < of_.nodes[node].ports.size(); ++port)
+            visit(port_ref{node, static_cast<std::uint8_t>(port)});
+}
+
+void configuration::run(std::function<void()> done) {
+    forget_restarted();
+    write_tables();
+    smps_.when_idle([this, done = std::move(done)] {
+        set_up_ports();
+        smps_.when_idle([this, done] {
+            activate_ports();
+            smps_.when_idle(done);
+        });
+    });
+}
+
+// A port that has not the LID which it was given has begun anew.
+void configuration::forget_restarted() {
+    std::vector<ib_guid_t> present;
+    for (const port_ref end : of_.nodes.end_ports()) {
+        const subnet_port& port = of_.nodes.at(end);
+        present.push_back(port.guid);
+        if (port.info.LID != of_.lids.of(port.guid).base) written_.forget(port.guid);
+    }
+    std::ranges::sort(present);
+    written_.keep_only(present);
+}
+
+bool configuration::has_lid(port_ref at) const {
+    return at.port == 0 || !of_.nodes[at.node].is_switch();
+}
+
+template <class Host>
+void configuration::write_block(const directed_route& way, const written_state::block& which,
+                                const Host& host) {
+    smp set = set_smp(way, std::get<1>(which), std::get<2>(which), host);
+    if (written_.holds(which, set.data)) return;
+    const smp_data data = set.data;
+    smps_.ask(std::move(set), [this, which, data](const smp_answer& answer) {
+        if (answer.success())
+            written_.note(which, data);
+        else
+            incomplete_ = true;
+    });
+}
+
+void configuration::write_tables() {
+    for (node_index node = 0; node < of_.nodes.nodes().size(); ++node)
+        if (of_.nodes[node].is_switch()) write_switch(node);
+    for (const port_ref end : of_.nodes.end_ports())
+        write_keys(end);
+}
+
+// The table before its top: what lies above is not used.
+void configuration::write_switch(node_index at) {
+    const subnet_node& node = of_.nodes[at];
+    const directed_route& way = of_.way_to({at, 0});
+    for (std::size_t i = 0; i < of_.tables.blocks(at); ++i) {
+        const auto number = static_cast<std::uint16_t>(i);
+        write_block(way, {node.ports[0].guid, sm_linear_table, number},
+                    of_.tables.block(at, number));
+    }
+    // A change that was seen before this was the master is cleared here.
+    sm_switchinfo_t info = node.switch_info;
+    const ib_lid_t top = of_.lids.top();
+    if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
+    info.LinearFDBTop = top;
+    info.LifeTimeValue = life_time;
+    smps_.ask(set_smp(way, sm_switch_info, 0, info), [this, at](const smp_answer& answer) {
+        const auto now = unpack<sm_switchinfo_t>(answer.data);
+        if (answer.success() && now)
+            of_.nodes.set_switch(at, *now);
+        else
+            incomplete_ = true;
+    });
+}
+
+void configuration::write_keys(port_ref end) {
+    const subnet_node& node = of_.nodes[end.node];
+    const ib_guid_t guid = node.ports[end.port].guid;
+    const std::vector<ib_pkey_t> keys =
+        of_.partitions.keys_of(guid, node.info.NodeType, of_.settings.manager_guid);
+    const std::size_t capacity = std::max<std::size_t>(node.info.PartitionCap, 1);
+    if (keys.size() > capacity) incomplete_ = true;
+    const std::size_t blocks = (std::min(keys.size(), capacity) + 31) / 32;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        const auto number = static_cast<std::uint16_t>(i);
+        write_block(of_.way_to(end), {guid, sm_pkey_table, number}, pkey_block(keys, number));
+    }
+}
+
+void configuration::set_port(port_ref at, const sm_portinfo_t& info) {
+    const std::uint32_t number = at.port;
+    smps_.ask(set_smp(of_.way_to(at), sm_port_info, number, info),
+              [this, at](const smp_answer& answer) {
+                  const auto now = unpack<sm_portinfo_t>(answer.data);
+                  if (!answer.success() || !now) return void(incomplete_ = true);
+                  of_.nodes.set_port(at, *now);
+                  if (has_lid(at)) written_.known_ports.insert(of_.nodes.at(at).guid);
+              });
+}
+
+// As it was read, but for what the manager decides; 0 leaves states, widths and speeds alone.
+sm_portinfo_t configuration::wanted(port_ref at) const {
+    const subnet_port& port = of_.nodes.at(at);
+    sm_portinfo_t info = port.info;
+    info.PortState = info.PortPhysicalState = info.LinkDownDefaultState = 0;
+    info.LinkWidthEnabled = info.LinkSpeedEnabled = info.LinkSpeedExtEnabled = 0;
+    info.ClientReregister = 0;
+    if (port.peer.valid()) {
+        const sm_portinfo_t& far = of_.nodes.at(port.peer).info;
+        info.NeighborMTU = std::min(info.MTUCap, far.MTUCap);
+        info.OperationalVLs = std::min(info.VLCap, far.VLCap);
+    }
+    if (!has_lid(at)) return info;
+    const lid_range lids = of_.lids.of(port.guid);
+    info.M_Key = 0;
+    info.M_KeyProtectBits = 0;
+    info.M_KeyLeasePeriod = 0;
+    info.GidPrefix = of_.settings.prefix;
+    info.LID = lids.base;
+    info.LMC = lids.lmc;
+    info.MasterSMLID = of_.manager_lid();
+    info.MasterSMSL = 0;
+    info.SubnetTimeOut = subnet_timeout;
+    return info;
+}
+
+// Of a link whose one end has begun anew the other one has, too, unless it was read before that.
+bool configuration::was_read_before(port_ref other_end) const {
+    return of_.nodes.at(other_end).info.PortState == IB_PORT_ACTIVE;
+}
+
+void configuration::set_up_ports() {
+    for_each_port([this](port_ref at) {
+        const bool of_switch = of_.nodes[at.node].is_switch();
+        if (of_.nodes.at(at).peer.valid() || (of_switch && at.port == 0)) set_up(at);
+    });
+}
+
+// A port that this manager sees for the first time is told so: its clients are to subscribe anew,
+// and its traps are to come here.
+void configuration::set_up(port_ref at) {
+    const subnet_port& port = of_.nodes.at(at);
+    sm_portinfo_t info = wanted(at);
+    if (has_lid(at) && info.LID == 0) return void(incomplete_ = true);
+    const bool is_new = has_lid(at) && !written_.known_ports.contains(port.guid);
+    const bool arms = at.port != 0 && port.info.PortState == IB_PORT_INIT;
+    if (!is_new && !arms && same_settings(info, port.info)) return;
+    if (arms) info.PortState = IB_PORT_ARMED;
+    if (arms && was_read_before(port.peer)) incomplete_ = true;
+    if (is_new && (info.CapabilityMask & can_reregister) != 0) info.ClientReregister = 1;
+    set_port(at, info);
+}
+
+void configuration::activate_ports() {
+    for_each_port([this](port_ref at) {
+        if (at.port == 0 || of_.nodes.at(at).info.PortState != IB_PORT_ARMED) return;
+        sm_portinfo_t info = wanted(at);
+        info.PortState = IB_PORT_ACTIVE;
+        set_port(at, info);
+    });
+}
+
+} // namespace irpverbs::subnet_manager

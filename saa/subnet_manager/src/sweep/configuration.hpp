@@ -1,0 +1,81 @@
+// Makes the nodes what the subnet manager computed: tables first, then addresses and Armed, then
+// Active. What a node is already is not written again. Source: IBA 14.4.4 (initialisation).
+#pragma once
+
+#include <model/subnet.hpp>
+#include <smp_channel.hpp>
+
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+
+namespace irpverbs::subnet_manager {
+
+/// What earlier sweeps wrote, and need not be written again.
+class written_state {
+public:
+    using block = std::tuple<ib_guid_t, std::uint16_t, std::uint32_t>; // whose, attribute, modifier
+
+    bool holds(const block& which, const smp_data& data) const {
+        const auto found = blocks_.find(which);
+        return found != blocks_.end() && found->second == data;
+    }
+    /// Zeros: nothing was.
+    smp_data at(const block& which) const {
+        const auto found = blocks_.find(which);
+        return found != blocks_.end() ? found->second : smp_data{};
+    }
+    bool knows(const block& which) const { return blocks_.contains(which); }
+    void note(const block& which, const smp_data& data) { blocks_[which] = data; }
+
+    /// The port or switch may have lost what was written into it.
+    void forget(ib_guid_t whose);
+    /// Forgets all but these, which are sorted.
+    void keep_only(std::span<const ib_guid_t> present);
+
+    /// Ports that this manager has set up.
+    std::set<ib_guid_t> known_ports;
+
+private:
+    std::map<block, smp_data> blocks_;
+};
+
+/// For tasks of the channel's queue. Must live until it is done.
+class configuration {
+public:
+    configuration(smp_channel& smps, subnet& of, written_state& written)
+        : smps_(smps), of_(of), written_(written) {}
+
+    /// Calls `done()` when all is written. PortInfo and SwitchInfo of the subnet are then as the
+    /// nodes answered.
+    void run(std::function<void()> done);
+
+    /// Something was not taken, or not answered.
+    bool incomplete() const { return incomplete_; }
+
+private:
+    void forget_restarted();
+    void write_tables();
+    void write_switch(node_index at);
+    void write_keys(port_ref end);
+    void set_up_ports();
+    void activate_ports();
+    void set_up(port_ref at);
+    sm_portinfo_t wanted(port_ref at) const;
+    bool was_read_before(port_ref other_end) const;
+    bool has_lid(port_ref at) const;
+    void set_port(port_ref at, const sm_portinfo_t& info);
+    template <class Host>
+    void write_block(const directed_route& way, const written_state::block& which,
+                     const Host& host);
+    template <class Visit>
+    void for_each_port(const Visit& visit);
+
+    smp_channel& smps_;
+    subnet& of_;
+    written_state& written_;
+    bool incomplete_ = false;
+};
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,42 @@
+// What there is: nodes, ports and links, found by directed routes from the subnet manager's port
+// on. Source: IBA 14.4.3.
+#pragma once
+
+#include <model/subnet.hpp>
+#include <smp_channel.hpp>
+
+namespace irpverbs::subnet_manager {
+
+/// For tasks of the channel's queue. Must live until it is done.
+class discovery {
+public:
+    /// Fills nodes, ways and manager of `into`. `clears`: the change bits of switches, which are
+    /// the master's.
+    discovery(smp_channel& smps, subnet& into, bool clears)
+        : smps_(smps), into_(into), clears_(clears) {}
+
+    /// Calls `done()` when all that can be reached has answered, or did not in time.
+    void run(std::function<void()> done);
+
+    /// Something did not answer: there may be more than was found.
+    bool incomplete() const { return incomplete_; }
+
+private:
+    void visit(const directed_route& way, port_ref from);
+    void arrive(const directed_route& way, port_ref from, const sm_nodeinfo_t& info);
+    void ask_node(const directed_route& way, node_index node);
+    void clear_change(const directed_route& way, const sm_switchinfo_t& info);
+    void ask_port(const directed_route& way, port_ref port);
+    void port_came(const directed_route& way, port_ref port, const sm_portinfo_t& info);
+
+    /// Asks for an attribute; `told(host)` is called when it came.
+    template <class Host, class Told>
+    void ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier, Told told);
+
+    smp_channel& smps_;
+    subnet& into_;
+    const bool clears_;
+    bool incomplete_ = false;
+};
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,64 @@
+// A software fabric that nobody but the subnet manager under test configures.
+#pragma once
+
+#include "../hca/mad_client.hpp"
+
+#include <subnet_manager/subnet_manager.hpp>
+#include <support/coroutines.hpp>
+#include <support/topology_file.hpp>
+
+#include <string>
+
+namespace irpverbs::testing {
+
+/// The URI of a fabric that waits for its manager.
+inline std::string unmanaged(const std::string& topology = "") {
+    return "software:" + topology + "?unmanaged";
+}
+
+/// A subnet manager that has been started; its end waits until it has stopped.
+class running_manager {
+public:
+    explicit running_manager(subnet_manager::manager_options options)
+        : manager_(std::move(options)) {
+        EXPECT_STREQ(name_of(started()), "STATUS_SUCCESS");
+    }
+    ~running_manager() { stop(); }
+    running_manager(const running_manager&) = delete;
+    running_manager& operator=(const running_manager&) = delete;
+
+    subnet_manager::manager* operator->() { return &manager_; }
+
+    NTSTATUS wait_until_up() {
+        ending<void> up;
+        manager_.wait_until_up(up.handler());
+        return up.status();
+    }
+    NTSTATUS stop() {
+        ending<void> stopped;
+        manager_.stop(stopped.handler());
+        return stopped.status();
+    }
+
+private:
+    NTSTATUS started() {
+        ending<void> done;
+        manager_.start(done.handler());
+        return done.status();
+    }
+
+    subnet_manager::manager manager_;
+};
+
+/// Looks once a second of virtual time, for at most five minutes.
+template <class Reached>
+bool comes_true(const Reached& reached) {
+    for (int i = 0; i < 300 && !reached(); ++i) {
+        LARGE_INTEGER second;
+        second.QuadPart = -10'000'000;
+        KeDelayExecutionThread(KernelMode, FALSE, &second);
+    }
+    return reached();
+}
+
+} // namespace irpverbs::testing

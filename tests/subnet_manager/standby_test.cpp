@@ -1,0 +1,286 @@
+// Several subnet managers on one fabric: one is the master, the others stand by, and take over.
+#include "../saa/scripted_sa.hpp"
+#include "managed_fabric.hpp"
+#include "sa_client.hpp"
+
+#include "../hca/subnet_client.hpp"
+
+#include <ibmf/ibmf_extras.h>
+#include <support/both_machines.hpp>
+#include <support/explore_gtest.hpp>
+
+#include <atomic>
+#include <optional>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::subnet_manager::manager_options;
+using irpverbs::subnet_manager::manager_state;
+
+class Standby : public BothMachines {};
+
+manager_options quick(ib_guid_t hca, std::uint8_t priority = 0) {
+    return {.hca = hca, .priority = priority, .standby_poll_ms = 500, .standby_retries = 2};
+}
+
+bool is(running_manager& which, manager_state state) { return which->status().state == state; }
+
+bool is_master(running_manager& which) { return is(which, manager_state::master); }
+bool stands_by(running_manager& which) { return is(which, manager_state::standby); }
+
+// Where every port's requests and traps go.
+bool all_ports_are_managed_by(const attached& hcas, std::size_t manager) {
+    const ib_lid_t lid = open_hca(hcas.fdo(manager)).lid();
+    for (std::size_t i = 0; i < hcas.count(); ++i) {
+        const port_block port(open_hca(hcas.fdo(i)), 1);
+        if (port->SmLid != lid || port->State != IB_PORT_ACTIVE) return false;
+    }
+    return lid != 0;
+}
+
+void set_faults(const attached& hcas, ULONG once_in) {
+    HCA_SOFTWARE_FAULTS faults{};
+    faults.LossOnceIn = faults.DuplicationOnceIn = faults.ReorderingOnceIn = once_in;
+    faults.ReorderingTime = once_in != 0 ? 100 : 0;
+    for (std::size_t i = 0; i < hcas.count(); ++i)
+        EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(i), 1, &faults), STATUS_SUCCESS);
+}
+
+ib_gid_t gid(const attached& hcas, std::size_t which) {
+    return gid_of(port_block(open_hca(hcas.fdo(which)), 1)->PortGuid);
+}
+
+/// Hosts that ask for paths and hear who goes.
+struct subscribed_host {
+    subscribed_host(const attached& hcas, std::size_t which)
+        : own(gid(hcas, which)), session(&args, 0, own.gid_guid) {}
+
+    int path_to(const ib_gid_t& there) {
+        sa_path_record_t wanted{};
+        wanted.SGID = own;
+        wanted.DGID = there;
+        return test_access<sa_path_record_t>(SA_PATHRECORD_ATTRID, wanted,
+                                             SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID)
+            .ask(session);
+    }
+
+    static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                     ibmf_saa_event_details_t* details, void* self) {
+        if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE)
+            static_cast<subscribed_host*>(self)->gone = details->ie_gid.gid_guid;
+    }
+
+    std::atomic<ib_guid_t> gone{0};
+    ibmf_saa_subnet_event_args_t args{hear, this};
+    ib_gid_t own;
+    session_scope session;
+};
+
+TEST_P(Standby, OfTwoThatStartTogetherOneIsTheMaster) {
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0)));
+    running_manager second(quick(hcas.guid(3)));
+    EXPECT_EQ(first.wait_until_up(), STATUS_SUCCESS);
+    EXPECT_EQ(second.wait_until_up(), STATUS_SUCCESS);
+    EXPECT_TRUE(is_master(first)); // of the lower GUID
+    EXPECT_TRUE(stands_by(second));
+    EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
+    EXPECT_FALSE(first->status().incomplete);
+}
+
+TEST_P(Standby, TheHigherPriorityIsTheMaster) {
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0), 3));
+    running_manager second(quick(hcas.guid(3), 4));
+    EXPECT_TRUE(comes_true([&] { return is_master(second) && stands_by(first); }));
+    EXPECT_TRUE(comes_true([&] { return all_ports_are_managed_by(hcas, 3); }));
+}
+
+// Clients hear of it by their port, subscribe again, and go on.
+TEST_P(Standby, TakesOverWhenTheMasterHasGone) {
+    const attached hcas(unmanaged());
+    std::optional<running_manager> first(std::in_place, quick(hcas.guid(0)));
+    first->wait_until_up();
+    running_manager second(quick(hcas.guid(3)));
+    second.wait_until_up();
+    const ib_lid_t before = open_hca(hcas.fdo(2)).lid();
+    subscribed_host host(hcas, 2);
+    EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
+    first.reset();
+    EXPECT_TRUE(comes_true([&] { return is_master(second); }));
+    EXPECT_TRUE(all_ports_are_managed_by(hcas, 3));
+    EXPECT_FALSE(second->status().incomplete);
+    EXPECT_EQ(open_hca(hcas.fdo(2)).lid(), before);
+    EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
+    const ib_gid_t leaving = gid(hcas, 0);
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(0), 1, FALSE), STATUS_SUCCESS);
+    EXPECT_TRUE(comes_true([&] { return host.gone == leaving.gid_guid; }));
+    EXPECT_EQ(host.path_to(leaving), IBMF_NO_RECORDS);
+}
+
+TEST_P(Standby, TakesOverWhenTheMastersHcaFails) {
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0)));
+    first.wait_until_up();
+    running_manager second(quick(hcas.guid(3)));
+    second.wait_until_up();
+    EXPECT_EQ(HcaSoftwareFail(hcas.guid(0)), STATUS_SUCCESS);
+    EXPECT_TRUE(comes_true([&] { return is_master(second); }));
+    subscribed_host host(hcas, 2);
+    EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
+}
+
+TEST_P(Standby, AMasterHandsOverToOneThatRanksHigher) {
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0)));
+    first.wait_until_up();
+    subscribed_host host(hcas, 2);
+    running_manager second(quick(hcas.guid(3), 9));
+    EXPECT_TRUE(comes_true([&] { return is_master(second) && stands_by(first); }));
+    EXPECT_TRUE(all_ports_are_managed_by(hcas, 3));
+    EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
+    sa_client client(hcas.guid(1), open_hca(hcas.fdo(3)).lid());
+    const auto managers = client.table<sa_sminfo_record_t>();
+    ASSERT_EQ(managers.size(), 2u);
+    EXPECT_EQ(managers[0].SMInfo.Priority, 9);
+    EXPECT_EQ(managers[0].SMInfo.SMState, SM_STATE_MASTER);
+    EXPECT_EQ(managers[1].LID, open_hca(hcas.fdo(0)).lid());
+    second.stop();
+    EXPECT_TRUE(comes_true([&] { return is_master(first); })); // and back
+    EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
+    EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
+}
+
+// A lower one that comes later changes nothing.
+TEST_P(Standby, ALowerOneStandsByAndWritesNothing) {
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0), 5));
+    first.wait_until_up();
+    running_manager second(quick(hcas.guid(3), 4));
+    second.wait_until_up();
+    EXPECT_TRUE(stands_by(second));
+    EXPECT_EQ(second->status().sweeps, 0u);
+    EXPECT_TRUE(is_master(first));
+    EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
+}
+
+TEST_P(Standby, OneOfAnotherKeyIsNotHandedOverTo) {
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0)));
+    first.wait_until_up();
+    manager_options stranger = quick(hcas.guid(3), 9);
+    stranger.sm_key = 7;
+    running_manager second(stranger);
+    second.wait_until_up();
+    EXPECT_FALSE(comes_true([&] { return !is_master(first) || !stands_by(second); }));
+}
+
+// Set(SMInfo) as another master sends it, by LID.
+struct rival_master {
+    explicit rival_master(const attached& hcas, ib_lid_t to)
+        : ca(hcas.fdo(2)), agent(ca, agent_of(subnet_class)), lid(to) {}
+
+    mad tell(ULONG control, std::uint8_t state = SM_STATE_MASTER, std::uint64_t key = 0) {
+        mad smp(subnet_class, set_method, sm_info, control);
+        smp.put<8>(smp_data, 1).put<8>(smp_data + 8, key).put<1>(smp_data + 20, 0xF0u | state);
+        return agent.ask(to_subnet(lid), smp).data;
+    }
+
+    open_hca ca;
+    mad_client agent;
+    ib_lid_t lid;
+};
+
+TEST_P(Standby, AMasterMayDisableIt) {
+    constexpr ULONG disable = 3;
+    constexpr ULONG stand_by = 4;
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0)));
+    first.wait_until_up();
+    running_manager second(quick(hcas.guid(3)));
+    second.wait_until_up();
+    rival_master master(hcas, open_hca(hcas.fdo(3)).lid());
+    EXPECT_EQ(master.tell(stand_by).status(), MAD_STATUS_INVALID_FIELD); // it does already
+    EXPECT_EQ(master.tell(disable, SM_STATE_STANDBY).status(), MAD_STATUS_INVALID_FIELD);
+    EXPECT_EQ(master.tell(disable, SM_STATE_MASTER, 5).status(), MAD_STATUS_INVALID_FIELD);
+    EXPECT_EQ(master.tell(99).status(), MAD_STATUS_INVALID_FIELD);
+    EXPECT_EQ(master.tell(disable).status(), 0);
+    EXPECT_TRUE(comes_true([&] { return is(second, manager_state::not_active); }));
+    first.stop();
+    EXPECT_FALSE(comes_true([&] { return is_master(second); }));
+    EXPECT_EQ(master.tell(stand_by).status(), 0);
+    EXPECT_TRUE(comes_true([&] { return is_master(second); })); // that master does not answer
+}
+
+// By IsSM managers find each other. Who shows it elsewhere keeps this one off the port.
+TEST_P(Standby, AManagersPortShowsIt) {
+    const attached hcas(unmanaged());
+    const open_hca ca(hcas.fdo(0));
+    const auto shown = [&] { return (port_block(ca, 1)->CapabilityMask & IB_PORT_CAP_IS_SM) != 0; };
+    {
+        running_manager manager(quick(hcas.guid(0)));
+        EXPECT_TRUE(shown());
+    }
+    EXPECT_FALSE(shown());
+    IB_MODIFY_PORT change{};
+    change.SetCapabilities = IB_PORT_CAP_IS_SM;
+    verb_call take(
+        [&](IRP* irp) { return CiModifyPort(ca, 1, IB_MODIFY_PORT_CAPABILITIES, &change, irp); });
+    EXPECT_EQ(take.status(), STATUS_SUCCESS);
+    irpverbs::subnet_manager::manager second(quick(hcas.guid(0)));
+    ending<void> started;
+    second.start(started.handler());
+    EXPECT_EQ(started.status(), STATUS_SHARING_VIOLATION);
+}
+
+TEST_P(Standby, OnlyASubnetManagersClientShowsIt) {
+    const attached hcas(unmanaged());
+    ibmf_register_info_t info{hcas.guid(0), 1, PERF_MANAGER};
+    ibmf_handle_t client = nullptr;
+    ibmf_impl_caps_t capabilities{};
+    ASSERT_EQ(ibmf_register(&info, IBMF_VERSION, 0, nullptr, nullptr, &client, &capabilities),
+              IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_show_sm(client, B_TRUE), IBMF_BAD_CLASS);
+    EXPECT_EQ(ibmf_unregister(&client, 0), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_show_sm(client, B_TRUE), IBMF_BAD_HANDLE);
+}
+
+// However datagrams are lost, they agree, and the fabric is whole.
+TEST_P(Standby, AgreeOnALossyFabric) {
+    const attached hcas(unmanaged());
+    set_faults(hcas, 5);
+    running_manager first(quick(hcas.guid(0)));
+    running_manager second(quick(hcas.guid(3), 1));
+    EXPECT_TRUE(comes_true([&] { return is_master(second) && stands_by(first); }));
+    set_faults(hcas, 0);
+    EXPECT_TRUE(comes_true([&] {
+        return is_master(second) && stands_by(first) && !second->status().incomplete &&
+               all_ports_are_managed_by(hcas, 3);
+    }));
+}
+
+IRPVERBS_ON_THE_SIMULATED_MACHINE(Standby);
+
+// In every order of events, with losses: one master, then the other.
+TEST(StandbyRaces, ThereIsOneMasterInTheEnd) {
+    using namespace irpverbs::dispatch;
+    explore_options options;
+    options.random_runs = 200;
+    options.pct_runs = 100;
+    expect_explored(options, [](sim_machine& sim) {
+        const attached hcas(unmanaged());
+        set_faults(hcas, 20);
+        std::optional<running_manager> one, other;
+        sim.spawn("one", [&] { one.emplace(quick(hcas.guid(0))); });
+        sim.spawn("other", [&] { other.emplace(quick(hcas.guid(3), 1)); });
+        sim.run();
+        EXPECT_TRUE(comes_true([&] { return is_master(*other) && stands_by(*one); }));
+        other.reset();
+        EXPECT_TRUE(comes_true([&] { return is_master(*one); }));
+        set_faults(hcas, 0);
+        EXPECT_TRUE(comes_true([&] { return all_ports_are_managed_by(hcas, 0); }));
+    });
+}
+
+} // namespace
