@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 
+import uml
 from endings import ENDS, HERE, SKIPPED, Endings, planted, run
 
 
@@ -73,11 +74,21 @@ class WithoutUml(unittest.TestCase):
         self.built = pathlib.Path(folder.name) / "build/guest"
         shutil.copytree(HERE, self.here)
         self.built.mkdir(parents=True)
+        self.tools = pathlib.Path(folder.name) / "tools"
+        self.tools.mkdir()
 
     def python(self, *words):
+        path = f"{os.environ['PATH']}:{self.tools}"
         return subprocess.run([sys.executable, "-B", *words], cwd=self.here, text=True,
-                              env=dict(os.environ, IRPVERBS_REQUIRE_GUEST="1"),
+                              env=dict(os.environ, IRPVERBS_REQUIRE_GUEST="1", PATH=path),
                               capture_output=True, timeout=250, check=False)
+
+    def add_tools(self):
+        """Stands for the tools of a build that this machine does not have."""
+        for name in uml.TOOLS:
+            tool = self.tools / name
+            tool.write_text("#!/bin/sh\nexit 1\n")
+            tool.chmod(0o755)
 
     def expect_skip(self, reason):
         ended = self.python("guest.py", "--uml", ENDS, "0")
@@ -105,8 +116,13 @@ class WithoutUml(unittest.TestCase):
             self.assertNotEqual(self.kernel_path(), before)
             self.expect_skip("User Mode Linux is out of date: run ")
 
+    def test_a_build_without_its_tools_names_what_brings_them(self):
+        ended = self.python("-c", "import uml; uml.TOOLS = ['nosuch']; uml.build()")
+        self.assertIn("no nosuch on this machine: run tools/bootstrap uml", ended.stderr)
+
     def test_a_build_that_fails_leaves_nothing(self):
         self.add_source()
+        self.add_tools()
         for _ in range(2):
             (self.built / "build-uml-killed").mkdir()
             self.assertEqual(self.python("guest.py", "--build-uml").returncode, 125)
