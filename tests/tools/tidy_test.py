@@ -55,6 +55,14 @@ class Tidy(unittest.TestCase):
         self.rejects("tools/tidy-allow.txt", "clock irp/src/a.cpp # why\n",
                      "unused", "a.cpp:1: mutex", others=code)
 
+    def test_an_excerpt_that_is_not_in_its_file(self):
+        good = "<!-- excerpt: samples/a.c -->\n```c\nint a;\n```\n"
+        code = {"samples/a.c": "int a;\nint b;\n"}
+        self.assertEqual(self.check({"docs/a.md": good, **code})[0], 0)
+        self.rejects("docs/a.md", good.replace("int a", "int c"), "a.md:1: excerpt: samples/a.c",
+                     others=code)
+        self.rejects("docs/a.md", good, "excerpt: samples/a.c has no such lines")
+
     def test_line_length(self):
         self.rejects("irp/src/a.cpp", "\n" + "x" * 101, "a.cpp:2: line-length: 101 columns")
 
