@@ -1,4 +1,4 @@
-# Warnings and sanitizers as INTERFACE targets: nothing here changes a flag for anybody else.
+# Warnings and sanitizers as INTERFACE targets: users of the packages get no flag from here.
 
 add_library(irpverbs_warnings INTERFACE)
 target_compile_options(irpverbs_warnings INTERFACE

@@ -17,7 +17,7 @@ endfunction()
 # One package of the project: the static library irpverbs_<name>, known as irpverbs::<name> here and
 # after an install. HEADERS are public, below <folder>/include; each is also compiled alone
 # (target all_verify_interface_header_sets). DEPENDS are visible to users of the headers.
-# KEEP: who links the package gets the object file with that symbol, though nobody names it.
+# KEEP: forces the linker to keep the object file that defines this symbol.
 # APART: not part of irpverbs::irpverbs, and installed as irpverbs-<name>-targets.cmake, which the
 # CMake package includes when it finds what that needs.
 # Also makes a program that links the whole archive and nothing but its DEPENDS.

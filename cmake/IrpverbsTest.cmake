@@ -9,11 +9,11 @@ else()
     set(IRPVERBS_TEST_TIMEOUT 120)
 endif()
 
-# What is optimised are the packages, and the tests of real threads: compiling the others takes longer
+# Only the packages and the tests of real threads are optimised: compiling the other tests takes longer
 # than running them.
 set(IRPVERBS_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
 
-# What most tests include, compiled once.
+# Headers that most tests include, compiled once.
 file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cpp "")
 add_library(irpverbs_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
 target_link_libraries(irpverbs_test_headers PRIVATE
@@ -24,9 +24,9 @@ target_precompile_headers(irpverbs_test_headers PRIVATE
     <boost/asio/use_future.hpp> <boost/asio/as_tuple.hpp> <boost/asio/deferred.hpp>
     <boost/asio/thread_pool.hpp> <boost/asio/experimental/awaitable_operators.hpp>)
 
-# What the sanitizers are told; in the environment, so that it also holds for a test's children. A
-# simulated run that is given up leaves frames behind, and what they hold is no leak: it has to lie on
-# their stacks, where the search for leaks looks for it.
+# Options of the sanitizers, in the environment so that a test's children get them too. An abandoned
+# simulated run leaves frames behind whose memory is no leak: it has to lie on their stacks, where
+# the leak check searches.
 set(IRPVERBS_TEST_ENVIRONMENT
     "ASAN_OPTIONS=strict_string_checks=1:detect_leaks=1:detect_stack_use_after_return=0"
     "UBSAN_OPTIONS=print_stacktrace=1"

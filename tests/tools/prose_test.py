@@ -51,16 +51,14 @@ class Prose(unittest.TestCase):
                 self.rejects("samples/a.cpp", f'auto help = "it is {word} now";\n', f"'{word}'")
                 self.rejects("irp/src/a.cpp", f"// It is\n// {word} now.\n", f"a.cpp:2: '{word}'")
 
-    def test_a_listed_file_is_excused_until_it_is_plain(self):
+    def test_a_listed_file_or_folder_is_excused_until_it_is_plain(self):
         bad = {"irp/src/a.cpp": "// What it is.\n"}
-        listed = {"tools/prose-allow.txt": "irp/src/a.cpp\n"}
-        self.assertEqual(self.check({**bad, **listed})[0], 0)
-        status, output = self.check({"irp/src/a.cpp": "// The driver.\n", **listed})
-        self.assertEqual(status, 1)
-        self.assertIn("remove it", output)
-        status, output = self.check(listed)
-        self.assertEqual(status, 1)
-        self.assertIn("does not exist", output)
+        for entry in ("irp/src/a.cpp", "irp/src"):
+            listed = {"tools/prose-allow.txt": entry + "\n"}
+            self.assertEqual(self.check({**bad, **listed})[0], 0)
+            status, output = self.check({"irp/src/a.cpp": "// The driver.\n", **listed})
+            self.assertEqual(status, 1)
+            self.assertIn(f"nothing to excuse in {entry}: remove it", output)
 
 
 if __name__ == "__main__":
