@@ -1,4 +1,4 @@
-#include "packet.hpp"
+#include "completion_walk.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/veil.hpp"
@@ -34,50 +34,9 @@ bool completable(const IRP& irp, CCHAR current) {
               static_cast<ULONG_PTR>(irp->IoStatus.Status), address(irp));
 }
 
-// SL_INVOKE_ON_CANCEL when cancel was asked for.
-int cancelled_bit(const IRP& irp) {
-    static_assert(SL_INVOKE_ON_CANCEL == TRUE << 5);
-    return __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) << 5;
-}
-
-// Leaves the current location behind; true when its routine took the IRP back. What is kept across
-// the routine is the IRP alone: the rest is read again, which costs less than saving it.
-[[gnu::always_inline]] inline bool passed_and_taken(IRP* irp, CCHAR current) {
-    PIO_STACK_LOCATION location = reinterpret_cast<PIO_STACK_LOCATION>(irp + 1) + current - 1;
-    const NTSTATUS status = irp->IoStatus.Status;
-    const UCHAR control = location->Control;
-    const PIO_COMPLETION_ROUTINE routine = location->CompletionRoutine;
-    irp->PendingReturned = control & SL_PENDING_RETURNED;
-    location->MinorFunction = 0;
-    location->Flags = 0;
-    location->Control = 0;
-    location->CompletionRoutine = nullptr;
-    int called_for = cancelled_bit(*irp) | SL_INVOKE_ON_SUCCESS;
-    if (!NT_SUCCESS(status)) {
-        location->Control = SL_ERROR_RETURNED;
-        called_for ^= SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR;
-    }
-    const bool originator = current == irp->StackCount;
-    irp->CurrentLocation = static_cast<CCHAR>(current + 1);
-    if ((control & called_for) != 0)
-        return routine(originator ? nullptr : location[1].DeviceObject, irp, location->Context) ==
-               STATUS_MORE_PROCESSING_REQUIRED;
-    if (!originator) location[1].Control |= control & SL_PENDING_RETURNED;
-    return false;
-}
-
-// Nobody took the IRP back: it is at its top.
-void finish(IRP* irp) {
-    if (has_receiver(*irp))
-        last_stage(irp);
-    else
-        free_packet(irp);
-}
-
 [[gnu::noinline]] void walk_on(IRP* irp) {
-    while (irp->CurrentLocation <= irp->StackCount)
-        if (passed_and_taken(irp, irp->CurrentLocation)) return;
-    finish(irp);
+    no_hooks none;
+    irpverbs::irp::walk_on(irp, none);
 }
 
 // The first location apart from the others: most IRPs have but one.
@@ -86,7 +45,8 @@ void finish(IRP* irp) {
     const CCHAR current = irp->CurrentLocation;
     if (!completable(*irp, current)) [[unlikely]]
         refuse_completion(irp);
-    if (!passed_and_taken(irp, current)) walk_on(irp);
+    no_hooks none;
+    if (!leave_location(irp, current, none)) walk_on(irp);
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void no_location_left(const IRP* irp) {
@@ -130,7 +90,6 @@ namespace irpverbs::irp {
     return send_down(device, irp);
 }
 [[gnu::cold, gnu::noinline]] void complete_unwatched(IRP* irp) { walk_up(irp); }
-[[gnu::cold, gnu::noinline]] void finish_at_top(IRP* irp) { finish(irp); }
 
 } // namespace irpverbs::irp
 

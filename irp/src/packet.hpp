@@ -17,8 +17,6 @@ inline constexpr UCHAR under_watch = 0x40; // made while the verifier was on
 // IoCallDriver and IoCompleteRequest as such, for the verifier, which does the rest around them.
 NTSTATUS send_unwatched(DEVICE_OBJECT* device, IRP* irp);
 void complete_unwatched(IRP* irp);
-// No completion routine took the IRP back.
-void finish_at_top(IRP* irp);
 inline constexpr UCHAR thread_bound = 0x08; // built for a caller that never frees it
 
 // The last stage of completion has somebody to tell.

@@ -1,7 +1,5 @@
-// IoCompleteRequest under the verifier's eyes: the same walk up, a step at a time under the
-// ledger's lock, so that a dispatch routine's return is judged before or after a step, never
-// during.
-#include "../packet.hpp"
+// The verifier's checks of IoCompleteRequest, and its hooks of the walk up the stack.
+#include "../completion_walk.hpp"
 #include "../rules.hpp"
 #include "forced.hpp"
 #include "hooks.hpp"
@@ -147,27 +145,7 @@ completion_begun begin(core::processor& self, ledger& book, IRP* irp) {
     return {told, false, &of};
 }
 
-/// One location of the way up.
-struct step {
-    draft* told = nullptr;
-    bool at_top = false;
-    bool held = false;
-    PIO_COMPLETION_ROUTINE routine = nullptr; // null: none asked for
-    void* context = nullptr;
-    DEVICE_OBJECT* device = nullptr; // whose routine; null: the maker's
-    int left = 0;                    // the location left behind
-    std::uint32_t turn = 0;
-    frame mine;
-};
-
-bool calls(const IRP& irp, UCHAR control) {
-    if (__atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) && (control & SL_INVOKE_ON_CANCEL) != 0)
-        return true;
-    return (control &
-            (NT_SUCCESS(irp.IoStatus.Status) ? SL_INVOKE_ON_SUCCESS : SL_INVOKE_ON_ERROR)) != 0;
-}
-
-// Holds it back before anything of the location is lost.
+// Holds the completion back before anything of the location is lost.
 bool hold_back(core::processor& self, ledger& book, record& of, level& own, UCHAR control) {
     if (!own.forced) return false;
     own.forced = false;
@@ -179,83 +157,37 @@ bool hold_back(core::processor& self, ledger& book, record& of, level& own, UCHA
     return true;
 }
 
-// A maker may have kept locations at the top for itself, which nobody was sent to.
-bool above_is_maker(record& of, int left) {
+// The originator may have kept locations at the top for itself, to which no IRP was sent.
+bool above_is_originator(record& of, int left) {
     return left == of.irp->StackCount || of.at(left + 1).use == 0;
 }
 
-void leave(core::processor& self, ledger& book, record& of, step& now) {
-    const std::lock_guard guard(book.lock);
-    IRP* irp = of.irp;
-    now.left = static_cast<UCHAR>(irp->CurrentLocation);
-    now.at_top = now.left > irp->StackCount;
-    of.walking = true;
-    if (now.at_top) {
-        of.stage = stage::home;
-        of.at_top = true;
-        of.walking = false;
-        return;
-    }
-    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
-    level& own = of.at(now.left);
-    const UCHAR control = location->Control;
-    now.held = hold_back(self, book, of, own, control);
-    if (now.held) return;
-    now.told = unseal(book, of, now.left + 1);
-    if (now.told == nullptr && own.device != nullptr && location->DeviceObject != own.device &&
-        watching(watch::io))
-        now.told = &book.broken(rule::TrashedLocation, &of,
-                                "stack location " + std::to_string(now.left) + " of irp#" +
-                                    std::to_string(of.generation) + " names another device than " +
-                                    device_text(own.device_number) + ", which it was sent to");
-    irp->PendingReturned = (control & SL_PENDING_RETURNED) != 0;
-    const bool call = calls(*irp, control);
-    now.routine = call ? location->CompletionRoutine : nullptr;
-    now.context = location->Context;
-    if (!own.held) {
-        own.marked = irp->PendingReturned;
-        own.status = irp->IoStatus.Status;
-    }
-    own.left = true;
-    own.returned = call;
-    location->MinorFunction = 0;
-    location->Flags = 0;
-    location->Control = NT_SUCCESS(irp->IoStatus.Status) ? 0 : SL_ERROR_RETURNED;
-    location->CompletionRoutine = nullptr;
-    ++irp->CurrentLocation;
-    const bool maker = now.left == irp->StackCount;
-    if (!call) {
-        if (!maker) location[1].Control |= control & SL_PENDING_RETURNED;
-        return;
-    }
-    now.device = maker ? nullptr : location[1].DeviceObject;
-    now.turn = of.turn;
-    now.mine.kind = routine::completion;
-    now.mine.irp = &of;
-    now.mine.location = now.left + 1;
-    now.mine.device = now.device;
-    now.mine.device_number = maker ? 0 : of.at(now.left + 1).device_number;
-    of.walking = false;
-    if (above_is_maker(of, now.left)) of.stage = stage::home;
-    book.hold(of);
-    book.note(self, of, "completion routine called", maker ? 0 : now.left + 1,
-              now.mine.device_number, irp->IoStatus.Status);
+draft* check_location(ledger& book, record& of, const IO_STACK_LOCATION& location, int number) {
+    const level& own = of.at(number);
+    if (draft* changed = unseal(book, of, number + 1)) return changed;
+    if (own.device == nullptr || location.DeviceObject == own.device || !watching(watch::io))
+        return nullptr;
+    return &book.broken(rule::TrashedLocation, &of,
+                        "stack location " + std::to_string(number) + " of irp#" +
+                            std::to_string(of.generation) + " names another device than " +
+                            device_text(own.device_number) + ", which it was sent to");
 }
 
-draft* check_went_on(ledger& book, record& of, const step& now, bool pending_returned) {
-    if (of.turn != now.turn)
+draft* check_went_on(ledger& book, record& of, const frame& mine, bool is_same_turn,
+                     bool pending_returned) {
+    if (!is_same_turn)
         return &book.broken(rule::CompleteRequest, &of,
                             "the completion routine of " +
-                                (now.device != nullptr ? device_text(now.mine.device_number)
+                                (mine.device != nullptr ? device_text(mine.device_number)
                                                        : std::string("the IRP's maker")) +
                                 " lets irp#" + std::to_string(of.generation) +
                                 " go on up, and it was completed, sent or freed meanwhile")
                     .with("completed at", of.completed_at);
-    if (now.device == nullptr || !pending_returned ||
+    if (mine.device == nullptr || !pending_returned ||
         (IoGetCurrentIrpStackLocation(of.irp)->Control & SL_PENDING_RETURNED) != 0)
         return nullptr;
     return &book.broken(rule::PendingPropagated, &of,
-                        "the completion routine of " + device_text(now.mine.device_number) +
+                        "the completion routine of " + device_text(mine.device_number) +
                             " lets irp#" + std::to_string(of.generation) +
                             " go on up and did not mark it, though PendingReturned is set");
 }
@@ -286,74 +218,144 @@ trace_event way_up(const record& of, trace_step step, int location, std::uint32_
     return what;
 }
 
-// False: the routine took the IRP back, or it is not ours any more.
-bool call_routine(core::processor& self, ledger& book, record& of, step& now) {
-    const frame_scope inside(self, now.mine);
-    const bool pending_returned = of.irp->PendingReturned != 0;
-    NTSTATUS status = STATUS_SUCCESS;
-    {
-        traced_step traced(
-            self, book,
-            way_up(of, trace_step::completion_routine, now.left, now.mine.device_number));
-        status = now.routine(now.device, of.irp, now.context);
-        traced.returned(status);
-    }
-    if (watching(watch::io)) tell(book, check_surroundings(self, book, now.mine));
-    if (status == STATUS_MORE_PROCESSING_REQUIRED) {
-        const std::lock_guard guard(book.lock);
-        // Else it is somebody's again.
-        if (of.turn == now.turn || of.stage == stage::freed) note_taken_back(book, of);
-        return false;
-    }
-    draft* told = nullptr;
-    bool ours = true;
-    {
-        const std::lock_guard guard(book.lock);
-        ours = of.turn == now.turn;
-        if (watching(watch::io) || !ours) told = check_went_on(book, of, now, pending_returned);
-        if (ours) {
-            of.at(now.left).went_on = true;
-            of.walking = true;
+/// The verifier's hooks of the walk. The ledger's lock is held while a location is left, so that
+/// the return of a dispatch routine is judged before or after a step, never during one.
+class watched_walk {
+public:
+    watched_walk(core::processor& self, ledger& book, record& of)
+        : self_(self), book_(book), of_(of), guard_(book.lock, std::defer_lock) {}
+
+    bool leave(IRP* irp) {
+        guard_.lock();
+        of_.walking = true;
+        left_ = static_cast<UCHAR>(irp->CurrentLocation);
+        const IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp);
+        level& own = of_.at(left_);
+        if (hold_back(self_, book_, of_, own, location.Control)) {
+            guard_.unlock();
+            return false;
         }
+        found_ = check_location(book_, of_, location, left_);
+        if (!own.held) {
+            own.marked = (location.Control & SL_PENDING_RETURNED) != 0;
+            own.status = irp->IoStatus.Status;
+        }
+        own.left = true;
+        own.returned = false;
+        return true;
     }
-    tell(book, told);
-    return ours;
-}
 
-// Nobody is called for the location; or it was the top.
-void trace_moment(core::processor& self, ledger& book, const record& of, const step& now) {
-    if (!watching(watch::recording)) return;
-    trace(self, book,
-          way_up(of, now.at_top ? trace_step::came_home : trace_step::location_left,
-                 now.at_top ? 0 : now.left, 0));
-}
+    void pass(IRP*) {
+        unlock_and_report();
+        trace_moment(trace_step::location_left, left_);
+    }
 
-// False: it goes no further up.
-bool rise(core::processor& self, ledger& book, record& of, step& now) {
-    leave(self, book, of, now);
-    tell(book, now.told);
-    if (now.held) return false;
-    if (now.routine != nullptr) return call_routine(self, book, of, now);
-    trace_moment(self, book, of, now);
-    return true;
-}
+    // STATUS_MORE_PROCESSING_REQUIRED also when the IRP went elsewhere during the routine.
+    NTSTATUS call(PIO_COMPLETION_ROUTINE routine, DEVICE_OBJECT* device, IRP* irp, void* context) {
+        of_.at(left_).returned = true;
+        if (routine == nullptr) {
+            pass(irp);
+            return STATUS_SUCCESS;
+        }
+        frame mine = enter(device);
+        const std::uint32_t turn = of_.turn;
+        unlock_and_report();
+        const frame_scope inside(self_, mine);
+        const bool pending_returned = irp->PendingReturned != 0;
+        const NTSTATUS status = run(routine, mine, context);
+        if (watching(watch::io)) tell(book_, check_surroundings(self_, book_, mine));
+        return status == STATUS_MORE_PROCESSING_REQUIRED ? taken(turn)
+                                                         : went_on(mine, turn, pending_returned);
+    }
+
+    void arrive(IRP*) {
+        {
+            const std::lock_guard guard(book_.lock);
+            of_.stage = stage::home;
+            of_.at_top = true;
+            of_.walking = false;
+        }
+        trace_moment(trace_step::came_home, 0);
+        {
+            const std::lock_guard guard(book_.lock);
+            found_ = check_taken_at_top(book_, of_);
+            if (found_ == nullptr) found_ = check_event(book_, of_);
+        }
+        tell(book_, found_);
+    }
+
+private:
+    // The records of a completion routine's call. Under the lock.
+    frame enter(DEVICE_OBJECT* device) {
+        const bool originator = left_ == of_.irp->StackCount;
+        frame mine;
+        mine.kind = routine::completion;
+        mine.irp = &of_;
+        mine.location = left_ + 1;
+        mine.device = device;
+        mine.device_number = originator ? 0 : of_.at(left_ + 1).device_number;
+        of_.walking = false;
+        if (above_is_originator(of_, left_)) of_.stage = stage::home;
+        book_.hold(of_);
+        book_.note(self_, of_, "completion routine called", originator ? 0 : left_ + 1,
+                   mine.device_number, of_.irp->IoStatus.Status);
+        return mine;
+    }
+
+    NTSTATUS run(PIO_COMPLETION_ROUTINE routine, const frame& mine, void* context) {
+        traced_step traced(self_, book_,
+                           way_up(of_, trace_step::completion_routine, left_, mine.device_number));
+        const NTSTATUS status = routine(mine.device, of_.irp, context);
+        traced.returned(status);
+        return status;
+    }
+
+    NTSTATUS taken(std::uint32_t turn) {
+        const std::lock_guard guard(book_.lock);
+        // Otherwise the IRP has another owner already.
+        if (of_.turn == turn || of_.stage == stage::freed) note_taken_back(book_, of_);
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    NTSTATUS went_on(const frame& mine, std::uint32_t turn, bool pending_returned) {
+        bool ours = false;
+        {
+            const std::lock_guard guard(book_.lock);
+            ours = of_.turn == turn;
+            found_ = watching(watch::io) || !ours
+                         ? check_went_on(book_, of_, mine, ours, pending_returned)
+                         : nullptr;
+            if (ours) {
+                of_.at(left_).went_on = true;
+                of_.walking = true;
+            }
+        }
+        tell(book_, found_);
+        return ours ? STATUS_SUCCESS : STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    void unlock_and_report() {
+        guard_.unlock();
+        tell(book_, found_);
+    }
+
+    void trace_moment(trace_step step, int location) {
+        if (watching(watch::recording)) trace(self_, book_, way_up(of_, step, location, 0));
+    }
+
+    core::processor& self_;
+    ledger& book_;
+    record& of_;
+    std::unique_lock<core::raw_spin> guard_;
+    int left_ = 0; // the location left last
+    draft* found_ = nullptr;
+};
 
 void walk(core::processor& self, ledger& book, record& of) {
     const traced_step traced(self, book,
                              way_up(of, trace_step::completing, of.irp->CurrentLocation, 0));
-    for (bool at_top = false; !at_top;) {
-        step now;
-        if (!rise(self, book, of, now)) return;
-        at_top = now.at_top;
-    }
-    draft* told = nullptr;
-    {
-        const std::lock_guard guard(book.lock);
-        told = check_taken_at_top(book, of);
-        if (told == nullptr) told = check_event(book, of);
-    }
-    tell(book, told);
-    finish_at_top(of.irp);
+    watched_walk hooks(self, book, of);
+    walk_on(of.irp, hooks);
 }
 
 } // namespace

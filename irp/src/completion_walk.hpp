@@ -1,0 +1,68 @@
+// The way of a completed IRP up its stack, written once over hooks: `no_hooks` compiles to the walk
+// alone, the verifier's hooks see each step of it.
+#pragma once
+
+#include "packet.hpp"
+
+namespace irpverbs::irp {
+
+/// Hooks of the walk. `leave` comes before the current location is left, and false ends the walk
+/// there; then comes either `call`, for a completion routine, or `pass`; `arrive` comes at the top.
+struct no_hooks {
+    static bool leave(IRP*) { return true; }
+    static NTSTATUS call(PIO_COMPLETION_ROUTINE routine, DEVICE_OBJECT* device, IRP* irp,
+                         void* context) {
+        return routine(device, irp, context);
+    }
+    static void pass(IRP*) {}
+    static void arrive(IRP*) {}
+};
+
+// SL_INVOKE_ON_CANCEL when cancel was asked for.
+inline int cancelled_bit(const IRP& irp) {
+    static_assert(SL_INVOKE_ON_CANCEL == TRUE << 5);
+    return __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) << 5;
+}
+
+/// Leaves the current location; true: the walk ends here. Only the IRP is kept across the routine:
+/// reading the rest again costs less than saving it.
+template <class Hooks>
+[[gnu::always_inline]] inline bool leave_location(IRP* irp, CCHAR current, Hooks& hooks) {
+    if (!hooks.leave(irp)) return true;
+    PIO_STACK_LOCATION location = reinterpret_cast<PIO_STACK_LOCATION>(irp + 1) + current - 1;
+    const NTSTATUS status = irp->IoStatus.Status;
+    const UCHAR control = location->Control;
+    const PIO_COMPLETION_ROUTINE routine = location->CompletionRoutine;
+    irp->PendingReturned = control & SL_PENDING_RETURNED;
+    location->MinorFunction = 0;
+    location->Flags = 0;
+    location->Control = 0;
+    location->CompletionRoutine = nullptr;
+    int called_for = cancelled_bit(*irp) | SL_INVOKE_ON_SUCCESS;
+    if (!NT_SUCCESS(status)) {
+        location->Control = SL_ERROR_RETURNED;
+        called_for ^= SL_INVOKE_ON_SUCCESS | SL_INVOKE_ON_ERROR;
+    }
+    const bool originator = current == irp->StackCount;
+    irp->CurrentLocation = static_cast<CCHAR>(current + 1);
+    if ((control & called_for) != 0)
+        return hooks.call(routine, originator ? nullptr : location[1].DeviceObject, irp,
+                          location->Context) == STATUS_MORE_PROCESSING_REQUIRED;
+    if (!originator) location[1].Control |= control & SL_PENDING_RETURNED;
+    hooks.pass(irp);
+    return false;
+}
+
+/// The rest of the walk.
+template <class Hooks>
+void walk_on(IRP* irp, Hooks& hooks) {
+    while (irp->CurrentLocation <= irp->StackCount)
+        if (leave_location(irp, irp->CurrentLocation, hooks)) return;
+    hooks.arrive(irp);
+    if (has_receiver(*irp))
+        last_stage(irp);
+    else
+        free_packet(irp);
+}
+
+} // namespace irpverbs::irp
