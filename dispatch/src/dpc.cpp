@@ -152,6 +152,14 @@ namespace {
         IRPVERBS_PROBE("dpc.queued_while_it_runs");
 }
 
+[[gnu::noinline, gnu::cold]] void check_idle_insertion(processor& self, KDPC& dpc) {
+    sched_point_slow(point::dpc_insert, &dpc);
+    if (__atomic_load_n(&dpc.DpcData, __ATOMIC_RELAXED) != nullptr)
+        bug_check(TIMER_OR_DPC_INVALID, "a DPC that is queued is queued again",
+                  reinterpret_cast<ULONG_PTR>(&dpc));
+    look_on_insertion(self, dpc);
+}
+
 } // namespace
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
@@ -166,11 +174,8 @@ bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
 }
 
 void queue_idle_dpc(KDPC& dpc) {
-    if (instrumented()) {
-        KeInsertQueueDpc(&dpc, nullptr, nullptr);
-        return;
-    }
     processor& self = this_processor();
+    if (instrumented()) check_idle_insertion(self, dpc);
     link_to(choose_target(self, dpc), self, dpc, nullptr, nullptr);
     if (self.irql < DISPATCH_LEVEL) lower_irql(self, self.irql);
 }
