@@ -185,11 +185,11 @@ void KeBugCheck(ULONG BugCheckCode) { bug_check(BugCheckCode, nullptr); }
 
 const char* KeBugCheckName(ULONG BugCheckCode) noexcept {
     switch (BugCheckCode) {
-#define X(name, value)                                                                             \
+#define IRPVERBS_X_BUG_CODE(name, value)                                                                             \
     case value:                                                                                    \
         return #name;
 #include <dispatch/bugcodes.def>
-#undef X
+#undef IRPVERBS_X_BUG_CODE
     default:
         return nullptr;
     }

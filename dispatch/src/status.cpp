@@ -2,11 +2,11 @@
 
 extern "C" const char* NtStatusName(NTSTATUS Status) noexcept {
     switch (static_cast<ULONG>(Status)) {
-#define X(name, value, meaning)                                                                    \
+#define IRPVERBS_X_STATUS(name, value, meaning)                                                    \
     case value##u:                                                                                 \
         return #name;
 #include <dispatch/ntstatus.def>
-#undef X
+#undef IRPVERBS_X_STATUS
     default:
         return nullptr;
     }
@@ -14,11 +14,11 @@ extern "C" const char* NtStatusName(NTSTATUS Status) noexcept {
 
 extern "C" const char* NtStatusMeaning(NTSTATUS Status) noexcept {
     switch (static_cast<ULONG>(Status)) {
-#define X(name, value, meaning)                                                                    \
+#define IRPVERBS_X_STATUS(name, value, meaning)                                                    \
     case value##u:                                                                                 \
         return meaning;
 #include <dispatch/ntstatus.def>
-#undef X
+#undef IRPVERBS_X_STATUS
     default:
         return nullptr;
     }

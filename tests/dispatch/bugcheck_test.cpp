@@ -138,9 +138,9 @@ TEST(BugCheckHandlers, TheFormerOneIsGivenBack) {
 }
 
 TEST(BugCheckNames, EveryCodeOfTheListHasItsOwn) {
-#define X(name, value) EXPECT_STREQ(KeBugCheckName(value), #name);
+#define IRPVERBS_X_BUG_CODE(name, value) EXPECT_STREQ(KeBugCheckName(value), #name);
 #include <dispatch/bugcodes.def>
-#undef X
+#undef IRPVERBS_X_BUG_CODE
 }
 
 // An address outside of every module stands for itself.

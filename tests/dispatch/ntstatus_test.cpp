@@ -14,9 +14,9 @@ struct entry {
 };
 
 constexpr entry all[] = {
-#define X(name, value, meaning) {static_cast<NTSTATUS>(value##u), #name, meaning},
+#define IRPVERBS_X_STATUS(name, value, meaning) {static_cast<NTSTATUS>(value##u), #name, meaning},
 #include <dispatch/ntstatus.def>
-#undef X
+#undef IRPVERBS_X_STATUS
 };
 
 TEST(NtStatus, EveryCodeHasItsNameAndMeaning) {

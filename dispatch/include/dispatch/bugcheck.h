@@ -6,14 +6,14 @@
 #include <dispatch/ntdef.h>
 
 #ifdef __cplusplus
-#define X(name, value) inline constexpr ULONG name = value;
+#define IRPVERBS_X_BUG_CODE(name, value) inline constexpr ULONG name = value;
 #include <dispatch/bugcodes.def>
-#undef X
+#undef IRPVERBS_X_BUG_CODE
 #else
 enum {
-#define X(name, value) name = value,
+#define IRPVERBS_X_BUG_CODE(name, value) name = value,
 #include <dispatch/bugcodes.def>
-#undef X
+#undef IRPVERBS_X_BUG_CODE
 };
 #endif
 

@@ -1,4 +1,6 @@
-/* Interlocked operations and interlocked lists. All are full barriers; IRQL: any.
+/* Interlocked operations and interlocked lists. Each operation on a number or a pointer is a full
+   barrier (on x86-64, the only processor that is supported). They are inline and no scheduling
+   points: a simulated run does not switch to another actor at one. IRQL: any.
    Source: WDK InterlockedXxx, ExInterlockedXxx. */
 #ifndef IRPVERBS_DISPATCH_INTERLOCKED_H
 #define IRPVERBS_DISPATCH_INTERLOCKED_H

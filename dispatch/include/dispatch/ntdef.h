@@ -3,6 +3,10 @@
 #ifndef IRPVERBS_DISPATCH_NTDEF_H
 #define IRPVERBS_DISPATCH_NTDEF_H
 
+#if !defined(__x86_64__) || !defined(__LP64__)
+#error "irpverbs supports x86-64 only: there every interlocked operation is a full barrier"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 #ifndef __cplusplus

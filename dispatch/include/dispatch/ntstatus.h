@@ -5,14 +5,15 @@
 #include <dispatch/ntdef.h>
 
 #ifdef __cplusplus
-#define X(name, value, meaning) inline constexpr NTSTATUS name = static_cast<NTSTATUS>(value##u);
+#define IRPVERBS_X_STATUS(name, value, meaning)                                                    \
+    inline constexpr NTSTATUS name = static_cast<NTSTATUS>(value##u);
 #include <dispatch/ntstatus.def>
-#undef X
+#undef IRPVERBS_X_STATUS
 #else
 enum {
-#define X(name, value, meaning) name = (int)value##u,
+#define IRPVERBS_X_STATUS(name, value, meaning) name = (int)value##u,
 #include <dispatch/ntstatus.def>
-#undef X
+#undef IRPVERBS_X_STATUS
 };
 #endif
 
@@ -26,10 +27,12 @@ enum {
 
 NT_EXTERN_C_BEGIN
 
-/* The name of a status, "STATUS_PENDING"; NULL for a value the list does not hold. */
+/* Returns the name of a status, "STATUS_PENDING"; NULL for a value that the list does not hold. The
+   text is static and is not freed. IRQL: any. Ours. */
 NT_API const char* NtStatusName(NTSTATUS Status) NT_NOEXCEPT;
 
-/* One sentence on a status; NULL for a value the list does not hold. */
+/* Returns one sentence on a status; NULL for a value that the list does not hold. The text is
+   static and is not freed. IRQL: any. Ours. */
 NT_API const char* NtStatusMeaning(NTSTATUS Status) NT_NOEXCEPT;
 
 NT_EXTERN_C_END

@@ -27,7 +27,9 @@ NT_API PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULO
 NT_API PVOID ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag,
                                            EX_POOL_PRIORITY Priority);
 
-/* The same, zeroed unless POOL_FLAG_UNINITIALIZED. Source: WDK ExAllocatePool2. */
+/* Allocates at least NumberOfBytes, zeroed unless POOL_FLAG_UNINITIALIZED is given. Ownership: the
+   caller frees it with ExFreePoolWithTag. NULL when memory is short. IRQL: <= DISPATCH_LEVEL; with
+   POOL_FLAG_PAGED: <= APC_LEVEL. Source: WDK ExAllocatePool2. */
 NT_API PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
 
 /* Gives memory back; Tag 0 matches any. Verifier on: bug check 0xC2 for a wrong tag, 0xC4 for a bad
@@ -81,11 +83,14 @@ NT_API void ExInitializePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside,
 NT_API void ExDeleteNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside);
 NT_API void ExDeletePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside);
 
-/* A block from stock, or a new one, or NULL. Source: WDK ExAllocateFromNPagedLookasideList. */
+/* Returns a block from the list, or a new one, or NULL when memory is short. Ownership: the caller
+   frees it to the same list. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source: WDK
+   ExAllocateFromNPagedLookasideList. */
 NT_API PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside);
 NT_API PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside);
 
-/* Gives a block back to the stock. Source: WDK ExFreeToNPagedLookasideList. */
+/* Frees a block to the list that it came from; NULL is not allowed. IRQL: <= DISPATCH_LEVEL; paged:
+   <= APC_LEVEL. Source: WDK ExFreeToNPagedLookasideList. */
 NT_API void ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry);
 NT_API void ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry);
 

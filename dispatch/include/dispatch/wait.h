@@ -1,6 +1,7 @@
 /* Objects a thread can wait for (events, semaphores, mutexes) and the waits themselves.
    Time is machine time: virtual in the simulator. Time-outs are in units of 100 ns, negative
-   relative to now, positive absolute system time. */
+   relative to now, positive absolute system time: such a wait follows the computer's clock when
+   that is set, within a second. */
 #ifndef IRPVERBS_DISPATCH_WAIT_H
 #define IRPVERBS_DISPATCH_WAIT_H
 
@@ -89,6 +90,9 @@ NT_API void KeInitializeSemaphore(PRKSEMAPHORE Semaphore, LONG Count, LONG Limit
    STATUS_SEMAPHORE_LIMIT_EXCEEDED). IRQL: <= DISPATCH_LEVEL. Source: WDK KeReleaseSemaphore. */
 NT_API LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY Increment, LONG Adjustment,
                                BOOLEAN Wait);
+
+/* Returns the count of a semaphore, 0 when it is unsignalled. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK KeReadStateSemaphore. */
 NT_API LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore);
 
 /* A mutex, free; recursive; owned by a thread. Level is ignored. IRQL: any. Source: WDK
@@ -98,6 +102,9 @@ NT_API void KeInitializeMutex(PRKMUTEX Mutex, ULONG Level);
 /* Releases once; gives back the old signal state (0 when it becomes free). Not the owner: bug check
    0x11. IRQL: <= DISPATCH_LEVEL. Source: WDK KeReleaseMutex. */
 NT_API LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN Wait);
+
+/* Returns the signal state of a mutex: 1 when it is free, 0 when it is owned, less when its owner
+   acquired it more than once. IRQL: <= DISPATCH_LEVEL. Source: WDK KeReadStateMutex. */
 NT_API LONG KeReadStateMutex(PRKMUTEX Mutex);
 
 /* Waits until Object (KEVENT, KSEMAPHORE, KMUTEX, KTIMER, KTHREAD) is signalled; anything else: bug

@@ -13,13 +13,6 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-// Right below the frame that it leads back to. Other processors keep it in a register first.
-#if defined(__x86_64__)
-constexpr bool return_address_has_a_place = true;
-#else
-constexpr bool return_address_has_a_place = false;
-#endif
-
 constexpr std::uint32_t most_skipped = 8;
 
 struct trail {
@@ -121,7 +114,7 @@ const trail& trails::from(const trail::frame& innermost, std::uint32_t wanted) {
     for (const trail& each : here.kept)
         if (each.stands(innermost.place, wanted)) return each;
     const trail found = unwound(innermost.address, wanted);
-    const bool lasting = return_address_has_a_place && sizes_.all_fixed(found);
+    const bool lasting = sizes_.all_fixed(found);
     trail& into = lasting ? here.kept[here.next++ % here.kept.size()] : passing_;
     return into = found;
 }

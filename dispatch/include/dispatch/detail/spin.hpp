@@ -6,11 +6,7 @@
 
 namespace irpverbs::dispatch::detail {
 
-inline void cpu_relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
+inline void cpu_relax() noexcept { __builtin_ia32_pause(); }
 
 /// One turn of a spin loop on a real processor: later turns give the processor away, since the
 /// holder may have been preempted.
