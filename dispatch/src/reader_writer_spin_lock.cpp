@@ -3,46 +3,66 @@
 #include <dispatch/machine.hpp>
 #include <dispatch/spin_lock.h>
 
+#include <limits>
+
 using namespace irpverbs::dispatch::detail;
 
+// The word of an EX_SPIN_LOCK holds a count of readers, a count of waiting writers, and the sign
+// for the writer that holds it. A reader is admitted while there is no writer of either kind.
 namespace {
 
-void take_exclusive(processor& self, EX_SPIN_LOCK* lock) {
-    const auto held = [](const void* place) {
-        return __atomic_load_n(static_cast<const EX_SPIN_LOCK*>(place), __ATOMIC_RELAXED) != 0;
-    };
+constexpr EX_SPIN_LOCK one_reader = 1;
+constexpr EX_SPIN_LOCK one_waiting_writer = 1 << 16; // MAXIMUM_PROCESSORS of each fit
+constexpr EX_SPIN_LOCK all_readers = one_waiting_writer - 1;
+constexpr EX_SPIN_LOCK writer = std::numeric_limits<EX_SPIN_LOCK>::min();
+
+EX_SPIN_LOCK word_of(const void* lock) {
+    return __atomic_load_n(static_cast<const EX_SPIN_LOCK*>(lock), __ATOMIC_RELAXED);
+}
+
+bool is_held(EX_SPIN_LOCK word) { return (word & (writer | all_readers)) != 0; }
+bool has_writers(EX_SPIN_LOCK word) { return (word & ~all_readers) != 0; }
+
+bool replace(EX_SPIN_LOCK* lock, EX_SPIN_LOCK before, EX_SPIN_LOCK after) {
+    return __atomic_compare_exchange_n(lock, &before, after, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+[[gnu::noinline, gnu::cold]] void wait_for_exclusive(processor& self, EX_SPIN_LOCK* lock) {
+    const auto held = [](const void* place) { return is_held(word_of(place)); };
+    __atomic_fetch_add(lock, one_waiting_writer, __ATOMIC_RELAXED);
     for (unsigned turn = 0;; ++turn) {
-        EX_SPIN_LOCK free = 0;
-        if (__atomic_compare_exchange_n(lock, &free, -1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return;
+        const EX_SPIN_LOCK word = word_of(lock);
+        if (!is_held(word) && replace(lock, word, (word - one_waiting_writer) | writer)) return;
         self.owner->spin(self, held, lock, turn);
     }
 }
 
-void take_shared(processor& self, EX_SPIN_LOCK* lock) {
-    const auto written = [](const void* place) {
-        return __atomic_load_n(static_cast<const EX_SPIN_LOCK*>(place), __ATOMIC_RELAXED) < 0;
-    };
+void acquire_exclusive(processor& self, EX_SPIN_LOCK* lock) {
+    if (!replace(lock, 0, writer)) wait_for_exclusive(self, lock);
+}
+
+void acquire_shared(processor& self, EX_SPIN_LOCK* lock) {
+    const auto closed = [](const void* place) { return has_writers(word_of(place)); };
     for (unsigned turn = 0;; ++turn) {
-        EX_SPIN_LOCK readers = __atomic_load_n(lock, __ATOMIC_RELAXED);
-        if (readers >= 0 && __atomic_compare_exchange_n(lock, &readers, readers + 1, false,
-                                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return;
-        self.owner->spin(self, written, lock, turn);
+        const EX_SPIN_LOCK word = word_of(lock);
+        if (!has_writers(word) && replace(lock, word, word + one_reader)) return;
+        self.owner->spin(self, closed, lock, turn);
     }
 }
 
-void take(processor& self, EX_SPIN_LOCK* lock, lock_kind kind) {
+void acquire(processor& self, EX_SPIN_LOCK* lock, lock_kind kind) {
     if (kind == lock_kind::shared)
-        take_shared(self, lock);
+        acquire_shared(self, lock);
     else
-        take_exclusive(self, lock);
+        acquire_exclusive(self, lock);
 }
 
-void give(EX_SPIN_LOCK* lock, lock_kind kind) {
-    const bool held = kind == lock_kind::shared
-                          ? __atomic_fetch_sub(lock, 1, __ATOMIC_RELEASE) > 0
-                          : __atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) < 0;
+void release(EX_SPIN_LOCK* lock, lock_kind kind) {
+    const bool held =
+        kind == lock_kind::shared
+            ? (__atomic_fetch_sub(lock, one_reader, __ATOMIC_RELEASE) & all_readers) != 0
+            : __atomic_fetch_and(lock, ~writer, __ATOMIC_RELEASE) < 0;
     if (!held)
         bug_check(SPIN_LOCK_NOT_OWNED,
                   kind == lock_kind::shared ? "no reader holds the lock"
@@ -50,17 +70,65 @@ void give(EX_SPIN_LOCK* lock, lock_kind kind) {
                   reinterpret_cast<ULONG_PTR>(lock));
 }
 
+// Succeeds for the only reader; writers that wait go on waiting.
+bool convert(EX_SPIN_LOCK* lock) {
+    for (;;) {
+        const EX_SPIN_LOCK word = word_of(lock);
+        if ((word & (writer | all_readers)) != one_reader) return false;
+        if (replace(lock, word, (word - one_reader) | writer)) return true;
+    }
+}
+
 NT_SLOW_PATH KIRQL acquire_watched(EX_SPIN_LOCK* lock, lock_kind kind) {
     processor& self = this_processor();
     const watched_acquisition watched{self, {lock, kind}, irql_rules::ExAcquireSpinLock};
-    return watched.raising([&] { take(self, lock, kind); });
+    return watched.raising([&] { acquire(self, lock, kind); });
 }
 
-NT_SLOW_PATH void release_watched(EX_SPIN_LOCK* lock, lock_kind kind, KIRQL to) {
+NT_SLOW_PATH void acquire_at_level_watched(EX_SPIN_LOCK* lock, lock_kind kind) {
     processor& self = this_processor();
-    const bool is_free = __atomic_load_n(lock, __ATOMIC_RELAXED) == 0;
-    const watched_release release{self, lock, kind, irql_rules::ExReleaseSpinLock, is_free, to};
-    release([&] { give(lock, kind); });
+    const watched_acquisition watched{self, {lock, kind}, irql_rules::ExAcquireSpinLockAtDpcLevel};
+    watched.at_level([&] { acquire(self, lock, kind); });
+}
+
+NT_SLOW_PATH void release_watched(EX_SPIN_LOCK* lock, lock_kind kind, const irql_rule& bound,
+                                  std::optional<KIRQL> to) {
+    processor& self = this_processor();
+    const bool is_free = !is_held(word_of(lock));
+    const watched_release watched{self, lock, kind, bound, is_free, to};
+    watched([&] { release(lock, kind); });
+}
+
+NT_SLOW_PATH bool convert_watched(EX_SPIN_LOCK* lock) {
+    look_on(irql_rules::ExTryConvertSharedSpinLockExclusive, point::lock_acquire, lock);
+    if (!convert(lock)) return false;
+    if (watching_locks()) lock_converted(this_processor(), lock, lock_kind::exclusive);
+    return true;
+}
+
+KIRQL acquire_raising(EX_SPIN_LOCK* lock, lock_kind kind) {
+    if (instrumented()) return acquire_watched(lock, kind);
+    processor& self = this_processor();
+    const KIRQL old = raise_to_dpc(self);
+    acquire(self, lock, kind);
+    return old;
+}
+
+void acquire_at_level(EX_SPIN_LOCK* lock, lock_kind kind) {
+    if (instrumented()) return acquire_at_level_watched(lock, kind);
+    acquire(this_processor(), lock, kind);
+}
+
+void release_lowering(EX_SPIN_LOCK* lock, lock_kind kind, KIRQL to) {
+    if (instrumented()) return release_watched(lock, kind, irql_rules::ExReleaseSpinLock, to);
+    release(lock, kind);
+    lower_irql(this_processor(), to);
+}
+
+void release_at_level(EX_SPIN_LOCK* lock, lock_kind kind) {
+    if (instrumented())
+        return release_watched(lock, kind, irql_rules::ExReleaseSpinLockFromDpcLevel, std::nullopt);
+    release(lock, kind);
 }
 
 } // namespace
@@ -68,31 +136,39 @@ NT_SLOW_PATH void release_watched(EX_SPIN_LOCK* lock, lock_kind kind, KIRQL to) 
 extern "C" {
 
 KIRQL ExAcquireSpinLockExclusive(PEX_SPIN_LOCK SpinLock) {
-    if (instrumented()) return acquire_watched(SpinLock, lock_kind::exclusive);
-    processor& self = this_processor();
-    const KIRQL old = raise_to_dpc(self);
-    take_exclusive(self, SpinLock);
-    return old;
-}
-
-void ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql) {
-    if (instrumented()) return release_watched(SpinLock, lock_kind::exclusive, OldIrql);
-    give(SpinLock, lock_kind::exclusive);
-    lower_irql(this_processor(), OldIrql);
+    return acquire_raising(SpinLock, lock_kind::exclusive);
 }
 
 KIRQL ExAcquireSpinLockShared(PEX_SPIN_LOCK SpinLock) {
-    if (instrumented()) return acquire_watched(SpinLock, lock_kind::shared);
-    processor& self = this_processor();
-    const KIRQL old = raise_to_dpc(self);
-    take_shared(self, SpinLock);
-    return old;
+    return acquire_raising(SpinLock, lock_kind::shared);
+}
+
+void ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql) {
+    release_lowering(SpinLock, lock_kind::exclusive, OldIrql);
 }
 
 void ExReleaseSpinLockShared(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql) {
-    if (instrumented()) return release_watched(SpinLock, lock_kind::shared, OldIrql);
-    give(SpinLock, lock_kind::shared);
-    lower_irql(this_processor(), OldIrql);
+    release_lowering(SpinLock, lock_kind::shared, OldIrql);
+}
+
+void ExAcquireSpinLockExclusiveAtDpcLevel(PEX_SPIN_LOCK SpinLock) {
+    acquire_at_level(SpinLock, lock_kind::exclusive);
+}
+
+void ExAcquireSpinLockSharedAtDpcLevel(PEX_SPIN_LOCK SpinLock) {
+    acquire_at_level(SpinLock, lock_kind::shared);
+}
+
+void ExReleaseSpinLockExclusiveFromDpcLevel(PEX_SPIN_LOCK SpinLock) {
+    release_at_level(SpinLock, lock_kind::exclusive);
+}
+
+void ExReleaseSpinLockSharedFromDpcLevel(PEX_SPIN_LOCK SpinLock) {
+    release_at_level(SpinLock, lock_kind::shared);
+}
+
+LONG ExTryConvertSharedSpinLockExclusive(PEX_SPIN_LOCK SpinLock) {
+    return instrumented() ? convert_watched(SpinLock) : convert(SpinLock);
 }
 
 } // extern "C"

@@ -120,11 +120,9 @@ TEST_P(SpinLocks, QueuedFormAtDpcLevel) {
 TEST_P(SpinLocks, ReadersShareAndTheWriterIsAlone) {
     EX_SPIN_LOCK word = 0;
     const KIRQL first = ExAcquireSpinLockShared(&word);
-    const KIRQL second = ExAcquireSpinLockShared(&word);
     EXPECT_EQ(first, PASSIVE_LEVEL);
-    EXPECT_EQ(second, DISPATCH_LEVEL);
-    EXPECT_EQ(word, 2);
-    ExReleaseSpinLockShared(&word, second);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    EXPECT_EQ(word, 1);
     ExReleaseSpinLockShared(&word, first);
     EXPECT_EQ(word, 0);
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
@@ -133,6 +131,41 @@ TEST_P(SpinLocks, ReadersShareAndTheWriterIsAlone) {
     ExReleaseSpinLockExclusive(&word, old);
     EXPECT_EQ(word, 0);
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+}
+
+TEST_P(SpinLocks, ReaderWriterFormsAtDpcLevel_LeaveTheLevelAlone) {
+    const at_dispatch_level raised;
+    EX_SPIN_LOCK word = 0;
+    ExAcquireSpinLockSharedAtDpcLevel(&word);
+    EXPECT_EQ(word, 1);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    ExReleaseSpinLockSharedFromDpcLevel(&word);
+    EXPECT_EQ(word, 0);
+    ExAcquireSpinLockExclusiveAtDpcLevel(&word);
+    EXPECT_LT(word, 0);
+    ExReleaseSpinLockExclusiveFromDpcLevel(&word);
+    EXPECT_EQ(word, 0);
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    EXPECT_EQ(bug_check_of([&] { ExReleaseSpinLockExclusiveFromDpcLevel(&word); }),
+              SPIN_LOCK_NOT_OWNED);
+    word = 0;
+    EXPECT_EQ(bug_check_of([&] { ExReleaseSpinLockSharedFromDpcLevel(&word); }),
+              SPIN_LOCK_NOT_OWNED);
+}
+
+TEST_P(SpinLocks, ConversionToExclusive_IsForTheOnlyReader) {
+    EX_SPIN_LOCK word = 0;
+    const KIRQL old = ExAcquireSpinLockShared(&word);
+    EXPECT_NE(ExTryConvertSharedSpinLockExclusive(&word), 0);
+    EXPECT_LT(word, 0);
+    EXPECT_EQ(ExTryConvertSharedSpinLockExclusive(&word), 0);
+    ExReleaseSpinLockExclusive(&word, old);
+    EXPECT_EQ(word, 0);
+    EXPECT_EQ(ExTryConvertSharedSpinLockExclusive(&word), 0);
+    EXPECT_EQ(word, 0);
+    word = 2; // two readers
+    EXPECT_EQ(ExTryConvertSharedSpinLockExclusive(&word), 0);
+    EXPECT_EQ(word, 2);
 }
 
 TEST_P(SpinLocks, ReleaseOfAReaderWriterLockNotHeldIsABugCheck) {
@@ -260,6 +293,106 @@ TEST(SpinLocksExplored, WriterNeverMeetsAReader) {
             ExReleaseSpinLockExclusive(&lock, old);
         });
         machine.run();
+    });
+}
+
+// A reader holds the lock, a writer waits for it, then another reader comes.
+TEST(SpinLocksExplored, ReaderThatComesAfterAWaitingWriter_WaitsForIt) {
+    explore_options options;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [](sim_machine& machine) {
+        EX_SPIN_LOCK lock = 0;
+        std::string order;
+        machine.spawn("reader", [&] {
+            const KIRQL old = ExAcquireSpinLockShared(&lock);
+            KeStallExecutionProcessor(3'000);
+            order += 'r';
+            ExReleaseSpinLockShared(&lock, old);
+        });
+        machine.spawn("writer", [&] {
+            delay(1 * millisecond);
+            const KIRQL old = ExAcquireSpinLockExclusive(&lock);
+            order += 'w';
+            ExReleaseSpinLockExclusive(&lock, old);
+        });
+        machine.spawn("late reader", [&] {
+            delay(2 * millisecond);
+            const KIRQL old = ExAcquireSpinLockShared(&lock);
+            order += 'l';
+            ExReleaseSpinLockShared(&lock, old);
+        });
+        machine.run();
+        EXPECT_EQ(order, "rwl");
+    });
+}
+
+TEST(SpinLocksExplored, SharedAcquisitionWithinOne_DeadlocksWithAWaitingWriter) {
+    explore_options options;
+    const explore_summary summary = expect_found(options, [](sim_machine& machine) {
+        EX_SPIN_LOCK lock = 0;
+        machine.spawn("reader", [&] {
+            const KIRQL old = ExAcquireSpinLockShared(&lock);
+            ExReleaseSpinLockShared(&lock, ExAcquireSpinLockShared(&lock));
+            ExReleaseSpinLockShared(&lock, old);
+        });
+        machine.spawn("writer", [&] {
+            ExReleaseSpinLockExclusive(&lock, ExAcquireSpinLockExclusive(&lock));
+        });
+        machine.run();
+    });
+    EXPECT_EQ(summary.failure->what.substr(0, 4), "hung");
+}
+
+// A reader that becomes the writer goes before the writer that waits, and counts as a writer.
+TEST(SpinLocksExplored, ReaderThatIsConverted_ExcludesLikeAWriter) {
+    explore_options options;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [](sim_machine& machine) {
+        EX_SPIN_LOCK lock = 0;
+        int writes = 0;
+        int conversions = 0;
+        const auto write = [&] {
+            const int seen = writes;
+            machine.yield();
+            writes = seen + 1;
+        };
+        for (const char* name : {"reader", "other reader"})
+            machine.spawn(name, [&] {
+                const KIRQL old = ExAcquireSpinLockShared(&lock);
+                if (ExTryConvertSharedSpinLockExclusive(&lock) == 0)
+                    return ExReleaseSpinLockShared(&lock, old);
+                ++conversions;
+                write();
+                ExReleaseSpinLockExclusive(&lock, old);
+            });
+        machine.spawn("writer", [&] {
+            const KIRQL old = ExAcquireSpinLockExclusive(&lock);
+            write();
+            ExReleaseSpinLockExclusive(&lock, old);
+        });
+        machine.run();
+        EXPECT_EQ(writes, conversions + 1);
+        EXPECT_EQ(lock, 0);
+    });
+}
+
+// Two writers that wait at once must not lose one another's mark, nor keep a reader out for ever.
+TEST(SpinLocksExplored, WritersThatWaitTogether_LeaveTheLockFree) {
+    explore_options options;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    expect_explored(options, [](sim_machine& machine) {
+        EX_SPIN_LOCK lock = 0;
+        for (const char* name : {"writer", "other writer"})
+            machine.spawn(name, [&] {
+                ExReleaseSpinLockExclusive(&lock, ExAcquireSpinLockExclusive(&lock));
+            });
+        machine.spawn("reader",
+                      [&] { ExReleaseSpinLockShared(&lock, ExAcquireSpinLockShared(&lock)); });
+        machine.run();
+        EXPECT_EQ(lock, 0);
     });
 }
 

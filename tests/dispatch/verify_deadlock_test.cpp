@@ -80,12 +80,22 @@ TEST(SelfDeadlockRule, HoldsForFastMutexesAndReaderWriterLocks) {
     seen.forget();
     EX_SPIN_LOCK lock = 0;
     const KIRQL old = ExAcquireSpinLockShared(&lock);
-    EXPECT_EQ(ExAcquireSpinLockShared(&lock), DISPATCH_LEVEL); // readers share
-    ExReleaseSpinLockShared(&lock, DISPATCH_LEVEL);
-    EXPECT_TRUE(kept(seen));
     EXPECT_THROW(ExAcquireSpinLockExclusive(&lock), stopped);
     ExReleaseSpinLockShared(&lock, old);
     EXPECT_TRUE(broke(seen, "SelfDeadlock", violation, 0x1000));
+}
+
+// A writer that comes in between waits for the first acquisition, the second one for the writer.
+TEST(SelfDeadlockRule, SharedAcquisitionWithinOne_IsReported) {
+    findings seen{watch::deadlocks, watch::locks};
+    EX_SPIN_LOCK lock = 0;
+    const KIRQL old = ExAcquireSpinLockShared(&lock);
+    EXPECT_EQ(ExAcquireSpinLockShared(&lock), DISPATCH_LEVEL);
+    ExReleaseSpinLockShared(&lock, DISPATCH_LEVEL);
+    ExReleaseSpinLockShared(&lock, old);
+    EXPECT_TRUE(broke(seen, "SelfDeadlock", violation, 0x1000));
+    EXPECT_TRUE(seen.all()[0].has_stack("held since"));
+    EXPECT_EQ(lock, 0);
 }
 
 TEST(breaks, LockOrder) {
@@ -179,17 +189,64 @@ TEST(LockOrderRule, SeesThatAGateIsLeftOut) {
     EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
 }
 
-TEST(LockOrderRule, SparesReadersAmongThemselves) {
+void read_both(EX_SPIN_LOCK& first, EX_SPIN_LOCK& second) {
+    const KIRQL old = ExAcquireSpinLockShared(&first);
+    ExReleaseSpinLockShared(&second, ExAcquireSpinLockShared(&second));
+    ExReleaseSpinLockShared(&first, old);
+}
+
+void write(EX_SPIN_LOCK& lock) {
+    ExReleaseSpinLockExclusive(&lock, ExAcquireSpinLockExclusive(&lock));
+}
+
+TEST(LockOrderRule, ReadersOfLocksThatAreNeverWritten_AreLeftAlone) {
     const findings seen{watch::deadlocks};
     static EX_SPIN_LOCK one = 0;
     static EX_SPIN_LOCK other = 0;
-    const auto read_both = [](EX_SPIN_LOCK& first, EX_SPIN_LOCK& second) {
-        const KIRQL old = ExAcquireSpinLockShared(&first);
-        ExReleaseSpinLockShared(&second, ExAcquireSpinLockShared(&second));
-        ExReleaseSpinLockShared(&first, old);
-    };
     read_both(one, other);
     read_both(other, one);
+    EXPECT_TRUE(kept(seen));
+    write(one); // one reader waits, the other does not
+    EXPECT_TRUE(kept(seen));
+}
+
+// Each reader waits behind a writer, which waits for the other reader.
+TEST(LockOrderRule, ReadersWithWritersBetween_AreReported) {
+    for (const bool writers_first : {true, false}) {
+        findings seen{watch::deadlocks};
+        static std::array<EX_SPIN_LOCK, 4> all{};
+        EX_SPIN_LOCK* const locks = &all[writers_first ? 0 : 2];
+        if (writers_first) {
+            write(locks[0]);
+            write(locks[1]);
+        }
+        read_both(locks[0], locks[1]);
+        read_both(locks[1], locks[0]);
+        if (!writers_first) {
+            write(locks[0]);
+            EXPECT_TRUE(kept(seen));
+            write(locks[1]);
+        }
+        EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001)) << writers_first;
+    }
+}
+
+// The writers hold what the readers hold besides, so none of them waits while a reader is inside.
+TEST(LockOrderRule, ReadersWithWritersBehindTheirGate_AreLeftAlone) {
+    const findings seen{watch::deadlocks};
+    static EX_SPIN_LOCK one = 0;
+    static EX_SPIN_LOCK other = 0;
+    KSPIN_LOCK gate;
+    KeInitializeSpinLock(&gate);
+    const auto behind = [&](auto body) {
+        const KIRQL old = KeAcquireSpinLockRaiseToDpc(&gate);
+        body();
+        KeReleaseSpinLock(&gate, old);
+    };
+    read_both(one, other);
+    behind([] { read_both(other, one); });
+    behind([] { write(one); });
+    behind([] { write(other); });
     EXPECT_TRUE(kept(seen));
 }
 

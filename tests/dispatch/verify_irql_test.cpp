@@ -147,6 +147,22 @@ std::map<std::string, call> lock_calls() {
              shared = -1;
              at(l, [=] { ExReleaseSpinLockExclusive(&shared, l); });
          }},
+        {"ExAcquireSpinLockAtDpcLevel",
+         [=](KIRQL l) {
+             shared = 0;
+             at(l, [] { ExAcquireSpinLockSharedAtDpcLevel(&shared); });
+         }},
+        {"ExReleaseSpinLockFromDpcLevel",
+         [=](KIRQL l) {
+             shared = 0;
+             at(DISPATCH_LEVEL, [] { ExAcquireSpinLockExclusiveAtDpcLevel(&shared); });
+             at(l, [] { ExReleaseSpinLockExclusiveFromDpcLevel(&shared); });
+         }},
+        {"ExTryConvertSharedSpinLockExclusive",
+         [=](KIRQL l) {
+             shared = 0;
+             at(l, [] { ExTryConvertSharedSpinLockExclusive(&shared); });
+         }},
         {"ExInitializeFastMutex", [=](KIRQL l) { at(l, [] { fresh_mutex(); }); }},
         {"ExAcquireFastMutex",
          [=](KIRQL l) {

@@ -9,6 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace irpverbs::testing {
 namespace {
 
@@ -353,6 +358,15 @@ TEST(keeps, LockAcquireApi) {
     EXPECT_TRUE(kept(seen));
 }
 
+TEST(keeps, LockReleaseApiAfterAConversion) {
+    const findings seen{watch::locks};
+    EX_SPIN_LOCK lock = 0;
+    const KIRQL old = ExAcquireSpinLockShared(&lock);
+    ASSERT_NE(ExTryConvertSharedSpinLockExclusive(&lock), 0);
+    ExReleaseSpinLockExclusive(&lock, old);
+    EXPECT_TRUE(kept(seen));
+}
+
 TEST(breaks, LockReleaseApi) {
     findings seen{watch::locks};
     EX_SPIN_LOCK lock = 0;
@@ -453,6 +467,83 @@ TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
     KeInitializeSpinLock(&lock);
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
     EXPECT_TRUE(kept(seen));
+}
+
+/// A handler that uses locks of its own, so many that what the verifier remembers moves.
+class busy_handler {
+public:
+    busy_handler() { before_ = KeSetBugCheckHandler(&busy_handler::receive, this, &context_); }
+    ~busy_handler() { KeSetBugCheckHandler(before_, context_, nullptr); }
+    busy_handler(const busy_handler&) = delete;
+    busy_handler& operator=(const busy_handler&) = delete;
+
+    std::vector<std::string> rules;
+
+private:
+    static void receive(const BUG_CHECK_REPORT* report, void* context) {
+        auto& self = *static_cast<busy_handler*>(context);
+        self.rules.emplace_back(report->Rule != nullptr ? report->Rule : "");
+        std::array<KSPIN_LOCK, 40> locks{};
+        KIRQL before;
+        KeRaiseIrql(DISPATCH_LEVEL, &before);
+        std::array<KIRQL, 40> levels{};
+        for (std::size_t i = 0; i < locks.size(); ++i)
+            levels[i] = KeAcquireSpinLockRaiseToDpc(&locks[i]);
+        for (std::size_t i = locks.size(); i-- > 0;)
+            KeReleaseSpinLock(&locks[i], levels[i]);
+        KeLowerIrql(before);
+    }
+
+    BUG_CHECK_HANDLER before_ = nullptr;
+    void* context_ = nullptr;
+};
+
+// What is remembered of the release moves in memory while it is reported.
+TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
+    const watch_scope on{watch::locks, watch::irql};
+    busy_handler seen;
+    KSPIN_LOCK lock, other;
+    KeInitializeSpinLock(&lock);
+    KeInitializeSpinLock(&other);
+    KLOCK_QUEUE_HANDLE handle;
+    std::vector<std::string> first;
+    for (int turn = 0; turn < 2; ++turn) {
+        first = std::exchange(seen.rules, {});
+        KeAcquireInStackQueuedSpinLock(&lock, &handle);
+        const KIRQL old = KeAcquireSpinLockRaiseToDpc(&other);
+        EXPECT_EQ(old, DISPATCH_LEVEL);
+        KeReleaseSpinLock(&other, PASSIVE_LEVEL); // reports the order, and the level
+        KeReleaseInStackQueuedSpinLock(&handle);
+        ASSERT_GE(seen.rules.size(), 2u);
+        EXPECT_EQ(seen.rules[0], "LockReleaseOrder");
+        EXPECT_EQ(seen.rules[1], "IrqlKeReleaseSpinLock");
+        EXPECT_TRUE(dispatch::detail::held_locks(dispatch::detail::this_processor()).empty());
+    }
+    EXPECT_EQ(seen.rules, first) << "the first turn left something behind";
+}
+
+// A handler may switch off what is watched, and what was remembered is gone.
+TEST(WatchedLocks, ReleaseReportedToAHandlerThatWatchesAnew_GoesOn) {
+    const watch_scope on{watch::locks, watch::irql};
+    PVOID context = nullptr;
+    const BUG_CHECK_HANDLER before = KeSetBugCheckHandler(
+        [](const BUG_CHECK_REPORT*, PVOID) {
+            const std::uint32_t now = dispatch::detail::watched.load();
+            dispatch::detail::set_watched(0);
+            dispatch::detail::set_watched(now);
+            dispatch::detail::held_locks(dispatch::detail::this_processor());
+        },
+        nullptr, &context);
+    KSPIN_LOCK lock, other;
+    KeInitializeSpinLock(&lock);
+    KeInitializeSpinLock(&other);
+    KeAcquireSpinLockRaiseToDpc(&lock);
+    KeAcquireSpinLockRaiseToDpc(&other);
+    KeReleaseSpinLock(&lock, PASSIVE_LEVEL);
+    EXPECT_TRUE(dispatch::detail::held_locks(dispatch::detail::this_processor()).empty());
+    dispatch::detail::this_processor().irql = DISPATCH_LEVEL;
+    KeReleaseSpinLock(&other, PASSIVE_LEVEL);
+    KeSetBugCheckHandler(before, context, nullptr);
 }
 
 } // namespace

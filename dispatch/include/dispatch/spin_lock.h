@@ -22,7 +22,7 @@ typedef struct _KLOCK_QUEUE_HANDLE {
     KIRQL OldIrql;
 } KLOCK_QUEUE_HANDLE, *PKLOCK_QUEUE_HANDLE;
 
-typedef LONG EX_SPIN_LOCK; /* 0: free; > 0: readers; < 0: a writer */
+typedef LONG EX_SPIN_LOCK; /* 0: free; else opaque */
 typedef EX_SPIN_LOCK* PEX_SPIN_LOCK;
 
 /* Makes a lock free. IRQL: any. Source: WDK KeInitializeSpinLock. */
@@ -68,12 +68,34 @@ NT_API void KeAcquireInStackQueuedSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock,
                                                      PKLOCK_QUEUE_HANDLE LockHandle);
 NT_API void KeReleaseInStackQueuedSpinLockFromDpcLevel(PKLOCK_QUEUE_HANDLE LockHandle);
 
-/* Reader-writer spin lock; both forms raise to DISPATCH_LEVEL and give back the old level.
-   IRQL: <= DISPATCH_LEVEL; release: = DISPATCH_LEVEL. Source: WDK ExAcquireSpinLockExclusive. */
+/* Acquires a reader-writer spin lock for one writer, or shared for readers; raises to
+   DISPATCH_LEVEL and returns the old level. A reader that comes while a writer waits is admitted
+   after that writer. Therefore a processor that acquires shared what it holds shared deadlocks as
+   soon as a writer waits in between; the verifier reports it (SelfDeadlock). IRQL: <=
+   DISPATCH_LEVEL. Source: WDK ExAcquireSpinLockExclusive, ExAcquireSpinLockShared. */
 NT_API KIRQL ExAcquireSpinLockExclusive(PEX_SPIN_LOCK SpinLock);
-NT_API void ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql);
 NT_API KIRQL ExAcquireSpinLockShared(PEX_SPIN_LOCK SpinLock);
+
+/* Releases and lowers to OldIrql. Bug check 0x10 when no writer, or no reader, holds the lock.
+   IRQL: = DISPATCH_LEVEL. Source: WDK ExReleaseSpinLockExclusive, ExReleaseSpinLockShared. */
+NT_API void ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql);
 NT_API void ExReleaseSpinLockShared(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql);
+
+/* Acquire without changing the level. IRQL: >= DISPATCH_LEVEL.
+   Source: WDK ExAcquireSpinLockExclusiveAtDpcLevel, ExAcquireSpinLockSharedAtDpcLevel. */
+NT_API void ExAcquireSpinLockExclusiveAtDpcLevel(PEX_SPIN_LOCK SpinLock);
+NT_API void ExAcquireSpinLockSharedAtDpcLevel(PEX_SPIN_LOCK SpinLock);
+
+/* Release without changing the level. Bug check 0x10 when no writer, or no reader, holds the lock.
+   IRQL: >= DISPATCH_LEVEL. Source: WDK ExReleaseSpinLockExclusiveFromDpcLevel,
+   ExReleaseSpinLockSharedFromDpcLevel. */
+NT_API void ExReleaseSpinLockExclusiveFromDpcLevel(PEX_SPIN_LOCK SpinLock);
+NT_API void ExReleaseSpinLockSharedFromDpcLevel(PEX_SPIN_LOCK SpinLock);
+
+/* Makes the caller's shared acquisition exclusive, before writers that wait, if the caller is the
+   only reader. Does not wait. 1: the lock is held exclusive, and released so; 0: it is held shared
+   as before. IRQL: >= DISPATCH_LEVEL. Source: WDK ExTryConvertSharedSpinLockExclusive. */
+NT_API LONG ExTryConvertSharedSpinLockExclusive(PEX_SPIN_LOCK SpinLock);
 
 NT_EXTERN_C_END
 

@@ -35,6 +35,12 @@ raise* last_raise(verifier_state& state) {
     return state.raises.size() > first_raise(state) ? &state.raises.back() : nullptr;
 }
 
+// The rise that a release of `lock` ends: its own, or that of a lock released before it.
+raise* raise_ended_by(verifier_state& state, const void* lock) {
+    raise* const own = raise_by(state, lock);
+    return own != nullptr ? own : last_raise(state);
+}
+
 void lower_that_raises(processor& self, KIRQL to) {
     if (!watching(watch::irql)) return;
     report_with_id(broken(rule_of::IrqlKeRaiseLower,
@@ -98,9 +104,7 @@ void check_lower(processor& self, KIRQL to) {
 
 void check_release_irql(processor& self, const void* lock, KIRQL to) {
     if (!watching(watch::irql)) return;
-    verifier_state& state = checks_of(self);
-    raise* begun = raise_by(state, lock);
-    if (begun == nullptr) begun = last_raise(state); // the raise of one released before it
+    const raise* begun = raise_ended_by(checks_of(self), lock);
     if (begun == nullptr) return;
     if (begun->from != to) {
         finding found = broken(
@@ -108,9 +112,10 @@ void check_release_irql(processor& self, const void* lock, KIRQL to) {
             from_to("a spin lock is released to another IRQL than it saved", begun->from, to),
             reinterpret_cast<ULONG_PTR>(lock), to, begun->from);
         found.keep("raised at", begun->where);
-        report(found);
+        report(found); // may change or clear what is remembered
     }
-    pair_up(state, *begun);
+    verifier_state& state = checks_of(self);
+    if (raise* ended = raise_ended_by(state, lock)) pair_up(state, *ended);
 }
 
 void check_paged_code(processor& self, const char* function) {

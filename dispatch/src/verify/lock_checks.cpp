@@ -27,6 +27,11 @@ held_lock* find_held(verifier_state& state, const void* lock) {
     return found != state.held.rend() ? &*found : nullptr;
 }
 
+void forget_held(verifier_state& state, const void* lock) {
+    if (const held_lock* mine = find_held(state, lock))
+        state.held.erase(state.held.begin() + (mine - state.held.data()));
+}
+
 void report_with(finding found, const char* label, const call_stack& where) {
     found.keep(label, where);
     report(found);
@@ -51,11 +56,14 @@ void check_use(processor& self, const acquisition& how, const lock_identity& loc
                       number(how.lock), self.number));
 }
 
-// It would wait for itself, for ever.
+// It waits for itself, for ever; a reader for itself only while a writer waits.
 void check_twice(processor& self, const acquisition& how, const held_lock& mine) {
-    if (how.kind == lock_kind::shared && mine.kind == lock_kind::shared) return;
+    const bool recursive = how.kind == lock_kind::shared && mine.kind == lock_kind::shared;
     const std::string text =
-        std::string("a ") + name_of(how.kind) + " is acquired by the processor that holds it";
+        std::string("a ") + name_of(how.kind) +
+        (recursive ? " is acquired shared by the processor that holds it shared: a writer that "
+                     "waits in between deadlocks with it"
+                   : " is acquired by the processor that holds it");
     const bool queued = how.kind == lock_kind::queued;
     if (watching(watch::deadlocks))
         report_with(broken(rule_of::SelfDeadlock, text, number(how.lock), self.number),
@@ -64,7 +72,7 @@ void check_twice(processor& self, const acquisition& how, const held_lock& mine)
         report_with(broken(queued ? rule_of::QueuedSpinLock : rule_of::SpinLock, text,
                            number(how.lock), self.number),
                     "held since", mine.where);
-    if (is_spin_lock(how.kind))
+    if (is_spin_lock(how.kind) && !recursive)
         bug_check(SPIN_LOCK_ALREADY_OWNED, "a spin lock is acquired by the processor that holds it",
                   number(how.lock));
 }
@@ -86,10 +94,13 @@ void report_not_held(processor& self, const void* lock, lock_kind kind, bool is_
     }
 }
 
-const held_lock* newer_spin_lock(const verifier_state& state, const held_lock& than) {
-    for (const held_lock* each = &than + 1; each < state.held.data() + state.held.size(); ++each)
-        if (is_spin_lock(each->kind)) return each;
-    return nullptr;
+// The newest spin lock, unless it is `mine`.
+const held_lock* newer_spin_lock(const verifier_state& state, const held_lock& mine) {
+    const auto newest =
+        std::find_if(state.held.rbegin(), state.held.rend(), [&](const held_lock& each) {
+            return each.lock == mine.lock || is_spin_lock(each.kind);
+        });
+    return newest != state.held.rend() && newest->lock != mine.lock ? &*newest : nullptr;
 }
 
 void check_order(processor& self, const verifier_state& state, const held_lock& mine,
@@ -143,7 +154,8 @@ void lock_wanted(processor& self, const acquisition& how, const call_stack& wher
     check_use(self, how, lock);
     if (!how.waits) return;
     if (const held_lock* mine = find_held(state, how.lock)) return check_twice(self, how, *mine);
-    if (state.held.empty() || !lock.stable || !watching(watch::deadlocks)) return;
+    if (!lock.stable || !watching(watch::deadlocks)) return;
+    if (state.held.empty() && how.kind != lock_kind::exclusive) return; // closes no cycle
     const std::optional<finding> cycle =
         graph_of(self).wait_for(state.held, {how.lock, lock.id, how.kind}, where, self.number);
     if (cycle) report(*cycle);
@@ -165,6 +177,10 @@ void lock_acquired(processor& self, const acquisition& how, const call_stack& wh
     state.held.push_back(held);
 }
 
+void lock_converted(processor& self, const void* lock, lock_kind kind) {
+    if (held_lock* mine = find_held(checks_of(self), lock)) mine->kind = kind;
+}
+
 void lock_released(processor& self, const void* lock, lock_kind kind, bool is_free,
                    std::optional<KIRQL> to) {
     verifier_state& state = checks_of(self);
@@ -173,16 +189,16 @@ void lock_released(processor& self, const void* lock, lock_kind kind, bool is_fr
         if (watching(watch::locks)) report_not_held(self, lock, kind, is_free);
         return;
     }
-    const held_lock mine = *found;
+    const held_lock mine = *found; // each report may change or clear what is remembered
     if (mine.kind != kind && watching(watch::locks))
         report_with(
             broken(rule_of::LockReleaseApi,
                    std::string("a ") + name_of(mine.kind) + " is released as a " + name_of(kind),
                    number(lock), self.number),
             "held since", mine.where);
-    if (watching(watch::locks)) check_order(self, state, *found, to);
+    if (watching(watch::locks)) check_order(self, state, mine, to);
     check_time(self, mine);
-    state.held.erase(state.held.begin() + (found - state.held.data()));
+    forget_held(checks_of(self), lock);
     lock_registry::get().dropped(lock);
 }
 

@@ -22,6 +22,9 @@ bool watching_locks() noexcept;
 void lock_wanted(processor& self, const acquisition& how, const call_stack& where);
 void lock_acquired(processor& self, const acquisition& how, const call_stack& where);
 
+/// The caller holds `lock` as another kind from now on.
+void lock_converted(processor& self, const void* lock, lock_kind kind);
+
 /// The caller is about to release. `is_free`: nobody holds it. `to`: the IRQL falls there.
 void lock_released(processor& self, const void* lock, lock_kind kind, bool is_free,
                    std::optional<KIRQL> to = std::nullopt);

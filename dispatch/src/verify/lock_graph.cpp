@@ -27,20 +27,44 @@ bool disjoint(const std::vector<std::uint64_t>& one, const std::vector<std::uint
     return true;
 }
 
-// Two that share the lock do not keep one another waiting.
-bool conflict(const lock_graph::order& waits, const lock_graph::order& holds) {
-    return !(waits.to_shared && holds.from_shared);
+bool is_between_readers(const lock_graph::order& waits, const lock_graph::order& holds) {
+    return waits.to_shared && holds.from_shared;
 }
 
-// Whoever must hold the same third lock can't be in both places at once.
-bool fits(const std::vector<const lock_graph::order*>& so_far, const lock_graph::order& next) {
-    return conflict(*so_far.back(), next) &&
-           std::all_of(so_far.begin(), so_far.end(), [&](const lock_graph::order* each) {
-               return disjoint(each->gates, next.gates);
-           });
+// Keeps in `all` what is in `others`, too. Both are sorted.
+void intersect(std::vector<std::uint64_t>& all, const std::vector<std::uint64_t>& others) {
+    std::vector<std::uint64_t> both;
+    std::set_intersection(all.begin(), all.end(), others.begin(), others.end(),
+                          std::back_inserter(both));
+    all = std::move(both);
 }
 
 } // namespace
+
+bool lock_graph::conflict(const order& waits, const order& holds) const {
+    return !is_between_readers(waits, holds) || nodes_[waits.to].written;
+}
+
+// Two that must hold the same third lock can't be in both places at once.
+bool lock_graph::fits(const path& so_far, const order& next) const {
+    return conflict(*so_far.back(), next) &&
+           std::all_of(so_far.begin(), so_far.end(),
+                       [&](const order* each) { return disjoint(each->gates, next.gates); });
+}
+
+// A writer waits between two readers only if it need hold no lock that the cycle holds.
+bool lock_graph::writers_can_come(const path& cycle) const {
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+        const order& waits = *cycle[i];
+        if (!is_between_readers(waits, *cycle[(i + 1) % cycle.size()])) continue;
+        const std::vector<std::uint64_t>& gates = nodes_[waits.to].writer_gates;
+        for (const order* each : cycle)
+            if (!disjoint(each->gates, gates) ||
+                std::binary_search(gates.begin(), gates.end(), nodes_[each->from].id))
+                return false;
+    }
+    return true;
+}
 
 const char* name_of(lock_kind kind) {
     switch (kind) {
@@ -78,9 +102,11 @@ std::optional<finding> lock_graph::wait_for(std::span<const held_lock> held, con
     const std::lock_guard guard(guard_);
     const std::uint32_t to = place(wanted);
     std::optional<finding> found;
+    if (wanted.kind == lock_kind::exclusive && sight_writer(to, gates_of(held)))
+        found = cycle_of_readers(to);
     for (const held_lock& from : held) {
         if (from.node == held_lock::no_node || from.node == to ||
-            !sight(from, to, wanted.kind, gates_of(held, from), where, processor))
+            !sight(from, to, wanted.kind, gates_of(held, &from), where, processor))
             continue;
         if (found || !reaches(to, from.node)) continue;
         const path cycle = cycle_through(
@@ -91,10 +117,10 @@ std::optional<finding> lock_graph::wait_for(std::span<const held_lock> held, con
 }
 
 std::vector<std::uint64_t> lock_graph::gates_of(std::span<const held_lock> held,
-                                                const held_lock& but) const {
+                                                const held_lock* but) const {
     std::vector<std::uint64_t> gates;
     for (const held_lock& each : held)
-        if (&each != &but && each.node != held_lock::no_node && each.kind != lock_kind::shared)
+        if (&each != but && each.node != held_lock::no_node && each.kind != lock_kind::shared)
             gates.push_back(nodes_[each.node].id);
     std::sort(gates.begin(), gates.end());
     return gates;
@@ -111,12 +137,9 @@ bool lock_graph::sight(const held_lock& from, std::uint32_t to, lock_kind to_kin
     for (order& seen : out) {
         if (seen.to != to || seen.from_shared != from_shared || seen.to_shared != to_shared)
             continue;
-        std::vector<std::uint64_t> both;
-        std::set_intersection(seen.gates.begin(), seen.gates.end(), gates.begin(), gates.end(),
-                              std::back_inserter(both));
-        if (both.size() == seen.gates.size()) return false;
-        seen.gates = std::move(both);
-        return true;
+        const std::size_t before = seen.gates.size();
+        intersect(seen.gates, gates);
+        return seen.gates.size() != before;
     }
     out.push_back({from.node, to, nodes_[to].id, from_shared, to_shared, std::move(gates),
                    processor, from.where, where});
@@ -163,11 +186,33 @@ bool lock_graph::close_cycle(path& so_far, std::uint32_t home, unsigned& budget)
                                          [&](const order* each) { return each->to == next.to; });
         if (visited) continue;
         so_far.push_back(&next);
-        if (next.to == home ? conflict(next, *so_far.front()) : close_cycle(so_far, home, budget))
+        if (next.to == home ? conflict(next, *so_far.front()) && writers_can_come(so_far)
+                            : close_cycle(so_far, home, budget))
             return true;
         so_far.pop_back();
     }
     return false;
+}
+
+bool lock_graph::sight_writer(std::uint32_t of, std::vector<std::uint64_t> gates) {
+    node& here = nodes_[of];
+    const std::size_t before = here.writer_gates.size();
+    if (here.written)
+        intersect(here.writer_gates, gates);
+    else
+        here.writer_gates = std::move(gates);
+    const bool is_new = !here.written || here.writer_gates.size() != before;
+    here.written = true;
+    return is_new;
+}
+
+std::optional<finding> lock_graph::cycle_of_readers(std::uint32_t through) const {
+    for (const order& each : nodes_[through].out) {
+        if (!each.from_shared || nodes_[each.to].id != each.to_id) continue;
+        const path cycle = cycle_through(each);
+        if (!cycle.empty() && is_between_readers(*cycle.back(), each)) return describe_cycle(cycle);
+    }
+    return std::nullopt;
 }
 
 std::string lock_graph::label(std::uint32_t which) const {

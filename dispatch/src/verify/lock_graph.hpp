@@ -36,7 +36,9 @@ public:
     /// The lock's place in the graph.
     std::uint32_t node_of(const lock_use& use);
 
-    /// The processor holds `held` and waits for `wanted`: a report when that closes a cycle.
+    /// The processor holds `held` and waits for `wanted`: a report when that closes a cycle. Two
+    /// that share a lock keep one another waiting only when a writer waits for it in between, so
+    /// each writer may close cycles of readers that were seen before.
     std::optional<finding> wait_for(std::span<const held_lock> held, const lock_use& wanted,
                                     const call_stack& where, std::uint32_t processor);
 
@@ -46,15 +48,23 @@ private:
         std::uint64_t id;
         lock_kind kind;
         std::vector<order> out;
+        bool written = false;                         // an exclusive acquisition was seen
+        std::vector<std::uint64_t> writer_gates = {}; // held in each of those besides: ids
     };
     using path = std::vector<const order*>;
 
     std::uint32_t place(const lock_use& use);
     std::vector<std::uint64_t> gates_of(std::span<const held_lock> held,
-                                        const held_lock& but) const;
+                                        const held_lock* but = nullptr) const;
     bool sight(const held_lock& from, std::uint32_t to, lock_kind to_kind,
                std::vector<std::uint64_t> gates, const call_stack& where, std::uint32_t processor);
     const order& edge(std::uint32_t from, std::uint32_t to, bool from_shared, bool to_shared) const;
+    /// True when the writer makes possible what was not: then cycles of readers are looked for.
+    bool sight_writer(std::uint32_t of, std::vector<std::uint64_t> gates);
+    std::optional<finding> cycle_of_readers(std::uint32_t through) const;
+    bool conflict(const order& waits, const order& holds) const;
+    bool fits(const path& so_far, const order& next) const;
+    bool writers_can_come(const path& cycle) const;
     bool reaches(std::uint32_t from, std::uint32_t to) const;
     bool close_cycle(path& so_far, std::uint32_t home, unsigned& budget) const;
     path cycle_through(const order& fresh) const;
