@@ -12,14 +12,15 @@
 #include <cstdlib>
 #include <execinfo.h>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace irpverbs::dispatch::detail {
 namespace {
 
-std::mutex handler_lock;
-BUG_CHECK_HANDLER handler = nullptr;
-void* handler_context = nullptr;
+std::mutex process_lock;
+bug_check_receiver process_receiver; // guarded by process_lock
 std::atomic<std::uint64_t> findings_counted{0};
 std::atomic<finding_filter> filter{nullptr};
 
@@ -69,29 +70,34 @@ std::string format(const BUG_CHECK_REPORT& report) {
     return text;
 }
 
+bug_check_receiver exchange_process_receiver(const bug_check_receiver& fresh) {
+    const std::lock_guard guard(process_lock);
+    return std::exchange(process_receiver, fresh);
+}
+
+bug_check_receiver receiver_of_process() {
+    const std::lock_guard guard(process_lock);
+    return process_receiver;
+}
+
 void deliver(BUG_CHECK_REPORT& report, bool may_be_filtered) {
-    BUG_CHECK_HANDLER receiver = nullptr;
-    void* context = nullptr;
-    {
-        const std::lock_guard guard(handler_lock);
-        receiver = handler;
-        context = handler_context;
-    }
     report.Name = KeBugCheckName(report.Code);
     add_stack(report, "here");
     std::string label;
     if (current != nullptr) {
         report.Replay = current->owner->replay_line();
-        const injected_fault* fault = instrumented() ? last_fault(*current->owner) : nullptr;
-        if (fault != nullptr && report.StackCount < BUG_CHECK_MAXIMUM_STACKS) {
+        const std::optional<injected_fault> fault =
+            instrumented() ? last_fault(*current->owner) : std::nullopt;
+        if (fault && report.StackCount < BUG_CHECK_MAXIMUM_STACKS) {
             label = std::string("made to fail: ") + fault->site;
             add_stack(report, label.c_str(), fault->where);
         }
     }
     const finding_filter first = may_be_filtered ? filter.load() : nullptr;
     if (first != nullptr && first(report)) return;
-    if (receiver != nullptr) {
-        receiver(&report, context);
+    if (current != nullptr && current->owner->on_bug_check(report)) return;
+    if (const bug_check_receiver last = receiver_of_process(); last.handler != nullptr) {
+        last.handler(&report, last.context);
         return;
     }
     std::fputs(format(report).c_str(), stderr);
@@ -167,12 +173,12 @@ extern "C" {
 
 BUG_CHECK_HANDLER KeSetBugCheckHandler(BUG_CHECK_HANDLER Handler, PVOID Context,
                                        PVOID* PreviousContext) noexcept {
-    const std::lock_guard guard(handler_lock);
-    if (PreviousContext != nullptr) *PreviousContext = handler_context;
-    const BUG_CHECK_HANDLER previous = handler;
-    handler = Handler;
-    handler_context = Context;
-    return previous;
+    const bug_check_receiver fresh{Handler, Context};
+    bug_check_receiver* const own = current != nullptr ? current->owner->own_receiver() : nullptr;
+    const bug_check_receiver previous =
+        own != nullptr ? std::exchange(*own, fresh) : exchange_process_receiver(fresh);
+    if (PreviousContext != nullptr) *PreviousContext = previous.context;
+    return previous.handler;
 }
 
 void KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR BugCheckParameter1, ULONG_PTR BugCheckParameter2,
@@ -185,7 +191,7 @@ void KeBugCheck(ULONG BugCheckCode) { bug_check(BugCheckCode, nullptr); }
 
 const char* KeBugCheckName(ULONG BugCheckCode) noexcept {
     switch (BugCheckCode) {
-#define IRPVERBS_X_BUG_CODE(name, value)                                                                             \
+#define IRPVERBS_X_BUG_CODE(name, value)                                                           \
     case value:                                                                                    \
         return #name;
 #include <dispatch/bugcodes.def>

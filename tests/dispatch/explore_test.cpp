@@ -184,6 +184,70 @@ TEST_F(Explore, EnvironmentMultipliesAndChooses) {
     EXPECT_THROW(run_campaign(options, lost_update), schedule_error);
 }
 
+TEST_F(Explore, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {
+    explore_options options = counting(50);
+    setenv("IRPVERBS_STRATEGY", "exhaustive", 1);
+    const explore_summary exhaustive = run_campaign(options, lost_update);
+    EXPECT_EQ(exhaustive.exhaustive.runs, 100u);
+    options.random_runs = 0;
+    setenv("IRPVERBS_STRATEGY", "random", 1);
+    EXPECT_EQ(run_campaign(options, lost_update).random.runs, 50u);
+    options.random_runs = 50;
+    options.pct_runs = 0;
+    setenv("IRPVERBS_STRATEGY", "pct", 1);
+    EXPECT_EQ(run_campaign(options, lost_update).pct.runs, 50u);
+}
+
+TEST_F(Explore, CampaignWithoutRuns_DoesNotPass) {
+    explore_options options = counting(0);
+    EXPECT_FALSE(run_campaign(options, [](sim_machine&) {}).passed());
+}
+
+// A line that another program printed, or this one before it was changed.
+TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
+    const explore_summary found = expect_found(counting(500), torn_read);
+    set_environment(found.failure->replay);
+    const explore_summary unused = run_campaign(explore_options{}, [](sim_machine& machine) {
+        machine.spawn("one", step);
+        machine.run();
+    });
+    EXPECT_FALSE(unused.passed());
+    EXPECT_NE(unused.text().find("does not fit this program"), std::string::npos) << unused.text();
+    const std::vector<std::uint32_t> out_of_range{7};
+    set_environment(replay_line(out_of_range));
+    const explore_summary wrong = run_campaign(explore_options{}, [](sim_machine& machine) {
+        for (const char* name : {"one", "two"})
+            machine.spawn(name, step);
+        machine.run();
+    });
+    EXPECT_FALSE(wrong.passed());
+    EXPECT_NE(wrong.text().find("does not fit this program"), std::string::npos) << wrong.text();
+}
+
+// A replay string holds 2^20 decisions; the run takes more.
+TEST_F(Explore, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsSeed) {
+    explore_options options;
+    options.random_runs = 3;
+    options.pct_runs = 0;
+    options.shrink_budget = 0;
+    options.machine.step_limit = 10'000'000;
+    const explore_summary summary = run_campaign(options, [](sim_machine& machine) {
+        machine.spawn("one", [&machine] {
+            for (std::size_t i = 0; i <= longest_replay / 2; ++i)
+                machine.random();
+            KeBugCheck(MANUALLY_INITIATED_CRASH);
+        });
+        machine.run();
+    });
+    ASSERT_TRUE(summary.failure);
+    EXPECT_NE(summary.failure->what.find("MANUALLY_INITIATED_CRASH"), std::string::npos)
+        << summary.text().substr(0, 2000);
+    EXPECT_NE(summary.failure->what.find("replay: IRPVERBS_SEED=0 IRPVERBS_STRATEGY=random"),
+              std::string::npos)
+        << summary.failure->what.substr(0, 2000);
+    EXPECT_EQ(summary.failure->replay, "IRPVERBS_SEED=0 IRPVERBS_STRATEGY=random");
+}
+
 // Tests that a program which decides by anything but choices is called that.
 TEST_F(Explore, StateKeptBetweenRunsIsFound) {
     int kept = 0;

@@ -21,9 +21,11 @@ void stall(KDPC*, void* how_long, void*, void*) {
 }
 
 // So many DPCs without a pause, each so long, on a simulated processor.
-void run_dpcs(int count, ULONG microseconds) {
+void run_dpcs(const findings& seen, int count, ULONG microseconds) {
     dispatch::random_choices chance(1);
     sim_machine machine(chance);
+    const dispatch::machine::scope here(machine);
+    const findings::on_this_machine collected(seen);
     machine.spawn("driver", [&] {
         std::vector<KDPC> dpcs(static_cast<std::size_t>(count));
         const at_dispatch_level raised;
@@ -39,26 +41,26 @@ void run_dpcs(int count, ULONG microseconds) {
 
 TEST(breaks, DpcTooLong) {
     findings seen{watch::watchdog};
-    run_dpcs(1, 21 * seconds);
+    run_dpcs(seen, 1, 21 * seconds);
     EXPECT_TRUE(broke(seen, "DpcTooLong", DPC_WATCHDOG_VIOLATION, 0));
     EXPECT_EQ(seen.all()[0].parameters[1], 210'000'000u);
 }
 
 TEST(keeps, DpcTooLong) {
     const findings seen{watch::watchdog};
-    run_dpcs(1, 19 * seconds);
+    run_dpcs(seen, 1, 19 * seconds);
     EXPECT_TRUE(kept(seen));
 }
 
 TEST(breaks, RaisedTooLong) {
     findings seen{watch::watchdog};
-    run_dpcs(7, 19 * seconds);
+    run_dpcs(seen, 7, 19 * seconds);
     EXPECT_TRUE(broke(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
 }
 
 TEST(keeps, RaisedTooLong) {
     const findings seen{watch::watchdog};
-    run_dpcs(6, 19 * seconds);
+    run_dpcs(seen, 6, 19 * seconds);
     EXPECT_TRUE(kept(seen));
 }
 
@@ -66,6 +68,8 @@ TEST(RaisedTooLongRule, HoldsForLocks) {
     findings seen{watch::watchdog};
     dispatch::random_choices chance(1);
     sim_machine machine(chance);
+    const dispatch::machine::scope here(machine);
+    const findings::on_this_machine collected(seen);
     machine.spawn("driver", [] {
         KSPIN_LOCK lock;
         KeInitializeSpinLock(&lock);

@@ -127,6 +127,7 @@ std::vector<found> found_with(const std::string& options, const Body& body) {
         dispatch::random_choices chance(1);
         dispatch::sim_machine sim(chance);
         const dispatch::machine::scope here(sim);
+        const findings::on_this_machine collected(seen);
         try {
             body(sim);
         } catch (const stopped&) { // told already

@@ -19,8 +19,8 @@ protected:
     ShortMemory() { const session_scope first; } // what a machine has once is made
 
     std::string last_site() {
-        const auto* const last = irpverbs::dispatch::detail::last_fault(machine());
-        return last != nullptr ? last->site : "";
+        const auto last = irpverbs::dispatch::detail::last_fault(machine());
+        return last ? last->site : "";
     }
 
     const wire joined;

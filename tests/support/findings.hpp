@@ -100,6 +100,22 @@ public:
         return text;
     }
 
+    /// A simulated machine has a handler of its own: while this lives, that of the machine which
+    /// the caller is on collects too, and its runs go on after a finding.
+    class on_this_machine {
+    public:
+        explicit on_this_machine(const findings& seen)
+            : before_(KeSetBugCheckHandler(&findings::receive, const_cast<findings*>(&seen),
+                                           &context_)) {}
+        ~on_this_machine() { KeSetBugCheckHandler(before_, context_, nullptr); }
+        on_this_machine(const on_this_machine&) = delete;
+        on_this_machine& operator=(const on_this_machine&) = delete;
+
+    private:
+        void* context_ = nullptr;
+        BUG_CHECK_HANDLER before_;
+    };
+
 private:
     void install() { handler_ = KeSetBugCheckHandler(&findings::receive, this, &context_); }
 

@@ -37,7 +37,8 @@ typedef struct _BUG_CHECK_REPORT {
     const char* Rule;    /* the verifier rule that was broken, "DoubleCompletion"; NULL when none */
     const char* Text;    /* what a person needs to act on it */
     const char* History; /* life of the IRP concerned, a line an event; NULL when not recorded */
-    const char* Replay;  /* the line that replays the run; NULL outside the simulator */
+    const char* Replay;  /* the line that replays the run; NULL outside the simulator, and for a run
+                            of more decisions than a line holds that no seed repeats */
     ULONG StackCount;
     BUG_CHECK_STACK Stacks[BUG_CHECK_MAXIMUM_STACKS];
 } BUG_CHECK_REPORT;
@@ -47,8 +48,10 @@ typedef struct _BUG_CHECK_REPORT {
    from a verifier rule's the program goes on. */
 typedef void (*BUG_CHECK_HANDLER)(const BUG_CHECK_REPORT* Report, PVOID Context);
 
-/* Installs the process-wide handler; NULL restores the default, which prints the report on stderr
-   and aborts. Gives back the previous one. Callable at any IRQL, from any thread. */
+/* Installs the process-wide handler, or on a thread of a simulated machine that machine's own; NULL
+   restores the default. A report goes to the machine that it happened in: to its own handler, or
+   else it ends the simulated run; only then to the process-wide handler. The default of that prints
+   the report on stderr and aborts. Returns the previous handler. IRQL: any. Ours. */
 NT_API BUG_CHECK_HANDLER KeSetBugCheckHandler(BUG_CHECK_HANDLER Handler, PVOID Context,
                                               PVOID* PreviousContext) NT_NOEXCEPT;
 
@@ -62,7 +65,8 @@ NT_API __attribute__((noreturn)) void KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR
 /* KeBugCheckEx with four zeros. Source: WDK KeBugCheck. */
 NT_API __attribute__((noreturn)) void KeBugCheck(ULONG BugCheckCode);
 
-/* The name of a bug-check code; NULL for one the list does not hold. */
+/* Returns the name of a bug-check code; NULL for one that the list does not hold. The text is
+   static and is not freed. IRQL: any. Ours. */
 NT_API const char* KeBugCheckName(ULONG BugCheckCode) NT_NOEXCEPT;
 
 /* Writes a report as text, NUL-terminated, at most Size bytes; gives back the length it needs

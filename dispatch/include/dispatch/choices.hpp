@@ -76,6 +76,10 @@ public:
     /// All answers so far, in order: what a replay needs.
     const std::vector<std::uint32_t>& trace() const { return trace_; }
 
+    /// The line that makes the same decisions again from the start (see schedule.hpp); empty where
+    /// there is none but the trace.
+    virtual std::string line() const { return {}; }
+
     /// How many times pick_actor had more than one to choose from: the schedule's length for PCT.
     std::uint64_t actor_decisions() const { return actor_decisions_; }
 
@@ -155,10 +159,11 @@ private:
 /// A random walk: each runnable actor is as likely as any other.
 class NT_API random_choices final : public choices {
 public:
-    explicit random_choices(std::uint64_t seed) : random_(seed) {}
+    explicit random_choices(std::uint64_t seed) : seed_(seed), random_(seed) {}
 
     /// As if newly made, but keeps its memory.
     void restart(std::uint64_t seed);
+    std::string line() const override;
 
 private:
     std::uint32_t choose_actor(std::span<const actor_id> runnable, bool, bool) override;
@@ -167,6 +172,7 @@ private:
     std::uint64_t choose_bits() override;
     std::uint64_t peek() const override;
 
+    std::uint64_t seed_;
     detail::generator random_;
 };
 
@@ -181,6 +187,7 @@ public:
 
     /// As if newly made with that seed, but keeps its memory.
     void restart(std::uint64_t seed);
+    std::string line() const override;
 
     /// How many of the depth-1 changes have happened so far.
     std::size_t priority_changes() const { return changes_done_; }
@@ -201,6 +208,7 @@ private:
     std::uint32_t highest(std::span<const actor_id> runnable);
     std::int64_t& priority_of(actor_id actor);
 
+    std::uint64_t seed_;
     detail::generator random_;
     std::uint32_t depth_;
     std::uint32_t expected_steps_;

@@ -18,7 +18,9 @@ namespace irpverbs::dispatch {
 
 /// What a campaign consists of. The environment overrides it:
 ///   IRPVERBS_SEEDS=N               N times as many runs
-///   IRPVERBS_STRATEGY=...          only that strategy: see schedule_environment; replay: one run
+///   IRPVERBS_STRATEGY=...          only that strategy, with the runs of the others where this
+///                                  campaign has none of it: see schedule_environment; replay: one
+///                                  run, which fails also when the line does not fit the program
 ///   IRPVERBS_SEED=N                only the run with that seed (random, or the strategy named)
 /// A variable that can't be read throws schedule_error, or std::invalid_argument for the first.
 struct explore_options {
@@ -42,7 +44,8 @@ struct explore_options {
 
 struct explore_failure {
     std::string what;
-    /// "IRPVERBS_STRATEGY=replay:...": repeats the smallest failing schedule that was found.
+    /// "IRPVERBS_STRATEGY=replay:...": repeats the smallest failing schedule that was found;
+    /// found_by where that has more decisions than a line holds.
     std::string replay;
     /// "IRPVERBS_SEED=58 IRPVERBS_STRATEGY=random": repeats the one found first; empty when chance
     /// had no part in it.
@@ -73,7 +76,9 @@ struct explore_summary {
     /// The first one, shrunk.
     std::optional<explore_failure> failure;
 
-    bool passed() const { return !failure && missed_probes.empty(); }
+    std::uint64_t runs() const { return random.runs + pct.runs + exhaustive.runs; }
+    /// At least one run was made, none failed, and every required probe was hit.
+    bool passed() const { return runs() != 0 && !failure && missed_probes.empty(); }
     /// "random 1000, pct 1000, exhaustive 462 (all): 731 distinct", or the failure's report.
     NT_API std::string text() const;
 };

@@ -64,8 +64,13 @@ NT_API std::unique_ptr<choices> make_choices(const schedule_options& options);
 /// reads the same options back, whatever its defaults.
 NT_API std::string replay_line(const schedule_options& options);
 
-/// The line that repeats one recorded run, of any strategy.
+/// The line that repeats one recorded run, of any strategy. std::length_error for a trace longer
+/// than longest_replay.
 NT_API std::string replay_line(std::span<const std::uint32_t> trace);
+
+/// The line that repeats the run that `source` has decided so far: its trace, or what it was made
+/// with where the trace is longer than longest_replay; empty when there is neither.
+NT_API std::string replay_line_of(const choices& source);
 
 } // namespace irpverbs::dispatch
 

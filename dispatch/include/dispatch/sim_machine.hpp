@@ -29,7 +29,8 @@ enum class sim_outcome : std::uint8_t {
 
 NT_API const char* name_of(sim_outcome outcome);
 
-/// One machine serves one thread, and one run at a time; what it runs may not call run().
+/// One machine serves one thread, and one run at a time; what it runs may not call run(). Machines
+/// of several threads run side by side: none has a part in another's run or in its reports.
 ///
 /// The thread that made it, in a machine::scope, sets the world up before run() and takes it down
 /// after: it is a visitor that nothing preempts. When it has to wait (for a DPC, a work item, a
@@ -94,8 +95,8 @@ public:
     /// Runs all that was spawned, until that has ended and no DPC, work item or handler of
     /// context() is left to run, and nothing more is due (see drain_time). System threads that wait
     /// for ever do not keep it. May be called again after more was spawned; after a run that did
-    /// not finish it only gives the same result. While it runs, a bug check ends the run, unless
-    /// the program installed a handler of its own.
+    /// not finish it only gives the same result. While it runs, a bug check ends the run, unless a
+    /// thread of this machine installed a handler (KeSetBugCheckHandler).
     const result& run();
 
     /// The last result.
@@ -142,6 +143,8 @@ public:
     bool perturb(const char* site) override;
     void introduce(const void* object, const char* kind) override;
     const char* replay_line() override;
+    bool on_bug_check(const BUG_CHECK_REPORT& report) override;
+    detail::bug_check_receiver* own_receiver() override;
 
 private:
     friend class sim::attempt;

@@ -1,20 +1,29 @@
-#include <dispatch/choices.hpp>
+#include <dispatch/schedule.hpp>
 
 #include <algorithm>
 
 namespace irpverbs::dispatch {
 
 pct_choices::pct_choices(std::uint64_t seed, std::uint32_t depth, std::uint32_t expected_steps)
-    : random_(seed), depth_(std::max(depth, 1u)), expected_steps_(std::max(expected_steps, 1u)) {
+    : seed_(seed), random_(seed), depth_(std::max(depth, 1u)),
+      expected_steps_(std::max(expected_steps, 1u)) {
     plan();
 }
 
 void pct_choices::restart(std::uint64_t seed) {
     start_over();
+    seed_ = seed;
     random_ = detail::generator(seed);
     priorities_.clear();
     bottom_ = 0;
     plan();
+}
+
+std::string pct_choices::line() const {
+    return replay_line(schedule_options{.strategy = strategy::pct,
+                                        .seed = seed_,
+                                        .depth = depth_,
+                                        .expected_steps = expected_steps_});
 }
 
 // A change's priority depends on when it was drawn, not on its step: a later change may put an

@@ -1,10 +1,15 @@
-#include <dispatch/choices.hpp>
+#include <dispatch/schedule.hpp>
 
 namespace irpverbs::dispatch {
 
 void random_choices::restart(std::uint64_t seed) {
     start_over();
+    seed_ = seed;
     random_ = detail::generator(seed);
+}
+
+std::string random_choices::line() const {
+    return replay_line(schedule_options{.strategy = strategy::random, .seed = seed_});
 }
 
 std::uint32_t random_choices::choose_actor(std::span<const actor_id> runnable, bool, bool) {

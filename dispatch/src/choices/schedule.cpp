@@ -149,4 +149,8 @@ std::string replay_line(std::span<const std::uint32_t> trace) {
     return "IRPVERBS_STRATEGY=replay:" + to_replay_string(trace);
 }
 
+std::string replay_line_of(const choices& source) {
+    return source.trace().size() <= longest_replay ? replay_line(source.trace()) : source.line();
+}
+
 } // namespace irpverbs::dispatch

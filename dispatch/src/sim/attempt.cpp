@@ -16,7 +16,6 @@ ending attempt::run() {
         take_results();
         machine_.reset();
     }
-    trap_.reset();
     detail::current = outer;
     return std::move(ending_);
 }
@@ -37,7 +36,7 @@ void attempt::run_body() {
     detail::current = nullptr;
     machine_.emplace(source_, options_);
     machine_->simulation_->schedule.escape_by(&attempt::escape, this);
-    trap_.emplace(machine_->simulation_->schedule);
+    machine_->simulation_->bug_checks_end_the_run = true;
     try {
         const machine::scope here(*machine_);
         if (std::optional<std::string> wrong = program_.body(program_.held, *machine_))

@@ -46,7 +46,6 @@ private:
     fiber caller_;
     fiber* stack_ = nullptr;
     std::optional<sim_machine> machine_;
-    std::optional<bug_check_trap> trap_;
     bool escaped_ = false;
     ending ending_;
 };

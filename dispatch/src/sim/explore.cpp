@@ -16,6 +16,7 @@ namespace sim {
 
 constexpr std::uint64_t twice_every = 64;
 constexpr std::uint64_t calibration_runs = 8;
+constexpr const char* misfit = "replay line does not fit";
 
 class campaign {
 public:
@@ -27,6 +28,7 @@ public:
 
 private:
     void read_environment();
+    void give_runs_to(strategy named);
     void run_one(const schedule_options& which);
     void run_random();
     void run_pct();
@@ -82,6 +84,16 @@ void campaign::read_environment() {
     options_.random_runs *= factor;
     options_.pct_runs *= factor;
     options_.exhaustive_runs *= factor;
+    if (only_) give_runs_to(*only_);
+}
+
+// A strategy that a person names and the campaign has no runs of gets those of the others.
+void campaign::give_runs_to(strategy named) {
+    const std::uint64_t all = options_.random_runs + options_.pct_runs + options_.exhaustive_runs;
+    std::uint64_t& runs = named == strategy::random ? options_.random_runs
+                          : named == strategy::pct  ? options_.pct_runs
+                                                    : options_.exhaustive_runs;
+    if (runs == 0) runs = all;
 }
 
 explore_summary campaign::run() {
@@ -118,13 +130,26 @@ explore_summary campaign::conclude() {
     return std::move(summary_);
 }
 
+// A line of another program, or of this one before it was changed, proves nothing by a run that
+// passes.
+static void require_fit(const replay_choices& line, ending& run) {
+    if (run.failure || (line.unused() == 0 && line.out_of_range() == 0)) return;
+    run.kind = misfit;
+    run.failure = "the replay line does not fit this program: " + std::to_string(line.unused()) +
+                  " of its decisions were not asked for, " + std::to_string(line.out_of_range()) +
+                  " were out of range; the run itself passed";
+}
+
 void campaign::run_one(const schedule_options& which) {
     schedule_options chosen = which;
     if (chosen.expected_steps == 0) chosen.expected_steps = expected_steps();
     const std::unique_ptr<choices> source = make_choices(chosen);
     explore_summary::counts& counts =
         chosen.strategy == strategy::pct ? summary_.pct : summary_.random;
-    judge(attempt_with(*source), *source, counts, chosen.seed, replay_line(chosen));
+    ending run = attempt_with(*source);
+    if (const auto* replayed = dynamic_cast<const replay_choices*>(source.get()))
+        require_fit(*replayed, run);
+    judge(run, *source, counts, chosen.seed, replay_line(chosen));
 }
 
 void campaign::run_random() {
@@ -208,6 +233,10 @@ void campaign::report_failure(const ending& run, const choices& source, std::str
 // Shrinks it, and runs the smallest once more for its log.
 void campaign::finish_failure() {
     explore_failure& failure = *summary_.failure;
+    if (failure_kind_ == misfit) {
+        failure.report = failure.what;
+        return;
+    }
     const auto fails = [this](std::span<const std::uint32_t> trace) {
         replay_choices source(std::vector<std::uint32_t>(trace.begin(), trace.end()));
         const ending run = attempt_with(source);
@@ -220,18 +249,20 @@ void campaign::finish_failure() {
     std::vector<decision> decisions;
     source.log_to(&decisions);
     const ending last = attempt_with(source);
-    if (last.failure && last.kind == failure_kind_) failure.what = *last.failure;
+    const bool has_line = failure.trace.size() <= longest_replay; // else only found_by repeats it
+    if (has_line && last.failure && last.kind == failure_kind_) failure.what = *last.failure;
     failure.event_log = last.log;
     failure.decisions = describe(decisions);
-    failure.replay = replay_line(failure.trace);
-    failure.report = "replay: " + failure.replay + ' ' + options_.how_to_run + '\n' + failure.what +
-                     "\nfound by: " + (failure.found_by.empty() ? "no seed" : failure.found_by) +
-                     "; " + std::to_string(failure.decisions_found) + " decisions, " +
-                     std::to_string(failure.trace.size()) + " after " +
-                     std::to_string(smallest.reruns) + " runs of shrinking" +
-                     (smallest.reproduced ? "" : "; WITHOUT the failure when run again") +
-                     "\ndecisions:\n" + failure.decisions +
-                     "events (step, time in 100 ns, actor, what):\n" + failure.event_log;
+    failure.replay = has_line ? replay_line(failure.trace) : failure.found_by;
+    failure.report =
+        "replay: " + (failure.replay.empty() ? "too many decisions for a line" : failure.replay) +
+        ' ' + options_.how_to_run + '\n' + failure.what +
+        "\nfound by: " + (failure.found_by.empty() ? "no seed" : failure.found_by) + "; " +
+        std::to_string(failure.decisions_found) + " decisions, " +
+        std::to_string(failure.trace.size()) + " after " + std::to_string(smallest.reruns) +
+        " runs of shrinking" + (smallest.reproduced ? "" : "; WITHOUT the failure when run again") +
+        "\ndecisions:\n" + failure.decisions + "events (step, time in 100 ns, actor, what):\n" +
+        failure.event_log;
 }
 
 } // namespace sim
@@ -261,7 +292,7 @@ std::string explore_summary::text() const {
     append(text, "pct", pct);
     append(text, "exhaustive", exhaustive);
     if (exhausted) text += " (all)";
-    text += ": " + std::to_string(distinct) + " distinct";
+    text += text.empty() ? "no run was made" : ": " + std::to_string(distinct) + " distinct";
     for (const std::string_view name : missed_probes)
         text += "\nprobe never hit: " + std::string(name);
     if (failure) text += '\n' + failure->report;

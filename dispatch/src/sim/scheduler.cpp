@@ -1,5 +1,7 @@
 #include "scheduler.hpp"
 
+#include "kept.hpp"
+
 #include <dispatch/detail/verify.hpp>
 
 #include <algorithm>
@@ -19,13 +21,6 @@ scheduler::scheduler(machine& owner, choices& source, const sim_machine::options
     actors_.reserve(8);
 }
 
-// Jobs of a run that did not finish: their stacks may point into them, and their destructors belong
-// to code that was stopped in the middle. Kept where leak checkers find them.
-static std::vector<job>& unfinished_jobs() {
-    static auto* kept = new std::vector<job>;
-    return *kept;
-}
-
 scheduler::~scheduler() { abandon_all(); }
 
 void scheduler::abandon_all() {
@@ -35,7 +30,7 @@ void scheduler::abandon_all() {
         const bool droppable = each->work.drop != nullptr;
         if (begun) each->stack->abandon();
         // One that has begun and can't be dropped has what it holds on its stack.
-        if (begun == droppable) unfinished_jobs().push_back(each->work);
+        if (begun == droppable) keep_for_ever(each->work);
         if (!begun && droppable) each->work.drop(each->work.held);
         each->now = state::ended;
     }

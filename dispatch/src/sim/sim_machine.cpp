@@ -1,7 +1,10 @@
 #include "handler_loop.hpp"
+#include "kept.hpp"
 #include "simulation.hpp"
 
 #include <dispatch/schedule.hpp>
+
+#include <dispatch/bugcheck.h>
 
 #include <exception>
 
@@ -12,12 +15,25 @@ namespace sim {
 simulation::simulation(sim_machine& owner, choices& source, const sim_machine::options& chosen)
     : schedule(owner, source, chosen), owner_(owner) {}
 
-// Handlers of a run that did not finish are not destroyed: see unfinished_jobs.
+/// While it lives, bug checks end the run.
+class bug_check_scope {
+public:
+    explicit bug_check_scope(bool& they_do) : they_do_(they_do), before_(they_do) {
+        they_do = true;
+    }
+    ~bug_check_scope() { they_do_ = before_; }
+    bug_check_scope(const bug_check_scope&) = delete;
+    bug_check_scope& operator=(const bug_check_scope&) = delete;
+
+private:
+    bool& they_do_;
+    bool before_;
+};
+
 simulation::~simulation() {
     if (handlers_ == nullptr || schedule.outcome() == sim_outcome::finished) return;
     handlers_->give_up();
-    static auto* kept = new std::vector<std::unique_ptr<handler_loop>>;
-    kept->push_back(std::move(handlers_));
+    keep_for_ever(std::move(handlers_));
 }
 
 void simulation::close() {
@@ -37,7 +53,7 @@ void simulation::start_thread(int processor_number, void (*body)(void*), void* c
 
 const sim_machine::result& simulation::run() {
     {
-        const bug_check_trap trap(schedule);
+        const bug_check_scope here(bug_checks_end_the_run);
         schedule.run();
     }
     conclude();
@@ -61,8 +77,29 @@ std::string simulation::full_report() const {
 }
 
 const char* simulation::replay_line() {
-    replay_line_ = dispatch::replay_line(schedule.source().trace());
-    return replay_line_.c_str();
+    replay_line_ = replay_line_of(schedule.source());
+    return replay_line_.empty() ? nullptr : replay_line_.c_str();
+}
+
+static std::string text_of(const BUG_CHECK_REPORT& report) {
+    std::string text(KeFormatBugCheck(&report, nullptr, 0), '\0');
+    KeFormatBugCheck(&report, text.data(), text.size() + 1);
+    return text;
+}
+
+// The actor that broke the rule goes no further, and nothing is unwound: it may stand in C code, in
+// a function that is noexcept, or hold locks.
+bool simulation::on_bug_check(const BUG_CHECK_REPORT& report) {
+    if (receiver.handler != nullptr) {
+        receiver.handler(&report, receiver.context);
+        return true;
+    }
+    if (!bug_checks_end_the_run) return false;
+    std::string kind = std::to_string(report.Code);
+    if (report.Rule != nullptr) kind += report.Rule;
+    schedule.stop(sim_outcome::bug_check,
+                  "bug check by " + schedule.running().name + "\n" + text_of(report),
+                  std::move(kind));
 }
 
 } // namespace sim
@@ -174,5 +211,11 @@ void sim_machine::introduce(const void* object, const char* kind) {
 }
 
 const char* sim_machine::replay_line() { return simulation_->replay_line(); }
+
+bool sim_machine::on_bug_check(const BUG_CHECK_REPORT& report) {
+    return simulation_->on_bug_check(report);
+}
+
+detail::bug_check_receiver* sim_machine::own_receiver() { return &simulation_->receiver; }
 
 } // namespace irpverbs::dispatch

@@ -25,9 +25,13 @@ public:
     std::string full_report() const;
     /// Fills last in.
     void conclude();
+    /// Gives the report to the machine's own handler, or ends the run with it. False: neither.
+    bool on_bug_check(const BUG_CHECK_REPORT& report);
 
     scheduler schedule;
     sim_machine::result last;
+    detail::bug_check_receiver receiver; // installed by a thread of the machine
+    bool bug_checks_end_the_run = false;
     std::vector<std::pair<void (*)(std::string&, void*), void*>> dumpers;
 
 private:
@@ -35,19 +39,6 @@ private:
     std::unique_ptr<handler_loop> handlers_; // null until asked for
     std::uint32_t threads_ = 0;
     std::string replay_line_;
-};
-
-/// While it lives, a bug check ends the run of the machine the calling thread is in; not when the
-/// program has a handler of its own.
-class bug_check_trap {
-public:
-    explicit bug_check_trap(scheduler& schedule);
-    ~bug_check_trap();
-    bug_check_trap(const bug_check_trap&) = delete;
-    bug_check_trap& operator=(const bug_check_trap&) = delete;
-
-private:
-    bool installed_;
 };
 
 } // namespace irpverbs::dispatch::sim

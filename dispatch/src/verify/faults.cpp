@@ -21,7 +21,7 @@ struct fault_ledger {
     std::unordered_set<std::uint64_t> failed; // stacks, under that order:
     std::uint32_t order = 0;
     std::uint64_t injected = 0;
-    injected_fault last;
+    std::optional<injected_fault> last;
 };
 
 fault_ledger& faults_of(machine& where) {
@@ -106,7 +106,7 @@ bool fault_point_slow(const char* site) {
     if (!stack) return false;
     const std::lock_guard guard(ledger.lock);
     ++ledger.injected;
-    ledger.last = {site, *stack};
+    ledger.last = injected_fault{site, *stack};
     return true;
 }
 
@@ -115,9 +115,10 @@ void set_fault_order(fault_order order) {
     orders_given.fetch_add(1, std::memory_order_relaxed);
 }
 
-const injected_fault* last_fault(machine& where) {
-    const fault_ledger& ledger = faults_of(where);
-    return ledger.last.site != nullptr ? &ledger.last : nullptr;
+std::optional<injected_fault> last_fault(machine& where) {
+    fault_ledger& ledger = faults_of(where);
+    const std::lock_guard guard(ledger.lock);
+    return ledger.last;
 }
 
 std::uint64_t faults_injected(machine& where) {

@@ -4,6 +4,8 @@
 
 #include <dispatch/detail/verify.hpp>
 
+#include <optional>
+
 namespace irpverbs::dispatch::detail {
 
 NT_API bool fault_point_slow(const char* site);
@@ -26,8 +28,8 @@ struct injected_fault {
     call_stack where;
 };
 
-/// The last one on that machine, or null.
-NT_API const injected_fault* last_fault(machine& where);
+/// A copy of the last one on that machine, if there was one.
+NT_API std::optional<injected_fault> last_fault(machine& where);
 
 /// Those so far.
 NT_API std::uint64_t faults_injected(machine& where);

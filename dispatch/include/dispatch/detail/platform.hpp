@@ -2,6 +2,7 @@
 // simulated machine may switch to another actor.
 #pragma once
 
+#include <dispatch/bugcheck.h>
 #include <dispatch/ke.h>
 
 #include <cstdint>
@@ -29,6 +30,12 @@ enum class point : std::uint8_t {
 
 /// "never" as a deadline in machine time.
 inline constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
+
+/// A handler of KeSetBugCheckHandler.
+struct bug_check_receiver {
+    BUG_CHECK_HANDLER handler = nullptr;
+    void* context = nullptr;
+};
 
 class platform {
 public:
@@ -95,8 +102,18 @@ public:
         (void)kind;
     }
 
-    /// The line that repeats the run so far, for reports; null outside the simulator.
+    /// The line that repeats the run so far, for reports; null where there is none.
     virtual const char* replay_line() { return nullptr; }
+
+    /// Receives each report of this machine's threads before the process's handler does. True: the
+    /// report is dealt with. May not return at all.
+    virtual bool on_bug_check(const BUG_CHECK_REPORT& report) {
+        (void)report;
+        return false;
+    }
+
+    /// The handler that this machine's threads install; null: they install the process's.
+    virtual bug_check_receiver* own_receiver() { return nullptr; }
 };
 
 } // namespace irpverbs::dispatch::detail

@@ -1,0 +1,20 @@
+// Remains of runs that did not finish. They are never destroyed: abandoned stacks may point into
+// them, and their destructors belong to code that was stopped in the middle.
+#pragma once
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace irpverbs::dispatch::sim {
+
+/// Keeps `left` for ever, where leak checkers find it. Machines of several threads share the place.
+template <class Left>
+void keep_for_ever(Left left) {
+    static std::mutex lock;
+    static auto* kept = new std::vector<Left>; // guarded by lock
+    const std::lock_guard guard(lock);
+    kept->push_back(std::move(left));
+}
+
+} // namespace irpverbs::dispatch::sim
