@@ -2,20 +2,22 @@
 
 #include "machine_state.hpp"
 
+#include <dispatch/detail/checks.hpp>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
 #include <climits>
+#include <exception>
 #include <linux/futex.h>
+#include <list>
 #include <mutex>
 #include <random>
 #include <sys/syscall.h>
-#include <system_error>
 #include <thread>
 #include <time.h>
 #include <unistd.h>
-#include <vector>
 
 namespace irpverbs::dispatch {
 
@@ -48,6 +50,58 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 } // namespace
 
+/// Threads of the operating system, each joined when it has ended: by the next one that ends, or by
+/// join_all().
+class thread_group {
+public:
+    /// False: there are no resources for another one.
+    bool start(void (*body)(void*), void* context) {
+        const std::lock_guard guard(lock_);
+        try {
+            std::list<std::thread> fresh(1);
+            const auto place = fresh.begin();
+            *place = std::thread([=, this] {
+                body(context);
+                end(place);
+            });
+            live_.splice(live_.end(), fresh);
+            return true;
+        } catch (const std::exception&) { // std::system_error, std::bad_alloc
+            return false;
+        }
+    }
+
+    /// No other is started meanwhile.
+    void join_all() {
+        {
+            const std::lock_guard guard(lock_);
+            joining_ = true;
+        }
+        for (std::thread& each : live_)
+            each.join();
+        for (std::thread& each : ended_)
+            each.join();
+    }
+
+private:
+    void end(std::list<std::thread>::iterator self) {
+        std::list<std::thread> before;
+        {
+            const std::lock_guard guard(lock_);
+            if (joining_) return;
+            before.swap(ended_);
+            ended_.splice(ended_.end(), live_, self);
+        }
+        for (std::thread& each : before)
+            each.join();
+    }
+
+    std::mutex lock_;
+    bool joining_ = false;         // guarded by lock_, as all below
+    std::list<std::thread> live_;  // not ended, as far as is known
+    std::list<std::thread> ended_; // at most one: it has nothing left to do but to join another
+};
+
 struct asio_machine::impl {
     boost::asio::io_context context;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
@@ -55,10 +109,10 @@ struct asio_machine::impl {
     std::uint64_t start = read_clock(CLOCK_MONOTONIC);
     std::uint64_t boot = read_clock(CLOCK_REALTIME) + unix_epoch;
     std::uint64_t late_start = 0; // earlier by a step of the coarse clock
-    std::mutex lock;
-    std::vector<std::thread> threads; // guarded by lock
+    thread_group threads;
     std::once_flag reactor_started;
-    std::mt19937_64 chance{std::random_device{}()};
+    std::mutex chance_lock;
+    std::mt19937_64 chance{std::random_device{}()}; // guarded by chance_lock
 };
 
 asio_machine::asio_machine() : asio_machine(options{}) {}
@@ -76,18 +130,12 @@ asio_machine::~asio_machine() {
     stop(true);
     impl_->work.reset();
     impl_->context.stop();
-    std::vector<std::thread> ending;
-    {
-        const std::lock_guard guard(impl_->lock);
-        ending.swap(impl_->threads);
-    }
-    for (std::thread& each : ending)
-        each.join();
+    impl_->threads.join_all();
 }
 
 boost::asio::io_context& asio_machine::context() {
     std::call_once(impl_->reactor_started, [this] {
-        start_thread(
+        const bool started = start_thread(
             -1,
             [](void* self) {
                 auto& owner = *static_cast<asio_machine*>(self);
@@ -95,6 +143,9 @@ boost::asio::io_context& asio_machine::context() {
                 owner.impl_->context.run();
             },
             this);
+        if (!started)
+            detail::bug_check(MANUALLY_INITIATED_CRASH,
+                              "no thread could be started for the machine's io_context");
     });
     return impl_->context;
 }
@@ -145,13 +196,7 @@ void asio_machine::unpark(processor& target) {
 }
 
 bool asio_machine::start_thread(int, void (*body)(void*), void* context) {
-    const std::lock_guard guard(impl_->lock);
-    try {
-        impl_->threads.emplace_back(body, context);
-    } catch (const std::system_error&) {
-        return false;
-    }
-    return true;
+    return impl_->threads.start(body, context);
 }
 
 void asio_machine::sched_point(processor&, detail::point, const void*) {}
@@ -167,7 +212,7 @@ void asio_machine::stall(processor&, std::uint64_t ticks) {
 }
 
 std::uint64_t asio_machine::random() {
-    const std::lock_guard guard(impl_->lock);
+    const std::lock_guard guard(impl_->chance_lock);
     return impl_->chance();
 }
 
