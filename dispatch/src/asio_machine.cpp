@@ -107,7 +107,6 @@ struct asio_machine::impl {
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
         context.get_executor()};
     std::uint64_t start = read_clock(CLOCK_MONOTONIC);
-    std::uint64_t boot = read_clock(CLOCK_REALTIME) + unix_epoch;
     std::uint64_t late_start = 0; // earlier by a step of the coarse clock
     thread_group threads;
     std::once_flag reactor_started;
@@ -161,7 +160,7 @@ std::uint64_t asio_machine::late_time() {
     return read_clock(CLOCK_MONOTONIC_COARSE) - impl_->late_start;
 }
 
-std::uint64_t asio_machine::boot_time() { return impl_->boot; }
+std::uint64_t asio_machine::system_time() { return read_clock(CLOCK_REALTIME) + unix_epoch; }
 
 // The token is taken by an exchange. With a store a second wake could come between the store and
 // the memory it goes to, find the token still there, and be lost with it: what it told of is then

@@ -1,4 +1,6 @@
 #include "dpc.hpp"
+
+#include "intact_list.hpp"
 #include "machine_state.hpp"
 #include "rules.hpp"
 #include "verify/live_objects.hpp"
@@ -17,6 +19,10 @@ namespace {
 
 [[gnu::noinline]] processor& choose_elsewhere(processor& self, const KDPC& dpc) {
     machine_state& state = self.owner->state();
+    if (dpc.Target > static_cast<LONG>(state.processor_count))
+        bug_check(TIMER_OR_DPC_INVALID,
+                  "a DPC is queued whose target processor this machine does not have",
+                  reinterpret_cast<ULONG_PTR>(&dpc), static_cast<ULONG_PTR>(dpc.Target - 1));
     if (dpc.Target != 0) return state.home(static_cast<std::uint32_t>(dpc.Target - 1));
     if (self.home) return self;
     return state.home(self.number % state.processor_count);
@@ -161,6 +167,18 @@ namespace {
 }
 
 } // namespace
+
+void let_go_of_dpcs(dpc_queue& queue) {
+    const std::lock_guard guard(queue.lock);
+    for (const LIST_ENTRY* list : {&queue.waiting, &queue.threaded})
+        visit_intact(*list, [&](LIST_ENTRY& entry) {
+            KDPC& dpc = *CONTAINING_RECORD(&entry, KDPC, DpcListEntry);
+            if (dpc.DpcData != &queue) return true;
+            entry.Flink = nullptr;
+            __atomic_store_n(&dpc.DpcData, nullptr, __ATOMIC_RELEASE);
+            return false;
+        });
+}
 
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2) {
     if (instrumented()) look_on_insertion(self, dpc);

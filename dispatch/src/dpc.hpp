@@ -19,6 +19,9 @@ struct dpc_call {
 /// queued.
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2);
 
+/// The queue's machine is no more: no DPC waits in it.
+void let_go_of_dpcs(dpc_queue& queue);
+
 /// Runs the threaded DPCs that wait for `self`, at PASSIVE_LEVEL.
 void run_threaded_dpcs(processor& self);
 

@@ -11,6 +11,7 @@
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/lifecycle.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <iterator>
 
@@ -117,7 +118,12 @@ bool start_library_thread(machine_state& state, int number, void (*body)(process
 machine_state::machine_state(machine& its_owner, std::uint32_t processors)
     : owner(its_owner), processor_count(processors), homes(processors) {}
 
+// The objects of a program may be used again on another machine.
 machine_state::~machine_state() {
+    timers.let_go_of_all();
+    work.let_go_of_all();
+    for (const auto& each : all)
+        let_go_of_dpcs(each->dpcs);
     // Threads of a simulated run that did not finish never end, nor let their objects go.
     for (const auto& each : all)
         if (each->thread != nullptr) ObDereferenceObject(each->thread);
@@ -170,6 +176,19 @@ processor& machine_state::admit() {
 
 void machine_state::tell_stopper() {
     if (processor* waiting = stopper.load()) owner.unpark(*waiting);
+}
+
+void machine_state::wake_all() {
+    const std::lock_guard guard(lock);
+    for (const auto& each : all)
+        owner.unpark(*each);
+}
+
+std::uint64_t next_look_at_clock(machine& owner, std::uint64_t due) {
+    constexpr std::uint64_t second = 10'000'000;
+    const std::uint64_t now = owner.system_time();
+    const std::uint64_t left = due > now ? due - now : 0;
+    return owner.interrupt_time() + (owner.simulated() ? left : std::min(left, second));
 }
 
 std::uint64_t machine_state::inserted_so_far() {

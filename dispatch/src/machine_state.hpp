@@ -44,6 +44,8 @@ struct work_service {
         if (!IsListEmpty(&critical)) return RemoveHeadList(&critical);
         return IsListEmpty(&delayed) ? nullptr : RemoveHeadList(&delayed);
     }
+    /// The machine is no more: no item is queued on it.
+    void let_go_of_all();
 };
 
 /// While a worker waits its place is another's.
@@ -84,6 +86,8 @@ struct machine_state {
     void drain(processor& self, bool system_threads);
     /// Called by whoever has ended something that drain() waits for.
     void tell_stopper();
+    /// Every processor that is parked looks again at what it waits for.
+    void wake_all();
 
     machine& owner;
     const std::uint32_t processor_count;
@@ -117,6 +121,10 @@ void end_thread_object(processor& self);
 /// Runs as one of the machine's own threads: counted, so that stop() waits for it.
 bool start_library_thread(machine_state& state, int number, void (*body)(processor&),
                           processor* self);
+
+/// The machine time at which to look again whether system time has come to `due`. The clock may be
+/// set before that: a real machine notices within a second, a simulated one is woken.
+std::uint64_t next_look_at_clock(machine& owner, std::uint64_t due);
 
 /// Signals under the dispatcher lock that the caller holds through timers; see wait.cpp.
 void signal_timer(KTIMER& timer);

@@ -96,13 +96,13 @@ ULONG take_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
 
 // Whoever hands the entry over counts the thread as working again; after a time-out it does so
 // itself.
-NTSTATUS wait_for_entry(processor& self, KQUEUE* queue, std::uint64_t deadline,
+NTSTATUS wait_for_entry(processor& self, KQUEUE* queue, const time_limit& limit,
                         std::unique_lock<raw_spin>& guard, LIST_ENTRY*& entry) {
     KWAIT_BLOCK only{};
     only.Object = &queue->Header;
     waiter who{&self, &only, 1, false};
     self.thread->QueueWait = 1;
-    const NTSTATUS result = block(who, deadline, guard);
+    const NTSTATUS result = block(who, limit, guard);
     self.thread->QueueWait = 0;
     entry = who.entry;
     if (entry == nullptr && self.thread->Queue == queue) ++queue->CurrentCount;
@@ -114,7 +114,7 @@ NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entrie
     processor& self = this_processor();
     require_may_wait(self, timeout, "KeRemoveQueue");
     sched_point(point::wait, queue);
-    const std::uint64_t deadline = deadline_of(self, timeout);
+    const time_limit limit = limit_of(self, timeout);
     wake_list woken;
     std::unique_lock guard(dispatcher_lock);
     if (queue->Header.Abandoned != 0) return STATUS_ABANDONED_WAIT_0;
@@ -127,7 +127,7 @@ NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entrie
         ++queue->CurrentCount; // it still serves the queue, with nothing in hand
         result = STATUS_TIMEOUT;
     } else {
-        result = wait_for_entry(self, queue, deadline, guard, entries[0]);
+        result = wait_for_entry(self, queue, limit, guard, entries[0]);
         if (NT_SUCCESS(result) && result != STATUS_TIMEOUT && result != STATUS_ABANDONED_WAIT_0)
             taken = 1 + take_ready(queue, entries + 1, count - 1);
     }

@@ -7,6 +7,8 @@
 #include <dispatch/probe.hpp>
 #include <dispatch/timer.h>
 
+#include <algorithm>
+
 namespace irpverbs::dispatch::detail {
 namespace {
 
@@ -16,15 +18,7 @@ constexpr std::uint64_t ticks_per_ms = 10'000;
 // Beyond this the cheap clock is near enough.
 constexpr std::uint64_t far_away = 64 * ticks_per_ms;
 
-[[gnu::cold, gnu::noinline]] std::uint64_t absolute_time(machine& owner, LONGLONG due) {
-    const auto absolute = static_cast<std::uint64_t>(due);
-    const std::uint64_t boot = owner.boot_time();
-    return absolute > boot ? absolute - boot : 0;
-}
-
 [[gnu::always_inline]] inline std::uint64_t due_time(machine& owner, LONGLONG due) {
-    if (due > 0) [[unlikely]]
-        return absolute_time(owner, due);
     const std::uint64_t distance = 0 - static_cast<std::uint64_t>(due);
     return (distance >= far_away ? owner.late_time() : owner.interrupt_time()) + distance;
 }
@@ -48,6 +42,11 @@ void set_queue(KTIMER& timer, timer_service* queue) {
     shift_ = owner.simulated() ? 0 : real_shift;
 }
 
+std::uint64_t timer_service::rounded_up(std::uint64_t due) const {
+    const std::uint64_t round_up = (std::uint64_t{1} << shift_) - 1;
+    return (due <= no_deadline - round_up ? due + round_up : due) >> shift_;
+}
+
 [[gnu::always_inline]] inline void timer_service::link(KTIMER& timer, std::uint64_t due) {
     const std::uint64_t round_up = (std::uint64_t{1} << shift_) - 1;
     const bool representable = due <= no_deadline - round_up;
@@ -64,12 +63,8 @@ void set_queue(KTIMER& timer, timer_service* queue) {
 
 [[gnu::noinline]] void timer_service::unlink_again(KTIMER& timer) { wheel_->unlink(timer); }
 
-[[gnu::always_inline]] inline bool timer_service::set(machine& owner, KTIMER& timer,
-                                                      LARGE_INTEGER due, ULONG period, KDPC* dpc) {
-    const std::uint64_t when = due_time(owner, due.QuadPart);
-    lock_.lock();
-    if (wheel_ == nullptr) [[unlikely]]
-        begin(owner);
+// True: it was set.
+[[gnu::always_inline]] inline bool timer_service::prepare(KTIMER& timer, ULONG period, KDPC* dpc) {
     const bool was_set = timer.Queue != nullptr;
     if (was_set) [[unlikely]]
         unlink_again(timer);
@@ -78,12 +73,40 @@ void set_queue(KTIMER& timer, timer_service* queue) {
     timer.Header.Periodic = period != 0;
     if (period != 0) timer.Period = period;
     set_state(timer.Header, 0);
+    return was_set;
+}
+
+[[gnu::always_inline]] inline bool timer_service::set(machine& owner, KTIMER& timer,
+                                                      LARGE_INTEGER due, ULONG period, KDPC* dpc) {
+    const std::uint64_t when = due_time(owner, due.QuadPart);
+    lock_.lock();
+    if (wheel_ == nullptr) [[unlikely]]
+        begin(owner);
+    const bool was_set = prepare(timer, period, dpc);
     link(timer, when);
     const bool sooner = timer.DueTime < look_again_;
     if (sooner) look_again_ = timer.DueTime;
     lock_.unlock();
     if (sooner) [[unlikely]]
         wake_time_keeper(owner);
+    return was_set;
+}
+
+[[gnu::cold, gnu::noinline]] bool timer_service::set_absolute(machine& owner, KTIMER& timer,
+                                                              std::uint64_t due, ULONG period,
+                                                              KDPC* dpc) {
+    bool was_set = false;
+    {
+        const std::lock_guard guard(lock_);
+        if (wheel_ == nullptr) begin(owner);
+        const std::uint64_t now = owner.system_time() >> shift_;
+        if (!wheel_->has_system_time()) wheel_->begin_system_time(now);
+        wheel_->follow_system_time(now);
+        was_set = prepare(timer, period, dpc);
+        wheel_->link(timer, rounded_up(due), clock_kind::system_time);
+        look_again_ = 0; // the time keeper works it out
+    }
+    wake_time_keeper(owner);
     return was_set;
 }
 
@@ -95,6 +118,30 @@ void set_queue(KTIMER& timer, timer_service* queue) {
     return was_set;
 }
 
+void timer_service::signal(processor& self, KTIMER& timer) {
+    KDPC* const dpc = timer.Dpc;
+    if (timer.Header.Periodic == 0 && verifying()) forget_live(live_kind::timer, &timer);
+    signal_timer(timer);
+    if (dpc == nullptr) return;
+    self.irql = DISPATCH_LEVEL;
+    enqueue_dpc(self, *dpc, nullptr, nullptr);
+    self.irql = PASSIVE_LEVEL;
+}
+
+// Under the lock. The periods that follow an absolute time are of machine time.
+void timer_service::expire_absolute(machine& owner, processor& self) {
+    const std::uint64_t now = owner.system_time() >> shift_;
+    wheel_->follow_system_time(now);
+    while (KTIMER* timer = wheel_->pop(now, clock_kind::system_time)) {
+        if (timer->Header.Periodic != 0)
+            link(*timer, owner.interrupt_time() + timer->Period * ticks_per_ms);
+        signal(self, *timer);
+    }
+    const std::uint64_t next = wheel_->next_tick(clock_kind::system_time);
+    if (next != timer_wheel::no_tick)
+        look_again_ = rounded_up(next_look_at_clock(owner, next << shift_));
+}
+
 std::uint64_t timer_service::expire(machine& owner) {
     processor& self = this_processor();
     const std::lock_guard guard(lock_);
@@ -102,22 +149,15 @@ std::uint64_t timer_service::expire(machine& owner) {
     const std::uint64_t now = owner.interrupt_time() >> shift_;
     // A timer may be freed as soon as it can't be cancelled any more, so it is signalled under the
     // lock.
-    while (KTIMER* timer = wheel_->pop(now)) {
-        KDPC* dpc = timer->Dpc;
-        if (timer->Header.Periodic != 0) {
+    while (KTIMER* timer = wheel_->pop(now, clock_kind::machine_time)) {
+        if (timer->Header.Periodic != 0)
             link(*timer,
                  (timer->DueTime << shift_) - timer->RoundedUp + timer->Period * ticks_per_ms);
-        } else if (verifying()) {
-            forget_live(live_kind::timer, timer);
-        }
-        signal_timer(*timer);
-        if (dpc != nullptr) {
-            self.irql = DISPATCH_LEVEL;
-            enqueue_dpc(self, *dpc, nullptr, nullptr);
-            self.irql = PASSIVE_LEVEL;
-        }
+        signal(self, *timer);
     }
-    look_again_ = wheel_->next_tick();
+    look_again_ = timer_wheel::no_tick;
+    if (wheel_->has_system_time()) expire_absolute(owner, self);
+    look_again_ = std::min(look_again_, wheel_->next_tick(clock_kind::machine_time));
     return look_again_ == timer_wheel::no_tick ? no_deadline : look_again_ << shift_;
 }
 
@@ -134,7 +174,17 @@ void timer_service::settle() { const std::lock_guard guard(lock_); }
 bool timer_service::once_armed() {
     const std::lock_guard guard(lock_);
     return wheel_ != nullptr &&
-           wheel_->any([](const KTIMER& timer) { return timer.Header.Periodic == 0; });
+           wheel_->visit_until([](const KTIMER& timer) { return timer.Header.Periodic == 0; });
+}
+
+void timer_service::let_go_of_all() {
+    const std::lock_guard guard(lock_);
+    if (wheel_ == nullptr) return;
+    wheel_->visit_until([this](KTIMER& timer) {
+        if (queue_of(timer) == this) set_queue(timer, nullptr);
+        return false;
+    });
+    wheel_ = nullptr;
 }
 
 } // namespace irpverbs::dispatch::detail
@@ -166,6 +216,10 @@ void look_on_set(KTIMER* timer) {
     timer_service& timers = owner.state().timers;
     timer_service* before = queue_of(*timer);
     const bool moved = before != nullptr && before != &timers && cancel_elsewhere(*before, *timer);
+    if (due.QuadPart > 0) [[unlikely]]
+        return timers.set_absolute(owner, *timer, static_cast<std::uint64_t>(due.QuadPart), period,
+                                   dpc) ||
+               moved;
     return timers.set(owner, *timer, due, period, dpc) || moved;
 }
 
@@ -211,7 +265,7 @@ ULONGLONG KeQueryInterruptTime(void) { return this_processor().owner->interrupt_
 
 void KeQuerySystemTime(PLARGE_INTEGER CurrentTime) {
     machine& owner = *this_processor().owner;
-    CurrentTime->QuadPart = static_cast<LONGLONG>(owner.boot_time() + owner.interrupt_time());
+    CurrentTime->QuadPart = static_cast<LONGLONG>(owner.system_time());
 }
 
 ULONG KeQueryTimeIncrement(void) { return 1u << real_shift; }

@@ -111,7 +111,19 @@ void release_waiters(DISPATCHER_HEADER& object, wake_list& woken) {
     }
 }
 
-NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& guard) {
+namespace {
+
+// False: the limit came.
+bool park_until(processor& self, const time_limit& limit) {
+    machine& owner = *self.owner;
+    if (limit.system_time == 0) return owner.park(self, limit.machine_time);
+    return owner.park(self, next_look_at_clock(owner, limit.system_time)) ||
+           owner.system_time() < limit.system_time;
+}
+
+} // namespace
+
+NTSTATUS block(waiter& who, const time_limit& limit, std::unique_lock<raw_spin>& guard) {
     for (ULONG i = 0; i < who.count; ++i) {
         KWAIT_BLOCK& each = who.blocks[i];
         each.Waiter = &who;
@@ -125,7 +137,7 @@ NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& 
         guard.unlock();
         woken.flush();
         place.lend(*who.who);
-        const bool in_time = who.who->owner->park(*who.who, deadline);
+        const bool in_time = park_until(*who.who, limit);
         guard.lock();
         if (!in_time && !who.done) {
             unlink_blocks(who);
@@ -136,15 +148,11 @@ NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& 
     return who.result;
 }
 
-std::uint64_t deadline_of(processor& self, const LARGE_INTEGER* timeout) {
-    if (timeout == nullptr) return no_deadline;
-    machine& owner = *self.owner;
-    if (timeout->QuadPart > 0) {
-        const auto absolute = static_cast<std::uint64_t>(timeout->QuadPart);
-        return absolute > owner.boot_time() ? absolute - owner.boot_time() : 0;
-    }
-    const std::uint64_t distance = 0 - static_cast<std::uint64_t>(timeout->QuadPart);
-    return owner.interrupt_time() + distance;
+time_limit limit_of(processor& self, const LARGE_INTEGER* timeout) {
+    if (timeout == nullptr) return {};
+    const auto due = static_cast<std::uint64_t>(timeout->QuadPart);
+    if (timeout->QuadPart > 0) return {no_deadline, due};
+    return {self.owner->interrupt_time() + (0 - due)};
 }
 
 void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char* function) {
@@ -186,12 +194,12 @@ namespace {
 NTSTATUS wait(processor& self, ULONG count, KWAIT_BLOCK* blocks, bool all,
               const LARGE_INTEGER* timeout, const char* function) {
     require_may_wait(self, timeout, function);
-    const std::uint64_t deadline = deadline_of(self, timeout);
+    const time_limit limit = limit_of(self, timeout);
     waiter who{&self, blocks, count, all};
     std::unique_lock guard(dispatcher_lock);
     if (satisfied_at_once(who)) return who.result;
     if (timeout != nullptr && timeout->QuadPart == 0) return STATUS_TIMEOUT;
-    return block(who, deadline, guard);
+    return block(who, limit, guard);
 }
 
 [[gnu::noinline, gnu::cold]] NTSTATUS watched_wait(processor& self, ULONG count,
@@ -363,7 +371,7 @@ NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interva
     // A wait for nothing; one who serves a KQUEUE makes room meanwhile.
     waiter who{&self, nullptr, 0, false};
     std::unique_lock guard(dispatcher_lock);
-    block(who, deadline_of(self, Interval), guard);
+    block(who, limit_of(self, Interval), guard);
     return STATUS_SUCCESS;
 }
 

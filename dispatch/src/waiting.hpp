@@ -72,11 +72,17 @@ void release_waiters(DISPATCHER_HEADER& object, wake_list& woken);
 /// Takes a waiter out of its lists and lets it go with `result`. Under dispatcher_lock.
 void satisfy(waiter& who, NTSTATUS result, wake_list& woken);
 
-/// Queues the waiter's blocks, waits, and unqueues after a time-out. `guard` holds dispatcher_lock.
-NTSTATUS block(waiter& who, std::uint64_t deadline, std::unique_lock<raw_spin>& guard);
+/// When a wait ends without its object.
+struct time_limit {
+    std::uint64_t machine_time = no_deadline;
+    std::uint64_t system_time = 0; // not 0: then, instead
+};
 
-/// A WDM time-out as a deadline of the processor's machine.
-std::uint64_t deadline_of(processor& self, const LARGE_INTEGER* timeout);
+/// Queues the waiter's blocks, waits, and unqueues after a time-out. `guard` holds dispatcher_lock.
+NTSTATUS block(waiter& who, const time_limit& limit, std::unique_lock<raw_spin>& guard);
+
+/// A WDM time-out on the clocks of the processor's machine.
+time_limit limit_of(processor& self, const LARGE_INTEGER* timeout);
 
 /// Bug check 0xB8 when the caller must not wait now.
 void require_may_wait(processor& self, const LARGE_INTEGER* timeout, const char* function);

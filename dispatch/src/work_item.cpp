@@ -1,3 +1,4 @@
+#include "intact_list.hpp"
 #include "machine_state.hpp"
 #include "rules.hpp"
 #include "verify/live_objects.hpp"
@@ -120,6 +121,14 @@ void look_on_queue(WORK_QUEUE_ITEM* item) {
 }
 
 } // namespace
+
+void work_service::let_go_of_all() {
+    for (const LIST_ENTRY* list : {&critical, &delayed})
+        visit_intact(*list, [](LIST_ENTRY& entry) {
+            entry.Flink = nullptr;
+            return false;
+        });
+}
 
 void lent_place::give() {
     machine_state& state = worker_->owner->state();

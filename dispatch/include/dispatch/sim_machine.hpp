@@ -128,8 +128,11 @@ public:
     bool simulated() const noexcept override { return true; }
 
     std::uint64_t interrupt_time() override;
-    /// 2020-01-01.
-    std::uint64_t boot_time() override { return 132'223'104'000'000'000; }
+    /// Begins on 2020-01-01, and goes on as interrupt_time() does.
+    std::uint64_t system_time() override;
+    /// Sets the clock, as NTP or an operator does. KeQuerySystemTime gives `now` from here on;
+    /// timers and waits that end at an absolute time follow.
+    void set_system_time(std::uint64_t now);
     bool park(detail::processor& self, std::uint64_t deadline) override;
     void unpark(detail::processor& target) override;
     bool start_thread(int processor_number, void (*body)(void*), void* context) override;

@@ -13,7 +13,7 @@ typedef enum _TIMER_TYPE { NotificationTimer, SynchronizationTimer } TIMER_TYPE;
 typedef struct _KTIMER {
     DISPATCHER_HEADER Header;
     LIST_ENTRY TimerListEntry;
-    ULONGLONG DueTime; /* tick of the wheel */
+    ULONGLONG DueTime; /* tick of the wheel: of machine time, or of system time */
     PKDPC Dpc;
     PVOID Queue; /* the timers that it is among; NULL: not set */
     /* Only of periodic ones, so that others stay within a cache line: */
@@ -26,9 +26,11 @@ typedef struct _KTIMER {
 NT_API void KeInitializeTimer(PKTIMER Timer);
 NT_API void KeInitializeTimerEx(PKTIMER Timer, TIMER_TYPE Type);
 
-/* Sets the timer, replacing an earlier setting; at DueTime (negative: from now) it is signalled and
-   Dpc is queued. Period in ms, 0 for once. TRUE: it was set already. IRQL: <= DISPATCH_LEVEL.
-   Source: WDK KeSetTimer(Ex). */
+/* Sets the timer, replacing an earlier setting; at DueTime it is signalled and Dpc is queued.
+   DueTime in units of 100 ns: negative is machine time from now; positive is a system time, and the
+   timer follows the computer's clock when that is set (within a second; never before DueTime).
+   Period in ms of machine time, 0 for once. TRUE: it was set already. A timer that is set when its
+   machine ends is not set any more. IRQL: <= DISPATCH_LEVEL. Source: WDK KeSetTimer(Ex). */
 NT_API BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc);
 NT_API BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, PKDPC Dpc);
 
@@ -42,8 +44,9 @@ NT_API BOOLEAN KeReadStateTimer(PKTIMER Timer);
 /* Machine time since the machine started. IRQL: any. Source: WDK KeQueryInterruptTime. */
 NT_API ULONGLONG KeQueryInterruptTime(void);
 
-/* System time: since 1601-01-01 UTC; a fixed start plus machine time in the simulator. IRQL: any.
-   Source: WDK KeQuerySystemTime. */
+/* System time, what the computer's clock shows: units of 100 ns since 1601-01-01 UTC. Goes back
+   when the clock is set back. In the simulator a fixed start plus machine time, until it is set
+   (sim_machine::set_system_time). IRQL: any. Source: WDK KeQuerySystemTime. */
 NT_API void KeQuerySystemTime(PLARGE_INTEGER CurrentTime);
 
 /* Machine time in ticks of KeQueryTimeIncrement. IRQL: any. Source: WDK KeQueryTickCount. */

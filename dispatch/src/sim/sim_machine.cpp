@@ -1,3 +1,4 @@
+#include "../machine_state.hpp"
 #include "handler_loop.hpp"
 #include "kept.hpp"
 #include "simulation.hpp"
@@ -171,6 +172,15 @@ void sim_machine::add_state_dumper(void (*dump)(std::string&, void*), void* cont
 boost::asio::io_context& sim_machine::context() { return simulation_->context(); }
 
 std::uint64_t sim_machine::interrupt_time() { return simulation_->schedule.time(); }
+
+std::uint64_t sim_machine::system_time() {
+    return simulation_->system_time_at_0 + interrupt_time();
+}
+
+void sim_machine::set_system_time(std::uint64_t now) {
+    simulation_->system_time_at_0 = now - interrupt_time();
+    state().wake_all();
+}
 
 bool sim_machine::park(detail::processor& self, std::uint64_t deadline) {
     return simulation_->schedule.park(self, deadline);

@@ -32,6 +32,7 @@ public:
     sim_machine::result last;
     detail::bug_check_receiver receiver; // installed by a thread of the machine
     bool bug_checks_end_the_run = false;
+    std::uint64_t system_time_at_0 = 132'223'104'000'000'000; // 2020-01-01
     std::vector<std::pair<void (*)(std::string&, void*), void*>> dumpers;
 
 private:

@@ -52,8 +52,9 @@ public:
     /// much as the kernel's tick is late, as when a hypervisor has lent the processor to somebody
     /// else.
     virtual std::uint64_t late_time();
-    /// Interrupt time 0 as system time (100 ns since 1601).
-    virtual std::uint64_t boot_time() = 0;
+    /// What the computer's clock shows: units of 100 ns since 1601-01-01 UTC. The clock may be set
+    /// forward or back at any time.
+    virtual std::uint64_t system_time() = 0;
 
     /// Blocks the calling thread, which is `self`, until unpark or the deadline; false: the
     /// deadline came. A token given before counts. May return true for no reason.
