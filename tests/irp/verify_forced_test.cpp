@@ -3,6 +3,7 @@
 
 #include <support/explore_gtest.hpp>
 
+#include <optional>
 #include <set>
 
 namespace {
@@ -15,10 +16,13 @@ using irpverbs::irp::verifier_scope;
 namespace dispatch = irpverbs::dispatch;
 
 /// One request through a filter, in one schedule; the status IoCallDriver gave to its maker.
-NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS)) {
+/// `seen` collects what the verifier reports, else that ends the run.
+NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS), const findings* seen = nullptr) {
     dispatch::random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
+    std::optional<findings::on_this_machine> collected;
+    if (seen != nullptr) collected.emplace(*seen);
     NTSTATUS answer = STATUS_SUCCESS;
     {
         lambda_driver bottom(succeed_at_once);
@@ -47,13 +51,21 @@ TEST(ForcePending, SweepPendsEachCallSite) {
     EXPECT_GE(answers.count(STATUS_PENDING), 1u);
 }
 
+TEST(ForcePending, SweepThatEnds_KeepsWhatWasConfiguredMeanwhile) {
+    const verifier_scope verified("default,log");
+    const std::uint32_t logging = dispatch::detail::watched.load();
+    EXPECT_EQ(VerifierConfigure("default"), STATUS_SUCCESS);
+    force_pending_sweep([] { EXPECT_EQ(VerifierConfigure("default,log"), STATUS_SUCCESS); });
+    EXPECT_EQ(dispatch::detail::watched.load(), logging);
+}
+
 // A filter that takes success for granted is right as long as the driver below is quick.
 TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
     const verifier_scope verified("default");
     const auto wrong = [](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; };
     EXPECT_EQ(ask_once(wrong), STATUS_SUCCESS);
     const findings seen(dispatch::detail::watched.load());
-    force_pending_sweep([&] { ask_once(wrong); });
+    force_pending_sweep([&] { ask_once(wrong, &seen); });
     ASSERT_FALSE(seen.none());
     EXPECT_EQ(seen.all()[0].rule, "LowerDriverReturn") << seen.text();
 }

@@ -42,7 +42,6 @@ public:
     force_pending_summary summary() const;
 
 private:
-    std::uint32_t before_;
     std::uint64_t runs_ = 1;
 };
 

@@ -200,6 +200,16 @@ void end_recording() {
     if (--recorders == 0) core::set_watched(core::watched.load() & ~bit(watch::recording));
 }
 
+void begin_sweep() {
+    const std::lock_guard guard(switching);
+    core::set_watched(core::watched.load() | bit(watch::sweep));
+}
+
+void end_sweep() {
+    const std::lock_guard guard(switching);
+    core::set_watched(core::watched.load() & ~bit(watch::sweep));
+}
+
 std::uint32_t configuration() { return configurations.load(std::memory_order_relaxed); }
 
 std::string configure(std::string_view options) {

@@ -52,6 +52,10 @@ std::uint32_t configuration();
 void begin_recording();
 void end_recording();
 
+/// A sweep of force_pending begins and ends; options that are configured meanwhile stay in force.
+void begin_sweep();
+void end_sweep();
+
 /// Puts the options into force, or says why not, and changes nothing.
 std::string configure(std::string_view options);
 

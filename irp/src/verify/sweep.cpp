@@ -38,14 +38,16 @@ namespace detail {
 
 using verify::state;
 
-force_pending_turns::force_pending_turns() : before_(verify::core::watched.load()) {
-    const std::lock_guard guard(state().lock);
-    state().pended.clear();
-    state().turn.reset();
-    verify::core::set_watched(before_ | verify::bit(verify::watch::sweep));
+force_pending_turns::force_pending_turns() {
+    {
+        const std::lock_guard guard(state().lock);
+        state().pended.clear();
+        state().turn.reset();
+    }
+    verify::begin_sweep();
 }
 
-force_pending_turns::~force_pending_turns() { verify::core::set_watched(before_); }
+force_pending_turns::~force_pending_turns() { verify::end_sweep(); }
 
 bool force_pending_turns::next() {
     const std::lock_guard guard(state().lock);
