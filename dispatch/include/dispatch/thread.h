@@ -32,13 +32,16 @@ NT_API PKTHREAD KeGetCurrentThread(void);
 
 /* Starts a thread of the current machine at PASSIVE_LEVEL. STATUS_SUCCESS, or
    STATUS_INSUFFICIENT_RESOURCES. Ownership: *ThreadHandle is closed with ZwClose; the thread runs
-   on. DesiredAccess, ObjectAttributes, ProcessHandle and ClientId are ignored. IRQL: PASSIVE_LEVEL.
+   on. A machine ends after its system threads: the process's exit waits for those of the default
+   machine, for ever if one does not return. DesiredAccess, ObjectAttributes, ProcessHandle and
+   ClientId are ignored. IRQL: PASSIVE_LEVEL.
    Source: WDK PsCreateSystemThread. */
 NT_API NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
                                      PVOID ObjectAttributes, HANDLE ProcessHandle, PVOID ClientId,
                                      PKSTART_ROUTINE StartRoutine, PVOID StartContext);
 
 /* Ends the calling system thread; does not return when it is one, else STATUS_INVALID_PARAMETER.
+   Unwinds the thread's frames by a C++ exception: C code among them needs -fexceptions.
    IRQL: PASSIVE_LEVEL. Source: WDK PsTerminateSystemThread. */
 NT_API NTSTATUS PsTerminateSystemThread(NTSTATUS ExitStatus);
 
