@@ -1,13 +1,16 @@
+#include "require.hpp"
 #include "rules.hpp"
 
 #include <irp/work_item.h>
 
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/object.hpp>
 #include <dispatch/detail/work_item.hpp>
 
 #include <new>
 
 using namespace irpverbs::dispatch::detail;
+using irpverbs::irp::require;
 
 struct _IO_WORKITEM {
     WORK_QUEUE_ITEM Item;
@@ -29,7 +32,7 @@ void run(void* parameter) {
         call.RoutineEx(call.Device, call.Context, item);
     else
         call.Routine(call.Device, call.Context);
-    IoDereferenceDevice(call.Device);
+    dereference_object(call.Device->Header);
 }
 
 void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE_EX routine_ex,
@@ -40,7 +43,7 @@ void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE
     item->Routine = routine;
     item->RoutineEx = routine_ex;
     item->Context = context;
-    IoReferenceDevice(item->Device);
+    reference_object(item->Device->Header);
     ExQueueWorkItem(&item->Item, type);
 }
 
@@ -56,6 +59,7 @@ void check_idle(const IO_WORKITEM* item) {
 extern "C" {
 
 PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoAllocateWorkItem: the device is NULL");
     VERIFY_IRQL(IoAllocateWorkItem);
     if (fault_point("irp.allocate_work_item")) return nullptr;
     auto* item = new (std::nothrow) IO_WORKITEM;
@@ -84,6 +88,7 @@ void IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX WorkerRo
 ULONG IoSizeofWorkItem(void) { return sizeof(IO_WORKITEM); }
 
 void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem) {
+    require(IoObject, "IoInitializeWorkItem: the device is NULL");
     *IoWorkItem = {};
     IoWorkItem->Device = static_cast<PDEVICE_OBJECT>(IoObject);
     prepare_work_item(&IoWorkItem->Item, run, IoWorkItem);

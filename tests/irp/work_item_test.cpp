@@ -86,11 +86,11 @@ TEST_P(WorkItem, KeepsItsDevice) {
     KeClearEvent(&job.may_end);
     IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
     job.wait();
-    IoReferenceDevice(device); // for a look
+    ObReferenceObject(device); // for a look
     IoDeleteDevice(device);
-    EXPECT_EQ(device->ReferenceCount, 2);
+    EXPECT_EQ(device->Header.ReferenceCount, 2);
     IoFreeWorkItem(item); // it is not queued any more
-    IoDereferenceDevice(device);
+    ObDereferenceObject(device);
     KeSetEvent(&job.may_end, IO_NO_INCREMENT, FALSE);
 }
 
