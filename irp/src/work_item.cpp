@@ -14,7 +14,7 @@ using irpverbs::irp::require;
 
 struct _IO_WORKITEM {
     WORK_QUEUE_ITEM Item;
-    PDEVICE_OBJECT Device;
+    POBJECT_HEADER Object; /* of a device or driver */
     PIO_WORKITEM_ROUTINE Routine;
     PIO_WORKITEM_ROUTINE_EX RoutineEx; /* or this */
     PVOID Context;
@@ -29,10 +29,10 @@ void run(void* parameter) {
     const IO_WORKITEM call = *item;
     __atomic_store_n(&item->Queued, BOOLEAN{FALSE}, __ATOMIC_RELEASE);
     if (call.RoutineEx != nullptr)
-        call.RoutineEx(call.Device, call.Context, item);
+        call.RoutineEx(call.Object, call.Context, item);
     else
-        call.Routine(call.Device, call.Context);
-    dereference_object(call.Device->Header);
+        call.Routine(reinterpret_cast<PDEVICE_OBJECT>(call.Object), call.Context);
+    dereference_object(*call.Object);
 }
 
 void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE_EX routine_ex,
@@ -43,7 +43,7 @@ void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE
     item->Routine = routine;
     item->RoutineEx = routine_ex;
     item->Context = context;
-    reference_object(item->Device->Header);
+    reference_object(*item->Object);
     ExQueueWorkItem(&item->Item, type);
 }
 
@@ -89,8 +89,10 @@ ULONG IoSizeofWorkItem(void) { return sizeof(IO_WORKITEM); }
 
 void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem) {
     require(IoObject, "IoInitializeWorkItem: the device is NULL");
+    ObReferenceObject(IoObject); // which refuses what is no object
     *IoWorkItem = {};
-    IoWorkItem->Device = static_cast<PDEVICE_OBJECT>(IoObject);
+    IoWorkItem->Object = static_cast<POBJECT_HEADER>(IoObject);
+    dereference_object(*IoWorkItem->Object);
     prepare_work_item(&IoWorkItem->Item, run, IoWorkItem);
 }
 

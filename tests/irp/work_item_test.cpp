@@ -104,6 +104,38 @@ TEST_P(WorkItem, WorksInMemoryOfTheCallersOwn) {
     EXPECT_EQ(job.runs, 1);
 }
 
+struct object_seen {
+    KEVENT done;
+    PVOID object = nullptr;
+};
+
+TEST_P(WorkItem, IoInitializeWorkItem_OfADriver_PassesTheDriver) {
+    std::vector<std::byte> memory(IoSizeofWorkItem());
+    auto* item = reinterpret_cast<PIO_WORKITEM>(memory.data());
+    object_seen seen;
+    KeInitializeEvent(&seen.done, NotificationEvent, FALSE);
+    IoInitializeWorkItem(&bottom.driver, item);
+    IoQueueWorkItemEx(
+        item,
+        [](PVOID object, PVOID context, PIO_WORKITEM) {
+            static_cast<object_seen*>(context)->object = object;
+            KeSetEvent(&static_cast<object_seen*>(context)->done, IO_NO_INCREMENT, FALSE);
+        },
+        DelayedWorkQueue, &seen);
+    KeWaitForSingleObject(&seen.done, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(seen.object, &bottom.driver);
+    IoUninitializeWorkItem(item);
+}
+
+TEST_P(WorkItem, IoInitializeWorkItem_OfWhatIsNoObject_IsABugCheck) {
+    std::vector<std::byte> memory(IoSizeofWorkItem());
+    auto* item = reinterpret_cast<PIO_WORKITEM>(memory.data());
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    EXPECT_EQ(irpverbs::testing::bug_check_of([&] { IoInitializeWorkItem(&event, item); }),
+              ULONG{REFERENCE_BY_POINTER});
+}
+
 // Tests that memory may be short: a sweep finds one place to fail, and nothing is made there.
 TEST_P(WorkItem, MayBeRefused) {
     int refused = 0;
