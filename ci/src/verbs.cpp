@@ -32,7 +32,7 @@ constinit DRIVER_OBJECT nobody = refusing_driver();
 constexpr DEVICE_OBJECT refusing_device() {
     DEVICE_OBJECT made{};
     made.StackSize = 1;
-    made.ReferenceCount = 1;
+    made.Header.ReferenceCount = 1;
     made.DriverObject = &nobody;
     return made;
 }

@@ -126,7 +126,7 @@ machine_state::~machine_state() {
         let_go_of_dpcs(each->dpcs);
     // Threads of a simulated run that did not finish never end, nor let their objects go.
     for (const auto& each : all)
-        if (each->thread != nullptr) ObDereferenceObject(each->thread);
+        if (each->thread != nullptr) abandon_thread_object(*each->thread);
     for (const auto& each : all)
         for (processor::stock& stock : each->stocks)
             if (stock.drop != nullptr) stock.drop(stock.head);

@@ -3,6 +3,8 @@
 
 #include "timer_service.hpp"
 
+#include <dispatch/detail/handle_table.hpp>
+#include <dispatch/detail/object.hpp>
 #include <dispatch/detail/processor.hpp>
 #include <dispatch/detail/spin.hpp>
 #include <dispatch/detail/verify.hpp>
@@ -103,6 +105,7 @@ struct machine_state {
 
     timer_service timers;
     work_service work;
+    handle_table<object_reference> handles;
 
     struct ledger {
         std::atomic<void*> held{nullptr};
@@ -115,6 +118,8 @@ private:
 };
 
 KTHREAD* new_thread_object(processor& self);
+/// Drops the own reference of a thread that never ends.
+void abandon_thread_object(KTHREAD& thread);
 /// The thread has ended: runs the DPCs it held up, signals its object, abandons its mutexes, drops
 /// the thread's own reference.
 void end_thread_object(processor& self);

@@ -4,6 +4,7 @@
 #include "waiting.hpp"
 
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/object.hpp>
 #include <dispatch/thread.h>
 
 #include <new>
@@ -15,9 +16,16 @@ struct thread_exit {
     NTSTATUS status;
 };
 
-void drop_reference(KTHREAD* thread) {
-    if (__atomic_sub_fetch(&thread->ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0) delete thread;
+KTHREAD& thread_of(OBJECT_HEADER& object) { return *CONTAINING_RECORD(&object, KTHREAD, Header); }
+
+// A thread that has not ended keeps a reference of its own.
+bool destroy_thread(OBJECT_HEADER& object) {
+    if (state_of(object.Dispatcher) == 0) return false;
+    delete &thread_of(object);
+    return true;
 }
+
+constexpr OBJECT_TYPE thread_type{"thread", thread_object, destroy_thread, nullptr};
 
 void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
     while (!IsListEmpty(&thread.MutantListHead)) {
@@ -33,10 +41,8 @@ void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
 KTHREAD* make_thread(machine& owner) {
     auto* thread = new (std::nothrow) KTHREAD{};
     if (thread == nullptr) return nullptr;
-    initialize_header(thread->Header, thread_object, 0);
+    initialize_object(thread->Header, thread_type);
     InitializeListHead(&thread->MutantListHead);
-    InitializeListHead(&thread->IrpListHead);
-    thread->ReferenceCount = 1;
     thread->Machine = &owner;
     return thread;
 }
@@ -81,13 +87,18 @@ void end_thread_object(processor& self) {
         const std::lock_guard guard(dispatcher_lock);
         stop_serving(self, woken);
         abandon_mutexes(*thread, woken);
-        set_state(thread->Header, 1);
-        release_waiters(thread->Header, woken);
+        set_state(thread->Header.Dispatcher, 1);
+        release_waiters(thread->Header.Dispatcher, woken);
         thread->Processor = nullptr;
     }
     woken.flush();
     self.thread = nullptr;
-    drop_reference(thread);
+    dereference_object(thread->Header);
+}
+
+void abandon_thread_object(KTHREAD& thread) {
+    set_state(thread.Header.Dispatcher, 1);
+    dereference_object(thread.Header);
 }
 
 } // namespace irpverbs::dispatch::detail
@@ -103,18 +114,20 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
                               PKSTART_ROUTINE StartRoutine, PVOID StartContext) {
     VERIFY_IRQL(PsCreateSystemThread);
     machine& owner = *this_processor().owner;
+    machine_state& state = owner.state();
     KTHREAD* thread = fault_point("thread.create") ? nullptr : make_thread(owner);
     if (thread == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    thread->ReferenceCount = 2; // the thread's own and the handle's
     thread->StartRoutine = reinterpret_cast<PVOID>(StartRoutine);
     thread->StartContext = StartContext;
-    owner.state().system_threads.fetch_add(1);
-    if (!owner.start_thread(-1, system_thread_main, thread)) {
-        owner.state().system_threads.fetch_sub(1);
-        delete thread;
+    const std::uint64_t handle = state.handles.insert(object_reference(&thread->Header));
+    state.system_threads.fetch_add(1);
+    if (handle == 0 || !owner.start_thread(-1, system_thread_main, thread)) {
+        state.system_threads.fetch_sub(1);
+        state.handles.remove(handle);
+        abandon_thread_object(*thread);
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    *ThreadHandle = thread;
+    *ThreadHandle = reinterpret_cast<HANDLE>(handle);
     return STATUS_SUCCESS;
 }
 
@@ -122,34 +135,6 @@ NTSTATUS PsTerminateSystemThread(NTSTATUS ExitStatus) {
     VERIFY_IRQL(PsTerminateSystemThread);
     if (KeGetCurrentThread()->StartRoutine == nullptr) return STATUS_INVALID_PARAMETER;
     throw thread_exit{ExitStatus};
-}
-
-NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK, PVOID, KPROCESSOR_MODE,
-                                   PVOID* Object, PVOID) {
-    VERIFY_IRQL(ObReferenceObjectByHandle);
-    auto* thread = static_cast<KTHREAD*>(Handle);
-    if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
-    ObReferenceObject(thread);
-    *Object = thread;
-    return STATUS_SUCCESS;
-}
-
-void ObReferenceObject(PVOID Object) {
-    VERIFY_IRQL(ObReferenceObject);
-    __atomic_add_fetch(&static_cast<KTHREAD*>(Object)->ReferenceCount, 1, __ATOMIC_RELAXED);
-}
-
-void ObDereferenceObject(PVOID Object) {
-    VERIFY_IRQL(ObDereferenceObject);
-    drop_reference(static_cast<KTHREAD*>(Object));
-}
-
-NTSTATUS ZwClose(HANDLE Handle) {
-    VERIFY_IRQL(ZwClose);
-    auto* thread = static_cast<KTHREAD*>(Handle);
-    if (thread == nullptr || thread->Header.Type != thread_object) return STATUS_INVALID_HANDLE;
-    drop_reference(thread);
-    return STATUS_SUCCESS;
 }
 
 } // extern "C"

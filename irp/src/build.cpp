@@ -1,4 +1,5 @@
 #include "packet.hpp"
+#include "require.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/record.hpp"
@@ -18,9 +19,7 @@ namespace {
 constexpr ULONG buffer_tag = 0x20206F49; // "Io  "
 
 IRP* packet_for(DEVICE_OBJECT* device, ULONG major) {
-    if (device == nullptr)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "a request is built for a device of NULL",
-                  0x204);
+    require(device, "a request is built for a device of NULL");
     IRP* irp = IoAllocateIrp(device->StackSize, FALSE);
     if (irp != nullptr) IoGetNextIrpStackLocation(irp)->MajorFunction = static_cast<UCHAR>(major);
     return irp;
@@ -182,6 +181,7 @@ BOOLEAN IoForwardIrpSynchronously(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
 }
 
 PIRP IoMakeAssociatedIrp(PIRP Irp, CCHAR StackSize) {
+    require_irp(Irp, "IoMakeAssociatedIrp: the IRP is NULL");
     VERIFY_IRQL(IoMakeAssociatedIrp);
     if (instrumented()) verify::check_use(Irp, "IoMakeAssociatedIrp");
     IRP* associated = IoAllocateIrp(StackSize, FALSE);

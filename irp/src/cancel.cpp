@@ -1,4 +1,5 @@
 #include "cancel_lock.hpp"
+#include "require.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/options.hpp"
@@ -34,6 +35,7 @@ namespace {
 
 // In every case; IoCancelIrp itself knows only the one where it has nothing to wait for.
 [[gnu::cold, gnu::noinline]] BOOLEAN cancel_slowly(IRP* irp) {
+    if (instrumented()) require_irp(irp, "IoCancelIrp: the IRP is NULL");
     VERIFY_IRQL(IoCancelIrp);
     if (verify::tracking()) return verify::cancel(irp);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock_of(this_processor()));

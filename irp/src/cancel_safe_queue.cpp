@@ -44,6 +44,8 @@ struct cancel_safe_queue::steps {
         return unlock_and_drain(queue);
     }
 
+    // After unlock() the request may be gone from the queue, and the queue's destructor may run: it
+    // waits for `armed_` to be cleared, which only the DPC does that is queued here.
     [[gnu::always_inline]] static NTSTATUS unlock_and_drain(cancel_safe_queue& queue) {
         const bool armed = queue.armed_;
         queue.armed_ = true;
@@ -171,12 +173,19 @@ cancel_safe_queue::cancel_safe_queue(drain_routine drain, void* context)
 
 cancel_safe_queue::~cancel_safe_queue() {
     lock_.lock();
-    const bool on_its_way = armed_ && drain_ != nullptr;
     LIST_ENTRY* left = IsListEmpty(&waiting_) ? nullptr : waiting_.Flink;
     lock_.unlock();
-    if (on_its_way && !KeRemoveQueueDpc(&dpc_)) KeFlushQueuedDpcs();
+    // The caller of park() queues the DPC after the lock, when its request may have left already.
+    // So the DPC is waited for until it has run, or was removed before.
+    while (drain_ != nullptr && drain_is_coming() && !KeRemoveQueueDpc(&dpc_))
+        KeFlushQueuedDpcs();
     if (left != nullptr) [[unlikely]]
         detail::dropped_obligation(steps::of(left));
+}
+
+bool cancel_safe_queue::drain_is_coming() const noexcept {
+    const std::lock_guard guard(lock_);
+    return armed_;
 }
 
 NTSTATUS cancel_safe_queue::park_irp(IRP* irp) {
@@ -190,6 +199,10 @@ NTSTATUS cancel_safe_queue::park_irp(IRP* irp) {
 
 IRP* cancel_safe_queue::take(filter matches, void* context) {
     sched_point(point::lock_acquire, this);
+    return take_now(matches, context);
+}
+
+IRP* cancel_safe_queue::take_now(filter matches, void* context) {
     const std::lock_guard guard(lock_);
     for (LIST_ENTRY* each = waiting_.Flink; each != &waiting_; each = each->Flink) {
         IRP* irp = steps::of(each);

@@ -1,6 +1,7 @@
 #include "completion_port.hpp"
 #include "eventfd.hpp"
 #include "packet.hpp"
+#include "require.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 
@@ -207,6 +208,7 @@ void IoSetCompletionQueue(PIRP Irp, PKQUEUE Queue) {
 }
 
 NTSTATUS IoAssociateDevice(PDEVICE_OBJECT DeviceObject, PVOID IoCompletion, PVOID Key) {
+    require(DeviceObject, "IoAssociateDevice: the device is NULL");
     VERIFY_IRQL(IoAssociateDevice);
     PIO_COMPLETION_CONTEXT context = nullptr;
     const NTSTATUS status = IoCreateCompletionContext(IoCompletion, Key, &context);

@@ -9,11 +9,32 @@ namespace irpverbs::irp {
 using dispatch::detail::point;
 using dispatch::detail::sched_point;
 
-// A removal is an IRP too, sent to a device of the queue's own that parks it; so it has all that
-// other calls have. One thread at a time brings the two queues together: whoever adds to one of
-// them, unless somebody is at it, who then looks again.
+// A removal is an IRP too, sent to a device of the queue's own that pends it; so it has all that
+// other calls have. An IRP and a removal leave their queues under one lock. One thread at a time
+// completes removals, so that they complete in order: the one that inserted something and found no
+// other.
+//
+// A removal's handler, and the remover of an IRP, may destroy the queue as soon as they have it, so
+// a thread that inserts holds rundown protection until it touches the queue no more.
+namespace {
+
+class rundown_guard {
+public:
+    explicit rundown_guard(EX_RUNDOWN_REF& inside) : inside_(inside) {
+        ExAcquireRundownProtection(&inside_);
+    }
+    ~rundown_guard() { ExReleaseRundownProtection(&inside_); }
+    rundown_guard(const rundown_guard&) = delete;
+    rundown_guard& operator=(const rundown_guard&) = delete;
+
+private:
+    EX_RUNDOWN_REF& inside_;
+};
+
+} // namespace
 
 completion_queue::completion_queue() {
+    ExInitializeRundownProtection(&inside_);
     driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = remove;
     const NTSTATUS status =
         IoCreateDevice(&driver_, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
@@ -24,6 +45,7 @@ completion_queue::completion_queue() {
 
 completion_queue::~completion_queue() {
     close();
+    ExWaitForRundownProtectionRelease(&inside_);
     IoDeleteDevice(device_);
     while (IRP* irp = try_remove())
         IoFreeIrp(irp);
@@ -31,6 +53,7 @@ completion_queue::~completion_queue() {
 
 NTSTATUS completion_queue::arrived(DEVICE_OBJECT*, IRP* irp, void* context) {
     auto& self = *static_cast<completion_queue*>(context);
+    const rundown_guard inside(self.inside_);
     sched_point(point::lock_acquire, &self);
     self.lock_.lock();
     InsertTailList(&self.done_, &irp->Tail.Overlay.ListEntry);
@@ -40,6 +63,7 @@ NTSTATUS completion_queue::arrived(DEVICE_OBJECT*, IRP* irp, void* context) {
 }
 
 void completion_queue::send(IRP* remover, std::span<IRP*> into) {
+    const rundown_guard inside(inside_);
     IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(remover);
     next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
     next->Parameters.Others.Argument1 = into.data();
@@ -65,48 +89,40 @@ IRP* completion_queue::try_remove() {
 std::size_t completion_queue::try_remove(std::span<IRP*> into) {
     sched_point(point::lock_acquire, this);
     const std::lock_guard guard(lock_);
+    return take(done_, into);
+}
+
+std::size_t completion_queue::take(LIST_ENTRY& from, std::span<IRP*> into) {
     std::size_t count = 0;
-    while (count < into.size() && !IsListEmpty(&done_))
-        into[count++] = CONTAINING_RECORD(RemoveHeadList(&done_), IRP, Tail.Overlay.ListEntry);
+    while (count < into.size() && !IsListEmpty(&from))
+        into[count++] = CONTAINING_RECORD(RemoveHeadList(&from), IRP, Tail.Overlay.ListEntry);
     return count;
 }
 
 void completion_queue::match() {
     {
+        sched_point(point::lock_acquire, this);
         const std::lock_guard guard(lock_);
-        again_ = true;
-        if (matching_) return;
+        if (matching_) return; // that thread looks again after what was inserted here
         matching_ = true;
     }
-    while (stay_matching())
-        while (serve_one()) {
-        }
-}
-
-bool completion_queue::stay_matching() {
-    const std::lock_guard guard(lock_);
-    matching_ = again_;
-    again_ = false;
-    return matching_;
-}
-
-// False: there is nobody to serve, or nothing to serve with.
-bool completion_queue::serve_one() {
-    {
-        const std::lock_guard guard(lock_);
-        if (IsListEmpty(&done_)) return false;
-    }
-    auto remover = removers_.pop();
-    if (!remover) return false;
-    const auto& parameters = remover->stack().Parameters.Others;
-    const std::span into(static_cast<IRP**>(parameters.Argument1),
-                         reinterpret_cast<std::size_t>(parameters.Argument2));
-    const std::size_t count = try_remove(into);
-    if (count != 0)
+    std::size_t count = 0;
+    while (auto remover = serve_one(count))
         std::move(*remover).complete(STATUS_SUCCESS, count);
-    else
-        removers_.park(std::move(*remover)); // try_remove was faster; behind the others now
-    return true;
+}
+
+// The oldest removal with its IRPs; none, and the matching ends, when one of the two is missing.
+std::optional<obligation> completion_queue::serve_one(std::size_t& count) {
+    sched_point(point::lock_acquire, this);
+    const std::lock_guard guard(lock_);
+    IRP* remover = IsListEmpty(&done_) ? nullptr : removers_.take_now(nullptr, nullptr);
+    matching_ = remover != nullptr;
+    if (!matching_) return std::nullopt;
+    obligation request(remover);
+    const auto& parameters = request.stack().Parameters.Others;
+    count = take(done_, {static_cast<IRP**>(parameters.Argument1),
+                         reinterpret_cast<std::size_t>(parameters.Argument2)});
+    return std::optional<obligation>(std::move(request));
 }
 
 } // namespace irpverbs::irp

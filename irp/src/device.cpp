@@ -1,4 +1,5 @@
 #include "completion_port.hpp"
+#include "require.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 
@@ -6,6 +7,8 @@
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/object.hpp>
+#include <dispatch/detail/verify.hpp>
 
 #include <cstdlib>
 #include <mutex>
@@ -19,7 +22,6 @@ namespace {
 // Guards the links between devices, and the drivers' lists.
 raw_spin stack_lock;
 
-constexpr CSHORT live_device = 3;
 constexpr std::size_t extension_offset = (sizeof(DEVICE_OBJECT) + 15) / 16 * 16;
 
 DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
@@ -28,11 +30,30 @@ DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
     return device;
 }
 
-void drop_reference(DEVICE_OBJECT* device) {
-    if (__atomic_sub_fetch(&device->ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return;
-    drop_completion_context(device->CompletionContext);
-    std::free(device);
+DEVICE_OBJECT& device_of(OBJECT_HEADER& object) {
+    return *CONTAINING_RECORD(&object, DEVICE_OBJECT, Header);
 }
+
+// Until IoDeleteDevice the device keeps a reference of its own.
+bool destroy_device(OBJECT_HEADER& object) {
+    DEVICE_OBJECT& device = device_of(object);
+    if (device.Deleted == 0) return false;
+    if (verifying()) check_freed_memory(&device, extension_offset + device.ExtensionSize);
+    drop_completion_context(device.CompletionContext);
+    object.Signature = 0;
+    std::free(&device);
+    return true;
+}
+
+void note_dereference(OBJECT_HEADER& object) {
+    irpverbs::irp::verify::device_given_back(&device_of(object));
+}
+
+// The memory of a driver is its maker's.
+bool keep_driver(OBJECT_HEADER&) { return false; }
+
+constexpr OBJECT_TYPE device_type{"device", device_object_type, destroy_device, note_dereference};
+constexpr OBJECT_TYPE driver_type{"driver", driver_object_type, keep_driver, nullptr};
 
 void unlink_from_driver(DEVICE_OBJECT* device) {
     DEVICE_OBJECT** place = &device->DriverObject->DeviceObject;
@@ -64,7 +85,7 @@ NTSTATUS complete_with_reference(DEVICE_OBJECT* device, IRP* irp, void* held) {
         status = call.routine(device, irp, call.context);
     else if (irp->PendingReturned && device != nullptr)
         IoMarkIrpPending(irp);
-    drop_reference(call.device);
+    dereference_object(call.device->Header);
     return status;
 }
 
@@ -74,15 +95,17 @@ extern "C" {
 
 NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
                         DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
+    require(DriverObject, "IoCreateDevice: the driver is NULL");
+    require(DeviceObject, "IoCreateDevice: there is no place for the device");
     VERIFY_IRQL(IoCreateDevice);
     if (instrumented()) irpverbs::irp::verify::check_strict_irql("IoCreateDevice");
     if (fault_point("irp.create_device")) return STATUS_INSUFFICIENT_RESOURCES;
     void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     auto* device = new (memory) DEVICE_OBJECT{};
-    device->Type = live_device;
+    initialize_object(device->Header, device_type);
     device->StackSize = 1;
-    device->ReferenceCount = 1;
+    device->ExtensionSize = DeviceExtensionSize;
     device->DriverObject = DriverObject;
     device->DeviceType = DeviceType;
     device->Flags = DO_DEVICE_INITIALIZING;
@@ -90,6 +113,8 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
     KeInitializeDeviceQueue(&device->DeviceQueue);
     if (instrumented()) irpverbs::irp::verify::device_created(device);
     const std::lock_guard guard(stack_lock);
+    if (DriverObject->Header.ObjectType != &driver_type)
+        initialize_object(DriverObject->Header, driver_type);
     device->NextDevice = DriverObject->DeviceObject;
     DriverObject->DeviceObject = device;
     *DeviceObject = device;
@@ -97,6 +122,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
 }
 
 void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoDeleteDevice: the device is NULL");
     VERIFY_IRQL(IoDeleteDevice);
     {
         const std::lock_guard guard(stack_lock);
@@ -112,11 +138,13 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
         unlink_from_driver(DeviceObject);
     }
     if (instrumented()) irpverbs::irp::verify::device_deleted(DeviceObject);
-    drop_reference(DeviceObject);
+    dereference_object(DeviceObject->Header);
 }
 
 PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
                                            PDEVICE_OBJECT TargetDevice) {
+    require(SourceDevice, "IoAttachDeviceToDeviceStack: the source device is NULL");
+    require(TargetDevice, "IoAttachDeviceToDeviceStack: the target device is NULL");
     VERIFY_IRQL(IoAttachDeviceToDeviceStack);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* below = top_of(TargetDevice);
@@ -128,6 +156,7 @@ PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
 }
 
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
+    require(TargetDevice, "IoDetachDevice: the device is NULL");
     VERIFY_IRQL(IoDetachDevice);
     const std::lock_guard guard(stack_lock);
     if (TargetDevice->AttachedDevice == nullptr)
@@ -139,35 +168,27 @@ void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
 }
 
 PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoGetAttachedDevice: the device is NULL");
     VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     return top_of(DeviceObject);
 }
 
 PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoGetAttachedDeviceReference: the device is NULL");
     VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* top = top_of(DeviceObject);
-    IoReferenceDevice(top);
+    reference_object(top->Header);
     if (instrumented()) irpverbs::irp::verify::device_lent(top);
     return top;
-}
-
-void IoReferenceDevice(PDEVICE_OBJECT DeviceObject) {
-    VERIFY_IRQL(IoReferenceDevice);
-    __atomic_add_fetch(&DeviceObject->ReferenceCount, 1, __ATOMIC_RELAXED);
-}
-
-void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject) {
-    VERIFY_IRQL(IoDereferenceDevice);
-    if (instrumented()) irpverbs::irp::verify::device_given_back(DeviceObject);
-    drop_reference(DeviceObject);
 }
 
 NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                                   PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
                                   BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                   BOOLEAN InvokeOnCancel) {
+    require(DeviceObject, "IoSetCompletionRoutineEx: the device is NULL");
     VERIFY_IRQL(IoSetCompletionRoutineEx);
     if (instrumented()) irpverbs::irp::verify::check_use(Irp, "IoSetCompletionRoutineEx");
     if (fault_point("irp.completion_routine_ex")) {
@@ -178,9 +199,9 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
         completion_reference{DeviceObject,         CompletionRoutine,  Context,
                              InvokeOnSuccess != 0, InvokeOnError != 0, InvokeOnCancel != 0};
     if (held == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    IoReferenceDevice(DeviceObject);
-    // Told in every case, else the reference would be lost; the routine itself only where it was
-    // asked for.
+    reference_object(DeviceObject->Header);
+    // Called in every case, or the reference would be lost; the caller's routine only in the cases
+    // that it wants.
     IoSetCompletionRoutine(Irp, complete_with_reference, held, TRUE, TRUE, TRUE);
     if (instrumented()) irpverbs::irp::verify::routine_ex_set(DeviceObject, Irp);
     return STATUS_SUCCESS;

@@ -1,8 +1,10 @@
 #include "packet.hpp"
+#include "require.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 #include "verify/options.hpp"
 #include "verify/record.hpp"
+#include "verify/veil.hpp"
 
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/faults.hpp>
@@ -18,7 +20,8 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its MasterIrp.
+// takes a lock. A packet in stock is linked through its MasterIrp. AddressSanitizer reports
+// each access to it but those to its first bytes: IoFreeIrp and IoCallDriver look at Type.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -30,11 +33,19 @@ constexpr std::size_t stock_index = 0; // of processor::stocks
 
 IRP*& next_in_stock(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
+constexpr std::size_t readable = offsetof(IRP, MdlAddress);
+
+void poison_packet(IRP* irp) { verify::veil(&irp->MdlAddress, irp->Size - readable); }
+IRP* unpoison_packet(IRP* irp) {
+    verify::unveil(&irp->MdlAddress, irp->Size - readable);
+    return irp;
+}
+
 void drop_stock(void* held) {
     auto* stock = static_cast<packet_stock*>(held);
     for (IRP* irp : stock->first)
         while (irp != nullptr)
-            std::free(std::exchange(irp, next_in_stock(irp)));
+            std::free(std::exchange(irp, next_in_stock(unpoison_packet(irp))));
     delete stock;
 }
 
@@ -52,7 +63,7 @@ packet_stock* stock_of(processor& self) {
 IRP* from_stock(int stack_size) {
     packet_stock* stock = stack_size <= packet_stock::sizes ? stock_of(this_processor()) : nullptr;
     if (stock == nullptr || stock->first[stack_size - 1] == nullptr) return nullptr;
-    IRP* irp = stock->first[stack_size - 1];
+    IRP* irp = unpoison_packet(stock->first[stack_size - 1]);
     stock->first[stack_size - 1] = next_in_stock(irp);
     --stock->count[stack_size - 1];
     return irp;
@@ -66,6 +77,7 @@ bool into_stock(IRP* irp) {
     next_in_stock(irp) = stock->first[index];
     stock->first[index] = irp;
     ++stock->count[index];
+    poison_packet(irp);
     return true;
 }
 
@@ -114,10 +126,16 @@ void zero_bytes(void* place) {
 }
 
 [[gnu::cold, gnu::noinline]] void reuse_instrumented(IRP* irp, NTSTATUS status) {
+    require_irp(irp, "IoReuseIrp: the IRP is NULL");
     VERIFY_IRQL(IoReuseIrp);
     if (!verify::check_reuse(irp)) return;
     prepare(irp, irp->StackCount, irp->AllocationFlags, status);
     verify::begin_life(irp, verify::origin::found);
+}
+
+[[gnu::cold, gnu::noinline]] void check_free_call(const IRP* irp) {
+    require_irp(irp, "IoFreeIrp: the IRP is NULL");
+    VERIFY_IRQL(IoFreeIrp);
 }
 
 [[gnu::cold, gnu::noinline]] void refuse_free(IRP* irp) {
@@ -154,6 +172,7 @@ PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN) {
 }
 
 void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize) {
+    require_irp(Irp, "IoInitializeIrp: the IRP is NULL");
     if (StackSize <= 0 || PacketSize < IoSizeOfIrp(static_cast<std::size_t>(StackSize)))
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoInitializeIrp: no stack location, or more than PacketSize holds", 0x20D,
@@ -170,7 +189,7 @@ void IoReuseIrp(PIRP Irp, NTSTATUS Status) {
 }
 
 void IoFreeIrp(PIRP Irp) {
-    VERIFY_IRQL(IoFreeIrp);
+    if (instrumented()) check_free_call(Irp);
     if (Irp->Type != live_packet) return refuse_free(Irp);
     if (Irp->CancelRoutine != nullptr) return refuse_queued(Irp);
     if (Irp->AllocationFlags != from_allocate) [[unlikely]]

@@ -21,15 +21,29 @@ struct sent_packet::call {
     bool completed = false;
 };
 
+// Leaves the call also when the send throws, which a bug check's handler may.
+class sent_packet::call_scope {
+public:
+    call_scope(void*& innermost, call& here) : innermost_(innermost), outer_(here.outer) {
+        innermost_ = &here;
+    }
+    ~call_scope() { innermost_ = outer_; }
+    call_scope(const call_scope&) = delete;
+    call_scope& operator=(const call_scope&) = delete;
+
+private:
+    void*& innermost_;
+    call* outer_;
+};
+
 // False: the coroutine goes on at once. Otherwise *this may be gone when the call is back.
 bool sent_packet::send() {
     void*& innermost = this_processor().stocks[calls_index].head;
     call here{this, static_cast<call*>(innermost)};
-    innermost = &here;
+    const call_scope inside(innermost, here);
     inside_ = &here;
     IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
     IoCallDriver(device_, irp_);
-    innermost = here.outer;
     return !here.completed;
 }
 

@@ -1,3 +1,4 @@
+#include "require.hpp"
 #include "rules.hpp"
 #include "verify/hooks.hpp"
 
@@ -137,7 +138,9 @@ extern "C" {
 
 void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
                    PDRIVER_CANCEL CancelFunction) {
+    irpverbs::irp::require(DeviceObject, "IoStartPacket: the device is NULL");
     VERIFY_IRQL(IoStartPacket);
+    irpverbs::irp::require_irp(Irp, "IoStartPacket: the IRP is NULL");
     if (instrumented()) irpverbs::irp::verify::check_use(Irp, "IoStartPacket");
     if (instrumented()) irpverbs::irp::verify::given_to_start_io(DeviceObject, Irp, CancelFunction);
     const KIRQL level = KeRaiseIrqlToDpcLevel();
@@ -149,6 +152,7 @@ void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
 }
 
 void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable) {
+    irpverbs::irp::require(DeviceObject, "IoStartNextPacket: the device is NULL");
     irpverbs::irp::verify::check_queue_irql(irpverbs::irp::irql_rules::IoStartNextPacket);
     if (instrumented())
         irpverbs::irp::verify::check_start_next(DeviceObject, is_deferred(DeviceObject));
@@ -156,6 +160,7 @@ void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable) {
 }
 
 void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULONG Key) {
+    irpverbs::irp::require(DeviceObject, "IoStartNextPacketByKey: the device is NULL");
     irpverbs::irp::verify::check_queue_irql(irpverbs::irp::irql_rules::IoStartNextPacketByKey);
     if (instrumented())
         irpverbs::irp::verify::check_start_next(DeviceObject, is_deferred(DeviceObject));
@@ -165,6 +170,7 @@ void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULO
 
 void IoSetStartIoAttributes(PDEVICE_OBJECT DeviceObject, BOOLEAN DeferredStartIo,
                             BOOLEAN NonCancelable) {
+    irpverbs::irp::require(DeviceObject, "IoSetStartIoAttributes: the device is NULL");
     VERIFY_IRQL(IoSetStartIoAttributes);
     if (instrumented()) irpverbs::irp::verify::start_io_attributes(DeviceObject, !NonCancelable);
     DeviceObject->StartIoFlags = static_cast<UCHAR>((DeferredStartIo ? one_call_at_a_time : 0) |

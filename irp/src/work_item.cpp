@@ -1,17 +1,20 @@
+#include "require.hpp"
 #include "rules.hpp"
 
 #include <irp/work_item.h>
 
 #include <dispatch/detail/faults.hpp>
+#include <dispatch/detail/object.hpp>
 #include <dispatch/detail/work_item.hpp>
 
 #include <new>
 
 using namespace irpverbs::dispatch::detail;
+using irpverbs::irp::require;
 
 struct _IO_WORKITEM {
     WORK_QUEUE_ITEM Item;
-    PDEVICE_OBJECT Device;
+    POBJECT_HEADER Object; /* of a device or driver */
     PIO_WORKITEM_ROUTINE Routine;
     PIO_WORKITEM_ROUTINE_EX RoutineEx; /* or this */
     PVOID Context;
@@ -26,10 +29,10 @@ void run(void* parameter) {
     const IO_WORKITEM call = *item;
     __atomic_store_n(&item->Queued, BOOLEAN{FALSE}, __ATOMIC_RELEASE);
     if (call.RoutineEx != nullptr)
-        call.RoutineEx(call.Device, call.Context, item);
+        call.RoutineEx(call.Object, call.Context, item);
     else
-        call.Routine(call.Device, call.Context);
-    IoDereferenceDevice(call.Device);
+        call.Routine(reinterpret_cast<PDEVICE_OBJECT>(call.Object), call.Context);
+    dereference_object(*call.Object);
 }
 
 void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE_EX routine_ex,
@@ -40,7 +43,7 @@ void queue(IO_WORKITEM* item, PIO_WORKITEM_ROUTINE routine, PIO_WORKITEM_ROUTINE
     item->Routine = routine;
     item->RoutineEx = routine_ex;
     item->Context = context;
-    IoReferenceDevice(item->Device);
+    reference_object(*item->Object);
     ExQueueWorkItem(&item->Item, type);
 }
 
@@ -56,6 +59,7 @@ void check_idle(const IO_WORKITEM* item) {
 extern "C" {
 
 PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoAllocateWorkItem: the device is NULL");
     VERIFY_IRQL(IoAllocateWorkItem);
     if (fault_point("irp.allocate_work_item")) return nullptr;
     auto* item = new (std::nothrow) IO_WORKITEM;
@@ -84,8 +88,11 @@ void IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX WorkerRo
 ULONG IoSizeofWorkItem(void) { return sizeof(IO_WORKITEM); }
 
 void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem) {
+    require(IoObject, "IoInitializeWorkItem: the device is NULL");
+    ObReferenceObject(IoObject); // which refuses what is no object
     *IoWorkItem = {};
-    IoWorkItem->Device = static_cast<PDEVICE_OBJECT>(IoObject);
+    IoWorkItem->Object = static_cast<POBJECT_HEADER>(IoObject);
+    dereference_object(*IoWorkItem->Object);
     prepare_work_item(&IoWorkItem->Item, run, IoWorkItem);
 }
 

@@ -98,7 +98,7 @@ TEST(FaultSweep, ReachesThreadsAndLookasideLists) {
                 &handle, 0, nullptr, nullptr, nullptr, [](void*) {}, nullptr) != STATUS_SUCCESS) {
             ++no_thread;
         } else {
-            KeWaitForSingleObject(handle, Executive, KernelMode, FALSE, nullptr);
+            irpverbs::testing::wait_for_thread(handle);
             ZwClose(handle);
         }
         NPAGED_LOOKASIDE_LIST list;

@@ -5,6 +5,8 @@
 #include <support/findings.hpp>
 #include <support/ke_words.hpp>
 
+#include <dispatch/detail/object.hpp>
+
 #include <functional>
 #include <memory>
 
@@ -12,6 +14,10 @@ namespace {
 
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
+
+/// An object whose memory is the test's.
+constexpr OBJECT_TYPE kept_object{"test", detail::device_object_type,
+                                  [](OBJECT_HEADER&) { return true; }, nullptr};
 
 /// What the calls act on; fresh for each.
 struct world {
@@ -22,7 +28,7 @@ struct world {
     KQUEUE queue;
     LIST_ENTRY entry;
     WORK_QUEUE_ITEM item;
-    KTHREAD thread{}; // no thread's: nobody frees it
+    OBJECT_HEADER object;
     FAST_MUTEX fast;
     KSPIN_LOCK lock = 0;
     EX_SPIN_LOCK shared = 0;
@@ -39,7 +45,8 @@ struct world {
         KeInitializeQueue(&queue, 1);
         ExInitializeFastMutex(&fast);
         ExInitializeRundownProtection(&rundown);
-        thread.ReferenceCount = 2;
+        detail::initialize_object(object, kept_object);
+        object.ReferenceCount = 2;
     }
 };
 
@@ -98,8 +105,8 @@ constexpr precondition upper_bounds[] = {
     {"KeRundownQueue", DISPATCH_LEVEL, [](world& in) { KeRundownQueue(&in.queue); }},
     {"ExInitializeWorkItem", DISPATCH_LEVEL,
      [](world& in) { ExInitializeWorkItem(&in.item, nullptr, nullptr); }},
-    {"ObReferenceObject", DISPATCH_LEVEL, [](world& in) { ObReferenceObject(&in.thread); }},
-    {"ObDereferenceObject", DISPATCH_LEVEL, [](world& in) { ObDereferenceObject(&in.thread); }},
+    {"ObReferenceObject", DISPATCH_LEVEL, [](world& in) { ObReferenceObject(&in.object); }},
+    {"ObDereferenceObject", DISPATCH_LEVEL, [](world& in) { ObDereferenceObject(&in.object); }},
     {"ExAllocatePool2", DISPATCH_LEVEL,
      [](world&) { ExFreePool(ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, 0x74736574)); }},
     {"ExAllocatePool2, paged", APC_LEVEL,
@@ -191,7 +198,7 @@ TEST_P(IrqlPreconditions, ThreadIsCreatedAtPassiveOnly) {
         HANDLE handle = nullptr;
         ASSERT_TRUE(NT_SUCCESS(PsCreateSystemThread(
             &handle, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr)));
-        KeWaitForSingleObject(handle, Executive, KernelMode, FALSE, nullptr);
+        wait_for_thread(handle);
         ZwClose(handle);
     };
     EXPECT_FALSE(report_at(PASSIVE_LEVEL, create));

@@ -97,6 +97,48 @@ TEST_P(Threads, HandlesAreChecked) {
     EXPECT_EQ(object, nullptr);
 }
 
+TEST_P(Threads, ZwClose_OfAClosedHandle_IsRefused) {
+    HANDLE first = nullptr;
+    HANDLE second = nullptr;
+    for (HANDLE* each : {&first, &second})
+        ASSERT_EQ(PsCreateSystemThread(
+                      each, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr),
+                  STATUS_SUCCESS);
+    PVOID object = nullptr;
+    ASSERT_EQ(ObReferenceObjectByHandle(first, 0, nullptr, KernelMode, &object, nullptr),
+              STATUS_SUCCESS);
+    EXPECT_EQ(ZwClose(first), STATUS_SUCCESS);
+    EXPECT_EQ(ZwClose(first), STATUS_INVALID_HANDLE);
+    PVOID none = nullptr;
+    EXPECT_EQ(ObReferenceObjectByHandle(first, 0, nullptr, KernelMode, &none, nullptr),
+              STATUS_INVALID_HANDLE);
+    EXPECT_EQ(none, nullptr);
+    HANDLE third = nullptr; // in the place of the first
+    ASSERT_EQ(PsCreateSystemThread(
+                  &third, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr),
+              STATUS_SUCCESS);
+    EXPECT_NE(third, first);
+    EXPECT_EQ(ZwClose(first), STATUS_INVALID_HANDLE);
+    EXPECT_EQ(ZwClose(second), STATUS_SUCCESS);
+    EXPECT_EQ(ZwClose(third), STATUS_SUCCESS);
+    wait(object);
+    ObDereferenceObject(object);
+}
+
+TEST_P(Threads, ObDereferenceObject_OfAThreadThatRuns_NeverTakesItsOwnReference) {
+    event go;
+    PKTHREAD thread = start([](PVOID context) { wait(static_cast<event*>(context)); }, &go);
+    ObReferenceObject(thread); // kept to look at it
+    ObDereferenceObject(thread);
+    ObDereferenceObject(thread);
+    EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(thread); }), ULONG{REFERENCE_BY_POINTER});
+    EXPECT_EQ(look(thread), STATUS_TIMEOUT);
+    ObReferenceObject(thread);
+    set(go);
+    wait(thread);
+    ObDereferenceObject(thread);
+}
+
 TEST_P(Threads, ObjectLivesAsLongAsAReference) {
     PKTHREAD thread = start([](PVOID) {}, nullptr);
     ObReferenceObject(thread);

@@ -1,5 +1,6 @@
 // IRQLs: who may be called where, and what raises one is paired with what lowers it.
 #include <dispatch/detail/checks.hpp>
+#include <dispatch/detail/object.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
 
@@ -321,7 +322,7 @@ void start_thread(KIRQL level) {
         const at_level there(level);
         PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, nothing, nullptr);
     }
-    KeWaitForSingleObject(handle, Executive, KernelMode, FALSE, nullptr);
+    wait_for_thread(handle);
     ZwClose(handle);
 }
 
@@ -351,10 +352,13 @@ void use_lookaside(KIRQL level, bool paged) {
 }
 
 void refer(KIRQL level, void (*change)(void*)) {
-    KTHREAD thread{}; // no thread's: nobody frees it
-    thread.ReferenceCount = 2;
+    static constexpr OBJECT_TYPE kept{"test", dispatch::detail::device_object_type,
+                                      [](OBJECT_HEADER&) { return true; }, nullptr};
+    OBJECT_HEADER object;
+    dispatch::detail::initialize_object(object, kept);
+    object.ReferenceCount = 2;
     const at_level there(level);
-    change(&thread);
+    change(&object);
 }
 
 std::map<std::string, call> system_calls() {

@@ -68,13 +68,15 @@ TEST_P(Waits, EveryKindOfObjectCanBeWaitedFor) {
     KeInitializeTimer(&timer);
     KeSetTimer(&timer, from_now(0), nullptr);
     set(first);
-    HANDLE thread = nullptr;
+    HANDLE handle = nullptr;
     ASSERT_EQ(PsCreateSystemThread(
-                  &thread, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr),
+                  &handle, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr),
               STATUS_SUCCESS);
+    PKTHREAD thread = thread_of(handle);
     EXPECT_EQ(wait_for<5>({&first, &semaphore, &mutex, &timer, thread}, WaitAll), STATUS_SUCCESS);
     KeReleaseMutex(&mutex, FALSE);
-    ZwClose(thread);
+    ObDereferenceObject(thread);
+    ZwClose(handle);
 }
 
 TEST_P(Waits, SixtyFourObjectsAreTheMost) {

@@ -322,6 +322,23 @@ TEST_P(Async, ResultComesInTime) {
     EXPECT_EQ(ended.information, 7u);
 }
 
+// Tests that a limit beyond what machine time can count is the longest there is, not none.
+TEST_P(Async, Within_MoreThanMachineTimeHolds_Waits) {
+    irp::call(parking(), ask, irp::within(std::chrono::seconds::max(), ended.handler()));
+    serve();
+    ended.done.wait();
+    EXPECT_FALSE(ended.error);
+    EXPECT_EQ(ended.information, 7u);
+}
+TEST(Within, LimitsOutOfRange_AreTheNearestInRange) {
+    EXPECT_EQ(irp::within(std::chrono::seconds::max()).limit, irp::ticks::max());
+    EXPECT_EQ(irp::within(std::chrono::hours::min()).limit, irp::ticks::min());
+    EXPECT_EQ(irp::within(std::chrono::duration<double>(1e300)).limit, irp::ticks::max());
+    EXPECT_EQ(irp::within(irp::ticks::max()).limit, irp::ticks::max());
+    EXPECT_EQ(irp::within(std::chrono::nanoseconds(101)).limit, irp::ticks(2));
+    EXPECT_EQ(irp::within(std::chrono::nanoseconds(-101)).limit, irp::ticks(-1));
+}
+
 // Tests that a cancel by the slot stays one when there is a deadline too.
 TEST_P(Async, CancelIsNoTimeout) {
     asio::cancellation_signal cancel;

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace {
 
 using namespace irpverbs::dispatch;
@@ -112,6 +114,36 @@ void park_cancel_close(sim_machine& sim) {
     EXPECT_EQ(first.completions(), 1);
     EXPECT_EQ(second.completions(), 1);
     EXPECT_TRUE(second.status() == STATUS_CANCELLED || second.status() == STATUS_DELETE_PENDING);
+}
+
+// The last request is popped and the queue destroyed, while the one that parked it may not have
+// returned: it may still be about to queue the drain DPC.
+void pop_and_destroy(sim_machine& sim) {
+    alignas(cancel_safe_queue) static unsigned char memory[sizeof(cancel_safe_queue)];
+    unsigned char left[sizeof memory];
+    auto* queue = new (memory) cancel_safe_queue(answer_with_context, nullptr);
+    const test_device device([&](obligation owed) { return queue->park(std::move(owed)); });
+    numbered_request only(device);
+    sim.spawn("park", [&] { only.send(); });
+    sim.spawn("pop and destroy", [&] {
+        while (only.completions() == 0) {
+            if (auto owed = queue->pop())
+                answer(std::move(*owed));
+            else
+                KeStallExecutionProcessor(1);
+        }
+        queue->~cancel_safe_queue();
+        std::memcpy(left, memory, sizeof memory);
+    });
+    sim.run();
+    EXPECT_EQ(std::memcmp(left, memory, sizeof memory), 0);
+}
+
+TEST(QueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatParked) {
+    explore_options options;
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = 2;
+    irpverbs::testing::expect_explored(options, pop_and_destroy);
 }
 
 TEST(QueueRaces, ParkCancelServe) {

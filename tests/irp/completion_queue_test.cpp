@@ -12,7 +12,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -186,6 +190,136 @@ void arrive_and_remove(dispatch::sim_machine& sim) {
     EXPECT_TRUE((left == nullptr) != (by_hand == nullptr));
     for (IRP* each : sent)
         IoFreeIrp(each);
+}
+
+/// A queue in memory that nothing may touch once it is destroyed: zeroed, its locks are free, and
+/// its lists lead to the null page.
+class watched_queue {
+public:
+    watched_queue() : queue_(new (memory_) completion_queue) {}
+    ~watched_queue() {
+        if (queue_ != nullptr) destroy();
+    }
+    watched_queue(const watched_queue&) = delete;
+    watched_queue& operator=(const watched_queue&) = delete;
+
+    completion_queue& operator*() const { return *queue_; }
+    void destroy() {
+        std::exchange(queue_, nullptr)->~completion_queue();
+        std::memset(memory_, 0, sizeof memory_);
+    }
+    bool touched() const {
+        return std::any_of(memory_, memory_ + sizeof memory_,
+                           [](unsigned char byte) { return byte != 0; });
+    }
+
+private:
+    alignas(completion_queue) unsigned char memory_[sizeof(completion_queue)];
+    completion_queue* queue_;
+};
+
+// The consumer knows that no IRP is on its way any more, and ends the queue, while the one that
+// completed the last may not have returned.
+void remove_and_destroy(dispatch::sim_machine& sim) {
+    const test_device device(
+        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+    watched_queue queue;
+    sim.spawn("send", [&] { send(*queue, device); });
+    sim.spawn("remove", [&] {
+        IRP* removed = nullptr;
+        while ((removed = (*queue).try_remove()) == nullptr)
+            KeStallExecutionProcessor(1);
+        IoFreeIrp(removed);
+        queue.destroy();
+    });
+    sim.run();
+    EXPECT_FALSE(queue.touched());
+}
+
+TEST(CompletionQueueRaces, Destructor_AfterTheLastRemoval_WaitsForTheOneThatCompletes) {
+    dispatch::explore_options options;
+    options.exhaustive_runs = 5000;
+    options.preemption_bound = 2;
+    irpverbs::testing::expect_explored(options, remove_and_destroy);
+}
+
+// The removal's handler ends the queue, while the call that began the removal may not have
+// returned.
+void remove_later_and_destroy(dispatch::sim_machine& sim) {
+    const test_device device(
+        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+    watched_queue queue;
+    removal removed;
+    sim.spawn("ask", [&] { (*queue).async_remove(removed.handler()); });
+    sim.spawn("send", [&] { send(*queue, device); });
+    sim.spawn("destroy", [&] {
+        removed.wait();
+        IoFreeIrp(removed.irp);
+        queue.destroy();
+    });
+    sim.run();
+    EXPECT_FALSE(queue.touched());
+}
+
+TEST(CompletionQueueRaces, Destructor_AfterTheLastHandler_WaitsForTheCallThatBegan) {
+    dispatch::explore_options options;
+    options.exhaustive_runs = 5000;
+    options.preemption_bound = 2;
+    irpverbs::testing::expect_explored(options, remove_later_and_destroy);
+}
+
+// One consumer takes by hand, while two removals wait: the first removal is served first.
+void serve_in_order(dispatch::sim_machine& sim) {
+    const test_device device(
+        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+    completion_queue queue;
+    std::vector<IRP*> sent;
+    removal first, second;
+    queue.async_remove(first.handler());
+    queue.async_remove(second.handler());
+    sim.spawn("send", [&] { sent.push_back(send(queue, device)); });
+    IRP* by_hand = nullptr;
+    sim.spawn("by hand", [&] { by_hand = queue.try_remove(); });
+    sim.spawn("send another", [&] { sent.push_back(send(queue, device)); });
+    sim.run();
+    EXPECT_NE(first.irp, nullptr);
+    EXPECT_EQ(second.irp == nullptr, by_hand != nullptr);
+    queue.cancel();
+    second.wait();
+    for (IRP* each : sent)
+        IoFreeIrp(each);
+}
+
+TEST(CompletionQueueRaces, Removals_OneTakesByHand_AreServedInOrder) {
+    dispatch::explore_options options;
+    options.exhaustive_runs = 20000;
+    options.preemption_bound = 2;
+    irpverbs::testing::expect_explored(options, serve_in_order);
+}
+
+// A cancel ends the removals that wait, also while an IRP comes and is taken by hand.
+void cancel_beside_arrival(dispatch::sim_machine& sim) {
+    const test_device device(
+        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+    completion_queue queue;
+    IRP* sent = nullptr;
+    removal waiting;
+    queue.async_remove(waiting.handler());
+    sim.spawn("send", [&] { sent = send(queue, device); });
+    sim.spawn("by hand", [&] { queue.try_remove(); });
+    sim.spawn("cancel", [&] { queue.cancel(); });
+    sim.run();
+    EXPECT_NE(KeReadStateEvent(&waiting.done), 0);
+    while (queue.try_remove() != nullptr) {
+    }
+    IoFreeIrp(sent);
+}
+
+TEST(CompletionQueueRaces, Cancel_WhileAnIrpArrives_EndsTheRemoval) {
+    dispatch::explore_options options;
+    options.exhaustive_runs = 20000;
+    options.preemption_bound = 2;
+    irpverbs::testing::expect_explored(options, cancel_beside_arrival);
 }
 
 TEST(CompletionQueueRaces, NobodyMisses) {

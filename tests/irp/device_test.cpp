@@ -3,6 +3,11 @@
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
 
+#include <irp/verifier.hpp>
+
+#include <functional>
+#include <iterator>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -77,8 +82,62 @@ TEST_P(Device, ReferenceToTheTopKeepsIt) {
     EXPECT_EQ(IoGetAttachedDeviceReference(bottom.device), top);
     IoDetachDevice(bottom.device);
     IoDeleteDevice(top);
-    EXPECT_EQ(top->ReferenceCount, 1); // still there
-    IoDereferenceDevice(top);
+    EXPECT_EQ(top->Header.ReferenceCount, 1); // still there
+    ObDereferenceObject(top);
+}
+
+TEST_P(Device, ObDereferenceObject_OfIoGetAttachedDeviceReference_ChangesNothingElse) {
+    test_driver bottom(complete_at_once);
+    bottom.device->Flags = 0;
+    PDEVICE_OBJECT top = IoGetAttachedDeviceReference(bottom.device);
+    ObDereferenceObject(top);
+    EXPECT_EQ(top->Flags, 0u);
+    ObReferenceObject(top);
+    ObDereferenceObject(top);
+    outcome result;
+    IRP* irp = request(top, result);
+    EXPECT_EQ(IoCallDriver(top, irp), STATUS_SUCCESS);
+    IoFreeIrp(irp);
+}
+
+TEST_P(Device, ObReferenceObject_OfADriver_LeavesItsDispatchRoutines) {
+    test_driver only(complete_at_once);
+    const PDRIVER_DISPATCH before = only.driver.MajorFunction[0];
+    ObReferenceObject(&only.driver);
+    EXPECT_EQ(only.driver.MajorFunction[0], before);
+    ObDereferenceObject(&only.driver);
+    EXPECT_EQ(only.driver.MajorFunction[0], before);
+}
+
+TEST_P(Device, ObDereferenceObject_WithoutAReference_IsABugCheck) {
+    test_driver only(complete_at_once);
+    EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(only.device); }), ULONG{REFERENCE_BY_POINTER});
+    EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(&only.driver); }),
+              ULONG{REFERENCE_BY_POINTER});
+    outcome result;
+    IRP* irp = request(only.device, result);
+    EXPECT_EQ(IoCallDriver(only.device, irp), STATUS_SUCCESS);
+    IoFreeIrp(irp);
+}
+
+TEST_P(Device, ObReferenceObject_OfWhatIsNoObject_IsABugCheck) {
+    DRIVER_OBJECT of_no_device{};
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    for (PVOID foreign : {PVOID{irp}, PVOID{&event}, PVOID{&of_no_device}, PVOID{}}) {
+        EXPECT_EQ(bug_check_of([&] { ObReferenceObject(foreign); }), ULONG{REFERENCE_BY_POINTER});
+        EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(foreign); }), ULONG{REFERENCE_BY_POINTER});
+    }
+    IoFreeIrp(irp);
+}
+
+TEST_P(Device, KeWaitForSingleObject_OnADevice_IsABugCheck) {
+    test_driver only(complete_at_once);
+    EXPECT_EQ(bug_check_of([&] {
+                  KeWaitForSingleObject(only.device, Executive, KernelMode, FALSE, nullptr);
+              }),
+              ULONG{INVALID_DATA_ACCESS_TRAP});
 }
 
 TEST_P(Device, NothingAttachesToADeletedDevice) {
@@ -86,10 +145,57 @@ TEST_P(Device, NothingAttachesToADeletedDevice) {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* gone = nullptr;
     IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &gone);
-    IoReferenceDevice(gone);
+    ObReferenceObject(gone);
     IoDeleteDevice(gone);
     EXPECT_EQ(IoAttachDeviceToDeviceStack(top.device, gone), nullptr);
-    IoDereferenceDevice(gone);
+    ObDereferenceObject(gone);
+}
+
+TEST_P(Device, EachFunction_OfANullDevice_IsABugCheck) {
+    test_driver only(complete_at_once);
+    DEVICE_OBJECT* made = nullptr;
+    const std::function<void()> calls[] = {
+        [&] { IoCreateDevice(nullptr, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &made); },
+        [&] { IoCreateDevice(&only.driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, nullptr); },
+        [] { IoDeleteDevice(nullptr); },
+        [&] { IoAttachDeviceToDeviceStack(nullptr, only.device); },
+        [&] { IoAttachDeviceToDeviceStack(only.device, nullptr); },
+        [] { IoDetachDevice(nullptr); },
+        [] { IoGetAttachedDevice(nullptr); },
+        [] { IoGetAttachedDeviceReference(nullptr); },
+        [] { IoAllocateWorkItem(nullptr); },
+        [] { IoStartPacket(nullptr, nullptr, nullptr, nullptr); },
+        [] { IoStartNextPacket(nullptr, FALSE); },
+        [] { IoStartNextPacketByKey(nullptr, FALSE, 0); },
+        [] { IoSetStartIoAttributes(nullptr, FALSE, FALSE); },
+        [] {
+            IoBuildDeviceIoControlRequest(0, nullptr, nullptr, 0, nullptr, 0, FALSE, nullptr,
+                                          nullptr);
+        },
+        [] { IoBuildAsynchronousFsdRequest(IRP_MJ_READ, nullptr, nullptr, 0, nullptr, nullptr); },
+    };
+    for (std::size_t i = 0; i < std::size(calls); ++i)
+        EXPECT_EQ(bug_check_of(calls[i]), ULONG{DRIVER_VERIFIER_IOMANAGER_VIOLATION}) << i;
+    EXPECT_EQ(made, nullptr);
+}
+
+// What every request pays for asks only under the verifier.
+TEST_P(Device, EachFunction_OfANullIrp_IsABugCheckUnderTheVerifier) {
+    test_driver only(complete_at_once);
+    const std::function<void()> calls[] = {
+        [&] { IoCallDriver(only.device, nullptr); },
+        [] { IoCompleteRequest(nullptr, IO_NO_INCREMENT); },
+        [] { IoCancelIrp(nullptr); },
+        [] { IoSetCancelRoutine(nullptr, nullptr); },
+        [] { IoFreeIrp(nullptr); },
+        [] { IoReuseIrp(nullptr, STATUS_SUCCESS); },
+        [] { IoInitializeIrp(nullptr, IoSizeOfIrp(1), 1); },
+        [] { IoMakeAssociatedIrp(nullptr, 1); },
+        [&] { IoStartPacket(only.device, nullptr, nullptr, nullptr); },
+    };
+    const irpverbs::irp::verifier_scope verified("default");
+    for (std::size_t i = 0; i < std::size(calls); ++i)
+        EXPECT_EQ(bug_check_of(calls[i]), ULONG{DRIVER_VERIFIER_IOMANAGER_VIOLATION}) << i;
 }
 
 TEST_P(Device, EachMisuseIsReported) {
@@ -105,12 +211,12 @@ TEST_P(Device, EachMisuseIsReported) {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* twice = nullptr;
     IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &twice);
-    IoReferenceDevice(twice);
+    ObReferenceObject(twice);
     IoDeleteDevice(twice);
     report = report_of([&] { IoDeleteDevice(twice); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->id, 0x202u);
-    IoDereferenceDevice(twice);
+    ObDereferenceObject(twice);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Device);

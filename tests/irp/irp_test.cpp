@@ -1,4 +1,5 @@
 // An IRP's life: its fields when new, its way down, its way up, and what misuse is reported as.
+#include <support/address_sanitizer.hpp>
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
@@ -335,14 +336,28 @@ TEST_P(IrpLife, RoutineExKeepsItsDevice) {
             IoSetCompletionRoutineEx(other.device, irp, note_outcome, &result, TRUE, FALSE, FALSE),
             STATUS_SUCCESS);
         irp->UserIosb = nullptr;
-        EXPECT_EQ(other.device->ReferenceCount, 2);
+        EXPECT_EQ(other.device->Header.ReferenceCount, 2);
         IoCallDriver(bottom.device, irp);
         complete(parked, end); // without a routine for errors the IRP goes its way, and is freed
         EXPECT_EQ(result.completions, NT_SUCCESS(end) ? 1 : 0);
-        EXPECT_EQ(other.device->ReferenceCount, 1);
+        EXPECT_EQ(other.device->Header.ReferenceCount, 1);
         if (NT_SUCCESS(end)) IoFreeIrp(irp);
     }
 }
+
+#if defined(ADDRESS_SANITIZER)
+// A freed packet waits on its processor for the next IoAllocateIrp; AddressSanitizer guards it.
+TEST_P(IrpLife, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {
+    IRP* irp = IoAllocateIrp(2, FALSE);
+    IoFreeIrp(irp);
+    EXPECT_DEATH(irp->IoStatus.Information = 1, "use-after-poison");
+    EXPECT_DEATH(IoGetNextIrpStackLocation(irp)->Control = 1, "use-after-poison");
+    IRP* again = IoAllocateIrp(2, FALSE);
+    EXPECT_EQ(again, irp);
+    again->IoStatus.Information = 1;
+    IoFreeIrp(again);
+}
+#endif
 
 TEST_P(IrpLife, EachMisuseHasItsBugCheck) {
     test_driver bottom(complete_at_once);

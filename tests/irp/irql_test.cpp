@@ -124,10 +124,6 @@ TEST_P(IrqlRules, DevicesAndRemoveLocks) {
         {"IoDetachDevice", APC_LEVEL, "IrqlIoPassive3", [&] { IoDetachDevice(bottom.device); }},
         {"IoGetAttachedDevice", above_dispatch, "IrqlIoDispatch",
          [&] { IoGetAttachedDevice(bottom.device); }},
-        {"IoReferenceDevice", above_dispatch, "IrqlIoDispatch",
-         [&] { IoReferenceDevice(bottom.device); }},
-        {"IoDereferenceDevice", above_dispatch, "IrqlIoDispatch",
-         [&] { IoDereferenceDevice(bottom.device); }},
         {"IoInitializeRemoveLock", APC_LEVEL, "IrqlIoPassive5",
          [&] { IoInitializeRemoveLock(&lock, 0, 0, 0); }},
         {"IoAcquireRemoveLock", above_dispatch, "IrqlIoDispatch",
@@ -242,8 +238,8 @@ TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
         IoCallDriver(bottom.device, irp);
         IoReuseIrp(irp, STATUS_SUCCESS);
         IoFreeIrp(irp);
-        IoReferenceDevice(bottom.device);
-        IoDereferenceDevice(bottom.device);
+        ObReferenceObject(bottom.device);
+        ObDereferenceObject(bottom.device);
     }
     EXPECT_EQ(result.completions, 1);
     EXPECT_TRUE(seen.none());
@@ -252,8 +248,8 @@ TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
 // Tests that nothing is looked at while the verifier is off.
 TEST_P(IrqlRules, AreNotCheckedWhenOff) {
     EXPECT_FALSE(report_at(above_dispatch, [&] {
-        IoReferenceDevice(bottom.device);
-        IoDereferenceDevice(bottom.device);
+        ObReferenceObject(bottom.device);
+        ObDereferenceObject(bottom.device);
     }));
 }
 

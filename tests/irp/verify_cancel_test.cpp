@@ -56,6 +56,45 @@ TEST(breaks, CancelSpinLock) {
 }
 TEST(keeps, CancelSpinLock) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
+// IoCancelIrp against IoFreeIrp, in each schedule: the IRP is freed before, after or during the
+// call. Each of the first and third is a finding, and no memory of a freed IRP is written to.
+TEST(CancelAgainstFree, IoCancelIrp_OfAnIrpFreedMeanwhile_IsUseAfterFree) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options options;
+    options.exhaustive_runs = 5000;
+    options.preemption_bound = 2;
+    bool during = false;
+    const auto summary = run_campaign(options, [&](sim_machine& sim) {
+        const findings seen(irpverbs::dispatch::detail::watched.load());
+        lambda_driver driver(succeed_at_once);
+        request asked;
+        asked.send(driver);
+        IRP* irp = asked.irp();
+        asked.let_go();
+        bool begun = false;
+        bool freed = false;
+        bool cancelled = false;
+        bool must_be_found = false;
+        sim.spawn("cancel", [&] {
+            begun = true;
+            must_be_found = freed;
+            IoCancelIrp(irp);
+            cancelled = true;
+        });
+        sim.spawn("free", [&] {
+            IoFreeIrp(irp);
+            freed = true;
+            during = during || (begun && !cancelled);
+        });
+        sim.run();
+        for (const found& each : seen.all())
+            EXPECT_EQ(each.rule, "UseAfterFree") << each.report;
+        EXPECT_TRUE(!must_be_found || !seen.none());
+    });
+    EXPECT_TRUE(summary.passed()) << summary.text();
+    EXPECT_TRUE(during);
+}
+
 TEST(breaks, CancelRoutineIrql) {
     EXPECT_TRUE(is(cancel_one(stay_at_dispatch), "CancelRoutineIrql", detected, 0x49521009));
 }

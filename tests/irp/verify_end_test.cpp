@@ -1,6 +1,8 @@
 // Rules on what is left at the end, on devices and on remove locks, one broken and one kept each.
 #include "verified.hpp"
 
+#include <support/bug_checks.hpp>
+
 #include <dispatch/swarm.hpp>
 
 #include <utility>
@@ -52,10 +54,10 @@ TEST(breaks, DeleteDevice) {
     const auto found = found_in([](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         request asked;
-        IoReferenceDevice(driver.device()); // or its memory would be gone
+        ObReferenceObject(driver.device()); // or its memory would be gone
         IoDeleteDevice(driver.device());
         asked.send(driver);
-        IoDereferenceDevice(driver.device());
+        ObDereferenceObject(driver.device());
         driver.forget_device();
     });
     EXPECT_TRUE(is(found, "DeleteDevice", io, 0x04));
@@ -70,13 +72,83 @@ TEST(keeps, DeleteDevice) {
     })));
 }
 
+/// The rule that IoDeleteDevice breaks when `use` left that in the extension; "" when none.
+template <class Object>
+std::string rule_of_deleting_with(const std::function<void(Object*)>& use,
+                                  const std::function<void(Object*)>& end) {
+    const irpverbs::irp::verifier_scope verified("default");
+    dispatch::random_choices chance(1);
+    sim_machine sim(chance);
+    const dispatch::machine::scope here(sim);
+    DRIVER_OBJECT driver{};
+    DEVICE_OBJECT* device = nullptr;
+    EXPECT_EQ(
+        IoCreateDevice(&driver, sizeof(Object), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device),
+        STATUS_SUCCESS);
+    auto* object = static_cast<Object*>(device->DeviceExtension);
+    use(object);
+    const auto report = report_of([&] { IoDeleteDevice(device); });
+    if (!report) return "";
+    keep_lost(device); // the report came before the memory was freed
+    end(object);
+    return report->rule;
+}
+void start_a_timer(KTIMER* timer) {
+    KeInitializeTimer(timer);
+    LARGE_INTEGER later;
+    later.QuadPart = -10'000'000;
+    KeSetTimer(timer, later, nullptr);
+}
+void cancel_a_timer(KTIMER* timer) { KeCancelTimer(timer); }
+
+TEST(DeviceMemory, IoDeleteDevice_WithATimerSetInTheExtension_IsTimerFreed) {
+    EXPECT_EQ(rule_of_deleting_with<KTIMER>(start_a_timer, cancel_a_timer), "TimerFreed");
+}
+TEST(DeviceMemory, IoDeleteDevice_WithALookasideListInTheExtension_IsLookasideFreed) {
+    EXPECT_EQ(rule_of_deleting_with<NPAGED_LOOKASIDE_LIST>(
+                  [](NPAGED_LOOKASIDE_LIST* list) {
+                      ExInitializeNPagedLookasideList(list, nullptr, nullptr, 0, 32, lock_tag, 0);
+                  },
+                  ExDeleteNPagedLookasideList),
+              "LookasideFreed");
+}
+// The last reference may go at DISPATCH_LEVEL, and with it a lock that is held.
+TEST(DeviceMemory, ObDereferenceObject_WithALockHeldInTheExtension_IsLockFreed) {
+    const irpverbs::irp::verifier_scope verified("default");
+    dispatch::random_choices chance(1);
+    sim_machine sim(chance);
+    const dispatch::machine::scope here(sim);
+    DRIVER_OBJECT driver{};
+    DEVICE_OBJECT* device = nullptr;
+    IoCreateDevice(&driver, sizeof(KSPIN_LOCK), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+    auto* lock = static_cast<KSPIN_LOCK*>(device->DeviceExtension);
+    KeInitializeSpinLock(lock);
+    ObReferenceObject(device);
+    IoDeleteDevice(device);
+    const KIRQL level = KeAcquireSpinLockRaiseToDpc(lock);
+    const auto report = report_of([&] { ObDereferenceObject(device); });
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->rule, "LockFreed");
+    KeReleaseSpinLock(lock, level);
+    keep_lost(device); // the report came before the memory was freed
+}
+TEST(DeviceMemory, IoDeleteDevice_WithATimerCancelled_IsRight) {
+    EXPECT_EQ(rule_of_deleting_with<KTIMER>(
+                  [](KTIMER* timer) {
+                      start_a_timer(timer);
+                      cancel_a_timer(timer);
+                  },
+                  cancel_a_timer),
+              "");
+}
+
 std::vector<found> borrow(bool give_back) {
     return found_in([give_back](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         DEVICE_OBJECT* top = IoGetAttachedDeviceReference(driver.device());
-        if (give_back) IoDereferenceDevice(top);
+        if (give_back) ObDereferenceObject(top);
         VerifierCheckQuiescence();
-        if (!give_back) IoDereferenceDevice(top);
+        if (!give_back) ObDereferenceObject(top);
     });
 }
 TEST(breaks, DanglingDeviceObjectReference) {

@@ -70,6 +70,42 @@ TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
     EXPECT_EQ(seen.all()[0].rule, "LowerDriverReturn") << seen.text();
 }
 
+// The completion goes to the next processor, whose number a CCHAR does not hold.
+TEST(ForcePending, OnProcessor130_TheNextOneCompletes) {
+    const verifier_scope verified("default,force_pending,force_pending_percent=100");
+    const findings seen(dispatch::detail::watched.load());
+    dispatch::random_choices chance(1);
+    sim_machine::options many;
+    many.processors = 200;
+    sim_machine sim(chance, many);
+    const dispatch::machine::scope here(sim);
+    lambda_driver driver(succeed_at_once);
+    request asked;
+    struct call {
+        request& asked;
+        lambda_driver& driver;
+        ULONG number = 0;
+        NTSTATUS status = STATUS_SUCCESS;
+    } one{asked, driver};
+    KDPC dpc;
+    KeInitializeDpc(
+        &dpc,
+        [](KDPC*, void* context, void*, void*) {
+            auto& mine = *static_cast<call*>(context);
+            mine.number = KeGetCurrentProcessorNumber();
+            mine.status = mine.asked.send(mine.driver);
+        },
+        &one);
+    PROCESSOR_NUMBER at{0, 130, 0};
+    EXPECT_EQ(KeSetTargetProcessorDpcEx(&dpc, &at), STATUS_SUCCESS);
+    sim.spawn("start", [&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+    EXPECT_TRUE(sim.run()) << sim.last().report;
+    EXPECT_EQ(one.number, 130u);
+    EXPECT_EQ(one.status, STATUS_PENDING);
+    EXPECT_EQ(asked.completions(), 1);
+    EXPECT_TRUE(seen.none()) << seen.text();
+}
+
 // With chance, in a campaign: a held-back IRP comes back once, whatever the schedule.
 TEST(ForcePending, ByChanceUnderAllSchedules) {
     const verifier_scope verified("default,force_pending,force_pending_percent=50");

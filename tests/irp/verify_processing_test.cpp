@@ -154,6 +154,28 @@ TEST(keeps, InformationSize) {
     EXPECT_TRUE(nothing(found));
 }
 
+// AssociatedIrp of such an IRP is its master: how much its buffer holds is not known.
+TEST(InformationSizeRule, OfAnAssociatedIrp_IsNotAsked) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
+            irp->IoStatus.Status = STATUS_SUCCESS;
+            irp->IoStatus.Information = 9;
+            IoCompleteRequest(irp, IO_NO_INCREMENT);
+            return STATUS_SUCCESS;
+        });
+        IRP* parked = nullptr;
+        lambda_driver above(park_in(parked));
+        request master(1, IRP_MJ_DEVICE_CONTROL);
+        master.send(above);
+        IRP* part = IoMakeAssociatedIrp(parked, 1);
+        parked->AssociatedIrp.IrpCount = 1;
+        IoGetNextIrpStackLocation(part)->MajorFunction = IRP_MJ_DEVICE_CONTROL;
+        IoGetNextIrpStackLocation(part)->Parameters.DeviceIoControl.OutputBufferLength = 8;
+        parked->IoStatus.Status = STATUS_SUCCESS;
+        IoCallDriver(driver.device(), part); // the last part completes its master
+    })));
+}
+
 TEST(breaks, IrpProcessingComplete) {
     const auto found = found_in([](sim_machine&) {
         IRP* forgotten = nullptr;

@@ -86,11 +86,11 @@ TEST_P(WorkItem, KeepsItsDevice) {
     KeClearEvent(&job.may_end);
     IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
     job.wait();
-    IoReferenceDevice(device); // for a look
+    ObReferenceObject(device); // for a look
     IoDeleteDevice(device);
-    EXPECT_EQ(device->ReferenceCount, 2);
+    EXPECT_EQ(device->Header.ReferenceCount, 2);
     IoFreeWorkItem(item); // it is not queued any more
-    IoDereferenceDevice(device);
+    ObDereferenceObject(device);
     KeSetEvent(&job.may_end, IO_NO_INCREMENT, FALSE);
 }
 
@@ -102,6 +102,38 @@ TEST_P(WorkItem, WorksInMemoryOfTheCallersOwn) {
     job.wait();
     IoUninitializeWorkItem(item);
     EXPECT_EQ(job.runs, 1);
+}
+
+struct object_seen {
+    KEVENT done;
+    PVOID object = nullptr;
+};
+
+TEST_P(WorkItem, IoInitializeWorkItem_OfADriver_PassesTheDriver) {
+    std::vector<std::byte> memory(IoSizeofWorkItem());
+    auto* item = reinterpret_cast<PIO_WORKITEM>(memory.data());
+    object_seen seen;
+    KeInitializeEvent(&seen.done, NotificationEvent, FALSE);
+    IoInitializeWorkItem(&bottom.driver, item);
+    IoQueueWorkItemEx(
+        item,
+        [](PVOID object, PVOID context, PIO_WORKITEM) {
+            static_cast<object_seen*>(context)->object = object;
+            KeSetEvent(&static_cast<object_seen*>(context)->done, IO_NO_INCREMENT, FALSE);
+        },
+        DelayedWorkQueue, &seen);
+    KeWaitForSingleObject(&seen.done, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(seen.object, &bottom.driver);
+    IoUninitializeWorkItem(item);
+}
+
+TEST_P(WorkItem, IoInitializeWorkItem_OfWhatIsNoObject_IsABugCheck) {
+    std::vector<std::byte> memory(IoSizeofWorkItem());
+    auto* item = reinterpret_cast<PIO_WORKITEM>(memory.data());
+    KEVENT event;
+    KeInitializeEvent(&event, NotificationEvent, FALSE);
+    EXPECT_EQ(irpverbs::testing::bug_check_of([&] { IoInitializeWorkItem(&event, item); }),
+              ULONG{REFERENCE_BY_POINTER});
 }
 
 // Tests that memory may be short: a sweep finds one place to fail, and nothing is made there.

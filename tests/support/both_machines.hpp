@@ -8,6 +8,7 @@
 
 #include <dispatch/ke.h>
 #include <dispatch/machine.hpp>
+#include <support/system_threads.hpp>
 
 #include <gtest/gtest.h>
 
@@ -65,7 +66,7 @@ public:
 
     void join() {
         if (handle_ == nullptr) return;
-        KeWaitForSingleObject(handle_, Executive, KernelMode, FALSE, nullptr);
+        wait_for_thread(handle_);
         ZwClose(std::exchange(handle_, nullptr));
     }
 

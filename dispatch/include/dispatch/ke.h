@@ -8,6 +8,7 @@
 #include <dispatch/irql.h>
 #include <dispatch/ntdef.h>
 #include <dispatch/ntstatus.h>
+#include <dispatch/object.h>
 #include <dispatch/pool.h>
 #include <dispatch/queue.h>
 #include <dispatch/rundown.h>

@@ -2,15 +2,15 @@
 #ifndef IRPVERBS_DISPATCH_THREAD_H
 #define IRPVERBS_DISPATCH_THREAD_H
 
-#include <dispatch/wait.h>
+#include <dispatch/object.h>
 
 NT_EXTERN_C_BEGIN
 
-/* Signalled when the thread has ended. Only its header is for others. */
+/* Signalled when the thread has ended. Opaque but for ExitStatus, which stands once it is
+   signalled: the other fields are the library's. */
 typedef struct _KTHREAD {
-    DISPATCHER_HEADER Header;
+    OBJECT_HEADER Header;
     LIST_ENTRY MutantListHead; /* mutexes it owns */
-    LONG ReferenceCount;
     NTSTATUS ExitStatus;
     PVOID Processor;
     ULONG KernelApcDisable;
@@ -18,8 +18,7 @@ typedef struct _KTHREAD {
     PVOID StartRoutine;
     PVOID StartContext;
     PVOID Machine;
-    LIST_ENTRY IrpListHead; /* thread-bound IRPs */
-    PVOID Queue;            /* the KQUEUE whose entry it works on */
+    PVOID Queue; /* the KQUEUE whose entry it works on */
     LIST_ENTRY QueueListEntry;
     ULONG QueueWait; /* it waits in KeRemoveQueue */
 } KTHREAD, *PKTHREAD, *PETHREAD, *PRKTHREAD;
@@ -33,8 +32,9 @@ NT_API PKTHREAD KeGetCurrentThread(void);
 /* Starts a thread of the current machine at PASSIVE_LEVEL. STATUS_SUCCESS, or
    STATUS_INSUFFICIENT_RESOURCES. Ownership: *ThreadHandle is closed with ZwClose; the thread runs
    on. A machine ends after its system threads: the process's exit waits for those of the default
-   machine, for ever if one does not return. DesiredAccess, ObjectAttributes, ProcessHandle and
-   ClientId are ignored. IRQL: PASSIVE_LEVEL.
+   machine, for ever if one does not return. To wait for a thread's end, wait for the object of
+   ObReferenceObjectByHandle, not for the handle. DesiredAccess, ObjectAttributes, ProcessHandle
+   and ClientId are ignored. IRQL: PASSIVE_LEVEL.
    Source: WDK PsCreateSystemThread. */
 NT_API NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
                                      PVOID ObjectAttributes, HANDLE ProcessHandle, PVOID ClientId,
@@ -44,21 +44,6 @@ NT_API NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
    Unwinds the thread's frames by a C++ exception: C code among them needs -fexceptions.
    IRQL: PASSIVE_LEVEL. Source: WDK PsTerminateSystemThread. */
 NT_API NTSTATUS PsTerminateSystemThread(NTSTATUS ExitStatus);
-
-/* The thread behind a handle, with a reference of its own (ObDereferenceObject). STATUS_SUCCESS, or
-   STATUS_INVALID_HANDLE. IRQL: PASSIVE_LEVEL. Source: WDK ObReferenceObjectByHandle. */
-NT_API NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK DesiredAccess,
-                                          PVOID ObjectType, KPROCESSOR_MODE AccessMode,
-                                          PVOID* Object, PVOID HandleInformation);
-
-/* Adds or drops a reference on a thread, driver or device object. IRQL: <= DISPATCH_LEVEL.
-   Source: WDK ObReferenceObject, ObDereferenceObject. */
-NT_API void ObReferenceObject(PVOID Object);
-NT_API void ObDereferenceObject(PVOID Object);
-
-/* Closes a handle of PsCreateSystemThread. STATUS_SUCCESS, or STATUS_INVALID_HANDLE.
-   IRQL: PASSIVE_LEVEL. Source: WDK ZwClose. */
-NT_API NTSTATUS ZwClose(HANDLE Handle);
 
 NT_EXTERN_C_END
 

@@ -62,8 +62,10 @@ public:
     cancel_safe_queue() noexcept;
     /// With a DPC that drains it: queued when a request arrives and none is on its way.
     cancel_safe_queue(drain_routine drain, void* context);
-    /// Nothing may be parked any more: bug check 0xC9/0x226 when a request waits. Waits for a drain
-    /// DPC that is on its way. IRQL: PASSIVE_LEVEL with a drain DPC.
+    /// Nothing may be parked any more: bug check 0xC9/0x226 when a request waits. Every request
+    /// that was parked has left the queue, but park() itself need not have returned. Waits for a
+    /// drain DPC that is queued, or about to be; not for one that calls the drain routine, which
+    /// may be the caller. IRQL: PASSIVE_LEVEL with a drain DPC.
     ~cancel_safe_queue();
     cancel_safe_queue(const cancel_safe_queue&) = delete;
     cancel_safe_queue& operator=(const cancel_safe_queue&) = delete;
@@ -108,6 +110,7 @@ public:
     bool empty() const noexcept;
 
 private:
+    friend class completion_queue;
     using filter = bool (*)(const IRP& irp, void* context);
     static std::optional<obligation> owed(IRP* irp) {
         if (irp == nullptr) return std::nullopt;
@@ -117,6 +120,8 @@ private:
 
     NTSTATUS park_irp(IRP* irp);
     IRP* take(filter matches, void* context);
+    IRP* take_now(filter matches, void* context); // no scheduling point: under another raw_spin
+    bool drain_is_coming() const noexcept;
 
     mutable dispatch::detail::raw_spin lock_;
     bool armed_ = true;                 // guarded by lock_: the DPC is on its way, or there is none

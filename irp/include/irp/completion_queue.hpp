@@ -1,27 +1,32 @@
-/// IRPs that are done wait here for whoever asks for them.
+/// Completed IRPs wait here until they are removed.
 #pragma once
 
 #include <irp/cancel_safe_queue.hpp>
 #include <irp/detail/async_operation.hpp>
 
+#include <dispatch/rundown.h>
+
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace irpverbs::irp {
 
 /// First in, first out; nothing is allocated for an IRP. Distinct threads may call all members but
-/// the destructor. IRQL: <= DISPATCH_LEVEL.
+/// the destructor. IRQL: <= DISPATCH_LEVEL; the destructor: <= APC_LEVEL.
 class NT_API completion_queue {
 public:
     /// Throws dispatch::status_error(STATUS_INSUFFICIENT_RESOURCES). IRQL: <= APC_LEVEL.
     completion_queue();
-    /// Closes; IRPs that wait are freed (IoFreeIrp). None may be on its way here.
+    /// Closes; IRPs that wait are freed (IoFreeIrp). Each IRP of collect() was completed, and each
+    /// call of a member has had its effect; the destructor waits for the threads that have not
+    /// returned from that yet.
     ~completion_queue();
     completion_queue(const completion_queue&) = delete;
     completion_queue& operator=(const completion_queue&) = delete;
 
-    /// Has the IRP come here when it is done: sets its completion routine in the next location.
-    /// Ownership: from IoCallDriver to its removal the queue's; it waits by Tail.Overlay.ListEntry.
+    /// Sets the completion routine in the next location, which inserts the IRP here. Ownership:
+    /// from IoCallDriver to its removal the queue's; it waits by Tail.Overlay.ListEntry.
     void collect(IRP* irp) noexcept {
         IoSetCompletionRoutine(irp, arrived, this, TRUE, TRUE, TRUE);
     }
@@ -34,7 +39,8 @@ public:
 
     /// The oldest, when there is one. Completes with void(error_code, IRP*): STATUS_CANCELLED after
     /// cancel() or by the slot, STATUS_IO_TIMEOUT with within(), STATUS_FILE_CLOSED after close().
-    /// Those who ask are served in order; handlers, memory and cancellation as in irp::call.
+    /// Removals are served in the order of their calls; handlers, memory and cancellation as in
+    /// irp::call.
     template <class Token = boost::asio::deferred_t>
     auto async_remove(Token&& token = {}) {
         return detail::initiate(one{this, nullptr}, std::forward<Token>(token));
@@ -73,15 +79,15 @@ private:
     static NTSTATUS arrived(DEVICE_OBJECT*, IRP* irp, void* context);
     static NTSTATUS remove(DEVICE_OBJECT* device, IRP* remover);
     void send(IRP* remover, std::span<IRP*> into);
+    static std::size_t take(LIST_ENTRY& from, std::span<IRP*> into);
     void match();
-    bool serve_one();
-    bool stay_matching();
+    std::optional<obligation> serve_one(std::size_t& count);
 
     dispatch::detail::raw_spin lock_;
     LIST_ENTRY done_{&done_, &done_}; // guarded by lock_
-    bool matching_ = false;           // guarded by lock_: somebody is in match()
-    bool again_ = false;              // guarded by lock_: there is more to match since
-    cancel_safe_queue removers_;
+    bool matching_ = false;           // guarded by lock_: a thread is in match()
+    cancel_safe_queue removers_;      // its lock is acquired under lock_, too
+    EX_RUNDOWN_REF inside_;           // threads that work here, for the destructor
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
 };

@@ -13,8 +13,11 @@ typedef void (*PDRIVER_UNLOAD)(struct _DRIVER_OBJECT* DriverObject);
 /* See start_io.h. */
 typedef void (*PDRIVER_STARTIO)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 
-/* Made by the caller, zeroed; every hole of MajorFunction answers STATUS_INVALID_DEVICE_REQUEST. */
+/* Made by the caller, zeroed, and kept until its last device is gone; it is an object from its
+   first device on. Without an entry in MajorFunction IRPs complete with
+   STATUS_INVALID_DEVICE_REQUEST. */
 typedef struct _DRIVER_OBJECT {
+    OBJECT_HEADER Header;
     struct _DEVICE_OBJECT* DeviceObject; /* the driver's devices, by NextDevice */
     PDRIVER_STARTIO DriverStartIo;
     PDRIVER_UNLOAD DriverUnload;
@@ -29,10 +32,10 @@ typedef ULONG DEVICE_TYPE;
 #define DO_DEVICE_INITIALIZING 0x80
 
 typedef struct _DEVICE_OBJECT {
-    CSHORT Type;
+    OBJECT_HEADER Header;
     CCHAR StackSize;
     UCHAR Deleted;
-    LONG ReferenceCount;
+    ULONG ExtensionSize; /* bytes */
     struct _DRIVER_OBJECT* DriverObject;
     struct _DEVICE_OBJECT* NextDevice;
     struct _DEVICE_OBJECT* AttachedDevice; /* the one above */
@@ -52,14 +55,15 @@ typedef struct _DEVICE_OBJECT {
 
 /* A device of the driver with a zeroed extension. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES.
    DeviceName, DeviceCharacteristics and Exclusive are ignored. Ownership: the driver's, until
-   IoDeleteDevice. IRQL: <= APC_LEVEL. Source: WDK IoCreateDevice. */
+   IoDeleteDevice. Bug check 0xC9 when DriverObject or DeviceObject is NULL, here and in each
+   function below. IRQL: <= APC_LEVEL. Source: WDK IoCreateDevice. */
 NT_API NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
                                PUNICODE_STRING DeviceName, DEVICE_TYPE DeviceType,
                                ULONG DeviceCharacteristics, BOOLEAN Exclusive,
                                PDEVICE_OBJECT* DeviceObject);
 
-/* Ends a device; its memory goes with the last reference. Bug check 0xC9 while something is
-   attached. IRQL: <= APC_LEVEL. Source: WDK IoDeleteDevice. */
+/* Deletes a device; its memory is freed with the last reference. Bug check 0xC9 while another
+   device is attached to it. IRQL: <= APC_LEVEL. Source: WDK IoDeleteDevice. */
 NT_API void IoDeleteDevice(PDEVICE_OBJECT DeviceObject);
 
 /* Puts SourceDevice on top of TargetDevice's stack; gives back the device right below, or NULL.
@@ -71,14 +75,10 @@ NT_API PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
  */
 NT_API void IoDetachDevice(PDEVICE_OBJECT TargetDevice);
 
-/* The top of the stack; with a reference for the caller (IoDereferenceDevice). IRQL: <=
+/* The top of the stack; with a reference for the caller (ObDereferenceObject). IRQL: <=
    DISPATCH_LEVEL. Source: WDK IoGetAttachedDevice(Reference). */
 NT_API PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject);
 NT_API PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject);
-
-/* References on a device (Windows: ObReferenceObject). IRQL: <= DISPATCH_LEVEL. */
-NT_API void IoReferenceDevice(PDEVICE_OBJECT DeviceObject);
-NT_API void IoDereferenceDevice(PDEVICE_OBJECT DeviceObject);
 
 NT_EXTERN_C_END
 

@@ -35,6 +35,7 @@ public:
 
 private:
     struct call;
+    class call_scope;
 
     bool send();
     static NTSTATUS completed(DEVICE_OBJECT*, IRP*, void* context);

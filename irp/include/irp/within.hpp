@@ -54,6 +54,19 @@ struct associated_deadline<detail::timed_handler<Handler>, Default> {
     }
 };
 
+namespace detail {
+
+/// The limit in ticks, rounded up; the nearest there is when machine time does not hold it.
+template <class Rep, class Period>
+constexpr ticks ticks_of(std::chrono::duration<Rep, Period> limit) {
+    using wide = std::chrono::duration<long double, ticks::period>;
+    if (wide(limit) >= wide(ticks::max())) return ticks::max();
+    if (wide(limit) <= wide(ticks::min())) return ticks::min();
+    return std::chrono::ceil<ticks>(limit);
+}
+
+} // namespace detail
+
 /// A token that goes on as `token`, with a deadline.
 template <class Token>
 struct within_t {
@@ -62,11 +75,11 @@ struct within_t {
 };
 
 /// `limit` after the call is made the request is cancelled, and completes with STATUS_IO_TIMEOUT
-/// unless its result comes first.
+/// unless its result comes first. A limit beyond 29,000 years is cut to that.
 template <class Rep, class Period, class Token = boost::asio::deferred_t>
 constexpr within_t<std::decay_t<Token>> within(std::chrono::duration<Rep, Period> limit,
                                                Token&& token = {}) {
-    return {std::chrono::ceil<ticks>(limit), std::forward<Token>(token)};
+    return {detail::ticks_of(limit), std::forward<Token>(token)};
 }
 
 } // namespace irpverbs::irp

@@ -32,8 +32,9 @@ NT_API void IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX W
 /* Bytes of a work item, for memory of the caller's own. IRQL: any. Source: WDK IoSizeofWorkItem. */
 NT_API ULONG IoSizeofWorkItem(void);
 
-/* Prepares such memory, and ends its use: bug check 0xC4 while the item is queued. IoObject: a
-   device. IRQL: any. Source: WDK IoInitializeWorkItem, IoUninitializeWorkItem. */
+/* Prepares such memory, and ends its use: bug check 0xC4 while the item is queued. IoObject is the
+   device or driver that is referenced and passed to the routine; bug check 0x18 for anything else.
+   IRQL: <= DISPATCH_LEVEL. Source: WDK IoInitializeWorkItem, IoUninitializeWorkItem. */
 NT_API void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem);
 NT_API void IoUninitializeWorkItem(PIO_WORKITEM IoWorkItem);
 

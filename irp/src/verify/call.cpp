@@ -1,5 +1,6 @@
 // IoCallDriver under the verifier's eyes.
 #include "../packet.hpp"
+#include "../require.hpp"
 #include "../rules.hpp"
 #include "forced.hpp"
 #include "hooks.hpp"
@@ -280,6 +281,7 @@ trace_event sent(const frame& mine, const IO_STACK_LOCATION& next) {
 } // namespace
 
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
+    require_irp(irp, "IoCallDriver: the IRP is NULL");
     if (!watching(watch::io)) VERIFY_IRQL(IoCallDriver);
     core::sched_point_slow(core::point::call_driver, irp);
     if (!tracking() || device == nullptr) return send_unwatched(device, irp);

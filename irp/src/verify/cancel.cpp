@@ -1,5 +1,6 @@
 // Cancel routines: who set them, who took them, who completes.
 #include "../cancel_lock.hpp"
+#include "../require.hpp"
 #include "../rules.hpp"
 #include "hooks.hpp"
 #include "parked.hpp"
@@ -105,8 +106,30 @@ record* begin_cancel(core::processor& self, ledger& book, IRP* irp, draft*& told
     return &of;
 }
 
-PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, frame& mine) {
+// IoCancelIrp is under way, and the IRP was freed since: a bug of its caller's, who must prevent
+// that.
+draft* check_freed_meanwhile(ledger& book, record& of) {
+    if (of.stage != stage::freed) return nullptr;
+    --of.cancels_under_way;
+    return &book.broken(rule::UseAfterFree, &of,
+                        "IoCancelIrp is cancelling irp#" + std::to_string(of.generation) +
+                            ", which was freed meanwhile")
+                .with("freed at", of.freed_at);
+}
+
+// Sets Irp->Cancel, unless the IRP was freed.
+draft* set_cancel(ledger& book, record& of) {
     const std::lock_guard guard(book.lock);
+    draft* told = check_freed_meanwhile(book, of);
+    if (told == nullptr) __atomic_store_n(&of.irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
+    return told;
+}
+
+PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, frame& mine,
+                            draft*& told) {
+    const std::lock_guard guard(book.lock);
+    told = check_freed_meanwhile(book, of);
+    if (told != nullptr) return nullptr;
     --of.cancels_under_way;
     const PDRIVER_CANCEL routine =
         __atomic_exchange_n(&of.irp->CancelRoutine, PDRIVER_CANCEL{nullptr}, __ATOMIC_SEQ_CST);
@@ -160,6 +183,7 @@ void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
 } // namespace
 
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
+    require_irp(irp, "IoSetCancelRoutine: the IRP is NULL");
     core::look_on(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
     if (!tracking()) return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
     core::processor& self = core::this_processor();
@@ -180,13 +204,17 @@ BOOLEAN cancel(IRP* irp) {
     const cancel_scope until_over(book, *of);
     const traced_step traced(self, book, event_of(*of, trace_step::cancelling, 0, 0));
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(cancel_lock);
-    __atomic_store_n(&irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
-    core::sched_point_slow(core::point::cancel_exchange, irp);
+    told = set_cancel(book, *of);
     frame mine;
-    const PDRIVER_CANCEL routine = take_routine(self, book, *of, mine);
+    PDRIVER_CANCEL routine = nullptr;
+    if (told == nullptr) {
+        core::sched_point_slow(core::point::cancel_exchange, irp);
+        routine = take_routine(self, book, *of, mine, told);
+    }
     if (routine == nullptr) {
-        IRPVERBS_PROBE("cancel.found_no_routine");
+        if (told == nullptr) IRPVERBS_PROBE("cancel.found_no_routine");
         KeReleaseSpinLock(cancel_lock, old);
+        tell(book, told);
         return FALSE;
     }
     if (mine.irp == nullptr)

@@ -1,5 +1,6 @@
 // The verifier's checks of IoCompleteRequest, and its hooks of the walk up the stack.
 #include "../completion_walk.hpp"
+#include "../require.hpp"
 #include "../rules.hpp"
 #include "forced.hpp"
 #include "hooks.hpp"
@@ -81,8 +82,9 @@ draft* check_level(core::processor& self, ledger& book, record& irp) {
 draft* check_size(ledger& book, record& irp) {
     const IRP& packet = *irp.irp;
     const IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp.irp);
-    if (packet.AssociatedIrp.SystemBuffer == nullptr || !NT_SUCCESS(packet.IoStatus.Status))
-        return nullptr;
+    const bool buffered = packet.AssociatedIrp.SystemBuffer != nullptr &&
+                          (packet.Flags & IRP_ASSOCIATED_IRP) == 0; // or that is its master
+    if (!buffered || !NT_SUCCESS(packet.IoStatus.Status)) return nullptr;
     ULONG size = 0;
     switch (location.MajorFunction) {
     case IRP_MJ_DEVICE_CONTROL:
@@ -361,6 +363,7 @@ void walk(core::processor& self, ledger& book, record& of) {
 } // namespace
 
 void complete_request(IRP* irp) {
+    require_irp(irp, "IoCompleteRequest: the IRP is NULL");
     if (!watching(watch::io)) VERIFY_IRQL(IoCompleteRequest);
     core::sched_point_slow(core::point::complete_request, irp);
     if (!tracking()) return complete_unwatched(irp);

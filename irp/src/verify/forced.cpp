@@ -4,6 +4,8 @@
 
 #include <dispatch/dpc.h>
 
+#include <algorithm>
+
 namespace irpverbs::irp::verify {
 namespace {
 
@@ -18,10 +20,11 @@ void deliver(KDPC*, void* context, void*, void*) {
     resume_completion(irp);
 }
 
-// Another processor than the caller's, if there is one.
-CCHAR target_for(const core::processor& self) {
+// Another processor than the caller's, if there is one. PROCESSOR_NUMBER names 256 of them.
+PROCESSOR_NUMBER target_for(const core::processor& self) {
     const std::uint32_t next = self.home ? self.number + 1 : self.number;
-    return static_cast<CCHAR>(next % self.owner->processor_count());
+    const std::uint32_t count = std::min<std::uint32_t>(self.owner->processor_count(), 256);
+    return {0, static_cast<UCHAR>(next % count), 0};
 }
 
 } // namespace
@@ -56,7 +59,8 @@ NTSTATUS deliver_later(core::processor& self, ledger& book, const frame& mine, N
         parcel->irp = irp.irp;
     }
     KeInitializeDpc(&parcel->dpc, deliver, parcel);
-    KeSetTargetProcessorDpc(&parcel->dpc, target_for(self));
+    PROCESSOR_NUMBER target = target_for(self);
+    KeSetTargetProcessorDpcEx(&parcel->dpc, &target);
     KeInsertQueueDpc(&parcel->dpc, nullptr, nullptr);
     return STATUS_PENDING;
 }

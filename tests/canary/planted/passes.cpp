@@ -106,10 +106,10 @@ void passes(sim_machine& sim) {
     if (planted("RemoveLockCheck")) its.top.reset();
     its.complete_parked();
     DEVICE_OBJECT* found = IoGetAttachedDeviceReference(its.bottom.device());
-    if (!planted("DanglingDeviceObjectReference")) IoDereferenceDevice(found);
+    if (!planted("DanglingDeviceObjectReference")) ObDereferenceObject(found);
     request again(3, IRP_MJ_CREATE);
     if (planted("DeleteDevice")) {
-        IoReferenceDevice(its.top->device());
+        ObReferenceObject(its.top->device());
         IoDetachDevice(its.middle.device());
         IoDeleteDevice(its.top->device());
     }
