@@ -99,7 +99,7 @@ struct member {
         require(ibmf_unregister(&copy, 0) == IBMF_BUSY, "a client with a message is busy");
         ibmf_cancel_msg(handle, msg);
         ibmf_stats_t all{};
-        require(ibmf_query_stats(handle, B_TRUE, &all) == IBMF_SUCCESS, "a callback reads counters");
+        require(ibmf_query_stats(handle, B_TRUE, &all) == IBMF_SUCCESS, "counters are read");
     }
 };
 
