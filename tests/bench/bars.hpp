@@ -54,8 +54,8 @@ inline constexpr auto bars = std::to_array<bar>({
      0.06},
     {"timer arm + cancel, 1e6, at random", "ours/timer_random_1e6", "limit/cache_miss_1e6", 0.65},
 
-    {"CiQueryPort inline, but the copy", "ours/query_port", "ours/sync_1", 3, bar_kind::one_thread,
-     "ours/copy_attributes"},
+    {"CiQueryPort inline, without the copy", "ours/query_port", "ours/sync_1", 3,
+     bar_kind::one_thread, "ours/copy_attributes"},
     {"CiQueryPort pended through the DPC", "ours/query_port_dpc", "ours/queue_dpc_1", 2},
     {"port event to an IRP, of 10,000", "ours/port_event_1e4", "ours/pend", 1.5},
     {"2,128 nodes attached in a second", "ours/stand_up", nanosecond, 469'000},
