@@ -27,7 +27,7 @@ protected:
     IbmfLabEnds() { EXPECT_EQ(ibmf_limit_port(manager.handle, standing_gets::count + 1), 0); }
 
     static void say(const char* what) { std::cout << what << std::endl; }
-    static void await_the_deed() {
+    static void await_line() {
         std::string line;
         std::getline(std::cin, line);
     }
@@ -55,7 +55,7 @@ protected:
         table->watched.send({3, 200'000, 50'000, table_limit});
         table->await_the_middle();
         say("open");
-        await_the_deed();
+        await_line();
         for (std::uint64_t answered = 0; gets->answered() != answered; pass(100))
             answered = gets->answered();
         gets->let_run_out();
@@ -65,7 +65,7 @@ protected:
     void expect_gets_end_with(int status) {
         gets->for_each([&](watched_question& each) {
             EXPECT_EQ(each.status(), status);
-            EXPECT_TRUE(each.told_once_each_time());
+            EXPECT_TRUE(each.one_callback_per_send());
         });
         EXPECT_EQ(gets->wrong(), 0u);
     }
@@ -90,7 +90,7 @@ protected:
         pass(scheduling);
         EXPECT_TRUE(table->watched.done());
         EXPECT_EQ(table->watched.status(), IBMF_TRANS_TIMEOUT);
-        EXPECT_TRUE(table->watched.told_once_each_time());
+        EXPECT_TRUE(table->watched.one_callback_per_send());
         EXPECT_GE(table->watched.took() + tick, limit);
         EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
     }
@@ -123,12 +123,12 @@ TEST_F(IbmfLabEnds, ATransferEndsWhenItsLinkDoes) {
     EXPECT_EQ(manager.stats().st_receives_active, 1u);
     EXPECT_EQ(manager.stats().st_transactions, 1u);
     say("pull");
-    await_the_deed();
+    await_line();
     EXPECT_EQ(manager.stats().st_receives_active, 1u);
     EXPECT_FALSE(paths.watched.done());
     paths.read_on();
     EXPECT_EQ(paths.watched.status(), IBMF_TRANS_TIMEOUT);
-    EXPECT_TRUE(paths.watched.told_once_each_time());
+    EXPECT_TRUE(paths.watched.one_callback_per_send());
     EXPECT_GE(paths.data().size(), held_table::read_first);
     EXPECT_LT(paths.data().size(), whole);
     EXPECT_EQ(manager.stats().st_receives_active, 0u);
@@ -143,7 +143,7 @@ TEST_F(IbmfLabEnds, AStoppedSaThatGoesOnAnswersAll) {
     say("goes on");
     expect_gets_end_with(IBMF_SUCCESS);
     EXPECT_EQ(table->watched.status(), IBMF_SUCCESS);
-    EXPECT_TRUE(table->watched.told_once_each_time());
+    EXPECT_TRUE(table->watched.one_callback_per_send());
     EXPECT_EQ(table->data(), whole);
     EXPECT_EQ(manager.stats().st_in_flight, 0u);
     EXPECT_EQ(manager.stats().st_timeouts, 0u);
@@ -158,7 +158,7 @@ TEST_F(IbmfLabEnds, ASilentSaIsGivenUpInTime) {
     EXPECT_EQ(manager.stats().st_timeouts, standing_gets::count + 1);
     EXPECT_GE(manager.stats().st_retries, brief.retrans_retries * standing_gets::count);
     say("given up"); // a client can't disconnect from ibsim while OpenSM is stopped
-    await_the_deed();
+    await_line();
 }
 
 // The restarted OpenSM answers the Gets, but does not know the old one's table.

@@ -19,7 +19,7 @@ class watched_question {
 public:
     watched_question(ibmf_handle_t handle, sa_question& question)
         : handle_(handle), question_(question) {
-        KeInitializeEvent(&told_, NotificationEvent, FALSE);
+        KeInitializeEvent(&called_back_, NotificationEvent, FALSE);
     }
 
     /// Called in the callback; true sends the request again.
@@ -33,30 +33,30 @@ public:
                   IBMF_SUCCESS);
     }
     int status() {
-        KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&called_back_, Executive, KernelMode, FALSE, nullptr);
         return question_.message().shown->im_msg_status;
     }
-    bool done() { return KeReadStateEvent(&told_) != 0; }
+    bool done() { return KeReadStateEvent(&called_back_) != 0; }
     /// Duration of the last exchange, in 100 ns.
     ULONGLONG took() const { return ended_at_ - begun_at_; }
     ULONGLONG begun_at() const { return begun_at_; }
-    bool told_once_each_time() const { return told_so_far_ == sent_; }
+    bool one_callback_per_send() const { return callbacks_ == sent_; }
 
 private:
     static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
         auto& self = *static_cast<watched_question*>(context);
-        ++self.told_so_far_;
+        ++self.callbacks_;
         self.ended_at_ = KeQueryInterruptTime();
         if (self.again && self.again()) return self.send(self.times_);
-        KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
+        KeSetEvent(&self.called_back_, IO_NO_INCREMENT, FALSE);
     }
 
     ibmf_handle_t handle_;
     sa_question& question_;
     ibmf_retrans_t times_{};
-    KEVENT told_;
+    KEVENT called_back_;
     std::atomic<int> sent_{0};
-    std::atomic<int> told_so_far_{0};
+    std::atomic<int> callbacks_{0};
     std::atomic<ULONGLONG> begun_at_{0};
     std::atomic<ULONGLONG> ended_at_{0};
 };

@@ -335,9 +335,9 @@ surroundings look_around(const attached& hcas) {
     expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session) ==
                IBMF_SUCCESS,
            "ibmf_sa_session_open");
-    ending<saa::found<sa_path_record_t>> chosen;
-    saa::paths_from_gid(session, around.here, 0, true, 0, chosen.handler());
-    for (const sa_path_record_t& each : chosen.result().records)
+    ending<saa::found<sa_path_record_t>> paths;
+    saa::paths_from_gid(session, around.here, 0, true, 0, paths.handler());
+    for (const sa_path_record_t& each : paths.result().records)
         if (each.DGID.gid_guid != around.here.gid_guid) around.others.push_back(each.DGID);
     expect(!around.others.empty(), "looking for other ports");
     ibmf_sa_session_close(&session, 0);
@@ -360,8 +360,8 @@ const std::array<std::string, 4> umad_deep{"umad, 8", "umad, 64", "umad, 256", "
 struct side {
     std::string name;
     unsigned operations;
-    std::function<std::function<void()>()>
-        open;                              // returns the run, whose destructor closes the side
+    /// Returns the run; its destructor closes the side.
+    std::function<std::function<void()>()> open;
     std::vector<double> seconds{}, busy{}; // per operation, by round
 };
 

@@ -196,8 +196,8 @@ TEST_F(SaaLab, AServiceComesAndGoes) {
               IBMF_NO_RECORDS);
 }
 
-// Distinct queries, all at once and uncached: the limit of outstanding ones holds, and each
-// succeeds without a retry.
+// Distinct queries, all at once and uncached: the limit of outstanding ones holds, none fails, and
+// none is repeated.
 TEST_F(SaaLab, TenThousandQueriesAtOnce) {
     constexpr unsigned many = 10'000;
     ibmf_saa_stats_t before{};
