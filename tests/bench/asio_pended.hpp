@@ -1,6 +1,6 @@
-// An operation pended with Asio the way its documentation asks for: allocated with the handler's
-// allocator, holding outstanding work, cancellable through the handler's slot, and its handler
-// posted. This is what a user would write to get what a pended IRP is.
+// A pended operation as Asio's documentation prescribes it: allocated with the handler's allocator,
+// holding outstanding work, cancellable through the handler's slot, and with its handler posted. It
+// is the equivalent of a pended IRP in a user's Asio program.
 #pragma once
 
 #include <boost/asio.hpp>
@@ -20,7 +20,7 @@ using boost::system::error_code;
 class pended_operation : public boost::intrusive::list_base_hook<
                              boost::intrusive::link_mode<boost::intrusive::normal_link>> {
 public:
-    // Both give the operation's memory back; the first also posts the handler.
+    // Both free the operation's memory; complete() also posts the handler.
     void complete(error_code error, std::size_t bytes) { finish_(this, true, error, bytes); }
     void abandon() { finish_(this, false, {}, 0); }
 

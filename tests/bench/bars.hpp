@@ -1,5 +1,5 @@
-// What the foundation promises about speed, as data. A bar compares two measurements of the same
-// process and run; the rule for checking one is in docs/decisions/bench-harness.md.
+// The speed bars as data. A bar compares two measurements of the same process and run;
+// docs/decisions/bench-harness.md has the rule for checking it.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@ enum class bar_kind {
     two_threads // fails above bound x 1.30; skipped when most of its samples were disturbed
 };
 
-// The denominator that needs no measurement: the probe beside every sample of the numerator.
+// Denominator without a measurement: the probe taken beside each sample of the numerator.
 inline constexpr std::string_view indirect_call = "indirect call";
-// For what is promised in seconds, or bytes a second.
+// Denominator of bars in seconds, or in bytes per second.
 inline constexpr std::string_view nanosecond = "nanosecond";
 
 struct bar {
@@ -23,8 +23,8 @@ struct bar {
     std::string_view against;
     double bound;
     bar_kind kind = bar_kind::one_thread;
-    std::string_view minus = {}; // taken from `measured` first: what the further levels cost
-    double shared_by = 1;        // and divided among so many
+    std::string_view minus = {}; // subtracted from `measured`, for the cost of further levels
+    double shared_by = 1;        // divides the difference
 };
 
 inline constexpr auto bars = std::to_array<bar>({
@@ -54,19 +54,19 @@ inline constexpr auto bars = std::to_array<bar>({
      0.06},
     {"timer arm + cancel, 1e6, at random", "ours/timer_random_1e6", "limit/cache_miss_1e6", 0.65},
 
-    {"CiQueryPort inline, but the copy", "ours/query_port", "ours/sync_1", 3, bar_kind::one_thread,
-     "ours/copy_attributes"},
+    {"CiQueryPort inline, without the copy", "ours/query_port", "ours/sync_1", 3,
+     bar_kind::one_thread, "ours/copy_attributes"},
     {"CiQueryPort pended through the DPC", "ours/query_port_dpc", "ours/queue_dpc_1", 2},
     {"port event to an IRP, of 10,000", "ours/port_event_1e4", "ours/pend", 1.5},
-    {"2,128 nodes stand up in a second", "ours/stand_up", nanosecond, 469'000},
+    {"2,128 nodes attached in a second", "ours/stand_up", nanosecond, 469'000},
     {"management transaction, 1e3 outstanding", "ours/transaction_1e3", "asio/transaction_1e3",
      0.16},
     {"management transaction, 1e6 against 1e3", "ours/transaction_1e6", "ours/transaction_1e3",
      2.2},
-    {"transaction id: new, found, given back", "ours/transaction_id", "std/unordered_map", 0.16},
+    {"transaction id: new, found, freed", "ours/transaction_id", "std/unordered_map", 0.16},
     {"RMPP, 200 bytes at 2 GB/s", "ours/rmpp_copied", nanosecond, 100},
 
-    {"a path that is remembered, 5 million/s", "ours/path_recall", nanosecond, 200},
+    {"a cached path, 5 million/s", "ours/path_recall", nanosecond, 200},
     {"pulled link to the last of 1,000", "ours/link_event_1e3", "ours/work_items_1e3", 3,
      bar_kind::two_threads},
 

@@ -1,5 +1,5 @@
-// Runs measurements a fixed number of times for check-exact: under callgrind each leaves a profile
-// of its timed part named after it; the operations and the allocations go to standard output.
+// Runs each measurement a fixed number of times for check-exact. Under callgrind each leaves a
+// profile of its timed part under its name; standard output has its operations and allocations.
 #include "malloc_count.hpp"
 #include "measurements.hpp"
 
@@ -46,8 +46,8 @@ void measure(const bench::measurement& what) {
                 static_cast<unsigned long long>(watcher.allocated()));
 }
 
-// The thread that keeps time starts with the first timer. It is waited for, lest what it allocates
-// and executes at its start counts for whatever is measured then.
+// Starts the timer thread with a first timer and waits for it, since its start would else be
+// counted in some measurement.
 void start_time_keeper() {
     KTIMER timer;
     KeInitializeTimer(&timer);
@@ -59,7 +59,7 @@ void start_time_keeper() {
 
 } // namespace
 
-// A second thread lives meanwhile, so that no library takes its single-threaded short cuts.
+// A second thread lives during the run, so that no library takes its single-threaded short cuts.
 int main(int count, char** names) {
     std::atomic<bool> over{false};
     std::thread companion([&over] { over.wait(false); });

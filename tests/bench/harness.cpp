@@ -13,8 +13,8 @@
 namespace irpverbs::bench {
 namespace {
 
-// A second thread lives all the time, asleep: glibc and libstdc++ then take the paths that any
-// user with threads would take, not the ones reserved for single-threaded programs.
+// A second, sleeping thread: glibc and libstdc++ then take their multi-threaded paths, as in a
+// user's program with threads.
 class sleeping_companion {
 public:
     sleeping_companion() : thread_([this] { ended_.wait(false); }) {}
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    // Finds how many operations fill a sample; warms up on the way.
+    // Finds the number of operations that fill a sample, and warms up.
     void calibrate(std::size_t index) {
         const auto& what = result_[index].what;
         if (how_.progress) std::fprintf(stderr, "calibrating %s\n", what.name.c_str());
@@ -75,7 +75,7 @@ private:
         }
     }
 
-    // A disturbed sample is taken again, three times at most.
+    // Repeats a disturbed sample, three times at most.
     sample settled_sample(const measurement& what, std::size_t index) {
         sample taken;
         for (int attempt = 0; attempt < 4; ++attempt) {
@@ -113,7 +113,7 @@ std::vector<series> take_samples(const std::vector<measurement>& what, const sam
 void did_not_work(const char* what) {
     std::fprintf(stderr, "bench: a measurement did not do its work: %s\n", what);
     std::fflush(nullptr);
-    std::_Exit(1); // other threads are at work
+    std::_Exit(1); // without destructors, since other threads are running
 }
 
 } // namespace irpverbs::bench

@@ -1,5 +1,5 @@
 // Takes samples of many measurements in one process, in rounds of random order, each sample
-// beside a speed probe. Why not Google Benchmark: docs/decisions/bench-harness.md.
+// beside a speed probe. docs/decisions/bench-harness.md says why it is not Google Benchmark.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace irpverbs::bench {
 
-// Sees the timed part of every sample; the exact program counts instructions with it.
+// Brackets the timed part of each sample; the exact program counts instructions with it.
 struct observer {
     virtual void begin() = 0;
     virtual void end() = 0;
@@ -20,8 +20,8 @@ protected:
     ~observer() = default;
 };
 
-// One sample being taken. A measurement's body prepares, calls start(), does operations() of
-// what is measured, calls stop(), and cleans up. Several start/stop pairs add up.
+// One sample. The body of a measurement prepares, calls start(), performs operations() operations,
+// calls stop(), and cleans up. The times of several start/stop pairs are added.
 class run {
 public:
     run(std::uint64_t operations, bool smoke, observer* watcher = nullptr)
@@ -33,10 +33,10 @@ public:
     std::uint64_t in_batches_of(std::uint64_t batch) {
         return operations_ = (operations_ + batch - 1) / batch * batch;
     }
-    // For bodies whose amount of work is fixed by something else.
+    // For bodies whose number of operations is determined otherwise.
     void did(std::uint64_t operations) { operations_ = operations; }
 
-    // A large population, or a tiny one in a smoke run.
+    // `full`, limited to 2,000 in a smoke run.
     std::size_t population(std::size_t full) const { return smoke_ && full > 2000 ? 2000 : full; }
 
     void start() {
@@ -63,8 +63,8 @@ private:
 enum class threads { one, two };
 
 struct measurement {
-    std::string name; // who/what, e.g. asio/post_poll_one
-    std::string text; // what one operation is, in a line
+    std::string name; // group/measurement, e.g. asio/post_poll_one
+    std::string text; // one line that describes one operation
     std::function<void(run&)> body;
     threads uses = threads::one;
 };
@@ -82,9 +82,9 @@ private:
 };
 
 struct sample {
-    double nanoseconds = 0; // of one operation
+    double nanoseconds = 0; // per operation
     double call = 0;        // nanoseconds of one indirect call, probed beside this sample
-    bool clean = false;     // nobody else ran meanwhile, as far as the kernel tells
+    bool clean = false;     // the kernel's counters show no other program running during it
 };
 
 struct series {
@@ -94,14 +94,14 @@ struct series {
 
 struct sampling {
     int rounds = 11;
-    double milliseconds = 20; // of one sample
+    double milliseconds = 20; // per sample
     double patience = 600;    // seconds of waiting for a quiet machine, in the whole run
-    unsigned seed = 12345;    // of the order of the rounds
+    unsigned seed = 12345;    // for the order within the rounds
     bool smoke = false;       // tiny, no waiting
     bool progress = false;    // on stderr
 };
 
-// Calibrates, then takes `rounds` samples of each; the result is in the order of the input.
+// Calibrates, then takes `rounds` samples of each; returns them in the order of `what`.
 std::vector<series> take_samples(const std::vector<measurement>& what, const sampling& how);
 
 // Makes the compiler believe that the value is needed and that memory may have changed.
@@ -114,15 +114,15 @@ inline void keep(const T& value) {
 }
 inline void clobber_memory() { asm volatile("" : : : "memory"); }
 
-// A body that measured something else than it meant ends the program: no figure without the work.
+// Ends the program, since the body did not perform the operations that it was to measure.
 [[noreturn]] void did_not_work(const char* what);
 inline void expect(bool truth, const char* what) {
     if (!truth) [[unlikely]]
         did_not_work(what);
 }
 
-// What the compiler must not see through, as across the border of a library. Clang has no noipa;
-// whatever is marked is called through pointers that it cannot follow.
+// Marks functions that the compiler must not inline or analyse, as if in another library. Clang has
+// no noipa, but all marked functions are called through pointers that it cannot follow.
 #if defined(__clang__)
 #define BENCH_OPAQUE __attribute__((noinline))
 #else

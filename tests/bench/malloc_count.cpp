@@ -1,5 +1,5 @@
 // Replaces the C library's allocator by one that counts and then calls it. Linked only into the
-// exact program: the count would slow down the peers of the other one.
+// exact program, since counting would slow down the peers in the other.
 #include "malloc_count.hpp"
 
 #include <atomic>

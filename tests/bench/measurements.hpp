@@ -1,4 +1,4 @@
-// Every group of measurements adds itself to the catalog; one group a file.
+// Each file has one group of measurements and a function that adds it to the catalog.
 #pragma once
 
 #include "harness.hpp"
@@ -30,7 +30,7 @@ void add_ours_queries(catalog&);
 void add_ours_verifier(catalog&);
 void add_ours_simulator(catalog&);
 
-// What somebody would use instead of this library, and what the machine can do at best.
+// Alternatives to this library, and the limits of the machine.
 inline void add_peers(catalog& all) {
     add_limits(all);
     add_standard_library(all);
@@ -42,8 +42,8 @@ inline void add_peers(catalog& all) {
     add_io_uring(all);
 }
 
-// The same life cycles through the public entry points of this library, verifier off but where the
-// name says so.
+// The same life cycles through this library's public interface; the verifier is off unless the name
+// says otherwise.
 inline void add_ours(catalog& all) {
     add_ours_synchronous(all);
     add_ours_pended(all);

@@ -7,16 +7,16 @@ namespace irpverbs::bench {
 
 const char* const usage =
     "usage: irpverbs_bench [options]\n"
-    "Measures this library beside what one would use instead, in one process and one run,\n"
+    "Measures this library beside its alternatives, in one process and one run,\n"
     "and checks the bars. Exit status: 0, 1 when a bar failed, 2 when misused.\n"
-    "  --filter REGEX  only measurements whose name matches; bars need both their sides\n"
+    "  --filter REGEX  only measurements whose name matches; a bar needs both sides\n"
     "  --rounds N      rounds in random order (11; a bar is judged from 9 on)\n"
     "  --ms N          milliseconds of one sample (20)\n"
     "  --patience N    seconds of waiting for a quiet machine, in the whole run (600)\n"
-    "  --seed N        of the order of the rounds\n"
-    "  --smoke         one tiny round of everything: does it still run?\n"
+    "  --seed N        seed for the order within the rounds\n"
+    "  --smoke         one tiny round of all measurements, to see that they run\n"
     "  --json          tables as JSON\n"
-    "  --list          names and what one operation is\n"
+    "  --list          names, and a description of one operation\n"
     "For figures worth quoting: a release build, an idle machine, nice -n -10.\n";
 
 namespace {

@@ -10,7 +10,7 @@ struct options {
     sampling how;
     std::string filter; // regular expression over the names
     bool list = false, json = false, help = false;
-    std::string error; // what is wrong with the command line
+    std::string error; // message about the command line; empty: none
 };
 
 options parse(int count, char** words);

@@ -1,4 +1,4 @@
-// Many completions taken at once: from a device's ring, and from a queue that threads wait on.
+// Completions removed in batches: from a device's ring, and from a queue that threads wait on.
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t batch = 32;
 
-// A device that answers through a ring in memory, as hardware does: each entry leads back to the
-// request it answers. Nobody can cancel what the hardware already has.
+// A device that answers through a ring in memory, as hardware does; each entry has the address of
+// its request. A request that the hardware owns can't be cancelled.
 struct completion_ring {
     struct entry {
         PIRP request;
@@ -56,7 +56,7 @@ void ring_32(run& sample) {
     expect(sum == operations * answer, "ours/ring_32");
 }
 
-// Posted one by one and removed as one batch, without a request around it.
+// Entries without IRPs, posted one by one and removed as one batch.
 void completion_queue_32(run& sample) {
     KQUEUE queue;
     KeInitializeQueue(&queue, 1);
@@ -77,7 +77,7 @@ void completion_queue_32(run& sample) {
     expect(count == operations, "ours/completion_queue_32");
 }
 
-// Whole requests: sent, completed inside the call, posted to a port, removed as one batch.
+// IRPs sent, completed inside the call, posted to a port, and removed as one batch.
 void completion_port_32(run& sample) {
     PVOID port = nullptr;
     PIO_COMPLETION_CONTEXT context = nullptr;

@@ -1,5 +1,5 @@
-// A coroutine that awaits a pended request: with the library's awaiter, and with nothing but the C
-// interface beneath it.
+// A coroutine that awaits a pended request: with the library's awaiter, and with a bare awaiter on
+// the C interface.
 #include "measurements.hpp"
 #include "ours_park.hpp"
 
@@ -33,7 +33,7 @@ BENCH_OPAQUE NTSTATUS resume(PDEVICE_OBJECT, PIRP, PVOID context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-// Resumes inside the completion routine; the device here always pends.
+// Resumes inside the completion routine; the device always pends.
 struct sent {
     packet& request;
     bool await_ready() const noexcept { return false; }

@@ -1,4 +1,4 @@
-// The smallest driver that pends: it holds one request, which can be cancelled.
+// The smallest driver that pends: it holds one cancellable request.
 #pragma once
 
 #include "measurements.hpp"
@@ -9,7 +9,7 @@ namespace irpverbs::bench {
 struct parking_place {
     PIRP parked = nullptr;
 
-    // Completes the parked request unless its canceller was faster; tells whether one was parked.
+    // Completes the pended request unless it is being cancelled; returns whether there was one.
     bool release() {
         PIRP irp = parked;
         parked = nullptr;
@@ -22,7 +22,7 @@ struct parking_place {
 // Dispatch routine; the stack's context is a parking_place.
 NTSTATUS park(PDEVICE_OBJECT device, PIRP irp);
 
-/// A request through so many drivers that pends in the last one and is completed there.
+/// Measures a request that passes `Levels` drivers, pends in the last and is completed there.
 template <int Levels>
 void pend(run& sample) {
     parking_place place;

@@ -1,11 +1,11 @@
-// Requests that pend in a driver's hands and are completed on the same thread.
+// Requests that pend in a driver and are completed on the same thread.
 #include "measurements.hpp"
 #include "ours_park.hpp"
 
 namespace irpverbs::bench {
 namespace {
 
-// As a coroutine works: whoever is called back sends the next one.
+// Each completion sends the next request, as a coroutine does.
 struct chained {
     packet request;
     std::uint64_t left;
@@ -34,7 +34,7 @@ void pend_chain(run& sample) {
 } // namespace
 
 void add_ours_pended(catalog& all) {
-    all.add("ours/pend", "pended with a cancel routine, withdrawn, completed, callback", pend<1>);
+    all.add("ours/pend", "pended with a cancel routine, completed, callback", pend<1>);
     all.add("ours/pend_chain", "the same, each callback sends the next", pend_chain);
     all.add("ours/pend_3", "the same through two filters", pend<3>);
 }

@@ -1,6 +1,5 @@
-// A question to the subnet administration and its answer, through all of this library but the
-// driver, whose place something takes that answers at once: by SA access with a callback, and by
-// IBMF alone.
+// A query to the subnet administration and its response, by SA access with a callback and by IBMF
+// alone. All of this library takes part but the HCA driver, which a stub replaces.
 #include "measurements.hpp"
 
 #include <ci/driver.h>
@@ -23,7 +22,7 @@ constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
 
 using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
 
-/// An HCA of one port. What is asked through it is kept until it is answered, by the same record.
+/// An HCA of one port. It stores requests until answer_all(), and answers each with its own record.
 class answering_hca {
 public:
     answering_hca() {
@@ -46,7 +45,7 @@ public:
     answering_hca(const answering_hca&) = delete;
     answering_hca& operator=(const answering_hca&) = delete;
 
-    /// Answers all that was asked, and what is asked because of that.
+    /// Answers all requests, also the ones that the answers cause.
     void answer_all() {
         for (; answered_ < asked_.size(); ++answered_) {
             datagram answer = asked_[answered_];
@@ -108,7 +107,7 @@ sa_path_record_t path_wanted(std::uint64_t index) {
 constexpr std::uint64_t components =
     SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_NUMBPATH;
 
-/// By SA access; so many are asked at once.
+/// Queries by SA access, several outstanding at once.
 class access_side {
 public:
     access_side() {
@@ -130,21 +129,21 @@ public:
         ibmf_sa_access(session_, &args, 0, &length, &result);
     }
     void answer_all() { hca_.answer_all(); }
-    std::uint64_t told() const { return told_; }
+    std::uint64_t answered_queries() const { return answered_queries_; }
 
 private:
     static void answered(void* context, std::size_t length, char* result, int) {
         auto& self = *static_cast<access_side*>(context);
-        if (length == sizeof(sa_path_record_t)) ++self.told_;
+        if (length == sizeof(sa_path_record_t)) ++self.answered_queries_;
         std::free(result);
     }
 
     answering_hca hca_;
     ibmf_saa_handle_t session_ = nullptr;
-    std::uint64_t told_ = 0;
+    std::uint64_t answered_queries_ = 0;
 };
 
-/// By IBMF, the client's messages made beforehand.
+/// Queries by IBMF, with messages that the client allocated beforehand.
 class ibmf_side {
 public:
     ibmf_side() : questions_(most) {
@@ -180,7 +179,7 @@ public:
                            IBMF_MSG_TRANS_FLAG_SEQ);
     }
     void answer_all() { hca_.answer_all(); }
-    std::uint64_t told() const { return told_; }
+    std::uint64_t answered_queries() const { return answered_queries_; }
 
     static constexpr std::size_t most = 64;
 
@@ -206,16 +205,17 @@ private:
         to.ia_q_key = IB_QP1_QKEY;
     }
     static void answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
-        if (message->im_msg_status == IBMF_SUCCESS) ++static_cast<ibmf_side*>(context)->told_;
+        if (message->im_msg_status == IBMF_SUCCESS)
+            ++static_cast<ibmf_side*>(context)->answered_queries_;
     }
 
     answering_hca hca_;
     ibmf_handle_t client_ = nullptr;
     std::vector<question> questions_;
-    std::uint64_t told_ = 0;
+    std::uint64_t answered_queries_ = 0;
 };
 
-/// Of each batch all are asked, then all answered; what is allocated at first is there then.
+/// Sends each batch of queries, then answers all. A first batch makes the initial allocations.
 template <class Side>
 void ask_for_paths(run& sample, std::size_t batch) {
     Side by;
@@ -230,7 +230,7 @@ void ask_for_paths(run& sample, std::size_t batch) {
     for (std::uint64_t done = 0; done < operations; done += batch)
         ask_batch();
     sample.stop();
-    expect(by.told() == operations + batch, "all are answered");
+    expect(by.answered_queries() == operations + batch, "all are answered");
 }
 
 } // namespace

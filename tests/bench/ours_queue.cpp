@@ -1,4 +1,4 @@
-// Requests that wait in a cancel-safe queue until a DPC completes them, or their canceller does.
+// Requests that wait in a cancel-safe queue until a DPC completes or a canceller cancels them.
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 
@@ -9,7 +9,7 @@
 namespace irpverbs::bench {
 namespace {
 
-// As WDM drivers are written: IO_CSQ over a list and a spin lock, and a DPC that empties it.
+// A usual WDM driver: IO_CSQ over a list and a spin lock, and a DPC that empties it.
 class csq_driver {
 public:
     csq_driver() {
@@ -69,7 +69,7 @@ BENCH_OPAQUE NTSTATUS queue_driver::dispatch(PDEVICE_OBJECT device, PIRP irp) {
     return static_cast<queue_driver*>(context_of(device))->queue_.park(irp::obligation(irp));
 }
 
-// Sent at DISPATCH_LEVEL, so that the DPC runs once for the whole batch, when the level is lowered.
+// Sends the batch at DISPATCH_LEVEL, so that the DPC runs once for it, when the level is lowered.
 template <class Driver, std::uint64_t Batch>
 void queue_and_dpc(run& sample) {
     Driver driver;
@@ -102,7 +102,7 @@ void pend_and_cancel(run& sample) {
     packet request(stack.top());
     std::uint64_t cancelled = 0;
     const std::uint64_t operations = sample.operations();
-    const KIRQL before = KeRaiseIrqlToDpcLevel(); // keeps the DPC from being first
+    const KIRQL before = KeRaiseIrqlToDpcLevel(); // keeps the DPC from completing it first
     sample.start();
     for (std::uint64_t i = 0; i < operations; ++i) {
         request.send(count_cancelled, &cancelled);

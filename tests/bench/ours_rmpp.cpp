@@ -1,5 +1,5 @@
-// A hundred megabytes from one RMPP engine to another: no I/O, no loss, no IRPs. One operation is
-// one segment of an SA table, 200 bytes of data.
+// Transfers a hundred megabytes between two RMPP engines, without I/O, loss or IRPs. One operation
+// is one segment of an SA table, 200 bytes of data.
 #include "measurements.hpp"
 
 #include <rmpp/receiver.hpp>
@@ -18,9 +18,9 @@ namespace rmpp = ibmf::rmpp;
 
 constexpr std::size_t segment_size = 200;
 constexpr std::size_t segments = 524'288;
-constexpr rmpp::ticks at_once = 0; // no time passes: nothing is lost
+constexpr rmpp::ticks at_once = 0; // time stands still, so no timer expires
 
-/// For who needs the data no longer than they are shown.
+/// A sink that uses the data only during append().
 class shown final : public rmpp::sink {
 public:
     bool begin(const mad_view&, std::uint64_t) override { return true; }
@@ -34,7 +34,8 @@ private:
     std::size_t size_ = 0;
 };
 
-/// The second copy of each byte, into memory that is there. The first is the sender's.
+/// A sink that copies the data into preallocated memory: the second copy of each byte, after the
+/// sender's.
 class copied final : public rmpp::sink {
 public:
     bool begin(const mad_view&, std::uint64_t) override { return true; }
@@ -86,7 +87,7 @@ private:
     std::vector<std::uint8_t> data_;
 };
 
-// As a wire would: each datagram is parsed where it arrives.
+// Parses a datagram and passes it to the receiving engine.
 template <class To>
 bool carry(To& to, const std::array<std::uint8_t, ibmf::mad_size>& datagram) {
     mad_view view;
@@ -128,7 +129,7 @@ void transfers(run& sample) {
 
 void add_ours_rmpp(catalog& all) {
     all.add("ours/rmpp_shown", "a segment of an RMPP transfer, streamed", transfers<shown>);
-    all.add("ours/rmpp_copied", "the same, into memory that is there", transfers<copied>);
+    all.add("ours/rmpp_copied", "the same, into preallocated memory", transfers<copied>);
     all.add("ours/rmpp_gathered", "the same, into one new block of memory", transfers<gathered>);
 }
 

@@ -1,4 +1,4 @@
-// The simulator: what one schedule of a small race costs, its world built and torn down.
+// The cost of one schedule of a small race in the simulator, with construction and destruction.
 #include "measurements.hpp"
 
 #include <support/reference_drivers.hpp>
@@ -11,7 +11,7 @@
 namespace irpverbs::bench {
 namespace {
 
-// One request is parked in a cancel-safe queue, cancelled and served, by an actor each.
+// Three threads pend, cancel and complete one request in a cancel-safe queue.
 std::optional<std::string> cancel_race(dispatch::sim_machine& sim) {
     testing::queue_driver driver;
     testing::counted_request only(driver.device());

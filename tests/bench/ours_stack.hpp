@@ -1,4 +1,4 @@
-// Devices made the way drivers make them, and packets sent to them the way originators do.
+// Device stacks as drivers build them, and packets that an originator sends to them.
 #pragma once
 
 #include "harness.hpp"
@@ -10,7 +10,7 @@
 
 namespace irpverbs::bench {
 
-inline constexpr ULONG_PTR answer = 42; // what the drivers here complete with
+inline constexpr ULONG_PTR answer = 42; // IoStatus.Information of the drivers here
 
 // A bottom device whose driver has one dispatch routine, and filters above it. Each filter sets a
 // completion routine that passes the pending mark on.
@@ -28,12 +28,12 @@ private:
     std::vector<PDEVICE_OBJECT> devices_;
 };
 
-// The context that the stack was made with; the bottom driver's dispatch routine wants it.
+// The context of the stack, for the bottom driver's dispatch routine.
 inline PVOID context_of(PDEVICE_OBJECT device) {
     return *static_cast<PVOID*>(device->DeviceExtension);
 }
 
-// A packet that its originator keeps and sends again and again.
+// A packet that its originator keeps and sends repeatedly.
 class packet {
 public:
     explicit packet(PDEVICE_OBJECT top) : top_(top), irp_(IoAllocateIrp(top->StackSize, FALSE)) {
@@ -63,7 +63,8 @@ private:
     PIRP irp_;
 };
 
-// Originator's completion routine: adds up what came, keeps the packet. Context: std::uint64_t.
+// Originator's completion routine: adds IoStatus.Information to the context, a std::uint64_t, and
+// keeps the packet.
 NTSTATUS count_and_keep(PDEVICE_OBJECT, PIRP irp, PVOID context);
 
 inline void complete(PIRP irp, NTSTATUS status, ULONG_PTR information) {

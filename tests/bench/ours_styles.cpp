@@ -1,5 +1,5 @@
-// One verb in three styles over one provider: as an IRP, as a callback of NDK's kind, and as a
-// function that blocks. docs/irp-callback-blocking.md has what came of it.
+// One verb in three styles over one provider: as an IRP, as a callback as in NDK, and as a function
+// that blocks. docs/irp-callback-blocking.md has the results.
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 
@@ -14,10 +14,10 @@
 
 namespace irpverbs::bench {
 
-/// The same for all: the attributes of a port, copied out under its lock.
+/// Shared by all styles: the attributes of a port, copied out under its lock.
 namespace style_common {
 
-// As many as a port of the software HCA has: with one GID, and 16 P_Keys.
+// The size of a software HCA's port attributes, with one GID and 16 P_Keys.
 using attributes =
     std::array<std::byte, sizeof(IB_PORT_ATTR) + sizeof(ib_gid_t) + 16 * sizeof(ib_pkey_t)>;
 
@@ -46,7 +46,7 @@ using style_common::attributes;
 using style_common::hardware;
 using style_common::question;
 
-/// Pended requests can be cancelled; who asks owns their memory.
+/// Pended requests can be cancelled; the caller owns their memory.
 namespace style_irp {
 
 inline question asked_in(const IO_STACK_LOCATION& location) {
@@ -98,7 +98,7 @@ BENCH_OPAQUE void query(PDEVICE_OBJECT device, PIRP irp, const question& asked,
 
 } // namespace style_irp
 
-/// What the provider must remember of a pended request it allocates; no request can be cancelled.
+/// The provider allocates a record for each pended request; no request can be cancelled.
 namespace style_callback {
 
 using completion = void (*)(void* context, NTSTATUS status, std::size_t bytes);
@@ -172,7 +172,7 @@ BENCH_OPAQUE void count(void* sum, NTSTATUS, std::size_t bytes) {
     *static_cast<std::uint64_t*>(sum) += bytes;
 }
 
-// STATUS_PENDING: the callback comes; else it does not.
+// The provider calls `count` only if it returned STATUS_PENDING.
 template <class Provider>
 BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum) {
     std::size_t bytes = 0;
@@ -182,7 +182,7 @@ BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum)
 
 } // namespace style_callback
 
-/// The caller's stack remembers the request, and its thread waits.
+/// The request is on the caller's stack, and the caller's thread waits.
 namespace style_function {
 
 class prompt {
@@ -231,9 +231,8 @@ BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum)
 
 namespace {
 
-// `call(asked, sum)` asks once. At DISPATCH_LEVEL a DPC runs after the call, when the level is
-// lowered: the question is pended before it is answered. Who may have to wait calls at
-// PASSIVE_LEVEL.
+// `call(asked, sum)` makes one query. At DISPATCH_LEVEL the DPC that answers runs after the call,
+// when the level is lowered, so the query pends. The style that waits is called at PASSIVE_LEVEL.
 template <class Call>
 void ask(run& sample, KIRQL level, const Call& call) {
     attributes got;
@@ -245,7 +244,7 @@ void ask(run& sample, KIRQL level, const Call& call) {
         call(asked, sum);
         KeLowerIrql(before);
     };
-    once(); // fills the stock of requests
+    once(); // fills the caches of requests
     const std::uint64_t operations = sample.operations();
     sample.start();
     for (std::uint64_t i = 0; i < operations; ++i)

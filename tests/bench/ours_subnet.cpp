@@ -1,4 +1,4 @@
-// What SA access answers by itself, and how fast an event of the subnet reaches many.
+// Paths that SA access answers from its cache, and the delivery of a subnet event to many clients.
 #include "measurements.hpp"
 
 #include <ci/ci.h>
@@ -23,7 +23,7 @@ constexpr unsigned leaves = 2;
 constexpr unsigned hosts_of_leaf = 32;
 constexpr unsigned hosts = leaves * hosts_of_leaf;
 
-// A fabric of two leaves whose subnet manager is on its first host.
+// A fabric of two leaf switches with a subnet manager on its first host.
 class subnet {
 public:
     subnet() : file_(testing::fat_tree_file(leaves, 1, hosts_of_leaf)) {
@@ -92,7 +92,7 @@ sa_path_record_t path_between(const subnet& net, unsigned from, unsigned to) {
     return wanted;
 }
 
-// Until the SA has taken the subscriptions nothing is kept.
+// Paths are cached only after the SA has accepted the port's subscriptions.
 void remember(const session& by, sa_path_record_t wanted) {
     std::array<sa_path_record_t, 4> places;
     for (int turn = 0; turn < 100'000; ++turn) {
@@ -134,10 +134,10 @@ void recall(run& sample) {
     expect(found >= operations, "ours/path_recall");
 }
 
-/// Counts down to the last of those who are to be told.
-class told {
+/// Waits for the last of a number of callbacks.
+class countdown {
 public:
-    told() { KeInitializeEvent(&all_, SynchronizationEvent, FALSE); }
+    countdown() { KeInitializeEvent(&all_, SynchronizationEvent, FALSE); }
     void expect_calls(long count) { left_ = count; }
     void one() {
         if (--left_ == 0) KeSetEvent(&all_, IO_NO_INCREMENT, FALSE);
@@ -151,22 +151,22 @@ private:
 
 constexpr unsigned sessions_of_port = 100;
 
-void tell(ibmf_saa_handle_t, ibmf_saa_subnet_event_t event, ibmf_saa_event_details_t*, void* whom) {
+void note(ibmf_saa_handle_t, ibmf_saa_subnet_event_t event, ibmf_saa_event_details_t*, void* all) {
     if (event == IBMF_SAA_EVENT_GID_UNAVAILABLE || event == IBMF_SAA_EVENT_GID_AVAILABLE)
-        static_cast<told*>(whom)->one();
+        static_cast<countdown*>(all)->one();
 }
 
-// One operation is one subscriber told that a host has lost its link.
+// One operation notifies one subscriber that a host has lost its link.
 void link_event(run& sample) {
     const subnet net;
-    told all;
+    countdown all;
     const auto count = static_cast<unsigned>(sample.population(1000));
     std::vector<std::unique_ptr<session>> sessions;
     for (unsigned i = 0; i < count; ++i) {
         const unsigned host = 1 + i / sessions_of_port;
         sessions.push_back(std::make_unique<session>(net.port(host), IBMF_SAA_SESSION_CACHED_PATHS,
-                                                     ibmf_saa_subnet_event_args_t{tell, &all}));
-        // What is remembered is so because the SA reports to that port.
+                                                     ibmf_saa_subnet_event_args_t{note, &all}));
+        // A cached path shows that the SA reports to that port.
         if (i % sessions_of_port == 0) remember(*sessions.back(), path_between(net, host, 0));
     }
     const std::uint64_t operations = sample.in_batches_of(count);
@@ -184,12 +184,12 @@ void link_event(run& sample) {
 
 struct item {
     WORK_QUEUE_ITEM work;
-    told* to;
+    countdown* to;
 };
 
-// The same number of callbacks, and nothing besides.
+// The same number of callbacks as bare work items.
 void work_items(run& sample) {
-    told all;
+    countdown all;
     const std::size_t count = sample.population(1000);
     std::vector<item> items(count);
     for (item& each : items) {
@@ -211,8 +211,8 @@ void work_items(run& sample) {
 } // namespace
 
 void add_ours_subnet(catalog& all) {
-    all.add("ours/path_recall", "a path that SA access remembers", recall);
-    all.add("ours/link_event_1e3", "a link is pulled, until the last of 1,000 subscribers is told",
+    all.add("ours/path_recall", "a path from the cache of SA access", recall);
+    all.add("ours/link_event_1e3", "a link goes down, until all of 1,000 subscribers are notified",
             link_event, threads::two);
     all.add("ours/work_items_1e3", "1,000 work items queued, until the last has run", work_items,
             threads::two);

@@ -21,8 +21,8 @@ void levels(run& sample) {
     expect(sum == operations * answer, "ours/sync");
 }
 
-// What NT's I/O manager keeps for each request beyond the life cycle itself: the packet stands in
-// its thread's list, and the file (here the device, by its remove lock) is referenced meanwhile.
+// The book-keeping of NT's I/O manager for each request: while it is outstanding, the packet is in
+// its thread's list, and the file (here the device, by its remove lock) is referenced.
 struct kept_books {
     LIST_ENTRY packets_of_thread;
     IO_REMOVE_LOCK in_use;

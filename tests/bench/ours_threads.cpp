@@ -1,4 +1,4 @@
-// Requests handed to another thread and back, through the library's interlocked lists and events.
+// Requests passed to another thread and back through the library's interlocked lists and events.
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 #include "two_threads.hpp"
@@ -8,14 +8,14 @@
 namespace irpverbs::bench {
 namespace {
 
-// Packets on their way to another thread: many push, one takes all.
+// A list of packets for another thread, with many producers and one consumer.
 class alignas(far_apart) hand_over {
 public:
     hand_over() { InitializeSListHead(&list_); }
     void push(PIRP irp) {
         InterlockedPushEntrySList(&list_, reinterpret_cast<PSLIST_ENTRY>(link_of(irp)));
     }
-    // Calls take(irp) for each packet there; tells whether there was one.
+    // Calls take(irp) for each packet in the list; returns whether there was one.
     template <class Take>
     bool take_all(Take take) {
         PSLIST_ENTRY next = InterlockedFlushSList(&list_);
@@ -35,7 +35,7 @@ private:
 
 void complete_with_answer(PIRP irp) { complete(irp, STATUS_SUCCESS, answer); }
 
-// A driver with a thread of its own: its dispatch routine hands over, the thread completes.
+// A driver with its own thread: the dispatch routine pushes the packet, the thread completes it.
 BENCH_OPAQUE NTSTATUS to_worker(PDEVICE_OBJECT device, PIRP irp) {
     IoMarkIrpPending(irp);
     static_cast<hand_over*>(context_of(device))->push(irp);
@@ -47,7 +47,7 @@ BENCH_OPAQUE NTSTATUS to_origin(PDEVICE_OBJECT, PIRP irp, PVOID context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-// Up to so many requests travel at once; each answer sends the packet again.
+// Keeps `Outstanding` requests outstanding; each completed packet is sent again.
 template <std::uint64_t Outstanding>
 void window(run& sample) {
     hand_over out, back;
@@ -80,7 +80,7 @@ void window(run& sample) {
         });
 }
 
-// The same driver, whose thread sleeps on an event; so does the originator.
+// The same driver; its thread and the originator sleep on events.
 struct sleeping_worker {
     hand_over out;
     KEVENT filled;
@@ -127,7 +127,7 @@ void round_trip_sleeping(run& sample) {
         });
 }
 
-// Two threads that share nothing but the library.
+// Two threads with separate stacks and requests.
 void own_requests(run& sample) {
     struct alignas(far_apart) own {
         device_stack stack{complete_at_once};

@@ -9,7 +9,7 @@
 namespace irpverbs::bench {
 namespace {
 
-// Nothing expires: the load's time begins far in the future.
+// The load's time begins far in the future, so no timer expires.
 class ke_timers {
 public:
     explicit ke_timers(std::size_t count) : requests_(count) {
@@ -34,7 +34,7 @@ public:
 private:
     static constexpr std::uint64_t nanoseconds_in_unit = 100;
     static constexpr std::uint64_t beginning = 10'000ull * 3600 * 10'000'000; // hours
-    struct alignas(128) request {                                             // like a record
+    struct alignas(128) request {                                             // as a record is
         KTIMER timer;
     };
     std::vector<request> requests_;

@@ -1,5 +1,5 @@
-// A management transaction inside this library: id, timer, pended IRP, answer found by id,
-// callback. What ibmf's port does with each request, without what the driver takes.
+// A management transaction inside this library: id, timer, pended IRP, response matched by id,
+// callback. This is the work of ibmf's port for each request, without the HCA driver's.
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 #include "transaction_load.hpp"
@@ -39,7 +39,7 @@ private:
     void cancelled(guard&, transaction&, PIRP) override { expect(false, "no cancel"); }
 };
 
-// The id comes back in the stack location: the request's own way to say it.
+// Returns the id through the request's stack location.
 NTSTATUS begin_transaction(PDEVICE_OBJECT device, PIRP irp) {
     auto& table = *static_cast<exchange*>(context_of(device));
     auto& key = *static_cast<std::uint32_t*>(
@@ -88,7 +88,7 @@ private:
 
 namespace {
 
-/// A thousand ids outstanding; the oldest is found and given back, and a new one taken.
+/// With a thousand ids outstanding, finds and frees the oldest and allocates a new one.
 void transaction_ids(run& sample) {
     struct entry {
         ibmf::table_slot slot;
@@ -115,7 +115,7 @@ void transaction_ids(run& sample) {
 
 void add_ours_transactions(catalog& all) {
     add_transaction_load<ours>(all, "ours");
-    all.add("ours/transaction_id", "an id is found by, given back, and another taken, of 1,000",
+    all.add("ours/transaction_id", "of 1,000 ids one is found and freed, and another allocated",
             transaction_ids);
 }
 

@@ -1,4 +1,4 @@
-// Verbs of the software HCA: queried, opened, told of an event.
+// Verbs of the software HCA: a query, open and close, and an event.
 #include "measurements.hpp"
 #include "ours_stack.hpp"
 
@@ -22,7 +22,7 @@ union port_block {
     UCHAR bytes[1024];
 };
 
-// The built-in fabric, and its first HCA.
+// The built-in fabric and its first HCA.
 class software_hca {
 public:
     software_hca() {
@@ -64,7 +64,7 @@ void close(IB_CA* ca, PIRP irp) {
     expect(NT_SUCCESS(irp->IoStatus.Status), "CiCloseCa");
 }
 
-// A CA of its own, with the IRP to call its verbs with.
+// An open CA and an IRP for its verbs.
 class open_ca {
 public:
     explicit open_ca(DEVICE_OBJECT* device) : ca_(open(device, irp_)) {}
@@ -87,7 +87,7 @@ void call_inside(IB_CA* ca, PIRP irp, port_block& block) {
     CiQueryPort(ca, port, sizeof(block), &block.attr, prepared(irp));
 }
 
-// At DISPATCH_LEVEL, so that the DPC runs after the verb has returned, when the level is lowered.
+// Calls the verb at DISPATCH_LEVEL; the DPC runs after it has returned, when the level is lowered.
 void call_and_lower(IB_CA* ca, PIRP irp, port_block& block) {
     const KIRQL before = KeRaiseIrqlToDpcLevel();
     call_inside(ca, irp, block);
@@ -116,7 +116,7 @@ BENCH_OPAQUE void copy(void* to, const void* from, std::size_t size) {
     std::memcpy(to, from, size);
 }
 
-// What CiQueryPort can't do without: its attributes from where they are kept to the caller.
+// The copy of the attributes to the caller, which any CiQueryPort has to make.
 void copy_attributes(run& sample) {
     const software_hca hca;
     const open_ca ca(hca.device());
@@ -140,7 +140,7 @@ void open_and_close(run& sample) {
     IoFreeIrp(irp);
 }
 
-// A cluster's worth, read from a file. One operation is one of its nodes.
+// Attaches a fabric of a cluster's size from a file. One operation is one node.
 void stand_up(run& sample) {
     constexpr unsigned leaves = 64, spines = 16, hosts_of_leaf = 32;
     constexpr unsigned nodes = leaves + spines + leaves * hosts_of_leaf;
@@ -155,7 +155,7 @@ void stand_up(run& sample) {
     }
 }
 
-// One operation is one IRP told of the event.
+// One operation completes one IRP with the event.
 void port_event(run& sample) {
     const software_hca hca;
     std::vector<std::unique_ptr<open_ca>> clients(sample.population(10'000));
@@ -182,7 +182,7 @@ void add_ours_verbs(catalog& all) {
             query_port<HcaCommandsByDpc, call_and_lower>);
     all.add("ours/copy_attributes", "copy of a port's attributes", copy_attributes);
     all.add("ours/open_close_ca", "CiOpenCa and CiCloseCa", open_and_close);
-    all.add("ours/port_event_1e4", "an IRP told of a port event, 10,000 on as many CAs at once",
+    all.add("ours/port_event_1e4", "a port event completes an IRP, 10,000 on as many CAs at once",
             port_event);
     all.add("ours/stand_up", "a node of a fabric of 2,048 hosts and 80 switches, from its file",
             stand_up);

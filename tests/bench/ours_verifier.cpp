@@ -1,4 +1,4 @@
-// What the verifier costs while it is on: the same work, by what is watched.
+// The cost of the verifier: the same work with different checks enabled.
 #include "measurements.hpp"
 #include "ours_park.hpp"
 
@@ -50,12 +50,12 @@ void pend_verified(run& sample) {
 
 void add_ours_verifier(catalog& all) {
     all.add("ours/spin_lock", "spin lock acquired and released", one_lock<0>);
-    all.add("ours/spin_lock_irql", "the same, IRQLs watched", one_lock<irql>);
-    all.add("ours/spin_lock_verified", "the same, IRQLs, locks and lock orders watched",
+    all.add("ours/spin_lock_irql", "the same, IRQL checks enabled", one_lock<irql>);
+    all.add("ours/spin_lock_verified", "the same, checks of IRQLs, locks and lock orders",
             one_lock<irql | locks | deadlocks>);
     all.add("ours/pool", "pool block of 64 bytes allocated and freed", one_block<0>);
-    all.add("ours/pool_verified", "the same, pool and IRQLs watched", one_block<pool | irql>);
-    all.add("ours/pend_verified", "as ours/pend, all watched that only looks", pend_verified);
+    all.add("ours/pool_verified", "the same, checks of pool and IRQLs", one_block<pool | irql>);
+    all.add("ours/pend_verified", "as ours/pend, the default checks enabled", pend_verified);
 }
 
 } // namespace irpverbs::bench

@@ -1,5 +1,5 @@
-// Boost.Asio on one thread. The contexts are made with concurrency hint 1: the user has told Asio
-// that one thread runs it, so this is Asio's fair best with locks still in place.
+// Boost.Asio on one thread. The contexts have concurrency hint 1, which promises Asio that one
+// thread runs them: its best case with locks still in place.
 #include "asio_pended.hpp"
 #include "measurements.hpp"
 
@@ -28,7 +28,7 @@ void post_poll_one(run& sample) {
     expect(called == operations, "asio/post_poll_one");
 }
 
-// Each handler posts the next one: Asio's cheapest way to run something later.
+// Each handler posts the next one, the cheapest deferred call of Asio.
 struct chain {
     asio::io_context& context;
     std::uint64_t& left;
@@ -63,7 +63,7 @@ void pend_outside_run(run& sample) {
     expect(bytes == operations * 42, "asio/pend_outside_run");
 }
 
-// The same with everything inside run(), where Asio recycles the memory of its handlers.
+// The same inside run(), where Asio recycles the memory of its handlers.
 struct pend_chain {
     asio::io_context& context;
     pended_list& list;

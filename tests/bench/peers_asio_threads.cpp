@@ -1,4 +1,4 @@
-// Boost.Asio between two threads, a context each.
+// Boost.Asio between two threads with one context each.
 #include "measurements.hpp"
 #include "two_threads.hpp"
 
@@ -14,7 +14,7 @@ struct side {
     asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
 };
 
-// A request posted there, its answer posted back, one at a time.
+// One request at a time, posted to the other context, and its answer posted back.
 struct volley {
     side here, there;
     std::uint64_t left;
@@ -51,7 +51,7 @@ void round_trip_spinning(run& sample) {
         sample, [&] { spin(ball.here); }, [&] { spin(ball.there); });
 }
 
-// Up to 64 requests travel at once; each answer sends the next request.
+// Up to 64 requests are outstanding; each answer sends the next request.
 struct window {
     side here, there;
     std::uint64_t to_send, to_come;

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 using std::chrono::hours;
 using std::chrono::nanoseconds;
 
-// Nothing expires: the beginning of the load's time lies far in the future.
+// The load's time begins far in the future, so no timer expires.
 class asio_timers {
 public:
     explicit asio_timers(std::size_t count) {
@@ -27,7 +27,7 @@ public:
         timers_[index].async_wait([](boost::system::error_code) {});
     }
     void cancel(std::size_t index) { timers_[index].cancel(); }
-    void turn() { // the aborted handlers are delivered sixty-four at a time
+    void turn() { // delivers the aborted handlers sixty-four at a time
         if ((++turns_ & 63) == 0) context_.poll();
     }
 
@@ -39,7 +39,7 @@ private:
     unsigned turns_ = 0;
 };
 
-// All armed in the past, at random; what is timed is the delivery of them all.
+// Arms all timers with random times in the past, and times the delivery of their handlers.
 template <std::size_t Count>
 void expiry(run& sample) {
     const std::size_t count = sample.population(Count);

@@ -1,4 +1,4 @@
-// What a user would write for management transactions with Asio: a pended operation with a handler,
+// Management transactions as a user would write them with Asio: a pended operation with a handler,
 // a steady_timer for each, and an unordered_map from id to both.
 #include "asio_pended.hpp"
 #include "measurements.hpp"
@@ -27,7 +27,7 @@ public:
         timer.async_wait([](error_code) {});
         waiting_.emplace(id, &timer);
     }
-    // The oldest one is answered, so it is the first of the list.
+    // The oldest one is answered, which is the first of the list.
     void answer(std::size_t index) {
         const auto found = waiting_.find(ids_[index]);
         found->second->cancel();

@@ -69,7 +69,7 @@ void nop_32(run& sample) {
 } // namespace
 
 void add_io_uring(catalog& all) {
-    if (!ring::open()) return; // old kernel, or forbidden in this container
+    if (!ring::open()) return; // kernel too old, or io_uring forbidden in this container
     all.add("io_uring/nop_32", "no-operation, 32 submitted and reaped at once", nop_32);
 }
 

@@ -1,4 +1,4 @@
-// What the machine itself can do: no library is faster than these.
+// Limits of the machine, which no library can beat.
 #include "measurements.hpp"
 #include "two_threads.hpp"
 
@@ -38,7 +38,7 @@ void locked_instruction(run& sample) {
     sample.stop();
 }
 
-// Every load depends on the one before and falls on a record that no cache holds.
+// Each load depends on the one before and misses all caches.
 struct alignas(far_apart) record {
     std::uint32_t next;
 };
@@ -68,7 +68,7 @@ struct alignas(far_apart) word {
     std::atomic<std::uint32_t> value{0};
 };
 
-// One thread raises the left word, the other answers on the right one.
+// One thread increments the left word, the other answers on the right one.
 template <class Await, class Raise>
 void ping_pong(run& sample, Await await, Raise raise) {
     word left, right;

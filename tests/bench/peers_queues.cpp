@@ -1,4 +1,4 @@
-// Bare pointers carried between two threads by general-purpose queues: no request, no callback.
+// Bare pointers passed between two threads by general-purpose queues, without request or callback.
 #include "measurements.hpp"
 #include "two_threads.hpp"
 
@@ -30,7 +30,7 @@ struct moodycamel_queue {
 };
 #endif
 
-// Items go out through one queue and come back through another, so many at once.
+// Passes `Outstanding` items at a time through one queue and back through another.
 template <class Queue, std::uint64_t Outstanding>
 void window(run& sample) {
     const auto out = std::make_unique<Queue>(), back = std::make_unique<Queue>();

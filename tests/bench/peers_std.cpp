@@ -1,4 +1,4 @@
-// What the C++ standard library alone gives for the same life cycles.
+// The same life cycles with the C++ standard library alone.
 #include "measurements.hpp"
 #include "transaction_load.hpp"
 #include "two_threads.hpp"
@@ -14,7 +14,7 @@
 namespace irpverbs::bench {
 namespace {
 
-// The request object most C++ programs would write: shared, virtual submit, type-erased callback.
+// The request object of most C++ programs: shared, virtual submit, type-erased callback.
 struct request {
     int operation = 0;
     std::uint64_t argument = 0;
@@ -123,7 +123,7 @@ void promise_round_trip(run& sample) {
         });
 }
 
-// What ours/transaction_id does, the ids counted by whoever needs one.
+// The work of ours/transaction_id, with ids from a counter.
 void unordered_map(run& sample) {
     struct entry {
         std::uint64_t what = 0;
@@ -148,7 +148,7 @@ void unordered_map(run& sample) {
 } // namespace
 
 void add_standard_library(catalog& all) {
-    all.add("std/unordered_map", "an id is found and erased, and another put in, of 1,000",
+    all.add("std/unordered_map", "of 1,000 ids one is found and erased, and another inserted",
             unordered_map);
     all.add("std/shared_ptr_function", "make_shared, std::function, virtual submit, callback",
             shared_ptr_function);

@@ -16,7 +16,7 @@ double seconds_since(clock::time_point start) {
     return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-// Threads that want a core, this one included: the fourth word of the file, "running/total".
+// Runnable threads, this one included: the fourth word of /proc/loadavg is "running/total".
 int runnable() {
     std::ifstream file("/proc/loadavg");
     std::string skipped;
@@ -25,10 +25,11 @@ int runnable() {
     return file ? running : 1;
 }
 
-// One thread measures beside at most one stranger (there is a second core); two need both cores.
+// A measurement of one thread tolerates one other thread on the second core; one of two threads
+// needs both cores.
 int tolerated(threads uses) { return uses == threads::two ? 1 : 2; }
 
-// Ticks that the host took away, over all processors: the eighth number of the first line.
+// Ticks stolen by the host, over all processors: the eighth number of the first line.
 unsigned long long stolen_ticks() {
     std::ifstream file("/proc/stat");
     std::string label;
@@ -68,8 +69,8 @@ double probe_indirect_call() {
 }
 
 bool quiet_gate::wait(threads uses) {
-    constexpr double longest = 4;     // seconds; a machine this busy stays busy
-    constexpr double for_free = 0.02; // a quiet machine costs no patience
+    constexpr double longest = 4;     // seconds; a machine that is busy so long stays busy
+    constexpr double for_free = 0.02; // seconds that are not deducted, the check of a quiet machine
     const auto start = clock::now();
     bool quiet = true;
     for (int in_a_row = 0; in_a_row < 4;) {

@@ -1,16 +1,16 @@
-// What the rest of the machine does meanwhile, and how fast this core is just now.
+// The load of the machine during a sample, and the present speed of this core.
 #pragma once
 
 #include "harness.hpp"
 
 namespace irpverbs::bench {
 
-// Nanoseconds of one predicted indirect call now. The host changes the speed of a core by up to
-// two within seconds; a sample divided by the probe beside it is steadier than either.
+// Nanoseconds of one predicted indirect call now. On a shared host the speed of a core changes by
+// up to two within seconds; a sample divided by the probe beside it varies less than either.
 double probe_indirect_call();
 
-// Waits until nothing else wants a core. Patience is used up over the whole run; when it is gone
-// every answer is "not quiet" at once.
+// Waits until no other thread wants a core. All waits of a run share one time limit; after that,
+// wait() returns false without waiting.
 class quiet_gate {
 public:
     explicit quiet_gate(double patience_seconds) : patience_(patience_seconds) {}
@@ -21,7 +21,7 @@ private:
     double patience_;
 };
 
-// Between its construction and the question: was this process left alone?
+// Detects other load between its construction and the call of none().
 class disturbance {
 public:
     disturbance();

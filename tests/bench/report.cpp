@@ -79,7 +79,7 @@ void print_tables(std::ostream& out, const std::vector<series>& results,
     print_bars(out, verdicts);
 }
 
-// Every string here is a literal of this program: none needs escaping.
+// All strings are literals of this program, and none needs escaping.
 void print_json(std::ostream& out, const std::vector<series>& results,
                 const std::vector<verdict>& verdicts) {
     const char* separator = "";

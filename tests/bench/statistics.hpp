@@ -6,7 +6,7 @@
 
 namespace irpverbs::bench {
 
-// The value below which the given share of the samples lies; linear between neighbours.
+// The value below which `share` of the samples lie, with linear interpolation.
 inline double quantile(std::vector<double> values, double share) {
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());

@@ -1,6 +1,6 @@
-// The load that timers carry in this library: N requests outstanding, each with a response timer
-// that nearly always is cancelled by its answer. One operation cancels the answered request's
-// timer and arms the next one's, while time goes on. Deadlines lie eight mean answers away.
+// The timer load of this library: N outstanding requests, each with a response timer that its
+// answer nearly always cancels. One operation cancels the answered request's timer and arms the
+// next one's, while time advances. A deadline lies eight mean response times ahead.
 #pragma once
 
 #include "harness.hpp"
@@ -12,7 +12,7 @@ namespace irpverbs::bench {
 
 enum class answers { in_order, at_random };
 
-// Timers: Timers(count), arm(index, nanoseconds from the beginning), cancel(index), turn().
+// Timers has Timers(count), arm(index, nanoseconds from the beginning), cancel(index), turn().
 template <class Timers>
 class timer_load {
 public:
@@ -20,7 +20,7 @@ public:
         for (std::size_t i = 0; i < count; ++i)
             timers_.arm(i, deadline());
         for (std::size_t i = 0; i < 2 * count; ++i)
-            step(); // the steady state is what is measured
+            step(); // reaches the steady state, which is measured
     }
     void step() {
         const std::size_t answered = order_ == answers::in_order ? next() : random();
@@ -47,8 +47,8 @@ private:
     std::uint64_t now_ = 0, state_ = 0x9E3779B97F4A7C15ull;
 };
 
-// Populations live until the program ends: building a million for every sample would take longer
-// than all else together.
+// Populations live until the program ends, since building a million for each sample would take
+// longer than all measurements together.
 template <class Timers>
 void add_timer_load(catalog& all, const std::string& owner) {
     struct kind {

@@ -1,5 +1,5 @@
-// N management transactions outstanding: one is answered, in the order they were begun, and the
-// next one begins. Nothing times out.
+// N management transactions are outstanding; the oldest is answered, and the next one begins. None
+// times out.
 #pragma once
 
 #include "harness.hpp"
@@ -11,7 +11,7 @@ namespace irpverbs::bench {
 
 inline constexpr std::uint32_t outstanding_ids = 1000;
 
-// Engine: Engine(count), begin(index), answer(index), turn(), answered().
+// Engine has Engine(count), begin(index), answer(index), turn(), answered().
 template <class Engine>
 class transaction_load {
 public:
@@ -19,7 +19,7 @@ public:
         for (std::size_t i = 0; i < count; ++i)
             engine_.begin(i);
         for (std::size_t i = 0; i < 2 * count; ++i)
-            step(); // the steady state is what is measured
+            step(); // reaches the steady state, which is measured
     }
     void step() {
         next_ = next_ + 1 == count_ ? 0 : next_ + 1;

@@ -10,7 +10,7 @@
 
 namespace irpverbs::bench {
 
-// Whatever two threads fight for or hand over stands this far apart (adjacent-line prefetch).
+// Distance between data of two threads, two cache lines because of adjacent-line prefetch.
 inline constexpr std::size_t far_apart = 128;
 
 inline void relax_processor() {
@@ -21,7 +21,7 @@ inline void relax_processor() {
 
 namespace detail {
 
-// Pins the calling thread to the nth processor it may use; gives its freedom back at the end.
+// Pins the calling thread to the nth processor of its affinity mask; the destructor restores it.
 class pinned {
 public:
     explicit pinned(int nth) {
@@ -44,8 +44,8 @@ private:
 
 } // namespace detail
 
-// Runs `first` here and `second` on another thread, each on its own processor. The timed part is
-// `first`, begun when `second` is up; both must come to an end by themselves.
+// Runs `first` on this thread and `second` on another, each on its own processor. Times `first`,
+// which begins when `second` is running; both must end by themselves.
 template <class First, class Second>
 void on_two_processors(run& sample, First&& first, Second&& second) {
     std::atomic<bool> ready{false};

@@ -14,9 +14,9 @@ enum class outcome { passed, failed, skipped };
 
 struct verdict {
     const bar* which;
-    double ratio = 0; // 0 when there is nothing to divide
+    double ratio = 0; // 0 if a side is missing
     outcome what = outcome::skipped;
-    std::string why; // it was skipped
+    std::string why; // reason for skipping
 };
 
 inline constexpr std::size_t rounds_to_judge = 9;

@@ -19,26 +19,26 @@ outcome judged(const bar& which, std::vector<series> results) {
     return judge(results, {&which, 1}).front().what;
 }
 
-// Tests that a one-thread bar leaves ten per cent, and no more, to noise.
+// A one-thread bar tolerates ten per cent, and no more.
 TEST(Verdict, OneThreadMargin) {
     EXPECT_EQ(outcome::passed, judged(one, {same("a", 54), same("b", 100)}));
     EXPECT_EQ(outcome::failed, judged(one, {same("a", 56), same("b", 100)}));
 }
 
-// Tests that a two-thread bar leaves thirty.
+// A two-thread bar tolerates thirty per cent.
 TEST(Verdict, TwoThreadMargin) {
     EXPECT_EQ(outcome::passed, judged(two, {same("a", 64), same("b", 100)}));
     EXPECT_EQ(outcome::failed, judged(two, {same("a", 66), same("b", 100)}));
 }
 
-// Tests that a bar in nanoseconds needs no other side, and knows no slow core.
+// A bar in nanoseconds needs no second measurement and no probe.
 TEST(Verdict, InNanoseconds) {
     constexpr bar fixed{"fixed", "a", nanosecond, 100};
     EXPECT_EQ(outcome::passed, judged(fixed, {same("a", 109)}));
     EXPECT_EQ(outcome::failed, judged(fixed, {same("a", 111)}));
 }
 
-// Tests that disturbed samples keep a two-thread bar from being judged, but not a one-thread bar.
+// With mostly disturbed samples a two-thread bar is skipped, but a one-thread bar is judged.
 TEST(Verdict, DisturbedSamples) {
     const std::vector<series> mostly_disturbed{same("a", 900, 9, 3), same("b", 100, 9, 5)};
     EXPECT_EQ(outcome::skipped, judged(two, mostly_disturbed));
@@ -46,7 +46,7 @@ TEST(Verdict, DisturbedSamples) {
     EXPECT_EQ(outcome::failed, judged(two, {same("a", 900, 9, 4), same("b", 100, 9, 5)}));
 }
 
-// Tests that nothing is judged on fewer than nine rounds, nor with a side missing.
+// A bar is skipped with fewer than nine rounds, and without its second measurement.
 TEST(Verdict, NotEnoughToJudge) {
     EXPECT_EQ(outcome::skipped, judged(one, {same("a", 900, 8), same("b", 100, 8)}));
     const std::vector<series> only_one_side{same("a", 900)};
@@ -55,7 +55,7 @@ TEST(Verdict, NotEnoughToJudge) {
     EXPECT_EQ("not measured: b", verdicts.front().why);
 }
 
-// Tests that a core which slows down in the middle of the run does not move a ratio.
+// A core that slows down during the run does not change a ratio.
 TEST(Verdict, RatioIsTakenByRoundAndProbe) {
     series a = same("a", 50), b = same("b", 100);
     for (std::size_t round = 4; round < 9; ++round) {
@@ -65,14 +65,14 @@ TEST(Verdict, RatioIsTakenByRoundAndProbe) {
     EXPECT_DOUBLE_EQ(0.5, judge({a, b}, {&one, 1}).front().ratio);
 }
 
-// Tests that one round gone wrong does not decide.
+// One outlying round does not decide.
 TEST(Verdict, RatioIsTheMedianOfTheRounds) {
     series a = same("a", 50);
     a.samples[0].nanoseconds = 100000;
     EXPECT_EQ(outcome::passed, judged(one, {a, same("b", 100)}));
 }
 
-// Tests the cost of a further level: what three levels take beyond one, shared by two.
+// The cost of a further level is half of the difference between three levels and one.
 TEST(Verdict, FurtherLevel) {
     constexpr bar level{"level", "three", indirect_call, 9, bar_kind::one_thread, "one", 2};
     const auto verdicts = judge({same("three", 22), same("one", 6)}, {&level, 1});

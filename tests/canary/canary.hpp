@@ -8,17 +8,17 @@
 
 namespace canary {
 
-/// Where a defect shows at least: what came out of the run, or a rule of the verifier, or memory
-/// that is not the program's any more (address sanitizer); or a rule of the verifier, but the
-/// sanitizer, where there is one, stops the program before.
+/// The evidence that must show a defect: the outcome of the run, a rule of the verifier, or an
+/// access to freed memory that the address sanitizer reports. verifier_or_sanitizer is a rule of
+/// the verifier, except under the sanitizer, which stops the program first.
 enum class found_by { outcome, verifier, sanitizer, verifier_or_sanitizer };
 
 struct defect {
     const char* name;
-    const char* origin; // where the world met it
+    const char* origin; // the published code or report with the defect
     found_by evidence;
     std::optional<std::string> (*run)(irpverbs::dispatch::sim_machine& sim);
-    /// Under which of them the verifier reports it; none: it sees nothing, only the outcome tells.
+    /// The rules under one of which the verifier reports it; empty if only the outcome shows it.
     std::vector<std::string> rules = {};
     const char* options = "default"; // the verifier's
 };

@@ -1,4 +1,4 @@
-// The tests are tested: each planted defect must be found within the default budget.
+// Tests the explorer: it must find each known defect within the default budget.
 #include "canary.hpp"
 
 #include <irp/verifier.hpp>
@@ -35,7 +35,7 @@ constexpr auto left_to_the_sanitizer = {found_by::sanitizer};
 
 std::string name_of(const testing::TestParamInfo<defect>& info) { return info.param.name; }
 
-// As the world meets it: nothing looks on but the caller.
+// Runs without the verifier; only the outcome shows the defect.
 class Canary : public testing::TestWithParam<defect> {};
 
 TEST_P(Canary, IsFound) { irpverbs::testing::expect_found({}, GetParam().run); }

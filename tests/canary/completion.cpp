@@ -1,4 +1,4 @@
-// Defects of dispatch and completion routines that need no race, and of those who wait.
+// Defects of dispatch and completion routines that need no race, and of callers that wait.
 #include "canary.hpp"
 
 namespace canary {
@@ -6,7 +6,7 @@ namespace {
 
 using irpverbs::dispatch::sim_machine;
 
-// One request to a device with that dispatch routine.
+// Sends one request to a device with the dispatch routine.
 std::optional<std::string> one_request(PDRIVER_DISPATCH dispatch) {
     int nothing = 0;
     world it(dispatch, &nothing);
@@ -109,7 +109,7 @@ std::optional<std::string> sends_without_a_completion_routine(sim_machine&) {
     return std::nullopt;
 }
 
-// A filter over a device that pends; what the filter does wrong is in its two routines.
+// A filter over a device that pends; the defect is in the filter's two routines.
 struct filtered {
     DRIVER_OBJECT lower_driver{};
     DRIVER_OBJECT upper_driver{};
@@ -197,7 +197,8 @@ std::optional<std::string> hides_the_lower_status(sim_machine&) {
     return through_a_filter(stack);
 }
 
-// The routine signals only what did not pend, and the filter waits for what did.
+// The completion routine signals only for an IRP that did not pend, and the filter waits for one
+// that did.
 std::optional<std::string> waits_for_a_signal_that_is_not_sent(sim_machine& sim) {
     filtered stack(park_below, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         auto& its = state_of<filtered>(device);
@@ -228,7 +229,7 @@ std::optional<std::string> waits_for_a_signal_that_is_not_sent(sim_machine& sim)
     });
     sim.run();
     IoFreeIrp(irp);
-    return std::nullopt; // a hang does not come back from run()
+    return std::nullopt; // run() does not return from a hang
 }
 
 std::optional<std::string> keeps_a_remove_lock(sim_machine& sim) {
@@ -254,7 +255,7 @@ std::optional<std::string> keeps_a_remove_lock(sim_machine& sim) {
     return it.verdict();
 }
 
-// Only the address sanitizer sees a plain read of memory that was given back.
+// Only the address sanitizer detects a plain read of freed memory.
 std::optional<std::string> reads_after_completion(sim_machine&) {
     DRIVER_OBJECT driver{};
     driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = [](DEVICE_OBJECT*,

@@ -8,7 +8,7 @@ using irpverbs::dispatch::sim_machine;
 
 constexpr ULONG timer_tag = 0x546d6972; // "rimT"
 
-// The loop goes on while the exchange succeeds, instead of while it fails.
+// The loop repeats while the exchange succeeds instead of while it fails.
 std::optional<std::string> inverted_compare_exchange(sim_machine& sim) {
     LONG word = 0;
     int inside = 0;
@@ -52,10 +52,11 @@ std::optional<std::string> clears_an_event_it_has_not_seen(sim_machine& sim) {
         KeSetEvent(&ready, IO_NO_INCREMENT, FALSE);
     });
     sim.run();
-    return std::nullopt; // a hang does not come back from run()
+    return std::nullopt; // run() does not return from a hang
 }
 
-// A DPC that is queued already is not queued again, and what the second insertion gave it is lost.
+// A DPC that is already queued is not queued again, so the arguments of the second insertion are
+// lost.
 std::optional<std::string> relies_on_every_dpc_insertion(sim_machine& sim) {
     KDPC dpc;
     LONG served = 0;
@@ -96,7 +97,7 @@ std::optional<std::string> frees_what_a_timer_uses(sim_machine& sim) {
         LARGE_INTEGER pause;
         pause.QuadPart = -10;
         KeDelayExecutionThread(KernelMode, FALSE, &pause);
-        KeCancelTimer(&state.timer); // FALSE when its DPC is queued or runs: not asked
+        KeCancelTimer(&state.timer); // ignores FALSE, after which the DPC is queued or runs
         state.alive = false;
     });
     sim.run();
@@ -116,10 +117,10 @@ std::optional<std::string> takes_two_locks_both_ways(sim_machine& sim) {
         const held a(first);
     });
     sim.run();
-    return std::nullopt; // a deadlock does not come back from run()
+    return std::nullopt; // run() does not return from a deadlock
 }
 
-// One thread, one order after the other: nothing hangs, yet the order is broken.
+// One thread acquires the locks in both orders: nothing hangs, but the lock order is violated.
 std::optional<std::string> takes_two_locks_both_ways_in_turn(sim_machine&) {
     lock first;
     lock second;

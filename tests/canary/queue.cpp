@@ -1,4 +1,4 @@
-// Defects of hand-made queues of requests, and of the code around them.
+// Defects of drivers' own request queues, and of the code around them.
 #include "canary.hpp"
 
 namespace canary {
@@ -10,7 +10,7 @@ struct queue_driver {
     lock guard;
     LIST_ENTRY list;
     bool closing = false;
-    bool context_alive = true; // what the requests refer to
+    bool context_alive = true; // the object that the requests refer to
     bool touched_dead_context = false;
     int references = 1;
     KDPC drain{};
@@ -40,7 +40,8 @@ void cancel_queued(DEVICE_OBJECT*, IRP* irp) {
     complete(irp, STATUS_CANCELLED);
 }
 
-// Links, arms, and looks at Cancel once more, under the lock the caller holds; false: take it back.
+// Links the IRP, sets its cancel routine and checks Cancel again, under the caller's lock; false if
+// the caller has to remove the IRP and complete it.
 bool arm(queue_driver& driver, IRP* irp) {
     IoMarkIrpPending(irp);
     link(driver, irp);
@@ -61,7 +62,7 @@ NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
     return STATUS_PENDING;
 }
 
-// The oldest request that nobody cancels.
+// Removes the oldest request that is not being cancelled.
 IRP* pop(queue_driver& driver) {
     const held guard(driver.guard);
     for (LIST_ENTRY* each = driver.list.Flink; each != &driver.list; each = each->Flink) {
@@ -156,8 +157,8 @@ std::optional<std::string> completes_the_cancelled_under_its_lock(sim_machine& s
         serve);
 }
 
-// A request that is being cancelled is still in the list when the next one comes: the list is not
-// empty, and nobody drains it.
+// A request that is being cancelled is still in the list when the next one arrives. The list is not
+// empty then, so the drain DPC is not queued.
 std::optional<std::string> drains_only_what_was_empty(sim_machine& sim) {
     queue_driver driver;
     KeInitializeDpc(
@@ -186,7 +187,7 @@ std::optional<std::string> drains_only_what_was_empty(sim_machine& sim) {
     return it.verdict();
 }
 
-// Two readers look at the head before either takes it.
+// Two readers read the head before either removes it.
 std::optional<std::string> peeks_and_pops_apart(sim_machine& sim) {
     queue_driver driver;
     world it(park, &driver);
@@ -213,7 +214,8 @@ std::optional<std::string> peeks_and_pops_apart(sim_machine& sim) {
     return it.verdict();
 }
 
-// Whoever finds the request being cancelled makes its links new, though it is still linked.
+// The reader that finds the request being cancelled reinitializes its links, though it is still in
+// the list.
 std::optional<std::string> resets_links_that_are_in_use(sim_machine& sim) {
     return race(sim, park, [](queue_driver& driver) {
         for (bool more = true; more;) {
@@ -234,8 +236,8 @@ std::optional<std::string> resets_links_that_are_in_use(sim_machine& sim) {
     });
 }
 
-// The polling thread holds a request that is not in the queue any more; clean-up finds the queue
-// empty and frees what the request refers to.
+// The polling thread has removed a request from the queue; clean-up finds the queue empty and frees
+// the object that the request refers to.
 std::optional<std::string> cleanup_misses_the_one_in_hand(sim_machine& sim) {
     queue_driver driver;
     world it(park, &driver);
@@ -284,7 +286,7 @@ std::optional<std::string> parks_after_the_close(sim_machine& sim) {
     return it.verdict();
 }
 
-// The reference for a parked request is taken when the request is already out.
+// The driver takes the reference for a pended request after another thread can complete it.
 std::optional<std::string> refers_after_it_is_out(sim_machine& sim) {
     queue_driver driver;
     world it(

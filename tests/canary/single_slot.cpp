@@ -1,4 +1,4 @@
-// Defects of drivers that park one request in a slot and exchange it by hand: the InfiniBand
+// Defects of drivers that pend one request in a slot and exchange it by hand, as the InfiniBand
 // access layers of 2005 did.
 #include "canary.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 using irpverbs::dispatch::sim_machine;
 
-// One request parked, one event that answers it.
+// A slot for one pending request, and an event that completes it.
 struct slot_driver {
     lock guard;
     IRP* parked = nullptr;
@@ -32,7 +32,7 @@ IRP* take(slot_driver& driver) {
     return std::exchange(driver.parked, nullptr);
 }
 
-// Takes the slot if it holds that request.
+// Empties the slot if it has that request.
 bool take_if(slot_driver& driver, IRP* irp) {
     const held guard(driver.guard);
     if (driver.parked != irp) return false;
@@ -45,7 +45,7 @@ void cancel_parked(DEVICE_OBJECT*, IRP* irp) {
     if (take_if(driver_of(irp), irp)) complete(irp, STATUS_CANCELLED);
 }
 
-// The event answers what is parked, honouring whoever cancels it.
+// The event completes the pending request unless it is being cancelled.
 void event(slot_driver& driver) {
     IRP* irp = nullptr;
     {
@@ -56,7 +56,7 @@ void event(slot_driver& driver) {
     if (irp != nullptr) complete(irp, STATUS_SUCCESS);
 }
 
-// Park and cancel race; afterwards nothing else happens, so what is still parked is lost.
+// Pend and cancel race. Nothing happens afterwards, so a request that still pends is lost.
 std::optional<std::string> park_and_cancel(sim_machine& sim, PDRIVER_DISPATCH dispatch) {
     slot_driver driver;
     world it(dispatch, &driver);
@@ -85,8 +85,8 @@ std::optional<std::string> arms_before_it_publishes(sim_machine& sim) {
     });
 }
 
-// The routine completes with the cancel lock and the driver's own still held, then reads from the
-// request which level to return to.
+// The routine completes while it holds the cancel lock and the driver's own, then reads CancelIrql
+// from the completed request.
 void cancel_under_locks(DEVICE_OBJECT*, IRP* irp) {
     slot_driver& driver = driver_of(irp);
     KeAcquireSpinLockAtDpcLevel(&driver.guard.word);
@@ -109,8 +109,8 @@ std::optional<std::string> cancels_under_two_locks(sim_machine& sim) {
     });
 }
 
-// The event does not ask who owns the request. While its cancel routine is under way, the slot is
-// given to the next one, which is then the one that is cancelled.
+// The event ignores the result of IoSetCancelRoutine. While the cancel routine runs, the next
+// request gets the slot, and is cancelled in the first one's place.
 void cancel_whatever_is_there(DEVICE_OBJECT*, IRP* irp) {
     slot_driver& driver = driver_of(irp);
     IoReleaseCancelSpinLock(irp->CancelIrql);
@@ -125,7 +125,8 @@ std::optional<std::string> cancels_the_wrong_request(sim_machine& sim) {
     sim.spawn("serve", [&] {
         it.send(0);
         if (IRP* irp = take(driver)) {
-            IoSetCancelRoutine(irp, nullptr); // whose it is now goes unasked
+            IoSetCancelRoutine(irp,
+                               nullptr); // ignores NULL, which means that it is being cancelled
             complete(irp, STATUS_SUCCESS);
         }
         it.send(1);
@@ -158,7 +159,7 @@ std::optional<std::string> answers_without_asking_who_owns(sim_machine& sim) {
     return it.verdict();
 }
 
-// Emptying the slot, the routine drops what is not its own.
+// The routine empties the slot, and drops a request that is not its own.
 void cancel_and_drop(DEVICE_OBJECT*, IRP* irp) {
     slot_driver& driver = driver_of(irp);
     IoReleaseCancelSpinLock(irp->CancelIrql);
@@ -173,7 +174,7 @@ std::optional<std::string> drops_another_request(sim_machine& sim) {
     sim.spawn("re-arm", [&] {
         it.send(0);
         event(driver);
-        it.send(1); // over the one whose cancel routine is on the way
+        it.send(1); // overwrites the one whose cancel routine is about to run
     });
     sim.spawn("cancel", [&] { it.cancel(0); });
     sim.run();
@@ -207,8 +208,8 @@ std::optional<std::string> cleans_up_without_asking_who_owns(sim_machine& sim) {
     return it.verdict();
 }
 
-// The routine takes the driver's lock while it holds the cancel lock; the park takes them the
-// other way round.
+// The routine acquires the driver's lock while it holds the cancel lock; the dispatch routine
+// acquires them in the other order.
 std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
     slot_driver driver;
     world it(
@@ -234,7 +235,7 @@ std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
     sim.spawn("cancel", [&] { it.cancel(0); });
     sim.spawn("park", [&] { it.send(1); });
     sim.run();
-    return std::nullopt; // a deadlock does not come back from run()
+    return std::nullopt; // run() does not return from a deadlock
 }
 
 } // namespace

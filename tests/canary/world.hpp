@@ -1,5 +1,5 @@
-// What every canary stands in: one device, a few requests, and the oracle that says what became of
-// each.
+// The environment of each canary: one device, a few requests, and an oracle that checks their
+// results.
 #pragma once
 
 #include <dispatch/machine.hpp>
@@ -49,15 +49,15 @@ public:
         IoCancelIrp(requests_[index].irp);
     }
 
-    /// Every request that was sent is completed once, and only those were cancelled that somebody
-    /// asked to cancel.
+    /// Checks that each request that was sent completed once, and that only cancelled ones
+    /// completed with STATUS_CANCELLED.
     std::optional<std::string> verdict() const {
         int completed = 0;
         for (const request& each : requests_) {
             completed += each.completions != 0;
             if (each.completions > 1) return "a request was completed twice";
             if (each.status == STATUS_CANCELLED && !each.cancel_asked)
-                return "a request was cancelled that nobody asked to cancel";
+                return "a request was cancelled without IoCancelIrp";
         }
         if (completed != sent_)
             return std::to_string(sent_ - completed) + " request(s) never completed";
@@ -91,7 +91,7 @@ inline void complete(IRP* irp, NTSTATUS status) {
 
 inline bool cancel_asked(IRP* irp) { return __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) != 0; }
 
-/// A spin lock and, for the scope, its holding.
+/// A spin lock; `held` holds it for a scope.
 struct lock {
     KSPIN_LOCK word;
     lock() { KeInitializeSpinLock(&word); }

@@ -1,4 +1,4 @@
-"""An initramfs: files of this machine at their own places, in the kernel's cpio format (newc)."""
+"""Builds an initramfs from files of this machine at their own paths, in the kernel's cpio format (newc)."""
 import os
 import re
 import subprocess
@@ -7,24 +7,24 @@ FOLDER, FILE, LINK = 0o040755, 0o100644, 0o120777
 
 
 def libraries(program):
-    """The shared libraries that ldd names; none for what is no dynamic program."""
+    """The shared libraries that ldd lists; none for a file that is not a dynamic program."""
     answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
     missing = re.findall(r"^\s*(\S+) => not found", answer.stdout, re.M)
     if missing:
-        raise FileNotFoundError(f"{program} needs {', '.join(missing)}, which is not there")
+        raise FileNotFoundError(f"{program} needs {', '.join(missing)}, which is missing")
     return re.findall(r"(/\S+) \(0x", answer.stdout)
 
 
 def place_of(file):
-    """Where the guest has it: at its own place, with no link in the path of its folder."""
+    """The path in the guest: the file's own, with the links in its folder resolved."""
     folder, name = os.path.split(os.path.abspath(file))
     return os.path.join(os.path.realpath(folder), name)
 
 
 class Archive:
     def __init__(self, beneath=None):
-        """`beneath`: paths that are there already, from an archive unpacked before this one."""
-        self.sources = set()  # what was copied
+        """`beneath`: paths that exist already, from an archive that is unpacked before this one."""
+        self.sources = set()  # the copied files
         self._entries = {}
         self._beneath = set(beneath or ())
 
@@ -47,7 +47,7 @@ class Archive:
         self._put(path, FILE | (0o111 if executable else 0), content.encode())
 
     def copy(self, source, path=None):
-        """A file, at `path` or its own place, with its libraries at theirs. That place."""
+        """Adds a file at `path` or its own path, and its libraries at theirs; returns the file's path."""
         place = place_of(path or source)
         if place in self.paths():
             return place

@@ -1,5 +1,5 @@
-// The conformance suite over the rdma driver where a kernel module raises the events that its cases
-// need. Runs in the guest, with --events.
+// The conformance suite over the rdma driver, with a kernel module that raises the events that the
+// cases need. Runs in the guest, with --events.
 #include "raise_event.hpp"
 
 #include "async_events.hpp"
@@ -20,7 +20,7 @@ std::string name_of(ib_guid_t guid) {
     return name.data();
 }
 
-// GID_CHANGE only whoever changes the table may tell.
+// Raises all port events but GID_CHANGE, which the kernel raises itself when the table changes.
 NTSTATUS raise(ib_guid_t guid, UCHAR port, IB_ASYNC_EVENT event) {
     for (int type = IBV_EVENT_PORT_ACTIVE; type < IBV_EVENT_GID_CHANGE; ++type)
         if (hca_rdma::event_of(static_cast<ibv_event_type>(type)) == event) {

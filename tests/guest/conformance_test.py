@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""conformance_test.py DEVICE: the conformance suite passes on that device, and of each case that is
-skipped there it is known here why."""
+"""conformance_test.py DEVICE: the conformance suite passes on that device, and each case that it skips
+is listed here with the reason."""
 import os
 import re
 import sys
@@ -12,21 +12,21 @@ import guest_script
 CONFORMANCE = os.environ["IRPVERBS_CONFORMANCE"]
 DEVICE = sys.argv.pop()
 
-NOBODY = "what happens to a real HCA nobody makes happen at will; guest.conformance_events has both"
-# What the case says, the cases that may say so, and why.
+REAL_HCA = "a test can't make a real HCA do that; guest.conformance_events has both"
+# (reason that the case prints, cases that may print it, explanation)
 EXPLAINED = {
     "rxe": [
-        ("the adapter can't raise port events", "*", NOBODY),
-        ("the adapter can't make the HCA fail", "*", NOBODY),
+        ("the adapter can't raise port events", "*", REAL_HCA),
+        ("the adapter can't make the HCA fail", "*", REAL_HCA),
         ("the adapter can't put completions into a queue", "*",
-         "only queue pairs do, with contents of their own: guest.verbs has some"),
+         "completions come from queue pairs only, with their own contents: guest.verbs has some"),
         ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "MadQp.*",
-         "umad knows QP0 and QP1, no queue pairs of agents' own"),
+         "umad has QP0 and QP1, and no queue pairs of agents"),
         ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "User.KeysThatAreNotMapped",
-         "the keys are those of an agent's own queue pair"),
+         "the keys belong to an agent's own queue pair"),
         ("CiModifyPort answers STATUS_NOT_SUPPORTED", "ModifyPort.*",
-         "of capabilities the kernel lets IS_SM be changed, which the cases leave to the subnet "
-         "manager; nothing else of a port. guest.verbs has IS_SM"),
+         "the kernel lets programs change IS_SM only, which the cases leave to the subnet manager; "
+         "guest.verbs has IS_SM"),
         ("CiModifyCa answers STATUS_NOT_SUPPORTED", "ModifyCa.ChangesWhatFlagsName",
          "the kernel does not let the system image GUID be changed; guest.verbs has the rest"),
     ],

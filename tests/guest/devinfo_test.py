@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""irpctl tells of rxe0 and siw0 what ibv_devinfo -v does, field by field, in one guest."""
+"""irpctl prints the same values as ibv_devinfo -v for rxe0 and siw0, field by field, in one guest."""
 import ipaddress
 import json
 import os
@@ -14,7 +14,7 @@ IRPCTL = os.environ["IRPVERBS_IRPCTL"]
 DEVINFO = "/usr/bin/ibv_devinfo"
 DEVICES = ("rxe0", "siw0")
 
-# As ibv_devinfo names it, then where irpctl has it.
+# The name that ibv_devinfo prints, and its path in irpctl's output.
 NUMBERS_OF_DEVICE = {
     "vendor_id": "vendor", "vendor_part_id": "part", "hw_ver": "hardware",
     "max_mr_size": "limits.max_mr_size", "page_size_cap": "limits.page_sizes",
@@ -44,7 +44,7 @@ NUMBERS_OF_DEVICE = {
     "qp_rate_limit_max": "extended.max_pacing_rate",
     "num_comp_vectors": "limits.max_completion_handlers",
 }
-# Said in words where there is none, in names of flags where there are some.
+# Printed as words if there is none, and as names of flags otherwise.
 NONE_OF_DEVICE = {
     "general_odp_caps": "extended.on_demand_paging", "rc_odp_caps": "extended.on_demand_rc",
     "uc_odp_caps": "extended.on_demand_uc", "ud_odp_caps": "extended.on_demand_ud",
@@ -61,9 +61,9 @@ NUMBERS_OF_PORT = {
     "gid_tbl_len": "gid_places", "subnet_timeout": "subnet_timeout",
     "init_type_reply": "init_type_reply",
 }
-# Headings that say nothing themselves.
+# Headings without a value.
 HEADINGS = {"tso_caps", "rss_caps", "packet_pacing_caps"}
-CAPABILITIES = {  # theirs, and ours where it has another name
+CAPABILITIES = {  # ibv_devinfo's name, and irpctl's if it differs
     "BAD_PKEY_CNTR": "BAD_PKEY_COUNTER", "BAD_QKEY_CNTR": "BAD_QKEY_COUNTER",
     "AUTO_PATH_MIG": "AUTO_PATH_MIGRATION", "CHANGE_PHY_PORT": "CHANGE_PHYSICAL_PORT",
     "UD_AV_PORT_ENFORCE": "UD_AV_PORT_ENFORCED", "SYS_IMAGE_GUID": "SYSTEM_IMAGE_GUID",
@@ -77,20 +77,20 @@ SPEEDS = {1: "SDR", 2: "DDR", 4: "QDR", 8: "FDR10", 16: "FDR", 32: "EDR", 64: "H
 
 
 def number(text):
-    """0x10, 16, 16kbps, "4096 (5)"; what has no value is 0."""
+    """Parses 0x10, 16, 16kbps, "4096 (5)"; an invalid value is 0."""
     if text.startswith("invalid value"):
         return 0
     return int(re.match(r"0[xX][0-9a-fA-F]+|\d+", text)[0], 0)
 
 
 def code(text):
-    """16 of "FDR (16)"."""
+    """Returns 16 for "FDR (16)"."""
     return int(re.search(r"\((-?\d+)\)$", text)[1])
 
 
 def understood(text):
-    """Two dictionaries of one device's: of itself and of its port. What has lines of its own below
-    it, or nothing behind its name, is a list."""
+    """Returns two dictionaries for one device: its own values and its port's. A name with lines below it,
+    or without a value, has a list."""
     device, port = {}, {}
     into, last = device, None
     for line in text.splitlines():
@@ -117,7 +117,7 @@ def member(of, path):
     return int(of, 0) if isinstance(of, str) else of
 
 
-# irpctl is listened to: it says when it listens, and what it heard.
+# The output of irpctl shows that it listens (the heading), and then each event.
 LINK_GOES_DOWN_AND_UP = f"""
     touch /tmp/events
     {shlex.quote(IRPCTL)} --hca rdma:rxe0 events > /tmp/events &
@@ -167,13 +167,13 @@ class DevinfoTest(unittest.TestCase):
                 for name, path in names.items():
                     self.assertEqual(number(said[name]), member(of, path), name)
 
-    def test_what_there_is_none_of_is_0(self):
+    def test_missing_limits_are_0(self):
         for _, (theirs, _), ours, _ in self.each_device():
             for name, path in NONE_OF_DEVICE.items():
                 self.assertIn(theirs[name], ([], ["NO SUPPORT"]), name)
                 self.assertEqual(member(ours, path), 0, name)
 
-    def test_what_has_a_name_is_the_same(self):
+    def test_names_and_guids_are_the_same(self):
         for name, (theirs, _), ours, _ in self.each_device():
             self.assertEqual(theirs["hca_id"], name)
             self.assertEqual(ours["device"], name)
@@ -191,7 +191,7 @@ class DevinfoTest(unittest.TestCase):
             self.assertEqual(number(flags), member(ours, "extended.device_flags") & 0xFFFFFFFF)
             expected = {CAPABILITIES.get(each, each) for each in names}
             if number(theirs["max_mcast_grp"]) != 0:
-                expected.add("UD_MULTICAST")  # which libibverbs has no flag for
+                expected.add("UD_MULTICAST")  # libibverbs has no flag for it
             self.assertEqual(set(ours["capabilities"]), expected)
 
     def test_a_port_is_the_same(self):
@@ -214,8 +214,8 @@ class DevinfoTest(unittest.TestCase):
         self.assertEqual({each["index"]: ipaddress.IPv6Address(each["gid"]) for each in port["gids"]}, gids)
         self.assertEqual(len(gids), 2)
 
-    def test_nothing_else_is_said(self):
-        """What ibv_devinfo may say one day, and nobody has compared."""
+    def test_nothing_else_is_printed(self):
+        """A later ibv_devinfo may print a field that no test here compares."""
         of_device = {*NUMBERS_OF_DEVICE, *NONE_OF_DEVICE, *HEADINGS, "hca_id", "transport", "fw_ver",
                      "node_guid", "sys_image_guid", "phys_port_cnt", "device_cap_flags",
                      "atomic_cap"}
@@ -227,20 +227,20 @@ class DevinfoTest(unittest.TestCase):
             self.assertEqual(set(port), of_port | more)
 
     def test_gids_are_all_of_one_type(self):
-        """The one thing that irpctl does not tell: the channel interface names GIDs by their index,
-        and has no type of them (docs/decisions/verbs.md)."""
+        """The one field that irpctl does not print: the channel interface names GIDs by their index,
+        and has no GID type (docs/decisions/verbs.md)."""
         types = {value.split(", ")[1] for name, value in self.devinfo("rxe0")[1].items()
                  if name.startswith("GID[")}
         self.assertEqual(types, {"RoCE v2"})
 
-    def test_events_are_what_the_state_says(self):
+    def test_events_agree_with_the_state(self):
         said = self.said["events"][1].splitlines()
         self.assertEqual([each.split()[1] for each in said[:2]], ["PORT_DOWN", "PORT_ACTIVE"])
-        told = [line.split()[1:] for line in said[3:]]
-        states = [event for device, port, event in told
+        events = [line.split()[1:] for line in said[3:]]
+        states = [event for device, port, event in events
                   if (device, port) == ("rxe0", "1") and event in ("PORT_ERR", "PORT_ACTIVE")]
         self.assertEqual(states[:2], ["PORT_ERR", "PORT_ACTIVE"])
-        self.assertEqual({tuple(each[:2]) for each in told}, {("rxe0", "1")})
+        self.assertEqual({tuple(each[:2]) for each in events}, {("rxe0", "1")})
 
 
 if __name__ == "__main__":

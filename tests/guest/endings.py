@@ -1,4 +1,4 @@
-"""How programs, and guests, end: the same of each kind of guest."""
+"""Tests of the ends of programs and guests, for each kind of guest."""
 import os
 import pathlib
 import select
@@ -23,7 +23,7 @@ def planted(sanitizer):
 
 
 def parents():
-    """The parent of each process that has not ended."""
+    """The parent of each process that is not a zombie."""
     found = {}
     for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -36,7 +36,7 @@ def parents():
 
 
 def still_there(watched, seconds):
-    """Which of the processes have not ended by then; `watched`: their numbers by descriptor."""
+    """The processes that have not ended after `seconds`; `watched` maps their pidfds to their numbers."""
     end = time.monotonic() + seconds
     poll = select.poll()
     for descriptor in watched:
@@ -68,32 +68,32 @@ class Endings:
         self.assertEqual(ended.returncode, 3, ended.stderr)
         self.assertEqual(ended.stdout, "".join(f"[{word}]\n" for word in words))
 
-    def test_a_crash_is_the_signals_number(self):
+    def test_a_crash_ends_with_the_signals_number(self):
         self.assertEqual(self.run_bare(ENDS, "crash").returncode, 128 + signal.SIGABRT)
 
-    def test_a_hang_is_ended(self):
+    def test_a_hanging_program_is_killed(self):
         ended = self.run_bare("--timeout", "5", ENDS, "hang")
         self.assertEqual(ended.returncode, 124, ended.stderr)
         self.assertIn("timed out after 5.0 s", ended.stderr)
 
-    def test_a_panic_is_told(self):
+    def test_a_panic_is_reported(self):
         ended = self.run_bare("--memory", "256", "sh", "-c",
                               "echo 2 > /proc/sys/vm/panic_on_oom; exec tail /dev/zero")
         self.assertEqual(ended.returncode, 125)
         self.assertIn("Kernel panic - not syncing: Out of memory", ended.stderr)
 
-    def test_what_does_not_come_up_is_told(self):
+    def test_a_device_that_does_not_come_up_is_reported(self):
         ended = run(*self.KIND, "--devices", "rxe,nosuch", ENDS, "0")
         self.assertEqual(ended.returncode, 125)
         self.assertIn("failed: rdma link add nosuch0", ended.stderr)
 
-    def test_a_program_that_is_not_there_is_told(self):
+    def test_a_missing_program_is_reported(self):
         ended = run(*self.KIND, "./nosuch")
         self.assertEqual(ended.returncode, 125)
         self.assertIn("nosuch", ended.stderr)
 
     def test_the_guest_does_not_outlive_its_runner(self):
-        """Nor does a program in it, which asks its kernel for nothing."""
+        """A program in the guest ends too, even one that makes no system call."""
         with subprocess.Popen([*GUEST, *self.KIND, "--devices", "none", "sh", "-c",
                                "echo it runs; while :; do :; done"],
                               stdout=subprocess.PIPE, text=True) as runner:

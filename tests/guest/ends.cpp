@@ -1,5 +1,5 @@
-// A program that ends as it is told: with a status, by a signal, not at all; or does it right on
-// many threads, or with a mistake that its sanitizer finds.
+// Ends as the command line says: with a status, by a signal, or not at all; or counts on many
+// threads.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Events that soft-RoCE does not raise by itself: a kernel module raises them, by the paths of
-// drivers. Runs in the guest, with --events.
+// Events that soft-RoCE does not raise by itself; a kernel module raises them by the paths that
+// drivers use. Runs in the guest, with --events.
 #include "raise_event.hpp"
 #include "verbs_guest.hpp"
 
@@ -16,15 +16,15 @@ void raise_of_port(ibv_event_type type) { raise_event("rxe0", "port", 1, type); 
 
 class RaisedEvents : public VerbsGuest {
 protected:
-    // The context's events are read in their order, so all before this one have been.
+    // Events of a context are read in their order, so all earlier ones have been read.
     static void expect_no_other(IB_CA* ca) {
         raise_of_port(IBV_EVENT_SM_CHANGE);
         EXPECT_EQ(next_event(ca), static_cast<ULONG_PTR>(IB_AE_SM_CHANGE));
     }
 };
 
-// GID_CHANGE is told by whoever changes the table alone: VerbsGuest has it.
-TEST_F(RaisedEvents, EachOfAPortIsToldOnce) {
+// GID_CHANGE is missing, since the kernel raises it itself when the table changes; see VerbsGuest.
+TEST_F(RaisedEvents, PortEvent_Raised_IsReportedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     for (const ibv_event_type each :
@@ -36,9 +36,9 @@ TEST_F(RaisedEvents, EachOfAPortIsToldOnce) {
     expect_no_other(ca);
 }
 
-// They name nobody who could be told. libibverbs ends a queue pair when each of its events was
-// acknowledged, and as often as it came; else it waits for ever.
-TEST_F(RaisedEvents, EachOfAQueuePairIsAcknowledgedOnce) {
+// The channel interface has no object to report these events to. ibv_destroy_qp waits until each
+// event of the queue pair is acknowledged, so a missing acknowledgement hangs the test.
+TEST_F(RaisedEvents, QueuePairEvent_Raised_IsAcknowledgedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
@@ -51,7 +51,7 @@ TEST_F(RaisedEvents, EachOfAQueuePairIsAcknowledgedOnce) {
     expect_no_other(ca);
 }
 
-TEST_F(RaisedEvents, EachOfASharedReceiveQueueIsAcknowledgedOnce) {
+TEST_F(RaisedEvents, SharedReceiveQueueEvent_Raised_IsAcknowledgedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
@@ -66,7 +66,7 @@ TEST_F(RaisedEvents, EachOfASharedReceiveQueueIsAcknowledgedOnce) {
     EXPECT_EQ(ibv_dealloc_pd(domain), 0);
 }
 
-TEST_F(RaisedEvents, TheErrorOfAQueueIsToldOnce) {
+TEST_F(RaisedEvents, CompletionQueueError_RaisedTwice_IsReportedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     IB_CQ* cq = create_cq(ca, 4);
@@ -77,11 +77,11 @@ TEST_F(RaisedEvents, TheErrorOfAQueueIsToldOnce) {
     EXPECT_STREQ(name_of(error.status()), "STATUS_SUCCESS");
     EXPECT_EQ(error.information(), static_cast<ULONG_PTR>(IB_AE_CQ_ERROR));
     expect_no_other(ca);
-    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS); // both are acknowledged
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS); // both events are acknowledged
     EXPECT_STREQ(name_of(again.status()), "STATUS_CANCELLED");
 }
 
-TEST_F(RaisedEvents, AFatalOneIsTheEndOfTheHca) {
+TEST_F(RaisedEvents, FatalEvent_Raised_HcaFails) {
     const device hca("rxe0");
     IB_CA* ca = open_ca(hca.fdo());
     IB_CQ* cq = create_cq(ca, 4);
@@ -94,11 +94,11 @@ TEST_F(RaisedEvents, AFatalOneIsTheEndOfTheHca) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-// As hardware's drivers let it: nobody waits for anybody, and the kernel says so itself.
-TEST_F(RaisedEvents, ADeviceIsTakenAwayFromUnderVerbsThatPend) {
+// Removal as with hardware's drivers: it does not wait for the close, and the kernel reports it.
+TEST_F(RaisedEvents, DeviceRemoval_WithPendingVerbs_CompletesThem) {
     raise_event("rxe1", "unplug", 0, 0);
     {
-        const device hca("rxe1", INT_MAX); // no look at the list of devices
+        const device hca("rxe1", INT_MAX); // without polling of the device list
         IB_CA* ca = open_ca(hca.fdo());
         IB_CQ* cq = create_cq(ca, 16);
         EXPECT_EQ(verb_call(arming(cq)).status(), STATUS_SUCCESS);
@@ -108,7 +108,7 @@ TEST_F(RaisedEvents, ADeviceIsTakenAwayFromUnderVerbsThatPend) {
         verb_call error(waiting_for_error(cq));
         system_thread taker([] { shell("rdma link delete rxe1"); });
         create_until_the_end(ca);
-        taker.join(); // it does not wait for the close
+        taker.join(); // the removal does not wait for the close
         EXPECT_STREQ(name_of(fatal.status()), "STATUS_SUCCESS");
         EXPECT_STREQ(name_of(verb_call(arming(cq)).status()), "STATUS_FILE_FORCED_CLOSED");
         EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);

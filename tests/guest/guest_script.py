@@ -1,4 +1,4 @@
-"""Several commands in one guest, each with what it said and its exit status."""
+"""Runs several commands in one guest and returns the output and exit status of each."""
 import pathlib
 import re
 import subprocess
@@ -8,7 +8,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def run(devices, programs, commands):
-    """`commands`: name and shell command. The guest's status, and by name: status, output."""
+    """`commands` maps names to shell commands. Returns the guest's status, and a map from each name to
+    its status and output."""
     lines = [f"echo '== {name}'\n( {command} )\necho \"== status $?\"" for name, command in
              commands.items()]
     files = [word for each in programs for word in ("--file", each)]

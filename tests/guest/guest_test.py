@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""guest.py itself, with QEMU: how programs, and guests, end."""
+"""Tests guest.py with QEMU: the ends of programs and guests."""
 import os
 import pathlib
 import shlex
@@ -65,7 +65,7 @@ class UmlWrongUsage(unittest.TestCase):
 
 
 class WithoutUml(unittest.TestCase):
-    """In a copy of the project's files where nothing was fetched or built."""
+    """Runs in a copy of the project's files where nothing is fetched or built."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="guest")
@@ -84,7 +84,7 @@ class WithoutUml(unittest.TestCase):
                               capture_output=True, timeout=250, check=False)
 
     def add_tools(self):
-        """Stands for the tools of a build that this machine does not have."""
+        """Adds stubs for the build tools, which this machine may not have."""
         for name in uml.TOOLS:
             tool = self.tools / name
             tool.write_text("#!/bin/sh\nexit 1\n")
@@ -106,7 +106,7 @@ class WithoutUml(unittest.TestCase):
         self.add_source()
         self.expect_skip("User Mode Linux is not built: run tests/guest/guest.py --build-uml")
 
-    def test_what_was_built_of_something_else_is_out_of_date(self):
+    def test_a_kernel_of_other_sources_is_out_of_date(self):
         self.add_source()
         for changed in (self.here / "uml.config", self.here / "event_module/irpverbs_events.c"):
             before = self.kernel_path()

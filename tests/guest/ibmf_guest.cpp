@@ -1,5 +1,5 @@
-// IBMF on rxe0 and the kernel's own management on rxe1: both with RMPP, in both directions. Runs in
-// the guest; runs with loss, and with the kernel's RMPP at both ends, are CMakeLists.txt's.
+// IBMF on rxe0 and the kernel's own management on rxe1, with RMPP on both and in both directions.
+// Runs in the guest; CMakeLists.txt adds runs with loss, and with the kernel's RMPP at both ends.
 #include "kernel_peer.hpp"
 
 #include <hca/mad_client.hpp>
@@ -21,10 +21,10 @@ using namespace irpverbs::testing;
 constexpr std::uint8_t get = MAD_METHOD_GET;
 constexpr std::uint8_t set = MAD_METHOD_SET;
 constexpr std::uint8_t get_table = 0x12;
-// A second for an answer, or for segments to be acknowledged.
+// Timeouts of a second for a response, and for the acknowledgement of segments.
 constexpr ibmf_retrans_t patient{6, 600'000, 400'000, 0};
 
-// As old_kernel.cpp has it.
+// Tests the switch of old_kernel.cpp.
 bool kernel_keeps_rmpp() { return std::getenv("IRPVERBS_OLD_KERNEL") != nullptr; }
 
 ib_gid_t gid_of(DEVICE_OBJECT* fdo) {
@@ -33,7 +33,8 @@ ib_gid_t gid_of(DEVICE_OBJECT* fdo) {
     return *IbPortGid(&*port, 0);
 }
 
-/// rxe0 as IBMF has it, rxe1 as the kernel has it; found once a suite, since it takes a second.
+/// IBMF's port on rxe0 and the kernel's on rxe1; opened once for all tests, since that takes a
+/// second.
 struct both_ends {
     dispatch::asio_machine machine{{.processors = 2}};
     dispatch::machine::scope inside{machine};
@@ -51,7 +52,7 @@ protected:
     static void SetUpTestSuite() { ends = std::make_unique<both_ends>(); }
     static void TearDownTestSuite() { ends.reset(); }
 
-    /// A message of the vendor's class for rxe1, with pattern().
+    /// A request of the vendor's class to rxe1, with the data of pattern().
     class question : public test_message {
     public:
         question(ibmf_handle_t handle, std::uint8_t method, std::uint32_t answer_size,
@@ -69,7 +70,7 @@ protected:
             shown->im_global_addr = {ends->here, ends->there, 0, 0, 64};
         }
     };
-    /// Asked by the kernel.
+    /// Sends a request from the kernel's end.
     static std::optional<kernel_message> ask(std::uint8_t method,
                                              std::span<const std::uint8_t> data, bool rmpp) {
         return ends->rxe1.ask(kernel_message::of(method, ++ends->transactions, 0, data, rmpp),
@@ -101,7 +102,7 @@ TEST_F(IbmfGuest, AGetOfTheKernelIsAnswered) {
     }
 }
 
-// The kernel says so in the agent's place.
+// The kernel answers in the agent's place.
 TEST_F(IbmfGuest, AnotherVendorsClassHasNoAgentThere) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
@@ -111,7 +112,7 @@ TEST_F(IbmfGuest, AnotherVendorsClassHasNoAgentThere) {
     EXPECT_EQ(asked.received_header().status, MAD_STATUS_UNSUPP_METHOD_ATTR);
 }
 
-/// Sizes of data, in bytes.
+/// The parameter is a list of data sizes in bytes.
 class Transfers : public IbmfGuest,
                   public ::testing::WithParamInterface<std::vector<std::size_t>> {};
 
@@ -174,9 +175,9 @@ TEST_P(Transfers, ALongRequestOfTheKernelIsReceived) {
 }
 
 using sizes = std::vector<std::size_t>;
-// One byte, all of a segment and its neighbours, part of a window.
+// One byte, a whole segment and its neighbours, part of a window.
 INSTANTIATE_TEST_SUITE_P(Short, Transfers, ::testing::Values(sizes{1, 215, 216, 217, 5000}));
-// Some windows, and many.
+// A few windows, and many.
 INSTANTIATE_TEST_SUITE_P(Long, Transfers, ::testing::Values(sizes{65'536, 1'048'576}));
 
 } // namespace

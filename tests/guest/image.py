@@ -1,5 +1,5 @@
-"""What the guest boots: Debian's kernel, and an initramfs of its modules and of the tools that `init`
-uses. Made once and kept, until anything that went into it changes."""
+"""The guest's boot image: Debian's kernel, and an initramfs of its modules and the tools that `init`
+uses. It is made once and kept until one of its sources changes."""
 import contextlib
 import fcntl
 import glob
@@ -17,7 +17,7 @@ from archive import Archive
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = HERE.parents[1] / "build" / "guest"  # where tools/bootstrap puts the kernel's package
-# rxe asks for crc32 and siw for crc32c by name at run time: no module's dependencies list them.
+# rxe requests crc32 and siw crc32c by name at run time, so no module's dependencies list them.
 MODULES = ["veth", "sch_netem", "crc32_generic", "crc32c_generic", "libcrc32c", "rdma_rxe",
            "ib_umad", "ib_uverbs", "rdma_ucm"]
 EVENTS = HERE / "event_module"
@@ -35,7 +35,7 @@ FILES = {
 
 
 class Missing(Exception):
-    """This machine lacks something that the guest needs."""
+    """This machine lacks a program or package that the guest needs."""
 
 
 def program(name, brought_by="tools/bootstrap"):
@@ -47,7 +47,7 @@ def program(name, brought_by="tools/bootstrap"):
 
 @contextlib.contextmanager
 def locked(path):
-    """Waits until no other process has it."""
+    """Holds an exclusive lock on the file `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -74,7 +74,7 @@ def state_of(path):
 
 
 def uncompressed(kernel):
-    """The ELF file in a bzImage: QEMU boots it directly, and the guest does not unpack it."""
+    """The ELF file in a bzImage, which QEMU boots directly, so that the guest need not unpack it."""
     data = kernel.read_bytes()
     at = data.find(b"\xfd7zXZ\0")
     while at >= 0:
@@ -85,16 +85,16 @@ def uncompressed(kernel):
         if found.startswith(b"\x7fELF"):
             return found
         at = data.find(b"\xfd7zXZ\0", at + 1)
-    raise Missing(f"{kernel.name} holds no kernel that is compressed by xz")
+    raise Missing(f"{kernel.name} contains no kernel that is compressed by xz")
 
 
 def version_of(package):
-    """6.1.0-49-amd64 of linux-image-6.1.0-49-amd64_6.1.190-1_amd64.deb."""
+    """Returns 6.1.0-49-amd64 for linux-image-6.1.0-49-amd64_6.1.190-1_amd64.deb."""
     return package.name.split("_")[0].removeprefix("linux-image-")
 
 
 def headers_of(version):
-    """To build modules with."""
+    """The folder of the headers that modules are built with."""
     return f"/usr/src/linux-headers-{version}"
 
 
@@ -104,7 +104,7 @@ def build_module(folder, version, *settings):
 
 
 def unpack_source(package, folder, member=""):
-    """That folder or file of the kernel's source, or all of it, below the package's name."""
+    """Unpacks `member` of the kernel's source, or all of it, below a folder with the package's name."""
     name = package.name.partition("_")[0]
     unpack = (f"set -o pipefail; dpkg-deb --fsys-tarfile {shlex.quote(str(package))} |"
               f" tar -xOf - ./usr/src/{name}.tar.xz | tar -xJf - -C {shlex.quote(str(folder))}"
@@ -113,7 +113,7 @@ def unpack_source(package, folder, member=""):
 
 
 def build_siw(source, version, made):
-    """Debian's kernel is built without siw; its source package has it."""
+    """Builds siw, which Debian's kernel lacks, from the kernel's source package."""
     driver = "drivers/infiniband/sw/siw"
     with tempfile.TemporaryDirectory(dir=made.parent) as build:
         unpack_source(source, build, driver)
@@ -130,13 +130,13 @@ def build_events(tree, version):
 
 
 def built_modules(tree, version, source):
-    """Those that are not the kernel package's; as many as can be built here."""
+    """Builds the modules that the kernel package lacks, as far as this machine has their sources."""
     if not os.path.isdir(headers_of(version)):
         return []
     build_events(tree, version)
     if source is None:
         return ["irpverbs_events"]
-    kept = source.with_name(f"siw-{version}-of-{source.stem}.ko")  # to unpack the source takes long
+    kept = source.with_name(f"siw-{version}-of-{source.stem}.ko")  # unpacking the source takes long
     if not kept.exists():
         build_siw(source, version, kept)
     shutil.copy(kept, f"{tree}/lib/modules/{version}/siw.ko")
@@ -144,7 +144,7 @@ def built_modules(tree, version, source):
 
 
 def modules_of(tree, version, wanted):
-    """Paths of the modules and of what they depend on, in an order in which they load."""
+    """Paths of the modules and their dependencies, in loading order."""
     depmod, modprobe = program("depmod"), program("modprobe")
     subprocess.run([depmod, "-b", tree, version], check=True)
     paths = []
@@ -159,12 +159,12 @@ def modules_of(tree, version, wanted):
 
 
 def add_modules(archive, tree, version, source):
-    """Gives back the names of those that were built."""
+    """Adds the modules to the archive; returns the names of the ones that were built."""
     built = built_modules(tree, version, source)
     names = []
     for path in modules_of(tree, version, [*MODULES, *built]):
         name = os.path.basename(path).removesuffix(".ko")
-        subprocess.run(["strip", "-g", path], check=True)  # a third of the size
+        subprocess.run(["strip", "-g", path], check=True)  # reduces it to a third
         archive.copy(path, f"/modules/{name}.ko")
         names.append(name)
     archive.text("/modules/order", "\n".join(names) + "\n")
@@ -181,7 +181,7 @@ def add_tools(archive):
     archive.copy(program("busybox"), "/usr/bin/busybox")
     for applet in APPLETS:
         archive.link(f"/usr/bin/{applet}", "busybox")
-    # Not busybox's shell: that prefers busybox's ip to the one on PATH.
+    # busybox's own shell would prefer busybox's ip to the one on PATH.
     archive.copy(program("dash"), "/usr/bin/sh")
     for tool in TOOLS:
         archive.copy(program(tool))
@@ -191,7 +191,7 @@ def add_tools(archive):
 
 
 def add_dynamically_loaded(archive):
-    """What no program's list of libraries names: pthread_exit's, and libibverbs' drivers."""
+    """Adds libraries that programs load at run time: libgcc_s for pthread_exit, and libibverbs' drivers."""
     library = "/usr/lib/x86_64-linux-gnu"
     archive.copy(f"{library}/libgcc_s.so.1")
     for kind in ("rxe", "siw"):
@@ -217,7 +217,7 @@ class Image:
             raise Missing(f"no module {module}: run tools/bootstrap modules")
 
     def prepare(self):
-        """Makes it when it is not there or out of date; one process at a time."""
+        """Makes the image if it is missing or out of date; one process at a time does so."""
         packages = list(filter(None, [kernel_package(), newest_package("linux-source")]))
         program("qemu-system-x86_64")
         with locked(self.folder / "lock"):
@@ -246,7 +246,7 @@ class Image:
         add_dynamically_loaded(archive)
         self.initramfs.write_bytes(archive.bytes())
         sources = [*packages, *(HERE / name for name in ("archive.py", "image.py", "init")),
-                   *EVENTS.iterdir(), headers_of(version),  # which may come later
+                   *EVENTS.iterdir(), headers_of(version),  # which may be installed later
                    *filter(os.path.exists, archive.sources)]
         self._made = {"paths": sorted(archive.paths()), "built": built,
                       "sources": {str(path): state_of(path) for path in sources}}

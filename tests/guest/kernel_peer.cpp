@@ -19,10 +19,10 @@ namespace {
 constexpr std::size_t longest = 2 << 20;
 constexpr std::size_t umad_head = sizeof(ib_user_mad_t);
 constexpr auto datagram_answered_within = 500ms;
-// With 2 s or less, and not 0, the kernel never sends a segment again but the first.
+// With a nonzero timeout of 2 s or less the kernel repeats no segment but the first.
 constexpr auto answered_within = 5000ms;
 constexpr int retries = 10;
-constexpr int most_receives = 12; // answers that came too late among them
+constexpr int most_receives = 12; // including late answers
 
 std::span<std::uint8_t, ibmf::mad_header_size> mad_header_of(std::vector<std::uint8_t>& bytes) {
     return std::span(bytes).first<ibmf::mad_header_size>();
@@ -97,7 +97,7 @@ void kernel_port::send(const kernel_message& what, std::chrono::milliseconds tim
     std::ranges::copy(what.bytes, whole.begin() + umad_head);
     const int failed = umad_send(port_, agent_, whole.data(), static_cast<int>(what.bytes.size()),
                                  static_cast<int>(timeout.count()), retries);
-    // A message is under way that answers the same question, which was asked twice.
+    // EINVAL: a response to the same request, which arrived twice, is still being sent.
     if (failed != 0 && errno == EINVAL && (what.method() & UMAD_METHOD_RESP_MASK) != 0) return;
     EXPECT_EQ(failed, 0) << what.bytes.size() << " bytes: " << std::strerror(errno);
 }

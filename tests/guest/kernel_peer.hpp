@@ -1,4 +1,4 @@
-// The other end of a test in the guest: libibumad alone, and the kernel's own RMPP.
+// The peer of a test in the guest: libibumad alone, and the kernel's own RMPP.
 #pragma once
 
 #include <ci/ib_types.h>
@@ -15,21 +15,21 @@
 
 namespace irpverbs::testing {
 
-/// The class of all tests here: of vendors, with an RMPP header.
+/// The management class of all tests here: a vendor class with RMPP header.
 inline constexpr std::uint8_t guest_class = 0x32;
 inline constexpr std::uint32_t guest_oui = 0x001405;
 
-/// What is sent to be recognised.
+/// `size` bytes of test data that the receiver recognises.
 std::vector<std::uint8_t> pattern(std::size_t size);
 
-/// A message of guest_class, whole: its headers once, then all of its data.
+/// A reassembled message of guest_class: its headers once, then all of its data.
 struct kernel_message {
     static constexpr std::size_t headers = 40;
 
     ib_mad_addr_t peer{};
     std::vector<std::uint8_t> bytes;
 
-    /// With RMPP it may be longer than a datagram.
+    /// Makes a message; with `rmpp` it may be longer than a datagram.
     static kernel_message of(std::uint8_t method, std::uint32_t transaction, std::uint32_t modifier,
                              std::span<const std::uint8_t> data, bool rmpp);
     std::uint8_t method() const { return bytes[3]; }
@@ -38,21 +38,21 @@ struct kernel_message {
     std::span<const std::uint8_t> data() const { return std::span(bytes).subspan(headers); }
 };
 
-/// A place on port 1 of a device.
+/// A umad agent on port 1 of a device.
 class kernel_port {
 public:
-    /// Receives what answers its own requests; with `serves`, also requests.
+    /// Receives responses to its own requests; with `serves`, also requests.
     explicit kernel_port(const char* device, bool serves = false);
     ~kernel_port();
     kernel_port(const kernel_port&) = delete;
     kernel_port& operator=(const kernel_port&) = delete;
 
     ib_gid_t gid() const { return gid_; }
-    /// `timeout`: for the answer; 0: none is wanted.
+    /// `timeout` is the time for the response; 0: no response is expected.
     void send(const kernel_message& what, std::chrono::milliseconds timeout);
-    /// Nothing: none came, or only what the kernel gave back.
+    /// Returns a message, or nothing after `within` and for a request that the kernel returned.
     std::optional<kernel_message> receive(std::chrono::milliseconds within);
-    /// The answer, as the kernel has put it together; nothing: it did not come in time.
+    /// Returns the response as the kernel reassembled it, or nothing after the timeout.
     std::optional<kernel_message> ask(kernel_message question, const ib_gid_t& whom);
 
 private:
@@ -62,15 +62,15 @@ private:
     std::vector<std::uint8_t> buffer_;
 };
 
-/// Answers Get by one datagram; other requests by RMPP, with as much of pattern() as their modifier
-/// says.
+/// Answers Get by one datagram, and other requests by RMPP with as many bytes of pattern() as their
+/// attribute modifier says.
 class kernel_agent {
 public:
     explicit kernel_agent(const char* device);
     ~kernel_agent();
 
     ib_gid_t gid() const { return port_.gid(); }
-    /// Requests whose data were those of pattern().
+    /// The number of requests with the data of pattern().
     unsigned recognised() const { return recognised_; }
 
 private:

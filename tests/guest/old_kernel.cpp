@@ -1,5 +1,5 @@
-// Stands in libibumad's way: with IRPVERBS_OLD_KERNEL in the environment no flag is taken, as by
-// kernels before 3.18, and RMPP is the kernel's.
+// Replaces a function of libibumad: with IRPVERBS_OLD_KERNEL in the environment it rejects all
+// flags as kernels before 3.18 do, so that the kernel does RMPP.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""The guest in QEMU: Debian's kernel, with the program in an initramfs of its own."""
+"""The guest in QEMU: Debian's kernel, with the program in an additional initramfs."""
 import contextlib
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ from image import PACKAGES, Image, program
 KERNEL_ARGUMENTS = (
     "console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on "
     "rcupdate.rcu_expedited=1 cryptomgr.notests audit=0 apparmor=0 "
-    "tsc=reliable")  # else each look at the clock asks an emulated device
+    "tsc=reliable")  # else each read of the clock accesses an emulated device
 
 
 class Qemu:
@@ -24,7 +24,7 @@ class Qemu:
             self._image.check_has("siw")
 
     def _own_archive(self, orders, given):
-        """What this run adds to the image."""
+        """The files that this run adds to the image."""
         archive = Archive(self._image.paths())
         for file in [given.program, *given.file]:
             if "/" in file:
@@ -44,7 +44,7 @@ class Qemu:
             yield guest
 
     def _command(self, initrd, console, given):
-        return [  # setpriv: the guest does not outlive this program, however that ends
+        return [  # setpriv kills the guest when this program ends in any way
             "setpriv", "--pdeathsig", "KILL", program("qemu-system-x86_64"),
             "-M", "pc,vmport=off,smbus=off", "-accel", "tcg,thread=multi", "-cpu", "max",
             "-smp", str(given.processors), "-m", str(given.memory),

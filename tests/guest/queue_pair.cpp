@@ -21,10 +21,10 @@ ibv_ah* own_port(ibv_pd* domain) {
 
 } // namespace
 
-queue_pair::queue_pair(ibv_cq* told) : domain_(ibv_alloc_pd(told->context)) {
+queue_pair::queue_pair(ibv_cq* completions) : domain_(ibv_alloc_pd(completions->context)) {
     own_port_ = own_port(domain_);
     ibv_qp_init_attr wanted{};
-    wanted.send_cq = wanted.recv_cq = told;
+    wanted.send_cq = wanted.recv_cq = completions;
     wanted.cap.max_send_wr = depth;
     wanted.cap.max_recv_wr = 1;
     wanted.cap.max_send_sge = wanted.cap.max_recv_sge = 1;

@@ -1,4 +1,4 @@
-// Entries for a completion queue: a queue pair of libibverbs, that sends to its own port.
+// A queue pair of libibverbs that sends to its own port and so fills a completion queue.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -7,12 +7,12 @@
 
 namespace irpverbs::testing {
 
-/// Unreliable datagrams, which nobody receives: each is a completion.
+/// Sends unreliable datagrams, which no receiver expects; each yields one completion.
 class queue_pair {
 public:
-    static constexpr unsigned depth = 64; // sends that it takes
+    static constexpr unsigned depth = 64; // of its send queue
 
-    explicit queue_pair(ibv_cq* told);
+    explicit queue_pair(ibv_cq* completions);
     ~queue_pair();
     queue_pair(const queue_pair&) = delete;
     queue_pair& operator=(const queue_pair&) = delete;

@@ -1,4 +1,4 @@
-// What event_module/irpverbs_events.c does for tests in the guest.
+// Raises events in the guest through event_module/irpverbs_events.c.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace irpverbs::testing {
 
-/// `type` is of ibv_event_type; `kind` as the module has it.
+/// `type` is an ibv_event_type; `kind` is one of the module's kinds.
 inline void raise_event(const std::string& device, const std::string& kind, unsigned number,
                         int type) {
     std::ofstream out("/proc/irpverbs_events");

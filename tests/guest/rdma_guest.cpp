@@ -1,5 +1,5 @@
-// The rdma driver on the kernel's rxe: its umad side, on two devices that a cable joins. Runs in
-// the guest.
+// The umad side of the rdma driver on the kernel's rxe, with two devices that a cable joins. Runs
+// in the guest.
 #include "kernel_peer.hpp"
 
 #include <hca/mad_client.hpp>
@@ -110,7 +110,7 @@ TEST_F(RdmaGuest, AQuestionCrossesTheCableAndItsAnswerComesBack) {
     mad_client server(there, agent_of(vendor_class, {1}));
     const IB_MAD_ADDRESS to = address(there);
     mad question(vendor_class, 1, 0x10, 42);
-    EXPECT_EQ(asker.send(to_lid(1), question), STATUS_INVALID_PARAMETER); // there are no LIDs
+    EXPECT_EQ(asker.send(to_lid(1), question), STATUS_INVALID_PARAMETER); // rxe has no LIDs
     for (ULONG transaction = 1; transaction <= 20; ++transaction) {
         EXPECT_EQ(asker.send(to, question.with_transaction(transaction), IB_MAD_SIZE, 10'000),
                   STATUS_SUCCESS);
@@ -161,13 +161,14 @@ TEST_F(RdmaGuest, TheLinkGoesDownAndComesUp) {
     shell("ip link set rx0 down");
     await_event(here, IB_AE_PORT_ERROR);
     EXPECT_NE(port_block(here, 1)->State, IB_PORT_ACTIVE);
-    EXPECT_EQ(asker.send(to, mad(vendor_class, 1, 0x10)), STATUS_SUCCESS); // and is lost
+    EXPECT_EQ(asker.send(to, mad(vendor_class, 1, 0x10)), STATUS_SUCCESS); // the link drops it
     shell("ip link set rx0 up");
     await_event(here, IB_AE_PORT_ACTIVE);
     EXPECT_EQ(port_block(here, 1)->State, IB_PORT_ACTIVE);
 }
 
-// The last one: rxe1 does not come back. The kernel waits with its end for who has it open.
+// Must be the last test, since rxe1 is not restored. The kernel delays the removal until all have
+// closed the device.
 TEST_F(RdmaGuest, ADeviceIsTakenAway) {
     const open_hca gone(hcas.fdo(1));
     {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What irpctl says of devices that can't be used, or not so: one line, and status 1."""
+"""irpctl prints one line and exits with 1 for devices that can't be used, or not in that way."""
 import os
 import shlex
 import sys
@@ -8,21 +8,22 @@ import unittest
 import guest_script
 
 IRPCTL = os.environ["IRPVERBS_IRPCTL"]
+UNPRIVILEGED = "nobody"
 
 
 def irpctl(hca, *words):
     return shlex.join([IRPCTL, "--hca", hca, *words])
 
 
-def as_nobody(command):
-    return f"busybox su -s /bin/sh nobody -c {shlex.quote(command)}"
+def unprivileged(command):
+    return f"busybox su -s /bin/sh {UNPRIVILEGED} -c {shlex.quote(command)}"
 
 
 COMMANDS = {
-    "umad not readable": as_nobody(irpctl("rdma:rxe0", "devices")),
+    "umad not readable": unprivileged(irpctl("rdma:rxe0", "devices")),
     "verbs not readable": "chmod 600 /dev/infiniband/uverbs0; " +
-                          as_nobody(irpctl("rdma:rxe0", "devices")),
-    "all, one not readable": as_nobody(irpctl("rdma:", "devices")),
+                          unprivileged(irpctl("rdma:rxe0", "devices")),
+    "all, one not readable": unprivileged(irpctl("rdma:", "devices")),
     "no such device": irpctl("rdma:nosuch", "devices"),
     "two of one GUID": irpctl("rdma:", "devices"),
     "a LID on Ethernet": irpctl("rdma:rxe0", "ping", "--lid", "1"),
@@ -50,18 +51,18 @@ class RefusalsTest(unittest.TestCase):
         self.expect_line("verbs not readable", "/dev/infiniband/uverbs0" + WHO_MAY)
         self.expect_line("all, one not readable", "/dev/infiniband/uverbs0" + WHO_MAY)
 
-    def test_a_device_that_is_not_there_is_told_with_those_there_are(self):
+    def test_a_missing_device_is_reported_with_the_existing_ones(self):
         self.expect_line("no such device", "no InfiniBand device 'nosuch'", "rxe0, rxe1, siw0, siw1")
 
-    def test_two_devices_of_one_guid_are_told(self):
-        """As rxe and siw of the same network interface are."""
+    def test_two_devices_of_one_guid_are_reported(self):
+        """rxe and siw of the same network interface have one GUID."""
         self.expect_line("two of one GUID", "siw0: another HCA has its GUID")
 
-    def test_where_nobody_has_a_lid_it_is_said(self):
+    def test_a_lid_on_ethernet_is_an_error(self):
         for name in ("a LID on Ethernet", "paths on Ethernet", "a datagram on Ethernet",
                      "without ib_umad, a LID"):
-            self.expect_line(name, "rxe0 port 1 is Ethernet's, where nobody has a LID")
-        self.expect_line("a LID on iWARP", "siw0 port 1 is Ethernet's, where nobody has a LID")
+            self.expect_line(name, "rxe0 port 1 is Ethernet", "LID")
+        self.expect_line("a LID on iWARP", "siw0 port 1 is Ethernet", "LID")
 
     def test_without_ib_umad_there_are_devices(self):
         status, output = self.said["without ib_umad"]

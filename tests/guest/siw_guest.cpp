@@ -1,5 +1,5 @@
-// The rdma driver on the kernel's siw: iWARP, without LIDs, P_Keys and management. Runs in the
-// guest, with --devices siw.
+// The rdma driver on the kernel's siw, which is iWARP without LIDs, P_Keys and management. Runs in
+// the guest, with --devices siw.
 #include "verbs_guest.hpp"
 
 namespace {
@@ -22,10 +22,10 @@ TEST_F(SiwGuest, APortHasNoLidAndNoPKeys) {
     const auto query = [&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); };
     EXPECT_STREQ(name_of(verb_call(query).status()), "STATUS_BUFFER_OVERFLOW");
     EXPECT_EQ(attr.Transport, ULONG{IB_TRANSPORT_IWARP});
-    EXPECT_EQ(attr.MaxSgesOfRead, 1u); // more are read as the first of them, and called a success
+    EXPECT_EQ(attr.MaxSgesOfRead, 1u); // siw reads into the first of several and reports success
 }
 
-TEST_F(SiwGuest, ThereIsNobodyToAskByALid) {
+TEST_F(SiwGuest, Send_ToALid_Fails) {
     const device hca("siw0");
     const open_hca ca(hca.fdo());
     const IB_MAD_AGENT_ATTR attr = agent_of(0x04);
@@ -46,7 +46,7 @@ TEST_F(SiwGuest, AQueueIsMadeAndNotResized) {
     EXPECT_TRUE(poll(cq).empty());
 }
 
-TEST_F(SiwGuest, APulledCableIsToldOnceAndItsReturnOnce) {
+TEST_F(SiwGuest, LinkEvent_DownAndUp_EachIsReportedOnce) {
     const device hca("siw0");
     const open_hca ca(hca.fdo());
     for (int turn = 0; turn < 2; ++turn) {
@@ -66,7 +66,7 @@ TEST_F(SiwGuest, AnotherAddressIsAnotherLid) {
     }
 }
 
-TEST_F(SiwGuest, ADeviceIsTakenAwayUnderVerbsThatPend) {
+TEST_F(SiwGuest, DeviceRemoval_WithPendingVerbs_CompletesThem) {
     std::unique_ptr<system_thread> taker;
     {
         const device hca("siw1");

@@ -1,5 +1,5 @@
-// What verbs_speed measures: an HCA of the rdma driver, and beside it libibverbs itself on the same
-// device and the same queues.
+// The subject of verbs_speed: an HCA of the rdma driver, and libibverbs itself on the same device
+// and queues.
 #pragma once
 
 #include "queue_pair.hpp"
@@ -18,10 +18,10 @@
 
 namespace irpverbs::testing {
 
-/// An attached and open device of one library, which is listened to for the names of its queues.
+/// An attached and open device over one library, whose create_cq is intercepted to get its queues.
 class speed_subject {
 public:
-    /// "": the scripted kernel.
+    /// An empty name selects the scripted kernel.
     explicit speed_subject(const std::string& device) {
         if (device.empty()) use_fake();
         library_ = device.empty() ? fake_verbs::library() : hca_rdma::real_verbs;
@@ -48,10 +48,10 @@ public:
     bool is_fake() const { return fake_.has_value(); }
     IB_CA* ca() const { return ca_; }
     static const hca_rdma::verbs_library& library() { return library_; }
-    /// Of the latest queue.
+    /// The libibverbs object of the latest queue.
     static ibv_cq* raw() { return latest_; }
 
-    /// Puts entries into the latest queue, and waits until they are there.
+    /// Puts entries into the latest queue, and waits until they have arrived.
     void complete(unsigned count) {
         if (fake_) {
             ibv_wc entry{};
@@ -74,7 +74,7 @@ private:
     static ibv_cq* create_cq_and_note(ibv_context* context, int entries, void* cq_context,
                                       ibv_comp_channel* channel, int vector) {
         ibv_cq* const made = library_.create_cq(context, entries, cq_context, channel, vector);
-        latest_ = made; // another create's by now, maybe
+        latest_ = made; // parallel creates overwrite it
         return made;
     }
 

@@ -1,5 +1,5 @@
-"""The guest as User Mode Linux: a kernel that is a program of this machine, as are those that run
-under it. Built once, of Debian's source."""
+"""The guest as User Mode Linux: the kernel, and each program that runs under it, are processes of this
+machine. It is built once, from Debian's source."""
 import contextlib
 import hashlib
 import os
@@ -16,16 +16,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 CONFIG = HERE / "uml.config"
 BUILD = "run tests/guest/guest.py --build-uml"
 TOOLS = ["gcc", "ccache", "make", "flex", "bison", "bc", "strip"]
-# In the kernel's tree: the file, what stands there, what shall.
+# Changes to the kernel's tree: (file, old text, new text).
 CHANGES = [
-    # Bytes of a processor's state: with AMX it is larger, and the first program would be the last.
+    # Bytes of the processor's state, which is larger with AMX; the first program would crash.
     ("arch/x86/um/user-offsets.c", "HOST_FP_SIZE, 2696", "HOST_FP_SIZE, 12288"),
-    # The programs of a kernel that was killed would go on as programs of this machine.
+    # Without EXITKILL the programs of a killed kernel would go on as processes of this machine.
     ("arch/um/os-Linux/skas/process.c", "PTRACE_O_TRACESYSGOOD)",
      "(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))"),
     ("drivers/infiniband/Makefile", "+= core/", "+= core/ event_module/"),
 ]
-# They need more room than a program has there.
+# Sanitizers that need more address space than a program has under User Mode Linux, by their symbols.
 SANITIZERS = {b"__asan_init": "address", b"__tsan_init": "thread"}
 
 
@@ -37,7 +37,7 @@ def kernel_source():
 
 
 def kernel_path():
-    """Where the kernel is once it is built; another path whenever something went into it that is new."""
+    """The path of the built kernel, which depends on all of its sources."""
     made_of = hashlib.sha256(f"{kernel_source().name} {CHANGES}".encode())
     for file in [CONFIG, *sorted(EVENTS.iterdir())]:
         made_of.update(file.read_bytes())
@@ -51,7 +51,7 @@ def change(tree):
         file = tree / name
         text = file.read_text()
         if old not in text:
-            raise OSError(f"{name} of this kernel is not as it was: it has no {old!r}")
+            raise OSError(f"{name} of this kernel has changed: it has no {old!r}")
         file.write_text(text.replace(old, new))
     shutil.copytree(EVENTS, tree / "drivers/infiniband/event_module")
 
@@ -62,11 +62,11 @@ def configure(make, tree, log):
     taken = (tree / ".config").read_text().splitlines()
     for line in CONFIG.read_text().splitlines():
         if line.startswith("CONFIG_") and line not in taken:
-            raise OSError(f"this kernel does not take {line}")
+            raise OSError(f"this kernel does not accept {line}")
 
 
 def make_kernel(source, folder, log):
-    """Its path."""
+    """Builds the kernel in `folder` and returns its path."""
     unpack_source(source, folder)
     tree = folder / source.name.partition("_")[0]
     make = ["setpriv", "--pdeathsig", "TERM", "make", "-s", "-C", str(tree), "ARCH=um",
@@ -79,7 +79,7 @@ def make_kernel(source, folder, log):
 
 
 def build():
-    """Unless it is there already. One process at a time; what a killed one left is removed."""
+    """Builds the kernel if it is missing, one process at a time; removes leftovers of a killed build."""
     for tool in TOOLS:
         program(tool, "tools/bootstrap uml")
     os.nice(10)
@@ -91,14 +91,14 @@ def build():
             shutil.rmtree(left, ignore_errors=True)
         print("guest: building User Mode Linux, which takes some minutes", file=sys.stderr)
         said = PACKAGES / "build-uml.log"
-        # If this is told to end, what it runs still writes for a moment.
+        # When this process is terminated, its children still write for a moment.
         with (tempfile.TemporaryDirectory(dir=PACKAGES, prefix="build-uml-",
                                           ignore_cleanup_errors=True) as folder,
               open(said, "wb") as log):
             try:
                 made = make_kernel(kernel_source(), pathlib.Path(folder), log)
             except subprocess.CalledProcessError as problem:
-                raise OSError(f"{problem}; what it said is in {said}") from problem
+                raise OSError(f"{problem}; its output is in {said}") from problem
             for old in PACKAGES.glob("linux-uml-*"):
                 old.unlink()
             os.replace(made, kernel)
@@ -115,7 +115,7 @@ def sanitizer_of(file):
 
 
 def why_not(given):
-    """What is asked for and can't be had of User Mode Linux; None if it can be tried."""
+    """The reason why User Mode Linux can't do what the options ask for; None if there is none."""
     if given.processors != 1:
         return "--uml has one processor"
     for folder in given.keep:
@@ -128,7 +128,7 @@ def why_not(given):
 
 
 def folder_for(memory, scratch):
-    """Where the guest's memory is a file: in memory, if there is room."""
+    """The folder for the file that is the guest's memory: in /dev/shm, if there is room."""
     shared = "/dev/shm"
     try:
         status = os.statvfs(shared)
@@ -158,22 +158,22 @@ class Uml:
         kept = "".join(f"{os.path.realpath(each)}\n" for each in given.keep)
         for name, text in {**orders, "keep": kept}.items():
             (run / name).write_text(text)
-        # Another program has standard output: what UML writes to no longer blocks, for nobody.
-        with (open(console, "ab") as told,
+        # UML makes its output non-blocking for all who share it, so cat stands between it and stdout.
+        with (open(console, "ab") as log,
               subprocess.Popen(["cat"], stdin=subprocess.PIPE) as output):
             line = output.stdin.fileno()
             with subprocess.Popen(
-                    self._command(run, line, given), stdin=subprocess.DEVNULL, stdout=told,
-                    stderr=told, pass_fds=[line],
+                    self._command(run, line, given), stdin=subprocess.DEVNULL, stdout=log,
+                    stderr=log, pass_fds=[line],
                     env={**os.environ, "TMPDIR": folder_for(given.memory, scratch)}) as guest:
                 output.stdin.close()
                 yield guest
 
     def _command(self, run, line, given):
-        # Of the kernel and its programs one waits for the other at each system call, which takes half
-        # as long where both are on one processor.
+        # The kernel and a program wait for each other at each system call, which takes half as long
+        # when both are on one processor.
         processor = random.choice(sorted(os.sched_getaffinity(0)))
-        return [  # setpriv: as for QEMU
+        return [  # setpriv kills the guest when this program ends in any way
             "taskset", "-c", str(processor), "setpriv", "--pdeathsig", "KILL", str(self._kernel),
             f"mem={given.memory}M", "root=none", "rootfstype=hostfs", "rootflags=/", "ro",
             f'init="{HERE}/uml_init"', f'guest_run="{run}"', f"uml_dir={run.parent}", "umid=uml",

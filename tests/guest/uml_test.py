@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""guest.py --uml: how programs, and guests, end; what they find; what is kept of what they write; that
-programs of ours pass.
+"""Tests guest.py --uml: the ends of programs and guests, their environment, kept files, and test programs
+of the project.
 
     uml_test.py WORDS...
 
-WORDS: one argument for each run, to guest.py: options, a program, its arguments."""
+WORDS: one argument for each run of guest.py: options, a program, its arguments."""
 import os
 import shlex
 import subprocess
@@ -26,11 +26,11 @@ class UmlTest(Endings, unittest.TestCase):
                 ended = run("--uml", *words)
                 self.assertEqual(ended.returncode, 0, ended.stdout[-4000:] + ended.stderr)
 
-    def test_0_and_77_are_no_others(self):
+    def test_0_and_77_are_passed_through(self):
         for status in (0, 77):
             self.assertEqual(self.run_bare(ENDS, str(status)).returncode, status)
 
-    def test_all_that_is_said_comes_out(self):
+    def test_no_output_is_lost(self):
         lines = 20000
         ended = self.run_bare("sh", "-c", f"while [ $((i += 1)) -le {lines} ]; do echo line $i; done")
         self.assertEqual(ended.stdout, "".join(f"line {i + 1}\n" for i in range(lines)))
@@ -38,27 +38,27 @@ class UmlTest(Endings, unittest.TestCase):
     def test_threads_work(self):
         self.assertEqual(self.run_bare(ENDS, "threads").returncode, 0)
 
-    def test_what_is_asked_for_is_there(self):
+    def test_options_take_effect(self):
         ended = run("--uml", "--devices", "rxe,siw", "--events", "--before", "touch /tmp/before",
                     "--env", "NAME=two words", "--file", ENDS, "sh", "-ec",
                     "ls /proc/irpverbs_events /tmp/before; ls /sys/class/infiniband; echo $NAME")
         self.assertEqual(ended.stdout.split(), ["/proc/irpverbs_events", "/tmp/before", "rxe0", "rxe1",
                                                 "siw0", "siw1", "two", "words"], ended.stderr)
 
-    def test_what_is_written_is_gone_afterwards(self):
+    def test_written_files_are_not_kept(self):
         with tempfile.TemporaryDirectory(prefix="guest") as folder:
             ended = self.run_bare("sh", "-ec", f"mkdir -p {folder}; echo x > {folder}/written; "
                                                f"cat {folder}/written")
             self.assertEqual((ended.returncode, ended.stdout), (0, "x\n"), ended.stderr)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_what_is_written_below_a_kept_folder_is_kept(self):
+    def test_files_below_a_kept_folder_are_kept(self):
         with tempfile.TemporaryDirectory(prefix="guest") as folder:
             ended = self.run_bare("--keep", folder, "sh", "-c", f"echo x > {folder}/written")
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertEqual(os.listdir(folder), ["written"])
 
-    def test_who_shares_the_output_can_wait_as_before(self):
+    def test_a_shared_output_stays_blocking(self):
         reader, writer = os.pipe()
         subprocess.run([*GUEST, "--uml", "--devices", "none", "true"], stdout=writer, check=True)
         self.assertTrue(os.get_blocking(writer))

@@ -1,4 +1,4 @@
-// The rdma driver on the kernel's rxe: its verbs side, and events that the kernel itself raises.
+// The verbs side of the rdma driver on the kernel's rxe, with events that the kernel itself raises.
 // Runs in the guest.
 #include "verbs_guest.hpp"
 
@@ -9,8 +9,8 @@ namespace {
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-// At the other end of the cable, too.
-TEST_F(VerbsGuest, APulledCableIsToldAndItsReturn) {
+// The link goes down at either end of the cable.
+TEST_F(VerbsGuest, LinkEvent_DownAndUp_IsReported) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     for (const char* end : {"rx0", "rx1"}) {
@@ -34,8 +34,8 @@ TEST_F(VerbsGuest, AnAddressThatComesAndGoesIsAGidThatDoes) {
     await_gid(ca, gid, false);
 }
 
-// All that the kernel lets programs change.
-TEST_F(VerbsGuest, APortIsASubnetManagersAndAnAdapterIsDescribed) {
+// IS_SM and the node description are all that the kernel lets programs change.
+TEST_F(VerbsGuest, Modify_IsSmAndDescription_Succeeds) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const open_hca other(hca.fdo());
@@ -61,7 +61,7 @@ TEST_F(VerbsGuest, APortIsASubnetManagersAndAnAdapterIsDescribed) {
     shell("grep -q '^renamed$' /sys/class/infiniband/rxe0/node_desc");
 }
 
-TEST_F(VerbsGuest, CompletionsOfAQueuePairAreToldAndPolled) {
+TEST_F(VerbsGuest, CompletionEvent_OfAQueuePair_IsReportedAndPolled) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
@@ -75,7 +75,7 @@ TEST_F(VerbsGuest, CompletionsOfAQueuePairAreToldAndPolled) {
     sender.send(2);
     sender.send(3);
     while (seen.size() < 3 && !HasFailure()) {
-        verb_call more(waiting_for_completion(cq)); // an entry that is there counts
+        verb_call more(waiting_for_completion(cq)); // completes also for an earlier entry
         EXPECT_EQ(verb_call(arming(cq)).status(), STATUS_SUCCESS);
         EXPECT_STREQ(name_of(more.status()), "STATUS_SUCCESS");
         for (const std::uint64_t each : poll(cq))
@@ -84,7 +84,7 @@ TEST_F(VerbsGuest, CompletionsOfAQueuePairAreToldAndPolled) {
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
-// Straight to the provider, and by the lock after an arming or a query has taken entries over.
+// Polls the provider directly, and under the lock after an arm or a query has fetched entries.
 TEST_F(VerbsGuest, CompletionsArePolledWithoutAnIrp) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
@@ -123,8 +123,8 @@ TEST_F(VerbsGuest, CompletionsArePolledWithoutAnIrp) {
     EXPECT_EQ(seen, sent);
 }
 
-// The kernel tells of each entry that is lost.
-TEST_F(VerbsGuest, AnOverrunOfAQueueIsToldOnce) {
+// The kernel raises an event for each lost entry.
+TEST_F(VerbsGuest, QueueOverrun_OfSeveralEntries_IsReportedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     IB_CQ* cq = create_cq(ca, 1);
@@ -138,12 +138,12 @@ TEST_F(VerbsGuest, AnOverrunOfAQueueIsToldOnce) {
         EXPECT_EQ(error.information(), static_cast<ULONG_PTR>(IB_AE_CQ_ERROR));
     }
     EXPECT_EQ(poll(cq).front(), 0u);
-    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS); // all of its events are acknowledged
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS); // all of the queue's events are acknowledged
     EXPECT_STREQ(name_of(again.status()), "STATUS_CANCELLED");
 }
 
-// Whoever takes it away waits for its last close; then it can come back.
-TEST_F(VerbsGuest, ADeviceIsTakenAwayUnderVerbsThatPend) {
+// The removal waits for the last close; then the device can be added again.
+TEST_F(VerbsGuest, DeviceRemoval_WithPendingVerbs_CompletesThem) {
     std::unique_ptr<system_thread> taker;
     {
         const device hca("rxe1");

@@ -1,4 +1,4 @@
-// HCAs of the rdma driver's verbs side in the guest, and what their tests have in common.
+// HCAs of the rdma driver's verbs side in the guest, and the fixture of their tests.
 #pragma once
 
 #include "queue_pair.hpp"
@@ -24,7 +24,7 @@ inline void shell(const std::string& command) {
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 
-/// The driver over the real libibverbs, of which one call is listened to: a queue's name there.
+/// The driver over the real libibverbs; ibv_create_cq is intercepted to get the queues.
 class listening {
 public:
     static ibv_cq* latest() { return latest_; }
@@ -46,13 +46,13 @@ private:
     static ibv_cq* create_cq(ibv_context* context, int entries, void* cq_context,
                              ibv_comp_channel* channel, int vector) {
         ibv_cq* const made = ibv_create_cq(context, entries, cq_context, channel, vector);
-        latest_ = made; // another create's by now, maybe
+        latest_ = made; // parallel creates overwrite it
         return made;
     }
     static inline std::atomic<ibv_cq*> latest_ = nullptr;
 };
 
-/// The HCA of a device of the kernel's.
+/// The HCA of a kernel device.
 class device {
 public:
     explicit device(const char* name, ULONG look_interval = 20)
@@ -103,7 +103,7 @@ protected:
         EXPECT_STREQ(name_of(waiting.status()), "STATUS_SUCCESS");
         return waiting.information();
     }
-    // rxe tells some of them more than once; what follows is told behind them.
+    // Skips other events, since rxe raises some of them more than once.
     static void await(IB_CA* ca, IB_ASYNC_EVENT event) {
         for (int others = 0; others < 16; ++others)
             if (next_event(ca) == static_cast<ULONG_PTR>(event)) return;
@@ -122,7 +122,7 @@ protected:
         while (has_gid(ca, which) != there && !HasFailure());
         EXPECT_EQ(has_gid(ca, which), there);
     }
-    // Creates, a few at a time, until one finds the device gone.
+    // Creates queues, four at a time, until one fails because the device is gone.
     static void create_until_the_end(IB_CA* ca) {
         NTSTATUS last = STATUS_SUCCESS;
         for (int rounds = 0; rounds < 10'000 && last == STATUS_SUCCESS; ++rounds) {

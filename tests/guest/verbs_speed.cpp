@@ -1,6 +1,6 @@
-// verbs_speed [DEVICE]: what verbs cost through the channel interface and by libibverbs alone, by
-// turns in one run, with the scripted kernel in the place of libibverbs, and on a device of the
-// real one. Exit status 1: a gate was missed. What is measured, and the gates: docs/speed.md.
+// verbs_speed [DEVICE]: compares verbs through the channel interface with libibverbs alone,
+// alternating in one run, over the scripted kernel of the tests and then on a real device. Exits
+// with 1 if a gate was missed. docs/speed.md describes the measurements and gates.
 #include "speed_subject.hpp"
 
 #include <dispatch/machine.hpp>
@@ -18,10 +18,10 @@ namespace {
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-// Of as many short samples, each beside its peer's, the median counts: what else the machine does
-// then hits few of them.
+// The median of many short samples counts, each beside its peer's, since other load of the machine
+// disturbs only few of them.
 constexpr unsigned rounds = 301;
-constexpr int at_once = 16; // entries a poll
+constexpr int at_once = 16; // entries per poll
 
 double now(clockid_t which = CLOCK_MONOTONIC) {
     timespec time{};
@@ -34,7 +34,7 @@ double median(std::vector<double> of) {
     return of[of.size() / 2];
 }
 
-/// ns an operation, of `count` in a row.
+/// Nanoseconds per operation, over `count` operations.
 template <class Operation>
 double time_of(unsigned count, const Operation& operation) {
     const double begin = now();
@@ -43,12 +43,12 @@ double time_of(unsigned count, const Operation& operation) {
     return (now() - begin) / count;
 }
 
-// ---- what is told
+// ---- output
 
 bool all_gates_met = true;
 
-/// `gate` 0: not one.
-void tell(const char* what, double measured, const char* unit, double bar, double gate) {
+/// Prints a measurement with its bar; a `gate` of 0 is no gate.
+void report(const char* what, double measured, const char* unit, double bar, double gate) {
     const bool met = measured <= bar;
     const bool held = gate == 0 || measured <= gate;
     std::printf("%-48s %10.2f %-5s at most %.2f: %s%s\n", what, measured, unit, bar,
@@ -61,7 +61,7 @@ void note(const char* what, double measured, const char* unit) {
     std::printf("%-48s %10.2f %s\n", what, measured, unit);
 }
 
-// ---- verbs, one IRP again and again
+// ---- verbs with one IRP that is reused
 
 class caller {
 public:
@@ -81,7 +81,7 @@ public:
         KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr);
         return irp_->IoStatus.Information;
     }
-    /// A verb that completes inside the call.
+    /// Calls a verb that completes inside the call.
     template <class Verb>
     ULONG_PTR call_inside(const Verb& verb) {
         IoReuseIrp(irp_, STATUS_SUCCESS);
@@ -112,8 +112,8 @@ private:
 
 // ---- polls
 
-/// Takes 16 entries at a time out of the queue, by `poll`, which says how many it took; adds the ns
-/// of each poll that found so many.
+/// Polls 16 entries at a time by `poll`, which returns their number; adds the nanoseconds of each
+/// poll that found 16.
 template <class Poll>
 void time_full_polls(speed_subject& on, const Poll& poll, std::vector<double>& spent) {
     on.complete(3 * at_once);
@@ -143,7 +143,8 @@ void measure_polls(speed_subject& on, double gate) {
     };
     const auto by_library = [&] { return ibv_poll_cq(raw, at_once, raw_entries.data()); };
     std::vector<double> ours, irps, alone, ours_full, irps_full, alone_full, clock;
-    // By turns: the kernel has work left when the queue was filled, which costs who comes next.
+    // The order rotates, since the kernel still works after the queue was filled and slows the
+    // first.
     const std::array<std::function<void()>, 3> empty = {
         [&] { ours.push_back(time_of(50, straight)); },
         [&] { alone.push_back(time_of(50, by_library)); },
@@ -163,9 +164,9 @@ void measure_polls(speed_subject& on, double gate) {
     const double full = median(alone_full) - measuring;
     note("ibv_poll_cq, empty", median(alone), "ns");
     note("ibv_poll_cq, 16 entries", full, "ns");
-    tell("CiGetCqResults, empty / ibv_poll_cq", median(ours) / median(alone), "", 1.15, gate);
-    tell("CiGetCqResults, 16 entries / ibv_poll_cq", (median(ours_full) - measuring) / full, "",
-         1.15, gate);
+    report("CiGetCqResults, empty / ibv_poll_cq", median(ours) / median(alone), "", 1.15, gate);
+    report("CiGetCqResults, 16 entries / ibv_poll_cq", (median(ours_full) - measuring) / full, "",
+           1.15, gate);
     note("    as an IRP, empty", median(irps) / median(alone), "");
     note("    as an IRP, 16 entries", (median(irps_full) - measuring) / full, "");
     on.stop_completing();
@@ -183,21 +184,21 @@ void measure_query(speed_subject& on, ibv_context* raw, double gate) {
             by.call([&](IRP* irp) { return CiQueryPort(on.ca(), 1, sizeof(attr), &attr, irp); });
         }));
         alone.push_back(time_of(1, [&] {
-            ibv_port_attr told{};
-            speed_subject::library().query_port(raw, 1, &told);
+            ibv_port_attr port{};
+            speed_subject::library().query_port(raw, 1, &port);
         }));
         trip.push_back(time_of(1, [&] { by.round_trip(); }));
     }
     note("CiQueryPort, end to end", median(ours) / 1000, "us");
     note("ibv_query_port", median(alone) / 1000, "us");
     note("a work item, there and back", median(trip) / 1000, "us");
-    tell("CiQueryPort / (ibv_query_port + 2 work items)",
-         median(ours) / (median(alone) + 2 * median(trip)), "", 1, gate);
+    report("CiQueryPort / (ibv_query_port + 2 work items)",
+           median(ours) / (median(alone) + 2 * median(trip)), "", 1, gate);
 }
 
 // ---- 1,000 creates at a time
 
-/// Ticks of a processor since the start: in programs, in the kernel, of nobody.
+/// Ticks of a processor since the start: in programs, in the kernel, and idle.
 struct processor_time {
     double user, kernel, idle;
 };
@@ -214,16 +215,15 @@ std::vector<processor_time> processor_times() {
     return all;
 }
 
-/// Creates as many queues as there are calls, does `meanwhile` until all are there; gives them
-/// back.
-template <class Meanwhile>
+/// Creates as many queues as there are calls, and runs `activity` until all exist; returns them.
+template <class Activity>
 std::vector<IB_CQ*> create_many(speed_subject& on, ULONG entries, std::vector<verb_call>& calls,
-                                const Meanwhile& meanwhile) {
+                                const Activity& activity) {
     for (verb_call& each : calls)
         each.send(
             [&](IRP* irp) { return CiCreateCq(on.ca(), entries, nullptr, nullptr, nullptr, irp); });
     while (!std::ranges::all_of(calls, &verb_call::done))
-        meanwhile();
+        activity();
     std::vector<IB_CQ*> made;
     for (verb_call& each : calls)
         made.push_back(each.object<IB_CQ>());
@@ -238,7 +238,7 @@ void destroy_all(const std::vector<IB_CQ*>& all) {
 constexpr unsigned creates = 1000;
 constexpr ULONG entries_of_each = 1024;
 
-// The caller sleeps: who is busy then are those who create.
+// The caller sleeps, so the processors are busy with the creates only.
 void measure_processors(speed_subject& on) {
     std::vector<verb_call> calls(creates);
     const std::vector<processor_time> before = processor_times();
@@ -254,18 +254,18 @@ void measure_processors(speed_subject& on) {
         const double kernel = after[i].kernel - before[i].kernel;
         const double idle = after[i].idle - before[i].idle;
         const std::string which = "1,000 creates: processor " + std::to_string(i);
-        tell((which + " not in the kernel").c_str(), 100 * (user + idle) / (user + kernel + idle),
-             "%", 10, 0);
+        report((which + " not in the kernel").c_str(), 100 * (user + idle) / (user + kernel + idle),
+               "%", 10, 0);
         all_idle += 100 * idle / (user + kernel + idle);
     }
-    // One create after the other would leave half of two idle; a machine with other work to do has
-    // one of its processors ready before the other.
-    tell("1,000 creates: processors idle", all_idle / static_cast<double>(after.size()), "%", 10,
-         35);
+    // Creates one after the other would leave half of two processors idle. The gate is higher than
+    // the bar, since other load may keep one processor busy longer than the other.
+    report("1,000 creates: processors idle", all_idle / static_cast<double>(after.size()), "%", 10,
+           35);
     destroy_all(made);
 }
 
-// The caller works: it has its part of a processor, and each of its calls came back at once.
+// The caller works: it gets its share of a processor, and each of its calls returns at once.
 void measure_caller(speed_subject& on) {
     std::vector<verb_call> calls(creates);
     volatile unsigned work = 0;
@@ -280,8 +280,8 @@ void measure_caller(speed_subject& on) {
     const double whole = now() - begin;
     const double own = now(CLOCK_THREAD_CPUTIME_ID) - begin_of_caller;
     note("1,000 creates, all", whole / 1e6, "ms");
-    tell("of these, until all calls had returned", 100 * sent / whole, "%", 10, 25);
-    tell("of these, the caller did not work", 100 * (1 - own / whole), "%", 50, 65);
+    report("of these, until all calls had returned", 100 * sent / whole, "%", 10, 25);
+    report("of these, the caller did not work", 100 * (1 - own / whole), "%", 50, 65);
     destroy_all(made);
 }
 
@@ -297,7 +297,7 @@ void measure(const char* name, const std::string& device) {
     ibv_context* context = speed_subject::raw()->context;
     measure_polls(on, 1.5);
     measure_query(on, context, 1.25);
-    if (!on.is_fake()) measure_creates(on); // what the scripted kernel makes takes no time
+    if (!on.is_fake()) measure_creates(on); // creates of the scripted kernel take no time
     EXPECT_EQ(destroy_cq(some), STATUS_SUCCESS);
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Our subnet manager and OpenSM on the same topologies: what their SAs tell, record by record.
+"""Compares the records of our subnet manager's SA and OpenSM's on the same topologies.
 
-LIDs and GUIDs are each one's own, so places are named: (node description, port). Fields that the
-simulated hardware decides (ibsim's nodes are not the software fabric's) are not compared; all else
-that differs is listed, and why, in docs/decisions/subnet-manager.md.
+LIDs and GUIDs differ, so ports are named by (node description, port). Fields that the simulated
+hardware decides (ibsim's nodes are not the software fabric's) are not compared;
+docs/decisions/subnet-manager.md lists all other differences with their reasons.
 """
 import copy
 import json
@@ -24,7 +24,7 @@ DOWN = 1
 NO_PORT = 255
 LID_BLOCK = 64
 
-# What a node says of itself, and a link of what its ends can do.
+# Fields that a node reports about itself, and capabilities of the ends of a link.
 HARDWARE = {
     "NodeRecord": {"SystemImageGUID", "NodeGUID", "PortGUID", "PartitionCap", "Revision",
                    "DeviceID", "VendorID"},
@@ -40,7 +40,7 @@ PORT_FIELDS = ("PortState", "PortPhysicalState", "LMC", "MasterSMSL", "LinkWidth
 
 
 def ring(switches):
-    """Each switch has a host, and a cable to the next."""
+    """A ring of switches, each with a host and a cable to the next."""
     text = ""
     for at in range(switches):
         text += f'Hca 1 "H{at}"\n[1] "R{at}"[1]\n\n'
@@ -51,7 +51,7 @@ def ring(switches):
 
 
 class Sa:
-    """One SA's records, with places for LIDs."""
+    """One SA's records, with port names in place of LIDs."""
 
     def __init__(self, ask):
         self.ask = ask
@@ -60,7 +60,7 @@ class Sa:
         self.names = {each["LID"]: each["NodeDescription"] for each in self.nodes}
 
     def seen_by(self, host):
-        """What this host may know; places are named as before."""
+        """The same SA queried from `host`; ports keep their names."""
         other = copy.copy(self)
         other.ask = lambda *words: self.ask(*words, host=host)
         return other
@@ -71,7 +71,7 @@ class Sa:
         return node["NodeDescription"], port
 
     def records(self, name):
-        """As tuples that can be compared."""
+        """Records as comparable tuples."""
         found = []
         for record in self.ask("sa", name, "--key", "1"):
             for field in HARDWARE.get(name, ()):
@@ -87,7 +87,7 @@ class Sa:
         for each in self.ask("sa", "PortInfoRecord"):
             fields = {field: each[field] for field in PORT_FIELDS}
             if each["PortState"] == DOWN:
-                del fields["LinkWidthActive"]  # of no link: hardware's
+                del fields["LinkWidthActive"]  # without a link it depends on the hardware
             found[self.names[each["EndportLID"]], each["PortNum"]] = fields
         return found
 
@@ -102,12 +102,12 @@ class Sa:
         return found
 
     def guids(self):
-        """How many GUIDs each port has."""
+        """The number of GUIDs of each port."""
         return {self.by_lid[each["LID"]]: sum(int(guid, 16) != 0 for guid in each["GUIDBlocks"])
                 for each in self.ask("sa", "GUIDInfoRecord") if each["BlockNum"] == 0}
 
     def hops(self):
-        """How many switches a packet passes from each host to each port, by the tables."""
+        """The number of switches from each host to each port, by the forwarding tables."""
         tables, cables = {}, {}
         for each in self.ask("sa", "LinearFDBRecord"):
             table = tables.setdefault(self.names[each["LID"]], {})
@@ -137,7 +137,7 @@ class Case(unittest.TestCase):
     maxDiff = 4000
 
     def both(self, topology, sm_host, asker, partitions=None):
-        """Calls `check(ours, opensm)` while both are up. `partitions(sa)`: a partitions.conf."""
+        """Calls `check(ours, opensm)` while both run; `partitions(sa)` returns a partitions.conf."""
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="agree")))
 
         def ask_ours(*words, host=None):
@@ -187,7 +187,7 @@ class AgreementTest(Case):
 
     @unittest.skipUnless(DEBIAN.is_dir(), "installed without documentation")
     def test_debians_examples(self):
-        # Of "net" the second host has a cable in port 2 only, and ibsim clients use port 1.
+        # "net" is left out: its second host has a cable in port 2 only, and ibsim clients use port 1.
         for name in ("net.1", "net.2sw2path", "net.2sw2path4hca2port"):
             with self.subTest(name):
                 self.agree(*self.both(DEBIAN / name, "Hca1", "Hca2"))
@@ -222,14 +222,14 @@ class AgreementTest(Case):
         self.assertEqual(ours.ports(), opensm.ports())
         self.assertEqual(ours.keys(), opensm.keys())
         self.assertEqual(ours.guids(), opensm.guids())
-        # OpenSM hides the cable of a limited member from all, as its two ends share no key.
+        # OpenSM hides the cable of a limited member from all, since its two ends share no P_Key.
         cables = [each for each in ours.records("LinkRecord")
                   if "('H0004', 1)" not in dict(each).values()]
         self.assertEqual(cables, opensm.records("LinkRecord"))
 
 
 class StatusTest(Case):
-    """What is refused, and how."""
+    """Both SAs answer invalid requests with the same status."""
     JOIN = ("PortGID={}", "JoinState=1", "Q_Key=1", "TClass=0", "SL=0", "FlowLabel=0", "P_Key=0xffff")
     QUESTIONS = (
         ("Get", "PathRecord", "SGID={}", "DGID=fe80::dead"),

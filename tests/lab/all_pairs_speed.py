@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How fast all paths of a subnet come from OpenSM: by irpctl, and by saquery, in turn.
+"""Measures how fast irpctl and saquery, in turn, fetch all paths of a subnet from OpenSM.
 
-Each prints to nowhere; what counts is the median of the ratios of the rounds, and the most memory
-that irpctl took. Exits with 1 when a bar is missed. docs/speed.md has what came of it.
+Their output is discarded. The results are the median of the rounds' ratios and irpctl's peak memory.
+Exits with 1 when a bar is missed. docs/speed.md has the figures.
 IRPVERBS_IRPCTL names the program, IRPVERBS_LAB_SHIM the shim.
 """
 import argparse
@@ -27,7 +27,7 @@ def irpctl(*options):
     return (os.environ["IRPVERBS_IRPCTL"], *options, "--hca", "rdma:", "sa", "path")
 
 
-# A process counts the memory of who started it as its own until then, so that must be a small one.
+# Until exec the peak memory of a process includes its parent's, so this small program is the parent.
 STARTER = r"""import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:])
 sys.stderr.write("\n%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
@@ -35,16 +35,16 @@ sys.exit(status)"""
 
 
 class Run:
-    """A program's seconds, and the most memory it had; 10 MiB or so are seen of any."""
+    """A program's time and peak memory, which is at least about 10 MiB."""
 
     def __init__(self, lab, command, output=subprocess.DEVNULL):
         begun = time.monotonic()
         with lab.start(HOST, [sys.executable, "-I", "-S", "-c", STARTER, *command], stdout=output,
                        stderr=subprocess.PIPE) as program:
-            _, told = program.communicate()
+            _, errors = program.communicate()
         self.seconds = time.monotonic() - begun
         self.status = program.returncode
-        self.said, _, kilobytes = told.rpartition("\n")
+        self.said, _, kilobytes = errors.rpartition("\n")
         self.memory = int(kilobytes) << 10
 
     def of_success(self):
@@ -54,7 +54,7 @@ class Run:
 
 
 def pairs_of(lab):
-    """How many paths irpctl tells of, by its default options."""
+    """The number of paths that irpctl prints by default."""
     with tempfile.TemporaryFile() as output:
         Run(lab, irpctl("--json"), output).of_success()
         output.seek(0)
@@ -68,7 +68,7 @@ def measured(hosts, rounds):
         with Lab(pathlib.Path(scratch) / "lab", topology) as lab:
             by_default = Run(lab, SAQUERY)
             print(f"{pairs_of(lab)} pairs; saquery by its default options: status "
-                  f"{by_default.status}, {by_default.said.strip() or 'says nothing'}")
+                  f"{by_default.status}, {by_default.said.strip() or 'no message'}")
             return [(Run(lab, (*SAQUERY, "-t", "200000")).of_success(),
                      Run(lab, irpctl()).of_success()) for _ in range(rounds)]
 
@@ -77,7 +77,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hosts", type=int, default=1920)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--tolerance", type=float, default=0.1, help="of the bar of time (0.1)")
+    parser.add_argument("--tolerance", type=float, default=0.1, help="fraction by which the time bar may be missed (0.1)")
     given = parser.parse_args()
     rounds = measured(given.hosts, given.rounds)
     for theirs, ours in rounds:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""All paths of a subnet by irpctl: the same as OpenSM's own client tells, as they come, in little
-memory; and the program that measures it runs. No times."""
+"""irpctl prints the same paths as OpenSM's own client, as they arrive and in little memory; and the
+program that measures it runs. No times are checked."""
 import json
 import os
 import pathlib
@@ -20,16 +20,16 @@ from lab_case import LabCase
 class AllPairsTest(LabCase):
     hosts = 40
 
-    def test_they_are_those_that_saquery_tells(self):
+    def test_paths_are_the_same_as_saquerys(self):
         asked = self.lab.run(all_pairs_speed.HOST, irpctl("--json"))
         self.assertEqual(asked.returncode, 0, asked.stderr)
         ours = [json.loads(line) for line in asked.stdout.splitlines()]
-        told = self.lab.run(all_pairs_speed.HOST, SAQUERY).stdout
-        ends = re.findall(r"dgid\.*(\S+)\n\s*sgid\.*(\S+)", told)
+        theirs = self.lab.run(all_pairs_speed.HOST, SAQUERY).stdout
+        ends = re.findall(r"dgid\.*(\S+)\n\s*sgid\.*(\S+)", theirs)
         self.assertEqual(len(ends), len(set(ends)))
         self.assertEqual(sorted((each["DGID"], each["SGID"]) for each in ours), sorted(ends))
 
-    def test_progress_is_shown_to_a_terminal_and_taken_away(self):
+    def test_progress_is_shown_on_a_terminal_and_erased(self):
         opensm = self.lab.opensm("H0001").pid()
         terminal, slave = pty.openpty()
         self.addCleanup(os.close, terminal)
@@ -49,16 +49,16 @@ class AllPairsTest(LabCase):
     def rest_of(self, terminal, shown):
         try:
             return shown + os.read(terminal, 10_000).decode()
-        except OSError:  # nobody has the other end any more
+        except OSError:  # irpctl has closed its end
             return shown
 
 
 class ManyPairsTest(LabCase):
     hosts = 600
-    most_memory = 24 << 20  # of what is told the records alone take more
+    most_memory = 24 << 20  # less than the printed records would take in memory
 
     @unittest.skipIf("IRPVERBS_SANITIZED" in os.environ, "a sanitizer keeps what was freed")
-    def test_they_are_not_collected(self):
+    def test_paths_are_not_collected_in_memory(self):
         for form in ([], ["--json"]):
             run = Run(self.lab, irpctl(*form))
             self.assertEqual(run.status, 0, run.said)
@@ -72,7 +72,7 @@ class SpeedTest(unittest.TestCase):
                                "--tolerance", tolerance], capture_output=True, text=True, timeout=120,
                               check=False)
 
-    def test_its_status_is_its_bars(self):
+    def test_status_is_1_if_a_bar_is_missed(self):
         missed = self.measured("-0.9999")
         self.assertEqual(missed.returncode, 1, missed.stderr)
         self.assertIn(f"{21 * 21} pairs", missed.stdout)

@@ -20,7 +20,7 @@ def spine(number):
 
 def fabric(hosts, down=32, spines=None, trunk=1):
     """The text of a fabric with `hosts` hosts, `down` of them on each leaf switch, and `trunk`
-    cables between each leaf and each of `spines` spine switches (none: one switch, no tree)."""
+    cables between each leaf and each of `spines` spine switches (0: one switch, no tree)."""
     if spines is None:
         spines = 0 if hosts <= down else 16
     leaves = -(-hosts // down)
@@ -33,7 +33,7 @@ def fabric(hosts, down=32, spines=None, trunk=1):
     if max(leaf_ports, spine_ports) > MOST_PORTS:
         raise ValueError(f"a switch would need more than {MOST_PORTS} ports")
 
-    # Hosts first: a client that names no host is put on the first node of the file.
+    # Hosts come first, since ibsim puts a client without a host name on the first node of the file.
     lines = [f"# {hosts} hosts, {leaves} leaves, {spines} spines, trunk {trunk}", ""]
     for number in range(1, hosts + 1):
         at, port = divmod(number - 1, down)

@@ -1,4 +1,4 @@
-// Records, many questions at once, and tables; see ibmf_lab.hpp.
+// Single records, many requests at once, and tables; see ibmf_lab.hpp.
 #include "ibmf_lab.hpp"
 
 #include <ibmf/table_agent.hpp>
@@ -10,7 +10,7 @@
 namespace irpverbs::testing {
 namespace {
 
-// 200 at once: each is answered, once, by its own record.
+// Each of 200 simultaneous requests is answered once, by its own record.
 TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
     constexpr std::uint64_t count = 200;
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
@@ -37,7 +37,7 @@ TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
     std::cout << "retries " << manager.stats().st_retries << std::endl;
 }
 
-// A table under the same conditions.
+// Fetches tables under the same conditions.
 TEST_F(IbmfLab, ATableComesThrough) {
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     for (std::uint64_t i = 1; i <= 5; ++i) {
@@ -47,7 +47,7 @@ TEST_F(IbmfLab, ATableComesThrough) {
     }
 }
 
-// ibmf_test.py makes datagrams be lost, from the beginning or when the table is known.
+// ibmf_test.py makes the shim or the link drop datagrams, from the start or after the first table.
 TEST_F(IbmfLab, ATableComesThroughLoss) {
     constexpr std::uint64_t times = 3;
     constexpr std::size_t segment_data = 200;
@@ -66,11 +66,11 @@ TEST_F(IbmfLab, ATableComesThroughLoss) {
         EXPECT_EQ(nodes.message().received().size(), size);
     }
     EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
-    // Behind a segment that is lost others come twice.
+    // Segments after a lost one arrive twice.
     EXPECT_GT(manager.stats().st_datagrams_received, times * (size / segment_data + 1));
 }
 
-// The two halves of a conversation between hosts, without OpenSM in it. ibmf_test.py ends this one.
+// An agent that answers another host without OpenSM. ibmf_test.py starts both, and ends this test.
 TEST_F(IbmfLab, AnAgentServes) {
     table_agent agent(as(SUBN_ADM_AGENT));
     agent.resize(100'000);

@@ -1,5 +1,5 @@
-// IBMF on a host of a lab, against the SA that OpenSM serves. ibmf_test.py brings the lab up, and
-// runs one test of the program after another in a lab of its own.
+// IBMF on a host of a lab, against OpenSM's SA. ibmf_test.py runs each test of this program in a
+// new lab.
 #pragma once
 
 #include "raw_umad.hpp"
@@ -31,7 +31,7 @@ protected:
     }
     ibmf_register_info_t as(ibmf_client_type_t type) { return {hcas.guid(), 1, type}; }
 
-    /// Both ask; what libibumad received is what IBMF received.
+    /// Sends the request by libibumad and by IBMF, and expects the same answer.
     void expect_same_answer(sa_question& question) {
         const std::vector<std::uint8_t> theirs = raw.ask(question.raw(), sm_lid, 3000);
         ASSERT_GE(theirs.size(), sa_question::data_at);
@@ -43,7 +43,7 @@ protected:
         const ibmf::mad_header other = ibmf::load_mad_header(theirs.first<ibmf::mad_header_size>());
         EXPECT_EQ(mine.status, other.status);
         EXPECT_EQ(mine.method, other.method);
-        if (mine.status != 0) return; // a refusal has no data, whatever lies in the datagram
+        if (mine.status != 0) return; // the data of an error response is undefined
         const std::span<const std::uint8_t> data = question.message().received();
         const auto expected = theirs.subspan(sa_question::data_at);
         EXPECT_EQ(data.size(), expected.size());

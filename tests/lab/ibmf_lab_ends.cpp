@@ -1,5 +1,6 @@
-// What is open when the link goes, or when OpenSM stops, dies, comes again or is replaced. Each
-// test says when it has come so far; ibmf_test.py does the deed, and then writes a line.
+// Requests that are outstanding when the link goes down, or when OpenSM stops, dies, restarts or is
+// replaced. Each test prints a line when it is ready; ibmf_test.py then acts and answers with a
+// line.
 #include "ibmf_lab.hpp"
 #include "open_questions.hpp"
 
@@ -11,8 +12,8 @@ namespace {
 
 constexpr std::size_t node_stride = 112;
 constexpr std::uint32_t table_limit_us = 3'000'000;
-constexpr LONGLONG scheduling = 500; // ms, behind timers that are late themselves
-// The machine's cheap clock is behind by what the kernel's tick is late.
+constexpr LONGLONG scheduling = 500; // ms of delay, beside the delay of the timers themselves
+// The machine's cheap clock lags by the delay of the kernel's tick.
 constexpr ULONGLONG tick = 50 * millisecond;
 
 void pass(LONGLONG milliseconds) {
@@ -26,7 +27,7 @@ protected:
     IbmfLabEnds() { EXPECT_EQ(ibmf_limit_port(manager.handle, standing_gets::count + 1), 0); }
 
     static void say(const char* what) { std::cout << what << std::endl; }
-    static void await_the_deed() {
+    static void await_line() {
         std::string line;
         std::getline(std::cin, line);
     }
@@ -46,7 +47,7 @@ protected:
         whole.erase(whole.begin(), whole.begin() + sa_question::data_at);
         return whole;
     }
-    /// 64 Gets and a table in its middle, of an SA that does not answer any more.
+    /// Sends 64 Gets, and stops a table in its middle, at an SA that does not answer any more.
     void open_both(const ibmf_retrans_t& of_gets, std::uint32_t table_limit) {
         gets = std::make_unique<standing_gets>(manager.handle, sm_lid, lids_of_nodes());
         table = std::make_unique<held_table>(manager.handle, sm_lid, 3);
@@ -54,7 +55,7 @@ protected:
         table->watched.send({3, 200'000, 50'000, table_limit});
         table->await_the_middle();
         say("open");
-        await_the_deed();
+        await_line();
         for (std::uint64_t answered = 0; gets->answered() != answered; pass(100))
             answered = gets->answered();
         gets->let_run_out();
@@ -64,12 +65,13 @@ protected:
     void expect_gets_end_with(int status) {
         gets->for_each([&](watched_question& each) {
             EXPECT_EQ(each.status(), status);
-            EXPECT_TRUE(each.told_once_each_time());
+            EXPECT_TRUE(each.one_callback_per_send());
         });
         EXPECT_EQ(gets->wrong(), 0u);
     }
-    /// Two tries of 300 and 600 ms, the second up to a quarter longer. Timers of this machine that
-    /// make the same waits one after the other are as late as it is.
+    /// Expects the Gets to fail after two tries of 300 and 600 ms, the second up to a quarter
+    /// longer. This thread waits for the same times by timers of the same machine, which are
+    /// equally late.
     void expect_gets_are_given_up_in_time() {
         pass(300);
         pass(750);
@@ -88,7 +90,7 @@ protected:
         pass(scheduling);
         EXPECT_TRUE(table->watched.done());
         EXPECT_EQ(table->watched.status(), IBMF_TRANS_TIMEOUT);
-        EXPECT_TRUE(table->watched.told_once_each_time());
+        EXPECT_TRUE(table->watched.one_callback_per_send());
         EXPECT_GE(table->watched.took() + tick, limit);
         EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
     }
@@ -103,16 +105,16 @@ protected:
     }
 
     client_scope manager{as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD};
-    // More tries than OpenSM needs to come back.
+    // More tries than OpenSM needs to restart.
     static constexpr ibmf_retrans_t stubborn{12, 100'000, 50'000, 0};
-    // Fewer datagrams than the socket of a stopped OpenSM takes in: when it is full ibsim waits for
-    // it, and serves nobody.
+    // Fewer datagrams than the socket of a stopped OpenSM holds: when it is full, ibsim blocks and
+    // serves no client.
     static constexpr ibmf_retrans_t brief{1, 200'000, 100'000, 0};
     std::unique_ptr<standing_gets> gets;
     std::unique_ptr<held_table> table;
 };
 
-// The cable of this host is pulled in the middle, and never put back.
+// The cable of this host is pulled in the middle of a transfer and not put back.
 TEST_F(IbmfLabEnds, ATransferEndsWhenItsLinkDoes) {
     const std::size_t whole = all_paths().size();
     held_table paths(manager.handle, sm_lid, 1);
@@ -121,12 +123,12 @@ TEST_F(IbmfLabEnds, ATransferEndsWhenItsLinkDoes) {
     EXPECT_EQ(manager.stats().st_receives_active, 1u);
     EXPECT_EQ(manager.stats().st_transactions, 1u);
     say("pull");
-    await_the_deed();
+    await_line();
     EXPECT_EQ(manager.stats().st_receives_active, 1u);
     EXPECT_FALSE(paths.watched.done());
     paths.read_on();
     EXPECT_EQ(paths.watched.status(), IBMF_TRANS_TIMEOUT);
-    EXPECT_TRUE(paths.watched.told_once_each_time());
+    EXPECT_TRUE(paths.watched.one_callback_per_send());
     EXPECT_GE(paths.data().size(), held_table::read_first);
     EXPECT_LT(paths.data().size(), whole);
     EXPECT_EQ(manager.stats().st_receives_active, 0u);
@@ -141,7 +143,7 @@ TEST_F(IbmfLabEnds, AStoppedSaThatGoesOnAnswersAll) {
     say("goes on");
     expect_gets_end_with(IBMF_SUCCESS);
     EXPECT_EQ(table->watched.status(), IBMF_SUCCESS);
-    EXPECT_TRUE(table->watched.told_once_each_time());
+    EXPECT_TRUE(table->watched.one_callback_per_send());
     EXPECT_EQ(table->data(), whole);
     EXPECT_EQ(manager.stats().st_in_flight, 0u);
     EXPECT_EQ(manager.stats().st_timeouts, 0u);
@@ -155,11 +157,11 @@ TEST_F(IbmfLabEnds, ASilentSaIsGivenUpInTime) {
     EXPECT_EQ(manager.stats().st_in_flight, 0u);
     EXPECT_EQ(manager.stats().st_timeouts, standing_gets::count + 1);
     EXPECT_GE(manager.stats().st_retries, brief.retrans_retries * standing_gets::count);
-    say("given up"); // while OpenSM is stopped nobody can take leave of ibsim
-    await_the_deed();
+    say("given up"); // a client can't disconnect from ibsim while OpenSM is stopped
+    await_line();
 }
 
-// The table was the old one's: the new one does not know of it.
+// The restarted OpenSM answers the Gets, but does not know the old one's table.
 TEST_F(IbmfLabEnds, AKilledSaThatComesAgainAnswersWhatIsOpen) {
     open_both(stubborn, table_limit_us);
     table->read_on();
@@ -177,7 +179,7 @@ TEST_F(IbmfLabEnds, TheStandbyAnswersOnceItIsMaster) {
     table->read_on();
     expect_gets_are_given_up_in_time();
     expect_table_is_given_up_in_time();
-    while (sm_lid == first) { // as long as the lab gives it
+    while (sm_lid == first) { // the lab limits the time
         pass(50);
         look_at_port();
     }

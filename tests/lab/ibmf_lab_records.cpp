@@ -1,5 +1,5 @@
-// Every attribute of the SA at 1,920 hosts: what OpenSM says to a Get and to a GetTable, and that
-// IBMF hears what libibumad hears, byte for byte.
+// Every attribute of the SA with 1,920 hosts: OpenSM's answers to Get and GetTable, which IBMF and
+// libibumad receive byte for byte alike.
 #include "ibmf_lab.hpp"
 
 #include <saa/records.hpp>
@@ -14,16 +14,17 @@
 namespace irpverbs::testing {
 namespace {
 
-// tests/lab/fabric.py: leaves with 32 hosts each, and a cable from each to each spine.
+// The fabric of tests/lab/fabric.py: leaves with 32 hosts each, and a cable from each to each
+// spine.
 constexpr std::size_t hosts = 1920;
 constexpr std::size_t leaves = hosts / 32;
 constexpr std::size_t spines = 16;
 constexpr std::size_t switches = leaves + spines;
-constexpr std::size_t ports = hosts + switches; // that have LIDs
+constexpr std::size_t ports = hosts + switches; // with LIDs
 constexpr std::size_t cables = hosts + leaves * spines;
 constexpr std::size_t leaf_ports = 32 + spines;
 constexpr std::size_t outer_ports = leaves * leaf_ports + spines * leaves; // of switches
-// From each port of a switch to each.
+// Pairs of ports of one switch.
 constexpr std::size_t ways_through_switches =
     leaves * (leaf_ports + 1) * (leaf_ports + 1) + spines * (leaves + 1) * (leaves + 1);
 
@@ -159,7 +160,7 @@ TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
     const auto subscribing = question("InformInfo", MAD_METHOD_SET, {}, 0);
     saa::pack(subscription, subscribing->data());
     expect_done(*subscribing);
-    // OpenSM answers a join before the switches have its tree.
+    // OpenSM answers a join before the switches have the group's forwarding entries.
     while (!has_entries("MulticastFDBRecord"))
         ;
     const std::vector<expected_answer> all{
@@ -206,7 +207,7 @@ TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
         {"VLArbitrationRecord", get, {{"LID", own}, {"BlockNum", "1"}}, 0, 1},
         {"VLArbitrationRecord", get_table, {}, 0, 4 * (ports + outer_ports)},
         {"MCMemberRecord", get, {{"MGID", group}}, 0, 1},
-        {"MCMemberRecord", get_table, {}, 0, 2}, // and IPv4's broadcast group
+        {"MCMemberRecord", get_table, {}, 0, 2}, // with IPv4's broadcast group
         {"TraceRecord", get, {}, silence, 0},
         {"TraceRecord", get_table, {}, silence, 0},
         {"MultiPathRecord", get, {}, invalid, 0},
@@ -225,7 +226,7 @@ TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
     EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
 }
 
-// A file of what another program was given says what it asked.
+// Repeats the request of saquery, whose answer is in a file, and compares the answers.
 TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
     const char* const name = std::getenv("IBMF_LAB_RECEIVED");
     ASSERT_NE(name, nullptr);
@@ -241,14 +242,14 @@ TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
     std::cout << "records " << header.attribute_id << ' ' << records_in(theirs) << std::endl;
 }
 
-// A request that is a transfer, as its answer is.
+// Request and response are both RMPP transfers.
 TEST_F(IbmfLabRecords, PathsToSeveralAreAskedForInOne) {
     sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, ++transaction);
     ASSERT_EQ(nodes.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     std::vector<ib_gid_t> gids{gid};
     std::span<const std::uint8_t> data = nodes.message().received();
     constexpr std::size_t wanted = 30;
-    constexpr std::size_t found = 10; // OpenSM looks at eleven GIDs, the source among them
+    constexpr std::size_t found = 10; // OpenSM reads only eleven GIDs, with the source
     for (; gids.size() <= wanted && data.size() >= 112; data = data.subspan(112))
         if (const auto each = saa::unpack<sa_node_record_t>(data);
             each->NodeInfo.PortGUID != gid.gid_guid)

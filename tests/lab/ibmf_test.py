@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""IBMF against OpenSM: each test of ibmf_lab on hosts of a lab of its own."""
+"""IBMF against OpenSM: runs each test of ibmf_lab on hosts of a new lab."""
 import os
 import signal
 import subprocess
@@ -27,7 +27,7 @@ class IbmfCase(LabCase):
         return client
 
     def says(self, client, word):
-        """Reads on to a line that begins with this word, and gives it back."""
+        """Reads up to a line that begins with `word`, and returns it."""
         said = ""
         for line in client.stdout:
             said += line
@@ -49,7 +49,7 @@ class IbmfCase(LabCase):
         os.kill(self.lab.opensm("H0001").pid(), deed)
 
     def opened(self, test, deed):
-        """Started, and this was done to OpenSM while its questions were open."""
+        """Starts a test, and sends OpenSM the signal `deed` while the test's requests are outstanding."""
         client = self.start(test)
         self.says(client, "open")
         self.opensm(deed)
@@ -138,7 +138,7 @@ class LossTest(IbmfCase):
     nodes = 326  # ten leaves, sixteen spines
 
     def setUp(self):
-        self.set_faults({"LAB_RESEND": 20})  # OpenSM's, too
+        self.set_faults({"LAB_RESEND": 20})  # for OpenSM, too
         super().setUp()
 
     def table_comes_through(self, lose):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""irpctl on a host of a lab: what OpenSM tells of the subnet, and hears of a pulled cable."""
+"""irpctl on a host of a lab: queries to OpenSM, and events of a pulled cable."""
 import json
 import os
 import pathlib
@@ -38,18 +38,18 @@ class IrpctlTest(LabCase):
         self.assertIn("--key", refused.stderr)
         self.assertNotEqual(self.values("sa", "pkey", "--key", "1"), [])
 
-    def test_every_record_is_asked_for(self):
+    def test_every_record_can_be_queried(self):
         listed = self.lab.run(HOST, self.command("sa")).stdout.splitlines()[1:]
         names = [line.split()[0] for line in listed]
         self.assertEqual(len(names), 20)
-        # Of some OpenSM knows nothing, and leaves who asks for them without an answer.
+        # OpenSM does not have some records, and does not answer queries for them.
         path = json.loads(self.lab.run(HOST, self.command("sa", "path")).stdout.splitlines()[0])
         needs = {"P_KeyTableRecord": ("--key", "1"),
                  "MultiPathRecord": ("--field", f"SGID={path['SGID']}",
                                      "--field", f"DGID={path['DGID']}")}
         silent = {"RandomFDBRecord", "TraceRecord", "ServiceAssociationRecord"}
         none = {"MulticastFDBRecord", "ServiceRecord", "InformInfoRecord"}
-        told_of = {"MultiPathRecord": "PathRecord"}
+        answered_by = {"MultiPathRecord": "PathRecord"}
         for name in names:
             with self.subTest(name):
                 asked = self.lab.run(HOST, self.command(
@@ -57,11 +57,11 @@ class IrpctlTest(LabCase):
                     *(("--timeout", "200") if name in silent else ())))
                 self.assertEqual(asked.returncode, 1 if name in silent else 0, asked.stderr)
                 self.assertEqual("does not answer" in asked.stderr, name in silent)
-                told = [json.loads(line)["record"] for line in asked.stdout.splitlines()]
-                self.assertEqual(set(told), set() if name in none | silent
-                                 else {told_of.get(name, name)})
+                found = [json.loads(line)["record"] for line in asked.stdout.splitlines()]
+                self.assertEqual(set(found), set() if name in none | silent
+                                 else {answered_by.get(name, name)})
 
-    def test_late_answers_are_not_the_next_programs(self):
+    def test_late_answers_do_not_reach_the_next_program(self):
         capture = pathlib.Path(self.lab.folder) / "asked.pcap"
         opensm = self.lab.opensm("H0001").pid()
         os.kill(opensm, signal.SIGSTOP)
@@ -70,13 +70,13 @@ class IrpctlTest(LabCase):
         with self.lab.start(HOST, self.command("sa", "path", "--pcap", capture),
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) as late:
             self.addCleanup(late.kill)
-            header = 24  # of the file: what comes behind is the question
+            header = 24  # of the file; the request follows it
             self.assertTrue(wait_until(
                 lambda: capture.exists() and capture.stat().st_size > header, 20))
             os.kill(opensm, signal.SIGCONT)
             paths, said = late.communicate(timeout=60)
         self.assertEqual(late.returncode, 0, said)
-        # How many there are is OpenSM's: it may have been stopped amid a sweep.
+        # Their number is not checked, since OpenSM may have been stopped during a sweep.
         self.assertTrue(all("DGID" in json.loads(line) for line in paths.splitlines()), paths)
 
     def test_paths(self):
@@ -99,7 +99,7 @@ class IrpctlTest(LabCase):
             self.addCleanup(client.kill)
             self.assertTrue(wait_until(lambda: said, 20))
             pulled = lambda: any("_SERVICE" in each and "H0003 port 1" in each for each in said)
-            # The subscription is on its way: until it is there, a pulled cable may not be told.
+            # Events before the subscription has reached OpenSM are lost, so the cable is pulled again.
             for _ in range(10):
                 self.lab.console('Unlink "H0003"[1]')
                 if wait_until(pulled, 1):
@@ -109,7 +109,7 @@ class IrpctlTest(LabCase):
             self.assertTrue(pulled(), said)
 
     def test_ping(self):
-        """infiniband-diags' server answers, and without one nobody does."""
+        """infiniband-diags' server answers; without it ping reports no answer."""
         lid = self.values("port")[0]["lid"]
         other = self.values("sa", "node", "--field", "NodeDescription=H0003")[0]["LID"]
         self.assertNotEqual(other, lid)
@@ -120,7 +120,7 @@ class IrpctlTest(LabCase):
         self.assertIn(f"LID {other} did not answer", unheard.stderr)
         with self.lab.start("H0003", ["ibping", "-S"], stdout=subprocess.DEVNULL) as server:
             self.addCleanup(server.kill)
-            # It says nothing when it is ready.
+            # ibping prints nothing when it is ready.
             self.assertTrue(wait_until(lambda: self.lab.run(HOST, ping).returncode == 0, 20))
             *each, last = self.values(*ping[4:])
             server.kill()
@@ -128,7 +128,7 @@ class IrpctlTest(LabCase):
         self.assertEqual((last["sent"], last["answered"], last["refused"]), (3, 3, 0))
 
     def test_captures(self):
-        """What goes by a kernel's umad, transfers and vendors' classes among it, tshark reads."""
+        """tshark reads captures of umad traffic, with transfers and vendor classes."""
         for least, words in ((1, ["mad", "--lid", "2"]),
                              (3, ["ping", "--count", "3", "--interval", "0"]),
                              (1, ["mad", "--route", "1", "--attribute", "NodeInfo"]),
@@ -143,7 +143,7 @@ class IrpctlTest(LabCase):
 
 
 def tshark(capture, *options):
-    """A line for each packet."""
+    """tshark's output, one line per packet."""
     read = subprocess.run(["tshark", "-r", capture, "-T", "fields", *options], check=True,
                           text=True, capture_output=True)
     return read.stdout.splitlines()

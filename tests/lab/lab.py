@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A simulated InfiniBand subnet in a folder: ibsim carries the datagrams, OpenSM manages it.
 
-Any number of labs run side by side, each keyed on its folder; nothing is left behind after `down`.
-As a module: `with Lab(folder, topology) as lab: lab.run("H0001", ["saquery"])`. What it starts so
-dies with the program, however that dies; a SIGTERM unwinds it, as Ctrl-C does.
+Any number of labs run side by side, each identified by its folder; `down` leaves no process behind.
+As a module: `with Lab(folder, topology) as lab: lab.run("H0001", ["saquery"])`. The processes of such
+a lab die with the program in any case; a SIGTERM unwinds it, as Ctrl-C does.
 """
 import argparse
 import os
@@ -27,7 +27,7 @@ def process_lives(pid):
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
     except OSError:
         return False
-    return state not in ("", "Z")  # a zombie only waits to be reaped
+    return state not in ("", "Z")  # a zombie has ended
 
 
 def wait_until(condition, seconds):
@@ -40,17 +40,17 @@ def wait_until(condition, seconds):
 
 
 def tied(command):
-    """The command, killed when this program dies; not run when it has died before."""
+    """The command, wrapped so that it is killed when this program dies, and not run if it is dead."""
     run_if_alive = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
     return ["setpriv", "--pdeathsig", "KILL", *run_if_alive, *map(str, command)]
 
 
 def unwind(*_):
-    raise KeyboardInterrupt  # unittest takes any other exception for a failed test, and goes on
+    raise KeyboardInterrupt  # unittest takes other exceptions for failed tests, and continues
 
 
 class Daemon:
-    """A process that belongs to the lab and is found again by its pid file."""
+    """A process of the lab, found by its pid file."""
 
     def __init__(self, lab, name):
         self.pid_file = lab / f"{name}.pid"
@@ -97,7 +97,7 @@ class Lab:
         self.opensm_options = list(opensm_options)
         self.ibsim = Daemon(self.folder, "ibsim")
         self._opensm = {}
-        self._tie = list  # not at all: `up` and `down` may be two programs
+        self._tie = list  # untied, since `up` and `down` may be two programs
 
     def __enter__(self):
         self._tie = tied
@@ -117,10 +117,10 @@ class Lab:
         return self._opensm.setdefault(host, Daemon(self.folder, f"opensm-{host}"))
 
     def environment(self, host):
-        """What a libibumad program needs to run on that simulated host."""
-        # An abstract socket's name: short, and of this folder alone.
+        """The environment of a libibumad program on the simulated host."""
+        # The name of an abstract socket, which is short and unique for this folder.
         name = f"lab{zlib.crc32(str(self.folder).encode()):08x}"
-        # The shim's files: a program that is killed leaves them.
+        # For files of the shim, which a killed program leaves behind.
         scratch = self.folder / "tmp"
         scratch.mkdir(parents=True, exist_ok=True)
         return dict(os.environ, LD_PRELOAD=self.shim, IBSIM_SOCKNAME=name, SIM_HOST=host,
@@ -136,7 +136,7 @@ class Lab:
             raise LabError(f"{self.folder} is up already")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._start_ibsim(seconds)
-        # One after the other: of two that come together either may become master.
+        # They start one after the other, so that the first becomes master.
         for host in self.sm_hosts:
             self.start_opensm(host)
             is_master = host == self.sm_hosts[0]
@@ -146,7 +146,7 @@ class Lab:
         console = self.folder / "console"
         console.unlink(missing_ok=True)
         os.mkfifo(console)
-        # Opened for reading and writing: at an end of file ibsim would spin.
+        # Opened for reading and writing, since ibsim would spin at an end of file.
         stdin = os.open(console, os.O_RDWR)
         output = self.folder / "ibsim.log"
         command = ["ibsim", "-s", *self.ibsim_options, str(self.topology)]
@@ -160,15 +160,15 @@ class Lab:
             raise LabError(f"ibsim did not start: {reason[-1] if reason else 'no reason given'}")
 
     def start_opensm(self, host):
-        """OpenSM on that host; the first becomes master, others stand by."""
+        """Starts OpenSM on the host; the first becomes master, others stand by."""
         scratch = self.folder / f"opensm-{host}"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         options = [f"log_file {scratch}/opensm.log", f"dump_files_dir {scratch}/",
                    f"partition_config_file {self.folder}/partitions.conf",
-                   "force_log_flush TRUE",  # else "SUBNET UP" stays in a buffer
+                   "force_log_flush TRUE",  # wait_for_log reads the file
                    "accum_log_file FALSE", "fsync_high_avail_files FALSE",
-                   "sweep_interval 0",      # ibsim's trap 128 starts a sweep all the same
+                   "sweep_interval 0",      # ibsim's trap 128 still starts a sweep
                    *self.opensm_options]
         (scratch / "opensm.conf").write_text("\n".join(options) + "\n")
         environment = dict(self.environment(host), OSM_TMP_DIR=f"{scratch}/",
@@ -187,7 +187,7 @@ class Lab:
             raise LabError(f"no {text} within {seconds} s, see {log}")
 
     def run(self, host, command, seconds=30, **more):
-        """Runs a libibumad program on a simulated host, to its end."""
+        """Runs a libibumad program on a simulated host until it ends."""
         # The stock shim writes its files into the current folder.
         scratch = self.folder / "clients"
         scratch.mkdir(exist_ok=True)
@@ -195,12 +195,12 @@ class Lab:
                               timeout=seconds, text=True, capture_output=True, check=False, **more)
 
     def start(self, host, command, variables=None, **more):
-        """The same, not waited for, with more environment variables."""
+        """Starts a libibumad program on a simulated host, with additional environment variables."""
         environment = dict(self.environment(host), **(variables or {}))
         return subprocess.Popen(tied(command), env=environment, text=True, **more)
 
     def console(self, command, seconds=5):
-        """One command of ibsim's console, and its answer."""
+        """Sends one command to ibsim's console and returns the answer."""
         output = self.folder / "ibsim.log"
         before = output.stat().st_size
         (self.folder / "console").write_text(command + "\n")
@@ -210,7 +210,7 @@ class Lab:
         return answer().decode(errors="replace").removesuffix("sim> ").strip()
 
     def down(self):
-        # OpenSM first: it takes leave of ibsim on its way out.
+        # OpenSM ends first, since it disconnects from ibsim at its end.
         for file in self.folder.glob("opensm-*.pid"):
             self.opensm(file.stem.removeprefix("opensm-")).stop()
         self.ibsim.stop()
@@ -223,7 +223,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shim", help="library to preload instead of Debian's libumad2sim")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    up = verbs.add_parser("up", help="start ibsim and OpenSM, back when the subnet is up")
+    up = verbs.add_parser("up", help="start ibsim and OpenSM, and wait until the subnet is up")
     up.add_argument("folder")
     up.add_argument("topology")
     up.add_argument("--sm", default="H0001", help="host that OpenSM runs on (H0001)")
@@ -233,7 +233,7 @@ def main():
     run.add_argument("folder")
     run.add_argument("host")
     run.add_argument("command", nargs=argparse.REMAINDER)
-    console = verbs.add_parser("console", help="one command of ibsim's console")
+    console = verbs.add_parser("console", help="run a command of ibsim's console")
     console.add_argument("folder")
     console.add_argument("command")
     given = parser.parse_args()
@@ -252,7 +252,7 @@ def main():
         else:
             lab = Lab(given.folder, shim=given.shim)
             if not given.command:
-                parser.error("run: which program?")
+                parser.error("run: the command is missing")
             os.execvpe(given.command[0], given.command, lab.environment(given.host))
     except LabError as problem:
         sys.exit(f"lab.py: {problem}")

@@ -1,4 +1,4 @@
-"""Tests that each have a lab of their own: `hosts` hosts, OpenSM on `sm_hosts`, the first at first."""
+"""Base class of tests that each have a new lab: `hosts` hosts, OpenSM on `sm_hosts`, the first as master."""
 import os
 import pathlib
 import tempfile
@@ -22,7 +22,7 @@ class LabCase(unittest.TestCase):
                                          self.sm_hosts, opensm_options=self.opensm_options))
 
     def set_faults(self, faults):
-        """Variables of the shim, for the programs that are started from now on."""
+        """Sets variables of the shim for programs that are started from now on."""
         for name, value in faults.items():
             os.environ[name] = str(value)
             self.addCleanup(os.environ.pop, name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lab itself: a subnet comes up, answers, changes, and leaves nothing behind."""
+"""Tests the lab itself: a subnet comes up, answers, changes, and ends without leftovers."""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ import unittest
 from fabric import fabric
 from lab import Lab, LabError, process_lives, wait_until
 
-# A test with a lab and a client that does not end, as the others are. It says whom it started.
+# A test with a lab and a client that does not end. It prints the process ids that it started.
 ENDLESS = """
 import subprocess, unittest
 from lab_case import LabCase
@@ -80,7 +80,8 @@ class LabTest(unittest.TestCase):
         self.assertEqual(list((self.folder / "lab").glob("*.pid")), [])
 
     def ended_by(self, deed):
-        """The lab's folder, after a test that has one was sent that; no process is left."""
+        """Sends the signal `deed` to a test with a lab, checks that no process is left, and returns the
+        lab's folder."""
         with subprocess.Popen([sys.executable, "-c", ENDLESS], text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, cwd=pathlib.Path(__file__).parent,
                               env=dict(os.environ, TMPDIR=str(self.folder))) as test:
@@ -104,7 +105,7 @@ class LabTest(unittest.TestCase):
     def test_none_left_after_sigkill(self):
         self.ended_by(signal.SIGKILL)
 
-    def test_a_bad_topology_is_told(self):
+    def test_a_bad_topology_is_reported(self):
         topology = self.folder / "bad.net"
         topology.write_text('Hca 1 "A"\n[1] nonsense\n')
         with self.assertRaises(LabError):
@@ -113,7 +114,7 @@ class LabTest(unittest.TestCase):
         with self.assertRaisesRegex(LabError, "no topology file"):
             Lab(self.folder / "lab", self.folder / "none.net").up()
 
-    def test_fabric_refuses_what_cannot_be_built(self):
+    def test_fabric_rejects_impossible_sizes(self):
         for bad in ({"hosts": 0}, {"hosts": 100, "spines": 0}, {"hosts": 9000, "down": 300}):
             with self.assertRaises(ValueError):
                 fabric(**bad)

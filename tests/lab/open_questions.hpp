@@ -1,4 +1,4 @@
-// Questions that are open when something happens to the SA, and what became of each.
+// Requests that are outstanding while the SA fails or restarts, and their results.
 #pragma once
 
 #include "sa_question.hpp"
@@ -14,15 +14,15 @@ namespace irpverbs::testing {
 
 constexpr ULONGLONG millisecond = 10'000;
 
-/// Asked once or again and again: counted and timed.
+/// A request, sent once or repeatedly; its sends and callbacks are counted and timed.
 class watched_question {
 public:
     watched_question(ibmf_handle_t handle, sa_question& question)
         : handle_(handle), question_(question) {
-        KeInitializeEvent(&told_, NotificationEvent, FALSE);
+        KeInitializeEvent(&called_back_, NotificationEvent, FALSE);
     }
 
-    /// Its callback asks: is it to be sent again?
+    /// Called in the callback; true sends the request again.
     std::function<bool()> again;
     void send(const ibmf_retrans_t& times) {
         times_ = times;
@@ -33,39 +33,41 @@ public:
                   IBMF_SUCCESS);
     }
     int status() {
-        KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&called_back_, Executive, KernelMode, FALSE, nullptr);
         return question_.message().shown->im_msg_status;
     }
-    bool done() { return KeReadStateEvent(&told_) != 0; }
-    /// The last time; 100 ns.
+    bool done() { return KeReadStateEvent(&called_back_) != 0; }
+    /// Duration of the last exchange, in 100 ns.
     ULONGLONG took() const { return ended_at_ - begun_at_; }
     ULONGLONG begun_at() const { return begun_at_; }
-    bool told_once_each_time() const { return told_so_far_ == sent_; }
+    bool one_callback_per_send() const { return callbacks_ == sent_; }
 
 private:
     static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
         auto& self = *static_cast<watched_question*>(context);
-        ++self.told_so_far_;
+        ++self.callbacks_;
         self.ended_at_ = KeQueryInterruptTime();
         if (self.again && self.again()) return self.send(self.times_);
-        KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
+        KeSetEvent(&self.called_back_, IO_NO_INCREMENT, FALSE);
     }
 
     ibmf_handle_t handle_;
     sa_question& question_;
     ibmf_retrans_t times_{};
-    KEVENT told_;
+    KEVENT called_back_;
     std::atomic<int> sent_{0};
-    std::atomic<int> told_so_far_{0};
+    std::atomic<int> callbacks_{0};
     std::atomic<ULONGLONG> begun_at_{0};
     std::atomic<ULONGLONG> ended_at_{0};
 };
 
-/// All paths of the subnet, of which some are read: behind these the SA is held up, in the middle.
+/// The table of all paths of the subnet, of which only the first part is read; flow control then
+/// stops the SA in the middle.
 class held_table {
 public:
     static constexpr std::size_t read_first = 10'000;
-    static constexpr std::size_t held_up_at = 64u << 10; // IBMF's
+    static constexpr std::size_t held_up_at = 64u
+                                              << 10; // unread data at which IBMF closes the window
 
     held_table(ibmf_handle_t handle, ib_lid_t sm_lid, std::uint64_t transaction)
         : question(handle, sm_lid, SA_PATHRECORD_ATTRID, get_table, transaction),
@@ -78,7 +80,7 @@ public:
         reads_on_ = true;
         EXPECT_EQ(ibmf_resume_msg(handle_, question.message().shown), IBMF_SUCCESS);
     }
-    /// Read and left, at the end.
+    /// The data read and the unread rest, after the end of the transfer.
     std::vector<std::uint8_t> data() {
         std::vector<std::uint8_t> all = read_;
         const std::size_t headers = ibmf::mad_header_size + ibmf::sa_header::size;
@@ -111,12 +113,12 @@ private:
     signal middle_;
 };
 
-/// So many Gets at once, each asked again when it is answered, until they are let run out.
+/// A number of outstanding Gets, each sent again when it is answered, until let_run_out().
 class standing_gets {
 public:
     static constexpr unsigned count = 64;
 
-    /// Of these nodes, by turns.
+    /// The Gets ask for `lids` in turn.
     standing_gets(ibmf_handle_t handle, ib_lid_t sm_lid, std::span<const ib_lid_t> lids) {
         for (unsigned i = 0; i < count; ++i)
             all_.push_back(std::make_unique<one>(*this, handle, sm_lid, lids[i % lids.size()], i));
@@ -128,7 +130,7 @@ public:
     }
     void let_run_out() { goes_on_ = false; }
     std::uint64_t answered() const { return answered_; }
-    /// Answers that were not the question's.
+    /// The number of answers that did not match their request.
     unsigned wrong() const { return wrong_; }
     template <class Function>
     void for_each(Function function) {

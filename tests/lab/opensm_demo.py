@@ -2,8 +2,8 @@
 """Runs a program on a host of a lab under OpenSM, with commands that pull and mend a cable there.
 
 usage: opensm_demo.py PROGRAM [TOPOLOGY]
-PROGRAM gets --hca rdma: and --pull and --mend with a command each, for the last host of the file.
-TOPOLOGY is a file as ibsim reads it, or as ibnetdiscover prints it; else a fat tree of 100 hosts.
+PROGRAM gets --hca rdma:, and --pull and --mend with one command each, for the last host of the file.
+TOPOLOGY is a file of ibsim or ibnetdiscover; the default is a fat tree of 100 hosts.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ import tempfile
 from fabric import fabric
 from lab import Lab, LabError, tied
 
-# As in: Ca 1 "H-0002c90200219e64" # "somebody's"
+# Matches, for example: Ca 1 "H-0002c90200219e64" # "node description"
 HOST = re.compile(r'^\s*(?:Ca|Hca)\s+\d+\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -31,7 +31,7 @@ def hosts_of(topology):
 
 
 def port_of(topology, host):
-    """Its first port with a cable."""
+    """The host's first port with a cable."""
     lines = topology.read_text().split(f'"{host}"', 1)[1].splitlines()[1:]
     for line in lines:
         cable = re.match(r"\s*\[(\d+)\]", line)

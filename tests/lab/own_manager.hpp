@@ -1,4 +1,5 @@
-// Our subnet manager and a raw client of its SA, both on a software fabric in this process.
+// Our subnet manager and a client of its SA on the bare MAD service, on a software fabric in this
+// process.
 #pragma once
 
 #include <ibmf/mad.hpp>
@@ -17,7 +18,7 @@
 
 namespace irpverbs::testing {
 
-/// A managed fat tree; beside HCAs of other drivers.
+/// A managed fat tree, which may exist beside HCAs of other drivers.
 class managed_tree {
 public:
     managed_tree(unsigned leaves, unsigned spines, unsigned hosts_of_leaf)
@@ -42,9 +43,9 @@ public:
     managed_tree(const managed_tree&) = delete;
     managed_tree& operator=(const managed_tree&) = delete;
 
-    /// The manager's is the first.
+    /// The HCA of a host; the subnet manager is on the first.
     DEVICE_OBJECT* hca(std::size_t index) const { return HcaFromGuid(hcas_.at(index)); }
-    /// Of the first port of each.
+    /// The GIDs of the first ports.
     std::vector<ib_gid_t> gids() const {
         std::vector<ib_gid_t> all;
         for (const ib_guid_t each : hcas_)
@@ -69,11 +70,11 @@ private:
     subnet_manager::manager manager_;
 };
 
-/// Datagrams to the SA, and what answers them, by the MAD service alone.
+/// Requests to the SA, and their answers, by the MAD service alone.
 class raw_questions {
 public:
     using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
-    /// Writes the question of an index, whose transaction id that is.
+    /// Writes the request with number `index`, which is its transaction id.
     using writer = std::function<datagram(std::size_t index)>;
 
     raw_questions(DEVICE_OBJECT* hca, writer question)
@@ -99,7 +100,7 @@ public:
     raw_questions(const raw_questions&) = delete;
     raw_questions& operator=(const raw_questions&) = delete;
 
-    /// Asks so many, `depth` at a time. False: an answer was a refusal.
+    /// Sends `count` requests, `depth` at a time; false if an answer has an error status.
     bool ask(std::size_t count, std::size_t depth) {
         signal all;
         all_ = &all;

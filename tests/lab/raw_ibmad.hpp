@@ -1,5 +1,5 @@
-// A path asked for as a program does that knows nothing but libibmad. Apart, since its header and
-// ours have names in common.
+// A path query by libibmad alone. It has its own source file, since libibmad's header and ours have
+// names in common.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ public:
     raw_ibmad(const raw_ibmad&) = delete;
     raw_ibmad& operator=(const raw_ibmad&) = delete;
 
-    /// Waits for the answer. False: there was none.
+    /// Waits for the answer; false if there was none.
     bool ask_path(gid from, gid to);
 
 private:

@@ -30,7 +30,7 @@ raw_umad::~raw_umad() {
 
 std::vector<std::uint8_t> raw_umad::ask(const std::vector<std::uint8_t>& request, std::uint16_t lid,
                                         int milliseconds) {
-    const int given_back_by = 3 * milliseconds + 3000; // a question that nobody answered
+    const int given_back_by = 3 * milliseconds + 3000; // the kernel returns an unanswered request
     const std::size_t head = umad_size();
     std::vector<std::uint8_t> buffer(head + request.size());
     std::ranges::copy(request, buffer.begin() + static_cast<std::ptrdiff_t>(head));

@@ -1,5 +1,4 @@
-// The SA asked as a program does that knows nothing but libibumad: the kernel's RMPP, one question
-// at a time.
+// Queries to the SA by libibumad alone, one at a time and with the kernel's RMPP.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,8 @@ public:
     raw_umad(const raw_umad&) = delete;
     raw_umad& operator=(const raw_umad&) = delete;
 
-    /// `request`: a datagram, sent again when there is no answer after so many milliseconds. The
-    /// whole answer, headers once; empty: none came.
+    /// Sends a datagram, again if there is no answer after `milliseconds`. Returns the whole answer
+    /// with its headers once; empty if none arrived.
     std::vector<std::uint8_t> ask(const std::vector<std::uint8_t>& request, std::uint16_t lid,
                                   int milliseconds);
 

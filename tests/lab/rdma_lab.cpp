@@ -1,5 +1,5 @@
-// The rdma driver on a host of a lab, asking the SA that OpenSM serves. rdma_test.py brings the
-// lab up, and runs one test of this program after another in a lab of its own.
+// The rdma driver on a host of a lab, with queries to OpenSM's SA. rdma_test.py runs each test of
+// this program in a new lab.
 #include <support/both_machines.hpp>
 #include <support/verbs.hpp>
 
@@ -18,7 +18,7 @@ using namespace irpverbs;
 using namespace irpverbs::testing;
 
 constexpr UCHAR sa_class = UMAD_CLASS_SUBN_ADM;
-constexpr ULONG patience = 20'000; // ms; what should come and does not
+constexpr ULONG patience = 20'000; // ms until a missing answer fails the test
 
 LARGE_INTEGER from_now(ULONG milliseconds) {
     LARGE_INTEGER due;
@@ -31,7 +31,7 @@ bool happens(KEVENT& event, ULONG milliseconds) {
     return KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, &due) == STATUS_SUCCESS;
 }
 
-/// A question for the SA.
+/// A request to the SA.
 struct sa_question {
     sa_question(USHORT attribute, ULONG transaction, UCHAR method = UMAD_METHOD_GET) {
         mad.mad_hdr.base_version = UMAD_BASE_VERSION;
@@ -174,11 +174,11 @@ TEST_F(RdmaLab, TheSaAnswersToAnUpCall) {
     } heard{};
     KeInitializeEvent(&heard.event, NotificationEvent, FALSE);
     const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
-        auto& told = *static_cast<decltype(heard)*>(context);
-        told.level = KeGetCurrentIrql();
-        std::memcpy(&told.info, static_cast<const umad_sa_packet*>(received->Data)->data,
-                    sizeof(told.info));
-        KeSetEvent(&told.event, IO_NO_INCREMENT, FALSE);
+        auto& seen = *static_cast<decltype(heard)*>(context);
+        seen.level = KeGetCurrentIrql();
+        std::memcpy(&seen.info, static_cast<const umad_sa_packet*>(received->Data)->data,
+                    sizeof(seen.info));
+        KeSetEvent(&seen.event, IO_NO_INCREMENT, FALSE);
     }};
     IB_MAD_AGENT* agent = make_agent(sa_client(), &calls, &heard);
     EXPECT_EQ(ask(agent, sa_question(UMAD_ATTR_CLASS_PORT_INFO, 7), 2000), STATUS_SUCCESS);
@@ -189,7 +189,7 @@ TEST_F(RdmaLab, TheSaAnswersToAnUpCall) {
     end_agent(agent);
 }
 
-// 64 questions under way, of two agents that use the same transaction ids.
+// Two agents with the same transaction ids have 64 requests outstanding.
 TEST_F(RdmaLab, EachAnswerGoesToItsAgent) {
     constexpr ULONG each = 32;
     struct asker {
@@ -217,7 +217,8 @@ TEST_F(RdmaLab, EachAnswerGoesToItsAgent) {
     }
 }
 
-// Asked again under the same id before the kernel has let go of it: at the latest then it is sent.
+// Repeats a request under the same id, possibly before the kernel's time-out; the kernel sends the
+// first repetition after that.
 TEST_F(RdmaLab, WhatIsLostIsAskedAgain) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     constexpr int most_tries = 100;
@@ -238,7 +239,8 @@ TEST_F(RdmaLab, WhatIsLostIsAskedAgain) {
     end_agent(agent);
 }
 
-// The kernel gives the question back; the waiting is ended by who waits.
+// The kernel returns the request after its time-out, but the receive IRP pends until it is
+// cancelled.
 TEST_F(RdmaLab, ASilentSaIsWaitedForUntilTheCancel) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     answer none;
@@ -252,7 +254,7 @@ TEST_F(RdmaLab, ASilentSaIsWaitedForUntilTheCancel) {
     end_agent(agent);
 }
 
-// A message longer than any buffer so far: by the kernel's RMPP in one piece.
+// Receives a message longer than any buffer so far in one piece, by the kernel's RMPP.
 TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
     IB_MAD_AGENT* agent = make_agent(sa_client(IB_MAD_RMPP_BY_DRIVER));
     const sa_question all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
@@ -268,8 +270,8 @@ TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
     end_agent(agent);
 }
 
-// By the client: segments are passed up as they are, and the second one waits for the first one's
-// acknowledgement.
+// The client does RMPP: segments are passed up unchanged, and the second one arrives only after the
+// first is acknowledged.
 TEST_F(RdmaLab, SegmentsComeSinglyToAClientThatDoesRmpp) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     const sa_question all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
@@ -304,7 +306,7 @@ TEST_F(RdmaLab, AMethodHasOneReceiver) {
     end_agent(make_agent(attr));
 }
 
-// rdma_test.py pulls the cable of this host and puts it back, as it is told.
+// rdma_test.py pulls the cable of this host and puts it back when this test prints so.
 TEST_F(RdmaLab, TheCableIsPulledAndPutBack) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
     EXPECT_EQ(HcaRdmaSetLookInterval(hcas.guid(), 20), STATUS_SUCCESS);
@@ -312,11 +314,11 @@ TEST_F(RdmaLab, TheCableIsPulledAndPutBack) {
     for (const auto& [order, event] :
          {std::pair{"pull", IB_AE_PORT_ERROR}, {"put", IB_AE_PORT_ACTIVE}}) {
         std::cout << order << std::endl;
-        ULONG_PTR told = IB_AE_NONE;
-        while (told != static_cast<ULONG_PTR>(event)) {
+        ULONG_PTR seen = IB_AE_NONE;
+        while (seen != static_cast<ULONG_PTR>(event)) {
             verb_call waiting([&](IRP* irp) { return CiGetCaPortEvent(ca, 1, irp); });
             ASSERT_EQ(waiting.status(), STATUS_SUCCESS);
-            told = waiting.information();
+            seen = waiting.information();
         }
     }
     EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_ACTIVE);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rdma driver against OpenSM: each test of rdma_lab on a host of a lab of its own."""
+"""The rdma driver against OpenSM: runs each test of rdma_lab on a host of a new lab."""
 import os
 import signal
 import subprocess
@@ -27,10 +27,10 @@ class RdmaTest(LabCase):
     def test_attributes(self):
         self.passes("AttributesAreThoseOfTheHost")
 
-    def test_an_irp_hears_the_answer(self):
+    def test_an_irp_receives_the_answer(self):
         self.passes("TheSaAnswersToAnIrp")
 
-    def test_an_up_call_hears_the_answer(self):
+    def test_a_callback_receives_the_answer(self):
         self.passes("TheSaAnswersToAnUpCall")
 
     def test_many_questions_of_two_agents(self):

@@ -1,4 +1,4 @@
-// A question for the SA by IBMF, and the same for libibumad.
+// A request to the SA, in the forms of IBMF and of libibumad.
 #pragma once
 
 #include <ibmf/ibmf_client.hpp>
@@ -30,7 +30,7 @@ public:
         std::ranges::fill(data(), std::uint8_t{0});
         ibmf::store(class_header(), ibmf::sa_header{});
     }
-    /// The component `bit` is this number at the beginning of the record, as LIDs are.
+    /// Asks for records with this LID, which is their first field (component bit 0).
     sa_question& with_lid(ib_lid_t lid) {
         ibmf::detail::store_be<std::uint16_t>(data().data(), lid);
         ibmf::store(class_header(), ibmf::sa_header{0, 0, 1});
@@ -38,7 +38,7 @@ public:
     }
 
     test_message& message() { return message_; }
-    /// As a datagram, or as what is sent as a transfer.
+    /// The request as one datagram, or as the message of an RMPP transfer.
     std::vector<std::uint8_t> raw(bool transfer = false) const {
         const ibmf_msg_bufs_t& parts = message_.shown->im_msgbufs_send;
         std::vector<std::uint8_t> whole(transfer ? data_at + data().size() : ibmf::mad_size);
@@ -56,7 +56,7 @@ public:
                                           .flags = ibmf::rmpp_active});
         return whole;
     }
-    /// What it asks with.
+    /// The record of the request.
     std::span<std::uint8_t> data() const {
         ibmf_msg_bufs_t& parts = message_.shown->im_msgbufs_send;
         return {static_cast<std::uint8_t*>(parts.im_bufs_cl_data), parts.im_bufs_cl_data_len};

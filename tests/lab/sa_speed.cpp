@@ -1,12 +1,13 @@
-// How fast the SA of a lab answers, asked in several ways in one run: by libibumad alone, by
-// libibmad, by IBMF, by SA access; and how fast our own subnet manager answers in this process, of
-// a fat tree as large. Each side in turn, round after round; what counts is the median of the
-// ratios. Exits with 1 when one is below its bar. Start it with tests/lab/lab.py, on a
-// fabric of up to 1,920 hosts; docs/speed.md has what came of it.
+// Measures how fast the SA of a lab answers queries by libibumad alone, libibmad, IBMF and SA
+// access, and how fast our own subnet manager answers in this process, on a fat tree of the same
+// size. All sides run in turn, round after round; the result is the median of the ratios. Exits
+// with 1 when one misses its bar. tests/lab/lab.py starts it, on a fabric of up to 1,920 hosts;
+// docs/speed.md has the figures.
 //
 //   usage: sa_speed [--print] [--tolerance FRACTION] [QUERIES [ROUNDS [SIDE]]]
 //
-// 10,000 PathRecords a round, 9 rounds, all sides; 0.1. --print: exits with 0 whatever was missed.
+// Defaults: 10,000 PathRecords per round, 9 rounds, all sides, tolerance 0.1. With --print it exits
+// with 0 even if a bar is missed.
 #include "own_manager.hpp"
 #include "raw_ibmad.hpp"
 
@@ -50,7 +51,7 @@ void expect(bool truth, const char* what) {
     if (!truth) fail(what);
 }
 
-/// What the subnet looks like from here.
+/// The local port, and the other ports of the subnet.
 struct surroundings {
     ib_gid_t here{};
     ib_lid_t sm_lid = 0;
@@ -58,7 +59,7 @@ struct surroundings {
     std::vector<ib_gid_t> others;
 };
 
-/// The question for one path; no two indices ask the same until all pairs have had their turn.
+/// The request for one path; indices ask for distinct pairs until all pairs are used.
 saa::query_template<sa_path_record_t> path_wanted(const surroundings& around, std::size_t index) {
     const std::size_t ports = around.others.size();
     return saa::path_template({.sgid = around.others[index % ports],
@@ -82,7 +83,7 @@ mad path_question(const surroundings& around, std::size_t index, std::uint64_t t
     return bytes;
 }
 
-/// libibumad alone.
+/// Queries by libibumad alone.
 class umad_side {
 public:
     explicit umad_side(const surroundings& around) : around_(around) {
@@ -98,7 +99,7 @@ public:
     umad_side(const umad_side&) = delete;
     umad_side& operator=(const umad_side&) = delete;
 
-    /// So many of them, `depth` in flight.
+    /// Asks for `count` paths, `depth` at a time.
     void paths(unsigned count, unsigned depth) {
         unsigned sent = 0;
         while (sent < std::min(depth, count))
@@ -140,7 +141,7 @@ raw_ibmad::gid wire(const ib_gid_t& gid) {
     return bytes;
 }
 
-/// libibmad's call for a path, one after another.
+/// Queries by libibmad's call for a path, one after another.
 class ibmad_side {
 public:
     explicit ibmad_side(const surroundings& around) : around_(around), by_(around.sm_lid) {}
@@ -157,7 +158,7 @@ private:
     raw_ibmad by_;
 };
 
-/// IBMF with callbacks, so many transactions under way.
+/// Queries by IBMF with callbacks, several outstanding at once.
 class ibmf_side {
 public:
     explicit ibmf_side(const surroundings& around) : around_(around), questions_(most_at_once) {
@@ -238,7 +239,7 @@ private:
     }
 
     static constexpr unsigned most_at_once = 64;
-    static constexpr unsigned far_beyond = 1u << 31; // below zero
+    static constexpr unsigned far_beyond = 1u << 31; // a counter above it has wrapped below zero
     const surroundings& around_;
     ibmf_handle_t client_ = nullptr;
     std::vector<question> questions_;
@@ -247,7 +248,7 @@ private:
     all_answered* all_ = nullptr;
 };
 
-/// SA access: all questions at once.
+/// Queries by SA access, all at once.
 class access_side {
 public:
     explicit access_side(const surroundings& around) : around_(around) {
@@ -259,7 +260,7 @@ public:
     access_side(const access_side&) = delete;
     access_side& operator=(const access_side&) = delete;
 
-    /// 64 are in flight, as long as nobody says otherwise; the others wait for their turn.
+    /// By default 64 are outstanding; SA access queues the others.
     void paths(unsigned count) {
         left_ = count;
         all_answered all;
@@ -296,7 +297,7 @@ private:
     all_answered* all_ = nullptr;
 };
 
-/// Our subnet manager, asked from another host by datagrams.
+/// Our subnet manager, queried by datagrams from another host.
 class manager_side {
 public:
     explicit manager_side(const surroundings& lab)
@@ -334,9 +335,9 @@ surroundings look_around(const attached& hcas) {
     expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session) ==
                IBMF_SUCCESS,
            "ibmf_sa_session_open");
-    ending<saa::found<sa_path_record_t>> told;
-    saa::paths_from_gid(session, around.here, 0, true, 0, told.handler());
-    for (const sa_path_record_t& each : told.result().records)
+    ending<saa::found<sa_path_record_t>> paths;
+    saa::paths_from_gid(session, around.here, 0, true, 0, paths.handler());
+    for (const sa_path_record_t& each : paths.result().records)
         if (each.DGID.gid_guid != around.here.gid_guid) around.others.push_back(each.DGID);
     expect(!around.others.empty(), "looking for other ports");
     ibmf_sa_session_close(&session, 0);
@@ -359,8 +360,9 @@ const std::array<std::string, 4> umad_deep{"umad, 8", "umad, 64", "umad, 256", "
 struct side {
     std::string name;
     unsigned operations;
-    std::function<std::function<void()>()> open; // what runs, and closes when it goes
-    std::vector<double> seconds{}, busy{};       // of an operation, by round
+    /// Returns the run; its destructor closes the side.
+    std::function<std::function<void()>()> open;
+    std::vector<double> seconds{}, busy{}; // per operation, by round
 };
 
 template <class Side, class Run>
@@ -410,7 +412,7 @@ const side& named(const std::vector<side>& all, std::string_view name) {
     return *std::ranges::find(all, name, &side::name);
 }
 
-/// libibumad at the depth that suits it best.
+/// libibumad at its fastest depth.
 const side& best_umad(const std::vector<side>& all) {
     const auto time = [&](const std::string& name) { return median(named(all, name).seconds); };
     return named(all, *std::ranges::min_element(umad_deep, {}, time));
@@ -420,7 +422,7 @@ struct bar {
     std::string what;
     double measured;
     double bound;
-    bool upper; // at most the bound, not at least
+    bool upper; // the bound is a maximum, else a minimum
 
     bool met(double tolerance) const {
         return upper ? measured <= bound * (1 + tolerance) : measured * (1 + tolerance) >= bound;
@@ -457,7 +459,7 @@ bool report_bars(const std::vector<side>& all, double tolerance) {
     return all_met;
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct wanted {
     unsigned queries = 10'000;
     int rounds = 9;
@@ -467,39 +469,39 @@ struct wanted {
 };
 
 wanted asked_for(int count, char** words) {
-    wanted told;
+    wanted chosen;
     std::vector<std::string> plain;
     for (int i = 1; i < count; ++i) {
         const std::string word = words[i];
         if (word == "--print")
-            told.only_print = true;
+            chosen.only_print = true;
         else if (word == "--tolerance" && i + 1 < count)
-            told.tolerance = std::atof(words[++i]);
+            chosen.tolerance = std::atof(words[++i]);
         else
             plain.push_back(word);
     }
-    if (!plain.empty()) told.queries = static_cast<unsigned>(std::atoi(plain[0].c_str()));
-    if (plain.size() > 1) told.rounds = std::atoi(plain[1].c_str());
-    if (plain.size() > 2) told.side = plain[2];
-    expect(told.queries > 0 && told.rounds > 0, "reading QUERIES and ROUNDS");
-    return told;
+    if (!plain.empty()) chosen.queries = static_cast<unsigned>(std::atoi(plain[0].c_str()));
+    if (plain.size() > 1) chosen.rounds = std::atoi(plain[1].c_str());
+    if (plain.size() > 2) chosen.side = plain[2];
+    expect(chosen.queries > 0 && chosen.rounds > 0, "reading QUERIES and ROUNDS");
+    return chosen;
 }
 
 } // namespace
 
 int main(int count, char** words) {
-    const wanted told = asked_for(count, words);
+    const wanted chosen = asked_for(count, words);
     dispatch::asio_machine machine{{.processors = 2}};
     const dispatch::machine::scope inside(machine);
     const attached hcas("rdma:");
     const surroundings around = look_around(hcas);
     const mad table = table_question();
-    const unsigned queries = told.queries;
+    const unsigned queries = chosen.queries;
     const unsigned few = std::max(queries / 10, 1u);
     const auto umad = [&](unsigned each, unsigned depth) {
         return opening<umad_side>(around, [=](umad_side& by) { by.paths(each, depth); });
     };
-    // One at a time: each is the only client of the SA's class meanwhile.
+    // Each side opens and closes for each sample, since only one may have the SA's class at a time.
     std::vector<side> all{
         {"umad, 8", queries, umad(queries, 8)},
         {"umad, 64", queries, umad(queries, 64)},
@@ -517,14 +519,14 @@ int main(int count, char** words) {
         {"umad, table", 1, opening<umad_side>(around, [=](umad_side& by) { by.table(table); })},
         {"ibmf, table", 1, opening<ibmf_side>(around, [=](ibmf_side& by) { by.table(table); })},
     };
-    if (!told.side.empty())
-        std::erase_if(all, [&](const side& each) { return told.side != each.name; });
+    if (!chosen.side.empty())
+        std::erase_if(all, [&](const side& each) { return chosen.side != each.name; });
     expect(!all.empty(), "looking for the side");
-    for (int round = 0; round < told.rounds; ++round)
+    for (int round = 0; round < chosen.rounds; ++round)
         for (side& each : all)
             take_sample(each);
-    std::printf("%zu other ports, %d rounds\n", around.others.size(), told.rounds);
+    std::printf("%zu other ports, %d rounds\n", around.others.size(), chosen.rounds);
     report_each(all);
-    if (!told.side.empty()) return 0;
-    return report_bars(all, told.tolerance) || told.only_print ? 0 : 1;
+    if (!chosen.side.empty()) return 0;
+    return report_bars(all, chosen.tolerance) || chosen.only_print ? 0 : 1;
 }

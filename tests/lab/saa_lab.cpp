@@ -1,6 +1,6 @@
-// SA access on a host of a lab, by the rdma driver, against OpenSM; or, where the environment says
-// software:FILE, against our own subnet manager. saa_test.py brings the lab up, and runs one test
-// of this program after another in a lab of its own.
+// SA access on a host of a lab, over the rdma driver, against OpenSM; or against our own subnet
+// manager, if the environment names software:FILE. saa_test.py runs each test of this program in a
+// new lab.
 #include <own_subnet.hpp>
 #include <support/coroutines.hpp>
 #include <support/verbs.hpp>
@@ -58,7 +58,7 @@ protected:
         return std::move(told.result());
     }
 
-    /// Of IBMF, as any client of the port may ask.
+    /// IBMF's counter of the port's retries, which any client can read.
     std::uint64_t retries_of_port() {
         ibmf_register_info_t info{hcas.guid(), 1, PERF_MANAGER};
         ibmf_impl_caps_t capabilities{};
@@ -128,10 +128,10 @@ TEST_F(SaaLab, PathsFromHereToEverywhere) {
               IBMF_NO_RECORDS);
 }
 
-// A request that is a transfer itself.
+// The request is itself an RMPP transfer.
 TEST_F(SaaLab, PathsFromHereToSeveralInOneQuestion) {
     const auto all = paths_from_here();
-    constexpr std::size_t wanted = 10; // OpenSM looks at eleven GIDs
+    constexpr std::size_t wanted = 10; // OpenSM reads only eleven GIDs
     ASSERT_GE(all.records.size(), wanted);
     struct {
         sa_multipath_record_t record{};
@@ -196,8 +196,8 @@ TEST_F(SaaLab, AServiceComesAndGoes) {
               IBMF_NO_RECORDS);
 }
 
-// Distinct ones, all at once, from cold: the bound holds them back, none fails, none is asked
-// twice.
+// Distinct queries, all at once and uncached: the limit of outstanding ones holds, none fails, and
+// none is repeated.
 TEST_F(SaaLab, TenThousandQueriesAtOnce) {
     constexpr unsigned many = 10'000;
     ibmf_saa_stats_t before{};
@@ -225,8 +225,8 @@ TEST_F(SaaLab, TenThousandQueriesAtOnce) {
     EXPECT_EQ(retries_of_port(), 0u);
 }
 
-// Who goes is heard of while questions are asked without end, by this SM and by the one that takes
-// over. saa_test.py unplugs a host, ends the SM, and unplugs another.
+// Events of leaving hosts arrive while queries are sent without pause, from this SM and from the
+// one that takes over. saa_test.py unplugs a host, ends the SM, and unplugs another.
 TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
     struct listener {
         static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
@@ -276,7 +276,7 @@ TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
     EXPECT_EQ(ibmf_sa_session_close(&events, 0), IBMF_SUCCESS);
 }
 
-// OpenSM is stopped meanwhile.
+// OpenSM is stopped during this test.
 TEST_F(SaaLab, WhatASilentSaOwesEndsWithTheDeadlineOrTheSession) {
     ending<saa::found<sa_node_record_t>> late;
     ending<saa::found<sa_path_record_t>> closed;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SA access against OpenSM, each test of saa_lab on a host of a lab of its own; and the same tests
+"""SA access against OpenSM: runs each test of saa_lab on a host of a new lab; and the same tests
 against our subnet manager."""
 import os
 import pathlib
@@ -84,7 +84,7 @@ class TakeOverTest(LabCase):
         self.hears_of_all(lambda: self.signal(signal.SIGKILL))
 
     def test_stopped(self):
-        # ibsim waits for who does not read what it sends him, so it must not be much.
+        # ibsim blocks when a stopped client's socket is full, so few requests may reach it.
         self.hears_of_all(lambda: self.signal(signal.SIGSTOP), storm=1)
 
     def test_ended(self):
@@ -96,7 +96,7 @@ class OurManagerTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="saa") as scratch:
             topology = pathlib.Path(scratch) / "fabric.net"
             topology.write_text(fabric(SaaTest.hosts))
-            # An SA that is stopped or ended is OpenSM; ours is in the same process.
+            # Tests that stop or end the SA are left out, since our manager is in the same process.
             answer = subprocess.run([PROGRAM, "--gtest_filter=-*Silent*:*EventsInAStorm*"], timeout=120, text=True,
                                     env=dict(os.environ,
                                              IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The shim does for libibumad what the kernel does: whole tables by RMPP, time-outs, and it
-survives a wire that loses, doubles and reorders."""
+"""The shim does the kernel's work for libibumad: RMPP with whole tables, and time-outs, also over a link
+that drops, duplicates and reorders datagrams."""
 import os
 import re
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A cold sweep until all ports are active, of 2,048 hosts and 80 switches: our subnet manager's on
-the software fabric, and OpenSM's over ibsim, of one topology file, one after the other."""
+"""Times a cold sweep of 2,048 hosts and 80 switches until all ports are active: our subnet manager's on
+the software fabric, then OpenSM's over ibsim, with the same topology file."""
 import os
 import pathlib
 import re
@@ -39,7 +39,7 @@ class SweepSpeedTest(unittest.TestCase):
         return float(seconds)
 
     def opensm_time(self, folder, topology):
-        """From its start to its SUBNET UP; the program itself begins in some hundredths."""
+        """Seconds from OpenSM's start to its SUBNET UP; its own start takes a few hundredths of a second."""
         lab = self.enterContext(Lab(folder, topology, (), ibsim_options=("-N", "4096")))
         start = time.monotonic()
         lab.start_opensm("H0001")

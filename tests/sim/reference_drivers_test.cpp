@@ -1,5 +1,5 @@
-// Correct drivers under a million schedules (an optimised build; fewer otherwise) with the verifier
-// on: every request comes back once, and nothing is reported.
+// Correct drivers run under a million schedules (fewer in a debug build) with the verifier on: each
+// request completes once, and the verifier reports nothing.
 #include <support/explore_gtest.hpp>
 #include <support/reference_drivers.hpp>
 

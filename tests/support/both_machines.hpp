@@ -1,5 +1,5 @@
-// One test body on both machines: real threads, and one schedule of the simulator. For all
-// schedules there is explore_gtest.hpp.
+// Runs a test body on both machines: with real threads, and under one schedule of the simulator.
+// explore_gtest.hpp runs a body under many schedules.
 //
 //     class Timers : public irpverbs::testing::BothMachines {};
 //     TEST_P(Timers, FireOnce) { ... }
@@ -25,8 +25,8 @@ inline std::string machine_name(const ::testing::TestParamInfo<machine_kind>& in
     return info.param == machine_kind::real ? "Real" : "Simulated";
 }
 
-/// The body is a visitor of the machine, at PASSIVE_LEVEL; it may wait, and then the machine's own
-/// threads go on.
+/// The body runs on a thread attached to the machine, at PASSIVE_LEVEL; while it waits, the other
+/// threads of the machine run.
 class BothMachines : public ::testing::TestWithParam<machine_kind> {
 protected:
     static constexpr std::uint64_t seed = 1;
@@ -53,7 +53,7 @@ private:
     std::unique_ptr<dispatch::machine::scope> inside_;
 };
 
-/// A system thread that runs `body`; its end waits for the thread's.
+/// A system thread that runs `body`; the destructor waits until the thread has ended.
 class system_thread {
 public:
     explicit system_thread(std::function<void()> body) : body_(std::move(body)) {

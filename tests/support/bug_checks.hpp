@@ -1,4 +1,4 @@
-// What a piece of code is reported for.
+// Runs a function and catches the first bug check that it causes.
 #pragma once
 
 #include <dispatch/bugcheck.h>
@@ -11,12 +11,11 @@ namespace irpverbs::testing {
 struct broken_rule {
     ULONG code = 0;   // the bug check
     ULONG_PTR id = 0; // its first parameter
-    std::string rule; // the verifier's, if it is one of those
+    std::string rule; // the verifier's rule; empty for a bug check of the core
     std::string text;
 };
 
-/// The first report that `function` brings about, which ends it by an exception; none: nothing was
-/// reported.
+/// The first report that `function` causes, which ends it by an exception; empty if there was none.
 template <class Function>
 std::optional<broken_rule> report_of(const Function& function) {
     PVOID before_context = nullptr;
@@ -37,7 +36,7 @@ std::optional<broken_rule> report_of(const Function& function) {
     return found;
 }
 
-/// The code of that report; 0: nothing was reported.
+/// The code of that report; 0 if there was none.
 template <class Function>
 ULONG bug_check_of(const Function& function) {
     return report_of(function).value_or(broken_rule{}).code;

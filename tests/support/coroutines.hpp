@@ -1,4 +1,4 @@
-// Coroutines and handlers of Asio in tests, on either machine.
+// Helpers for tests of Asio coroutines and handlers, on either machine.
 #pragma once
 
 #include <dispatch/ke.h>
@@ -15,7 +15,7 @@
 
 namespace irpverbs::testing {
 
-/// Set by a handler, waited for by the test.
+/// An event that a handler sets and the test waits for.
 class signal {
 public:
     signal() { KeInitializeEvent(&event_, NotificationEvent, FALSE); }
@@ -27,8 +27,8 @@ private:
     KEVENT event_;
 };
 
-/// How a call ended: a handler of it, for one that completes with an error_code and perhaps a
-/// result.
+/// The result of an asynchronous call that completes with an error_code and perhaps a value;
+/// handler() is its completion handler.
 template <class Result>
 class ending {
 public:
@@ -75,7 +75,7 @@ private:
     boost::system::error_code error_;
 };
 
-/// Runs a coroutine on the machine's context until it ends, which it must do without an exception.
+/// Runs a coroutine on the machine's context until it ends; an exception from it fails the test.
 template <class Coroutine>
 void run_to_end(dispatch::machine& machine, Coroutine body) {
     signal done;

@@ -1,4 +1,4 @@
-// Campaigns whose search must have an end: what is claimed of every schedule was run in every one.
+// Explorations that must run every schedule, not only a sample.
 #pragma once
 
 #include <support/explore_gtest.hpp>
@@ -9,7 +9,7 @@
 namespace irpverbs::testing {
 
 /// The program must pass under every schedule within `options.preemption_bound`, and all of them
-/// must be run. Says how many there were.
+/// must be run. Prints their number.
 template <class Body>
 dispatch::explore_summary expect_exhausted(const dispatch::explore_options& options,
                                            const Body& body) {

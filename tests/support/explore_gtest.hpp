@@ -1,5 +1,5 @@
-// Exploration in GoogleTest's words: EXPECT_* inside the body fails the schedule, the campaign's
-// first failure fails the test, with the line that repeats it.
+// Exploration under GoogleTest: a failed EXPECT_* in the body fails the schedule; the first failed
+// schedule fails the test and is printed with the command line that replays it.
 #pragma once
 
 #include <dispatch/explore.hpp>
@@ -13,7 +13,7 @@
 
 namespace irpverbs::testing {
 
-/// How to run the test that is running: what belongs behind a replay line.
+/// The command line that runs the current test, printed with a replay string.
 inline std::string this_test() {
     const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();
     if (info == nullptr) return program_invocation_name;
@@ -26,7 +26,7 @@ namespace detail {
 /// The EXPECT_* and ASSERT_* failures of the bodies of one campaign.
 class expectations {
 public:
-    /// Those since the last call.
+    /// The failures since the last call.
     std::optional<std::string> newly_failed() {
         std::string text;
         for (; seen_ < failures_.size(); ++seen_)
@@ -43,14 +43,14 @@ private:
 
 } // namespace detail
 
-/// dispatch::explore, whose bodies may use EXPECT_*. What comes out is for the caller to judge.
+/// dispatch::explore with a body that may use EXPECT_*. Does not itself fail the test.
 template <class Body>
 dispatch::explore_summary run_campaign(dispatch::explore_options options, const Body& body) {
     if (options.how_to_run.empty()) options.how_to_run = this_test();
     detail::expectations expectations;
     return dispatch::explore(
         options, [&](dispatch::sim_machine& machine) -> std::optional<std::string> {
-            expectations.newly_failed(); // of a run before this one that did not finish
+            expectations.newly_failed(); // drops failures of an earlier run that was abandoned
             if constexpr (std::is_void_v<
                               std::invoke_result_t<const Body&, dispatch::sim_machine&>>) {
                 body(machine);
@@ -70,7 +70,7 @@ dispatch::explore_summary expect_explored(const dispatch::explore_options& optio
     return summary;
 }
 
-/// The program is wrong, and the campaign must find it out.
+/// The program is wrong, and some schedule must show it.
 template <class Body>
 dispatch::explore_summary expect_found(const dispatch::explore_options& options, const Body& body) {
     dispatch::explore_summary summary = run_campaign(options, body);

@@ -1,4 +1,4 @@
-// What the verifier finds while a test runs.
+// Collects the reports of the verifier while a test runs.
 #pragma once
 
 #include <dispatch/bugcheck.h>
@@ -15,7 +15,7 @@
 
 namespace irpverbs::testing {
 
-/// Watches these things and nothing else while it lives.
+/// Enables exactly the given checks for the life of the scope.
 class watch_scope {
 public:
     explicit watch_scope(std::uint32_t bits) : before_(dispatch::detail::watched.load()) {
@@ -38,12 +38,12 @@ private:
     std::uint32_t before_;
 };
 
-/// Thrown by a bug check that is no finding of the verifier: it must not return.
+/// Thrown for a bug check of the core, which must not return, unlike a report of the verifier.
 struct stopped : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A report, kept.
+/// A copy of a report.
 struct found {
     ULONG code;
     std::vector<ULONG_PTR> parameters;
@@ -51,7 +51,7 @@ struct found {
     std::string text;
     std::string history;
     std::vector<std::string> stacks; // their labels; only those that have frames
-    std::string report;              // as a person would read it
+    std::string report;              // the text of KeFormatBugCheck
 
     bool has_stack(const std::string& label) const {
         for (const std::string& each : stacks)
@@ -60,8 +60,8 @@ struct found {
     }
 };
 
-/// Watches, and collects what is reported instead of ending the program: the program goes on after
-/// a finding, and a bug check of the core throws `stopped`.
+/// Enables checks and collects their reports: the program continues after a report of the verifier,
+/// and a bug check of the core throws `stopped`.
 class findings {
 public:
     explicit findings(std::uint32_t bits) : watching_(bits) { install(); }
@@ -72,14 +72,14 @@ public:
     findings(const findings&) = delete;
     findings& operator=(const findings&) = delete;
 
-    /// A copy of all so far.
+    /// A copy of all reports so far.
     std::vector<found> all() const {
         const std::lock_guard guard(lock_);
         return all_;
     }
     bool none() const { return all().empty(); }
 
-    /// Those that name this rule.
+    /// The reports that name `rule`.
     std::vector<found> of(const std::string& rule) const {
         std::vector<found> some;
         for (found& each : all())
@@ -155,8 +155,8 @@ inline std::string rule_in(const std::string& report) {
     return report.substr(begin, report.find('\n', begin) - begin);
 }
 
-/// One rule was broken, this one, with its code and first parameter. Bug checks of the core that
-/// follow do not count.
+/// Exactly one report of the verifier was made, with this rule, code and first parameter. Bug
+/// checks of the core that follow it do not count.
 inline ::testing::AssertionResult broke(const findings& seen, const std::string& rule, ULONG code,
                                         ULONG_PTR id) {
     std::vector<found> all = seen.all();

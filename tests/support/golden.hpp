@@ -1,5 +1,5 @@
-// Golden logs: the same seed gives the same event log, byte for byte, in every process, build and
-// compiler.
+// Golden logs: the same seed yields the same event log, byte for byte, in every process and build
+// and with every compiler.
 #pragma once
 
 #include <dispatch/choices.hpp>
@@ -11,14 +11,14 @@
 
 namespace irpverbs::testing {
 
-/// Of two hundred logs.
+/// Hashes over the logs of all seeds.
 struct digests {
-    std::uint64_t events = 0;                 // of the machines' own hashes
-    std::uint64_t text = 0xcbf29ce484222325u; // of every byte of every log
+    std::uint64_t events = 0;                 // over machine.event_hash()
+    std::uint64_t text = 0xcbf29ce484222325u; // FNV-1a over each byte of each log
     auto operator<=>(const digests&) const = default;
 };
 
-/// Runs `program(sim_machine&)` with the seeds from 0 on.
+/// Runs `program(sim_machine&)` with the seeds 0 to 199.
 template <class Choices>
 digests golden_run(Choices source, void (*program)(dispatch::sim_machine&)) {
     digests sum;
@@ -41,8 +41,8 @@ digests golden_run(Choices source, void (*program)(dispatch::sim_machine&)) {
 
 inline void expect_golden(const digests& seen, const digests& golden) {
     EXPECT_EQ(seen, golden) << std::hex << "this build: {0x" << seen.events << ", 0x" << seen.text
-                            << "}. Right when scheduling points were added or taken away; "
-                               "otherwise something beside choices decides.";
+                            << "}. Expected after scheduling points were added or removed; "
+                               "otherwise the run depends on more than its choices.";
 }
 
 } // namespace irpverbs::testing

@@ -1,4 +1,4 @@
-// Drivers, devices and requests as the tests of irp use them.
+// Drivers, devices and requests for the tests of irp.
 #pragma once
 
 #include <irp/wdm.h>
@@ -7,7 +7,7 @@
 
 namespace irpverbs::testing {
 
-/// A driver with one device, whose every dispatch routine is the one given.
+/// A driver with one device and one dispatch routine for all major functions.
 struct test_driver {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* device = nullptr;
@@ -22,7 +22,7 @@ struct test_driver {
                   STATUS_SUCCESS);
         *static_cast<test_driver**>(device->DeviceExtension) = this;
     }
-    /// A filter: attached to what is below.
+    /// A filter, attached on top of `below`.
     test_driver(PDRIVER_DISPATCH dispatch, test_driver& below, void* its_context = nullptr)
         : test_driver(dispatch, its_context) {
         EXPECT_EQ(IoAttachDeviceToDeviceStack(device, below.device), below.device);
@@ -56,20 +56,20 @@ inline NTSTATUS complete_at_once(DEVICE_OBJECT* device, IRP* irp) {
     return complete(irp, status != nullptr ? *status : STATUS_SUCCESS);
 }
 
-/// Dispatch routine: marks the IRP pending and leaves it in the context, an IRP*.
+/// Dispatch routine: marks the IRP pending and stores it in the context, an IRP*.
 inline NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
     IoMarkIrpPending(irp);
     test_driver::context_of<IRP*>(device) = irp;
     return STATUS_PENDING;
 }
 
-/// Dispatch routine: sends a copy on, without a completion routine.
+/// Dispatch routine: passes the IRP down, without a completion routine.
 inline NTSTATUS pass_on(DEVICE_OBJECT* device, IRP* irp) {
     IoCopyCurrentIrpStackLocationToNext(irp);
     return IoCallDriver(device->AttachedTo, irp);
 }
 
-/// What an originator's completion routine saw.
+/// The result that an originator's completion routine recorded.
 struct outcome {
     int completions = 0;
     NTSTATUS status = STATUS_PENDING;
@@ -89,7 +89,7 @@ inline NTSTATUS note_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
     return result.answer;
 }
 
-/// A request of an originator that keeps it, ready to be sent.
+/// An IRP ready to be sent; its completion routine keeps it for the originator, which frees it.
 inline IRP* request(DEVICE_OBJECT* device, outcome& result) {
     IRP* irp = IoAllocateIrp(device->StackSize, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;

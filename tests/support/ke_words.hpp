@@ -1,4 +1,4 @@
-// Short words for what tests of the kernel interface say over and over.
+// Short forms of calls that tests of the kernel interface use often.
 #pragma once
 
 #include <dispatch/ke.h>
@@ -21,7 +21,7 @@ inline LARGE_INTEGER system_time() {
     return now;
 }
 
-/// Waits for ever.
+/// Waits without a timeout.
 inline NTSTATUS wait(PVOID object) {
     return KeWaitForSingleObject(object, Executive, KernelMode, FALSE, nullptr);
 }
@@ -31,7 +31,7 @@ inline NTSTATUS wait_at_most(PVOID object, LONGLONG ticks) {
     return KeWaitForSingleObject(object, Executive, KernelMode, FALSE, &timeout);
 }
 
-/// Takes the object if that is possible at once.
+/// Waits with a timeout of zero: acquires the object if it is signalled now.
 inline NTSTATUS look(PVOID object) { return wait_at_most(object, 0); }
 
 inline NTSTATUS delay(LONGLONG ticks) {
@@ -47,7 +47,7 @@ struct event : KEVENT {
     }
 };
 
-/// Remembers how it was run; `then`, if given, is called last.
+/// Records the circumstances of its last run; `then`, if set, is called last.
 struct counted_dpc : KDPC {
     int runs = 0;
     KIRQL irql = HIGH_LEVEL;
@@ -68,7 +68,7 @@ struct counted_dpc : KDPC {
     }
 };
 
-/// Sets an event at each run from the n-th on.
+/// Sets `done` at each run from run number `wanted` on.
 struct announcing_dpc : counted_dpc {
     event done;
     int wanted;

@@ -1,11 +1,11 @@
-// Drivers as the WDK says they should be: a cancel-safe queue at the bottom, filters above it.
+// Drivers that follow the WDK's rules: one with a cancel-safe queue, and filters above it.
 #pragma once
 
 #include <irp/wdm.h>
 
 namespace irpverbs::testing {
 
-/// Parks every request in an IO_CSQ; `serve` answers all that nobody cancelled.
+/// Pends each request in an IO_CSQ; `serve` completes all that were not cancelled.
 class queue_driver {
 public:
     queue_driver() {
@@ -82,7 +82,7 @@ public:
 
     DEVICE_OBJECT* device() const { return device_; }
 
-    /// New requests fail from here on; back when those under way have returned.
+    /// Fails new requests from now on, and returns once the outstanding ones have completed.
     void remove() {
         if (NT_SUCCESS(IoAcquireRemoveLock(&removal_, this)))
             IoReleaseRemoveLockAndWait(&removal_, this);
@@ -114,7 +114,7 @@ private:
     IO_REMOVE_LOCK removal_{};
 };
 
-/// One request to a device, and how often it came back.
+/// One request to a device, and the number of its completions.
 class counted_request {
 public:
     explicit counted_request(DEVICE_OBJECT* device)
@@ -122,7 +122,7 @@ public:
         IoGetNextIrpStackLocation(irp_)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
         IoSetCompletionRoutine(irp_, came_back, this, TRUE, TRUE, TRUE);
     }
-    /// A request that is still out is not freed: somebody holds it.
+    /// An IRP that has not completed is not freed, since a driver owns it.
     ~counted_request() {
         if (completions != 0) IoFreeIrp(irp_);
     }

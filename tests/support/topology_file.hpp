@@ -1,4 +1,4 @@
-// Topology files as tests write them, also of fabrics that are too big to write down.
+// Topology files of tests, written out or generated.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace irpverbs::testing {
 
-/// A topology in a file of its own, for the life of the scope.
+/// A temporary file with the topology `text`, for the life of the scope.
 class topology_file {
 public:
     explicit topology_file(const std::string& text) : path_(unused_path()) {
@@ -34,7 +34,8 @@ private:
     std::string path_;
 };
 
-/// Two levels, in ibsim's format: each leaf has `hosts` hosts and a cable to each spine.
+/// A two-level fat tree in ibsim's format: each leaf switch has `hosts` hosts and one link to each
+/// spine.
 inline std::string fat_tree_file(unsigned leaves, unsigned spines, unsigned hosts) {
     std::string text;
     const auto add = [&](const char* format, auto... values) {

@@ -1,4 +1,4 @@
-// The rules of the Trace Event Format that viewers rely on, as expectations of a trace of ours.
+// Checks a trace against the rules of the Trace Event Format that viewers rely on.
 #pragma once
 
 #include <boost/json.hpp>
@@ -13,7 +13,7 @@
 
 namespace irpverbs::testing {
 
-/// What stands in a trace.
+/// The counts and names of the events in a trace.
 struct trace_contents {
     std::size_t slices = 0;
     std::size_t spans = 0;
@@ -135,7 +135,7 @@ private:
 
 } // namespace detail
 
-/// Expects a trace that a viewer takes, with every beginning ended.
+/// Expects a trace that viewers accept, in which each begin event has its end event.
 inline trace_contents expect_trace(std::string_view text) {
     return detail::trace_reader().read(text);
 }

@@ -1,4 +1,4 @@
-// Verbs as tests call them: one IRP a call, and what became of it.
+// Calls of verbs in tests: one IRP per call, and its result.
 #pragma once
 
 #include <ci/ci.h>
@@ -16,11 +16,11 @@
 
 namespace irpverbs::testing {
 
-/// How long a verb may take that somebody waits for, in machine time: 100 ns * -1.
+/// The longest wait for a verb's completion in machine time, as a relative timeout (-1 = 100 ns).
 inline constexpr LONGLONG patience = -60LL * 10'000'000;
 
-/// One verb's IRP, from the call to its completion. Its end waits for the completion, and expects
-/// of it what every verb owes (laws 1 and 3).
+/// One verb's IRP, from the call to its completion. The destructor waits for the completion and
+/// checks laws 1 and 3: one completion, and STATUS_PENDING exactly when the IRP was marked pending.
 class verb_call {
 public:
     verb_call() : state_(std::make_unique<state>()) {}
@@ -31,8 +31,8 @@ public:
     }
     ~verb_call() {
         if (state_ == nullptr || !state_->sent) return;
-        if (std::uncaught_exceptions() > exceptions_) cancel(); // nobody waits for it any more
-        if (!wait()) static_cast<void>(state_.release());       // its holder may still complete it
+        if (std::uncaught_exceptions() > exceptions_) cancel(); // the test was aborted
+        if (!wait()) static_cast<void>(state_.release());       // its owner may still complete it
     }
     verb_call(verb_call&&) noexcept = default;
     verb_call& operator=(verb_call&&) = delete;
@@ -43,7 +43,7 @@ public:
         state_->returned = verb(state_->irp);
     }
     bool done() const { return state_->completions.load() != 0; }
-    /// Whether it completes in so many milliseconds of the machine.
+    /// Waits up to `milliseconds` of machine time for the completion; true if it occurred.
     bool completes_within(LONGLONG milliseconds) {
         LARGE_INTEGER due;
         due.QuadPart = -10'000 * milliseconds;
@@ -52,14 +52,14 @@ public:
     }
     BOOLEAN cancel() { return IoCancelIrp(state_->irp); }
     NTSTATUS returned() const { return state_->returned; }
-    /// Of the completion, which is waited for; STATUS_PENDING when none came.
+    /// Waits for the completion and returns its status; STATUS_PENDING after a timeout.
     NTSTATUS status() { return wait() ? state_->irp->IoStatus.Status : STATUS_PENDING; }
     ULONG_PTR information() { return wait() ? state_->irp->IoStatus.Information : 0; }
     template <class Type>
     Type* object() {
         return reinterpret_cast<Type*>(information());
     }
-    /// Called when it completes.
+    /// `call` runs in the completion routine.
     void on_completion(std::function<void()> call) { state_->on_completion = std::move(call); }
 
 private:
@@ -137,7 +137,7 @@ inline NTSTATUS destroy_cq(IB_CQ* cq) {
     return verb_call([&](IRP* irp) { return CiDestroyCq(cq, nullptr, irp); }).status();
 }
 
-/// The whole block of a port's attributes.
+/// A port's attributes with their tables.
 class port_block {
 public:
     port_block(IB_CA* ca, UCHAR number) : bytes_(size / sizeof(std::uint64_t)) {

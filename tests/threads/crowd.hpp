@@ -1,4 +1,4 @@
-// Threads that start at the same moment, again and again, each time a little apart in another way.
+// Threads that start each round together, with random offsets of a few nanoseconds.
 #pragma once
 
 #include <dispatch/ke.h>
@@ -13,8 +13,8 @@
 
 namespace irpverbs::testing {
 
-/// Calls each of `roles` once a round, at the same time, each on a thread of its own that visits
-/// `machine`; then `check`, alone.
+/// In each round, calls all `roles` at the same time, each on its own thread, which is attached to
+/// `machine`; then calls `check` while the threads wait.
 inline void repeat_together(dispatch::machine& machine, int rounds,
                             const std::vector<std::function<void(int round)>>& roles,
                             const std::function<void(int round)>& check) {

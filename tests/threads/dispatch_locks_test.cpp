@@ -83,7 +83,7 @@ TEST_F(LockStress, InterlockedList) {
     repeat_together(machine_, rounds, roles, [&](int) { EXPECT_TRUE(IsListEmpty(&head)); });
 }
 
-// Readers see both halves of what the writer writes, or none.
+// Readers see both halves of a write, or neither.
 TEST_F(LockStress, ReadersAndWriter) {
     EX_SPIN_LOCK lock = 0;
     int first = 0, second = 0;

@@ -15,7 +15,7 @@ protected:
     asio_machine machine_{{.processors = 2}};
 };
 
-// A signal reaches the waiter in time or is still there.
+// A signal ends the wait, or the event stays signalled.
 TEST_F(ObjectStress, SetAgainstTimeout) {
     event one(SynchronizationEvent);
     NTSTATUS status = STATUS_UNSUCCESSFUL;
@@ -103,7 +103,7 @@ TEST_F(ObjectStress, FastMutexExcludes) {
                     [&](int round) { EXPECT_EQ(count, 3 * (round + 1)); });
 }
 
-// The rundown's waiter frees what the users have touched.
+// The waiter of the rundown frees the object after the last use.
 TEST_F(ObjectStress, RundownEndsAfterTheLastUser) {
     EX_RUNDOWN_REF door;
     ExInitializeRundownProtection(&door);
@@ -125,7 +125,7 @@ TEST_F(ObjectStress, RundownEndsAfterTheLastUser) {
                     });
 }
 
-// Entries are served or given back by the rundown.
+// Each entry is either removed or returned by the rundown.
 TEST_F(ObjectStress, QueueInsertAgainstRundown) {
     KQUEUE queue;
     const machine::scope inside(machine_);

@@ -1,4 +1,4 @@
-// How the real machine's threads sleep and are woken.
+// Threads of the real machine park and are unparked.
 #include <dispatch/asio_machine.hpp>
 #include <dispatch/detail/processor.hpp>
 
@@ -13,8 +13,8 @@ using namespace irpverbs::dispatch;
 
 constexpr std::uint64_t second = 10'000'000;
 
-// Two wakes, a little apart: the second one often comes while the first is being taken. The
-// deadline of the sleeper is only where it looks whether both came, and one was lost.
+// Two unparks follow each other so closely that the second often arrives while the first is being
+// consumed. At its deadline the sleeper checks whether both were sent and one was lost.
 class ParkStress : public ::testing::Test {
 protected:
     static constexpr int rounds = 100'000;

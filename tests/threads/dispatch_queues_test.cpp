@@ -53,7 +53,7 @@ TEST_F(QueueStress, DpcInsertAgainstRemove) {
     }
 }
 
-// Remove, or else flush: then the memory may go.
+// A successful remove, or else a flush, is enough before the DPC's memory is freed.
 TEST_F(QueueStress, DpcMemoryMayGoAfterRemoveOrFlush) {
     const auto own = [](int round) {
         const auto dpc = std::make_unique<KDPC>();
@@ -69,7 +69,7 @@ TEST_F(QueueStress, DpcMemoryMayGoAfterRemoveOrFlush) {
     repeat_together(machine_, 500, {own, own, own}, [](int) {});
 }
 
-// Cancelled in time: the DPC does not run. Else it runs, once.
+// A cancelled timer runs no DPC; an expired one runs it once.
 TEST_F(QueueStress, TimerCancelAgainstExpiry) {
     KTIMER timer;
     KeInitializeTimer(&timer);
@@ -172,7 +172,7 @@ TEST_F(QueueStress, EveryQueueingOfAWorkItemRunsOnce) {
     repeat_together(machine_, 500, roles, prepare);
 }
 
-// Each entry is in one place at a time: a torn pop or an ABA error would hand one out twice.
+// An entry has one owner at a time: after a torn pop or an ABA error it would have two.
 TEST_F(QueueStress, SListHandsEachEntryToOne) {
     struct owned {
         SLIST_ENTRY link;

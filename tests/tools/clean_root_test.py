@@ -1,5 +1,5 @@
-"""tools/clean-root and tools/test --clean: usage, refusals, and when another root is made. The root
-itself is tested by CI, which runs all tests in it."""
+"""Tests tools/clean-root and tools/test --clean: usage, errors, and the inputs that lead to a new root.
+CI tests the root itself, since it runs all tests in it."""
 import os
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
 class CleanRoot(unittest.TestCase):
-    """In a copy of the tools. What they call of the machine is played by scripts."""
+    """Runs a copy of the tools; scripts stand in for the system programs that they call."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""tools/demo takes files from its caller's folder. What it builds and runs is played by scripts."""
+"""tools/demo takes files from its caller's folder. Scripts stand in for the programs that it builds and runs."""
 import os
 import shutil
 import subprocess
@@ -46,7 +46,7 @@ class Demo(unittest.TestCase):
         self.assertTrue(self.demo("--hca", "software:/a/b", "--trace", "/c").startswith(
             "--hca software:/a/b --trace /c\n"))
 
-    def test_what_names_no_file_stays(self):
+    def test_a_uri_without_a_file_stays(self):
         for uri in ("software:", "software:?static", "rdma:mlx5_0"):
             self.assertTrue(self.demo("--hca", uri).startswith(f"--hca {uri} --trace build/demo/"))
 

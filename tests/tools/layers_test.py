@@ -16,7 +16,7 @@ right a/c  : high low
 
 class Layers(unittest.TestCase):
     def check(self, files, layers=LAYERS):
-        """Runs the check over a tree of these files; gives its exit status and what it printed."""
+        """Runs the check over a tree of `files`; returns its exit status and output."""
         with tempfile.TemporaryDirectory() as folder:
             files = {"tools/layers.txt": layers, "low/include/low/low.h": "",
                      "high/include/high/high.h": "#include <low/low.h>\n",
@@ -45,10 +45,10 @@ class Layers(unittest.TestCase):
         self.rejects("low/src/low.cpp", "\n#include <high/high.h>\n",
                      "low/src/low.cpp:2", "a header of high", "low may use no other package; and boost")
 
-    def test_siblings_in_one_folder_are_told_apart(self):
+    def test_siblings_in_one_folder_are_distinguished(self):
         self.rejects("a/b/src/left.cpp", "#include <a/right.h>\n", "a header of right")
 
-    def test_a_relative_include_is_no_way_around(self):
+    def test_a_relative_include_is_checked_too(self):
         self.rejects("low/src/low.cpp", '#include "../../high/include/high/high.h"\n', "a file of high")
 
     def test_an_outside_library_must_be_listed(self):
@@ -69,7 +69,7 @@ class Layers(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertIn("layers.txt:1: low uses high, which no line above declares", output)
 
-    def test_an_empty_tree_is_no_success(self):
+    def test_an_empty_tree_fails(self):
         status, _ = self.check({}, layers="nothing :\n")
         self.assertEqual(status, 1)
 

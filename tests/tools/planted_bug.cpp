@@ -1,5 +1,5 @@
-// A mistake of the kind that the sanitizer named on the command line looks for; ctest expects it to
-// be found. Exits 0 when it is not.
+// Makes a mistake that the sanitizer named on the command line must report; ctest expects it to
+// fail. Exits with 0 if the mistake is not reported.
 #include <climits>
 #include <memory>
 #include <string_view>

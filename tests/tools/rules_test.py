@@ -1,4 +1,4 @@
-"""Proves that tools/check-rules can fail: a rule without document, without a test, told twice."""
+"""Proves that tools/check-rules can fail: a rule without documentation, without a test, or listed twice."""
 import subprocess
 import sys
 import tempfile
@@ -40,7 +40,7 @@ class Rules(unittest.TestCase):
         for each in words:
             self.assertIn(each, output)
 
-    def test_what_was_written_passes_and_reads_well(self):
+    def test_a_written_document_passes_and_has_the_rules(self):
         self.assertEqual(self.check()[0], 0)
         text = (self.root / "docs/verifier.md").read_text()
         self.assertIn("| `First` | `CODE` | 0x10 | a, b (and c) happen | rules_test.cpp | what was before |\n", text)
@@ -48,7 +48,7 @@ class Rules(unittest.TestCase):
         self.assertTrue(text.endswith("after\n"))
         self.assertNotIn("comment", text)
 
-    def test_a_rule_that_no_document_tells(self):
+    def test_a_rule_without_documentation(self):
         self.put("docs/verifier.md", EMPTY)
         self.rejects("docs/verifier.md: is out of date")
 
@@ -60,11 +60,11 @@ class Rules(unittest.TestCase):
         self.put("tests/canary/planted/low.cpp", PLANTS.replace("Second", "Other"))
         self.rejects("Second: tests/canary/planted has no bug that breaks it")
 
-    def test_a_rule_that_stands_there_twice(self):
+    def test_a_rule_that_is_listed_twice(self):
         self.put("low/src/verify/rules.def", RULES + 'X(First, C4, 1, "again", "")\n')
         self.rejects("First: stands there twice")
 
-    def test_no_rule_at_all_is_no_success(self):
+    def test_no_rule_at_all_fails(self):
         self.put("low/src/verify/rules.def", "")
         self.rejects("no rule was found")
 

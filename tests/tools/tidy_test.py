@@ -11,7 +11,7 @@ MARK = "TO" + "DO"  # spelled so that this file passes its own check
 
 class Tidy(unittest.TestCase):
     def check(self, files):
-        """Runs the check over a tree of these files; gives its exit status and what it printed."""
+        """Runs the check over a tree of `files`; returns its exit status and output."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {"LICENSE": "BSD 2-Clause License", **files}.items():
                 path = Path(folder, name)

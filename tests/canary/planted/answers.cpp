@@ -60,7 +60,7 @@ NTSTATUS answer(IRP* irp, IO_REMOVE_LOCK& removal, KSPIN_LOCK& lock) {
     return pends || armed ? STATUS_PENDING : STATUS_SUCCESS;
 }
 
-// As a driver does that is unloaded.
+// The removal of a driver.
 void take_down() {
     IO_REMOVE_LOCK lock;
     IoInitializeRemoveLock(&lock, 0, 0, 0);

@@ -38,7 +38,7 @@ void allocated(const lambda_driver& to) {
     if (planted("WriteAfterFree")) irp->IoStatus.Information = 1;
 }
 
-// Memory of one's own, made an IRP.
+// Initializes an IRP in the driver's own memory.
 void initialized(const lambda_driver& to) {
     auto* irp = static_cast<IRP*>(std::aligned_alloc(64, IoSizeOfIrp(1)));
     IoInitializeIrp(irp, IoSizeOfIrp(1), 1);

@@ -5,7 +5,7 @@
 namespace planted {
 namespace {
 
-/// Raised there where the bug is planted, else left alone.
+/// Raises the IRQL for the scope if the bug is planted.
 class misplaced {
 public:
     misplaced(std::string_view rule, KIRQL level) {

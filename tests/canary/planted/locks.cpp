@@ -74,7 +74,7 @@ void use_others(all_locks& mine) {
     if (planted("LockNotAcquired")) KeReleaseMutex(&mine.mutex, FALSE);
 }
 
-// Somebody is gone who holds the mutex.
+// With the bug, a thread ends while it holds the mutex.
 void hold_and_end(all_locks& mine) {
     irpverbs::testing::system_thread([&mine] {
         KeWaitForSingleObject(&mine.mutex, Executive, KernelMode, FALSE, nullptr);

@@ -5,11 +5,11 @@ namespace {
 
 using namespace irpverbs::testing;
 
-// The list of those that wait, as the WDK says it should be done by hand.
+// A list of pending IRPs without IO_CSQ, by the rules of the WDK.
 struct parking {
     KSPIN_LOCK lock;
     LIST_ENTRY waiting;
-    IRP* other = nullptr; // somebody else's
+    IRP* other = nullptr; // an IRP that the driver does not own
 
     parking() {
         KeInitializeSpinLock(&lock);
@@ -47,7 +47,7 @@ void cancel_parked(DEVICE_OBJECT*, IRP* irp) {
     complete(irp, STATUS_CANCELLED);
 }
 
-// True: it waits.
+// Sets the cancel routine; true if the IRP pends.
 bool arm(IRP* irp) {
     if (planted("CancelLockRequired")) {
         IoSetCancelRoutine(irp, cancel_parked);

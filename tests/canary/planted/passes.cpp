@@ -42,7 +42,7 @@ NTSTATUS came_up(DEVICE_OBJECT*, IRP* irp, void* context) {
 
 void cancel_passed(DEVICE_OBJECT*, IRP* irp) { IoReleaseCancelSpinLock(irp->CancelIrql); }
 
-// Memory is short just there.
+// Memory allocations fail during the call.
 NTSTATUS refused(DEVICE_OBJECT* self, IRP* irp, void* context) {
     namespace detail = irpverbs::dispatch::detail;
     const std::uint32_t calm = detail::watched.load();

@@ -1,5 +1,5 @@
-// Planted bugs: programs that are right, and one place in them for each rule of the verifier where
-// they can be made wrong.
+// Planted bugs: correct programs with one switch for each rule of the verifier that makes them
+// break the rule.
 #pragma once
 
 #include "../../irp/verified.hpp"
@@ -13,7 +13,7 @@ namespace planted {
 
 using irpverbs::dispatch::sim_machine;
 
-/// Whether the bug is planted that breaks this rule.
+/// True if the bug that breaks `rule` is planted.
 bool planted(std::string_view rule);
 
 /// Plants the bug for the life of the scope.
@@ -27,15 +27,15 @@ public:
 
 using program = void (*)(sim_machine& sim);
 
-// One for each kind of code; a rule is planted in one of them.
+// Programs for each kind of code; each rule has its switch in one of them.
 void answers(sim_machine& sim);   // a device that completes at once
-void parks(sim_machine& sim);     // one that parks its requests, which are cancelled
+void parks(sim_machine& sim);     // a device that pends requests, which are cancelled
 void passes(sim_machine& sim);    // filters
 void waits(sim_machine& sim);     // a filter that waits for what it passed down
-void asks(sim_machine& sim);      // requests of one's own
+void asks(sim_machine& sim);      // requests that the driver allocates
 void starts(sim_machine& sim);    // StartIo
 void locks(sim_machine& sim);     // locks and regions
 void levels(sim_machine& sim);    // IRQLs
-void allocates(sim_machine& sim); // pool memory, and what lies in it
+void allocates(sim_machine& sim); // pool memory, and objects in it
 
 } // namespace planted

@@ -1,5 +1,5 @@
-// Every rule of the verifier is tried on a planted bug: a campaign must report it under the rule's
-// name, and report nothing of the same programs without it.
+// Each rule of the verifier is tried on a planted bug: an exploration must report it under the
+// rule's name, and report nothing for the same programs without it.
 #include "planted.hpp"
 
 #include <support/address_sanitizer.hpp>
@@ -33,7 +33,7 @@ constexpr const char* rules[] = {
 constexpr program programs[] = {answers, parks, passes, waits,    asks,
                                 starts,  locks, levels, allocates};
 
-/// For rules that no sane program wants to be held to unasked.
+/// The options for `rule`; rules that correct programs may break are off by default.
 std::string options_for(std::string_view rule) {
     if (rule == "PendedCompletedRequest") return "default,pended_completed=fail";
     if (rule == "CancelLockRequired") return "default,cancel_lock_required";
@@ -41,14 +41,14 @@ std::string options_for(std::string_view rule) {
     return "default";
 }
 
-/// A report about an IRP tells where the rule was broken, and one place before.
+/// A report about an IRP has the stack of the violation and one earlier stack.
 bool lacks_a_stack(const std::string& report) {
     if (report.find("history:\n") == std::string::npos) return false;
     const std::size_t first = report.find("\nstack (");
     return first == std::string::npos || report.find("\nstack (", first + 1) == std::string::npos;
 }
 
-/// What the first campaign reports that finds anything.
+/// The report of the first exploration that finds one, or "nothing".
 std::string reported(std::string_view rule, const std::string& options) {
     const irpverbs::irp::verifier_scope verified(options);
     const planting scope(rule);
@@ -73,7 +73,7 @@ TEST_P(PlantedBug, IsReportedUnderItsRule) {
 
 bool left_to_the_sanitizer([[maybe_unused]] std::string_view rule) {
 #if defined(ADDRESS_SANITIZER)
-    // It stops who writes there, and who marks there.
+    // The sanitizer stops the program at the write.
     return rule == "WriteAfterFree" || rule == "WriteAfterSend" ||
            rule == "MarkingInterlockedQueuedIrps";
 #else
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Of, PlantedBug, testing::ValuesIn(rules_to_try()),
 
 TEST(PlantedBugs, WithoutThemNothingIsReported) { EXPECT_EQ(reported("", "default"), "nothing"); }
 
-// What is asked for besides is no rule that these programs break.
+// The programs also keep the rules of the stricter options.
 TEST(PlantedBugs, WithoutThemNothingIsReportedOfStricterChecks) {
     EXPECT_EQ(reported("", "default,lock_initialisation,release_order"), "nothing");
 }

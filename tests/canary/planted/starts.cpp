@@ -23,7 +23,7 @@ NTSTATUS queue_it(DEVICE_OBJECT* device, IRP* irp) {
     return STATUS_PENDING;
 }
 
-// The one that it began is not cancelled any more.
+// A started IRP can't be cancelled any more.
 void start(DEVICE_OBJECT* device, IRP* irp) {
     KIRQL level = DISPATCH_LEVEL;
     IoAcquireCancelSpinLock(&level);

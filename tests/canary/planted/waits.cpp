@@ -27,7 +27,7 @@ NTSTATUS pass_and_wait(DEVICE_OBJECT* lower, IRP* irp) {
     return complete(irp, STATUS_SUCCESS);
 }
 
-// A request of the driver's own, on its stack.
+// Sends a request of the driver, with its event and status block on the stack.
 void ask_below(DEVICE_OBJECT* lower, bool control, bool waits) {
     KEVENT done;
     IO_STATUS_BLOCK status{};
@@ -59,7 +59,7 @@ void send_and_wait(DEVICE_OBJECT* to, IRP* own) {
     wait_for(back);
 }
 
-// Who makes requests, and waits for each to come back.
+// An originator that waits for the completion of each request.
 void maker_that_waits(sim_machine& sim) {
     IRP* parked = nullptr;
     const lambda_driver below(park_in(parked));
@@ -75,7 +75,7 @@ void maker_that_waits(sim_machine& sim) {
     });
     const int requests = wakes_nobody() ? 1 : 2;
     sim.spawn("complete", [&] {
-        LARGE_INTEGER millisecond; // of machine time: who made the request waits by then
+        LARGE_INTEGER millisecond; // of machine time, after which the originator waits
         millisecond.QuadPart = -10'000;
         for (int i = 0; i < requests; ++i) {
             KeDelayExecutionThread(KernelMode, FALSE, &millisecond);

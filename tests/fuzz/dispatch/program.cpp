@@ -1,6 +1,6 @@
-// A program that the input writes: three actors use events, a mutex, a semaphore, a queue, DPCs,
-// timers and work items as they like; the schedule is the input's, too. Whatever it says, nothing
-// gets lost and nobody is where he must not be.
+// The input chooses a program and its schedule: three threads use events, a mutex, a semaphore, a
+// queue, DPCs, timers and work items. No signal, entry or work item is lost, and no two threads are
+// in a section that excludes the other.
 #include <dispatch/explore.hpp>
 
 #include <cstdio>
@@ -51,7 +51,7 @@ public:
             (this->*all[machine_.source().pick(std::size(all), "operation")])();
     }
 
-    /// What is wrong after all have ended; null: nothing.
+    /// The broken invariant after all threads have ended, or null.
     const char* judge() {
         KeCancelTimer(&timer_);
         KeFlushQueuedDpcs();
@@ -73,7 +73,7 @@ private:
         return KeWaitForSingleObject(object, Executive, KernelMode, FALSE, &timeout) ==
                STATUS_SUCCESS;
     }
-    // One at a time in each of the places that promise it.
+    // Checks that one thread at a time is in the section that `inside` counts.
     void enter(int& inside, const char* whose) {
         if (++inside != 1) intruder_ = whose;
         machine_.yield();

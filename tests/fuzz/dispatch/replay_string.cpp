@@ -1,5 +1,5 @@
-// What a person types or pastes: replay strings, seeds and strategies. It is read as it was meant,
-// or refused with a schedule_error; never anything else.
+// Parses replay strings, seeds and strategies as a user types or pastes them. Parsing either yields
+// the value that was written or throws schedule_error.
 #include <dispatch/schedule.hpp>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ void write_as_trace(const std::uint8_t* data, std::size_t size) {
     for (std::size_t i = 0; i + 4 <= size; i += 4) {
         std::uint32_t answer = 0;
         std::memcpy(&answer, data + i, 4);
-        trace.push_back(answer >> (answer % 32)); // small ones, mostly
+        trace.push_back(answer >> (answer % 32)); // mostly small numbers
     }
     require(from_replay_string(to_replay_string(trace)) == trace, "a trace comes back as it was");
 }

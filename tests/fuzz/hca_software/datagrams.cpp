@@ -1,6 +1,6 @@
-// Datagrams of any bytes to any place of a fabric in any state. The first byte chooses whether the
-// fabric is configured; then each step is: what to do, how many bytes follow, those bytes. The
-// fabric comes to its end, and its clients are given whole datagrams only.
+// Datagrams of arbitrary bytes to any destination of a fabric in any state. The first byte chooses
+// whether the fabric is configured; then each step is an action, a length, and that many bytes. The
+// fabric shuts down, and its clients receive whole datagrams only.
 #include <dispatch/machine.hpp>
 #include <hca/software.h>
 
@@ -22,7 +22,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-// A verb of the software HCA, whose commands are done before it returns.
+// Calls a verb of the software HCA, which completes inside the call.
 template <class Verb>
 ULONG_PTR call(const Verb& verb) {
     IRP* irp = IoAllocateIrp(1, FALSE);

@@ -1,5 +1,5 @@
-// Any text as a topology file: a topology whose cables have two ends and whose GUIDs differ, or a
-// message with the file and the line.
+// Parses any text as a topology file. The result is a topology whose links have two ends and whose
+// GUIDs are unique, or an error with the file and the line.
 #include <topology.hpp>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void expect(bool holds) {
     if (!holds) std::abort();
 }
 
-// Whatever is included is empty: what includes itself ends.
+// Every included file is empty, so a file that includes itself ends.
 bool read_nothing(const std::string&, std::string& text) {
     text.clear();
     return true;

@@ -1,4 +1,4 @@
-// Any bytes as a datagram, and as a format with data for the pack and unpack functions.
+// Parses any bytes as a datagram, and as a format with data for the pack and unpack functions.
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
 
@@ -17,7 +17,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-// What a header holds survives being written; reserved bytes do not matter.
+// A header that is stored and loaded again is equal; reserved bytes are ignored.
 template <std::size_t Size, class Load>
 void round_trip(std::span<const std::uint8_t, Size> bytes, Load load) {
     std::array<std::uint8_t, Size> again{};
@@ -40,7 +40,7 @@ void look_at(const mad_view& view) {
     require(name_of(view.rmpp().status) != nullptr);
 }
 
-// The bytes before the first NUL are a format, those after it data.
+// The bytes before the first NUL are a format, the rest is data.
 void convert(mad_bytes input) {
     const auto end = std::find(input.begin(), input.end(), 0);
     const std::string format(input.begin(), end);
@@ -52,7 +52,7 @@ void convert(mad_bytes input) {
     if (taken < 0) return;
     require(static_cast<std::size_t>(taken) <= data.size());
     require(taken <= ibmf_utils_wire_size(format.c_str()));
-    std::vector<std::uint8_t> again(data.size() + 1); // an empty one has no address
+    std::vector<std::uint8_t> again(data.size() + 1); // an empty vector has no address
     const int written =
         ibmf_utils_pack_data(format.c_str(), structure.data(), std::min<std::size_t>(room, 512),
                              again.data(), data.size());
@@ -63,7 +63,7 @@ void convert(mad_bytes input) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::vector<std::uint8_t> copy(data, data + size); // of exactly that size
+    const std::vector<std::uint8_t> copy(data, data + size); // lets ASan see an over-read
     mad_view view;
     const mad_fault fault = mad_view::parse(copy, view);
     require((fault == mad_fault::wrong_size) == (size != mad_size));

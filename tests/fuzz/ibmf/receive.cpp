@@ -1,6 +1,6 @@
-// Clients of every kind that do what they like, and what they should not, while any datagrams of
-// any length come: nothing is read past its end, each transport is told once, all that began ends,
-// and what is refused is refused by its name.
+// Clients of every kind make valid and invalid calls while datagrams of any content and length
+// arrive. No buffer is read past its end, each transport completes once, each message ends, and
+// each invalid call fails with its documented status.
 #include "../../ibmf/wire_hca.hpp"
 
 #include <ibmf/ibmf_extras.h>
@@ -22,7 +22,7 @@ void require(bool condition, const char* what) {
     std::abort();
 }
 
-/// Bytes of the input, and then zeros.
+/// Reads the bytes of the input, and zeros after its end.
 class script {
 public:
     explicit script(ibmf::mad_bytes input) : left_(input) {}
@@ -62,10 +62,10 @@ constexpr std::array kinds{
 
 enum class habit { keep_silent, answer, answer_at_length, meddle };
 
-/// A client, or the memory of one.
+/// A client: registered, or not any more.
 struct member {
     ibmf_handle_t handle = nullptr;
-    ibmf_handle_t gone = nullptr; // a handle that it had
+    ibmf_handle_t gone = nullptr; // its last unregistered handle
     const kind* what = nullptr;
     bool listens = false;
     habit does = habit::keep_silent;
@@ -80,7 +80,7 @@ struct member {
         freed(handle, msg, nullptr);
     }
     static void freed(ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
-        require(ibmf_free_msg(handle, &msg) == IBMF_SUCCESS, "what was heard is freed");
+        require(ibmf_free_msg(handle, &msg) == IBMF_SUCCESS, "a received message is freed");
     }
     bool answer(ibmf_msg_t* msg) {
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
@@ -96,10 +96,10 @@ struct member {
     }
     void meddle(ibmf_msg_t* msg) {
         ibmf_handle_t copy = handle;
-        require(ibmf_unregister(&copy, 0) == IBMF_BUSY, "a client that has a message stays");
+        require(ibmf_unregister(&copy, 0) == IBMF_BUSY, "a client with a message is busy");
         ibmf_cancel_msg(handle, msg);
         ibmf_stats_t all{};
-        require(ibmf_query_stats(handle, B_TRUE, &all) == IBMF_SUCCESS, "it may look");
+        require(ibmf_query_stats(handle, B_TRUE, &all) == IBMF_SUCCESS, "counters are read");
     }
 };
 
@@ -115,7 +115,7 @@ private:
     KIRQL before_;
 };
 
-/// A message with send buffers of its own.
+/// A message and its send buffers.
 struct letter {
     member* of = nullptr;
     ibmf_msg_t* msg = nullptr;
@@ -123,7 +123,7 @@ struct letter {
     std::array<std::uint8_t, 40> class_header{};
     std::array<std::uint8_t, most_data> data{};
     unsigned begun = 0, told = 0;
-    unsigned again = 0; // sends that its callback is to make
+    unsigned again = 0; // sends that its callback has still to make
     uint_t flags = 0;
 
     bool busy() const { return begun != told; }
@@ -156,17 +156,17 @@ struct letter {
     }
     static void ended(ibmf_handle_t, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<letter*>(context);
-        require(self.busy() && msg == self.msg, "each transport is told once");
+        require(self.busy() && msg == self.msg, "each transport completes once");
         ++self.told;
         if (self.again == 0) return;
         --self.again;
         self.send();
     }
     void free() {
-        if (busy()) return; // its callback may come at any moment, and then it is the client's
+        if (busy()) return; // its callback returns it to the client at any moment
         require(ibmf_free_msg(of->handle, &msg) == IBMF_SUCCESS, "a message is freed");
     }
-    // Before anything can have come of a send: none of this waits.
+    // At DISPATCH_LEVEL no callback runs between the send and these calls.
     void send_and_use_while_busy() {
         const at_dispatch_level alone;
         const unsigned before = begun;
@@ -178,9 +178,9 @@ struct letter {
         ibmf_msg_t* copy = msg;
         require(ibmf_free_msg(of->handle, &copy) == IBMF_BUSY, "a busy message is not freed");
         send();
-        require(begun - told == 1, "nor sent");
+        require(begun - told == 1, "a busy message is not sent");
     }
-    // While nothing runs that could be given the memory of the first.
+    // Called while no other thread could allocate the memory that the first call frees.
     void free_twice() {
         ibmf_msg_t* copy = msg;
         free();
@@ -195,7 +195,7 @@ public:
             if (from == 0 && !ibmf_answers(bytes[3])) request_ = bytes;
             return (lost_ >>= 1, lost_ & 1) == 0;
         };
-        for (std::size_t i = 0; i < 2; ++i) // where most of what there is to find is
+        for (std::size_t i = 0; i < 2; ++i) // two clients of the SA class, which uses RMPP
             enter(members_[i], 0, i, IBMF_REG_FLAG_RMPP, habit::answer_at_length);
         if ((in.byte() & 1) != 0) enter(peer_, 1, 1, IBMF_REG_FLAG_RMPP, habit::answer_at_length);
     }
@@ -253,7 +253,7 @@ public:
         machine.run();
         for (letter& each : letters_)
             if (each.msg != nullptr) {
-                require(!each.busy(), "all that began has ended");
+                require(!each.busy(), "each send has ended");
                 each.free_twice();
             }
         for (member* const each : {&members_[0], &members_[1], &members_[2], &peer_}) {
@@ -261,7 +261,7 @@ public:
             ibmf_tear_down_async_cb(each->handle, nullptr, 0);
             machine.run();
             expect_nothing_left(*each);
-            require(ibmf_unregister(&each->handle, 0) == IBMF_SUCCESS, "all is given back");
+            require(ibmf_unregister(&each->handle, 0) == IBMF_SUCCESS, "an idle client leaves");
         }
     }
 
@@ -271,13 +271,13 @@ private:
     }
     static void expect_nothing_left(const member& of) {
         ibmf_stats_t all{};
-        require(ibmf_query_stats(of.handle, B_FALSE, &all) == IBMF_SUCCESS, "they are there");
+        require(ibmf_query_stats(of.handle, B_FALSE, &all) == IBMF_SUCCESS, "counters are read");
         require(all.st_msgs_alloced + all.st_in_flight + all.st_queued + all.st_sends_active +
                         all.st_callbacks_active + all.st_buffers ==
                     0,
-                "nothing is left");
+                "an idle client holds no resource");
     }
-    // From anywhere; as the input says, or like the last request or its answer.
+    // Injects arbitrary bytes, or bytes that resemble the last request or its response.
     void inject(unsigned shape) {
         std::vector<UCHAR> bytes(in_.number() % (longest + 1));
         if ((shape & 1) != 0) bytes.resize(IB_MAD_SIZE);
@@ -298,7 +298,7 @@ private:
             note.of = &members_[how % members_.size()];
             if (note.of->handle == nullptr) return false;
             require(ibmf_alloc_msg(note.of->handle, IBMF_ALLOC_NOSLEEP, &note.msg) == IBMF_SUCCESS,
-                    "there is memory");
+                    "a message is allocated");
         }
         note.flags = 0;
         if ((how & 0x10) == 0) note.flags |= IBMF_MSG_TRANS_FLAG_SEQ;
@@ -322,7 +322,7 @@ private:
         ibmf_impl_caps_t capabilities{};
         const int status =
             ibmf_register(&info, IBMF_VERSION, flags, nullptr, nullptr, &who.handle, &capabilities);
-        require(status == IBMF_SUCCESS || status == IBMF_PORT_IN_USE, "a client may come");
+        require(status == IBMF_SUCCESS || status == IBMF_PORT_IN_USE, "a client registers");
         if (status == IBMF_SUCCESS) listen(who);
     }
     void leave(member& who) {
@@ -331,10 +331,10 @@ private:
             if (each.of == &who && each.msg != nullptr && !each.busy()) each.free();
         if (who.listens) listen(who);
         const int status = ibmf_unregister(&who.handle, 0);
-        require(status == IBMF_SUCCESS || status == IBMF_BUSY, "a client may go");
+        require(status == IBMF_SUCCESS || status == IBMF_BUSY, "a client unregisters or is busy");
         if (status != IBMF_SUCCESS) return;
         for (const letter& each : letters_)
-            require(each.of != &who || each.msg == nullptr, "not with a message");
+            require(each.of != &who || each.msg == nullptr, "a client with a message is busy");
         who.gone = before;
     }
     static void listen(member& who) {
@@ -342,7 +342,7 @@ private:
         const int status = who.listens
                                ? ibmf_tear_down_async_cb(who.handle, nullptr, 0)
                                : ibmf_setup_async_cb(who.handle, nullptr, member::heard, &who, 0);
-        require(status == IBMF_SUCCESS, "a client listens, or no longer");
+        require(status == IBMF_SUCCESS, "a client starts or stops receiving");
         who.listens = !who.listens;
     }
     static void pass(LONGLONG milliseconds) {
@@ -360,21 +360,21 @@ private:
                     ibmf_setup_async_cb(gone, nullptr, member::heard, nullptr, 0) ==
                         IBMF_BAD_HANDLE &&
                     ibmf_unregister(&gone, 0) == IBMF_BAD_HANDLE,
-                "a handle that was freed is bad");
+                "an unregistered handle is bad");
         for (const letter& each : letters_)
             if (msg = each.msg; msg != nullptr)
                 require(ibmf_free_msg(gone, &msg) == IBMF_BAD_HANDLE &&
                             ibmf_cancel_msg(gone, each.msg) == IBMF_BAD_HANDLE,
-                        "also with a message");
+                        "an unregistered handle is bad, also with a message");
     }
 
     script& in_;
     wire joined_;
     std::array<UCHAR, IB_MAD_SIZE> request_{};
-    unsigned lost_ = 0; // bit 1: the next datagram, then the others
+    unsigned lost_ = 0; // bit 1: drop the next datagram; higher bits: the ones after it
     unsigned under_way_ = 0;
     std::array<member, 3> members_;
-    member peer_; // at the other end, if there is one
+    member peer_; // at the other end, if the input wants one
     std::array<letter, 4> letters_;
 };
 

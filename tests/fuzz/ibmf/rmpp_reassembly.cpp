@@ -1,4 +1,4 @@
-// Any sequence of datagrams, times and calls, for each side of a transfer.
+// Feeds any sequence of datagrams, times and calls to each side of a transfer.
 #include <rmpp/double_sided.hpp>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ private:
     std::size_t at_ = 0;
 };
 
-// Plausible by default, so that transfers get far: numbers near each other, known lengths.
+// Headers are mostly plausible (close segment numbers, known lengths), so that transfers proceed.
 rmpp_header any_header(script& from) {
     const std::uint8_t shape = from.next();
     rmpp_header header{.type = static_cast<rmpp_type>(1 + (shape & 3)),
@@ -65,7 +65,7 @@ struct datagram {
     }
 };
 
-// `side`: anything with the engine's calls. `check`: its own rules.
+// `side` is an engine of RMPP; `check` tests invariants of that engine.
 template <class Side, class Transmit, class Cancel, class Check>
 void play(script& from, Side& side, Transmit transmit, Cancel cancel, Check check) {
     ticks now = 0;
@@ -98,7 +98,7 @@ void play(script& from, Side& side, Transmit transmit, Cancel cancel, Check chec
             require(sent < 1000);
         require(!ended || side.result() == before); // a result is final
     }
-    // Whatever happened, only so much time passes before it is over.
+    // After any sequence, the transfer ends by its timers.
     for (int i = 0; i < 1000 && side.deadline() != never; ++i) {
         now = std::max(now, side.deadline());
         side.expire(now);

@@ -1,4 +1,4 @@
-// One byte chooses the record, two are AttributeOffset; the rest is what a peer sent.
+// One byte chooses the record, two are AttributeOffset; the rest is the data of a received MAD.
 #include <saa/records.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ void require(bool condition) {
 }
 
 void check_record(const record_type& type, std::span<const std::uint8_t> wire) {
-    const std::vector<std::uint8_t> exact(wire.begin(), wire.end()); // over-reads meet its end
+    const std::vector<std::uint8_t> exact(wire.begin(), wire.end()); // lets ASan see an over-read
     std::vector<std::uint8_t> host(type.host_size), second(type.host_size), packed(type.wire_size);
     if (!unpack(type, exact, host.data())) {
         require(exact.size() < type.old_wire_size);

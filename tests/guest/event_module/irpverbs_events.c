@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-// Kernel module: raises the asynchronous events that soft-RoCE and siw do not raise by themselves,
-// by the paths that drivers use. What is written to /proc/irpverbs_events is "DEVICE KIND NUMBER
-// EVENT", where EVENT is of ib_event_type and KIND one of
-//     port    of the port NUMBER, or of the device
-//     qp      of the queue pair NUMBER
-//     cq srq  of each of these that a program has, whatever NUMBER is
-//     unplug  no event: from now on the device can be taken away from under those who open it, as
-//             that of hardware can
+// Kernel module: raises asynchronous events that soft-RoCE and siw do not raise by themselves, by
+// the paths that drivers use. Programs write "DEVICE KIND NUMBER EVENT" to /proc/irpverbs_events,
+// where EVENT is an ib_event_type and KIND one of
+//     port    event of the port NUMBER, or of the device
+//     qp      event of the queue pair NUMBER
+//     cq srq  event of each such object of a program; NUMBER is ignored
+//     unplug  no event: from now on the device can be removed while programs have it open, as that
+//             of hardware can
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/uaccess.h>
@@ -14,7 +14,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
-// As in drivers/infiniband/core/restrack.h, which is not among the headers for modules.
+// Copy of the declaration in drivers/infiniband/core/restrack.h, which modules can't include.
 struct rdma_restrack_root {
     struct xarray xa;
     u32 next_id;
@@ -79,12 +79,12 @@ static void raise_of_port(struct ib_device* device, const struct wanted* what) {
     struct ib_event event = {
         .device = device, .event = what->event, .element.port_num = what->number};
     ib_dispatch_event(&event);
-    flush_workqueue(ib_wq); // by which it goes: the next one comes behind it
+    flush_workqueue(ib_wq); // delivers this event before the next one
 }
 
 static void no_disassociate(struct ib_ucontext* context) {}
 
-// rxe looks at the device once more when the last mapping goes, so that is never freed.
+// Keeps the device's memory for ever, since rxe accesses it when the last mapping is removed.
 static void let_go(struct ib_device* device) {
     get_device(&device->dev);
     device->ops.disassociate_ucontext = no_disassociate;

@@ -38,7 +38,7 @@ struct address {
         name.sun_family = AF_UNIX;
         if (text.size() + 2 > sizeof name.sun_path) fatal("IBSIM_SOCKNAME is too long");
         std::memcpy(name.sun_path + 1, text.data(), text.size());
-        // ibsim counts both zero bytes around the name.
+        // ibsim's length of the name includes the zero bytes before and after it.
         length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 2 + text.size());
     }
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
@@ -73,7 +73,7 @@ ibsim_link::ibsim_link() {
     hello.id = static_cast<std::uint32_t>(getpid());
     if (const char* host = std::getenv("SIM_HOST"))
         std::snprintf(hello.node, sizeof hello.node, "%s", host);
-    // Only one client of a node is handed its requests.
+    // Only one client of a node can receive its requests.
     introduction answer;
     for (const std::uint32_t takes_requests : {1u, 0u}) {
         hello.takes_requests = takes_requests;
@@ -113,7 +113,7 @@ bool ibsim_link::flush() {
     while (!waiting_.empty()) {
         if (::send(packets_, &waiting_.front(), sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
             if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) return false;
-            gone_ = true; // what is queued is lost, as on a dead link
+            gone_ = true; // queued packets are lost, as on a dead link
         }
         waiting_.pop_front();
     }

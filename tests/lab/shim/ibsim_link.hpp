@@ -1,4 +1,4 @@
-// The wire to ibsim: its packets and its control messages, over abstract unix sockets.
+// The connection to ibsim: packets and control messages over abstract unix sockets.
 #pragma once
 
 #include "mad.hpp"
@@ -9,7 +9,7 @@
 
 namespace shim {
 
-/// As ibsim lays it out; integers in network order where not said otherwise.
+/// ibsim's layout; integers are in network order unless noted.
 struct packet {
     std::uint32_t dlid = 0;
     std::uint32_t slid = 0;
@@ -33,17 +33,18 @@ using attribute = std::array<std::uint8_t, 64>;
 
 class ibsim_link {
 public:
-    /// Joins the simulation of IBSIM_SOCKNAME as the node SIM_HOST; ends the program when it can't.
+    /// Joins the simulation of IBSIM_SOCKNAME as the node SIM_HOST; ends the program on failure.
     ibsim_link();
 
     std::uint32_t client() const { return client_; }
     int descriptor() const { return packets_; }
 
-    /// One control request and its answer, in place; false: refused, or ibsim is gone.
+    /// Sends a control request, and receives the answer in place; false if ibsim refused or is
+    /// gone.
     bool ask(control what, std::span<std::uint8_t> in_and_out);
 
     bool send(const packet& what);
-    /// Sends what the socket did not take before; true: nothing is left.
+    /// Sends the packets that the socket did not accept before; true if none is left.
     bool flush();
     bool receive(packet& into);
     bool gone() const { return gone_; }

@@ -1,5 +1,5 @@
-// The calls of libibumad that reach the kernel: those about InfiniBand devices are answered here,
-// all others go on.
+// Intercepts the system calls of libibumad: answers calls about InfiniBand devices, and forwards
+// all others.
 #include "kernel.hpp"
 
 #include <cerrno>
@@ -22,7 +22,7 @@ Function* next(const char* name) {
 
 bool is_sysfs(std::string_view path) { return path.starts_with("/sys/class/infiniband"); }
 
-// Set when a device was opened: before that no descriptor can be one.
+// Set when a device was opened; before that no descriptor is a device.
 bool in_use = false;
 
 bool is_ours(int descriptor) {
@@ -112,7 +112,7 @@ __attribute__((visibility("default"))) int ioctl(int descriptor, unsigned long r
         case IB_USER_MAD_ENABLE_PKEY:
             return 0;
         default:
-            break; // FIONBIO and its like work on the descriptor itself
+            break; // FIONBIO and the like act on the descriptor itself
         }
     return real(descriptor, request, argument);
 }

@@ -47,7 +47,7 @@ void kernel::serve() {
         held.unlock();
         poll(events, 2, patience);
         held.lock();
-        sleeps_until_ = 0; // it looks again by itself
+        sleeps_until_ = 0; // awake: it checks the timers itself
         eventfd_t count = 0;
         if (events[1].revents != 0) eventfd_read(wake_, &count);
         packet incoming;

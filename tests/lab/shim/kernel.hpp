@@ -1,4 +1,4 @@
-// What the kernel's MAD layer and its umad devices do, for one port of a simulated node.
+// The work of the kernel's MAD layer and umad devices, for one port of a simulated node.
 #pragma once
 
 #include "ibsim_link.hpp"
@@ -43,8 +43,8 @@ struct user_file {
 
 struct agent {
     user_file& file;
-    std::uint32_t id;     // in its file
-    std::uint16_t number; // on its port; part of the transaction ids of its requests
+    std::uint32_t id;     // unique in its file
+    std::uint16_t number; // unique on its port; part of the transaction ids of its requests
     std::uint32_t queue_pair;
     std::uint8_t mad_class;
     std::uint8_t version;
@@ -53,7 +53,7 @@ struct agent {
     std::bitset<128> methods;
 };
 
-/// Whoever polls the eventfd is woken.
+/// Wakes the programs that poll the eventfd.
 void raise_event(int descriptor);
 
 class kernel {
@@ -61,7 +61,7 @@ public:
     static kernel& get();
     ~kernel();
 
-    // Each as the system call does, errno included.
+    // Each of these returns, and sets errno, as the system call does.
     int open_device(bool issm, int flags);
     bool owns(int descriptor);
     void close_device(int descriptor);
@@ -71,11 +71,11 @@ public:
     int register_agent2(int descriptor, ib_user_mad_reg_req2& wanted);
     int unregister_agent(int descriptor, std::uint32_t id);
 
-    /// The path itself, or where the shim keeps that file of sysfs.
+    /// The path itself, or the shim's copy of that file of sysfs.
     std::string redirected(const std::string& path);
 
 private:
-    // Who waits for an answer: agent, class, low half of the transaction id.
+    // Identifies a request: agent, class, low half of the transaction id.
     using request_key = std::tuple<std::uint16_t, std::uint8_t, std::uint32_t>;
     struct request {
         agent* owner;
@@ -141,7 +141,8 @@ private:
     std::mutex lock_; // guards all below
     std::unordered_map<int, std::unique_ptr<user_file>> files_;
     std::unordered_map<std::uint16_t, agent*> agents_;
-    // The next program's begin elsewhere: late answers to this one are not for them.
+    // Depends on the process, so that late answers to one program do not match requests of the
+    // next.
     std::uint16_t next_agent_ = static_cast<std::uint16_t>(getpid() * 16);
     std::map<request_key, request> requests_;
     std::map<out_key, sending> sendings_;
@@ -150,7 +151,7 @@ private:
     std::minstd_rand chance_;
     std::optional<packet> held_back_;
     bool stopping_ = false;
-    std::int64_t sleeps_until_ = 0; // the service, if nothing wakes it; 0: it is awake
+    std::int64_t sleeps_until_ = 0; // when the service's poll times out; 0: it is awake
     int wake_ = -1;
     std::thread service_;
 };

@@ -54,7 +54,7 @@ agent* kernel::agent_of_file(user_file& file, std::uint32_t id) {
     return id < user_file::most_agents ? file.agents[id].get() : nullptr;
 }
 
-// Somebody on this port has that class, version and a method of it already.
+// True if another agent of this port has that class, version and one of its methods.
 bool kernel::claimed(const agent& wanted) const {
     for (const auto& [number, other] : agents_)
         if (other->mad_class == wanted.mad_class && other->version == wanted.version &&

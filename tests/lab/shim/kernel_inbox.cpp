@@ -1,4 +1,4 @@
-// What a program reads from its device.
+// Messages that a program reads from its device.
 #include "kernel.hpp"
 
 #include <algorithm>
@@ -24,11 +24,11 @@ void kernel::deliver(agent& to, const packet* from, std::uint32_t status,
     }
     made.content.assign(content.begin(), content.end());
     to.file.inbox.push_back(std::move(made));
-    // Once a message: an edge-triggered epoll is woken for each, as by the kernel.
+    // Raised for each message, so that an edge-triggered epoll wakes for each, as with the kernel.
     raise_event(to.file.descriptor);
 }
 
-// Not under the lock: what is written to a file comes by here, too.
+// Called without the lock, since writing the file passes through the intercepted calls, too.
 void kernel::keep(const message& what) const {
     if (options_.received.empty() || what.content.size() <= mad_size) return;
     std::ofstream file(options_.received, std::ios::binary);
@@ -52,7 +52,7 @@ ssize_t kernel::read_message(int descriptor, void* into, std::size_t size) {
                 std::memcpy(into, &next.header, header_size);
                 std::memcpy(static_cast<char*>(into) + header_size, next.content.data(),
                             std::min(size, need) - header_size);
-                if (size < need) { // the caller learns the size and comes back
+                if (size < need) { // the caller learns the size and reads again
                     errno = ENOSPC;
                     return -1;
                 }

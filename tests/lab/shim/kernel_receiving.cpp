@@ -1,4 +1,4 @@
-// From the fabric to the agent that it is for.
+// Delivers packets from the fabric to their agents.
 #include "kernel.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ void kernel::arrived_with_faults(const packet& what) {
     if (happens(options_.drop)) return;
     if (!held_back_ && happens(options_.reorder)) {
         held_back_ = what;
-        // Behind the next one, or alone when none comes.
+        // Delivered after the next packet, or by the timer if none arrives.
         timers_.set(5, [this] {
             if (const auto late = std::exchange(held_back_, std::nullopt)) arrived(*late);
         });
@@ -49,7 +49,7 @@ agent* kernel::addressee(const std::uint8_t* m) {
     return nullptr;
 }
 
-// ibsim could not place it: silence, as on a wire, unless asked otherwise.
+// ibsim could not deliver the packet. It is dropped, as on a wire, unless LAB_BOUNCE is set.
 void kernel::bounced(const std::uint8_t* m) {
     const request_key key{agent_of(m), class_of(m), low_tid(m)};
     if (!options_.bounce || is_response(m) || !requests_.contains(key)) return;
@@ -73,7 +73,7 @@ void kernel::arrived(const packet& what) {
     if (is_response(m)) {
         const request_key key{to->number, class_of(m), low_tid(m)};
         const bool raw_segment = rmpp::is_active(m) && !to->kernel_rmpp;
-        if (!requests_.contains(key) && !raw_segment) return; // nobody asked, or too late
+        if (!requests_.contains(key) && !raw_segment) return; // unknown or late response
         forget(key);
     }
     deliver(*to, &what, 0, what.content);
@@ -117,7 +117,7 @@ void kernel::segment_arrived(agent& to, const packet& what) {
         timers_.cancel(each.timer);
         return drop();
     }
-    if (is_response(m)) forget(asked); // the answer is under way: the reception's own time counts
+    if (is_response(m)) forget(asked); // the response has begun, so the reception's timer applies
     if (!whole) return;
     timers_.cancel(each.timer);
     each.timer = timers_.set(keep_after_completion_ms, drop);

@@ -1,4 +1,5 @@
-// From a program to the fabric: requests that wait for answers, and segmented transfers.
+// Sends messages of programs to the fabric: requests that wait for responses, and segmented
+// transfers.
 #include "kernel.hpp"
 
 #include <cerrno>
@@ -47,7 +48,7 @@ ssize_t kernel::send(user_file& file, const ib_user_mad_hdr& header,
     std::vector<std::uint8_t> own(content.begin(), content.end());
     if (own.size() < mad_size) own.resize(mad_size);
     if (!is_response(own.data())) {
-        // The upper half of a request's transaction id is the kernel's.
+        // The kernel sets the upper half of a request's transaction id.
         put32(&own[8], link_.client() << 16 | from->number);
         if (requests_.contains({from->number, class_of(own.data()), low_tid(own.data())})) {
             errno = EINVAL;
@@ -134,7 +135,7 @@ void kernel::settle(const out_key& key, rmpp_out::state state) {
     timers_.cancel(each.timer);
     if (state == rmpp_out::state::acknowledged && each.transfer->awaits_answer())
         await_answer(*each.owner, each.header, each.transfer->header(), 0);
-    // Of a transfer that the peer ended the user hears nothing.
+    // The program is not notified of a transfer that the peer stopped or aborted.
     if (state == rmpp_out::state::out_of_retries && each.header.timeout_ms != 0)
         deliver(*each.owner, nullptr, ETIMEDOUT, each.transfer->header());
     sendings_.erase(key);

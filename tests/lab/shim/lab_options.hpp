@@ -1,4 +1,4 @@
-// What a lab asks of the shim.
+// The options of a lab for the shim.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 namespace shim {
 
 /// Faults between ibsim and the port, from the environment: LAB_DROP, LAB_DUPLICATE, LAB_REORDER
-/// (percent of the general-services datagrams received), LAB_DELAY (ms), LAB_SEED; LAB_BOUNCE=1:
-/// what can't be delivered ends at once; LAB_WINDOW: RMPP segments; LAB_RESEND: ms until
-/// those without an ACK are sent again; LAB_RECEIVED: a file that has the transfer which the
-/// program received last, as it was read.
+/// (percent of the general-services datagrams received), LAB_DELAY (ms), LAB_SEED. LAB_BOUNCE=1
+/// ends undeliverable requests at once; LAB_WINDOW is the RMPP window in segments; LAB_RESEND the
+/// time (ms) until segments without an ACK are sent again; LAB_RECEIVED a file to which each
+/// transfer that the program receives is written.
 struct lab_options {
     unsigned drop = 0;
     unsigned duplicate = 0;

@@ -1,4 +1,4 @@
-// Fields of a management datagram, as the kernel's MAD layer looks at them.
+// Fields of a management datagram that the kernel's MAD layer reads.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ inline std::uint32_t low_tid(const std::uint8_t* m) { return get32(m + 12); }
 
 inline bool has_oui(std::uint8_t mad_class) { return mad_class >= 0x30 && mad_class <= 0x4f; }
 inline bool may_segment(std::uint8_t mad_class) { return mad_class == 0x03 || has_oui(mad_class); }
-/// Where the data of a class begins; what stands before is in every segment.
+/// The offset of the data of a class; the bytes before it are repeated in each segment.
 inline std::size_t data_offset(std::uint8_t mad_class) {
     if (mad_class == 0x03) return 56;
     return has_oui(mad_class) ? 40 : rmpp_body;

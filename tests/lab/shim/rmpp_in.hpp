@@ -1,4 +1,4 @@
-// A message that arrives in segments, put together as the kernel does: out of order within its
+// Reassembles a message from segments as the kernel does, which may arrive out of order within the
 // window.
 #pragma once
 
@@ -18,7 +18,7 @@ public:
     rmpp_in(std::uint32_t window, emit out)
         : window_size_(window), window_(window), emit_(std::move(out)) {}
 
-    /// A DATA segment. The whole message when it is complete, once.
+    /// Adds a DATA segment; returns the whole message once, when it is complete.
     std::optional<std::vector<std::uint8_t>> data(const std::uint8_t* m);
     void abort(const std::uint8_t* any_segment, rmpp::code why);
     bool complete() const { return complete_; }
@@ -33,7 +33,7 @@ private:
     std::map<std::uint32_t, std::vector<std::uint8_t>> segments_; // data after the class header
     std::vector<std::uint8_t> head_;
     std::uint32_t in_order_ = 0;
-    std::uint32_t last_ = 0; // number of the last segment; 0: not seen yet
+    std::uint32_t last_ = 0; // number of the last segment; 0: not known yet
     std::uint32_t window_size_;
     std::uint32_t window_;
     bool complete_ = false;

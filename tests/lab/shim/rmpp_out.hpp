@@ -1,4 +1,4 @@
-// A message on its way out in segments, as the kernel sends one.
+// Sends a message in segments as the kernel does.
 #pragma once
 
 #include "mad.hpp"
@@ -14,14 +14,14 @@ public:
     enum class state { going, acknowledged, ended_by_peer, out_of_retries };
     using emit = std::function<void(const mad&)>;
 
-    /// `message`: the headers once, then all data. `timeout_ms` 0: it awaits no answer.
+    /// `message` has the headers once, then all data. A `timeout_ms` of 0 expects no response.
     rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int longest_wait_ms,
              int retries, emit out);
 
     void start() { send_window(); }
-    /// An ACK, STOP or ABORT of the receiver.
+    /// Processes an ACK, STOP or ABORT of the receiver.
     state control(const std::uint8_t* m);
-    /// Nothing was acknowledged in time.
+    /// Processes the expiry of the timer for an ACK.
     state expired();
     int patience_ms() const;
 

@@ -1,4 +1,4 @@
-// The files that libibumad reads of a device, kept in a temporary folder.
+// Copies of the sysfs files that libibumad reads, in a temporary folder.
 #pragma once
 
 #include "ibsim_link.hpp"
@@ -16,7 +16,7 @@ public:
 
     /// Writes the port's files again when the port has changed.
     void refresh();
-    /// Where the file of that path really is.
+    /// The path of the copy.
     std::string real_path(const std::string& path) const { return folder_ + path; }
 
 private:

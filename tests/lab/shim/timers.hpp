@@ -1,4 +1,4 @@
-// What is due when, by the monotonic clock.
+// Timers on the monotonic clock.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ public:
     }
     void cancel(const ticket& which) { waiting_.erase(which); }
 
-    /// What is due runs; it may set and cancel timers.
+    /// Runs the callbacks that are due, which may set and cancel timers.
     void run() {
         const std::int64_t now = now_ms();
         while (!waiting_.empty() && waiting_.begin()->first.first <= now) {
@@ -31,9 +31,9 @@ public:
             what();
         }
     }
-    /// When the next one is.
+    /// The time of the next one.
     std::int64_t next() const { return waiting_.empty() ? never : waiting_.begin()->first.first; }
-    /// Milliseconds to it; -1: there is none.
+    /// Milliseconds until the next one; -1 if there is none.
     int next_in() const {
         if (waiting_.empty()) return -1;
         return static_cast<int>(std::max<std::int64_t>(next() - now_ms(), 0));
