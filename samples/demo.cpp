@@ -4,6 +4,7 @@
 #include <ci/names.hpp>
 #include <dispatch/machine.hpp>
 #include <dispatch/status.hpp>
+#include <dispatch/support/safe_text.hpp>
 #include <hca/hca.hpp>
 #include <hca/software.h>
 #include <irp/trace.hpp>
@@ -33,6 +34,7 @@ namespace hca = irpverbs::hca;
 namespace irp = irpverbs::irp;
 using boost::system::error_code;
 using irpverbs::dispatch::machine;
+using irpverbs::dispatch::printable;
 using namespace std::chrono_literals;
 using namespace std::string_view_literals;
 
@@ -91,7 +93,7 @@ asio::awaitable<void> show_adapters() {
     for (const ib_guid_t guid : hca::guids()) {
         ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
         const ci::ca_attributes all = co_await ci::query_ca(ca);
-        show(hca::name(guid), *all);
+        show(printable(hca::name(guid)), *all);
         co_await ca.async_close();
     }
 }
@@ -359,7 +361,7 @@ int main(int count, char** words) {
     try {
         return show_all(here, chosen) ? 0 : 1;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "demo: %s: %s\n", chosen.uri, error.what());
+        std::fprintf(stderr, "demo: %s: %s\n", chosen.uri, printable(error.what()).c_str());
         return 1;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <dispatch/machine.hpp>
 #include <dispatch/status.hpp>
+#include <dispatch/support/safe_text.hpp>
 #include <hca/software.h>
 #include <saa/async.hpp>
 
@@ -26,6 +27,7 @@ namespace {
 
 namespace asio = boost::asio;
 namespace ci = irpverbs::ci;
+namespace dispatch = irpverbs::dispatch;
 namespace hca = irpverbs::hca;
 namespace irp = irpverbs::irp;
 namespace saa = irpverbs::saa;
@@ -61,7 +63,8 @@ asio::awaitable<place> first_active_port() {
         const ci::ca_attributes all = co_await ci::query_ca(ca, asio::use_awaitable);
         co_await ca.async_close(asio::use_awaitable);
         for (const IB_PORT_ATTR& each : ci::ports(*all))
-            if (each.State == IB_PORT_ACTIVE) co_return place{guid, ci::gids(each)[0]};
+            if (each.State == IB_PORT_ACTIVE && !ci::gids(each).empty())
+                co_return place{guid, ci::gids(each)[0]};
     }
     throw std::runtime_error("no port is active");
 }
@@ -98,7 +101,7 @@ private:
 };
 
 struct destination {
-    std::string name;
+    std::string name; // safe for a terminal
     ib_guid_t node;
     ib_gid_t gid;
     std::uint8_t port; // of the cable to it
@@ -171,7 +174,7 @@ asio::awaitable<void> main_job::find_all() {
     for (const sa_node_record_t& each : found.records) {
         const auto* const text = reinterpret_cast<const char*>(each.NodeDescription.NodeString);
         const bool is_host = each.NodeInfo.NodeType == SM_NODE_TYPE_CA;
-        all_.push_back({std::string(text, strnlen(text, 64)),
+        all_.push_back({dispatch::printable({text, strnlen(text, 64)}),
                         each.NodeInfo.NodeGUID,
                         {from_.gid.gid_prefix, each.NodeInfo.PortGUID},
                         each.NodeInfo.LocalPortNum,
@@ -217,6 +220,10 @@ asio::awaitable<survey> main_job::ask_all(bool show) {
             throw std::runtime_error(all_[i].name + ": " + errors[i].message());
         ++(answers[i].records.empty() ? told.without : told.reached);
         if (!show || i >= shown) continue;
+        if (answers[i].records.empty()) {
+            std::printf("   %-20s no path\n", all_[i].name.c_str());
+            continue;
+        }
         const sa_path_record_t& path = answers[i].records[0];
         std::printf("   %-20s LID %-5u SL %u  MTU %s  rate %s\n", all_[i].name.c_str(), path.DLID,
                     path.SL, value_in(path, "Mtu").c_str(), value_in(path, "Rate").c_str());
@@ -315,7 +322,8 @@ int main(int count, char** words) {
         const samples::own_subnet subnet(chosen.uri);
         return asio::co_spawn(here.context(), run(chosen), asio::use_future).get() ? 0 : 1;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "paths_everywhere: %s: %s\n", chosen.uri.c_str(), error.what());
+        std::fprintf(stderr, "paths_everywhere: %s: %s\n", chosen.uri.c_str(),
+                     dispatch::printable(error.what()).c_str());
         return 1;
     }
 }

@@ -35,9 +35,8 @@ static NTSTATUS Await(PIRP Irp, PKEVENT Completed) {
 static void Show(ib_guid_t Guid, const IB_PORT_ATTR* Port) {
     static const char* const states[] = {"?", "Down", "Init", "Armed", "Active"};
     const ib_gid_t* gid = IbPortGid(Port, 0);
-    char name[IB_NODE_DESCRIPTION_SIZE + 1] = "";
-    HcaName(Guid, name, sizeof(name));
-    printf("%-8s port %u: %-6s LID %u, GID %016llx:%016llx, P_Key 0x%04x\n", name, Port->PortNumber,
+    printf("%016llx port %u: %-6s LID %u, GID %016llx:%016llx, P_Key 0x%04x\n",
+           (unsigned long long)Guid, Port->PortNumber,
            states[Port->State <= IB_PORT_ACTIVE ? Port->State : 0], Port->Lid,
            (unsigned long long)gid->gid_prefix, (unsigned long long)gid->gid_guid,
            IbPortPKey(Port, 0));

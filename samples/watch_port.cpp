@@ -2,6 +2,7 @@
 // watches the port while its cable is pulled. Each co_await is an IRP.
 #include <ci/async.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/safe_text.hpp>
 #include <hca/hca.hpp>
 #include <hca/software.h>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <string>
 
 namespace {
 
@@ -21,10 +23,10 @@ using namespace std::chrono_literals;
 
 asio::awaitable<void> show(const ci::channel_adapter& ca) {
     const ci::ca_attributes all = co_await ci::query_ca(ca);
-    const auto name = ci::node_description(*all);
+    const std::string name = irpverbs::dispatch::printable(ci::node_description(*all));
     for (const IB_PORT_ATTR& port : ci::ports(*all)) {
-        std::printf("%.*s port %u: LID %u, P_Key 0x%04x", static_cast<int>(name.size()),
-                    name.data(), port.PortNumber, port.Lid, ci::pkeys(port)[0]);
+        std::printf("%s port %u: LID %u, P_Key 0x%04x", name.c_str(), port.PortNumber, port.Lid,
+                    ci::pkeys(port)[0]);
         for (const ib_gid_t& gid : ci::gids(port))
             std::printf(", GID %016llx:%016llx", static_cast<unsigned long long>(gid.gid_prefix),
                         static_cast<unsigned long long>(gid.gid_guid));

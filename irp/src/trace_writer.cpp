@@ -4,6 +4,7 @@
 #include <irp/trace.hpp>
 
 #include <dispatch/ntstatus.h>
+#include <dispatch/support/safe_text.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,18 +16,9 @@ namespace irpverbs::irp {
 namespace {
 
 std::string quoted(const std::string& text) {
-    std::string json = "\"";
-    for (const char each : text) {
-        char escaped[8];
-        if (static_cast<unsigned char>(each) < 0x20) {
-            std::snprintf(escaped, sizeof escaped, "\\u%04x", unsigned(each));
-            json += escaped;
-        } else {
-            if (each == '"' || each == '\\') json += '\\';
-            json += each;
-        }
-    }
-    return json + '"';
+    std::string json;
+    dispatch::append_json_string(text, json);
+    return json;
 }
 
 std::string member(const char* name, const std::string& value) {

@@ -17,25 +17,43 @@ namespace {
 
 using wire = std::span<const std::uint8_t>;
 
-void add_record(json::array& records, const saa::record_type& layout, wire bytes) {
-    std::vector<std::uint64_t> host(layout.host_size / sizeof(std::uint64_t) + 1);
-    if (!saa::unpack(layout, bytes, host.data())) return;
-    std::string text;
-    saa::append_json(layout, host.data(), text);
-    records.push_back(json::parse(text));
+// Numbers by their names and in hexadecimal where that is usual, as irpctl sa has them.
+json::object in_words(const saa::record_type& layout, const void* record) {
+    json::object made{{"record", layout.name}};
+    for (const saa::field& each : layout.fields) {
+        if (each.kind == saa::field_kind::reserved) continue;
+        std::string text;
+        saa::append_value(each, record, text);
+        made[each.name] = text;
+    }
+    return made;
 }
 
-json::array records_of(const answer& what, const saa::record_type& layout) {
+json::object in_json(const saa::record_type& layout, const void* record) {
+    std::string text;
+    saa::append_json(layout, record, text);
+    return json::parse(text).as_object();
+}
+
+void add_record(json::array& records, answer_form form, const saa::record_type& layout,
+                wire bytes) {
+    std::vector<std::uint64_t> host(layout.host_size / sizeof(std::uint64_t) + 1);
+    if (!saa::unpack(layout, bytes, host.data())) return;
+    records.push_back(form == answer_form::words ? in_words(layout, host.data())
+                                                 : in_json(layout, host.data()));
+}
+
+json::array records_of(const answer& what, answer_form form, const saa::record_type& layout) {
     json::array records;
     if (!what.whole_table) {
-        add_record(records, layout, what.data);
+        add_record(records, form, layout, what.data);
         return records;
     }
     const ibmf::sa_header header =
         ibmf::load_sa_header(std::span(what.class_header).first<ibmf::sa_header::size>());
     const auto table = saa::record_table::parse(layout, header.attribute_offset, what.data);
     for (std::size_t i = 0; table && i < table->size(); ++i)
-        add_record(records, layout, (*table)[i]);
+        add_record(records, form, layout, (*table)[i]);
     return records;
 }
 
@@ -53,7 +71,7 @@ json::array lines_of(wire data) {
 
 } // namespace
 
-json::object describe(const answer& what) {
+json::object describe(const answer& what, answer_form form) {
     const ibmf::mad_header& header = what.header;
     const attribute which = attribute_of(header.mgmt_class, header.attribute_id);
     json::object told{{"from_lid", what.from_lid},
@@ -66,7 +84,7 @@ json::object describe(const answer& what) {
                       {"meaning", status_text(header.mgmt_class, header.status)},
                       {"milliseconds", static_cast<double>(what.ticks) / 1e4}};
     if (which.layout != nullptr)
-        told["records"] = records_of(what, *which.layout);
+        told["records"] = records_of(what, form, *which.layout);
     else
         told["data"] = lines_of(what.data);
     return told;

@@ -1,4 +1,4 @@
-// An answer, told.
+// An answer, described.
 #pragma once
 
 #include "question.hpp"
@@ -17,7 +17,10 @@ struct answer {
     bool whole_table = false; // a transfer: as many records as `data` holds
 };
 
+/// The values of records: as text for a person, or as JSON has them.
+enum class answer_form : std::uint8_t { words, json };
+
 /// Header and, where the attribute is known, its "records", else its "data" in lines.
-boost::json::object describe(const answer& what);
+boost::json::object describe(const answer& what, answer_form form);
 
 } // namespace irpctl

@@ -140,7 +140,7 @@ const char* common_status(std::uint16_t status) {
     case MAD_STATUS_UNSUPP_METHOD:
         return "the method is not supported";
     case MAD_STATUS_UNSUPP_METHOD_ATTR:
-        return "the method is not supported of this attribute";
+        return "the method is not supported for this attribute";
     case MAD_STATUS_INVALID_FIELD:
         return "a field of attribute or modifier has an invalid value";
     default:

@@ -7,13 +7,28 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <type_traits>
 
 namespace irpctl {
 
 namespace {
+
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+    if constexpr (std::is_integral_v<Number>) {
+        return number_from(text, std::numeric_limits<Number>::max());
+    } else {
+        Number value = 0;
+        const char* const end = text.data() + text.size();
+        const auto [stopped, wrong] = std::from_chars(text.data(), end, value);
+        return wrong == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+    }
+}
 
 CLI::App* add(CLI::App& parent, const char* name, const char* what) {
     return parent.add_subcommand(name, what);
@@ -57,6 +72,18 @@ struct told {
     Options options;
 };
 
+/// Accepts a number from `least` to `most`. CLI::Range lets "nan" pass.
+template <class Number>
+auto between(Number least, Number most) {
+    return [least, most](const std::string& text) {
+        const std::optional<Number> found = number_of<Number>(text);
+        return found && *found >= least && *found <= most
+                   ? std::string()
+                   : fmt::format("a number from {} to {} was expected, not '{}'", least, most,
+                                 text);
+    };
+}
+
 void add_count(CLI::App& command, std::uint64_t& count, const char* what) {
     const auto problem = [](const std::string& text) {
         const auto found = number_from(text, std::numeric_limits<std::uint64_t>::max());
@@ -76,25 +103,25 @@ void add_capture(CLI::App& command, invocation& chosen) {
 
 void add_patience(CLI::App& command, patience& times) {
     command.add_option("--timeout", times.milliseconds, "how long to wait for an answer")
-        ->check(CLI::Range(1, 600'000))
+        ->check(between(1u, 600'000u))
         ->type_name("MS")
         ->capture_default_str();
     command.add_option("--retries", times.retries, "how often to ask again")
-        ->check(CLI::Range(0, 255))
+        ->check(between(0u, 255u))
         ->type_name("N")
         ->capture_default_str();
 }
 
 void add_lid(CLI::App& command, std::uint16_t& lid) {
-    command.add_option("--lid", lid, "whom to ask; else the port itself")
-        ->check(CLI::Range(1, 0xFFFE))
+    command.add_option("--lid", lid, "destination LID; else the port's own")
+        ->check(between(1u, 0xFFFEu))
         ->type_name("LID");
 }
 
 void add_devices(CLI::App& parent, invocation& chosen) {
     CLI::App* command = add(parent, "devices", "Lists the HCAs and their ports");
     const auto with_limits = std::make_shared<bool>(false);
-    command->add_flag("--all", *with_limits, "also what each HCA can do at most");
+    command->add_flag("--all", *with_limits, "include the limits of each HCA");
     command->callback([&chosen, with_limits] {
         chosen.run = [all = *with_limits](session& here) { return show_devices(here, all); };
     });
@@ -111,12 +138,12 @@ void add_port(CLI::App& parent, invocation& chosen) {
 }
 
 void add_events(CLI::App& parent, invocation& chosen) {
-    CLI::App* command =
-        add(parent, "events", "Waits for events of all ports and HCAs, and tells each as it comes");
+    CLI::App* command = add(parent, "events",
+                            "Waits for events of all ports and HCAs, and prints each as it comes");
     const auto options = std::make_shared<event_options>();
     add_count(*command, options->count, "end after so many events");
     command->add_option("--for", options->seconds, "end after so many seconds")
-        ->check(CLI::Range(0.0, a_century))
+        ->check(between(0.0, a_century))
         ->type_name("SECONDS");
     command->add_flag("--provoke", options->provoke,
                       "software fabric only: flap port 1 of the first HCA every second; with "
@@ -143,7 +170,8 @@ void add_words(CLI::App& command, question_words& words) {
     command.add_option("--modifier", words.modifier, "of the attribute")->type_name("N");
     auto* lid = command
                     .add_option("--lid", words.lid,
-                                "whom to ask; else the subnet manager for the SA, the port itself")
+                                "destination LID; else the subnet manager's for the SA, or the "
+                                "port's own")
                     ->type_name("LID");
     command
         .add_option_function<std::string>(
@@ -186,19 +214,18 @@ void add_mad(CLI::App& parent, invocation& chosen) {
 }
 
 void add_ping(CLI::App& parent, invocation& chosen) {
-    CLI::App* command =
-        add(parent, "ping", "Asks a port again and again, and tells how long it takes");
+    CLI::App* command = add(parent, "ping", "Measures round-trip times of datagrams to a port");
     const auto heard = std::make_shared<told<ping_options>>();
     ping_options& options = heard->options;
     heard->from.declare(*command);
     add_lid(*command, options.lid);
     add_count(*command, options.count, "end after so many");
     command->add_option("--interval", options.interval, "from one to the next")
-        ->check(CLI::Range(0.0, 3600.0))
+        ->check(between(0.0, 3600.0))
         ->type_name("SECONDS")
         ->capture_default_str();
     command->add_option("--timeout", options.milliseconds, "how long to wait for an answer")
-        ->check(CLI::Range(1, 600'000))
+        ->check(between(1u, 600'000u))
         ->type_name("MS")
         ->capture_default_str();
     command->add_flag("--vendor", options.vendor,
@@ -218,7 +245,7 @@ void add_stats(CLI::App& parent, invocation& chosen) {
     heard->from.declare(*command);
     add_lid(*command, options.lid);
     command->add_option("--count", options.count, "how many questions")
-        ->check(CLI::Range(0, 100'000))
+        ->check(between(0u, 100'000u))
         ->type_name("N")
         ->capture_default_str();
     add_patience(*command, options.times);
@@ -232,7 +259,7 @@ void add_stats(CLI::App& parent, invocation& chosen) {
 void add_wish(CLI::App& command, port_words& from, sa_wish& wish, invocation& chosen) {
     from.declare(command);
     command.add_option("--timeout", wish.milliseconds, "how long to wait for an answer of the SA")
-        ->check(CLI::Range(1, 3'600'000))
+        ->check(between(1u, 3'600'000u))
         ->type_name("MS")
         ->capture_default_str();
     add_capture(command, chosen);
@@ -254,7 +281,8 @@ void add_sa(CLI::App& parent, invocation& chosen) {
     command->add_option("--field", heard->fields, "only those with this value of a field")
         ->type_name("NAME=VALUE");
     command->add_flag("--fields", heard->list, "list the fields that --field takes");
-    command->add_option("--key", heard->wish.key, "SM_Key, for what only managers are told")
+    command->add_option("--key", heard->wish.key, "SM_Key, for records that only managers may read")
+        ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
         ->type_name("N");
     command->callback([&chosen, heard] {
         if (heard->record.empty()) {
@@ -295,6 +323,8 @@ void add_fabric(CLI::App& parent, invocation& chosen) {
     CLI::Option* const dot = add_form("--dot", fabric_form::dot, "as a graph for Graphviz");
     add_form("--svg", fabric_form::svg, "as a picture")->excludes(dot);
     command->callback([&chosen, heard] {
+        if (chosen.json && heard->options.form != fabric_form::text)
+            throw wrong_usage("--json: --dot and --svg are forms of their own; choose one");
         heard->options.wish.from = heard->from.understood();
         chosen.run = [heard](session& here) { return show_fabric(here, heard->options); };
     });
@@ -325,6 +355,11 @@ void declare(CLI::App& app, invocation& chosen) {
     app.add_option("--partitions", chosen.partitions,
                    "software fabric only: its subnet manager's partitions.conf")
         ->type_name("FILE");
+    app.add_option("--lmc", chosen.lmc,
+                   "software fabric only: the LMC that its subnet manager sets; each port has "
+                   "2^LMC LIDs")
+        ->check(between(0u, 7u))
+        ->type_name("LMC");
     app.add_flag("--json", chosen.json, "write JSON instead of tables");
     app.fallthrough();
     add_commands(app, chosen);
@@ -332,13 +367,25 @@ void declare(CLI::App& app, invocation& chosen) {
     app.footer("Exit status: 0, 1 when something failed, 2 for a wrong command line.");
 }
 
-// CLI11 misses the command first, and does not look at what stands in its place.
+bool lacks_command(const CLI::App& app) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    return app.get_require_subcommand_min() != 0 && (chosen.empty() || lacks_command(*chosen[0]));
+}
+
+// CLI11 misses the command first and does not look at the word in its place.
 std::string problem_with(const CLI::App& app, const CLI::ParseError& wrong) {
+    const bool no_command = lacks_command(app);
     const std::vector<std::string> unknown = app.remaining(true);
-    const bool missing = dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
-    if (!missing || unknown.empty()) return wrong.what();
-    const std::string& first = unknown.front();
-    return fmt::format("there is no {} '{}'", first.starts_with('-') ? "option" : "command", first);
+    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr;
+    if (!unknown.empty() && (is_extra || no_command)) {
+        for (const std::string& each : unknown)
+            if (each.starts_with('-')) return fmt::format("there is no option '{}' here", each);
+        if (no_command) return fmt::format("there is no command '{}'", unknown.front());
+        return fmt::format("'{}' was not expected", unknown.front());
+    }
+    return no_command && dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr
+               ? "a command was expected"
+               : wrong.what();
 }
 
 } // namespace

@@ -123,7 +123,9 @@ void watch::provoke() {
 }
 
 bool watch::is_new_subnet(const IB_PORT_ATTR& port) {
-    return port.State == IB_PORT_ACTIVE && subnets_.insert(ci::gids(port)[0].gid_prefix).second;
+    const std::span<const ib_gid_t> gids = ci::gids(port);
+    return port.State == IB_PORT_ACTIVE && !gids.empty() &&
+           subnets_.insert(gids[0].gid_prefix).second;
 }
 
 asio::awaitable<void> watch::watch_subnet_of(const open_port& at) {

@@ -4,6 +4,7 @@
 #include "guid.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "sa_session.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -15,6 +16,14 @@ namespace json = boost::json;
 
 namespace {
 
+asio::awaitable<fabric_map> ask_for_map(sa_session& sa) {
+    const auto nodes = co_await sa.all<sa_node_record_t>();
+    const auto ports = co_await sa.all<sa_portinfo_record_t>();
+    const auto links = co_await sa.all<sa_link_record_t>();
+    const auto managers = co_await sa.all<sa_sminfo_record_t>();
+    co_return fabric_map(fabric_records{nodes, ports, links, managers});
+}
+
 std::string managers_in(const fabric_map& map) {
     std::string text;
     for (std::size_t i = 0; i < map.nodes().size(); ++i)
@@ -22,7 +31,7 @@ std::string managers_in(const fabric_map& map) {
             if (!port.manager.empty())
                 text += fmt::format("{}{}, LID {} ({})", text.empty() ? "" : "; ",
                                     map.place(i, number), port.lid, port.manager);
-    return text.empty() ? "none that tells of itself" : text;
+    return text.empty() ? "none found" : text;
 }
 
 std::vector<std::string> row_of(const fabric_map& map, std::uint8_t number,
@@ -49,16 +58,23 @@ std::string heading(const fabric_node& node) {
         if (number != 0) ++outside;
         if (port.lid != 0) lids += fmt::format(", LID {}", port.lid);
     }
-    return fmt::format("\n{} {}  {}{}: {} of {} ports have a link",
-                       node.is_switch ? "switch" : "host", node.name, guid_text(node.guid), lids,
+    const std::string guid = guid_text(node.guid);
+    return fmt::format("{} {}{}: {} of {} ports have a link", node.is_switch ? "switch" : "host",
+                       node.name == guid ? guid : fmt::format("{}  {}", node.name, guid), lids,
                        node.links(), outside);
 }
 
+std::string counted(std::size_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 void print(const fabric_map& map) {
-    print_line(fmt::format("{} switches, {} hosts, {} links", map.count(true), map.count(false),
-                           map.links().size()));
+    print_line(fmt::format("{}, {}, {}", counted(map.count(true), "switch", "switches"),
+                           counted(map.count(false), "host", "hosts"),
+                           counted(map.links().size(), "link", "links")));
     print_line("subnet manager: " + managers_in(map));
     for (const fabric_node& each : map.nodes()) {
+        print_line("");
         print_line(heading(each));
         print_ports(map, each);
     }
@@ -100,7 +116,7 @@ asio::awaitable<void> show_fabric(session& here, fabric_options options) {
     co_await with_sa(here, options.wish, [&](sa_session& sa) -> asio::awaitable<void> {
         co_await while_showing([] { return std::string("the SA is asked ..."); },
                                [](fabric_map& into, sa_session& of) -> asio::awaitable<void> {
-                                   into = co_await fabric_map::ask(of);
+                                   into = co_await ask_for_map(of);
                                }(map, sa));
     });
     if (options.form == fabric_form::dot)

@@ -1,5 +1,7 @@
 #include "fabric_drawing.hpp"
 
+#include <dispatch/support/safe_text.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -20,9 +22,10 @@ bool has_manager(const fabric_node& node) {
                                [](const auto& each) { return !each.second.manager.empty(); });
 }
 
+// Names come from the fabric.
 std::string escaped(const std::string& text, bool xml) {
     std::string made;
-    for (const char each : text) {
+    for (const char each : irpverbs::dispatch::printable(text)) {
         if (xml && each == '<')
             made += "&lt;";
         else if (xml && each == '&')
@@ -152,8 +155,9 @@ std::string svg_link(const fabric_map& map, const layout& places, const fabric_l
 }
 
 // Cut to what the box holds; between the characters of UTF-8.
-std::string label_of(const std::string& name) {
+std::string label_of(const std::string& raw_name) {
     constexpr std::size_t most = 15;
+    const std::string name = irpverbs::dispatch::printable(raw_name);
     if (name.size() <= most) return escaped(name, true);
     std::size_t end = most - 1;
     while (end != 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80)

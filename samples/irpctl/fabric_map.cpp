@@ -12,17 +12,15 @@ std::size_t fabric_node::links() const {
         ports, [](const auto& each) { return each.second.peer.has_value(); }));
 }
 
-asio::awaitable<fabric_map> fabric_map::ask(sa_session& sa) {
-    fabric_map made;
-    made.add_nodes(co_await sa.all<sa_node_record_t>());
-    made.add_ports(co_await sa.all<sa_portinfo_record_t>());
-    made.add_links(co_await sa.all<sa_link_record_t>());
-    made.add_managers(co_await sa.all<sa_sminfo_record_t>());
-    co_return made;
+fabric_map::fabric_map(const fabric_records& records) {
+    add_nodes(records.nodes);
+    add_ports(records.ports);
+    add_links(records.links);
+    add_managers(records.managers);
 }
 
 // A node of several ports has a record each.
-void fabric_map::add_nodes(const saa::record_list<sa_node_record_t>& records) {
+void fabric_map::add_nodes(std::span<const sa_node_record_t> records) {
     std::map<ib_guid_t, fabric_node> found;
     for (const sa_node_record_t& each : records) {
         fabric_node& node = found[each.NodeInfo.NodeGUID];
@@ -51,7 +49,7 @@ fabric_port* fabric_map::port_at(ib_lid_t lid, std::uint8_t number) {
     return where != nullptr ? &nodes_[where->node].ports[number] : nullptr;
 }
 
-void fabric_map::add_ports(const saa::record_list<sa_portinfo_record_t>& records) {
+void fabric_map::add_ports(std::span<const sa_portinfo_record_t> records) {
     for (const sa_portinfo_record_t& each : records) {
         fabric_port* const port = port_at(each.EndportLID, each.PortNum);
         if (port == nullptr) continue;
@@ -60,17 +58,18 @@ void fabric_map::add_ports(const saa::record_list<sa_portinfo_record_t>& records
     }
 }
 
-void fabric_map::add_links(const saa::record_list<sa_link_record_t>& records) {
+void fabric_map::add_links(std::span<const sa_link_record_t> records) {
     for (const sa_link_record_t& each : records) {
         fabric_port* const port = port_at(each.FromLID, each.FromPort);
         const place_of_lid* const peer = find(each.ToLID);
         if (port == nullptr || peer == nullptr) continue;
         port->peer = peer->node;
         port->peer_port = each.ToPort;
+        nodes_[peer->node].ports[each.ToPort]; // a link may come without its end's PortInfoRecord
     }
 }
 
-void fabric_map::add_managers(const saa::record_list<sa_sminfo_record_t>& records) {
+void fabric_map::add_managers(std::span<const sa_sminfo_record_t> records) {
     for (const sa_sminfo_record_t& each : records)
         if (const place_of_lid* const where = find(each.LID))
             nodes_[where->node].ports[where->port].manager = value_text(each, "SMState");

@@ -1,17 +1,19 @@
-// What a subnet consists of, as its administrator tells it.
+// The nodes and links of a subnet, made of the records of its administrator.
 #pragma once
 
-#include "sa_session.hpp"
+#include <saa/records.hpp>
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace irpctl {
 
 struct fabric_port {
-    ib_lid_t lid = 0; // 0: of a switch's port, which has none of its own
+    ib_lid_t lid = 0; // 0: a switch's external port has none of its own
     std::string state;
     std::string link;                // "4X QDR"; empty: none
     std::optional<std::size_t> peer; // a node
@@ -35,9 +37,20 @@ struct fabric_link {
     std::uint8_t to_port = 0;
 };
 
+/// The records that a map is made of. They come one table after the other, so they may contradict
+/// each other.
+struct fabric_records {
+    std::span<const sa_node_record_t> nodes;
+    std::span<const sa_portinfo_record_t> ports;
+    std::span<const sa_link_record_t> links;
+    std::span<const sa_sminfo_record_t> managers;
+};
+
+/// Each `peer` is a node of the map, and each `peer_port` a port of that node.
 class fabric_map {
 public:
-    static asio::awaitable<fabric_map> ask(sa_session& sa);
+    fabric_map() = default;
+    explicit fabric_map(const fabric_records& records);
 
     /// Switches first, by name.
     const std::vector<fabric_node>& nodes() const { return nodes_; }
@@ -53,10 +66,10 @@ private:
         std::uint8_t port;
     };
 
-    void add_nodes(const saa::record_list<sa_node_record_t>& records);
-    void add_ports(const saa::record_list<sa_portinfo_record_t>& records);
-    void add_links(const saa::record_list<sa_link_record_t>& records);
-    void add_managers(const saa::record_list<sa_sminfo_record_t>& records);
+    void add_nodes(std::span<const sa_node_record_t> records);
+    void add_ports(std::span<const sa_portinfo_record_t> records);
+    void add_links(std::span<const sa_link_record_t> records);
+    void add_managers(std::span<const sa_sminfo_record_t> records);
     const place_of_lid* find(ib_lid_t lid) const;
     fabric_port* port_at(ib_lid_t lid, std::uint8_t number);
 

@@ -13,6 +13,7 @@ class session;
 struct invocation {
     std::string hca = "software:";
     std::string partitions; // a file for the software fabric's subnet manager; empty: one partition
+    unsigned lmc = 0;       // of the software fabric's subnet manager
     bool json = false;
     std::string trace_file; // empty: none
     std::string pcap_file;  // empty: none

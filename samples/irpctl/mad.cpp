@@ -112,7 +112,7 @@ asio::awaitable<void> show_answer(session& here, mad_options options) {
         ++here.cancelled_waits;
         co_return;
     }
-    const json::object told = describe(*got);
+    const json::object told = describe(*got, here.json() ? answer_form::json : answer_form::words);
     if (here.json())
         print_json(told);
     else

@@ -2,8 +2,9 @@
 #include "command_line.hpp"
 #include "failure.hpp"
 #include "output.hpp"
-#include "safe_text.hpp"
 #include "session.hpp"
+
+#include <dispatch/support/safe_text.hpp>
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ constexpr int failed = 1;
 constexpr int usage = 2;
 
 int complain(int status, const std::string& line) {
-    fmt::print(stderr, "irpctl: {}\n", printable(line));
+    fmt::print(stderr, "irpctl: {}\n", irpverbs::dispatch::printable(line));
     return status;
 }
 

@@ -20,8 +20,9 @@ asio::awaitable<void> with_port(session& here, const port_choice& wanted,
         const ci::ca_attributes all = co_await ci::query_ca(ca, asio::use_awaitable);
         const std::span<const IB_PORT_ATTR> ports = ci::ports(*all);
         if (wanted.number > ports.size())
-            throw failure(fmt::format("{} has no port {}, only 1 to {}; irpctl devices lists them",
-                                      which.name, wanted.number, ports.size()));
+            throw failure(
+                fmt::format("{} has no port {}, its last is {}; irpctl devices lists them",
+                            which.name, wanted.number, ports.size()));
         if (here.capture != nullptr) here.capture->add(which, *all);
         co_await use({which, ca, ports[wanted.number - 1u]});
     });

@@ -1,7 +1,8 @@
 #include "output.hpp"
 
 #include "failure.hpp"
-#include "safe_text.hpp"
+
+#include <dispatch/support/safe_text.hpp>
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/src.hpp> // Boost.JSON itself: headers are all it needs
@@ -15,6 +16,8 @@
 namespace irpctl {
 
 namespace json = boost::json;
+using irpverbs::dispatch::printable;
+using irpverbs::dispatch::printable_json;
 
 namespace {
 
@@ -25,6 +28,11 @@ std::string label(std::string_view key) {
         return text;
     std::replace(text.begin(), text.end(), '_', ' ');
     return text;
+}
+
+// Columns on a terminal, as fmt pads them: a string is at least as long as it is wide.
+std::size_t width_of(const std::string& text) {
+    return 2 * text.size() - fmt::format("{:<{}}", text, text.size()).size();
 }
 
 bool is_table(const json::value& what) {
@@ -56,7 +64,9 @@ void write_out(std::string_view text) {
 
 void print_line(const std::string& text) { write_out(printable(text) + '\n'); }
 
-void print_json(const json::value& what) { write_out(valid_utf8(json::serialize(what)) + '\n'); }
+void print_json(const json::value& what) {
+    write_out(printable_json(json::serialize(what)) + '\n');
+}
 
 void print_row(const std::vector<column>& columns, const std::vector<std::string>& cells) {
     std::string line;
@@ -72,7 +82,7 @@ void print_table(std::vector<column> columns, const std::vector<std::vector<std:
         headings.push_back(columns[i].heading);
         columns[i].width = std::max(columns[i].width, columns[i].heading.size());
         for (const std::vector<std::string>& row : rows)
-            columns[i].width = std::max(columns[i].width, printable(row[i]).size());
+            columns[i].width = std::max(columns[i].width, width_of(printable(row[i])));
     }
     print_row(columns, headings);
     for (const std::vector<std::string>& row : rows)
@@ -83,10 +93,12 @@ void print_members(const json::object& what) {
     std::size_t width = 0;
     for (const auto& member : what)
         width = std::max(width, member.key().size());
-    for (const auto& member : what)
-        if (!is_table(member.value()))
-            print_line(
-                fmt::format("  {:<{}}  {}", label(member.key()), width, text_of(member.value())));
+    for (const auto& member : what) {
+        if (is_table(member.value())) continue;
+        const std::string value = text_of(member.value());
+        print_line(value.empty() ? fmt::format("  {}", label(member.key()))
+                                 : fmt::format("  {:<{}}  {}", label(member.key()), width, value));
+    }
 }
 
 } // namespace irpctl

@@ -11,13 +11,13 @@
 
 namespace irpctl {
 
-/// As it is, at once.
+/// Writes `text` unchanged and at once: it is safe for a terminal already.
 void write_out(std::string_view text);
 
 /// Throws failure when anything was not written, whoever wrote it.
 void finish_output();
 
-/// A line, at once; valid UTF-8 whatever its strings hold.
+/// Writes a line at once: UTF-8, and safe for a terminal, whatever its strings hold.
 void print_json(const boost::json::value& what);
 
 /// A line of printable text, at once.

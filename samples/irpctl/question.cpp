@@ -22,6 +22,13 @@ std::uint64_t number(std::string_view option, std::string_view text, std::uint64
     return *value;
 }
 
+// The permissive LID is one.
+std::uint16_t lid_in(std::string_view text) {
+    const std::uint64_t lid = number("--lid", text, IB_LID_PERMISSIVE);
+    if (lid == 0) throw wrong_usage("--lid: a number from 1 to 0xffff was expected, not '0'");
+    return static_cast<std::uint16_t>(lid);
+}
+
 std::uint8_t class_of(const question_words& words) {
     if (words.is_routed) return MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE;
     const std::optional<std::uint8_t> found = class_from(words.management_class);
@@ -30,7 +37,7 @@ std::uint8_t class_of(const question_words& words) {
                                       "number from 1 to 0xff was expected, not '{}'",
                                       words.management_class));
     if (*found == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE)
-        throw wrong_usage("--class directed: --route says the way");
+        throw wrong_usage("--class directed requires --route");
     return *found;
 }
 
@@ -117,7 +124,9 @@ void write_route(const question_words& words, question& made) {
         if (hops == ibmf::max_hops) throw wrong_usage("--route: more than 63 hops");
         const std::uint64_t port = number("--route", rest.substr(0, comma), 0xFE);
         made.data[64 + ++hops] = static_cast<std::uint8_t>(port);
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
+        rest.remove_prefix(comma);
+        if (rest == ",") throw wrong_usage("--route: a port was expected behind the last comma");
+        if (!rest.empty()) rest.remove_prefix(1);
     }
     made.header.class_specific = static_cast<std::uint16_t>(hops);
     made.lid = IB_LID_PERMISSIVE;
@@ -163,7 +172,7 @@ question make_question(const question_words& words) {
     if (made.is_directed())
         write_route(words, made);
     else if (!words.lid.empty())
-        made.lid = static_cast<std::uint16_t>(number("--lid", words.lid, 0xFFFF));
+        made.lid = lid_in(words.lid);
     return made;
 }
 

@@ -32,7 +32,7 @@ struct assignment {
 assignment split(const std::string& field) {
     const std::size_t equals = field.find('=');
     if (equals == std::string::npos)
-        throw wrong_usage("--field: NAME=VALUE was expected, not " + field);
+        throw wrong_usage(fmt::format("--field: NAME=VALUE was expected, not '{}'", field));
     return {field.substr(0, equals), field.substr(equals + 1)};
 }
 
@@ -99,13 +99,13 @@ const saa::record_type& record_named(const std::string& text) {
         const std::string name = plain(each->name);
         if (!name.starts_with(plain(text))) continue;
         if (name == plain(text) || name == plain(text) + "record") return *each;
-        others += std::string(" ") + each->name;
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", each->name);
         only = each;
     }
     if (only == nullptr)
-        throw wrong_usage(fmt::format("no record is called {}; irpctl sa lists them", text));
-    if (others.find(' ', 1) != std::string::npos)
-        throw wrong_usage(fmt::format("{} is the beginning of{}", text, others));
+        throw wrong_usage(fmt::format("no record is called '{}'; irpctl sa lists them", text));
+    if (others.find(',') != std::string::npos)
+        throw wrong_usage(fmt::format("'{}' may be {}; name one of them", text, others));
     return *only;
 }
 

@@ -27,11 +27,10 @@ std::string gid_text(const ib_gid_t& gid) {
     return value_text(path, "DGID");
 }
 
-// The name came by the wire: what a terminal would act on is escaped.
 std::string name_of(const sa_node_record_t& node) {
-    std::string name;
-    saa::append_value(*saa::find_field(saa::layout_of(&node), "NodeDescription"), &node, name);
-    return name.empty() ? guid_text(node.NodeInfo.NodeGUID) : name;
+    const saa::field& description = *saa::find_field(saa::layout_of(&node), "NodeDescription");
+    const std::string_view name = saa::text_of(description, &node);
+    return name.empty() ? guid_text(node.NodeInfo.NodeGUID) : std::string(name);
 }
 
 // The extended speeds lie eight bits above the others. Source: IBA table 146.

@@ -20,7 +20,8 @@ std::string value_text(const Host& record, std::string_view field) {
 /// As in fe80::1.
 std::string gid_text(const ib_gid_t& gid);
 
-/// What a node calls itself; its GUID when it doesn't.
+/// The description that a node has, byte by byte, or its GUID where that is empty. Output makes it
+/// safe.
 std::string name_of(const sa_node_record_t& node);
 
 /// Of a port with a link: "4X QDR".

@@ -77,6 +77,9 @@ asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
                               ibmf_saa_subnet_event_args_t events,
                               std::function<asio::awaitable<void>(sa_session&)> use) {
     expect_lids(at);
+    if (ci::gids(at.attributes).empty())
+        throw failure(fmt::format("{} port {} has no GID to ask from; irpctl port lists them",
+                                  at.which.name, at.attributes.PortNumber));
     const auto [error, opened] =
         co_await saa::session_open(at.attributes.PortGuid, wish.key, events, uint_t{0}, as_result);
     if (error) throw not_opened(at, opened.status, error);

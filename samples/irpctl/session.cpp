@@ -40,7 +40,7 @@ std::vector<device> find_devices() {
     for (const ib_guid_t guid : guids) {
         char name[IB_NODE_DESCRIPTION_SIZE + 1] = "";
         HcaName(guid, name, sizeof name);
-        found.push_back({guid, name, HcaFromGuid(guid)});
+        found.push_back({guid, name[0] != '\0' ? name : guid_text(guid), HcaFromGuid(guid)});
     }
     return found;
 }
@@ -89,9 +89,11 @@ asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here)
 } // namespace
 
 session::session(const invocation& chosen) : chosen_(chosen) {
-    if (!chosen.partitions.empty() && !samples::own_subnet::is_wanted(chosen.hca))
+    if (!samples::own_subnet::is_wanted(chosen.hca) &&
+        (!chosen.partitions.empty() || chosen.lmc != 0))
         throw wrong_usage(
-            "--partitions: only software: and software:FILE have a subnet manager here");
+            fmt::format("{}: only software: and software:FILE have a subnet manager here",
+                        chosen.partitions.empty() ? "--lmc" : "--partitions"));
     std::string partitions = partitions_in(chosen.partitions);
     char message[512] = "";
     ULONG count = 0;
@@ -101,7 +103,8 @@ session::session(const invocation& chosen) : chosen_(chosen) {
                                   message[0] != '\0' ? message : NtStatusMeaning(status)));
     devices_ = find_devices();
     try {
-        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions));
+        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions),
+                                                        static_cast<std::uint8_t>(chosen.lmc));
     } catch (const boost::system::system_error& why) {
         throw failure(fmt::format("{}: its subnet manager: {}; {}?static does without", chosen.hca,
                                   why.code().message(), chosen.hca));

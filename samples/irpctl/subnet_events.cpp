@@ -2,6 +2,7 @@
 
 #include "record_text.hpp"
 
+#include <saa/async.hpp>
 #include <saa/ibmf_saa_extras.h>
 
 #include <boost/asio/experimental/concurrent_channel.hpp>
@@ -17,9 +18,11 @@ namespace {
 struct told_event {
     ibmf_saa_subnet_event_t what{};
     ibmf_saa_event_details_t details{};
+    std::uint64_t number = 0; // of the session's events
 };
 
-/// From the callbacks to the one who tells.
+/// From the callbacks, of which several may run at once, to the coroutine that prints the events in
+/// their order.
 class event_line {
 public:
     explicit event_line(const asio::any_io_executor& executor) : channel_(executor, most_waiting) {}
@@ -27,22 +30,35 @@ public:
     ibmf_saa_subnet_event_args_t arguments() { return {heard, this}; }
 
     asio::awaitable<told_event> next() {
-        if (lost_.exchange(false)) co_return told_event{IBMF_SAA_EVENT_LOST, {}};
-        co_return co_await channel_.async_receive(asio::use_awaitable);
+        while (!early_.contains(next_)) {
+            if (lost_.exchange(false)) {
+                next_ = 0;
+                early_.clear();
+                co_return told_event{IBMF_SAA_EVENT_LOST, {}, 0};
+            }
+            const told_event came = co_await channel_.async_receive(asio::use_awaitable);
+            if (next_ == 0) next_ = came.number; // the first one behind a gap
+            if (came.number < next_) co_return came;
+            early_[came.number] = came;
+        }
+        co_return early_.extract(next_++).mapped();
     }
 
 private:
     static constexpr std::size_t most_waiting = 10'000;
 
-    static void heard(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+    static void heard(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
                       ibmf_saa_event_details_t* details, void* context) {
         auto& self = *static_cast<event_line*>(context);
-        if (!self.channel_.try_send(boost::system::error_code(), told_event{what, *details}))
-            self.lost_ = true;
+        told_event event{what, *details, 0};
+        saa::event_number(handle, event.number);
+        if (!self.channel_.try_send(boost::system::error_code(), event)) self.lost_ = true;
     }
 
     asio::experimental::concurrent_channel<void(boost::system::error_code, told_event)> channel_;
     std::atomic<bool> lost_{false};
+    std::map<std::uint64_t, told_event> early_;
+    std::uint64_t next_ = 1;
 };
 
 /// Who has which port, also after it has gone.

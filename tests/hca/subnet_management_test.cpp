@@ -131,6 +131,17 @@ TEST_P(SubnetManagement, WhatAManagerSetsIsToldToClients) {
     EXPECT_EQ(IbPortGid(&*port_block(three, 1), 0)->gid_prefix, 0xFEC0ull << 48);
 }
 
+// PortInfo has the prefix, so that a manager that writes back what it read does not undo it.
+TEST_P(SubnetManagement, PrefixChangedByHand_PortInfoHasItAndWritingItBackKeepsIt) {
+    constexpr std::uint64_t site_local = 0xFEC0ull << 48;
+    const port_block before(three, 1);
+    EXPECT_EQ(HcaSoftwareChangePrefix(IbPortGid(&*before, 0)->gid_guid - 1, 1, site_local),
+              STATUS_SUCCESS);
+    EXPECT_EQ(manager.get(host3, sm_port_info, 1).get<8>(smp_data + 8), site_local);
+    manager.modify(host3, sm_port_info, 1, [](mad&) {});
+    EXPECT_EQ(IbPortGid(&*port_block(three, 1), 0)->gid_prefix, site_local);
+}
+
 // Source: IBA 14.2.5.6 (InitType, InitTypeReply).
 TEST_P(SubnetManagement, AnInitTypeIsAskedByTheClientAndAnsweredByTheManager) {
     IB_MODIFY_PORT asked{};

@@ -165,6 +165,22 @@ TEST(Trace, KeepsTheBeginningAndCountsTheRest) {
     EXPECT_THAT(text, HasSubstr("\"dropped\":" + std::to_string(recorder.dropped())));
 }
 
+// The name of a device may come from the fabric.
+TEST(Trace, DeviceNameOfAnyBytes_JsonStaysValid) {
+    random_choices chance(1);
+    sim_machine sim(chance);
+    const dispatch::machine::scope here(sim);
+    const trace_recorder recorder(sim);
+    lambda_driver driver(succeed_at_once);
+    request asked;
+    asked.send(driver);
+    const std::string name = "h\xC3\xB4te\xFF\x1B";
+    const trace_contents found = expect_trace(
+        text_of(recorder, {.request = [](const trace_event&) { return std::string("Ask"); },
+                           .device = [&](const trace_event&) { return name; }}));
+    EXPECT_TRUE(found.has("Ask to h\xC3\xB4te\xEF\xBF\xBD\x1B"));
+}
+
 TEST(Trace, OneRecorderAMachineAndOffAfterwards) {
     random_choices chance(1);
     sim_machine sim(chance);

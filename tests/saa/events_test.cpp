@@ -6,10 +6,12 @@
 #include <support/explore_gtest.hpp>
 
 #include <events/event_log.hpp>
+#include <saa/async.hpp>
 
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace {
@@ -45,7 +47,7 @@ struct gate {
     KEVENT somebody;
 };
 
-/// A subscriber that notes what it is told.
+/// A subscriber that notes its events, and hands them out in the order of their numbers.
 struct listener {
     listener() { KeInitializeSemaphore(&come, 0, INT32_MAX); }
     static void hear(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
@@ -54,42 +56,65 @@ struct listener {
         EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
         EXPECT_NE(handle, nullptr);
         EXPECT_FALSE(self.closed);
+        std::uint64_t number = 0;
+        const int status = ibmf_saa_event_number(handle, &number);
+        EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BAD_HANDLE) << "it is being closed";
         if (self.inside) self.inside();
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&self.lock);
-        self.heard.push_back({what, *details});
+        if (status == IBMF_SUCCESS) {
+            EXPECT_TRUE(self.heard.insert({number, {what, *details}}).second) << number;
+        }
         KeReleaseSpinLock(&self.lock, level);
         EXPECT_FALSE(self.closed) << "before the call was over";
         KeReleaseSemaphore(&self.come, 0, 1, FALSE);
     }
     told_event next() {
-        KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
-        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
-        const told_event told = heard.at(taken++);
-        KeReleaseSpinLock(&lock, level);
-        return told;
+        for (;;) {
+            const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
+            const auto found = heard.find(taken + 1);
+            const bool here = found != heard.end();
+            const told_event told = here ? found->second : told_event{};
+            if (here) ++taken;
+            KeReleaseSpinLock(&lock, level);
+            if (here) return told;
+            KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
+        }
     }
     /// Next come these ports.
     void expect(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t i = first; i < end; ++i)
             EXPECT_EQ(next().details.ie_gid.gid_guid, i);
     }
-    bool silent() { return KeReadStateSemaphore(&come) == 0; }
+    bool silent() {
+        const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
+        const bool none = heard.size() == taken;
+        KeReleaseSpinLock(&lock, level);
+        return none;
+    }
 
     ibmf_saa_subnet_event_args_t args{hear, this};
     std::function<void()> inside;
     KSPIN_LOCK lock = 0;
-    std::vector<told_event> heard; // guarded by the lock
+    std::map<std::uint64_t, told_event> heard; // by number; guarded by the lock
     std::size_t taken = 0;
     std::atomic<bool> closed{false};
     KSEMAPHORE come;
 };
 
-/// One that is held up in its first call.
+constexpr std::uint64_t most_calls = 8; // of a session at once
+
+/// One whose calls last until it is opened.
 struct held_listener : listener {
     held_listener() {
-        inside = [this] { go_on.pass(); };
+        inside = [this] {
+            calls.happen();
+            go_on.pass();
+        };
     }
+    void await_calls(std::uint64_t count) { calls.await(static_cast<int>(count)); }
+
     gate go_on;
+    happenings calls;
 };
 
 /// An SA that takes subscriptions, and may refuse those of some producers.
@@ -293,19 +318,19 @@ TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
     EXPECT_TRUE(hears.silent());
 }
 
-// Every Report is answered, however slow the subscriber. It hears the last 256 in order, and before
-// them that there were others.
-TEST_P(SaEvents, ASlowSubscriberHearsInOrderAndOfWhatItMissed) {
+// Every Report is answered, however slow the subscriber. Beside those of its first calls it hears
+// the last 256, and before them that there were others.
+TEST_P(SaEvents, SlowSubscriber_HearsTheLastAndThatOthersAreMissing) {
     const wire joined;
     subscribing_sa sa;
     held_listener hears;
     const session_scope session(&hears.args);
     constexpr std::uint64_t many = 300;
-    sa.report(0, 1);
-    hears.go_on.await_somebody();
-    sa.report(1, many);
+    sa.report(0, most_calls);
+    hears.await_calls(most_calls);
+    sa.report(most_calls, many);
     hears.go_on.open();
-    hears.expect(0, 1);
+    hears.expect(0, most_calls);
     EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_LOST);
     hears.expect(many - 256, many);
     EXPECT_TRUE(hears.silent());
@@ -314,16 +339,70 @@ TEST_P(SaEvents, ASlowSubscriberHearsInOrderAndOfWhatItMissed) {
 }
 
 // As many as just fit are not a gap.
-TEST_P(SaEvents, ASubscriberMayBeAsManyBehindAsAreKept) {
+TEST_P(SaEvents, SlowSubscriber_MayBeAsManyBehindAsAreKept) {
     const wire joined;
     subscribing_sa sa;
     held_listener hears;
     const session_scope session(&hears.args);
-    sa.report(0, 1);
-    hears.go_on.await_somebody();
-    sa.report(1, 257);
+    sa.report(0, most_calls);
+    hears.await_calls(most_calls);
+    sa.report(most_calls, most_calls + 256);
     hears.go_on.open();
-    hears.expect(0, 257);
+    hears.expect(0, most_calls + 256);
+}
+
+// Seed 003: each callback is on a separate thread, and may block.
+TEST_P(SaEvents, CallbackThatWaitsForTheNextEvent_GetsIt) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    gate second;
+    std::atomic<int> calls{0};
+    hears.inside = [&] {
+        if (++calls == 2) return second.open();
+        second.pass();
+    };
+    const session_scope session(&hears.args);
+    sa.report(0, 2);
+    hears.expect(0, 2);
+}
+
+TEST_P(SaEvents, CallbacksOfASession_AtMostEightAtOnce) {
+    const wire joined;
+    subscribing_sa sa;
+    held_listener hears;
+    listener other; // whose events show that the worker has been there
+    const session_scope session(&hears.args);
+    const session_scope quick(&other.args);
+    sa.report(0, 20);
+    hears.await_calls(most_calls);
+    other.expect(0, 20);
+    EXPECT_EQ(hears.calls.so_far(), static_cast<int>(most_calls));
+    hears.go_on.open();
+    hears.expect(0, 20);
+}
+
+TEST_P(SaEvents, EventNumber_OnlyInsideTheCallback) {
+    const wire joined;
+    subscribing_sa sa;
+    listener hears;
+    const session_scope session(&hears.args);
+    const session_scope other;
+    sa.report(0, 1);
+    hears.expect(0, 1);
+    std::uint64_t number = 7;
+    EXPECT_EQ(ibmf_saa_event_number(session.handle, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_saa_event_number(nullptr, &number), IBMF_BAD_HANDLE);
+    number = 7;
+    EXPECT_EQ(ibmf_saa_event_number(session.handle, &number), IBMF_FAILURE);
+    EXPECT_EQ(number, 0u);
+    hears.inside = [&] {
+        EXPECT_EQ(saa::event_number(other.handle, number), IBMF_FAILURE);
+        EXPECT_EQ(saa::event_number(session.handle, number), IBMF_SUCCESS);
+    };
+    sa.report(1, 2);
+    hears.expect(1, 2);
+    EXPECT_EQ(number, 2u);
 }
 
 // Each of them holds a worker, and the last one is told all the same; who waits is the first told.
@@ -396,9 +475,11 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
             });
             sim.run();
         }
-        for (std::size_t i = 1; i < hears.heard.size(); ++i)
-            EXPECT_LT(hears.heard[i - 1].details.ie_gid.gid_guid,
-                      hears.heard[i].details.ie_gid.gid_guid);
+        std::uint64_t last = 0;
+        for (const auto& [number, event] : hears.heard) {
+            EXPECT_TRUE(number == 1 || event.details.ie_gid.gid_guid > last);
+            last = event.details.ie_gid.gid_guid;
+        }
     });
 }
 
@@ -440,7 +521,7 @@ TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
         for (listener* const each : {&hear[0], &hear[2]}) {
             ASSERT_EQ(each->heard.size(), count);
             for (std::uint64_t i = 0; i < count; ++i)
-                EXPECT_EQ(each->heard[i].details.ie_gid.gid_guid, i);
+                EXPECT_EQ(each->heard[i + 1].details.ie_gid.gid_guid, i);
         }
     });
 }

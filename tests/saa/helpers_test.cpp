@@ -1,6 +1,7 @@
 // The helpers of SA access: the questions they ask, and what they make of the answers.
 #include "scripted_sa.hpp"
 
+#include <saa/queries.hpp>
 #include <support/both_machines.hpp>
 
 #include <cstring>
@@ -146,6 +147,8 @@ TEST_P(SaHelpers, WithoutAnOutputNothingIsWritten) {
         uint_t{5});
     EXPECT_EQ(sa.heard(), 0);
 }
+
+static_assert(noexcept(irpverbs::saa::one_path_a_port({})), "a C function calls it");
 
 TEST_P(SaHelpers, OnePathToEachPort) {
     reply = table_of<sa_path_record_t>(

@@ -290,15 +290,19 @@ TEST(RecordText, GidsAreWrittenAsIpv6AddressesAre) {
 }
 
 // A name from the wire can neither leave its JSON string nor reach the terminal as a command.
-TEST(RecordText, HostileNamesAreEscaped) {
+TEST(RecordText, HostileNames_JsonAndText_EscapedAndUtf8Kept) {
     sa_service_record_t record{};
-    const std::string_view name = "a\"b\\\x1b[2J\n\xff";
+    const std::string_view name = "a\"b\\\x1b[2J\n\xffh\xC3\xB4te\xC2\x9B";
     std::ranges::copy(name, record.ServiceName);
     std::string json, text;
     append_json(layout_of(&record), &record, json);
     append_text(layout_of(&record), &record, text);
-    EXPECT_NE(json.find(R"("ServiceName":"a\"b\\\u001b[2J\u000a\u00ff")"), json.npos) << json;
-    EXPECT_NE(text.find(R"(ServiceName: a"b\\x1b[2J\x0a)"), text.npos) << text;
+    EXPECT_NE(
+        json.find("\"ServiceName\":\"a\\\"b\\\\\\u001b[2J\\u000a\xEF\xBF\xBDh\xC3\xB4te\\u009b\""),
+        json.npos)
+        << json;
+    EXPECT_NE(text.find("ServiceName: a\"b\\\\x1b[2J\\x0a\\xffh\xC3\xB4te\\xc2\\x9b\n"), text.npos)
+        << text;
     EXPECT_EQ(json.find('\n'), json.npos);
 }
 

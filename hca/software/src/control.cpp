@@ -135,8 +135,7 @@ NTSTATUS HcaSoftwareChangePKey(ib_guid_t guid, UCHAR number, ULONG index, ib_pke
 
 NTSTATUS HcaSoftwareChangePrefix(ib_guid_t guid, UCHAR number, ib_sn_prefix_t prefix) {
     return on_port(guid, number, [prefix](fabric& where, port& at) {
-        for (ib_gid_t& each : at.gids)
-            each.gid_prefix = prefix;
+        at.set_prefix(prefix);
         where.raise(at, IB_AE_GID_CHANGE);
         return STATUS_SUCCESS;
     });

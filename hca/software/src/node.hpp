@@ -120,6 +120,11 @@ struct port {
     passage last_sent;
 
     bool linked() const;
+    void set_prefix(ib_sn_prefix_t to) {
+        prefix = to;
+        for (ib_gid_t& each : gids)
+            each.gid_prefix = to;
+    }
     /// Of its LIDs, which are 2^lmc.
     bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
 };

@@ -91,9 +91,7 @@ void take_lids(fabric& where, port& at, const wishes& wish) {
     at.lmc = wish.lmc;
     at.sm_lid = wish.sm_lid;
     at.sm_sl = wish.sm_sl;
-    at.prefix = wish.prefix;
-    for (ib_gid_t& each : at.gids)
-        each.gid_prefix = wish.prefix;
+    at.set_prefix(wish.prefix);
     if (moved) where.raise(at, IB_AE_LID_CHANGE);
     if (other_sm) where.raise(at, IB_AE_SM_CHANGE);
     if (other_prefix) where.raise(at, IB_AE_GID_CHANGE);

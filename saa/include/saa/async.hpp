@@ -264,6 +264,9 @@ auto update_service_record(ibmf_saa_handle_t handle, const sa_service_record_t& 
 inline int query_stats(ibmf_saa_handle_t handle, ibmf_saa_stats_t& stats) {
     return ibmf_saa_query_stats(handle, &stats);
 }
+inline int event_number(ibmf_saa_handle_t handle, std::uint64_t& number) {
+    return ibmf_saa_event_number(handle, &number);
+}
 inline int query_path_cache(ibmf_saa_handle_t handle, ibmf_saa_path_cache_stats_t& stats) {
     return ibmf_saa_query_path_cache(handle, &stats);
 }

@@ -6,6 +6,14 @@
 #include <ibmf/ibmf.h>
 #include <saa/sa_recs.h>
 
+/* The time that a request waits for the SA before it ends with IBMF_TRANS_TIMEOUT. A request is
+   sent 4 times, with an ibmf_retrans_t (ibmf/ibmf.h) of 3 retries whose retrans_rttv is two subnet
+   time-outs (2 x 4.096 us x 2^SubnetTimeOut of the port) and whose retrans_rtv is the response time
+   in the SA's ClassPortInfo (4.096 us x 2^RespTimeValue), or 0, IBMF's default, while that is not
+   known. Waiting for a turn (ibmf_saa_limit_port) does not count, and a time-out of an SM that is
+   no longer the subnet's is followed by a request to the new one. No C call takes another time; the
+   C++ twins (saa/async.hpp) take a deadline. */
+
 #define IBMF_SAA_PKEY_WC 0 /* any partition */
 #define IBMF_SAA_MTU_WC 0  /* any MTU, of ibmf_saa_gid_to_pathrecords */
 
@@ -35,7 +43,8 @@ typedef struct ibmf_saa_access_args_s {
     /* The record, host-endian, of an attribute that saa/records.hpp knows; else wire bytes. Of a
        MultiPathRecord its GIDs follow it, of a TraceRecord it is a sa_path_record_t. */
     void* sq_template;
-    /* Bytes: of an unknown attribute 1 to 200; of a known one at least its record, or 0. */
+    /* Bytes of the template of an unknown attribute, 1 to 200. Ignored for a known one, whose
+       template is the whole host structure, read to its end (and the GIDs of a MultiPathRecord). */
     size_t sq_template_length;
     ibmf_saa_cb_t sq_callback; /* NULL: the call blocks */
     void* sq_callback_arg;
@@ -66,8 +75,10 @@ typedef struct ibmf_saa_event_details_s {
     uint8_t ie_producer_event_status_mask; /* SUBSCRIBER_STATUS_CHG */
 } ibmf_saa_event_details_t;
 
-/* Tells of an event; may come before ibmf_sa_session_open returns. One at a time for a session, in
-   the order in which they arrived.
+/* Reports an event; may come before ibmf_sa_session_open returns. Each call has a work item, and up
+   to 8 calls of a session run at once, so that a call may wait for the next event. Their order may
+   differ from that of the events: ibmf_saa_event_number (saa/ibmf_saa_extras.h) has it.
+   Ownership: event_details is the library's until the return.
    IRQL: PASSIVE_LEVEL; may block, and close the session. */
 typedef void (*ibmf_saa_subnet_event_cb_t)(ibmf_saa_handle_t ibmf_saa_handle,
                                            ibmf_saa_subnet_event_t ibmf_saa_event,
@@ -86,11 +97,12 @@ NT_EXTERN_C_BEGIN
    Ownership: *ibmf_saa_handle is the client's until ibmf_sa_session_close.
    IRQL: PASSIVE_LEVEL; may block, but not for the SA.
    sm_key: 0, unless the client is a subnet manager. event_args: NULL is no events. flags: 0, or
-   IBMF_SAA_SESSION_* (saa/ibmf_saa_extras.h).
+   IBMF_SAA_SESSION_* (saa/ibmf_saa_extras.h). The seed calls flags unused; here other bits are
+   refused, so that a later one has no other effect than its own.
    Statuses:
      IBMF_INVALID_ARG        ibmf_saa_handle or the event callback is NULL, unknown flags, or called
                              at DISPATCH_LEVEL
-     IBMF_BAD_VERSION        ibmf_version is not IBMF_VERSION
+     IBMF_BAD_VERSION        ibmf_version is not IBMF_VERSION (the seed lists no status for that)
      IBMF_BAD_PORT           no port has that GUID
      IBMF_BAD_PORT_STATE     the port is not active, or its HCA is going
      IBMF_BUSY               100 sessions on that port
@@ -124,8 +136,8 @@ NT_API int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flag
      IBMF_INVALID_ARG     a pointer but the callback and its argument is NULL, unknown flags, or it
                           would block at DISPATCH_LEVEL
      IBMF_BAD_HANDLE      no such session, or it is being closed
-     IBMF_REQ_INVALID     no such access type, or not with that attribute; a template that is empty,
-                          shorter than its record, or does not fit a request
+     IBMF_REQ_INVALID     no such access type, or not with that attribute; of an unknown attribute a
+                          template that is empty or does not fit a request
      IBMF_BAD_PORT_STATE  the port is not active, or has not the default partition
      IBMF_NO_MEMORY, IBMF_NO_RESOURCES
    Statuses of the request, by the return value or the callback, beside those above:
@@ -148,15 +160,16 @@ NT_API int ibmf_sa_access(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_access_arg
 
 /* Paths from sgid to dgid.
    mtu: at least that. reversible: B_TRUE is only reversible ones.
-   num_paths: in, how many at most, from 1 (the SA is never asked for more than 127); out, how
-   many there are.
+   num_paths: in, how many at most, from 1 (the SA is never asked for more than 127): 0 would ask
+   for nothing, and is refused; out, how many there are.
    IBMF_INVALID_ARG also: *num_paths is 0, or mtu is no code of IB_MTU. */
 NT_API int ibmf_saa_gid_to_pathrecords(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid,
                                        ib_gid_t dgid, ib_pkey_t p_key, ib_mtu_t mtu,
                                        boolean_t reversible, uint8_t* num_paths, uint_t flags,
                                        size_t* length, sa_path_record_t** result);
 
-/* One path to each port of the subnet. */
+/* One path to each port of the subnet that the SA has a path to, ordered by DGID. The port of sgid
+   is one of them, as in the SA's table: a port has a path to itself. */
 NT_API int ibmf_saa_paths_from_gid(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid, ib_pkey_t pkey,
                                    boolean_t reversible, uint_t flags, uint_t* num_paths,
                                    size_t* length, sa_path_record_t** result);

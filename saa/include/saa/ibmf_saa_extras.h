@@ -24,9 +24,9 @@
    who asks thousands. Without it each has a work item, and may. Events have one in any case. */
 #define IBMF_SAA_SESSION_NO_OFFLOAD 0x2
 
-/* An event beside the seed's: some that came before this are missing. More came while a call lasted
-   than are kept (256), and those that follow are the last of them; or the port is subscribed again
-   after its return, or after the SM may have become another. */
+/* An event beside the seed's: some that came before this are missing. More came while 8 calls
+   lasted than are kept (256), and those that follow are the last of them; or the port is subscribed
+   again after its return, or after the SM may have become another. */
 #define IBMF_SAA_EVENT_LOST ((ibmf_saa_subnet_event_t)7)
 
 NT_EXTERN_C_BEGIN
@@ -90,6 +90,16 @@ NT_API int ibmf_saa_query_path_cache(ibmf_saa_handle_t ibmf_saa_handle,
      IBMF_FAILURE         not remembered: ibmf_sa_access asks */
 NT_API int ibmf_saa_recall_paths(ibmf_saa_handle_t ibmf_saa_handle, const sa_path_record_t* wanted,
                                  uint64_t components, uint_t* num_paths, sa_path_record_t* paths);
+
+/* Reads the number of the event that the caller is called back with. The events of a session are
+   numbered from 1 on without gaps, in the order in which they arrived; their callbacks may run in
+   another order, and up to 8 at once.
+   IRQL: PASSIVE_LEVEL, on the thread of the event's callback.
+   Statuses:
+     IBMF_INVALID_ARG  number is NULL
+     IBMF_BAD_HANDLE   no such session
+     IBMF_FAILURE      no event callback of that session runs here; *number is 0 */
+NT_API int ibmf_saa_event_number(ibmf_saa_handle_t ibmf_saa_handle, uint64_t* number);
 
 /* Reads the statistics. IRQL: <= DISPATCH_LEVEL.
    Statuses:

@@ -49,8 +49,9 @@ service_registration(const sa_service_record_t& record) noexcept;
 NT_API query_template<sa_service_record_t>
 service_withdrawal(const sa_service_record_t& record) noexcept;
 
-/// Moves the first path to each destination to the front; how many those are.
-NT_API std::size_t one_path_a_port(std::span<sa_path_record_t> paths);
+/// Moves the first path to each destination to the front, ordered by DGID, and returns how many
+/// those are. Needs no memory.
+NT_API std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept;
 
 } // namespace irpverbs::saa
 

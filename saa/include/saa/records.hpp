@@ -134,9 +134,13 @@ NT_API std::uint64_t component_of(const field& f, std::size_t index) noexcept;
 NT_API bool matches(const record_type& type, std::uint64_t mask, const void* wanted,
                     const void* candidate) noexcept;
 
-/// Appends `Name: value` lines, or one JSON object without a line end.
+/// Appends `Name: value` lines, or one JSON object without a line end. Text fields are made safe:
+/// dispatch/support/safe_text.hpp.
 NT_API void append_text(const record_type& type, const void* host, std::string& out);
 NT_API void append_json(const record_type& type, const void* host, std::string& out);
+
+/// The bytes of a text field, as they came: nothing is escaped. They lie in `host`.
+NT_API std::string_view text_of(const field& f, const void* host) noexcept;
 
 /// Appends one value as append_text shows it, without its name.
 NT_API void append_value(const field& f, const void* host, std::string& out);

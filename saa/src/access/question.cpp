@@ -1,5 +1,6 @@
 #include <access/question.hpp>
 
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -46,12 +47,20 @@ verb retrieval_of(const ibmf_saa_access_args_t& wanted, const record_type* known
     return {SA_SUBN_ADM_GET_TABLE, known, known};
 }
 
+// Another value than those of the enumeration may stand there, which must not be loaded as one.
+int access_type_of(const ibmf_saa_access_args_t& wanted) {
+    int value = 0;
+    static_assert(sizeof value == sizeof wanted.sq_access_type);
+    std::memcpy(&value, &wanted.sq_access_type, sizeof value);
+    return value;
+}
+
 // Method 0: the attribute has no such access.
 verb verb_of(const ibmf_saa_access_args_t& wanted) {
     const record_type* const known = find_record(wanted.sq_attr_id);
     const bool only_retrieved = wanted.sq_attr_id == SA_MULTIPATHRECORD_ATTRID ||
                                 wanted.sq_attr_id == SA_TRACERECORD_ATTRID;
-    switch (wanted.sq_access_type) {
+    switch (access_type_of(wanted)) {
     case IBMF_SAA_RETRIEVE:
         return retrieval_of(wanted, known);
     case IBMF_SAA_UPDATE:
@@ -71,24 +80,13 @@ void pack_paths_of_many(const void* wanted, question& made) {
     pack_multipath(record, {gids, count}, made.data);
 }
 
-// Who says how long a template of a known attribute is, is believed: nothing behind it is read.
-bool is_cut(const ibmf_saa_access_args_t& wanted, const record_type& type) {
-    const std::size_t given = wanted.sq_template_length;
-    if (given == 0 || given < type.host_size) return given != 0;
-    if (wanted.sq_attr_id != SA_MULTIPATHRECORD_ATTRID) return false;
-    const auto& record = *static_cast<const sa_multipath_record_t*>(wanted.sq_template);
-    const std::size_t gids = std::size_t{record.SGIDCount} + record.DGIDCount;
-    return given < sizeof record + gids * sizeof(ib_gid_t);
-}
-
+// The template of a known attribute is its whole host structure, whatever sq_template_length is.
 int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type, question& made) {
     if (type == nullptr) {
         const std::size_t size = wanted.sq_template_length;
         if (size == 0 || size > question::datagram_data) return IBMF_REQ_INVALID;
         const auto* const bytes = static_cast<const std::uint8_t*>(wanted.sq_template);
         made.data.assign(bytes, bytes + size);
-    } else if (is_cut(wanted, *type)) {
-        return IBMF_REQ_INVALID;
     } else if (made.method == SA_SUBN_ADM_GET_MULTI) {
         pack_paths_of_many(wanted.sq_template, made);
     } else {

@@ -63,6 +63,17 @@ unsigned session::calls_here() const {
     return mine;
 }
 
+// The innermost callback was begun last.
+std::uint64_t session::event_here() {
+    const port::guard under(*at);
+    for (const LIST_ENTRY* each = frames_.Blink; each != &frames_; each = each->Blink) {
+        const auto& frame = *CONTAINING_RECORD(each, const callback_frame, of_session);
+        if (frame.on == &dispatch::detail::this_processor() && frame.event_number != 0)
+            return frame.event_number;
+    }
+    return 0;
+}
+
 bool session::is_quiet() const { return busy_ == calls_here(); }
 
 void session::await_quiet() {

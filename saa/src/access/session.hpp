@@ -10,8 +10,9 @@ namespace irpverbs::saa {
 
 /// A callback that runs.
 struct callback_frame {
-    LIST_ENTRY of_session;
-    const dispatch::detail::processor* on;
+    LIST_ENTRY of_session{};
+    const dispatch::detail::processor* on = nullptr;
+    std::uint64_t event_number = 0; // of an event; 0: of an access
 };
 
 struct session : boost::intrusive_ref_counter<session> {
@@ -33,7 +34,7 @@ struct session : boost::intrusive_ref_counter<session> {
     /// Runs a callback. IRQL: <= DISPATCH_LEVEL.
     template <class Call>
     void call(const Call& callback) {
-        callback_frame frame{{}, nullptr};
+        callback_frame frame;
         {
             const port::guard under(*at);
             begin_call(frame);
@@ -45,7 +46,7 @@ struct session : boost::intrusive_ref_counter<session> {
     /// The same, and leaves. False, and nothing has happened: it is not to be called here and now.
     template <class Call>
     bool call_at_once_and_leave(const Call& callback) {
-        callback_frame frame{{}, nullptr};
+        callback_frame frame;
         if (!begin_call_at_once(frame)) return false;
         callback();
         end_call_and_leave(frame);
@@ -54,6 +55,9 @@ struct session : boost::intrusive_ref_counter<session> {
     // Around a callback, on its processor. Under the lock.
     void begin_call(callback_frame& frame);
     void end_call(callback_frame& frame);
+    /// The number of the event whose callback runs on this processor; 0: none does. Without the
+    /// lock.
+    std::uint64_t event_here();
     /// False: it is being closed already.
     bool begin_closing();
     /// Until nothing is under way but callbacks on this processor. IRQL: PASSIVE_LEVEL.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
+#include <utility>
 
 namespace irpverbs::saa {
 
@@ -12,16 +12,9 @@ constexpr std::uint8_t most_paths = 127; // NumbPath has seven bits
 
 bool is_set(const ib_gid_t& gid) { return (gid.gid_prefix | gid.gid_guid) != 0; }
 
-struct gid_hash {
-    std::size_t operator()(const ib_gid_t& gid) const {
-        return std::hash<std::uint64_t>()(gid.gid_guid * 31 + gid.gid_prefix);
-    }
-};
-struct gid_equal {
-    bool operator()(const ib_gid_t& left, const ib_gid_t& right) const {
-        return left.gid_prefix == right.gid_prefix && left.gid_guid == right.gid_guid;
-    }
-};
+std::pair<std::uint64_t, std::uint64_t> destination_of(const sa_path_record_t& path) noexcept {
+    return {path.DGID.gid_prefix, path.DGID.gid_guid};
+}
 
 void restrict_partition(query_template<sa_service_record_t>& made, ib_pkey_t p_key) {
     if (p_key == IBMF_SAA_PKEY_WC) return;
@@ -81,12 +74,11 @@ service_registration(const sa_service_record_t& record) noexcept {
     return made;
 }
 
-std::size_t one_path_a_port(std::span<sa_path_record_t> paths) {
-    std::unordered_set<ib_gid_t, gid_hash, gid_equal> seen(paths.size());
-    std::size_t kept = 0;
-    for (const sa_path_record_t& each : paths)
-        if (seen.insert(each.DGID).second) paths[kept++] = each;
-    return kept;
+// A stable sort leaves the first path to a port before the others, and does without memory.
+std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept {
+    std::ranges::stable_sort(paths, {}, destination_of);
+    const auto doubles = std::ranges::unique(paths, {}, destination_of);
+    return paths.size() - doubles.size();
 }
 
 } // namespace irpverbs::saa

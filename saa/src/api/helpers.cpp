@@ -104,7 +104,9 @@ int ibmf_saa_update_service_record(ibmf_saa_handle_t ibmf_saa_handle,
                                    sa_service_record_t* service_record,
                                    ibmf_saa_access_type_t access_type, uint_t flags) {
     if (service_record == nullptr) return IBMF_INVALID_ARG;
-    if (access_type != IBMF_SAA_UPDATE && access_type != IBMF_SAA_DELETE) return IBMF_REQ_INVALID;
+    int type = 0; // loaded as an enumeration only when it is one of its values
+    std::memcpy(&type, &access_type, sizeof type);
+    if (type != IBMF_SAA_UPDATE && type != IBMF_SAA_DELETE) return IBMF_REQ_INVALID;
     auto wanted = access_type == IBMF_SAA_UPDATE ? service_registration(*service_record)
                                                  : service_withdrawal(*service_record);
     typed_access<sa_service_record_t> access;

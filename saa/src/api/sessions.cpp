@@ -67,6 +67,15 @@ int ibmf_saa_recall_paths(ibmf_saa_handle_t ibmf_saa_handle, const sa_path_recor
     return path ? who->at->recall(*who, *path, places, *num_paths) : IBMF_FAILURE;
 }
 
+int ibmf_saa_event_number(ibmf_saa_handle_t ibmf_saa_handle, uint64_t* number) {
+    if (number == nullptr) return IBMF_INVALID_ARG;
+    *number = 0;
+    const session_ref who = registry::here().find(ibmf_saa_handle);
+    if (who == nullptr) return IBMF_BAD_HANDLE;
+    *number = who->event_here();
+    return *number != 0 ? IBMF_SUCCESS : IBMF_FAILURE;
+}
+
 int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight) {
     if (in_flight == 0) return IBMF_INVALID_ARG;
     const session_ref who = registry::here().find(ibmf_saa_handle);

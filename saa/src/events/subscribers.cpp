@@ -18,8 +18,8 @@ void subscribers::add(subscriber& fresh) {
 
 session_ref subscribers::remove(subscriber& gone) {
     gone.gone = true;
-    if (gone.in_call) return nullptr; // its end lets go
-    RemoveEntryList(&gone.place.entry);
+    if (gone.may_be_called()) RemoveEntryList(&gone.place.entry);
+    if (gone.calls != 0) return nullptr; // the end of the last call releases it
     return {&gone.who, false};
 }
 
@@ -36,7 +36,7 @@ void subscribers::tell(const subnet_event& event) {
 
 void subscribers::tell_alone(subscriber& whom, const subnet_event& event) {
     whom.own = event;
-    if (whom.in_call) return;
+    if (!whom.may_be_called()) return;
     RemoveEntryList(&whom.place.entry);
     InsertTailList(&waiting_, &whom.place.entry);
     call_worker();
@@ -51,11 +51,15 @@ void subscribers::call_worker() {
 
 bool subscribers::has_more(const subscriber& of) const { return of.own || of.heard != log_.end(); }
 
-/// What a worker does, call by call.
+void subscribers::list(subscriber& each) {
+    InsertTailList(has_more(each) ? &waiting_ : &up_to_date_, &each.place.entry);
+}
+
+/// A worker's current call.
 struct subscribers::turn {
     subscriber* whom = nullptr;
     subnet_event event{};
-    callback_frame frame{{}, nullptr};
+    callback_frame frame{};
 };
 
 void subscribers::work(void* context) {
@@ -80,28 +84,31 @@ subscriber* subscribers::next_call(turn& mine) {
 
 session_ref subscribers::end_call(turn& mine) {
     subscriber& done = *mine.whom;
-    done.in_call = false;
+    const bool was_listed = done.may_be_called();
+    --done.calls;
     done.who.end_call(mine.frame);
     done.who.has_left();
-    if (done.gone) return {&done.who, false};
-    InsertTailList(has_more(done) ? &waiting_ : &up_to_date_, &done.place.entry);
+    if (done.gone) return done.calls == 0 ? session_ref(&done.who, false) : nullptr;
+    if (!was_listed) list(done);
     return nullptr;
 }
 
-// Should this call take long, another worker goes on with the rest.
+// Should this call take long, another worker goes on with the rest, this session's too.
 subscriber* subscribers::begin_call(turn& mine) {
     subscriber* const next = take_waiting();
     if (next == nullptr) return nullptr;
-    call_worker();
-    next->in_call = true;
-    next->who.enter();
-    next->who.begin_call(mine.frame);
     mine.event = next->own ? *next->own : log_.next(next->heard);
     next->own.reset();
+    ++next->calls;
+    mine.frame.event_number = ++next->count;
+    next->who.enter();
+    next->who.begin_call(mine.frame);
+    if (next->may_be_called()) list(*next);
+    call_worker();
     return next;
 }
 
-// One that is being closed hears nothing more.
+// One that is being closed is not called any more.
 subscriber* subscribers::take_waiting() {
     while (!IsListEmpty(&waiting_)) {
         LIST_ENTRY* const first = RemoveHeadList(&waiting_);

@@ -1,5 +1,5 @@
-// The sessions of a port that are told of events: each in order, one call at a time, and none kept
-// waiting by another that is slow.
+// The sessions of a port that subscribe to events. Each may have several calls at once, so that a
+// call may wait for the next event, and none waits for another session that is slow.
 #pragma once
 
 #include <events/event_log.hpp>
@@ -28,9 +28,13 @@ struct subscriber {
     // Guarded by the port's lock:
     event_log::position heard = 0;
     std::optional<subnet_event> own; // for this one alone, before the next of all
-    bool in_call = false;
+    std::uint64_t count = 0;         // events so far
+    unsigned calls = 0;              // that run
     bool gone = false;
-    list_link<subscriber> place{*this}; // but in a call
+    list_link<subscriber> place{*this}; // in a list while another call may begin
+
+    static constexpr unsigned most_calls = 8;
+    bool may_be_called() const { return calls < most_calls; }
 };
 
 /// All but what is said under the port's lock.
@@ -54,13 +58,15 @@ private:
     subscriber* next_call(turn& mine);
     boost::intrusive_ptr<session> end_call(turn& mine);
     subscriber* begin_call(turn& mine);
+    void list(subscriber& each);
     subscriber* take_waiting();
     bool has_more(const subscriber& of) const;
     void call_worker();
 
     port& of_;
     event_log log_;
-    LIST_ENTRY waiting_; // who have something to hear
+    // Subscribers that may be called:
+    LIST_ENTRY waiting_; // with events to come
     LIST_ENTRY up_to_date_;
     WORK_QUEUE_ITEM item_;
     bool worker_called_ = false; // and not yet there

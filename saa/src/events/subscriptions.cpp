@@ -57,6 +57,9 @@ struct event_subscriptions::producer : own_access {
     const std::uint8_t bit;
     KTIMER timer;
     KDPC dpc;
+    // Under the lock. Its answer is still to come: the request is under way, or about to begin.
+    bool awaited() const { return under_way || (due_now && stale); }
+
     // Guarded by the port's lock:
     bool due_now = false; // to be subscribed, again perhaps
     bool stale = false;   // the SA has not been told since it may have forgotten
@@ -195,12 +198,13 @@ void event_subscriptions::cancel_wait(producer& which) {
     if (KeCancelTimer(&which.timer)) intrusive_ptr_release(&of_);
 }
 
-// Under the lock; when no answer is awaited.
+// Under the lock. A change is emitted when no answer is awaited any more: the first producer's may
+// come before the second one's request has begun.
 void event_subscriptions::tell_changes() {
     std::uint8_t mask = 0;
     bool stale = false;
     for (const auto& each : producers_) {
-        if (each->under_way) return;
+        if (each->awaited()) return;
         stale = stale || each->stale;
         if (each->actual) mask = static_cast<std::uint8_t>(mask | each->bit);
     }

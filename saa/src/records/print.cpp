@@ -1,4 +1,5 @@
 // Records as text, JSON and Markdown.
+#include <dispatch/support/safe_text.hpp>
 #include <saa/records.hpp>
 
 #include <arpa/inet.h>
@@ -66,11 +67,6 @@ void append_gid(std::string& out, std::uint64_t prefix, std::uint64_t guid) {
     out += inet_ntop(AF_INET6, words.data(), text.data(), text.size());
 }
 
-std::string_view text_of(const field& f, const void* host) {
-    const char* begin = static_cast<const char*>(host) + f.host_offset;
-    return {begin, strnlen(begin, f.count)};
-}
-
 const char* name_of(const field& f, std::uint64_t value) {
     for (const named_value& named : f.names)
         if (named.value == value) return named.name;
@@ -111,22 +107,6 @@ void append_plain(const field& f, const void* host, std::string& out) {
     }
 }
 
-// A name comes from the other side of the wire: what a terminal would act on is escaped.
-void append_escaped(std::string_view text, bool json, std::string& out) {
-    for (const char c : text) {
-        const auto code = static_cast<unsigned char>(c);
-        if (json && (c == '"' || c == '\\')) {
-            out += '\\';
-            out += c;
-        } else if (code < 0x20 || code == 0x7f || (json && code >= 0x80)) {
-            out += json ? "\\u00" : "\\x";
-            append_hex(out, code, 2);
-        } else {
-            out += c;
-        }
-    }
-}
-
 void append_json_element(const field& f, const void* host, std::size_t index, std::string& out) {
     const bool quoted = f.kind == field_kind::guid || f.wire_width > 32;
     if (f.kind == field_kind::hex && !quoted) {
@@ -140,9 +120,7 @@ void append_json_element(const field& f, const void* host, std::size_t index, st
 
 void append_json_value(const field& f, const void* host, std::string& out) {
     if (f.kind == field_kind::text) {
-        out += '"';
-        append_escaped(text_of(f, host), true, out);
-        out += '"';
+        dispatch::append_json_string(text_of(f, host), out);
     } else if (f.count == 1) {
         append_json_element(f, host, 0, out);
     } else if (is_one_value(f)) {
@@ -193,9 +171,14 @@ void append_reference(const field& f, std::string& out) {
 
 } // namespace
 
+std::string_view text_of(const field& f, const void* host) noexcept {
+    const char* const begin = static_cast<const char*>(host) + f.host_offset;
+    return {begin, strnlen(begin, f.count)};
+}
+
 void append_value(const field& f, const void* host, std::string& out) {
     if (f.kind == field_kind::text) {
-        append_escaped(text_of(f, host), false, out);
+        dispatch::append_printable(text_of(f, host), out);
         return;
     }
     if (!is_one_value(f)) {
