@@ -77,8 +77,11 @@ service_registration(const sa_service_record_t& record) noexcept {
 // A stable sort leaves the first path to a port before the others, and does without memory.
 std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept {
     std::ranges::stable_sort(paths, {}, destination_of);
-    const auto doubles = std::ranges::unique(paths, {}, destination_of);
-    return paths.size() - doubles.size();
+    const auto same = [](const sa_path_record_t& left, const sa_path_record_t& right) {
+        return destination_of(left) == destination_of(right);
+    };
+    const auto end = std::unique(paths.begin(), paths.end(), same);
+    return static_cast<std::size_t>(end - paths.begin());
 }
 
 } // namespace irpverbs::saa

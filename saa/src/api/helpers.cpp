@@ -33,6 +33,15 @@ struct typed_access {
     }
 };
 
+// A C caller may pass a number that is none of the enumeration's, which must not be loaded as one.
+template <class Enumeration>
+int number_in(const Enumeration& from) {
+    int number = 0;
+    static_assert(sizeof number == sizeof from);
+    std::memcpy(&number, &from, sizeof number);
+    return number;
+}
+
 bool known_mtu(ib_mtu_t mtu) { return mtu <= IB_MTU_4096; }
 
 int find_services(ibmf_saa_handle_t handle, query_template<sa_service_record_t> wanted,
@@ -55,7 +64,7 @@ int ibmf_saa_gid_to_pathrecords(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid
     if (num_paths == nullptr || length == nullptr || result == nullptr) return IBMF_INVALID_ARG;
     const uint8_t most = *num_paths;
     if (most == 0 || !known_mtu(mtu)) return IBMF_INVALID_ARG;
-    auto wanted = path_template({sgid, dgid, p_key, mtu, reversible != B_FALSE, most});
+    auto wanted = path_template({sgid, dgid, p_key, mtu, number_in(reversible) != B_FALSE, most});
     wanted.record.SGID = sgid;
     wanted.record.DGID = dgid;
     wanted.components |= SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
@@ -71,7 +80,8 @@ int ibmf_saa_paths_from_gid(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid, ib
                             boolean_t reversible, uint_t flags, uint_t* num_paths, size_t* length,
                             sa_path_record_t** result) {
     if (num_paths == nullptr || length == nullptr || result == nullptr) return IBMF_INVALID_ARG;
-    auto wanted = path_template({sgid, {}, pkey, IBMF_SAA_MTU_WC, reversible != B_FALSE, 1});
+    auto wanted =
+        path_template({sgid, {}, pkey, IBMF_SAA_MTU_WC, number_in(reversible) != B_FALSE, 1});
     wanted.record.SGID = sgid;
     wanted.components |= SA_PR_COMPMASK_SGID;
     typed_access<sa_path_record_t> access;
@@ -104,8 +114,7 @@ int ibmf_saa_update_service_record(ibmf_saa_handle_t ibmf_saa_handle,
                                    sa_service_record_t* service_record,
                                    ibmf_saa_access_type_t access_type, uint_t flags) {
     if (service_record == nullptr) return IBMF_INVALID_ARG;
-    int type = 0; // loaded as an enumeration only when it is one of its values
-    std::memcpy(&type, &access_type, sizeof type);
+    const int type = number_in(access_type);
     if (type != IBMF_SAA_UPDATE && type != IBMF_SAA_DELETE) return IBMF_REQ_INVALID;
     auto wanted = access_type == IBMF_SAA_UPDATE ? service_registration(*service_record)
                                                  : service_withdrawal(*service_record);
