@@ -109,7 +109,8 @@ struct asio_machine::impl {
     std::uint64_t start = read_clock(CLOCK_MONOTONIC);
     std::uint64_t late_start = 0; // earlier by a step of the coarse clock
     thread_group threads;
-    std::once_flag reactor_started;
+    std::mutex reactor_lock;
+    std::atomic<bool> reactor_runs{false}; // written under reactor_lock
     std::mutex chance_lock;
     std::mt19937_64 chance{std::random_device{}()}; // guarded by chance_lock
 };
@@ -133,19 +134,21 @@ asio_machine::~asio_machine() {
 }
 
 boost::asio::io_context& asio_machine::context() {
-    std::call_once(impl_->reactor_started, [this] {
-        const bool started = start_thread(
-            -1,
-            [](void* self) {
-                auto& owner = *static_cast<asio_machine*>(self);
-                const scope inside(owner);
-                owner.impl_->context.run();
-            },
-            this);
-        if (!started)
-            detail::bug_check(MANUALLY_INITIATED_CRASH,
-                              "no thread could be started for the machine's io_context");
-    });
+    if (impl_->reactor_runs.load(std::memory_order_acquire)) return impl_->context;
+    const std::lock_guard guard(impl_->reactor_lock);
+    if (impl_->reactor_runs.load(std::memory_order_relaxed)) return impl_->context;
+    const bool started = start_thread(
+        -1,
+        [](void* self) {
+            auto& owner = *static_cast<asio_machine*>(self);
+            const scope inside(owner);
+            owner.impl_->context.run();
+        },
+        this);
+    if (!started)
+        detail::bug_check(MANUALLY_INITIATED_CRASH,
+                          "no thread could be started for the machine's io_context");
+    impl_->reactor_runs.store(true, std::memory_order_release);
     return impl_->context;
 }
 
