@@ -9,6 +9,7 @@ client::client(port& its_port, const registration& wanted)
     : at(&its_port), type(wanted.info.ir_client_class), oui(wanted.oui), plan(plan_of(type)),
       flags(wanted.flags) {
     InitializeListHead(&messages);
+    InitializeListHead(&receiving);
     InitializeListHead(&lingering);
     InitializeListHead(&qps);
     InitializeListHead(&frames);

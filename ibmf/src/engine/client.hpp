@@ -103,7 +103,8 @@ struct client : boost::intrusive_ref_counter<client>, listener {
         }
     } of_port{{}, this};
     bool ready = false;         // registered, and not yet unregistered
-    std::uint32_t incoming = 0; // transfers that peers began
+    std::uint32_t incoming = 0; // transfers that peers began, and that are under way
+    LIST_ENTRY receiving;       // these
     std::uint32_t lingering_count = 0;
     LIST_ENTRY lingering;  // transactions, the oldest first
     bool shows_sm = false; // changed in turn

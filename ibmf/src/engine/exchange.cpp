@@ -266,6 +266,7 @@ void port::forget(transaction& which) {
         RemoveEntryList(&which.in_line);
         --who.lingering_count;
     } else if (which.incoming) {
+        RemoveEntryList(&which.in_line);
         --who.incoming;
     }
     which.rmpp.reset();

@@ -156,8 +156,10 @@ private:
     // sending.cpp
     void send(guard& under, datagram& what, const transaction& of, ticks answer_within);
     static void start_send(deferred& start);
+    static void start_segment(deferred& start);
     static NTSTATUS sent(DEVICE_OBJECT*, IRP* irp, void* what);
-    void sent(datagram& what, NTSTATUS status);
+    static NTSTATUS segment_sent(DEVICE_OBJECT*, IRP* irp, void* what);
+    void sent(guard& under, datagram& what, NTSTATUS status);
 
     tid_index by_tid_;
     datagram_pool datagrams_;

@@ -54,7 +54,7 @@ struct transaction {
     IRP* irp = nullptr; // null: an incoming transfer, or lingering
     client* who = nullptr;
     message* msg = nullptr; // likewise
-    LIST_ENTRY in_line;     // while queued or lingering
+    LIST_ENTRY in_line;     // while queued or lingering; of an incoming transfer, always
     std::uint64_t tid = 0;  // the client's, or the peer's of an incoming transfer
     transaction* next_of_tid = nullptr;
     IB_MAD_ADDRESS peer{};
