@@ -163,16 +163,38 @@ typedef enum _ibmf_client_type_t {
     UNIVERSAL_CLASS = 0x00040001
 } ibmf_client_type_t;
 
-/* Times in microseconds; 0 is the default. Where the driver keeps RMPP to itself a response comes
-   in one piece or not at all: the times of a single answer are for all of it, and retrans_trans_to
-   counts only when the request is a transfer, too. */
+/* How often a part of the exchange is sent again, and how long each attempt waits; seed 000, 193 to
+   248. Times are in microseconds. The retries are the client's to choose: 0 is none, there is no
+   default. A time of 0 is the default. In place of the structure NULL is IBMF_RETRANS_DEFAULT,
+   which {0} is not: that never retries.
+
+   Given times are maxima: an attempt waits for retrans_rtv + retrans_rttv at most, a peer that does
+   not answer ends the transaction after (retrans_retries + 1) such waits at the latest. Only when
+   both times are 0 each attempt waits twice as long as the one before, up to eight times. Attempts
+   after the first may wait up to a quarter less, drawn by chance. A peer that is busy or redirects,
+   and waiting for one's turn, may make it two and a half times as long.
+
+     flags of the transport   retries   rtv, rttv   trans_to
+     none                     -         -           -          (-: ignored)
+     SEQ                      used      used        used, 0: none
+     RMPP                     used      used        -
+     RMPP and SEQ             used      used        used, 0: none
+
+   A response that is a transfer, and a transfer that is sent, have besides the time that their size
+   calls for, at least 40 s, at most an hour; the sender of a response may be silent for (retries +
+   1) x the times above, or the default times when those are longer. Where the driver keeps RMPP to
+   itself a response comes in one piece or not at all: the times of a single answer are for all of
+   it. */
 typedef struct _ibmf_retrans_t {
-    uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
-    uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */
-    uint32_t retrans_rttv;     /* there and back, without processing; default 100 ms */
-    uint32_t retrans_trans_to; /* of all of it, from the call on; of an RMPP transfer, either way:
-                                  the lesser of this and what its size calls for, at least 40 s */
+    uint32_t retrans_retries;  /* per request, and per RMPP segment or ACK; 0: never retried */
+    uint32_t retrans_rtv;      /* the responder's processing time; 0: 4 s */
+    uint32_t retrans_rttv;     /* there and back, without processing; 0: 100 ms */
+    uint32_t retrans_trans_to; /* of all of a sequenced transaction, from the call on; 0: none */
 } ibmf_retrans_t;
+
+#define IBMF_DEFAULT_RETRIES 3
+#define IBMF_RETRANS_DEFAULT                                                                       \
+    { IBMF_DEFAULT_RETRIES, 0, 0, 0 }
 
 typedef struct _ibmf_register_info {
     ib_guid_t ir_ci_guid; /* of the HCA */
@@ -272,7 +294,7 @@ NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t i
    Reuse: a received message may be sent from its own receive buffers, but not as a sequenced one.
    IRQL: <= DISPATCH_LEVEL with msg_cb; PASSIVE_LEVEL without: it blocks. The callback may come
    before the return.
-   retrans: NULL is all defaults; counts as the flags call for it.
+   retrans: NULL is IBMF_RETRANS_DEFAULT; counts as the flags call for it.
    Statuses of the call (then no callback comes), which a message never sees:
      IBMF_INVALID_ARG       msgp is NULL or no message of that client, flags are unknown, or it
                             would block at DISPATCH_LEVEL

@@ -34,9 +34,10 @@ struct transaction {
     bool sequenced : 1 = false;
     bool in_flight : 1 = false; // counts against the port's bound
     bool urgent : 1 = false;
-    bool incoming : 1 = false; // a transfer that the peer began
-    bool whole : 1 = false;    // a transfer, and the driver's
-    bool raw : 1 = false;      // no MAD
+    bool incoming : 1 = false;  // a transfer that the peer began
+    bool whole : 1 = false;     // a transfer, and the driver's
+    bool raw : 1 = false;       // no MAD
+    bool backs_off : 1 = false; // its times are the defaults
     std::uint8_t mgmt_class = 0;
     std::uint8_t method = 0; // of what was sent; of what was received, if that began it
     std::uint8_t attempts = 0;
