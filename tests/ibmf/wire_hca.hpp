@@ -80,6 +80,7 @@ public:
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
+    static ib_gid_t gid_of(unsigned end) { return {IB_DEFAULT_GID_PREFIX, guids[end]}; }
     DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
     /// Does RMPP and leaves it to nobody, as an old kernel; said before the first agent. A message
     /// takes its way in one piece, and what is lost of it is the whole.
@@ -193,7 +194,7 @@ private:
         fixed.SmSl = end.owner->sm_level_;
         fixed.GidCount = 1;
         fixed.PKeyCount = 2;
-        const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, guids[end.number]};
+        const ib_gid_t gid = gid_of(end.number);
         const HCA_PORT_TABLES tables{&gid, keys};
         return HcaReturnPort(&fixed, &tables, attr, size, irp);
     }
@@ -265,6 +266,8 @@ private:
         const auto to_end = static_cast<unsigned>(known - std::begin(lids));
         IB_MAD_ADDRESS from = send->To;
         from.Lid = lids[end.number];
+        from.Gid = gid_of(end.number);
+        from.GidIndex = 0;
         const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
         // Of a transfer its true length, of a datagram all of it.
         const bool whole = agent->Agent.Attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && (bytes[26] & 1) != 0;
