@@ -97,6 +97,24 @@ TEST_P(Clients, AVendorsClientHearsItsOui) {
     EXPECT_EQ(other.stats().st_datagrams_received, 1u);
 }
 
+// Seed 000, 317: a class is registered, not an OUI of it.
+TEST_P(Clients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHears) {
+    constexpr std::uint32_t taken = 0x001405;
+    wire joined;
+    const client_scope any(1, VENDOR_32_MANAGER_AGENT);
+    const client_scope one(vendor{{wire::guids[1], 1, VENDOR_32_MANAGER_AGENT}, taken});
+    EXPECT_EQ(try_register(wire::guids[1], 1, VENDOR_32_MANAGER_AGENT), IBMF_PORT_IN_USE);
+    const client_scope asker(0, VENDOR_32_MANAGER_AGENT);
+    for (const std::uint32_t oui : {taken, 0xABCDEFu, 0u}) {
+        test_message question(asker.handle, {.mgmt_class = 0x32});
+        question.set_oui(oui);
+        EXPECT_EQ(question.send_and_wait(0), IBMF_SUCCESS);
+    }
+    joined.await_empty();
+    EXPECT_EQ(one.stats().st_datagrams_received, 1u);
+    EXPECT_EQ(any.stats().st_datagrams_received, 2u);
+}
+
 TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
     const wire joined;
     ibmf_handle_t stale = nullptr;

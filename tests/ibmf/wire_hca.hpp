@@ -352,18 +352,25 @@ private:
         const UCHAR method = flight.bytes[3];
         std::uint32_t id = 0;
         std::memcpy(&id, &flight.bytes[8], sizeof(id));
+        HCA_MAD_AGENT* of_any_oui = nullptr;
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next) {
             const bool found = answers(method) ? state_of(each).id == __builtin_bswap32(id)
                                                : receives(each->Agent.Attr, flight.bytes);
-            if (found) return each;
+            if (found && (answers(method) || !is_of_any_oui(each->Agent.Attr))) return each;
+            if (found) of_any_oui = each;
         }
-        return nullptr;
+        return of_any_oui;
+    }
+    static bool has_oui(UCHAR mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4F; }
+    static bool is_of_any_oui(const IB_MAD_AGENT_ATTR& attr) {
+        return has_oui(attr.ManagementClass) && attr.Oui[0] == 0 && attr.Oui[1] == 0 &&
+               attr.Oui[2] == 0;
     }
     static bool receives(const IB_MAD_AGENT_ATTR& attr, const std::vector<UCHAR>& bytes) {
         constexpr std::size_t oui = 37;
         const UCHAR mgmt_class = bytes[1];
         if (attr.ManagementClass != mgmt_class) return false;
-        if (mgmt_class >= 0x30 && mgmt_class <= 0x4F && bytes.size() >= oui + 3 &&
+        if (has_oui(mgmt_class) && !is_of_any_oui(attr) && bytes.size() >= oui + 3 &&
             !std::equal(attr.Oui, attr.Oui + 3, &bytes[oui]))
             return false;
         return (attr.MethodMask[bytes[3] / 32] >> bytes[3] % 32 & 1) != 0;

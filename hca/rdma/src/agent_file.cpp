@@ -46,13 +46,21 @@ bool receives_requests(const IB_MAD_AGENT_ATTR& attr) {
     return any != 0;
 }
 
+// Of no vendor: the kernel refuses OUI 0. Such an agent receives no requests, and answers are not
+// told apart by their OUI.
+constexpr std::uint32_t oui_of_senders = 0xFFFFFF;
+
+std::uint32_t oui_of(const IB_MAD_AGENT_ATTR& attr) {
+    return static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
+}
+
 // What the kernel would refuse without saying why.
 NTSTATUS check_class(const port_limits& port, const IB_MAD_AGENT_ATTR& attr) {
     if (is_subnet_management(attr.ManagementClass) && !port.infiniband) return STATUS_NOT_SUPPORTED;
     if (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && !has_rmpp(attr.ManagementClass))
         return STATUS_NOT_SUPPORTED;
-    const bool no_oui = attr.Oui[0] == 0 && attr.Oui[1] == 0 && attr.Oui[2] == 0;
-    return has_oui(attr.ManagementClass) && no_oui ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+    const bool any_oui = has_oui(attr.ManagementClass) && oui_of(attr) == 0;
+    return any_oui && receives_requests(attr) ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
 }
 
 umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG flags) {
@@ -63,7 +71,8 @@ umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG fl
     for (int i = 0; i < 2; ++i)
         wanted.method_mask[i] =
             attr.MethodMask[2 * i] | static_cast<std::uint64_t>(attr.MethodMask[2 * i + 1]) << 32;
-    wanted.oui = static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
+    wanted.oui = oui_of(attr);
+    if (wanted.oui == 0 && has_oui(attr.ManagementClass)) wanted.oui = oui_of_senders;
     wanted.rmpp_version = rmpp ? rmpp_version : 0;
     return wanted;
 }

@@ -238,6 +238,9 @@ NT_EXTERN_C_BEGIN
    way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; what it holds stays
    its own, and the HCA open, until it gives it back and unregisters.
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
+   Of a class from 0x30 to 0x4F the client is given the messages of each OUI that no other client
+   asked for (ibmf_register_oui). A real HCA knows requests by their OUI only: there it is a client
+   that sends, and receives responses (ibmf_setup_async_cb: IBMF_NOT_SUPPORTED).
    UNIVERSAL_CLASS: any number of clients a port, alternate QPs only: IBMF_QP_HANDLE_DEFAULT is
    IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs, too.
    Statuses, in the order of the checks:
@@ -247,7 +250,8 @@ NT_EXTERN_C_BEGIN
      IBMF_BAD_CLASS          ir_client_class is none of ibmf_client_type_t
      IBMF_BAD_NODE           no HCA has ir_ci_guid
      IBMF_BAD_PORT           the HCA has no port ir_port_num
-     IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS, and the driver has no UD QPs
+     IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS, and the driver has no UD QPs; or the driver does not
+                             have the class on that port
      IBMF_PORT_IN_USE        a client of that type is registered on that port
      IBMF_NO_RESOURCES       memory, or the driver's agents
      IBMF_TRANSPORT_FAILURE  the driver failed for another reason
@@ -276,6 +280,7 @@ NT_API int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags);
      IBMF_INVALID_ARG    async_msg_cb is NULL, or flags are not 0
      IBMF_BAD_HANDLE     no such client
      IBMF_BAD_QP_HANDLE  not a QP of that client
+     IBMF_NOT_SUPPORTED  by that QP the driver has no messages for the client (ibmf_register)
      IBMF_CB_REGISTERED  there is a callback for that QP */
 NT_API int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                                ibmf_msg_cb_t async_msg_cb, void* async_msg_cb_args, uint_t flags);

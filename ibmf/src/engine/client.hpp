@@ -22,7 +22,8 @@ struct agent {
     client* owner = nullptr; // null: shared
     IB_MAD_AGENT* mad = nullptr;
     std::uint8_t mgmt_class = 0;
-    bool whole = false; // the driver does RMPP: messages come and go in one piece
+    bool whole = false;      // the driver does RMPP: messages come and go in one piece
+    bool sends_only = false; // the driver has no requests for it
 };
 
 /// Who hears the messages of a queue pair that answer nothing. Guarded by the port's lock.

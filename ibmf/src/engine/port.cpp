@@ -118,27 +118,38 @@ int port::register_agent(agent& place, const class_plan& plan, const method_set&
     attr.PortNumber = number;
     attr.ManagementClass = plan.mgmt_class;
     attr.ClassVersion = version_of(plan.mgmt_class);
-    attr.Rmpp = IB_MAD_RMPP_BY_CLIENT;
     std::ranges::copy(methods.bits, attr.MethodMask);
     const std::uint32_t oui = place.owner != nullptr ? place.owner->oui : 0;
     for (unsigned i = 0; i < 3; ++i)
         attr.Oui[i] = static_cast<UCHAR>(oui >> (16 - 8 * i));
+    NTSTATUS status = register_agent(place, attr);
+    // Requests of any OUI are what a real HCA does not have; answers need none.
+    if (status == STATUS_NOT_SUPPORTED && has_oui(plan.mgmt_class) && oui == 0) {
+        std::ranges::fill(attr.MethodMask, 0u);
+        place.sends_only = true;
+        status = register_agent(place, attr);
+    }
+    if (NT_SUCCESS(status)) return IBMF_SUCCESS;
+    if (status == STATUS_NOT_SUPPORTED) return IBMF_NOT_SUPPORTED;
+    return status == STATUS_SHARING_VIOLATION ? IBMF_PORT_IN_USE : failure_of(status);
+}
+
+// With RMPP of our own; else, where the driver keeps that to itself, with the driver's.
+NTSTATUS port::register_agent(agent& place, IB_MAD_AGENT_ATTR attr) {
     const IB_MAD_DISPATCH calls{received};
-    const auto try_it = [&] {
+    const auto try_it = [&](UCHAR rmpp) {
+        attr.Rmpp = rmpp;
         return call_verb(
             [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &place, &calls, irp); });
     };
-    verb_result made = try_it();
-    if (made.status == STATUS_NOT_SUPPORTED && layout_of(plan.mgmt_class).rmpp) {
+    verb_result made = try_it(IB_MAD_RMPP_BY_CLIENT);
+    if (made.status == STATUS_NOT_SUPPORTED && layout_of(attr.ManagementClass).rmpp) {
         place.whole = true;
-        attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
-        made = try_it();
+        made = try_it(IB_MAD_RMPP_BY_DRIVER);
+        if (!made.success()) place.whole = false;
     }
-    if (made.success()) {
-        place.mad = made.object<IB_MAD_AGENT>();
-        return IBMF_SUCCESS;
-    }
-    return made.status == STATUS_SHARING_VIOLATION ? IBMF_PORT_IN_USE : failure_of(made.status);
+    if (made.success()) place.mad = made.object<IB_MAD_AGENT>();
+    return made.status;
 }
 
 void port::deregister_agent(agent& place) {

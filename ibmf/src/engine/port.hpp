@@ -83,6 +83,7 @@ private:
         unsigned users = 0;
     };
     int register_agent(agent& place, const class_plan& plan, const method_set& methods);
+    NTSTATUS register_agent(agent& place, IB_MAD_AGENT_ATTR attr);
     void deregister_agent(agent& place);
     int join_shared(const class_plan& plan);
     void leave_shared(const class_plan& plan);
