@@ -82,6 +82,13 @@ public:
 
     static ib_gid_t gid_of(unsigned end) { return {IB_DEFAULT_GID_PREFIX, guids[end]}; }
     DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
+    /// A device that failed goes, and comes again under its GUID. Nobody has it open.
+    void replug(unsigned end) {
+        await_empty();
+        must_succeed(HcaRefuseOpen(ends_[end].fdo), "nobody has it open");
+        HcaDeleteDevice(ends_[end].fdo);
+        make(end);
+    }
     /// Does RMPP and leaves it to nobody, as an old kernel; said before the first agent. A message
     /// takes its way in one piece, and what is lost of it is the whole.
     void keep_rmpp() { keeps_rmpp_ = true; }

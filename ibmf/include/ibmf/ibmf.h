@@ -234,9 +234,10 @@ NT_EXTERN_C_BEGIN
 /* Makes the caller a client of one management class on one port.
    Ownership: *ibmf_handle is the client's until ibmf_unregister.
    IRQL: PASSIVE_LEVEL; may block.
-   client_cb may be NULL: then nobody tells the client when the HCA goes away. What it has under
-   way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; what it holds stays
-   its own, and the HCA open, until it gives it back and unregisters.
+   client_cb may be NULL: then the client does not learn that the HCA goes away. What it has under
+   way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; its handle, messages
+   and QPs stay its own until it gives them back and unregisters. They do not keep the HCA: it may
+   go, and come back under its GUID for a new registration.
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
    Of a class from 0x30 to 0x4F the client is given the messages of each OUI that no other client
    asked for (ibmf_register_oui). A real HCA knows requests by their OUI only: there it is a client
@@ -249,6 +250,7 @@ NT_EXTERN_C_BEGIN
      IBMF_BAD_FLAGS          unknown flags; NO_OFFLOAD with SINGLE_OFFLOAD
      IBMF_BAD_CLASS          ir_client_class is none of ibmf_client_type_t
      IBMF_BAD_NODE           no HCA has ir_ci_guid
+     IBMF_BAD_PORT_STATE     the HCA has failed, and has not gone yet
      IBMF_BAD_PORT           the HCA has no port ir_port_num
      IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS, and the driver has no UD QPs; or the driver does not
                              have the class on that port

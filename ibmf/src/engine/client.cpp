@@ -236,6 +236,10 @@ void client::await_sends(const alternate_qp& from) {
     await([&] { return from.sends == 0; });
 }
 
+void client::await_transactions() {
+    await([&] { return !at->has_transactions(*this); });
+}
+
 void client::await_sends() {
     await([&] { return counts.st_sends_active == 0; });
 }

@@ -77,6 +77,8 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     /// runs but on this processor.
     void await_unasked(listener& of);
     void await_sends();
+    /// The same: until those that a cancel is ending have ended.
+    void await_transactions();
     void await_sends(const alternate_qp& from);
     /// Under the lock: frames or sends have become fewer.
     void changed();
@@ -104,6 +106,7 @@ struct client : boost::intrusive_ref_counter<client>, listener {
         }
     } of_port{{}, this};
     bool ready = false;         // registered, and not yet unregistered
+    bool knows_offline = false; // that the HCA has failed
     std::uint32_t incoming = 0; // transfers that peers began, and that are under way
     LIST_ENTRY receiving;       // these
     std::uint32_t lingering_count = 0;

@@ -309,7 +309,9 @@ void port::cancelled(guard& under, transaction& which, IRP* irp) {
         which.rmpp->cancel(now);
         transmit(under, which, now);
     }
+    client& who = *which.who;
     settle(under, which, irp, IBMF_TRANS_FAILURE, STATUS_CANCELLED);
+    who.changed();
 }
 
 bool port::cancel(guard& under, const message& what) {

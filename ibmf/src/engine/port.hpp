@@ -45,6 +45,9 @@ public:
     int open_qp(alternate_qp& fresh);
     int modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys);
     int close_qp(alternate_qp& gone);
+    /// The HCA has failed: what clients still have of it at the driver is given back, so that it
+    /// can go; they stay registered.
+    void withdraw();
 
     // The exchange. Of an IBMF_ status other than success nothing has begun.
     int begin(IRP* irp, const transport& wanted);
@@ -66,7 +69,7 @@ public:
     message_pool& messages;
     const ib_guid_t guid;
     const UCHAR number;
-    IB_CA* ca = nullptr;
+    IB_CA* ca = nullptr; // null: closed; changed in turn
 
     // All below: guarded by the lock.
     LIST_ENTRY clients;
@@ -92,6 +95,7 @@ private:
     static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
     static void refresh_work(void* self);
     static void offline_work(void* self);
+    boost::intrusive_ptr<client> next_to_notify();
     static void received(IB_MAD_AGENT* mad, void* place, const IB_MAD_RECEIVED* what);
 
     // alternate_qps.cpp

@@ -193,7 +193,7 @@ void port::begin_incoming(guard& under, const arrival& here) {
     const mad_view& first = here.view;
     if (listener_of(who, here.qp).unasked == nullptr)
         return who.count(&ibmf_stats_t::st_no_callback);
-    if (!has_room_for(here.from, who)) return who.count(&ibmf_stats_t::st_overflows);
+    if (offline || !has_room_for(here.from, who)) return who.count(&ibmf_stats_t::st_overflows);
     transaction* const fresh = acquire();
     if (fresh == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
     fresh->rmpp.reset(new (std::nothrow) transfer(settings_of_unasked()));
