@@ -1,5 +1,6 @@
 #include "agent_file.hpp"
 
+#include "failure.hpp"
 #include "mad_message.hpp"
 
 #include <algorithm>
@@ -14,6 +15,8 @@ namespace {
 constexpr int most_datagrams_at_once = 64;
 
 constexpr int most_tries = 50; // of a send, a millisecond apart
+
+constexpr ULONGLONG longest_failing = 10ull * 10'000'000; // of receives, 10 s
 
 // Kept between calls; what a longer message needed is given back.
 constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
@@ -215,17 +218,31 @@ bool agent_file::read() {
         int length = static_cast<int>(buffer_.size() - umad_header_size);
         errno = 0;
         if (world_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
+            failing_since_ = 0;
             received(std::span(buffer_).first(umad_header_size + static_cast<unsigned>(length)));
             give_room_back();
             continue;
         }
         const int error = errno;
-        if (error == EAGAIN) return true;
+        if (error == EAGAIN) {
+            failing_since_ = 0;
+            return true;
+        }
         if (error == EINTR || (error == ENOSPC && make_room(length))) continue;
+        if (may_recover(error)) return true; // the reactor asks again
         HcaReportFatal(agent_.Ca->Device);
         return false;
     }
     return true;
+}
+
+// Memory comes back, and what is wrong with one message goes with it. What stays is no device to
+// work with, and would keep the reactor busy.
+bool agent_file::may_recover(int error) {
+    if (is_gone(error)) return false;
+    const ULONGLONG now = KeQueryInterruptTime();
+    if (failing_since_ == 0) failing_since_ = now;
+    return now - failing_since_ < longest_failing;
 }
 
 void agent_file::give_room_back() {

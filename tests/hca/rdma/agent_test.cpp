@@ -422,6 +422,20 @@ TEST_P(RdmaAgent, EverythingThatCameIsRead) {
     }
 }
 
+// Of one agent, and for a while: no reason to take the HCA from all.
+TEST_P(RdmaAgent, Receive_ThatFailsForAWhile_IsTriedAgain) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    kernel.change([](fake_umad& all) {
+        all.receive_errors = {ENOMEM, ENOMEM, ENOBUFS, EINVAL, EFAULT};
+    });
+    kernel.deliver(sa_datagram(0x06, 7).message());
+    mad_buffer into;
+    EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+    EXPECT_EQ(into.bytes[15], 7);
+    EXPECT_EQ(HcaIsDead(rdma_hcas::fdo()), FALSE);
+}
+
 TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
     const open_rdma hca;
     struct ending {
