@@ -61,13 +61,14 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
     const client_ref who = here.find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
     qp_ref qp;
-    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags, qp);
+    message* found = nullptr;
+    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags, qp, found);
         status != IBMF_SUCCESS)
         return status;
     IRP* const irp = IoAllocateIrp(1, FALSE);
     if (irp == nullptr) return IBMF_NO_RESOURCES;
     transport wanted{who.get(),
-                     &message::of(msgp),
+                     found,
                      retrans != nullptr ? *retrans : default_times,
                      flags,
                      blocks ? told_by::return_value : told_by::callback,

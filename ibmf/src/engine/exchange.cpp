@@ -72,7 +72,6 @@ int port::check(const transport& wanted, const mad_header& header) const {
     const client& who = *wanted.who;
     const message& msg = *wanted.msg;
     if (!who.ready) return IBMF_BAD_HANDLE;
-    if (msg.who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
     if (msg.busy) return IBMF_BUSY;
     const bool sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
     if (sequenced && msg.sends_from_received()) return IBMF_REQ_INVALID;
@@ -108,11 +107,18 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     const auto or_default = [](std::uint32_t given, std::uint32_t otherwise) {
         return given != 0 ? given : otherwise;
     };
+    const bool transfers = (wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0;
+    const bool whole =
+        transfers && wanted.qp == nullptr && wanted.who->agent_of(header.mgmt_class)->whole;
+    const bool urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
+    // One after the other, so that they are one store.
     fresh.sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
-    fresh.in_flight = fresh.incoming = false;
-    fresh.whole = (wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0 && wanted.qp == nullptr &&
-                  wanted.who->agent_of(header.mgmt_class)->whole;
-    fresh.urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
+    fresh.in_flight = false;
+    fresh.urgent = urgent;
+    fresh.incoming = false;
+    fresh.whole = whole;
+    fresh.raw = is_raw(wanted);
+    fresh.backs_off = (times.retrans_rtv | times.retrans_rttv) == 0;
     fresh.mgmt_class = header.mgmt_class;
     fresh.method = header.method;
     fresh.attempts = fresh.times_busy = 0;
@@ -120,10 +126,8 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     fresh.redirects_left = most_redirects;
     fresh.who = wanted.who;
     fresh.qp = key_of(wanted.qp);
-    fresh.raw = is_raw(wanted);
     fresh.msg = wanted.msg;
     fresh.tid = header.transaction_id;
-    fresh.backs_off = (times.retrans_rtv | times.retrans_rttv) == 0;
     fresh.response_us = or_default(times.retrans_rtv, default_response_us);
     fresh.round_trip_us = or_default(times.retrans_rttv, default_round_trip_us);
 }
