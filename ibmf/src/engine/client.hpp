@@ -10,6 +10,9 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace irpverbs::ibmf {
 
 class port;
@@ -39,6 +42,23 @@ struct callback_frame {
     LIST_ENTRY of_client;
     const dispatch::detail::processor* on;
     const listener* of; // null: of something else
+};
+
+/// The ids of the last requests that were sent without waiting for a response and that look like
+/// keys of transactions. Responses to those are told from late ones by it.
+class unsequenced_ids {
+public:
+    void insert(std::uint64_t tid) {
+        if ((tid & slot_table<transaction>::key_mark) == 0) return;
+        ids_[next_++ % ids_.size()] = static_cast<std::uint32_t>(tid);
+    }
+    bool contains(std::uint32_t id) const {
+        return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+    }
+
+private:
+    std::array<std::uint32_t, 64> ids_{}; // 0: none
+    std::uint32_t next_ = 0;
 };
 
 struct alternate_qp;
@@ -113,6 +133,7 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     LIST_ENTRY lingering;  // transactions, the oldest first
     bool shows_sm = false; // changed in turn
     client_lines lines;
+    unsequenced_ids unsequenced;
     LIST_ENTRY messages;
     LIST_ENTRY qps; // changed in turn
     LIST_ENTRY frames;

@@ -219,6 +219,8 @@ void port::resend(guard& under, transaction& which, ticks now) {
         set_due(which, which.whole ? which.deadline : std::min(now + wait, which.deadline));
     } else if (out == nullptr) {
         return end(under, which, IBMF_TRANSPORT_FAILURE);
+    } else if (!which.raw && !carries_own_id(which)) {
+        which.who->unsequenced.insert(which.tid);
     }
     if (out == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
     send(under, *out, which, wait);
