@@ -1,5 +1,27 @@
 /* The client interface of IBMF: registration for a management class on a port, messages, alternate
-   QPs. Source: seed 000 throughout. */
+   QPs. Source: seed 000 throughout.
+
+   Calls from inside a callback:
+                               message callback,    message callback,   ibmf_async_event_cb_t
+                               PASSIVE_LEVEL        NO_OFFLOAD
+     ibmf_alloc_msg, _free_msg yes                  yes, no SLEEP       yes
+     ibmf_msg_transport        yes                  with a callback     IBMF_BAD_PORT_STATE
+     ibmf_setup_async_cb       yes                  yes                 yes
+     ibmf_tear_down_async_cb   yes; of its own QP   yes                 yes
+                               it does not wait
+     ibmf_query_qp             yes                  yes                 yes
+     ibmf_alloc_qp, _modify_qp yes                  no                  IBMF_TRANSPORT_FAILURE
+     ibmf_free_qp              yes                  no                  yes
+     ibmf_register             yes                  no                  yes, of another HCA
+     ibmf_unregister           yes, once all is     IBMF_BUSY           yes
+                               given back
+   "no": those calls block, and block a DPC. A call that waits for callbacks does not wait for one
+   that runs on the caller's own processor.
+
+   Lifetimes: ir_ci_guid, ir_port_num and ir_client_class are read by ibmf_register and not kept by
+   reference. An ibmf_handle_t is valid until ibmf_unregister, also when the HCA has failed or gone:
+   then sends are IBMF_BAD_PORT_STATE, and messages and QP handles are valid until they are freed.
+   An HCA that comes back is another registration's. */
 #ifndef IRPVERBS_IBMF_IBMF_H
 #define IRPVERBS_IBMF_IBMF_H
 
@@ -11,26 +33,26 @@
 
 /* What the functions return and im_msg_status says. */
 #define IBMF_SUCCESS 0
-#define IBMF_FAILURE (-1)            /* an error inside IBMF */
-#define IBMF_PORT_IN_USE (-2)        /* the class is registered on that port */
-#define IBMF_BAD_CLASS (-3)          /* no such class */
-#define IBMF_BAD_HANDLE (-4)         /* not an ibmf handle, or freed */
-#define IBMF_BAD_QP_HANDLE (-5)      /* not a QP handle of that client, or not with those keys */
-#define IBMF_BAD_NODE (-6)           /* no HCA has that GUID */
-#define IBMF_BAD_PORT (-7)           /* the HCA has no such port */
-#define IBMF_BAD_PORT_STATE (-8)     /* the port is not in a state to send */
-#define IBMF_BAD_VERSION (-9)        /* not IBMF_VERSION */
-#define IBMF_BAD_FLAGS (-10)         /* unknown flags, or flags that exclude each other */
-#define IBMF_BAD_SIZE (-11)          /* more data than fits one datagram, or no header */
-#define IBMF_BAD_RMPP_OPT (-12)      /* RMPP where class or QP has none */
-#define IBMF_BUSY (-13)              /* in use, or not all given back */
-#define IBMF_NO_RESOURCES (-14)      /* none for now; a retry may succeed */
-#define IBMF_NOT_SUPPORTED (-15)     /* the driver below can not */
-#define IBMF_PARTIAL_TRANSFER (-16)  /* it was longer than im_msg_sz_limit, or IBMF's own */
-#define IBMF_UNEXP_TRANS_RECVD (-17) /* the answer was to another kind of transaction */
-#define IBMF_TRANS_TIMEOUT (-18)     /* not answered, or not all of it, in time */
-#define IBMF_TRANS_FAILURE (-19)     /* the peer ended the transfer, or broke its rules */
-#define IBMF_NO_MEMORY (-20)
+#define IBMF_FAILURE (-1)             /* an error inside IBMF; no call of this header has one */
+#define IBMF_PORT_IN_USE (-2)         /* the class is registered on that port */
+#define IBMF_BAD_CLASS (-3)           /* no such class */
+#define IBMF_BAD_HANDLE (-4)          /* not an ibmf handle, or freed */
+#define IBMF_BAD_QP_HANDLE (-5)       /* not a QP handle of that client, or not with those keys */
+#define IBMF_BAD_NODE (-6)            /* no HCA has that GUID */
+#define IBMF_BAD_PORT (-7)            /* the HCA has no such port */
+#define IBMF_BAD_PORT_STATE (-8)      /* the port is not in a state to send */
+#define IBMF_BAD_VERSION (-9)         /* not IBMF_VERSION */
+#define IBMF_BAD_FLAGS (-10)          /* unknown flags, or flags that exclude each other */
+#define IBMF_BAD_SIZE (-11)           /* more data than fits one datagram, or no header */
+#define IBMF_BAD_RMPP_OPT (-12)       /* RMPP where class or QP has none */
+#define IBMF_BUSY (-13)               /* in use, or not all given back */
+#define IBMF_NO_RESOURCES (-14)       /* none for now; a retry may succeed */
+#define IBMF_NOT_SUPPORTED (-15)      /* the driver below can not */
+#define IBMF_PARTIAL_TRANSFER (-16)   /* it was longer than im_msg_sz_limit, or IBMF's own */
+#define IBMF_UNEXP_TRANS_RECVD (-17)  /* the answer was to another kind of transaction */
+#define IBMF_TRANS_TIMEOUT (-18)      /* not answered, or not all of it, in time */
+#define IBMF_TRANS_FAILURE (-19)      /* the peer ended the transfer, or broke its rules */
+#define IBMF_NO_MEMORY (-20)          /* none for a response; of calls: IBMF_NO_RESOURCES */
 #define IBMF_REQ_INVALID (-21)        /* the request contradicts itself, or the SA says so */
 #define IBMF_NO_RECORDS (-22)         /* nothing matches the query */
 #define IBMF_TOO_MANY_RECORDS (-23)   /* more than one record matches a Get */
@@ -44,7 +66,7 @@
 #define IBMF_CB_NOT_REGISTERED (-31)  /* there is no callback */
 #define IBMF_TRANSPORT_FAILURE (-32)  /* the driver below failed a call */
 #define IBMF_TID_IN_USE (-33)         /* a transaction with that TransactionID is under way */
-#define IBMF_NO_ACTIVE_PORTS (-34)    /* no port of the HCA is active; the number is ours */
+#define IBMF_NO_ACTIVE_PORTS (-34)    /* of SA access, never of IBMF; the number is ours */
 
 /* Flags of ibmf_alloc_msg. */
 #define IBMF_ALLOC_SLEEP 0
@@ -216,16 +238,17 @@ typedef enum ibmf_async_event_e {
     IBMF_CI_OFFLINE = 0x1
 } ibmf_async_event_t;
 
-/* Tells a client of an event that is no message.
+/* Notifies a client of an event that is no message.
    May come before ibmf_register returns, with the handle it is about to return.
    IRQL: PASSIVE_LEVEL. */
 typedef void (*ibmf_async_event_cb_t)(ibmf_handle_t ibmf_handle, void* clnt_private,
                                       ibmf_async_event_t event_type);
 
-/* Tells a client of the end of a transaction (ibmf_msg_transport), or of a message it did not ask
-   for (ibmf_setup_async_cb).
+/* Reports the end of a transaction (ibmf_msg_transport), or an unsolicited message
+   (ibmf_setup_async_cb).
    Ownership: the message is the client's again, or becomes its own: it calls ibmf_free_msg.
-   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD. Must not block.
+   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD. Must not block
+   there.
  */
 typedef void (*ibmf_msg_cb_t)(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* args);
 
