@@ -52,6 +52,19 @@ TEST_P(MadAgents, AVendorsClassesAreToldApartByOui) {
     EXPECT_EQ(second.receive().data.get<3>(37), 8u);
 }
 
+TEST_P(MadAgents, Oui_OfZero_ReceivesThoseThatNoOtherAgentReceives) {
+    IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get});
+    mad_client any(one, attr);
+    attr.Oui[2] = 7;
+    mad_client seven(one, attr);
+    mad_client sender(two, agent_of(vendor_with_oui));
+    for (const UCHAR oui : {UCHAR{7}, UCHAR{8}, UCHAR{0}})
+        sender.send(to_lid(one.lid()), mad(vendor_with_oui, get, 1).put<3>(37, oui));
+    EXPECT_EQ(seven.receive().data.get<3>(37), 7u);
+    EXPECT_EQ(any.receive().data.get<3>(37), 8u);
+    EXPECT_EQ(any.receive().data.get<3>(37), 0u);
+}
+
 TEST_P(MadAgents, RmppByTheDriverIsNotSupported) {
     IB_MAD_AGENT_ATTR attr = agent_of(vendor_class);
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;

@@ -97,6 +97,24 @@ TEST_P(Clients, AVendorsClientHearsItsOui) {
     EXPECT_EQ(other.stats().st_datagrams_received, 1u);
 }
 
+// Seed 000, 317: a class is registered, not an OUI of it.
+TEST_P(Clients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHears) {
+    constexpr std::uint32_t taken = 0x001405;
+    wire joined;
+    const client_scope any(1, VENDOR_32_MANAGER_AGENT);
+    const client_scope one(vendor{{wire::guids[1], 1, VENDOR_32_MANAGER_AGENT}, taken});
+    EXPECT_EQ(try_register(wire::guids[1], 1, VENDOR_32_MANAGER_AGENT), IBMF_PORT_IN_USE);
+    const client_scope asker(0, VENDOR_32_MANAGER_AGENT);
+    for (const std::uint32_t oui : {taken, 0xABCDEFu, 0u}) {
+        test_message question(asker.handle, {.mgmt_class = 0x32});
+        question.set_oui(oui);
+        EXPECT_EQ(question.send_and_wait(0), IBMF_SUCCESS);
+    }
+    joined.await_empty();
+    EXPECT_EQ(one.stats().st_datagrams_received, 1u);
+    EXPECT_EQ(any.stats().st_datagrams_received, 2u);
+}
+
 TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
     const wire joined;
     ibmf_handle_t stale = nullptr;
@@ -244,7 +262,7 @@ TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
     KeWaitForSingleObject(&it.done, Executive, KernelMode, FALSE, nullptr);
     EXPECT_EQ(it.told, 1);
     EXPECT_EQ(it.level, PASSIVE_LEVEL);
-    EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_BAD_PORT_STATE);
 }
 
 // Nobody may take from under its hands what it is not told of.
@@ -265,6 +283,57 @@ TEST_P(Clients, WithoutThatCallbackAClientKeepsWhatItHasUntilItUnregisters) {
     EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_BUSY);
     EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.shown), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_SUCCESS);
+}
+
+/// Until no client of IBMF has it open. An HCA that failed is opened by none.
+void await_closed(DEVICE_OBJECT* fdo) {
+    while (HcaRefuseOpen(fdo) != STATUS_SUCCESS)
+        KeStallExecutionProcessor(10);
+}
+
+// A client that is told nothing stands in nobody's way, whatever it holds.
+TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
+    wire joined;
+    client_scope silent(0, SUBN_MANAGER);
+    test_message msg(silent.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED});
+    silent.listen([](auto...) {}, nullptr);
+    joined.answer_modify_port(STATUS_SUCCESS);
+    ASSERT_EQ(ibmf_show_sm(silent.handle, B_TRUE), IBMF_SUCCESS);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    HcaReportFatal(joined.fdo(0));
+    EXPECT_EQ(msg.status(), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_BAD_PORT_STATE);
+    await_closed(joined.fdo(0));
+    joined.replug(0);
+    {
+        const client_scope fresh(0, SUBN_MANAGER);
+        const echo_agent agent(1);
+        const client_scope other(0, PERF_MANAGER);
+        test_message asked(other.handle, {MAD_MGMT_CLASS_PERF});
+        EXPECT_EQ(asked.send_and_wait(), IBMF_SUCCESS);
+        EXPECT_EQ(msg.send_and_wait(), IBMF_BAD_PORT_STATE);
+        EXPECT_EQ(ibmf_show_sm(silent.handle, B_FALSE), IBMF_TRANSPORT_FAILURE);
+    }
+    EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.shown), IBMF_SUCCESS);
+}
+
+// Clients are notified while others go: each once, without memory for a list of them.
+TEST_P(Clients, HcaThatFailed_WithManyClients_NotifiesEachOnce) {
+    const wire joined;
+    constexpr int types[] = {PERF_MANAGER, PERF_AGENT, BM_MANAGER, BM_AGENT, DEV_MGT_AGENT};
+    std::array<offline_client, std::size(types)> all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        client_scope made(0, static_cast<ibmf_client_type_t>(types[i]), 0, offline_client::call,
+                          &all[i]);
+        all[i].handle = std::exchange(made.handle, nullptr);
+        ASSERT_EQ(ibmf_alloc_msg(all[i].handle, IBMF_ALLOC_SLEEP, &all[i].held), IBMF_SUCCESS);
+    }
+    HcaReportFatal(joined.fdo(0));
+    for (offline_client& each : all)
+        KeWaitForSingleObject(&each.done, Executive, KernelMode, FALSE, nullptr);
+    await_closed(joined.fdo(0));
+    for (const offline_client& each : all)
+        EXPECT_EQ(each.told, 1);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Clients);

@@ -34,6 +34,7 @@ struct batch {
     }
 };
 UCHAR number_of(const std::array<UCHAR, IB_MAD_SIZE>& datagram) { return datagram[64]; }
+constexpr unsigned number_of_any = 1000;
 
 class Flow : public BothMachines {};
 
@@ -84,8 +85,9 @@ TEST_P(Flow, CancelledOnesGiveUpTheirTurn) {
 
 IRPVERBS_ON_BOTH_MACHINES(Flow);
 
-/// When each datagram was sent.
-std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim) {
+/// When each datagram was sent, of eight requests that nobody answers.
+std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim,
+                                                            ibmf_retrans_t times) {
     std::map<unsigned, std::vector<LONGLONG>> sent;
     wire joined;
     joined.tap = [&](unsigned, const auto& bytes) {
@@ -94,36 +96,85 @@ std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim) {
     };
     const client_scope manager(0, PERF_MANAGER);
     batch asked;
-    asked.ask(manager, MAD_MGMT_CLASS_PERF, 1, 8, {5, 8'000, 2'000, 0});
-    for (const auto& each : asked.all)
+    asked.ask(manager, MAD_MGMT_CLASS_PERF, 1, 8, times);
+    for (const auto& each : asked.all) {
         EXPECT_EQ(each->status(), IBMF_TRANS_TIMEOUT);
+        sent[number_of_any].push_back(static_cast<LONGLONG>(each->took()));
+    }
     sim.run();
     return sent;
 }
 
-TEST(FlowTimes, AttemptsWaitTwiceAsLongEachTimeAndNotAllTheSame) {
-    random_choices chance(7);
-    sim_machine sim(chance);
-    const machine::scope inside(sim);
-    constexpr LONGLONG base = 10'000 * ticks_per_us;
+/// The first attempt waits for `first`, the others for up to a quarter less than
+/// `most_of(attempt)`, and not all the same.
+template <class Most>
+void expect_waits(const std::map<unsigned, std::vector<LONGLONG>>& attempts, const Most& most_of) {
     std::set<LONGLONG> second_waits;
-    for (const auto& [number, sent] : times_of_attempts(sim)) {
+    for (const auto& [number, sent] : attempts) {
+        if (number == number_of_any) continue;
         ASSERT_EQ(sent.size(), 6u) << number;
         for (std::size_t i = 1; i < sent.size(); ++i) {
-            const LONGLONG least = base << std::min<std::size_t>(i - 1, 3);
-            EXPECT_GE(sent[i] - sent[i - 1], least);
-            EXPECT_LE(sent[i] - sent[i - 1], i == 1 ? least : least + least / 4);
+            const LONGLONG most = most_of(i - 1);
+            EXPECT_LE(sent[i] - sent[i - 1], most);
+            EXPECT_GE(sent[i] - sent[i - 1], i == 1 ? most : most - most / 4);
         }
         second_waits.insert(sent[2] - sent[1]);
     }
     EXPECT_GT(second_waits.size(), 4u);
 }
 
+TEST(FlowTimes, DefaultTimes_OfASilentPeer_DoubleWithEachAttempt) {
+    random_choices chance(7);
+    sim_machine sim(chance);
+    const machine::scope inside(sim);
+    constexpr LONGLONG base = 4'100'000 * ticks_per_us;
+    expect_waits(times_of_attempts(sim, {5, 0, 0, 0}),
+                 [](std::size_t attempt) { return base << std::min<std::size_t>(attempt, 3); });
+}
+
+// So a client can say how long it waits at most: seed 000, 193.
+TEST(FlowTimes, GivenTimes_OfASilentPeer_AreMaxima) {
+    random_choices chance(7);
+    sim_machine sim(chance);
+    const machine::scope inside(sim);
+    constexpr LONGLONG base = 10'000 * ticks_per_us;
+    for (const ibmf_retrans_t& times :
+         {ibmf_retrans_t{5, 8'000, 2'000, 0}, ibmf_retrans_t{5, 10'000 - 1, 1, 0}}) {
+        const auto attempts = times_of_attempts(sim, times);
+        expect_waits(attempts, [](std::size_t) { return base; });
+        for (const LONGLONG took : attempts.at(number_of_any))
+            EXPECT_LE(took, 6 * base + 1 * ticks_per_us);
+    }
+}
+
+// NULL is IBMF_RETRANS_DEFAULT, whatever the flags; zeros are another thing: no retries.
+TEST(FlowTimes, Retries_OfNullAndOfZeros_AreAsTheHeaderSays) {
+    random_choices chance(7);
+    sim_machine sim(chance);
+    const machine::scope inside(sim);
+    constexpr ibmf_retrans_t defaults = IBMF_RETRANS_DEFAULT;
+    EXPECT_EQ(defaults.retrans_retries, static_cast<uint32_t>(IBMF_DEFAULT_RETRIES));
+    const auto datagrams_of = [](ibmf_retrans_t* times, uint_t flags) {
+        const wire joined;
+        const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
+        test_message msg(manager.handle, {MAD_MGMT_CLASS_SUBN_ADM, 0x14});
+        EXPECT_EQ(ibmf_msg_transport(manager.handle, IBMF_QP_HANDLE_DEFAULT, msg.shown, times,
+                                     nullptr, nullptr, flags),
+                  IBMF_TRANS_TIMEOUT);
+        return manager.stats().st_datagrams_sent;
+    };
+    ibmf_retrans_t zeros{};
+    constexpr unsigned abort = 1; // of a transfer that is given up
+    EXPECT_EQ(datagrams_of(nullptr, IBMF_MSG_TRANS_FLAG_SEQ), 1u + IBMF_DEFAULT_RETRIES);
+    EXPECT_EQ(datagrams_of(&zeros, IBMF_MSG_TRANS_FLAG_SEQ), 1u);
+    EXPECT_EQ(datagrams_of(nullptr, IBMF_MSG_TRANS_FLAG_RMPP), 1u + IBMF_DEFAULT_RETRIES + abort);
+    EXPECT_EQ(datagrams_of(&zeros, IBMF_MSG_TRANS_FLAG_RMPP), 1u + abort);
+}
+
 /// What each may take: the attempts, and as much again and a half, unless its client said less.
 LONGLONG most_of(const ibmf_retrans_t& times) {
-    LONGLONG attempts = 0;
-    for (unsigned i = 0; i <= times.retrans_retries; ++i)
-        attempts += LONGLONG{times.retrans_rtv + times.retrans_rttv} << std::min(i, 3u);
+    const LONGLONG attempts =
+        (LONGLONG{times.retrans_retries} + 1) * (times.retrans_rtv + times.retrans_rttv);
     const LONGLONG said = times.retrans_trans_to != 0 ? times.retrans_trans_to : LLONG_MAX;
     return std::min(attempts / 2 * 5, said) * ticks_per_us;
 }

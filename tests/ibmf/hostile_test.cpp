@@ -264,6 +264,26 @@ TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
     EXPECT_EQ(heard + static_cast<int>(manager.stats().st_no_callback), 1);
 }
 
+// Ids of our own transactions have that bit, too: what was sent without waiting is told from them.
+TEST_P(Hostile, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp) {
+    wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    joined.tap = [&](unsigned, const auto& bytes) {
+        answer = bytes;
+        return false;
+    };
+    test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 0xFFFFFFFF});
+    ASSERT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
+    answer[3] |= MAD_RESPONSE_BIT;
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    answer[15] ^= 1; // of nothing that was sent
+    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    joined.await_empty();
+    EXPECT_EQ(manager.stats().st_no_callback, 1u); // it would be given to one
+    EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
+}
+
 // U8 of the other classes: by the method, and a BM Send by bit 0 of its modifier.
 TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
     constexpr ibmf_client_type_t boards[] = {BM_AGENT, BM_MANAGER};

@@ -266,8 +266,14 @@ TEST_F(RmppReceiver, EveryCodeOfAnEndingPeerIsReported) {
             }
 }
 
-TEST_F(RmppReceiver, TooLongATransferIsT2L) {
+// A peer that goes on, but never to its end.
+TEST_F(RmppReceiver, TotalTime_OfATransferThatGoesOn_EndsItWithT2L) {
     begin();
+    while (now + 10 * second < 40 * second) {
+        now += 10 * second;
+        hear(1);
+        drained(side);
+    }
     EXPECT_EQ(side.deadline(), 40 * second);
     now = side.deadline();
     side.expire(now - 1);
@@ -277,16 +283,78 @@ TEST_F(RmppReceiver, TooLongATransferIsT2L) {
     expect_refusal(drained(side), rmpp_status::total_time_too_long);
 }
 
-TEST_F(RmppReceiver, TheTotalTimeFollowsTheSizeAndTheLesserWish) {
+// The time of the transfer is 3.28 s a segment: a peer that dies is not waited for so long.
+TEST_F(RmppReceiver, Silence_InMidTransfer_EndsItWithTMRAfterAResponseTimePerRetry) {
+    original.data.resize(220'000);
+    begin();
+    EXPECT_EQ(side.deadline(), 4 * chosen.response_timer());
+    now = 10 * second;
+    hear(2);
+    drained(side);
+    const ticks due = now + (chosen.retries + 1) * chosen.response_timer();
+    EXPECT_EQ(side.deadline(), due);
+    side.expire(due - 1);
+    EXPECT_TRUE(side.result().running());
+    now = due;
+    side.expire(now);
+    expect(ending::timed_out, rmpp_status::too_many_retries, false);
+    expect_refusal(drained(side), rmpp_status::too_many_retries);
+}
+
+// The peer's timers are not ours: those of a hasty client end no transfer between two segments.
+TEST_F(RmppReceiver, Silence_OfAHastyClientsPeer_IsBorneForTheDefaultTimer) {
+    chosen = {.response_time = millisecond, .round_trip = millisecond, .retries = 0};
+    EXPECT_EQ(longest_silence_of(chosen), settings{}.response_timer());
+    chosen.retries = 2;
+    EXPECT_EQ(longest_silence_of(chosen), 3 * settings{}.response_timer());
+}
+
+TEST_F(RmppReceiver, Silence_WhileTheWindowIsHeldClosed_EndsNothing) {
+    begin();
+    side.set_window(0, now);
+    EXPECT_EQ(side.deadline(), 40 * second); // of all of it
+    now = 30 * second;
+    side.expire(now);
+    EXPECT_TRUE(side.result().running());
+    side.set_window(4, now);
+    drained(side);
+    EXPECT_EQ(side.deadline(), 40 * second);
+    now = 35 * second;
+    hear(2);
+    EXPECT_TRUE(side.result().running());
+}
+
+// A peer may announce 4 GB: what is not received counts for nothing.
+TEST_F(RmppReceiver, Announcement_BeyondTheSizeLimit_BuysNoTimeAndNoMemory) {
+    class announced_bytes final : public sink {
+    public:
+        bool begin(const mad_view&, std::uint64_t bytes) override {
+            announced = bytes;
+            return true;
+        }
+        bool append(mad_bytes) override { return true; }
+        std::uint64_t announced = 0;
+    } kept;
+    chosen.size_limit = 1000;
+    receiver liar(chosen, kept);
+    const datagram first =
+        packet(original, changed(1, [](auto& it) { it.length_or_window = 0xFFFFFFFF; }));
+    for (; liar.result().running() && now < 4000 * second; now += 10 * second) {
+        liar.receive(view_of(first), now);
+        drained(liar);
+        liar.expire(now);
+    }
+    EXPECT_LE(kept.announced, 1000u);
+    EXPECT_EQ(text_of(liar.result()),
+              text_of({ending::timed_out, rmpp_status::total_time_too_long, false}));
+    EXPECT_EQ(now, 50 * second);
+}
+
+TEST_F(RmppReceiver, TheTotalTimeFollowsTheSize) {
     const settings plain;
     EXPECT_EQ(total_time_of(plain, 0), 40 * second);
-    EXPECT_EQ(total_time_of(plain, 0xFFFFFFFF), 3600 * second) << "what a lying peer can hold";
+    EXPECT_EQ(total_time_of(plain, 0xFFFFFFFF), 3600 * second) << "at most an hour";
     EXPECT_EQ(total_time_of(plain, 220 * 1000), plain.response_timer() / 5 * 4 * 1000);
-    settings wish{.total_time = 5 * second};
-    EXPECT_EQ(total_time_of(wish, 0), 5 * second);
-    EXPECT_EQ(total_time_of(wish, 0xFFFFFFFF), 5 * second);
-    wish.total_time = 7 * 24 * 3600 * second;
-    EXPECT_EQ(total_time_of(wish, 2050), 40 * second);
 }
 
 // The last ACK may be lost: who asks again is answered, for a while, and so is who was refused.
@@ -401,13 +469,13 @@ TEST_F(RmppReceiver, ASinkThatRefusesStopsThePeer) {
 
 TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
     begin();
-    side.set_window(0);
+    side.set_window(0, now);
     for (std::uint32_t segment = 2; segment <= 5; ++segment)
         hear(segment);
     expect_ack(5, 5);
     hear(5); // the peer asks
     expect_ack(5, 5);
-    side.set_window(100); // at most the one chosen
+    side.set_window(100, now); // at most the one chosen
     expect_ack(5, 9);
 }
 

@@ -177,6 +177,43 @@ TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
     EXPECT_EQ(end.te_segments_resent, 0u);
 }
 
+// Nothing behind it is read, which a sanitizer sees: it ends where the memory does.
+TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
+    test_message real(it.handle, performance);
+    const auto of_ones_own = std::make_unique<ibmf_msg_t>();
+    auto* const within = reinterpret_cast<ibmf_msg_t*>(reinterpret_cast<char*>(real.shown) + 8);
+    auto* const wild = reinterpret_cast<ibmf_msg_t*>(~std::uintptr_t{0} - 7);
+    auto* const low = reinterpret_cast<ibmf_msg_t*>(std::uintptr_t{8});
+    const auto note = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
+    for (ibmf_msg_t* const bad : {of_ones_own.get(), within, wild, low}) {
+        ibmf_msg_t* copy = bad;
+        std::uint8_t byte = 0;
+        std::size_t length = 1;
+        ibmf_transfer_end_t end{};
+        EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, bad, nullptr, note, nullptr, 0),
+                  IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_free_msg(it.handle, &copy), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_cancel_msg(it.handle, bad), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_stream_msg(it.handle, bad, note, nullptr), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_read_msg(it.handle, bad, &byte, &length), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_resume_msg(it.handle, bad), IBMF_INVALID_ARG);
+        EXPECT_EQ(ibmf_query_transfer(it.handle, bad, &end), IBMF_INVALID_ARG);
+    }
+}
+
+// Messages of many chunks are all found.
+TEST_P(Statuses, Messages_OfALargeNumber_AreAllMessages) {
+    const wire joined;
+    const client_scope it(0, PERF_MANAGER);
+    std::vector<ibmf_msg_t*> all(2000);
+    for (ibmf_msg_t*& each : all)
+        ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &each), IBMF_SUCCESS);
+    for (ibmf_msg_t*& each : all)
+        EXPECT_EQ(ibmf_free_msg(it.handle, &each), IBMF_SUCCESS);
+}
+
 TEST_P(Statuses, WhetherAPortShowsAManagerIsTheDrivers) {
     wire joined;
     const client_scope manager(0, SUBN_MANAGER);

@@ -298,6 +298,77 @@ TEST_P(Transactions, QueuedOnesGoWhenTheBoundIsRaised) {
         EXPECT_EQ(each->status(), IBMF_SUCCESS);
 }
 
+/// Sends to the other end by its GID.
+void route_globally(ibmf_msg_t& msg, unsigned from, unsigned to) {
+    msg.im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
+    msg.im_global_addr = {wire::gid_of(from), wire::gid_of(to), 0, 0, 64};
+}
+
+/// Keeps the global route of what it was sent, and answers from the buffers it came in, by a route
+/// that `turn` may change.
+struct route_keeper : client_scope {
+    route_keeper() : client_scope(1, PERF_AGENT, IBMF_REG_FLAG_NO_OFFLOAD) { listen(answer, this); }
+    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+        auto& self = *static_cast<route_keeper*>(context);
+        self.flags = msg->im_msg_flags;
+        self.route = msg->im_global_addr;
+        msg->im_msgbufs_send = msg->im_msgbufs_recv;
+        msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method |= MAD_RESPONSE_BIT;
+        if (self.turns)
+            std::swap(msg->im_global_addr.ig_sender_gid, msg->im_global_addr.ig_recver_gid);
+        const auto free = [](ibmf_handle_t by, ibmf_msg_t* sent, void*) {
+            EXPECT_EQ(ibmf_free_msg(by, &sent), IBMF_SUCCESS);
+        };
+        EXPECT_EQ(
+            ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, free, nullptr, 0),
+            IBMF_SUCCESS);
+    }
+    std::atomic<bool> turns{false};
+    std::atomic<std::uint32_t> flags{0};
+    ibmf_global_addr_info_t route{};
+};
+
+bool same(const ib_gid_t& left, const ib_gid_t& right) {
+    return left.gid_prefix == right.gid_prefix && left.gid_guid == right.gid_guid;
+}
+
+TEST_P(Transactions, GlobalRoute_OfAReceivedMessage_NamesItsSenderAndLeadsBackTurnedOrNot) {
+    wire joined;
+    std::atomic<bool> back{true};
+    joined.sending = [&](unsigned from, const IB_MAD_SEND& what) {
+        if (from == 1) back = back && same(what.To.Gid, wire::gid_of(0)) && what.To.GidIndex == 0;
+    };
+    route_keeper agent;
+    const client_scope manager(0, PERF_MANAGER);
+    for (const bool turns : {false, true}) {
+        agent.turns = turns;
+        test_message msg(manager.handle, performance);
+        route_globally(*msg.shown, 0, 1);
+        EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
+        EXPECT_TRUE((agent.flags & IBMF_MSG_FLAGS_GLOBAL_ADDRESS) != 0);
+        EXPECT_TRUE(same(agent.route.ig_sender_gid, wire::gid_of(0)));
+        EXPECT_TRUE(same(agent.route.ig_recver_gid, wire::gid_of(1)));
+        EXPECT_TRUE(back) << turns;
+        while (agent.stats().st_msgs_alloced != 0)
+            KeStallExecutionProcessor(10);
+    }
+}
+
+// A message to oneself, and one whose sender is left open, go where they say.
+TEST_P(Transactions, GlobalRoute_ToThePortItself_IsNotTurned) {
+    wire joined;
+    ib_gid_t sent_to{};
+    joined.sending = [&](unsigned, const IB_MAD_SEND& what) { sent_to = what.To.Gid; };
+    const client_scope manager(0, PERF_MANAGER);
+    test_message msg(manager.handle, performance);
+    route_globally(*msg.shown, 0, 0);
+    for (const ib_gid_t& sender : {wire::gid_of(0), ib_gid_t{}}) {
+        msg.shown->im_global_addr.ig_sender_gid = sender;
+        EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
+        EXPECT_TRUE(same(sent_to, wire::gid_of(0)));
+    }
+}
+
 IRPVERBS_ON_BOTH_MACHINES(Transactions);
 
 } // namespace

@@ -80,7 +80,15 @@ public:
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
+    static ib_gid_t gid_of(unsigned end) { return {IB_DEFAULT_GID_PREFIX, guids[end]}; }
     DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
+    /// A device that failed goes, and comes again under its GUID. Nobody has it open.
+    void replug(unsigned end) {
+        await_empty();
+        must_succeed(HcaRefuseOpen(ends_[end].fdo), "nobody has it open");
+        HcaDeleteDevice(ends_[end].fdo);
+        make(end);
+    }
     /// Does RMPP and leaves it to nobody, as an old kernel; said before the first agent. A message
     /// takes its way in one piece, and what is lost of it is the whole.
     void keep_rmpp() { keeps_rmpp_ = true; }
@@ -193,7 +201,7 @@ private:
         fixed.SmSl = end.owner->sm_level_;
         fixed.GidCount = 1;
         fixed.PKeyCount = 2;
-        const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, guids[end.number]};
+        const ib_gid_t gid = gid_of(end.number);
         const HCA_PORT_TABLES tables{&gid, keys};
         return HcaReturnPort(&fixed, &tables, attr, size, irp);
     }
@@ -265,6 +273,8 @@ private:
         const auto to_end = static_cast<unsigned>(known - std::begin(lids));
         IB_MAD_ADDRESS from = send->To;
         from.Lid = lids[end.number];
+        from.Gid = gid_of(end.number);
+        from.GidIndex = 0;
         const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
         // Of a transfer its true length, of a datagram all of it.
         const bool whole = agent->Agent.Attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && (bytes[26] & 1) != 0;
@@ -349,18 +359,25 @@ private:
         const UCHAR method = flight.bytes[3];
         std::uint32_t id = 0;
         std::memcpy(&id, &flight.bytes[8], sizeof(id));
+        HCA_MAD_AGENT* of_any_oui = nullptr;
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next) {
             const bool found = answers(method) ? state_of(each).id == __builtin_bswap32(id)
                                                : receives(each->Agent.Attr, flight.bytes);
-            if (found) return each;
+            if (found && (answers(method) || !is_of_any_oui(each->Agent.Attr))) return each;
+            if (found) of_any_oui = each;
         }
-        return nullptr;
+        return of_any_oui;
+    }
+    static bool has_oui(UCHAR mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4F; }
+    static bool is_of_any_oui(const IB_MAD_AGENT_ATTR& attr) {
+        return has_oui(attr.ManagementClass) && attr.Oui[0] == 0 && attr.Oui[1] == 0 &&
+               attr.Oui[2] == 0;
     }
     static bool receives(const IB_MAD_AGENT_ATTR& attr, const std::vector<UCHAR>& bytes) {
         constexpr std::size_t oui = 37;
         const UCHAR mgmt_class = bytes[1];
         if (attr.ManagementClass != mgmt_class) return false;
-        if (mgmt_class >= 0x30 && mgmt_class <= 0x4F && bytes.size() >= oui + 3 &&
+        if (has_oui(mgmt_class) && !is_of_any_oui(attr) && bytes.size() >= oui + 3 &&
             !std::equal(attr.Oui, attr.Oui + 3, &bytes[oui]))
             return false;
         return (attr.MethodMask[bytes[3] / 32] >> bytes[3] % 32 & 1) != 0;

@@ -74,8 +74,8 @@ typedef struct _IB_MAD_AGENT_ATTR {
     UCHAR PortNumber;      /* from 1 */
     UCHAR ManagementClass; /* 0x01 and 0x81: on QP0; the others: on QP1; own QP: 0, like the next */
     UCHAR ClassVersion;
-    UCHAR Rmpp;          /* IB_MAD_RMPP */
-    UCHAR Oui[3];        /* of classes 0x30 to 0x4F; others: 0 */
+    UCHAR Rmpp;   /* IB_MAD_RMPP */
+    UCHAR Oui[3]; /* of classes 0x30 to 0x4F; 0: any that no other agent receives; others: 0 */
     ULONG MethodMask[4]; /* bit m % 32 of [m / 32]: receives method m; none: only answers come */
     ULONG ReceiveLimit;  /* datagrams kept while no IRP waits; 0: 64 */
     UCHAR QpKind;        /* IB_MAD_QP */
@@ -131,7 +131,8 @@ typedef struct _IB_MAD_RECEIVE {
    STATUS_SUCCESS: Information is the IB_MAD_AGENT*. STATUS_SHARING_VIOLATION: another agent of the
    port receives one of these methods. STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a
    driver that does it, IB_MAD_RMPP_BY_CLIENT of a class with RMPP where the system below keeps that
-   to itself, a port without management, or a QP of its own without IB_PORT_MAD_QPS.
+   to itself, a port without management, or a QP of its own without IB_PORT_MAD_QPS; methods of
+   OUI 0 where the system below wants an OUI.
    STATUS_INVALID_PARAMETER: also class 0, and an OUI of a class without. With a QP of its own: also
    a class, or a P_Key that the port does not have. STATUS_INSUFFICIENT_RESOURCES: also no QP is
    free. */

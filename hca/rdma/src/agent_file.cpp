@@ -1,5 +1,6 @@
 #include "agent_file.hpp"
 
+#include "failure.hpp"
 #include "mad_message.hpp"
 
 #include <algorithm>
@@ -14,6 +15,8 @@ namespace {
 constexpr int most_datagrams_at_once = 64;
 
 constexpr int most_tries = 50; // of a send, a millisecond apart
+
+constexpr ULONGLONG longest_failing = 10ull * 10'000'000; // of receives, 10 s
 
 // Kept between calls; what a longer message needed is given back.
 constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
@@ -46,13 +49,21 @@ bool receives_requests(const IB_MAD_AGENT_ATTR& attr) {
     return any != 0;
 }
 
+// Of no vendor: the kernel refuses OUI 0. Such an agent receives no requests, and answers are not
+// told apart by their OUI.
+constexpr std::uint32_t oui_of_senders = 0xFFFFFF;
+
+std::uint32_t oui_of(const IB_MAD_AGENT_ATTR& attr) {
+    return static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
+}
+
 // What the kernel would refuse without saying why.
 NTSTATUS check_class(const port_limits& port, const IB_MAD_AGENT_ATTR& attr) {
     if (is_subnet_management(attr.ManagementClass) && !port.infiniband) return STATUS_NOT_SUPPORTED;
     if (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && !has_rmpp(attr.ManagementClass))
         return STATUS_NOT_SUPPORTED;
-    const bool no_oui = attr.Oui[0] == 0 && attr.Oui[1] == 0 && attr.Oui[2] == 0;
-    return has_oui(attr.ManagementClass) && no_oui ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+    const bool any_oui = has_oui(attr.ManagementClass) && oui_of(attr) == 0;
+    return any_oui && receives_requests(attr) ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
 }
 
 umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG flags) {
@@ -63,7 +74,8 @@ umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG fl
     for (int i = 0; i < 2; ++i)
         wanted.method_mask[i] =
             attr.MethodMask[2 * i] | static_cast<std::uint64_t>(attr.MethodMask[2 * i + 1]) << 32;
-    wanted.oui = static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
+    wanted.oui = oui_of(attr);
+    if (wanted.oui == 0 && has_oui(attr.ManagementClass)) wanted.oui = oui_of_senders;
     wanted.rmpp_version = rmpp ? rmpp_version : 0;
     return wanted;
 }
@@ -206,17 +218,31 @@ bool agent_file::read() {
         int length = static_cast<int>(buffer_.size() - umad_header_size);
         errno = 0;
         if (world_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
+            failing_since_ = 0;
             received(std::span(buffer_).first(umad_header_size + static_cast<unsigned>(length)));
             give_room_back();
             continue;
         }
         const int error = errno;
-        if (error == EAGAIN) return true;
+        if (error == EAGAIN) {
+            failing_since_ = 0;
+            return true;
+        }
         if (error == EINTR || (error == ENOSPC && make_room(length))) continue;
+        if (may_recover(error)) return true; // the reactor asks again
         HcaReportFatal(agent_.Ca->Device);
         return false;
     }
     return true;
+}
+
+// Memory comes back, and what is wrong with one message goes with it. What stays is no device to
+// work with, and would keep the reactor busy.
+bool agent_file::may_recover(int error) {
+    if (is_gone(error)) return false;
+    const ULONGLONG now = KeQueryInterruptTime();
+    if (failing_since_ == 0) failing_since_ = now;
+    return now - failing_since_ < longest_failing;
 }
 
 void agent_file::give_room_back() {

@@ -43,6 +43,7 @@ private:
 
     bool read();
     bool make_room(int length);
+    bool may_recover(int error);
     void give_room_back();
     void received(std::span<UCHAR> message);
 
@@ -52,7 +53,8 @@ private:
     int descriptor_;
     int id_ = 0; // in the file
     questions questions_;
-    std::vector<UCHAR> buffer_; // the reader's
+    std::vector<UCHAR> buffer_;   // the reader's
+    ULONGLONG failing_since_ = 0; // likewise: the first of failures in a row
     std::unique_ptr<dispatch::descriptor_watch> watch_;
 };
 

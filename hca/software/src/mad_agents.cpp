@@ -34,10 +34,15 @@ bool share_a_method(const IB_MAD_AGENT_ATTR& one, const IB_MAD_AGENT_ATTR& other
     return false;
 }
 
+bool is_of_any_oui(const IB_MAD_AGENT_ATTR& agent) {
+    return has_oui(agent.ManagementClass) &&
+           std::ranges::all_of(agent.Oui, [](UCHAR each) { return each == 0; });
+}
+
 bool receives(const IB_MAD_AGENT_ATTR& agent, const mad_header& mad) {
     if (agent.ManagementClass != mad.management_class()) return false;
     if (agent.ClassVersion != mad.class_version()) return false;
-    if (has_oui(agent.ManagementClass) &&
+    if (has_oui(agent.ManagementClass) && !is_of_any_oui(agent) &&
         !std::ranges::equal(agent.Oui, std::span(mad.bytes + oui_offset, 3)))
         return false;
     return (agent.MethodMask[mad.method() / 32] >> mad.method() % 32 & 1) != 0;
@@ -252,11 +257,15 @@ const IB_MAD_KEYS* mad_agents::find_keys(packet& what) {
 HCA_MAD_AGENT* mad_agents::find_taker(packet& what) {
     if (what.to_qp > 1) return find_qp(*what.at, what.to_qp);
     const mad_header mad = header_of(what.mad);
-    const auto place = std::ranges::find_if(agents_, [&](const HCA_MAD_AGENT* each) {
-        if (has_own_qp(*each) || each->Agent.Attr.PortNumber != what.at->number) return false;
-        return mad.answers() ? asked(*each, mad) : receives(each->Agent.Attr, mad);
-    });
-    return place == agents_.end() ? nullptr : *place;
+    HCA_MAD_AGENT* of_any_oui = nullptr;
+    for (HCA_MAD_AGENT* each : agents_) {
+        const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
+        if (has_own_qp(*each) || attr.PortNumber != what.at->number) continue;
+        if (!(mad.answers() ? asked(*each, mad) : receives(attr, mad))) continue;
+        if (mad.answers() || !is_of_any_oui(attr)) return each;
+        of_any_oui = each;
+    }
+    return of_any_oui;
 }
 
 void mad_agents::deliver(packet* what) {

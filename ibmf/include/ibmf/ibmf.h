@@ -1,5 +1,27 @@
 /* The client interface of IBMF: registration for a management class on a port, messages, alternate
-   QPs. Source: seed 000 throughout. */
+   QPs. Source: seed 000 throughout.
+
+   Calls from inside a callback:
+                               message callback,    message callback,   ibmf_async_event_cb_t
+                               PASSIVE_LEVEL        NO_OFFLOAD
+     ibmf_alloc_msg, _free_msg yes                  yes, no SLEEP       yes
+     ibmf_msg_transport        yes                  with a callback     IBMF_BAD_PORT_STATE
+     ibmf_setup_async_cb       yes                  yes                 yes
+     ibmf_tear_down_async_cb   yes; of its own QP   yes                 yes
+                               it does not wait
+     ibmf_query_qp             yes                  yes                 yes
+     ibmf_alloc_qp, _modify_qp yes                  no                  IBMF_TRANSPORT_FAILURE
+     ibmf_free_qp              yes                  no                  yes
+     ibmf_register             yes                  no                  yes, of another HCA
+     ibmf_unregister           yes, once all is     IBMF_BUSY           yes
+                               given back
+   "no": those calls block, and block a DPC. A call that waits for callbacks does not wait for one
+   that runs on the caller's own processor.
+
+   Lifetimes: ir_ci_guid, ir_port_num and ir_client_class are read by ibmf_register and not kept by
+   reference. An ibmf_handle_t is valid until ibmf_unregister, also when the HCA has failed or gone:
+   then sends are IBMF_BAD_PORT_STATE, and messages and QP handles are valid until they are freed.
+   An HCA that comes back is another registration's. */
 #ifndef IRPVERBS_IBMF_IBMF_H
 #define IRPVERBS_IBMF_IBMF_H
 
@@ -11,26 +33,26 @@
 
 /* What the functions return and im_msg_status says. */
 #define IBMF_SUCCESS 0
-#define IBMF_FAILURE (-1)            /* an error inside IBMF */
-#define IBMF_PORT_IN_USE (-2)        /* the class is registered on that port */
-#define IBMF_BAD_CLASS (-3)          /* no such class */
-#define IBMF_BAD_HANDLE (-4)         /* not an ibmf handle, or freed */
-#define IBMF_BAD_QP_HANDLE (-5)      /* not a QP handle of that client, or not with those keys */
-#define IBMF_BAD_NODE (-6)           /* no HCA has that GUID */
-#define IBMF_BAD_PORT (-7)           /* the HCA has no such port */
-#define IBMF_BAD_PORT_STATE (-8)     /* the port is not in a state to send */
-#define IBMF_BAD_VERSION (-9)        /* not IBMF_VERSION */
-#define IBMF_BAD_FLAGS (-10)         /* unknown flags, or flags that exclude each other */
-#define IBMF_BAD_SIZE (-11)          /* more data than fits one datagram, or no header */
-#define IBMF_BAD_RMPP_OPT (-12)      /* RMPP where class or QP has none */
-#define IBMF_BUSY (-13)              /* in use, or not all given back */
-#define IBMF_NO_RESOURCES (-14)      /* none for now; a retry may succeed */
-#define IBMF_NOT_SUPPORTED (-15)     /* the driver below can not */
-#define IBMF_PARTIAL_TRANSFER (-16)  /* it was longer than im_msg_sz_limit, or IBMF's own */
-#define IBMF_UNEXP_TRANS_RECVD (-17) /* the answer was to another kind of transaction */
-#define IBMF_TRANS_TIMEOUT (-18)     /* not answered, or not all of it, in time */
-#define IBMF_TRANS_FAILURE (-19)     /* the peer ended the transfer, or broke its rules */
-#define IBMF_NO_MEMORY (-20)
+#define IBMF_FAILURE (-1)             /* an error inside IBMF; no call of this header has one */
+#define IBMF_PORT_IN_USE (-2)         /* the class is registered on that port */
+#define IBMF_BAD_CLASS (-3)           /* no such class */
+#define IBMF_BAD_HANDLE (-4)          /* not an ibmf handle, or freed */
+#define IBMF_BAD_QP_HANDLE (-5)       /* not a QP handle of that client, or not with those keys */
+#define IBMF_BAD_NODE (-6)            /* no HCA has that GUID */
+#define IBMF_BAD_PORT (-7)            /* the HCA has no such port */
+#define IBMF_BAD_PORT_STATE (-8)      /* the port is not in a state to send */
+#define IBMF_BAD_VERSION (-9)         /* not IBMF_VERSION */
+#define IBMF_BAD_FLAGS (-10)          /* unknown flags, or flags that exclude each other */
+#define IBMF_BAD_SIZE (-11)           /* more data than fits one datagram, or no header */
+#define IBMF_BAD_RMPP_OPT (-12)       /* RMPP where class or QP has none */
+#define IBMF_BUSY (-13)               /* in use, or not all given back */
+#define IBMF_NO_RESOURCES (-14)       /* none for now; a retry may succeed */
+#define IBMF_NOT_SUPPORTED (-15)      /* the driver below can not */
+#define IBMF_PARTIAL_TRANSFER (-16)   /* it was longer than im_msg_sz_limit, or IBMF's own */
+#define IBMF_UNEXP_TRANS_RECVD (-17)  /* the answer was to another kind of transaction */
+#define IBMF_TRANS_TIMEOUT (-18)      /* not answered, or not all of it, in time */
+#define IBMF_TRANS_FAILURE (-19)      /* the peer ended the transfer, or broke its rules */
+#define IBMF_NO_MEMORY (-20)          /* none for a response; of calls: IBMF_NO_RESOURCES */
 #define IBMF_REQ_INVALID (-21)        /* the request contradicts itself, or the SA says so */
 #define IBMF_NO_RECORDS (-22)         /* nothing matches the query */
 #define IBMF_TOO_MANY_RECORDS (-23)   /* more than one record matches a Get */
@@ -44,7 +66,7 @@
 #define IBMF_CB_NOT_REGISTERED (-31)  /* there is no callback */
 #define IBMF_TRANSPORT_FAILURE (-32)  /* the driver below failed a call */
 #define IBMF_TID_IN_USE (-33)         /* a transaction with that TransactionID is under way */
-#define IBMF_NO_ACTIVE_PORTS (-34)    /* no port of the HCA is active; the number is ours */
+#define IBMF_NO_ACTIVE_PORTS (-34)    /* of SA access, never of IBMF; the number is ours */
 
 /* Flags of ibmf_alloc_msg. */
 #define IBMF_ALLOC_SLEEP 0
@@ -163,16 +185,38 @@ typedef enum _ibmf_client_type_t {
     UNIVERSAL_CLASS = 0x00040001
 } ibmf_client_type_t;
 
-/* Times in microseconds; 0 is the default. Where the driver keeps RMPP to itself a response comes
-   in one piece or not at all: the times of a single answer are for all of it, and retrans_trans_to
-   counts only when the request is a transfer, too. */
+/* How often a part of the exchange is sent again, and how long each attempt waits; seed 000, 193 to
+   248. Times are in microseconds. The retries are the client's to choose: 0 is none, there is no
+   default. A time of 0 is the default. In place of the structure NULL is IBMF_RETRANS_DEFAULT,
+   which {0} is not: that never retries.
+
+   Given times are maxima: an attempt waits for retrans_rtv + retrans_rttv at most, a peer that does
+   not answer ends the transaction after (retrans_retries + 1) such waits at the latest. Only when
+   both times are 0 each attempt waits twice as long as the one before, up to eight times. Attempts
+   after the first may wait up to a quarter less, drawn by chance. A peer that is busy or redirects,
+   and waiting for one's turn, may make it two and a half times as long.
+
+     flags of the transport   retries   rtv, rttv   trans_to
+     none                     -         -           -          (-: ignored)
+     SEQ                      used      used        used, 0: none
+     RMPP                     used      used        -
+     RMPP and SEQ             used      used        used, 0: none
+
+   A response that is a transfer, and a transfer that is sent, have besides the time that their size
+   calls for, at least 40 s, at most an hour; the sender of a response may be silent for (retries +
+   1) x the times above, or the default times when those are longer. Where the driver keeps RMPP to
+   itself a response comes in one piece or not at all: the times of a single answer are for all of
+   it. */
 typedef struct _ibmf_retrans_t {
-    uint32_t retrans_retries;  /* of each part of the exchange that a timer guards */
-    uint32_t retrans_rtv;      /* the responder's processing time; default 4 s */
-    uint32_t retrans_rttv;     /* there and back, without processing; default 100 ms */
-    uint32_t retrans_trans_to; /* of all of it, from the call on; of an RMPP transfer, either way:
-                                  the lesser of this and what its size calls for, at least 40 s */
+    uint32_t retrans_retries;  /* per request, and per RMPP segment or ACK; 0: never retried */
+    uint32_t retrans_rtv;      /* the responder's processing time; 0: 4 s */
+    uint32_t retrans_rttv;     /* there and back, without processing; 0: 100 ms */
+    uint32_t retrans_trans_to; /* of all of a sequenced transaction, from the call on; 0: none */
 } ibmf_retrans_t;
+
+#define IBMF_DEFAULT_RETRIES 3
+#define IBMF_RETRANS_DEFAULT                                                                       \
+    { IBMF_DEFAULT_RETRIES, 0, 0, 0 }
 
 typedef struct _ibmf_register_info {
     ib_guid_t ir_ci_guid; /* of the HCA */
@@ -194,16 +238,17 @@ typedef enum ibmf_async_event_e {
     IBMF_CI_OFFLINE = 0x1
 } ibmf_async_event_t;
 
-/* Tells a client of an event that is no message.
+/* Notifies a client of an event that is no message.
    May come before ibmf_register returns, with the handle it is about to return.
    IRQL: PASSIVE_LEVEL. */
 typedef void (*ibmf_async_event_cb_t)(ibmf_handle_t ibmf_handle, void* clnt_private,
                                       ibmf_async_event_t event_type);
 
-/* Tells a client of the end of a transaction (ibmf_msg_transport), or of a message it did not ask
-   for (ibmf_setup_async_cb).
+/* Reports the end of a transaction (ibmf_msg_transport), or an unsolicited message
+   (ibmf_setup_async_cb).
    Ownership: the message is the client's again, or becomes its own: it calls ibmf_free_msg.
-   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD. Must not block.
+   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD. Must not block
+   there.
  */
 typedef void (*ibmf_msg_cb_t)(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* args);
 
@@ -212,10 +257,14 @@ NT_EXTERN_C_BEGIN
 /* Makes the caller a client of one management class on one port.
    Ownership: *ibmf_handle is the client's until ibmf_unregister.
    IRQL: PASSIVE_LEVEL; may block.
-   client_cb may be NULL: then nobody tells the client when the HCA goes away. What it has under
-   way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; what it holds stays
-   its own, and the HCA open, until it gives it back and unregisters.
+   client_cb may be NULL: then the client does not learn that the HCA goes away. What it has under
+   way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; its handle, messages
+   and QPs stay its own until it gives them back and unregisters. They do not keep the HCA: it may
+   go, and come back under its GUID for a new registration.
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
+   Of a class from 0x30 to 0x4F the client is given the messages of each OUI that no other client
+   asked for (ibmf_register_oui). A real HCA knows requests by their OUI only: there it is a client
+   that sends, and receives responses (ibmf_setup_async_cb: IBMF_NOT_SUPPORTED).
    UNIVERSAL_CLASS: any number of clients a port, alternate QPs only: IBMF_QP_HANDLE_DEFAULT is
    IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs, too.
    Statuses, in the order of the checks:
@@ -224,8 +273,10 @@ NT_EXTERN_C_BEGIN
      IBMF_BAD_FLAGS          unknown flags; NO_OFFLOAD with SINGLE_OFFLOAD
      IBMF_BAD_CLASS          ir_client_class is none of ibmf_client_type_t
      IBMF_BAD_NODE           no HCA has ir_ci_guid
+     IBMF_BAD_PORT_STATE     the HCA has failed, and has not gone yet
      IBMF_BAD_PORT           the HCA has no port ir_port_num
-     IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS, and the driver has no UD QPs
+     IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS, and the driver has no UD QPs; or the driver does not
+                             have the class on that port
      IBMF_PORT_IN_USE        a client of that type is registered on that port
      IBMF_NO_RESOURCES       memory, or the driver's agents
      IBMF_TRANSPORT_FAILURE  the driver failed for another reason
@@ -254,6 +305,7 @@ NT_API int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags);
      IBMF_INVALID_ARG    async_msg_cb is NULL, or flags are not 0
      IBMF_BAD_HANDLE     no such client
      IBMF_BAD_QP_HANDLE  not a QP of that client
+     IBMF_NOT_SUPPORTED  by that QP the driver has no messages for the client (ibmf_register)
      IBMF_CB_REGISTERED  there is a callback for that QP */
 NT_API int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                                ibmf_msg_cb_t async_msg_cb, void* async_msg_cb_args, uint_t flags);
@@ -272,7 +324,7 @@ NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t i
    Reuse: a received message may be sent from its own receive buffers, but not as a sequenced one.
    IRQL: <= DISPATCH_LEVEL with msg_cb; PASSIVE_LEVEL without: it blocks. The callback may come
    before the return.
-   retrans: NULL is all defaults; counts as the flags call for it.
+   retrans: NULL is IBMF_RETRANS_DEFAULT; counts as the flags call for it.
    Statuses of the call (then no callback comes), which a message never sees:
      IBMF_INVALID_ARG       msgp is NULL or no message of that client, flags are unknown, or it
                             would block at DISPATCH_LEVEL

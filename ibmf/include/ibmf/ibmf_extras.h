@@ -7,10 +7,10 @@
 
 NT_EXTERN_C_BEGIN
 
-/* As ibmf_register, for a class from 0x30 to 0x4F: of the messages that nobody asked for the client
+/* As ibmf_register, for a class from 0x30 to 0x4F: of the messages that are no responses the client
    is given those of this OUI (24 bits). Clients of one class and port stand side by side when their
-   OUIs differ. ibmf_register has OUI 0, which real HCAs refuse. What the client sends has the OUI
-   that its class header says.
+   OUIs differ; one of ibmf_register is given the OUIs that are left. What the client sends has the
+   OUI that its class header says.
    Statuses: those of ibmf_register, and
      IBMF_INVALID_ARG  also when the OUI is 0 or longer
      IBMF_BAD_CLASS    also for a class without OUI, before the other checks */

@@ -5,7 +5,7 @@
 
 #include <ibmf/ib_mad.h>
 
-/* Where a message goes, or came from. Host byte order. */
+/* Where a message goes, or came from: ia_remote_lid is the peer's in both. Host byte order. */
 typedef struct _ibmf_addr_info {
     ib_lid_t ia_local_lid;
     ib_lid_t ia_remote_lid;
@@ -15,7 +15,10 @@ typedef struct _ibmf_addr_info {
     __extension__ uint8_t ia_service_level : 4;
 } ibmf_addr_info_t;
 
-/* The global route; counts only with IBMF_MSG_FLAGS_GLOBAL_ADDRESS, never for SMPs. */
+/* The global route; counts only with IBMF_MSG_FLAGS_GLOBAL_ADDRESS, never for SMPs. Of a received
+   message ig_sender_gid is its sender's. A message is sent from the one of the two that is a GID of
+   the port: an answer leads back with the route as it came, in the same message or in another, and
+   with the two exchanged as well. */
 typedef struct _ibmf_global_addr_info {
     ib_gid_t ig_sender_gid;
     ib_gid_t ig_recver_gid;

@@ -48,7 +48,7 @@ int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, ui
     if (named.status != IBMF_SUCCESS) return named.status;
     const port::guard under(*named.who->at);
     if (!named.qp->listed) return IBMF_BAD_QP_HANDLE;
-    *qp_num = named.qp->place.mad->Attr.Qp;
+    *qp_num = named.qp->number;
     *p_key = named.qp->keys.PKey;
     *q_key = named.qp->keys.QKey;
     *portnum = named.who->at->number;

@@ -4,9 +4,10 @@ using namespace irpverbs::ibmf;
 
 namespace {
 
-// Under the lock.
-bool owns(const client& who, const message& which) {
-    return which.who.load(std::memory_order_acquire) == &who;
+// Under the lock. Null: no message of the client.
+message* message_of(const client& who, const ibmf_msg_t* shown) {
+    message* const which = who.at->messages.find(shown);
+    return which != nullptr && which->who.load(std::memory_order_acquire) == &who ? which : nullptr;
 }
 
 } // namespace
@@ -32,11 +33,11 @@ int ibmf_free_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t** ibmf_msgpp) {
     if (ibmf_msgpp == nullptr || *ibmf_msgpp == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    message& gone = message::of(*ibmf_msgpp);
     const port::guard under(*who->at);
-    if (!owns(*who, gone)) return IBMF_BAD_HANDLE;
-    if (gone.busy) return IBMF_BUSY;
-    who->free(gone);
+    message* const gone = message_of(*who, *ibmf_msgpp);
+    if (gone == nullptr) return IBMF_BAD_HANDLE;
+    if (gone->busy) return IBMF_BUSY;
+    who->free(*gone);
     *ibmf_msgpp = nullptr;
     return IBMF_SUCCESS;
 }
@@ -45,10 +46,10 @@ int ibmf_cancel_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp) {
     if (msgp == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    const message& which = message::of(msgp);
     port::guard under(*who->at);
-    if (!owns(*who, which)) return IBMF_INVALID_ARG;
-    return who->at->cancel(under, which) ? IBMF_SUCCESS : IBMF_FAILURE;
+    const message* const which = message_of(*who, msgp);
+    if (which == nullptr) return IBMF_INVALID_ARG;
+    return who->at->cancel(under, *which) ? IBMF_SUCCESS : IBMF_FAILURE;
 }
 
 int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg_cb_t data_cb,
@@ -57,12 +58,12 @@ int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg_cb_t d
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
     if (!who->one_by_one()) return IBMF_NOT_SUPPORTED;
-    message& which = message::of(msgp);
     const port::guard under(*who->at);
-    if (!owns(*who, which)) return IBMF_INVALID_ARG;
-    if (which.busy) return IBMF_BUSY;
-    which.data_call = data_cb;
-    which.data_argument = data_cb_args;
+    message* const which = message_of(*who, msgp);
+    if (which == nullptr) return IBMF_INVALID_ARG;
+    if (which->busy) return IBMF_BUSY;
+    which->data_call = data_cb;
+    which->data_argument = data_cb_args;
     return IBMF_SUCCESS;
 }
 
@@ -70,10 +71,10 @@ int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_
     if (msgp == nullptr || into == nullptr || length == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    const message& which = message::of(msgp);
     port::guard under(*who->at);
-    if (!owns(*who, which)) return IBMF_INVALID_ARG;
-    *length = who->at->read(under, which, {static_cast<std::uint8_t*>(into), *length});
+    const message* const which = message_of(*who, msgp);
+    if (which == nullptr) return IBMF_INVALID_ARG;
+    *length = who->at->read(under, *which, {static_cast<std::uint8_t*>(into), *length});
     return IBMF_SUCCESS;
 }
 
@@ -81,10 +82,10 @@ int ibmf_resume_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp) {
     if (msgp == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    const message& which = message::of(msgp);
     port::guard under(*who->at);
-    if (!owns(*who, which)) return IBMF_INVALID_ARG;
-    who->at->resume(under, which);
+    const message* const which = message_of(*who, msgp);
+    if (which == nullptr) return IBMF_INVALID_ARG;
+    who->at->resume(under, *which);
     return IBMF_SUCCESS;
 }
 
@@ -92,13 +93,13 @@ int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_transf
     if (msgp == nullptr || end == nullptr) return IBMF_INVALID_ARG;
     const client_ref who = registry::here().find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    const message& which = message::of(msgp);
     const port::guard under(*who->at);
-    if (!owns(*who, which)) return IBMF_INVALID_ARG;
-    if (which.busy) return IBMF_BUSY;
-    end->te_status = static_cast<std::uint8_t>(which.transfer_end.code);
-    end->te_by_peer = which.transfer_end.by_peer ? B_TRUE : B_FALSE;
-    end->te_segments_resent = which.segments_resent;
+    const message* const which = message_of(*who, msgp);
+    if (which == nullptr) return IBMF_INVALID_ARG;
+    if (which->busy) return IBMF_BUSY;
+    end->te_status = static_cast<std::uint8_t>(which->transfer_end.code);
+    end->te_by_peer = which->transfer_end.by_peer ? B_TRUE : B_FALSE;
+    end->te_segments_resent = which->segments_resent;
     return IBMF_SUCCESS;
 }
 

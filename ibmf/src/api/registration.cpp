@@ -85,6 +85,7 @@ int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_hand
     if (who == nullptr) return IBMF_BAD_HANDLE;
     qp_ref qp;
     if (!who->find_qp(ibmf_qp_handle, qp)) return IBMF_BAD_QP_HANDLE;
+    if (qp == nullptr && who->agents[0].sends_only) return IBMF_NOT_SUPPORTED;
     listener& ear = listener_of(*who, qp.get());
     const port::guard under(*who->at);
     if (!who->ready) return IBMF_BAD_HANDLE;

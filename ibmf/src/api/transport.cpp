@@ -5,7 +5,7 @@ using namespace irpverbs::ibmf;
 namespace {
 
 constexpr uint_t known_message_flags = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
-constexpr ibmf_retrans_t transfer_defaults{3, 0, 0, 0};
+constexpr ibmf_retrans_t default_times = IBMF_RETRANS_DEFAULT;
 
 // Refused before it began: the call says so, and no callback comes.
 bool refused(const IRP* irp) { return irp->PendingReturned == FALSE; }
@@ -61,15 +61,15 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
     const client_ref who = here.find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
     qp_ref qp;
-    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags, qp);
+    message* found = nullptr;
+    if (const int status = check_transport(*who, ibmf_qp_handle, *msgp, flags, qp, found);
         status != IBMF_SUCCESS)
         return status;
     IRP* const irp = IoAllocateIrp(1, FALSE);
     if (irp == nullptr) return IBMF_NO_RESOURCES;
-    const bool rmpp = (flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0;
     transport wanted{who.get(),
-                     &message::of(msgp),
-                     retrans != nullptr ? *retrans : (rmpp ? transfer_defaults : ibmf_retrans_t{}),
+                     found,
+                     retrans != nullptr ? *retrans : default_times,
                      flags,
                      blocks ? told_by::return_value : told_by::callback,
                      msg_cb,

@@ -25,6 +25,7 @@ struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, listener {
     const uint_t kind;
     ibmf_qp_handle_t handle = nullptr;
     agent place;
+    ib_qpn_t number = 0; // at the HCA
 
     // All below: guarded by the port's lock.
     struct client_link {

@@ -38,6 +38,7 @@ int port::open_qp(alternate_qp& fresh) {
     if (made.status == STATUS_NOT_SUPPORTED) return IBMF_NOT_SUPPORTED;
     if (!made.success()) return failure_of_keys(made.status);
     fresh.place.mad = made.object<IB_MAD_AGENT>();
+    fresh.number = fresh.place.mad->Attr.Qp;
     if (enlist_qp(fresh)) return IBMF_SUCCESS;
     deregister_agent(fresh.place);
     return IBMF_BAD_HANDLE;
@@ -59,6 +60,7 @@ int port::modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys) {
     {
         const guard under(*this);
         if (!which.listed) return IBMF_BAD_QP_HANDLE;
+        if (offline) return IBMF_TRANSPORT_FAILURE;
         if (!attributes.index_of(keys.PKey)) return IBMF_INVALID_ARG;
     }
     const NTSTATUS status =

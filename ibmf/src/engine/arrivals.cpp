@@ -128,7 +128,8 @@ void port::answer_came(guard& under, const arrival& here) {
     const auto key = static_cast<std::uint32_t>(header.transaction_id);
     transaction* const which = find(key);
     const bool ours = (key & slot_table<transaction>::key_mark) != 0;
-    if (which == nullptr && !ours && here.who != nullptr && here.who->ready) {
+    if (which == nullptr && here.who != nullptr && here.who->ready &&
+        (!ours || here.who->unsequenced.contains(key))) {
         // To something sent without waiting for it; but not part of a transfer.
         ++here.who->counts.st_datagrams_received;
         const bool part = has_rmpp(*here.who, here.qp) && here.view.rmpp_active() && !here.whole;

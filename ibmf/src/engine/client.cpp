@@ -9,6 +9,7 @@ client::client(port& its_port, const registration& wanted)
     : at(&its_port), type(wanted.info.ir_client_class), oui(wanted.oui), plan(plan_of(type)),
       flags(wanted.flags) {
     InitializeListHead(&messages);
+    InitializeListHead(&receiving);
     InitializeListHead(&lingering);
     InitializeListHead(&qps);
     InitializeListHead(&frames);
@@ -233,6 +234,10 @@ void client::await_unasked(listener& of) {
 
 void client::await_sends(const alternate_qp& from) {
     await([&] { return from.sends == 0; });
+}
+
+void client::await_transactions() {
+    await([&] { return !at->has_transactions(*this); });
 }
 
 void client::await_sends() {

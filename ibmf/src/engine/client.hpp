@@ -10,6 +10,9 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace irpverbs::ibmf {
 
 class port;
@@ -22,7 +25,8 @@ struct agent {
     client* owner = nullptr; // null: shared
     IB_MAD_AGENT* mad = nullptr;
     std::uint8_t mgmt_class = 0;
-    bool whole = false; // the driver does RMPP: messages come and go in one piece
+    bool whole = false;      // the driver does RMPP: messages come and go in one piece
+    bool sends_only = false; // the driver has no requests for it
 };
 
 /// Who hears the messages of a queue pair that answer nothing. Guarded by the port's lock.
@@ -38,6 +42,23 @@ struct callback_frame {
     LIST_ENTRY of_client;
     const dispatch::detail::processor* on;
     const listener* of; // null: of something else
+};
+
+/// The ids of the last requests that were sent without waiting for a response and that look like
+/// keys of transactions. Responses to those are told from late ones by it.
+class unsequenced_ids {
+public:
+    void insert(std::uint64_t tid) {
+        if ((tid & slot_table<transaction>::key_mark) == 0) return;
+        ids_[next_++ % ids_.size()] = static_cast<std::uint32_t>(tid);
+    }
+    bool contains(std::uint32_t id) const {
+        return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+    }
+
+private:
+    std::array<std::uint32_t, 64> ids_{}; // 0: none
+    std::uint32_t next_ = 0;
 };
 
 struct alternate_qp;
@@ -76,6 +97,8 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     /// runs but on this processor.
     void await_unasked(listener& of);
     void await_sends();
+    /// The same: until those that a cancel is ending have ended.
+    void await_transactions();
     void await_sends(const alternate_qp& from);
     /// Under the lock: frames or sends have become fewer.
     void changed();
@@ -103,11 +126,14 @@ struct client : boost::intrusive_ref_counter<client>, listener {
         }
     } of_port{{}, this};
     bool ready = false;         // registered, and not yet unregistered
-    std::uint32_t incoming = 0; // transfers that peers began
+    bool knows_offline = false; // that the HCA has failed
+    std::uint32_t incoming = 0; // transfers that peers began, and that are under way
+    LIST_ENTRY receiving;       // these
     std::uint32_t lingering_count = 0;
     LIST_ENTRY lingering;  // transactions, the oldest first
     bool shows_sm = false; // changed in turn
     client_lines lines;
+    unsequenced_ids unsequenced;
     LIST_ENTRY messages;
     LIST_ENTRY qps; // changed in turn
     LIST_ENTRY frames;

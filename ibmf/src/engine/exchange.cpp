@@ -19,15 +19,16 @@ constexpr unsigned most_busy_doublings = 5;
 constexpr std::uint8_t most_redirects = 4;
 constexpr std::uint8_t no_class = 0; // what goes by an alternate queue pair has keys and a route
 
-// Up to a quarter more, so that those who were refused together do not come back together.
+// Up to a quarter less, so that peers that were refused together do not come back together.
 ticks jittered(ticks wait) {
-    const ticks span = wait / 4 + 1;
-    return wait + dispatch::detail::this_processor().owner->random() % span;
+    return wait - dispatch::detail::this_processor().owner->random() % (wait / 4 + 1);
 }
 
+// Times that the client gave are maxima.
 ticks wait_for_answer(const transaction& of) {
-    const ticks wait = of.response_timer() << std::min<unsigned>(of.attempts, most_doublings);
-    return of.attempts == 0 ? wait : jittered(wait);
+    const ticks wait = of.response_timer();
+    if (of.attempts == 0) return wait;
+    return jittered(of.backs_off ? wait << std::min<unsigned>(of.attempts, most_doublings) : wait);
 }
 
 // The driver does not say how far it is: what a transfer to us would be given, and the answer.
@@ -42,15 +43,18 @@ ticks time_for_whole(const transaction& of) {
 // What the attempts take at most, and as much again for waiting one's turn and for busy peers.
 ticks time_for_all(const transaction& of) {
     if (of.whole) return time_for_whole(of);
-    ticks sum = 0;
-    for (unsigned attempt = 0; attempt <= of.retries_left; ++attempt)
-        sum += of.response_timer() << std::min(attempt, most_doublings);
+    ticks sum = of.response_timer() * (ticks{of.retries_left} + 1);
+    if (of.backs_off) {
+        sum = 0;
+        for (unsigned attempt = 0; attempt <= of.retries_left; ++attempt)
+            sum += of.response_timer() << std::min(attempt, most_doublings);
+    }
     return sum / 2 * 5;
 }
 
-// From the call on, when the client sets a limit.
-ticks transfer_deadline_of(const ibmf_retrans_t& times, ticks now) {
-    const bool limited = times.retrans_trans_to != 0;
+// From the call on, when the client sets a limit; of what is only sent that is ignored.
+ticks transfer_deadline_of(const ibmf_retrans_t& times, bool sequenced, ticks now) {
+    const bool limited = sequenced && times.retrans_trans_to != 0;
     return limited ? now + times.retrans_trans_to * ticks_per_microsecond : never;
 }
 
@@ -68,7 +72,6 @@ int port::check(const transport& wanted, const mad_header& header) const {
     const client& who = *wanted.who;
     const message& msg = *wanted.msg;
     if (!who.ready) return IBMF_BAD_HANDLE;
-    if (msg.who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
     if (msg.busy) return IBMF_BUSY;
     const bool sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
     if (sequenced && msg.sends_from_received()) return IBMF_REQ_INVALID;
@@ -104,11 +107,18 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     const auto or_default = [](std::uint32_t given, std::uint32_t otherwise) {
         return given != 0 ? given : otherwise;
     };
+    const bool transfers = (wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0;
+    const bool whole =
+        transfers && wanted.qp == nullptr && wanted.who->agent_of(header.mgmt_class)->whole;
+    const bool urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
+    // One after the other, so that they are one store.
     fresh.sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
-    fresh.in_flight = fresh.incoming = false;
-    fresh.whole = (wanted.flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0 && wanted.qp == nullptr &&
-                  wanted.who->agent_of(header.mgmt_class)->whole;
-    fresh.urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
+    fresh.in_flight = false;
+    fresh.urgent = urgent;
+    fresh.incoming = false;
+    fresh.whole = whole;
+    fresh.raw = is_raw(wanted);
+    fresh.backs_off = (times.retrans_rtv | times.retrans_rttv) == 0;
     fresh.mgmt_class = header.mgmt_class;
     fresh.method = header.method;
     fresh.attempts = fresh.times_busy = 0;
@@ -116,7 +126,6 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     fresh.redirects_left = most_redirects;
     fresh.who = wanted.who;
     fresh.qp = key_of(wanted.qp);
-    fresh.raw = is_raw(wanted);
     fresh.msg = wanted.msg;
     fresh.tid = header.transaction_id;
     fresh.response_us = or_default(times.retrans_rtv, default_response_us);
@@ -159,7 +168,7 @@ int port::begin(IRP* irp, const transport& wanted) {
     who.count(&ibmf_stats_t::st_transactions);
     who.count(&ibmf_stats_t::st_msgs_sent);
     const ticks now = under.now_or_later();
-    fresh->transfer_deadline = transfer_deadline_of(wanted.retrans, now);
+    fresh->transfer_deadline = transfer_deadline_of(wanted.retrans, fresh->sequenced, now);
     fresh->deadline = std::min(now + time_for_all(*fresh), fresh->transfer_deadline);
     fresh->at = phase::sending;
     if (!park(irp, *fresh)) {
@@ -210,6 +219,8 @@ void port::resend(guard& under, transaction& which, ticks now) {
         set_due(which, which.whole ? which.deadline : std::min(now + wait, which.deadline));
     } else if (out == nullptr) {
         return end(under, which, IBMF_TRANSPORT_FAILURE);
+    } else if (!which.raw && !carries_own_id(which)) {
+        which.who->unsequenced.insert(which.tid);
     }
     if (out == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);
     send(under, *out, which, wait);
@@ -266,6 +277,7 @@ void port::forget(transaction& which) {
         RemoveEntryList(&which.in_line);
         --who.lingering_count;
     } else if (which.incoming) {
+        RemoveEntryList(&which.in_line);
         --who.incoming;
     }
     which.rmpp.reset();
@@ -303,7 +315,9 @@ void port::cancelled(guard& under, transaction& which, IRP* irp) {
         which.rmpp->cancel(now);
         transmit(under, which, now);
     }
+    client& who = *which.who;
     settle(under, which, irp, IBMF_TRANS_FAILURE, STATUS_CANCELLED);
+    who.changed();
 }
 
 bool port::cancel(guard& under, const message& what) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -56,22 +57,101 @@ bool message::sends_from_received() const {
                                 inside(sent.im_bufs_cl_data));
 }
 
-struct message_pool::chunk {
+namespace {
+
+constexpr std::size_t chunk_size = 16 << 10;
+
+} // namespace
+
+/// Begins at a multiple of its size, so an address leads to it.
+struct alignas(chunk_size) message_pool::chunk {
+    static constexpr std::size_t room = (chunk_size - sizeof(void*)) / sizeof(message);
+
     chunk* next = nullptr;
-    std::array<message, 32> messages;
+    std::array<message, room> messages;
+
+    static std::uintptr_t around(const void* address) {
+        return reinterpret_cast<std::uintptr_t>(address) & ~(std::uintptr_t{chunk_size} - 1);
+    }
+};
+
+/// A set of addresses, half of it empty at least. Readers take no lock, so one that became too
+/// small stays until the end.
+struct message_pool::directory {
+    static directory* make(std::size_t size, directory* former) {
+        std::unique_ptr<directory> made(new (std::nothrow) directory);
+        if (made == nullptr) return nullptr;
+        made->chunks.reset(new (std::nothrow) std::atomic<std::uintptr_t>[size]());
+        if (made->chunks == nullptr) return nullptr;
+        made->mask = size - 1;
+        made->former = former;
+        return made.release();
+    }
+    /// The place of an address, or the empty one where it belongs.
+    std::atomic<std::uintptr_t>& place_of(std::uintptr_t chunk) const {
+        std::size_t at = chunk / chunk_size;
+        while (true) {
+            std::atomic<std::uintptr_t>& place = chunks[at++ & mask];
+            const std::uintptr_t there = place.load(std::memory_order_acquire);
+            if (there == chunk || there == 0) return place;
+        }
+    }
+    void insert(std::uintptr_t chunk) {
+        place_of(chunk).store(chunk, std::memory_order_release);
+        ++used;
+    }
+
+    std::unique_ptr<std::atomic<std::uintptr_t>[]> chunks;
+    std::size_t mask = 0;
+    std::size_t used = 0;
+    directory* former = nullptr;
 };
 
 message_pool::~message_pool() {
     while (chunks_ != nullptr)
         delete std::exchange(chunks_, chunks_->next);
+    directory* last = directory_.load();
+    while (last != nullptr)
+        delete std::exchange(last, last->former);
+}
+
+message* message_pool::find(const ibmf_msg_t* shown) const {
+    const directory* const known = directory_.load(std::memory_order_acquire);
+    if (known == nullptr) return nullptr;
+    const std::uintptr_t around = chunk::around(shown);
+    if (known->place_of(around).load(std::memory_order_relaxed) != around || around == 0)
+        return nullptr;
+    auto& in = *reinterpret_cast<chunk*>(around);
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(shown) -
+                                  reinterpret_cast<std::uintptr_t>(&in.messages[0].shown);
+    const std::size_t index = offset / sizeof(message);
+    return index < chunk::room && offset % sizeof(message) == 0 ? &in.messages[index] : nullptr;
+}
+
+// Under the lock. False: no memory.
+bool message_pool::note(chunk& fresh) {
+    constexpr std::size_t least = 16;
+    directory* known = directory_.load(std::memory_order_relaxed);
+    if (known == nullptr || 2 * (known->used + 1) > known->mask + 1) {
+        directory* const larger =
+            directory::make(known != nullptr ? 2 * (known->mask + 1) : least, known);
+        if (larger == nullptr) return false;
+        for (chunk* each = chunks_; each != nullptr; each = each->next)
+            larger->insert(chunk::around(each));
+        directory_.store(larger, std::memory_order_release);
+        known = larger;
+    }
+    known->insert(chunk::around(&fresh));
+    return true;
 }
 
 bool message_pool::grow() {
-    auto* fresh = new (std::nothrow) chunk;
-    if (fresh == nullptr) return false;
-    fresh->next = std::exchange(chunks_, fresh);
+    std::unique_ptr<chunk> fresh(new (std::nothrow) chunk);
+    if (fresh == nullptr || !note(*fresh)) return false;
     for (message& each : fresh->messages)
         each.of_client.Flink = reinterpret_cast<LIST_ENTRY*>(std::exchange(free_, &each));
+    fresh->next = std::exchange(chunks_, fresh.get());
+    fresh.release();
     return true;
 }
 

@@ -58,9 +58,6 @@ struct message {
     deferred start;
     WORK_QUEUE_ITEM work;
 
-    static message& of(ibmf_msg_t* shown) { return *CONTAINING_RECORD(shown, message, shown); }
-    static const message& of(const ibmf_msg_t* shown) { return of(const_cast<ibmf_msg_t*>(shown)); }
-
     /// The received bytes: one block, shown in parts, with the id that the client knows.
     void take(rmpp::message_buffer& from, std::uint64_t transaction_id);
     /// The same of bytes that are no MAD.
@@ -80,14 +77,20 @@ public:
     /// Zeroed, and the client's; null: no memory.
     message* make(client& its_client);
     void free(message& gone);
+    /// The message that has this public part; null: none, and nothing of it is read. Without a
+    /// lock.
+    message* find(const ibmf_msg_t* shown) const;
 
 private:
     struct chunk;
+    struct directory;
     bool grow();
+    bool note(chunk& fresh);
 
     dispatch::detail::raw_spin lock_;
     message* free_ = nullptr; // linked by of_client.Flink
     chunk* chunks_ = nullptr;
+    std::atomic<directory*> directory_{nullptr}; // of the chunks, by their address
 };
 
 } // namespace irpverbs::ibmf

@@ -16,23 +16,43 @@ namespace irpverbs::ibmf {
 using ci::detail::call_verb;
 using ci::detail::verb_result;
 
+namespace {
+
+int registration_failure_of(NTSTATUS status) {
+    switch (status) {
+    case STATUS_DELETE_PENDING:
+        return IBMF_BAD_NODE;
+    case STATUS_FILE_FORCED_CLOSED: // the HCA has failed, and is still there
+        return IBMF_BAD_PORT_STATE;
+    case STATUS_SHARING_VIOLATION:
+        return IBMF_PORT_IN_USE;
+    case STATUS_NOT_SUPPORTED:
+        return IBMF_NOT_SUPPORTED;
+    default:
+        return failure_of(status);
+    }
+}
+
+} // namespace
+
 int port::open() {
     DEVICE_OBJECT* const fdo = HcaFromGuid(guid);
     if (fdo == nullptr) return IBMF_BAD_NODE;
     const IB_CA_DISPATCH calls{fatal, port_event};
     const verb_result opened =
         call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
-    if (opened.status == STATUS_DELETE_PENDING) return IBMF_BAD_NODE;
-    if (!opened.success()) return failure_of(opened.status);
+    if (!opened.success()) return registration_failure_of(opened.status);
     ca = opened.object<IB_CA>();
     const NTSTATUS asked = refresh();
     if (!NT_ERROR(asked)) return IBMF_SUCCESS;
     close();
-    return asked == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : failure_of(asked);
+    return asked == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : registration_failure_of(asked);
 }
 
 void port::close() {
-    call_verb([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+    if (ca == nullptr) return;
+    IB_CA* const last = std::exchange(ca, nullptr);
+    call_verb([&](IRP* irp) { return CiCloseCa(last, nullptr, irp); });
     stop_timers();
 }
 
@@ -72,7 +92,7 @@ void port::refresh_work(void* context) {
     {
         const guard under(*self);
         self->refreshing_ = false;
-        if (IsListEmpty(&self->clients)) return;
+        if (IsListEmpty(&self->clients) || self->ca == nullptr) return;
     }
     self->refresh();
 }
@@ -90,17 +110,44 @@ void port::fatal(IB_CA*, void* context) {
 
 void port::offline_work(void* context) {
     const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
-    std::vector<client_ref> told;
     {
         const registry::turn mine(*self->home_);
         guard under(*self);
         for (LIST_ENTRY* each = self->clients.Flink; each != &self->clients; each = each->Flink)
-            told.emplace_back(&client::port_link::of(each));
-        for (const client_ref& each : told)
-            self->end_all(under, *each, IBMF_TRANSPORT_FAILURE);
+            self->end_all(under, client::port_link::of(each), IBMF_TRANSPORT_FAILURE);
     }
-    for (const client_ref& each : told)
-        each->tell_offline();
+    while (const client_ref next = self->next_to_notify())
+        next->tell_offline();
+    self->home_->withdraw(*self);
+}
+
+// Null: none is left. Clients come and go meanwhile.
+client_ref port::next_to_notify() {
+    const guard under(*this);
+    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink)
+        if (client& which = client::port_link::of(each); !std::exchange(which.knows_offline, true))
+            return &which;
+    return nullptr;
+}
+
+// In turn, so clients and their queue pairs stay. No transaction begins any more.
+void port::withdraw() {
+    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
+        client& which = client::port_link::of(each);
+        which.await_transactions();
+        {
+            const guard under(*this);
+            forget_lingering(which);
+        }
+        which.await_sends();
+        for (agent& own : which.agents)
+            deregister_agent(own);
+        for (LIST_ENTRY* qp = which.qps.Flink; qp != &which.qps; qp = qp->Flink)
+            deregister_agent(alternate_qp::client_link::of(qp).place);
+    }
+    for (shared_agent& each : shared_)
+        deregister_agent(each.place);
+    close();
 }
 
 client* port::find_client(ibmf_client_type_t type, std::uint32_t oui) {
@@ -118,27 +165,36 @@ int port::register_agent(agent& place, const class_plan& plan, const method_set&
     attr.PortNumber = number;
     attr.ManagementClass = plan.mgmt_class;
     attr.ClassVersion = version_of(plan.mgmt_class);
-    attr.Rmpp = IB_MAD_RMPP_BY_CLIENT;
     std::ranges::copy(methods.bits, attr.MethodMask);
     const std::uint32_t oui = place.owner != nullptr ? place.owner->oui : 0;
     for (unsigned i = 0; i < 3; ++i)
         attr.Oui[i] = static_cast<UCHAR>(oui >> (16 - 8 * i));
+    NTSTATUS status = register_agent(place, attr);
+    // Requests of any OUI are what a real HCA does not have; answers need none.
+    if (status == STATUS_NOT_SUPPORTED && has_oui(plan.mgmt_class) && oui == 0) {
+        std::ranges::fill(attr.MethodMask, 0u);
+        place.sends_only = true;
+        status = register_agent(place, attr);
+    }
+    return NT_SUCCESS(status) ? IBMF_SUCCESS : registration_failure_of(status);
+}
+
+// With RMPP of our own; else, where the driver keeps that to itself, with the driver's.
+NTSTATUS port::register_agent(agent& place, IB_MAD_AGENT_ATTR attr) {
     const IB_MAD_DISPATCH calls{received};
-    const auto try_it = [&] {
+    const auto try_it = [&](UCHAR rmpp) {
+        attr.Rmpp = rmpp;
         return call_verb(
             [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &place, &calls, irp); });
     };
-    verb_result made = try_it();
-    if (made.status == STATUS_NOT_SUPPORTED && layout_of(plan.mgmt_class).rmpp) {
+    verb_result made = try_it(IB_MAD_RMPP_BY_CLIENT);
+    if (made.status == STATUS_NOT_SUPPORTED && layout_of(attr.ManagementClass).rmpp) {
         place.whole = true;
-        attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
-        made = try_it();
+        made = try_it(IB_MAD_RMPP_BY_DRIVER);
+        if (!made.success()) place.whole = false;
     }
-    if (made.success()) {
-        place.mad = made.object<IB_MAD_AGENT>();
-        return IBMF_SUCCESS;
-    }
-    return made.status == STATUS_SHARING_VIOLATION ? IBMF_PORT_IN_USE : failure_of(made.status);
+    if (made.success()) place.mad = made.object<IB_MAD_AGENT>();
+    return made.status;
 }
 
 void port::deregister_agent(agent& place) {
@@ -206,6 +262,7 @@ int port::show_sm(client& whose, bool is_sm) {
         if (is_sm && !whose.ready) return IBMF_BAD_HANDLE;
     }
     if (whose.shows_sm == is_sm) return IBMF_SUCCESS;
+    if (ca == nullptr) return IBMF_TRANSPORT_FAILURE;
     IB_MODIFY_PORT change{};
     (is_sm ? change.SetCapabilities : change.ClearCapabilities) = IB_PORT_CAP_IS_SM;
     const NTSTATUS status =

@@ -45,6 +45,9 @@ public:
     int open_qp(alternate_qp& fresh);
     int modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys);
     int close_qp(alternate_qp& gone);
+    /// The HCA has failed: what clients still have of it at the driver is given back, so that it
+    /// can go; they stay registered.
+    void withdraw();
 
     // The exchange. Of an IBMF_ status other than success nothing has begun.
     int begin(IRP* irp, const transport& wanted);
@@ -66,7 +69,7 @@ public:
     message_pool& messages;
     const ib_guid_t guid;
     const UCHAR number;
-    IB_CA* ca = nullptr;
+    IB_CA* ca = nullptr; // null: closed; changed in turn
 
     // All below: guarded by the lock.
     LIST_ENTRY clients;
@@ -83,6 +86,7 @@ private:
         unsigned users = 0;
     };
     int register_agent(agent& place, const class_plan& plan, const method_set& methods);
+    NTSTATUS register_agent(agent& place, IB_MAD_AGENT_ATTR attr);
     void deregister_agent(agent& place);
     int join_shared(const class_plan& plan);
     void leave_shared(const class_plan& plan);
@@ -91,6 +95,7 @@ private:
     static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
     static void refresh_work(void* self);
     static void offline_work(void* self);
+    boost::intrusive_ptr<client> next_to_notify();
     static void received(IB_MAD_AGENT* mad, void* place, const IB_MAD_RECEIVED* what);
 
     // alternate_qps.cpp
@@ -156,8 +161,10 @@ private:
     // sending.cpp
     void send(guard& under, datagram& what, const transaction& of, ticks answer_within);
     static void start_send(deferred& start);
+    static void start_segment(deferred& start);
     static NTSTATUS sent(DEVICE_OBJECT*, IRP* irp, void* what);
-    void sent(datagram& what, NTSTATUS status);
+    static NTSTATUS segment_sent(DEVICE_OBJECT*, IRP* irp, void* what);
+    void sent(guard& under, datagram& what, NTSTATUS status);
 
     tid_index by_tid_;
     datagram_pool datagrams_;

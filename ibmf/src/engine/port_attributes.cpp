@@ -58,19 +58,33 @@ std::optional<IB_MAD_ADDRESS> port_attributes::to(const ibmf_msg_t& message,
     address.Qp = local.ia_remote_qno;
     address.QKey = local.ia_q_key;
     if ((message.im_msg_flags & IBMF_MSG_FLAGS_GLOBAL_ADDRESS) == 0) return address;
-    const ibmf_global_addr_info_t& global = message.im_global_addr;
-    address.Flags = IB_MAD_GRH;
-    address.Gid = global.ig_recver_gid;
-    address.FlowLabel = global.ig_flow_label;
-    address.HopLimit = global.ig_hop_limit;
-    address.TrafficClass = global.ig_tclass;
-    const auto own = std::ranges::find_if(
-        gids_, [&](const ib_gid_t& each) { return same_gid(each, global.ig_sender_gid); });
-    address.GidIndex = static_cast<UCHAR>(own != gids_.end() ? own - gids_.begin() : 0);
+    route(address, message.im_global_addr);
     return address;
 }
 
-// As the address of an answer: the sender is the one to be reached.
+// Empty entries of the table are 0.
+std::optional<UCHAR> port_attributes::index_of(const ib_gid_t& gid) const {
+    if (gid.gid_guid == 0) return std::nullopt;
+    const auto own =
+        std::ranges::find_if(gids_, [&](const ib_gid_t& each) { return same_gid(each, gid); });
+    if (own == gids_.end()) return std::nullopt;
+    return static_cast<UCHAR>(own - gids_.begin());
+}
+
+// Of the two GIDs the port's own is the source, so the route of a received message leads back.
+void port_attributes::route(IB_MAD_ADDRESS& address, const ibmf_global_addr_info_t& global) const {
+    std::optional<UCHAR> own = index_of(global.ig_sender_gid);
+    const bool received = !own && global.ig_sender_gid.gid_guid != 0;
+    const auto own_receiver = received ? index_of(global.ig_recver_gid) : std::nullopt;
+    if (own_receiver) own = own_receiver;
+    address.Flags = IB_MAD_GRH;
+    address.Gid = own_receiver ? global.ig_sender_gid : global.ig_recver_gid;
+    address.GidIndex = own.value_or(0);
+    address.FlowLabel = global.ig_flow_label;
+    address.HopLimit = global.ig_hop_limit;
+    address.TrafficClass = global.ig_tclass;
+}
+
 void port_attributes::write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from,
                                  std::uint8_t mgmt_class) const {
     ibmf_addr_info_t& local = message.im_local_addr;
@@ -85,8 +99,8 @@ void port_attributes::write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from
     if ((from.Flags & IB_MAD_GRH) == 0) return;
     message.im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
     ibmf_global_addr_info_t& global = message.im_global_addr;
-    if (from.GidIndex < gids_.size()) global.ig_sender_gid = gids_[from.GidIndex];
-    global.ig_recver_gid = from.Gid;
+    global.ig_sender_gid = from.Gid;
+    if (from.GidIndex < gids_.size()) global.ig_recver_gid = gids_[from.GidIndex];
     global.ig_flow_label = from.FlowLabel;
     global.ig_hop_limit = from.HopLimit;
     global.ig_tclass = from.TrafficClass;

@@ -24,11 +24,15 @@ public:
     std::size_t mtu() const { return std::size_t{128} << mtu_; }
     /// Nothing: the port does not have that P_Key.
     std::optional<IB_MAD_ADDRESS> to(const ibmf_msg_t& message, std::uint8_t mgmt_class) const;
+    /// The local address is that of an answer, to the sender; the global route is as it came.
     void write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from, std::uint8_t mgmt_class) const;
     /// Full and limited members of a partition count as one, the exact one first.
     std::optional<USHORT> index_of(ib_pkey_t key) const;
 
 private:
+    std::optional<UCHAR> index_of(const ib_gid_t& gid) const;
+    void route(IB_MAD_ADDRESS& address, const ibmf_global_addr_info_t& global) const;
+
     UCHAR state_ = IB_PORT_DOWN;
     UCHAR lmc_ = 0;
     UCHAR mtu_ = IB_MTU_256;

@@ -109,7 +109,7 @@ int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle
     {
         const port::guard under(at);
         if (universal && !at.attributes.has_mad_qps()) return IBMF_NOT_SUPPORTED;
-        if (at.offline) return IBMF_TRANSPORT_FAILURE;
+        if (at.offline) return IBMF_BAD_PORT_STATE;
         if (!universal && at.find_client(wanted.info.ir_client_class, wanted.oui) != nullptr)
             return IBMF_PORT_IN_USE;
     }
@@ -159,6 +159,12 @@ int registry::remove(client& gone) {
     close_if_unused(at);
     intrusive_ptr_release(&gone);
     return IBMF_SUCCESS;
+}
+
+void registry::withdraw(port& failed) {
+    const turn mine(*this);
+    std::erase(ports_, &failed);
+    failed.withdraw();
 }
 
 void registry::close_if_unused(port& at) {

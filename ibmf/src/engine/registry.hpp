@@ -46,6 +46,8 @@ public:
     /// IBMF_ statuses. IRQL: PASSIVE_LEVEL.
     int add(const registration& wanted, ibmf_handle_t& handle);
     int remove(client& gone);
+    /// Of a failed HCA: registrations to come find another port, or none.
+    void withdraw(port& failed);
 
     /// A request run_a_call, at any level up to DISPATCH_LEVEL. STATUS_PENDING.
     NTSTATUS run_in_turn(IRP* irp) { return calls_.enter(irp, shared_from_this()); }

@@ -70,9 +70,11 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
 }
 
 int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
-                    qp_ref& qp) {
+                    qp_ref& qp, message*& found) {
+    found = who.at->messages.find(&msg);
     // The buffers of a message that was freed may be gone.
-    if (message::of(&msg).who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
+    if (found == nullptr || found->who.load(std::memory_order_acquire) != &who)
+        return IBMF_INVALID_ARG;
     if (!who.find_qp(handle, qp)) return IBMF_BAD_QP_HANDLE;
     return check_parts(who, qp.get(), msg.im_msgbufs_send, flags);
 }
@@ -108,10 +110,10 @@ void start_transport(IRP* irp, const transport_arguments& given) {
     const client_ref who = here.find(given.handle);
     if (who == nullptr) return refuse(irp, IBMF_BAD_HANDLE);
     qp_ref qp;
-    const int refused = check_transport(*who, given.qp, *given.message, given.flags, qp);
+    message* found = nullptr;
+    const int refused = check_transport(*who, given.qp, *given.message, given.flags, qp, found);
     if (refused != IBMF_SUCCESS) return refuse(irp, refused);
-    transport wanted{who.get(), &message::of(given.message), given.retrans, given.flags,
-                     told_by::irp};
+    transport wanted{who.get(), found, given.retrans, given.flags, told_by::irp};
     wanted.qp = qp.get();
     prepare(irp, begin_transaction, &wanted);
     IoCallDriver(here.device(), irp);

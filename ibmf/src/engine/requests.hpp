@@ -12,9 +12,9 @@ namespace irpverbs::ibmf {
 enum request_kind : UCHAR { begin_transaction, run_a_call, refuse_a_call };
 
 /// An IBMF_ status: what can be said without the lock. `qp`: what `handle` names; null: its
-/// class's.
+/// class's. `found`: what `msg` is the public part of.
 int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
-                    qp_ref& qp);
+                    qp_ref& qp, message*& found);
 
 /// Fills the IRP's next location.
 void prepare(IRP* irp, request_kind kind, void* argument);

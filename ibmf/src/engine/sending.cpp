@@ -12,6 +12,12 @@ ULONG milliseconds(ticks time) {
         std::min<ticks>((time + ticks_per_millisecond - 1) / ticks_per_millisecond, 1u << 30));
 }
 
+void give_to_driver(datagram& what, PIO_COMPLETION_ROUTINE home) {
+    IoReuseIrp(what.irp, STATUS_SUCCESS);
+    IoSetCompletionRoutine(what.irp, home, &what, TRUE, TRUE, TRUE);
+    CiSendMad(what.by->mad, &what.send, what.irp);
+}
+
 } // namespace
 
 void port::send(guard& under, datagram& what, const transaction& of, ticks answer_within) {
@@ -30,21 +36,34 @@ void port::send(guard& under, datagram& what, const transaction& of, ticks answe
 }
 
 void port::start_send(deferred& start) {
-    datagram& what = *CONTAINING_RECORD(&start, datagram, start);
-    IoReuseIrp(what.irp, STATUS_SUCCESS);
-    IoSetCompletionRoutine(what.irp, sent, &what, TRUE, TRUE, TRUE);
-    CiSendMad(what.by->mad, &what.send, what.irp);
+    give_to_driver(*CONTAINING_RECORD(&start, datagram, start), sent);
+}
+
+void port::start_segment(deferred& start) {
+    give_to_driver(*CONTAINING_RECORD(&start, datagram, start), segment_sent);
 }
 
 NTSTATUS port::sent(DEVICE_OBJECT*, IRP* irp, void* context) {
     datagram& what = *static_cast<datagram*>(context);
-    what.at->sent(what, irp->IoStatus.Status);
+    guard under(*what.at);
+    what.at->sent(under, what, irp->IoStatus.Status);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+// The transfer goes on by its timer: a driver that sends inside the call would nest here.
+NTSTATUS port::segment_sent(DEVICE_OBJECT*, IRP* irp, void* context) {
+    datagram& what = *static_cast<datagram*>(context);
+    port& self = *what.at;
+    guard under(self);
+    transaction* const of = self.find(what.key);
+    if (of != nullptr && of->rmpp != nullptr && of->rmpp->came_back())
+        self.set_due(*of, under.now_or_later());
+    self.sent(under, what, irp->IoStatus.Status);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 // The client stays until its last send is back.
-void port::sent(datagram& what, NTSTATUS status) {
-    guard under(*this);
+void port::sent(guard& under, datagram& what, NTSTATUS status) {
     client& who = *what.who;
     alternate_qp* const qp = what.qp;
     transaction* const of = find(what.key);

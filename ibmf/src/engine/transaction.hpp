@@ -34,9 +34,10 @@ struct transaction {
     bool sequenced : 1 = false;
     bool in_flight : 1 = false; // counts against the port's bound
     bool urgent : 1 = false;
-    bool incoming : 1 = false; // a transfer that the peer began
-    bool whole : 1 = false;    // a transfer, and the driver's
-    bool raw : 1 = false;      // no MAD
+    bool incoming : 1 = false;  // a transfer that the peer began
+    bool whole : 1 = false;     // a transfer, and the driver's
+    bool raw : 1 = false;       // no MAD
+    bool backs_off : 1 = false; // its times are the defaults
     std::uint8_t mgmt_class = 0;
     std::uint8_t method = 0; // of what was sent; of what was received, if that began it
     std::uint8_t attempts = 0;
@@ -54,7 +55,7 @@ struct transaction {
     IRP* irp = nullptr; // null: an incoming transfer, or lingering
     client* who = nullptr;
     message* msg = nullptr; // likewise
-    LIST_ENTRY in_line;     // while queued or lingering
+    LIST_ENTRY in_line;     // while queued or lingering; of an incoming transfer, always
     std::uint64_t tid = 0;  // the client's, or the peer's of an incoming transfer
     transaction* next_of_tid = nullptr;
     IB_MAD_ADDRESS peer{};

@@ -21,10 +21,10 @@ struct roles {
     static void cancel(Role& role, rmpp::ticks now) {
         role.cancel(now);
     }
-    static void set_window(rmpp::sender&, std::uint32_t) {}
+    static void set_window(rmpp::sender&, std::uint32_t, rmpp::ticks) {}
     template <class Role>
-    static void set_window(Role& role, std::uint32_t segments) {
-        role.set_window(segments);
+    static void set_window(Role& role, std::uint32_t segments, rmpp::ticks now) {
+        role.set_window(segments, now);
     }
     static bool retired(const rmpp::sender& role) { return !role.result().running(); }
     template <class Role>
@@ -86,11 +86,15 @@ bool transfer::retired() const {
     return std::visit([](const auto& role) { return roles::retired(role); }, role_);
 }
 
-void transfer::balance() {
+bool transfer::came_back() {
+    return --at_driver_ == most_at_driver / 2 && std::exchange(held_back_, false);
+}
+
+void transfer::balance(rmpp::ticks now) {
     constexpr std::size_t most_unread = 64u << 10;
     const bool full = buffer_.data().size() >= most_unread;
     if (std::exchange(held_up_, full) == full) return;
-    std::visit([&](auto& role) { roles::set_window(role, full ? 0 : UINT32_MAX); }, role_);
+    std::visit([&](auto& role) { roles::set_window(role, full ? 0 : UINT32_MAX, now); }, role_);
 }
 
 bool transfer::begun() const {

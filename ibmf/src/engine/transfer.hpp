@@ -30,15 +30,27 @@ public:
     bool begun() const;   // data have come
     std::uint32_t resent() const;
     rmpp::message_buffer& received() { return buffer_; }
+
+    /// Segments go to the driver in bounded numbers, however large the peer's window is: one
+    /// transfer does not take the port's datagrams from the others.
+    bool may_send() const { return at_driver_ < most_at_driver || !result().running(); }
+    void sent() { ++at_driver_; }
+    /// The driver has given one back. True: what waited for that may go on.
+    bool came_back();
+    void hold_back() { held_back_ = true; }
+
     /// Holds the peer up while much of a response has not been read.
-    void balance();
+    void balance(rmpp::ticks now);
 
 private:
+    static constexpr std::uint32_t most_at_driver = 64;
     rmpp::message with_own_header(const rmpp::message& sent);
 
     std::array<std::uint8_t, mad_header_size> header_{};
     rmpp::message_buffer buffer_;
     bool held_up_ = false;
+    bool held_back_ = false;
+    std::uint32_t at_driver_ = 0;
     std::variant<rmpp::receiver, rmpp::sender, rmpp::requester> role_;
 };
 

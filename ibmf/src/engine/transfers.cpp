@@ -17,6 +17,7 @@ constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr ticks short_of_memory_wait = rmpp::millisecond;
 // Of one client:
 constexpr std::uint32_t most_incoming = 256;
+constexpr std::uint32_t most_incoming_of_peer = 64;
 constexpr std::uint32_t most_lingering = 1024;
 
 rmpp::settings settings_of(const transaction& of) {
@@ -24,7 +25,7 @@ rmpp::settings settings_of(const transaction& of) {
     rmpp::settings chosen;
     chosen.response_time = of.response_us * ticks_per_microsecond;
     chosen.round_trip = of.round_trip_us * ticks_per_microsecond;
-    chosen.retries = of.retries_left;
+    chosen.retries = std::uint32_t{of.retries_left} + of.attempts;
     chosen.size_limit = msg.shown.im_msg_sz_limit;
     if (chosen.size_limit == 0)
         chosen.size_limit = msg.data_call == nullptr ? IBMF_MAX_ANSWER_LEN : unlimited;
@@ -64,6 +65,15 @@ bool failed(const rmpp::outcome& result) {
     return result.how != rmpp::ending::complete && result.how != rmpp::ending::truncated;
 }
 
+// One peer leaves room for others, however many transfers it begins.
+bool has_room_for(const IB_MAD_ADDRESS& peer, const client& who) {
+    if (who.incoming >= most_incoming) return false;
+    std::uint32_t of_peer = 0;
+    for (const LIST_ENTRY* each = who.receiving.Flink; each != &who.receiving; each = each->Flink)
+        if (same_peer(CONTAINING_RECORD(each, transaction, in_line)->peer, peer)) ++of_peer;
+    return of_peer < most_incoming_of_peer;
+}
+
 } // namespace
 
 std::unique_ptr<transfer> port::transfer_of(const transaction& fresh) {
@@ -83,6 +93,10 @@ std::unique_ptr<transfer> port::transfer_of(const transaction& fresh) {
 // False: no datagram was left.
 bool port::transmit(guard& under, transaction& which, ticks now) {
     for (;;) {
+        if (!which.rmpp->may_send()) {
+            which.rmpp->hold_back();
+            return true;
+        }
         datagram* const out = datagrams_.take(*this);
         if (out == nullptr) return false;
         if (!which.rmpp->transmit(out->bytes, now)) {
@@ -91,6 +105,8 @@ bool port::transmit(guard& under, transaction& which, ticks now) {
         }
         const bool asks = which.sequenced && which.irp != nullptr && ends_question(*out);
         send(under, *out, which, asks ? which.response_timer() : 0);
+        out->start.run = start_segment;
+        which.rmpp->sent();
     }
 }
 
@@ -111,15 +127,16 @@ void port::tell_of_data(guard& under, transaction& which) {
     message* const to = which.msg;
     if (to == nullptr || to->data_call == nullptr || to->how != told_by::callback) return;
     if (which.rmpp->received().has_unread_data()) which.who->deliver_data(under, *to);
-    which.rmpp->balance();
+    which.rmpp->balance(under.now_or_later());
 }
 
 std::size_t port::read(guard& under, const message& from, std::span<std::uint8_t> to) {
     transaction* const which = from.carried_by;
     if (which == nullptr || which->rmpp == nullptr) return 0;
+    const ticks now = under.now_or_later();
     const std::size_t count = which->rmpp->received().read(to);
-    which->rmpp->balance();
-    if (which->at == phase::transferring) progress(under, *which, under.now_or_later());
+    which->rmpp->balance(now);
+    if (which->at == phase::transferring) progress(under, *which, now);
     return count;
 }
 
@@ -153,7 +170,10 @@ void port::end_transfer(guard& under, transaction& which) {
 void port::linger(transaction& which) {
     if (which.rmpp->retired()) return forget(which);
     client& who = *which.who;
-    if (which.incoming) --who.incoming;
+    if (which.incoming) {
+        RemoveEntryList(&which.in_line);
+        --who.incoming;
+    }
     which.at = phase::lingering;
     InsertTailList(&who.lingering, &which.in_line);
     if (++who.lingering_count > most_lingering)
@@ -173,7 +193,7 @@ void port::begin_incoming(guard& under, const arrival& here) {
     const mad_view& first = here.view;
     if (listener_of(who, here.qp).unasked == nullptr)
         return who.count(&ibmf_stats_t::st_no_callback);
-    if (who.incoming >= most_incoming) return who.count(&ibmf_stats_t::st_overflows);
+    if (offline || !has_room_for(here.from, who)) return who.count(&ibmf_stats_t::st_overflows);
     transaction* const fresh = acquire();
     if (fresh == nullptr) return who.count(&ibmf_stats_t::st_no_memory);
     fresh->rmpp.reset(new (std::nothrow) transfer(settings_of_unasked()));
@@ -194,6 +214,7 @@ void port::begin_incoming(guard& under, const arrival& here) {
     fresh->tid = first.header().transaction_id;
     fresh->peer = here.from;
     fresh->transfer_deadline = never;
+    InsertTailList(&who.receiving, &fresh->in_line);
     ++who.incoming;
     who.count(&ibmf_stats_t::st_transactions);
     by_tid_.insert(*fresh);

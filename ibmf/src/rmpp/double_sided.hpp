@@ -1,6 +1,6 @@
 // Transfers in both directions under one transaction id: an RMPP request with an RMPP response.
-// After its last ACK the requester turns the transfer with an ACK of segment 0. Source: IBA
-// 13.6.6.3.
+// After the last ACK of the request the requester turns the transfer with an ACK of segment 0. The
+// other side is a receiver and a sender, each a transfer of its own. Source: IBA 13.6.6.3.
 #ifndef IRPVERBS_IBMF_RMPP_DOUBLE_SIDED_HPP
 #define IRPVERBS_IBMF_RMPP_DOUBLE_SIDED_HPP
 
@@ -23,7 +23,7 @@ public:
     void cancel(ticks now);
 
     // Of the response; as the receiver's.
-    void set_window(std::uint32_t segments) { receiver_.set_window(segments); }
+    void set_window(std::uint32_t segments, ticks now) { receiver_.set_window(segments, now); }
 
     // Of the whole: that of the request until it is complete.
     const outcome& result() const;
@@ -46,34 +46,6 @@ private:
     bool turn_due_ = false;           // ACK of segment 0 to be sent
     std::optional<rmpp_status> refusal_;
     std::optional<outcome> given_up_; // no response came
-};
-
-// Receives the request, then sends the response that reply gives it.
-class responder {
-public:
-    responder(const settings& chosen, sink& request);
-
-    bool transmit(mad_buffer datagram, ticks now);
-    void receive(const mad_view& view, ticks now);
-    ticks deadline() const;
-    void expire(ticks now);
-    void cancel(ticks now);
-
-    // Does nothing unless the request is complete; once.
-    void reply(const message& response);
-
-    // Running from the request's end until reply, too.
-    const outcome& result() const;
-    bool retired() const { return receiver_.retired() && !result().running(); }
-    const receiver& request() const { return receiver_; }
-    const std::optional<sender>& response() const { return sender_; }
-
-private:
-    settings settings_;
-    receiver receiver_;
-    std::optional<sender> sender_;
-    std::uint32_t window_ = 1; // the requester's first
-    outcome waiting_;          // for reply: running, until it is given up
 };
 
 } // namespace irpverbs::ibmf::rmpp

@@ -8,9 +8,12 @@ namespace irpverbs::ibmf::rmpp {
 // one must outlast a few lost datagrams too; and never as long as a peer that lies makes it.
 ticks total_time_of(const settings& chosen, std::uint64_t announced) {
     const std::uint64_t segments = (announced + rmpp_segment_size - 1) / rmpp_segment_size;
-    const ticks by_size =
-        std::clamp(chosen.response_timer() / 5 * 4 * segments, 40 * second, longest_total_time);
-    return chosen.total_time != 0 ? std::min(chosen.total_time, by_size) : by_size;
+    return std::clamp(chosen.response_timer() / 5 * 4 * segments, 40 * second, longest_total_time);
+}
+
+ticks longest_silence_of(const settings& chosen) {
+    const ticks resend_timer = std::max(chosen.response_timer(), settings{}.response_timer());
+    return (ticks{chosen.retries} + 1) * resend_timer;
 }
 
 const char* name_of(ending how) {

@@ -23,7 +23,6 @@ inline constexpr ticks longest_response_time = 5 * second; // code 20 is 4.3 s
 struct settings {
     ticks response_time = 4 * second; // the peer's, until it says otherwise; at most the longest
     ticks round_trip = 100 * millisecond;
-    ticks total_time = 0;       // of each direction; 0: by its size, see total_time_of
     ticks linger = 10 * second; // what was received is acknowledged again for so long
     std::uint32_t retries = 3;  // in a row without progress
     std::uint32_t window = 64;  // segments in flight to us; at least 1
@@ -33,9 +32,14 @@ struct settings {
     ticks response_timer() const { return response_time + round_trip; }
 };
 
-// For a transfer of `announced` bytes (0: unknown): so long from its first segment, then T2L, on
-// either side.
+// The longest time that a transfer of `announced` bytes (0: unknown) may take from its first
+// segment on, on either side; then T2L.
 ticks total_time_of(const settings& chosen, std::uint64_t announced);
+
+// The longest silence of a sender in mid-transfer that its receiver bears; then TMR. A sender
+// resends by a timer of its own, which no receiver knows: less than the default one is never
+// assumed.
+ticks longest_silence_of(const settings& chosen);
 
 // 4.096 us * 2^code.
 constexpr ticks decoded_time(std::uint8_t code) {

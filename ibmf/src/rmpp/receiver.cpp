@@ -80,6 +80,7 @@ void receiver::accept_data(const mad_view& view, const rmpp_header& header, tick
                            view.data().first(header.last() && header.segment >= expected_
                                                  ? header.length_or_window - class_header
                                                  : view.data().size())};
+    await_segment(now);
     if (received.number < expected_) {
         ++counts_.duplicates;
         return acknowledge_if_due(true);
@@ -125,8 +126,10 @@ bool receiver::begin(const mad_view& view, const rmpp_header& header, ticks now)
         earliest_last_ = segments(rmpp_segment_size);
         latest_last_ = segments(view.data().size());
     }
-    deadline_ = now + total_time_of(settings_, announced);
-    if (sink_.begin(view, announced)) return true;
+    // More than the limit is not received, so its announcement buys neither time nor memory.
+    const std::uint64_t expected = std::min(announced, settings_.size_limit);
+    deadline_ = now + total_time_of(settings_, expected);
+    if (sink_.begin(view, expected)) return true;
     refuse(ending::refused, rmpp_status::resources_exhausted, now);
     return false;
 }
@@ -184,14 +187,24 @@ void receiver::acknowledge_if_due(bool out_of_turn) {
         ack_due_ || out_of_turn || in_order() - acknowledged_ >= half || in_order() >= window_last_;
 }
 
-void receiver::set_window(std::uint32_t segments) {
+void receiver::await_segment(ticks now) {
+    silent_until_ = window_ != 0 ? now + longest_silence_of(settings_) : never;
+}
+
+void receiver::set_window(std::uint32_t segments, ticks now) {
     window_ = std::min(segments, settings_.window);
-    if (begun() && result_.running() && in_order() + window_ > window_last_) ack_due_ = true;
+    if (!begun() || !result_.running()) return;
+    await_segment(now);
+    if (in_order() + window_ > window_last_) ack_due_ = true;
 }
 
 void receiver::expire(ticks now) {
-    if (now < deadline_) return;
-    if (result_.running()) return refuse(ending::timed_out, rmpp_status::total_time_too_long, now);
+    if (now < deadline()) return;
+    if (result_.running())
+        return refuse(ending::timed_out,
+                      now >= deadline_ ? rmpp_status::total_time_too_long
+                                       : rmpp_status::too_many_retries,
+                      now);
     retired_ = true;
     deadline_ = never;
     ack_due_ = false;
@@ -207,6 +220,7 @@ void receiver::cancel(ticks now) {
 void receiver::end(ending how, rmpp_status code, bool by_peer, ticks now) {
     result_ = {how, code, by_peer};
     early_.clear();
+    silent_until_ = never;
     if (how != ending::complete) ack_due_ = false;
     retired_ = by_peer || !begun();
     deadline_ = retired_ ? never : now + settings_.linger;

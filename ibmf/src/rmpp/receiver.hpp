@@ -7,6 +7,7 @@
 #include <rmpp/early_segments.hpp>
 #include <rmpp/sink.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace irpverbs::ibmf::rmpp {
@@ -23,14 +24,15 @@ public:
     // A datagram of this transfer. What is not active RMPP, and ACKs, are ignored.
     void receive(const mad_view& view, ticks now);
 
-    // Of the whole transfer; after its end, of the memory of it.
-    ticks deadline() const { return deadline_; }
+    // The earlier one of the whole transfer's and of the peer's next segment; after the end, that
+    // of the memory of it.
+    ticks deadline() const { return std::min(deadline_, silent_until_); }
     void expire(ticks now); // does nothing before the deadline
     void cancel(ticks now);
 
-    // Segments that may be in flight from now on; at most the one chosen. 0 holds the peer up, who
-    // gives up when that takes longer than its retries.
-    void set_window(std::uint32_t segments);
+    // Segments that may be in flight from now on; at most the one chosen. 0 holds the peer up: its
+    // silence is not held against it then.
+    void set_window(std::uint32_t segments, ticks now);
 
     const outcome& result() const { return result_; }
     const tally& counts() const { return counts_; }
@@ -53,6 +55,7 @@ private:
     void deliver_in_order(const segment& received, ticks now);
     bool deliver(mad_bytes data);
     void acknowledge_if_due(bool out_of_turn);
+    void await_segment(ticks now);
 
     std::uint64_t in_order() const { return expected_ - 1; }
     void end(ending how, rmpp_status code, bool by_peer, ticks now);
@@ -73,6 +76,7 @@ private:
     std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max(); // likewise
     std::uint64_t received_ = 0;
     ticks deadline_ = never;
+    ticks silent_until_ = never; // the next segment comes before
     bool ack_due_ = false;
     bool retired_ = false;
     std::optional<rmpp_status> refusal_; // to be sent

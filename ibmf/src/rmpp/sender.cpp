@@ -6,11 +6,11 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-sender::sender(const settings& chosen, const message& sent, std::uint32_t window)
+sender::sender(const settings& chosen, const message& sent)
     : settings_(chosen), message_(sent), envelope_(sent),
       segment_data_(mad_size - envelope_.size()),
       segments_(std::max<std::uint64_t>(1, (sent.data.size() + segment_data_ - 1) / segment_data_)),
-      window_last_(std::max(window, 1u)), retries_left_(chosen.retries) {}
+      retries_left_(chosen.retries) {}
 
 bool sender::transmit(mad_buffer datagram, ticks now) {
     if (refusal_) {

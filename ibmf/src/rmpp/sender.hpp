@@ -11,8 +11,7 @@ namespace irpverbs::ibmf::rmpp {
 
 class sender {
 public:
-    // `window`: segments that may go out before the first ACK.
-    sender(const settings& chosen, const message& sent, std::uint32_t window = 1);
+    sender(const settings& chosen, const message& sent);
 
     // Writes the next datagram to send; false when there is none for now.
     bool transmit(mad_buffer datagram, ticks now);
@@ -47,7 +46,7 @@ private:
     // Segment numbers. Those below first_ are acknowledged.
     std::uint64_t first_ = 1;
     std::uint64_t next_ = 1;
-    std::uint64_t window_last_;
+    std::uint64_t window_last_ = 1; // one segment goes out before the first ACK
     std::uint64_t highest_sent_ = 0;
     std::uint32_t retries_left_;
     bool repair_ = false;                // first_ goes out again, before all else

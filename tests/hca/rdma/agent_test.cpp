@@ -88,7 +88,10 @@ TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
     EXPECT_STREQ(status(attr), "STATUS_NOT_SUPPORTED");
     attr.ManagementClass = 0x30;
-    EXPECT_STREQ(status(attr), "STATUS_INVALID_PARAMETER");
+    attr.MethodMask[0] = 2; // requests of any OUI, which the kernel does not know
+    EXPECT_STREQ(status(attr), "STATUS_NOT_SUPPORTED");
+    attr.MethodMask[0] = 0; // answers come by their transaction
+    EXPECT_STREQ(status(attr), "STATUS_SUCCESS");
     kernel.open_error = EACCES;
     EXPECT_STREQ(status(sa_agent()), "STATUS_ACCESS_DENIED");
     kernel.open_error = EMFILE;
@@ -417,6 +420,20 @@ TEST_P(RdmaAgent, EverythingThatCameIsRead) {
         EXPECT_EQ(into.bytes[15], i);
         EXPECT_EQ(into.receive.Length, i == count / 2 ? 100'000u : IB_MAD_SIZE);
     }
+}
+
+// Of one agent, and for a while: no reason to take the HCA from all.
+TEST_P(RdmaAgent, Receive_ThatFailsForAWhile_IsTriedAgain) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    kernel.change([](fake_umad& all) {
+        all.receive_errors = {ENOMEM, ENOMEM, ENOBUFS, EINVAL, EFAULT};
+    });
+    kernel.deliver(sa_datagram(0x06, 7).message());
+    mad_buffer into;
+    EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+    EXPECT_EQ(into.bytes[15], 7);
+    EXPECT_EQ(HcaIsDead(rdma_hcas::fdo()), FALSE);
 }
 
 TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {

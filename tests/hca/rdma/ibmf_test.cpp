@@ -177,6 +177,44 @@ TEST_P(IbmfOverUmad, EveryClassHasAnAgent) {
     EXPECT_EQ(kernel.open_files(), all.size());
 }
 
+// The kernel hands requests out by OUI. Without one a client asks and is answered, and no more.
+TEST_P(IbmfOverUmad, RegistrationOfAVendorsClass_WithoutOui_SendsOnly) {
+    for (int mgmt_class = 0x30; mgmt_class <= 0x4F; ++mgmt_class) {
+        const auto type = static_cast<ibmf_client_type_t>(0x00030000 | mgmt_class);
+        const client_scope it(ibmf_register_info_t{0x1000, 1, type}, IBMF_REG_FLAG_RMPP);
+        const umad_reg_attr& made = kernel.registered.back();
+        EXPECT_EQ(made.mgmt_class, mgmt_class);
+        EXPECT_EQ(made.method_mask[0] | made.method_mask[1], 0u);
+        EXPECT_EQ(made.flags, static_cast<unsigned>(UMAD_USER_RMPP));
+        EXPECT_EQ(ibmf_setup_async_cb(
+                      it.handle, IBMF_QP_HANDLE_DEFAULT, [](auto...) {}, nullptr, 0),
+                  IBMF_NOT_SUPPORTED);
+        EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, IBMF_QP_HANDLE_DEFAULT, 0),
+                  IBMF_CB_NOT_REGISTERED);
+    }
+    const client_scope it(ibmf_register_info_t{0x1000, 1, VENDOR_32_MANAGER_AGENT},
+                          IBMF_REG_FLAG_RMPP);
+    test_message msg(it.handle, {.mgmt_class = 0x32, .tid = 7, .to = 1});
+    msg.set_oui(0x001405);
+    ASSERT_EQ(msg.send(), IBMF_SUCCESS);
+    const std::vector<fake_umad::sent> all = kernel.all_sent();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].datagram[38], 0x14);
+    fake_umad::message answer = whole_answer(all[0], std::vector<UCHAR>(200));
+    answer.datagram[24] = answer.datagram[25] = answer.datagram[26] = 0; // a single datagram
+    kernel.deliver(answer);
+    EXPECT_EQ(msg.status(), IBMF_SUCCESS);
+}
+
+TEST_P(IbmfOverUmad, Registration_OfAClassThatThePortCanNotHave_IsNotSupported) {
+    kernel.register_errors = {EPROTONOSUPPORT};
+    ibmf_register_info_t info{0x1000, 1, PERF_MANAGER};
+    ibmf_handle_t handle = nullptr;
+    ibmf_impl_caps_t features{};
+    EXPECT_EQ(ibmf_register(&info, IBMF_VERSION, 0, nullptr, nullptr, &handle, &features),
+              IBMF_NOT_SUPPORTED);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(IbmfOverUmad);
 IRPVERBS_ON_BOTH_MACHINES(IbmfWithTheKernelsRmpp);
 
