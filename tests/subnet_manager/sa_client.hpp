@@ -1,6 +1,8 @@
 // The subnet administration as a test asks it: one question at a time, by IBMF.
 #pragma once
 
+#include "../../saa/src/access/first_times.hpp"
+
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
 #include <saa/records.hpp>
@@ -96,7 +98,7 @@ public:
         message->im_local_addr.ia_remote_qno = 1;
         message->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_FULL;
         message->im_local_addr.ia_q_key = IB_QP1_QKEY;
-        ibmf_retrans_t times{3, 100'000, 10'000, 0};
+        ibmf_retrans_t times{saa::first_times.retrans_retries, 100'000, 10'000, 0};
         sa_answer got;
         got.code = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, message, &times, nullptr,
                                       nullptr, flags);

@@ -1,6 +1,7 @@
 // Messages that come unasked, and those that are sent as answers, Reports and the like.
 #pragma once
 
+#include "answer_times.hpp"
 #include "serial_queue.hpp"
 
 #include <ibmf/ibmf.h>
@@ -46,7 +47,8 @@ public:
 
     /// Sends; `told` is called as a task when it is over. With IBMF_MSG_TRANS_FLAG_SEQ it waits for
     /// the answer, whose contents are not looked at.
-    void send(message_parts what, uint_t flags, ibmf_retrans_t times = {}, told_call told = {});
+    void send(message_parts what, uint_t flags, ibmf_retrans_t times = answer_times,
+              told_call told = {});
 
     /// Nothing is heard any more, what is being sent comes to its end, and then `idle()` is called.
     /// IRQL: PASSIVE_LEVEL.
