@@ -118,14 +118,14 @@ void smp_channel::finish(serial_queue::task& task) {
 }
 
 void smp_channel::when_idle(std::function<void()> idle) {
-    idle_ = std::move(idle);
+    idle_.push_back(std::move(idle));
     tell_when_idle();
 }
 
 void smp_channel::tell_when_idle() {
-    if (!idle_ || !waiting_.empty() || free_.size() != exchanges_.size()) return;
-    const std::function<void()> idle = std::exchange(idle_, nullptr);
-    idle();
+    if (!waiting_.empty() || free_.size() != exchanges_.size()) return;
+    for (const auto& idle : std::exchange(idle_, {}))
+        idle();
 }
 
 void smp_channel::cancel() {

@@ -79,6 +79,7 @@ public:
     void ask(smp what, answer_handler told);
 
     /// Calls `idle()` once, when the handlers of all that was asked have run; at once if they have.
+    /// For an end: who waits for some of it has an smp_batch.
     void when_idle(std::function<void()> idle);
 
     /// All that is asked, until `resume`, comes to its end without an answer.
@@ -118,7 +119,7 @@ private:
     std::vector<std::unique_ptr<exchange>> exchanges_;
     std::vector<exchange*> free_;
     std::deque<request> waiting_;
-    std::function<void()> idle_;
+    std::vector<std::function<void()>> idle_;
     bool cancelled_ = false;
     bool lost_ = false;
     std::uint64_t asked_ = 0;

@@ -136,35 +136,42 @@ void sweeper::tick(machine_time now) {
 void sweeper::look() {
     now_ = activity::looking;
     changed_ = false;
+    looking_ = std::make_unique<smp_batch>(smps_);
     look_at_switches();
     look_at_master();
-    ask_rivals(smps_, *current_, rules_.own(),
-               [this](const survey& seen) { rules_.surveyed(seen); });
-    smps_.when_idle([this] { look_done(); });
+    looking_->begin_one();
+    ask_rivals(smps_, *current_, rules_.own(), [this](const survey& seen) {
+        rules_.surveyed(seen);
+        looking_->end_one();
+    });
+    looking_->when_done([this] { look_done(); });
 }
 
 // Who else became the master has told the own port, too.
 void sweeper::look_at_master() {
-    smps_.ask(get_smp({}, sm_port_info, current_->manager.port), [this](const smp_answer& answer) {
-        const auto info = unpack<sm_portinfo_t>(answer.data);
-        if (answer.success() && info && info->MasterSMLID != current_->manager_lid())
-            changed_ = true;
-    });
+    looking_->ask(get_smp({}, sm_port_info, current_->manager.port),
+                  [this](const smp_answer& answer) {
+                      const auto info = unpack<sm_portinfo_t>(answer.data);
+                      if (answer.success() && info && info->MasterSMLID != current_->manager_lid())
+                          changed_ = true;
+                  });
 }
 
 // Source: IBA 14.2.5.4 (PortStateChange).
 void sweeper::look_at_switches() {
     for (node_index node = 0; node < current_->nodes.nodes().size(); ++node) {
         if (!current_->nodes.is_present_switch(node)) continue;
-        smps_.ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
-                  [this](const smp_answer& answer) {
-                      const auto info = unpack<sm_switchinfo_t>(answer.data);
-                      if (!answer.success() || !info || info->PortStateChange != 0) changed_ = true;
-                  });
+        looking_->ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
+                      [this](const smp_answer& answer) {
+                          const auto info = unpack<sm_switchinfo_t>(answer.data);
+                          if (!answer.success() || !info || info->PortStateChange != 0)
+                              changed_ = true;
+                      });
     }
 }
 
 void sweeper::look_done() {
+    const std::unique_ptr<smp_batch> done = std::move(looking_);
     now_ = activity::none;
     if (!ended() && (changed_ || again_)) begin();
 }

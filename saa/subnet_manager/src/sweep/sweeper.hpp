@@ -87,6 +87,7 @@ private:
     activity now_ = activity::none;
     bool again_ = false;
     bool incomplete_ = false;
+    std::unique_ptr<smp_batch> looking_;
     bool changed_ = false; // seen by the look that runs
     std::uint64_t sweeps_ = 0;
     unsigned failures_ = 0; // sweeps that were incomplete, one after the other
