@@ -1,9 +1,10 @@
 // A fabric with two subnet managers, on which cables break and are mended, managers end and begin,
-// and datagrams are lost, doubled and overtake one another, in drawn order and virtual time. A subscriber
-// knows by events alone who is there; when a loss is told he asks. In the end he is right, and so
-// are the paths.
+// and datagrams are lost, doubled and overtake one another, in drawn order and virtual time. A
+// subscriber knows by events alone who is there; when a loss is told he asks. In the end he is
+// right, and so are the paths.
 //
-// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs of it.
+// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs
+// of it.
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 

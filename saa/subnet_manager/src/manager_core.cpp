@@ -196,7 +196,8 @@ void manager_core::make_parts() {
     router_.reset();
     sweeper_ = std::make_unique<sweeper>(*smps_, *plan_, rules(),
                                          options_.light_sweep_ms * ticks_a_millisecond, news());
-    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
+    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written(),
+                                                 [this] { sweeper_->repeat(); });
     sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
 }
 

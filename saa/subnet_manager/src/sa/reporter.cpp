@@ -11,8 +11,9 @@ namespace {
 constexpr std::uint8_t sa_class_version = 2;
 constexpr std::size_t sa_data_size = 200;
 
+// A Report that is given up is an event that its subscriber never learns of.
 constexpr ibmf_retrans_t report_times{
-    .retrans_retries = 3, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
+    .retrans_retries = 15, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
 } // namespace
 

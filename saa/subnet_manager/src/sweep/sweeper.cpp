@@ -88,6 +88,13 @@ void sweeper::look_now() {
     if (now_ == activity::none && !stopped_ && sweeps_ != 0) look();
 }
 
+void sweeper::repeat() {
+    repeats_ = true;
+    if (std::exchange(incomplete_, true)) return;
+    failures_ = 1;
+    next_ = 0;
+}
+
 void sweeper::distrust() {
     written_ = {};
     sweep_now();
@@ -108,7 +115,7 @@ void sweeper::sweep_done() {
     now_ = activity::none;
     if (stopped_) return static_cast<void>(ended());
     if (done->yielded()) return static_cast<void>(again_ = false);
-    incomplete_ = done->incomplete();
+    incomplete_ = std::exchange(repeats_, false) || done->incomplete();
     failures_ = incomplete_ ? std::min(failures_ + 1, most_doublings) : 0;
     next_ = 0;
     ++sweeps_;

@@ -43,6 +43,9 @@ public:
     /// Somebody else wrote: forgets what was written, and sweeps.
     void distrust();
 
+    /// A table was not taken: another sweep follows, as after one that was incomplete.
+    void repeat();
+
     /// Begins what is due: a sweep after one that was incomplete, or a look at the switches whether
     /// something has changed.
     void tick(machine_time now);
@@ -87,6 +90,7 @@ private:
     activity now_ = activity::none;
     bool again_ = false;
     bool incomplete_ = false;
+    bool repeats_ = false; // something was not taken since the last sweep
     std::unique_ptr<smp_batch> looking_;
     bool changed_ = false; // seen by the look that runs
     std::uint64_t sweeps_ = 0;
