@@ -12,11 +12,6 @@ constexpr std::uint16_t optional_records = 0x0100;
 constexpr std::uint16_t ud_multicast = 0x0200;
 constexpr std::uint16_t multipath = 0x0400;
 
-std::uint8_t response_to(std::uint8_t method) {
-    return method == SA_SUBN_ADM_SET ? SA_SUBN_ADM_GET_RESP
-                                     : static_cast<std::uint8_t>(method | MAD_RESPONSE_BIT);
-}
-
 bool is_transfer(std::uint8_t response) {
     return response == SA_SUBN_ADM_GET_TABLE_RESP || response == SA_SUBN_ADM_GET_MULTI_RESP;
 }

@@ -77,7 +77,7 @@ bool sweeper::take_out(const port_changes& found) {
 void sweeper::glance_done(bool sweeps) {
     const std::unique_ptr<glance> done = std::move(glance_);
     now_ = activity::none;
-    if (ended()) return;
+    if (stopped_) return;
     if (sweeps || again_)
         begin();
     else if (!told_.empty())
@@ -113,7 +113,7 @@ void sweeper::begin() {
 void sweeper::sweep_done() {
     const std::unique_ptr<sweep> done = std::move(running_);
     now_ = activity::none;
-    if (stopped_) return static_cast<void>(ended());
+    if (stopped_) return;
     if (done->yielded()) return static_cast<void>(again_ = false);
     incomplete_ = std::exchange(repeats_, false) || done->incomplete();
     failures_ = incomplete_ ? std::min(failures_ + 1, most_doublings) : 0;
@@ -122,7 +122,7 @@ void sweeper::sweep_done() {
     const std::unique_ptr<subnet> before =
         std::exchange(current_, std::make_unique<subnet>(done->take_result()));
     told_of_.swept(before.get());
-    if (!ended() && again_) begin();
+    if (!stopped_ && again_) begin();
 }
 
 // A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
@@ -180,20 +180,7 @@ void sweeper::look_at_switches() {
 void sweeper::look_done() {
     const std::unique_ptr<smp_batch> done = std::move(looking_);
     now_ = activity::none;
-    if (!ended() && (changed_ || again_)) begin();
-}
-
-void sweeper::stop(std::function<void()> idle) {
-    stopped_ = std::move(idle);
-    if (now_ == activity::none) ended();
-}
-
-// True: it has been told that nothing runs any more.
-bool sweeper::ended() {
-    if (!stopped_) return false;
-    const std::function<void()> idle = stopped_;
-    idle();
-    return true;
+    if (!stopped_ && (changed_ || again_)) begin();
 }
 
 } // namespace irpverbs::subnet_manager

@@ -50,8 +50,8 @@ public:
     /// something has changed.
     void tick(machine_time now);
 
-    /// No sweep and no look is begun any more. `idle()` is called when none runs.
-    void stop(std::function<void()> idle);
+    /// No sweep and no look is begun any more; one that runs comes to its end with its SMPs.
+    void stop() { stopped_ = true; }
 
     /// The subnet as it is now; null before the first sweep is done.
     const subnet* current() const { return current_.get(); }
@@ -73,7 +73,6 @@ private:
     void look_at_switches();
     void look_at_master();
     void look_done();
-    bool ended();
 
     smp_channel& smps_;
     const sweep_plan plan_;
@@ -96,7 +95,7 @@ private:
     std::uint64_t sweeps_ = 0;
     unsigned failures_ = 0; // sweeps that were incomplete, one after the other
     machine_time next_ = 0; // when something is due; 0: light_interval_ after the next tick
-    std::function<void()> stopped_;
+    bool stopped_ = false;
 };
 
 } // namespace irpverbs::subnet_manager
