@@ -107,6 +107,7 @@ void manager_core::serve() {
         const NTSTATUS opened = open();
         phase_ = NT_SUCCESS(opened) ? phase::running : phase::closed;
         if (!NT_SUCCESS(opened)) outcome_ = opened;
+        if (NT_SUCCESS(opened)) mastership_->begin();
     }
     note_status();
     if (phase_ == phase::running) starting_.pop_all().complete(STATUS_SUCCESS);
@@ -168,7 +169,6 @@ NTSTATUS manager_core::open() {
     open_ports();
     self_ = shared_from_this();
     start_timer();
-    mastership_->begin();
     return STATUS_SUCCESS;
 }
 
