@@ -248,7 +248,7 @@ void sa_server::ports_go(std::span<const port_ref> lost, const subnet& net) {
 void sa_server::port_goes(port_ref port, const subnet& net) {
     const ib_gid_t gid = net.gid_of(port);
     subscriptions_.remove(gid);
-    reporter_.forget(net.lids.of(net.nodes.at(port).guid).base);
+    reporter_.forget(net.lids.of(net.nodes.at(port).guid));
     tell(notice_about(net, SM_GID_OUT_OF_SERVICE_TRAP, gid), net,
          [&](const onlooker& who) { return who.sees(port); });
     for (const multicast_answer& left : groups_.remove_port(gid))
