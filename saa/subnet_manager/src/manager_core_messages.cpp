@@ -98,7 +98,7 @@ void manager_core::look_into(const ib_mad_notice_t& notice) {
         return sweeper_->told_by(notice.IssuerLID);
     case SM_CAP_MASK_CHANGED_TRAP:
     case SM_SYS_IMG_GUID_CHANGED_TRAP:
-        return sweeper_->sweep_now();
+        return sweeper_->sweep_damped();
     default:
         return;
     }

@@ -32,6 +32,10 @@ public:
     /// Begins a sweep; one that runs is followed by another.
     void sweep_now();
 
+    /// The same for what others can bring about as often as they like: a few at once, then one a
+    /// second.
+    void sweep_damped();
+
     /// The switch with that LID has told of a change. Unless something else runs, its ports are
     /// looked at: who hung there and is gone is taken out of the subnet at once. A sweep follows
     /// when there is more to it.
@@ -73,6 +77,8 @@ private:
     void look_at_switches();
     void look_at_master();
     void look_done();
+    void wait_for_port();
+    void refill(machine_time now);
 
     smp_channel& smps_;
     const sweep_plan plan_;
@@ -88,6 +94,10 @@ private:
     std::unique_ptr<subnet> current_;
     activity now_ = activity::none;
     bool again_ = false;
+    static constexpr unsigned most_at_once = 4;
+    unsigned sweeps_left_ = most_at_once;
+    machine_time refill_at_ = 0;
+    bool damped_ = false; // one is due when there is one left
     bool incomplete_ = false;
     bool repeats_ = false; // something was not taken since the last sweep
     std::unique_ptr<smp_batch> looking_;
