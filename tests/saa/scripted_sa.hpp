@@ -2,6 +2,8 @@
 // ends of a wire.
 #pragma once
 
+#include "../../saa/subnet_manager/src/answer_times.hpp"
+
 #include <ibmf/ibmf_client.hpp>
 
 #include <ibmf/mad.hpp>
@@ -132,7 +134,7 @@ private:
                                 out->sa.size(), out->data.data(), out->data.size()};
         const bool table = reply.status == 0 && (method_for(request.header.method) & 0x10) != 0 &&
                            request.header.method != SA_SUBN_ADM_DELETE;
-        ibmf_retrans_t times{6, 20'000, 5'000, 0};
+        ibmf_retrans_t times{subnet_manager::answer_times.retrans_retries, 20'000, 5'000, 0};
         if (ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &times, sent, out,
                                table ? IBMF_MSG_TRANS_FLAG_RMPP : 0) != IBMF_SUCCESS)
             sent(handle, msg, out);

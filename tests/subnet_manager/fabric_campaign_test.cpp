@@ -1,7 +1,7 @@
 // A fabric with two subnet managers, on which cables break and are mended, managers end and begin,
-// and datagrams are doubled and overtake one another, in drawn order and virtual time. A subscriber
-// knows by events alone who is there; when a loss is told he asks. In the end he is right, and so
-// are the paths.
+// and datagrams are lost, doubled and overtake one another, in drawn order and virtual time. A
+// subscriber knows by events alone who is there; when a loss is told he asks. In the end he is
+// right, and so are the paths.
 //
 // IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs
 // of it.
@@ -84,7 +84,7 @@ struct troubled_fabric {
         other->wait_until_up();
         subscriber.emplace(hcas, 1, is_deaf);
         HCA_SOFTWARE_FAULTS faults{};
-        faults.DuplicationOnceIn = faults.ReorderingOnceIn = 20;
+        faults.LossOnceIn = faults.DuplicationOnceIn = faults.ReorderingOnceIn = 20;
         faults.ReorderingTime = 1000;
         for (std::size_t i = 0; i < hcas.count(); ++i)
             HcaSoftwareSetFaults(hcas.guid(i), 1, &faults);

@@ -1,6 +1,8 @@
 // The subnet administration as a test asks it: one question at a time, by IBMF.
 #pragma once
 
+#include "../../saa/src/access/first_times.hpp"
+
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
 #include <saa/records.hpp>
@@ -60,6 +62,7 @@ public:
 
     std::uint64_t key = 0;
     std::uint8_t class_version = 2;
+    ibmf_retrans_t times{saa::first_times.retrans_retries, 100'000, 10'000, 0};
 
     template <class Host>
     sa_answer ask(std::uint8_t method, std::uint16_t attribute, const Host& record,
@@ -96,9 +99,9 @@ public:
         message->im_local_addr.ia_remote_qno = 1;
         message->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_FULL;
         message->im_local_addr.ia_q_key = IB_QP1_QKEY;
-        ibmf_retrans_t times{3, 100'000, 10'000, 0};
+        ibmf_retrans_t given = times;
         sa_answer got;
-        got.code = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, message, &times, nullptr,
+        got.code = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, message, &given, nullptr,
                                       nullptr, flags);
         if (got.code == IBMF_SUCCESS) take(message->im_msgbufs_recv, got);
         EXPECT_EQ(ibmf_free_msg(client_, &message), IBMF_SUCCESS);

@@ -61,7 +61,7 @@ struct endless {
         if (tasks++ == 0)
             waiting.queue([](void* self) { static_cast<endless*>(self)->came = true; }, this);
         if (came || tasks == most) return set(over);
-        queue.post_call([this] { task(); });
+        EXPECT_TRUE(queue.post_call([this] { task(); }));
     }
 
     serial_queue& queue;
@@ -77,7 +77,7 @@ TEST(SerialQueue, LetsOthersByThatWaitForAWorker) {
     const busy_workers others;
     const auto queue = std::make_shared<serial_queue>();
     endless run(*queue);
-    queue->post_call([&] { run.task(); });
+    EXPECT_TRUE(queue->post_call([&] { run.task(); }));
     wait(&run.over);
     EXPECT_TRUE(run.came);
     EXPECT_EQ(run.tasks, 2);

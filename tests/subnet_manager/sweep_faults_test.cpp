@@ -1,4 +1,5 @@
 // Cables break, datagrams are lost, the HCA goes: the subnet follows. In virtual time.
+#include "../hca/subnet_client.hpp"
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
 
@@ -73,6 +74,67 @@ TEST_P(SweepFaults, AManagerEndsWithItsHca) {
     EXPECT_EQ(HcaSoftwareFail(hcas.guid(0)), STATUS_SUCCESS);
     EXPECT_TRUE(comes_true([&] { return manager->status().state == manager_state::stopped; }));
     EXPECT_EQ(manager.wait_until_up(), STATUS_FILE_CLOSED);
+}
+
+// No switch is there to see it.
+TEST_P(SweepFaults, BackToBackHosts_CableIsPulledAndReplugged_LinkIsActiveAgain) {
+    const topology_file file("Hca 1 \"A\"\n[1] \"B\"[1]\n\nHca 1 \"B\"\n[1] \"A\"[1]\n");
+    const attached hcas(unmanaged(file.path()));
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const auto active = [&] {
+        for (std::size_t i = 0; i < hcas.count(); ++i)
+            if (port_block(open_hca(hcas.fdo(i)), 1)->State != IB_PORT_ACTIVE) return false;
+        return true;
+    };
+    ASSERT_TRUE(active());
+    for (const std::size_t end : {0, 1}) {
+        HcaSoftwareSetLink(hcas.guid(end), 1, FALSE);
+        EXPECT_FALSE(comes_true([&] { return manager->status().end_ports != 2; }));
+        HcaSoftwareSetLink(hcas.guid(end), 1, TRUE);
+        EXPECT_TRUE(comes_true(active));
+        HcaSoftwareFlapLink(hcas.guid(end), 1);
+        EXPECT_TRUE(comes_true(active));
+    }
+}
+
+// The others have not gone because this one can't see them.
+TEST_P(SweepFaults, OwnLink_IsDownDuringSweeps_ManagerWaitsAndKeepsTheSubnet) {
+    const attached hcas(unmanaged());
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    HcaSoftwareSetLink(hcas.guid(0), 1, FALSE);
+    EXPECT_FALSE(comes_true([&] { return manager->status().end_ports != 7; }));
+    EXPECT_TRUE(manager->status().incomplete);
+    HcaSoftwareSetLink(hcas.guid(0), 1, TRUE);
+    EXPECT_TRUE(comes_true([&] { return !manager->status().incomplete; }));
+    EXPECT_EQ(port_block(open_hca(hcas.fdo(0)), 1)->State, IB_PORT_ACTIVE);
+}
+
+TEST_P(SweepFaults, Traps_ComeInAStorm_SweepsAreOneASecond) {
+    const attached hcas(unmanaged());
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 0});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const auto before = manager->status().sweeps;
+    const open_hca host(hcas.fdo(2));
+    mad_client sender(host, agent_of(subnet_class));
+    constexpr UCHAR trap = 5;
+    IB_MAD_ADDRESS to = to_lid(open_hca(hcas.fdo(0)).lid());
+    to.Qp = 0;
+    to.QKey = 0;
+    for (int i = 0; i < 200; ++i) {
+        mad notice(subnet_class, trap, sm_notice);
+        notice[smp_data] = 0x80 | 4; // generic; for information
+        notice.put<2>(smp_data + 4, SM_CAP_MASK_CHANGED_TRAP).put<2>(smp_data + 6, host.lid());
+        EXPECT_EQ(sender.send(to, notice), STATUS_SUCCESS);
+        LARGE_INTEGER due;
+        due.QuadPart = -10'000 * 50;
+        KeDelayExecutionThread(KernelMode, FALSE, &due);
+    }
+    EXPECT_GT(manager->status().sweeps, before);
+    EXPECT_LE(manager->status().sweeps - before, 4u + 11u);
+    const auto during = manager->status().sweeps;
+    EXPECT_TRUE(comes_true([&] { return manager->status().sweeps > during; })); // the last one
 }
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(SweepFaults);

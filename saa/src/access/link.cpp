@@ -1,4 +1,5 @@
 // A port's place at its HCA and at IBMF.
+#include <access/first_times.hpp>
 #include <access/own_access.hpp>
 #include <access/registry.hpp>
 #include <events/subscriptions.hpp>
@@ -16,7 +17,6 @@ using ci::detail::call_verb;
 
 namespace {
 
-constexpr ibmf_retrans_t first_times{3, 0, 0, 0};
 constexpr unsigned most_exponent = 20; // 4.3 s: more is no answer time
 constexpr std::size_t most_sessions = 100;
 

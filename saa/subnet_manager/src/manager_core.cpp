@@ -100,16 +100,20 @@ manager_status manager_core::status() const {
 }
 
 void manager_core::serve() {
+    if (exhausted_.exchange(false) && phase_ == phase::running && !retiring_) begin_anew();
+    if (phase_ == phase::running && retiring_ && smps_->idle()) retired();
     if (ticked_.exchange(false) && phase_ == phase::running) tick();
     if (phase_ == phase::idle && !starting_.empty()) {
         const NTSTATUS opened = open();
         phase_ = NT_SUCCESS(opened) ? phase::running : phase::closed;
         if (!NT_SUCCESS(opened)) outcome_ = opened;
+        if (NT_SUCCESS(opened)) mastership_->begin();
     }
     note_status();
     if (phase_ == phase::running) starting_.pop_all().complete(STATUS_SUCCESS);
     if (phase_ == phase::running && is_up()) waiting_.pop_all().complete(STATUS_SUCCESS);
     end_when_due();
+    if (phase_ == phase::closing) go_on_closing();
     if (phase_ == phase::closed) complete_all();
 }
 
@@ -139,7 +143,7 @@ NTSTATUS manager_core::open_client(ibmf_client_type_t type, uint_t flags, ibmf_h
 }
 
 NTSTATUS manager_core::open_clients() {
-    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight);
+    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight, [this] { poke(); });
     NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
     if (NT_SUCCESS(status)) status = open_client(SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP, sa_client_);
     if (NT_SUCCESS(status)) status = status_of(smps_->open(subnet_client_));
@@ -149,22 +153,31 @@ NTSTATUS manager_core::open_clients() {
 }
 
 NTSTATUS manager_core::open() {
-    plan_ = plan_of(options_);
-    if (!plan_) return STATUS_INVALID_PARAMETER;
-    const NTSTATUS status = open_clients();
+    NTSTATUS status = STATUS_INSUFFICIENT_RESOURCES;
+    try {
+        plan_ = plan_of(options_);
+        if (!plan_) return STATUS_INVALID_PARAMETER;
+        status = open_clients();
+        if (NT_SUCCESS(status)) make_all();
+    } catch (const std::bad_alloc&) {
+        status = STATUS_INSUFFICIENT_RESOURCES;
+    }
     if (!NT_SUCCESS(status)) {
         close_clients();
         return status;
     }
-    make_mastership();
-    subnet_port_ = std::make_unique<message_port>(*queue_);
-    sa_port_ = std::make_unique<message_port>(*queue_);
-    make_parts();
     open_ports();
     self_ = shared_from_this();
     start_timer();
-    mastership_->begin();
     return STATUS_SUCCESS;
+}
+
+void manager_core::make_all() {
+    using overflow = message_port::overflow;
+    make_mastership();
+    subnet_port_ = std::make_unique<message_port>(*queue_, overflow::drop, [this] { poke(); });
+    sa_port_ = std::make_unique<message_port>(*queue_, overflow::answer_busy, [this] { poke(); });
+    make_parts();
 }
 
 void manager_core::make_mastership() {
@@ -196,7 +209,8 @@ void manager_core::make_parts() {
     router_.reset();
     sweeper_ = std::make_unique<sweeper>(*smps_, *plan_, rules(),
                                          options_.light_sweep_ms * ticks_a_millisecond, news());
-    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written());
+    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written(),
+                                                 [this] { sweeper_->repeat(); });
     sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
 }
 
@@ -233,19 +247,24 @@ void manager_core::tick() {
     sa_->tick();
 }
 
+// The parts that a master has are made anew when their last SMP has ended.
 void manager_core::retire() {
     retiring_ = true;
     smps_->cancel();
-    sweeper_->stop(
-        [this] { smps_->when_idle([this] { queue_->post_call([this] { retired(); }); }); });
+    sweeper_->stop();
+    poke();
 }
 
-// Tasks of the parts that were posted before have run.
+// A task was left half done, for want of memory: as after a take-over, clients register again.
+void manager_core::begin_anew() {
+    mastership_->forget();
+    retire();
+}
+
 void manager_core::retired() {
-    if (phase_ != phase::running) return;
+    make_parts(); // may throw; then it is tried again with the next tick
     retiring_ = false;
     smps_->resume();
-    make_parts();
     mastership_->retired();
     poke();
 }
@@ -277,14 +296,18 @@ void manager_core::swept(const subnet* before) {
 void manager_core::begin_close(NTSTATUS outcome) {
     phase_ = phase::closing;
     outcome_ = outcome;
-    stop_timer();
     smps_->cancel();
-    sweeper_->stop([this] { smps_->when_idle([this] { close_ports(); }); });
+    sweeper_->stop();
 }
 
-void manager_core::close_ports() {
-    sa_port_->close(
-        [this] { subnet_port_->close([this] { queue_->post_call([this] { unregister(); }); }); });
+// First the parts' SMPs end, then messages.
+void manager_core::go_on_closing() {
+    if (!smps_->idle()) return;
+    if (!std::exchange(ports_closed_, true)) {
+        sa_port_->close();
+        subnet_port_->close();
+    }
+    if (sa_port_->idle() && subnet_port_->idle()) unregister();
 }
 
 void manager_core::close_clients() {
@@ -293,12 +316,12 @@ void manager_core::close_clients() {
         if (*client != nullptr) ibmf_unregister(client, 0);
 }
 
-// Tasks of its parts that were posted before have run.
 void manager_core::unregister() {
     const std::shared_ptr<manager_core> last = std::move(self_);
+    stop_timer();
     close_clients();
     phase_ = phase::closed;
-    serve();
+    note_status();
 }
 
 } // namespace irpverbs::subnet_manager

@@ -36,11 +36,14 @@ private:
     static void poked(serial_queue::task& task);
     void serve();
     void end_when_due();
+    void begin_anew();
+    void go_on_closing();
     void complete_all();
 
     NTSTATUS open();
     NTSTATUS open_clients();
     void open_ports();
+    void make_all();
     void make_mastership();
     void make_parts();
     sweep_rules rules();
@@ -67,13 +70,14 @@ private:
     void sa_message(message_parts what);
 
     void begin_close(NTSTATUS outcome);
-    void close_ports();
     void close_clients();
     void unregister();
 
     const manager_options options_;
     DEVICE_OBJECT device_{};
-    std::shared_ptr<serial_queue> queue_ = std::make_shared<serial_queue>();
+    std::atomic<bool> exhausted_{false}; // a task has thrown
+    std::shared_ptr<serial_queue> queue_ =
+        std::make_shared<serial_queue>([this] { exhausted_ = true; });
     irp::cancel_safe_queue starting_, waiting_, stopping_;
     poke_task poke_;
     std::atomic<bool> poked_{false};
@@ -94,6 +98,7 @@ private:
     std::unique_ptr<message_port> sa_port_;
     std::optional<sweep_plan> plan_;
     std::unique_ptr<mastership> mastership_;
+    bool ports_closed_ = false;
     bool retiring_ = false; // parts of a master that is none any more come to their end
     std::unique_ptr<sweeper> sweeper_;
     std::unique_ptr<multicast_router> router_;

@@ -88,7 +88,8 @@ void manager_core::trap_came(message_parts what) {
     subnet_port_->send(std::move(repress), 0);
     if (!notice || notice->IsGeneric == 0) return;
     look_into(*notice);
-    queue_->post_call([this, what = *notice] { forward(what); });
+    const auto later = [this, what = *notice] { forward(what); };
+    if (!queue_->post_call(later)) later();
 }
 
 void manager_core::look_into(const ib_mad_notice_t& notice) {
@@ -97,7 +98,7 @@ void manager_core::look_into(const ib_mad_notice_t& notice) {
         return sweeper_->told_by(notice.IssuerLID);
     case SM_CAP_MASK_CHANGED_TRAP:
     case SM_SYS_IMG_GUID_CHANGED_TRAP:
-        return sweeper_->sweep_now();
+        return sweeper_->sweep_damped();
     default:
         return;
     }

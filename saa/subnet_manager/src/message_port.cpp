@@ -1,5 +1,7 @@
 #include "message_port.hpp"
 
+#include <ci/mad.h>
+#include <dispatch/detail/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
 #include <algorithm>
@@ -14,6 +16,11 @@ std::vector<std::uint8_t> bytes_of(const void* begin, std::size_t size) {
 }
 
 } // namespace
+
+std::uint8_t response_to(std::uint8_t method) {
+    return method == MAD_METHOD_SET ? std::uint8_t{MAD_METHOD_GET_RESPONSE}
+                                    : static_cast<std::uint8_t>(method | MAD_RESPONSE_BIT);
+}
 
 message_parts parts_of(const ibmf_msg_t& message) {
     const ibmf_msg_bufs_t& from = message.im_msgbufs_recv;
@@ -37,16 +44,73 @@ int message_port::open(ibmf_handle_t client, heard_call heard) {
 // good as lost on the way.
 void message_port::came(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
     auto& self = *static_cast<message_port*>(context);
-    try {
-        self.queue_.post_call([&self, parts = parts_of(*message)]() mutable {
-            if (!self.closed_) self.heard_(std::move(parts));
-        });
-    } catch (const std::bad_alloc&) {
-    }
+    if (!self.take(*message) && self.refuse(*message)) return;
     ibmf_free_msg(client, &message);
 }
 
+// False: there is no room.
+bool message_port::take(const ibmf_msg_t& message) {
+    if (message.im_msgbufs_recv.im_bufs_cl_data_len > most_bytes) return false;
+    const ib_lid_t peer = message.im_local_addr.ia_remote_lid;
+    if (!enter(peer)) return false;
+    try {
+        if (queue_.post_call(
+                [this, parts = parts_of(message)]() mutable { hear(std::move(parts)); }))
+            return true;
+    } catch (const std::bad_alloc&) {
+    }
+    leave(peer);
+    return false;
+}
+
+bool message_port::enter(ib_lid_t peer) {
+    std::atomic<std::uint32_t>& its = of_peers_[peer % of_peers_.size()];
+    const bool room = ++waiting_ <= most_waiting;
+    if (++its <= most_of_a_peer && room) return true;
+    leave(peer);
+    return false;
+}
+
+void message_port::leave(ib_lid_t peer) {
+    --of_peers_[peer % of_peers_.size()];
+    --waiting_;
+}
+
+void message_port::hear(message_parts what) {
+    leave(what.peer.local.ia_remote_lid);
+    if (!closed_) return heard_(std::move(what));
+    if (idle()) ended_();
+}
+
+// The message itself goes back, with another method and status. False: it does not.
+bool message_port::refuse(ibmf_msg_t& message) {
+    constexpr std::uint32_t most_refusals = 64;
+    if (surplus_ == overflow::drop) return false;
+    if (++refusing_ > most_refusals) {
+        --refusing_;
+        return false;
+    }
+    message.im_msgbufs_send = message.im_msgbufs_recv;
+    ib_mad_hdr_t& header = *message.im_msgbufs_send.im_bufs_mad_hdr;
+    header.R_Method = response_to(header.R_Method);
+    header.Status = ibmf::detail::swapped(std::uint16_t{MAD_STATUS_BUSY});
+    message.im_msgbufs_send.im_bufs_cl_data_len = std::min(
+        message.im_msgbufs_send.im_bufs_cl_data_len, ibmf::layout_of(header.MgmtClass).data_size());
+    if (ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, &message, nullptr, refused, this, 0) ==
+        IBMF_SUCCESS)
+        return true;
+    --refusing_;
+    return false;
+}
+
+void message_port::refused(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
+    auto& self = *static_cast<message_port*>(context);
+    ibmf_free_msg(client, &message);
+    --self.refusing_; // then `idle` may hold: the manager looks again with its next tick
+}
+
 void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times, told_call told) {
+    if (dispatch::detail::fault_point("subnet_manager.message")) throw std::bad_alloc();
     outgoing& fresh = *sending_.emplace_back(std::make_unique<outgoing>());
     fresh.run = finish;
     fresh.at = this;
@@ -89,22 +153,14 @@ void message_port::finish(serial_queue::task& task) {
     const std::unique_ptr<outgoing> last = std::exchange(*place, std::move(self.sending_.back()));
     self.sending_.pop_back();
     if (last->told) last->told(status);
-    self.tell_when_idle();
+    if (self.closed_ && self.idle()) self.ended_();
 }
 
-void message_port::tell_when_idle() {
-    if (!idle_ || !sending_.empty()) return;
-    const std::function<void()> idle = std::exchange(idle_, nullptr);
-    idle();
-}
-
-void message_port::close(std::function<void()> idle) {
+void message_port::close() {
     closed_ = true;
-    idle_ = std::move(idle);
     ibmf_tear_down_async_cb(client_, IBMF_QP_HANDLE_DEFAULT, 0);
     for (const auto& each : sending_)
         if (each->message != nullptr) ibmf_cancel_msg(client_, each->message);
-    tell_when_idle();
 }
 
 } // namespace irpverbs::subnet_manager

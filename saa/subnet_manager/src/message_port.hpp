@@ -1,12 +1,14 @@
 // Messages that come unasked, and those that are sent as answers, Reports and the like.
 #pragma once
 
+#include "answer_times.hpp"
 #include "serial_queue.hpp"
 
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,16 +30,31 @@ struct message_parts {
     std::vector<std::uint8_t> data;
 };
 
+/// The method of the answer to a request.
+std::uint8_t response_to(std::uint8_t method);
+
 /// A copy of what came in a message of IBMF's.
 message_parts parts_of(const ibmf_msg_t& message);
 
-/// Hears a client's unasked messages, and sends others. All but `hear` is for tasks of the queue.
+/// Hears a client's unasked messages, and sends others. Messages wait in the queue in bounded
+/// number, of all peers and of each. For tasks of the queue.
 class message_port {
 public:
     using heard_call = std::function<void(message_parts)>;
     using told_call = std::function<void(int status)>;
 
-    explicit message_port(serial_queue& queue) : queue_(queue) {}
+    /// A message for which there is no room.
+    enum class overflow : std::uint8_t {
+        drop,       // it comes again
+        answer_busy // the peer is to ask again later
+    };
+    static constexpr std::uint32_t most_waiting = 1024;
+    static constexpr std::uint32_t most_of_a_peer = 256;
+    static constexpr std::size_t most_bytes = 65536; // of a message
+
+    /// `ended` is called when, after `close`, nothing is under way any more.
+    message_port(serial_queue& queue, overflow surplus, std::function<void()> ended)
+        : queue_(queue), surplus_(surplus), ended_(std::move(ended)) {}
     message_port(const message_port&) = delete;
     message_port& operator=(const message_port&) = delete;
 
@@ -46,11 +63,13 @@ public:
 
     /// Sends; `told` is called as a task when it is over. With IBMF_MSG_TRANS_FLAG_SEQ it waits for
     /// the answer, whose contents are not looked at.
-    void send(message_parts what, uint_t flags, ibmf_retrans_t times = {}, told_call told = {});
+    void send(message_parts what, uint_t flags, ibmf_retrans_t times = answer_times,
+              told_call told = {});
 
-    /// Nothing is heard any more, what is being sent comes to its end, and then `idle()` is called.
-    /// IRQL: PASSIVE_LEVEL.
-    void close(std::function<void()> idle);
+    /// Nothing is heard any more, and what is being sent comes to its end. IRQL: PASSIVE_LEVEL.
+    void close();
+    /// Nothing waits, and nothing is being sent.
+    bool idle() const { return sending_.empty() && waiting_ == 0 && refusing_ == 0; }
 
 private:
     struct outgoing : serial_queue::task {
@@ -63,9 +82,14 @@ private:
     };
 
     static void came(ibmf_handle_t, ibmf_msg_t* message, void* context);
+    bool enter(ib_lid_t peer);
+    void leave(ib_lid_t peer);
+    bool take(const ibmf_msg_t& message);
+    void hear(message_parts what);
+    bool refuse(ibmf_msg_t& message);
+    static void refused(ibmf_handle_t, ibmf_msg_t* message, void* context);
     static void sent(ibmf_handle_t, ibmf_msg_t*, void* context);
     static void finish(serial_queue::task& done);
-    void tell_when_idle();
     int start(outgoing& what, uint_t flags, ibmf_retrans_t& times);
 
     serial_queue& queue_;
@@ -73,7 +97,11 @@ private:
     heard_call heard_;
     std::vector<std::unique_ptr<outgoing>> sending_;
     bool closed_ = false;
-    std::function<void()> idle_; // once it is closed
+    const overflow surplus_;
+    const std::function<void()> ended_;
+    std::atomic<std::uint32_t> waiting_{0};                  // messages in the queue
+    std::atomic<std::uint32_t> refusing_{0};                 // answers of BUSY that are being sent
+    std::array<std::atomic<std::uint32_t>, 256> of_peers_{}; // of waiting_, by LID modulo its size
 };
 
 } // namespace irpverbs::subnet_manager

@@ -6,7 +6,9 @@
 
 namespace irpverbs::subnet_manager {
 
-serial_queue::serial_queue() { InitializeListHead(&waiting_); }
+serial_queue::serial_queue(std::function<void()> failed) : failed_(std::move(failed)) {
+    InitializeListHead(&waiting_);
+}
 
 void serial_queue::post(task& what) {
     {
@@ -25,12 +27,21 @@ serial_queue::task* serial_queue::next() {
     return CONTAINING_RECORD(RemoveHeadList(&waiting_), task, entry);
 }
 
+// Memory that runs out costs a task, not the process.
+void serial_queue::run(task& due) {
+    try {
+        due.run(due);
+    } catch (const std::exception&) {
+        if (failed_) failed_();
+    }
+}
+
 // Others that wait for a worker do not wait for all that is to be done here.
 void serial_queue::work(void* context) {
     auto& self = *static_cast<serial_queue*>(context);
     for (;;) {
         while (task* const due = self.next()) {
-            due->run(*due);
+            self.run(*due);
             if (dispatch::detail::work_items_wait())
                 return ExQueueWorkItem(&self.item_, DelayedWorkQueue);
         }

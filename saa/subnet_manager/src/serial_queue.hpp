@@ -5,6 +5,7 @@
 #include <dispatch/detail/spin.hpp>
 #include <dispatch/work_item.h>
 
+#include <functional>
 #include <memory>
 #include <new>
 #include <utility>
@@ -19,7 +20,9 @@ public:
         void (*run)(task& self) = nullptr;
     };
 
-    serial_queue();
+    /// `failed` is called where a task has thrown: what it was about is left half done. It must not
+    /// throw.
+    explicit serial_queue(std::function<void()> failed = {});
     serial_queue(const serial_queue&) = delete;
     serial_queue& operator=(const serial_queue&) = delete;
 
@@ -28,7 +31,7 @@ public:
 
     /// Calls `body()` once. False: there is no memory for it. IRQL: <= DISPATCH_LEVEL.
     template <class Body>
-    bool post_call(Body body) {
+    [[nodiscard]] bool post_call(Body body) {
         auto* made = new (std::nothrow) call<Body>(std::move(body));
         if (made != nullptr) post(*made);
         return made != nullptr;
@@ -47,8 +50,10 @@ private:
     };
 
     task* next();
+    void run(task& due);
     static void work(void* self);
 
+    const std::function<void()> failed_;
     dispatch::detail::raw_spin lock_;
     LIST_ENTRY waiting_; // guarded by lock_
     std::shared_ptr<serial_queue>

@@ -1,5 +1,6 @@
 #include "smp_channel.hpp"
 
+#include <dispatch/detail/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
 #include <algorithm>
@@ -56,6 +57,7 @@ void smp_channel::close() {
 }
 
 void smp_channel::ask(smp what, answer_handler told) {
+    if (dispatch::detail::fault_point("subnet_manager.smp")) throw std::bad_alloc();
     waiting_.push_back({std::move(what), std::move(told)});
     start_waiting();
 }
@@ -112,20 +114,9 @@ void smp_channel::finish(serial_queue::task& task) {
     if (!answer.arrived) ++self.unanswered_;
     const answer_handler told = std::move(done.told);
     self.free_.push_back(&done);
-    told(answer);
     self.start_waiting();
-    self.tell_when_idle();
-}
-
-void smp_channel::when_idle(std::function<void()> idle) {
-    idle_ = std::move(idle);
-    tell_when_idle();
-}
-
-void smp_channel::tell_when_idle() {
-    if (!idle_ || !waiting_.empty() || free_.size() != exchanges_.size()) return;
-    const std::function<void()> idle = std::exchange(idle_, nullptr);
-    idle();
+    told(answer); // may throw
+    if (self.cancelled_ && self.idle()) self.ended_();
 }
 
 void smp_channel::cancel() {

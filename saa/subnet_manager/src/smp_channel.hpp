@@ -65,8 +65,9 @@ class smp_channel {
 public:
     using answer_handler = std::function<void(const smp_answer&)>;
 
-    smp_channel(serial_queue& queue, std::size_t in_flight)
-        : queue_(queue), in_flight_(in_flight) {}
+    /// `ended` is called when, after `cancel`, the last handler has run.
+    smp_channel(serial_queue& queue, std::size_t in_flight, std::function<void()> ended)
+        : queue_(queue), in_flight_(in_flight), ended_(std::move(ended)) {}
     smp_channel(const smp_channel&) = delete;
     smp_channel& operator=(const smp_channel&) = delete;
 
@@ -78,8 +79,8 @@ public:
 
     void ask(smp what, answer_handler told);
 
-    /// Calls `idle()` once, when the handlers of all that was asked have run; at once if they have.
-    void when_idle(std::function<void()> idle);
+    /// The handlers of all that was asked have run.
+    bool idle() const { return waiting_.empty() && free_.size() == exchanges_.size(); }
 
     /// All that is asked, until `resume`, comes to its end without an answer.
     void cancel();
@@ -110,7 +111,6 @@ private:
     void start(exchange& free, request next);
     void write(exchange& into, const smp& what);
     void start_waiting();
-    void tell_when_idle();
 
     serial_queue& queue_;
     std::size_t in_flight_;
@@ -118,7 +118,7 @@ private:
     std::vector<std::unique_ptr<exchange>> exchanges_;
     std::vector<exchange*> free_;
     std::deque<request> waiting_;
-    std::function<void()> idle_;
+    const std::function<void()> ended_;
     bool cancelled_ = false;
     bool lost_ = false;
     std::uint64_t asked_ = 0;

@@ -243,7 +243,17 @@ void mastership::lose(std::uint8_t next_state) {
 }
 
 void mastership::retired() {
-    if (state_ == SM_STATE_DISCOVERING) discover();
+    if (state_ != SM_STATE_DISCOVERING) return;
+    if (guid_ == 0)
+        begin();
+    else
+        discover();
+}
+
+void mastership::forget() {
+    polling_ = restless_ = offering_ = contested_ = false;
+    heir_.reset();
+    if (state_ != SM_STATE_NOTACTIVE) state_ = SM_STATE_DISCOVERING;
 }
 
 } // namespace irpverbs::subnet_manager

@@ -43,6 +43,9 @@ public:
     /// Learns who this is, and discovers.
     void begin();
     void retired();
+    /// Memory has run out in the middle of something: all that is known is given up, and this
+    /// manager begins anew once it has retired.
+    void forget();
     void tick(machine_time now);
 
     /// What others there are, as seen by a sweep or a look. False: this manager leaves the subnet

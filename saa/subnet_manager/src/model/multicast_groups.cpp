@@ -115,6 +115,11 @@ const multicast_groups::group* multicast_groups::find_group(const ib_gid_t& mgid
     return found == groups_.end() ? nullptr : &found->second;
 }
 
+const multicast_groups::group* multicast_groups::find_group(ib_lid_t mlid) const {
+    const auto found = mgids_.find(mlid);
+    return found == mgids_.end() ? nullptr : &groups_.find(found->second)->second;
+}
+
 std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
     if (!has(r, needed_to_join)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
     const choice mtu = mtu_of(r);
@@ -156,10 +161,13 @@ std::uint16_t multicast_groups::check_member(const group& into, const multicast_
 }
 
 std::optional<ib_lid_t> multicast_groups::new_mlid() const {
-    for (std::uint16_t i = 0; i < mlids_; ++i)
-        if (i >= mlid_taken_.size() || !mlid_taken_[i])
-            return static_cast<ib_lid_t>(first_mlid + i);
-    return std::nullopt;
+    std::uint32_t free = first_mlid;
+    for (const auto& [taken, mgid] : mgids_) {
+        if (taken != free) break;
+        ++free;
+    }
+    if (free >= std::uint32_t{first_mlid} + mlids_) return std::nullopt;
+    return static_cast<ib_lid_t>(free);
 }
 
 // 0xFF, transient and scope, 0xA01B, the subnet's prefix, a number.
@@ -221,9 +229,7 @@ multicast_answer multicast_groups::join(const multicast_request& r) {
         return refused(status);
     if (is_new) {
         const ib_gid_t mgid = made.properties.MGID;
-        const std::size_t slot = made.properties.MLID - first_mlid;
-        if (slot >= mlid_taken_.size()) mlid_taken_.resize(slot + 1);
-        mlid_taken_[slot] = true;
+        mgids_.emplace(made.properties.MLID, mgid_key{mgid.gid_prefix, mgid.gid_guid});
         at = groups_.emplace(mgid_key{mgid.gid_prefix, mgid.gid_guid}, std::move(made)).first;
     }
     group& into = at->second;
@@ -257,7 +263,7 @@ multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t me
     const bool anybody_full = std::ranges::any_of(
         of.members, [](const member& m) { return (m.join_state & full_states) != 0; });
     if (!anybody_full) {
-        mlid_taken_[of.properties.MLID - first_mlid] = false;
+        mgids_.erase(of.properties.MLID);
         groups_.erase(at);
         answer.group_deleted = answer.tree_changed = true;
     }

@@ -74,6 +74,17 @@ public:
 
     /// nullptr when there is none.
     const group* find_group(const ib_gid_t& mgid) const;
+    const group* find_group(ib_lid_t mlid) const;
+
+    /// Calls `visit(mlid, group)` for each.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        for (const auto& [key, each] : groups_)
+            visit(each.properties.MLID, each);
+    }
+
+    /// New groups get one of the first so many multicast LIDs.
+    void limit(std::uint16_t mlids) { mlids_ = mlids; }
     std::size_t size() const { return groups_.size(); }
 
 private:
@@ -92,7 +103,7 @@ private:
     std::uint16_t mlids_;
     std::uint32_t made_ = 0; // MGIDs
     group_map groups_;
-    std::vector<bool> mlid_taken_;
+    std::map<ib_lid_t, mgid_key> mgids_; // by MLID
 };
 
 } // namespace irpverbs::subnet_manager

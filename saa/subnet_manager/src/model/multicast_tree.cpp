@@ -32,75 +32,77 @@ const switch_graph::link* way_up(const switch_graph& graph, std::size_t at, std:
     return best;
 }
 
-class tree_builder {
-public:
-    tree_builder(const topology& subnet, const switch_graph& graph, std::size_t root)
-        : subnet_(subnet), graph_(graph), root_(root), ports_(graph.size()), joined_(graph.size()) {
-        joined_[root] = true;
-    }
+// The switch's port that leads to a member: its link's far end, or a switch's own port 0.
+port_ref exit_of(const topology& subnet, port_ref member) {
+    return subnet[member.node].is_switch() ? member : subnet.at(member).peer;
+}
 
-    void add(std::size_t home, std::uint8_t member_port) {
-        ports_[home].push_back(member_port);
-        for (std::size_t at = home; !joined_[at];) {
-            joined_[at] = true;
-            const switch_graph::link& up = *way_up(graph_, at, root_);
-            const port_ref far = subnet_.at({graph_.node_of(at), up.port}).peer;
-            ports_[at].push_back(up.port);
-            ports_[up.to].push_back(far.port);
-            at = up.to;
-        }
-    }
+// The position of the switch with that port; the graph's size when there is none.
+std::size_t home_of(const switch_graph& graph, port_ref exit) {
+    return exit.valid() ? graph.position_of(exit.node) : graph.size();
+}
 
-    std::vector<multicast_tree::branch> take() {
-        std::vector<multicast_tree::branch> branches;
-        for (std::size_t at = 0; at < ports_.size(); ++at) {
-            auto& ports = ports_[at];
-            if (ports.empty()) continue;
-            std::ranges::sort(ports);
-            ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-            branches.push_back({graph_.node_of(at), std::move(ports)});
-        }
-        std::ranges::sort(branches, {}, &multicast_tree::branch::at);
-        return branches;
-    }
+multicast_tree::branch& branch_at(multicast_tree& tree, node_index at) {
+    const auto place = std::ranges::lower_bound(tree.branches, at, {}, &multicast_tree::branch::at);
+    if (place != tree.branches.end() && place->at == at) return *place;
+    return *tree.branches.insert(place, {at, {}});
+}
 
-private:
-    const topology& subnet_;
-    const switch_graph& graph_;
-    std::size_t root_;
-    std::vector<std::vector<std::uint8_t>> ports_;
-    std::vector<bool> joined_;
-};
+bool has_branch(const multicast_tree& tree, node_index at) {
+    return std::ranges::binary_search(tree.branches, at, {}, &multicast_tree::branch::at);
+}
+
+void add_port(multicast_tree& tree, node_index at, std::uint8_t port) {
+    std::vector<std::uint8_t>& ports = branch_at(tree, at).ports;
+    const auto place = std::ranges::lower_bound(ports, port);
+    if (place == ports.end() || *place != port) ports.insert(place, port);
+}
 
 } // namespace
 
+std::vector<node_index> multicast_tree::add(const topology& subnet, const switch_graph& graph,
+                                            port_ref member) {
+    const port_ref exit = exit_of(subnet, member);
+    std::size_t at = home_of(graph, exit);
+    if (at == graph.size() || graph.distance(at, root) == switch_graph::unreachable) {
+        left_out.push_back(member);
+        return {};
+    }
+    std::vector<node_index> changed{exit.node};
+    bool joined = at == root || has_branch(*this, exit.node);
+    add_port(*this, exit.node, exit.port);
+    while (!joined) {
+        const switch_graph::link& up = *way_up(graph, at, root);
+        const port_ref far = subnet.at({graph.node_of(at), up.port}).peer;
+        joined = up.to == root || has_branch(*this, far.node);
+        add_port(*this, graph.node_of(at), up.port);
+        add_port(*this, far.node, far.port);
+        changed.push_back(far.node);
+        at = up.to;
+    }
+    return changed;
+}
+
+multicast_tree make_multicast_tree_at(const topology& subnet, const switch_graph& graph,
+                                      std::span<const port_ref> members, std::size_t root) {
+    multicast_tree tree;
+    tree.root = root;
+    for (const port_ref member : members)
+        tree.add(subnet, graph, member);
+    return tree;
+}
+
 multicast_tree make_multicast_tree(const topology& subnet, const switch_graph& graph,
                                    std::span<const port_ref> members, std::uint32_t spread) {
-    multicast_tree tree;
-    const auto exit_of = [&](port_ref member) {
-        return subnet[member.node].is_switch() ? member : subnet.at(member).peer;
-    };
     std::vector<std::size_t> homes;
-    for (port_ref member : members) {
-        const port_ref exit = exit_of(member);
-        if (exit.valid() && graph.position_of(exit.node) != graph.size())
-            homes.push_back(graph.position_of(exit.node));
+    for (const port_ref member : members) {
+        const std::size_t home = home_of(graph, exit_of(subnet, member));
+        if (home != graph.size()) homes.push_back(home);
     }
-    if (homes.empty()) {
-        tree.left_out.assign(members.begin(), members.end());
-        return tree;
-    }
-    const std::size_t root = choose_root(graph, homes, spread);
-    tree_builder builder(subnet, graph, root);
-    for (port_ref member : members) {
-        const port_ref exit = exit_of(member);
-        const std::size_t home = exit.valid() ? graph.position_of(exit.node) : graph.size();
-        if (home == graph.size() || graph.distance(home, root) == switch_graph::unreachable)
-            tree.left_out.push_back(member);
-        else
-            builder.add(home, exit.port);
-    }
-    tree.branches = builder.take();
+    if (!homes.empty())
+        return make_multicast_tree_at(subnet, graph, members, choose_root(graph, homes, spread));
+    multicast_tree tree;
+    tree.left_out.assign(members.begin(), members.end());
     return tree;
 }
 

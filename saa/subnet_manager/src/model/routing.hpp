@@ -69,16 +69,27 @@ struct multicast_tree {
         node_index at;
         std::vector<std::uint8_t> ports; // ascending
     };
+    static constexpr std::size_t no_root = ~std::size_t{0};
+
     std::vector<branch> branches;   // by node
     std::vector<port_ref> left_out; // members that the root does not reach
+    std::size_t root = no_root;     // position of a switch in the graph; no_root: no member has one
 
     /// 16 ports of a switch as a MulticastForwardingTable entry holds them.
     std::uint16_t mask(node_index at, unsigned position) const;
+
+    /// Adds a member by its shortest way to the tree, whose root stays. Returns the switches whose
+    /// ports it changed. Needs a root.
+    std::vector<node_index> add(const topology& subnet, const switch_graph& graph, port_ref member);
 };
 
 /// The root is the switch with the smallest sum of distances to the members; of equal ones,
 /// `spread` (the MLID) chooses, so that groups do not all meet at one switch.
 multicast_tree make_multicast_tree(const topology& subnet, const switch_graph& graph,
                                    std::span<const port_ref> members, std::uint32_t spread);
+
+/// The same with the root that is given.
+multicast_tree make_multicast_tree_at(const topology& subnet, const switch_graph& graph,
+                                      std::span<const port_ref> members, std::size_t root);
 
 } // namespace irpverbs::subnet_manager

@@ -11,8 +11,13 @@ namespace {
 constexpr std::uint8_t sa_class_version = 2;
 constexpr std::size_t sa_data_size = 200;
 
+// A Report that is given up is an event that its subscriber never learns of.
 constexpr ibmf_retrans_t report_times{
-    .retrans_retries = 3, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
+    .retrans_retries = 15, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
+
+bool was_not_sent(int status) {
+    return status == IBMF_BAD_PORT_STATE || status == IBMF_NO_RESOURCES || status == IBMF_NO_MEMORY;
+}
 
 } // namespace
 
@@ -54,9 +59,10 @@ void reporter::resume() {
         if (its.is_held_up) send_next(to);
 }
 
-void reporter::forget(ib_lid_t lid) {
-    for (auto at = lines_.lower_bound({lid, 0, 0, 0});
-         at != lines_.end() && std::get<0>(at->first) == lid;) {
+void reporter::forget(lid_range lids) {
+    const std::uint32_t end = lids.base + lids.size();
+    for (auto at = lines_.lower_bound({lids.base, 0, 0, 0});
+         at != lines_.end() && std::get<0>(at->first) < end;) {
         line& its = at->second;
         its.waiting.clear();
         its.has_first = its.is_held_up = false;
@@ -64,12 +70,12 @@ void reporter::forget(ib_lid_t lid) {
     }
 }
 
-// Also one that was not answered is over, but not one that was never sent.
+// A Report that was not answered is over, but not one that was never sent.
 void reporter::ended(const receiver& to, int status) {
     const auto at = lines_.find(to);
     line& its = at->second;
     its.under_way = false;
-    if (its.has_first && status == IBMF_BAD_PORT_STATE) {
+    if (its.has_first && was_not_sent(status)) {
         its.is_held_up = true;
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "subscriptions.hpp"
 #include <message_port.hpp>
+#include <model/lids.hpp>
 
 #include <deque>
 #include <map>
@@ -19,12 +20,12 @@ public:
     /// Dropped when the subscriber has not answered for so many before. Source: IBA 13.4.11.
     void send(const subscription& to, const ib_mad_notice_t& notice);
 
-    /// Sends what could not be sent because the port was down.
+    /// Sends the Reports that could not be sent because the port was down or memory was short.
     void resume();
 
-    /// The port with that LID is away: what waits for it is dropped. It is told to subscribe anew,
-    /// and what it was not told of is older than that.
-    void forget(ib_lid_t lid);
+    /// The port with these LIDs is away: its waiting Reports are dropped. It is to subscribe anew
+    /// when it is back, and they are older than that.
+    void forget(lid_range lids);
 
 private:
     static constexpr std::size_t most_waiting = 1024;

@@ -56,6 +56,7 @@ std::uint16_t find_paths(const sa_query& query, record_list& found) {
         for (const port_ref destination : to) {
             add_paths(query, source, destination, *wanted, query.components, most, found);
             if (!query.table && found.count() != 0) return SA_STATUS_NO_ERROR;
+            if (found.full()) return SA_STATUS_ERR_NO_RESOURCES;
         }
     return SA_STATUS_NO_ERROR;
 }

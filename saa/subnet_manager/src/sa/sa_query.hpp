@@ -32,11 +32,15 @@ public:
         ++count_;
     }
 
+    /// More is not answered: one request is not to hold up all others.
+    bool full() const { return bytes_.size() >= most_bytes; }
     std::size_t count() const { return count_; }
     std::size_t stride() const { return stride_; }
     std::vector<std::uint8_t> take_bytes() { return std::move(bytes_); }
 
 private:
+    static constexpr std::size_t most_bytes = std::size_t{8} << 20;
+
     std::vector<std::uint8_t> bytes_;
     std::size_t stride_ = 0;
     std::size_t count_ = 0;

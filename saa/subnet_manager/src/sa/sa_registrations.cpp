@@ -87,6 +87,7 @@ std::uint16_t sa_server::change_membership(const request& asked, record_list& fo
     const multicast_answer done = joins ? groups_.join(wanted) : groups_.leave(wanted);
     if (done.status != SA_STATUS_NO_ERROR) return done.status;
     found.add(done.record);
+    rerouted_ = {done.record.MLID, done.tree_changed, joins ? port : port_ref{}};
     group_changed(done, net);
     return SA_STATUS_NO_ERROR;
 }

@@ -12,11 +12,6 @@ constexpr std::uint16_t optional_records = 0x0100;
 constexpr std::uint16_t ud_multicast = 0x0200;
 constexpr std::uint16_t multipath = 0x0400;
 
-std::uint8_t response_to(std::uint8_t method) {
-    return method == SA_SUBN_ADM_SET ? SA_SUBN_ADM_GET_RESP
-                                     : static_cast<std::uint8_t>(method | MAD_RESPONSE_BIT);
-}
-
 bool is_transfer(std::uint8_t response) {
     return response == SA_SUBN_ADM_GET_TABLE_RESP || response == SA_SUBN_ADM_GET_MULTI_RESP;
 }
@@ -107,7 +102,7 @@ void sa_server::answer(message_parts what, const subnet* net,
     const ibmf::sa_header sa = sa_header_of(what);
     if (sa.sm_key != 0 && sa.sm_key != key_) return; // as OpenSM does
     record_list found;
-    rerouted_ = 0;
+    rerouted_ = {};
     std::uint16_t status = MAD_STATUS_BUSY;
     const service_entry* const service = find_service(what.header.attribute_id, what.header.method);
     if (what.header.class_version != class_version)
@@ -119,12 +114,30 @@ void sa_server::answer(message_parts what, const subnet* net,
     const bool one = !is_transfer(response_to(what.header.method));
     if (status == SA_STATUS_NO_ERROR && one && found.count() != 1)
         status = found.count() == 0 ? SA_STATUS_ERR_NO_RECORDS : SA_STATUS_ERR_TOO_MANY_RECORDS;
-    if (rerouted_ == 0) return send(std::move(what), status, std::move(found));
-    // Who has joined can be reached when he is told so.
-    router_.route(*net, groups_, rerouted_,
-                  [this, what = std::move(what), status, found = std::move(found)]() mutable {
-                      send(std::move(what), status, std::move(found));
-                  });
+    if (rerouted_.mlid == 0) return send(std::move(what), status, std::move(found));
+    answer_when_routed(std::move(what), status, std::move(found), *net);
+}
+
+// A member is reachable when it has its answer. Where a switch has not taken its table the
+// requester is to ask again; it is a member already, and its tree is written again.
+void sa_server::answer_when_routed(message_parts what, std::uint16_t status, record_list found,
+                                   const subnet& net) {
+    const rerouting changed = rerouted_;
+    auto routed = [this, what = std::move(what), status,
+                   found = std::move(found)](bool success) mutable {
+        send(std::move(what), success ? status : std::uint16_t{MAD_STATUS_BUSY}, std::move(found));
+    };
+    if (!changed.tree_changed)
+        router_.wait(net, changed.mlid, std::move(routed));
+    else if (changed.joined.valid())
+        router_.add(net, groups_, changed.mlid, changed.joined, std::move(routed));
+    else
+        router_.rebuild(net, groups_, changed.mlid, std::move(routed));
+}
+
+void sa_server::route_groups(const subnet& net) {
+    groups_.limit(multicast_router::mlids_of(net));
+    router_.route_all(net, groups_);
 }
 
 // Who is not known has come since the last sweep.
@@ -196,7 +209,6 @@ std::uint16_t sa_server::sm_info_records(const request& asked, record_list& foun
 }
 
 void sa_server::group_changed(const multicast_answer& done, const subnet& net) {
-    if (done.tree_changed) rerouted_ = done.record.MLID;
     const auto is_member = [&](const onlooker& who) { return who.holds(done.record.P_Key); };
     if (done.group_created)
         tell(notice_about(net, SM_MGID_CREATED_TRAP, done.record.MGID), net, is_member);
@@ -236,7 +248,7 @@ void sa_server::ports_go(std::span<const port_ref> lost, const subnet& net) {
 void sa_server::port_goes(port_ref port, const subnet& net) {
     const ib_gid_t gid = net.gid_of(port);
     subscriptions_.remove(gid);
-    reporter_.forget(net.lids.of(net.nodes.at(port).guid).base);
+    reporter_.forget(net.lids.of(net.nodes.at(port).guid));
     tell(notice_about(net, SM_GID_OUT_OF_SERVICE_TRAP, gid), net,
          [&](const onlooker& who) { return who.sees(port); });
     for (const multicast_answer& left : groups_.remove_port(gid))

@@ -33,7 +33,7 @@ public:
     void ports_go(std::span<const port_ref> lost, const subnet& net);
 
     /// Routes the groups anew.
-    void route_groups(const subnet& net) { router_.route_all(net, groups_); }
+    void route_groups(const subnet& net);
 
     /// An event is told to those who asked for it.
     void report(const ib_mad_notice_t& notice, const subnet& net);
@@ -55,6 +55,12 @@ private:
                     what.header.method == SA_SUBN_ADM_GET_TABLE,
                     trusted};
         }
+    };
+    /// The group that a request was about.
+    struct rerouting {
+        ib_lid_t mlid = 0; // 0: none
+        bool tree_changed = false;
+        port_ref joined; // a new member
     };
     using handler = std::uint16_t (sa_server::*)(const request&, record_list&);
     struct service_entry;
@@ -80,6 +86,8 @@ private:
     static bool may_subscribe(const request& asked, const ib_mad_informinfo_t& info);
     std::uint16_t change_membership(const request& asked, record_list& found, bool joins);
     void group_changed(const multicast_answer& done, const subnet& net);
+    void answer_when_routed(message_parts what, std::uint16_t status, record_list found,
+                            const subnet& net);
     void send(message_parts answer, std::uint16_t status, record_list found);
     void port_goes(port_ref port, const subnet& net);
     void tell(const ib_mad_notice_t& notice, const subnet& net,
@@ -92,7 +100,7 @@ private:
     service_registry services_;
     multicast_groups groups_;
     subscription_table subscriptions_;
-    ib_lid_t rerouted_ = 0; // the MLID whose tree the request changed; 0: none
+    rerouting rerouted_; // by the request that is being answered
 };
 
 } // namespace irpverbs::subnet_manager

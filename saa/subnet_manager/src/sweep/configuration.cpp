@@ -9,12 +9,27 @@ namespace {
 constexpr std::uint8_t subnet_timeout = 18; // 1 s
 constexpr std::uint8_t life_time = 18;      // of a packet in a switch
 constexpr std::uint32_t can_reregister = 0x02000000;
+constexpr std::size_t keys_a_block = 32;
+constexpr std::uint8_t inbound_and_outbound = 0xC; // of PartitionChecks
+constexpr ib_pkey_t full_member = 0x8000;
+
+sm_pkey_table_t block_of(std::span<const ib_pkey_t> keys, std::size_t number) {
+    return pkey_block(keys, static_cast<std::uint16_t>(number));
+}
+
+std::size_t blocks_of(std::size_t keys) { return (keys + keys_a_block - 1) / keys_a_block; }
+
+// Of a port's own table; that of a switch's outer port names the port.
+std::uint32_t modifier_of(port_ref at, bool is_outer, std::size_t block) {
+    return (is_outer ? std::uint32_t{at.port} << 16 : 0u) | static_cast<std::uint32_t>(block);
+}
 
 // Of what a port has been told already.
 bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
     const auto told = [](const sm_portinfo_t& info) {
         return std::tuple(info.GidPrefix, info.LID, info.LMC, info.MasterSMLID, info.MasterSMSL,
-                          info.SubnetTimeOut, info.NeighborMTU, info.OperationalVLs);
+                          info.SubnetTimeOut, info.NeighborMTU, info.OperationalVLs,
+                          info.PartitionChecks);
     };
     return told(a) == told(b);
 }
@@ -43,11 +58,11 @@ void configuration::for_each_port(const Visit& visit) {
 void configuration::run(std::function<void()> done) {
     forget_restarted();
     write_tables();
-    smps_.when_idle([this, done = std::move(done)] {
+    asked_.when_done([this, done = std::move(done)] {
         set_up_ports();
-        smps_.when_idle([this, done] {
+        asked_.when_done([this, done] {
             activate_ports();
-            smps_.when_idle(done);
+            asked_.when_done(done);
         });
     });
 }
@@ -74,7 +89,7 @@ void configuration::write_block(const directed_route& way, const written_state::
     smp set = set_smp(way, std::get<1>(which), std::get<2>(which), host);
     if (written_.holds(which, set.data)) return;
     const smp_data data = set.data;
-    smps_.ask(std::move(set), [this, which, data](const smp_answer& answer) {
+    asked_.ask(std::move(set), [this, which, data](const smp_answer& answer) {
         if (answer.success())
             written_.note(which, data);
         else
@@ -87,6 +102,9 @@ void configuration::write_tables() {
         if (of_.nodes[node].is_switch()) write_switch(node);
     for (const port_ref end : of_.nodes.end_ports())
         write_keys(end);
+    for_each_port([this](port_ref at) {
+        if (may_check(at)) write_checks(at);
+    });
 }
 
 // The table before its top: what lies above is not used.
@@ -104,7 +122,7 @@ void configuration::write_switch(node_index at) {
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
     info.LinearFDBTop = top;
     info.LifeTimeValue = life_time;
-    smps_.ask(set_smp(way, sm_switch_info, 0, info), [this, at](const smp_answer& answer) {
+    asked_.ask(set_smp(way, sm_switch_info, 0, info), [this, at](const smp_answer& answer) {
         const auto now = unpack<sm_switchinfo_t>(answer.data);
         if (answer.success() && now)
             of_.nodes.set_switch(at, *now);
@@ -114,28 +132,70 @@ void configuration::write_switch(node_index at) {
 }
 
 void configuration::write_keys(port_ref end) {
-    const subnet_node& node = of_.nodes[end.node];
-    const ib_guid_t guid = node.ports[end.port].guid;
-    const std::vector<ib_pkey_t> keys =
-        of_.partitions.keys_of(guid, node.info.NodeType, of_.settings.manager_guid);
-    const std::size_t capacity = std::max<std::size_t>(node.info.PartitionCap, 1);
+    const std::size_t capacity =
+        std::max<std::size_t>(of_.nodes[end.node].info.PartitionCap, std::size_t{1});
+    const std::vector<ib_pkey_t> keys = of_.keys_of(end);
     if (keys.size() > capacity) incomplete_ = true;
-    const std::size_t blocks = (std::min(keys.size(), capacity) + 31) / 32;
-    for (std::size_t i = 0; i < blocks; ++i) {
-        const auto number = static_cast<std::uint16_t>(i);
-        write_block(of_.way_to(end), {guid, sm_pkey_table, number}, pkey_block(keys, number));
+    write_key_table(end, keys, capacity);
+}
+
+// All blocks: a port boots with the default partition's key, and an earlier manager may have left
+// more keys than this one gives.
+void configuration::write_key_table(port_ref at, std::span<const ib_pkey_t> keys,
+                                    std::size_t capacity) {
+    const std::span<const ib_pkey_t> taken = keys.first(std::min(keys.size(), capacity));
+    const bool is_outer = !has_lid(at);
+    const ib_guid_t guid = of_.nodes.at(is_outer ? port_ref{at.node, 0} : at).guid;
+    for (std::size_t i = 0; i < blocks_of(capacity); ++i)
+        write_block(of_.way_to(at), {guid, sm_pkey_table, modifier_of(at, is_outer, i)},
+                    block_of(taken, i));
+}
+
+// The keys of the host behind a switch's port, each as a full member's: there no two limited
+// members meet, and which of the two ends is a full one is for the ends to check.
+std::vector<ib_pkey_t> configuration::let_through(port_ref at) const {
+    std::vector<ib_pkey_t> keys = of_.keys_of(of_.nodes.at(at).peer);
+    for (ib_pkey_t& each : keys)
+        each |= full_member;
+    return keys;
+}
+
+// Source: IBA 14.2.5.4 (SwitchInfo), as OpenSM: only towards hosts, and only whole tables.
+bool configuration::may_check(port_ref at) const {
+    const port_ref host = of_.nodes.at(at).peer;
+    if (has_lid(at) || !host.valid() || of_.nodes[host.node].is_switch()) return false;
+    const sm_switchinfo_t& can = of_.nodes[at.node].switch_info;
+    return (can.PartitionChecks & inbound_and_outbound) == inbound_and_outbound &&
+           of_.keys_of(host).size() <= can.PartitionEnforcementCap;
+}
+
+void configuration::write_checks(port_ref at) {
+    write_key_table(at, let_through(at), of_.nodes[at.node].switch_info.PartitionEnforcementCap);
+}
+
+// Not before the whole table is there.
+bool configuration::checks(port_ref at) const {
+    if (!may_check(at)) return false;
+    const std::vector<ib_pkey_t> keys = let_through(at);
+    const ib_guid_t guid = of_.nodes.at({at.node, 0}).guid;
+    for (std::size_t i = 0; i < blocks_of(of_.nodes[at.node].switch_info.PartitionEnforcementCap);
+         ++i) {
+        smp_data wanted{};
+        pack(block_of(keys, i), wanted);
+        if (!written_.holds({guid, sm_pkey_table, modifier_of(at, true, i)}, wanted)) return false;
     }
+    return true;
 }
 
 void configuration::set_port(port_ref at, const sm_portinfo_t& info) {
     const std::uint32_t number = at.port;
-    smps_.ask(set_smp(of_.way_to(at), sm_port_info, number, info),
-              [this, at](const smp_answer& answer) {
-                  const auto now = unpack<sm_portinfo_t>(answer.data);
-                  if (!answer.success() || !now) return void(incomplete_ = true);
-                  of_.nodes.set_port(at, *now);
-                  if (has_lid(at)) written_.known_ports.insert(of_.nodes.at(at).guid);
-              });
+    asked_.ask(set_smp(of_.way_to(at), sm_port_info, number, info),
+               [this, at](const smp_answer& answer) {
+                   const auto now = unpack<sm_portinfo_t>(answer.data);
+                   if (!answer.success() || !now) return void(incomplete_ = true);
+                   of_.nodes.set_port(at, *now);
+                   if (has_lid(at)) written_.known_ports.insert(of_.nodes.at(at).guid);
+               });
 }
 
 // As it was read, but for what the manager decides; 0 leaves states, widths and speeds alone.
@@ -150,7 +210,11 @@ sm_portinfo_t configuration::wanted(port_ref at) const {
         info.NeighborMTU = std::min(info.MTUCap, far.MTUCap);
         info.OperationalVLs = std::min(info.VLCap, far.VLCap);
     }
-    if (!has_lid(at)) return info;
+    if (!has_lid(at)) {
+        info.PartitionChecks &= static_cast<std::uint8_t>(~inbound_and_outbound);
+        if (checks(at)) info.PartitionChecks |= inbound_and_outbound;
+        return info;
+    }
     const lid_range lids = of_.lids.of(port.guid);
     info.M_Key = 0;
     info.M_KeyProtectBits = 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <model/subnet.hpp>
-#include <smp_channel.hpp>
+#include <smp_batch.hpp>
 
 #include <map>
 #include <set>
@@ -45,7 +45,7 @@ private:
 class configuration {
 public:
     configuration(smp_channel& smps, subnet& of, written_state& written)
-        : smps_(smps), of_(of), written_(written) {}
+        : asked_(smps), of_(of), written_(written) {}
 
     /// Calls `done()` when all is written. PortInfo and SwitchInfo of the subnet are then as the
     /// nodes answered.
@@ -59,6 +59,11 @@ private:
     void write_tables();
     void write_switch(node_index at);
     void write_keys(port_ref end);
+    void write_checks(port_ref at);
+    void write_key_table(port_ref at, std::span<const ib_pkey_t> keys, std::size_t capacity);
+    bool may_check(port_ref at) const;
+    bool checks(port_ref at) const;
+    std::vector<ib_pkey_t> let_through(port_ref at) const;
     void set_up_ports();
     void activate_ports();
     void set_up(port_ref at);
@@ -72,7 +77,7 @@ private:
     template <class Visit>
     void for_each_port(const Visit& visit);
 
-    smp_channel& smps_;
+    smp_batch asked_;
     subnet& of_;
     written_state& written_;
     bool incomplete_ = false;

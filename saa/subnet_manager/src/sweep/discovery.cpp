@@ -22,21 +22,21 @@ directed_route longer(const directed_route& way, std::uint8_t port) {
 
 void discovery::run(std::function<void()> done) {
     visit({}, {});
-    smps_.when_idle(std::move(done));
+    asked_.when_done(std::move(done));
 }
 
 template <class Host, class Told>
 void discovery::ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier,
                     Told told) {
-    smps_.ask(get_smp(way, attribute, modifier),
-              [this, told = std::move(told)](const smp_answer& answer) {
-                  const auto host =
-                      answer.success() ? unpack<Host>(answer.data) : std::optional<Host>();
-                  if (host)
-                      told(*host);
-                  else
-                      incomplete_ = true;
-              });
+    asked_.ask(get_smp(way, attribute, modifier),
+               [this, told = std::move(told)](const smp_answer& answer) {
+                   const auto host =
+                       answer.success() ? unpack<Host>(answer.data) : std::optional<Host>();
+                   if (host)
+                       told(*host);
+                   else
+                       incomplete_ = true;
+               });
 }
 
 void discovery::visit(const directed_route& way, port_ref from) {
@@ -79,7 +79,7 @@ void discovery::ask_node(const directed_route& way, node_index node) {
 
 // Before its ports are read: what changes after that is noted again.
 void discovery::clear_change(const directed_route& way, const sm_switchinfo_t& info) {
-    smps_.ask(set_smp(way, sm_switch_info, 0, info), [this](const smp_answer& answer) {
+    asked_.ask(set_smp(way, sm_switch_info, 0, info), [this](const smp_answer& answer) {
         if (!answer.success()) incomplete_ = true;
     });
 }

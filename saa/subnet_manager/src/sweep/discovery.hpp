@@ -3,7 +3,7 @@
 #pragma once
 
 #include <model/subnet.hpp>
-#include <smp_channel.hpp>
+#include <smp_batch.hpp>
 
 namespace irpverbs::subnet_manager {
 
@@ -13,7 +13,7 @@ public:
     /// Fills nodes, ways and manager of `into`. `clears`: the change bits of switches, which are
     /// the master's.
     discovery(smp_channel& smps, subnet& into, bool clears)
-        : smps_(smps), into_(into), clears_(clears) {}
+        : asked_(smps), into_(into), clears_(clears) {}
 
     /// Calls `done()` when all that can be reached has answered, or did not in time.
     void run(std::function<void()> done);
@@ -33,7 +33,7 @@ private:
     template <class Host, class Told>
     void ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier, Told told);
 
-    smp_channel& smps_;
+    smp_batch asked_;
     subnet& into_;
     const bool clears_;
     bool incomplete_ = false;

@@ -10,8 +10,15 @@ sweep::sweep(smp_channel& smps, const sweep_plan& plan, const sweep_rules& rules
     result_.partitions = plan.partitions;
 }
 
-void sweep::run(std::function<void()> done) {
-    discovery_.run([this, done = std::move(done)] {
+bool sweep::is_cut_off() const {
+    const port_ref own = result_.manager;
+    return own.valid() && own.port != 0 && !is_linked(result_.nodes.at(own).info);
+}
+
+void sweep::run(bool may_wait, std::function<void()> done) {
+    discovery_.run([this, may_wait, done = std::move(done)] {
+        cut_off_ = may_wait && is_cut_off();
+        if (cut_off_) return done();
         ask_rivals(smps_, result_, rules_.own(), [this, done](const survey& seen) {
             yielded_ = !rules_.surveyed(seen);
             if (yielded_) return done();

@@ -26,17 +26,21 @@ public:
     sweep(smp_channel& smps, const sweep_plan& plan, const sweep_rules& rules,
           const lid_table& before, written_state& written);
 
-    void run(std::function<void()> done);
+    /// `may_wait`: there is a subnet from before, which stays while the own link is down.
+    void run(bool may_wait, std::function<void()> done);
 
     /// There may be more than was found, or less was done than was wanted.
     bool incomplete() const {
         return discovery_.incomplete() || configuration_.incomplete() || without_lid_ != 0;
     }
-    /// It has left all as it was.
+    /// It has left all as it was: another manager is the master.
     bool yielded() const { return yielded_; }
+    /// It has left all as it was: the manager's own link is down, which is no news of the others.
+    bool cut_off() const { return cut_off_; }
     subnet take_result() { return std::move(result_); }
 
 private:
+    bool is_cut_off() const;
     void compute();
     void configure(const std::function<void()>& done);
 
@@ -48,6 +52,7 @@ private:
     configuration configuration_;
     std::size_t without_lid_ = 0;
     bool yielded_ = false;
+    bool cut_off_ = false;
 };
 
 } // namespace irpverbs::subnet_manager

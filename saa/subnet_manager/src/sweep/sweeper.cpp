@@ -18,11 +18,26 @@ void sweeper::sweep_now() {
         begin();
 }
 
+void sweeper::sweep_damped() {
+    if (stopped_) return;
+    if (now_ != activity::none) return static_cast<void>(again_ = true);
+    if (sweeps_left_ == 0) return static_cast<void>(damped_ = true);
+    --sweeps_left_;
+    begin();
+}
+
+void sweeper::refill(machine_time now) {
+    if (refill_at_ == 0) refill_at_ = now + ticks_a_second;
+    if (now < refill_at_) return;
+    refill_at_ = now + ticks_a_second;
+    sweeps_left_ = std::min(sweeps_left_ + 1, most_at_once);
+}
+
 void sweeper::told_by(ib_lid_t lid) {
     const port_ref at = current_ != nullptr ? current_->lids.port_of(lid) : port_ref{};
     const bool knows = at.valid() && current_->nodes[at.node].is_switch();
     const bool may_glance = now_ == activity::none || now_ == activity::glancing;
-    if (stopped_ || !knows || !may_glance) return sweep_now();
+    if (stopped_ || !knows || !may_glance) return sweep_damped();
     told_.insert(at.node);
     if (now_ == activity::none) glance_at_next();
 }
@@ -77,15 +92,22 @@ bool sweeper::take_out(const port_changes& found) {
 void sweeper::glance_done(bool sweeps) {
     const std::unique_ptr<glance> done = std::move(glance_);
     now_ = activity::none;
-    if (ended()) return;
+    if (stopped_) return;
     if (sweeps || again_)
-        begin();
+        sweep_damped();
     else if (!told_.empty())
         glance_at_next();
 }
 
 void sweeper::look_now() {
     if (now_ == activity::none && !stopped_ && sweeps_ != 0) look();
+}
+
+void sweeper::repeat() {
+    repeats_ = true;
+    if (std::exchange(incomplete_, true)) return;
+    failures_ = 1;
+    next_ = 0;
 }
 
 void sweeper::distrust() {
@@ -100,27 +122,38 @@ void sweeper::begin() {
     unconfirmed_.clear();
     running_ = std::make_unique<sweep>(smps_, plan_, rules_,
                                        current_ ? current_->lids : lid_table(), written_);
-    running_->run([this] { sweep_done(); });
+    running_->run(current_ != nullptr, [this] { sweep_done(); });
 }
 
 void sweeper::sweep_done() {
     const std::unique_ptr<sweep> done = std::move(running_);
     now_ = activity::none;
-    if (stopped_) return static_cast<void>(ended());
+    if (stopped_) return;
     if (done->yielded()) return static_cast<void>(again_ = false);
-    incomplete_ = done->incomplete();
+    if (done->cut_off()) return wait_for_port();
+    incomplete_ = std::exchange(repeats_, false) || done->incomplete();
     failures_ = incomplete_ ? std::min(failures_ + 1, most_doublings) : 0;
     next_ = 0;
     ++sweeps_;
     const std::unique_ptr<subnet> before =
         std::exchange(current_, std::make_unique<subnet>(done->take_result()));
     told_of_.swept(before.get());
-    if (!ended() && again_) begin();
+    if (again_) sweep_damped();
+}
+
+// Looked at every second.
+void sweeper::wait_for_port() {
+    again_ = false;
+    incomplete_ = true;
+    failures_ = 1;
+    next_ = 0;
 }
 
 // A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
 void sweeper::tick(machine_time now) {
+    refill(now);
     if (now_ != activity::none || stopped_ || sweeps_ == 0) return;
+    if (std::exchange(damped_, false)) return sweep_damped();
     if (!unconfirmed_.empty()) return confirm_next();
     const machine_time wait = incomplete_ ? ticks_a_second << (failures_ - 1) : light_interval_;
     if (wait == 0) return;
@@ -136,50 +169,47 @@ void sweeper::tick(machine_time now) {
 void sweeper::look() {
     now_ = activity::looking;
     changed_ = false;
+    looking_ = std::make_unique<smp_batch>(smps_);
     look_at_switches();
     look_at_master();
-    ask_rivals(smps_, *current_, rules_.own(),
-               [this](const survey& seen) { rules_.surveyed(seen); });
-    smps_.when_idle([this] { look_done(); });
+    looking_->begin_one();
+    ask_rivals(smps_, *current_, rules_.own(), [this](const survey& seen) {
+        rules_.surveyed(seen);
+        looking_->end_one();
+    });
+    looking_->when_done([this] { look_done(); });
 }
 
-// Who else became the master has told the own port, too.
+// Another manager that became the master has written into the own port, too. A link without a
+// switch has no other witness than its ports.
 void sweeper::look_at_master() {
-    smps_.ask(get_smp({}, sm_port_info, current_->manager.port), [this](const smp_answer& answer) {
-        const auto info = unpack<sm_portinfo_t>(answer.data);
-        if (answer.success() && info && info->MasterSMLID != current_->manager_lid())
-            changed_ = true;
-    });
+    looking_->ask(
+        get_smp({}, sm_port_info, current_->manager.port), [this](const smp_answer& answer) {
+            const auto info = unpack<sm_portinfo_t>(answer.data);
+            if (!answer.success() || !info) return;
+            const sm_portinfo_t& known = current_->nodes.at(current_->manager).info;
+            if (info->MasterSMLID != current_->manager_lid() || info->PortState != known.PortState)
+                changed_ = true;
+        });
 }
 
 // Source: IBA 14.2.5.4 (PortStateChange).
 void sweeper::look_at_switches() {
     for (node_index node = 0; node < current_->nodes.nodes().size(); ++node) {
         if (!current_->nodes.is_present_switch(node)) continue;
-        smps_.ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
-                  [this](const smp_answer& answer) {
-                      const auto info = unpack<sm_switchinfo_t>(answer.data);
-                      if (!answer.success() || !info || info->PortStateChange != 0) changed_ = true;
-                  });
+        looking_->ask(get_smp(current_->way_to({node, 0}), sm_switch_info),
+                      [this](const smp_answer& answer) {
+                          const auto info = unpack<sm_switchinfo_t>(answer.data);
+                          if (!answer.success() || !info || info->PortStateChange != 0)
+                              changed_ = true;
+                      });
     }
 }
 
 void sweeper::look_done() {
+    const std::unique_ptr<smp_batch> done = std::move(looking_);
     now_ = activity::none;
-    if (!ended() && (changed_ || again_)) begin();
-}
-
-void sweeper::stop(std::function<void()> idle) {
-    stopped_ = std::move(idle);
-    if (now_ == activity::none) ended();
-}
-
-// True: it has been told that nothing runs any more.
-bool sweeper::ended() {
-    if (!stopped_) return false;
-    const std::function<void()> idle = stopped_;
-    idle();
-    return true;
+    if (changed_ || again_) sweep_damped();
 }
 
 } // namespace irpverbs::subnet_manager

@@ -32,6 +32,10 @@ public:
     /// Begins a sweep; one that runs is followed by another.
     void sweep_now();
 
+    /// The same for what others can bring about as often as they like: a few at once, then one a
+    /// second.
+    void sweep_damped();
+
     /// The switch with that LID has told of a change. Unless something else runs, its ports are
     /// looked at: who hung there and is gone is taken out of the subnet at once. A sweep follows
     /// when there is more to it.
@@ -43,12 +47,15 @@ public:
     /// Somebody else wrote: forgets what was written, and sweeps.
     void distrust();
 
+    /// A table was not taken: another sweep follows, as after one that was incomplete.
+    void repeat();
+
     /// Begins what is due: a sweep after one that was incomplete, or a look at the switches whether
     /// something has changed.
     void tick(machine_time now);
 
-    /// No sweep and no look is begun any more. `idle()` is called when none runs.
-    void stop(std::function<void()> idle);
+    /// No sweep and no look is begun any more; one that runs comes to its end with its SMPs.
+    void stop() { stopped_ = true; }
 
     /// The subnet as it is now; null before the first sweep is done.
     const subnet* current() const { return current_.get(); }
@@ -70,7 +77,8 @@ private:
     void look_at_switches();
     void look_at_master();
     void look_done();
-    bool ended();
+    void wait_for_port();
+    void refill(machine_time now);
 
     smp_channel& smps_;
     const sweep_plan plan_;
@@ -86,12 +94,18 @@ private:
     std::unique_ptr<subnet> current_;
     activity now_ = activity::none;
     bool again_ = false;
+    static constexpr unsigned most_at_once = 4;
+    unsigned sweeps_left_ = most_at_once;
+    machine_time refill_at_ = 0;
+    bool damped_ = false; // one is due when there is one left
     bool incomplete_ = false;
+    bool repeats_ = false; // something was not taken since the last sweep
+    std::unique_ptr<smp_batch> looking_;
     bool changed_ = false; // seen by the look that runs
     std::uint64_t sweeps_ = 0;
     unsigned failures_ = 0; // sweeps that were incomplete, one after the other
     machine_time next_ = 0; // when something is due; 0: light_interval_ after the next tick
-    std::function<void()> stopped_;
+    bool stopped_ = false;
 };
 
 } // namespace irpverbs::subnet_manager

@@ -1,0 +1,11 @@
+// Retries and times of a query before the subnet administration has announced its own.
+#pragma once
+
+#include <ibmf/ibmf.h>
+
+namespace irpverbs::saa {
+
+inline constexpr ibmf_retrans_t first_times{
+    .retrans_retries = 3, .retrans_rtv = 0, .retrans_rttv = 0, .retrans_trans_to = 0};
+
+} // namespace irpverbs::saa
