@@ -2,6 +2,8 @@
 
 #include <dispatch/detail/spin_lock.hpp>
 
+#include <utility>
+
 namespace irpverbs::ci {
 
 using dispatch::detail::spin_guard;
@@ -42,9 +44,10 @@ struct hca_device::deliveries {
     std::size_t count = 0;
 };
 
-hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo)
+hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
+                       std::shared_ptr<DRIVER_OBJECT> its_driver)
     : operations(*its_description.Operations), description(its_description),
-      name(its_description.Name), fdo(its_fdo) {
+      name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
     InitializeListHead(&open);
     InitializeListHead(&polled);
 }
@@ -68,11 +71,14 @@ bool hca_device::refuse(bool on) {
     return true;
 }
 
+// After a fatal event the CA stays out of the list: die() signals each CA that it finds there, and
+// the caller signals this one.
 bool hca_device::link(ca_object& ca) {
     const spin_guard guard(lock);
+    if (dead.load()) return false;
     ca.link.ca = &ca;
     InsertTailList(&open, &ca.link.entry);
-    return !dead.load();
+    return true;
 }
 
 void hca_device::unlink(ca_object& ca) {
@@ -82,9 +88,9 @@ void hca_device::unlink(ca_object& ca) {
 }
 
 void hca_device::die() {
-    if (dead.exchange(true)) return;
     {
         const spin_guard guard(lock);
+        if (dead.exchange(true)) return;
         for (const LIST_ENTRY* entry = polled.Flink; entry != &polled; entry = entry->Flink)
             offered_poll::of(entry).refuse();
     }

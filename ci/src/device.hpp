@@ -6,6 +6,7 @@
 #include "offered_poll.hpp"
 #include "request.hpp"
 
+#include <memory>
 #include <string>
 
 namespace irpverbs::ci {
@@ -13,13 +14,15 @@ namespace irpverbs::ci {
 struct ca_object;
 
 struct hca_device {
-    hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo);
+    hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
+               std::shared_ptr<DRIVER_OBJECT> its_driver);
 
     const HCA_OPERATIONS& operations;
     const HCA_DEVICE description;
     const std::string name;
     DEVICE_OBJECT* const fdo;
-    std::atomic<bool> dead{false};
+    const std::shared_ptr<DRIVER_OBJECT> driver; // the object that the FDO points at
+    std::atomic<bool> dead{false};               // set under lock; read from anywhere
     mad_tap_place tap;
 
     KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
@@ -32,7 +35,8 @@ struct hca_device {
     void end_open();
     /// False: it is open, and nothing changed.
     bool refuse(bool on);
-    /// The CA receives events from now on. False: the fatal one was before.
+    /// Enters the CA into the list of those that receive events. False: there was a fatal event,
+    /// and the CA receives no other; the caller signals that one.
     bool link(ca_object& ca);
     void unlink(ca_object& ca);
     /// Tells of it, once; verbs fail from now on.

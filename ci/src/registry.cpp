@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -41,7 +42,7 @@ struct attachment {
 
 class registry {
 public:
-    registry() { driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_verb; }
+    registry() { driver_->MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_verb; }
     ~registry() { detach_all(); }
     registry(const registry&) = delete;
     registry& operator=(const registry&) = delete;
@@ -49,7 +50,7 @@ public:
     /// Of the caller's machine.
     static registry& here();
 
-    DRIVER_OBJECT& driver() { return driver_; }
+    const std::shared_ptr<DRIVER_OBJECT>& driver() const { return driver_; }
     bool add(ib_guid_t guid, DEVICE_OBJECT* fdo);
     void remove(ib_guid_t guid);
     DEVICE_OBJECT* find(ib_guid_t guid);
@@ -72,7 +73,8 @@ private:
     std::unordered_map<ib_guid_t, DEVICE_OBJECT*> by_guid_;
     std::vector<ib_guid_t> in_order_;
     std::vector<attachment> attachments_;
-    DRIVER_OBJECT driver_{};
+    // Each device owns it, too: those that are open outlive the machine.
+    std::shared_ptr<DRIVER_OBJECT> driver_ = std::make_shared<DRIVER_OBJECT>();
 };
 
 registry& registry::here() { return dispatch::machine::current_belonging<registry>(0); }
@@ -133,7 +135,7 @@ void registry::forget(const std::string& uri) {
     attachments_.erase(find_attachment(uri));
 }
 
-// At the machine's end: what is still open stays as it is.
+// At the machine's end. A driver refuses to detach devices that are open; these stay as they are.
 void registry::detach_all() {
     while (!attachments_.empty()) {
         const attachment last = attachments_.back();
@@ -165,11 +167,11 @@ void HcaRegisterDriver(HCA_DRIVER* Driver) {
 NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device) {
     registry& here = registry::here();
     DEVICE_OBJECT* fdo = nullptr;
-    const NTSTATUS status =
-        IoCreateDevice(&here.driver(), static_cast<ULONG>(device_size + Description->ExtensionSize),
-                       nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
+    const NTSTATUS status = IoCreateDevice(
+        here.driver().get(), static_cast<ULONG>(device_size + Description->ExtensionSize), nullptr,
+        FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
     if (!NT_SUCCESS(status)) return status;
-    auto* device = new (fdo->DeviceExtension) hca_device(*Description, fdo);
+    auto* device = new (fdo->DeviceExtension) hca_device(*Description, fdo, here.driver());
     offered_poll::prepare();
     if (!here.add(Description->NodeGuid, fdo)) {
         device->~hca_device();
@@ -183,6 +185,7 @@ NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device) 
 
 void HcaDeleteDevice(PDEVICE_OBJECT Device) {
     hca_device& device = device_of(Device);
+    const std::shared_ptr<DRIVER_OBJECT> driver = device.driver;
     registry::here().remove(device.description.NodeGuid);
     device.~hca_device();
     IoDeleteDevice(Device);

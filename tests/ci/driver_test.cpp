@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -288,6 +290,38 @@ TEST_P(Driver, ACommandCancelledBeforeItIsQueuedIsNotExecuted) {
         EXPECT_EQ(queries, 0);
     }
     HcaRundownCommandQueue(&queue);
+}
+
+/// Takes memory that this thread has freed into use, and overwrites it.
+class freed_memory_in_use {
+public:
+    freed_memory_in_use() {
+        for (std::size_t size = 16; size <= 2048; size += 16)
+            for (int i = 0; i < 64; ++i)
+                blocks_.emplace_back(size, '\x5A');
+    }
+
+private:
+    std::vector<std::vector<char>> blocks_;
+};
+
+// The devices that stay keep the driver object that they point at.
+TEST(DriverAtTheEnd, MachineEnd_WithAnHcaThatIsOpen_LeavesItsDeviceWhole) {
+    auto first = std::make_unique<irpverbs::dispatch::asio_machine>();
+    std::unique_ptr<fake_hca> hca;
+    IB_CA* ca = nullptr;
+    {
+        const irpverbs::dispatch::machine::scope inside(*first);
+        hca = std::make_unique<fake_hca>();
+        ca = open_ca(hca->fdo);
+    }
+    first.reset();
+    const freed_memory_in_use overwritten;
+    irpverbs::dispatch::asio_machine second;
+    const irpverbs::dispatch::machine::scope inside(second);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    EXPECT_EQ(hca->closed, 1);
+    hca.reset();
 }
 
 TEST_P(Driver, AMachineHasItsOwnRegistry) {

@@ -141,6 +141,29 @@ TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
     });
 }
 
+// One event, one up-call and one IRP: also of an open that completes while the HCA fails.
+TEST(CommonHalf, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
+        static int fatal_events;
+        static IRP* opening;
+        fatal_events = 0;
+        fake_hca hca;
+        hca.operations.OpenCa = [](HCA_CA*, CI_UDATA*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            opening = irp;
+            return STATUS_PENDING;
+        };
+        const IB_CA_DISPATCH calls{[](IB_CA*, void*) { ++fatal_events; }, nullptr};
+        verb_call open([&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, &calls, nullptr, irp); });
+        sim.spawn("open", [&] { HcaComplete(opening, STATUS_SUCCESS, 0); });
+        sim.spawn("failure", [&] { HcaReportFatal(hca.fdo); });
+        sim.run();
+        EXPECT_EQ(open.status(), STATUS_SUCCESS);
+        EXPECT_EQ(fatal_events, 1);
+        EXPECT_EQ(close_ca(open.object<IB_CA>()), STATUS_SUCCESS);
+    });
+}
+
 // A cancel meets a command in the queue, being executed, or done.
 TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
