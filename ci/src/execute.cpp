@@ -1,5 +1,6 @@
 // From a verb's IRP to the driver's operation.
 #include "device.hpp"
+#include "driver_checks.hpp"
 #include "mad_agent.hpp"
 #include "request.hpp"
 
@@ -135,7 +136,11 @@ void HcaComplete(PIRP Irp, NTSTATUS Status, ULONG_PTR Information) {
 }
 
 void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event) {
-    device_of(Device).signal(PortNumber, Event);
+    hca_device& device = device_of(Device);
+    check_reported_port(device, "HcaReportPortEvent", PortNumber);
+    check_reported_event(device, "HcaReportPortEvent", Event, IB_AE_PORT_ACTIVE,
+                         IB_AE_CLIENT_REREGISTER);
+    device.signal(PortNumber, Event);
 }
 
 void HcaReportFatal(PDEVICE_OBJECT Device) { device_of(Device).die(); }
@@ -148,6 +153,8 @@ void HcaReportCqCompletion(HCA_CQ* Cq) {
 }
 
 void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
+    check_reported_event(device_of(Cq->Ca->Device), "HcaReportCqEvent", Event, IB_AE_CQ_ERROR,
+                         IB_AE_CQ_ERROR);
     cq_object& cq = cq_object::of(Cq);
     if (!cq.enter()) return;
     cq.signal(cq_object::async_channel, Event);
