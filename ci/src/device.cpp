@@ -1,5 +1,7 @@
 #include "device.hpp"
 
+#include "verb.hpp"
+
 #include <dispatch/detail/spin_lock.hpp>
 
 #include <utility>
@@ -48,20 +50,30 @@ hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo
                        std::shared_ptr<DRIVER_OBJECT> its_driver)
     : operations(*its_description.Operations), description(its_description),
       name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
+    complete_operations(operations);
     InitializeListHead(&open);
     InitializeListHead(&polled);
 }
 
-NTSTATUS hca_device::begin_open() {
+NTSTATUS hca_device::add_child() {
     const spin_guard guard(lock);
     if (refusing) return STATUS_DELETE_PENDING;
     ++opens;
     return STATUS_SUCCESS;
 }
 
-void hca_device::end_open() {
+void hca_device::drop_child() {
     const spin_guard guard(lock);
     --opens;
+}
+
+bool hca_device::agents_have_qps() const {
+    static const auto hole = [] {
+        HCA_OPERATIONS none{};
+        complete_operations(none);
+        return none.ModifyMadAgent;
+    }();
+    return operations.ModifyMadAgent != hole;
 }
 
 bool hca_device::refuse(bool on) {

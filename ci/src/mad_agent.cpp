@@ -102,18 +102,18 @@ mad_agent_object::mad_agent_object() : object(own_lock_, nullptr, 0) {
     InitializeListHead(&line_.kept);
 }
 
-mad_agent_object* mad_agent_object::make(HCA_CA& ca, const creation& wanted) {
-    const HCA_DEVICE& description = device_of(ca.Device).description;
+mad_agent_object* mad_agent_object::make(ca_object& ca, const create_parameters& wanted) {
+    const HCA_DEVICE& description = ca.device().description;
     const object_memory<mad_agent_object> memory(0, description.MadAgentExtensionSize);
     if (memory.place == nullptr) return nullptr;
     auto* agent = new (memory.place) mad_agent_object;
     if (wanted.dispatch != nullptr)
         agent->call_ = static_cast<const IB_MAD_DISPATCH*>(wanted.dispatch)->Received;
-    agent->shared.Agent.Attr = *wanted.agent;
-    agent->shared.Ca = &ca;
+    agent->shared.Agent.Attr = *static_cast<const IB_MAD_AGENT_ATTR*>(wanted.attributes);
+    agent->shared.Ca = &ca.shared;
     agent->shared.Context = wanted.context;
     agent->shared.Extension = memory.extension;
-    agent->shared.Reserved = agent;
+    agent->shared.Reserved = static_cast<object*>(agent);
     dispatch::detail::introduce(agent, "mad agent");
     return agent;
 }

@@ -124,11 +124,11 @@ void object::make_calls() {
     KeLowerIrql(before);
 }
 
-bool object::add_child() {
+NTSTATUS object::add_child() {
     const spin_guard guard(lock_);
-    if (closing()) return false;
+    if (closing()) return STATUS_FILE_CLOSED;
     ++children_;
-    return true;
+    return STATUS_SUCCESS;
 }
 
 void object::drop_child() {

@@ -26,6 +26,9 @@ private:
     UCHAR count_ = 0;
 };
 
+/// The object that HCA_CA, HCA_CQ and HCA_MAD_AGENT have as Reserved.
+inline object& object_in(void* reserved) { return *static_cast<object*>(reserved); }
+
 /// One source of events of an object: the IRPs that wait for it, and what came when none did. All
 /// guarded by the object's lock.
 struct event_channel {
@@ -87,8 +90,11 @@ public:
     /// last user has left. The caller is a user, and the IRP its carrier.
     NTSTATUS close(IRP* irp);
 
-    /// False: it is being closed.
-    bool add_child();
+    /// Called before the verb that creates the object completes: from now on events reach it.
+    void begin_events() {}
+
+    /// STATUS_FILE_CLOSED: it is being closed.
+    NTSTATUS add_child();
     void drop_child();
 
 protected:

@@ -1,6 +1,7 @@
 #include "offered_poll.hpp"
 
 #include "device.hpp"
+#include "driver_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -71,8 +72,9 @@ NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pT
     const hca_device& device = device_of(cq->Ca->Device);
     if (device.dead.load()) return STATUS_FILE_FORCED_CLOSED;
     if (pEntries == nullptr && NumEntries != 0) return STATUS_INVALID_PARAMETER;
-    const auto poll = device.operations.PollCq;
-    return poll != nullptr ? poll(cq, NumEntries, pEntries, pTaken) : STATUS_NOT_SUPPORTED;
+    const NTSTATUS status = device.operations.PollCq(cq, NumEntries, pEntries, pTaken);
+    check_returned(device, "CiPollCq", *pTaken, NumEntries);
+    return status;
 }
 
 } // extern "C"

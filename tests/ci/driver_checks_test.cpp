@@ -55,6 +55,47 @@ TEST_P(DriverChecks, CqEvent_CodeThatIsNoQueuesEvent_IsABugCheck) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
+// The IRP is still the driver's after the report, and completes as it should.
+TEST_P(DriverChecks, Information_MoreThanTheBufferHolds_IsABugCheck) {
+    fake_hca hca;
+    IRP* parked = nullptr;
+    hca.on_query = [&](IRP* irp) {
+        IoMarkIrpPending(irp);
+        parked = irp;
+        return STATUS_PENDING;
+    };
+    IB_CA* ca = open_ca(hca.fdo);
+    for (const KPROCESSOR_MODE mode : {KernelMode, UserMode}) {
+        IB_PORT_ATTR attr{};
+        verb_call query([&](IRP* irp) {
+            irp->RequestorMode = mode;
+            return CiQueryPort(ca, 1, sizeof(attr), &attr, irp);
+        });
+        for (const NTSTATUS status : {STATUS_SUCCESS, STATUS_BUFFER_OVERFLOW})
+            expect_report([&] { HcaComplete(parked, status, sizeof(attr) + 1); },
+                          {"CiQueryPort", "'fake'", "Information"});
+        HcaComplete(parked, STATUS_SUCCESS, sizeof(attr));
+        EXPECT_EQ(query.status(), STATUS_SUCCESS);
+        EXPECT_EQ(query.information(), sizeof(attr));
+    }
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST_P(DriverChecks, Poll_MoreEntriesThanAsked_IsABugCheck) {
+    fake_hca hca;
+    hca.operations.PollCq = [](HCA_CQ*, ULONG count, IB_WC*, ULONG* taken) {
+        *taken = count + 1;
+        return STATUS_SUCCESS;
+    };
+    IB_CA* ca = open_ca(hca.fdo);
+    IB_CQ* cq = create_cq(ca);
+    IB_WC entry{};
+    ULONG taken = 0;
+    expect_report([&] { CiGetCqResults(cq, 1, &entry, &taken); }, {"CiPollCq", "'fake'"});
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(DriverChecks);
 
 } // namespace

@@ -77,7 +77,7 @@ private:
         ++now_->by_driver;
         now_->seen_ = of;
         HcaOfferPoll(of, poll_straight, queue_name);
-        if (now_->status == STATUS_SUCCESS) *got = 1;
+        if (now_->status == STATUS_SUCCESS) *got = most != 0 ? 1 : 0;
         return now_->status;
     }
     static int poll_straight(ibv_cq* of, int most, ibv_wc* entries) {

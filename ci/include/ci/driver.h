@@ -8,30 +8,13 @@
 
 NT_EXTERN_C_BEGIN
 
-/* MinorFunction of a verb's stack location. Parameters.Others then holds, from Argument1 on: */
+/* MinorFunction of a verb's stack location, of which Parameters.Others.Argument1 is the HCA_CA*,
+   HCA_CQ* or HCA_MAD_AGENT*. ci/verbs.def has the numbers, which stay, and the other arguments. */
 typedef enum _HCA_MINOR_FUNCTION {
-    HCA_MN_OPEN_CA = 1,          /* HCA_CA*, CI_UDATA* */
-    HCA_MN_CLOSE_CA,             /* HCA_CA*, CI_UDATA* */
-    HCA_MN_GET_CA_FATAL_EVENT,   /* HCA_CA* */
-    HCA_MN_GET_CA_PORT_EVENT,    /* HCA_CA*, -, -, port */
-    HCA_MN_QUERY_CA,             /* HCA_CA*, IB_CA_ATTR*, bytes */
-    HCA_MN_QUERY_PORT,           /* HCA_CA*, IB_PORT_ATTR*, bytes, port */
-    HCA_MN_MODIFY_CA,            /* HCA_CA*, IB_MODIFY_CA*, flags */
-    HCA_MN_MODIFY_PORT,          /* HCA_CA*, IB_MODIFY_PORT*, flags, port */
-    HCA_MN_CREATE_CQ,            /* HCA_CQ*, CI_UDATA* */
-    HCA_MN_DESTROY_CQ,           /* HCA_CQ*, CI_UDATA* */
-    HCA_MN_QUERY_CQ,             /* HCA_CQ*, IB_CQ_ATTR*, bytes */
-    HCA_MN_RESIZE_CQ,            /* HCA_CQ*, CI_UDATA*, entries */
-    HCA_MN_POLL_CQ,              /* HCA_CQ*, IB_WC*, entries */
-    HCA_MN_ARM_CQ,               /* HCA_CQ*, -, flags */
-    HCA_MN_GET_CQ_COMP_EVENT,    /* HCA_CQ* */
-    HCA_MN_GET_CQ_ASYNC_EVENT,   /* HCA_CQ* */
-    HCA_MN_REGISTER_MAD_AGENT,   /* HCA_MAD_AGENT* */
-    HCA_MN_DEREGISTER_MAD_AGENT, /* HCA_MAD_AGENT* */
-    HCA_MN_SEND_MAD,             /* HCA_MAD_AGENT*, IB_MAD_SEND* */
-    HCA_MN_GET_MAD,              /* HCA_MAD_AGENT*, IB_MAD_RECEIVE* */
-    HCA_MN_MODIFY_MAD_AGENT,     /* HCA_MAD_AGENT*, IB_MAD_KEYS* */
-    HCA_MN_COUNT
+#define CI_OBJECT(object, block)
+#define CI_VERB(NAME, Name, code, ...) HCA_MN_##NAME = code,
+#include <ci/verbs.def>
+    HCA_MN_MAXIMUM_FUNCTION = 0xEF
 } HCA_MINOR_FUNCTION;
 
 /* An open HCA, as its driver sees it. Ownership: the common half's. */
