@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include "driver_tables.hpp"
 #include "verb.hpp"
 
 #include <dispatch/detail/spin_lock.hpp>
@@ -48,7 +49,7 @@ struct hca_device::deliveries {
 
 hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
                        std::shared_ptr<DRIVER_OBJECT> its_driver)
-    : operations(*its_description.Operations), description(its_description),
+    : operations(sized_copy(*its_description.Operations)), description(its_description),
       name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
     complete_operations(operations);
     InitializeListHead(&open);
@@ -104,7 +105,7 @@ void hca_device::die() {
         const spin_guard guard(lock);
         if (dead.exchange(true)) return;
         for (const LIST_ENTRY* entry = polled.Flink; entry != &polled; entry = entry->Flink)
-            offered_poll::of(entry).refuse();
+            direct_poll::of(entry).refuse();
     }
     signal(0, IB_AE_LOCAL_FATAL);
 }

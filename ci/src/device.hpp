@@ -1,9 +1,9 @@
 // An HCA: the common half's part of its FDO.
 #pragma once
 
+#include "direct_poll.hpp"
 #include "mad_tap.hpp"
 #include "object.hpp"
-#include "offered_poll.hpp"
 #include "request.hpp"
 
 #include <memory>
@@ -27,7 +27,7 @@ struct hca_device {
 
     KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
     LIST_ENTRY open;       // guarded by lock: device_link
-    LIST_ENTRY polled;     // guarded by lock: offered_poll
+    LIST_ENTRY polled;     // guarded by lock: direct_poll
     LONG opens = 0;        // guarded by lock: these, and those under way
     bool refusing = false; // guarded by lock
 
@@ -111,7 +111,7 @@ struct cq_object final : object {
     void* handle() { return &shared.Cq; }
 
     HCA_CQ shared{};
-    offered_poll poll{shared.Cq};
+    direct_poll poll{shared.Direct};
 
 private:
     explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}

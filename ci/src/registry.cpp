@@ -1,5 +1,6 @@
 // The HCAs of a machine, and the drivers that bring them.
 #include "device.hpp"
+#include "driver_tables.hpp"
 #include "request.hpp"
 
 #include <dispatch/detail/spin.hpp>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace irpverbs::ci {
@@ -62,6 +64,16 @@ public:
     std::optional<attachment> begin_detach(const std::string& uri);
     void forget(const std::string& uri);
 
+    /// Why the tables of a driver did not fit, until its attach has failed.
+    void keep_mismatch(std::string problem) {
+        const std::lock_guard guard(lock_);
+        mismatch_.swap(problem);
+    }
+    std::string take_mismatch() {
+        const std::lock_guard guard(lock_);
+        return std::exchange(mismatch_, {});
+    }
+
 private:
     void detach_all();
     std::vector<attachment>::iterator find_attachment(const std::string& uri) {
@@ -73,6 +85,7 @@ private:
     std::unordered_map<ib_guid_t, DEVICE_OBJECT*> by_guid_;
     std::vector<ib_guid_t> in_order_;
     std::vector<attachment> attachments_;
+    std::string mismatch_;
     // Each device owns it, too: those that are open outlive the machine.
     std::shared_ptr<DRIVER_OBJECT> driver_ = std::make_shared<DRIVER_OBJECT>();
 };
@@ -166,14 +179,19 @@ void HcaRegisterDriver(HCA_DRIVER* Driver) {
 
 NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device) {
     registry& here = registry::here();
-    DEVICE_OBJECT* fdo = nullptr;
-    const NTSTATUS status = IoCreateDevice(
-        here.driver().get(), static_cast<ULONG>(device_size + Description->ExtensionSize), nullptr,
-        FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
+    std::string problem;
+    NTSTATUS status = check_tables(*Description, problem);
+    if (status == STATUS_REVISION_MISMATCH) here.keep_mismatch(std::move(problem));
     if (!NT_SUCCESS(status)) return status;
-    auto* device = new (fdo->DeviceExtension) hca_device(*Description, fdo, here.driver());
-    offered_poll::prepare();
-    if (!here.add(Description->NodeGuid, fdo)) {
+    const HCA_DEVICE description = sized_copy(*Description);
+    DEVICE_OBJECT* fdo = nullptr;
+    status = IoCreateDevice(here.driver().get(),
+                            static_cast<ULONG>(device_size + description.ExtensionSize), nullptr,
+                            FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
+    if (!NT_SUCCESS(status)) return status;
+    auto* device = new (fdo->DeviceExtension) hca_device(description, fdo, here.driver());
+    direct_poll::prepare();
+    if (!here.add(description.NodeGuid, fdo)) {
         device->~hca_device();
         IoDeleteDevice(fdo);
         return STATUS_OBJECT_NAME_COLLISION;
@@ -210,6 +228,9 @@ NTSTATUS HcaAttachTelling(const char* uri, ULONG* count, char* message, SIZE_T s
     const NTSTATUS status = driver->Attach(text.c_str() + colon + 1, &made, &handle, message, size);
     if (!NT_SUCCESS(status)) {
         here.forget(text);
+        const bool silent = size != 0 && message[0] == '\0';
+        if (status == STATUS_REVISION_MISMATCH && silent)
+            return tell(status, message, size, text + ": " + here.take_mismatch());
         return status;
     }
     here.confirm(text, handle);

@@ -207,7 +207,8 @@ TEST_P(Driver, UnknownMinorFunctionsAreCompleted) {
 
 TEST_P(Driver, AGuidIsTakenOnce) {
     fake_hca hca;
-    HCA_DEVICE again{};
+    HCA_DEVICE again;
+    HCA_DEVICE_INIT(&again);
     again.Operations = &hca.operations;
     again.Name = "again";
     again.NodeGuid = fake_hca::guid;

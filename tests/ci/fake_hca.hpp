@@ -40,7 +40,8 @@ struct fake_hca {
 
 private:
     static DEVICE_OBJECT* make_device(bool submits) {
-        HCA_OPERATIONS given{};
+        HCA_OPERATIONS given;
+        HCA_OPERATIONS_INIT(&given);
         given.OpenCa = [](HCA_CA* ca, CI_UDATA*, IRP*) {
             ++of(ca->Device).opened;
             return STATUS_SUCCESS;
@@ -65,7 +66,8 @@ private:
             given.Submit = [](DEVICE_OBJECT* device, IRP* irp) {
                 return of(device).on_submit(irp);
             };
-        HCA_DEVICE description{};
+        HCA_DEVICE description;
+        HCA_DEVICE_INIT(&description);
         description.Operations = &given;
         description.Name = "fake";
         description.NodeGuid = guid;

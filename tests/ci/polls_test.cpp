@@ -54,7 +54,7 @@ public:
     template <class Meanwhile>
     void take_back(const Meanwhile& meanwhile) {
         const spin_guard guard(lock_);
-        HcaTakePollBack(seen_);
+        HcaRevokeDirectPoll(seen_);
         meanwhile();
     }
     void take_back() {
@@ -76,7 +76,7 @@ private:
         const spin_guard guard(now_->lock_);
         ++now_->by_driver;
         now_->seen_ = of;
-        HcaOfferPoll(of, poll_straight, queue_name);
+        HcaEnableDirectPoll(of, poll_straight, queue_name);
         if (now_->status == STATUS_SUCCESS) *got = most != 0 ? 1 : 0;
         return now_->status;
     }
@@ -191,12 +191,13 @@ TEST_F(Polls, AreTheDriversUnderTheVerifier) {
 TEST_F(Polls, AreOverOnceTakenBack) {
     offering hca;
     hca.poll_until_it_is_straight();
-    const PFN_IB_POLL offered = hca.cq->Poll;
+    const HCA_DIRECT_POLL& words = reinterpret_cast<HCA_CQ*>(hca.cq)->Direct;
+    const PFN_HCA_DIRECT_POLL offered = words.Poll;
     std::atomic<bool> entered{false};
     std::atomic<bool> back{false};
     hca.inside = [&] {
         entered = true;
-        while (__atomic_load_n(&hca.cq->Poll, __ATOMIC_ACQUIRE) == offered)
+        while (__atomic_load_n(&words.Poll, __ATOMIC_ACQUIRE) == offered)
             std::this_thread::yield();
         for (int i = 0; i < 10000; ++i)
             EXPECT_FALSE(back);

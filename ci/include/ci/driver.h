@@ -5,6 +5,8 @@
 #define IRPVERBS_CI_DRIVER_H
 
 #include <ci/ci.h>
+#include <stddef.h>
+#include <string.h>
 
 NT_EXTERN_C_BEGIN
 
@@ -29,11 +31,14 @@ typedef struct _HCA_CA {
 /* A completion queue, likewise. */
 typedef struct _HCA_CQ {
     IB_CQ Cq; /* NumCqes: asked for; CreateCq and ResizeCq raise it to what there is */
+    HCA_DIRECT_POLL Direct; /* the common half's: see HcaEnableDirectPoll */
     HCA_CA* Ca;
     VOID* Context;
     VOID* Extension; /* CqExtensionSize bytes, zeroed */
     VOID* Reserved;
 } HCA_CQ;
+
+NT_STATIC_ASSERT(offsetof(HCA_CQ, Direct) == sizeof(IB_CQ), "CiGetCqResults finds it there");
 
 /* A MAD agent, likewise. */
 typedef struct _HCA_MAD_AGENT {
@@ -44,15 +49,28 @@ typedef struct _HCA_MAD_AGENT {
     VOID* Reserved;
 } HCA_MAD_AGENT;
 
-/* What the driver does for a verb. IRQL: <= DISPATCH_LEVEL, or what Submit makes it. Returns the
-   status that the common half then completes Irp with, Irp->IoStatus.Information set by the
-   operation (it is 0 on entry); or marks Irp pending, has it cancellable, and returns
-   STATUS_PENDING, and ends it with HcaComplete. Parameters are checked: ports exist, unknown flags
-   do not come, buffers have 4 bytes. A NULL operation answers STATUS_NOT_SUPPORTED, but OpenCa and
-   those that end an object have nothing to do then. CloseCa, DestroyCq and DeregisterMadAgent must
-   succeed; nothing else is under way for the object. UserData may be NULL; OutputSize is the room
-   there is, and becomes what the operation wrote, 0 for nothing (HcaReturnUserData). */
+/* The version of this header's tables. Members are added at the end of a table, and make it longer;
+   anything else that changes makes the version another. */
+#define HCA_DRIVER_VERSION 1u
+
+/* The first members of a table, in an initialiser. HCA_OPERATIONS_INIT and HCA_DEVICE_INIT set them
+   in a variable. */
+#define HCA_SIZE_AND_VERSION(table) .Size = sizeof(table), .Version = HCA_DRIVER_VERSION
+
+/* The driver's part of the verbs. IRQL: <= DISPATCH_LEVEL, or the level at which Submit executes.
+   An operation returns the status that the common half then completes Irp with, and sets
+   Irp->IoStatus.Information, which is 0 on entry; or it marks Irp pending, makes it cancellable,
+   returns STATUS_PENDING, and completes it by HcaComplete. Parameters are checked: ports exist,
+   flags are known, buffers have 4 bytes. Information is at most the bytes or entries of the verb's
+   buffer: more is a bug check. A member that is NULL, or beyond Size, answers STATUS_NOT_SUPPORTED;
+   OpenCa and the members that end an object then have nothing to do. CloseCa, DestroyCq and
+   DeregisterMadAgent must succeed; nothing else is under way for the object. UserData may be NULL;
+   OutputSize is the room there is, and becomes the size of what the operation wrote, 0 for nothing
+   (HcaReturnUserData). */
 typedef struct _HCA_OPERATIONS {
+    ULONG Size;    /* sizeof(HCA_OPERATIONS) of the header that the driver was compiled with */
+    ULONG Version; /* HCA_DRIVER_VERSION */
+
     /* Optional: decides where and when the others run. Calls HcaExecute and returns its status, or
        hands Irp to a command queue and returns STATUS_PENDING (HcaQueueCommand). Not asked for
        PollCq and ArmCq. IRQL: <= DISPATCH_LEVEL. */
@@ -80,9 +98,18 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*ModifyMadAgent)(HCA_MAD_AGENT* Agent, const IB_MAD_KEYS* Keys, PIRP Irp);
 } HCA_OPERATIONS;
 
-/* Of a device to be. */
+/* Makes a table without operations. IRQL: any. */
+static inline void HCA_OPERATIONS_INIT(HCA_OPERATIONS* Operations) {
+    memset(Operations, 0, sizeof(*Operations));
+    Operations->Size = sizeof(*Operations);
+    Operations->Version = HCA_DRIVER_VERSION;
+}
+
+/* The description of a device that is to be made. */
 typedef struct _HCA_DEVICE {
-    const HCA_OPERATIONS* Operations; /* kept */
+    ULONG Size;                       /* sizeof(HCA_DEVICE) */
+    ULONG Version;                    /* HCA_DRIVER_VERSION */
+    const HCA_OPERATIONS* Operations; /* copied; its address is what HcaDeviceOperations returns */
     const char* Name;                 /* copied */
     ib_guid_t NodeGuid;
     UCHAR PortCount;
@@ -92,9 +119,19 @@ typedef struct _HCA_DEVICE {
     SIZE_T MadAgentExtensionSize;
 } HCA_DEVICE;
 
-/* Makes an FDO and enters it into the registry of the caller's machine. STATUS_SUCCESS.
-   STATUS_OBJECT_NAME_COLLISION: the GUID is taken. STATUS_INSUFFICIENT_RESOURCES. Ownership: the
-   driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL. */
+/* Makes a description without values. IRQL: any. */
+static inline void HCA_DEVICE_INIT(HCA_DEVICE* Description) {
+    memset(Description, 0, sizeof(*Description));
+    Description->Size = sizeof(*Description);
+    Description->Version = HCA_DRIVER_VERSION;
+}
+
+/* Makes an FDO and enters it into the registry of the caller's machine. Ownership: the FDO is the
+   driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL.
+   STATUS_SUCCESS. STATUS_OBJECT_NAME_COLLISION: the GUID is taken. STATUS_REVISION_MISMATCH: the
+   Version of a table is another, or its Size is that of a later header; HcaAttachTelling says
+   which, unless the driver's Attach has a message of its own. STATUS_INVALID_PARAMETER: Operations
+   or Name is NULL. STATUS_INSUFFICIENT_RESOURCES. */
 NT_API NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device);
 
 /* From now on CiOpenCa completes STATUS_DELETE_PENDING. STATUS_SUCCESS. STATUS_DEVICE_BUSY: the
@@ -160,17 +197,17 @@ NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
 NT_API void HcaReportCqCompletion(HCA_CQ* Cq);
 NT_API void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event);
 
-/* Called by PollCq again and again, while Poll(Queue) would do the same for CiGetCqResults without
-   the driver's lock. After 32 such offers in a row polls call it straight, until HcaTakePollBack or
-   the HCA is dead; one for which it is negative goes to PollCq all the same. Not while anything is
-   verified or simulated. The caller holds the lock under which polls are taken back. IRQL: <=
-   DISPATCH_LEVEL. */
-NT_API void HcaOfferPoll(HCA_CQ* Cq, PFN_IB_POLL Poll, struct ibv_cq* Queue);
+/* Enables the path of CiGetCqResults that takes no lock of the driver's. PollCq calls this each
+   time when Poll(Queue) would do what PollCq does. After 32 such calls in a row CiGetCqResults
+   calls Poll straight, until HcaRevokeDirectPoll or a fatal event; when Poll returns a negative
+   number it calls PollCq. Has no effect while the verifier or the simulator is on. The caller holds
+   the lock under which it calls HcaRevokeDirectPoll. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv_cq* Queue);
 
-/* When this returns nobody is inside an offered Poll, and nobody will be until it is offered again;
-   the offers begin anew. Takes about a microsecond when polls called it, and no time otherwise.
+/* Disables it: when this returns no caller is inside Poll, and none will be until it is enabled
+   again, by 32 calls. Takes about a microsecond when Poll was in use, and no time otherwise.
    IRQL: <= DISPATCH_LEVEL. */
-NT_API void HcaTakePollBack(HCA_CQ* Cq);
+NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
 
 /* Gives an agent a datagram, which is copied. The caller holds no lock, makes one call at a time
    for an agent, and makes sure that DeregisterMadAgent is not called meanwhile. IRQL: <=
