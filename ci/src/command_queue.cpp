@@ -79,7 +79,7 @@ NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp) {
         if (starts) Queue->Serving = TRUE;
     }
     if (!waits) return complete(Irp, STATUS_CANCELLED, 0);
-    // Where somebody serves already, the command may be done, and the queue gone.
+    // A server that ran already may have executed the command, and the queue may be freed.
     if (starts) start_server(*Queue);
     return STATUS_PENDING;
 }

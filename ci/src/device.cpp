@@ -41,7 +41,7 @@ private:
 
 } // namespace
 
-// What is to be made of an event for some of the CAs; not more, since the lock is held meanwhile.
+// The deliveries of an event to some of the CAs: no more than are prepared under one acquisition.
 struct hca_device::deliveries {
     std::array<delivery, 32> all;
     std::size_t count = 0;
@@ -110,8 +110,8 @@ void hca_device::die() {
     signal(0, IB_AE_LOCAL_FATAL);
 }
 
-// Those behind `after`, as many as there is room for. When it is full the last one is entered and
-// returned: there may be more behind it.
+// Prepares the CAs behind `after`, as many as there is room for. When it is full the last one is
+// entered and returned: there may be more behind it.
 ca_object* hca_device::note_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
                                  deliveries& due) {
     const spin_guard guard(lock);

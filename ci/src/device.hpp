@@ -50,7 +50,7 @@ struct hca_device {
     /// and the CA receives no other; the caller signals that one.
     bool link(ca_object& ca);
     void unlink(ca_object& ca);
-    /// Tells of it, once; verbs fail from now on.
+    /// Reports the fatal event, once; verbs fail from now on.
     void die();
     /// Signals each open CA.
     void signal(unsigned channel, IB_ASYNC_EVENT event);

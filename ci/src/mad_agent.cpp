@@ -36,7 +36,7 @@ IB_MAD_RECEIVE& buffer_of(IRP* irp) {
 
 } // namespace
 
-/// A datagram that nobody waited for, followed by its bytes.
+/// A datagram that no IRP waited for, followed by its bytes.
 struct kept_mad {
     LIST_ENTRY entry;
     IB_MAD_RECEIVED received;
@@ -62,7 +62,7 @@ struct arrival {
     kept_mad* copy = nullptr; // when there was memory
 };
 
-/// What an IRP that came for a datagram is told in place of being parked.
+/// The outcome for an IRP that is not parked: a datagram, or a status.
 struct answer {
     NTSTATUS otherwise;
     kept_mad* taken = nullptr;
@@ -131,7 +131,7 @@ ULONG mad_agent_object::limit() const {
     return wanted != 0 ? wanted : default_limit;
 }
 
-// A datagram that nobody takes is kept under the same lock as the look for an IRP, or one parked in
+// A datagram that no IRP takes is kept under the same lock as the look for an IRP, or one parked in
 // between would wait for the next.
 IRP* mad_agent_object::take_waiter(arrival& mad) {
     const spin_guard guard(lock_);

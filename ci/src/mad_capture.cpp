@@ -81,7 +81,7 @@ std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, const wire_packe
     return {};
 }
 
-/// What a datagram's packet needs of its own port.
+/// Attributes of an own port that a datagram's packet needs.
 struct own_port {
     explicit own_port(const IB_PORT_ATTR& of)
         : lid(of.Lid), keys(pkeys(of).begin(), pkeys(of).end()),

@@ -1,5 +1,5 @@
-// What channel adapters, completion queues and agents have in common: users, events, and a close
-// that lets both run out.
+// The base of channel adapters, completion queues and agents: users, events, and a close that waits
+// until both have run out.
 #pragma once
 
 #include "request.hpp"
@@ -39,10 +39,10 @@ struct event_channel {
     bool listened = false; // there are up-calls
 };
 
-/// What an event leaves to do once the lock is let go.
+/// The rest of an event's work, once the lock is released.
 struct delivery {
     object* of;
-    IRP* waiter; // null: nobody waited
+    IRP* waiter; // null: none waited
     bool calls;  // up-calls are to be made, by a user who leaves then
 
     void make(IB_ASYNC_EVENT event) const;
@@ -124,7 +124,7 @@ private:
     event_channel* channels_;
     unsigned channel_count_;
     LONG children_ = 0;   // guarded by lock_
-    bool calling_ = true; // guarded by lock_: somebody makes up-calls, or they are held back
+    bool calling_ = true; // guarded by lock_: a thread makes up-calls, or they are deferred
     LIST_ENTRY due_;      // guarded by lock_
     IRP* closer_ = nullptr;
 };

@@ -49,7 +49,7 @@ public:
     registry(const registry&) = delete;
     registry& operator=(const registry&) = delete;
 
-    /// Of the caller's machine.
+    /// The registry of the caller's machine.
     static registry& here();
 
     const std::shared_ptr<DRIVER_OBJECT>& driver() const { return driver_; }
@@ -102,7 +102,7 @@ bool registry::add(ib_guid_t guid, DEVICE_OBJECT* fdo) {
 void registry::remove(ib_guid_t guid) {
     const std::lock_guard guard(lock_);
     by_guid_.erase(guid);
-    // Those attached last go first as a rule.
+    // As a rule the device that was attached last goes first.
     const auto place = std::find(in_order_.rbegin(), in_order_.rend(), guid);
     if (place != in_order_.rend()) in_order_.erase(std::next(place).base());
 }

@@ -85,7 +85,7 @@ NTSTATUS shadow_output(IO_STACK_LOCATION* location, SIZE_T unit) {
     return hand_over(location, made);
 }
 
-// Of a message that was too long the length is returned, and none of its bytes.
+// A message that was too long returns its length, and none of its bytes.
 bool return_receive(const origin* held, NTSTATUS status) {
     if (NT_ERROR(status)) return true;
     const auto* copy = reinterpret_cast<const IB_MAD_RECEIVE*>(held + 1);

@@ -1,4 +1,4 @@
-// What the common half knows of a verb: its row of ci/verbs.def, as values and functions.
+// A verb as the common half knows it: its row of ci/verbs.def, as values and functions.
 #pragma once
 
 #include "request.hpp"

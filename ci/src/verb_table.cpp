@@ -123,7 +123,7 @@ NTSTATUS end_create(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status) {
     Object& made = Object::of(parameters_of(location).object);
     auto& parent = made.parent();
     if (NT_SUCCESS(status)) {
-        // Up-calls are deferred until the completion has returned: it tells the client the handle.
+        // Up-calls are deferred until the completion has returned: it brings the client the handle.
         made.begin_events();
         finish(irp, status, reinterpret_cast<ULONG_PTR>(made.handle()));
         made.start_calling();

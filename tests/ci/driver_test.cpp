@@ -23,7 +23,7 @@ auto query_port(IB_CA* ca, Attr& attr) {
     return [&attr, ca](IRP* irp) { return CiQueryPort(ca, 1, sizeof(attr), &attr, irp); };
 }
 
-// The objects are made while there is somebody to make them.
+// The objects are made while the driver has operations that make them.
 TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     fake_hca hca;
     hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
@@ -86,7 +86,7 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);
 }
 
-// What an operation leaves in Information reaches the client, but not with an error.
+// The value that an operation leaves in Information reaches the client, but not with an error.
 TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);

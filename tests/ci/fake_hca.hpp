@@ -1,4 +1,4 @@
-// A driver of one HCA with two ports, whose operations do what a test tells them.
+// A driver of one HCA with two ports, whose operations are a test's.
 #pragma once
 
 #include <device.hpp>

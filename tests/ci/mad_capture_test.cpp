@@ -61,7 +61,7 @@ TEST(WirePacket, VariantCrcCoversAllBeforeIt) {
     EXPECT_EQ(remainder(), first);
 }
 
-// What routers change is not in the invariant check; what they do not is.
+// The invariant check leaves out all that routers change, and nothing else.
 TEST(WirePacket, InvariantCrcLeavesOutWhatChangesOnTheWay) {
     const std::array<std::uint8_t, IB_MAD_SIZE> mad{};
     ci::wire_route route;
@@ -177,7 +177,7 @@ TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
     });
 }
 
-// Of a QP of an agent's own: MADs, with its number.
+// The packets of a QP of an agent's own: MADs, with its number.
 TEST_P(MadCapture, HasTheNumberOfAnAgentsOwnQpAndNothingRaw) {
     mad_hca hca;
     hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {

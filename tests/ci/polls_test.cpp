@@ -34,7 +34,7 @@ public:
     offering(const offering&) = delete;
     offering& operator=(const offering&) = delete;
 
-    /// What a poll of so many came to.
+    /// The status of a poll of so many.
     NTSTATUS poll(ULONG most = 2) {
         taken = ~0u;
         return CiGetCqResults(cq, most, most != 0 ? entries_ : nullptr, &taken);
@@ -187,7 +187,7 @@ TEST_F(Polls, AreTheDriversUnderTheVerifier) {
     EXPECT_EQ(seen.all().front().rule, "IrqlIoDispatch");
 }
 
-// One that is inside is waited for. That it was taken back is seen inside, before it is over.
+// A revocation waits for the poll that is inside, which sees it before it returns.
 TEST_F(Polls, AreOverOnceTakenBack) {
     offering hca;
     hca.poll_until_it_is_straight();
@@ -214,7 +214,7 @@ TEST_F(Polls, AreOverOnceTakenBack) {
     EXPECT_EQ(hca.straight, 2u);
 }
 
-// Who takes the function back has the queue to himself, whenever polls come.
+// After a revocation the owner has the queue to itself, whenever polls come.
 TEST_F(Polls, LeaveTheQueueToWhoTookItBack) {
     offering hca;
     std::atomic<bool> owned{false};

@@ -1,5 +1,5 @@
 // The common half against a driver that reports from wherever it likes, and holds verbs as it
-// likes. What every driver must show is in the conformance suite.
+// likes. The rules for every driver are in the conformance suite.
 #include "fake_hca.hpp"
 
 #include <support/exhaustive_gtest.hpp>

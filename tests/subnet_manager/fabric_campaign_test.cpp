@@ -3,7 +3,8 @@
 // knows by events alone who is there; when a loss is told he asks. In the end he is right, and so
 // are the paths.
 //
-// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs of it.
+// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs
+// of it.
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 

@@ -33,9 +33,9 @@
 
 NT_EXTERN_C_BEGIN
 
-/* What a user-mode provider and the HCA's driver tell each other beside a verb's parameters. The
-   buffers may overlap; the driver sets OutputSize to what is to be returned. Shadowed in non-paged
-   memory by who calls for a user (CiShadowUserData); lives until completion. */
+/* Bytes that a user-mode provider and the HCA's driver exchange beside a verb's parameters. The
+   buffers may overlap; the driver sets OutputSize to the size of its answer. A caller for a user
+   shadows them in non-paged memory (CiShadowUserData). They live until completion. */
 typedef struct _CI_UDATA {
     const VOID* const pInputBuffer;
     VOID* const pOutputBuffer;

@@ -1,5 +1,5 @@
-/* What an HCA's driver implements. The common half, in this package, takes the verbs apart, keeps
-   the objects, their events and their closing, and completes IRPs; the driver supplies
+/* The interface that an HCA's driver implements. The common half, in this package, takes the verbs
+   apart, keeps the objects, their events and their closing, and completes IRPs; the driver supplies
    HCA_OPERATIONS and reports events. samples/minimal_hca.c is a whole driver. */
 #ifndef IRPVERBS_CI_DRIVER_H
 #define IRPVERBS_CI_DRIVER_H
@@ -146,11 +146,12 @@ NT_API void HcaDeleteDevice(PDEVICE_OBJECT Device);
 /* The driver's part of a device: ExtensionSize bytes, zeroed when made. IRQL: any. */
 NT_API VOID* HcaDeviceExtension(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
-/* Whose device it is: the Operations that it was made with. IRQL: any. */
+/* The Operations that the device was made with, by which a driver recognises its devices.
+   IRQL: any. */
 NT_API const HCA_OPERATIONS* HcaDeviceOperations(const DEVICE_OBJECT* Device) NT_NOEXCEPT;
 
-/* Runs the operation of the verb in Irp and completes Irp, unless the operation pends. Gives back
-   the status. IRQL: <= DISPATCH_LEVEL. */
+/* Runs the operation of the verb in Irp and completes Irp, unless the operation pends. Returns the
+   status. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaExecute(PIRP Irp);
 
 /* Completes an IRP that an operation has pended. IRQL: <= DISPATCH_LEVEL. */
@@ -186,14 +187,16 @@ NT_API NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp);
 /* Waits until the last server is gone; no command is queued any more. IRQL: PASSIVE_LEVEL. */
 NT_API void HcaRundownCommandQueue(HCA_COMMAND_QUEUE* Queue);
 
-/* Tells every client of the device of an event of a port, or of a fatal error (once; verbs fail
-   from then on). The caller holds no lock, and makes one call at a time when their order matters.
-   IRQL: <= DISPATCH_LEVEL. */
+/* Reports to every client of the device an event of a port, or a fatal error (once; verbs fail from
+   then on). A port that the device does not have, or a code that is no port's event, is a bug
+   check. The caller holds no lock, and makes one call at a time when their order matters. IRQL: <=
+   DISPATCH_LEVEL. */
 NT_API void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event);
 NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
 
-/* The completion event of an armed queue, and an error of a queue. The caller holds no lock, and
-   makes sure that DestroyCq is not called meanwhile. IRQL: <= DISPATCH_LEVEL. */
+/* Report the completion event of an armed queue, and an error of a queue. A code that is no queue's
+   event is a bug check. The caller holds no lock, and makes sure that DestroyCq is not called
+   before this returns. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportCqCompletion(HCA_CQ* Cq);
 NT_API void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event);
 
@@ -210,15 +213,15 @@ NT_API void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv
 NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
 
 /* Gives an agent a datagram, which is copied. The caller holds no lock, makes one call at a time
-   for an agent, and makes sure that DeregisterMadAgent is not called meanwhile. IRQL: <=
-   DISPATCH_LEVEL. */
+   for an agent, and makes sure that DeregisterMadAgent is not called before this returns.
+   IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
 
 /* TRUE after HcaReportFatal. IRQL: any. */
 NT_API BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
 /* Writes a block of attributes by the size protocol of CiQueryCa: Fixed, with the offsets and Size
-   that belong to the tables filled in. Gives back the status, and the bytes written in
+   that belong to the tables filled in. Returns the status, and the bytes written in
    Irp->IoStatus.Information. IRQL: any; Ports: PortCount of them. */
 typedef struct _HCA_PORT_TABLES {
     const ib_gid_t* Gids;   /* GidCount of them */
@@ -233,11 +236,11 @@ NT_API NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T
                                PIRP Irp);
 
 /* Writes as many of Size bytes as UserData has room for, and their number to its OutputSize; of
-   Size 0 the user is told nothing. UserData may be NULL. IRQL: any. */
+   Size 0 nothing is returned to the user. UserData may be NULL. IRQL: any. */
 NT_API void HcaReturnUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT;
 
 /* A driver as HcaAttach knows it. Attach makes the devices of a location (what follows "scheme:")
-   and gives back how many and a handle; a failure leaves nothing behind and is told in Message.
+   and returns how many and a handle; a failure leaves nothing behind, and Message says why.
    Detach: STATUS_DEVICE_BUSY and nothing changed, or STATUS_SUCCESS. IRQL: PASSIVE_LEVEL. */
 typedef struct _HCA_DRIVER {
     const char* Scheme;

@@ -179,7 +179,7 @@ draft* check_went_on(ledger& book, record& of, const frame& mine, bool is_same_t
         return &book.broken(rule::CompleteRequest, &of,
                             "the completion routine of " +
                                 (mine.device != nullptr ? device_text(mine.device_number)
-                                                       : std::string("the IRP's maker")) +
+                                                        : std::string("the IRP's maker")) +
                                 " lets irp#" + std::to_string(of.generation) +
                                 " go on up, and it was completed, sent or freed meanwhile")
                     .with("completed at", of.completed_at);
