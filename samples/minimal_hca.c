@@ -26,12 +26,13 @@ static NTSTATUS QueryPort(HCA_CA* Ca, UCHAR PortNumber, IB_PORT_ATTR* Attr, SIZE
     return HcaReturnPort(&port, &tables, Attr, AttrSize, Irp);
 }
 
-static const HCA_OPERATIONS operations = {.QueryPort = QueryPort};
+static const HCA_OPERATIONS operations = {HCA_SIZE_AND_VERSION(HCA_OPERATIONS),
+                                          .QueryPort = QueryPort};
 
 static NTSTATUS Attach(const char* Location, ULONG* Count, VOID** Attachment, char* Message,
                        SIZE_T MessageSize) {
-    const HCA_DEVICE device = {
-        .Operations = &operations, .Name = "minimal", .NodeGuid = NODE_GUID, .PortCount = 1};
+    const HCA_DEVICE device = {HCA_SIZE_AND_VERSION(HCA_DEVICE), .Operations = &operations,
+                               .Name = "minimal", .NodeGuid = NODE_GUID, .PortCount = 1};
     UNREFERENCED_PARAMETER(Location);
     UNREFERENCED_PARAMETER(Message);
     UNREFERENCED_PARAMETER(MessageSize);

@@ -1,6 +1,7 @@
 // Commands that wait for their turn, cancellable until it comes.
 #include "parked_irps.hpp"
 #include "request.hpp"
+#include "verb.hpp"
 
 #include <ci/driver.h>
 
@@ -14,7 +15,7 @@ using irpverbs::dispatch::detail::spin_guard;
 
 using namespace irpverbs::ci;
 
-bool is_firm(IRP* irp) { return ends_an_object(IoGetCurrentIrpStackLocation(irp)->MinorFunction); }
+bool is_firm(IRP* irp) { return verb_of(IoGetCurrentIrpStackLocation(irp)).does == action::ends; }
 
 // False: it was cancelled before.
 bool insert(HCA_COMMAND_QUEUE& queue, IRP* irp) {
@@ -78,7 +79,7 @@ NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp) {
         if (starts) Queue->Serving = TRUE;
     }
     if (!waits) return complete(Irp, STATUS_CANCELLED, 0);
-    // Where somebody serves already, the command may be done, and the queue gone.
+    // A server that ran already may have executed the command, and the queue may be freed.
     if (starts) start_server(*Queue);
     return STATUS_PENDING;
 }

@@ -1,6 +1,11 @@
 #include "device.hpp"
 
+#include "driver_tables.hpp"
+#include "verb.hpp"
+
 #include <dispatch/detail/spin_lock.hpp>
+
+#include <utility>
 
 namespace irpverbs::ci {
 
@@ -36,29 +41,40 @@ private:
 
 } // namespace
 
-// What is to be made of an event for some of the CAs; not more, since the lock is held meanwhile.
+// The deliveries of an event to some of the CAs: no more than are prepared under one acquisition.
 struct hca_device::deliveries {
     std::array<delivery, 32> all;
     std::size_t count = 0;
 };
 
-hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo)
-    : operations(*its_description.Operations), description(its_description),
-      name(its_description.Name), fdo(its_fdo) {
+hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
+                       std::shared_ptr<DRIVER_OBJECT> its_driver)
+    : operations(sized_copy(*its_description.Operations)), description(its_description),
+      name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
+    complete_operations(operations);
     InitializeListHead(&open);
     InitializeListHead(&polled);
 }
 
-NTSTATUS hca_device::begin_open() {
+NTSTATUS hca_device::add_child() {
     const spin_guard guard(lock);
     if (refusing) return STATUS_DELETE_PENDING;
     ++opens;
     return STATUS_SUCCESS;
 }
 
-void hca_device::end_open() {
+void hca_device::drop_child() {
     const spin_guard guard(lock);
     --opens;
+}
+
+bool hca_device::agents_have_qps() const {
+    static const auto hole = [] {
+        HCA_OPERATIONS none{};
+        complete_operations(none);
+        return none.ModifyMadAgent;
+    }();
+    return operations.ModifyMadAgent != hole;
 }
 
 bool hca_device::refuse(bool on) {
@@ -68,11 +84,14 @@ bool hca_device::refuse(bool on) {
     return true;
 }
 
+// After a fatal event the CA stays out of the list: die() signals each CA that it finds there, and
+// the caller signals this one.
 bool hca_device::link(ca_object& ca) {
     const spin_guard guard(lock);
+    if (dead.load()) return false;
     ca.link.ca = &ca;
     InsertTailList(&open, &ca.link.entry);
-    return !dead.load();
+    return true;
 }
 
 void hca_device::unlink(ca_object& ca) {
@@ -82,17 +101,17 @@ void hca_device::unlink(ca_object& ca) {
 }
 
 void hca_device::die() {
-    if (dead.exchange(true)) return;
     {
         const spin_guard guard(lock);
+        if (dead.exchange(true)) return;
         for (const LIST_ENTRY* entry = polled.Flink; entry != &polled; entry = entry->Flink)
-            offered_poll::of(entry).refuse();
+            direct_poll::of(entry).refuse();
     }
     signal(0, IB_AE_LOCAL_FATAL);
 }
 
-// Those behind `after`, as many as there is room for. When it is full the last one is entered and
-// returned: there may be more behind it.
+// Prepares the CAs behind `after`, as many as there is room for. When it is full the last one is
+// entered and returned: there may be more behind it.
 ca_object* hca_device::note_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
                                  deliveries& due) {
     const spin_guard guard(lock);

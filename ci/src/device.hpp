@@ -1,11 +1,12 @@
 // An HCA: the common half's part of its FDO.
 #pragma once
 
+#include "direct_poll.hpp"
 #include "mad_tap.hpp"
 #include "object.hpp"
-#include "offered_poll.hpp"
 #include "request.hpp"
 
+#include <memory>
 #include <string>
 
 namespace irpverbs::ci {
@@ -13,29 +14,43 @@ namespace irpverbs::ci {
 struct ca_object;
 
 struct hca_device {
-    hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo);
+    hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
+               std::shared_ptr<DRIVER_OBJECT> its_driver);
 
-    const HCA_OPERATIONS& operations;
+    HCA_OPERATIONS operations; // without holes
     const HCA_DEVICE description;
     const std::string name;
     DEVICE_OBJECT* const fdo;
-    std::atomic<bool> dead{false};
+    const std::shared_ptr<DRIVER_OBJECT> driver; // the object that the FDO points at
+    std::atomic<bool> dead{false};               // set under lock; read from anywhere
     mad_tap_place tap;
 
     KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
     LIST_ENTRY open;       // guarded by lock: device_link
-    LIST_ENTRY polled;     // guarded by lock: offered_poll
+    LIST_ENTRY polled;     // guarded by lock: direct_poll
     LONG opens = 0;        // guarded by lock: these, and those under way
     bool refusing = false; // guarded by lock
 
-    NTSTATUS begin_open();
-    void end_open();
+    /// Where and when the driver likes.
+    NTSTATUS submit(IRP* irp) const {
+        const auto by_driver = operations.Submit;
+        return by_driver != nullptr ? by_driver(fdo, irp) : HcaExecute(irp);
+    }
+    /// MAD agents may have queue pairs of their own.
+    bool agents_have_qps() const;
+
+    /// As the parent of the CAs that are opened: see `object`.
+    static bool enter() { return true; }
+    static void leave() {}
+    NTSTATUS add_child();
+    void drop_child();
     /// False: it is open, and nothing changed.
     bool refuse(bool on);
-    /// The CA receives events from now on. False: the fatal one was before.
+    /// Enters the CA into the list of those that receive events. False: there was a fatal event,
+    /// and the CA receives no other; the caller signals that one.
     bool link(ca_object& ca);
     void unlink(ca_object& ca);
-    /// Tells of it, once; verbs fail from now on.
+    /// Reports the fatal event, once; verbs fail from now on.
     void die();
     /// Signals each open CA.
     void signal(unsigned channel, IB_ASYNC_EVENT event);
@@ -58,13 +73,18 @@ struct device_link {
 };
 
 struct ca_object final : object {
+    using shared_type = HCA_CA;
     /// Channel 0: fatal; n: port n.
-    static ca_object* make(hca_device& device, const creation& wanted);
+    static ca_object* make(hca_device& device, const create_parameters& wanted);
     static void destroy(ca_object* ca);
     static ca_object& of(void* shared) {
-        return *static_cast<ca_object*>(static_cast<HCA_CA*>(shared)->Reserved);
+        return static_cast<ca_object&>(object_in(static_cast<HCA_CA*>(shared)->Reserved));
     }
     hca_device& device() const { return device_of(shared.Device); }
+    static hca_device& parent_of(hca_device& device, void*) { return device; }
+    hca_device& parent() const { return device(); }
+    void* handle() { return &shared.Ca; }
+    void begin_events();
 
     device_link link;
     HCA_CA shared{};
@@ -76,20 +96,22 @@ private:
 };
 
 struct cq_object final : object {
+    using shared_type = HCA_CQ;
     static constexpr unsigned completion_channel = 0;
     static constexpr unsigned async_channel = 1;
     static constexpr unsigned channel_count = 2;
 
-    static cq_object* make(HCA_CA& ca, const creation& wanted);
+    static cq_object* make(ca_object& ca, const create_parameters& wanted);
     static void destroy(cq_object* cq);
     static cq_object& of(void* shared) {
-        return *static_cast<cq_object*>(static_cast<HCA_CQ*>(shared)->Reserved);
+        return static_cast<cq_object&>(object_in(static_cast<HCA_CQ*>(shared)->Reserved));
     }
-    ca_object& ca() const { return ca_object::of(shared.Ca); }
+    static ca_object& parent_of(hca_device&, void* ca) { return ca_object::of(ca); }
+    ca_object& parent() const { return ca_object::of(shared.Ca); }
     void* handle() { return &shared.Cq; }
 
     HCA_CQ shared{};
-    offered_poll poll{shared.Cq};
+    direct_poll poll{shared.Direct};
 
 private:
     explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}

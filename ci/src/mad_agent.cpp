@@ -36,7 +36,7 @@ IB_MAD_RECEIVE& buffer_of(IRP* irp) {
 
 } // namespace
 
-/// A datagram that nobody waited for, followed by its bytes.
+/// A datagram that no IRP waited for, followed by its bytes.
 struct kept_mad {
     LIST_ENTRY entry;
     IB_MAD_RECEIVED received;
@@ -62,7 +62,7 @@ struct arrival {
     kept_mad* copy = nullptr; // when there was memory
 };
 
-/// What an IRP that came for a datagram is told in place of being parked.
+/// The outcome for an IRP that is not parked: a datagram, or a status.
 struct answer {
     NTSTATUS otherwise;
     kept_mad* taken = nullptr;
@@ -102,18 +102,18 @@ mad_agent_object::mad_agent_object() : object(own_lock_, nullptr, 0) {
     InitializeListHead(&line_.kept);
 }
 
-mad_agent_object* mad_agent_object::make(HCA_CA& ca, const creation& wanted) {
-    const HCA_DEVICE& description = device_of(ca.Device).description;
+mad_agent_object* mad_agent_object::make(ca_object& ca, const create_parameters& wanted) {
+    const HCA_DEVICE& description = ca.device().description;
     const object_memory<mad_agent_object> memory(0, description.MadAgentExtensionSize);
     if (memory.place == nullptr) return nullptr;
     auto* agent = new (memory.place) mad_agent_object;
     if (wanted.dispatch != nullptr)
         agent->call_ = static_cast<const IB_MAD_DISPATCH*>(wanted.dispatch)->Received;
-    agent->shared.Agent.Attr = *wanted.agent;
-    agent->shared.Ca = &ca;
+    agent->shared.Agent.Attr = *static_cast<const IB_MAD_AGENT_ATTR*>(wanted.attributes);
+    agent->shared.Ca = &ca.shared;
     agent->shared.Context = wanted.context;
     agent->shared.Extension = memory.extension;
-    agent->shared.Reserved = agent;
+    agent->shared.Reserved = static_cast<object*>(agent);
     dispatch::detail::introduce(agent, "mad agent");
     return agent;
 }
@@ -131,7 +131,7 @@ ULONG mad_agent_object::limit() const {
     return wanted != 0 ? wanted : default_limit;
 }
 
-// A datagram that nobody takes is kept under the same lock as the look for an IRP, or one parked in
+// A datagram that no IRP takes is kept under the same lock as the look for an IRP, or one parked in
 // between would wait for the next.
 IRP* mad_agent_object::take_waiter(arrival& mad) {
     const spin_guard guard(lock_);

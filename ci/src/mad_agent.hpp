@@ -20,12 +20,15 @@ struct mad_line {
 };
 
 struct mad_agent_object final : object {
-    static mad_agent_object* make(HCA_CA& ca, const creation& wanted);
+    using shared_type = HCA_MAD_AGENT;
+    static mad_agent_object* make(ca_object& ca, const create_parameters& wanted);
     static void destroy(mad_agent_object* agent);
     static mad_agent_object& of(void* shared) {
-        return *static_cast<mad_agent_object*>(static_cast<HCA_MAD_AGENT*>(shared)->Reserved);
+        return static_cast<mad_agent_object&>(
+            object_in(static_cast<HCA_MAD_AGENT*>(shared)->Reserved));
     }
-    ca_object& ca() const { return ca_object::of(shared.Ca); }
+    static ca_object& parent_of(hca_device&, void* ca) { return ca_object::of(ca); }
+    ca_object& parent() const { return ca_object::of(shared.Ca); }
     void* handle() { return &shared.Agent; }
 
     /// Gives it a datagram. The caller is a user.

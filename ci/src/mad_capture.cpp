@@ -52,7 +52,7 @@ file_bytes file_header() {
     return header;
 }
 
-/// Of a port from 1: an ERF record knows four.
+/// The record of a packet of a port from 1: an ERF record knows four.
 void put_record(file_bytes& to, std::uint64_t time, UCHAR port, const wire_packet& what) {
     const std::uint64_t seconds = time / ticks_a_second - from_1601_to_1970;
     const std::uint64_t ticks = time % ticks_a_second;
@@ -71,7 +71,17 @@ void put_record(file_bytes& to, std::uint64_t time, UCHAR port, const wire_packe
                            [](std::uint8_t each) { return static_cast<std::byte>(each); });
 }
 
-/// What a datagram's packet needs of its own port.
+/// A list of that record; an empty one: there was no memory.
+std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, const wire_packet& what) try {
+    std::list<file_bytes> made(1);
+    made.front().reserve(pcap_record_size + erf_header_size + what.bytes().size());
+    put_record(made.front(), time, port, what);
+    return made;
+} catch (const std::bad_alloc&) {
+    return {};
+}
+
+/// Attributes of an own port that a datagram's packet needs.
 struct own_port {
     explicit own_port(const IB_PORT_ATTR& of)
         : lid(of.Lid), keys(pkeys(of).begin(), pkeys(of).end()),
@@ -134,8 +144,8 @@ struct mad_capture::state {
 
     const sink write;
     std::list<tapped> taps;
-    dispatch::detail::raw_spin lock; // guards all below
-    file_bytes waiting;
+    dispatch::detail::raw_spin lock; // guards all below; nothing is allocated or copied under it
+    std::list<file_bytes> waiting;   // a record each
     std::size_t lost = 0;
     bool writing = false;
     EX_RUNDOWN_REF writers; // this one and below: not guarded
@@ -184,16 +194,14 @@ private:
 void mad_capture::state::record(UCHAR port, const wire_packet& what) {
     LARGE_INTEGER now;
     KeQuerySystemTime(&now);
+    std::list<file_bytes> fresh = record_of(static_cast<std::uint64_t>(now.QuadPart), port, what);
     {
         const std::lock_guard guard(lock);
-        const std::size_t size = pcap_record_size + erf_header_size + what.bytes().size();
-        try {
-            waiting.reserve(std::max(waiting.capacity(), 2 * (waiting.size() + size)));
-        } catch (const std::bad_alloc&) {
+        if (fresh.empty()) {
             ++lost;
             return;
         }
-        put_record(waiting, static_cast<std::uint64_t>(now.QuadPart), port, what);
+        waiting.splice(waiting.end(), fresh);
         if (std::exchange(writing, true)) return;
     }
     ExAcquireRundownProtection(&writers);
@@ -203,14 +211,15 @@ void mad_capture::state::record(UCHAR port, const wire_packet& what) {
 void mad_capture::state::write_waiting(void* self) {
     state& here = *static_cast<state*>(self);
     for (;;) {
-        file_bytes now;
+        std::list<file_bytes> now;
         {
             const std::lock_guard guard(here.lock);
             now.swap(here.waiting);
             here.writing = !now.empty();
         }
         if (now.empty()) break;
-        here.write(now);
+        for (const file_bytes& each : now)
+            here.write(each);
     }
     ExReleaseRundownProtection(&here.writers);
 }

@@ -1,6 +1,6 @@
 #include <ci/names.hpp>
 
-#include <ci/driver.h>
+#include "verb.hpp"
 
 #include <span>
 
@@ -87,30 +87,6 @@ constexpr entry transports[] = {
     {IB_TRANSPORT_IWARP, "iWARP"},
 };
 
-constexpr entry verbs[] = {
-    {HCA_MN_OPEN_CA, "CiOpenCa"},
-    {HCA_MN_CLOSE_CA, "CiCloseCa"},
-    {HCA_MN_GET_CA_FATAL_EVENT, "CiGetCaFatalEvent"},
-    {HCA_MN_GET_CA_PORT_EVENT, "CiGetCaPortEvent"},
-    {HCA_MN_QUERY_CA, "CiQueryCa"},
-    {HCA_MN_QUERY_PORT, "CiQueryPort"},
-    {HCA_MN_MODIFY_CA, "CiModifyCa"},
-    {HCA_MN_MODIFY_PORT, "CiModifyPort"},
-    {HCA_MN_CREATE_CQ, "CiCreateCq"},
-    {HCA_MN_DESTROY_CQ, "CiDestroyCq"},
-    {HCA_MN_QUERY_CQ, "CiQueryCq"},
-    {HCA_MN_RESIZE_CQ, "CiResizeCq"},
-    {HCA_MN_POLL_CQ, "CiPollCq"},
-    {HCA_MN_ARM_CQ, "CiArmCq"},
-    {HCA_MN_GET_CQ_COMP_EVENT, "CiGetCqCompEvent"},
-    {HCA_MN_GET_CQ_ASYNC_EVENT, "CiGetCqAsyncEvent"},
-    {HCA_MN_REGISTER_MAD_AGENT, "CiRegisterMadAgent"},
-    {HCA_MN_DEREGISTER_MAD_AGENT, "CiDeregisterMadAgent"},
-    {HCA_MN_SEND_MAD, "CiSendMad"},
-    {HCA_MN_GET_MAD, "CiGetMad"},
-    {HCA_MN_MODIFY_MAD_AGENT, "CiModifyMadAgent"},
-};
-
 constexpr entry port_caps[] = {
     {IB_PORT_CAP_IS_SM, "IS_SM"},
     {IB_PORT_CAP_NOTICE_SUP, "NOTICE_SUP"},
@@ -191,7 +167,9 @@ std::string_view name_of(IB_LINK_WIDTH width) noexcept { return find(widths, wid
 std::string_view name_of(IB_LINK_SPEED speed) noexcept { return find(speeds, speed); }
 std::string_view name_of(IB_ATOMIC atomicity) noexcept { return find(atomicities, atomicity); }
 std::string_view name_of(IB_TRANSPORT transport) noexcept { return find(transports, transport); }
-std::string_view verb_of(UCHAR minor_function) noexcept { return find(verbs, minor_function); }
+std::string_view verb_of(UCHAR minor_function) noexcept {
+    return verb_of_code(minor_function).name;
+}
 
 std::vector<std::string_view> link_widths(ULONG bits) { return among(widths, bits); }
 std::vector<std::string_view> link_speeds(ULONG bits) { return among(speeds, bits); }

@@ -97,7 +97,7 @@ void object::signal(unsigned channel, IB_ASYNC_EVENT event) {
     due.make(event);
 }
 
-// True: nobody makes up-calls, so the caller does.
+// True: no thread makes up-calls, so the caller does.
 bool object::queue_call(event_channel& channel, IB_ASYNC_EVENT event) {
     if (channel.calls.empty()) InsertTailList(&due_, &channel.due);
     channel.calls.push(event);
@@ -124,11 +124,11 @@ void object::make_calls() {
     KeLowerIrql(before);
 }
 
-bool object::add_child() {
+NTSTATUS object::add_child() {
     const spin_guard guard(lock_);
-    if (closing()) return false;
+    if (closing()) return STATUS_FILE_CLOSED;
     ++children_;
-    return true;
+    return STATUS_SUCCESS;
 }
 
 void object::drop_child() {
@@ -163,7 +163,7 @@ NTSTATUS object::close(IRP* irp) {
     if (const NTSTATUS status = begin_close(irp); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     cancel_waiting();
-    // Nobody can come in any more: when this user is the only one, it stays so.
+    // No user can enter any more: when this one is the only one, it stays so.
     if (users_.load(std::memory_order_acquire) == (one_user | closing_bit)) return submit(irp);
     IoMarkIrpPending(irp);
     leave();

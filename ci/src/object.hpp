@@ -1,5 +1,5 @@
-// What channel adapters, completion queues and agents have in common: users, events, and a close
-// that lets both run out.
+// The base of channel adapters, completion queues and agents: users, events, and a close that waits
+// until both have run out.
 #pragma once
 
 #include "request.hpp"
@@ -26,6 +26,9 @@ private:
     UCHAR count_ = 0;
 };
 
+/// The object that HCA_CA, HCA_CQ and HCA_MAD_AGENT have as Reserved.
+inline object& object_in(void* reserved) { return *static_cast<object*>(reserved); }
+
 /// One source of events of an object: the IRPs that wait for it, and what came when none did. All
 /// guarded by the object's lock.
 struct event_channel {
@@ -36,10 +39,10 @@ struct event_channel {
     bool listened = false; // there are up-calls
 };
 
-/// What an event leaves to do once the lock is let go.
+/// The rest of an event's work, once the lock is released.
 struct delivery {
     object* of;
-    IRP* waiter; // null: nobody waited
+    IRP* waiter; // null: none waited
     bool calls;  // up-calls are to be made, by a user who leaves then
 
     void make(IB_ASYNC_EVENT event) const;
@@ -87,8 +90,11 @@ public:
     /// last user has left. The caller is a user, and the IRP its carrier.
     NTSTATUS close(IRP* irp);
 
-    /// False: it is being closed.
-    bool add_child();
+    /// Called before the verb that creates the object completes: from now on events reach it.
+    void begin_events() {}
+
+    /// STATUS_FILE_CLOSED: it is being closed.
+    NTSTATUS add_child();
     void drop_child();
 
 protected:
@@ -118,7 +124,7 @@ private:
     event_channel* channels_;
     unsigned channel_count_;
     LONG children_ = 0;   // guarded by lock_
-    bool calling_ = true; // guarded by lock_: somebody makes up-calls, or they are held back
+    bool calling_ = true; // guarded by lock_: a thread makes up-calls, or they are deferred
     LIST_ENTRY due_;      // guarded by lock_
     IRP* closer_ = nullptr;
 };

@@ -16,7 +16,7 @@ void copy_dispatch(Dispatch& to, const void* from) {
 
 } // namespace
 
-ca_object* ca_object::make(hca_device& device, const creation& wanted) {
+ca_object* ca_object::make(hca_device& device, const create_parameters& wanted) {
     const unsigned count = device.description.PortCount + 1u;
     const object_memory<ca_object> memory(count, device.description.CaExtensionSize);
     if (memory.place == nullptr) return nullptr;
@@ -29,12 +29,19 @@ ca_object* ca_object::make(hca_device& device, const creation& wanted) {
     ca->shared.Device = device.fdo;
     ca->shared.Context = wanted.context;
     ca->shared.Extension = memory.extension;
-    ca->shared.Reserved = ca;
+    ca->shared.Reserved = static_cast<object*>(ca);
     dispatch::detail::introduce(ca, "ca");
     return ca;
 }
 
-void ca_object::destroy(ca_object* ca) { free_object(ca); }
+void ca_object::destroy(ca_object* ca) {
+    ca->device().unlink(*ca);
+    free_object(ca);
+}
+
+void ca_object::begin_events() {
+    if (!device().link(*this)) signal(0, IB_AE_LOCAL_FATAL);
+}
 
 void ca_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
     const IB_CA_DISPATCH& calls = shared.Ca.Dispatch;
@@ -44,8 +51,8 @@ void ca_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
         calls.PortEvent(&shared.Ca, shared.Context, static_cast<UCHAR>(channel), event);
 }
 
-cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
-    hca_device& device = device_of(ca.Device);
+cq_object* cq_object::make(ca_object& ca, const create_parameters& wanted) {
+    hca_device& device = ca.device();
     const object_memory<cq_object> memory(channel_count, device.description.CqExtensionSize);
     if (memory.place == nullptr) return nullptr;
     auto* cq = new (memory.place) cq_object(memory.channels);
@@ -53,11 +60,11 @@ cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
     copy_dispatch(calls, wanted.dispatch);
     memory.channels[completion_channel].listened = calls.CompEvent != nullptr;
     memory.channels[async_channel].listened = calls.AsyncEvent != nullptr;
-    cq->shared.Cq.NumCqes = wanted.num_cqes;
-    cq->shared.Ca = &ca;
+    cq->shared.Cq.NumCqes = wanted.count;
+    cq->shared.Ca = &ca.shared;
     cq->shared.Context = wanted.context;
     cq->shared.Extension = memory.extension;
-    cq->shared.Reserved = cq;
+    cq->shared.Reserved = static_cast<object*>(cq);
     dispatch::detail::introduce(cq, "cq");
     const dispatch::detail::spin_guard guard(device.lock);
     InsertTailList(&device.polled, &cq->poll.link.entry);
@@ -66,7 +73,7 @@ cq_object* cq_object::make(HCA_CA& ca, const creation& wanted) {
 
 void cq_object::destroy(cq_object* cq) {
     {
-        const dispatch::detail::spin_guard guard(cq->ca().device().lock);
+        const dispatch::detail::spin_guard guard(cq->parent().device().lock);
         RemoveEntryList(&cq->poll.link.entry);
     }
     free_object(cq);

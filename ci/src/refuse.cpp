@@ -1,37 +1,49 @@
 #include <ci/detail/refuse.hpp>
 
+#include "null_device.hpp"
+
 namespace irpverbs::ci::detail {
 
 namespace {
 
 NTSTATUS complete_as_asked(DEVICE_OBJECT*, IRP* irp) {
-    const void* status = IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1;
-    irp->IoStatus.Status = static_cast<NTSTATUS>(reinterpret_cast<LONG_PTR>(status));
+    const void* asked = IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1;
+    const auto status = static_cast<NTSTATUS>(reinterpret_cast<LONG_PTR>(asked));
+    irp->IoStatus.Status = status;
     irp->IoStatus.Information = 0;
-    const NTSTATUS answer = irp->IoStatus.Status;
     IoCompleteRequest(irp, IO_NO_INCREMENT);
-    return answer;
+    return status;
 }
+
+constexpr DRIVER_OBJECT make_driver() {
+    DRIVER_OBJECT made{};
+    made.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = complete_as_asked;
+    return made;
+}
+constinit DRIVER_OBJECT null_driver = make_driver();
+
+constexpr DEVICE_OBJECT make_device() {
+    DEVICE_OBJECT made{};
+    made.StackSize = 1;
+    made.Header.ReferenceCount = 1;
+    made.DriverObject = &null_driver;
+    return made;
+}
+constinit DEVICE_OBJECT null_device = make_device();
 
 } // namespace
 
-// Who made an IRP must not complete it himself: somebody has to be sent it.
+NTSTATUS send_to_null_device(IRP* irp, NTSTATUS status) {
+    IoGetNextIrpStackLocation(irp)->Parameters.Others.Argument1 =
+        reinterpret_cast<void*>(static_cast<LONG_PTR>(status));
+    return IoCallDriver(&null_device, irp);
+}
+
 void refuse(IRP* irp, NTSTATUS status) {
-    static DRIVER_OBJECT driver = [] {
-        DRIVER_OBJECT refuses{};
-        refuses.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = complete_as_asked;
-        return refuses;
-    }();
-    static DEVICE_OBJECT nowhere = [] {
-        DEVICE_OBJECT device{};
-        device.StackSize = 1;
-        device.DriverObject = &driver;
-        return device;
-    }();
     IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
     next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-    next->Parameters.Others.Argument1 = reinterpret_cast<void*>(static_cast<LONG_PTR>(status));
-    IoCallDriver(&nowhere, irp);
+    next->MinorFunction = 0;
+    send_to_null_device(irp, status);
 }
 
 } // namespace irpverbs::ci::detail

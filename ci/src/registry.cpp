@@ -1,5 +1,6 @@
 // The HCAs of a machine, and the drivers that bring them.
 #include "device.hpp"
+#include "driver_tables.hpp"
 #include "request.hpp"
 
 #include <dispatch/detail/spin.hpp>
@@ -8,11 +9,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace irpverbs::ci {
@@ -41,15 +44,15 @@ struct attachment {
 
 class registry {
 public:
-    registry() { driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_verb; }
+    registry() { driver_->MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = dispatch_verb; }
     ~registry() { detach_all(); }
     registry(const registry&) = delete;
     registry& operator=(const registry&) = delete;
 
-    /// Of the caller's machine.
+    /// The registry of the caller's machine.
     static registry& here();
 
-    DRIVER_OBJECT& driver() { return driver_; }
+    const std::shared_ptr<DRIVER_OBJECT>& driver() const { return driver_; }
     bool add(ib_guid_t guid, DEVICE_OBJECT* fdo);
     void remove(ib_guid_t guid);
     DEVICE_OBJECT* find(ib_guid_t guid);
@@ -60,6 +63,16 @@ public:
     void confirm(const std::string& uri, void* handle);
     std::optional<attachment> begin_detach(const std::string& uri);
     void forget(const std::string& uri);
+
+    /// Why the tables of a driver did not fit, until its attach has failed.
+    void keep_mismatch(std::string problem) {
+        const std::lock_guard guard(lock_);
+        mismatch_.swap(problem);
+    }
+    std::string take_mismatch() {
+        const std::lock_guard guard(lock_);
+        return std::exchange(mismatch_, {});
+    }
 
 private:
     void detach_all();
@@ -72,7 +85,9 @@ private:
     std::unordered_map<ib_guid_t, DEVICE_OBJECT*> by_guid_;
     std::vector<ib_guid_t> in_order_;
     std::vector<attachment> attachments_;
-    DRIVER_OBJECT driver_{};
+    std::string mismatch_;
+    // Each device owns it, too: those that are open outlive the machine.
+    std::shared_ptr<DRIVER_OBJECT> driver_ = std::make_shared<DRIVER_OBJECT>();
 };
 
 registry& registry::here() { return dispatch::machine::current_belonging<registry>(0); }
@@ -87,7 +102,7 @@ bool registry::add(ib_guid_t guid, DEVICE_OBJECT* fdo) {
 void registry::remove(ib_guid_t guid) {
     const std::lock_guard guard(lock_);
     by_guid_.erase(guid);
-    // Those attached last go first as a rule.
+    // As a rule the device that was attached last goes first.
     const auto place = std::find(in_order_.rbegin(), in_order_.rend(), guid);
     if (place != in_order_.rend()) in_order_.erase(std::next(place).base());
 }
@@ -133,7 +148,7 @@ void registry::forget(const std::string& uri) {
     attachments_.erase(find_attachment(uri));
 }
 
-// At the machine's end: what is still open stays as it is.
+// At the machine's end. A driver refuses to detach devices that are open; these stay as they are.
 void registry::detach_all() {
     while (!attachments_.empty()) {
         const attachment last = attachments_.back();
@@ -164,14 +179,19 @@ void HcaRegisterDriver(HCA_DRIVER* Driver) {
 
 NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device) {
     registry& here = registry::here();
-    DEVICE_OBJECT* fdo = nullptr;
-    const NTSTATUS status =
-        IoCreateDevice(&here.driver(), static_cast<ULONG>(device_size + Description->ExtensionSize),
-                       nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
+    std::string problem;
+    NTSTATUS status = check_tables(*Description, problem);
+    if (status == STATUS_REVISION_MISMATCH) here.keep_mismatch(std::move(problem));
     if (!NT_SUCCESS(status)) return status;
-    auto* device = new (fdo->DeviceExtension) hca_device(*Description, fdo);
-    offered_poll::prepare();
-    if (!here.add(Description->NodeGuid, fdo)) {
+    const HCA_DEVICE description = sized_copy(*Description);
+    DEVICE_OBJECT* fdo = nullptr;
+    status = IoCreateDevice(here.driver().get(),
+                            static_cast<ULONG>(device_size + description.ExtensionSize), nullptr,
+                            FILE_DEVICE_UNKNOWN, 0, FALSE, &fdo);
+    if (!NT_SUCCESS(status)) return status;
+    auto* device = new (fdo->DeviceExtension) hca_device(description, fdo, here.driver());
+    direct_poll::prepare();
+    if (!here.add(description.NodeGuid, fdo)) {
         device->~hca_device();
         IoDeleteDevice(fdo);
         return STATUS_OBJECT_NAME_COLLISION;
@@ -183,6 +203,7 @@ NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device) 
 
 void HcaDeleteDevice(PDEVICE_OBJECT Device) {
     hca_device& device = device_of(Device);
+    const std::shared_ptr<DRIVER_OBJECT> driver = device.driver;
     registry::here().remove(device.description.NodeGuid);
     device.~hca_device();
     IoDeleteDevice(Device);
@@ -207,6 +228,9 @@ NTSTATUS HcaAttachTelling(const char* uri, ULONG* count, char* message, SIZE_T s
     const NTSTATUS status = driver->Attach(text.c_str() + colon + 1, &made, &handle, message, size);
     if (!NT_SUCCESS(status)) {
         here.forget(text);
+        const bool silent = size != 0 && message[0] == '\0';
+        if (status == STATUS_REVISION_MISMATCH && silent)
+            return tell(status, message, size, text + ": " + here.take_mismatch());
         return status;
     }
     here.confirm(text, handle);

@@ -3,19 +3,13 @@
 
 #include <ci/driver.h>
 
+#include <cstddef>
+
 namespace irpverbs::ci {
 
-/// What CiOpenCa, CiCreateCq and CiRegisterMadAgent want, before there is an object. Alive only
-/// while dispatching.
-struct creation {
-    VOID* context;
-    const void* dispatch;
-    CI_UDATA* user_data = nullptr;
-    ULONG num_cqes = 0;
-    const IB_MAD_AGENT_ATTR* agent = nullptr;
-};
+struct verb;
 
-/// Parameters.Others of a verb's stack location, with the types that they have.
+/// Parameters.Others of a verb's stack location, with the types that they have: see ci/verbs.def.
 struct [[gnu::may_alias]] parameters {
     void* object;
     void* buffer;
@@ -23,36 +17,55 @@ struct [[gnu::may_alias]] parameters {
     ULONG_PTR port;
 };
 
+/// The same of a verb that creates an object. They lie in the IRP, which a driver may pend and
+/// forward after the call that sent it has returned.
+struct [[gnu::may_alias]] create_words {
+    void* object; // the parent, until there is the object
+    void* buffer; // attributes or CI_UDATA
+    VOID* context;
+    const void* dispatch;
+};
+
 inline parameters& parameters_of(IO_STACK_LOCATION* location) {
     static_assert(sizeof(parameters) == sizeof(location->Parameters.Others));
     return *reinterpret_cast<parameters*>(&location->Parameters.Others);
 }
 
-/// Held by no user of its object: that begins with it.
-inline bool begins_an_object(ULONG minor) {
-    return minor == HCA_MN_OPEN_CA || minor == HCA_MN_CREATE_CQ ||
-           minor == HCA_MN_REGISTER_MAD_AGENT;
+inline create_words& create_words_of(IO_STACK_LOCATION* location) {
+    static_assert(sizeof(create_words) == sizeof(location->Parameters.Others));
+    return *reinterpret_cast<create_words*>(&location->Parameters.Others);
 }
 
-/// Done also for a dead HCA, and not cancelled.
-inline bool ends_an_object(ULONG minor) {
-    return minor == HCA_MN_CLOSE_CA || minor == HCA_MN_DESTROY_CQ ||
-           minor == HCA_MN_DEREGISTER_MAD_AGENT;
+/// The fifth word of a verb that creates an object: IoCopyCurrentIrpStackLocationToNext copies it.
+inline ULONG& create_count_of(IO_STACK_LOCATION* location) {
+    static_assert(offsetof(IO_STACK_LOCATION, Reserved) <
+                  offsetof(IO_STACK_LOCATION, CompletionRoutine));
+    return location->Reserved;
 }
+
+/// What CiOpenCa, CiCreateCq and CiRegisterMadAgent ask for. Alive while the object is made.
+struct create_parameters {
+    VOID* context;
+    const void* dispatch; // may be null
+    const void* attributes;
+    ULONG count;
+};
 
 /// The FDO's dispatch routine.
 NTSTATUS dispatch_verb(DEVICE_OBJECT* device, IRP* irp);
 
-/// Has the verb executed, where and when the driver likes.
+/// Has the verb executed, where and when the driver decides.
 NTSTATUS submit(IRP* irp);
 
-/// Ends a verb that a driver need not end (any but a close that took effect) and drops what it
-/// held; gives back `status`.
+/// Completes a verb, but for a close that took effect, without the driver's execution; returns
+/// `status`. The user that the verb was of its object is gone.
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information);
-/// The same for a verb that a driver has executed.
-NTSTATUS complete_executed(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status,
+/// Completes a verb that a driver has executed.
+NTSTATUS complete_executed(IRP* irp, IO_STACK_LOCATION* location, const verb& row, NTSTATUS status,
                            ULONG_PTR information);
-/// Ends a verb that waits for an event. What it held is the caller's to drop.
+/// Completes a verb that waits for an event. The caller makes the user leave.
 void complete_event(IRP* irp, IB_ASYNC_EVENT event);
+/// Completes a verb that is no user of an object: the object begins or ends with it.
+NTSTATUS finish(IRP* irp, NTSTATUS status, ULONG_PTR information);
 
 } // namespace irpverbs::ci

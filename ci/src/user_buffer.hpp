@@ -1,7 +1,7 @@
 // The buffers of a verb that is called for a user: neither its checks nor the driver see them.
 #pragma once
 
-#include "request.hpp"
+#include "verb.hpp"
 
 namespace irpverbs::ci {
 
@@ -13,8 +13,9 @@ inline constexpr UCHAR shadowed = 1;
 /// STATUS_INSUFFICIENT_RESOURCES.
 NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location);
 
-/// Of a shadowed location: what the verb wrote goes to the user. Gives back what the verb then
-/// comes to: `status`, or STATUS_ACCESS_VIOLATION.
-NTSTATUS return_user_buffer(IO_STACK_LOCATION* location, NTSTATUS status, ULONG_PTR information);
+/// Copies the bytes that the verb wrote from the copy of a shadowed location to the user, and frees
+/// the copy. Returns the verb's status: `status`, or STATUS_ACCESS_VIOLATION.
+NTSTATUS return_user_buffer(IO_STACK_LOCATION* location, const buffer_use& use, NTSTATUS status,
+                            ULONG_PTR information);
 
 } // namespace irpverbs::ci

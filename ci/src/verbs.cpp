@@ -1,60 +1,47 @@
 // The verbs: each fills the next stack location and sends it to the FDO.
+#include "null_device.hpp"
 #include "request.hpp"
 
 namespace {
 
 using namespace irpverbs::ci;
 
-NTSTATUS send(DEVICE_OBJECT* device, IRP* irp, HCA_MINOR_FUNCTION minor, const parameters& with) {
+IO_STACK_LOCATION* prepare(IRP* irp, HCA_MINOR_FUNCTION minor) {
     IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
     next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
     next->MinorFunction = static_cast<UCHAR>(minor);
     next->Flags = 0;
-    parameters_of(next) = with;
-    return IoCallDriver(device, irp);
+    return next;
 }
 
-// The device of objects that do not exist: every IRP goes to one, and is completed there.
-NTSTATUS refuse(DEVICE_OBJECT*, IRP* irp) {
-    irp->IoStatus.Status = STATUS_INVALID_PARAMETER;
-    irp->IoStatus.Information = 0;
-    IoCompleteRequest(irp, IO_NO_INCREMENT);
-    return STATUS_INVALID_PARAMETER;
+DEVICE_OBJECT* fdo_of(IB_CA* ca) { return reinterpret_cast<HCA_CA*>(ca)->Device; }
+DEVICE_OBJECT* fdo_of(IB_CQ* cq) { return reinterpret_cast<HCA_CQ*>(cq)->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
+    return reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device;
+}
+DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
+
+// The IRP of a verb without an object goes to the null device, and is completed there.
+template <class Object>
+NTSTATUS send_prepared(Object* object, IRP* irp) {
+    if (object == nullptr) return detail::send_to_null_device(irp, STATUS_INVALID_PARAMETER);
+    return IoCallDriver(fdo_of(object), irp);
 }
 
-constexpr DRIVER_OBJECT refusing_driver() {
-    DRIVER_OBJECT made{};
-    made.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = refuse;
-    return made;
-}
-constinit DRIVER_OBJECT nobody = refusing_driver();
-
-constexpr DEVICE_OBJECT refusing_device() {
-    DEVICE_OBJECT made{};
-    made.StackSize = 1;
-    made.Header.ReferenceCount = 1;
-    made.DriverObject = &nobody;
-    return made;
-}
-constinit DEVICE_OBJECT nowhere = refusing_device();
-
-NTSTATUS send(IB_CA* ca, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
+template <class Object>
+NTSTATUS send(Object* object, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
               ULONG_PTR number = 0, ULONG_PTR port = 0) {
-    DEVICE_OBJECT* device = ca != nullptr ? reinterpret_cast<HCA_CA*>(ca)->Device : &nowhere;
-    return send(device, irp, minor, {ca, const_cast<void*>(buffer), number, port});
+    parameters_of(prepare(irp, minor)) = {object, const_cast<void*>(buffer), number, port};
+    return send_prepared(object, irp);
 }
 
-NTSTATUS send(IB_CQ* cq, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer = nullptr,
-              ULONG_PTR number = 0) {
-    DEVICE_OBJECT* device = cq != nullptr ? reinterpret_cast<HCA_CQ*>(cq)->Ca->Device : &nowhere;
-    return send(device, irp, minor, {cq, const_cast<void*>(buffer), number, 0});
-}
-
-NTSTATUS send(IB_MAD_AGENT* agent, IRP* irp, HCA_MINOR_FUNCTION minor,
-              const void* buffer = nullptr) {
-    DEVICE_OBJECT* device =
-        agent != nullptr ? reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device : &nowhere;
-    return send(device, irp, minor, {agent, const_cast<void*>(buffer), 0, 0});
+template <class Object>
+NTSTATUS send_create(Object* parent, IRP* irp, HCA_MINOR_FUNCTION minor, const void* buffer,
+                     VOID* context, const void* dispatch, ULONG count = 0) {
+    IO_STACK_LOCATION* next = prepare(irp, minor);
+    create_words_of(next) = {parent, const_cast<void*>(buffer), context, dispatch};
+    create_count_of(next) = count;
+    return send_prepared(parent, irp);
 }
 
 } // namespace
@@ -63,9 +50,7 @@ extern "C" {
 
 NTSTATUS CiOpenCa(DEVICE_OBJECT* pHcaFdo, VOID* Context, const IB_CA_DISPATCH* Dispatch,
                   CI_UDATA* pUserData, IRP* pIrp) {
-    creation wanted{Context, Dispatch, pUserData};
-    return send(pHcaFdo != nullptr ? pHcaFdo : &nowhere, pIrp, HCA_MN_OPEN_CA,
-                {nullptr, &wanted, 0, 0});
+    return send_create(pHcaFdo, pIrp, HCA_MN_OPEN_CA, pUserData, Context, Dispatch);
 }
 
 NTSTATUS CiCloseCa(IB_CA* pCa, CI_UDATA* pUserData, IRP* pIrp) {
@@ -100,8 +85,7 @@ NTSTATUS CiModifyPort(IB_CA* pCa, UCHAR PortNumber, ULONG Flags, const IB_MODIFY
 
 NTSTATUS CiCreateCq(IB_CA* pCa, ULONG NumCqes, VOID* Context, const IB_CQ_DISPATCH* Dispatch,
                     CI_UDATA* pUserData, IRP* pIrp) {
-    creation wanted{Context, Dispatch, pUserData, NumCqes};
-    return send(pCa, pIrp, HCA_MN_CREATE_CQ, &wanted);
+    return send_create(pCa, pIrp, HCA_MN_CREATE_CQ, pUserData, Context, Dispatch, NumCqes);
 }
 
 NTSTATUS CiDestroyCq(IB_CQ* pCq, CI_UDATA* pUserData, IRP* pIrp) {
@@ -134,8 +118,7 @@ NTSTATUS CiGetCqAsyncEvent(IB_CQ* pCq, IRP* pIrp) {
 
 NTSTATUS CiRegisterMadAgent(IB_CA* pCa, const IB_MAD_AGENT_ATTR* pAttr, VOID* Context,
                             const IB_MAD_DISPATCH* Dispatch, IRP* pIrp) {
-    creation wanted{Context, Dispatch, nullptr, 0, pAttr};
-    return send(pCa, pIrp, HCA_MN_REGISTER_MAD_AGENT, &wanted);
+    return send_create(pCa, pIrp, HCA_MN_REGISTER_MAD_AGENT, pAttr, Context, Dispatch);
 }
 
 NTSTATUS CiDeregisterMadAgent(IB_MAD_AGENT* pAgent, IRP* pIrp) {

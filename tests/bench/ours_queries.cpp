@@ -26,10 +26,12 @@ using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
 class answering_hca {
 public:
     answering_hca() {
+        HCA_OPERATIONS_INIT(&operations_);
         operations_.QueryPort = query_port;
         operations_.RegisterMadAgent = register_agent;
         operations_.SendMad = send_mad;
-        HCA_DEVICE description{};
+        HCA_DEVICE description;
+        HCA_DEVICE_INIT(&description);
         description.Operations = &operations_;
         description.Name = "answering";
         description.NodeGuid = here;
@@ -89,7 +91,7 @@ private:
         return STATUS_SUCCESS;
     }
 
-    HCA_OPERATIONS operations_{};
+    HCA_OPERATIONS operations_;
     DEVICE_OBJECT* fdo_ = nullptr;
     HCA_MAD_AGENT* agent_ = nullptr;
     std::vector<datagram> asked_;

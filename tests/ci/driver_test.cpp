@@ -4,8 +4,13 @@
 #include <support/both_machines.hpp>
 #include <support/verbs.hpp>
 
+#include <ci/names.hpp>
+#include <verb.hpp>
+
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -18,7 +23,7 @@ auto query_port(IB_CA* ca, Attr& attr) {
     return [&attr, ca](IRP* irp) { return CiQueryPort(ca, 1, sizeof(attr), &attr, irp); };
 }
 
-// The objects are made while there is somebody to make them.
+// The objects are made while the driver has operations that make them.
 TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     fake_hca hca;
     hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
@@ -41,6 +46,7 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     auto* with_qp = verb_call(register_agent).object<IB_MAD_AGENT>();
     ASSERT_NE(with_qp, nullptr);
     hca.operations = {};
+    irpverbs::ci::complete_operations(hca.operations);
 
     IB_CA_ATTR ca_attr{};
     IB_PORT_ATTR port_attr{};
@@ -80,7 +86,7 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);
 }
 
-// What an operation leaves in Information reaches the client, but not with an error.
+// The value that an operation leaves in Information reaches the client, but not with an error.
 TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);
@@ -187,7 +193,9 @@ TEST_P(Driver, TheCallersStackLocationStaysAsItIs) {
 
 TEST_P(Driver, UnknownMinorFunctionsAreCompleted) {
     fake_hca hca;
-    for (const UCHAR minor : {UCHAR{0}, UCHAR{HCA_MN_COUNT}, UCHAR{255}}) {
+    for (unsigned code = 0; code < 256; ++code) {
+        const auto minor = static_cast<UCHAR>(code);
+        if (irpverbs::ci::verb_of(minor) != "?") continue;
         verb_call call([&](IRP* irp) {
             IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
             IoGetNextIrpStackLocation(irp)->MinorFunction = minor;
@@ -199,7 +207,8 @@ TEST_P(Driver, UnknownMinorFunctionsAreCompleted) {
 
 TEST_P(Driver, AGuidIsTakenOnce) {
     fake_hca hca;
-    HCA_DEVICE again{};
+    HCA_DEVICE again;
+    HCA_DEVICE_INIT(&again);
     again.Operations = &hca.operations;
     again.Name = "again";
     again.NodeGuid = fake_hca::guid;
@@ -288,6 +297,115 @@ TEST_P(Driver, ACommandCancelledBeforeItIsQueuedIsNotExecuted) {
         EXPECT_EQ(queries, 0);
     }
     HcaRundownCommandQueue(&queue);
+}
+
+/// A driver in front of an HCA's, which pends each verb and forwards it when it is asked to.
+class holding_filter {
+public:
+    explicit holding_filter(DEVICE_OBJECT* fdo) : fdo_(fdo), below_(fdo->DriverObject) {
+        filter_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = hold;
+        now_ = this;
+        fdo->DriverObject = &filter_;
+    }
+    ~holding_filter() { fdo_->DriverObject = below_; }
+    holding_filter(const holding_filter&) = delete;
+    holding_filter& operator=(const holding_filter&) = delete;
+
+    void forward() {
+        IRP* irp = std::exchange(held_, nullptr);
+        below_->MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL](fdo_, irp);
+    }
+
+private:
+    static NTSTATUS hold(DEVICE_OBJECT*, IRP* irp) {
+        IoMarkIrpPending(irp);
+        now_->held_ = irp;
+        return STATUS_PENDING;
+    }
+    static inline holding_filter* now_;
+
+    DEVICE_OBJECT* fdo_;
+    DRIVER_OBJECT* below_;
+    DRIVER_OBJECT filter_{};
+    IRP* held_ = nullptr;
+};
+
+[[gnu::noinline]] void overwrite_the_stack() {
+    volatile unsigned char frames[4096];
+    for (volatile unsigned char& each : frames)
+        each = 0xEE;
+}
+
+// A verb's parameters travel in its IRP: the frame of the call is gone when the driver sees them.
+TEST_P(Driver, Creation_ForwardedAfterTheCallReturned_HasItsParameters) {
+    fake_hca hca;
+    hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
+    holding_filter filter(hca.fdo);
+    const auto forwarded = [&](const auto& verb) {
+        verb_call call(verb);
+        EXPECT_EQ(call.returned(), STATUS_PENDING);
+        overwrite_the_stack();
+        filter.forward();
+        EXPECT_EQ(call.status(), STATUS_SUCCESS);
+        return call.information();
+    };
+    int context = 0;
+    const IB_CA_DISPATCH ca_calls{
+        nullptr, [](IB_CA*, VOID* mine, UCHAR, IB_ASYNC_EVENT) { ++*static_cast<int*>(mine); }};
+    auto* ca = reinterpret_cast<IB_CA*>(
+        forwarded([&](IRP* irp) { return CiOpenCa(hca.fdo, &context, &ca_calls, nullptr, irp); }));
+    HcaReportPortEvent(hca.fdo, 1, IB_AE_SM_CHANGE);
+    EXPECT_EQ(context, 1);
+    const IB_CQ_DISPATCH cq_calls{nullptr,
+                                  [](VOID* mine, IB_ASYNC_EVENT) { ++*static_cast<int*>(mine); }};
+    auto* cq = reinterpret_cast<IB_CQ*>(
+        forwarded([&](IRP* irp) { return CiCreateCq(ca, 77, &context, &cq_calls, nullptr, irp); }));
+    EXPECT_EQ(cq->NumCqes, 77u);
+    HcaReportCqEvent(reinterpret_cast<HCA_CQ*>(cq), IB_AE_CQ_ERROR);
+    EXPECT_EQ(context, 2);
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = 1;
+    attr.ManagementClass = 0x0A;
+    auto* agent = reinterpret_cast<IB_MAD_AGENT*>(
+        forwarded([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &context, nullptr, irp); }));
+    EXPECT_EQ(agent->Attr.ManagementClass, 0x0A);
+    EXPECT_EQ(reinterpret_cast<HCA_MAD_AGENT*>(agent)->Context, &context);
+
+    forwarded([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); });
+    forwarded([&](IRP* irp) { return CiDestroyCq(cq, nullptr, irp); });
+    forwarded([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+}
+
+/// Takes memory that this thread has freed into use, and overwrites it.
+class freed_memory_in_use {
+public:
+    freed_memory_in_use() {
+        for (std::size_t size = 16; size <= 2048; size += 16)
+            for (int i = 0; i < 64; ++i)
+                blocks_.emplace_back(size, '\x5A');
+    }
+
+private:
+    std::vector<std::vector<char>> blocks_;
+};
+
+// The devices that stay keep the driver object that they point at.
+TEST(DriverAtTheEnd, MachineEnd_WithAnHcaThatIsOpen_LeavesItsDeviceWhole) {
+    auto first = std::make_unique<irpverbs::dispatch::asio_machine>();
+    std::unique_ptr<fake_hca> hca;
+    IB_CA* ca = nullptr;
+    {
+        const irpverbs::dispatch::machine::scope inside(*first);
+        hca = std::make_unique<fake_hca>();
+        ca = open_ca(hca->fdo);
+    }
+    first.reset();
+    const freed_memory_in_use overwritten;
+    irpverbs::dispatch::asio_machine second;
+    const irpverbs::dispatch::machine::scope inside(second);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+    EXPECT_EQ(hca->closed, 1);
+    hca.reset();
 }
 
 TEST_P(Driver, AMachineHasItsOwnRegistry) {

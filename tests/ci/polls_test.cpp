@@ -34,7 +34,7 @@ public:
     offering(const offering&) = delete;
     offering& operator=(const offering&) = delete;
 
-    /// What a poll of so many came to.
+    /// The status of a poll of so many.
     NTSTATUS poll(ULONG most = 2) {
         taken = ~0u;
         return CiGetCqResults(cq, most, most != 0 ? entries_ : nullptr, &taken);
@@ -54,7 +54,7 @@ public:
     template <class Meanwhile>
     void take_back(const Meanwhile& meanwhile) {
         const spin_guard guard(lock_);
-        HcaTakePollBack(seen_);
+        HcaRevokeDirectPoll(seen_);
         meanwhile();
     }
     void take_back() {
@@ -76,8 +76,8 @@ private:
         const spin_guard guard(now_->lock_);
         ++now_->by_driver;
         now_->seen_ = of;
-        HcaOfferPoll(of, poll_straight, queue_name);
-        if (now_->status == STATUS_SUCCESS) *got = 1;
+        HcaEnableDirectPoll(of, poll_straight, queue_name);
+        if (now_->status == STATUS_SUCCESS) *got = most != 0 ? 1 : 0;
         return now_->status;
     }
     static int poll_straight(ibv_cq* of, int most, ibv_wc* entries) {
@@ -187,16 +187,17 @@ TEST_F(Polls, AreTheDriversUnderTheVerifier) {
     EXPECT_EQ(seen.all().front().rule, "IrqlIoDispatch");
 }
 
-// One that is inside is waited for. That it was taken back is seen inside, before it is over.
+// A revocation waits for the poll that is inside, which sees it before it returns.
 TEST_F(Polls, AreOverOnceTakenBack) {
     offering hca;
     hca.poll_until_it_is_straight();
-    const PFN_IB_POLL offered = hca.cq->Poll;
+    const HCA_DIRECT_POLL& words = reinterpret_cast<HCA_CQ*>(hca.cq)->Direct;
+    const PFN_HCA_DIRECT_POLL offered = words.Poll;
     std::atomic<bool> entered{false};
     std::atomic<bool> back{false};
     hca.inside = [&] {
         entered = true;
-        while (__atomic_load_n(&hca.cq->Poll, __ATOMIC_ACQUIRE) == offered)
+        while (__atomic_load_n(&words.Poll, __ATOMIC_ACQUIRE) == offered)
             std::this_thread::yield();
         for (int i = 0; i < 10000; ++i)
             EXPECT_FALSE(back);
@@ -213,7 +214,7 @@ TEST_F(Polls, AreOverOnceTakenBack) {
     EXPECT_EQ(hca.straight, 2u);
 }
 
-// Who takes the function back has the queue to himself, whenever polls come.
+// After a revocation the owner has the queue to itself, whenever polls come.
 TEST_F(Polls, LeaveTheQueueToWhoTookItBack) {
     offering hca;
     std::atomic<bool> owned{false};

@@ -1,5 +1,5 @@
 // The common half against a driver that reports from wherever it likes, and holds verbs as it
-// likes. What every driver must show is in the conformance suite.
+// likes. The rules for every driver are in the conformance suite.
 #include "fake_hca.hpp"
 
 #include <support/exhaustive_gtest.hpp>
@@ -138,6 +138,29 @@ TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
         sim.spawn("close", [&] { closer.send(close_of(ca)); });
         sim.run();
         EXPECT_EQ(closer.status(), STATUS_SUCCESS);
+    });
+}
+
+// One event, one up-call and one IRP: also of an open that completes while the HCA fails.
+TEST(CommonHalf, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
+    expect_exhausted(few_actors(), [](sim_machine& sim) {
+        static int fatal_events;
+        static IRP* opening;
+        fatal_events = 0;
+        fake_hca hca;
+        hca.operations.OpenCa = [](HCA_CA*, CI_UDATA*, IRP* irp) {
+            IoMarkIrpPending(irp);
+            opening = irp;
+            return STATUS_PENDING;
+        };
+        const IB_CA_DISPATCH calls{[](IB_CA*, void*) { ++fatal_events; }, nullptr};
+        verb_call open([&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, &calls, nullptr, irp); });
+        sim.spawn("open", [&] { HcaComplete(opening, STATUS_SUCCESS, 0); });
+        sim.spawn("failure", [&] { HcaReportFatal(hca.fdo); });
+        sim.run();
+        EXPECT_EQ(open.status(), STATUS_SUCCESS);
+        EXPECT_EQ(fatal_events, 1);
+        EXPECT_EQ(close_ca(open.object<IB_CA>()), STATUS_SUCCESS);
     });
 }
 

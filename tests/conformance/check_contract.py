@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that each case of the suite proves a sentence of the contract, and that the documentation
-lists all cases.
+"""Checks that each case of the suite proves a sentence of the contract, that the documentation
+lists all cases, and that each verb of ci/verbs.def is declared under a contract and is called by the
+suite.
 
 usage: check_contract.py [--write] PROGRAM ROOT
 
@@ -35,6 +36,15 @@ def unproven(program, sources):
             yield f"{name}: no source has the sentence: {sentence.strip()}"
 
 
+def incomplete_verbs(headers, table, suite):
+    """Rows without a declaration behind a comment, and rows that no case calls."""
+    for name in re.findall(r"^CI_VERB\(\w+, (\w+),", table, flags=re.M):
+        if not any(re.search(rf"\*/\nNT_API NTSTATUS Ci{name}\(", text) for text in headers):
+            yield f"Ci{name}: no header of ci declares it behind a comment that is its contract"
+        if not re.search(rf"\bCi{name}\(", suite):
+            yield f"Ci{name}: the conformance suite does not call it"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true")
@@ -52,6 +62,9 @@ def main():
         document.write_text(expected)
     headers = [file.read_text() for file in (given.root / "ci/include/ci").glob("*.h")]
     found = list(unproven(given.program, [*headers, above]))
+    table = (given.root / "ci/include/ci/verbs.def").read_text()
+    sources = (given.root / "tests/conformance/src").rglob("*.[ch]pp")
+    found += incomplete_verbs(headers, table, "".join(file.read_text() for file in sources))
     if not given.write and text != expected:
         found.append("docs/conformance.md: is out of date; run check_contract.py --write")
     print("\n".join(found), end="\n" if found else "")

@@ -174,12 +174,14 @@ private:
         end.owner = this;
         end.number = number;
         InitializeListHead(&end.arrived);
+        HCA_OPERATIONS_INIT(&operations_);
         operations_.QueryPort = query_port;
         operations_.ModifyPort = modify_port;
         operations_.RegisterMadAgent = register_agent;
         operations_.DeregisterMadAgent = deregister_agent;
         operations_.SendMad = send_mad;
-        HCA_DEVICE description{};
+        HCA_DEVICE description;
+        HCA_DEVICE_INIT(&description);
         description.Operations = &operations_;
         description.Name = number == 0 ? "wire0" : "wire1";
         description.NodeGuid = guids[number];
@@ -396,7 +398,7 @@ private:
     };
 
     wire_faults faults_;
-    HCA_OPERATIONS operations_{};
+    HCA_OPERATIONS operations_;
     std::array<end_of_wire, 2> ends_;
     KSPIN_LOCK lock_ = 0;
     bool keeps_rmpp_ = false;

@@ -1,6 +1,6 @@
 /* The channel interface: verbs whose carrier is the caller's IRP.
 
-   Every verb, but CiGetCqResults, which is a call,
+   Every verb (the calls of ci/data_path.h are none)
    - sends pIrp to the HCA's FDO in its next stack location (IRP_MJ_INTERNAL_DEVICE_CONTROL), so the
      IRP needs one location for the HCA and a completion routine there; the caller's own location
      stays as it is;
@@ -13,10 +13,12 @@
      a result that is there wins. Close and destroy, once begun, are not cancelled;
    - completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, destroy and events that
      are latched), STATUS_FILE_CLOSED when the object is being closed, STATUS_INVALID_PARAMETER for
-     a port, flag or object that does not exist, STATUS_NOT_SUPPORTED when the HCA's driver does not
-     have it, STATUS_INSUFFICIENT_RESOURCES. STATUS_ACCESS_VIOLATION when Irp->RequestorMode is
-     UserMode and a buffer is not mapped.
-   Information is 0 unless a verb says otherwise. Only what adds to this stands below.
+     a port or flag that does not exist and for an object that is NULL, STATUS_NOT_SUPPORTED when
+     the HCA's driver does not have it, STATUS_INSUFFICIENT_RESOURCES. STATUS_ACCESS_VIOLATION when
+   Irp->RequestorMode is UserMode and a buffer is not mapped. An object's pointer is good until the
+   verb that closes or destroys it completes. After that it is the caller's mistake to use it, as it
+   is with freed memory: no status is promised. Information is 0 unless a verb says otherwise. Only
+   what adds to this stands below.
 
    Source: the IRP-based verbs RFC (openib-windows, 2005-09-09); "ours" where it has no such verb.
  */
@@ -31,9 +33,9 @@
 
 NT_EXTERN_C_BEGIN
 
-/* What a user-mode provider and the HCA's driver tell each other beside a verb's parameters. The
-   buffers may overlap; the driver sets OutputSize to what is to be returned. Shadowed in non-paged
-   memory by who calls for a user (CiShadowUserData); lives until completion. */
+/* Bytes that a user-mode provider and the HCA's driver exchange beside a verb's parameters. The
+   buffers may overlap; the driver sets OutputSize to the size of its answer. A caller for a user
+   shadows them in non-paged memory (CiShadowUserData). They live until completion. */
 typedef struct _CI_UDATA {
     const VOID* const pInputBuffer;
     VOID* const pOutputBuffer;
@@ -69,19 +71,10 @@ typedef struct _IB_CQ_DISPATCH {
     PFN_IB_CQ_ASYNC_EVENT AsyncEvent;
 } IB_CQ_DISPATCH;
 
-/* Takes entries out: how many, or a negative number and none. The types are those of libibverbs, so
-   that a provider's own function is one. */
-struct ibv_cq;
-struct ibv_wc;
-typedef int (*PFN_IB_POLL)(struct ibv_cq* Queue, int NumEntries, struct ibv_wc* Entries);
-
 /* A completion queue. */
 typedef struct _IB_CQ {
     IB_CQ_DISPATCH Dispatch;
-    ULONG NumCqes;   /* entries it holds, at least what was asked for */
-    BOOLEAN Polling; /* CiGetCqResults' own, as all below: one is inside Poll */
-    PFN_IB_POLL Poll;
-    struct ibv_cq* Queue;
+    ULONG NumCqes; /* entries it holds, at least what was asked for */
 } IB_CQ;
 
 /* Opens the HCA. Context is given to the up-calls of Dispatch, which may be NULL or have NULL
@@ -147,32 +140,6 @@ NT_API NTSTATUS CiResizeCq(IB_CQ* pCq, ULONG NumCqes, CI_UDATA* pUserData, IRP* 
    polls of one queue. STATUS_SUCCESS: Information is how many, 0 when there are none. */
 NT_API NTSTATUS CiPollCq(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, IRP* pIrp);
 
-/* For CiGetCqResults alone: what it can't do by Poll. IRQL: <= DISPATCH_LEVEL. */
-NT_API NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pTaken);
-
-/* Ours, as NDK has it. Does what CiPollCq does without an IRP, for who polls again and again.
-   *pTaken is how many, 0 when there are none and after a failure. Ownership: the caller serialises
-   polls of one queue, those by CiPollCq too, and sees to it that the queue is there until this
-   returns; of a user's memory it knows nothing. IRQL: <= DISPATCH_LEVEL.
-   STATUS_SUCCESS. STATUS_FILE_FORCED_CLOSED: there was a fatal event. STATUS_INVALID_PARAMETER: pCq
-   is NULL, or pEntries with NumEntries above 0. STATUS_NOT_SUPPORTED: the HCA's driver does not
-   have it. Any other is the driver's, as CiPollCq's.
-   Source: NDK_FN_GET_CQ_RESULTS; IBA 11.4.2.1. */
-static inline NTSTATUS CiGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries,
-                                      ULONG* pTaken) {
-    int taken;
-    if (pCq == NULL || pEntries == NULL || (LONG)NumEntries <= 0)
-        return IbGetCqResults(pCq, NumEntries, pEntries, pTaken);
-    __atomic_store_n(&pCq->Polling, TRUE, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* HcaTakePollBack has the processor's */
-    taken = __atomic_load_n(&pCq->Poll, __ATOMIC_RELAXED)(pCq->Queue, (int)NumEntries,
-                                                          (struct ibv_wc*)pEntries);
-    __atomic_store_n(&pCq->Polling, FALSE, __ATOMIC_RELEASE);
-    if (taken < 0) return IbGetCqResults(pCq, NumEntries, pEntries, pTaken);
-    *pTaken = (ULONG)taken;
-    return STATUS_SUCCESS;
-}
-
 /* Ours. Asks for one completion event: Flags is one of IB_CQ_ARM. Armed twice, the wider one
    holds. The event comes at once when an entry that qualifies is already there. Never pends. */
 NT_API NTSTATUS CiArmCq(IB_CQ* pCq, ULONG Flags, IRP* pIrp);
@@ -186,5 +153,7 @@ NT_API NTSTATUS CiGetCqCompEvent(IB_CQ* pCq, IRP* pIrp);
 NT_API NTSTATUS CiGetCqAsyncEvent(IB_CQ* pCq, IRP* pIrp);
 
 NT_EXTERN_C_END
+
+#include <ci/data_path.h>
 
 #endif

@@ -1,37 +1,22 @@
-/* What an HCA's driver implements. The common half, in this package, takes the verbs apart, keeps
-   the objects, their events and their closing, and completes IRPs; the driver supplies
+/* The interface that an HCA's driver implements. The common half, in this package, takes the verbs
+   apart, keeps the objects, their events and their closing, and completes IRPs; the driver supplies
    HCA_OPERATIONS and reports events. samples/minimal_hca.c is a whole driver. */
 #ifndef IRPVERBS_CI_DRIVER_H
 #define IRPVERBS_CI_DRIVER_H
 
 #include <ci/ci.h>
+#include <stddef.h>
+#include <string.h>
 
 NT_EXTERN_C_BEGIN
 
-/* MinorFunction of a verb's stack location. Parameters.Others then holds, from Argument1 on: */
+/* MinorFunction of a verb's stack location, of which Parameters.Others.Argument1 is the HCA_CA*,
+   HCA_CQ* or HCA_MAD_AGENT*. ci/verbs.def has the numbers, which stay, and the other arguments. */
 typedef enum _HCA_MINOR_FUNCTION {
-    HCA_MN_OPEN_CA = 1,          /* HCA_CA*, CI_UDATA* */
-    HCA_MN_CLOSE_CA,             /* HCA_CA*, CI_UDATA* */
-    HCA_MN_GET_CA_FATAL_EVENT,   /* HCA_CA* */
-    HCA_MN_GET_CA_PORT_EVENT,    /* HCA_CA*, -, -, port */
-    HCA_MN_QUERY_CA,             /* HCA_CA*, IB_CA_ATTR*, bytes */
-    HCA_MN_QUERY_PORT,           /* HCA_CA*, IB_PORT_ATTR*, bytes, port */
-    HCA_MN_MODIFY_CA,            /* HCA_CA*, IB_MODIFY_CA*, flags */
-    HCA_MN_MODIFY_PORT,          /* HCA_CA*, IB_MODIFY_PORT*, flags, port */
-    HCA_MN_CREATE_CQ,            /* HCA_CQ*, CI_UDATA* */
-    HCA_MN_DESTROY_CQ,           /* HCA_CQ*, CI_UDATA* */
-    HCA_MN_QUERY_CQ,             /* HCA_CQ*, IB_CQ_ATTR*, bytes */
-    HCA_MN_RESIZE_CQ,            /* HCA_CQ*, CI_UDATA*, entries */
-    HCA_MN_POLL_CQ,              /* HCA_CQ*, IB_WC*, entries */
-    HCA_MN_ARM_CQ,               /* HCA_CQ*, -, flags */
-    HCA_MN_GET_CQ_COMP_EVENT,    /* HCA_CQ* */
-    HCA_MN_GET_CQ_ASYNC_EVENT,   /* HCA_CQ* */
-    HCA_MN_REGISTER_MAD_AGENT,   /* HCA_MAD_AGENT* */
-    HCA_MN_DEREGISTER_MAD_AGENT, /* HCA_MAD_AGENT* */
-    HCA_MN_SEND_MAD,             /* HCA_MAD_AGENT*, IB_MAD_SEND* */
-    HCA_MN_GET_MAD,              /* HCA_MAD_AGENT*, IB_MAD_RECEIVE* */
-    HCA_MN_MODIFY_MAD_AGENT,     /* HCA_MAD_AGENT*, IB_MAD_KEYS* */
-    HCA_MN_COUNT
+#define CI_OBJECT(object, block)
+#define CI_VERB(NAME, Name, code, ...) HCA_MN_##NAME = code,
+#include <ci/verbs.def>
+    HCA_MN_MAXIMUM_FUNCTION = 0xEF
 } HCA_MINOR_FUNCTION;
 
 /* An open HCA, as its driver sees it. Ownership: the common half's. */
@@ -46,11 +31,14 @@ typedef struct _HCA_CA {
 /* A completion queue, likewise. */
 typedef struct _HCA_CQ {
     IB_CQ Cq; /* NumCqes: asked for; CreateCq and ResizeCq raise it to what there is */
+    HCA_DIRECT_POLL Direct; /* the common half's: see HcaEnableDirectPoll */
     HCA_CA* Ca;
     VOID* Context;
     VOID* Extension; /* CqExtensionSize bytes, zeroed */
     VOID* Reserved;
 } HCA_CQ;
+
+NT_STATIC_ASSERT(offsetof(HCA_CQ, Direct) == sizeof(IB_CQ), "CiGetCqResults finds it there");
 
 /* A MAD agent, likewise. */
 typedef struct _HCA_MAD_AGENT {
@@ -61,15 +49,28 @@ typedef struct _HCA_MAD_AGENT {
     VOID* Reserved;
 } HCA_MAD_AGENT;
 
-/* What the driver does for a verb. IRQL: <= DISPATCH_LEVEL, or what Submit makes it. Returns the
-   status that the common half then completes Irp with, Irp->IoStatus.Information set by the
-   operation (it is 0 on entry); or marks Irp pending, has it cancellable, and returns
-   STATUS_PENDING, and ends it with HcaComplete. Parameters are checked: ports exist, unknown flags
-   do not come, buffers have 4 bytes. A NULL operation answers STATUS_NOT_SUPPORTED, but OpenCa and
-   those that end an object have nothing to do then. CloseCa, DestroyCq and DeregisterMadAgent must
-   succeed; nothing else is under way for the object. UserData may be NULL; OutputSize is the room
-   there is, and becomes what the operation wrote, 0 for nothing (HcaReturnUserData). */
+/* The version of this header's tables. Members are added at the end of a table, and make it longer;
+   anything else that changes makes the version another. */
+#define HCA_DRIVER_VERSION 1u
+
+/* The first members of a table, in an initialiser. HCA_OPERATIONS_INIT and HCA_DEVICE_INIT set them
+   in a variable. */
+#define HCA_SIZE_AND_VERSION(table) .Size = sizeof(table), .Version = HCA_DRIVER_VERSION
+
+/* The driver's part of the verbs. IRQL: <= DISPATCH_LEVEL, or the level at which Submit executes.
+   An operation returns the status that the common half then completes Irp with, and sets
+   Irp->IoStatus.Information, which is 0 on entry; or it marks Irp pending, makes it cancellable,
+   returns STATUS_PENDING, and completes it by HcaComplete. Parameters are checked: ports exist,
+   flags are known, buffers have 4 bytes. Information is at most the bytes or entries of the verb's
+   buffer: more is a bug check. A member that is NULL, or beyond Size, answers STATUS_NOT_SUPPORTED;
+   OpenCa and the members that end an object then have nothing to do. CloseCa, DestroyCq and
+   DeregisterMadAgent must succeed; nothing else is under way for the object. UserData may be NULL;
+   OutputSize is the room there is, and becomes the size of what the operation wrote, 0 for nothing
+   (HcaReturnUserData). */
 typedef struct _HCA_OPERATIONS {
+    ULONG Size;    /* sizeof(HCA_OPERATIONS) of the header that the driver was compiled with */
+    ULONG Version; /* HCA_DRIVER_VERSION */
+
     /* Optional: decides where and when the others run. Calls HcaExecute and returns its status, or
        hands Irp to a command queue and returns STATUS_PENDING (HcaQueueCommand). Not asked for
        PollCq and ArmCq. IRQL: <= DISPATCH_LEVEL. */
@@ -97,9 +98,18 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*ModifyMadAgent)(HCA_MAD_AGENT* Agent, const IB_MAD_KEYS* Keys, PIRP Irp);
 } HCA_OPERATIONS;
 
-/* Of a device to be. */
+/* Makes a table without operations. IRQL: any. */
+static inline void HCA_OPERATIONS_INIT(HCA_OPERATIONS* Operations) {
+    memset(Operations, 0, sizeof(*Operations));
+    Operations->Size = sizeof(*Operations);
+    Operations->Version = HCA_DRIVER_VERSION;
+}
+
+/* The description of a device that is to be made. */
 typedef struct _HCA_DEVICE {
-    const HCA_OPERATIONS* Operations; /* kept */
+    ULONG Size;                       /* sizeof(HCA_DEVICE) */
+    ULONG Version;                    /* HCA_DRIVER_VERSION */
+    const HCA_OPERATIONS* Operations; /* copied; its address is what HcaDeviceOperations returns */
     const char* Name;                 /* copied */
     ib_guid_t NodeGuid;
     UCHAR PortCount;
@@ -109,9 +119,19 @@ typedef struct _HCA_DEVICE {
     SIZE_T MadAgentExtensionSize;
 } HCA_DEVICE;
 
-/* Makes an FDO and enters it into the registry of the caller's machine. STATUS_SUCCESS.
-   STATUS_OBJECT_NAME_COLLISION: the GUID is taken. STATUS_INSUFFICIENT_RESOURCES. Ownership: the
-   driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL. */
+/* Makes a description without values. IRQL: any. */
+static inline void HCA_DEVICE_INIT(HCA_DEVICE* Description) {
+    memset(Description, 0, sizeof(*Description));
+    Description->Size = sizeof(*Description);
+    Description->Version = HCA_DRIVER_VERSION;
+}
+
+/* Makes an FDO and enters it into the registry of the caller's machine. Ownership: the FDO is the
+   driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL.
+   STATUS_SUCCESS. STATUS_OBJECT_NAME_COLLISION: the GUID is taken. STATUS_REVISION_MISMATCH: the
+   Version of a table is another, or its Size is that of a later header; HcaAttachTelling says
+   which, unless the driver's Attach has a message of its own. STATUS_INVALID_PARAMETER: Operations
+   or Name is NULL. STATUS_INSUFFICIENT_RESOURCES. */
 NT_API NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device);
 
 /* From now on CiOpenCa completes STATUS_DELETE_PENDING. STATUS_SUCCESS. STATUS_DEVICE_BUSY: the
@@ -126,11 +146,12 @@ NT_API void HcaDeleteDevice(PDEVICE_OBJECT Device);
 /* The driver's part of a device: ExtensionSize bytes, zeroed when made. IRQL: any. */
 NT_API VOID* HcaDeviceExtension(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
-/* Whose device it is: the Operations that it was made with. IRQL: any. */
+/* The Operations that the device was made with, by which a driver recognises its devices.
+   IRQL: any. */
 NT_API const HCA_OPERATIONS* HcaDeviceOperations(const DEVICE_OBJECT* Device) NT_NOEXCEPT;
 
-/* Runs the operation of the verb in Irp and completes Irp, unless the operation pends. Gives back
-   the status. IRQL: <= DISPATCH_LEVEL. */
+/* Runs the operation of the verb in Irp and completes Irp, unless the operation pends. Returns the
+   status. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaExecute(PIRP Irp);
 
 /* Completes an IRP that an operation has pended. IRQL: <= DISPATCH_LEVEL. */
@@ -166,39 +187,41 @@ NT_API NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp);
 /* Waits until the last server is gone; no command is queued any more. IRQL: PASSIVE_LEVEL. */
 NT_API void HcaRundownCommandQueue(HCA_COMMAND_QUEUE* Queue);
 
-/* Tells every client of the device of an event of a port, or of a fatal error (once; verbs fail
-   from then on). The caller holds no lock, and makes one call at a time when their order matters.
-   IRQL: <= DISPATCH_LEVEL. */
+/* Reports to every client of the device an event of a port, or a fatal error (once; verbs fail from
+   then on). A port that the device does not have, or a code that is no port's event, is a bug
+   check. The caller holds no lock, and makes one call at a time when their order matters. IRQL: <=
+   DISPATCH_LEVEL. */
 NT_API void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event);
 NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
 
-/* The completion event of an armed queue, and an error of a queue. The caller holds no lock, and
-   makes sure that DestroyCq is not called meanwhile. IRQL: <= DISPATCH_LEVEL. */
+/* Report the completion event of an armed queue, and an error of a queue. A code that is no queue's
+   event is a bug check. The caller holds no lock, and makes sure that DestroyCq is not called
+   before this returns. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportCqCompletion(HCA_CQ* Cq);
 NT_API void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event);
 
-/* Called by PollCq again and again, while Poll(Queue) would do the same for CiGetCqResults without
-   the driver's lock. After 32 such offers in a row polls call it straight, until HcaTakePollBack or
-   the HCA is dead; one for which it is negative goes to PollCq all the same. Not while anything is
-   verified or simulated. The caller holds the lock under which polls are taken back. IRQL: <=
-   DISPATCH_LEVEL. */
-NT_API void HcaOfferPoll(HCA_CQ* Cq, PFN_IB_POLL Poll, struct ibv_cq* Queue);
+/* Enables the path of CiGetCqResults that takes no lock of the driver's. PollCq calls this each
+   time when Poll(Queue) would do what PollCq does. After 32 such calls in a row CiGetCqResults
+   calls Poll straight, until HcaRevokeDirectPoll or a fatal event; when Poll returns a negative
+   number it calls PollCq. Has no effect while the verifier or the simulator is on. The caller holds
+   the lock under which it calls HcaRevokeDirectPoll. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv_cq* Queue);
 
-/* When this returns nobody is inside an offered Poll, and nobody will be until it is offered again;
-   the offers begin anew. Takes about a microsecond when polls called it, and no time otherwise.
+/* Disables it: when this returns no caller is inside Poll, and none will be until it is enabled
+   again, by 32 calls. Takes about a microsecond when Poll was in use, and no time otherwise.
    IRQL: <= DISPATCH_LEVEL. */
-NT_API void HcaTakePollBack(HCA_CQ* Cq);
+NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
 
 /* Gives an agent a datagram, which is copied. The caller holds no lock, makes one call at a time
-   for an agent, and makes sure that DeregisterMadAgent is not called meanwhile. IRQL: <=
-   DISPATCH_LEVEL. */
+   for an agent, and makes sure that DeregisterMadAgent is not called before this returns.
+   IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
 
 /* TRUE after HcaReportFatal. IRQL: any. */
 NT_API BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
 /* Writes a block of attributes by the size protocol of CiQueryCa: Fixed, with the offsets and Size
-   that belong to the tables filled in. Gives back the status, and the bytes written in
+   that belong to the tables filled in. Returns the status, and the bytes written in
    Irp->IoStatus.Information. IRQL: any; Ports: PortCount of them. */
 typedef struct _HCA_PORT_TABLES {
     const ib_gid_t* Gids;   /* GidCount of them */
@@ -213,11 +236,11 @@ NT_API NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T
                                PIRP Irp);
 
 /* Writes as many of Size bytes as UserData has room for, and their number to its OutputSize; of
-   Size 0 the user is told nothing. UserData may be NULL. IRQL: any. */
+   Size 0 nothing is returned to the user. UserData may be NULL. IRQL: any. */
 NT_API void HcaReturnUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT;
 
 /* A driver as HcaAttach knows it. Attach makes the devices of a location (what follows "scheme:")
-   and gives back how many and a handle; a failure leaves nothing behind and is told in Message.
+   and returns how many and a handle; a failure leaves nothing behind, and Message says why.
    Detach: STATUS_DEVICE_BUSY and nothing changed, or STATUS_SUCCESS. IRQL: PASSIVE_LEVEL. */
 typedef struct _HCA_DRIVER {
     const char* Scheme;

@@ -37,7 +37,8 @@ adapter::~adapter() {
 }
 
 NTSTATUS adapter::start(std::string& problem) {
-    HCA_DEVICE description{};
+    HCA_DEVICE description;
+    HCA_DEVICE_INIT(&description);
     NTSTATUS status = read_verbs(problem, description.NodeGuid);
     if (NT_SUCCESS(status)) status = read_management(problem, description.NodeGuid);
     if (!NT_SUCCESS(status)) return status;

@@ -83,7 +83,7 @@ int completion_queue::take_from_kernel(ULONG count, IB_WC* entries) {
 
 // False: there was none, or there is no room.
 bool completion_queue::take_over(ULONG most) {
-    HcaTakePollBack(&owner_);
+    HcaRevokeDirectPoll(&owner_);
     if (count_ == capacity_) return false;
     const ULONG place = (first_ + count_) % capacity_;
     const ULONG room = std::min(capacity_ - count_, capacity_ - place);
@@ -108,7 +108,7 @@ int completion_queue::poll(ULONG count, IB_WC* entries) {
     while (taken < count && count_ != 0)
         entries[taken++] = take();
     if (resizing_) return static_cast<int>(taken);
-    if (count_ == 0) HcaOfferPoll(&owner_, cq_->context->ops.poll_cq, cq_);
+    if (count_ == 0) HcaEnableDirectPoll(&owner_, cq_->context->ops.poll_cq, cq_);
     const int more = take_from_kernel(count - taken, entries + taken);
     return more < 0 && taken == 0 ? more : static_cast<int>(taken) + std::max(more, 0);
 }
@@ -170,7 +170,7 @@ NTSTATUS completion_queue::resize(ULONG num_cqes) {
     if (num_cqes > INT_MAX || filled() > num_cqes) return STATUS_INVALID_PARAMETER;
     {
         const dispatch::detail::spin_guard guard(lock_);
-        HcaTakePollBack(&owner_);
+        HcaRevokeDirectPoll(&owner_);
         resizing_ = true;
     }
     const int error = failure_of(context_.verbs().resize_cq(cq_, static_cast<int>(num_cqes)));

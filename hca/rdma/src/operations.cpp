@@ -136,6 +136,7 @@ NTSTATUS read_port(const HCA_CA* ca, UCHAR number, bool wanted, port_attributes&
 }
 
 const HCA_OPERATIONS operations = {
+    HCA_SIZE_AND_VERSION(HCA_OPERATIONS),
     .Submit = submit,
     .OpenCa = open_ca,
     .CloseCa = close_ca,

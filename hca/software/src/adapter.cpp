@@ -50,7 +50,8 @@ adapter::~adapter() {
 }
 
 NTSTATUS adapter::start() {
-    HCA_DEVICE description{};
+    HCA_DEVICE description;
+    HCA_DEVICE_INIT(&description);
     description.Operations = &operations;
     description.Name = node_.description.c_str();
     description.NodeGuid = node_.guid;

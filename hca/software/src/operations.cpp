@@ -150,6 +150,7 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
 } // namespace
 
 const HCA_OPERATIONS operations = {
+    HCA_SIZE_AND_VERSION(HCA_OPERATIONS),
     .Submit = submit,
     .OpenCa = nullptr,
     .CloseCa = close_ca,

@@ -83,6 +83,7 @@ outcome forward(hook& at, IRP* irp) {
     const IO_STACK_LOCATION* asked = IoGetCurrentIrpStackLocation(irp);
     next->MajorFunction = asked->MajorFunction;
     next->MinorFunction = asked->MinorFunction;
+    next->Reserved = asked->Reserved;
     next->Parameters = asked->Parameters;
     next->Flags = ours;
     IoSetCompletionRoutine(own, note, &completed, TRUE, TRUE, TRUE);

@@ -261,14 +261,14 @@ int get_results(ibv_cq* queue, int count, ibv_wc* entries) {
     return NT_SUCCESS(status) ? static_cast<int>(taken) : -1;
 }
 
-/// Each queue offers that.
+/// Each queue is polled by that.
 template <int (*Poll)(ibv_cq* queue, int count, ibv_wc* entries)>
 NTSTATUS offers(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
     const outcome seen = forward(at, irp);
-    if (auto* cq = reinterpret_cast<IB_CQ*>(seen.information)) {
-        cq->Queue = reinterpret_cast<ibv_cq*>(cq);
-        cq->Poll = Poll;
+    if (auto* cq = reinterpret_cast<HCA_CQ*>(seen.information)) {
+        cq->Direct.Queue = reinterpret_cast<ibv_cq*>(cq);
+        cq->Direct.Poll = Poll;
     }
     return complete(irp, seen);
 }

@@ -185,8 +185,9 @@ constexpr const char* ends =
 
 constexpr test_case cases[] = {
     {"ArmCq.RefusesUnknownFlags",
-     "STATUS_INVALID_PARAMETER for a port, flag or object that does not exist", nothing,
-     kind::steps, arm_refuses_unknown_flags},
+     "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
+     "NULL",
+     nothing, kind::steps, arm_refuses_unknown_flags},
     {"ArmCq.OneEventAnArming", "Asks for one completion event: Flags is one of IB_CQ_ARM.",
      completions, kind::steps, one_event_an_arming},
     {"ArmCq.AnEntryThatIsThereCounts", at_once, completions, kind::steps,

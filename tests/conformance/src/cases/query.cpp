@@ -131,8 +131,9 @@ constexpr test_case cases[] = {
      "names them, so that a block may be copied as it is.",
      nothing, kind::steps, a_block_may_be_copied},
     {"EveryVerb.OfAPortThatDoesNotExist",
-     "STATUS_INVALID_PARAMETER for a port, flag or object that does not exist", nothing,
-     kind::steps, refuse_a_port_that_does_not_exist},
+     "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
+     "NULL",
+     nothing, kind::steps, refuse_a_port_that_does_not_exist},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
-#include "offered_poll.hpp"
+#include "direct_poll.hpp"
 
 #include "device.hpp"
+#include "driver_checks.hpp"
 
 #include <dispatch/detail/checks.hpp>
 
@@ -27,26 +28,26 @@ int by_the_driver(ibv_cq*, int, ibv_wc*) { return -1; }
 
 } // namespace
 
-void offered_poll::prepare() { kernel_has_barriers(); }
+void direct_poll::prepare() { kernel_has_barriers(); }
 
 // The device dies before it refuses: one of the two sees the other.
-void offered_poll::begin(PFN_IB_POLL poll, ibv_cq* queue, const std::atomic<bool>& dead) {
-    offers_ = 0;
+void direct_poll::begin(PFN_HCA_DIRECT_POLL poll, ibv_cq* queue, const std::atomic<bool>& dead) {
+    calls_ = 0;
     if (dispatch::detail::instrumented() || !kernel_has_barriers()) return;
     used_ = true;
-    cq_.Queue = queue;
-    __atomic_store_n(&cq_.Poll, poll, __ATOMIC_SEQ_CST);
+    words_.Queue = queue;
+    __atomic_store_n(&words_.Poll, poll, __ATOMIC_SEQ_CST);
     if (dead.load()) refuse();
 }
 
-void offered_poll::refuse() { __atomic_store_n(&cq_.Poll, &by_the_driver, __ATOMIC_SEQ_CST); }
+void direct_poll::refuse() { __atomic_store_n(&words_.Poll, &by_the_driver, __ATOMIC_SEQ_CST); }
 
 // After the barrier a poll either does not find it any more, or is seen to be inside.
-void offered_poll::end() {
+void direct_poll::end() {
     used_ = false;
     refuse();
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    for (unsigned turn = 0; __atomic_load_n(&cq_.Polling, __ATOMIC_ACQUIRE) != FALSE; ++turn)
+    for (unsigned turn = 0; __atomic_load_n(&words_.Polling, __ATOMIC_ACQUIRE) != FALSE; ++turn)
         dispatch::detail::spin_turn(turn);
 }
 
@@ -56,11 +57,11 @@ extern "C" {
 
 using namespace irpverbs::ci;
 
-void HcaOfferPoll(HCA_CQ* Cq, PFN_IB_POLL Poll, struct ibv_cq* Queue) {
-    cq_object::of(Cq).poll.offer(Poll, Queue, device_of(Cq->Ca->Device).dead);
+void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv_cq* Queue) {
+    cq_object::of(Cq).poll.enable(Poll, Queue, device_of(Cq->Ca->Device).dead);
 }
 
-void HcaTakePollBack(HCA_CQ* Cq) { cq_object::of(Cq).poll.take_back(); }
+void HcaRevokeDirectPoll(HCA_CQ* Cq) { cq_object::of(Cq).poll.revoke(); }
 
 // In the order in which the verb with an IRP refuses.
 NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pTaken) {
@@ -71,8 +72,9 @@ NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pT
     const hca_device& device = device_of(cq->Ca->Device);
     if (device.dead.load()) return STATUS_FILE_FORCED_CLOSED;
     if (pEntries == nullptr && NumEntries != 0) return STATUS_INVALID_PARAMETER;
-    const auto poll = device.operations.PollCq;
-    return poll != nullptr ? poll(cq, NumEntries, pEntries, pTaken) : STATUS_NOT_SUPPORTED;
+    const NTSTATUS status = device.operations.PollCq(cq, NumEntries, pEntries, pTaken);
+    check_returned(device, "CiPollCq", *pTaken, NumEntries);
+    return status;
 }
 
 } // extern "C"

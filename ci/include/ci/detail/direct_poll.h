@@ -1,0 +1,20 @@
+/* The words by which CiGetCqResults polls without a call into the common half. They lie right
+   behind each IB_CQ, in its HCA_CQ (ci/driver.h). A driver sets them by HcaEnableDirectPoll. */
+#ifndef IRPVERBS_CI_DETAIL_DIRECT_POLL_H
+#define IRPVERBS_CI_DETAIL_DIRECT_POLL_H
+
+#include <dispatch/ntdef.h>
+
+/* Takes entries out. Returns how many, or a negative number and takes none. The types are those of
+   libibverbs, so that a provider's own function is one. */
+struct ibv_cq;
+struct ibv_wc;
+typedef int (*PFN_HCA_DIRECT_POLL)(struct ibv_cq* Queue, int NumEntries, struct ibv_wc* Entries);
+
+typedef struct _HCA_DIRECT_POLL {
+    BOOLEAN Polling; /* a caller of CiGetCqResults is inside Poll */
+    PFN_HCA_DIRECT_POLL Poll;
+    struct ibv_cq* Queue;
+} HCA_DIRECT_POLL;
+
+#endif

@@ -1,0 +1,12 @@
+// The device of IRPs that have no HCA to go to. An IRP must be sent before it is completed.
+#pragma once
+
+#include <irp/wdm.h>
+
+namespace irpverbs::ci::detail {
+
+/// Sends an IRP, whose next stack location has its major and minor function, to a device that
+/// completes it with `status` and Information 0. Returns `status`. IRQL: <= DISPATCH_LEVEL.
+NTSTATUS send_to_null_device(IRP* irp, NTSTATUS status);
+
+} // namespace irpverbs::ci::detail
