@@ -218,9 +218,8 @@ constexpr test_case cases[] = {
      "it, if there is one.",
      port_events | fatal_events | completions, kind::steps, waits_that_are_answered},
     {"User.DataIsTakenByEveryVerb",
-     "Shadowed in non-paged memory by who calls for a user (CiShadowUserData); lives until "
-     "completion.",
-     nothing, kind::steps, data_is_taken_by_every_verb},
+     "A caller for a user shadows them in non-paged memory (CiShadowUserData).", nothing,
+     kind::steps, data_is_taken_by_every_verb},
 };
 
 } // namespace
