@@ -35,6 +35,32 @@ TEST_P(LossyLink, Table_SegmentsAndAcknowledgementsLost_EveryTableArrivesWhole) 
     EXPECT_EQ(whole, 100u);
 }
 
+TEST_P(LossyLink, Table_PeerDiesInTheMiddle_OthersAreAnsweredAndTheManagerEnds) {
+    const topology_file file(fat_tree_file(4, 2, 5));
+    const attached hcas(unmanaged(file.path()));
+    running_manager manager({.hca = hcas.guid(0)});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const ib_lid_t sa = open_hca(hcas.fdo(0)).lid();
+    sa_client dies(hcas.guid(7), sa), lives(hcas.guid(8), sa);
+    HCA_SOFTWARE_FAULTS slow{};
+    slow.Delay = 10'000;
+    EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(7), 1, &slow), STATUS_SUCCESS);
+    sa_answer last;
+    {
+        const system_thread asks([&] {
+            last = dies.ask(SA_SUBN_ADM_GET_TABLE, SA_PATHRECORD_ATTRID,
+                            std::vector<std::uint8_t>(200), 0);
+        });
+        LARGE_INTEGER due;
+        due.QuadPart = -10'000 * 25; // the request has come, and the first segments
+        KeDelayExecutionThread(KernelMode, FALSE, &due);
+        HcaSoftwareSetLink(hcas.guid(7), 1, FALSE);
+        EXPECT_GE(lives.table<sa_node_record_t>().size(), 25u);
+    }
+    EXPECT_NE(last.code, IBMF_SUCCESS);
+    EXPECT_EQ(manager.stop(), STATUS_SUCCESS);
+}
+
 IRPVERBS_ON_THE_SIMULATED_MACHINE(LossyLink);
 
 } // namespace
