@@ -55,6 +55,13 @@ manager_core::manager_core(manager_options options) : options_(std::move(options
     KeInitializeDpc(&timer_dpc_, timer_fired, this);
 }
 
+NTSTATUS manager_core::ask(detail::manager_verb verb, IRP* irp) {
+    IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
+    next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next.MinorFunction = static_cast<UCHAR>(verb);
+    return IoCallDriver(&device_, irp);
+}
+
 NTSTATUS manager_core::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     auto& self = *static_cast<manager_core*>(device->DeviceExtension);
     irp::obligation owed(irp);
@@ -211,7 +218,7 @@ void manager_core::make_parts() {
                                          options_.light_sweep_ms * ticks_a_millisecond, news());
     router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written(),
                                                  [this] { sweeper_->repeat(); });
-    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
+    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key, plan_->partitions);
 }
 
 void manager_core::open_ports() {
