@@ -1,8 +1,5 @@
 // What the subnet administration answers, as a client hears it over the fabric.
-#include "managed_fabric.hpp"
-#include "sa_client.hpp"
-
-#include <support/both_machines.hpp>
+#include "administered_subnet.hpp"
 
 #include <bit>
 #include <map>
@@ -12,20 +9,7 @@ namespace {
 
 using namespace irpverbs::testing;
 
-// The built-in fabric: host1 has two ports, two hosts at each switch of eight ports, two cables
-// between them.
-class SubnetAdministration : public BothMachines {
-protected:
-    ib_gid_t gid(std::size_t hca) const {
-        return {IB_DEFAULT_GID_PREFIX, port_block(open_hca(hcas.fdo(hca)), 1)->PortGuid};
-    }
-    ib_lid_t lid(std::size_t hca) const { return open_hca(hcas.fdo(hca)).lid(); }
-
-    attached hcas{unmanaged()};
-    running_manager manager{{.hca = hcas.guid(0)}};
-    NTSTATUS up = manager.wait_until_up();
-    sa_client client{hcas.guid(2), lid(0)};
-};
+class SubnetAdministration : public AdministeredSubnet {};
 
 TEST_P(SubnetAdministration, TablesTellTheWholeSubnet) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
@@ -167,6 +151,51 @@ TEST_P(SubnetAdministration, ServicesAreRegisteredFoundAndDeleted) {
     EXPECT_TRUE(client.table(wanted, SA_SR_COMPMASK_NAME).empty());
 }
 
+ib_mad_informinfo_t subscription_to(std::uint16_t trap) {
+    ib_mad_informinfo_t info{};
+    info.LIDRangeBegin = 0xFFFF;
+    info.IsGeneric = 1;
+    info.Subscribe = 1;
+    info.Type = 0xFFFF;
+    info.TrapNumber_DeviceID = trap;
+    info.ProducerType_VendorID = 0xFFFFFF;
+    return info;
+}
+
+// F6.
+TEST_P(SubnetAdministration, AnswerToASet_IsWhatIsStored) {
+    sa_service_record_t service{};
+    service.ServiceID = 0x99;
+    service.ServiceGID = gid(2);
+    service.ServiceP_Key = 0x8001;
+    service.ServiceLease = 200;
+    constexpr std::uint64_t identity = SA_SR_COMPMASK_ID | SA_SR_COMPMASK_GID;
+    const sa_answer set = client.ask(SA_SUBN_ADM_SET, SA_SERVICERECORD_ATTRID, service, identity);
+    EXPECT_EQ(set.status, 0);
+    const auto stored = client.table<sa_service_record_t>();
+    ASSERT_EQ(stored.size(), 1u);
+    for (const auto& each : {set.record<sa_service_record_t>(), stored[0]}) {
+        EXPECT_EQ(each.ServiceP_Key, 0xFFFF);
+        EXPECT_EQ(each.ServiceLease, SA_SR_INDEFINITE_SERVICE_LEASE);
+    }
+    const sa_answer subscribed =
+        client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(64), 0);
+    EXPECT_EQ(subscribed.record<ib_mad_informinfo_t>().QPN, 1u);
+    EXPECT_EQ(client.table<sa_informinfo_record_t>().at(0).InformInfo.QPN, 1u);
+}
+
+TEST_P(SubnetAdministration, ServiceWithALeaseOf0_IsRefused) {
+    sa_service_record_t service{};
+    service.ServiceID = 0x99;
+    service.ServiceGID = gid(2);
+    EXPECT_EQ(client
+                  .ask(SA_SUBN_ADM_SET, SA_SERVICERECORD_ATTRID, service,
+                       SA_SR_COMPMASK_ID | SA_SR_COMPMASK_GID | SA_SR_COMPMASK_LEASE)
+                  .status,
+              SA_STATUS_ERR_REQ_INVALID);
+    EXPECT_TRUE(client.table<sa_service_record_t>().empty());
+}
+
 sa_mcmember_record_t membership_of(const ib_gid_t& port) {
     sa_mcmember_record_t record{};
     record.MGID = {0xff12401bffff0000, 0x42};
@@ -199,7 +228,8 @@ TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
     mad_client sender(near, agent_of(vendor_class));
     sender.send(to_lid(group.MLID), mad(vendor_class, 3, 5));
     EXPECT_EQ(receiver.receive().data.get<2>(16), 5u);
-    EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u); // of each group one record
+    EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 2u)
+        << "one record of each group, the broadcast group's among them";
     EXPECT_EQ(
         client.ask(SA_SUBN_ADM_DELETE, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components)
             .status,
@@ -233,23 +263,12 @@ TEST_P(SubnetAdministration, MulticastTablesAreTheTreesOfGroups) {
         switches.insert(each.LID);
         EXPECT_EQ(each.BlockNum, 0);
         EXPECT_EQ(each.Position, 0);
-        EXPECT_EQ(std::popcount(each.MulticastFT.PortMaskBlock[0]), 2); // a host, and a cable
+        EXPECT_EQ(std::popcount(each.MulticastFT.PortMaskBlock[1]), 2); // a host, and a cable
     }
     EXPECT_EQ(switches.size(), 2u);
     sa_multicastft_record_t wanted{};
     wanted.LID = *switches.begin();
     EXPECT_EQ(client.table(wanted, SA_MFT_COMPMASK_MFTLID).size(), 1u);
-}
-
-ib_mad_informinfo_t subscription_to(std::uint16_t trap) {
-    ib_mad_informinfo_t info{};
-    info.LIDRangeBegin = 0xFFFF;
-    info.IsGeneric = 1;
-    info.Subscribe = 1;
-    info.Type = 0xFFFF;
-    info.TrapNumber_DeviceID = trap;
-    info.ProducerType_VendorID = 0xFFFFFF;
-    return info;
 }
 
 std::uint64_t gid_guid_in(const ib_mad_notice_t& notice) {

@@ -22,4 +22,6 @@ inline bool same_gid(const ib_gid_t& a, const ib_gid_t& b) {
     return a.gid_prefix == b.gid_prefix && a.gid_guid == b.gid_guid;
 }
 
+inline bool is_multicast(const ib_gid_t& gid) { return gid.gid_prefix >> 56 == 0xff; }
+
 } // namespace irpverbs::subnet_manager

@@ -211,7 +211,7 @@ void manager_core::make_parts() {
                                          options_.light_sweep_ms * ticks_a_millisecond, news());
     router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written(),
                                                  [this] { sweeper_->repeat(); });
-    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key);
+    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key, plan_->partitions);
 }
 
 void manager_core::open_ports() {

@@ -1,6 +1,5 @@
 #include "multicast_groups.hpp"
 
-#include "partitions.hpp"
 #include "topology.hpp"
 
 #include <basics.hpp>
@@ -12,6 +11,8 @@ namespace {
 
 constexpr std::uint8_t all_states = 0xf;
 constexpr std::uint8_t full_states = SA_MC_JOIN_FULL | SA_MC_JOIN_SEND_ONLY_FULL;
+constexpr std::uint8_t subnet_life_time = 18; // 1.07 s
+constexpr std::uint8_t link_local = 2;
 constexpr std::uint64_t needed_to_join =
     SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE;
 constexpr std::uint64_t needed_to_create = needed_to_join | SA_MC_COMPMASK_QKEY |
@@ -89,8 +90,15 @@ std::uint8_t mtu_below(std::uint8_t mtu) {
     return static_cast<std::uint8_t>(mtu == 0 ? 0 : mtu - 1);
 }
 
-bool valid_mtu(std::uint8_t mtu) { return mtu >= 1 && mtu <= 5; }
-bool valid_rate(std::uint8_t rate) { return tenths_of_gigabits(rate) != 0; }
+std::uint8_t scope_of(const ib_gid_t& mgid) {
+    return static_cast<std::uint8_t>(mgid.gid_prefix >> 48 & 0xf);
+}
+
+bool any_full(const multicast_groups::group& of) {
+    return std::ranges::any_of(of.members, [](const multicast_groups::member& m) {
+        return (m.join_state & full_states) != 0;
+    });
+}
 
 multicast_answer refused(std::uint16_t status) { return {.status = status}; }
 
@@ -104,6 +112,16 @@ sa_mcmember_record_t record_of(const multicast_groups::group& of,
 }
 
 } // namespace
+
+std::uint16_t check_group_values(const sa_mcmember_record_t& record, std::uint64_t components) {
+    multicast_request r;
+    r.record = record;
+    r.components = components;
+    const choice mtu = mtu_of(r);
+    const choice rate = rate_of_request(r);
+    const bool valid = (!mtu.asked || is_mtu(mtu.value)) && (!rate.asked || is_rate(rate.value));
+    return valid ? SA_STATUS_NO_ERROR : SA_STATUS_ERR_REQ_INVALID;
+}
 
 ib_gid_t multicast_groups::with_prefix(ib_gid_t port) const {
     if (port.gid_prefix == 0xfe80000000000000) port.gid_prefix = prefix_;
@@ -122,10 +140,7 @@ const multicast_groups::group* multicast_groups::find_group(ib_lid_t mlid) const
 
 std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
     if (!has(r, needed_to_join)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
-    const choice mtu = mtu_of(r);
-    const choice rate = rate_of_request(r);
-    if ((mtu.asked && !valid_mtu(mtu.value)) || (rate.asked && !valid_rate(rate.value)))
-        return SA_STATUS_ERR_REQ_INVALID;
+    if (const std::uint16_t status = check_group_values(r.record, r.components)) return status;
     const ib_gid_t port = with_prefix(r.record.PortGID);
     if (port.gid_prefix != prefix_) return SA_STATUS_ERR_REQ_INVALID_GID;
     const bool proxy = !same_gid(port, with_prefix(r.requester));
@@ -192,47 +207,73 @@ std::uint16_t multicast_groups::create(const multicast_request& r, group& made) 
     if (!has(r, SA_MC_COMPMASK_HOPLIMIT)) is.HopLimit = 0;
     is.MTU = realize(mtu_of(r), r.port_mtu, mtu_below, code);
     is.Rate = realize(rate_of_request(r), r.port_rate, rate_below, tenths_of_gigabits);
-    if (!life_time_of(r).asked) is.PacketLifeTime = 18;
+    if (!life_time_of(r).asked) is.PacketLifeTime = subnet_life_time;
     is.MTUSelector = is.RateSelector = is.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
-    if (!valid_mtu(is.MTU) || !valid_rate(is.Rate)) return SA_STATUS_ERR_REQ_INVALID;
+    if (!is_mtu(is.MTU) || !is_rate(is.Rate)) return SA_STATUS_ERR_REQ_INVALID;
 
     if (same_gid(is.MGID, {})) {
-        const auto mgid = new_mgid(has(r, SA_MC_COMPMASK_SCOPE) ? r.record.Scope & 0xf : 2);
+        const auto mgid =
+            new_mgid(has(r, SA_MC_COMPMASK_SCOPE) ? r.record.Scope & 0xf : link_local);
         if (!mgid) return SA_STATUS_ERR_NO_RESOURCES;
         is.MGID = *mgid;
     } else if (!is_usable(is.MGID)) {
         return SA_STATUS_ERR_REQ_INVALID;
     }
-    is.Scope = static_cast<std::uint8_t>(is.MGID.gid_prefix >> 48 & 0xf);
+    is.Scope = scope_of(is.MGID);
     const auto mlid = new_mlid();
     if (!mlid) return SA_STATUS_ERR_NO_RESOURCES;
     is.MLID = *mlid;
     return SA_STATUS_NO_ERROR;
 }
 
+// Returns what holds it from now on.
+multicast_groups::group& multicast_groups::add(group made) {
+    const ib_gid_t mgid = made.properties.MGID;
+    const mgid_key key{mgid.gid_prefix, mgid.gid_guid};
+    mgids_.emplace(made.properties.MLID, key);
+    return groups_.emplace(key, std::move(made)).first->second;
+}
+
+void multicast_groups::plan(const planned_group& wanted) {
+    const auto mlid = new_mlid();
+    if (!mlid || find_group(wanted.mgid) != nullptr) return;
+    group made;
+    made.stays = true;
+    sa_mcmember_record_t& is = made.properties;
+    is.MGID = wanted.mgid;
+    is.MLID = *mlid;
+    is.Q_Key = wanted.qkey;
+    is.P_Key = wanted.pkey;
+    is.MTU = wanted.mtu;
+    is.Rate = wanted.rate;
+    is.PacketLifeTime = subnet_life_time;
+    is.MTUSelector = is.RateSelector = is.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
+    is.SL = wanted.sl;
+    is.TClass = wanted.tclass;
+    is.FlowLabel = wanted.flow_label;
+    is.Scope = scope_of(wanted.mgid);
+    is.HopLimit = is.Scope == link_local ? std::uint8_t{0} : std::uint8_t{255};
+    add(std::move(made));
+}
+
 multicast_answer multicast_groups::join(const multicast_request& r) {
     if (const std::uint16_t status = check_join(r)) return refused(status);
     const mgid_key key{r.record.MGID.gid_prefix, r.record.MGID.gid_guid};
-    auto at = groups_.find(key);
+    const auto at = groups_.find(key);
     group made;
     const bool is_new = at == groups_.end();
     if (is_new) {
         if (const std::uint16_t status = create(r, made)) return refused(status);
     }
-    // Of a new group the selectors were met by making it so.
+    // Of a new group the selectors were met by making it so, and its P_Key is the one asked for.
     multicast_request checked = r;
     if (is_new)
         checked.components &=
             ~std::uint64_t{SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_RATESELECTOR |
-                           SA_MC_COMPMASK_PKTLTSELECTOR};
+                           SA_MC_COMPMASK_PKTLTSELECTOR | SA_MC_COMPMASK_PKEY};
     if (const std::uint16_t status = check_member(is_new ? made : at->second, checked))
         return refused(status);
-    if (is_new) {
-        const ib_gid_t mgid = made.properties.MGID;
-        mgids_.emplace(made.properties.MLID, mgid_key{mgid.gid_prefix, mgid.gid_guid});
-        at = groups_.emplace(mgid_key{mgid.gid_prefix, mgid.gid_guid}, std::move(made)).first;
-    }
-    group& into = at->second;
+    group& into = is_new ? add(std::move(made)) : at->second;
     const ib_gid_t port = with_prefix(r.record.PortGID);
     auto who =
         std::ranges::find_if(into.members, [&](const member& m) { return same_gid(m.port, port); });
@@ -253,19 +294,21 @@ multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t me
                                           std::uint8_t bits) {
     group& of = at->second;
     member& who = of.members[member_index];
+    const bool was_full = (who.join_state & full_states) != 0;
     who.join_state = static_cast<std::uint8_t>(who.join_state & ~bits);
+    const bool all_end = was_full && !any_full(of);
+    if (all_end) who.join_state = 0;
     multicast_answer answer;
     answer.record = record_of(of, who);
-    if (who.join_state == 0) {
+    answer.tree_changed = who.join_state == 0;
+    if (all_end)
+        of.members.clear();
+    else if (who.join_state == 0)
         of.members.erase(of.members.begin() + static_cast<std::ptrdiff_t>(member_index));
-        answer.tree_changed = true;
-    }
-    const bool anybody_full = std::ranges::any_of(
-        of.members, [](const member& m) { return (m.join_state & full_states) != 0; });
-    if (!anybody_full) {
+    if (all_end && !of.stays) {
         mgids_.erase(of.properties.MLID);
         groups_.erase(at);
-        answer.group_deleted = answer.tree_changed = true;
+        answer.group_deleted = true;
     }
     return answer;
 }

@@ -2,7 +2,7 @@
 // has them. Pure: what is to be known of ports comes with the request.
 #pragma once
 
-#include <basics.hpp>
+#include "partitions.hpp"
 
 #include <cstdint>
 #include <map>
@@ -14,6 +14,9 @@
 namespace irpverbs::subnet_manager {
 
 inline constexpr ib_lid_t first_mlid = 0xc000;
+
+/// REQ_INVALID for an MTU or a rate that is no code, if its selector is given, too.
+std::uint16_t check_group_values(const sa_mcmember_record_t& record, std::uint64_t components);
 
 /// A Set or Delete of an MCMemberRecord, and what the subnet manager knows of the two ports.
 struct multicast_request {
@@ -45,12 +48,16 @@ public:
     struct group {
         sa_mcmember_record_t properties{}; // without PortGID and JoinState
         std::vector<member> members;       // in order of joining
+        bool stays = false;                // also without members
     };
 
     /// `mlids`: how many multicast LIDs the switches' tables hold, from 0xC000 on.
     explicit multicast_groups(ib_sn_prefix_t prefix = 0xfe80000000000000,
-                              std::uint16_t mlids = 1024)
+                              std::uint16_t mlids = most_planned_groups)
         : prefix_(prefix), mlids_(mlids) {}
+
+    /// Makes a group that stays. Nothing when there is one of its MGID, or no MLID is left.
+    void plan(const planned_group& wanted);
 
     /// Joins, and creates the group when there is none.
     /// INSUF_COMPONENTS: MGID, PortGID or JoinState is missing, to create also Q_Key, TClass,
@@ -60,7 +67,8 @@ public:
     /// NO_RESOURCES: no MLID is left.
     multicast_answer join(const multicast_request& request);
 
-    /// Leaves by the JoinState bits of the record; a group without full members is deleted.
+    /// Leaves by the JoinState bits of the record. When the last full member leaves, all
+    /// memberships end (JoinState 0 is answered), and the group, unless it stays.
     /// INSUF_COMPONENTS, INVALID_GID as above. REQ_INVALID: no such group or membership, bits that
     /// the member does not have, somebody else's membership.
     multicast_answer leave(const multicast_request& request);
@@ -96,6 +104,7 @@ private:
     std::uint16_t create(const multicast_request& request, group& made);
     std::optional<ib_gid_t> new_mgid(std::uint8_t scope);
     std::optional<ib_lid_t> new_mlid() const;
+    group& add(group made);
     multicast_answer remove(group_map::iterator at, std::size_t member_index, std::uint8_t bits);
     ib_gid_t with_prefix(ib_gid_t port) const;
 

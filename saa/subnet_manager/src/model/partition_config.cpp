@@ -1,8 +1,13 @@
 // The text form of partitions.
 #include "partitions.hpp"
 
+#include <ibmf/mad.hpp>
+
 #include <algorithm>
+#include <arpa/inet.h>
 #include <charconv>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace irpverbs::subnet_manager {
@@ -33,6 +38,57 @@ std::optional<membership> membership_in(std::string_view text) {
     return std::nullopt;
 }
 
+// What the clauses of a group have said.
+struct group_clauses {
+    planned_group group;
+    std::optional<ib_qkey_t> qkey;
+    std::vector<std::uint8_t> scopes;
+};
+
+struct group_clause {
+    std::string_view name;
+    std::uint64_t least, most;
+    void (*take)(group_clauses& into, std::uint64_t value);
+};
+
+constexpr char clause_names[] = "rate=, mtu=, sl=, scope=, Q_Key=, TClass= or FlowLabel=";
+constexpr group_clause all_clauses[] = {
+    {"rate", 2, 22, [](auto& to, auto n) { to.group.rate = static_cast<std::uint8_t>(n); }},
+    {"mtu", 1, 5, [](auto& to, auto n) { to.group.mtu = static_cast<std::uint8_t>(n); }},
+    {"sl", 0, 15, [](auto& to, auto n) { to.group.sl = static_cast<std::uint8_t>(n); }},
+    {"scope", 0, 15, [](auto& to, auto n) { to.scopes.push_back(static_cast<std::uint8_t>(n)); }},
+    {"Q_Key", 0, 0xffffffff, [](auto& to, auto n) { to.qkey = static_cast<ib_qkey_t>(n); }},
+    {"TClass", 0, 255, [](auto& to, auto n) { to.group.tclass = static_cast<std::uint8_t>(n); }},
+    {"FlowLabel", 0, 0xfffff,
+     [](auto& to, auto n) { to.group.flow_label = static_cast<std::uint32_t>(n); }},
+};
+
+constexpr unsigned scope_shift = 48;
+constexpr unsigned signature_shift = 32;
+constexpr unsigned pkey_shift = 16;
+constexpr std::uint16_t ipv4 = 0x401b, ipv6 = 0x601b;
+constexpr ib_qkey_t ipoib_qkey = 0xb1b;
+
+// Of IPoIB. Source: RFC 4391, 4 (the multicast GID).
+bool is_of_ip(const ib_gid_t& mgid) {
+    const auto signature = static_cast<std::uint16_t>(mgid.gid_prefix >> signature_shift);
+    return signature == ipv4 || signature == ipv6;
+}
+
+ib_gid_t with_scope(ib_gid_t mgid, std::uint8_t scope) {
+    mgid.gid_prefix &= ~(std::uint64_t{0xf} << scope_shift);
+    mgid.gid_prefix |= std::uint64_t{scope} << scope_shift;
+    return mgid;
+}
+
+std::optional<ib_gid_t> multicast_gid_in(std::string_view text) {
+    std::uint8_t raw[sizeof(ib_gid_t)];
+    if (inet_pton(AF_INET6, std::string(text).c_str(), raw) != 1 || raw[0] != 0xff)
+        return std::nullopt;
+    return ib_gid_t{ibmf::detail::load_be<std::uint64_t>(&raw[0]),
+                    ibmf::detail::load_be<std::uint64_t>(&raw[8])};
+}
+
 struct word {
     std::string_view name;
     std::string_view value; // after '='
@@ -44,6 +100,16 @@ word split(std::string_view text) {
     if (equals == text.npos) return {trimmed(text), {}, false};
     return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1)), true};
 }
+
+// A partition that is being read.
+struct partition_draft {
+    partition made;
+    membership usual = membership::limited;
+    group_clauses broadcast;
+    bool ipoib = false;
+
+    ib_pkey_t key() const { return static_cast<ib_pkey_t>(made.pkey | 0x8000); }
+};
 
 class reader {
 public:
@@ -60,11 +126,11 @@ public:
         while (!trimmed(rest).empty()) {
             const std::size_t end = rest.find(';');
             if (end == rest.npos) return wrong(rest, "';' at the end of a partition");
-            partition p;
-            if (!read_partition(rest.substr(0, end), p)) return false;
-            if (std::ranges::find(out, p.pkey, &partition::pkey) != out.end())
+            partition_draft draft;
+            if (!read_partition(rest.substr(0, end), draft)) return false;
+            if (std::ranges::find(out, draft.made.pkey, &partition::pkey) != out.end())
                 return wrong(rest, "a P_Key that no partition above has");
-            out.push_back(std::move(p));
+            out.push_back(std::move(draft.made));
             rest.remove_prefix(end + 1);
         }
         return true;
@@ -82,28 +148,106 @@ private:
     }
 
     template <class Each>
-    bool for_each_word(std::string_view list, const Each& each) {
+    bool for_each_part(std::string_view list, char separator, const Each& each) {
         while (!trimmed(list).empty()) {
-            const std::size_t comma = std::min(list.find(','), list.size());
-            if (!each(list.substr(0, comma))) return false;
-            list.remove_prefix(std::min(comma + 1, list.size()));
+            const std::size_t end = std::min(list.find(separator), list.size());
+            if (!each(list.substr(0, end))) return false;
+            list.remove_prefix(std::min(end + 1, list.size()));
         }
         return true;
     }
 
-    bool read_partition(std::string_view text, partition& p) {
+    bool read_partition(std::string_view text, partition_draft& draft) {
         const std::size_t colon = text.find(':');
         if (colon == text.npos) return wrong(text, "':' between a partition and its members");
         bool first = true;
-        membership usual = membership::limited;
-        const bool ok = for_each_word(text.substr(0, colon), [&](std::string_view item) {
+        const bool ok = for_each_part(text.substr(0, colon), ',', [&](std::string_view item) {
             const bool is_key = std::exchange(first, false);
-            return is_key ? read_key(item, p) : read_flag(item, p, usual);
+            return is_key ? read_key(item, draft.made) : read_flag(item, draft);
         });
         if (first) return wrong(text, "Name=0xKEY");
-        return ok && for_each_word(text.substr(colon + 1), [&](std::string_view item) {
-                   return read_member(item, p, usual);
-               });
+        if (!ok || (draft.ipoib && !add_broadcast(text, draft))) return false;
+        draft.made.sl = draft.broadcast.group.sl;
+        return for_each_part(text.substr(colon + 1), '\n', [&](std::string_view line) {
+            return trimmed(line).starts_with("mgid") ? read_group(line, draft)
+                                                     : read_members(line, draft);
+        });
+    }
+
+    bool read_members(std::string_view line, partition_draft& draft) {
+        return for_each_part(line, ',', [&](std::string_view item) {
+            return trimmed(item).empty() || read_member(item, draft.made, draft.usual);
+        });
+    }
+
+    bool add_broadcast(std::string_view at, partition_draft& draft) {
+        draft.broadcast.group.mgid = {std::uint64_t{0xff12} << scope_shift |
+                                          std::uint64_t{ipv4} << signature_shift |
+                                          std::uint64_t{draft.key()} << pkey_shift,
+                                      0xffffffff};
+        return add_groups(at, draft.broadcast, draft);
+    }
+
+    // A line of its own: mgid=GID [, clause]...
+    bool read_group(std::string_view line, partition_draft& draft) {
+        group_clauses clauses;
+        const std::size_t comma = std::min(line.find(','), line.size());
+        const auto mgid = multicast_gid_in(split(line.substr(0, comma)).value);
+        if (!mgid) return wrong(line, "mgid=ff..., a multicast GID");
+        clauses.group.mgid = *mgid;
+        const std::string_view more = line.substr(std::min(comma + 1, line.size()));
+        return for_each_part(more, ',',
+                             [&](std::string_view item) {
+                                 return read_clause(item, clauses, clause_names);
+                             }) &&
+               fits_ip(line, clauses.group, draft) && add_groups(line, clauses, draft);
+    }
+
+    // A group of IPoIB has the partition's P_Key in its GID, and what the broadcast group has.
+    bool fits_ip(std::string_view at, planned_group& group, const partition_draft& draft) {
+        if (!is_of_ip(group.mgid)) return true;
+        if (!draft.ipoib) return wrong(at, "ipoib in a partition with a group of IPoIB");
+        const auto key = static_cast<ib_pkey_t>(group.mgid.gid_prefix >> pkey_shift);
+        if (key == 0) group.mgid.gid_prefix |= std::uint64_t{draft.key()} << pkey_shift;
+        if (key != 0 && key != draft.key())
+            return wrong(at, "the partition's P_Key, or 0, in the GID of a group of IPoIB");
+        const planned_group& broadcast = draft.broadcast.group;
+        if (group.mtu != broadcast.mtu || group.rate != broadcast.rate)
+            return wrong(at, "the MTU and the rate of the partition's broadcast group");
+        return true;
+    }
+
+    // One group for each scope.
+    bool add_groups(std::string_view at, const group_clauses& clauses, partition_draft& draft) {
+        planned_group group = clauses.group;
+        group.pkey = draft.key();
+        group.qkey = clauses.qkey.value_or(is_of_ip(group.mgid) ? ipoib_qkey : 0);
+        if (clauses.scopes.empty()) return add_group(at, group, draft);
+        return std::ranges::all_of(clauses.scopes, [&](std::uint8_t scope) {
+            group.mgid = with_scope(group.mgid, scope);
+            return add_group(at, group, draft);
+        });
+    }
+
+    bool add_group(std::string_view at, const planned_group& group, partition_draft& draft) {
+        if (!mgids_.emplace(group.mgid.gid_prefix, group.mgid.gid_guid).second)
+            return wrong(at, "an MGID that no group above has");
+        if (mgids_.size() > most_planned_groups)
+            return wrong(at, "no more than " + std::to_string(most_planned_groups) + " groups");
+        draft.made.groups.push_back(group);
+        return true;
+    }
+
+    bool read_clause(std::string_view item, group_clauses& into, const std::string& expected) {
+        const auto [name, value, has_value] = split(item);
+        const auto clause = std::ranges::find(all_clauses, name, &group_clause::name);
+        if (clause == std::end(all_clauses)) return wrong(item, expected);
+        const auto number = number_in(value);
+        if (!number || *number < clause->least || *number > clause->most)
+            return wrong(item, std::string(name) + "=" + std::to_string(clause->least) + ".." +
+                                   std::to_string(clause->most));
+        clause->take(into, *number);
+        return true;
     }
 
     bool read_key(std::string_view item, partition& p) {
@@ -116,29 +260,20 @@ private:
         return true;
     }
 
-    bool read_flag(std::string_view item, partition& p, membership& usual) {
+    bool read_flag(std::string_view item, partition_draft& draft) {
         const auto [name, value, has_value] = split(item);
         if (name == "ipoib" && !has_value) {
-            p.ipoib = true;
+            draft.ipoib = true;
             return true;
         }
         if (name == "defmember") {
             const auto is = membership_in(value);
             if (!is) return wrong(item, "defmember=full, limited or both");
-            usual = *is;
+            draft.usual = *is;
             return true;
         }
-        std::uint8_t* target = name == "sl"     ? &p.sl
-                               : name == "mtu"  ? &p.mtu
-                               : name == "rate" ? &p.rate
-                                                : nullptr;
-        if (target == nullptr) return wrong(item, "ipoib, sl=, mtu=, rate= or defmember=");
-        const auto number = number_in(value);
-        const std::uint64_t most = name == "sl" ? 15 : name == "mtu" ? 5 : 22;
-        if (!number || *number > most)
-            return wrong(item, std::string(name) + "=0.." + std::to_string(most));
-        *target = static_cast<std::uint8_t>(*number);
-        return true;
+        return read_clause(item, draft.broadcast,
+                           "ipoib, defmember=, " + std::string(clause_names));
     }
 
     bool read_member(std::string_view item, partition& p, membership usual) {
@@ -165,6 +300,7 @@ private:
     std::string_view file_;
     std::string text_;
     std::string error_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> mgids_;
 };
 
 } // namespace

@@ -14,13 +14,26 @@ namespace irpverbs::subnet_manager {
 
 enum class membership : std::uint8_t { none, limited, full };
 
+/// A multicast group that is there as long as the subnet manager is. MTU and rate are codes.
+struct planned_group {
+    ib_gid_t mgid{};
+    ib_pkey_t pkey = 0; // bit 15 set
+    ib_qkey_t qkey = 0;
+    std::uint8_t mtu = 4;
+    std::uint8_t rate = 3;
+    std::uint8_t sl = 0;
+    std::uint8_t tclass = 0;
+    std::uint32_t flow_label = 0;
+};
+
+/// As many as there are MLIDs for.
+inline constexpr std::size_t most_planned_groups = 1024;
+
 struct partition {
     std::string name;
     ib_pkey_t pkey = 0; // low 15 bits
     std::uint8_t sl = 0;
-    std::uint8_t mtu = 4; // codes; for its multicast groups
-    std::uint8_t rate = 3;
-    bool ipoib = false;
+    std::vector<planned_group> groups; // the broadcast group first, if it is for IPoIB
     membership all = membership::none; // every end port
     membership all_cas = membership::none;
     membership all_switches = membership::none;
@@ -61,8 +74,10 @@ bool share_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b, ib_pk
 
 /// Reads the format of OpenSM's partitions.conf: `Name=0xKEY [, flag[=value]]... : member[=full|
 /// limited|both] [, member]... ;` with members ALL, ALL_CAS, ALL_SWITCHES, SELF or port GUIDs,
-/// flags ipoib, sl=, mtu=, rate=, defmember=. # begins a comment. On a mistake nullopt, and `error`
-/// is "file:line: what was expected".
+/// flags ipoib, defmember= and the clauses of the broadcast group that ipoib makes: rate=, mtu=,
+/// sl= (of the partition's paths, too), scope= (one group each), Q_Key=, TClass=, FlowLabel=. A
+/// line among the members `mgid=GID [, clause]...` makes another group. # begins a comment. On a
+/// mistake nullopt, and `error` is "file:line: what was expected".
 std::optional<partition_table> parse_partitions(std::string_view text, std::string_view file,
                                                 std::string& error);
 

@@ -67,6 +67,11 @@ bool fit_life_time(std::uint8_t time, const sa_path_record_t& wanted, std::uint6
     }
 }
 
+bool is_raw(const sa_path_record_t& wanted, std::uint64_t components) {
+    return has(components, SA_PR_COMPMASK_RAWTRAFFIC) && wanted.RawTraffic != 0;
+}
+
+// Raw packets carry no P_Key, but the ports are to share one.
 std::optional<ib_pkey_t> choose_key(const subnet_view& view, port_ref from, port_ref to,
                                     const sa_path_record_t& wanted, std::uint64_t components) {
     const auto keys = [&](port_ref end) {
@@ -76,9 +81,61 @@ std::optional<ib_pkey_t> choose_key(const subnet_view& view, port_ref from, port
     };
     const std::vector<ib_pkey_t> ours = keys(from);
     const std::vector<ib_pkey_t> theirs = keys(to);
-    if (!has(components, SA_PR_COMPMASK_PKEY)) return shared_key(ours, theirs);
+    if (is_raw(wanted, components) || !has(components, SA_PR_COMPMASK_PKEY))
+        return shared_key(ours, theirs);
     if (!share_key(ours, theirs, wanted.P_Key)) return std::nullopt;
     return wanted.P_Key;
+}
+
+// The LIDs of a port that a question leaves: all, or the one that it names.
+std::vector<ib_lid_t> lids_asked(lid_range range, bool named, ib_lid_t lid) {
+    std::vector<ib_lid_t> all;
+    for (std::uint32_t i = 0; range.base != 0 && i < range.size(); ++i)
+        all.push_back(static_cast<ib_lid_t>(range.base + i));
+    if (named) std::erase_if(all, [&](ib_lid_t each) { return each != lid; });
+    return all;
+}
+
+// What all paths between two ports have in common.
+sa_path_record_t common_part(const subnet_view& view, port_ref from, port_ref to) {
+    sa_path_record_t path{};
+    path.DGID = {view.settings.prefix, view.subnet.at(to).guid};
+    path.SGID = {view.settings.prefix, view.subnet.at(from).guid};
+    path.Reversible = 1;
+    path.MtuSelector = path.RateSelector = path.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
+    path.PacketLifeTime = from == to ? std::uint8_t{0} : view.settings.packet_life_time;
+    return path;
+}
+
+// One path for each LID of the destination that the tables lead to and that fits the question.
+std::vector<sa_path_record_t> ways_to(const subnet_view& view, port_ref from,
+                                      const std::vector<ib_lid_t>& destinations,
+                                      const sa_path_record_t& common,
+                                      const sa_path_record_t& wanted, std::uint64_t components) {
+    std::vector<sa_path_record_t> ways;
+    for (const ib_lid_t lid : destinations) {
+        sa_path_record_t path = common;
+        path.DLID = 0; // of no path
+        if (const auto way = trace(view.subnet, view.lids, view.tables, from, lid)) {
+            path.Mtu = way->mtu;
+            path.Rate = way->rate;
+            if (fit_mtu(path.Mtu, wanted, components) && fit_rate(path.Rate, wanted, components))
+                path.DLID = lid;
+        }
+        ways.push_back(path);
+    }
+    return ways;
+}
+
+// Calls `visit(source, destination, preference)` for all pairs of offsets, those of equal ones
+// first, until it returns false.
+template <class Visit>
+void for_each_pair(std::size_t sources, std::size_t destinations, const Visit& visit) {
+    for (std::size_t i = 0; i < std::min(sources, destinations); ++i)
+        if (!visit(i, i, std::uint8_t{0})) return;
+    for (std::size_t from = 0; from < sources; ++from)
+        for (std::size_t to = 0; to < destinations; ++to)
+            if (from != to && !visit(from, to, std::uint8_t{2})) return;
 }
 
 } // namespace
@@ -110,47 +167,49 @@ std::optional<route> trace(const topology& subnet, const lid_table& lids,
     return way;
 }
 
+std::uint16_t check_path_query(const sa_path_record_t& wanted, std::uint64_t components) {
+    const std::uint64_t halves = components & SA_PR_COMPMASK_SERVICEID;
+    if (halves != 0 && halves != SA_PR_COMPMASK_SERVICEID)
+        return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
+    const bool mtu = has(components, SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU);
+    const bool rate = has(components, SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE);
+    const bool valid = (!mtu || is_mtu(wanted.Mtu)) && (!rate || is_rate(wanted.Rate));
+    return valid ? SA_STATUS_NO_ERROR : SA_STATUS_ERR_REQ_INVALID;
+}
+
 std::vector<sa_path_record_t> paths_between(const subnet_view& view, port_ref from, port_ref to,
                                             const sa_path_record_t& wanted,
                                             std::uint64_t components, std::size_t most) {
     const auto key = choose_key(view, from, to, wanted, components);
     if (!key) return {};
+    sa_path_record_t common = common_part(view, from, to);
     const partition* in = view.partitions.find(*key);
-    const std::uint8_t sl = in != nullptr ? in->sl : std::uint8_t{0};
-    if (has(components, SA_PR_COMPMASK_SL) && wanted.SL != sl) return {};
-    const std::uint8_t life_time = from == to ? std::uint8_t{0} : view.settings.packet_life_time;
-    if (!fit_life_time(life_time, wanted, components)) return {};
+    common.SL = in != nullptr ? in->sl : std::uint8_t{0};
+    common.RawTraffic = is_raw(wanted, components) ? 1 : 0;
+    common.P_Key = common.RawTraffic != 0 ? ib_pkey_t{0} : *key;
+    if (has(components, SA_PR_COMPMASK_SL) && wanted.SL != common.SL) return {};
+    if (!fit_life_time(common.PacketLifeTime, wanted, components)) return {};
 
-    const lid_range sources = view.lids.of(view.subnet.at(from).guid);
-    const lid_range destinations = view.lids.of(view.subnet.at(to).guid);
+    const std::vector<ib_lid_t> sources = lids_asked(
+        view.lids.of(view.subnet.at(from).guid), has(components, SA_PR_COMPMASK_SLID), wanted.SLID);
+    const std::vector<ib_lid_t> destinations = lids_asked(
+        view.lids.of(view.subnet.at(to).guid), has(components, SA_PR_COMPMASK_DLID), wanted.DLID);
+    const std::vector<sa_path_record_t> ways =
+        ways_to(view, from, destinations, common, wanted, components);
+    std::vector<std::uint8_t> leads_back;
+    for (const ib_lid_t lid : sources)
+        leads_back.push_back(trace(view.subnet, view.lids, view.tables, to, lid).has_value());
     std::vector<sa_path_record_t> found;
-    if (sources.base == 0 || destinations.base == 0) return found;
-    for (std::uint32_t i = 0; i < destinations.size() && found.size() < most; ++i) {
-        sa_path_record_t path{};
-        path.DLID = static_cast<ib_lid_t>(destinations.base + i);
-        path.SLID = static_cast<ib_lid_t>(sources.base + i % sources.size());
-        if (has(components, SA_PR_COMPMASK_DLID) && wanted.DLID != path.DLID) continue;
-        if (has(components, SA_PR_COMPMASK_SLID)) {
-            if (wanted.SLID < sources.base || wanted.SLID >= sources.base + sources.size())
-                continue;
-            path.SLID = wanted.SLID;
-        }
-        const auto way = trace(view.subnet, view.lids, view.tables, from, path.DLID);
-        const auto back = trace(view.subnet, view.lids, view.tables, to, path.SLID);
-        if (!way || !back) continue;
-        path.Mtu = way->mtu;
-        path.Rate = way->rate;
-        if (!fit_mtu(path.Mtu, wanted, components) || !fit_rate(path.Rate, wanted, components))
-            continue;
-        path.DGID = {view.settings.prefix, view.subnet.at(to).guid};
-        path.SGID = {view.settings.prefix, view.subnet.at(from).guid};
-        path.Reversible = 1;
-        path.P_Key = *key;
-        path.SL = sl;
-        path.MtuSelector = path.RateSelector = path.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
-        path.PacketLifeTime = life_time;
-        found.push_back(path);
-    }
+    for_each_pair(sources.size(), destinations.size(),
+                  [&](std::size_t source, std::size_t destination, std::uint8_t preference) {
+                      if (found.size() >= most) return false;
+                      if (leads_back[source] == 0 || ways[destination].DLID == 0) return true;
+                      sa_path_record_t path = ways[destination];
+                      path.SLID = sources[source];
+                      path.Preference = preference;
+                      found.push_back(path);
+                      return true;
+                  });
     return found;
 }
 

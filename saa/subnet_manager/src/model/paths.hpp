@@ -40,9 +40,15 @@ constexpr bool has(std::uint64_t components, std::uint64_t bits) {
     return (components & bits) == bits;
 }
 
+/// REQ_INVALID for an MTU or a rate that is no code, if its selector is given, too.
+/// INSUFFICIENT_COMPONENTS for one half of a ServiceID.
+std::uint16_t check_path_query(const sa_path_record_t& wanted, std::uint64_t components);
+
 /// The paths from one end port to another that fulfil the question, at most `most`; one for each
-/// LID of the destination. Empty: there is none. What the question leaves open (P_Key, MTU, rate,
-/// SL) is filled in; selectors as OpenSM takes them: "less" lowers the path's own value.
+/// pair of their LIDs. Redundant ones (the same offset in both ranges) are first and have
+/// Preference 0, the others 2, as in OpenSM. Empty: there is none. What the question leaves open
+/// (P_Key, MTU, rate, SL) is filled in; selectors as OpenSM takes them: "less" lowers the path's
+/// own value. A path of raw packets has P_Key 0.
 std::vector<sa_path_record_t> paths_between(const subnet_view& view, port_ref from, port_ref to,
                                             const sa_path_record_t& wanted,
                                             std::uint64_t components, std::size_t most);

@@ -91,6 +91,10 @@ std::uint8_t rate_of(const sm_portinfo_t& info);
 /// Gb/s of a rate code, in tenths; 0 for none. Codes are not in order of speed.
 std::uint32_t tenths_of_gigabits(std::uint8_t rate);
 
+/// Whether a code stands for an MTU, or a rate, at all.
+constexpr bool is_mtu(std::uint8_t code) { return code >= 1 && code <= 5; }
+inline bool is_rate(std::uint8_t code) { return tenths_of_gigabits(code) != 0; }
+
 /// The code of the next slower rate that there is; 0 for none.
 std::uint8_t rate_below(std::uint8_t rate);
 

@@ -14,16 +14,31 @@ port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
     return net.port_of(gid.gid_guid);
 }
 
-// The ports that one end of the question may be. A GID of nobody is no end of any path; OpenSM
-// sees no more in it, either.
-std::vector<port_ref> choose(const sa_query& query, const ib_gid_t* gid, const ib_lid_t* lid) {
+// One end of the question: the ports that it may be.
+struct path_end {
+    std::vector<port_ref> ports;
+    bool contradicts = false; // its GID and its LID are two ports'
+};
+
+// A GID or LID of nobody is no end of any path.
+path_end choose(const sa_query& query, const ib_gid_t* gid, const ib_lid_t* lid) {
     const subnet& net = query.net;
-    if (gid == nullptr && lid == nullptr) return visible_end_ports(query);
-    const port_ref by_gid = gid != nullptr ? port_of_gid(net, *gid) : port_ref{};
-    const port_ref by_lid = lid != nullptr ? net.lids.port_of(*lid) : by_gid;
-    if (!by_lid.valid() || (gid != nullptr && by_gid != by_lid)) return {};
-    if (!query.by.sees(by_lid)) return {};
-    return {by_lid};
+    if (gid == nullptr && lid == nullptr) return {visible_end_ports(query)};
+    const port_ref by_lid = lid != nullptr ? net.lids.port_of(*lid) : port_of_gid(net, *gid);
+    const port_ref by_gid = gid != nullptr ? port_of_gid(net, *gid) : by_lid;
+    if (!query.by.sees(by_gid) || !query.by.sees(by_lid)) return {};
+    if (!by_gid.valid() || !by_lid.valid()) return {};
+    return {{by_lid}, by_gid != by_lid};
+}
+
+template <class Value>
+const Value* given(const sa_query& query, std::uint64_t component, const Value& value) {
+    return has(query.components, component) ? &value : nullptr;
+}
+
+path_end source_of(const sa_query& query, const sa_path_record_t& wanted) {
+    return choose(query, given(query, SA_PR_COMPMASK_SGID, wanted.SGID),
+                  given(query, SA_PR_COMPMASK_SLID, wanted.SLID));
 }
 
 std::size_t paths_wanted(const sa_query& query, const sa_path_record_t& wanted) {
@@ -39,21 +54,101 @@ void add_paths(const sa_query& query, port_ref from, port_ref to, const sa_path_
         found.add(path);
 }
 
+// What a path to a group asks of the group.
+struct group_question {
+    sa_mcmember_record_t wanted{};
+    std::uint64_t components = SA_MC_COMPMASK_MGID;
+};
+
+group_question group_asked(const sa_path_record_t& path, std::uint64_t components) {
+    group_question asked;
+    const auto take = [&](std::uint64_t component, std::uint64_t as) {
+        if (has(components, component)) asked.components |= as;
+    };
+    sa_mcmember_record_t& wanted = asked.wanted;
+    wanted.MGID = path.DGID;
+    wanted.MLID = path.DLID;
+    wanted.P_Key = path.P_Key;
+    wanted.SL = path.SL;
+    wanted.TClass = path.TClass;
+    wanted.FlowLabel = path.FlowLabel;
+    wanted.HopLimit = path.HopLimit;
+    wanted.MTUSelector = path.MtuSelector;
+    wanted.MTU = path.Mtu;
+    wanted.RateSelector = path.RateSelector;
+    wanted.Rate = path.Rate;
+    wanted.PacketLifeTimeSelector = path.PacketLifeTimeSelector;
+    wanted.PacketLifeTime = path.PacketLifeTime;
+    take(SA_PR_COMPMASK_DLID, SA_MC_COMPMASK_MLID);
+    take(SA_PR_COMPMASK_PKEY, SA_MC_COMPMASK_PKEY);
+    take(SA_PR_COMPMASK_SL, SA_MC_COMPMASK_SL);
+    take(SA_PR_COMPMASK_TCLASS, SA_MC_COMPMASK_TCLASS);
+    take(SA_PR_COMPMASK_FLOWLABEL, SA_MC_COMPMASK_FLOWLABEL);
+    take(SA_PR_COMPMASK_HOPLIMIT, SA_MC_COMPMASK_HOPLIMIT);
+    take(SA_PR_COMPMASK_MTUSELECTOR, SA_MC_COMPMASK_MTUSELECTOR);
+    take(SA_PR_COMPMASK_MTU, SA_MC_COMPMASK_MTU);
+    take(SA_PR_COMPMASK_RATESELECTOR, SA_MC_COMPMASK_RATESELECTOR);
+    take(SA_PR_COMPMASK_RATE, SA_MC_COMPMASK_RATE);
+    take(SA_PR_COMPMASK_PKTLTSELECTOR, SA_MC_COMPMASK_PKTLTSELECTOR);
+    take(SA_PR_COMPMASK_PKTLT, SA_MC_COMPMASK_PKTLT);
+    return asked;
+}
+
+sa_path_record_t path_to(const sa_mcmember_record_t& group) {
+    sa_path_record_t path{};
+    path.DGID = group.MGID;
+    path.DLID = group.MLID;
+    path.P_Key = group.P_Key;
+    path.SL = group.SL;
+    path.TClass = group.TClass;
+    path.FlowLabel = group.FlowLabel;
+    path.HopLimit = group.HopLimit;
+    path.NumbPath = 1;
+    path.MtuSelector = path.RateSelector = path.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
+    path.Mtu = group.MTU;
+    path.Rate = group.Rate;
+    path.PacketLifeTime = group.PacketLifeTime;
+    return path;
+}
+
+// A source that is given is to be a member, as OpenSM has it.
+std::uint16_t find_group_path(const sa_query& query, const sa_path_record_t& wanted,
+                              const path_end& from, record_list& found) {
+    const bool has_source = (query.components & (SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID)) != 0;
+    if (paths_wanted(query, wanted) == 0 || from.ports.empty()) return SA_STATUS_NO_ERROR;
+    if (from.contradicts) return SA_STATUS_ERR_REQ_INVALID;
+    group_question asked = group_asked(wanted, query.components);
+    if (has_source) {
+        asked.components |= SA_MC_COMPMASK_PORTGID;
+        asked.wanted.PortGID = query.net.gid_of(from.ports.front());
+    }
+    for (const auto& group : query.groups.find(asked.wanted, asked.components, has_source)) {
+        if (!query.by.holds(group.P_Key)) continue;
+        sa_path_record_t path = path_to(group);
+        path.SGID = group.PortGID;
+        path.SLID = has_source ? query.net.lids.of(group.PortGID.gid_guid).base : ib_lid_t{0};
+        if (has(query.components, SA_PR_COMPMASK_SLID)) path.SLID = wanted.SLID;
+        found.add(path);
+    }
+    return SA_STATUS_NO_ERROR;
+}
+
 } // namespace
 
 std::uint16_t find_paths(const sa_query& query, record_list& found) {
     const auto wanted = unpack<sa_path_record_t>(query.data);
     if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
-    const auto given = [&](std::uint64_t component, const auto& value) {
-        return has(query.components, component) ? &value : nullptr;
-    };
-    const std::vector<port_ref> from = choose(query, given(SA_PR_COMPMASK_SGID, wanted->SGID),
-                                              given(SA_PR_COMPMASK_SLID, wanted->SLID));
-    const std::vector<port_ref> to = choose(query, given(SA_PR_COMPMASK_DGID, wanted->DGID),
-                                            given(SA_PR_COMPMASK_DLID, wanted->DLID));
+    if (const std::uint16_t status = check_path_query(*wanted, query.components)) return status;
+    const path_end from = source_of(query, *wanted);
+    if (has(query.components, SA_PR_COMPMASK_DGID) && is_multicast(wanted->DGID))
+        return find_group_path(query, *wanted, from, found);
+    const path_end to = choose(query, given(query, SA_PR_COMPMASK_DGID, wanted->DGID),
+                               given(query, SA_PR_COMPMASK_DLID, wanted->DLID));
+    if (from.ports.empty() || to.ports.empty()) return SA_STATUS_NO_ERROR;
+    if (from.contradicts || to.contradicts) return SA_STATUS_ERR_REQ_INVALID;
     const std::size_t most = paths_wanted(query, *wanted);
-    for (const port_ref source : from)
-        for (const port_ref destination : to) {
+    for (const port_ref source : from.ports)
+        for (const port_ref destination : to.ports) {
             add_paths(query, source, destination, *wanted, query.components, most, found);
             if (!query.table && found.count() != 0) return SA_STATUS_NO_ERROR;
             if (found.full()) return SA_STATUS_ERR_NO_RESOURCES;
@@ -82,6 +177,8 @@ path_question question_of(const sa_multipath_record_t& multi, std::uint64_t comp
     asked.wanted.Rate = multi.Rate;
     asked.wanted.PacketLifeTimeSelector = multi.PacketLifeTimeSelector;
     asked.wanted.PacketLifeTime = multi.PacketLifeTime;
+    take(SA_MPR_COMPMASK_SERVICEID_HI, SA_PR_COMPMASK_RESERVED);
+    take(SA_MPR_COMPMASK_SERVICEID_LO, SA_PR_COMPMASK_RESERVED2);
     take(SA_MPR_COMPMASK_PKEY, SA_PR_COMPMASK_PKEY);
     take(SA_MPR_COMPMASK_SL, SA_PR_COMPMASK_SL);
     take(SA_MPR_COMPMASK_MTUSELECTOR, SA_PR_COMPMASK_MTUSELECTOR);
@@ -103,6 +200,9 @@ std::uint16_t find_multiple_paths(const sa_query& query, record_list& found) {
     const auto count = unpack_multipath(query.data, multi, gids);
     if (!count || *count > gids.size() || multi.SGIDCount == 0 || multi.DGIDCount == 0)
         return SA_STATUS_ERR_REQ_INVALID;
+    const path_question asked = question_of(multi, query.components);
+    if (const std::uint16_t status = check_path_query(asked.wanted, asked.components))
+        return status;
     std::vector<port_ref> ports;
     for (std::size_t i = 0; i < *count; ++i) {
         ports.push_back(port_of_gid(query.net, gids[i]));
@@ -110,7 +210,6 @@ std::uint16_t find_multiple_paths(const sa_query& query, record_list& found) {
     }
     const bool bounded = has(query.components, SA_MPR_COMPMASK_NUMBPATH);
     const std::size_t most = bounded ? multi.NumbPath : most_paths;
-    const path_question asked = question_of(multi, query.components);
     const std::span all(ports);
     for (const port_ref from : all.first(multi.SGIDCount))
         for (const port_ref to : all.subspan(multi.SGIDCount))

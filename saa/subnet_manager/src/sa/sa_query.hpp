@@ -4,6 +4,7 @@
 #include "onlooker.hpp"
 
 #include <ibmf/mad.hpp>
+#include <model/multicast_groups.hpp>
 
 #include <cstring>
 
@@ -13,6 +14,7 @@ namespace irpverbs::subnet_manager {
 struct sa_query {
     const subnet& net;
     const onlooker& by;
+    const multicast_groups& groups;
     std::uint64_t components = 0;
     ibmf::mad_bytes data; // the record asked for
     bool table = false;   // GetTable: any number of records
@@ -69,10 +71,13 @@ std::uint16_t find_linear_tables(const sa_query& query, record_list& found);
 std::uint16_t find_links(const sa_query& query, record_list& found);
 std::uint16_t find_guids(const sa_query& query, record_list& found);
 std::uint16_t find_keys(const sa_query& query, record_list& found);
-/// Of two ports at most NumbPath, for a Get one in all.
+/// Of two ports at most NumbPath, for a Get one in all; to a multicast group one, from a member if
+/// the source is given. REQ_INVALID when GID and LID of an end belong to two ports, and as
+/// check_path_query().
 std::uint16_t find_paths(const sa_query& query, record_list& found);
 /// From each of the first GIDs to each of the others. INSUFFICIENT_COMPONENTS without their counts;
-/// INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does not hold.
+/// INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does not hold; as
+/// check_path_query().
 std::uint16_t find_multiple_paths(const sa_query& query, record_list& found);
 
 } // namespace irpverbs::subnet_manager

@@ -12,8 +12,6 @@ namespace {
 
 bool names_key(ib_pkey_t key) { return (key & 0x7fff) != 0; }
 
-bool is_multicast(const ib_gid_t& gid) { return gid.gid_prefix >> 56 == 0xff; }
-
 } // namespace
 
 std::uint16_t sa_server::services(const request& asked, record_list& found) {
@@ -36,7 +34,7 @@ bool sa_server::may_change(const request& asked, const sa_service_record_t& serv
 }
 
 std::uint16_t sa_server::set_service(const request& asked, record_list& found) {
-    const auto record = unpack<sa_service_record_t>(asked.what.data);
+    auto record = unpack<sa_service_record_t>(asked.what.data);
     if (!record || !may_change(asked, *record)) return SA_STATUS_ERR_REQ_INVALID;
     const std::uint16_t status =
         services_.set(*record, asked.sa.component_mask, KeQueryInterruptTime());
@@ -55,6 +53,8 @@ std::uint16_t sa_server::delete_service(const request& asked, record_list& found
 std::uint16_t sa_server::memberships(const request& asked, record_list& found) {
     const auto wanted = unpack<sa_mcmember_record_t>(asked.what.data);
     if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
+    if (const std::uint16_t status = check_group_values(*wanted, asked.sa.component_mask))
+        return status;
     for (const auto& each : groups_.find(*wanted, asked.sa.component_mask, asked.trusted))
         if (asked.by.holds(each.P_Key)) found.add(each);
     return SA_STATUS_NO_ERROR;
@@ -113,7 +113,7 @@ bool sa_server::may_subscribe(const request& asked, const ib_mad_informinfo_t& i
 }
 
 std::uint16_t sa_server::set_subscription(const request& asked, record_list& found) {
-    const auto info = unpack<ib_mad_informinfo_t>(asked.what.data);
+    auto info = unpack<ib_mad_informinfo_t>(asked.what.data);
     if (!info || !may_subscribe(asked, *info)) return SA_STATUS_ERR_REQ_INVALID;
     const ibmf_addr_info_t& from = asked.what.peer.local;
     const subscriber who{asked.net.gid_of(asked.by.port()), from.ia_remote_lid, from.ia_remote_qno,

@@ -50,6 +50,14 @@ ib_mad_notice_t notice_about(const subnet& net, std::uint16_t trap, const ib_gid
 
 } // namespace
 
+sa_server::sa_server(message_port& port, multicast_router& router, std::uint64_t key,
+                     const partition_table& partitions)
+    : port_(port), router_(router), key_(key), reporter_(port) {
+    for (const partition& each : partitions.partitions())
+        for (const planned_group& group : each.groups)
+            groups_.plan(group);
+}
+
 struct sa_server::service_entry {
     std::uint16_t attribute;
     std::uint8_t method;
@@ -58,7 +66,7 @@ struct sa_server::service_entry {
 
 template <std::uint16_t (*Find)(const sa_query&, record_list&)>
 std::uint16_t sa_server::look_up(const request& asked, record_list& found) {
-    return Find(asked.query(), found);
+    return Find(asked.query(groups_), found);
 }
 
 const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
@@ -181,7 +189,7 @@ std::uint16_t sa_server::class_port_info(const request&, record_list& found) {
 
 std::uint16_t sa_server::multicast_tables(const request& asked, record_list& found) {
     using record_of_table = sa_multicastft_record_t;
-    return add_matching<record_of_table>(asked.query(), found, [&](const auto& emit) {
+    return add_matching<record_of_table>(asked.query(groups_), found, [&](const auto& emit) {
         router_.for_each_table(asked.net, [&](node_index node, unsigned block, unsigned position,
                                               const sm_multicast_forwarding_table_t& masks) {
             if (!asked.by.sees({node, 0})) return;
@@ -196,7 +204,7 @@ std::uint16_t sa_server::multicast_tables(const request& asked, record_list& fou
 }
 
 std::uint16_t sa_server::sm_info_records(const request& asked, record_list& found) {
-    return add_matching<sa_sminfo_record_t>(asked.query(), found, [&](const auto& emit) {
+    return add_matching<sa_sminfo_record_t>(asked.query(groups_), found, [&](const auto& emit) {
         for (const sm_sminfo_t& each : asked.managers) {
             if (!asked.by.sees(asked.net.port_of(each.GUID))) continue;
             sa_sminfo_record_t record{};

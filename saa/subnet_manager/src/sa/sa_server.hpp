@@ -15,9 +15,10 @@ namespace irpverbs::subnet_manager {
 /// For tasks of the queue.
 class sa_server {
 public:
-    /// A request with another key than `key` or 0 is dropped; with it, it is trusted.
-    sa_server(message_port& port, multicast_router& router, std::uint64_t key)
-        : port_(port), router_(router), key_(key), reporter_(port) {}
+    /// A request with another key than `key` or 0 is dropped; with it, it is trusted. The groups of
+    /// `partitions` are there from the start.
+    sa_server(message_port& port, multicast_router& router, std::uint64_t key,
+              const partition_table& partitions);
 
     /// A request, and what it is answered from: the subnet (null: not yet, ask again), and the
     /// subnet managers in it.
@@ -47,12 +48,10 @@ private:
         ibmf::sa_header sa;
         bool trusted;
 
-        sa_query query() const {
-            return {net,
-                    by,
-                    sa.component_mask,
-                    what.data,
-                    what.header.method == SA_SUBN_ADM_GET_TABLE,
+        sa_query query(const multicast_groups& groups) const {
+            return {net,       by,
+                    groups,    sa.component_mask,
+                    what.data, what.header.method == SA_SUBN_ADM_GET_TABLE,
                     trusted};
         }
     };

@@ -37,15 +37,15 @@ void service_registry::drop(std::map<identity, service>::iterator at) {
     services_.erase(at);
 }
 
-std::uint16_t service_registry::set(const sa_service_record_t& record, std::uint64_t components,
+std::uint16_t service_registry::set(sa_service_record_t& record, std::uint64_t components,
                                     machine_time now) {
     if ((components & identifying) != identifying) return SA_STATUS_ERR_REQ_INVALID;
+    const bool has_lease = (components & SA_SR_COMPMASK_LEASE) != 0;
+    if (has_lease && record.ServiceLease == 0) return SA_STATUS_ERR_REQ_INVALID;
     expire(now);
-    sa_service_record_t kept = record;
-    if ((components & SA_SR_COMPMASK_PKEY) == 0) kept.ServiceP_Key = 0xffff;
-    if ((components & SA_SR_COMPMASK_LEASE) == 0)
-        kept.ServiceLease = SA_SR_INDEFINITE_SERVICE_LEASE;
-    const identity id = identity_of(kept);
+    if ((components & SA_SR_COMPMASK_PKEY) == 0) record.ServiceP_Key = 0xffff;
+    if (!has_lease) record.ServiceLease = SA_SR_INDEFINITE_SERVICE_LEASE;
+    const identity id = identity_of(record);
     if (const auto old = services_.find(id); old != services_.end()) {
         if (!opens(record, old->second.record)) return SA_STATUS_ERR_REQ_DENIED;
         drop(old);
@@ -53,9 +53,9 @@ std::uint16_t service_registry::set(const sa_service_record_t& record, std::uint
         return SA_STATUS_ERR_NO_RESOURCES;
     }
     service& added = services_[id];
-    added.record = kept;
-    if (kept.ServiceLease != SA_SR_INDEFINITE_SERVICE_LEASE) {
-        added.ends = now + kept.ServiceLease * ticks_a_second;
+    added.record = record;
+    if (record.ServiceLease != SA_SR_INDEFINITE_SERVICE_LEASE) {
+        added.ends = now + record.ServiceLease * ticks_a_second;
         leases_.emplace(*added.ends, id);
     }
     return SA_STATUS_NO_ERROR;

@@ -16,11 +16,11 @@ class service_registry {
 public:
     explicit service_registry(std::size_t capacity = 65536) : capacity_(capacity) {}
 
-    /// Adds the record or replaces the one of the same ID, GID and P_Key. Without the lease's
-    /// component the lease is infinite. SA_STATUS_NO_ERROR; REQ_INVALID without the components of
-    /// ID and GID; REQ_DENIED when the one there has another ServiceKey; NO_RESOURCES when full.
-    std::uint16_t set(const sa_service_record_t& record, std::uint64_t components,
-                      machine_time now);
+    /// Adds the record or replaces the one of the same ID, GID and P_Key; `record` is left as it is
+    /// stored. Without their components the P_Key is the default partition's and the lease
+    /// infinite. SA_STATUS_NO_ERROR; REQ_INVALID without the components of ID and GID, and for a
+    /// lease of 0; REQ_DENIED when the one there has another ServiceKey; NO_RESOURCES when full.
+    std::uint16_t set(sa_service_record_t& record, std::uint64_t components, machine_time now);
 
     /// Takes the record of the same ID, GID, P_Key and ServiceKey away, and gives it back in
     /// `record`. SA_STATUS_NO_ERROR or NO_RECORDS.

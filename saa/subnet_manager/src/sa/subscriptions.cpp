@@ -46,24 +46,23 @@ bool wants_event(const ib_mad_informinfo_t& info, const ib_mad_notice_t& notice)
            wants(info.ProducerType_VendorID, any_producer, notice.ProducerType_VendorID);
 }
 
-std::uint16_t subscription_table::set(const subscriber& from, const ib_mad_informinfo_t& info,
+std::uint16_t subscription_table::set(const subscriber& from, ib_mad_informinfo_t& info,
                                       bool trusted) {
     if (info.Subscribe > MAD_INFORMINFO_SUBSCRIBE) return SA_STATUS_ERR_REQ_INVALID;
     if (is_security_trap(info) && !trusted) return SA_STATUS_ERR_REQ_INVALID;
-    ib_mad_informinfo_t asked = info;
-    if (info.Subscribe == MAD_INFORMINFO_SUBSCRIBE) asked.QPN = from.qpn & 0xffffffu;
+    if (info.Subscribe == MAD_INFORMINFO_SUBSCRIBE) info.QPN = from.qpn & 0xffffffu;
     const auto known = std::ranges::find_if(table_, [&](const subscription& s) {
-        return s.from == from && same_question(s.wants, asked);
+        return s.from == from && same_question(s.wants, info);
     });
     if (info.Subscribe == MAD_INFORMINFO_UNSUBSCRIBE) {
         if (known == table_.end()) return SA_STATUS_ERR_REQ_INVALID;
         table_.erase(known);
     } else if (known != table_.end()) {
-        *known = {from, asked};
+        *known = {from, info};
     } else if (table_.size() >= capacity_) {
         return SA_STATUS_ERR_NO_RESOURCES;
     } else {
-        table_.push_back({from, asked});
+        table_.push_back({from, info});
     }
     return SA_STATUS_NO_ERROR;
 }

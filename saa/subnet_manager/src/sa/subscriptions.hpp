@@ -36,10 +36,11 @@ class subscription_table {
 public:
     explicit subscription_table(std::size_t capacity = 65536) : capacity_(capacity) {}
 
-    /// Set of InformInfo. Subscribing twice is one subscription. SA_STATUS_NO_ERROR; REQ_INVALID
+    /// Set of InformInfo, which is left as it is stored. Subscribing twice is one subscription.
+    /// SA_STATUS_NO_ERROR; REQ_INVALID
     /// for a Subscribe above 1, for an unsubscription that names none (its QPN counts), and for a
     /// trap 256..259 from a requester without the SM_Key; NO_RESOURCES when full.
-    std::uint16_t set(const subscriber& from, const ib_mad_informinfo_t& info, bool trusted);
+    std::uint16_t set(const subscriber& from, ib_mad_informinfo_t& info, bool trusted);
 
     /// The port went: its subscriptions go, too. How many that were.
     std::size_t remove(const ib_gid_t& gid);
