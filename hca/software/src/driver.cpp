@@ -66,8 +66,9 @@ NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
 
 NTSTATUS attach_text(std::string_view text, std::string_view name, bool configured, ULONG& count,
                      void** attachment, std::string& problem) {
-    auto made = std::make_unique<fabric>(parse_topology(text, name, read_file), configured);
-    if (configured) made->bring_up();
+    const topology plan = parse_topology(text, name, read_file);
+    auto made = std::make_unique<fabric>(plan);
+    if (configured) made->bring_up(plan);
     const NTSTATUS status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) *attachment = made.release();
     return status;

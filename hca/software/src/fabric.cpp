@@ -23,8 +23,6 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.owner = &owner;
     made.number = number;
     made.guid = plan.guid;
-    made.lid = plan.lid;
-    made.lmc = plan.lmc;
     made.width = plan.width;
     made.speed = plan.speed;
     made.capabilities = capabilities;
@@ -48,7 +46,7 @@ bool port::linked() const {
     return peer != nullptr && plugged && peer->plugged && enabled && peer->enabled;
 }
 
-fabric::fabric(const topology& plan, bool configures) : configures_(configures) {
+fabric::fabric(const topology& plan) {
     for (const node_plan& each : plan.nodes)
         add_node(each);
     connect(plan);
@@ -107,11 +105,8 @@ void fabric::add_node(const node_plan& plan) {
     made.system_image_guid = plan.system_image_guid;
     made.vendor_id = plan.vendor_id;
     made.device_id = plan.device_id;
-    for (std::size_t i = 0; i < plan.ports.size(); ++i) {
-        port& added =
-            made.ports.emplace_back(make_port(made, static_cast<UCHAR>(i), plan.ports[i]));
-        if (!configures_) added.lid = added.lmc = 0;
-    }
+    for (std::size_t i = 0; i < plan.ports.size(); ++i)
+        made.ports.emplace_back(make_port(made, static_cast<UCHAR>(i), plan.ports[i]));
 }
 
 void fabric::connect(const topology& plan) {
@@ -142,9 +137,9 @@ void fabric::drop(port& end) {
     if (end.owner->switches()) raise_link_state(*end.owner);
 }
 
-// In place of a subnet manager, if there is to be none.
+// In place of a subnet manager, where bring_up() did that before.
 void fabric::configure(port& end) {
-    if (!configures_) return;
+    if (!end.in_subnet) return;
     set_state(end, IB_PORT_ARMED);
     set_state(end, IB_PORT_ACTIVE);
 }

@@ -11,8 +11,8 @@ namespace irpverbs::hca_software {
 
 class fabric {
 public:
-    /// `configures`: a link that comes up becomes active; otherwise that is a subnet manager's.
-    fabric(const topology& plan, bool configures);
+    /// Its links wait for a subnet manager.
+    explicit fabric(const topology& plan);
     ~fabric();
     fabric(const fabric&) = delete;
     fabric& operator=(const fabric&) = delete;
@@ -20,9 +20,10 @@ public:
     std::deque<node>& nodes() { return nodes_; }
     node* find_node(ib_guid_t guid);
 
-    /// Gives LIDs and forwarding tables, and makes every linked port active. Before there are
-    /// adapters.
-    void bring_up();
+    /// Leaves the fabric as a subnet manager on the first linked port of a host would: the ports
+    /// that it reaches have LIDs, those of the plan first, and are active, also when their links
+    /// come back; switches have forwarding tables. Before there are adapters.
+    void bring_up(const topology& plan);
 
     /// Reads under the fabric's lock. Calls nothing else.
     template <class Look>
@@ -107,7 +108,6 @@ private:
     void tell();
     bool next_news(piece_of_news& next);
 
-    const bool configures_;
     std::deque<node> nodes_;
     KSPIN_LOCK lock_ = 0;
     bool telling_ = false;              // guarded by lock_

@@ -104,6 +104,7 @@ struct port {
     bool led = false;
     bool notice_toggle = false; // changes with each notice that is cleared
     bool managed = false;       // by a subnet manager, which traps are for
+    bool in_subnet = false;     // that bring_up() has configured
     mkey_guard mkey;
     std::unique_ptr<vl_arbitration> arbitration; // null: not set yet
     ULONG capabilities = 0;

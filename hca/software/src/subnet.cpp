@@ -4,23 +4,51 @@
 #include "adapter.hpp"
 
 #include <unordered_set>
+#include <utility>
 
 namespace irpverbs::hca_software {
 
 namespace {
 
+port* first_linked_host_port(std::deque<node>& nodes) {
+    for (node& each : nodes)
+        for (port& end : each.ports)
+            if (each.type == IB_NODE_CA && end.linked()) return &end;
+    return nullptr;
+}
+
+// Marks the ports that datagrams from a port get to: through switches, not through other nodes.
+void mark_reach(port& from) {
+    std::deque<port*> ends;
+    const auto reach = [&](port& end) {
+        if (!std::exchange(end.in_subnet, true)) ends.push_back(&end);
+    };
+    for (reach(from); !ends.empty(); ends.pop_front()) {
+        const port& end = *ends.front();
+        if (end.linked()) reach(*end.peer);
+        if (!end.owner->switches()) continue;
+        for (port& other : end.owner->ports)
+            reach(other);
+    }
+}
+
 // What takes part in the subnet under a LID: a switch as a whole, each port of another node.
 std::vector<port*> lid_holders(std::deque<node>& nodes) {
     std::vector<port*> holders;
-    for (node& each : nodes) {
-        if (each.type == IB_NODE_SWITCH) {
-            holders.push_back(&each.ports[0]);
-            continue;
-        }
-        for (std::size_t i = 1; i < each.ports.size(); ++i)
-            holders.push_back(&each.ports[i]);
-    }
+    for (node& each : nodes)
+        for (port& end : each.ports)
+            if (end.in_subnet && (end.number == 0 || !each.switches())) holders.push_back(&end);
     return holders;
+}
+
+// The LIDs that the topology gives to ports of the subnet.
+void take_lids(std::deque<node>& nodes, const topology& plan) {
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        for (port& end : nodes[i].ports) {
+            if (!end.in_subnet) continue;
+            end.lid = plan.nodes[i].ports[end.number].lid;
+            end.lmc = plan.nodes[i].ports[end.number].lmc;
+        }
 }
 
 // Keeps the LIDs that the topology gives, unless two are the same; the others get the next free.
@@ -30,8 +58,7 @@ void give_lids(const std::vector<port*>& holders) {
         if (each->lid != 0 && !taken.insert(each->lid).second) each->lid = 0;
     ib_lid_t next = 1;
     for (port* each : holders) {
-        const bool alone = each->number != 0 && each->peer == nullptr;
-        if (each->lid != 0 || alone) continue;
+        if (each->lid != 0) continue;
         while (taken.contains(next))
             ++next;
         if (next > IB_LID_UNICAST_LAST) return;
@@ -63,7 +90,7 @@ void route(std::deque<node>& nodes, const std::vector<port*>& holders) {
     for (const port* each : holders)
         top = std::max(top, each->lid);
     for (node& each : nodes)
-        if (each.switches()) {
+        if (each.switches() && each.ports[0].in_subnet) {
             each.forwarding.assign(top + 1u, node::no_port);
             each.routing.linear_top = top;
         }
@@ -84,13 +111,18 @@ ib_lid_t first_host_lid(const std::vector<port*>& holders) {
 
 } // namespace
 
-void fabric::bring_up() {
+void fabric::bring_up(const topology& plan) {
+    port* const manager = first_linked_host_port(nodes_);
+    if (manager == nullptr) return;
+    mark_reach(*manager);
     const std::vector<port*> holders = lid_holders(nodes_);
+    take_lids(nodes_, plan);
     give_lids(holders);
     route(nodes_, holders);
     const ib_lid_t sm_lid = first_host_lid(holders);
     for (node& each : nodes_)
         for (port& end : each.ports) {
+            if (!end.in_subnet) continue;
             if (end.number == 0 || end.linked()) end.sm_lid = sm_lid;
             if (end.linked()) configure(end);
         }

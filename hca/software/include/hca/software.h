@@ -1,7 +1,8 @@
 /* The software HCA: adapters on a simulated fabric, and the hand that makes things happen there.
    Attached as "software:" (two switches, hosts host1 to host4; host1 has two ports) or
    "software:FILE" (what ibnetdiscover prints or ibsim reads); an HCA for each channel adapter. Its
-   links are configured as they come up. With "?unmanaged" at the end they stay in IB_PORT_INIT,
+   links are configured as they come up, where a subnet manager on the first linked port would reach
+   them: those of islands stay in IB_PORT_INIT. With "?unmanaged" at the end all stay so,
    without LIDs and with empty tables, until a subnet manager configures them by datagrams.
    "?static" at the end changes nothing here: it tells a program to run no subnet manager of its
    own.
