@@ -96,8 +96,8 @@ class PlannedGroups : public GroupRules {
 protected:
     PlannedGroups()
         : GroupRules({.partitions = "Default=0x7fff, ipoib, rate=6, mtu=5, sl=2 :\n"
-                                    "  mgid=ff12:401b::0707, sl=1, rate=6, mtu=5 # of all hosts\n"
-                                    "  mgid=ff12:601b:ffff::16, rate=6, mtu=5, Q_Key=7, TClass=3\n"
+                                    "  mgid=ff12:401b::0707, sl=1 # of all hosts\n"
+                                    "  mgid=ff12:601b:ffff::16, Q_Key=7, TClass=3\n"
                                     "  mgid=ff12::1, Q_Key=0xDEADBEEF, FlowLabel=9, mtu=2\n"
                                     "  mgid=ff12:a01b::5, scope=5, scope=14\n"
                                     "  ALL=full, SELF=full ;\n"
@@ -120,11 +120,11 @@ TEST_P(PlannedGroups, ClausesOfPartitions_MakeTheGroups) {
               (values{0xC000, 0xFFFF, 0xB1B, 5, 6, 2, 0, 2}));
     EXPECT_EQ(described(0xff12401bffff0000, 0x0707),
               (values{0xC001, 0xFFFF, 0xB1B, 5, 6, 1, 0, 2}));
-    EXPECT_EQ(described(0xff12601bffff0000, 0x16), (values{0xC002, 0xFFFF, 7, 5, 6, 0, 0, 2}));
+    EXPECT_EQ(described(0xff12601bffff0000, 0x16), (values{0xC002, 0xFFFF, 7, 5, 6, 2, 0, 2}));
     EXPECT_EQ(described(0xff12000000000000, 1),
-              (values{0xC003, 0xFFFF, 0xDEADBEEF, 2, 3, 0, 0, 2}));
-    EXPECT_EQ(described(0xff15a01b00000000, 5), (values{0xC004, 0xFFFF, 0, 4, 3, 0, 255, 5}));
-    EXPECT_EQ(described(0xff1ea01b00000000, 5), (values{0xC005, 0xFFFF, 0, 4, 3, 0, 255, 14}));
+              (values{0xC003, 0xFFFF, 0xDEADBEEF, 2, 6, 2, 0, 2}));
+    EXPECT_EQ(described(0xff15a01b00000000, 5), (values{0xC004, 0xFFFF, 0, 5, 6, 2, 255, 5}));
+    EXPECT_EQ(described(0xff1ea01b00000000, 5), (values{0xC005, 0xFFFF, 0, 5, 6, 2, 255, 14}));
     EXPECT_EQ(described(0xff15401b80010000, 0xffffffff),
               (values{0xC006, 0x8001, 0xB1B, 4, 3, 0, 255, 5}));
     EXPECT_EQ((groups[{0xff12000000000000, 1}].FlowLabel), 9u);

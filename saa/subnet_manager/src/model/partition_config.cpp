@@ -188,19 +188,21 @@ private:
         return add_groups(at, draft.broadcast, draft);
     }
 
-    // A line of its own: mgid=GID [, clause]...
+    // A line of its own: mgid=GID [, clause]... Clauses that it lacks are the partition's, but for
+    // TClass, as in OpenSM.
     bool read_group(std::string_view line, partition_draft& draft) {
-        group_clauses clauses;
+        group_clauses clauses = draft.broadcast;
+        clauses.scopes.clear();
+        clauses.group.tclass = 0;
         const std::size_t comma = std::min(line.find(','), line.size());
         const auto mgid = multicast_gid_in(split(line.substr(0, comma)).value);
         if (!mgid) return wrong(line, "mgid=ff..., a multicast GID");
         clauses.group.mgid = *mgid;
-        const std::string_view more = line.substr(std::min(comma + 1, line.size()));
-        return for_each_part(more, ',',
-                             [&](std::string_view item) {
-                                 return read_clause(item, clauses, clause_names);
-                             }) &&
-               fits_ip(line, clauses.group, draft) && add_groups(line, clauses, draft);
+        const bool ok = for_each_part(
+            line.substr(std::min(comma + 1, line.size())), ',',
+            [&](std::string_view item) { return read_clause(item, clauses, clause_names); });
+        if (clauses.scopes.empty()) clauses.scopes = draft.broadcast.scopes;
+        return ok && fits_ip(line, clauses.group, draft) && add_groups(line, clauses, draft);
     }
 
     // A group of IPoIB has the partition's P_Key in its GID, and what the broadcast group has.

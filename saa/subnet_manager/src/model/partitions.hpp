@@ -76,8 +76,9 @@ bool share_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b, ib_pk
 /// limited|both] [, member]... ;` with members ALL, ALL_CAS, ALL_SWITCHES, SELF or port GUIDs,
 /// flags ipoib, defmember= and the clauses of the broadcast group that ipoib makes: rate=, mtu=,
 /// sl= (of the partition's paths, too), scope= (one group each), Q_Key=, TClass=, FlowLabel=. A
-/// line among the members `mgid=GID [, clause]...` makes another group. # begins a comment. On a
-/// mistake nullopt, and `error` is "file:line: what was expected".
+/// line among the members `mgid=GID [, clause]...` makes another group; clauses that it lacks are
+/// the partition's. # begins a comment. On a mistake nullopt, and `error` is "file:line: what was
+/// expected".
 std::optional<partition_table> parse_partitions(std::string_view text, std::string_view file,
                                                 std::string& error);
 
