@@ -18,14 +18,16 @@ namespace samples {
 /// the life of this. What the URI names is attached before, and detached after it.
 class own_subnet {
 public:
-    /// `partitions`: as in OpenSM's partitions.conf. Back when the subnet is up. Throws
-    /// boost::system::system_error.
-    explicit own_subnet(std::string_view uri, std::string partitions = {}) {
+    /// `partitions`: as in OpenSM's partitions.conf; each port has 2^`lmc` LIDs. Back when the
+    /// subnet is up. Throws boost::system::system_error.
+    explicit own_subnet(std::string_view uri, std::string partitions = {}, std::uint8_t lmc = 0) {
         if (!is_wanted(uri)) return;
         const std::optional<place> where = first_linked_port();
         if (!where) return;
-        manager_ = irpverbs::subnet_manager::manager(
-            {.hca = where->hca, .port = where->port, .partitions = std::move(partitions)});
+        manager_ = irpverbs::subnet_manager::manager({.hca = where->hca,
+                                                      .port = where->port,
+                                                      .lmc = lmc,
+                                                      .partitions = std::move(partitions)});
         manager_.start(boost::asio::use_future).get();
         runs_ = true;
         manager_.wait_until_up(boost::asio::use_future).get();

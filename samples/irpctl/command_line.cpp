@@ -325,6 +325,11 @@ void declare(CLI::App& app, invocation& chosen) {
     app.add_option("--partitions", chosen.partitions,
                    "software fabric only: its subnet manager's partitions.conf")
         ->type_name("FILE");
+    app.add_option(
+           "--lmc", chosen.lmc,
+           "software fabric only: its subnet manager gives each port 2^N LIDs, N from 0 to 7")
+        ->check(CLI::Range(0, 7))
+        ->type_name("N");
     app.add_flag("--json", chosen.json, "write JSON instead of tables");
     app.fallthrough();
     add_commands(app, chosen);

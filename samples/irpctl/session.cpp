@@ -89,9 +89,12 @@ asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here)
 } // namespace
 
 session::session(const invocation& chosen) : chosen_(chosen) {
-    if (!chosen.partitions.empty() && !samples::own_subnet::is_wanted(chosen.hca))
-        throw wrong_usage(
-            "--partitions: only software: and software:FILE have a subnet manager here");
+    const char* const of_manager = !chosen.partitions.empty() ? "--partitions"
+                                   : chosen.lmc != 0          ? "--lmc"
+                                                              : nullptr;
+    if (of_manager != nullptr && !samples::own_subnet::is_wanted(chosen.hca))
+        throw wrong_usage(fmt::format(
+            "{}: only software: and software:FILE have a subnet manager here", of_manager));
     std::string partitions = partitions_in(chosen.partitions);
     char message[512] = "";
     ULONG count = 0;
@@ -101,7 +104,8 @@ session::session(const invocation& chosen) : chosen_(chosen) {
                                   message[0] != '\0' ? message : NtStatusMeaning(status)));
     devices_ = find_devices();
     try {
-        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions));
+        subnet_ =
+            std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions), chosen.lmc);
     } catch (const boost::system::system_error& why) {
         throw failure(fmt::format("{}: its subnet manager: {}; {}?static does without", chosen.hca,
                                   why.code().message(), chosen.hca));

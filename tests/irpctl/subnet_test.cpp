@@ -128,6 +128,16 @@ TEST(IrpctlPartitions, DecideWhoReachesWhom) {
     EXPECT_FALSE(from_host2[1].at("reached").as_bool()); // a limited member
 }
 
+TEST(IrpctlLmc, OfTheSubnetManager_EachPortHasThatManyLids) {
+    EXPECT_EQ(values({"--lmc", "2", "port", "host3"}).at(0).at("lmc"), 2);
+    EXPECT_EQ(values({"--lmc", "2", "sa", "PathRecord", "host3", "--field",
+                      "SGID=fe80::200:0:0:201", "--field", "DGID=fe80::200:0:0:301"})
+                  .size(),
+              16u);
+    EXPECT_EQ(run({"--lmc", "8", "devices"}).status, 2);
+    EXPECT_EQ(run({"--hca", "software:?static", "--lmc", "1", "devices"}).status, 2);
+}
+
 TEST(IrpctlPartitions, MistakesAreTold) {
     const partitions_file wrong("Default=0x7fff : ALL=full ;\nsomething else\n");
     const ended read = run({"--partitions", wrong.path, "devices"});
