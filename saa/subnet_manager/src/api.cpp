@@ -6,10 +6,7 @@ namespace irpverbs::subnet_manager {
 
 void detail::manager_request::start(IRP* irp) {
     if (of == nullptr) return ci::detail::refuse(irp, STATUS_INVALID_PARAMETER);
-    IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
-    next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-    next.MinorFunction = static_cast<UCHAR>(verb);
-    IoCallDriver(of->device(), irp);
+    of->ask(verb, irp);
 }
 
 std::string partitions_problem(const std::string& text, const std::string& name) {

@@ -55,6 +55,13 @@ manager_core::manager_core(manager_options options) : options_(std::move(options
     KeInitializeDpc(&timer_dpc_, timer_fired, this);
 }
 
+NTSTATUS manager_core::ask(detail::manager_verb verb, IRP* irp) {
+    IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
+    next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    next.MinorFunction = static_cast<UCHAR>(verb);
+    return IoCallDriver(&device_, irp);
+}
+
 NTSTATUS manager_core::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     auto& self = *static_cast<manager_core*>(device->DeviceExtension);
     irp::obligation owed(irp);

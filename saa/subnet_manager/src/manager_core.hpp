@@ -18,7 +18,8 @@ class manager_core : public std::enable_shared_from_this<manager_core> {
 public:
     explicit manager_core(manager_options options);
 
-    DEVICE_OBJECT* device() { return &device_; }
+    /// Sends it the IRP. The status, or STATUS_PENDING.
+    NTSTATUS ask(detail::manager_verb verb, IRP* irp);
     /// Stops; nobody waits for it.
     void abandon();
     manager_status status() const;

@@ -1,0 +1,104 @@
+// The C interface.
+#include "manager_core.hpp"
+
+#include <ci/detail/refuse.hpp>
+#include <subnet_manager/subnet_manager.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+using namespace irpverbs::subnet_manager;
+
+struct _SM_MANAGER {
+    std::shared_ptr<manager_core> core;
+};
+
+namespace {
+
+manager_options options_of(const SM_OPTIONS& from) {
+    return {.hca = from.Hca,
+            .port = from.Port,
+            .priority = from.Priority,
+            .sm_key = from.SmKey,
+            .standby_poll_ms = from.StandbyPollMs,
+            .standby_retries = from.StandbyRetries,
+            .lmc = from.Lmc,
+            .sa_key = from.SaKey,
+            .smps_in_flight = from.SmpsInFlight,
+            .light_sweep_ms = from.LightSweepMs,
+            .partitions = from.Partitions != nullptr ? from.Partitions : ""};
+}
+
+NTSTATUS ask(const SM_MANAGER* manager, detail::manager_verb verb, IRP* irp) {
+    if (manager != nullptr) return manager->core->ask(verb, irp);
+    irpverbs::ci::detail::refuse(irp, STATUS_INVALID_PARAMETER);
+    return STATUS_INVALID_PARAMETER;
+}
+
+} // namespace
+
+extern "C" {
+
+void SmInitializeOptions(SM_OPTIONS* options, ib_guid_t hca) {
+    const manager_options usual;
+    *options = {};
+    options->Size = sizeof *options;
+    options->Port = usual.port;
+    options->Priority = usual.priority;
+    options->Lmc = usual.lmc;
+    options->Hca = hca;
+    options->SmKey = usual.sm_key;
+    options->SaKey = usual.sa_key;
+    options->StandbyPollMs = usual.standby_poll_ms;
+    options->StandbyRetries = usual.standby_retries;
+    options->SmpsInFlight = usual.smps_in_flight;
+    options->LightSweepMs = usual.light_sweep_ms;
+}
+
+NTSTATUS SmCreate(const SM_OPTIONS* options, SM_MANAGER** manager) {
+    if (options == nullptr || manager == nullptr) return STATUS_INVALID_PARAMETER;
+    if (options->Size == 0 || options->Size > sizeof *options) return STATUS_INVALID_PARAMETER;
+    SM_OPTIONS whole;
+    SmInitializeOptions(&whole, 0);
+    std::memcpy(&whole, options, options->Size);
+    try {
+        *manager = new SM_MANAGER{std::make_shared<manager_core>(options_of(whole))};
+    } catch (const std::bad_alloc&) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    return STATUS_SUCCESS;
+}
+
+void SmDestroy(SM_MANAGER* manager) {
+    if (manager == nullptr) return;
+    manager->core->abandon();
+    delete manager;
+}
+
+NTSTATUS SmStart(SM_MANAGER* manager, PIRP irp) {
+    return ask(manager, detail::manager_verb::start, irp);
+}
+
+NTSTATUS SmWaitUntilUp(SM_MANAGER* manager, PIRP irp) {
+    return ask(manager, detail::manager_verb::wait_until_up, irp);
+}
+
+NTSTATUS SmStop(SM_MANAGER* manager, PIRP irp) {
+    return ask(manager, detail::manager_verb::stop, irp);
+}
+
+NTSTATUS SmCheckPartitions(const char* text, const char* name, char* message, SIZE_T size) {
+    try {
+        const std::string problem = partitions_problem(text, name);
+        if (problem.empty()) return STATUS_SUCCESS;
+        if (message != nullptr && size != 0)
+            *std::copy_n(problem.data(), std::min<std::size_t>(problem.size(), size - 1), message) =
+                '\0';
+        return STATUS_DATA_ERROR;
+    } catch (const std::bad_alloc&) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+}
+
+} // extern "C"
