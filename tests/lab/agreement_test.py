@@ -22,6 +22,33 @@ CHECKED_IN = pathlib.Path(__file__).parent.parent / "hca" / "topologies"
 SWITCH = 2
 DOWN = 1
 NO_PORT = 255
+KEY = ("--key", "1")
+
+# H3 has two cables, to the subnet manager's switch and to H4; nothing else leads to H4 or to S2.
+ISLANDS = """Hca 1 "H1"
+[1] "S1"[1]
+
+Hca 1 "H2"
+[1] "S1"[2]
+
+Hca 2 "H3"
+[1] "S1"[3]
+[2] "H4"[1]
+
+Hca 1 "H4"
+[1] "H3"[2]
+
+Switch 4 "S1"
+[1] "H1"[1]
+[2] "H2"[1]
+[3] "H3"[1]
+
+Hca 1 "H5"
+[1] "S2"[1]
+
+Switch 4 "S2"
+[1] "H5"[1]
+"""
 LID_BLOCK = 64
 
 # What a node says of itself, and a link of what its ends can do.
@@ -70,15 +97,24 @@ class Sa:
         port = 0 if node["NodeType"] == SWITCH else node["LocalPortNum"]
         return node["NodeDescription"], port
 
-    def records(self, name):
-        """As tuples that can be compared."""
+    def end(self, lid):
+        """The place of a LID; with an LMC also which of its LIDs it is."""
+        if lid in self.by_lid:
+            return self.by_lid[lid]
+        base = lid
+        while base not in self.by_lid:
+            base -= 1
+        return *self.by_lid[base], lid - base
+
+    def records(self, name, *key):
+        """As tuples that can be compared. `key`: "--key", "1"."""
         found = []
-        for record in self.ask("sa", name, "--key", "1"):
+        for record in self.ask("sa", name, *key):
             for field in HARDWARE.get(name, ()):
                 record.pop(field)
             for field in ("LID", "SLID", "DLID", "FromLID", "ToLID", "EndportLID"):
                 if field in record:
-                    record[field] = self.by_lid[record[field]]
+                    record[field] = self.end(record[field])
             found.append(tuple(sorted((key, str(value)) for key, value in record.items())))
         return sorted(found)
 
@@ -136,8 +172,8 @@ class Sa:
 class Case(unittest.TestCase):
     maxDiff = 4000
 
-    def both(self, topology, sm_host, asker, partitions=None):
-        """Calls `check(ours, opensm)` while both are up. `partitions(sa)`: a partitions.conf."""
+    def both(self, topology, sm_host, asker, partitions=None, lmc=0):
+        """Both while they are up. `partitions(sa)`: a partitions.conf."""
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="agree")))
 
         def ask_ours(*words, host=None):
@@ -153,22 +189,23 @@ class Case(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             return [json.loads(line) for line in run.stdout.splitlines()]
 
-        extra = []
+        extra = ["--lmc", str(lmc)]
         folder = scratch / "lab"
         if partitions is not None:
             with Lab(folder, topology, (sm_host,)) as lab:
                 text = partitions(Sa(ask_opensm))
             (folder / "partitions.conf").write_text(text)
             (scratch / "ours.conf").write_text(partitions(Sa(ask_ours)))
-            extra = ["--partitions", str(scratch / "ours.conf")]
-        lab = self.enterContext(Lab(folder, topology, (sm_host,)))
+            extra += ["--partitions", str(scratch / "ours.conf")]
+        lab = self.enterContext(Lab(folder, topology, (sm_host,), opensm_options=(f"lmc {lmc}",)))
         return Sa(ask_ours), Sa(ask_opensm)
 
     def agree(self, ours, opensm):
         for name in ("NodeRecord", "LinkRecord", "SwitchInfoRecord", "SMInfoRecord", "PathRecord",
                      "MCMemberRecord", "ServiceRecord", "InformInfoRecord"):
             with self.subTest(name):
-                self.assertEqual(ours.records(name), opensm.records(name))
+                self.assertEqual(ours.records(name, *KEY), opensm.records(name, *KEY))
+        self.assertEqual(ours.records("MCMemberRecord"), opensm.records("MCMemberRecord"))
         self.assertEqual(ours.ports(), opensm.ports())
         self.assertEqual(ours.keys(), opensm.keys())
         self.assertEqual(ours.guids(), opensm.guids())
@@ -218,18 +255,53 @@ class AgreementTest(Case):
 
     def agree_in_partitions(self, ours, opensm):
         for name in ("NodeRecord", "SwitchInfoRecord", "SMInfoRecord", "PathRecord"):
-            self.assertEqual(ours.records(name), opensm.records(name), name)
+            self.assertEqual(ours.records(name, *KEY), opensm.records(name, *KEY), name)
         self.assertEqual(ours.ports(), opensm.ports())
         self.assertEqual(ours.keys(), opensm.keys())
         self.assertEqual(ours.guids(), opensm.guids())
         # OpenSM hides the cable of a limited member from all, as its two ends share no key.
-        cables = [each for each in ours.records("LinkRecord")
+        cables = [each for each in ours.records("LinkRecord", *KEY)
                   if "('H0004', 1)" not in dict(each).values()]
-        self.assertEqual(cables, opensm.records("LinkRecord"))
+        self.assertEqual(cables, opensm.records("LinkRecord", *KEY))
+
+    def test_ports_of_two_lids(self):
+        ours, opensm = self.both(CHECKED_IN / "two_leaves.net", "H0001", "H0002", lmc=1)
+        for name in ("NodeRecord", "LinkRecord", "PathRecord"):  # SwitchInfo tells the highest LID
+            self.assertEqual(ours.records(name), opensm.records(name))
+        self.assertEqual(ours.ports(), opensm.ports())
+        paths = [dict(each) for each in ours.records("PathRecord")]
+        self.assertEqual({each["Preference"] for each in paths}, {"0", "2"})
+
+    def test_groups_of_partitions(self):
+        clauses = ("Default=0x7fff, ipoib, rate=6, mtu=5 :\n"
+                   "  mgid=ff12:401b::0707,sl=1 # of all\n"
+                   "  mgid=ff12:601b::16,Q_Key=0x7,TClass=3,FlowLabel=9\n"
+                   "  mgid=ff12::1,sl=1,Q_Key=0xDEADBEEF,rate=3,mtu=2\n"
+                   "  mgid=ff12:a01b::5,scope=5,scope=14\n"
+                   "  ALL=full ;\n"
+                   "One=0x1, ipoib : ALL=full ;\n"
+                   "Two=0x2 : ALL=full ;\n")
+        ours, opensm = self.both(CHECKED_IN / "two_leaves.net", "H0001", "H0002", lambda _: clauses)
+        self.agree(ours, opensm)
+        self.assertEqual(len(ours.records("MCMemberRecord")), 7)
+
+    def test_islands(self):
+        ours, opensm = self.both(self.written(ISLANDS), "H1", "H2")
+        self.agree(ours, opensm)
+        for host in ("H1", "H2", "H4", "H5"):
+            with self.subTest(host):
+                self.assertEqual(self.state(ours, host), self.state(opensm, host))
+
+    @staticmethod
+    def state(sa, host):
+        """Of its first port; which LID it has is each one's own."""
+        port, = sa.ask("port", host=host)
+        return port["state"], port["lid"] != 0, port["sm_lid"] != 0
 
 
 class StatusTest(Case):
     """What is refused, and how."""
+    BROADCAST = "DGID=ff12:401b:ffff::ffff:ffff"
     JOIN = ("PortGID={}", "JoinState=1", "Q_Key=1", "TClass=0", "SL=0", "FlowLabel=0", "P_Key=0xffff")
     QUESTIONS = (
         ("Get", "PathRecord", "SGID={}", "DGID=fe80::dead"),
@@ -275,6 +347,38 @@ class StatusTest(Case):
         ("GetTable", "MulticastFDBRecord"),
         ("GetTable", "SwitchInfoRecord", "LID=1"),
         ("GetTable", "InformInfoRecord", "Enum=77"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "MtuSelector=Exactly", "Mtu=0"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "MtuSelector=Best", "Mtu=6"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "Mtu=0"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "RateSelector=Greater", "Rate=1"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "RateSelector=Best", "Rate=63"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "Rate=1"),
+        ("GetTable", "PathRecord", "SGID={}", "SLID=1"),
+        ("GetTable", "PathRecord", "SGID={}", "SLID=99"),
+        ("GetTable", "PathRecord", "SGID=fe80::dead", "SLID=1"),
+        ("GetTable", "PathRecord", "DGID={}", "DLID=1"),
+        ("GetTable", "PathRecord", "SLID=99", "DGID={}", "DLID=1"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "RawTraffic=1"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "RawTraffic=1", "P_Key=0"),
+        ("GetTable", "PathRecord", "SLID=1", "DLID=2", "RawTraffic=1", "P_Key=0x1234"),
+        ("GetTable", "PathRecord", BROADCAST),
+        ("Get", "PathRecord", BROADCAST),
+        ("GetTable", "PathRecord", BROADCAST, "SGID={}"),
+        ("GetTable", "PathRecord", BROADCAST, "SLID=2"),
+        ("GetTable", "PathRecord", BROADCAST, "DLID=1"),
+        ("GetTable", "PathRecord", BROADCAST, "DLID=0xc000"),
+        ("GetTable", "PathRecord", BROADCAST, "DLID=0xc001"),
+        ("GetTable", "PathRecord", "DLID=0xc000"),
+        ("GetTable", "PathRecord", BROADCAST, "P_Key=0xffff"),
+        ("GetTable", "PathRecord", BROADCAST, "P_Key=0x7fff"),
+        ("GetTable", "PathRecord", BROADCAST, "SL=1"),
+        ("GetTable", "PathRecord", BROADCAST, "NumbPath=0"),
+        ("GetTable", "PathRecord", BROADCAST, "TClass=3"),
+        ("GetTable", "PathRecord", BROADCAST, "MtuSelector=Exactly", "Mtu=0"),
+        ("Get", "PathRecord", "DGID=ff12:401b:ffff::1"),
+        ("GetTable", "MCMemberRecord", "MTUSelector=Greater", "MTU=0"),
+        ("Set", "MCMemberRecord", "M" + BROADCAST[1:], "PortGID={}", "JoinState=1"),
+        ("Set", "MCMemberRecord", "MGID=ff12::7", *JOIN[:-1], "P_Key=0x7fff"),
     )
 
     def test_statuses(self):
