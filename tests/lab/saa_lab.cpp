@@ -128,6 +128,25 @@ TEST_F(SaaLab, PathsFromHereToEverywhere) {
               IBMF_NO_RECORDS);
 }
 
+TEST_F(SaaLab, BroadcastGroupOfTheDefaultPartition_HasAPath) {
+    sa_mcmember_record_t group{};
+    group.MGID = {0xff12401bffff0000, 0xffffffff};
+    const auto groups = all_of(group, SA_MC_COMPMASK_MGID);
+    ASSERT_EQ(groups.records.size(), 1u);
+    EXPECT_EQ(groups.records[0].Q_Key, 0xb1bu);
+    sa_path_record_t path{};
+    path.DGID = group.MGID;
+    const auto paths = all_of(path, SA_PR_COMPMASK_DGID);
+    ASSERT_EQ(paths.records.size(), 1u);
+    EXPECT_EQ(paths.records[0].DLID, groups.records[0].MLID);
+    EXPECT_EQ(paths.records[0].Mtu, groups.records[0].MTU);
+    EXPECT_EQ(paths.records[0].Rate, groups.records[0].Rate);
+    path.MtuSelector = SA_PR_MTU_SEL_EXACTLY;
+    EXPECT_EQ(
+        all_of(path, SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_MTU | SA_PR_COMPMASK_MTUSELECTOR).status,
+        IBMF_REQ_INVALID);
+}
+
 // The request is itself an RMPP transfer.
 TEST_F(SaaLab, PathsFromHereToSeveralInOneQuestion) {
     const auto all = paths_from_here();

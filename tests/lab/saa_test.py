@@ -34,6 +34,9 @@ class SaaTest(LabCase):
     def test_paths_to_several(self):
         self.passes("PathsFromHereToSeveralInOneQuestion")
 
+    def test_group(self):
+        self.passes("BroadcastGroupOfTheDefaultPartition_HasAPath")
+
     def test_services(self):
         self.passes("AServiceComesAndGoes")
 
@@ -102,7 +105,7 @@ class OurManagerTest(unittest.TestCase):
                                              IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),
                                     capture_output=True, check=False)
         self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
-        self.assertIn("[  PASSED  ] 5 tests.", answer.stdout)
+        self.assertIn("[  PASSED  ] 6 tests.", answer.stdout)
         self.assertIn(f"nodes {SaaTest.hosts + 1}", answer.stdout)
 
 
