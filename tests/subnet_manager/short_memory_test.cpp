@@ -28,8 +28,8 @@ void one_second() {
 }
 
 std::string last_site() {
-    const auto* const last = irpverbs::dispatch::detail::last_fault(machine::current());
-    return last != nullptr ? last->site : "";
+    const auto last = irpverbs::dispatch::detail::last_fault(machine::current());
+    return last ? last->site : "";
 }
 
 // Each run has a machine of its own.

@@ -5,6 +5,7 @@
 #include <model/subnet.hpp>
 #include <smp_batch.hpp>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <span>
@@ -28,6 +29,22 @@ public:
     }
     bool knows(const block& which) const { return blocks_.contains(which); }
     void note(const block& which, const smp_data& data) { blocks_[which] = data; }
+
+    std::size_t size() const { return blocks_.size(); }
+
+    /// Calls `visit(block, data)` for at most `count` blocks from `first` on, and begins anew after
+    /// the last one. Returns the block that is next.
+    template <class Visit>
+    block visit_from(const block& first, std::size_t count, const Visit& visit) const {
+        auto at = blocks_.lower_bound(first);
+        for (std::size_t left = std::min(count, blocks_.size()); left != 0; --left, ++at) {
+            if (at == blocks_.end()) at = blocks_.begin();
+            visit(at->first, at->second);
+        }
+        return at != blocks_.end() ? at->first : block{};
+    }
+
+    void forget(const block& which) { blocks_.erase(which); }
 
     /// The port or switch may have lost what was written into it.
     void forget(ib_guid_t whose);

@@ -172,6 +172,7 @@ void sweeper::look() {
     looking_ = std::make_unique<smp_batch>(smps_);
     look_at_switches();
     look_at_master();
+    audit_.read_next(*looking_, *current_, [this] { changed_ = true; });
     looking_->begin_one();
     ask_rivals(smps_, *current_, rules_.own(), [this](const survey& seen) {
         rules_.surveyed(seen);

@@ -3,6 +3,7 @@
 
 #include "glance.hpp"
 #include "sweep.hpp"
+#include "table_audit.hpp"
 
 #include <basics.hpp>
 
@@ -86,6 +87,7 @@ private:
     const machine_time light_interval_;
     const news told_of_;
     written_state written_;
+    table_audit audit_{written_};
     std::unique_ptr<sweep> running_;
     std::unique_ptr<glance> glance_;
     // Switches of current_:

@@ -1,0 +1,29 @@
+// Tables of switches and ports, compared with what this manager wrote: some blocks with each light
+// sweep, in turn. A late duplicate of an old Set can undo a newer one, and nothing else shows it.
+#pragma once
+
+#include "configuration.hpp"
+
+#include <functional>
+
+namespace irpverbs::subnet_manager {
+
+/// For tasks of the channel's queue.
+class table_audit {
+public:
+    explicit table_audit(written_state& written) : written_(written) {}
+
+    /// Reads the next blocks of `net` as part of `batch`. A block that is not as it was written is
+    /// forgotten, so the next sweep writes it, and `differs` is called. The audit must outlive the
+    /// batch.
+    void read_next(smp_batch& batch, const subnet& net, const std::function<void()>& differs);
+
+private:
+    void compare(const written_state::block& which, const smp_data& expected,
+                 const smp_answer& answer, const std::function<void()>& differs);
+
+    written_state& written_;
+    written_state::block next_{};
+};
+
+} // namespace irpverbs::subnet_manager

@@ -1,0 +1,33 @@
+// Tables that changed behind the manager's back are found by light sweeps, and written again.
+#include "../hca/subnet_client.hpp"
+#include "managed_fabric.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+class TableAudit : public BothMachines {};
+
+TEST_P(TableAudit, LinearTable_OverwrittenByAnOldSet_IsRestored) {
+    const attached hcas(unmanaged());
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const open_hca last(hcas.fdo(3));
+    subnet_client asks(last);
+    const mad good = asks.get({1}, sm_linear_table, 0);
+    mad bad = good;
+    for (std::size_t lid = 1; lid < 8; ++lid)
+        bad[smp_data + lid] = 0xFF;
+    EXPECT_EQ(asks.set({1}, sm_linear_table, 0, bad).status(), 0);
+    EXPECT_TRUE(comes_true([&] {
+        const mad now = asks.get({1}, sm_linear_table, 0);
+        return std::equal(now.begin() + smp_data, now.begin() + smp_data + 64,
+                          good.begin() + smp_data);
+    }));
+}
+
+IRPVERBS_ON_THE_SIMULATED_MACHINE(TableAudit);
+
+} // namespace
