@@ -45,10 +45,10 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
     find_program(IRPVERBS_CCACHE ccache)
     if(IRPVERBS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-        # Relative paths, so that a second clone finds what the first one compiled; the sloppiness
-        # that it asks for where a header is precompiled.
+        # Relative paths and any locale, so that a second clone or the clean root reuses objects; the
+        # other sloppiness is what ccache needs for precompiled headers.
         set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-                     CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1
+                     CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,locale CCACHE_INODECACHE=1
                      ${IRPVERBS_CCACHE})
         set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
         set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
