@@ -244,15 +244,17 @@ typedef void (*ibmf_async_event_cb_t)(ibmf_handle_t ibmf_handle, void* clnt_priv
                                       ibmf_async_event_t event_type);
 
 /* Reports the end of a transaction (ibmf_msg_transport) or an unsolicited message
-   (ibmf_setup_async_cb). Ownership: the message belongs to the client, which frees it with
-   ibmf_free_msg. IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD,
-   which must not block in its callback. */
+   (ibmf_setup_async_cb).
+   Ownership: the message belongs to the client, which frees it with ibmf_free_msg.
+   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD, which must not
+   block in its callback. */
 typedef void (*ibmf_msg_cb_t)(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* args);
 
 NT_EXTERN_C_BEGIN
 
-/* Makes the caller a client of one management class on one port. Ownership: *ibmf_handle belongs
-   to the client until ibmf_unregister. IRQL: PASSIVE_LEVEL; may block.
+/* Makes the caller a client of one management class on one port.
+   Ownership: *ibmf_handle belongs to the client until ibmf_unregister.
+   IRQL: PASSIVE_LEVEL; may block.
 
    client_cb may be NULL. Such a client is not notified of the removal of the HCA: its
    transactions end with IBMF_TRANSPORT_FAILURE, its sends return IBMF_BAD_PORT_STATE, and its
@@ -284,8 +286,9 @@ NT_API int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version,
                          ibmf_async_event_cb_t client_cb, void* client_cb_args,
                          ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features);
 
-/* Ends a registration. No callback of the client runs after the return. IRQL: PASSIVE_LEVEL; may
-   block until running callbacks have returned. flags: 0.
+/* Ends a registration. No callback of the client runs after the return.
+   IRQL: PASSIVE_LEVEL; may block until running callbacks have returned.
+   flags: 0.
 
    Statuses:
      IBMF_INVALID_ARG  ibmf_handle is NULL, or flags are not 0
@@ -297,8 +300,9 @@ NT_API int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags);
 /* Installs the callback for unsolicited messages: requests, traps, reports.
    IBMF_QP_HANDLE_DEFAULT receives those of the client's class, an alternate QP all that arrive
    at it. At most one callback per QP. Without one, such messages are dropped and counted
-   (st_no_callback). A response is sent by the QP that received the request. IRQL: PASSIVE_LEVEL.
-   The callback may run before the return. flags: 0.
+   (st_no_callback). A response is sent by the QP that received the request.
+   IRQL: PASSIVE_LEVEL. The callback may run before the return.
+   flags: 0.
 
    Statuses:
      IBMF_INVALID_ARG    async_msg_cb is NULL, or flags are not 0
@@ -310,7 +314,9 @@ NT_API int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_
                                ibmf_msg_cb_t async_msg_cb, void* async_msg_cb_args, uint_t flags);
 
 /* Removes the callback of a QP. The callback does not run after the return, unless this function
-   is called from inside it. IRQL: PASSIVE_LEVEL; may block. flags: 0.
+   is called from inside it.
+   IRQL: PASSIVE_LEVEL; may block.
+   flags: 0.
 
    Statuses:
      IBMF_INVALID_ARG        flags are not 0
@@ -320,13 +326,15 @@ NT_API int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_
 NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                                    uint_t flags);
 
-/* Sends a message, and with IBMF_MSG_TRANS_FLAG_SEQ receives the response to it. Ownership: msgp
-   and its send buffers belong to IBMF until the callback, or until the return if msg_cb is NULL.
-   IBMF frees a receive buffer that msgp still has. The receive buffers of a response belong to
-   IBMF and live as long as the message. Reuse: a received message may be sent from its own
-   receive buffers, but not as a sequenced one. IRQL: <= DISPATCH_LEVEL with msg_cb;
-   PASSIVE_LEVEL without, since the call blocks. The callback may run before the return. retrans:
-   NULL is IBMF_RETRANS_DEFAULT; the flags decide which members are used.
+/* Sends a message, and with IBMF_MSG_TRANS_FLAG_SEQ receives the response to it.
+   Ownership: msgp and its send buffers belong to IBMF until the callback, or until the return if
+   msg_cb is NULL. IBMF frees a receive buffer that msgp still has. The receive buffers of a
+   response belong to IBMF and live as long as the message.
+   Reuse: a received message may be sent from its own receive buffers, but not as a sequenced
+   one.
+   IRQL: <= DISPATCH_LEVEL with msg_cb; PASSIVE_LEVEL without, since the call blocks. The
+   callback may run before the return.
+   retrans: NULL is IBMF_RETRANS_DEFAULT; the flags decide which members are used.
 
    Statuses of the call, after which no callback runs and im_msg_status is unchanged:
      IBMF_INVALID_ARG       msgp is NULL or not a message of that client, flags are unknown, or the
@@ -358,8 +366,8 @@ NT_API int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_q
                               ibmf_msg_t* msgp, ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb,
                               void* msg_cb_args, uint_t flags);
 
-/* Allocates a message, zeroed. The client provides its send buffers. IRQL: <= DISPATCH_LEVEL;
-   PASSIVE_LEVEL with IBMF_ALLOC_SLEEP.
+/* Allocates a message, zeroed. The client provides its send buffers.
+   IRQL: <= DISPATCH_LEVEL; PASSIVE_LEVEL with IBMF_ALLOC_SLEEP.
 
    Statuses:
      IBMF_INVALID_ARG   ibmf_msgpp is NULL
@@ -368,7 +376,8 @@ NT_API int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_q
      IBMF_NO_RESOURCES  no memory; *ibmf_msgpp is NULL */
 NT_API int ibmf_alloc_msg(ibmf_handle_t ibmf_handle, int flag, ibmf_msg_t** ibmf_msgpp);
 
-/* Frees a message, and the receive buffers that IBMF allocated for it. IRQL: <= DISPATCH_LEVEL.
+/* Frees a message, and the receive buffers that IBMF allocated for it.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  ibmf_msgpp or *ibmf_msgpp is NULL
@@ -378,8 +387,9 @@ NT_API int ibmf_alloc_msg(ibmf_handle_t ibmf_handle, int flag, ibmf_msg_t** ibmf
 NT_API int ibmf_free_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t** ibmf_msgpp);
 
 /* Makes a UD QP on the client's port. The QP sends with its keys, and receives datagrams of its
-   partition with its Q_Key. Ownership: the QP belongs to the client until ibmf_free_qp. IRQL:
-   PASSIVE_LEVEL; may block.
+   partition with its Q_Key.
+   Ownership: the QP belongs to the client until ibmf_free_qp.
+   IRQL: PASSIVE_LEVEL; may block.
 
    Statuses:
      IBMF_INVALID_ARG        ibmf_qp_handlep is NULL, or the low 15 bits of p_key are 0; after the
@@ -393,7 +403,8 @@ NT_API int ibmf_alloc_qp(ibmf_handle_t ibmf_handle, ib_pkey_t p_key, ib_qkey_t q
                          ibmf_qp_handle_t* ibmf_qp_handlep);
 
 /* Returns the number, keys and port of an alternate QP, as they are at some moment of the call.
-   IRQL: <= DISPATCH_LEVEL. flags: 0.
+   IRQL: <= DISPATCH_LEVEL.
+   flags: 0.
 
    Statuses:
      IBMF_INVALID_ARG    an output pointer is NULL, or flags are not 0
@@ -404,7 +415,9 @@ NT_API int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_han
 
 /* Sets the keys of an alternate QP. Its number stays. Datagrams in progress may have or meet the
    old keys. If the driver accepts any keys per send (IBMF_NON_DEF_QP_HDL_*), the call changes
-   nothing and succeeds. IRQL: PASSIVE_LEVEL; may block. flags: 0.
+   nothing and succeeds.
+   IRQL: PASSIVE_LEVEL; may block.
+   flags: 0.
 
    Statuses:
      IBMF_INVALID_ARG        flags are not 0, the low 15 bits of p_key are 0, or the port does not
@@ -415,7 +428,9 @@ NT_API int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_han
 NT_API int ibmf_modify_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                           ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags);
 
-/* Destroys an alternate QP. IRQL: PASSIVE_LEVEL; may block. flags: 0.
+/* Destroys an alternate QP.
+   IRQL: PASSIVE_LEVEL; may block.
+   flags: 0.
 
    Statuses:
      IBMF_INVALID_ARG    ibmf_qp_handle is NULL, or flags are not 0

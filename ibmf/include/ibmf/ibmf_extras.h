@@ -20,8 +20,8 @@ NT_API int ibmf_register_oui(ibmf_register_info_t* client_info, uint32_t oui, ui
                              ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features);
 
 /* Sets or clears IsSM in the port's PortInfo: a subnet manager is on the port. The client's
-   unregistration clears it. A trap 144 reports the change to the subnet's manager. IRQL:
-   PASSIVE_LEVEL.
+   unregistration clears it. A trap 144 reports the change to the subnet's manager.
+   IRQL: PASSIVE_LEVEL.
 
    Statuses:
      IBMF_BAD_HANDLE         no such client
@@ -35,7 +35,8 @@ NT_API int ibmf_show_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm);
 #define IBMF_MSG_FLAGS_URGENT 0x00010000
 
 /* Requests the early end of a message's transaction. It ends with IBMF_TRANS_FAILURE unless its
-   result arrives first. The callback runs in either case. IRQL: <= DISPATCH_LEVEL.
+   result arrives first. The callback runs in either case.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  msgp is NULL or not a message of that client
@@ -51,8 +52,8 @@ typedef struct _ibmf_transfer_end {
     uint32_t te_segments_resent;
 } ibmf_transfer_end_t;
 
-/* Returns how the last transfer of a message ended; zeros if the message had no transfer. IRQL:
-   <= DISPATCH_LEVEL.
+/* Returns how the last transfer of a message ended; zeros if the message had no transfer.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  a pointer is NULL, or msgp is not a message of that client
@@ -66,7 +67,8 @@ NT_API int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp,
    when data have arrived of which it has not notified the client. ibmf_read_msg moves the data
    out. Data that are unread at the end are in im_msgbufs_recv, behind the headers. When 64 KiB
    are unread, the receive window closes and the peer waits. A NULL data_cb ends the
-   notification. IRQL: <= DISPATCH_LEVEL.
+   notification.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG    msgp is NULL or not a message of that client
@@ -78,7 +80,8 @@ NT_API int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg
 
 /* Moves the next bytes of an arriving response to `into`: the MAD header, the class header, then
    data without headers. *length is the size of `into`, and on return the number of bytes moved;
-   0 if there are none, or the response is complete. IRQL: <= DISPATCH_LEVEL.
+   0 if there are none, or the response is complete.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  a pointer is NULL, or msgp is not a message of that client
@@ -86,8 +89,8 @@ NT_API int ibmf_stream_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, ibmf_msg
 NT_API int ibmf_read_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* into, size_t* length);
 
 /* Requests a call of `data_cb` as if data had arrived, for a client that left data unread. No
-   effect if no response is arriving for the message, or no data are unread. IRQL: <=
-   DISPATCH_LEVEL.
+   effect if no response is arriving for the message, or no data are unread.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  msgp is NULL or not a message of that client
@@ -134,7 +137,8 @@ typedef struct _ibmf_stats {
 } ibmf_stats_t;
 
 /* Returns the statistics of the client, or of its port with all its clients, including those
-   that have unregistered. IRQL: <= DISPATCH_LEVEL.
+   that have unregistered.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  stats is NULL
@@ -143,7 +147,8 @@ NT_API int ibmf_query_stats(ibmf_handle_t ibmf_handle, boolean_t of_port, ibmf_s
 
 /* Limits the sequenced transactions that all clients of a port have in flight at one time. More
    transactions wait: urgent ones are first, then the clients take turns. The initial limit is
-   128. IRQL: <= DISPATCH_LEVEL.
+   128.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG  in_flight is 0

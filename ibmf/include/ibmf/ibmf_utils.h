@@ -12,16 +12,20 @@ NT_EXTERN_C_BEGIN
    of the structure. */
 
 /* Converts `data` to `structure`, item by item, until the format ends or an item does not fit
-   into the rest of either. Reads and writes no other bytes. Returns: the number of bytes of
-   `data` that were converted (fewer than ibmf_utils_wire_size(format) if a buffer was too
-   short), or IBMF_INVALID_ARG: a pointer is NULL or the format is invalid; then nothing is
-   written. IRQL: any. Source: Solaris ibmf_utils.h, where it returns nothing. */
+   into the rest of either. Reads and writes no other bytes.
+   Returns: the number of bytes of `data` that were converted (fewer than
+   ibmf_utils_wire_size(format) if a buffer was too short), or IBMF_INVALID_ARG: a pointer is
+   NULL or the format is invalid; then nothing is written.
+   IRQL: any.
+   Source: Solaris ibmf_utils.h, where it returns nothing. */
 NT_API int ibmf_utils_unpack_data(const char* format, const uchar_t* data, size_t datalen,
                                   void* structure, size_t structlen) NT_NOEXCEPT;
 
 /* Converts `structure` to `data`, item by item, until the format ends or an item does not fit
-   into the rest of either. Returns: the number of bytes of `data` that were written, or
-   IBMF_INVALID_ARG as ibmf_utils_unpack_data. IRQL: any. */
+   into the rest of either.
+   Returns: the number of bytes of `data` that were written, or IBMF_INVALID_ARG as
+   ibmf_utils_unpack_data.
+   IRQL: any. */
 NT_API int ibmf_utils_pack_data(const char* format, const void* structure, size_t structlen,
                                 uchar_t* data, size_t datalen) NT_NOEXCEPT;
 

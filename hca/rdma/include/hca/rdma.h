@@ -96,7 +96,8 @@
 NT_EXTERN_C_BEGIN
 
 /* Sets the interval between two polls of an open HCA, from the poll after the next one; 1000 at
-   first. IRQL: <= DISPATCH_LEVEL.
+   first. Unit: milliseconds.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      STATUS_SUCCESS

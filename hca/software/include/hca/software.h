@@ -14,8 +14,8 @@
    Traps are sent to the subnet manager that has set up the port.
 
    All functions of this header act on the caller's machine. The HCA must not be detached during
-   a call. A function with a port number also accepts the port of a switch. IRQL: <=
-   DISPATCH_LEVEL.
+   a call. A function with a port number also accepts the port of a switch.
+   IRQL: <= DISPATCH_LEVEL.
 
    Statuses:
      STATUS_SUCCESS
