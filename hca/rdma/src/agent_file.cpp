@@ -11,7 +11,7 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-// per call of the reactor, which serves other descriptors as well
+// The maximum per call of the reactor, which serves other descriptors as well.
 constexpr int most_datagrams_at_once = 64;
 
 constexpr int most_tries = 50; // tries of a send, a millisecond apart

@@ -27,7 +27,7 @@ public:
     void cancel(rmpp::ticks now);
 
     const rmpp::outcome& result() const;
-    bool retired() const; // true: finished after the last transmit
+    bool retired() const; // only transmits are left to do
     bool begun() const;   // data have arrived
     std::uint32_t resent() const;
     rmpp::message_buffer& received() { return buffer_; }

@@ -73,7 +73,7 @@ private:
     std::uint64_t highest_ = 0;       // highest received segment
     std::uint64_t last_ = 0;          // number of the last segment, after it has arrived; else 0
     std::uint64_t earliest_last_ = 0; // according to the announcement
-    // according to the announcement
+    // According to the announcement.
     std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t received_ = 0;
     ticks deadline_ = never;
