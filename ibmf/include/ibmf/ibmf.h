@@ -260,10 +260,13 @@ NT_EXTERN_C_BEGIN
    transactions end with IBMF_TRANSPORT_FAILURE, its sends return IBMF_BAD_PORT_STATE, and its
    handle, messages and QPs stay valid until it frees them and unregisters. They do not hold the
    HCA: the HCA may be removed, and return under its GUID for a new registration.
-   IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not. A
-   client of a class from 0x30 to 0x4F receives the messages of each OUI for which no other
-   client registered (ibmf_register_oui). A real HCA distinguishes requests by their OUI only: on
-   it such a client sends and receives responses (ibmf_setup_async_cb: IBMF_NOT_SUPPORTED).
+
+   IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
+
+   A client of a class from 0x30 to 0x4F receives the messages of each OUI for which no other
+   client registered (ibmf_register_oui). A real HCA delivers requests by their OUI only: on it
+   such a client sends, and receives only responses (ibmf_setup_async_cb: IBMF_NOT_SUPPORTED).
+
    UNIVERSAL_CLASS: any number of clients per port, with alternate QPs only:
    IBMF_QP_HANDLE_DEFAULT is IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs
    as well.
