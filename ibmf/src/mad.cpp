@@ -126,7 +126,8 @@ mad_fault mad_view::parse(mad_bytes bytes, mad_view& view) noexcept {
     made.header_ = load_mad_header(bytes.first<mad_header::size>());
     made.layout_ = layout_of(made.header_.mgmt_class);
     if (made.header_.base_version != MAD_CLASS_BASE_VERS_1) return mad_fault::base_version;
-    // On its way back the pointer runs from the count down to 0; on its way out it ends one beyond.
+    // On the way back the pointer counts down from the hop count to 0; on the way out it ends at
+    // the hop count plus 1.
     if (made.is_directed_route() &&
         (made.hop_count() > max_hops || made.hop_pointer() > made.hop_count() + 1))
         return mad_fault::hop_count;

@@ -31,7 +31,7 @@ std::optional<unsigned> size_of(char letter) {
     }
 }
 
-// The next item, `format` moved past it. None at the end, and where the format is not one.
+// Returns the next item and moves `format` past it; nothing at the end or at an invalid item.
 std::optional<item> next_item(const char*& format) {
     const char* at = format;
     const bool counted = *at >= '0' && *at <= '9';
@@ -44,7 +44,7 @@ std::optional<item> next_item(const char*& format) {
     return item{*size, count};
 }
 
-// The machine's own order turned into the wire's, or the reverse.
+// Converts between the byte order of the host and of the wire, in both directions.
 void copy_swapped(std::uint8_t* to, const std::uint8_t* from, unsigned size) {
     for (unsigned i = 0; i < size; ++i)
         to[i] = from[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? size - 1 - i : i];

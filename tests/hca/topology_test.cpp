@@ -136,7 +136,7 @@ TEST(Topology, ACutLineIsToldWithItsNumber) {
 TEST(Topology, SaysWhereAndWhatIsWrong) {
     EXPECT_EQ(complaint("Hca 1 \"a\"\n\ninclude \"none\"\n").substr(0, 2), "3:");
     EXPECT_EQ(complaint("do Unlink \"a\"[1]\n"),
-              "1: 'do' is for ibsim's console, which is not here");
+              "1: 'do' is a command of ibsim's console, which is not supported");
     EXPECT_EQ(complaint("speed=8\n"), "1: expected a mask of speeds, at most 7");
     EXPECT_EQ(complaint("speed=0\n"), "1: expected a mask of speeds, from 1 to 7");
     EXPECT_EQ(complaint("width=32\n"), "1: expected a mask of widths, at most 31");

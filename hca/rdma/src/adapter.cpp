@@ -62,7 +62,7 @@ NTSTATUS adapter::start(std::string& problem) {
     return STATUS_SUCCESS;
 }
 
-// Opened to see whether it may be; a device that is not there has no verbs.
+// Opens the device to check for access. A device that is not in libibverbs' list has no verbs.
 NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
     std::vector<verbs_device> there;
     if (const int error = find_devices(*world_.verbs, there); error != 0)
@@ -80,16 +80,16 @@ NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
     return STATUS_SUCCESS;
 }
 
-// Of a file that may not be opened libibverbs looks for another one, and tells how that ended.
+// If libibverbs may not open a file it tries another one, and reports the error of that one.
 int adapter::cause_of(int error, const std::string& file) const {
     const int own = error != 0 ? world_.try_file(file) : 0;
     return own == EACCES || own == EPERM ? own : error;
 }
 
-// Why a device can't be used, in a line.
+// Writes the reason why a device can't be used, in one line.
 NTSTATUS adapter::describe(int error, const std::string& file, std::string& problem) const {
     if (is_gone(error)) {
-        problem = name_ + ": it has been taken away";
+        problem = name_ + ": it has been removed";
         return STATUS_DEVICE_REMOVED;
     }
     const bool denied = error == EACCES || error == EPERM;
@@ -98,7 +98,7 @@ NTSTATUS adapter::describe(int error, const std::string& file, std::string& prob
     return status_of(error);
 }
 
-// A management side with another GUID is that of a device which has taken the name meanwhile.
+// A management side with another GUID belongs to a device that has taken over the name.
 NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
     if (has_verbs() && is_rnic(world_, name_)) return STATUS_SUCCESS;
     const ca_facts facts(world_, name_);
@@ -122,7 +122,7 @@ NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
     return STATUS_SUCCESS;
 }
 
-// A port without a umad device has no agents, but is there.
+// A port without a umad device exists, but has no agents.
 NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
     const auto number = static_cast<int>(port);
     if (const int descriptor = world_.open_port(name_.c_str(), number); descriptor >= 0) {
@@ -133,7 +133,7 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
     if (error != EACCES && error != EPERM) return STATUS_SUCCESS;
     std::array<char, 256> path{};
     std::string file = "umad device of " + name_;
-    // libibumad names the file beside it, whose name ends in the same number.
+    // libibumad returns the name of the issm file; both file names end in the same number.
     if (world_.get_issm_path(name_.c_str(), number, path.data(), path.size()) == 0) {
         file = path.data();
         if (const std::size_t at = file.rfind("issm"); at != std::string::npos)
@@ -142,7 +142,7 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
     return describe(error, file, problem);
 }
 
-// ---- where verbs run
+// ---- queues of the verbs
 
 NTSTATUS adapter::submit(IRP* irp) {
     const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
@@ -161,12 +161,12 @@ NTSTATUS adapter::submit(IRP* irp) {
 
 NTSTATUS adapter::submit_send(const IO_STACK_LOCATION* location, IRP* irp) {
     const auto* agent = static_cast<HCA_MAD_AGENT*>(location->Parameters.Others.Argument1);
-    // On Ethernet a send may wait a second for a neighbour to be found.
+    // On Ethernet a send may wait a second for the neighbour's address.
     const bool sleeps = !port(agent->Agent.Attr.PortNumber).infiniband;
     return sleeps ? HcaQueueCommand(&sends_, irp) : HcaExecute(irp);
 }
 
-// By turns: the kernel makes several queues at a time.
+// Chooses the command queues in rotation, since the kernel creates several queues at a time.
 HCA_COMMAND_QUEUE& adapter::lane_of(const IO_STACK_LOCATION* location) {
     cq_part& part = part_of(static_cast<HCA_CQ*>(location->Parameters.Others.Argument1));
     if (location->MinorFunction == HCA_MN_CREATE_CQ) part.lane = next_lane_.fetch_add(1);

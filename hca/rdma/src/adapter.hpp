@@ -1,5 +1,5 @@
-// A real HCA: the FDO of a device that the kernel knows by its name. It has two sides, of which
-// either may be missing: verbs (libibverbs) and management (libibumad).
+// A real HCA: the FDO of a device that the kernel knows by its name. It has two sides, and may lack
+// one of them: verbs (libibverbs) and management (libibumad).
 #pragma once
 
 #include "agent_file.hpp"
@@ -12,12 +12,12 @@ namespace irpverbs::hca_rdma {
 
 class adapter;
 
-/// HcaDeviceExtension of its FDO.
+/// The HcaDeviceExtension of the FDO.
 struct device_part {
     adapter* owner;
 };
 
-/// Extension of an agent.
+/// The extension of an agent.
 struct agent_part {
     agent_file* file;
 };
@@ -34,8 +34,8 @@ public:
         return *static_cast<device_part*>(part)->owner;
     }
 
-    /// Makes the FDO. Whatever fails leaves none, and is told in `problem`. STATUS_DEVICE_REMOVED:
-    /// the device is there no more.
+    /// Makes the FDO. A failure leaves no FDO and writes the reason to `problem`.
+    /// STATUS_DEVICE_REMOVED: the device has been removed.
     NTSTATUS start(std::string& problem);
     DEVICE_OBJECT* device() const { return device_; }
     const outside& world() const { return world_; }
@@ -46,12 +46,13 @@ public:
     UCHAR port_count() const { return static_cast<UCHAR>(ports_.size()); }
     const port_limits& port(UCHAR number) const { return ports_[number - 1u]; }
 
-    /// Of an HCA with verbs, while it is open.
+    /// The context of an HCA with verbs, while it is open.
     verbs_context& context() const { return *context_; }
 
-    /// HCA_OPERATIONS.Submit: where the kernel may sleep, on a work item.
+    /// HCA_OPERATIONS.Submit: a work item calls the kernel where it may sleep.
     NTSTATUS submit(IRP* irp);
-    /// The first open CA opens the device and has it watched, the last lets go. One call at a time.
+    /// The first open CA opens the device and starts its monitor, the last one closes it. One call
+    /// at a time.
     NTSTATUS opened();
     void closed();
 
@@ -74,12 +75,12 @@ private:
     unsigned opens_ = 0;
     std::unique_ptr<verbs_context> context_;
     HCA_COMMAND_QUEUE commands_;
-    HCA_COMMAND_QUEUE sends_;              // do not wait for the others
-    std::vector<HCA_COMMAND_QUEUE> lanes_; // of completion queues, each always in the same
+    HCA_COMMAND_QUEUE sends_;              // sends don't wait for other verbs
+    std::vector<HCA_COMMAND_QUEUE> lanes_; // a completion queue always uses the same one
     std::atomic<unsigned> next_lane_{0};
 };
 
-/// What the adapters' driver does; the rows of HCA_OPERATIONS.
+/// The operations of the driver.
 extern const HCA_OPERATIONS operations;
 
 } // namespace irpverbs::hca_rdma

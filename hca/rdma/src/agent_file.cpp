@@ -11,14 +11,14 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-// A call of the reactor, which serves others too.
+// The maximum per call of the reactor, which serves other descriptors as well.
 constexpr int most_datagrams_at_once = 64;
 
-constexpr int most_tries = 50; // of a send, a millisecond apart
+constexpr int most_tries = 50; // tries of a send, a millisecond apart
 
-constexpr ULONGLONG longest_failing = 10ull * 10'000'000; // of receives, 10 s
+constexpr ULONGLONG longest_failing = 10ull * 10'000'000; // failing receives, 10 s
 
-// Kept between calls; what a longer message needed is given back.
+// The buffer has this size between calls; the memory of a longer message is freed.
 constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
 
 NTSTATUS open_failure(int result) {
@@ -49,15 +49,15 @@ bool receives_requests(const IB_MAD_AGENT_ATTR& attr) {
     return any != 0;
 }
 
-// Of no vendor: the kernel refuses OUI 0. Such an agent receives no requests, and answers are not
-// told apart by their OUI.
+// An OUI of no vendor: the kernel refuses OUI 0. An agent with this OUI receives no requests;
+// responses are not distinguished by their OUI.
 constexpr std::uint32_t oui_of_senders = 0xFFFFFF;
 
 std::uint32_t oui_of(const IB_MAD_AGENT_ATTR& attr) {
     return static_cast<std::uint32_t>(attr.Oui[0] << 16 | attr.Oui[1] << 8 | attr.Oui[2]);
 }
 
-// What the kernel would refuse without saying why.
+// Refuses a registration that the kernel would refuse without a reason.
 NTSTATUS check_class(const port_limits& port, const IB_MAD_AGENT_ATTR& attr) {
     if (is_subnet_management(attr.ManagementClass) && !port.infiniband) return STATUS_NOT_SUPPORTED;
     if (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && !has_rmpp(attr.ManagementClass))
@@ -105,7 +105,7 @@ agent_file::~agent_file() {
 }
 
 NTSTATUS agent_file::register_agent() {
-    // Kernels before 2.6.24 have a shorter header, without P_Key index.
+    // Kernels before 2.6.24 have a shorter header, without a P_Key index.
     if (world_.header_size() != umad_header_size) return STATUS_NOT_SUPPORTED;
     const bool whole = attr().Rmpp == IB_MAD_RMPP_BY_DRIVER;
     const bool raw = !whole && has_rmpp(attr().ManagementClass);
@@ -113,12 +113,12 @@ NTSTATUS agent_file::register_agent() {
     if (error == 0) return STATUS_SUCCESS;
     if (error == ENOMEM) return STATUS_INSUFFICIENT_RESOURCES;
     if (error != EINVAL) return STATUS_NOT_SUPPORTED;
-    // A kernel that does not know the flag may say no more of it than of a conflict.
+    // A kernel that does not know the flag may return the same error as for a conflict.
     if (raw && try_register(true, 0) == 0) return STATUS_NOT_SUPPORTED;
     return receives_requests(attr()) ? STATUS_SHARING_VIOLATION : STATUS_NOT_SUPPORTED;
 }
 
-// An errno, or 0.
+// Returns an errno, or 0.
 int agent_file::try_register(bool rmpp, ULONG flags) {
     umad_reg_attr wanted = registration_of(attr(), rmpp, flags);
     std::uint32_t id = 0;
@@ -148,8 +148,8 @@ NTSTATUS agent_file::send(const IB_MAD_SEND& what) {
     if (const NTSTATUS status = check(what); !NT_SUCCESS(status)) return status;
     outgoing made(what, attr().Rmpp == IB_MAD_RMPP_BY_DRIVER);
     NTSTATUS status = transmit(made.message());
-    // Refused is also a transaction that the kernel has not put on the wire yet. On Ethernet, where
-    // that takes longest, there is a work item's time to try again.
+    // The kernel refuses also a transaction whose previous request has not left yet. On Ethernet,
+    // where that takes longest, a work item has time to try again.
     const int most = port_.infiniband ? 1 : most_tries;
     for (int tries = 1; status == STATUS_INVALID_PARAMETER && tries < most; ++tries) {
         wait_a_millisecond();
@@ -167,7 +167,7 @@ int agent_file::write(std::span<UCHAR> message) {
     return result == 0 ? 0 : errno;
 }
 
-// An errno, or 0: it is on its way, or held.
+// Returns an errno, or 0 if the request was sent or is held.
 int agent_file::ask(std::span<UCHAR> message, bool& repeated) {
     const std::uint32_t transaction = transaction_of(datagram_of(message));
     if (const int error = questions_.ask(transaction, header_of(message).timeout_ms, repeated);
@@ -185,7 +185,7 @@ NTSTATUS agent_file::transmit(std::span<UCHAR> message) {
         return failure(write(message));
     bool repeated = false;
     int error = ask(message, repeated);
-    // The one under way may have ended between the kernel's refusal and the look for it.
+    // The request in progress may have ended between the kernel's refusal and this look-up.
     if (error == EINVAL && repeated) error = ask(message, repeated);
     return failure(error);
 }
@@ -193,7 +193,7 @@ NTSTATUS agent_file::transmit(std::span<UCHAR> message) {
 NTSTATUS agent_file::failure(int error) {
     switch (error) {
     case 0:
-    case ETIMEDOUT: // of what leads there: lost on the way
+    case ETIMEDOUT: // no route to the destination: the datagram is lost
     case EHOSTUNREACH:
     case ENETUNREACH:
         return STATUS_SUCCESS;
@@ -212,7 +212,7 @@ NTSTATUS agent_file::failure(int error) {
 
 // ---- receiving
 
-// On the reactor. False: no more.
+// Runs on the reactor. Returns false to end the watch.
 bool agent_file::read() {
     for (int i = 0; i < most_datagrams_at_once; ++i) {
         int length = static_cast<int>(buffer_.size() - umad_header_size);
@@ -229,15 +229,15 @@ bool agent_file::read() {
             return true;
         }
         if (error == EINTR || (error == ENOSPC && make_room(length))) continue;
-        if (may_recover(error)) return true; // the reactor asks again
+        if (may_recover(error)) return true; // the reactor calls again
         HcaReportFatal(agent_.Ca->Device);
         return false;
     }
     return true;
 }
 
-// Memory comes back, and what is wrong with one message goes with it. What stays is no device to
-// work with, and would keep the reactor busy.
+// A lack of memory passes, and the fault of one message passes with it. If failures last, the
+// device is unusable and would keep the reactor busy.
 bool agent_file::may_recover(int error) {
     if (is_gone(error)) return false;
     const ULONGLONG now = KeQueryInterruptTime();
@@ -250,11 +250,11 @@ void agent_file::give_room_back() {
     buffer_.resize(usual_room);
     try {
         buffer_.shrink_to_fit();
-    } catch (const std::bad_alloc&) { // it stays as it is
+    } catch (const std::bad_alloc&) { // the buffer keeps its size
     }
 }
 
-// False: there is no memory, and no way past the message.
+// Returns false if there is no memory; then the message can't be skipped.
 bool agent_file::make_room(int length) {
     const std::size_t wanted = umad_header_size + static_cast<std::size_t>(std::max(length, 0));
     if (wanted <= buffer_.size()) return false;
@@ -270,10 +270,10 @@ void agent_file::received(std::span<UCHAR> message) {
     const std::span<UCHAR> datagram = datagram_of(message);
     if (datagram.size() < IB_MAD_HEADER_SIZE) return;
     const ib_user_mad_t& header = header_of(message);
-    if (header.status != 0) { // the agent's own, given up
+    if (header.status != 0) { // the agent's own request, given up by the kernel
         if (is_answer(datagram)) return;
         questions::message again = questions_.expired(transaction_of(datagram));
-        if (!again.empty()) transmit(again); // one that fails is lost, as any may be
+        if (!again.empty()) transmit(again); // a failed send counts as a lost datagram
         return;
     }
     if (is_answer(datagram)) questions_.answered(transaction_of(datagram));

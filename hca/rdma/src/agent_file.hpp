@@ -1,4 +1,4 @@
-// A MAD agent: a umad file of its own, which is watched and read.
+// A MAD agent: its own umad file, watched and read.
 #pragma once
 
 #include "outside.hpp"
@@ -8,7 +8,7 @@
 
 namespace irpverbs::hca_rdma {
 
-/// What of a port stays as it is.
+/// The attributes of a port that do not change.
 struct port_limits {
     bool infiniband;
     USHORT gids;
@@ -17,7 +17,7 @@ struct port_limits {
 
 class agent_file {
 public:
-    /// The agent is given what it receives until `made` is destroyed. Whatever fails leaves none.
+    /// The agent receives datagrams until `made` is destroyed. A failure leaves `made` empty.
     static NTSTATUS open(const outside& world, const char* ca_name, const port_limits& port,
                          HCA_MAD_AGENT& agent, std::unique_ptr<agent_file>& made);
     /// IRQL: PASSIVE_LEVEL.
@@ -51,10 +51,10 @@ private:
     const port_limits& port_;
     HCA_MAD_AGENT& agent_;
     int descriptor_;
-    int id_ = 0; // in the file
+    int id_ = 0; // number of the agent in the file
     questions questions_;
-    std::vector<UCHAR> buffer_;   // the reader's
-    ULONGLONG failing_since_ = 0; // likewise: the first of failures in a row
+    std::vector<UCHAR> buffer_;   // used by the reader only
+    ULONGLONG failing_since_ = 0; // used by the reader only: time of the first failure in a row
     std::unique_ptr<dispatch::descriptor_watch> watch_;
 };
 

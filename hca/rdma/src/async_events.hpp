@@ -1,4 +1,4 @@
-// libibverbs' asynchronous events, as the channel interface has them.
+// Converts libibverbs' asynchronous events to those of the channel interface.
 #pragma once
 
 #include <ci/events.h>
@@ -7,7 +7,7 @@
 
 namespace irpverbs::hca_rdma {
 
-/// IB_AE_NONE: one that nobody knows.
+/// IB_AE_NONE for an unknown event.
 IB_ASYNC_EVENT event_of(ibv_event_type type);
 
 } // namespace irpverbs::hca_rdma

@@ -17,13 +17,13 @@ std::vector<std::string> names_in_umad(const outside& world) {
     std::vector<std::string> all;
     for (const auto& each : std::span(found).first(static_cast<std::size_t>(std::max(count, 0)))) {
         std::string name(each, strnlen(each, UMAD_CA_NAME_LEN));
-        // Where there is none, libibumad makes one up.
+        // If there is no device, libibumad invents a name.
         if (!is_rnic(world, name) && !ca_facts(world, name).gone()) all.push_back(std::move(name));
     }
     return all;
 }
 
-// In the order of their names. What libibverbs can't list, an adapter's start tells.
+// Sorted by name. If libibverbs can't list the devices, adapter::start reports the reason.
 std::vector<std::string> names(const outside& world) {
     std::vector<std::string> all = names_in_umad(world);
     std::vector<verbs_device> verbs;

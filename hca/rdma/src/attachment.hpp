@@ -1,4 +1,4 @@
-// What "rdma:" or "rdma:NAME" stands for.
+// The HCAs of one "rdma:" or "rdma:NAME".
 #pragma once
 
 #include "outside.hpp"
@@ -13,7 +13,8 @@ class adapter;
 
 class attachment {
 public:
-    /// The adapter of that name, or with no name every one. Null: `status` and `problem` say why.
+    /// Makes the adapter of that name, or all adapters if the name is empty. Null: `status` and
+    /// `problem` have the reason.
     static std::unique_ptr<attachment> make(const outside& world, const std::string& name,
                                             NTSTATUS& status, std::string& problem);
     ~attachment();
@@ -21,7 +22,8 @@ public:
     attachment& operator=(const attachment&) = delete;
 
     ULONG count() const { return static_cast<ULONG>(adapters_.size()); }
-    /// STATUS_DEVICE_BUSY, and nothing changed; or none can be opened any more.
+    /// STATUS_SUCCESS: no adapter can be opened from now on. STATUS_DEVICE_BUSY: nothing has
+    /// changed.
     NTSTATUS refuse_opens();
 
 private:

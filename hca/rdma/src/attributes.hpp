@@ -1,4 +1,4 @@
-// What is known of a channel adapter and its ports.
+// Attributes of a channel adapter and its ports.
 #pragma once
 
 #include "outside.hpp"
@@ -9,7 +9,7 @@
 
 namespace irpverbs::hca_rdma {
 
-/// What libibumad tells of a channel adapter at one moment.
+/// libibumad's data of a channel adapter at one moment.
 class ca_facts {
 public:
     ca_facts(const outside& world, const std::string& name)
@@ -20,9 +20,9 @@ public:
     ca_facts(const ca_facts&) = delete;
     ca_facts& operator=(const ca_facts&) = delete;
 
-    /// An errno; 0: there are facts.
+    /// An errno; 0: the data are valid.
     int error() const { return error_; }
-    /// The adapter has been taken away.
+    /// True if the adapter has been removed.
     bool gone() const { return error_ == ENOENT || error_ == ENODEV; }
     const umad_ca_t& operator*() const { return ca_; }
     const umad_ca_t* operator->() const { return &ca_; }
@@ -49,9 +49,9 @@ IB_CA_ATTR attributes_of(const umad_ca_t& ca);
 
 /// "/sys/class/infiniband/NAME/"
 std::string folder_of(const std::string& ca_name);
-/// iWARP: nothing for libibumad, which would say so on standard error.
+/// True for iWARP. libibumad would print an error about it on standard error.
 bool is_rnic(const outside& world, const std::string& ca_name);
-/// Which only sysfs knows.
+/// Reads the node description, which is in sysfs only.
 void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr);
 
 bool is_infiniband(const umad_port_t& port);

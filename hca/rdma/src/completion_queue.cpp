@@ -14,8 +14,8 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-// libibverbs does not tell which entries were solicited. Failures count as such, and of the others
-// only receives can be: rather an event too many than one too few.
+// libibverbs does not report which entries were solicited. Failures count as solicited, and so do
+// all receives: an event too many is better than one too few.
 bool deserves(const IB_WC& entry) {
     return entry.Status != IB_WC_SUCCESS || (entry.Opcode & IB_WC_RECEIVE) != 0;
 }
@@ -61,7 +61,8 @@ bool completion_queue::kernel_destroys() {
     return true;
 }
 
-// The stash's memory; its entries move over. What is not used of it is not touched.
+// Allocates the memory of the prefetched entries and moves the entries over. Memory that is not
+// used is not touched.
 NTSTATUS completion_queue::make_room(ULONG entries) {
     std::unique_ptr<IB_WC[]> fresh(new (std::nothrow) IB_WC[entries]);
     if (fresh == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
@@ -81,7 +82,7 @@ int completion_queue::take_from_kernel(ULONG count, IB_WC* entries) {
     return got < 0 ? -failure_of(got) : got;
 }
 
-// False: there was none, or there is no room.
+// Returns false if the kernel had no entry, or if there is no room.
 bool completion_queue::take_over(ULONG most) {
     HcaRevokeDirectPoll(&owner_);
     if (count_ == capacity_) return false;
@@ -127,7 +128,7 @@ bool completion_queue::satisfied() const {
            (armed_ == IB_CQ_ARM_SOLICITED && deserving_ != 0);
 }
 
-// True, once: the consumer is to be told.
+// Returns true once: the consumer is to be notified.
 bool completion_queue::fire() {
     while (!satisfied() && take_over(1)) {
     }
@@ -140,7 +141,8 @@ int completion_queue::request() {
     return failure_of(context_.verbs().req_notify_cq(cq_, armed_ == IB_CQ_ARM_SOLICITED ? 1 : 0));
 }
 
-// The kernel looks at what comes from now on only. So does who looks before and after.
+// The kernel checks only entries that arrive after the request, so this function checks before and
+// after it.
 int completion_queue::rearm(bool& tell) {
     tell = fire();
     if (tell) return 0;
@@ -164,8 +166,8 @@ NTSTATUS completion_queue::arm(ULONG flags) {
 
 // ---- resizing
 
-// Meanwhile nobody else may use the kernel's queue, whose memory providers replace: a poll gets
-// what is in the stash, and an arming waits.
+// Providers replace the memory of the kernel's queue, so it is not used during the resize: a poll
+// returns prefetched entries, and an arming waits.
 NTSTATUS completion_queue::resize(ULONG num_cqes) {
     if (num_cqes > INT_MAX || filled() > num_cqes) return STATUS_INVALID_PARAMETER;
     {
@@ -176,7 +178,7 @@ NTSTATUS completion_queue::resize(ULONG num_cqes) {
     const int error = failure_of(context_.verbs().resize_cq(cq_, static_cast<int>(num_cqes)));
     if (error == 0) {
         owner_.Cq.NumCqes = static_cast<ULONG>(cq_->cqe);
-        static_cast<void>(make_room(owner_.Cq.NumCqes)); // without it the old one does
+        static_cast<void>(make_room(owner_.Cq.NumCqes)); // without new memory the old one stays
     }
     bool tell = false;
     {

@@ -1,4 +1,4 @@
-// What the driver does for completion queues.
+// The driver's operations for completion queues.
 #include "operations.hpp"
 
 #include "adapter.hpp"
@@ -17,7 +17,7 @@ NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP irp) try {
     std::unique_ptr<completion_queue> made;
     const NTSTATUS status = completion_queue::make(self.context(), *cq, made);
     if (!NT_SUCCESS(status)) return status;
-    if (irp->Cancel != FALSE) { // while the kernel worked
+    if (irp->Cancel != FALSE) { // during the call of the kernel
         completion_queue::end(std::move(made));
         return STATUS_CANCELLED;
     }

@@ -1,4 +1,4 @@
-// "rdma:" as HcaAttach knows it.
+// The registration of "rdma:" for HcaAttach.
 #include "attachment.hpp"
 
 #include <cstdio>
@@ -40,7 +40,7 @@ __attribute__((constructor)) void register_driver() { HcaRegisterDriver(&rdma_dr
 } // namespace
 } // namespace irpverbs::hca_rdma
 
-// Named by a linker option of everybody who links this package: it brings in this file, which
-// nobody else names, and with it the registration.
+// A linker option of each program with this package names this symbol. It forces the linker to keep
+// this object file, and with it the registration.
 extern "C" NT_API const char IrpverbsHcaRdma;
 const char IrpverbsHcaRdma = 0;

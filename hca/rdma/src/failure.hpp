@@ -1,18 +1,18 @@
-// What a failed call of libibverbs or the kernel comes to.
+// Errors of libibverbs and of the kernel, as statuses.
 #pragma once
 
 #include <dispatch/ntstatus.h>
 
 namespace irpverbs::hca_rdma {
 
-/// The errno behind a result; 0: none. Providers give it back, or its negative, or -1 with errno
-/// set. To be called at once.
+/// Returns the errno behind a result; 0: none. Providers return it, or its negative, or -1 with
+/// errno set. To be called directly after the failed call.
 int failure_of(long result);
 
-/// Of a pointer.
+/// Returns the errno behind a null pointer.
 int failure_of(const void* result);
 
-/// The device has been taken away.
+/// True if the device has been removed.
 bool is_gone(int error);
 
 NTSTATUS status_of(int error);

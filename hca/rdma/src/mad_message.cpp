@@ -12,7 +12,7 @@ namespace {
 // Offsets in a datagram. Source: IBA 13.4.2, 13.6.2.
 constexpr std::size_t class_at = 1;
 constexpr std::size_t method_at = 3;
-constexpr std::size_t transaction_at = 12; // its low half
+constexpr std::size_t transaction_at = 12; // the low half
 constexpr std::size_t rmpp_version_at = 24;
 constexpr std::size_t rmpp_type_at = 25;
 constexpr std::size_t rmpp_flags_at = 26;
@@ -23,9 +23,9 @@ constexpr UCHAR trap_repress = 0x07;
 constexpr UCHAR rmpp_data = 1;
 constexpr UCHAR rmpp_active = 1;
 
-constexpr int segment_retries = 3; // by the kernel, of a segment that is not acknowledged
+constexpr int segment_retries = 3; // by the kernel, per segment without an ACK
 
-// With 2 s or less, but for 0, the kernel's RMPP never sends a segment again, the first excepted.
+// With a timeout from 1 ms to 2 s the kernel's RMPP never repeats a segment, except the first one.
 constexpr std::uint32_t least_timeout = 2001;
 
 bool is_segmented(const IB_MAD_SEND& from) {
@@ -81,7 +81,7 @@ std::uint32_t transaction_of(std::span<const UCHAR> datagram) {
 
 outgoing::outgoing(const IB_MAD_SEND& from, bool whole) : message_(small_) {
     const bool segmented = whole && is_segmented(from);
-    // What is one segment is as long as a segment is on the wire.
+    // A single segment has the length of a segment on the wire.
     const std::size_t length = segmented ? from.Length : IB_MAD_SIZE;
     if (length > IB_MAD_SIZE) {
         large_.resize(umad_header_size + length);

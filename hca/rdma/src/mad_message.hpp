@@ -1,4 +1,4 @@
-// A datagram as umad has it: the header of its own, then the bytes of the datagram.
+// A datagram in the format of umad: umad's header, then the bytes of the datagram.
 #pragma once
 
 #include <ci/mad.h>
@@ -13,16 +13,16 @@ namespace irpverbs::hca_rdma {
 
 inline constexpr UCHAR rmpp_version = 1;
 
-/// Of a class whose messages may have many segments. Source: IBA 13.6.
+/// True for a class whose messages may have several segments. Source: IBA 13.6.
 bool has_rmpp(UCHAR management_class);
 bool is_subnet_management(UCHAR management_class);
-/// Of the vendor classes that are told apart by their OUI.
+/// True for the vendor classes that the OUI distinguishes.
 bool has_oui(UCHAR management_class);
 
-/// An answer is not waited for.
+/// True for a response, or a TrapRepress, which get no response.
 bool is_answer(std::span<const UCHAR> datagram);
 UCHAR class_of(std::span<const UCHAR> datagram);
-/// The agent's half of its transaction id.
+/// The agent's half of the TransactionID.
 std::uint32_t transaction_of(std::span<const UCHAR> datagram);
 
 inline constexpr std::size_t umad_header_size = sizeof(ib_user_mad_t);
@@ -33,20 +33,21 @@ inline std::span<UCHAR> datagram_of(std::span<UCHAR> message) {
     return message.subspan(umad_header_size);
 }
 
-/// `from` as umad_send takes it. The kernel has the segments of a message that is `whole` sent.
+/// Converts `from` to the format of umad_send. The kernel sends the segments of a message that is
+/// `whole`.
 class outgoing {
 public:
     outgoing(const IB_MAD_SEND& from, bool whole);
     std::span<UCHAR> message() { return message_; }
 
 private:
-    // Of one segment without asking for memory.
+    // Holds one segment without an allocation.
     alignas(ib_user_mad_t) std::array<UCHAR, umad_header_size + IB_MAD_SIZE> small_{};
     std::vector<UCHAR> large_;
     std::span<UCHAR> message_;
 };
 
-/// Where a datagram came from.
+/// The sender of a datagram.
 IB_MAD_ADDRESS sender_of(const ib_mad_addr_t& address);
 
 } // namespace irpverbs::hca_rdma

@@ -1,5 +1,5 @@
-// What of a channel adapter and its ports the kernel lets programs change: the description, and
-// whether a port says that it is a subnet manager's.
+// The attributes of a channel adapter and its ports that the kernel lets programs change: the
+// description, and the port's capability IsSM.
 #include "operations.hpp"
 
 #include "adapter.hpp"
@@ -13,7 +13,7 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-// The capability is there as long as the port's file is open, and one may have it open.
+// The capability is set while the port's issm file is open, and one program may open it.
 NTSTATUS hold(const adapter& self, UCHAR number, int& file) {
     if (file != 0) return STATUS_SUCCESS;
     std::array<char, 256> path{};

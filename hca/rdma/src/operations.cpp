@@ -1,4 +1,4 @@
-// What the driver does for the verbs.
+// The driver's operations for the verbs.
 #include "operations.hpp"
 
 #include "adapter.hpp"
@@ -29,7 +29,7 @@ NTSTATUS read_port_by_verbs(const adapter& self, UCHAR number, bool wanted, port
     return opened.failure(error);
 }
 
-// An IRP that was cancelled while the kernel worked: what was made is undone.
+// True if the IRP was cancelled while the kernel worked; the new object is then undone.
 bool is_cancelled(const IRP* irp) { return irp->Cancel != FALSE; }
 
 NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP irp) try {
@@ -153,7 +153,7 @@ const HCA_OPERATIONS operations = {
     .RegisterMadAgent = register_mad_agent,
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,
-    .ModifyMadAgent = nullptr, // umad has QP0 and QP1
+    .ModifyMadAgent = nullptr, // umad has only QP0 and QP1
 };
 
 } // namespace irpverbs::hca_rdma

@@ -1,4 +1,4 @@
-// What the driver does for the verbs.
+// The driver's operations for the verbs.
 #pragma once
 
 #include "attributes.hpp"
@@ -11,27 +11,27 @@ namespace irpverbs::hca_rdma {
 
 class completion_queue;
 
-/// Extension of a CA.
+/// The extension of a CA.
 struct ca_part {
-    // By port: the descriptor whose being open makes it an SM's, and 1 more; 0: none.
+    // Per port: the open descriptor of the issm file plus 1; 0: none.
     std::array<int, UMAD_CA_MAX_PORTS> sm_files;
 };
 
-/// Extension of a completion queue.
+/// The extension of a completion queue.
 struct cq_part {
     completion_queue* queue;
-    unsigned lane; // of its commands
+    unsigned lane; // number of the queue of its commands
 };
 
 inline ca_part& part_of(HCA_CA* ca) { return *static_cast<ca_part*>(ca->Extension); }
 inline cq_part& part_of(HCA_CQ* cq) { return *static_cast<cq_part*>(cq->Extension); }
 
-/// The fixed part; the tables, too, when they are `wanted`.
+/// Reads the fixed part, and the tables if `wanted`.
 NTSTATUS read_port(const HCA_CA* ca, UCHAR number, bool wanted, port_attributes& made);
 
 NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP irp);
 NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT* modify, PIRP irp);
-/// Gives back what the CA holds of its ports.
+/// Releases the capabilities that the CA holds on its ports.
 void release_ports(HCA_CA* ca);
 
 NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);

@@ -42,7 +42,7 @@ int try_file(const std::string& path) {
     return 0;
 }
 
-// Of a kernel without ib_umad libibumad complains on standard error.
+// Checks for ib_umad, since libibumad prints an error on standard error without it.
 int open_port(const char* name, int port) {
     std::string version;
     if (!read_file(IB_UMAD_ABI_DIR "/" IB_UMAD_ABI_FILE, version)) return -1;

@@ -1,5 +1,5 @@
-// What the driver needs of the outside: libibverbs, libibumad, the files of sysfs and the devices,
-// the reactor. A table, so that a test can stand in for all of it.
+// The driver's interface to the system: libibverbs, libibumad, sysfs and device files, the reactor.
+// It is a table, so that a test can replace all of it.
 #pragma once
 
 #include "verbs_library.hpp"
@@ -17,7 +17,7 @@ namespace irpverbs::hca_rdma {
 struct outside {
     const verbs_library* verbs;
 
-    // As in umad.h; the cause of a failure is in errno.
+    // As in umad.h; errno has the cause of a failure.
     int (*get_cas_names)(char names[][UMAD_CA_NAME_LEN], int most);
     int (*get_ca)(const char* name, umad_ca_t* ca);
     int (*release_ca)(umad_ca_t* ca);
@@ -29,14 +29,14 @@ struct outside {
     int (*send)(int descriptor, int agent, void* message, int length, int timeout, int retries);
     int (*receive)(int descriptor, void* message, int* length, int timeout);
 
-    /// False: it can't be read. A line end at its end is cut off.
+    /// Returns false if the file can't be read. Removes a line end at the end of the text.
     bool (*read_file)(const std::string& path, std::string& text);
-    /// An errno; 0: written.
+    /// Returns an errno; 0: written.
     int (*write_file)(const std::string& path, std::string_view text);
-    /// A descriptor; -1 and errno, EAGAIN where a device is held by somebody else.
+    /// Returns a descriptor, or -1 and errno. EAGAIN: another program holds the device.
     int (*open_file)(const std::string& path);
     int (*close_file)(int descriptor);
-    /// An errno; 0: it can be opened.
+    /// Returns an errno; 0: the file can be opened.
     int (*try_file)(const std::string& path);
 
     /// dispatch::watch_readable on the caller's machine.
@@ -44,7 +44,7 @@ struct outside {
                                                          void* context);
 };
 
-/// The real one.
+/// The table of the real system.
 extern const outside real_outside;
 
 } // namespace irpverbs::hca_rdma

@@ -43,7 +43,7 @@ void port_monitor::start(DEVICE_OBJECT* device, const verbs_device* listed) {
 
 void port_monitor::stop() {
     if (!std::exchange(started_, false)) return;
-    ExWaitForRundownProtectionRelease(&looks_); // a look sets the timer, and none comes any more
+    ExWaitForRundownProtectionRelease(&looks_); // a poll sets the timer, and no poll follows
     KeCancelTimer(&timer_);
     KeFlushQueuedDpcs();
 }
@@ -59,7 +59,7 @@ void port_monitor::due(KDPC*, void* self, void*, void*) {
     auto& monitor = *static_cast<port_monitor*>(self);
     if (!ExAcquireRundownProtection(&monitor.looks_)) return;
     if (monitor.looking_.exchange(true))
-        ExReleaseRundownProtection(&monitor.looks_); // the last look is not at its end
+        ExReleaseRundownProtection(&monitor.looks_); // the last poll has not ended
     else
         ExQueueWorkItem(&monitor.item_, DelayedWorkQueue);
 }
@@ -75,7 +75,8 @@ void port_monitor::look(void* self) {
     ExReleaseRundownProtection(&monitor.looks_);
 }
 
-// A device that only lives on because it is open is no more: whoever took it away waits for us.
+// A device that is not listed exists only because it is open: its removal waits for the driver's
+// close.
 void port_monitor::compare_listing() {
     if (!is_listed(*world_.verbs, *listed_)) HcaReportFatal(device_);
 }

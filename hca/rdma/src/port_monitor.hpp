@@ -1,4 +1,4 @@
-// Tells of changes that are found by looking from time to time.
+// Polls the ports or the list of devices, and reports changes.
 #pragma once
 
 #include "attributes.hpp"
@@ -8,7 +8,7 @@
 
 namespace irpverbs::hca_rdma {
 
-/// What of a port's state is compared.
+/// The part of a port's state that is compared.
 struct port_state {
     explicit port_state(const umad_port_t& port);
 
@@ -19,7 +19,7 @@ struct port_state {
     std::vector<ib_pkey_t> pkeys;
 };
 
-/// In the order in which they are told.
+/// The events, in the order of their reports.
 std::vector<IB_ASYNC_EVENT> changes(const port_state& before, const port_state& now);
 
 class port_monitor {
@@ -29,10 +29,10 @@ public:
     port_monitor(const port_monitor&) = delete;
     port_monitor& operator=(const port_monitor&) = delete;
 
-    /// Looks for the first time, and from now on: at the ports, or where verbs tell of those,
-    /// whether they still list the device. IRQL: PASSIVE_LEVEL, as for stop().
+    /// Polls for the first time, and starts the timer. Polls the ports; if verbs report those, the
+    /// list of devices. IRQL: PASSIVE_LEVEL, also for stop().
     void start(DEVICE_OBJECT* device, const verbs_device* listed);
-    /// Waits for a look that is being taken, and what it tells.
+    /// Waits for a poll in progress and its reports.
     void stop();
 
     /// IRQL: <= DISPATCH_LEVEL.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t least_crowd = 64;
 
-// The kernel makes up to four tries, and may let others go first. One that is forgotten too early
-// is refused when it is asked again.
+// The kernel makes up to four tries, and may send other requests first. A request that is removed
+// too early is refused when it is repeated.
 ULONGLONG time_of(std::uint32_t timeout) {
     constexpr ULONGLONG millisecond = 10'000;
     return (ULONGLONG{timeout} * 8 + 1000) * millisecond;
@@ -47,7 +47,7 @@ void questions::forget(ULONGLONG now) {
     crowd_ = std::max(least_crowd, 2 * asked_.size());
 }
 
-// False: none is left.
+// Returns false if none is left.
 bool questions::drop_one(std::uint32_t transaction) {
     const auto place = asked_.find(transaction);
     if (place == asked_.end()) return false;

@@ -1,6 +1,7 @@
-// The questions of an agent that the kernel still waits for the answers to. It takes none whose
-// transaction is still under way, and forgets none on demand; so one that is asked again is held
-// until it has ended. Of some the kernel never says that they have: those are forgotten in time.
+// The requests of an agent for which the kernel still waits for a response. The kernel refuses a
+// request whose transaction is in progress, and can't cancel one; a repeated request is held until
+// the earlier one has ended. The kernel does not report the end of some requests: a time limit
+// removes those.
 #pragma once
 
 #include <dispatch/detail/spin.hpp>
@@ -15,26 +16,28 @@ namespace irpverbs::hca_rdma {
 
 class questions {
 public:
-    using message = std::vector<UCHAR>; // as umad_send takes it
+    using message = std::vector<UCHAR>; // in the format of umad_send
 
-    /// Before it is sent, with the milliseconds that the kernel is told to wait for each try. 0, or
-    /// ENOMEM: then it is not to be sent. `again`: it is under way already.
+    /// Notes a request before it is sent. `timeout`: the milliseconds that the kernel waits for
+    /// each try. Returns 0, or ENOMEM: the request must not be sent. `again`: the transaction is in
+    /// progress.
     int ask(std::uint32_t transaction, std::uint32_t timeout, bool& again);
-    /// It was not sent.
+    /// Removes a request that was not sent.
     void withdraw(std::uint32_t transaction);
-    /// It was not sent, and is held if another is under way: 0. EINVAL: there is none; ENOMEM.
+    /// Holds a request that was not sent. Returns 0; EINVAL: no other request of the transaction is
+    /// in progress; ENOMEM.
     int hold(std::uint32_t transaction, std::span<const UCHAR> what);
 
     void answered(std::uint32_t transaction);
-    /// Gives back the one that was held, or nothing.
+    /// Returns the held request, or nothing.
     message expired(std::uint32_t transaction);
 
-    /// Those that it remembers.
+    /// The number of noted transactions.
     std::size_t size();
 
 private:
     struct question {
-        ULONGLONG until = 0; // interrupt time: it is forgotten
+        ULONGLONG until = 0; // interrupt time of its removal
         unsigned under_way = 0;
         message held;
     };
@@ -44,7 +47,7 @@ private:
 
     dispatch::detail::raw_spin lock_;
     std::unordered_map<std::uint32_t, question> asked_; // guarded by lock_
-    std::size_t crowd_ = 0; // so many are looked through; guarded by lock_
+    std::size_t crowd_ = 0; // size that starts a search for expired entries; guarded by lock_
 };
 
 } // namespace irpverbs::hca_rdma

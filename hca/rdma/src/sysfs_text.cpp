@@ -14,7 +14,7 @@ Number leading(std::string_view text, int base = 10) {
     return value;
 }
 
-/// What is before the separator; `text` is left with what is behind it.
+/// Returns the text before the separator and leaves the text behind it in `text`.
 std::string_view next_field(std::string_view& text, char separator) {
     const std::size_t end = text.find(separator);
     const std::string_view field = text.substr(0, end);
@@ -41,7 +41,7 @@ USHORT width_of(unsigned lanes) {
 
 USHORT speed_of(unsigned tenths_of_gigabits, unsigned lanes) {
     struct named {
-        unsigned a_lane; // tenths of Gb/s
+        unsigned a_lane; // tenths of Gb/s per lane
         USHORT speed;
     };
     constexpr std::array speeds{named{25, IB_LINK_SPEED_SDR},  named{50, IB_LINK_SPEED_DDR},
@@ -82,7 +82,7 @@ link_rate rate(std::string_view text) {
     if (point != std::string_view::npos) tenths += leading<unsigned>(gigabits.substr(point + 1, 1));
     const auto lanes = leading<unsigned>(text);
     if (lanes == 0) return {};
-    // FDR10 is as fast as QDR, but for its encoding.
+    // FDR10 has the rate of QDR, with another encoding.
     const bool fdr10 = text.find("FDR10") != std::string_view::npos;
     return {width_of(lanes),
             fdr10 ? static_cast<USHORT>(IB_LINK_SPEED_FDR10) : speed_of(tenths, lanes)};

@@ -1,4 +1,4 @@
-// Values as the files of sysfs spell them. What is not so spelled reads as 0.
+// Parses values of sysfs files. A malformed value is 0.
 #pragma once
 
 #include <ci/ib_types.h>
@@ -11,7 +11,7 @@ namespace irpverbs::hca_rdma {
 ULONG hexadecimal(std::string_view text);
 /// "fe80:0000:0000:0000:0002:c903:0000:0001".
 ib_gid_t gid(std::string_view text);
-/// "16.35.2000": 16, 16 and 16 bits below 32 more, as ibv_query_device has it.
+/// "16.35.2000": 16, 16 and 16 bits, below 32 further bits, as in ibv_query_device.
 ULONGLONG firmware_version(std::string_view text);
 
 struct link_rate {

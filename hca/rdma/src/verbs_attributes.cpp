@@ -19,7 +19,8 @@ UCHAR lanes_of(std::uint8_t code) {
     return code < lanes.size() ? lanes[code] : UCHAR{0};
 }
 
-// Up to FDR10 the bits are PortInfo's LinkSpeed, from FDR on its LinkSpeedExt moved up by 4.
+// Up to FDR10 the bits are PortInfo's LinkSpeed; from FDR on they are LinkSpeedExt, shifted left by
+// 4.
 USHORT speed_of(std::uint8_t active) {
     const unsigned bits = active;
     return static_cast<USHORT>((bits & 0x0F) | (bits >> 4) << 8);
@@ -60,7 +61,7 @@ ib_gid_t host_order(const ibv_gid& gid) {
     return {be64toh(gid.global.subnet_prefix), be64toh(gid.global.interface_id)};
 }
 
-constexpr ULONG same_capabilities = 0x7FFF; // as IBV_DEVICE_* has them
+constexpr ULONG same_capabilities = 0x7FFF; // bits with the same position in IBV_DEVICE_*
 
 ULONG capabilities_of(unsigned flags) {
     struct moved {
@@ -189,7 +190,7 @@ int verbs_query::tables(UCHAR port_count, port_attributes& made) const {
     return error != 0 ? error : pkeys(made);
 }
 
-// Entries that are empty stay 0: they keep the index of those behind them.
+// Empty entries stay 0, so the entries behind them keep their index.
 int verbs_query::gids(UCHAR port_count, port_attributes& made) const {
     std::vector<ibv_gid_entry> entries(made.gids.size() * port_count);
     if (entries.empty()) return 0;

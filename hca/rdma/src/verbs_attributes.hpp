@@ -1,4 +1,4 @@
-// What libibverbs tells of a channel adapter and its ports.
+// Attributes of a channel adapter and its ports from libibverbs.
 #pragma once
 
 #include "attributes.hpp"
@@ -6,16 +6,16 @@
 
 namespace irpverbs::hca_rdma {
 
-/// What the verbs of attributes ask. All give back an errno; 0: what they fill in is there.
+/// The queries behind the verbs of attributes. All return an errno; 0: the results are valid.
 class verbs_query {
 public:
     verbs_query(const verbs_library& verbs, ibv_context* context)
         : verbs_(verbs), context_(context) {}
 
     int device(IB_CA_ATTR& made) const;
-    /// The fixed part, and tables that are as long as it says, and 0.
+    /// Reads the fixed part, and sizes the tables, filled with 0.
     int port(UCHAR number, port_attributes& made) const;
-    /// The contents of these tables.
+    /// Reads the contents of the tables.
     int tables(UCHAR port_count, port_attributes& made) const;
 
 private:

@@ -12,7 +12,7 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-constexpr int most_events_at_once = 64; // events a call of the reactor, which serves others too
+constexpr int most_events_at_once = 64; // per call of the reactor, which also serves others
 
 } // namespace
 
@@ -68,7 +68,7 @@ void verbs_context::keep(std::unique_ptr<completion_queue> queue) {
 
 // ---- events, on the reactor
 
-// False: nothing comes any more.
+// Returns false if no further event follows.
 bool verbs_context::goes_on(int error) const {
     if (error == EAGAIN) return true;
     HcaReportFatal(device_);
@@ -82,12 +82,12 @@ bool verbs_context::read_events() {
         if (error == EINTR) continue;
         if (error != 0) return goes_on(error);
         tell(event);
-        verbs_.ack_async_event(&event); // last: a queue's end waits for it
+        verbs_.ack_async_event(&event); // last: the destruction of a queue waits for it
     }
     return true;
 }
 
-// There are no queue pairs, so their events name nobody.
+// The driver has no queue pairs, so it drops their events.
 void verbs_context::tell(const ibv_async_event& event) const {
     const IB_ASYNC_EVENT what = event_of(event.event_type);
     if (what == IB_AE_LOCAL_FATAL) {

@@ -1,4 +1,4 @@
-// A device that is open: its events, which are watched and told.
+// An open device, and the watch on its events.
 #pragma once
 
 #include "outside.hpp"
@@ -14,10 +14,10 @@ class completion_queue;
 
 class verbs_context {
 public:
-    /// An errno; 0: made. `told` is an FDO with so many ports.
+    /// Returns an errno; 0: `made` is valid. `told` is the FDO, with `port_count` ports.
     static int open(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
                     unsigned port_count, std::unique_ptr<verbs_context>& made);
-    /// No completion queue is left but those that it keeps. IRQL: PASSIVE_LEVEL.
+    /// Only kept completion queues may be left. IRQL: PASSIVE_LEVEL.
     ~verbs_context();
     verbs_context(const verbs_context&) = delete;
     verbs_context& operator=(const verbs_context&) = delete;
@@ -25,13 +25,13 @@ public:
     const verbs_library& verbs() const { return verbs_; }
     ibv_context* get() const { return opened_.get(); }
     ibv_comp_channel* channel() const { return channel_; }
-    /// Completion vectors, one after the other.
+    /// The next completion vector, in rotation.
     int next_vector();
 
-    /// The status of an errno. That the device is gone is told.
+    /// The status of an errno. Reports the fatal event if the device is gone.
     NTSTATUS failure(int error) const;
 
-    /// A queue that the kernel does not let go: its events still name it.
+    /// Keeps a queue that the kernel did not destroy: its events still refer to it.
     void keep(std::unique_ptr<completion_queue> queue);
 
 private:

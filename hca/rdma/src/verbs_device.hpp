@@ -1,4 +1,4 @@
-// Devices that libibverbs knows, before one is opened.
+// Devices in libibverbs' list, before one is opened.
 #pragma once
 
 #include "verbs_library.hpp"
@@ -12,20 +12,21 @@ namespace irpverbs::hca_rdma {
 
 struct verbs_device {
     std::string name;
-    std::string file; // which libibverbs opens
+    std::string file; // libibverbs opens it
     ib_guid_t guid;
 
     bool operator==(const verbs_device& other) const = default;
 };
 
-/// An errno; 0: `found` are those that there are, none where the kernel has no verbs.
+/// Returns an errno; 0: `found` has all devices, or none if the kernel has no verbs.
 int find_devices(const verbs_library& verbs, std::vector<verbs_device>& found);
 
-/// The device is not known any more, which may be told long before it is gone: while a context is
-/// open a driver that can't leave it behind waits for its close, and nothing else shows that.
+/// False if the device is not in libibverbs' list. It may leave the list long before it is gone:
+/// the removal by a driver that can't leave an open device behind waits for the close of the last
+/// context, and no event reports that.
 bool is_listed(const verbs_library& verbs, const verbs_device& device);
 
-/// An open device; its end closes it.
+/// An open device; the destructor closes it.
 class open_device {
 public:
     open_device(const verbs_library& verbs, const verbs_device& device);
@@ -33,7 +34,7 @@ public:
     open_device(const open_device&) = delete;
     open_device& operator=(const open_device&) = delete;
 
-    /// An errno; 0: it is open.
+    /// An errno; 0: the device is open.
     int error() const { return error_; }
     ibv_context* get() const { return context_; }
 

@@ -4,7 +4,7 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-// What verbs.h has as inline functions and macros.
+// Functions for the inline functions and macros of verbs.h.
 
 int query_device(ibv_context* context, ibv_device_attr_ex* attr) {
     return ibv_query_device_ex(context, nullptr, attr);

@@ -1,13 +1,12 @@
-// What the driver needs of libibverbs: a table, so that a test can stand in for all of it. But
-// ibv_poll_cq: that calls what it finds in the queue's context.
+// The functions of libibverbs that the driver calls. They are a table, so that a test can replace
+// all of them, except ibv_poll_cq: that calls the function in the queue's context.
 #pragma once
 
 #include <infiniband/verbs.h>
 
 namespace irpverbs::hca_rdma {
 
-/// As in verbs.h. A failure is told by null or a result that is not 0, whose cause failure_of
-/// finds.
+/// As in verbs.h. Null or a result other than 0 is a failure; failure_of finds the cause.
 struct verbs_library {
     ibv_device** (*get_device_list)(int* count);
     void (*free_device_list)(ibv_device** list);
@@ -18,7 +17,8 @@ struct verbs_library {
     int (*query_device)(ibv_context* context, ibv_device_attr_ex* attr);
     int (*query_port)(ibv_context* context, uint8_t port, ibv_port_attr* attr);
     int (*query_gid)(ibv_context* context, uint8_t port, int index, ibv_gid* gid);
-    /// Of all ports: how many entries, none of them empty, or a negative errno.
+    /// Reads the GIDs of all ports. Returns the number of entries, none of them empty, or a
+    /// negative errno.
     ssize_t (*query_gid_table)(ibv_context* context, ibv_gid_entry* entries, size_t most);
     int (*query_pkey)(ibv_context* context, uint8_t port, int index, __be16* pkey);
 
@@ -37,7 +37,7 @@ struct verbs_library {
     int (*req_notify_cq)(ibv_cq* cq, int solicited_only);
 };
 
-/// The real one.
+/// The functions of the real library.
 extern const verbs_library real_verbs;
 
 } // namespace irpverbs::hca_rdma

@@ -1,4 +1,4 @@
-// Work completions: what libibverbs puts into a buffer is what the channel interface has.
+// Work completions: the entries of libibverbs have the layout of the channel interface.
 #pragma once
 
 #include <ci/completion.h>
@@ -25,7 +25,7 @@ static_assert(offsetof(IB_WC, SourceLid) == offsetof(ibv_wc, slid));
 static_assert(offsetof(IB_WC, ServiceLevel) == offsetof(ibv_wc, sl));
 static_assert(offsetof(IB_WC, PathBits) == offsetof(ibv_wc, dlid_path_bits));
 
-// libibverbs' later ones belong to tag matching.
+// The later statuses of libibverbs belong to tag matching.
 static_assert(int{IB_WC_SUCCESS} == int{IBV_WC_SUCCESS});
 static_assert(int{IB_WC_LOCAL_LENGTH_ERROR} == int{IBV_WC_LOC_LEN_ERR});
 static_assert(int{IB_WC_LOCAL_QP_OPERATION_ERROR} == int{IBV_WC_LOC_QP_OP_ERR});
@@ -49,7 +49,7 @@ static_assert(int{IB_WC_FATAL_ERROR} == int{IBV_WC_FATAL_ERR});
 static_assert(int{IB_WC_RESPONSE_TIMEOUT} == int{IBV_WC_RESP_TIMEOUT_ERR});
 static_assert(int{IB_WC_GENERAL_ERROR} == int{IBV_WC_GENERAL_ERR});
 
-// A fast register is the kernel's alone.
+// Fast registration exists in the kernel only.
 static_assert(int{IB_WC_SEND} == int{IBV_WC_SEND});
 static_assert(int{IB_WC_RDMA_WRITE} == int{IBV_WC_RDMA_WRITE});
 static_assert(int{IB_WC_RDMA_READ} == int{IBV_WC_RDMA_READ});
@@ -66,7 +66,7 @@ static_assert(int{IB_WC_IMMEDIATE_PRESENT} == int{IBV_WC_WITH_IMM});
 static_assert(int{IB_WC_CHECKSUM_GOOD} == int{IBV_WC_IP_CSUM_OK});
 static_assert(int{IB_WC_INVALIDATED} == int{IBV_WC_WITH_INV});
 
-/// The place where libibverbs puts entries.
+/// Converts the buffer for libibverbs.
 inline ibv_wc* as_libibverbs(IB_WC* entries) { return reinterpret_cast<ibv_wc*>(entries); }
 
 } // namespace irpverbs::hca_rdma

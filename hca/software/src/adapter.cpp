@@ -6,8 +6,8 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-// The firmware answers from another processor, and the verb's thread sleeps until it has: how HCAs
-// with one command register were driven.
+// The firmware responds from another processor, and the verb's thread sleeps until then. HCAs with
+// one command register were driven in this way.
 struct firmware_answer {
     KEVENT given;
     KDPC dpc;
@@ -17,7 +17,7 @@ void answer(KDPC*, void* given, void*, void*) {
     KeSetEvent(static_cast<KEVENT*>(given), IO_NO_INCREMENT, FALSE);
 }
 
-// A close that pended is done by whoever leaves the object last, at whichever level that is.
+// A pended close runs on the thread that releases the object last, at any IRQL.
 bool left_to_others(IRP* irp) {
     return KeGetCurrentIrql() == DISPATCH_LEVEL &&
            (IoGetCurrentIrpStackLocation(irp)->Control & SL_PENDING_RETURNED) != 0;

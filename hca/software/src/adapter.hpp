@@ -1,4 +1,4 @@
-// An HCA on the fabric: the FDO of a node, and the commands below its verbs.
+// An HCA on the fabric: the FDO of a node, and its command queues.
 #pragma once
 
 #include "fabric.hpp"
@@ -10,7 +10,7 @@
 
 namespace irpverbs::hca_software {
 
-/// HcaDeviceExtension of its FDO.
+/// The HcaDeviceExtension of the FDO.
 struct device_part {
     adapter* owner;
 };
@@ -27,25 +27,25 @@ public:
         return *static_cast<device_part*>(part)->owner;
     }
 
-    /// Makes the FDO. Whatever fails leaves none.
+    /// Makes the FDO. A failure leaves no FDO.
     NTSTATUS start();
     DEVICE_OBJECT* device() const { return device_; }
     fabric& where() const { return fabric_; }
     node& at() const { return node_; }
 
-    /// Its port, or null.
+    /// Returns the port of that number, or null.
     port* find_port(ULONG number) const;
 
-    /// What CiQueryPort completes with.
+    /// Completes CiQueryPort.
     NTSTATUS query_port(ULONG number, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
         return attributes_[number].answer(fabric_, node_, number, attr, size, irp);
     }
 
-    /// Who takes the datagrams that come to its ports.
+    /// The receivers of the datagrams that arrive at its ports.
     mad_agents& agents() { return agents_; }
 
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
-    /// HCA_OPERATIONS.Submit: over the command layer that is set.
+    /// HCA_OPERATIONS.Submit: executes the command in the selected way.
     NTSTATUS submit(IRP* irp) {
         const HCA_SOFTWARE_COMMANDS over = commands_.load();
         return over == HcaCommandsInline ? HcaExecute(irp) : submit_over(over, irp);
@@ -60,11 +60,11 @@ private:
     std::atomic<HCA_SOFTWARE_COMMANDS> commands_{HcaCommandsInline};
     HCA_COMMAND_QUEUE by_dpc_;
     HCA_COMMAND_QUEUE by_worker_;
-    std::vector<kept_attributes> attributes_; // of each port
+    std::vector<kept_attributes> attributes_; // one per port
     mad_agents agents_;
 };
 
-/// What the adapters' driver does; the rows of HCA_OPERATIONS.
+/// The operations of the driver.
 extern const HCA_OPERATIONS operations;
 SIZE_T cq_extension_size();
 bool is_software(const DEVICE_OBJECT* device);

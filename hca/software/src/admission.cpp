@@ -9,7 +9,7 @@ namespace {
 constexpr ib_pkey_t full_member = 0x8000;
 constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
 
-// In units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
+// The headers in units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
 constexpr ULONGLONG words_around = (8 + 12 + 8 + 4) / 4;
 constexpr ULONGLONG words_of_grh = 10;
 

@@ -1,5 +1,5 @@
-// What a port looks at before it takes a datagram, or lets it pass: keys, GIDs; and the counters of
-// what went by.
+// The checks of a port before it receives or forwards a datagram: keys and GIDs; and the counters
+// of its traffic.
 #pragma once
 
 #include "fabric.hpp"
@@ -8,18 +8,20 @@
 
 namespace irpverbs::hca_software {
 
-/// Where in a port's table a P_Key stands that shares a partition with this one: equal but for the
-/// highest bit, which one of the two has. Source: IBA 10.9.3.
+/// Returns the index of an entry of the port's table that shares a partition with this P_Key: the
+/// low 15 bits are equal, and at least one of the two is a full member. Source: IBA 10.9.3.
 std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey);
 
-/// The port's own entry of a P_Key, with whichever membership it has there.
+/// Returns the index of the port's entry for the partition of this P_Key, with either membership.
 std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey);
 
-/// A datagram has come to a queue pair of an end port that takes these keys; to QP1, without. True:
-/// partition, Q_Key and GID are right. When not, the violation is counted, and told by a trap.
+/// Checks a datagram that has arrived at a queue pair of an end port with these keys; null: at QP1.
+/// Returns true if partition, Q_Key and GID are valid. Otherwise counts the violation and raises a
+/// trap.
 bool admits(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* keys = nullptr);
 
-/// A switch's port that enforces partitions lets it out, or in.
+/// Checks the partition of a datagram at a port of a switch that enforces partitions, outbound or
+/// inbound.
 bool may_leave(fabric& where, const datagram& what, port& out);
 bool may_enter(fabric& where, const datagram& what, port& in);
 

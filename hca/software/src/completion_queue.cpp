@@ -17,11 +17,11 @@ constexpr ULONG tag = 0x71637773; // "swcq"
 /// HCA_CQ.Extension
 struct ring {
     KSPIN_LOCK lock;
-    IB_WC* entries; // guarded by lock, as all below
+    IB_WC* entries; // guarded by lock, as are the members below
     ULONG capacity; // a power of two
     ULONG first;
     ULONG count;
-    ULONG deserving; // of these, that satisfy IB_CQ_ARM_SOLICITED
+    ULONG deserving; // of these, entries that satisfy IB_CQ_ARM_SOLICITED
     ULONG armed;     // IB_CQ_ARM, or 0
     bool overrun;
 };
@@ -32,12 +32,12 @@ IB_WC* allocate(ULONG capacity) {
     return static_cast<IB_WC*>(ExAllocatePoolWithTag(NonPagedPool, capacity * sizeof(IB_WC), tag));
 }
 
-// Solicited, or failed. Source: IBA 11.4.2.2.
+// Solicited or failed entries. Source: IBA 11.4.2.2.
 bool deserves(const IB_WC& entry) {
     return entry.Status != IB_WC_SUCCESS || (entry.Flags & IB_WC_SOLICITED) != 0;
 }
 
-// True, once: the consumer is to be told.
+// Returns true once: the consumer is to be notified.
 bool fire(ring& at) {
     const bool satisfied = (at.armed == IB_CQ_ARM_NEXT && at.count != 0) ||
                            (at.armed == IB_CQ_ARM_SOLICITED && at.deserving != 0);
@@ -59,7 +59,7 @@ void put(ring& into, const IB_WC& entry) {
     if (deserves(entry)) ++into.deserving;
 }
 
-// The entries move over; the old memory comes back.
+// Moves the entries and returns the old memory.
 IB_WC* replace(ring& at, IB_WC* fresh, ULONG capacity) {
     for (ULONG i = 0; i < at.count; ++i)
         fresh[i] = at.entries[(at.first + i) & (at.capacity - 1)];
@@ -100,7 +100,7 @@ NTSTATUS resize_ring(HCA_CQ* cq, ULONG num_cqes, PIRP irp) {
     return status;
 }
 
-// What the verb came to, for the user's part too.
+// Returns the result of the verb, with the reply to the user's library.
 NTSTATUS told(CI_UDATA* user, const HCA_CQ* cq, NTSTATUS status) {
     const HCA_SOFTWARE_CQ_REPLY reply{cq->Cq.NumCqes};
     HcaReturnUserData(user, &reply, NT_SUCCESS(status) ? sizeof(reply) : 0);

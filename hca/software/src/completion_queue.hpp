@@ -1,4 +1,5 @@
-// Completion queues of the software HCA: rings of completions, and when their consumer is told.
+// Completion queues of the software HCA: rings of completions, and the notification of their
+// consumer.
 #pragma once
 
 #include <ci/driver.h>
@@ -15,7 +16,8 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user_data, PIRP irp);
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken);
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 
-/// A work request has completed. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.
+/// Inserts the completion of a work request. STATUS_BUFFER_OVERFLOW: the queue was full, and is in
+/// error.
 NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion);
 
 } // namespace irpverbs::hca_software

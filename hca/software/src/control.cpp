@@ -1,4 +1,4 @@
-// The hand that makes things happen on the fabric.
+// Functions that inject events and faults into the fabric.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
 
@@ -17,7 +17,7 @@ struct place {
     node* at = nullptr;
 };
 
-// A switch is found by way of the adapters of its fabric.
+// Finds a switch through the adapters of its fabric.
 place find_switch(ib_guid_t guid) {
     ULONG count = 0;
     HcaEnumerate(nullptr, &count);
@@ -38,7 +38,7 @@ place find_place(ib_guid_t guid) {
     return self != nullptr ? place{&self->where(), &self->at()} : find_switch(guid);
 }
 
-// Changes a port under the fabric's lock: `change(fabric, port)` gives back the status.
+// Changes a port under the fabric's lock: `change(fabric, port)` returns the status.
 template <class Change>
 NTSTATUS on_port(ib_guid_t guid, UCHAR number, const Change& change) {
     const place found = find_place(guid);

@@ -1,4 +1,4 @@
-// A datagram under way on the fabric, and the stock of them.
+// A datagram on the fabric, and the pool of datagrams.
 #pragma once
 
 #include "mad.hpp"
@@ -18,7 +18,7 @@ struct global_route {
     UCHAR traffic_class = 0;
 };
 
-/// Of any length; copies of a datagram share it.
+/// Content of any length; copies of a datagram share it.
 using long_bytes = std::shared_ptr<const std::vector<UCHAR>>;
 
 struct datagram {
@@ -29,31 +29,31 @@ struct datagram {
     ib_qpn_t from_qp = 0;
     ib_qpn_t to_qp = 0;
     ib_qkey_t qkey = 0;
-    bool global = false; // route holds
+    bool global = false; // `route` is valid
     global_route route;
     mad_bytes mad;
-    long_bytes longer; // what it carries when that is not as long as a MAD
+    long_bytes longer; // content of another length than that of a MAD
 
     std::size_t length() const { return longer != nullptr ? longer->size() : mad.size(); }
     bool multicast() const { return to >= IB_LID_MULTICAST_FIRST && to != IB_LID_PERMISSIVE; }
-    /// Subnet management passes links that are not active yet, without partitions, on a lane of
-    /// its own. Source: IBA 13.5.1, 7.2.7.
+    /// True for subnet management, which passes links that are not yet active, needs no partition
+    /// and has its own VL. Source: IBA 13.5.1, 7.2.7.
     bool managing() const { return to_qp == 0; }
 };
 
 struct packet : datagram {
-    port* at = nullptr;     // where it comes in
-    packet* next = nullptr; // in a list
+    port* at = nullptr;     // the port at which it arrives
+    packet* next = nullptr; // link of a list
 };
 
-/// Packets to be used again. Guarded by the fabric's lock.
+/// The pool of packets. Guarded by the fabric's lock.
 class packet_stock {
 public:
     packet_stock() { slabs_.reserve(most / slab); }
     packet_stock(const packet_stock&) = delete;
     packet_stock& operator=(const packet_stock&) = delete;
 
-    /// Null: too many are under way.
+    /// Null: too many packets are in use.
     packet* take();
     packet* copy(const packet& of);
     void give(packet* back);
@@ -66,7 +66,7 @@ private:
     packet* free_ = nullptr;
 };
 
-/// First in, first out, linked by packet::next.
+/// A FIFO, linked by packet::next.
 class packet_line {
 public:
     bool empty() const { return first_ == nullptr; }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr UCHAR most_hops = 63;
 
-// The fields of an SMP that route it, in place. Source: IBA 14.2.1.2.
+// The routing fields of an SMP, in place. Source: IBA 14.2.1.2.
 struct route_fields {
     explicit route_fields(mad_bytes& smp)
         : pointer(smp[6]), count(smp[7]), from(load16(&smp[32])), to(load16(&smp[34])),
@@ -27,7 +27,7 @@ directed_step leave_by(const node& here, UCHAR out) {
     return there ? directed_step{directed_step::leave, out} : directed_step{};
 }
 
-// The directed part is over: the rest of the way, if there is one, goes by LIDs.
+// The end of the directed part: LIDs route the rest of the way, if there is any.
 directed_step end_at(ib_lid_t lid, bool may_route) {
     if (lid == IB_LID_PERMISSIVE) return {directed_step::deliver};
     return may_route ? directed_step{directed_step::route, 0, lid} : directed_step{};

@@ -1,4 +1,4 @@
-// Directed routes: what a node does with an SMP that says by itself which way it goes.
+// Directed routes: the processing of an SMP by a node on its route.
 #pragma once
 
 #include "mad.hpp"
@@ -9,15 +9,15 @@ struct node;
 
 struct directed_step {
     enum { discard, deliver, leave, route } what = discard;
-    UCHAR out = 0;    // leave: by this port
-    ib_lid_t lid = 0; // route: to there by tables
+    UCHAR out = 0;    // leave: the port
+    ib_lid_t lid = 0; // route: the destination; the tables decide the port
 };
 
-/// Takes the SMP one step along its way, inside `here`. `in`: the port that it came in at; 0: the
-/// node itself sends it. Source: IBA 14.2.2.
+/// Moves the SMP one step along its route, inside `here`. `in`: the port at which it arrived; 0:
+/// the node itself sends it. Source: IBA 14.2.2.
 directed_step take_directed_step(mad_bytes& smp, const node& here, UCHAR in);
 
-/// Turns a request into what its answer is routed by.
+/// Sets the direction bit, so that the response returns along the route.
 void turn_directed(mad_bytes& smp);
 
 } // namespace irpverbs::hca_software

@@ -1,4 +1,4 @@
-// "software:" as HcaAttach knows it.
+// The registration of "software:" for HcaAttach.
 #include "adapter.hpp"
 
 #include <algorithm>
@@ -11,13 +11,13 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-/// What follows the scheme of a URI.
+/// The part of a URI behind the scheme.
 struct location {
     std::string file; // empty: the built-in fabric
     bool configured = true;
 };
 
-// Whether a program runs a subnet manager there is the program's to know: "?static" is for it.
+// "?static" is for programs that would run a subnet manager; the driver ignores it.
 location understood(std::string_view text) {
     location made;
     for (const std::string_view suffix : {"?unmanaged", "?static"}) {
@@ -35,7 +35,7 @@ NTSTATUS tell(NTSTATUS status, char* message, SIZE_T size, std::string_view text
     return status;
 }
 
-// False: errno says why.
+// Returns false on failure; errno has the cause.
 bool read_file(const std::string& name, std::string& text) {
     std::FILE* const file = std::fopen(name.c_str(), "rb");
     if (file == nullptr) return false;
@@ -49,7 +49,7 @@ bool read_file(const std::string& name, std::string& text) {
     return problem == 0;
 }
 
-// All HCAs, or none.
+// Starts all HCAs, or returns the first failure.
 NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
     for (node& each : where.nodes()) {
         if (each.type != IB_NODE_CA) continue;
@@ -116,7 +116,7 @@ __attribute__((constructor)) void register_driver() { HcaRegisterDriver(&softwar
 } // namespace
 } // namespace irpverbs::hca_software
 
-// Named by a linker option of everybody who links this package: it brings in this file, which
-// nobody else names, and with it the registration.
+// A linker option of each program with this package names this symbol. It forces the linker to keep
+// this object file, and with it the registration.
 extern "C" NT_API const char IrpverbsHcaSoftware;
 const char IrpverbsHcaSoftware = 0;

@@ -14,7 +14,7 @@ constexpr ULONG capabilities =
     IB_PORT_CAP_LED_INFO_SUP | IB_PORT_CAP_SYS_IMAGE_GUID_SUP | IB_PORT_CAP_EXTENDED_SPEEDS_SUP |
     IB_PORT_CAP_CLIENT_REREGISTER_SUP | IB_PORT_CAP_CAP_MASK_NOTICE_SUP | IB_PORT_CAP_DR_NOTICE_SUP;
 
-// Entries of a port's P_Key table.
+// Sizes of P_Key tables.
 constexpr std::size_t ca_pkeys = 16;
 constexpr std::size_t switch_pkeys = port::most_pkeys;
 
@@ -31,7 +31,7 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.enabled_widths = supported_widths(made);
     made.enabled_speeds = supported_speeds(made);
     made.pkeys.resize(owner.switches() ? switch_pkeys : ca_pkeys);
-    if (owner.switches() && number == 0) { // it has no link that could be down
+    if (owner.switches() && number == 0) { // port 0 has no link
         made.state = IB_PORT_ACTIVE;
         made.physical = IB_PORT_PHYS_LINK_UP;
         made.active_width = plan.width;
@@ -119,7 +119,7 @@ void fabric::connect(const topology& plan) {
             if (end.linked()) train(end);
 }
 
-// The physical layer has found a partner: the port waits for the subnet manager.
+// The physical layer has found a partner. The port waits for the subnet manager.
 void fabric::train(port& end) {
     end.physical = IB_PORT_PHYS_LINK_UP;
     end.state = IB_PORT_INIT;
@@ -137,14 +137,14 @@ void fabric::drop(port& end) {
     if (end.owner->switches()) raise_link_state(*end.owner);
 }
 
-// In place of a subnet manager, where bring_up() did that before.
+// Takes the place of a subnet manager on ports that bring_up() has configured.
 void fabric::configure(port& end) {
     if (!end.in_subnet) return;
     set_state(end, IB_PORT_ARMED);
     set_state(end, IB_PORT_ACTIVE);
 }
 
-// The end whose state is set stays where training leaves it.
+// Leaves the given end in the state that training ends in.
 void fabric::retrain_link(port& end) {
     const bool linked = end.linked();
     drop(end);
@@ -155,7 +155,7 @@ void fabric::retrain_link(port& end) {
     configure(*end.peer);
 }
 
-// Down comes of the cable; up from Init one step at a time. Source: IBA 7.2.7.
+// A port goes down with its link, and up from Init one step at a time. Source: IBA 7.2.7.
 bool fabric::set_state(port& end, IB_PORT_STATE state) {
     const bool step = (end.state == IB_PORT_INIT && state == IB_PORT_ARMED) ||
                       (end.state == IB_PORT_ARMED && state == IB_PORT_ACTIVE);
@@ -175,7 +175,7 @@ void fabric::raise(port& end, IB_ASYNC_EVENT event) {
     if (attached != nullptr) news_.push_back({attached->device(), end.number, event});
 }
 
-// Both ends become what the cable between them is now.
+// Both ends take the state of the cable between them.
 void fabric::follow_cable(port& end) {
     for (port* each : {&end, end.peer}) {
         if (end.linked())
@@ -204,7 +204,7 @@ void fabric::enable(port& end, bool on) {
     follow_cable(end);
 }
 
-// Errors that the link recovers from by training anew.
+// Injects errors from which the link recovers by training.
 void fabric::fail(port& end) {
     if (!end.linked()) return;
     ++end.counters.SymbolErrors;

@@ -1,4 +1,4 @@
-// The live fabric: nodes, ports, cables, and what changes in them.
+// The live fabric: nodes, ports, cables, and their changes.
 #pragma once
 
 #include "node.hpp"
@@ -11,7 +11,7 @@ namespace irpverbs::hca_software {
 
 class fabric {
 public:
-    /// Its links wait for a subnet manager.
+    /// Makes a fabric whose links wait for a subnet manager.
     explicit fabric(const topology& plan);
     ~fabric();
     fabric(const fabric&) = delete;
@@ -20,20 +20,20 @@ public:
     std::deque<node>& nodes() { return nodes_; }
     node* find_node(ib_guid_t guid);
 
-    /// Leaves the fabric as a subnet manager on the first linked port of a host would: the ports
-    /// that it reaches have LIDs, those of the plan first, and are active, also when their links
-    /// come back; switches have forwarding tables. Before there are adapters.
+    /// Configures the fabric as a subnet manager on the first linked port of a host would: the
+    /// ports that it reaches have LIDs, those of the plan first, and become active, also when their
+    /// links return; switches have forwarding tables. Must be called before adapters exist.
     void bring_up(const topology& plan);
 
-    /// Reads under the fabric's lock. Calls nothing else.
+    /// Reads under the fabric's lock. `look` must call no other function of the fabric.
     template <class Look>
     auto look(const Look& look) {
         const dispatch::detail::spin_guard guard(lock_);
         return look();
     }
 
-    /// Changes something under the fabric's lock, then tells the clients of the events that came of
-    /// it; in the order of the changes, whichever thread tells them.
+    /// Makes a change under the fabric's lock, then reports the resulting events to the clients.
+    /// Events are reported in the order of the changes, by one thread at a time.
     template <class Change>
     auto change(const Change& change) {
         bool teller = false;
@@ -49,22 +49,23 @@ public:
         return result;
     }
 
-    /// How often it has been changed, and 1.
+    /// The number of changes so far, plus 1.
     ULONGLONG changes() const { return changes_.load(std::memory_order_acquire); }
 
-    // Under the lock:
+    // Functions under the lock:
 
-    /// Sends a datagram from a port, of a switch its own. Ownership: it is the fabric's.
+    /// Sends a datagram from a port; a switch sends from its port 0. Ownership: `what` belongs to
+    /// the fabric.
     void send(port& from, packet* what);
     packet_stock& packets() { return packets_; }
-    /// A new number that is not 0.
+    /// Returns a new number other than 0.
     ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
 
-    /// Sends what a request was turned into back to who asked.
+    /// Sends the response, which has replaced the request in `what`, to the requester.
     void answer(packet* what);
 
     trap_list& traps() { return traps_; }
-    // Of what they say.
+    // Functions that raise traps:
     void raise_link_state(node& of);
     void raise_link_error(port& at, USHORT number);
     void raise_capabilities(port& at);

@@ -1,4 +1,4 @@
-// What goes wrong on links, as it was asked for and as it is drawn.
+// Faults of links, as configured and as chosen for a datagram.
 #pragma once
 
 #include "wire.hpp"
@@ -8,27 +8,27 @@
 
 namespace irpverbs::hca_software {
 
-/// Of a link; both its ends refer to it. Guarded by the fabric's lock.
+/// The faults of a link; both its ends refer to them. Guarded by the fabric's lock.
 struct link_faults {
     explicit link_faults(const HCA_SOFTWARE_FAULTS& asked_for)
         : wanted(asked_for), chance(asked_for.Seed) {}
 
     const HCA_SOFTWARE_FAULTS wanted;
-    dispatch::detail::generator chance; // on a real machine
-    machine_time silent_until = 0;      // it is partitioned
+    dispatch::detail::generator chance; // used on a real machine
+    machine_time silent_until = 0;      // end of the partition
 };
 
-/// What happens to one datagram on one link.
+/// The faults of one datagram on one link.
 struct mishap {
     bool lost = false;
-    bool damaged = false; // why it is lost: the other end sees that there was one
+    bool damaged = false; // it is lost, and the other end counts it as corrupted
     bool doubled = false;
-    bool overtaken = false; // those sent later need not stay behind it
-    bool flaps = false;     // with it the link
+    bool overtaken = false; // datagrams that are sent later may arrive earlier
+    bool flaps = false;     // the link flaps
     machine_time late = 0;
 };
 
-/// Draws it, for a datagram that is sent at `when`.
+/// Chooses the faults of a datagram that is sent at `when`.
 mishap draw_mishap(link_faults& faults, machine_time when);
 
 } // namespace irpverbs::hca_software

@@ -1,5 +1,5 @@
-// How a datagram finds its way: over links, through switches by the tables that were programmed
-// into them. The whole way is walked when it is sent; what takes time is added up.
+// The route of a datagram: over links, and through switches by their programmed tables. The whole
+// route is computed when the datagram is sent; the delays are added up.
 #include "admission.hpp"
 #include "directed_route.hpp"
 
@@ -7,16 +7,16 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr machine_time link_delay = 5; // 500 ns, a switch's own included
-constexpr unsigned most_links = 64;    // of one way
+constexpr machine_time link_delay = 5; // 500 ns, including the delay of a switch
+constexpr unsigned most_links = 64;    // per route
 constexpr unsigned most_copies = 8;
-constexpr unsigned most_legs = 1u << 13; // of a multicast's tree
+constexpr unsigned most_legs = 1u << 13; // per multicast tree
 
 struct leg {
-    port* at; // of a node that it came in at; of the first one: that it is sent from
+    port* at; // the port of arrival at a node; on the first hop the sending port
     machine_time when;
     unsigned links = 0;
-    unsigned copies = 0; // beside it
+    unsigned copies = 0; // additional copies
 };
 
 enum class fate { lost, arrived, leaves };
@@ -46,9 +46,9 @@ private:
     packet_stock& stock_;
     wire& arrivals_;
     packet& what_;
-    std::vector<leg> branches_; // still to be followed
-    unsigned legs_ = 0;         // so far
-    bool kept_ = false;         // it has arrived itself, not a copy of it
+    std::vector<leg> branches_; // not yet followed
+    unsigned legs_ = 0;         // number so far
+    bool kept_ = false;         // the packet itself has arrived, not a copy
 };
 
 UCHAR out_port(const node& here, ib_lid_t to) {
@@ -73,7 +73,7 @@ void journey::go(port& from) {
     if (!kept_) stock_.give(&what_);
 }
 
-// Until it arrives, is lost, or branches.
+// Follows one branch until the datagram arrives, is lost, or branches.
 void journey::follow(leg at) {
     while (at.links < most_links) {
         if (what_.multicast() && at.at->owner->switches()) return branch(at);
@@ -129,7 +129,7 @@ decision journey::decide_by_lid(const leg& at) {
     return {fate::leaves, &here.owner->ports[out]};
 }
 
-// Over the cable; false: it was lost there.
+// Sends the datagram over the cable. Returns false if it was lost there.
 bool journey::leave(leg& at, port& out) {
     if (!passes(out, what_)) {
         ++out.counters.TransmitDiscards;
@@ -146,7 +146,7 @@ bool journey::leave(leg& at, port& out) {
     return true;
 }
 
-// And whatever else happens on a link; false: it was lost.
+// Applies the delay and the faults of a link. Returns false if the datagram was lost.
 bool journey::take_time(leg& at, port& out) {
     mishap met;
     if (out.faults != nullptr) met = draw_mishap(*out.faults, at.when);

@@ -7,18 +7,19 @@
 
 namespace irpverbs::hca_software {
 
-/// "caguid=0x5" is for the next node, and those behind it count on from there, as in ibsim, unless
-/// they are called by their GUID.
+/// "caguid=0x5" assigns the GUID of the next node, and following nodes count from there, as in
+/// ibsim, unless their name has a GUID.
 class guid_base {
 public:
     explicit guid_base(ib_guid_t first) : base_(first) {}
 
     /// "caguid=0x5"
     void assign(ib_guid_t guid) { take_next_from(base_ = guid); }
-    /// "caguid+8": above the one that was assigned last.
+    /// "caguid+8": relative to the last assigned GUID.
     void add(ib_guid_t above) { take_next_from(base_ + above); }
 
-    /// Of a node that uses so many GUIDs; `called`: the one in its name, or 0. 0: none is known.
+    /// Returns the GUID of a node that uses `used` GUIDs, or 0 if there is none. `called`: the GUID
+    /// in its name, or 0.
     ib_guid_t take(ib_guid_t used, ib_guid_t called) {
         const bool just_assigned = std::exchange(just_assigned_, false);
         if (next_ == 0 || (called != 0 && !just_assigned)) return called;
@@ -32,7 +33,7 @@ private:
     }
 
     ib_guid_t base_;
-    ib_guid_t next_ = 0; // 0: none was assigned
+    ib_guid_t next_ = 0; // 0: none assigned
     bool just_assigned_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A line of a topology file, read from left to right.
+// Reads a line of a topology file from left to right.
 #pragma once
 
 #include "topology.hpp"
@@ -22,21 +22,21 @@ public:
         skip_blanks();
         return rest_.empty();
     }
-    /// True, and past it, when the line goes on with `word`.
+    /// Skips `word` and returns true if the line continues with it.
     bool accept(std::string_view word);
     bool sees(std::string_view word) {
         skip_blanks();
         return rest_.starts_with(word);
     }
     void expect(std::string_view word);
-    /// Decimal; or hexadecimal after 0x, or when base is 16.
+    /// Reads a decimal number, or a hexadecimal one after 0x or if base is 16.
     std::uint64_t expect_number(const char* what, std::uint64_t most, int base = 10);
     std::string expect_quoted(const char* what);
-    /// "(8f10403961355)": a GUID, when there is one.
+    /// Reads a GUID in parentheses, "(8f10403961355)", if there is one.
     std::optional<ib_guid_t> accept_guid();
-    /// Up to the next blank.
+    /// Reads up to the next blank.
     std::string_view word();
-    /// Up to the first of these, or to the end; without the blanks around it.
+    /// Reads up to the first of these marks, or to the end; removes the blanks around the text.
     std::string_view before(std::initializer_list<std::string_view> marks);
 
 private:

@@ -11,7 +11,7 @@ constexpr unsigned all_speeds = IB_LINK_SPEED_SDR | IB_LINK_SPEED_DDR | IB_LINK_
                                 IB_LINK_SPEED_FDR10 | IB_LINK_SPEED_FDR | IB_LINK_SPEED_EDR |
                                 IB_LINK_SPEED_HDR | IB_LINK_SPEED_NDR;
 
-// The bit of 2X does not follow the order of widths.
+// The order of the bits is not the order of the widths: 2X has the highest bit.
 constexpr std::array<USHORT, 5> widths_from_the_widest{
     IB_LINK_WIDTH_12X, IB_LINK_WIDTH_8X, IB_LINK_WIDTH_4X, IB_LINK_WIDTH_2X, IB_LINK_WIDTH_1X};
 

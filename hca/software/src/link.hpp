@@ -1,4 +1,4 @@
-// What a link between two ports can do, and what it does.
+// The width and speed of the link between two ports.
 #pragma once
 
 #include "node.hpp"
@@ -9,7 +9,7 @@ namespace irpverbs::hca_software {
 USHORT supported_widths(const port& of);
 USHORT supported_speeds(const port& of);
 
-/// The best that both ends of its cable enable. Of a port without one: the least there is.
+/// The best value that both ends of the cable enable. A port without a cable has the lowest value.
 USHORT common_width(const port& of);
 USHORT common_speed(const port& of);
 

@@ -23,7 +23,7 @@ struct width_name {
     std::string_view lanes;
     USHORT width;
 };
-// From the widest.
+// The widest first.
 constexpr std::array named_widths{
     width_name{"12", IB_LINK_WIDTH_12X}, width_name{"8", IB_LINK_WIDTH_8X},
     width_name{"4", IB_LINK_WIDTH_4X},   width_name{"2", IB_LINK_WIDTH_2X},
@@ -31,7 +31,7 @@ constexpr std::array named_widths{
 };
 
 constexpr std::uint64_t all_widths = 31;
-constexpr unsigned extended_shift = 8; // the bits of LinkSpeedExt stand above those of LinkSpeed
+constexpr unsigned extended_shift = 8; // the bits of LinkSpeedExt, above those of LinkSpeed
 
 } // namespace
 

@@ -1,18 +1,19 @@
-// Widths and speeds of links as topology files write them.
+// Widths and speeds of links in topology files.
 #pragma once
 
 #include "line_reader.hpp"
 
 namespace irpverbs::hca_software {
 
-/// A mask of IBA's widths, 1 to 31; the widest counts. 4 alone is 4X, as ibsim's examples say.
+/// Reads a mask of IBA's widths, 1 to 31; the widest is used. 4 alone means 4X, as in ibsim's
+/// examples.
 USHORT expect_width(line_reader& in);
 
-/// A mask of SDR, DDR and QDR; the fastest counts. `of_none`: what 0 stands for, if it may be
-/// there.
+/// Reads a mask of SDR, DDR and QDR; the fastest is used. `of_none`: the meaning of 0, if 0 is
+/// allowed.
 USHORT expect_speed(line_reader& in, USHORT of_none = 0);
 
-/// A mask of FDR, EDR, HDR and NDR; the fastest counts. 0: none of them.
+/// Reads a mask of FDR, EDR, HDR and NDR; the fastest is used. 0: none of them.
 USHORT expect_extended_speed(line_reader& in);
 
 struct link_words {
@@ -20,7 +21,7 @@ struct link_words {
     USHORT speed;
 };
 
-/// "4xEDR"; none: ibnetdiscover did not know.
+/// Reads "4xEDR"; nothing if ibnetdiscover did not know it.
 std::optional<link_words> link_name(line_reader& in);
 
 } // namespace irpverbs::hca_software

@@ -1,4 +1,4 @@
-// Datagrams as bytes: where things stand in them, and big-endian numbers.
+// Datagrams as bytes: offsets and big-endian numbers.
 #pragma once
 
 #include <ci/mad.h>
@@ -12,10 +12,10 @@ namespace irpverbs::hca_software {
 
 using mad_bytes = std::array<UCHAR, IB_MAD_SIZE>;
 
-/// What an attribute of the classes that the fabric itself answers lies in. Source: IBA 14.2.1.
+/// The bytes of an attribute, in the classes that the fabric itself serves. Source: IBA 14.2.1.
 using attribute_bytes = std::span<UCHAR, 64>;
 
-/// Reads and writes `Size` bytes, most significant first. The caller knows that they are there.
+/// Reads and writes `Size` bytes, most significant first. The caller ensures that they exist.
 template <std::size_t Size>
 std::uint64_t load(const UCHAR* from) {
     std::uint64_t value = 0;
@@ -35,7 +35,7 @@ inline ULONG load32(const UCHAR* from) { return static_cast<ULONG>(load<4>(from)
 inline constexpr UCHAR base_version = 1;
 inline constexpr UCHAR response_bit = 0x80;
 inline constexpr UCHAR response_time = 8;       // RespTimeValue of every agent: 1 ms
-inline constexpr USHORT direction_bit = 0x8000; // of a directed route's status: it returns
+inline constexpr USHORT direction_bit = 0x8000; // directed route: the SMP is on its way back
 
 enum mad_class : UCHAR {
     class_subnet = 0x01,
@@ -74,7 +74,7 @@ struct mad_header {
     std::uint64_t transaction() const { return load<8>(bytes + 8); }
     USHORT attribute() const { return load16(bytes + 16); }
     ULONG modifier() const { return load32(bytes + 20); }
-    /// To whom an answer is due. Source: IBA 13.4.5 (TrapRepress answers a Trap).
+    /// True for a response. Source: IBA 13.4.5 (TrapRepress answers a Trap).
     bool answers() const {
         return (method() & response_bit) != 0 || method() == method_trap_repress;
     }
@@ -97,7 +97,7 @@ inline constexpr bool has_oui(UCHAR management_class) {
 }
 inline constexpr std::size_t oui_offset = 37;
 
-/// QP0 is the subnet management's.
+/// Subnet management uses QP0.
 inline constexpr bool on_qp0(UCHAR management_class) {
     return management_class == class_subnet || management_class == class_directed;
 }

@@ -11,15 +11,15 @@ namespace {
 
 /// HCA_MAD_AGENT.Extension
 struct agent_part {
-    ULONG number;     // the high half of its requests' TransactionIDs
-    IB_MAD_KEYS keys; // of a QP of its own; guarded by the fabric's lock
+    ULONG number;     // the high half of the TransactionIDs of its requests
+    IB_MAD_KEYS keys; // keys of its own QP; guarded by the fabric's lock
 };
 
 agent_part& part_of(const HCA_MAD_AGENT& agent) {
     return *static_cast<agent_part*>(agent.Extension);
 }
 
-constexpr ib_qpn_t last_qp_number = 0xFFFFFE; // the next stands for a multicast
+constexpr ib_qpn_t last_qp_number = 0xFFFFFE; // the next number means multicast
 
 bool has_own_qp(const HCA_MAD_AGENT& agent) { return agent.Agent.Attr.QpKind != IB_MAD_QP_SHARED; }
 
@@ -53,7 +53,7 @@ bool asked(const HCA_MAD_AGENT& agent, const mad_header& mad) {
            part_of(agent).number == mad.transaction() >> 32;
 }
 
-// Of the receiving port: where it sits in the table, if anywhere.
+// Returns the index of the GID in the receiving port's table, or 0.
 UCHAR gid_index(const port& at, const ib_gid_t& gid) {
     const auto same = [&](const ib_gid_t& each) {
         return each.gid_prefix == gid.gid_prefix && each.gid_guid == gid.gid_guid;
@@ -62,7 +62,7 @@ UCHAR gid_index(const port& at, const ib_gid_t& gid) {
     return place == at.gids.end() ? UCHAR{0} : static_cast<UCHAR>(place - at.gids.begin());
 }
 
-// `keys`: of the QP of its own that it came to.
+// `keys`: those of the agent's own QP that received the datagram, or null.
 IB_MAD_ADDRESS address_of(const packet& what, const IB_MAD_KEYS* keys) {
     const port& at = *what.at;
     IB_MAD_ADDRESS from{};
@@ -97,7 +97,7 @@ bool valid_own(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& 
            find_membership(from, part_of(agent).keys.PKey).has_value();
 }
 
-/// Of the queue pair that a datagram is sent from.
+/// The queue pair that sends a datagram.
 struct sender {
     ib_qpn_t qp;
     std::size_t pkey_index;
@@ -120,7 +120,7 @@ void address(packet& what, const port& from, const IB_MAD_ADDRESS& to, const sen
     what.pkey = from.pkeys[by.pkey_index];
     what.from_qp = by.qp;
     what.to_qp = to.Qp;
-    // With the highest bit set it stands for the queue pair's own. Source: IBA 10.2.5.
+    // A Q_Key with the highest bit set stands for that of the queue pair. Source: IBA 10.2.5.
     what.qkey = (to.QKey & 0x80000000) != 0 ? by.qkey : to.QKey;
     what.global = (to.Flags & IB_MAD_GRH) != 0;
     if (!what.global) return;
@@ -131,7 +131,8 @@ void address(packet& what, const port& from, const IB_MAD_ADDRESS& to, const sen
     what.route.traffic_class = to.TrafficClass;
 }
 
-// Short ones fill up to a MAD, from where MADs are sent. False: no memory.
+// Copies the content; QPs for MADs pad it to the size of a MAD. Returns false if there is no
+// memory.
 bool put_content(packet& what, const HCA_MAD_AGENT& by, const IB_MAD_SEND& from) try {
     const auto* bytes = static_cast<const UCHAR*>(from.Data);
     if (by.Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW && from.Length != IB_MAD_SIZE)
@@ -153,7 +154,7 @@ port& port_of(const HCA_MAD_AGENT* agent) {
 
 } // namespace
 
-/// What an up-call tells.
+/// The data of an up-call.
 struct mad_agents::report_data {
     mad_bytes mad;
     long_bytes longer;
@@ -180,7 +181,7 @@ HCA_MAD_AGENT* mad_agents::find_qp(const port& at, ib_qpn_t qp) {
     return place == agents_.end() ? nullptr : *place;
 }
 
-// Counts on, so that what is under way to one that was freed is not another's.
+// Numbers count up, so a datagram to a freed QP does not reach another one.
 ib_qpn_t mad_agents::next_qp() {
     const auto used = [&](const HCA_MAD_AGENT* each) { return each->Agent.Attr.Qp == last_qp_; };
     do
@@ -230,7 +231,7 @@ NTSTATUS mad_agents::send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_S
         !(own ? valid_own(agent, from, what) : valid_shared(agent, from, what)))
         return STATUS_INVALID_PARAMETER;
     packet* sent = fabric_.packets().take();
-    if (sent == nullptr || !put_content(*sent, agent, what)) { // as if it had been lost
+    if (sent == nullptr || !put_content(*sent, agent, what)) { // counts as a lost datagram
         if (sent != nullptr) fabric_.packets().give(sent);
         ++from.counters.TransmitDiscards;
         return STATUS_SUCCESS;
@@ -275,7 +276,7 @@ void mad_agents::deliver(packet* what) {
     KeInsertQueueDpc(&dpc_, nullptr, nullptr);
 }
 
-// What has come for agents that are gone is dropped. Null: no more.
+// Drops datagrams for agents that have been deregistered. Null: no more.
 HCA_MAD_AGENT* mad_agents::next_report(report_data& data) {
     return fabric_.look([&] {
         while (packet* what = arrived_.pop()) {
@@ -311,7 +312,7 @@ void mad_agents::report(unsigned turns) {
         HcaReportMad(agent, &data.received);
         if (IRP* removed = end_report()) HcaComplete(removed, STATUS_SUCCESS, 0);
     }
-    KeInsertQueueDpc(&dpc_, nullptr, nullptr); // others want to run, too
+    KeInsertQueueDpc(&dpc_, nullptr, nullptr); // other DPCs run between
 }
 
 void mad_agents::report_some(KDPC*, void* context, void*, void*) {

@@ -1,5 +1,4 @@
-// The MAD agents of an adapter: which of them a datagram belongs to, and the up-calls that bring it
-// there.
+// The MAD agents of an adapter: the selection of a datagram's receiver, and its up-calls.
 #pragma once
 
 #include "datagram.hpp"
@@ -10,7 +9,7 @@ namespace irpverbs::hca_software {
 
 class fabric;
 
-/// One up-call is made at a time, in a DPC, with no lock held.
+/// One up-call runs at a time, in a DPC, without locks.
 class mad_agents {
 public:
     explicit mad_agents(fabric& where);
@@ -19,21 +18,21 @@ public:
 
     static const SIZE_T extension_size;
 
-    /// STATUS_SHARING_VIOLATION: another receives one of its methods.
+    /// STATUS_SHARING_VIOLATION: another agent receives one of its methods.
     NTSTATUS add(HCA_MAD_AGENT& agent, const port& at);
     NTSTATUS modify(HCA_MAD_AGENT& agent, const port& at, const IB_MAD_KEYS& keys);
-    /// STATUS_PENDING: it is inside an up-call; `irp` completes after that.
+    /// STATUS_PENDING: the agent is inside an up-call, and `irp` completes after it.
     NTSTATUS remove(HCA_MAD_AGENT& agent, IRP* irp);
 
-    // Under the fabric's lock:
+    // Functions under the fabric's lock:
 
     NTSTATUS send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what);
-    /// Of the queue pair of an agent's own that a datagram is for; null: nobody has it, or it takes
-    /// no such datagrams.
+    /// Returns the keys of the agent's own QP that receives the datagram; null: no agent has that
+    /// QP, or it does not accept the datagram.
     const IB_MAD_KEYS* find_keys(packet& what);
-    /// Somebody takes what has come in at its port. An answer that nobody waits for is nobody's.
+    /// True if an agent receives the datagram. A response without a waiting agent has no receiver.
     bool takes(packet& what) { return find_taker(what) != nullptr; }
-    /// Has it brought to who takes it. Ownership: it is the table's.
+    /// Queues the datagram for its receiver. Ownership: `what` belongs to the table.
     void deliver(packet* what);
 
 private:
@@ -56,12 +55,12 @@ private:
     std::vector<HCA_MAD_AGENT*> agents_;
     ib_qpn_t last_qp_ = 1;
     packet_line arrived_;
-    bool delivering_ = false;         // the DPC is queued, or runs
-    HCA_MAD_AGENT* called_ = nullptr; // inside an up-call
-    IRP* remover_ = nullptr;          // of called_
+    bool delivering_ = false;         // the DPC is queued or runs
+    HCA_MAD_AGENT* called_ = nullptr; // the agent inside an up-call
+    IRP* remover_ = nullptr;          // the deregistration of called_
 };
 
-/// Rows of HCA_OPERATIONS.
+/// Operations of HCA_OPERATIONS.
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP irp);
 NTSTATUS deregister_mad_agent(HCA_MAD_AGENT* agent, PIRP irp);
 NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP irp);

@@ -1,5 +1,4 @@
-// Nodes and their ports: what they are, and what has been set of them. Guarded by the fabric's
-// lock.
+// Nodes and their ports: their properties and settings. Guarded by the fabric's lock.
 #pragma once
 
 #include "faults.hpp"
@@ -22,13 +21,14 @@ namespace irpverbs::hca_software {
 struct node;
 class adapter;
 
-/// The last datagram that went over a link. Ways are walked ahead of time, so one that is asked
-/// about later may have been there earlier.
+/// The last datagram that passed a link. Routes are computed ahead of time, so a datagram that is
+/// computed later may have entered earlier.
 struct passage {
     machine_time entered = 0;
     machine_time left = 0;
 
-    /// When one leaves that would do so at `leaving`, were it not for those before it.
+    /// Returns the time at which a datagram leaves that would leave at `leaving` without earlier
+    /// datagrams.
     machine_time stay_behind(machine_time entering, machine_time leaving) {
         if (entering < entered) return leaving;
         entered = entering;
@@ -37,18 +37,18 @@ struct passage {
     }
 };
 
-/// What protects a port from other subnet managers. Source: IBA 14.2.4.
+/// The protection of a port against other subnet managers. Source: IBA 14.2.4.
 struct mkey_guard {
-    std::uint64_t key = 0; // 0: nothing does
+    std::uint64_t key = 0; // 0: no protection
     UCHAR protect = 0;
-    USHORT lease = 0;            // seconds; 0: for ever
-    machine_time lease_ends = 0; // 0: it is not running out
+    USHORT lease = 0;            // seconds; 0: unlimited
+    machine_time lease_ends = 0; // 0: the lease does not run out
     USHORT violations = 0;
 
     static constexpr UCHAR guards_reading = 2;
 };
 
-/// SLs to VLs, 4 bits each.
+/// Maps SLs to VLs, 4 bits each.
 using sl_to_vl_map = std::array<UCHAR, 8>;
 inline constexpr sl_to_vl_map straight_sl_to_vl{0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67};
 
@@ -57,7 +57,7 @@ struct vl_arbitration {
     std::array<std::array<UCHAR, 64>, blocks> block{};
 };
 
-/// What a subnet manager sets of a switch beside its tables.
+/// The settings of a switch by a subnet manager, except its tables.
 struct switch_routing {
     USHORT linear_top = 0;
     USHORT multicast_top = 0;
@@ -65,7 +65,7 @@ struct switch_routing {
     UCHAR default_primary = 0;
     UCHAR default_not_primary = 0;
     UCHAR life_time = 0;
-    bool state_changed = false; // of one of its ports
+    bool state_changed = false; // the state of one of its ports has changed
 };
 
 struct port {
@@ -74,7 +74,7 @@ struct port {
 
     node* owner = nullptr;
     UCHAR number = 0;
-    port* peer = nullptr; // at the other end of the cable; null: there is none
+    port* peer = nullptr; // the port at the other end of the cable, or null
     bool plugged = true;  // false: the cable is broken
     bool enabled = true;  // false: shut down
     IB_PORT_STATE state = IB_PORT_DOWN;
@@ -86,8 +86,8 @@ struct port {
     ib_lid_t sm_lid = 0;
     UCHAR sm_sl = 0;
     UCHAR subnet_timeout = 18;
-    UCHAR init_type = 0;       // that clients wish for
-    UCHAR init_type_reply = 0; // what the subnet manager made of it
+    UCHAR init_type = 0;       // requested by clients
+    UCHAR init_type_reply = 0; // the subnet manager's reply
     USHORT width = IB_LINK_WIDTH_4X;
     USHORT speed = IB_LINK_SPEED_QDR;
     USHORT enabled_widths = 0;
@@ -102,21 +102,21 @@ struct port {
     UCHAR error_thresholds = 0;
     UCHAR pkey_trap_suppression = 0;
     bool led = false;
-    bool notice_toggle = false; // changes with each notice that is cleared
-    bool managed = false;       // by a subnet manager, which traps are for
-    bool in_subnet = false;     // that bring_up() has configured
+    bool notice_toggle = false; // changes with each cleared notice
+    bool managed = false;       // a subnet manager has set it up and receives its traps
+    bool in_subnet = false;     // bring_up() has configured it
     mkey_guard mkey;
-    std::unique_ptr<vl_arbitration> arbitration; // null: not set yet
+    std::unique_ptr<vl_arbitration> arbitration; // null: not yet set
     ULONG capabilities = 0;
     USHORT qkey_violations = 0;
     USHORT pkey_violations = 0;
     HCA_SOFTWARE_COUNTERS counters{};
     std::vector<ib_pkey_t> pkeys{IB_PKEY_DEFAULT_FULL};
-    std::vector<ib_gid_t> gids;                        // [0] follows prefix and guid
+    std::vector<ib_gid_t> gids;                        // [0] is made of prefix and guid
     std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
 
-    std::shared_ptr<link_faults> faults; // of its cable; null: none
-    bool enforces_out = false;           // of a switch: partitions, also for what it passes on
+    std::shared_ptr<link_faults> faults; // faults of its cable; null: none
+    bool enforces_out = false;           // switch: enforces partitions, also for forwarded packets
     bool enforces_in = false;
     passage last_sent;
 
@@ -126,11 +126,11 @@ struct port {
         for (ib_gid_t& each : gids)
             each.gid_prefix = to;
     }
-    /// Of its LIDs, which are 2^lmc.
+    /// True if `which` is one of its 2^lmc LIDs.
     bool has(ib_lid_t which) const { return lid != 0 && (which >> lmc) == (lid >> lmc); }
 };
 
-/// What a datagram may carry there.
+/// The maximum content of a datagram on this port, in bytes.
 inline std::size_t bytes_of_mtu(const port& of) { return std::size_t{128} << of.mtu; }
 
 struct node {
@@ -141,21 +141,21 @@ struct node {
     ib_guid_t system_image_guid = 0;
     ULONG vendor_id = 0;
     ULONG device_id = 0;
-    std::deque<port> ports;                  // [0]: a switch's own
-    std::vector<UCHAR> forwarding;           // of a switch: LID to port; no_port: dropped
-    std::vector<USHORT> multicasting;        // of a switch: a mask of ports for each MLID
-    switch_routing routing;                  // of a switch
+    std::deque<port> ports;                  // [0]: port 0 of a switch
+    std::vector<UCHAR> forwarding;           // switch: LID to port; no_port: dropped
+    std::vector<USHORT> multicasting;        // switch: a mask of ports for each MLID
+    switch_routing routing;                  // switch
     std::map<USHORT, sl_to_vl_map> sl_to_vl; // port in * 256 + port out; absent: straight
     port_samples samples;
-    std::unique_ptr<adapter> attached; // of a CA
+    std::unique_ptr<adapter> attached; // channel adapter
 
     static constexpr UCHAR no_port = 255;
     static constexpr unsigned ports_a_mask = 16;
 
     bool switches() const { return type == IB_NODE_SWITCH; }
-    /// The port whose LIDs and keys hold for what comes in at `in`.
+    /// The port with the LIDs and keys for datagrams that arrive at `in`.
     port& end_port(port& in) { return switches() ? ports[0] : in; }
-    /// The words of `multicasting` that belong to one MLID.
+    /// The number of words of `multicasting` per MLID.
     std::size_t masks() const { return (ports.size() + ports_a_mask - 1) / ports_a_mask; }
 };
 

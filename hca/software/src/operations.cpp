@@ -1,4 +1,4 @@
-// What the software HCA does for the verbs about itself and its ports.
+// The software HCA's operations for the verbs of channel adapters and ports.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
 
@@ -115,7 +115,7 @@ NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) tr
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-// All that is asked for, or nothing.
+// Takes all requested capabilities, or none.
 bool take_capabilities(port& at, const HCA_CA* ca, const IB_MODIFY_PORT& modify) {
     const ULONG asked = modify.SetCapabilities | modify.ClearCapabilities;
     for (const auto& [capability, holder] : at.held)

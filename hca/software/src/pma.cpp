@@ -18,13 +18,13 @@ constexpr UCHAR all_ports = 0xFF;
 constexpr USHORT all_port_select = 0x0100;
 constexpr USHORT extended_width = 0x0200;
 
-/// A counter in an attribute: where, and the bit of CounterSelect that sets it.
+/// A counter in an attribute: its offset, and the bit of CounterSelect that selects it.
 struct counter_field {
     ULONGLONG HCA_SOFTWARE_COUNTERS::*counter;
     UCHAR offset;
     UCHAR bits;
     UCHAR select;
-    UCHAR shift = 0; // of a field of 4 bits
+    UCHAR shift = 0; // shift of a field of 4 bits
 };
 
 using counters = HCA_SOFTWARE_COUNTERS;
@@ -74,7 +74,7 @@ void write(const counter_field& field, counter_data data, ULONGLONG value) {
         data[field.offset + i] |= static_cast<UCHAR>(value);
 }
 
-// The port, or the ports of a switch, that the attribute selects.
+// Finds the port, or the ports of a switch, that the attribute selects.
 std::span<port*> selected(node& here, port& in, UCHAR number, std::vector<port*>& ports) {
     for (port& each : here.ports)
         if (each.number == number || (number == all_ports && each.number != 0))
@@ -83,8 +83,8 @@ std::span<port*> selected(node& here, port& in, UCHAR number, std::vector<port*>
     return ports;
 }
 
-// What a Set writes is in the attribute; what is read is the sum over the ports. Each counter is
-// one, however wide it is shown.
+// A Set writes the values of the attribute; a read returns the sum over the ports. Fields of
+// different widths access the same counter.
 USHORT access(packet& request, std::span<const counter_field> fields, bool set) {
     counter_data data = data_of(request);
     const UCHAR number = data[1];

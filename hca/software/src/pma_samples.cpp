@@ -1,5 +1,5 @@
-// PortSamplesControl and PortSamplesResult: a node has one mechanism, for whichever of its ports is
-// asked for. Source: IBA 16.1.3.2, 16.1.3.4.
+// PortSamplesControl and PortSamplesResult: a node has one sampling mechanism, for one of its ports
+// at a time. Source: IBA 16.1.3.2, 16.1.3.4.
 #include "pma.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr UCHAR tick = 255; // 256 times as long as a symbol takes
+constexpr UCHAR tick = 255; // 256 symbol times
 constexpr UCHAR width_of_32_bits = 4;
-constexpr ULONG any_counter_of_0_to_9 = 0x09249249; // 3 bits each: those of this page
+constexpr ULONG any_counter_of_0_to_9 = 0x09249249; // 3 bits each: the counters of this page
 constexpr USHORT any_counter_of_10_to_14 = 0x1249;
 
 enum control_offset : std::size_t {
@@ -23,7 +23,7 @@ enum control_offset : std::size_t {
 
 struct signalling {
     USHORT speed;
-    USHORT bits; // of a lane, in 100 ns
+    USHORT bits; // bits per lane in 100 ns
 };
 constexpr std::array signallings{
     signalling{IB_LINK_SPEED_SDR, 250},  signalling{IB_LINK_SPEED_DDR, 500},
@@ -33,7 +33,7 @@ constexpr std::array signallings{
 };
 
 machine_time time_of(ULONG ticks, const port& at) {
-    constexpr machine_time bits_a_tick = (tick + 1) * 10; // a symbol has ten
+    constexpr machine_time bits_a_tick = (tick + 1) * 10; // a symbol has ten bits
     const auto* const place = std::ranges::find(signallings, at.active_speed, &signalling::speed);
     const USHORT bits = place == signallings.end() ? signallings[0].bits : place->bits;
     return ticks * bits_a_tick / bits;
@@ -43,7 +43,7 @@ bool known(const std::array<USHORT, port_samples::most>& selected) {
     return std::ranges::all_of(selected, [](USHORT each) { return each <= sampled_transmit_wait; });
 }
 
-// While samples are being taken nothing is changed.
+// A Set during sampling changes nothing.
 bool begin(port_samples& samples, const port& of, counter_data data) {
     const machine_time now = KeQueryInterruptTime();
     if (samples.status(now) != samples_done) return true;

@@ -1,4 +1,4 @@
-// The attributes of a port, as CiQueryPort gives them back.
+// The attributes of a port, as CiQueryPort returns them.
 #pragma once
 
 #include "fabric.hpp"
@@ -9,10 +9,10 @@ namespace irpverbs::hca_software {
 IB_PORT_ATTR attributes_of(const port& from);
 HCA_PORT_TABLES tables_of(const port& from);
 
-/// A port's block of attributes, made anew when it is asked for after the fabric has changed.
+/// A port's block of attributes. The first query after a change of the fabric makes it again.
 class kept_attributes {
 public:
-    /// What CiQueryPort completes with. IRQL: <= DISPATCH_LEVEL.
+    /// Completes CiQueryPort. IRQL: <= DISPATCH_LEVEL.
     NTSTATUS answer(fabric& where, const node& of, ULONG port, IB_PORT_ATTR* attr, SIZE_T size,
                     IRP* irp) {
         std::size_t needed = block_.read(where.changes(), attr, size);

@@ -1,4 +1,4 @@
-// PortInfo: what a subnet manager learns of a port, and what it makes of it.
+// PortInfo: the attribute by which a subnet manager reads and configures a port.
 #include "link.hpp"
 #include "sma.hpp"
 
@@ -24,7 +24,7 @@ UCHAR pack(unsigned high_half, unsigned low_half) {
     return static_cast<UCHAR>(high_half << 4 | (low_half & 0xF));
 }
 
-// What a PortInfo asks for, by name. Source: IBA 14.2.5.6; only what the port may be told.
+// The writable fields of a PortInfo, by name. Source: IBA 14.2.5.6.
 struct wishes {
     explicit wishes(const UCHAR* data)
         : mkey(load<8>(data)), prefix(load<8>(data + 8)), lid(load16(data + 16)),
@@ -213,7 +213,7 @@ void write_link(const attribute_access& with, const port& at) {
 } // namespace
 
 USHORT port_info(const attribute_access& with) {
-    constexpr ULONG extended_speeds_known = 0x80000000; // the manager's, and no matter here
+    constexpr ULONG extended_speeds_known = 0x80000000; // of the manager, without effect
     const ULONG number = with.modifier & ~extended_speeds_known;
     if (number >= with.here.ports.size()) return status_bad_field;
     port& at = number == 0 && !with.here.switches() ? with.in : with.here.ports[number];

@@ -1,4 +1,4 @@
-// What is sampled of one port of a node, for a time that begins later. Source: IBA 16.1.3.2.
+// The samples of one port of a node, during an interval that starts later. Source: IBA 16.1.3.2.
 #pragma once
 
 #include "wire.hpp"
@@ -13,7 +13,7 @@ enum sampled_counter : USHORT {
     sampled_receive_data = 2,
     sampled_transmit_packets = 3,
     sampled_receive_packets = 4,
-    sampled_transmit_wait = 5, // for credits, which links here don't have: 0
+    sampled_transmit_wait = 5, // waits for credits, which these links don't have: 0
 };
 
 enum sample_status : UCHAR { samples_done = 0, samples_to_come = 1, samples_running = 2 };
@@ -22,8 +22,8 @@ enum sample_status : UCHAR { samples_done = 0, samples_to_come = 1, samples_runn
 struct port_samples {
     static constexpr std::size_t most = 15;
 
-    const port* of = nullptr; // null: nothing has been asked for yet
-    UCHAR number = 0;         // of that port
+    const port* of = nullptr; // null: no sampling yet
+    UCHAR number = 0;         // number of that port
     USHORT tag = 0;
     ULONG start = 0; // ticks
     ULONG interval = 0;
@@ -36,7 +36,7 @@ struct port_samples {
         if (now < begins) return samples_to_come;
         return now < ends ? samples_running : samples_done;
     }
-    /// A port has sent or received a datagram.
+    /// Notes that a port has sent or received a datagram.
     void note(const port& at, sampled_counter data, sampled_counter packets, ULONGLONG words) {
         if (&at != of || status(KeQueryInterruptTime()) != samples_running) return;
         add(seen[data], words);

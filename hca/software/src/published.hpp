@@ -1,4 +1,5 @@
-// A few bytes that one at a time writes and everybody reads, without a lock and in one piece.
+// A few bytes with one writer at a time and any number of readers. Readers need no lock and never
+// see a partial write.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
@@ -17,8 +18,9 @@
 
 namespace irpverbs::hca_software {
 
-// A copy that another thread may tear; who reads a torn one throws it away. C++20 has no words for
-// it: they are P1478's, atomic_load_per_byte_memcpy. The thread sanitizer is shown the atoms.
+// A copy that may race with a writer; the reader discards a torn copy. C++20 has no function for
+// it: P1478 proposes atomic_load_per_byte_memcpy. The thread sanitizer needs atomic operations per
+// byte.
 inline void copy_racing(void* to, const void* from, std::size_t size) {
 #if defined(IRPVERBS_COPY_ATOMS)
     for (std::size_t i = 0; i < size; ++i) {
@@ -30,11 +32,11 @@ inline void copy_racing(void* to, const void* from, std::size_t size) {
 #endif
 }
 
-/// Who reads while it is written sees that, and reads nothing.
+/// A reader detects a concurrent write and then reads nothing.
 template <std::size_t Capacity>
 class published {
 public:
-    /// Writers exclude one another. `edition`: not 0, and never the same for other bytes.
+    /// Writers exclude one another. `edition`: not 0, and different for different bytes.
     void write(const void* from, std::size_t size, std::uint64_t edition) {
         edition_.store(0, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_release);
@@ -43,8 +45,8 @@ public:
         edition_.store(edition, std::memory_order_release);
     }
 
-    /// As many bytes as fit. Gives back how many there are; 0: of another edition, or written just
-    /// now, and `to` holds rubbish.
+    /// Reads as many bytes as fit. Returns the number of published bytes; 0: the bytes are of
+    /// another edition or are being written, and `to` is undefined.
     std::size_t read(std::uint64_t edition, void* to, std::size_t room) const {
         dispatch::detail::sched_point(dispatch::detail::point::interlocked, this);
         if (edition_.load(std::memory_order_acquire) != edition) return 0;

@@ -1,5 +1,5 @@
-// What becomes of a datagram that has come to its node: an agent of the node answers it, a client's
-// agent takes it, or nobody does.
+// The reception of a datagram at its node: an agent of the node answers it, a client's agent
+// receives it, or it is dropped.
 #include "adapter.hpp"
 #include "admission.hpp"
 #include "pma.hpp"
@@ -11,7 +11,7 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-// Each class has its queue pair, and QP0 knows no GRH. Source: IBA 13.4.2, 13.5.1.
+// Each class has its queue pair, and QP0 accepts no GRH. Source: IBA 13.4.2, 13.5.1.
 bool in_place(packet& what) {
     if (what.longer != nullptr) return false;
     const mad_header mad = header_of(what.mad);
@@ -23,19 +23,20 @@ bool is_request(const mad_header& mad) {
     return mad.method() == method_get || mad.method() == method_set;
 }
 
-// The node's own traps have no client's number.
+// The TransactionIDs of the node's own traps have no client's number.
 bool represses_own(const mad_header& mad) {
     return mad.method() == method_trap_repress && mad.transaction() >> 32 == 0;
 }
 
-// Source: IBA 13.4.7: who is asked for what nobody knows says so.
+// Answers a request of an unknown class. Source: IBA 13.4.7.
 void refuse(packet& request) {
     mad_header header = header_of(request.mad);
     header.set_method(header.method() | response_bit);
     header.set_status(status_bad_attribute);
 }
 
-// The way back. Source: IBA 13.5.4.
+// Addresses the response: exchanges source and destination, with the P_Key of the port's table.
+// Source: IBA 13.5.4.
 void turn(packet& what, const port& at) {
     std::swap(what.from, what.to);
     std::swap(what.from_qp, what.to_qp);
@@ -58,7 +59,7 @@ bool fabric::give_to_client(packet* what) {
     return true;
 }
 
-// The subnet's: all requests but of SMInfo are the node's own affair.
+// Subnet management: the node itself answers all requests except SMInfo.
 void fabric::arrive_managing(packet* what) {
     const mad_header mad = header_of(what->mad);
     const bool own = is_request(mad) && mad.attribute() != sm_info_id;
@@ -69,7 +70,7 @@ void fabric::arrive_managing(packet* what) {
     packets_.give(what);
 }
 
-// The others': a client's agent stands in for the node's.
+// Other classes: a client's agent has precedence over the node's.
 void fabric::arrive_general(packet* what) {
     port& at = what->at->owner->end_port(*what->at);
     if (!admits(*this, at, *what)) return packets_.give(what);
@@ -83,7 +84,7 @@ void fabric::arrive_general(packet* what) {
     answer(what);
 }
 
-// A client's, on an HCA. What nobody has is dropped without a word.
+// An agent's own QP, on an HCA. A datagram without a receiver is dropped silently.
 void fabric::arrive_at_own_qp(packet* what) {
     adapter* attached = what->at->owner->attached.get();
     const IB_MAD_KEYS* keys = attached != nullptr ? attached->agents().find_keys(*what) : nullptr;

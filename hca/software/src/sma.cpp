@@ -38,8 +38,8 @@ constexpr machine_time second = 1'000'000 * microsecond;
 
 std::uint64_t mkey_of(const packet& smp) { return load<8>(&smp.mad[mkey_offset]); }
 
-// Once the lease is over, everybody may read the key, and so take the port over. Source:
-// IBA 14.2.4.2.
+// At the end of the lease the key becomes readable, so another subnet manager can take over the
+// port. Source: IBA 14.2.4.2.
 void end_lease_when_over(mkey_guard& guard) {
     if (guard.lease_ends == 0 || KeQueryInterruptTime() < guard.lease_ends) return;
     guard.lease_ends = 0;

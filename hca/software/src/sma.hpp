@@ -1,4 +1,4 @@
-// The subnet management agent of every node: what a subnet manager reads and writes.
+// The subnet management agent of every node: the attributes that a subnet manager reads and writes.
 #pragma once
 
 #include "fabric.hpp"
@@ -9,16 +9,16 @@ namespace irpverbs::hca_software {
 struct attribute_access {
     fabric& where;
     node& here;
-    port& in; // where the SMP came in
+    port& in; // the port at which the SMP arrived
     ULONG modifier;
-    attribute_bytes data; // what is set; when done, what it is then
+    attribute_bytes data; // the value to set; on return the present value
     bool set;
-    bool knows_mkey; // or there is none
+    bool knows_mkey; // also true if there is no M_Key
 
     port& end_port() const { return here.end_port(in); }
 };
 
-/// Status of the answer (mad_status). A Set that fails changes nothing.
+/// Returns the status of the response (mad_status). A Set that fails changes nothing.
 using attribute_handler = USHORT (*)(const attribute_access& with);
 
 USHORT notice(const attribute_access& with);
@@ -38,11 +38,12 @@ USHORT led_info(const attribute_access& with);
 
 inline constexpr USHORT sm_info_id = 0x0020;
 
-/// A request has come to the node. True: it holds the answer now; false: none is due.
+/// Processes a request that has arrived at the node. True: `smp` holds the response; false: there
+/// is no response.
 bool answer_smp(fabric& where, packet& smp);
 
-/// The M_Key in the SMP lets it do what it asks for. When not, the violation is counted, and told
-/// by a trap. Source: IBA 14.2.4.
+/// True if the M_Key in the SMP permits its request. Otherwise counts the violation and raises a
+/// trap. Source: IBA 14.2.4.
 bool allowed_by_mkey(fabric& where, packet& smp);
 
 } // namespace irpverbs::hca_software

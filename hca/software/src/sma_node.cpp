@@ -1,4 +1,4 @@
-// Attributes that tell what a node is.
+// Attributes that describe a node.
 #include "sma.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr USHORT linear_capacity = 0xC000; // every unicast LID
+constexpr USHORT linear_capacity = 0xC000; // all unicast LIDs
 constexpr USHORT multicast_capacity = 0x1000;
 constexpr UCHAR inbound_enforcement = 0x80;
 constexpr UCHAR outbound_enforcement = 0x40;
@@ -27,7 +27,7 @@ void set_switch(node& here, const UCHAR* data) {
 
 } // namespace
 
-// What its port has told, one after the other; for a manager that asks for it.
+// The notices of the port, the oldest first, for a manager that polls them.
 USHORT notice(const attribute_access& with) {
     trap_list& traps = with.where.traps();
     if (with.set) traps.clear_oldest(with.end_port(), with.data);
@@ -83,7 +83,7 @@ USHORT switch_info(const attribute_access& with) {
     return status_done;
 }
 
-// Without a subnet manager there is one that is not active. Source: IBA 14.2.5.13.
+// Without a subnet manager, reports an inactive one. Source: IBA 14.2.5.13.
 USHORT sm_info(const attribute_access& with) {
     clear(with.data);
     store<8>(with.data.data(), with.end_port().guid);
@@ -104,7 +104,7 @@ USHORT led_info(const attribute_access& with) {
     return status_done;
 }
 
-// Source: IBA 14.2.5.5. GUID 0 of a port is its own and stays.
+// Entry 0 is the port's own GUID and can't be set. Source: IBA 14.2.5.5.
 USHORT guid_info(const attribute_access& with) {
     constexpr std::size_t guids_a_block = 8;
     port& at = with.end_port();

@@ -1,4 +1,4 @@
-// Attributes that are tables, read and written a block at a time.
+// Attributes with tables, read and written in blocks.
 #include "sma.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ constexpr std::size_t sl_to_vl_bytes = sizeof(sl_to_vl_map);
 constexpr std::size_t most_linear = 0xC000;
 constexpr std::size_t most_multicast = 0x1000;
 
-// Of a switch the port that the modifier names; of others the one that the SMP came in at.
+// Returns the port of a switch that the modifier selects; on other nodes the port at which the SMP
+// arrived.
 port* named_port(const attribute_access& with, std::size_t number) {
     if (!with.here.switches()) return &with.in;
     return number < with.here.ports.size() ? &with.here.ports[number] : nullptr;
@@ -40,7 +41,7 @@ USHORT pkey_table(const attribute_access& with) {
     return status_done;
 }
 
-// The modifier names the ports in and out, of a switch. Source: IBA 14.2.5.8.
+// On a switch the modifier selects the input and output port. Source: IBA 14.2.5.8.
 USHORT sl_to_vl_table(const attribute_access& with) {
     const ULONG ports = with.here.switches() ? with.modifier & 0xFFFF : with.in.number;
     const std::size_t count = with.here.ports.size();
@@ -83,7 +84,7 @@ USHORT linear_forwarding_table(const attribute_access& with) {
     return status_done;
 }
 
-// The modifier names a block of MLIDs and, highest bits, which 16 ports. Source: IBA 14.2.5.12.
+// The modifier selects a block of MLIDs and, in the highest bits, 16 ports. Source: IBA 14.2.5.12.
 USHORT multicast_forwarding_table(const attribute_access& with) {
     if (!with.here.switches()) return status_bad_attribute;
     std::vector<USHORT>& table = with.here.multicasting;

@@ -1,4 +1,4 @@
-// The first configuration of a subnet: LIDs, and the way to each of them.
+// The first configuration of a subnet: LIDs, and the routes to them.
 #include "fabric.hpp"
 
 #include "adapter.hpp"
@@ -17,7 +17,7 @@ port* first_linked_host_port(std::deque<node>& nodes) {
     return nullptr;
 }
 
-// Marks the ports that datagrams from a port get to: through switches, not through other nodes.
+// Marks the ports that datagrams from a port reach: through switches, but not through other nodes.
 void mark_reach(port& from) {
     std::deque<port*> ends;
     const auto reach = [&](port& end) {
@@ -32,7 +32,7 @@ void mark_reach(port& from) {
     }
 }
 
-// What takes part in the subnet under a LID: a switch as a whole, each port of another node.
+// Returns the ports that have LIDs: port 0 of a switch, each port of another node.
 std::vector<port*> lid_holders(std::deque<node>& nodes) {
     std::vector<port*> holders;
     for (node& each : nodes)
@@ -41,7 +41,7 @@ std::vector<port*> lid_holders(std::deque<node>& nodes) {
     return holders;
 }
 
-// The LIDs that the topology gives to ports of the subnet.
+// Assigns the LIDs of the topology to ports of the subnet.
 void take_lids(std::deque<node>& nodes, const topology& plan) {
     for (std::size_t i = 0; i < nodes.size(); ++i)
         for (port& end : nodes[i].ports) {
@@ -51,7 +51,7 @@ void take_lids(std::deque<node>& nodes, const topology& plan) {
         }
 }
 
-// Keeps the LIDs that the topology gives, unless two are the same; the others get the next free.
+// Keeps the LIDs of the topology, except duplicates. The other ports get the next free LIDs.
 void give_lids(const std::vector<port*>& holders) {
     std::unordered_set<ib_lid_t> taken;
     for (port* each : holders)
@@ -67,8 +67,8 @@ void give_lids(const std::vector<port*>& holders) {
     }
 }
 
-// Every switch learns by which port a LID is nearest; `from` is the switch, or the one switch next
-// to the port, that has it.
+// Writes the shortest route to a LID into the table of every switch. `from`: the switch with the
+// LID, or the switch next to the port with the LID.
 void spread(node& from, UCHAR port_there, ib_lid_t lid) {
     std::deque<node*> reached{&from};
     from.forwarding[lid] = port_there;

@@ -16,11 +16,12 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-// Without GUIDs in the file: locally administered, by the node's place in it.
+// GUIDs of nodes without one in the file: locally administered, by the index of the node.
 constexpr ib_guid_t own_guids = 0x0200000000000000;
 constexpr std::uint64_t most_ports = 254;
 
-// A cable's other end as the file names it, a node or an alias; found when all are known.
+// The other end of a cable, a node or an alias, as named in the file. It is resolved after all
+// files are read.
 struct cable {
     endpoint from;
     std::string to_name;
@@ -29,18 +30,18 @@ struct cable {
     unsigned line;
 };
 
-// A port by another name: "module@name".
+// An alternative name of a port: "module@name".
 struct alias {
     endpoint of;
     unsigned line;
 };
 
-// An included file may include others; so deep only by including itself.
+// The maximum depth of included files; only a file that includes itself exceeds it.
 constexpr unsigned deepest = 16;
 
 constexpr ib_guid_t any_guid = ~ib_guid_t{0};
 
-// "H-0008f10403961354": what ibnetdiscover calls a node says its GUID.
+// The names of ibnetdiscover have the GUID: "H-0008f10403961354".
 ib_guid_t guid_in(const std::string& id) {
     if (id.size() != 18 || id[1] != '-') return 0;
     ib_guid_t guid = 0;
@@ -83,22 +84,22 @@ private:
     void check_guids();
 
     file_reader read_;
-    std::deque<std::string> names_;    // of all files
-    std::string_view name_;            // of this one
-    unsigned depth_ = 0;               // of it
-    unsigned last_line_ = 0;           // of the outermost one
+    std::deque<std::string> names_;    // names of all files
+    std::string_view name_;            // name of this file
+    unsigned depth_ = 0;               // depth of this file
+    unsigned last_line_ = 0;           // last line of the outermost file
     std::vector<std::string_view> in_; // the file of each node
     topology result_;
     std::unordered_map<std::string, std::size_t> by_id_;
     std::unordered_map<std::string, alias> aliases_;
     std::vector<cable> cables_;
-    node_plan coming_;   // what was assigned for the next node
-    std::string module_; // of the nodes to come, like the next four
+    node_plan coming_;   // values assigned for the next node
+    std::string module_; // module of the next nodes; the next four members apply to them as well
     USHORT width_ = IB_LINK_WIDTH_4X;
     USHORT speed_ = IB_LINK_SPEED_QDR;
     USHORT extended_speed_ = 0;
     std::array<guid_base, 4> guids_{guid_base(0), guid_base(0x100000), guid_base(0x200000),
-                                    guid_base(0x300000)}; // by IB_NODE_TYPE
+                                    guid_base(0x300000)}; // indexed by IB_NODE_TYPE
     bool in_node_ = false;
 };
 
@@ -144,7 +145,7 @@ void parser::line(line_reader in) {
     if (in.accept("Hca") || in.accept("Ca")) return header(in, IB_NODE_CA);
     if (in.accept("Rt")) return header(in, IB_NODE_ROUTER);
     if (in.accept("include")) return include(in);
-    if (in.sees("do ")) in.fail("'do' is for ibsim's console, which is not here");
+    if (in.sees("do ")) in.fail("'do' is a command of ibsim's console, which is not supported");
     assignment(in);
 }
 
@@ -177,7 +178,7 @@ void parser::assignment(line_reader& in) {
         module_ = in.expect_quoted("the module's name");
         check_name(in, module_);
     } else if (assigns("pdebug")) {
-        in.expect_number("a level", any); // of what ibsim tells about its parsing
+        in.expect_number("a level", any); // the verbosity of ibsim's parser
     } else {
         in.fail("expected a node (Switch, Ca, Hca, Rt), a port ([1] \"node\"[1]), an alias "
                 "(@[1] \"alias\") or an assignment (vendid= devid= sysimgguid= switchguid= caguid= "
@@ -186,7 +187,7 @@ void parser::assignment(line_reader& in) {
     if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
 }
 
-// switchguid=0x2c90200404c40(2c90200404c40), where the GUID in parentheses is port 0's; hcaguids+16
+// switchguid=0x2c90200404c40(2c90200404c40): the GUID in parentheses is that of port 0; hcaguids+16
 void parser::guid_assignment(line_reader& in, guid_base& base) {
     in.accept("s");
     if (in.accept("+")) {
@@ -228,7 +229,7 @@ void parser::name_node(line_reader& in, node_plan& node) {
     node.description = node.id;
 }
 
-// "node01 HCA-1"; older tools wrote no quotes.
+// "node01 HCA-1"; older tools wrote it without quotes.
 void parser::node_description(line_reader& in, node_plan& node) {
     if (in.sees("\"")) {
         node.description = in.expect_quoted("the node's description");
@@ -327,7 +328,7 @@ void parser::port_options(line_reader& in, port_plan& port) {
     }
 }
 
-// Of a switch: "description" lid 4 4xSDR. Of others: lid 4 lmc 0 "description" lid 6 4xSDR, where
+// On a switch: "description" lid 4 4xSDR. On other nodes: lid 4 lmc 0 "description" lid 6 4xSDR;
 // the first LID is this port's.
 void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
     if (!of_switch && in.accept("lid")) {
@@ -388,7 +389,7 @@ void parser::connect(const cable& each) {
 }
 
 void parser::check_guids() {
-    std::unordered_map<ib_guid_t, unsigned> nodes, ports; // lines
+    std::unordered_map<ib_guid_t, unsigned> nodes, ports; // GUID to line
     for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
         const node_plan& node = result_.nodes[i];
         const auto claim = [&](auto& seen, ib_guid_t guid, const std::string& whose,
@@ -400,7 +401,7 @@ void parser::check_guids() {
                                          of + " at line " + std::to_string(place->second));
         };
         claim(nodes, node.guid, "", "the node");
-        if (node.type == IB_NODE_SWITCH) continue; // its ports share its own
+        if (node.type == IB_NODE_SWITCH) continue; // the ports of a switch share its GUID
         for (std::size_t port = 1; port < node.ports.size(); ++port)
             claim(ports, node.ports[port].guid, '[' + std::to_string(port) + ']',
                   "a port of the node");

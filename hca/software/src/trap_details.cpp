@@ -1,4 +1,4 @@
-// What the traps of a fabric tell. Source: IBA 14.2.5.1, table of DataDetails.
+// The DataDetails of the fabric's traps. Source: IBA 14.2.5.1, table of DataDetails.
 #include "fabric.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr std::size_t notice_path = 30; // bytes of a directed route that fit
+constexpr std::size_t notice_path = 30; // maximum bytes of a directed route
 
 void write_gids(UCHAR* to, const global_route& route) {
     store<8>(to, route.from.gid_prefix);
@@ -16,7 +16,7 @@ void write_gids(UCHAR* to, const global_route& route) {
     store<8>(to + 24, route.to.gid_guid);
 }
 
-// Of trap 257 and 258: who meant to reach whom, with which key.
+// The details of traps 257 and 258: sender, receiver and key.
 trap_details key_details(const datagram& what, ULONG key) {
     trap_details told{};
     store<2>(&told[2], what.from);

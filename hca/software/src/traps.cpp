@@ -9,7 +9,7 @@ namespace irpverbs::hca_software {
 namespace {
 
 constexpr LONG tick = 100;             // ms
-constexpr std::size_t most = 1u << 12; // further ones are not told
+constexpr std::size_t most = 1u << 12; // further traps are dropped
 constexpr std::size_t notice_offset = 64;
 constexpr std::size_t details_offset = 10;
 constexpr UCHAR generic = 0x80;
@@ -22,7 +22,8 @@ notice_type type_of(USHORT number) {
     return number == trap_local_change || number == trap_system_image ? informational : urgent;
 }
 
-// 4.096 us * 2^n: how soon a trap may be repeated. Source: IBA 14.2.5.6 (SubnetTimeOut), 13.4.9.
+// Returns the shortest interval between two repetitions of a trap, 4.096 us * 2^n. Source: IBA
+// 14.2.5.6 (SubnetTimeOut), 13.4.9.
 machine_time repeat_time(const port& from) {
     return std::max<machine_time>((std::uint64_t{4096} << (from.subnet_timeout & 0x1F)) / 100,
                                   tick * 1000 * microsecond);
@@ -75,7 +76,7 @@ bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_det
     };
     if (find([&](const trap& each) { return each.details == details; }) != told_.end())
         return false;
-    // Under a transaction of its own: a TrapRepress of the one before may be on its way.
+    // A new transaction: a TrapRepress of the previous one may be on its way.
     if (const auto before = find([](const trap& each) { return each.due != 0; });
         before != told_.end()) {
         *before = fresh;
@@ -84,7 +85,8 @@ bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_det
     if (told_.size() == most) return false;
     told_.push_back(fresh);
     if (std::exchange(ticking_, true)) return true;
-    // Periodic: a simulated run does not wait for a subnet manager that never answers.
+    // The timer is periodic: a simulated run does not wait for a subnet manager that never
+    // responds.
     LARGE_INTEGER from_now;
     from_now.QuadPart = -static_cast<LONGLONG>(tick * 1000 * microsecond);
     KeSetTimerEx(&timer_, from_now, tick, &dpc_);
@@ -119,7 +121,7 @@ void trap_list::read_oldest(const port& of, attribute_bytes notice) const {
 void trap_list::clear_oldest(port& of, attribute_bytes notice) {
     std::array<UCHAR, 64> known{};
     read_oldest(of, known);
-    // How many there are may have changed since it was read.
+    // The count may have changed since the notice was read.
     const bool same = std::equal(&known[0], &known[8], &notice[0]) &&
                       ((known[8] ^ notice[8]) & toggle) == 0 && oldest(of) != told_.size();
     if (!same) return;
@@ -129,7 +131,7 @@ void trap_list::clear_oldest(port& of, attribute_bytes notice) {
 
 void trap_list::repeat(fabric& where) {
     const machine_time now = KeQueryInterruptTime();
-    for (std::size_t i = 0; i < told_.size(); ++i) // what is sent may raise others
+    for (std::size_t i = 0; i < told_.size(); ++i) // a send may raise further traps
         if (told_[i].due <= now) send(where, told_[i]);
     if (!told_.empty() && !closed_) return;
     KeCancelTimer(&timer_);

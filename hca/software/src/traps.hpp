@@ -1,4 +1,4 @@
-// Traps: what a node tells the subnet manager unasked, until that represses it.
+// Traps: notices of a node to the subnet manager, repeated until it represses them.
 #pragma once
 
 #include "wire.hpp"
@@ -27,33 +27,33 @@ enum trap_number : USHORT {
 /// DataDetails of a Notice.
 using trap_details = std::array<UCHAR, 54>;
 
-/// One that has not been repressed yet.
+/// A trap that is not yet repressed.
 struct trap {
-    port* from; // of a switch its own
+    port* from; // port 0 on a switch
     USHORT number;
     trap_details details;
     ULONG transaction;
-    machine_time due; // 0: it was not sent yet
+    machine_time due; // 0: not yet sent
 };
 
-/// Guarded by the fabric's lock, but for `prepare` and `run_down`.
+/// Guarded by the fabric's lock, except `prepare` and `run_down`.
 class trap_list {
 public:
     void prepare(PKDEFERRED_ROUTINE serve, void* context);
     void close();
     void run_down();
 
-    /// Told from now on, by `repeat`, in the place of what its port told under that number before.
-    /// False: there is nothing to be sent now, for one, as the very same is told already. A port
-    /// that no subnet manager has set up tells nothing.
+    /// Adds a trap, which `repeat` sends from now on. It replaces an earlier trap of the port with
+    /// that number. False: there is nothing to send now, for example because an identical trap is
+    /// in the list. A port without a subnet manager has no traps.
     bool add(port& from, USHORT number, ULONG transaction, const trap_details& details);
-    /// A TrapRepress has come.
+    /// Processes a TrapRepress.
     void repress(const port& at, ULONG transaction);
-    /// Writes what a port has told longest; without one, an empty notice.
+    /// Writes the oldest trap of a port, or an empty notice.
     void read_oldest(const port& of, attribute_bytes notice) const;
-    /// A Set of Notice has come: the oldest is known there, when it is this one.
+    /// Processes a Set of Notice: removes the oldest trap if it is this one.
     void clear_oldest(port& of, attribute_bytes notice);
-    /// Sends those that are due again.
+    /// Sends the traps that are due.
     void repeat(fabric& where);
 
 private:

@@ -8,7 +8,8 @@ namespace {
 
 constexpr unsigned most_a_turn = 64;
 
-// What a timer can't tell from now is now: real ones are much coarser than a link's delay.
+// A time that a timer can't distinguish from now is due: real timers are much coarser than the
+// delay of a link.
 machine_time due_by_now() {
     const bool exact = dispatch::machine::current().simulated();
     return KeQueryInterruptTime() + (exact ? 0 : KeQueryTimeIncrement());

@@ -1,4 +1,4 @@
-// What is under way: each thing with the time when it happens, and the timer that sees to it.
+// The event scheduler: events with their times, and the timer that fires for them.
 #pragma once
 
 #include "datagram.hpp"
@@ -13,33 +13,33 @@ namespace irpverbs::hca_software {
 using machine_time = std::uint64_t;
 inline constexpr machine_time microsecond = 10;
 
-/// Guarded by the fabric's lock, but for `prepare` and `run_down`.
+/// Guarded by the fabric's lock, except `prepare` and `run_down`.
 class wire {
 public:
     struct event {
         machine_time due;
-        std::uint64_t order; // of those due at the same time
-        packet* what;        // arrives; or null:
-        port* mended;        // its cable is mended; or null: traps are to be sent
+        std::uint64_t order; // order of events with the same time
+        packet* what;        // the packet that arrives, or null
+        port* mended;        // the port whose cable is mended; if both are null, traps are sent
     };
 
     wire() = default;
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
-    /// `serve(context)` is called in a DPC when something is due.
+    /// A DPC calls `serve(context)` when an event is due.
     void prepare(PKDEFERRED_ROUTINE serve, void* context);
-    /// Nothing is served from now on.
+    /// No event is served from now on.
     void close() { closed_ = true; }
-    /// Waits until nothing is being served, after `close`. IRQL: PASSIVE_LEVEL.
+    /// Waits until no event is being served. Must be called after `close`. IRQL: PASSIVE_LEVEL.
     void run_down();
 
     void post(machine_time due, packet* what) { add({due, ++order_, what, nullptr}); }
     void post_mending(machine_time due, port& cable) { add({due, ++order_, nullptr, &cable}); }
     void post_traps(machine_time due) { add({due, ++order_, nullptr, nullptr}); }
 
-    /// The next thing that is due; false: none, or it has been enough for one turn. Then the
-    /// next turn is seen to.
+    /// Returns the next event that is due. False: none is due, or the limit per run is reached;
+    /// then the timer is set for the next run.
     bool take(unsigned turn, event& due);
 
 private:
@@ -54,7 +54,7 @@ private:
 
     std::priority_queue<event, std::vector<event>, later> coming_;
     std::uint64_t order_ = 0;
-    machine_time set_for_ = never; // when it is served next; 0: it is being served
+    machine_time set_for_ = never; // time of the next run; 0: it is running
     bool closed_ = false;
     KDPC dpc_{};
     KTIMER timer_{};

@@ -1,17 +1,18 @@
-/// IBMF in C++: a twin for every call of the C headers.
+/// The C++ interface of IBMF: one function for each call of the C headers.
 ///
-/// Calls that take their time (msg_transport, and all that may block) take a completion token of
-/// Asio as their last parameter, by default one for `co_await`, and complete with an error_code of
-/// dispatch::status_category and the IBMF_ status; those that block do so in a work item. Handlers,
-/// executors, memory, cancellation slots and deadlines (irp::within) are as in irp::call.
+/// msg_transport and the calls that may block take a completion token of Asio as their last
+/// parameter. The default token is for `co_await`. These functions complete with an error_code of
+/// dispatch::status_category and the IBMF_ status. A call that may block runs in a work item.
+/// Handlers, executors, memory, cancellation slots and deadlines (irp::within) work as in
+/// irp::call.
 ///
-/// Cancellation: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and IBMF_TRANS_FAILURE. A transport at any
-/// time; a call that blocks until it is its turn: those that register, make or change something
-/// run one after the other. What ends something (unregister, tear_down_async_cb, free_qp) is not
-/// cancelled.
+/// Cancellation completes a call with STATUS_CANCELLED or STATUS_IO_TIMEOUT, and with
+/// IBMF_TRANS_FAILURE. A transport can be cancelled at any time. A blocking call that registers,
+/// allocates or modifies can be cancelled until its work item calls it; such calls run one after
+/// the other. unregister, tear_down_async_cb and free_qp are not cancelled.
 ///
-/// The others return the IBMF_ status. What a twin takes by value it keeps; messages and their
-/// buffers are lent.
+/// The other functions return the IBMF_ status. A function copies its arguments by value; messages
+/// and their buffers stay the caller's and must live until the completion.
 #pragma once
 
 #include <ibmf/detail/requests.hpp>
@@ -31,7 +32,7 @@ namespace detail {
 
 inline int status_in(ULONG_PTR information) { return static_cast<int>(information); }
 
-/// A transport; the message has the result.
+/// A transport. The message has the result.
 struct transport_request {
     transport_arguments given;
 
@@ -40,7 +41,8 @@ struct transport_request {
     int result(ULONG_PTR information) && { return status_in(information); }
 };
 
-/// `body()` is the call; `body.result(status)` what is told of it, if it has that.
+/// `body()` makes the call. `body.result(status)`, if there is one, makes the result that the
+/// handler receives.
 template <class Body>
 struct blocking_request : blocking_call {
     blocking_request(Body its_body, bool its_ends)
@@ -77,7 +79,7 @@ auto run_an_end(Body body, Token&& token) {
 
 } // namespace detail
 
-/// What register_ gives.
+/// The result of register_.
 struct registered {
     int status = IBMF_FAILURE;
     ibmf_handle_t handle = nullptr;
@@ -86,7 +88,7 @@ struct registered {
 
 namespace detail {
 
-/// `call(info, given)` registers.
+/// `call(info, given)` registers the client.
 template <class Call>
 struct registering {
     Call call;
@@ -104,7 +106,8 @@ registering(Call, const ibmf_register_info_t&) -> registering<Call>;
 
 } // namespace detail
 
-/// Twin of ibmf_register, whose name C++ keeps for itself: void(error_code, registered).
+/// ibmf_register with a completion token: void(error_code, registered). `register` is a keyword of
+/// C++.
 template <class Token = boost::asio::deferred_t>
 auto register_(const ibmf_register_info_t& info, uint_t flags, ibmf_async_event_cb_t event_call,
                void* event_argument, Token&& token = {}) {
@@ -115,7 +118,7 @@ auto register_(const ibmf_register_info_t& info, uint_t flags, ibmf_async_event_
     return detail::run_blocking(detail::registering{call, info}, std::forward<Token>(token));
 }
 
-/// Twin of ibmf_register_oui: void(error_code, registered).
+/// ibmf_register_oui with a completion token: void(error_code, registered).
 template <class Token = boost::asio::deferred_t>
 auto register_oui(const ibmf_register_info_t& info, std::uint32_t oui, uint_t flags,
                   ibmf_async_event_cb_t event_call, void* event_argument, Token&& token = {}) {
@@ -126,28 +129,28 @@ auto register_oui(const ibmf_register_info_t& info, std::uint32_t oui, uint_t fl
     return detail::run_blocking(detail::registering{call, info}, std::forward<Token>(token));
 }
 
-/// Twin of ibmf_unregister: void(error_code, int).
+/// ibmf_unregister with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto unregister(ibmf_handle_t handle, Token&& token = {}) {
     return detail::run_an_end([handle]() mutable { return ibmf_unregister(&handle, 0); },
                               std::forward<Token>(token));
 }
 
-/// Twin of ibmf_setup_async_cb.
+/// ibmf_setup_async_cb.
 inline int setup_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_cb_t call,
                           void* argument) {
     return ibmf_setup_async_cb(handle, qp, call, argument, 0);
 }
 
-/// Twin of ibmf_tear_down_async_cb: void(error_code, int).
+/// ibmf_tear_down_async_cb with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto tear_down_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
     return detail::run_an_end([=] { return ibmf_tear_down_async_cb(handle, qp, 0); },
                               std::forward<Token>(token));
 }
 
-/// Twin of ibmf_msg_transport: void(error_code, int), the statuses of the call and of the
-/// transaction alike.
+/// ibmf_msg_transport with a completion token: void(error_code, int). The int is a status of the
+/// call or of the transaction.
 template <class Token = boost::asio::deferred_t>
 auto msg_transport(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_t* message,
                    const ibmf_retrans_t& retrans, uint_t flags, Token&& token = {}) {
@@ -155,7 +158,7 @@ auto msg_transport(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_t* messag
                                  std::forward<Token>(token));
 }
 
-/// Twins of ibmf_alloc_msg and ibmf_free_msg.
+/// ibmf_alloc_msg and ibmf_free_msg.
 inline int alloc_msg(ibmf_handle_t handle, ibmf_msg_t*& message) {
     return ibmf_alloc_msg(handle, IBMF_ALLOC_NOSLEEP, &message);
 }
@@ -163,13 +166,13 @@ inline int free_msg(ibmf_handle_t handle, ibmf_msg_t*& message) {
     return ibmf_free_msg(handle, &message);
 }
 
-/// What alloc_qp gives.
+/// The result of alloc_qp.
 struct allocated_qp {
     int status = IBMF_FAILURE;
     ibmf_qp_handle_t qp = nullptr;
 };
 
-/// Twin of ibmf_alloc_qp: void(error_code, allocated_qp).
+/// ibmf_alloc_qp with a completion token: void(error_code, allocated_qp).
 template <class Token = boost::asio::deferred_t>
 auto alloc_qp(ibmf_handle_t handle, ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags,
               Token&& token = {}) {
@@ -189,7 +192,7 @@ auto alloc_qp(ibmf_handle_t handle, ib_pkey_t p_key, ib_qkey_t q_key, uint_t fla
     return detail::run_blocking(body{handle, p_key, q_key, flags}, std::forward<Token>(token));
 }
 
-/// Of an alternate QP.
+/// The attributes of an alternate QP.
 struct qp_attributes {
     uint_t number = 0;
     ib_pkey_t p_key = 0;
@@ -197,12 +200,12 @@ struct qp_attributes {
     uint8_t port = 0;
 };
 
-/// Twin of ibmf_query_qp.
+/// ibmf_query_qp.
 inline int query_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, qp_attributes& told) {
     return ibmf_query_qp(handle, qp, &told.number, &told.p_key, &told.q_key, &told.port, 0);
 }
 
-/// Twin of ibmf_modify_qp: void(error_code, int).
+/// ibmf_modify_qp with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto modify_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, ib_pkey_t p_key, ib_qkey_t q_key,
                Token&& token = {}) {
@@ -210,14 +213,14 @@ auto modify_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, ib_pkey_t p_key, ib_qk
                                 std::forward<Token>(token));
 }
 
-/// Twin of ibmf_free_qp: void(error_code, int).
+/// ibmf_free_qp with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto free_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
     return detail::run_an_end([=]() mutable { return ibmf_free_qp(handle, &qp, 0); },
                               std::forward<Token>(token));
 }
 
-/// Twins of the calls of ibmf_extras.h.
+/// The calls of ibmf_extras.h.
 inline int show_sm(ibmf_handle_t handle, bool is_sm) {
     return ibmf_show_sm(handle, is_sm ? B_TRUE : B_FALSE);
 }

@@ -1,5 +1,5 @@
-/* The management datagram: its common header, and the attributes every class has. Constants are in
-   host byte order. Source: seed 000 (includes it), IBA volume 1, 13.4; Solaris' names. */
+/* The management datagram: its common header, and the attributes that every class has. Constants
+   are in host byte order. Source: seed 000 (includes it), IBA volume 1, 13.4; Solaris' names. */
 #ifndef IRPVERBS_IBMF_IB_MAD_H
 #define IRPVERBS_IBMF_IB_MAD_H
 
@@ -7,8 +7,8 @@
 
 #define MAD_SIZE_IN_BYTES 256
 
-/* The first 24 bytes of every datagram. In a datagram all fields are big-endian, also where a
-   client fills it in itself (im_bufs_mad_hdr). Source: IBA table 101. */
+/* The first 24 bytes of every datagram. All fields are big-endian, also those that a client
+   writes (im_bufs_mad_hdr). Source: IBA table 101. */
 typedef struct _ib_mad_hdr_t {
     uint8_t BaseVersion;
     uint8_t MgmtClass;
@@ -54,7 +54,8 @@ NT_STATIC_ASSERT(sizeof(ib_mad_hdr_t) == 24, "the header as it is on the wire");
 #define MAD_METHOD_REPORT_RESPONSE 0x86
 #define MAD_METHOD_TRAP_REPRESS 0x07
 
-/* Status: two flags, a code in bits 2 to 4, and the class's own byte above them. */
+/* Status: two flags in bits 0 and 1, a code in bits 2 to 4, and the class-specific byte in bits
+   8 to 15. */
 #define MAD_STATUS_BUSY 0x01
 #define MAD_STATUS_REDIRECT_REQUIRED 0x02
 #define MAD_STATUS_NO_INVALID_FIELDS 0x00
@@ -68,8 +69,8 @@ NT_STATIC_ASSERT(sizeof(ib_mad_hdr_t) == 24, "the header as it is on the wire");
 #define MAD_ATTR_ID_NOTICE 0x02
 #define MAD_ATTR_ID_INFORMINFO 0x03
 
-/* Bit-fields of one word, the most significant first, as the wire has them: once the word is in
-   host byte order each field is in its place. Declarations take no parentheses:
+/* Bit-fields of one word, listed from the most significant. After the word is converted to host
+   byte order, each field has its value. Declarations can't be in parentheses:
    NOLINTBEGIN(bugprone-macro-parentheses) */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define IB_BIT_FIELDS_2(high, low)                                                                 \
@@ -95,7 +96,7 @@ typedef struct ib_mad_classportinfo_s {
     uint8_t BaseVersion;
     uint8_t ClassVersion;
     uint16_t CapabilityMask;
-    uint32_t RespTimeValue; /* low 5 bits; above them CapabilityMask2 since IBA 1.2 */
+    uint32_t RespTimeValue; /* bits 0 to 4; the bits above are CapabilityMask2 since IBA 1.2 */
     uint64_t RedirectGID_hi;
     uint64_t RedirectGID_lo;
     IB_BIT_FIELDS_3(uint32_t RedirectTC : 8, uint32_t RedirectSL : 4, uint32_t RedirectFL : 20);
@@ -124,7 +125,7 @@ typedef struct ib_mad_notice_s {
     IB_BIT_FIELDS_2(__extension__ uint16_t NoticeToggle : 1,
                     __extension__ uint16_t NoticeCount : 15);
     uint8_t DataDetails[54];
-    ib_gid_t IssuerGID; /* of a Report; unused in a Trap */
+    ib_gid_t IssuerGID; /* used in a Report; unused in a Trap */
 } ib_mad_notice_t;
 
 #define MAD_NOTICE_IS_GENERIC 0x1
@@ -144,7 +145,7 @@ typedef struct ib_mad_notice_s {
 
 /* Host byte order; 36 bytes on the wire, "2L3s2c2s2l". Source: IBA table 106. */
 typedef struct ib_mad_informinfo_s {
-    ib_gid_t GID; /* 0: by LID range */
+    ib_gid_t GID; /* 0: the LID range selects the sources */
     ib_lid_t LIDRangeBegin;
     ib_lid_t LIDRangeEnd;
     uint16_t Reserved;

@@ -1,5 +1,5 @@
-/* Scalars of the IBMF and SA interfaces beside InfiniBand's: those of Solaris. Source: seed 000;
-   Solaris types.h. */
+/* The scalar types of Solaris that the IBMF and SA interfaces use. Source: seed 000; Solaris
+   types.h. */
 #ifndef IRPVERBS_IBMF_IB_SCALARS_H
 #define IRPVERBS_IBMF_IB_SCALARS_H
 

@@ -1,5 +1,5 @@
-/* The client interface of IBMF: registration for a management class on a port, messages, alternate
-   QPs. Source: seed 000 throughout.
+/* The client interface of IBMF: registration for a management class on a port, messages,
+   alternate QPs. Source: seed 000 throughout.
 
    Calls from inside a callback:
                                message callback,    message callback,   ibmf_async_event_cb_t
@@ -7,21 +7,21 @@
      ibmf_alloc_msg, _free_msg yes                  yes, no SLEEP       yes
      ibmf_msg_transport        yes                  with a callback     IBMF_BAD_PORT_STATE
      ibmf_setup_async_cb       yes                  yes                 yes
-     ibmf_tear_down_async_cb   yes; of its own QP   yes                 yes
-                               it does not wait
+     ibmf_tear_down_async_cb   yes; does not wait   yes                 yes
+                               for its own QP
      ibmf_query_qp             yes                  yes                 yes
      ibmf_alloc_qp, _modify_qp yes                  no                  IBMF_TRANSPORT_FAILURE
      ibmf_free_qp              yes                  no                  yes
-     ibmf_register             yes                  no                  yes, of another HCA
-     ibmf_unregister           yes, once all is     IBMF_BUSY           yes
-                               given back
-   "no": those calls block, and block a DPC. A call that waits for callbacks does not wait for one
-   that runs on the caller's own processor.
+     ibmf_register             yes                  no                  yes, on another HCA
+     ibmf_unregister           yes, once the client IBMF_BUSY           yes
+                               has freed all
+   A call marked "no" blocks, and must not be made from a DPC. A call that waits for callbacks
+   does not wait for a callback that runs on the caller's own processor.
 
-   Lifetimes: ir_ci_guid, ir_port_num and ir_client_class are read by ibmf_register and not kept by
-   reference. An ibmf_handle_t is valid until ibmf_unregister, also when the HCA has failed or gone:
-   then sends are IBMF_BAD_PORT_STATE, and messages and QP handles are valid until they are freed.
-   An HCA that comes back is another registration's. */
+   Lifetimes: ibmf_register reads ir_ci_guid, ir_port_num and ir_client_class and keeps no
+   reference to the structure. An ibmf_handle_t is valid until ibmf_unregister, also when the HCA
+   has failed or was removed. From then on sends return IBMF_BAD_PORT_STATE, and messages and QP
+   handles stay valid until they are freed. An HCA that returns needs a new registration. */
 #ifndef IRPVERBS_IBMF_IBMF_H
 #define IRPVERBS_IBMF_IBMF_H
 
@@ -31,73 +31,74 @@
 
 #define IBMF_VERSION 1
 
-/* What the functions return and im_msg_status says. */
+/* Statuses of the functions and of im_msg_status. */
 #define IBMF_SUCCESS 0
-#define IBMF_FAILURE (-1)             /* an error inside IBMF; no call of this header has one */
+#define IBMF_FAILURE (-1)             /* an internal error; no call of this header returns it */
 #define IBMF_PORT_IN_USE (-2)         /* the class is registered on that port */
 #define IBMF_BAD_CLASS (-3)           /* no such class */
-#define IBMF_BAD_HANDLE (-4)          /* not an ibmf handle, or freed */
-#define IBMF_BAD_QP_HANDLE (-5)       /* not a QP handle of that client, or not with those keys */
+#define IBMF_BAD_HANDLE (-4)          /* not an ibmf handle, or already freed */
+#define IBMF_BAD_QP_HANDLE (-5)       /* not a QP handle of that client, or other keys */
 #define IBMF_BAD_NODE (-6)            /* no HCA has that GUID */
 #define IBMF_BAD_PORT (-7)            /* the HCA has no such port */
-#define IBMF_BAD_PORT_STATE (-8)      /* the port is not in a state to send */
+#define IBMF_BAD_PORT_STATE (-8)      /* the port can't send in its present state */
 #define IBMF_BAD_VERSION (-9)         /* not IBMF_VERSION */
 #define IBMF_BAD_FLAGS (-10)          /* unknown flags, or flags that exclude each other */
 #define IBMF_BAD_SIZE (-11)           /* more data than fits one datagram, or no header */
-#define IBMF_BAD_RMPP_OPT (-12)       /* RMPP where class or QP has none */
-#define IBMF_BUSY (-13)               /* in use, or not all given back */
-#define IBMF_NO_RESOURCES (-14)       /* none for now; a retry may succeed */
-#define IBMF_NOT_SUPPORTED (-15)      /* the driver below can not */
-#define IBMF_PARTIAL_TRANSFER (-16)   /* it was longer than im_msg_sz_limit, or IBMF's own */
-#define IBMF_UNEXP_TRANS_RECVD (-17)  /* the answer was to another kind of transaction */
-#define IBMF_TRANS_TIMEOUT (-18)      /* not answered, or not all of it, in time */
-#define IBMF_TRANS_FAILURE (-19)      /* the peer ended the transfer, or broke its rules */
-#define IBMF_NO_MEMORY (-20)          /* none for a response; of calls: IBMF_NO_RESOURCES */
+#define IBMF_BAD_RMPP_OPT (-12)       /* RMPP, but the class or the QP has no RMPP */
+#define IBMF_BUSY (-13)               /* in use, or the client has not freed all */
+#define IBMF_NO_RESOURCES (-14)       /* none at present; a retry may succeed */
+#define IBMF_NOT_SUPPORTED (-15)      /* the driver does not support it */
+#define IBMF_PARTIAL_TRANSFER (-16)   /* longer than im_msg_sz_limit or IBMF's limit; cut */
+#define IBMF_UNEXP_TRANS_RECVD (-17)  /* the response is of another kind of transaction */
+#define IBMF_TRANS_TIMEOUT (-18)      /* no response, or an incomplete one, in time */
+#define IBMF_TRANS_FAILURE (-19)      /* the peer ended the transfer, or broke the protocol */
+#define IBMF_NO_MEMORY (-20)          /* no memory for a response; calls: IBMF_NO_RESOURCES */
 #define IBMF_REQ_INVALID (-21)        /* the request contradicts itself, or the SA says so */
 #define IBMF_NO_RECORDS (-22)         /* nothing matches the query */
 #define IBMF_TOO_MANY_RECORDS (-23)   /* more than one record matches a Get */
 #define IBMF_INVALID_GID (-24)        /* the SA does not know a GID of the request */
 #define IBMF_INSUFF_COMPS (-25)       /* the SA needs more components of the record */
-#define IBMF_UNSUPP_METHOD (-26)      /* the peer does not know the method */
-#define IBMF_UNSUPP_METHOD_ATTR (-27) /* nor the attribute with that method */
+#define IBMF_UNSUPP_METHOD (-26)      /* the peer does not support the method */
+#define IBMF_UNSUPP_METHOD_ATTR (-27) /* or the attribute with that method */
 #define IBMF_INVALID_FIELD (-28)      /* the peer refused a field of the datagram */
 #define IBMF_INVALID_ARG (-29)        /* an argument is NULL or out of range */
-#define IBMF_CB_REGISTERED (-30)      /* there is a callback */
-#define IBMF_CB_NOT_REGISTERED (-31)  /* there is no callback */
+#define IBMF_CB_REGISTERED (-30)      /* a callback is installed */
+#define IBMF_CB_NOT_REGISTERED (-31)  /* no callback is installed */
 #define IBMF_TRANSPORT_FAILURE (-32)  /* the driver below failed a call */
-#define IBMF_TID_IN_USE (-33)         /* a transaction with that TransactionID is under way */
-#define IBMF_NO_ACTIVE_PORTS (-34)    /* of SA access, never of IBMF; the number is ours */
+#define IBMF_TID_IN_USE (-33)         /* a transaction in progress has that TransactionID */
+#define IBMF_NO_ACTIVE_PORTS (-34)    /* returned by SA access only; a number of our own */
 
 /* Flags of ibmf_alloc_msg. */
 #define IBMF_ALLOC_SLEEP 0
 #define IBMF_ALLOC_NOSLEEP 1
 
 /* Flags of ibmf_register. */
-#define IBMF_REG_FLAG_RMPP 0x1       /* datagrams of the class have an RMPP header, used or not */
-#define IBMF_REG_FLAG_NO_OFFLOAD 0x2 /* callbacks come at DISPATCH_LEVEL, from a DPC */
-#define IBMF_REG_FLAG_SINGLE_OFFLOAD 0x4 /* callbacks come one at a time; not with NO_OFFLOAD */
+#define IBMF_REG_FLAG_RMPP 0x1           /* datagrams of the class have an RMPP header */
+#define IBMF_REG_FLAG_NO_OFFLOAD 0x2     /* callbacks run at DISPATCH_LEVEL, in a DPC */
+#define IBMF_REG_FLAG_SINGLE_OFFLOAD 0x4 /* callbacks run one at a time; excludes NO_OFFLOAD */
 
 /* Flags of ibmf_msg_transport. */
 #define IBMF_MSG_TRANS_FLAG_RMPP 0x1 /* the send is an RMPP transfer */
 #define IBMF_MSG_TRANS_FLAG_SEQ 0x2  /* a response is expected; with RMPP: double-sided */
 
 /* im_msg_flags */
-#define IBMF_MSG_FLAGS_GLOBAL_ADDRESS 0x00000010 /* im_global_addr counts */
+#define IBMF_MSG_FLAGS_GLOBAL_ADDRESS 0x00000010 /* im_global_addr is valid */
 
 /* Flags of ibmf_alloc_qp: exactly one. */
-#define IBMF_ALT_QP_MAD_NO_RMPP 0x1 /* MADs of any class, each a message */
-#define IBMF_ALT_QP_MAD_RMPP 0x2    /* the same, and RMPP transfers of classes that have them */
-#define IBMF_ALT_QP_RAW_ONLY 0x4    /* UD datagrams that are no MADs, up to the MTU */
+#define IBMF_ALT_QP_MAD_NO_RMPP 0x1 /* MADs of any class; each is a message */
+#define IBMF_ALT_QP_MAD_RMPP 0x2    /* MADs of any class, and RMPP transfers of classes with RMPP */
+#define IBMF_ALT_QP_RAW_ONLY 0x4    /* UD datagrams that are not MADs, up to the MTU */
 
-/* Opaque, and never reused for another object: a handle that was freed is IBMF_BAD_HANDLE. */
+/* Opaque handles. A value is never reused for another object: a freed handle is IBMF_BAD_HANDLE. */
 typedef struct _ibmf_handle_dummy* ibmf_handle_t;
 typedef struct _ibmf_qp_dummy* ibmf_qp_handle_t;
 
-/* The port's QP0 or QP1, whichever the client's class uses. */
+/* The port's QP0 or QP1, according to the client's class. */
 #define IBMF_QP_HANDLE_DEFAULT ((ibmf_qp_handle_t)0)
 
-/* Low half: the class; high half: 1 agent, 2 manager, 3 both, 4 UD traffic over alternate QPs only.
-   Agent and manager of one class are two clients that may stand side by side. */
+/* Low half: the class. High half: 1 agent, 2 manager, 3 both, 4 UD traffic over alternate QPs
+   only. The agent and the manager of one class are two clients and may be registered at the same
+   time. */
 typedef enum _ibmf_client_type_t {
     SUBN_AGENT = 0x00010001,
     SUBN_MANAGER = 0x00020001,
@@ -185,33 +186,32 @@ typedef enum _ibmf_client_type_t {
     UNIVERSAL_CLASS = 0x00040001
 } ibmf_client_type_t;
 
-/* How often a part of the exchange is sent again, and how long each attempt waits; seed 000, 193 to
-   248. Times are in microseconds. The retries are the client's to choose: 0 is none, there is no
-   default. A time of 0 is the default. In place of the structure NULL is IBMF_RETRANS_DEFAULT,
-   which {0} is not: that never retries.
+/* The number of retries and the time that each attempt waits; seed 000, 193 to 248. Times are in
+   microseconds. retrans_retries has no default: 0 means no retry. A time of 0 means the default
+   time. NULL in place of the structure means IBMF_RETRANS_DEFAULT. {0} differs from it: it never
+   retries.
 
-   Given times are maxima: an attempt waits for retrans_rtv + retrans_rttv at most, a peer that does
-   not answer ends the transaction after (retrans_retries + 1) such waits at the latest. Only when
-   both times are 0 each attempt waits twice as long as the one before, up to eight times. Attempts
-   after the first may wait up to a quarter less, drawn by chance. A peer that is busy or redirects,
-   and waiting for one's turn, may make it two and a half times as long.
-
+   Given times are maxima. An attempt waits for at most retrans_rtv + retrans_rttv, and a peer
+   that does not respond ends the transaction after at most (retrans_retries + 1) such waits. If
+   both times are 0, each attempt waits twice as long as the previous one, up to eight times the
+   first. Attempts after the first may wait up to a quarter less, chosen at random. A peer that
+   is busy or redirects, and the wait for a free place in the port's window, may make the whole
+   two and a half times as long.
      flags of the transport   retries   rtv, rttv   trans_to
      none                     -         -           -          (-: ignored)
      SEQ                      used      used        used, 0: none
      RMPP                     used      used        -
      RMPP and SEQ             used      used        used, 0: none
-
-   A response that is a transfer, and a transfer that is sent, have besides the time that their size
-   calls for, at least 40 s, at most an hour; the sender of a response may be silent for (retries +
-   1) x the times above, or the default times when those are longer. Where the driver keeps RMPP to
-   itself a response comes in one piece or not at all: the times of a single answer are for all of
-   it. */
+   A transfer that is sent, and a response that is a transfer, has an additional time according
+   to its size: at least 40 s, at most an hour. The sender of a response may be silent for
+   (retries + 1) x the given times, or the default times if those are longer. If the driver does
+   RMPP itself, a response arrives whole or not at all, and the times of a single response apply
+   to all of it. */
 typedef struct _ibmf_retrans_t {
-    uint32_t retrans_retries;  /* per request, and per RMPP segment or ACK; 0: never retried */
-    uint32_t retrans_rtv;      /* the responder's processing time; 0: 4 s */
-    uint32_t retrans_rttv;     /* there and back, without processing; 0: 100 ms */
-    uint32_t retrans_trans_to; /* of all of a sequenced transaction, from the call on; 0: none */
+    uint32_t retrans_retries;  /* per request, and per RMPP segment or ACK; 0: none */
+    uint32_t retrans_rtv;      /* processing time of the responder; 0: 4 s */
+    uint32_t retrans_rttv;     /* round trip without processing; 0: 100 ms */
+    uint32_t retrans_trans_to; /* a whole sequenced transaction, from the call; 0: none */
 } ibmf_retrans_t;
 
 #define IBMF_DEFAULT_RETRIES 3
@@ -219,12 +219,12 @@ typedef struct _ibmf_retrans_t {
     { IBMF_DEFAULT_RETRIES, 0, 0, 0 }
 
 typedef struct _ibmf_register_info {
-    ib_guid_t ir_ci_guid; /* of the HCA */
+    ib_guid_t ir_ci_guid; /* GUID of the HCA */
     uint_t ir_port_num;   /* from 1 */
     ibmf_client_type_t ir_client_class;
 } ibmf_register_info_t;
 
-/* What the driver below can do with the keys of a message's address. */
+/* The keys that the driver accepts in a message's address. */
 typedef enum _ibmf_impl_caps {
     IBMF_DEF_QP_HDL_P_KEY_ANY = 0x0001, /* any P_Key with IBMF_QP_HANDLE_DEFAULT */
     IBMF_DEF_QP_HDL_Q_KEY_ANY = 0x0002,
@@ -233,163 +233,182 @@ typedef enum _ibmf_impl_caps {
 } ibmf_impl_caps_t;
 
 typedef enum ibmf_async_event_e {
-    /* The HCA goes away. The client gives back all it holds, and unregisters, before it returns
-       from the callback; another thread of it may have done so already. */
+    /* The HCA is being removed. The client frees all that it holds, and unregisters, before it
+       returns from the callback. Another thread of the client may have done so before. */
     IBMF_CI_OFFLINE = 0x1
 } ibmf_async_event_t;
 
-/* Notifies a client of an event that is no message.
-   May come before ibmf_register returns, with the handle it is about to return.
-   IRQL: PASSIVE_LEVEL. */
+/* Notifies a client of an event that is not a message. The callback may run before ibmf_register
+   returns; it has the handle that ibmf_register is about to return. IRQL: PASSIVE_LEVEL. */
 typedef void (*ibmf_async_event_cb_t)(ibmf_handle_t ibmf_handle, void* clnt_private,
                                       ibmf_async_event_t event_type);
 
-/* Reports the end of a transaction (ibmf_msg_transport), or an unsolicited message
+/* Reports the end of a transaction (ibmf_msg_transport) or an unsolicited message
    (ibmf_setup_async_cb).
-   Ownership: the message is the client's again, or becomes its own: it calls ibmf_free_msg.
-   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD. Must not block
-   there.
- */
+   Ownership: the message belongs to the client, which frees it with ibmf_free_msg.
+   IRQL: PASSIVE_LEVEL; DISPATCH_LEVEL for a client with IBMF_REG_FLAG_NO_OFFLOAD, which must not
+   block in its callback. */
 typedef void (*ibmf_msg_cb_t)(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp, void* args);
 
 NT_EXTERN_C_BEGIN
 
 /* Makes the caller a client of one management class on one port.
-   Ownership: *ibmf_handle is the client's until ibmf_unregister.
+   Ownership: *ibmf_handle belongs to the client until ibmf_unregister.
    IRQL: PASSIVE_LEVEL; may block.
-   client_cb may be NULL: then the client does not learn that the HCA goes away. What it has under
-   way ends with IBMF_TRANSPORT_FAILURE, what it sends is IBMF_BAD_PORT_STATE; its handle, messages
-   and QPs stay its own until it gives them back and unregisters. They do not keep the HCA: it may
-   go, and come back under its GUID for a new registration.
+
+   client_cb may be NULL. Such a client is not notified of the removal of the HCA: its
+   transactions end with IBMF_TRANSPORT_FAILURE, its sends return IBMF_BAD_PORT_STATE, and its
+   handle, messages and QPs stay valid until it frees them and unregisters. They do not hold the
+   HCA: the HCA may be removed, and return under its GUID for a new registration.
+
    IBMF_REG_FLAG_RMPP is needed for a class whose datagrams have an RMPP header, used or not.
-   Of a class from 0x30 to 0x4F the client is given the messages of each OUI that no other client
-   asked for (ibmf_register_oui). A real HCA knows requests by their OUI only: there it is a client
-   that sends, and receives responses (ibmf_setup_async_cb: IBMF_NOT_SUPPORTED).
-   UNIVERSAL_CLASS: any number of clients a port, alternate QPs only: IBMF_QP_HANDLE_DEFAULT is
-   IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs, too.
+
+   A client of a class from 0x30 to 0x4F receives the messages of each OUI for which no other
+   client registered (ibmf_register_oui). A real HCA delivers requests by their OUI only: on it
+   such a client sends, and receives only responses (ibmf_setup_async_cb: IBMF_NOT_SUPPORTED).
+
+   UNIVERSAL_CLASS: any number of clients per port, with alternate QPs only:
+   IBMF_QP_HANDLE_DEFAULT is IBMF_BAD_QP_HANDLE. Clients of other classes may have alternate QPs
+   as well.
+
    Statuses, in the order of the checks:
      IBMF_INVALID_ARG        client_info, ibmf_handle or ibmf_impl_features is NULL
      IBMF_BAD_VERSION        ibmf_version is not IBMF_VERSION
      IBMF_BAD_FLAGS          unknown flags; NO_OFFLOAD with SINGLE_OFFLOAD
-     IBMF_BAD_CLASS          ir_client_class is none of ibmf_client_type_t
+     IBMF_BAD_CLASS          ir_client_class is not in ibmf_client_type_t
      IBMF_BAD_NODE           no HCA has ir_ci_guid
-     IBMF_BAD_PORT_STATE     the HCA has failed, and has not gone yet
+     IBMF_BAD_PORT_STATE     the HCA has failed and is not yet removed
      IBMF_BAD_PORT           the HCA has no port ir_port_num
-     IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS, and the driver has no UD QPs; or the driver does not
-                             have the class on that port
+     IBMF_NOT_SUPPORTED      UNIVERSAL_CLASS and the driver has no UD QPs; or the driver does not
+                             support the class on that port
      IBMF_PORT_IN_USE        a client of that type is registered on that port
-     IBMF_NO_RESOURCES       memory, or the driver's agents
+     IBMF_NO_RESOURCES       no memory, or no free agent of the driver
      IBMF_TRANSPORT_FAILURE  the driver failed for another reason
-     IBMF_SUCCESS            *ibmf_impl_features says what the driver can do */
+     IBMF_SUCCESS            *ibmf_impl_features has the capabilities of the driver */
 NT_API int ibmf_register(ibmf_register_info_t* client_info, uint_t ibmf_version, uint_t flags,
                          ibmf_async_event_cb_t client_cb, void* client_cb_args,
                          ibmf_handle_t* ibmf_handle, ibmf_impl_caps_t* ibmf_impl_features);
 
-/* Ends a registration; no callback of it runs after the return.
-   IRQL: PASSIVE_LEVEL; may block, until callbacks that are running have returned.
+/* Ends a registration. No callback of the client runs after the return.
+   IRQL: PASSIVE_LEVEL; may block until running callbacks have returned.
    flags: 0.
+
    Statuses:
      IBMF_INVALID_ARG  ibmf_handle is NULL, or flags are not 0
-     IBMF_BAD_HANDLE   no such client, or no longer
-     IBMF_BUSY         it has messages, transactions, alternate QPs or callbacks left
+     IBMF_BAD_HANDLE   not the handle of a registered client
+     IBMF_BUSY         the client still has messages, transactions, alternate QPs or callbacks
      IBMF_SUCCESS      *ibmf_handle is NULL */
 NT_API int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags);
 
-/* Installs the callback for messages that answer no transaction of the client's own: requests,
-   traps, reports; with IBMF_QP_HANDLE_DEFAULT those of its class, with an alternate QP all that
-   comes there. Each QP has one; without it they are dropped and counted. A message is answered by
-   the QP that it came to.
-   IRQL: PASSIVE_LEVEL. The callback may come before the return.
+/* Installs the callback for unsolicited messages: requests, traps, reports.
+   IBMF_QP_HANDLE_DEFAULT receives those of the client's class, an alternate QP all that arrive
+   at it. At most one callback per QP. Without one, such messages are dropped and counted
+   (st_no_callback). A response is sent by the QP that received the request.
+   IRQL: PASSIVE_LEVEL. The callback may run before the return.
    flags: 0.
+
    Statuses:
      IBMF_INVALID_ARG    async_msg_cb is NULL, or flags are not 0
      IBMF_BAD_HANDLE     no such client
      IBMF_BAD_QP_HANDLE  not a QP of that client
-     IBMF_NOT_SUPPORTED  by that QP the driver has no messages for the client (ibmf_register)
-     IBMF_CB_REGISTERED  there is a callback for that QP */
+     IBMF_NOT_SUPPORTED  the driver delivers no messages to the client by that QP (ibmf_register)
+     IBMF_CB_REGISTERED  that QP has a callback */
 NT_API int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                                ibmf_msg_cb_t async_msg_cb, void* async_msg_cb_args, uint_t flags);
 
-/* Removes it; it is not running when this returns, unless this is called from inside it.
+/* Removes the callback of a QP. The callback does not run after the return, unless this function
+   is called from inside it.
    IRQL: PASSIVE_LEVEL; may block.
    flags: 0.
-   Statuses: as above, with IBMF_CB_NOT_REGISTERED when there is none. */
+
+   Statuses:
+     IBMF_INVALID_ARG        flags are not 0
+     IBMF_BAD_HANDLE         no such client
+     IBMF_BAD_QP_HANDLE      not a QP of that client
+     IBMF_CB_NOT_REGISTERED  that QP has no callback */
 NT_API int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                                    uint_t flags);
 
 /* Sends a message, and with IBMF_MSG_TRANS_FLAG_SEQ receives the response to it.
-   Ownership: msgp and its send buffers are lent until the callback, or the return when msg_cb is
-   NULL. A receive buffer that msgp still has is freed. Receive buffers of a response are IBMF's and
-   live as long as the message.
-   Reuse: a received message may be sent from its own receive buffers, but not as a sequenced one.
-   IRQL: <= DISPATCH_LEVEL with msg_cb; PASSIVE_LEVEL without: it blocks. The callback may come
-   before the return.
-   retrans: NULL is IBMF_RETRANS_DEFAULT; counts as the flags call for it.
-   Statuses of the call (then no callback comes), which a message never sees:
-     IBMF_INVALID_ARG       msgp is NULL or no message of that client, flags are unknown, or it
-                            would block at DISPATCH_LEVEL
+   Ownership: msgp and its send buffers belong to IBMF until the callback, or until the return if
+   msg_cb is NULL. IBMF frees a receive buffer that msgp still has. The receive buffers of a
+   response belong to IBMF and live as long as the message.
+   Reuse: a received message may be sent from its own receive buffers, but not as a sequenced
+   one.
+   IRQL: <= DISPATCH_LEVEL with msg_cb; PASSIVE_LEVEL without, since the call blocks. The
+   callback may run before the return.
+   retrans: NULL is IBMF_RETRANS_DEFAULT; the flags decide which members are used.
+
+   Statuses of the call, after which no callback runs and im_msg_status is unchanged:
+     IBMF_INVALID_ARG       msgp is NULL or not a message of that client, flags are unknown, or the
+                            call would block at DISPATCH_LEVEL
      IBMF_BAD_HANDLE        no such client
-     IBMF_BAD_QP_HANDLE     not its QP; a class other than the client's, or keys the driver can not
-                            use, with IBMF_QP_HANDLE_DEFAULT; keys other than those of an alternate
-                            QP
-     IBMF_BAD_SIZE          more than one datagram without RMPP; no MAD header where there must be
-                            one; on a raw QP more than the MTU, or nothing
-     IBMF_BAD_RMPP_OPT      RMPP, and the client or QP was made without
+     IBMF_BAD_QP_HANDLE     not a QP of the client; with IBMF_QP_HANDLE_DEFAULT a class other than
+                            the client's, or keys that the driver does not accept; keys other than
+                            those of the alternate QP
+     IBMF_BAD_SIZE          more than one datagram without RMPP; no MAD header where one is needed;
+                            on a raw QP more than the MTU, or nothing
+     IBMF_BAD_RMPP_OPT      RMPP, and the client or QP was made without it
      IBMF_REQ_INVALID       sequenced, and the send buffer is the message's receive buffer, or the
                             QP is raw
      IBMF_BUSY              the message is being sent, or being freed
      IBMF_TID_IN_USE        a transaction of this client has that TransactionID
      IBMF_BAD_PORT_STATE    the port is down
-     IBMF_NO_RESOURCES      memory
-   Statuses of the transaction, as im_msg_status, and as the return value when msg_cb is NULL:
-     IBMF_SUCCESS           sent, and answered when sequenced
-     IBMF_PARTIAL_TRANSFER  answered; only im_msg_sz_limit bytes of it were kept
-     IBMF_TRANS_TIMEOUT     no answer, or not all of it, in time; all retries made
-     IBMF_TRANS_FAILURE     the transfer was stopped or aborted, by either side
-     IBMF_UNEXP_TRANS_RECVD a single datagram came where a transfer was due, or the reverse
+     IBMF_NO_RESOURCES      no memory
+   Statuses of the transaction, in im_msg_status, and returned if msg_cb is NULL:
+     IBMF_SUCCESS           sent, and for a sequenced message answered
+     IBMF_PARTIAL_TRANSFER  answered; only im_msg_sz_limit bytes of the response were kept
+     IBMF_TRANS_TIMEOUT     no response, or an incomplete one, in time; all retries made
+     IBMF_TRANS_FAILURE     either side stopped or aborted the transfer
+     IBMF_UNEXP_TRANS_RECVD a single datagram arrived instead of a transfer, or the reverse
      IBMF_TRANSPORT_FAILURE the driver could not send
-     IBMF_NO_MEMORY         for the response, or to begin again with a peer that was busy
-   Cancellation: as the twin's; the transaction then ends with IBMF_TRANS_FAILURE. */
+     IBMF_NO_MEMORY         no memory for the response, or for the restart with a busy peer
+   Cancellation: ibmf_cancel_msg, or as described in async.hpp; the transaction then ends with
+   IBMF_TRANS_FAILURE. */
 NT_API int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                               ibmf_msg_t* msgp, ibmf_retrans_t* retrans, ibmf_msg_cb_t msg_cb,
                               void* msg_cb_args, uint_t flags);
 
-/* Allocates a message, zeroed; its send buffers are the client's to provide.
+/* Allocates a message, zeroed. The client provides its send buffers.
    IRQL: <= DISPATCH_LEVEL; PASSIVE_LEVEL with IBMF_ALLOC_SLEEP.
+
    Statuses:
      IBMF_INVALID_ARG   ibmf_msgpp is NULL
      IBMF_BAD_FLAGS     flag is neither IBMF_ALLOC_SLEEP nor IBMF_ALLOC_NOSLEEP
      IBMF_BAD_HANDLE    no such client
-     IBMF_NO_RESOURCES  memory; *ibmf_msgpp is NULL */
+     IBMF_NO_RESOURCES  no memory; *ibmf_msgpp is NULL */
 NT_API int ibmf_alloc_msg(ibmf_handle_t ibmf_handle, int flag, ibmf_msg_t** ibmf_msgpp);
 
-/* Frees a message, and the receive buffers that IBMF gave it.
+/* Frees a message, and the receive buffers that IBMF allocated for it.
    IRQL: <= DISPATCH_LEVEL.
+
    Statuses:
      IBMF_INVALID_ARG  ibmf_msgpp or *ibmf_msgpp is NULL
-     IBMF_BAD_HANDLE   no such client, or the message is another one's
+     IBMF_BAD_HANDLE   no such client, or the message belongs to another client
      IBMF_BUSY         the message is being sent
      IBMF_SUCCESS      *ibmf_msgpp is NULL */
 NT_API int ibmf_free_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t** ibmf_msgpp);
 
-/* Makes a UD QP on the client's port. It sends with its keys, and takes what comes in its partition
-   and with its Q_Key.
-   Ownership: the client's until ibmf_free_qp.
+/* Makes a UD QP on the client's port. The QP sends with its keys, and receives datagrams of its
+   partition with its Q_Key.
+   Ownership: the QP belongs to the client until ibmf_free_qp.
    IRQL: PASSIVE_LEVEL; may block.
+
    Statuses:
      IBMF_INVALID_ARG        ibmf_qp_handlep is NULL, or the low 15 bits of p_key are 0; after the
-                             next three: the port does not have that P_Key
+                             next three checks: the port does not have that P_Key
      IBMF_BAD_HANDLE         no such client
      IBMF_BAD_FLAGS          not exactly one of IBMF_ALT_QP_*
      IBMF_NOT_SUPPORTED      the driver has no UD QPs
-     IBMF_NO_RESOURCES       memory, or QPs
+     IBMF_NO_RESOURCES       no memory, or no free QP
      IBMF_TRANSPORT_FAILURE  the driver failed for another reason */
 NT_API int ibmf_alloc_qp(ibmf_handle_t ibmf_handle, ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags,
                          ibmf_qp_handle_t* ibmf_qp_handlep);
 
-/* Says number, keys and port of an alternate QP, as they are at some moment of the call.
+/* Returns the number, keys and port of an alternate QP, as they are at some moment of the call.
    IRQL: <= DISPATCH_LEVEL.
    flags: 0.
+
    Statuses:
      IBMF_INVALID_ARG    an output pointer is NULL, or flags are not 0
      IBMF_BAD_HANDLE     no such client
@@ -397,22 +416,30 @@ NT_API int ibmf_alloc_qp(ibmf_handle_t ibmf_handle, ib_pkey_t p_key, ib_qkey_t q
 NT_API int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, uint_t* qp_num,
                          ib_pkey_t* p_key, ib_qkey_t* q_key, uint8_t* portnum, uint_t flags);
 
-/* Sets the keys of an alternate QP, whose number stays. What is under way may meet the old ones.
-   Changes nothing, successfully, where the driver takes any keys a send (IBMF_NON_DEF_QP_HDL_*).
-   IRQL: PASSIVE_LEVEL; may block. flags: 0. Statuses: as ibmf_query_qp; IBMF_INVALID_ARG also when
-   the low 15 bits of p_key are 0, or the port does not have that P_Key; IBMF_TRANSPORT_FAILURE the
-   driver failed; the QP has its old keys */
+/* Sets the keys of an alternate QP. Its number stays. Datagrams in progress may have or meet the
+   old keys. If the driver accepts any keys per send (IBMF_NON_DEF_QP_HDL_*), the call changes
+   nothing and succeeds.
+   IRQL: PASSIVE_LEVEL; may block.
+   flags: 0.
+
+   Statuses:
+     IBMF_INVALID_ARG        flags are not 0, the low 15 bits of p_key are 0, or the port does not
+                             have that P_Key
+     IBMF_BAD_HANDLE         no such client
+     IBMF_BAD_QP_HANDLE      not an alternate QP of that client
+     IBMF_TRANSPORT_FAILURE  the driver failed; the QP has its old keys */
 NT_API int ibmf_modify_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle,
                           ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags);
 
 /* Destroys an alternate QP.
    IRQL: PASSIVE_LEVEL; may block.
    flags: 0.
+
    Statuses:
      IBMF_INVALID_ARG    ibmf_qp_handle is NULL, or flags are not 0
      IBMF_BAD_HANDLE     no such client
      IBMF_BAD_QP_HANDLE  not an alternate QP of that client
-     IBMF_BUSY           it has a callback, or transactions
+     IBMF_BUSY           the QP has a callback or transactions
      IBMF_SUCCESS        *ibmf_qp_handle is IBMF_QP_HANDLE_DEFAULT */
 NT_API int ibmf_free_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t* ibmf_qp_handle, uint_t flags);
 

@@ -1,11 +1,12 @@
 /* The IBMF message: addresses, status and buffers of one transaction. Source: seed 000 (includes
-   it); names and order of the fields: Solaris ibmf_msg.h. */
+   it); Solaris ibmf_msg.h has the names and the order of the fields. */
 #ifndef IRPVERBS_IBMF_IBMF_MSG_H
 #define IRPVERBS_IBMF_IBMF_MSG_H
 
 #include <ibmf/ib_mad.h>
 
-/* Where a message goes, or came from: ia_remote_lid is the peer's in both. Host byte order. */
+/* The destination or the source of a message. ia_remote_lid is the peer's LID in both cases.
+   Host byte order. */
 typedef struct _ibmf_addr_info {
     ib_lid_t ia_local_lid;
     ib_lid_t ia_remote_lid;
@@ -15,10 +16,10 @@ typedef struct _ibmf_addr_info {
     __extension__ uint8_t ia_service_level : 4;
 } ibmf_addr_info_t;
 
-/* The global route; counts only with IBMF_MSG_FLAGS_GLOBAL_ADDRESS, never for SMPs. Of a received
-   message ig_sender_gid is its sender's. A message is sent from the one of the two that is a GID of
-   the port: an answer leads back with the route as it came, in the same message or in another, and
-   with the two exchanged as well. */
+/* The global route. It is valid only with IBMF_MSG_FLAGS_GLOBAL_ADDRESS, and never for SMPs.
+   ig_sender_gid of a received message is the sender's GID. A message is sent from that one of
+   the two that is a GID of the port. So a response reaches the requester with the route as
+   received, in the same message or in another, and also with the two GIDs exchanged. */
 typedef struct _ibmf_global_addr_info {
     ib_gid_t ig_sender_gid;
     ib_gid_t ig_recver_gid;
@@ -27,10 +28,11 @@ typedef struct _ibmf_global_addr_info {
     uint8_t ig_hop_limit;
 } ibmf_global_addr_info_t;
 
-/* The parts of a message, in wire format (big-endian). The RMPP header is none of them: IBMF writes
-   and reads it. The class header is the bytes of a class between its MAD header (or its RMPP
-   header) and its data: SA 20, vendor 0x30 to 0x4F 4, SMP and the classes 0x04 to 0x08 40, others
-   none. NULL im_bufs_cl_hdr: the data begin with it. A raw datagram: only the data. */
+/* The parts of a message, in wire format (big-endian). The RMPP header is not among them: IBMF
+   writes and reads it. The class header is the part between the MAD header (or RMPP header) and
+   the data: 20 bytes for the SA, 4 for vendor classes 0x30 to 0x4F, 40 for SMPs and the classes
+   0x04 to 0x08, 0 for others. If im_bufs_cl_hdr is NULL, the data begin with the class header. A
+   raw datagram has only data. */
 typedef struct _ibmf_msg_bufs {
     ib_mad_hdr_t* im_bufs_mad_hdr; /* 24 bytes */
     void* im_bufs_cl_hdr;
@@ -40,20 +42,22 @@ typedef struct _ibmf_msg_bufs {
 } ibmf_msg_bufs_t;
 
 #define IBMF_MAX_ANSWER_LEN ((size_t)256 << 20) /* bytes of data of a response */
-#define IBMF_MAX_UNASKED_LEN                                                                       \
-    ((size_t)16 << 20) /* of a message that was not asked for; cut there                           \
-                        */
+#define IBMF_MAX_UNASKED_LEN ((size_t)16 << 20) /* of an unsolicited message; more is cut */
 
-/* Send buffers are the client's, from the send to its completion. Receive buffers are IBMF's, one
-   block that begins at im_bufs_mad_hdr, and live until the message is freed or used again. */
+/* Send buffers belong to the client and must live from the send to its completion. Receive
+   buffers belong to IBMF, are one block that begins at im_bufs_mad_hdr, and live until the
+   message is freed or used again. */
 typedef struct _ibmf_msg {
     ibmf_addr_info_t im_local_addr;
     ibmf_global_addr_info_t im_global_addr;
-    int32_t im_msg_status; /* of the transaction that ended: IBMF_*; of a message that was not asked
-                              for: IBMF_SUCCESS, or IBMF_PARTIAL_TRANSFER when it was cut */
+    /* The result of the transaction, IBMF_*. For an unsolicited message: IBMF_SUCCESS, or
+       IBMF_PARTIAL_TRANSFER if it was cut. */
+    int32_t im_msg_status;
     uint32_t im_msg_flags; /* IBMF_MSG_FLAGS_* */
-    size_t im_msg_sz_limit; /* bytes of data to receive at most, else IBMF_PARTIAL_TRANSFER; 0:
-                               IBMF_MAX_ANSWER_LEN, but of a response that is read while it comes */
+    /* The maximum of received bytes of data; more are cut and give IBMF_PARTIAL_TRANSFER. 0:
+       IBMF_MAX_ANSWER_LEN, except for a response that is read while it arrives
+       (ibmf_stream_msg). */
+    size_t im_msg_sz_limit;
     ibmf_msg_bufs_t im_msgbufs_send;
     ibmf_msg_bufs_t im_msgbufs_recv;
 } ibmf_msg_t;

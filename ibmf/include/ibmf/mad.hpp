@@ -1,5 +1,5 @@
-/// Datagrams as bytes: where each class keeps its headers and data, those headers in host byte
-/// order, and a checked view. Every length that a datagram claims is checked before it is used.
+/// Datagrams as bytes: the layout of each class, the headers in host byte order, and a checked
+/// view. Every length in a datagram is checked before it is used.
 #ifndef IRPVERBS_IBMF_MAD_HPP
 #define IRPVERBS_IBMF_MAD_HPP
 
@@ -23,22 +23,23 @@ inline constexpr std::size_t max_hops = 63;
 using mad_bytes = std::span<const std::uint8_t>;
 using mad_buffer = std::span<std::uint8_t, mad_size>;
 
-/// What follows the common header of a class. Source: IBA 13.4, table in each class's chapter.
+/// The layout behind the common header of a class. Source: IBA 13.4, and the table in each class's
+/// chapter.
 struct class_layout {
-    bool rmpp; // an RMPP header stands at 24
+    bool rmpp; // an RMPP header is at offset 24
     std::size_t class_header_offset;
     std::size_t class_header_size;
 
     constexpr std::size_t data_offset() const { return class_header_offset + class_header_size; }
-    constexpr std::size_t data_size() const { return mad_size - data_offset(); } // of one datagram
+    constexpr std::size_t data_size() const { return mad_size - data_offset(); } // one datagram
 };
 
-/// Of the classes that vendors share, told apart by the OUI in their class header.
+/// True for the classes that vendors share: the OUI in the class header distinguishes the vendors.
 constexpr bool has_oui(std::uint8_t mgmt_class) {
     return mgmt_class >= MAD_MGMT_CLASS_VENDOR2_START && mgmt_class <= MAD_MGMT_CLASS_VENDOR2_END;
 }
 
-/// Total: a class nobody knows is headers and 232 bytes of data.
+/// Defined for every class: an unknown class has the common header and 232 bytes of data.
 NT_API class_layout layout_of(std::uint8_t mgmt_class) noexcept;
 
 /// The common header. Source: IBA table 101.
@@ -48,7 +49,7 @@ struct mad_header {
     std::uint8_t base_version = MAD_CLASS_BASE_VERS_1;
     std::uint8_t mgmt_class = 0;
     std::uint8_t class_version = 1;
-    std::uint8_t method = 0; // with the response bit
+    std::uint8_t method = 0; // includes the response bit
     std::uint16_t status = 0;
     std::uint16_t class_specific = 0;
     std::uint64_t transaction_id = 0;
@@ -64,7 +65,7 @@ enum class rmpp_type : std::uint8_t { none = 0, data = 1, ack = 2, stop = 3, abo
 /// RMPPFlags, three bits.
 enum rmpp_flags : std::uint8_t { rmpp_active = 1, rmpp_first = 2, rmpp_last = 4 };
 
-/// RMPPStatus. STOP has resources_exhausted, ABORT any other. Source: IBA table 165.
+/// RMPPStatus. A STOP has resources_exhausted, an ABORT any other status. Source: IBA table 165.
 enum class rmpp_status : std::uint8_t {
     normal = 0,
     resources_exhausted = 1,
@@ -80,10 +81,11 @@ enum class rmpp_status : std::uint8_t {
     unspecified = 127,
 };
 
-/// "BADT" and so on, as in the IBA; "reserved", "class" or "vendor" by range for the others.
+/// The name in the IBA, such as "BADT"; "reserved", "class" or "vendor" for the ranges without
+/// names.
 NT_API const char* name_of(rmpp_status status) noexcept;
 
-/// The RMPP header, at 24. Source: IBA table 163.
+/// The RMPP header, at offset 24. Source: IBA table 163.
 struct rmpp_header {
     static constexpr std::size_t size = rmpp_header_size;
     static constexpr std::uint8_t no_response_time = 0x1F;
@@ -93,7 +95,7 @@ struct rmpp_header {
     std::uint8_t response_time = no_response_time; // 4.096 us * 2^n, 5 bits
     std::uint8_t flags = 0;
     rmpp_status status = rmpp_status::normal;
-    std::uint32_t segment = 0;          // DATA: from 1; ACK: the last one received in order
+    std::uint32_t segment = 0;          // DATA: counted from 1; ACK: last segment received in order
     std::uint32_t length_or_window = 0; // DATA: PayloadLength; ACK: NewWindowLast
 
     bool active() const { return (flags & rmpp_active) != 0; }
@@ -102,19 +104,19 @@ struct rmpp_header {
     bool operator==(const rmpp_header&) const = default;
 };
 
-/// The SA's class header, at 36. Source: IBA table 186.
+/// The SA's class header, at offset 36. Source: IBA table 186.
 struct sa_header {
     static constexpr std::size_t size = 20;
 
     std::uint64_t sm_key = 0;
-    std::uint16_t attribute_offset = 0; // 8-byte units from record to record; of tables only
+    std::uint16_t attribute_offset = 0; // distance of records in units of 8 bytes; tables only
     std::uint64_t component_mask = 0;
 
     bool operator==(const sa_header&) const = default;
 };
 
-/// The class header of both SMP classes, at 24; the LIDs are reserved when LID-routed. Source: IBA
-/// tables 129 and 130.
+/// The class header of both SMP classes, at offset 24. The LIDs are reserved in LID-routed SMPs.
+/// Source: IBA tables 129 and 130.
 struct smp_header {
     static constexpr std::size_t size = 40;
 
@@ -130,7 +132,7 @@ NT_API rmpp_header load_rmpp_header(std::span<const std::uint8_t, rmpp_header::s
 NT_API sa_header load_sa_header(std::span<const std::uint8_t, sa_header::size> from) noexcept;
 NT_API smp_header load_smp_header(std::span<const std::uint8_t, smp_header::size> from) noexcept;
 
-/// Writes all bytes, reserved ones as zero.
+/// Writes all bytes of the header; reserved bytes are zero.
 NT_API void store(std::span<std::uint8_t, mad_header::size> to, const mad_header& header) noexcept;
 NT_API void store(std::span<std::uint8_t, rmpp_header::size> to,
                   const rmpp_header& header) noexcept;
@@ -148,7 +150,7 @@ std::span<std::uint8_t, Size> header_at(mad_buffer datagram, std::size_t offset)
     return datagram.subspan(offset).first<Size>();
 }
 
-/// Why bytes are no datagram.
+/// The reason why bytes are not a valid datagram.
 enum class mad_fault : std::uint8_t {
     none,
     wrong_size,   // not 256 bytes
@@ -158,11 +160,11 @@ enum class mad_fault : std::uint8_t {
 
 NT_API const char* name_of(mad_fault fault) noexcept;
 
-/// A datagram that was checked. Lends the bytes: they must outlive it.
+/// A checked datagram. The view does not own the bytes: they must outlive it.
 class NT_API mad_view {
 public:
-    /// Makes `view` one of `bytes`; leaves it alone when there is a fault. RMPP fields are not
-    /// looked at: what is wrong with them is the transfer's to say.
+    /// Makes `view` a view of `bytes`, or leaves it unchanged and returns the fault. RMPP fields
+    /// are not checked here; the transfer checks them.
     static mad_fault parse(mad_bytes bytes, mad_view& view) noexcept;
 
     mad_view() = default;
@@ -176,23 +178,24 @@ public:
     }
     mad_bytes data() const { return bytes().subspan(layout_.data_offset()); }
 
-    /// Type none, and all else 0, for a class without. Not active: a datagram of its own.
+    /// The RMPP header. A class without RMPP has type none and 0 in the other members. A datagram
+    /// whose header is not active is not part of a transfer.
     rmpp_header rmpp() const noexcept;
     bool rmpp_active() const { return rmpp().active(); }
 
-    /// Of class SUBN_ADM.
+    /// The class header of SUBN_ADM.
     sa_header sa() const noexcept;
 
-    /// Of both SMP classes.
+    /// The class header of both SMP classes.
     smp_header smp() const noexcept;
 
-    /// Of classes 0x30 to 0x4F; else 0.
+    /// The OUI of classes 0x30 to 0x4F; 0 for other classes.
     std::uint32_t oui() const noexcept;
 
     bool is_directed_route() const {
         return header_.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE;
     }
-    /// Of class SUBN_DIRECT_ROUTE.
+    /// True if an SMP of class SUBN_DIRECT_ROUTE is on its way back.
     bool returning() const { return (header_.status & 0x8000) != 0; } // the D bit
     std::uint8_t hop_pointer() const {
         return static_cast<std::uint8_t>(header_.class_specific >> 8);

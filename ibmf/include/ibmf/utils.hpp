@@ -1,4 +1,4 @@
-/// The conversions of ibmf_utils.h, with sizes that can't be wrong.
+/// The conversions of ibmf_utils.h, with sizes taken from the types.
 #ifndef IRPVERBS_IBMF_UTILS_HPP
 #define IRPVERBS_IBMF_UTILS_HPP
 
@@ -10,7 +10,7 @@
 
 namespace irpverbs::ibmf {
 
-/// Twin of ibmf_utils_unpack_data.
+/// ibmf_utils_unpack_data.
 template <class Structure>
 int utils_unpack_data(const char* format, std::span<const std::uint8_t> data,
                       Structure& structure) noexcept {
@@ -18,7 +18,7 @@ int utils_unpack_data(const char* format, std::span<const std::uint8_t> data,
     return ibmf_utils_unpack_data(format, data.data(), data.size(), &structure, sizeof structure);
 }
 
-/// Twin of ibmf_utils_pack_data.
+/// ibmf_utils_pack_data.
 template <class Structure>
 int utils_pack_data(const char* format, const Structure& structure,
                     std::span<std::uint8_t> data) noexcept {
@@ -26,7 +26,7 @@ int utils_pack_data(const char* format, const Structure& structure,
     return ibmf_utils_pack_data(format, &structure, sizeof structure, data.data(), data.size());
 }
 
-/// Twin of ibmf_utils_wire_size.
+/// ibmf_utils_wire_size.
 inline int utils_wire_size(const char* format) noexcept { return ibmf_utils_wire_size(format); }
 
 } // namespace irpverbs::ibmf

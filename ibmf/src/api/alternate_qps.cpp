@@ -10,7 +10,7 @@ constexpr uint_t kinds = IBMF_ALT_QP_MAD_NO_RMPP | IBMF_ALT_QP_MAD_RMPP | IBMF_A
 
 bool no_partition(ib_pkey_t key) { return (key & 0x7FFF) == 0; }
 
-/// Who calls, and the queue pair that the call names.
+/// The calling client, and the queue pair that the call names.
 struct named_qp {
     client_ref who;
     qp_ref qp;

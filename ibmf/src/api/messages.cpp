@@ -4,7 +4,7 @@ using namespace irpverbs::ibmf;
 
 namespace {
 
-// Under the lock. Null: no message of the client.
+// Called under the lock. Null: not a message of the client.
 message* message_of(const client& who, const ibmf_msg_t* shown) {
     message* const which = who.at->messages.find(shown);
     return which != nullptr && which->who.load(std::memory_order_acquire) == &who ? which : nullptr;

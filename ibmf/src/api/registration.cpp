@@ -24,8 +24,8 @@ int add(const registration& wanted, uint_t version, ibmf_handle_t& handle,
     if (const int refused = check(wanted.info, version, wanted.flags); refused != IBMF_SUCCESS)
         return refused;
     const int status = registry::here().add(wanted, handle);
-    // By the default QP keys go with each datagram, and a P_Key must be in the port's table. An
-    // alternate QP has its own.
+    // With the default QP each datagram has its keys, and the P_Key must be in the port's table. An
+    // alternate QP has its own keys.
     if (status == IBMF_SUCCESS)
         features =
             static_cast<ibmf_impl_caps_t>(IBMF_DEF_QP_HDL_P_KEY_ANY | IBMF_DEF_QP_HDL_Q_KEY_ANY);
@@ -62,7 +62,7 @@ int ibmf_unregister(ibmf_handle_t* ibmf_handle, uint_t flags) {
     registry& here = registry::here();
     const client_ref who = here.find(*ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    // Inside a callback of a client without offload nothing can be waited for.
+    // A callback of a client without offload runs in a DPC, which must not wait.
     if (KeGetCurrentIrql() >= DISPATCH_LEVEL) return IBMF_BUSY;
     const int status = here.remove(*who);
     if (status == IBMF_SUCCESS) *ibmf_handle = nullptr;
@@ -111,7 +111,7 @@ int ibmf_tear_down_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_
         ear.unasked = nullptr;
         who->drop_unasked(ear);
     }
-    // At DISPATCH_LEVEL this is one of the client's own callbacks, which come one at a time there.
+    // At DISPATCH_LEVEL the caller is a callback of the client, which run one at a time there.
     if (KeGetCurrentIrql() < DISPATCH_LEVEL) who->await_unasked(ear);
     return IBMF_SUCCESS;
 }

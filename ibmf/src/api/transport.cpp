@@ -7,7 +7,7 @@ namespace {
 constexpr uint_t known_message_flags = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
 constexpr ibmf_retrans_t default_times = IBMF_RETRANS_DEFAULT;
 
-// Refused before it began: the call says so, and no callback comes.
+// The transport was refused before it began: the call returns the status, and no callback runs.
 bool refused(const IRP* irp) { return irp->PendingReturned == FALSE; }
 
 NTSTATUS tell_by_callback(DEVICE_OBJECT*, IRP* irp, void* context) {

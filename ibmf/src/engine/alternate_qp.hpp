@@ -1,4 +1,4 @@
-// A queue pair of a client's own.
+// An alternate queue pair of a client.
 #ifndef IRPVERBS_IBMF_ENGINE_ALTERNATE_QP_HPP
 #define IRPVERBS_IBMF_ENGINE_ALTERNATE_QP_HPP
 
@@ -13,21 +13,21 @@ struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, listener {
 
     bool raw() const { return kind == IBMF_ALT_QP_RAW_ONLY; }
     bool has_rmpp() const { return kind == IBMF_ALT_QP_MAD_RMPP; }
-    /// Under the lock: the keys of a message's address are these. Of a partition's full and limited
-    /// members it does not matter which is meant: the port is one of them.
+    /// Called under the lock: true if the keys of a message's address are those of the queue pair.
+    /// Full and limited membership of a partition count as equal, since the port has one of them.
     bool has_keys(const ibmf_addr_info_t& address) const {
         constexpr ib_pkey_t partition = 0x7FFF;
         return ((address.ia_p_key ^ keys.PKey) & partition) == 0 && address.ia_q_key == keys.QKey;
     }
 
-    client& owner;           // it stays for as long as this is in its list
-    const std::uint32_t key; // that its transactions know it by
+    client& owner;           // lives while the queue pair is in its list
+    const std::uint32_t key; // identifies it in its transactions
     const uint_t kind;
     ibmf_qp_handle_t handle = nullptr;
     agent place;
-    ib_qpn_t number = 0; // at the HCA
+    ib_qpn_t number = 0; // queue pair number
 
-    // All below: guarded by the port's lock.
+    // Members guarded by the port's lock:
     struct client_link {
         LIST_ENTRY entry;
         alternate_qp* whole;
@@ -35,12 +35,12 @@ struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, listener {
             return *CONTAINING_RECORD(entry, client_link, entry)->whole;
         }
     } of_client{{}, this};
-    bool listed = false; // among its client's
+    bool listed = false; // in the client's list
     IB_MAD_KEYS keys;
-    std::uint32_t sends = 0; // datagrams that the driver has, or is about to have
+    std::uint32_t sends = 0; // datagrams that the driver has or is about to get
 };
 
-/// 0: of its class's.
+/// The key of a queue pair; 0: the default QP of the class.
 inline std::uint32_t key_of(const alternate_qp* qp) { return qp != nullptr ? qp->key : 0; }
 
 } // namespace irpverbs::ibmf

@@ -1,4 +1,5 @@
-// Queue pairs of clients' own: made, changed and ended. Without the lock, by one caller at a time.
+// Alternate queue pairs: allocation, modification and release. Runs without the lock, one caller at
+// a time.
 #include <engine/port.hpp>
 
 #include <engine/status.hpp>
@@ -12,7 +13,8 @@ using ci::detail::verb_result;
 
 namespace {
 
-// What the port was seen to lack only now is as if it had been seen before.
+// A P_Key that the driver does not find gives the same status as one that the port's cached table
+// lacks.
 int failure_of_keys(NTSTATUS status) {
     return status == STATUS_INVALID_PARAMETER ? IBMF_INVALID_ARG : failure_of(status);
 }
@@ -44,12 +46,12 @@ int port::open_qp(alternate_qp& fresh) {
     return IBMF_BAD_HANDLE;
 }
 
-// False: the client is being unregistered.
+// Returns false if the client is being unregistered.
 bool port::enlist_qp(alternate_qp& fresh) {
     client& who = fresh.owner;
     const guard under(*this);
     if (!who.ready) return false;
-    intrusive_ptr_add_ref(&fresh); // until it is ended
+    intrusive_ptr_add_ref(&fresh); // released by close_qp
     InsertTailList(&who.qps, &fresh.of_client.entry);
     fresh.listed = true;
     who.count(&ibmf_stats_t::st_alt_qps);

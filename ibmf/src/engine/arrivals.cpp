@@ -1,4 +1,5 @@
-// What comes from the driver, and whose it is. A datagram is hostile until it is known.
+// Datagrams from the driver, and the selection of their receiver. A datagram is hostile until it is
+// checked.
 #include <engine/port.hpp>
 
 #include <engine/bytes.hpp>
@@ -12,7 +13,7 @@ namespace irpverbs::ibmf {
 
 namespace {
 
-constexpr std::uint64_t most_callbacks_due = 1024; // of one client
+constexpr std::uint64_t most_callbacks_due = 1024; // per client
 
 bool from_peer_of(const transaction& of, const IB_MAD_ADDRESS& from) {
     const bool directed = of.qp == 0 && of.mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE;
@@ -36,8 +37,8 @@ std::uint8_t answering(std::uint8_t method) {
     }
 }
 
-// What acknowledges a request in the middle of a transfer, or refuses it, may have the request's
-// method, with the bit.
+// An ACK in the middle of a transfer, or a refusal, may have the request's method with the response
+// bit.
 bool answers_by_method(const transaction& of, const mad_view& answer) {
     const std::uint8_t method = answer.header().method;
     if (method == answering(of.method)) return true;
@@ -45,7 +46,7 @@ bool answers_by_method(const transaction& of, const mad_view& answer) {
     return no_result && method == (of.method | MAD_RESPONSE_BIT);
 }
 
-// Who does not know a version, or is in trouble, may answer with its own.
+// A peer that does not know a version, or reports an error, may respond with its own version.
 bool answers(const transaction& of, const mad_view& answer) {
     if (!answers_by_method(of, answer)) return false;
     if (of.msg == nullptr) return true;
@@ -56,10 +57,10 @@ bool answers(const transaction& of, const mad_view& answer) {
     return header.status != 0 || header.class_version == asked.class_version;
 }
 
-// An answer that is no transfer, to a request that is one: only an error may be that short.
+// True for an error. Only an error may answer an RMPP request with a single datagram.
 bool refuses(const mad_view& answer) { return answer.header().status != 0; }
 
-// Of a message of any length as many bytes as a datagram has.
+// Returns the first 256 bytes of a message of any length, padded.
 mad_bytes first_of(mad_bytes whole, std::array<std::uint8_t, mad_size>& padded) {
     if (whole.size() >= mad_size) return whole.first(mad_size);
     padded.fill(0);
@@ -76,7 +77,7 @@ void port::received(IB_MAD_AGENT*, void* place, const IB_MAD_RECEIVED* what) {
     self.receive(under, through, *what);
 }
 
-// Of a client that is there for as long as its queue pairs are.
+// The client exists as long as its queue pairs.
 void port::received_at_qp(IB_MAD_AGENT*, void* qp, const IB_MAD_RECEIVED* what) {
     alternate_qp& through = *static_cast<alternate_qp*>(qp);
     port& self = *through.owner.at;
@@ -92,7 +93,7 @@ void port::received_at_qp(IB_MAD_AGENT*, void* qp, const IB_MAD_RECEIVED* what) 
     self.request_came(under, here);
 }
 
-// The first datagram of so many bytes.
+// Checks the first datagram of a message of `length` bytes.
 bool port::parse(mad_bytes datagram, std::size_t length, mad_view& view) {
     if (mad_view::parse(datagram, view) == mad_fault::none && length >= view.layout().data_offset())
         return true;
@@ -130,7 +131,7 @@ void port::answer_came(guard& under, const arrival& here) {
     const bool ours = (key & slot_table<transaction>::key_mark) != 0;
     if (which == nullptr && here.who != nullptr && here.who->ready &&
         (!ours || here.who->unsequenced.contains(key))) {
-        // To something sent without waiting for it; but not part of a transfer.
+        // A response to an unsequenced send; segments of a transfer are excluded.
         ++here.who->counts.st_datagrams_received;
         const bool part = has_rmpp(*here.who, here.qp) && here.view.rmpp_active() && !here.whole;
         return part ? here.who->count(&ibmf_stats_t::st_stale) : hand_up(under, here);
@@ -151,7 +152,7 @@ void port::answer_came(guard& under, const arrival& here) {
 
 void port::answered(guard& under, transaction& which, const arrival& here) {
     const mad_view& answer = here.view;
-    // To what was refused, and will be sent from its beginning.
+    // A response to the refused transfer, which will restart.
     if (which.at == phase::backing_off && which.rmpp != nullptr)
         return which.who->count(&ibmf_stats_t::st_stale);
     const ticks now = under.now_or_later();
@@ -182,8 +183,8 @@ void port::answered(guard& under, transaction& which, const arrival& here) {
     finish(under, which, answer, here.data);
 }
 
-// Of the peers that this client talks to, the transfer that a datagram belongs to. When there is
-// one in either direction, data are for the one that receives.
+// Returns the transfer of this client and the sender that a datagram belongs to. If there is one in
+// each direction, DATA belong to the receiving one.
 transaction* port::transfer_with(const arrival& here) const {
     const mad_header& header = here.view.header();
     const bool data = here.view.rmpp().type == rmpp_type::data;
@@ -247,7 +248,7 @@ void port::receive_raw(guard& under, alternate_qp& through, const IB_MAD_RECEIVE
     who.deliver(under, *fresh);
 }
 
-// Null: nobody is told, and that was counted.
+// Null: the message is not delivered, and a counter has the reason.
 message* port::message_unasked(client& who, alternate_qp* qp, const IB_MAD_ADDRESS& from,
                                std::uint8_t mgmt_class) {
     listener& ear = listener_of(who, qp);

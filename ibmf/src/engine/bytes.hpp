@@ -1,4 +1,4 @@
-// Messages as datagrams, and what datagrams say to the engine.
+// Conversion of messages to datagrams, and the fields of datagrams that the engine uses.
 #ifndef IRPVERBS_IBMF_ENGINE_BYTES_HPP
 #define IRPVERBS_IBMF_ENGINE_BYTES_HPP
 
@@ -11,30 +11,31 @@
 
 namespace irpverbs::ibmf {
 
-/// Of the client's header; there is one.
+/// The client's MAD header, which must exist.
 mad_header header_of(const ibmf_msg_bufs_t& parts);
 
-/// Class header and data of a message as one transfer sends them; nothing: they do not fit the
+/// Class header and data of a message, as one transfer sends them. Nothing: they do not fit the
 /// class.
 struct message_body {
     mad_bytes class_header;
     mad_bytes data;
 };
 std::optional<message_body> body_of(const ibmf_msg_bufs_t& parts, const class_layout& layout);
-/// The OUI of a message; nothing: its class has none.
+/// The OUI of a message; nothing: its class has no OUI.
 std::optional<std::uint32_t> oui_of(const ibmf_msg_bufs_t& parts);
-/// Whether a message is one datagram.
+/// True if a message fits into one datagram.
 bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout);
 
 void compose(mad_buffer to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id);
-/// For the driver to take apart. False: no memory.
+/// Composes a whole message, which the driver splits into segments. Returns false if there is no
+/// memory.
 bool compose(whole_message& to, const ibmf_msg_bufs_t& parts, std::uint64_t transaction_id);
 void set_id(std::uint8_t* header, std::uint64_t transaction_id);
 
-/// The same end of a conversation: by GID when both have one, else by LID.
+/// True if both addresses are of one peer: by GID if both have one, else by LID.
 bool same_peer(const IB_MAD_ADDRESS& left, const IB_MAD_ADDRESS& right);
 
-/// Where an answer sends to; nothing: it does not say.
+/// The address of a redirection; nothing: the response has none.
 std::optional<IB_MAD_ADDRESS> redirection_of(const mad_view& answer, const IB_MAD_ADDRESS& from);
 ib_pkey_t redirected_key(const mad_view& answer);
 

@@ -21,7 +21,7 @@ NTSTATUS call_line::enter(IRP* irp, std::shared_ptr<void> keeper) {
 
 void call_line::run(void* context) {
     call_line& self = *static_cast<call_line*>(context);
-    std::shared_ptr<void> keeper; // this may end with it
+    std::shared_ptr<void> keeper; // may be the last reference to this
     do {
         while (std::optional<irp::obligation> next = self.waiting_.pop()) {
             auto& call =
@@ -33,7 +33,7 @@ void call_line::run(void* context) {
     } while (!self.may_rest(keeper));
 }
 
-// Who enters after that finds it at rest.
+// A call that enters afterwards queues the work item again.
 bool call_line::may_rest(std::shared_ptr<void>& keeper) {
     const std::lock_guard guard(lock_);
     if (!waiting_.empty()) return false;

@@ -1,4 +1,4 @@
-// Calls that may block, as IRPs: one at a time, in order; who waits for his turn is cancellable.
+// Calls that may block, as IRPs: one at a time, in order. A waiting call is cancellable.
 #ifndef IRPVERBS_IBMF_ENGINE_CALL_LINE_HPP
 #define IRPVERBS_IBMF_ENGINE_CALL_LINE_HPP
 
@@ -10,7 +10,8 @@ namespace irpverbs::ibmf {
 
 class call_line {
 public:
-    /// Of a request run_a_call. `keeper` owns this; it is kept while calls run. STATUS_PENDING.
+    /// Inserts a request run_a_call. `keeper` owns this object and is held while calls run. Returns
+    /// STATUS_PENDING.
     NTSTATUS enter(IRP* irp, std::shared_ptr<void> keeper);
 
 private:
@@ -19,7 +20,7 @@ private:
 
     irp::cancel_safe_queue waiting_;
     dispatch::detail::raw_spin lock_;
-    std::shared_ptr<void> keeper_; // guarded by lock_; null: nothing runs
+    std::shared_ptr<void> keeper_; // guarded by lock_; null: no call runs
     WORK_QUEUE_ITEM item_{};
 };
 

@@ -66,7 +66,8 @@ client_plan plan_of(ibmf_client_type_t type) {
     return both ? one(static_cast<int>(mgmt_class), all_requests()) : client_plan{};
 }
 
-// SMInfo is between subnet managers; of the baseboard class bit 0 of the modifier says which.
+// SMInfo is exchanged between subnet managers. In the baseboard class bit 0 of the modifier selects
+// the receiver.
 ibmf_client_type_t receiver_of(const mad_view& received) {
     const mad_header& header = received.header();
     if (is_smp(header.mgmt_class))

@@ -1,4 +1,4 @@
-// What a client type means on the wire: which datagrams are its.
+// The management classes of a client type: the datagrams that it receives.
 #ifndef IRPVERBS_IBMF_ENGINE_CLASSES_HPP
 #define IRPVERBS_IBMF_ENGINE_CLASSES_HPP
 
@@ -10,7 +10,7 @@
 
 namespace irpverbs::ibmf {
 
-/// Bit m % 32 of [m / 32]: method m.
+/// Method m is bit m % 32 of bits[m / 32].
 struct method_set {
     std::array<std::uint32_t, 4> bits{};
 
@@ -23,8 +23,8 @@ struct method_set {
     constexpr bool operator==(const method_set&) const = default;
 };
 
-/// What a client receives unasked of one management class. Methods that agent and manager share are
-/// told apart by the attribute (receiver_of).
+/// The unsolicited methods that a client receives in one management class. `shared` methods belong
+/// to agent and manager; the attribute selects the receiver (receiver_of).
 struct class_plan {
     std::uint8_t mgmt_class = 0;
     method_set own;
@@ -32,7 +32,7 @@ struct class_plan {
 };
 
 struct client_plan {
-    std::array<class_plan, 2> classes{}; // the second: directed route, or class 0
+    std::array<class_plan, 2> classes{}; // the second: directed route, or class 0 for none
     bool known = false;
 
     std::span<const class_plan> used() const {
@@ -44,13 +44,13 @@ struct client_plan {
     }
 };
 
-/// Not known: none of ibmf_client_type_t, or UNIVERSAL_CLASS, which has no class.
+/// Not known: not in ibmf_client_type_t, or UNIVERSAL_CLASS, which has no class.
 client_plan plan_of(ibmf_client_type_t type);
 
-/// Whom a datagram of shared methods is for.
+/// The receiver of a datagram with a shared method.
 ibmf_client_type_t receiver_of(const mad_view& received);
 
-/// 2 for the SA, 1 for the others.
+/// 2 for the SA, 1 for other classes.
 std::uint8_t version_of(std::uint8_t mgmt_class);
 
 constexpr bool is_smp(std::uint8_t mgmt_class) {
@@ -58,7 +58,7 @@ constexpr bool is_smp(std::uint8_t mgmt_class) {
            mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE;
 }
 
-/// What finds its way by the id of what it answers.
+/// True for methods that are routed by the TransactionID of their request.
 constexpr bool is_answer(std::uint8_t method) {
     return (method & MAD_RESPONSE_BIT) != 0 || method == MAD_METHOD_TRAP_REPRESS;
 }

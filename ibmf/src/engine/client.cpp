@@ -51,7 +51,7 @@ void client::free(message& gone) {
     at->messages.free(gone);
 }
 
-// A callback holds its client: it may unregister it.
+// A pending callback references its client, since it may unregister the client.
 void client::deliver(transaction_table::guard& under, message& which) {
     which.busy = true;
     if (which.how == told_by::unasked) ++which.heard_by->unasked_due;
@@ -113,7 +113,7 @@ void client::drain(void* context) {
     }
 }
 
-// Under the lock.
+// Called under the lock.
 void client::called() {
     --counts.st_callbacks_active;
     --at->counts.st_callbacks_active;
@@ -125,7 +125,8 @@ void client::changed() {
         KeSetEvent(&CONTAINING_RECORD(each, waiter, entry)->woken, IO_NO_INCREMENT, FALSE);
 }
 
-// Nobody listens any more. Under the lock; the message's hold on the client is left to the caller.
+// Drops a message without a callback. Called under the lock. The caller releases the message's
+// reference to the client.
 void client::drop(message& which) {
     --which.heard_by->unasked_due;
     count(&ibmf_stats_t::st_no_callback);
@@ -142,7 +143,7 @@ void client::call(message& which) {
     {
         const transaction_table::guard under(*self->at);
         if (ear != nullptr && (ear->unasked == nullptr || which.set_up != ear->set_ups))
-            return self->drop(which); // torn down meanwhile
+            return self->drop(which); // torn down since the message was queued
         if (ear != nullptr) --ear->unasked_due;
         which.busy = false;
         which.call = nullptr;
@@ -154,7 +155,7 @@ void client::call(message& which) {
     self->called();
 }
 
-// The end of the message comes after it in the line.
+// The callback for the end of the message is behind it in the queue.
 void client::call_for_data(message& which) {
     const client_ref self(which.who.load(), false);
     callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
@@ -178,11 +179,11 @@ void client::drop_unasked(listener& of) {
         if (place.of_data || which.how != told_by::unasked || which.heard_by != &of) continue;
         RemoveEntryList(each);
         drop(which);
-        intrusive_ptr_release(this); // the caller has another
+        intrusive_ptr_release(this); // the caller has another reference
     }
 }
 
-// Null: any.
+// A null `of` stands for all listeners.
 bool client::runs_elsewhere(const listener* of) const {
     const auto* here = &dispatch::detail::this_processor();
     for (const LIST_ENTRY* each = frames.Flink; each != &frames; each = each->Flink) {

@@ -1,4 +1,4 @@
-// A registration: what a client has, and how its callbacks are called.
+// A registered client: its objects, and the calls of its callbacks.
 #ifndef IRPVERBS_IBMF_ENGINE_CLIENT_HPP
 #define IRPVERBS_IBMF_ENGINE_CLIENT_HPP
 
@@ -18,34 +18,33 @@ namespace irpverbs::ibmf {
 class port;
 struct registration;
 
-/// A place at the driver: an agent of ci. Datagrams of shared methods belong to more than one
-/// client type.
+/// An agent of ci. Datagrams of shared methods belong to more than one client type.
 struct agent {
     port* at = nullptr;
     client* owner = nullptr; // null: shared
     IB_MAD_AGENT* mad = nullptr;
     std::uint8_t mgmt_class = 0;
-    bool whole = false;      // the driver does RMPP: messages come and go in one piece
-    bool sends_only = false; // the driver has no requests for it
+    bool whole = false;      // the driver does RMPP: sends and receives whole messages
+    bool sends_only = false; // the driver delivers no requests to it
 };
 
-/// Who hears the messages of a queue pair that answer nothing. Guarded by the port's lock.
+/// The receive handler for the unsolicited messages of a queue pair. Guarded by the port's lock.
 struct listener {
     ibmf_msg_cb_t unasked = nullptr;
     void* unasked_argument = nullptr;
-    std::uint32_t set_ups = 0; // of it so far
+    std::uint32_t set_ups = 0; // number of installed callbacks so far
     std::uint32_t unasked_due = 0;
 };
 
-/// A callback that runs.
+/// A running callback.
 struct callback_frame {
     LIST_ENTRY of_client;
     const dispatch::detail::processor* on;
-    const listener* of; // null: of something else
+    const listener* of; // null: another kind of callback
 };
 
-/// The ids of the last requests that were sent without waiting for a response and that look like
-/// keys of transactions. Responses to those are told from late ones by it.
+/// The TransactionIDs of the last unsequenced requests that look like keys of transactions. They
+/// distinguish responses to those requests from late responses.
 class unsequenced_ids {
 public:
     void insert(std::uint64_t tid) {
@@ -64,7 +63,7 @@ private:
 struct alternate_qp;
 using qp_ref = boost::intrusive_ptr<alternate_qp>;
 
-/// As a listener: of its class's queue pair.
+/// As a listener, it serves the default QP of its class.
 struct client : boost::intrusive_ref_counter<client>, listener {
     client(port& its_port, const registration& wanted);
     ~client();
@@ -72,39 +71,43 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     bool has_rmpp() const { return (flags & IBMF_REG_FLAG_RMPP) != 0; }
     bool universal() const { return type == UNIVERSAL_CLASS; }
     agent* agent_of(std::uint8_t mgmt_class);
-    /// Without the lock: the queue pair that a call names, null for its class's. False: it has no
-    /// such.
+    /// Called without the lock. Finds the queue pair that a call names; null for the default QP.
+    /// Returns false if the client does not have it.
     bool find_qp(ibmf_qp_handle_t named, qp_ref& found);
-    /// Under the lock. Null: of its class's.
+    /// Called under the lock. Null: the default QP.
     alternate_qp* qp_of(const transaction& which);
-    /// The port's, then the client's.
+    /// Counts for the port and for the client.
     template <class Counter>
     void count(Counter counter, std::uint64_t by = 1);
 
-    /// Under the lock: the message's callback is due.
+    /// Called under the lock: queues the callback of the message.
     void deliver(transaction_table::guard& under, message& which);
-    /// Under the lock: data of the message have come that nobody was told of.
+    /// Called under the lock: queues the callback for data of which the client has not been
+    /// notified.
     void deliver_data(transaction_table::guard& under, message& which);
-    /// Whether callbacks come one at a time.
+    /// True if callbacks run one at a time.
     bool one_by_one() const {
         return (flags & (IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD)) != 0;
     }
-    /// Without the lock, at PASSIVE_LEVEL: until no callback runs but on this processor.
+    /// Called without the lock, at PASSIVE_LEVEL. Waits until no callback runs, except on this
+    /// processor.
     void await_callbacks();
-    /// Under the lock: messages unasked that wait for their callback are dropped.
+    /// Called under the lock: drops the unsolicited messages in the callback queue.
     void drop_unasked(listener& of);
-    /// Without the lock, at PASSIVE_LEVEL: the same for those that work items have, and until none
-    /// runs but on this processor.
+    /// Called without the lock, at PASSIVE_LEVEL. Waits until work items have dropped their
+    /// unsolicited messages, and no callback of `of` runs, except on this processor.
     void await_unasked(listener& of);
     void await_sends();
-    /// The same: until those that a cancel is ending have ended.
+    /// Called without the lock, at PASSIVE_LEVEL. Waits until the cancelled transactions have
+    /// ended.
     void await_transactions();
     void await_sends(const alternate_qp& from);
-    /// Under the lock: frames or sends have become fewer.
+    /// Called under the lock, after the number of frames or sends has decreased.
     void changed();
-    /// Under the lock.
+    /// Called under the lock.
     void free(message& gone);
-    /// The HCA is going: IBMF_CI_OFFLINE. IRQL: PASSIVE_LEVEL, without the lock.
+    /// Notifies the client of the removal of the HCA by IBMF_CI_OFFLINE. IRQL: PASSIVE_LEVEL,
+    /// without the lock.
     void tell_offline();
 
     const boost::intrusive_ptr<port> at;
@@ -117,7 +120,7 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     void* event_argument = nullptr;
     std::array<agent, 2> agents;
 
-    // All below: guarded by the port's lock.
+    // Members guarded by the port's lock:
     struct port_link {
         LIST_ENTRY entry;
         client* whole;
@@ -125,17 +128,17 @@ struct client : boost::intrusive_ref_counter<client>, listener {
             return *CONTAINING_RECORD(entry, port_link, entry)->whole;
         }
     } of_port{{}, this};
-    bool ready = false;         // registered, and not yet unregistered
-    bool knows_offline = false; // that the HCA has failed
-    std::uint32_t incoming = 0; // transfers that peers began, and that are under way
-    LIST_ENTRY receiving;       // these
+    bool ready = false;         // registered and not yet unregistered
+    bool knows_offline = false; // notified of the HCA's failure
+    std::uint32_t incoming = 0; // transfers in progress that peers began
+    LIST_ENTRY receiving;       // list of these
     std::uint32_t lingering_count = 0;
-    LIST_ENTRY lingering;  // transactions, the oldest first
-    bool shows_sm = false; // changed in turn
+    LIST_ENTRY lingering;  // transactions in time-wait, the oldest first
+    bool shows_sm = false; // changed under registry::turn
     client_lines lines;
     unsequenced_ids unsequenced;
     LIST_ENTRY messages;
-    LIST_ENTRY qps; // changed in turn
+    LIST_ENTRY qps; // changed under registry::turn
     LIST_ENTRY frames;
     ibmf_stats_t counts{};
 
@@ -153,7 +156,7 @@ private:
     template <class Predicate>
     void await(const Predicate& quiet);
 
-    LIST_ENTRY line_; // of callbacks, when they come one at a time
+    LIST_ENTRY line_; // callback queue, if callbacks run one at a time
     bool draining_ = false;
     struct drain_start : deferred {
         client* whole = nullptr;
@@ -164,7 +167,7 @@ private:
         LIST_ENTRY entry;
         KEVENT woken;
     };
-    LIST_ENTRY waiters_; // for a change; guarded by the port's lock
+    LIST_ENTRY waiters_; // threads that wait for a change; guarded by the port's lock
 };
 
 using client_ref = boost::intrusive_ptr<client>;

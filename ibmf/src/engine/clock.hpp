@@ -10,7 +10,7 @@ namespace irpverbs::ibmf {
 using rmpp::never;
 using rmpp::ticks;
 
-/// The machine's time, exactly.
+/// The exact time of the machine.
 inline ticks now_exactly() { return dispatch::detail::this_processor().owner->interrupt_time(); }
 
 } // namespace irpverbs::ibmf

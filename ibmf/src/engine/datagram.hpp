@@ -1,4 +1,4 @@
-// A datagram on its way to the driver, or a whole message where that does RMPP.
+// A datagram on its way to the driver, or a whole message if the driver does RMPP.
 #ifndef IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 #define IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 
@@ -13,7 +13,7 @@ struct alternate_qp;
 struct client;
 class port;
 
-/// Null: none, or no memory.
+/// Null bytes: no message, or no memory.
 struct whole_message {
     owned<std::unique_ptr<std::uint8_t[]>> bytes;
     std::size_t size = 0;
@@ -26,20 +26,20 @@ struct datagram {
     port* at = nullptr;
     client* who = nullptr;
     agent* by = nullptr;
-    alternate_qp* qp = nullptr; // that it goes by; null: its class's
-    std::uint32_t key = 0;      // of its transaction
+    alternate_qp* qp = nullptr; // null: the default QP of the class
+    std::uint32_t key = 0;      // key of its transaction
     IB_MAD_SEND send{};
     std::array<std::uint8_t, mad_size> bytes;
-    whole_message whole; // in place of them: the driver takes it apart, or it is no MAD
+    whole_message whole; // in place of `bytes`: for the driver's RMPP, or not a MAD
 
-    /// Bytes that are no MAD. False: no memory.
+    /// Copies bytes that are not a MAD. Returns false if there is no memory.
     bool carry(mad_bytes what);
     mad_bytes content() const {
         return whole.bytes != nullptr ? mad_bytes(whole.bytes.get(), whole.size) : bytes;
     }
 };
 
-/// As many as are under way at once. Not thread-safe.
+/// The pool of datagrams. Not thread-safe.
 class datagram_pool {
 public:
     datagram_pool() = default;
@@ -47,7 +47,7 @@ public:
     datagram_pool& operator=(const datagram_pool&) = delete;
     ~datagram_pool();
 
-    /// Null: no memory, or the driver has too many.
+    /// Null: no memory, or the driver has too many datagrams.
     datagram* take(port& whose);
     void give_back(datagram& done);
 

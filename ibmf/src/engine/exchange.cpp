@@ -1,4 +1,4 @@
-// A transaction from its beginning to its end.
+// A transaction from its start to its end.
 #include <engine/port.hpp>
 
 #include <engine/bytes.hpp>
@@ -17,21 +17,23 @@ constexpr unsigned most_doublings = 3;
 constexpr ticks first_busy_wait = 100 * rmpp::millisecond;
 constexpr unsigned most_busy_doublings = 5;
 constexpr std::uint8_t most_redirects = 4;
-constexpr std::uint8_t no_class = 0; // what goes by an alternate queue pair has keys and a route
+constexpr std::uint8_t no_class = 0; // alternate queue pairs: always with keys and a route
 
-// Up to a quarter less, so that peers that were refused together do not come back together.
+// Subtracts up to a quarter at random, so that peers that were refused together do not retry
+// together.
 ticks jittered(ticks wait) {
     return wait - dispatch::detail::this_processor().owner->random() % (wait / 4 + 1);
 }
 
-// Times that the client gave are maxima.
+// Times of the client are maxima.
 ticks wait_for_answer(const transaction& of) {
     const ticks wait = of.response_timer();
     if (of.attempts == 0) return wait;
     return jittered(of.backs_off ? wait << std::min<unsigned>(of.attempts, most_doublings) : wait);
 }
 
-// The driver does not say how far it is: what a transfer to us would be given, and the answer.
+// The driver does not report its progress, so this is the time of an incoming transfer of that
+// size, and of the response.
 ticks time_for_whole(const transaction& of) {
     const ibmf_msg_bufs_t& parts = of.msg->shown.im_msgbufs_send;
     rmpp::settings its;
@@ -40,7 +42,8 @@ ticks time_for_whole(const transaction& of) {
     return rmpp::total_time_of(its, parts.im_bufs_cl_data_len) + of.response_timer();
 }
 
-// What the attempts take at most, and as much again for waiting one's turn and for busy peers.
+// The maximum time of all attempts, times two and a half for the wait in the queue and for busy
+// peers.
 ticks time_for_all(const transaction& of) {
     if (of.whole) return time_for_whole(of);
     ticks sum = of.response_timer() * (ticks{of.retries_left} + 1);
@@ -52,7 +55,7 @@ ticks time_for_all(const transaction& of) {
     return sum / 2 * 5;
 }
 
-// From the call on, when the client sets a limit; of what is only sent that is ignored.
+// Counts from the call, if the client sets a limit. Unsequenced sends have no limit.
 ticks transfer_deadline_of(const ibmf_retrans_t& times, bool sequenced, ticks now) {
     const bool limited = sequenced && times.retrans_trans_to != 0;
     return limited ? now + times.retrans_trans_to * ticks_per_microsecond : never;
@@ -82,7 +85,7 @@ int port::check(const transport& wanted, const mad_header& header) const {
     return IBMF_SUCCESS;
 }
 
-// Nothing: the keys are none of the queue pair's.
+// Nothing: the keys are not those of the queue pair.
 std::optional<IB_MAD_ADDRESS> port::address_of(const transport& wanted,
                                                const mad_header& header) const {
     const ibmf_msg_t& msg = wanted.msg->shown;
@@ -91,7 +94,8 @@ std::optional<IB_MAD_ADDRESS> port::address_of(const transport& wanted,
     return attributes.to(msg, no_class);
 }
 
-// Requests are known by their id alone; answers that are transfers, by whom they go to, too.
+// The TransactionID alone identifies a request; a response that is a transfer is identified by the
+// TransactionID and the peer.
 bool port::tid_in_use(const transport& wanted, const mad_header& header,
                       const IB_MAD_ADDRESS& to) const {
     const bool answers = is_answer(header.method);
@@ -111,7 +115,7 @@ void port::fill(transaction& fresh, const transport& wanted, const mad_header& h
     const bool whole =
         transfers && wanted.qp == nullptr && wanted.who->agent_of(header.mgmt_class)->whole;
     const bool urgent = (wanted.msg->shown.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
-    // One after the other, so that they are one store.
+    // The members are assigned in sequence, so that the compiler makes one store of them.
     fresh.sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
     fresh.in_flight = false;
     fresh.urgent = urgent;
@@ -198,7 +202,7 @@ datagram* port::compose(const transaction& of) {
     return nullptr;
 }
 
-// False: no memory.
+// Returns false if there is no memory.
 bool port::write(datagram& to, const transaction& from) {
     const ibmf_msg_bufs_t& parts = from.msg->shown.im_msgbufs_send;
     if (from.raw)
@@ -210,7 +214,7 @@ bool port::write(datagram& to, const transaction& from) {
     return true;
 }
 
-// Without memory for a datagram it is as good as lost, unless nobody would send it again.
+// Without memory for a datagram it counts as lost, except for a send without retries, which fails.
 void port::resend(guard& under, transaction& which, ticks now) {
     const ticks wait = which.sequenced ? wait_for_answer(which) : 0;
     datagram* const out = compose(which);
@@ -249,7 +253,7 @@ void port::settle(guard& under, transaction& which, IRP* irp, int code, NTSTATUS
     msg.carried_by = nullptr;
     if (msg.how == told_by::irp) msg.busy = false;
     if (which.rmpp != nullptr) {
-        // Cut off by its deadline or a cancel: what came and was not read is not lost.
+        // A deadline or a cancel has cut the transfer off: the unread data stay in the message.
         if (msg.data_call != nullptr && msg.received == nullptr)
             msg.take(which.rmpp->received(), which.tid);
         msg.transfer_end = which.rmpp->result();
@@ -342,8 +346,8 @@ void port::finish(guard& under, transaction& which, const mad_view& answer, mad_
     settle(under, which, irp, code, status_of(code));
 }
 
-// A transfer that the peer refused is sent from its beginning, under another id: of the old one the
-// peer may remember that it has it all. False: the transaction has ended.
+// Restarts a transfer that the peer refused, under another id: the peer may remember the old id as
+// complete. Returns false if the transaction has ended.
 bool port::start_over(guard& under, transaction& which) {
     if (which.rmpp == nullptr && !which.whole) return true;
     slot_table<transaction>::renew(which);
@@ -356,7 +360,7 @@ bool port::start_over(guard& under, transaction& which) {
     return false;
 }
 
-// Asked again a little later, as often as the deadline allows.
+// Repeats the request a little later, as often as the deadline permits.
 void port::back_off(guard& under, transaction& which) {
     which.who->count(&ibmf_stats_t::st_busy);
     if (!start_over(under, which)) return;

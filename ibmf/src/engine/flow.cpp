@@ -33,7 +33,7 @@ void flow::leave(transaction& ended, client_lines& its_client) {
     }
 }
 
-// A client whose line was served goes to the end of the ring.
+// A client whose queue was served moves to the end of the ring.
 transaction* flow::next() {
     if (in_flight_ >= limit_) return nullptr;
     for (LIST_ENTRY& ring : rings_) {

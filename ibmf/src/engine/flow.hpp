@@ -1,5 +1,5 @@
-// How many transactions are in flight at once, and whose turn is next: urgent ones first, then
-// client by client.
+// The send window of a port: the number of transactions in flight, and the order of the others.
+// Urgent ones are first, then the clients take turns.
 #ifndef IRPVERBS_IBMF_ENGINE_FLOW_HPP
 #define IRPVERBS_IBMF_ENGINE_FLOW_HPP
 
@@ -9,10 +9,10 @@
 
 namespace irpverbs::ibmf {
 
-/// A client's transactions that wait for their turn.
+/// The queued transactions of a client.
 struct waiting_line {
     LIST_ENTRY transactions;
-    LIST_ENTRY in_ring; // of lines that are not empty
+    LIST_ENTRY in_ring; // link in the ring of queues that are not empty
 
     waiting_line() { InitializeListHead(&transactions); }
 };
@@ -25,11 +25,11 @@ public:
             InitializeListHead(&ring);
     }
 
-    /// True: it goes at once. Else it is queued with its client.
+    /// Returns true if the transaction may start at once; otherwise it is queued with its client.
     bool enter(transaction& fresh, client_lines& its_client);
-    /// It is not in flight any more, or not queued.
+    /// Removes a transaction from the window or from the queue.
     void leave(transaction& ended, client_lines& its_client);
-    /// The next to go, if there is room; null: nobody waits, or no room.
+    /// Returns the next transaction to start. Null: the queue is empty, or the window is full.
     transaction* next();
 
     void set_limit(std::uint32_t in_flight) { limit_ = in_flight; }

@@ -63,7 +63,7 @@ constexpr std::size_t chunk_size = 16 << 10;
 
 } // namespace
 
-/// Begins at a multiple of its size, so an address leads to it.
+/// A chunk is aligned to its size, so an address inside it leads to its start.
 struct alignas(chunk_size) message_pool::chunk {
     static constexpr std::size_t room = (chunk_size - sizeof(void*)) / sizeof(message);
 
@@ -75,8 +75,8 @@ struct alignas(chunk_size) message_pool::chunk {
     }
 };
 
-/// A set of addresses, half of it empty at least. Readers take no lock, so one that became too
-/// small stays until the end.
+/// A set of addresses, at most half full. Readers acquire no lock, so a directory that was replaced
+/// lives until the end.
 struct message_pool::directory {
     static directory* make(std::size_t size, directory* former) {
         std::unique_ptr<directory> made(new (std::nothrow) directory);
@@ -87,7 +87,7 @@ struct message_pool::directory {
         made->former = former;
         return made.release();
     }
-    /// The place of an address, or the empty one where it belongs.
+    /// Returns the slot of an address, or the empty slot where it belongs.
     std::atomic<std::uintptr_t>& place_of(std::uintptr_t chunk) const {
         std::size_t at = chunk / chunk_size;
         while (true) {
@@ -128,7 +128,7 @@ message* message_pool::find(const ibmf_msg_t* shown) const {
     return index < chunk::room && offset % sizeof(message) == 0 ? &in.messages[index] : nullptr;
 }
 
-// Under the lock. False: no memory.
+// Called under the lock. Returns false if there is no memory.
 bool message_pool::note(chunk& fresh) {
     constexpr std::size_t least = 16;
     directory* known = directory_.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// A message as IBMF keeps it. The memory stays a message's for as long as the machine lives, so
-// that a pointer to a freed one is found out.
+// The engine's part of a message. Its memory is used for messages only while the machine lives, so
+// that a pointer to a freed message is detected.
 #ifndef IRPVERBS_IBMF_ENGINE_MESSAGE_HPP
 #define IRPVERBS_IBMF_ENGINE_MESSAGE_HPP
 
@@ -18,10 +18,10 @@ struct client;
 struct listener;
 struct message;
 
-/// How the client hears of the end of a transport, or whose call a callback is.
+/// The way in which the end of a transport is reported, or the kind of a callback.
 enum class told_by : std::uint8_t { irp, callback, return_value, unasked };
 
-/// A callback in its client's line: of a message's end, or of data that have come.
+/// An entry in the callback queue of a client: the end of a message, or received data.
 struct line_place {
     LIST_ENTRY entry;
     message* whole;
@@ -33,24 +33,24 @@ struct line_place {
 };
 
 struct message {
-    ibmf_msg_t shown;                  // what the client sees of it
+    ibmf_msg_t shown;                  // the public part
     std::atomic<client*> who{nullptr}; // null: free
-    // Guarded by the lock of its client's port:
-    bool busy = false; // being sent, or its callback is due
+    // Guarded by the lock of the client's port:
+    bool busy = false; // being sent, or its callback is queued
     LIST_ENTRY of_client;
     owned<rmpp::message_buffer::block> received;
     std::size_t received_size = 0;
     transaction* carried_by = nullptr;
     rmpp::outcome transfer_end;
     std::uint32_t segments_resent = 0;
-    // A callback that is due:
+    // A queued callback:
     ibmf_msg_cb_t call = nullptr;
     void* argument = nullptr;
     told_by how = told_by::irp;
-    listener* heard_by = nullptr; // unasked: who was meant, like the next
-    std::uint32_t set_up = 0;     // which of its callbacks
+    listener* heard_by = nullptr; // unsolicited: the receive handler
+    std::uint32_t set_up = 0;     // unsolicited: number of the handler's callback
     line_place in_line;
-    // Of a response that is told of while it comes:
+    // A response with notification of its data (ibmf_stream_msg):
     ibmf_msg_cb_t data_call = nullptr;
     void* data_argument = nullptr;
     bool data_due = false;
@@ -58,9 +58,10 @@ struct message {
     deferred start;
     WORK_QUEUE_ITEM work;
 
-    /// The received bytes: one block, shown in parts, with the id that the client knows.
+    /// Takes the received bytes: one block, with its parts in the public part, and the id that the
+    /// client knows.
     void take(rmpp::message_buffer& from, std::uint64_t transaction_id);
-    /// The same of bytes that are no MAD.
+    /// Takes received bytes that are not a MAD.
     void take_raw(rmpp::message_buffer::block bytes, std::size_t size);
     void drop_received();
     bool sends_from_received() const;
@@ -74,11 +75,11 @@ public:
     message_pool& operator=(const message_pool&) = delete;
     ~message_pool();
 
-    /// Zeroed, and the client's; null: no memory.
+    /// Allocates a message of the client, zeroed. Null: no memory.
     message* make(client& its_client);
     void free(message& gone);
-    /// The message that has this public part; null: none, and nothing of it is read. Without a
-    /// lock.
+    /// Returns the message with this public part, or null; in that case `shown` is not read.
+    /// Acquires no lock.
     message* find(const ibmf_msg_t* shown) const;
 
 private:
@@ -90,7 +91,7 @@ private:
     dispatch::detail::raw_spin lock_;
     message* free_ = nullptr; // linked by of_client.Flink
     chunk* chunks_ = nullptr;
-    std::atomic<directory*> directory_{nullptr}; // of the chunks, by their address
+    std::atomic<directory*> directory_{nullptr}; // the chunks, by their address
 };
 
 } // namespace irpverbs::ibmf

@@ -6,7 +6,7 @@
 
 namespace irpverbs::ibmf {
 
-/// A std::unique_ptr of standard layout: whose owner has members that lead back to it
+/// A std::unique_ptr of standard layout, for owners with members that lead back to them
 /// (CONTAINING_RECORD).
 template <class Unique>
 class owned {

@@ -1,4 +1,4 @@
-// A port's place at the driver: the open CA, the agents, events.
+// The connection of a port to the driver: the open CA, the agents, events.
 #include <engine/port.hpp>
 
 #include <engine/registry.hpp>
@@ -22,7 +22,7 @@ int registration_failure_of(NTSTATUS status) {
     switch (status) {
     case STATUS_DELETE_PENDING:
         return IBMF_BAD_NODE;
-    case STATUS_FILE_FORCED_CLOSED: // the HCA has failed, and is still there
+    case STATUS_FILE_FORCED_CLOSED: // the HCA has failed and is not yet removed
         return IBMF_BAD_PORT_STATE;
     case STATUS_SHARING_VIOLATION:
         return IBMF_PORT_IN_USE;
@@ -56,7 +56,7 @@ void port::close() {
     stop_timers();
 }
 
-// Without memory they stay as they are.
+// Without memory the attributes stay as they are.
 NTSTATUS port::refresh() try {
     if (dispatch::detail::fault_point("ibmf.port_attributes")) throw std::bad_alloc();
     const ci::detail::port_block block(ca, number);
@@ -85,7 +85,7 @@ void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) 
     ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
 }
 
-// Keeps the CA open while it asks: its closing waits for the same turn.
+// The CA stays open during the query: its close waits for registry::turn.
 void port::refresh_work(void* context) {
     const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
     const registry::turn mine(*self->home_);
@@ -121,7 +121,7 @@ void port::offline_work(void* context) {
     self->home_->withdraw(*self);
 }
 
-// Null: none is left. Clients come and go meanwhile.
+// Null: none is left. Clients may register and unregister between the calls.
 client_ref port::next_to_notify() {
     const guard under(*this);
     for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink)
@@ -130,7 +130,7 @@ client_ref port::next_to_notify() {
     return nullptr;
 }
 
-// In turn, so clients and their queue pairs stay. No transaction begins any more.
+// Runs under registry::turn, so clients and their queue pairs stay. No transaction can begin.
 void port::withdraw() {
     for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
         client& which = client::port_link::of(each);
@@ -170,7 +170,7 @@ int port::register_agent(agent& place, const class_plan& plan, const method_set&
     for (unsigned i = 0; i < 3; ++i)
         attr.Oui[i] = static_cast<UCHAR>(oui >> (16 - 8 * i));
     NTSTATUS status = register_agent(place, attr);
-    // Requests of any OUI are what a real HCA does not have; answers need none.
+    // A real HCA can't receive requests of any OUI; responses need no OUI.
     if (status == STATUS_NOT_SUPPORTED && has_oui(plan.mgmt_class) && oui == 0) {
         std::ranges::fill(attr.MethodMask, 0u);
         place.sends_only = true;
@@ -179,7 +179,7 @@ int port::register_agent(agent& place, const class_plan& plan, const method_set&
     return NT_SUCCESS(status) ? IBMF_SUCCESS : registration_failure_of(status);
 }
 
-// With RMPP of our own; else, where the driver keeps that to itself, with the driver's.
+// Registers an agent with our RMPP; if the driver reserves RMPP for itself, with the driver's.
 NTSTATUS port::register_agent(agent& place, IB_MAD_AGENT_ATTR attr) {
     const IB_MAD_DISPATCH calls{received};
     const auto try_it = [&](UCHAR rmpp) {
@@ -231,7 +231,7 @@ void port::leave_shared(const class_plan& plan) {
     shared_.erase(same);
 }
 
-// Each client has agents of its own, to send by; those of shared methods come beside.
+// Each client has its own agents, which it sends by; agents of shared methods are additional.
 int port::enlist(client& fresh) {
     int status = IBMF_SUCCESS;
     std::size_t own = 0;
@@ -255,7 +255,7 @@ int port::enlist(client& fresh) {
     return status;
 }
 
-// The capability is held by this open CA: a client that goes takes it back.
+// The open CA holds the capability, so a client clears it when it unregisters.
 int port::show_sm(client& whose, bool is_sm) {
     {
         const guard under(*this);

@@ -1,4 +1,5 @@
-// A port with management clients: its place at the driver, and the exchanges of all its clients.
+// A port with management clients: its connection to the driver, and the transactions of its
+// clients.
 #ifndef IRPVERBS_IBMF_ENGINE_PORT_HPP
 #define IRPVERBS_IBMF_ENGINE_PORT_HPP
 
@@ -11,7 +12,7 @@
 
 namespace irpverbs::ibmf {
 
-/// What ibmf_msg_transport asks for, after the checks that need no lock.
+/// The arguments of ibmf_msg_transport, after the checks that need no lock.
 struct transport {
     client* who;
     message* msg;
@@ -20,23 +21,23 @@ struct transport {
     told_by how;
     ibmf_msg_cb_t call = nullptr;
     void* argument = nullptr;
-    alternate_qp* qp = nullptr; // null: its class's
-    int refused = IBMF_SUCCESS; // out
+    alternate_qp* qp = nullptr; // null: the default QP of the class
+    int refused = IBMF_SUCCESS; // result
 };
 
 class registry;
 
 class port final : public transaction_table, public boost::intrusive_ref_counter<port> {
 public:
-    /// `its_messages` are the home's.
+    /// `its_messages` belong to `its_home`.
     port(std::shared_ptr<registry> its_home, message_pool& its_messages, ib_guid_t its_guid,
          UCHAR its_number)
         : messages(its_messages), guid(its_guid), number(its_number), home_(std::move(its_home)) {
         InitializeListHead(&clients);
     }
 
-    // Life, at PASSIVE_LEVEL; one caller at a time.
-    /// An IBMF_ status.
+    // Life cycle; at PASSIVE_LEVEL, one caller at a time.
+    /// Returns an IBMF_ status.
     int open();
     void close();
     int enlist(client& fresh);
@@ -45,20 +46,20 @@ public:
     int open_qp(alternate_qp& fresh);
     int modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys);
     int close_qp(alternate_qp& gone);
-    /// The HCA has failed: what clients still have of it at the driver is given back, so that it
-    /// can go; they stay registered.
+    /// The HCA has failed: releases the clients' objects at the driver, so that the HCA can be
+    /// removed. The clients stay registered.
     void withdraw();
 
-    // The exchange. Of an IBMF_ status other than success nothing has begun.
+    // Transactions. An IBMF_ status other than success means that no transaction has begun.
     int begin(IRP* irp, const transport& wanted);
-    /// Under the lock: data that have come of a response that is still coming.
+    /// Called under the lock: moves out data of a response that is arriving.
     std::size_t read(guard& under, const message& from, std::span<std::uint8_t> to);
-    /// Under the lock: tells of the data again, if any are unread.
+    /// Called under the lock: notifies the client again if data are unread.
     void resume(guard& under, const message& what);
-    /// Under the lock. False: it carries no transaction.
+    /// Called under the lock. False: the message has no transaction.
     bool cancel(guard& under, const message& what);
     void end_all(guard& under, const client& of, int code);
-    /// Under the lock: forgets what nobody waits for any more.
+    /// Called under the lock: removes transactions in time-wait.
     void forget_lingering(const client& of);
     void forget_lingering(const alternate_qp& of);
     bool has_transactions(const client& of);
@@ -69,9 +70,9 @@ public:
     message_pool& messages;
     const ib_guid_t guid;
     const UCHAR number;
-    IB_CA* ca = nullptr; // null: closed; changed in turn
+    IB_CA* ca = nullptr; // null: closed; changed under registry::turn
 
-    // All below: guarded by the lock.
+    // Members guarded by the lock:
     LIST_ENTRY clients;
     bool offline = false;
     port_attributes attributes;
@@ -135,11 +136,11 @@ private:
     void begin_response(transaction& which);
     struct arrival {
         const mad_view& view;
-        mad_bytes data; // behind the headers: of a whole message all of it
+        mad_bytes data; // data behind the headers; all data of a whole message
         const IB_MAD_ADDRESS& from;
         client* who;
-        alternate_qp* qp; // null: its class's
-        bool whole;       // as the driver put it together, if it was a transfer
+        alternate_qp* qp; // null: the default QP of the class
+        bool whole;       // the driver has assembled it, if it was a transfer
     };
     void begin_incoming(guard& under, const arrival& here);
 
@@ -169,14 +170,14 @@ private:
     tid_index by_tid_;
     datagram_pool datagrams_;
     std::list<shared_agent> shared_; // changed by one caller at a time
-    // Work that is queued when the machine ends still finds its registry.
+    // A work item that is queued at the end of the machine still finds its registry.
     const std::shared_ptr<registry> home_;
     WORK_QUEUE_ITEM refresh_item_;
     WORK_QUEUE_ITEM offline_item_;
     bool refreshing_ = false; // guarded by the lock
 };
 
-/// By a queue pair; null: its class's.
+/// The listener of a queue pair; null: of the default QP.
 inline listener& listener_of(client& who, alternate_qp* qp) {
     if (qp != nullptr) return *qp;
     return who;
@@ -185,7 +186,7 @@ inline bool has_rmpp(const client& who, const alternate_qp* qp) {
     return qp != nullptr ? qp->has_rmpp() : who.has_rmpp();
 }
 
-/// The counter of the client and of its port.
+/// Increments the counter of the client and of its port.
 template <class Counter>
 void client::count(Counter counter, std::uint64_t by) {
     counts.*counter += by;

@@ -28,7 +28,8 @@ void port_attributes::set(const IB_PORT_ATTR& whole) {
     gids_.assign(IbPortGid(&whole, 0), IbPortGid(&whole, 0) + whole.GidCount);
 }
 
-// SMPs bring a port up; also, a directed route of no hops does not leave it.
+// SMPs configure the port, so they need no active one; a directed route of no hops does not leave
+// the port.
 bool port_attributes::can_send(std::uint8_t mgmt_class) const {
     return is_smp(mgmt_class) || state_ == IB_PORT_ACTIVE;
 }
@@ -51,7 +52,7 @@ std::optional<IB_MAD_ADDRESS> port_attributes::to(const ibmf_msg_t& message,
     address.Lid = local.ia_remote_lid;
     address.ServiceLevel = local.ia_service_level;
     address.PathBits = static_cast<UCHAR>((local.ia_local_lid - lid_) & ((1u << lmc_) - 1));
-    if (is_smp(mgmt_class)) return address; // QP0: without keys and global routes
+    if (is_smp(mgmt_class)) return address; // QP0: no keys and no global route
     const std::optional<USHORT> key = index_of(local.ia_p_key);
     if (!key) return std::nullopt;
     address.PKeyIndex = *key;
@@ -62,7 +63,7 @@ std::optional<IB_MAD_ADDRESS> port_attributes::to(const ibmf_msg_t& message,
     return address;
 }
 
-// Empty entries of the table are 0.
+// The empty entries of the table are 0.
 std::optional<UCHAR> port_attributes::index_of(const ib_gid_t& gid) const {
     if (gid.gid_guid == 0) return std::nullopt;
     const auto own =
@@ -71,7 +72,8 @@ std::optional<UCHAR> port_attributes::index_of(const ib_gid_t& gid) const {
     return static_cast<UCHAR>(own - gids_.begin());
 }
 
-// Of the two GIDs the port's own is the source, so the route of a received message leads back.
+// The port's own GID of the two is the source, so the route of a received message leads back to its
+// sender.
 void port_attributes::route(IB_MAD_ADDRESS& address, const ibmf_global_addr_info_t& global) const {
     std::optional<UCHAR> own = index_of(global.ig_sender_gid);
     const bool received = !own && global.ig_sender_gid.gid_guid != 0;

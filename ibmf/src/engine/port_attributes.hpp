@@ -1,4 +1,4 @@
-// What a port says of itself, and addresses by it.
+// The attributes of a port, and addresses that depend on them.
 #ifndef IRPVERBS_IBMF_ENGINE_PORT_ATTRIBUTES_HPP
 #define IRPVERBS_IBMF_ENGINE_PORT_ATTRIBUTES_HPP
 
@@ -17,16 +17,16 @@ public:
     void set(const IB_PORT_ATTR& whole);
     void set_state(UCHAR state) { state_ = state; }
 
-    /// Whether datagrams of a class can go out.
+    /// True if the port can send datagrams of a class.
     bool can_send(std::uint8_t mgmt_class) const;
     bool has_mad_qps() const { return has_mad_qps_; }
-    /// Bytes that a datagram may carry.
+    /// The maximum content of a datagram, in bytes.
     std::size_t mtu() const { return std::size_t{128} << mtu_; }
     /// Nothing: the port does not have that P_Key.
     std::optional<IB_MAD_ADDRESS> to(const ibmf_msg_t& message, std::uint8_t mgmt_class) const;
-    /// The local address is that of an answer, to the sender; the global route is as it came.
+    /// Writes the address for a response to the sender; the global route stays as received.
     void write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from, std::uint8_t mgmt_class) const;
-    /// Full and limited members of a partition count as one, the exact one first.
+    /// Full and limited membership of a partition match; an exact match is preferred.
     std::optional<USHORT> index_of(ib_pkey_t key) const;
 
 private:

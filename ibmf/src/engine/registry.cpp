@@ -33,7 +33,7 @@ registry::~registry() {
     if (device_ != nullptr) IoDeleteDevice(device_);
 }
 
-// The generation is never used again, so a freed handle is never another client's.
+// A generation is never used again, so a freed handle is never another client's.
 ibmf_handle_t registry::handle_of(std::uint64_t generation, std::size_t index) {
     return reinterpret_cast<ibmf_handle_t>(generation << index_bits | index);
 }
@@ -80,7 +80,7 @@ int registry::find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr
                                     static_cast<UCHAR>(wanted.ir_port_num));
     if (found == nullptr) return IBMF_NO_RESOURCES;
     if (dispatch::detail::fault_point("ibmf.port")) throw std::bad_alloc();
-    ports_.reserve(ports_.size() + 1); // once it is open nothing may fail
+    ports_.reserve(ports_.size() + 1); // after the port is open no allocation may fail
     if (const int status = found->open(); status != IBMF_SUCCESS) return status;
     ports_.push_back(found.get());
     return IBMF_SUCCESS;
@@ -103,7 +103,7 @@ int registry::add(const registration& wanted, ibmf_handle_t& handle) {
     return status;
 }
 
-// A client of UNIVERSAL_CLASS has nothing but QPs of its own, and so has the next.
+// Clients of UNIVERSAL_CLASS have only alternate QPs, so several can share a port.
 int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle) {
     const bool universal = wanted.info.ir_client_class == UNIVERSAL_CLASS;
     {
@@ -122,7 +122,7 @@ int registry::enlist(port& at, const registration& wanted, ibmf_handle_t& handle
         return status;
     }
     handle = fresh->handle;
-    intrusive_ptr_add_ref(fresh.get()); // until it is removed
+    intrusive_ptr_add_ref(fresh.get()); // released by remove
     const port::guard under(at);
     fresh->ready = true;
     return IBMF_SUCCESS;

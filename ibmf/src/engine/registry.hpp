@@ -1,4 +1,5 @@
-// The clients of a machine: handles, ports, messages, and the device that transactions are sent to.
+// The clients of a machine: handles, ports, messages, and the device that receives transactions as
+// IRPs.
 #ifndef IRPVERBS_IBMF_ENGINE_REGISTRY_HPP
 #define IRPVERBS_IBMF_ENGINE_REGISTRY_HPP
 
@@ -10,10 +11,10 @@
 
 namespace irpverbs::ibmf {
 
-/// What ibmf_register is given.
+/// The arguments of ibmf_register.
 struct registration {
     ibmf_register_info_t info;
-    std::uint32_t oui; // of a class that has one
+    std::uint32_t oui; // 0 if the class has none
     uint_t flags;
     ibmf_async_event_cb_t call;
     void* argument;
@@ -21,7 +22,7 @@ struct registration {
 
 class registry : public std::enable_shared_from_this<registry> {
 public:
-    /// Of the caller's machine.
+    /// The registry of the caller's machine.
     static registry& here();
 
     registry();
@@ -29,7 +30,7 @@ public:
     registry(const registry&) = delete;
     registry& operator=(const registry&) = delete;
 
-    /// One caller at a time makes and ends registrations. IRQL: PASSIVE_LEVEL.
+    /// A lock that makes registrations and their ends exclusive. IRQL: PASSIVE_LEVEL.
     class turn {
     public:
         explicit turn(registry& of) : free_(of.free_) {
@@ -43,18 +44,18 @@ public:
         KEVENT& free_;
     };
 
-    /// IBMF_ statuses. IRQL: PASSIVE_LEVEL.
+    /// Return IBMF_ statuses. IRQL: PASSIVE_LEVEL.
     int add(const registration& wanted, ibmf_handle_t& handle);
     int remove(client& gone);
-    /// Of a failed HCA: registrations to come find another port, or none.
+    /// Removes the port of a failed HCA: a later registration finds another port, or none.
     void withdraw(port& failed);
 
-    /// A request run_a_call, at any level up to DISPATCH_LEVEL. STATUS_PENDING.
+    /// Queues a request run_a_call. IRQL: <= DISPATCH_LEVEL. Returns STATUS_PENDING.
     NTSTATUS run_in_turn(IRP* irp) { return calls_.enter(irp, shared_from_this()); }
 
     int add_qp(client& whose, uint_t kind, const IB_MAD_KEYS& keys, ibmf_qp_handle_t& handle);
 
-    /// Null: no such client, or no longer. IRQL: <= DISPATCH_LEVEL.
+    /// Null: not the handle of a registered client. IRQL: <= DISPATCH_LEVEL.
     client_ref find(ibmf_handle_t handle);
 
     DEVICE_OBJECT* device() const { return device_; }
@@ -78,14 +79,14 @@ private:
     DEVICE_OBJECT* device_ = nullptr;
     message_pool messages_;
     call_line calls_;
-    KEVENT free_;               // set: it is nobody's turn
-    std::vector<port*> ports_;  // changed in turn
-    std::uint64_t last_qp_ = 0; // likewise
+    KEVENT free_;               // set: no thread holds the turn
+    std::vector<port*> ports_;  // changed under turn
+    std::uint64_t last_qp_ = 0; // changed under turn
     dispatch::detail::raw_spin lock_;
     std::vector<place> places_; // guarded by lock_
 };
 
-/// What the device does with an IRP: begins the transaction, or runs a call that may block.
+/// Dispatches an IRP of the device: begins the transaction, or runs a call that may block.
 NTSTATUS dispatch_request(DEVICE_OBJECT* device, IRP* irp);
 
 } // namespace irpverbs::ibmf

@@ -1,4 +1,4 @@
-// The device: what is sent to it as an IRP.
+// The device that receives transactions and calls as IRPs.
 #include <engine/requests.hpp>
 
 #include <engine/bytes.hpp>
@@ -21,10 +21,10 @@ NTSTATUS complete(IRP* irp, int code) {
 void run_an_end(void* context) {
     auto& call = *static_cast<detail::blocking_call*>(context);
     IRP* const irp = call.irp;
-    complete(irp, call.run(call)); // the call may be gone after that
+    complete(irp, call.run(call)); // the completion may free the call
 }
 
-// There is no header, and nothing to know an answer by. Source: seed 000; defect D4.
+// A raw datagram has no header, and so no id for a response. Source: seed 000; defect D4.
 int check_raw(const ibmf_msg_bufs_t& parts, uint_t flags) {
     if ((flags & IBMF_MSG_TRANS_FLAG_RMPP) != 0) return IBMF_BAD_RMPP_OPT;
     if ((flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0) return IBMF_REQ_INVALID;
@@ -72,7 +72,7 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
 int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
                     qp_ref& qp, message*& found) {
     found = who.at->messages.find(&msg);
-    // The buffers of a message that was freed may be gone.
+    // The buffers of a freed message may be gone.
     if (found == nullptr || found->who.load(std::memory_order_acquire) != &who)
         return IBMF_INVALID_ARG;
     if (!who.find_qp(handle, qp)) return IBMF_BAD_QP_HANDLE;
@@ -90,7 +90,7 @@ namespace detail {
 
 namespace {
 
-// Who made an IRP must not complete it himself: the device does.
+// The code that allocated an IRP must not complete it; the device completes it.
 void refuse(IRP* irp, int code) {
     DEVICE_OBJECT* const device = registry::here().device();
     if (device == nullptr) return ci::detail::refuse(irp, status_of(code));

@@ -1,4 +1,4 @@
-// How transports and calls become IRPs to the device.
+// Conversion of transports and calls to IRPs for the device.
 #ifndef IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
 #define IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
 
@@ -7,12 +7,12 @@
 
 namespace irpverbs::ibmf {
 
-/// MinorFunction of a request; Argument1 is its transport, its
-/// blocking_call, or the IBMF_ status.
+/// The MinorFunction of a request. Argument1 is its transport, its blocking_call, or the IBMF_
+/// status.
 enum request_kind : UCHAR { begin_transaction, run_a_call, refuse_a_call };
 
-/// An IBMF_ status: what can be said without the lock. `qp`: what `handle` names; null: its
-/// class's. `found`: what `msg` is the public part of.
+/// Makes the checks that need no lock, and returns an IBMF_ status. `qp`: the queue pair of
+/// `handle`; null: the default QP. `found`: the message with the public part `msg`.
 int check_transport(client& who, ibmf_qp_handle_t handle, const ibmf_msg_t& msg, uint_t flags,
                     qp_ref& qp, message*& found);
 

@@ -1,4 +1,4 @@
-// From the port to the driver and back.
+// Sends to the driver, and their completion.
 #include <engine/port.hpp>
 
 namespace irpverbs::ibmf {
@@ -50,7 +50,8 @@ NTSTATUS port::sent(DEVICE_OBJECT*, IRP* irp, void* context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-// The transfer goes on by its timer: a driver that sends inside the call would nest here.
+// The transfer's timer continues the transfer: a driver that completes a send inside the call would
+// recurse here.
 NTSTATUS port::segment_sent(DEVICE_OBJECT*, IRP* irp, void* context) {
     datagram& what = *static_cast<datagram*>(context);
     port& self = *what.at;
@@ -62,7 +63,7 @@ NTSTATUS port::segment_sent(DEVICE_OBJECT*, IRP* irp, void* context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-// The client stays until its last send is back.
+// The client lives until its last send has completed.
 void port::sent(guard& under, datagram& what, NTSTATUS status) {
     client& who = *what.who;
     alternate_qp* const qp = what.qp;

@@ -1,5 +1,5 @@
-// A flat table: a key leads to its slot without hashing, and the key of a slot that was given back
-// leads nowhere. Slots never move. Not thread-safe.
+// A flat table: a key leads to its slot without hashing, and the key of a released slot leads to
+// none. Slots never move. Not thread-safe.
 #ifndef IRPVERBS_IBMF_ENGINE_SLOT_TABLE_HPP
 #define IRPVERBS_IBMF_ENGINE_SLOT_TABLE_HPP
 
@@ -11,22 +11,22 @@
 
 namespace irpverbs::ibmf {
 
-/// T is default-constructible and has one of these, `slot`.
+/// T is default-constructible and has a member `slot` of this type.
 struct table_slot {
     std::uint32_t key = 0;      // 0: not in use
-    std::uint32_t next_key = 0; // of the next use
+    std::uint32_t next_key = 0; // key of the next use
     void* next_free = nullptr;
 };
 
 template <class T>
 class slot_table {
 public:
-    /// Every key has it: clients that count their own ids from 1 never meet one.
+    /// All keys have this bit: clients that count their ids from 1 never use the value of a key.
     static constexpr std::uint32_t key_mark = 0x8000'0000;
     static constexpr unsigned slot_bits = 20;
     static constexpr std::uint32_t slot_mask = (1u << slot_bits) - 1;
-    /// So many slots at least rest before one is used again: with 2,048 generations of each, a key
-    /// comes again after half a million others.
+    /// The minimum number of released slots before one is used again: with 2,048 generations per
+    /// slot, a key returns after half a million others.
     static constexpr std::uint32_t resting = 256;
 
     slot_table() = default;
@@ -38,7 +38,7 @@ public:
             ExFreePoolWithTag(each, tag);
     }
 
-    /// Null: no memory, or a million are in use. `prepare` is called for what was never in use.
+    /// Null: no memory, or a million slots are in use. `prepare` is called for a new slot.
     template <class Function>
     T* acquire(const Function& prepare) {
         T* next = unused_ < resting ? grow(prepare) : nullptr;
@@ -47,7 +47,7 @@ public:
         return next;
     }
 
-    /// Another key leads to it from now on, a generation further.
+    /// Assigns the key of the next generation.
     static void renew(T& used) {
         table_slot& slot = used.slot;
         slot.key = slot.next_key;
@@ -61,7 +61,7 @@ public:
         ++unused_;
     }
 
-    /// Null: nothing has that key, or nothing any more.
+    /// Null: no slot in use has that key.
     T* find(std::uint32_t key) const {
         const std::uint32_t index = key & slot_mask;
         if (index >= fresh_) return nullptr;
@@ -71,7 +71,7 @@ public:
 
     std::uint32_t used() const { return fresh_ - unused_; }
 
-    /// All slots that ever were in use.
+    /// Visits all slots that have ever been used.
     template <class Function>
     void for_each(const Function& function) {
         for (std::uint32_t index = 0; index < fresh_; ++index)
@@ -85,7 +85,7 @@ private:
 
     T* at(std::uint32_t index) const { return chunks_[index >> chunk_bits] + index % chunk_slots; }
 
-    // The one that rested longest.
+    // Returns the slot that was released first.
     T* take_unused() {
         if (unused_ == 0) return nullptr;
         T* const taken = static_cast<T*>(first_unused_);
@@ -93,7 +93,7 @@ private:
         if (--unused_ == 0) last_link_ = &first_unused_;
         return taken;
     }
-    // A slot that was never in use, on no list.
+    // Returns a new slot, which is in no list.
     template <class Function>
     [[gnu::noinline]] T* grow(const Function& prepare) {
         if (fresh_ > slot_mask || (fresh_ == chunks_.size() * chunk_slots && !add_chunk()))
@@ -120,7 +120,7 @@ private:
     void* first_unused_ = nullptr;
     void** last_link_ = &first_unused_;
     std::uint32_t unused_ = 0;
-    std::uint32_t fresh_ = 0; // slots from here on were never in use
+    std::uint32_t fresh_ = 0; // slots from here on are new
 };
 
 } // namespace irpverbs::ibmf

@@ -1,4 +1,4 @@
-// IBMF's statuses and those of IRPs.
+// Conversion between IBMF's statuses and those of IRPs.
 #ifndef IRPVERBS_IBMF_ENGINE_STATUS_HPP
 #define IRPVERBS_IBMF_ENGINE_STATUS_HPP
 
@@ -8,7 +8,7 @@
 
 namespace irpverbs::ibmf {
 
-/// Of a verb that failed; anything in particular is the caller's to see.
+/// The IBMF_ status of a failed verb. Callers handle specific statuses before.
 inline int failure_of(NTSTATUS status) {
     return status == STATUS_INSUFFICIENT_RESOURCES ? IBMF_NO_RESOURCES : IBMF_TRANSPORT_FAILURE;
 }

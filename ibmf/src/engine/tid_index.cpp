@@ -19,7 +19,7 @@ void tid_index::erase(transaction& gone) {
     --count_;
 }
 
-// Without memory the chains only get longer.
+// Without memory the buckets stay, and the chains get longer.
 void tid_index::grow() {
     const std::size_t wanted = 2 * size_;
     std::unique_ptr<transaction*[]> larger(new (std::nothrow) transaction*[wanted]());

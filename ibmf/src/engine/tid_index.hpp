@@ -1,4 +1,4 @@
-// Finds transactions by the 64-bit id that client or peer gave them; ids need not be unique.
+// Finds transactions by the 64-bit id of the client or the peer. Ids need not be unique.
 #ifndef IRPVERBS_IBMF_ENGINE_TID_INDEX_HPP
 #define IRPVERBS_IBMF_ENGINE_TID_INDEX_HPP
 
@@ -27,7 +27,7 @@ public:
     }
 
 private:
-    // Fibonacci hashing: clients count.
+    // Fibonacci hashing, since clients use consecutive ids.
     std::size_t place(std::uint64_t tid) const {
         return static_cast<std::size_t>((tid * 0x9E3779B97F4A7C15u) >> shift_);
     }

@@ -4,7 +4,7 @@ namespace irpverbs::ibmf {
 
 namespace {
 
-// Each may be gone as soon as it was dealt with.
+// `function` may free the element.
 template <class Link, class Function>
 void for_each_of(Link* last, Link* Link::*next, const Function& function) {
     Link* each = last->*next;

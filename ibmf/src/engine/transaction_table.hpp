@@ -1,5 +1,5 @@
-// Transactions that are under way: an id for each, its IRP parked and cancellable, its timer. What
-// they mean is for who derives from this.
+// Transactions in progress: their ids, their pended and cancellable IRPs, their timers. The derived
+// class defines the protocol.
 #ifndef IRPVERBS_IBMF_ENGINE_TRANSACTION_TABLE_HPP
 #define IRPVERBS_IBMF_ENGINE_TRANSACTION_TABLE_HPP
 
@@ -23,12 +23,12 @@ public:
     transaction_table& operator=(const transaction_table&) = delete;
     virtual ~transaction_table();
 
-    /// All below: under the lock.
+    /// The functions below must be called under the lock.
     transaction* acquire() {
         return slots_.acquire([this](transaction& fresh) { prepare(fresh); });
     }
-    /// The timer is left as it is: when it comes it finds out what it came for. So a slot that is
-    /// used again before then is given a time by a store.
+    /// The timer stays set, and finds out at expiry whether there is work. So a slot that is used
+    /// again before then needs only a store to set its time.
     void release(transaction& ended) {
         ended.due = never;
         slots_.release(ended);
@@ -42,8 +42,8 @@ public:
         });
     }
 
-    /// Marks the IRP pending and makes it cancellable. False: it is cancelled already, and the
-    /// caller's to complete.
+    /// Marks the IRP pending and makes it cancellable. Returns false if it is already cancelled;
+    /// then the caller completes it.
     bool park(IRP* irp, transaction& by) {
         by.irp = irp;
         irp->Tail.Overlay.DriverContext[0] = &by;
@@ -53,7 +53,7 @@ public:
             return true;
         return claim(by) == nullptr;
     }
-    /// The IRP, not cancellable any more; null: who cancels it ends the transaction.
+    /// Makes the IRP not cancellable and returns it. Null: its canceller ends the transaction.
     static IRP* claim(transaction& by) {
         IRP* const irp = by.irp;
         if (irp::detail::exchange_cancel_routine(irp, nullptr) == nullptr) return nullptr;
@@ -61,19 +61,19 @@ public:
         return irp;
     }
 
-    /// expired() comes at `due`, unless that is changed before.
+    /// Calls expired() at `due`, unless the time is changed before.
     void set_due(transaction& which, ticks due) {
         which.due = due;
         if (due < which.armed) arm(which);
     }
 
-    /// Withdraws all timers; waits for those that run. No transaction is under way.
-    /// IRQL: PASSIVE_LEVEL, without the lock.
+    /// Cancels all timers and waits for running expiries. No transaction may be in progress. IRQL:
+    /// PASSIVE_LEVEL, without the lock.
     void stop_timers();
 
 protected:
     virtual void expired(guard& under, transaction& which, ticks now) = 0;
-    /// `irp` is to be completed.
+    /// The callee completes `irp`.
     virtual void cancelled(guard& under, transaction& which, IRP* irp) = 0;
 
 private:
@@ -86,14 +86,14 @@ private:
     slot_table<transaction> slots_;
 };
 
-/// What is to be done once the lock is free.
+/// An action that runs after the lock is released.
 struct deferred {
     deferred* next = nullptr;
     void (*run)(deferred&) = nullptr;
 };
 
-/// Holds the lock. What was decided under it happens when it goes away: first IRPs are completed,
-/// then the rest, in order.
+/// Holds the lock. The destructor releases the lock, then completes the collected IRPs, then runs
+/// the deferred actions, in order.
 class transaction_table::guard {
 public:
     explicit guard(transaction_table& table)
@@ -109,8 +109,8 @@ public:
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
 
-    /// The machine's time: not before the true one and cheaper; what is set by it is due early only
-    /// when the kernel's tick is late.
+    /// Returns a time that is never before the exact one, and cheaper. A timer set by it is early
+    /// only if the kernel's tick is late.
     ticks now_or_later() const { return self_.owner->late_time(); }
 
     void complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
@@ -134,7 +134,7 @@ private:
         }
         last = &link;
     }
-    // By value, so that a guard need never be in memory. There is nearly always one IRP.
+    // Passed by value, so that a guard need not be in memory. There is nearly always one IRP.
     static void complete_irps(LIST_ENTRY* last) {
         if (last->Flink != last) [[unlikely]]
             return complete_in_order(last);
@@ -146,8 +146,8 @@ private:
     transaction_table& table_;
     dispatch::detail::processor& self_;
     const KIRQL level_;
-    LIST_ENTRY* irps_ = nullptr; // the last; its next is the first
-    deferred* later_ = nullptr;  // likewise
+    LIST_ENTRY* irps_ = nullptr; // the last one, whose next is the first
+    deferred* later_ = nullptr;  // the last one, whose next is the first
 };
 
 } // namespace irpverbs::ibmf

@@ -7,7 +7,7 @@ namespace irpverbs::ibmf {
 
 namespace {
 
-// Where the roles differ.
+// Functions in which the roles differ.
 struct roles {
     static bool transmit(rmpp::receiver& role, mad_buffer to, rmpp::ticks) {
         return role.transmit(to);

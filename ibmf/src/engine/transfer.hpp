@@ -1,4 +1,4 @@
-// The RMPP part of a transaction, whichever side it is.
+// The RMPP part of a transaction, in any role.
 #ifndef IRPVERBS_IBMF_ENGINE_TRANSFER_HPP
 #define IRPVERBS_IBMF_ENGINE_TRANSFER_HPP
 
@@ -11,11 +11,12 @@ namespace irpverbs::ibmf {
 
 class transfer {
 public:
-    /// Receives.
+    /// Receives a message.
     explicit transfer(const rmpp::settings& chosen);
-    /// Sends. The header is copied; class header and data are lent until the result is in.
+    /// Sends a message. The header is copied; class header and data must live until the result is
+    /// final.
     transfer(const rmpp::settings& chosen, const rmpp::message& sent);
-    /// Sends, then receives.
+    /// Sends a request, then receives the response.
     struct double_sided {};
     transfer(const rmpp::settings& chosen, const rmpp::message& sent, double_sided);
 
@@ -26,20 +27,20 @@ public:
     void cancel(rmpp::ticks now);
 
     const rmpp::outcome& result() const;
-    bool retired() const; // nothing is left to do, once nothing is left to transmit
-    bool begun() const;   // data have come
+    bool retired() const; // only transmits are left to do
+    bool begun() const;   // data have arrived
     std::uint32_t resent() const;
     rmpp::message_buffer& received() { return buffer_; }
 
-    /// Segments go to the driver in bounded numbers, however large the peer's window is: one
-    /// transfer does not take the port's datagrams from the others.
+    /// Limits the segments at the driver, independent of the peer's window, so that one transfer
+    /// does not use up the port's datagrams.
     bool may_send() const { return at_driver_ < most_at_driver || !result().running(); }
     void sent() { ++at_driver_; }
-    /// The driver has given one back. True: what waited for that may go on.
+    /// The driver has completed a segment. Returns true if a held transfer may continue.
     bool came_back();
     void hold_back() { held_back_ = true; }
 
-    /// Holds the peer up while much of a response has not been read.
+    /// Closes the receive window while much of a response is unread.
     void balance(rmpp::ticks now);
 
 private:

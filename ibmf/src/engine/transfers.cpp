@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr ticks short_of_memory_wait = rmpp::millisecond;
-// Of one client:
+// Per client:
 constexpr std::uint32_t most_incoming = 256;
 constexpr std::uint32_t most_incoming_of_peer = 64;
 constexpr std::uint32_t most_lingering = 1024;
@@ -53,8 +53,8 @@ int status_of(const rmpp::outcome& result) {
     }
 }
 
-// The datagram that ends a question. What is sent otherwise has no answer of its own: it must not
-// stand in the question's way at a driver that keeps one of an id.
+// True for the datagram that ends a request. Other datagrams expect no response of their own; with
+// a response time they would conflict with the request at a driver that keeps one request per id.
 bool ends_question(const datagram& out) {
     const rmpp_header header =
         load_rmpp_header(std::span(out.bytes).subspan<mad_header_size, rmpp_header::size>());
@@ -65,7 +65,7 @@ bool failed(const rmpp::outcome& result) {
     return result.how != rmpp::ending::complete && result.how != rmpp::ending::truncated;
 }
 
-// One peer leaves room for others, however many transfers it begins.
+// Limits the transfers of one peer, so that other peers have room.
 bool has_room_for(const IB_MAD_ADDRESS& peer, const client& who) {
     if (who.incoming >= most_incoming) return false;
     std::uint32_t of_peer = 0;
@@ -90,7 +90,7 @@ std::unique_ptr<transfer> port::transfer_of(const transaction& fresh) {
                         : new (std::nothrow) transfer(chosen, sent));
 }
 
-// False: no datagram was left.
+// Returns false if no datagram was left.
 bool port::transmit(guard& under, transaction& which, ticks now) {
     for (;;) {
         if (!which.rmpp->may_send()) {
@@ -159,14 +159,15 @@ void port::end_transfer(guard& under, transaction& which) {
     if (irp == nullptr) return; // its canceller ends it
     int code = status_of(result);
     if (which.sequenced) {
-        // An end that says nothing of the answer leaves what came of it to be seen.
+        // A failed transfer keeps the received part of the response in the message.
         if (!failed(result)) who.count(&ibmf_stats_t::st_msgs_received);
         which.msg->take(which.rmpp->received(), which.tid);
     }
     settle(under, which, irp, code, ibmf::status_of(code));
 }
 
-// What comes again is acknowledged again, for a while. Of many that linger the oldest make room.
+// Keeps an ended transfer for a while, to acknowledge duplicates. Above the limit the oldest one is
+// removed.
 void port::linger(transaction& which) {
     if (which.rmpp->retired()) return forget(which);
     client& who = *which.who;
@@ -181,7 +182,8 @@ void port::linger(transaction& which) {
     set_due(which, which.rmpp->deadline());
 }
 
-// The answer to one datagram is many. It keeps its own time.
+// Begins to receive a response of many segments to a single datagram. The transfer has its own
+// timers.
 void port::begin_response(transaction& which) {
     which.rmpp.reset(new (std::nothrow) transfer(settings_of(which)));
     if (which.rmpp == nullptr) return which.who->count(&ibmf_stats_t::st_no_memory);

@@ -1,4 +1,4 @@
-// The headers that go with every datagram of one side of a transfer, and its control packets.
+// The headers that one side of a transfer repeats in every datagram, and its control packets.
 #ifndef IRPVERBS_IBMF_RMPP_CONTROL_HPP
 #define IRPVERBS_IBMF_RMPP_CONTROL_HPP
 
@@ -10,16 +10,16 @@ namespace irpverbs::ibmf::rmpp {
 
 class envelope {
 public:
-    // Of one's own message.
+    // For the datagrams of a message to send.
     explicit envelope(const message& sent);
-    // For answers to what `received` belongs to: the response bit turned.
+    // For the responses to the transfer of `received`, with the response bit inverted.
     explicit envelope(const mad_view& received);
 
-    std::size_t size() const { return size_; } // of all headers: where data begin
+    std::size_t size() const { return size_; } // all headers; the offset of the data
 
-    // Writes all headers and leaves the rest alone.
+    // Writes all headers. The rest of the datagram stays as it is.
     void write(mad_buffer to, const rmpp_header& header) const;
-    // A whole control packet: ACK, STOP or ABORT.
+    // Writes a whole control packet: ACK, STOP or ABORT.
     void write_control(mad_buffer to, rmpp_header header) const;
 
 private:
@@ -29,7 +29,7 @@ private:
     std::uint8_t size_ = 0;
 };
 
-// STOP with RESX, ABORT with any other.
+// Returns a STOP for RESX, an ABORT for any other status.
 rmpp_header refusal(rmpp_status code);
 
 } // namespace irpverbs::ibmf::rmpp

@@ -28,7 +28,7 @@ void requester::receive(const mad_view& view, ticks now) {
     if (!header.active() || given_up_) return;
     const bool begins = header.type == rmpp_type::data && header.version == 1 && header.first();
     if (sender_.result().running() && begins && sender_.all_sent()) {
-        // Only who has the whole request answers it: its last ACK was lost.
+        // A peer responds only if it has the whole request: its last ACK was lost.
         sender_.answered();
         response_deadline_ = now + settings_.response_timer();
     }
@@ -39,7 +39,8 @@ void requester::receive(const mad_view& view, ticks now) {
     }
     if (!turned()) return;
     if (header.type == rmpp_type::ack && header.version == 1) {
-        // Our ACK of segment 0 was lost, as long as no response has begun.
+        // Before a response has begun, a repeated last ACK means that our ACK of segment 0 was
+        // lost.
         if (header.segment == sender_.segments() && !receiver_.begun()) turn_due_ = true;
         return;
     }

@@ -1,6 +1,6 @@
-// Transfers in both directions under one transaction id: an RMPP request with an RMPP response.
-// After the last ACK of the request the requester turns the transfer with an ACK of segment 0. The
-// other side is a receiver and a sender, each a transfer of its own. Source: IBA 13.6.6.3.
+// Transfers in both directions under one TransactionID: an RMPP request with an RMPP response.
+// After the last ACK of the request, the requester reverses the direction with an ACK of segment 0.
+// The other side is a receiver and a sender, in two separate transfers. Source: IBA 13.6.6.3.
 #ifndef IRPVERBS_IBMF_RMPP_DOUBLE_SIDED_HPP
 #define IRPVERBS_IBMF_RMPP_DOUBLE_SIDED_HPP
 
@@ -22,10 +22,10 @@ public:
     void expire(ticks now);
     void cancel(ticks now);
 
-    // Of the response; as the receiver's.
+    // Sets the window of the response, as receiver::set_window.
     void set_window(std::uint32_t segments, ticks now) { receiver_.set_window(segments, now); }
 
-    // Of the whole: that of the request until it is complete.
+    // The result of both transfers; until the request is complete, the result of the request.
     const outcome& result() const;
     bool retired() const {
         return given_up_ || (!result().running() && (!turned() || receiver_.retired()));
@@ -42,10 +42,10 @@ private:
     sender sender_;
     receiver receiver_;
     std::uint32_t retries_left_;
-    ticks response_deadline_ = never; // for the first segment
-    bool turn_due_ = false;           // ACK of segment 0 to be sent
+    ticks response_deadline_ = never; // limit for the first segment
+    bool turn_due_ = false;           // the ACK of segment 0 is to be sent
     std::optional<rmpp_status> refusal_;
-    std::optional<outcome> given_up_; // no response came
+    std::optional<outcome> given_up_; // result if no response arrived
 };
 
 } // namespace irpverbs::ibmf::rmpp

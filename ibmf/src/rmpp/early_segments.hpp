@@ -1,4 +1,4 @@
-// Segments that came before their turn, until it comes.
+// Segments that arrived out of order, until the missing ones arrive.
 #ifndef IRPVERBS_IBMF_RMPP_EARLY_SEGMENTS_HPP
 #define IRPVERBS_IBMF_RMPP_EARLY_SEGMENTS_HPP
 
@@ -10,7 +10,7 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-// Room for one window: no two numbers in it may be `capacity` or more apart.
+// Holds the segments of one window: the numbers of two segments differ by less than `capacity`.
 class early_segments {
 public:
     explicit early_segments(std::uint32_t capacity) : capacity_(capacity) {}
@@ -18,7 +18,7 @@ public:
     enum class put_result : std::uint8_t { kept, there_already, no_memory };
     put_result put(std::uint64_t segment, mad_bytes data);
 
-    // The data of a segment, if it is here. Lent until the next put.
+    // Returns the data of a segment, if they are here. The bytes are valid until the next put.
     std::optional<mad_bytes> find(std::uint64_t segment) const;
     void drop(std::uint64_t segment);
     void clear() { slots_.reset(); }

@@ -4,8 +4,9 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-// Four fifths of the timer a segment, but never less than a transfer of unknown size has: a short
-// one must outlast a few lost datagrams too; and never as long as a peer that lies makes it.
+// Four fifths of the response timer per segment. The minimum is the time of a transfer of unknown
+// size, since a short transfer must survive a few lost datagrams as well. The maximum protects
+// against false announcements.
 ticks total_time_of(const settings& chosen, std::uint64_t announced) {
     const std::uint64_t segments = (announced + rmpp_segment_size - 1) / rmpp_segment_size;
     return std::clamp(chosen.response_timer() / 5 * 4 * segments, 40 * second, longest_total_time);
@@ -47,7 +48,7 @@ rmpp_status fault_of(const rmpp_header& header) {
                                                     : rmpp_status::illegal_status;
     case rmpp_type::stop:
     case rmpp_type::abort:
-        return rmpp_status::normal; // an end is an end, whatever its code
+        return rmpp_status::normal; // a STOP or ABORT with any code ends the transfer
     case rmpp_type::none:
         break;
     }

@@ -39,7 +39,7 @@ void receiver::receive(const mad_view& view, ticks now) {
     }
     if (!result_.running()) {
         if (header.type != rmpp_type::data) return;
-        // The peer has not heard of the end: it is told again.
+        // The peer does not know the end: the receiver repeats it.
         ++counts_.duplicates;
         if (result_.how == ending::complete)
             ack_due_ = true;
@@ -68,7 +68,7 @@ void receiver::accept_data(const mad_view& view, const rmpp_header& header, tick
     const std::size_t class_header = view.class_header().size();
     rmpp_status fault = fault_of_order(header);
     if (fault == rmpp_status::normal && !begun() && header.segment != 1) {
-        ++counts_.ignored; // of an earlier transfer, perhaps
+        ++counts_.ignored; // possibly of an earlier transfer
         return;
     }
     if (fault == rmpp_status::normal) fault = fault_of_length(header, class_header);
@@ -99,7 +99,7 @@ rmpp_status receiver::fault_of_order(const rmpp_header& header) const {
     return rmpp_status::normal;
 }
 
-// What a duplicate says of lengths does not count.
+// The lengths in a duplicate are ignored.
 rmpp_status receiver::fault_of_length(const rmpp_header& header, std::size_t class_header) const {
     if (header.segment < expected_) return rmpp_status::normal;
     const std::uint32_t length = header.length_or_window;
@@ -120,13 +120,15 @@ bool receiver::begin(const mad_view& view, const rmpp_header& header, ticks now)
     envelope_.emplace(view);
     const std::uint64_t announced = header.last() ? 0 : header.length_or_window;
     if (announced != 0) {
-        // Some count the class header once and some in every segment, and some pad: within that the
-        // announcement says which segment can be the last; the last one says the bytes.
+        // Senders count the class header once or in every segment, and some pad. The announcement
+        // bounds the number of the last segment within these variants; the last segment has the
+        // exact length.
         const auto segments = [=](std::uint64_t each) { return (announced + each - 1) / each; };
         earliest_last_ = segments(rmpp_segment_size);
         latest_last_ = segments(view.data().size());
     }
-    // More than the limit is not received, so its announcement buys neither time nor memory.
+    // More than the limit is not received, so an announcement above it gets no additional time and
+    // memory.
     const std::uint64_t expected = std::min(announced, settings_.size_limit);
     deadline_ = now + total_time_of(settings_, expected);
     if (sink_.begin(view, expected)) return true;
@@ -143,7 +145,7 @@ void receiver::keep_early(const segment& received) {
         ++counts_.duplicates;
         break;
     case early_segments::put_result::no_memory:
-        break; // as good as lost on the way
+        break; // the segment counts as lost
     }
     acknowledge_if_due(gap_told_ != expected_);
     gap_told_ = expected_;
@@ -180,7 +182,7 @@ bool receiver::deliver(mad_bytes data) {
     return kept.size() == data.size();
 }
 
-// At half a window, so that the other half is in flight meanwhile.
+// An ACK at half a window keeps the other half in flight.
 void receiver::acknowledge_if_due(bool out_of_turn) {
     const std::uint64_t half = std::max(window_ / 2, 1u);
     ack_due_ =

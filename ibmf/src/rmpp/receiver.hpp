@@ -1,4 +1,4 @@
-// The receiving side of one transfer, from its first segment until nobody can ask for its last ACK
+// The receiving side of one transfer, from its first segment until the peer can't need the last ACK
 // any more.
 #ifndef IRPVERBS_IBMF_RMPP_RECEIVER_HPP
 #define IRPVERBS_IBMF_RMPP_RECEIVER_HPP
@@ -14,31 +14,31 @@ namespace irpverbs::ibmf::rmpp {
 
 class receiver {
 public:
-    // `to` is lent until the result is in. Waits for segment 1 without a deadline: how long an
-    // answer may take to begin is the caller's to say.
+    // `to` must live until the result is final. The receiver waits for segment 1 without a
+    // deadline: the caller limits that time.
     receiver(const settings& chosen, sink& to);
 
-    // Writes the next datagram to send; false when there is none.
+    // Writes the next datagram to send. Returns false if there is none.
     bool transmit(mad_buffer datagram);
 
-    // A datagram of this transfer. What is not active RMPP, and ACKs, are ignored.
+    // Processes a datagram of this transfer. Ignores ACKs and datagrams that are not active RMPP.
     void receive(const mad_view& view, ticks now);
 
-    // The earlier one of the whole transfer's and of the peer's next segment; after the end, that
-    // of the memory of it.
+    // The earlier deadline of the whole transfer and of the peer's next segment. After the end it
+    // is the end of the time-wait.
     ticks deadline() const { return std::min(deadline_, silent_until_); }
-    void expire(ticks now); // does nothing before the deadline
+    void expire(ticks now); // no effect before the deadline
     void cancel(ticks now);
 
-    // Segments that may be in flight from now on; at most the one chosen. 0 holds the peer up: its
-    // silence is not held against it then.
+    // Sets the number of segments that may be in flight, at most the window of the settings. 0
+    // makes the peer wait; its silence then has no limit.
     void set_window(std::uint32_t segments, ticks now);
 
     const outcome& result() const { return result_; }
     const tally& counts() const { return counts_; }
-    std::uint64_t received() const { return received_; } // bytes of data, in order
+    std::uint64_t received() const { return received_; } // bytes of data in order
     bool begun() const { return envelope_.has_value(); }
-    bool retired() const { return retired_; } // after the end: no duplicate is answered any more
+    bool retired() const { return retired_; } // the time-wait is over: duplicates get no response
 
 private:
     struct segment {
@@ -67,16 +67,17 @@ private:
     early_segments early_;
     std::uint32_t window_;
     std::uint64_t expected_ = 1;    // the next segment in order
-    std::uint64_t window_last_ = 1; // as advertised
+    std::uint64_t window_last_ = 1; // last advertised value
     std::uint64_t acknowledged_ = 0;
-    std::uint64_t gap_told_ = 0;      // the gap before this segment was told of
-    std::uint64_t highest_ = 0;       // of those received
-    std::uint64_t last_ = 0;          // number of the last segment, once it came
-    std::uint64_t earliest_last_ = 0; // as announced
-    std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max(); // likewise
+    std::uint64_t gap_told_ = 0;      // the gap before this segment was reported
+    std::uint64_t highest_ = 0;       // highest received segment
+    std::uint64_t last_ = 0;          // number of the last segment, after it has arrived; else 0
+    std::uint64_t earliest_last_ = 0; // according to the announcement
+    // According to the announcement.
+    std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t received_ = 0;
     ticks deadline_ = never;
-    ticks silent_until_ = never; // the next segment comes before
+    ticks silent_until_ = never; // deadline of the next segment
     bool ack_due_ = false;
     bool retired_ = false;
     std::optional<rmpp_status> refusal_; // to be sent

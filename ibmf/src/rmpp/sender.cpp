@@ -49,11 +49,11 @@ void sender::write_segment(mad_buffer datagram, std::uint64_t segment) {
         const std::uint64_t total = class_header * segments_ + message_.data.size();
         header.flags |= rmpp_first;
         header.response_time = settings_.response_time_code;
-        // What does not fit the field is announced as unknown.
+        // A length that exceeds the field is announced as unknown.
         header.length_or_window = static_cast<std::uint32_t>(total <= UINT32_MAX ? total : 0);
     }
     envelope_.write(datagram, header);
-    // memcpy: a loop over spans costs five instructions a byte.
+    // memcpy: a loop over spans costs five instructions per byte.
     std::uint8_t* const body = datagram.data() + envelope_.size();
     if (!data.empty()) std::memcpy(body, data.data(), data.size());
     std::memset(body + data.size(), 0, segment_data_ - data.size());
@@ -86,14 +86,14 @@ void sender::accept_ack(const rmpp_header& ack, ticks now) {
     }
     if (ack.response_time != rmpp_header::no_response_time)
         settings_.response_time = std::min(decoded_time(ack.response_time), longest_response_time);
-    // A window never shrinks: an older ACK of the same segment may have been overtaken.
+    // A window never shrinks: an ACK with a smaller window is older and was overtaken.
     const bool opened = ack.length_or_window > window_last_;
     window_last_ = std::max<std::uint64_t>(window_last_, ack.length_or_window);
     if (ack.segment >= first_) return acknowledge(ack.segment, now);
-    // Its receiver holds it up, and answers: that is no silence.
+    // The receiver has closed the window and responds, so it is not silent.
     if (first_ > window_last_) retries_left_ = settings_.retries;
-    // The same ACK again: its receiver misses first_ and has seen a later segment. An ACK of
-    // segment 0 is something else, the turn of a double-sided transfer.
+    // A repeated ACK means that the receiver lacks first_ and has a later segment. An ACK of
+    // segment 0 has another meaning: it reverses a double-sided transfer.
     if (ack.segment != 0 && !opened && first_ <= highest_sent_ && !repaired_)
         repair_ = repaired_ = true;
 }
@@ -103,7 +103,8 @@ void sender::acknowledge(std::uint64_t segment, ticks now) {
     next_ = std::max(next_, first_);
     retries_left_ = settings_.retries;
     repair_ = repaired_ = false;
-    // With nothing in flight it is still guarded: the window may be closed, its opening lost.
+    // The timer also runs with nothing in flight: the window may be closed, and the ACK that opens
+    // it may be lost.
     deadline_ = now + settings_.response_timer();
     if (first_ > segments_) end(ending::complete, rmpp_status::normal, false);
 }
@@ -113,7 +114,8 @@ void sender::expire(ticks now) {
     if (now >= end_by_) return refuse(ending::timed_out, rmpp_status::total_time_too_long);
     if (retries_left_ == 0) return refuse(ending::timed_out, rmpp_status::too_many_retries);
     --retries_left_;
-    // With a closed window the last segment it let through goes again, to learn of its opening.
+    // If the window is closed, the sender repeats the last segment within it, to get an ACK with
+    // the present window.
     next_ = std::min(first_, window_last_);
     repair_ = repaired_ = false;
     deadline_ = now + settings_.response_timer();

@@ -13,17 +13,18 @@ class sender {
 public:
     sender(const settings& chosen, const message& sent);
 
-    // Writes the next datagram to send; false when there is none for now.
+    // Writes the next datagram to send. Returns false if there is none at present.
     bool transmit(mad_buffer datagram, ticks now);
 
-    // An active RMPP datagram of the peer, of this transfer. DATA are ignored.
+    // Processes an active RMPP datagram of the peer in this transfer. Ignores DATA.
     void receive(const mad_view& view, ticks now);
 
     ticks deadline() const { return std::min(deadline_, end_by_); }
-    void expire(ticks now); // does nothing before the deadline
+    void expire(ticks now); // no effect before the deadline
     void cancel();
 
-    // The peer has answered, so it has all: complete, though the last ACK did not come.
+    // The peer has responded, so it has the whole request: the transfer is complete without its
+    // last ACK.
     void answered();
 
     const outcome& result() const { return result_; }
@@ -41,18 +42,18 @@ private:
     settings settings_;
     message message_;
     envelope envelope_;
-    std::uint64_t segment_data_; // bytes of data in each segment but the last
+    std::uint64_t segment_data_; // bytes of data in each segment except the last
     std::uint64_t segments_;
-    // Segment numbers. Those below first_ are acknowledged.
+    // Segment numbers. All below first_ are acknowledged.
     std::uint64_t first_ = 1;
     std::uint64_t next_ = 1;
-    std::uint64_t window_last_ = 1; // one segment goes out before the first ACK
+    std::uint64_t window_last_ = 1; // one segment is sent before the first ACK
     std::uint64_t highest_sent_ = 0;
     std::uint32_t retries_left_;
-    bool repair_ = false;                // first_ goes out again, before all else
-    bool repaired_ = false;              // has done so, since it became first_
-    ticks deadline_ = never;             // of the peer's next sign
-    ticks end_by_ = never;               // of it all, from the first segment on
+    bool repair_ = false;                // first_ is sent again before other segments
+    bool repaired_ = false;              // first_ has been sent again
+    ticks deadline_ = never;             // deadline of the peer's next response
+    ticks end_by_ = never;               // deadline of the whole transfer
     std::optional<rmpp_status> refusal_; // to be sent
     outcome result_;
     tally counts_;

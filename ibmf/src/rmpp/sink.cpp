@@ -8,7 +8,7 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-// A stranger's word is good for this much memory.
+// The maximum memory that an announcement reserves.
 constexpr std::size_t most_reserved_ahead = std::size_t{1} << 20;
 
 bool message_buffer::begin(const mad_view& first, std::uint64_t announced) {
@@ -25,7 +25,7 @@ bool message_buffer::begin(const mad_view& first, std::uint64_t announced) {
 }
 
 bool message_buffer::append(mad_bytes data) {
-    // A gap of at least what must be moved into it: no byte is moved twice.
+    // The gap is at least as large as the data that move into it, so no byte moves twice.
     if (capacity_ - size_ < data.size() && data_begin_ - headers_size() >= this->data().size())
         close_up();
     if (capacity_ - size_ < data.size() && !reserve(2 * capacity_ + data.size())) return false;
@@ -64,7 +64,7 @@ void message_buffer::close_up() {
     data_begin_ -= gap;
 }
 
-// realloc moves pages, not bytes, where a copy would cost.
+// For large blocks realloc moves pages instead of bytes.
 bool message_buffer::reserve(std::size_t capacity) {
     if (capacity <= capacity_) return true;
     if (dispatch::detail::fault_point("ibmf.message_buffer")) return false;

@@ -1,4 +1,4 @@
-// Where received data go: streamed as they come in order, or gathered in one buffer.
+// The destination of received data: a stream in order, or one buffer.
 #ifndef IRPVERBS_IBMF_RMPP_SINK_HPP
 #define IRPVERBS_IBMF_RMPP_SINK_HPP
 
@@ -11,8 +11,8 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-// Called from inside receive; false ends the transfer with a STOP (ending::refused). The bytes are
-// lent for the call.
+// Called from inside receive. A return of false ends the transfer with a STOP (ending::refused).
+// The bytes are valid during the call.
 class sink {
 public:
     sink() = default;
@@ -20,16 +20,16 @@ public:
     sink& operator=(const sink&) = delete;
     virtual ~sink() = default;
 
-    // Segment 1, checked. `announced`: bytes that the sender says all segments have after their
-    // RMPP headers; 0 when it does not say.
+    // Receives segment 1, after its checks. `announced`: the number of bytes behind the RMPP
+    // headers of all segments, according to the sender; 0: unknown.
     virtual bool begin(const mad_view& first, std::uint64_t announced) = 0;
 
-    // The next data; without class headers; may be empty.
+    // Receives the next data, without class headers; may be empty.
     virtual bool append(mad_bytes data) = 0;
 };
 
-// One block: the common header, the class header, all data. It grows as data come, not as they are
-// announced.
+// One block: the common header, the class header, all data. It grows with the received data,
+// independent of the announcement.
 class message_buffer final : public sink {
 public:
     struct release {
@@ -40,18 +40,18 @@ public:
     bool begin(const mad_view& first, std::uint64_t announced) override;
     bool append(mad_bytes data) override;
 
-    // The headers, then the data that have not been read, moved up behind them.
+    // Returns the headers and the unread data, moved up behind them.
     mad_bytes bytes();
     mad_bytes header() const { return {block_.get(), std::min(size_, mad_header_size)}; }
     mad_bytes class_header() const { return {block_.get() + header().size(), class_header_size_}; }
     mad_bytes data() const { return {block_.get() + data_begin_, size_ - data_begin_}; }
 
-    // Moves the first bytes that have not been read out of here: headers, of which a copy stays,
-    // then data. Returns how many there were, at most what has room.
+    // Moves the first unread bytes to `to`: headers, of which a copy stays here, then data. Returns
+    // their number.
     std::size_t read(std::span<std::uint8_t> to);
     bool has_unread_data() const { return !data().empty(); }
 
-    // Gives the block away; this is empty afterwards.
+    // Returns the block to the caller, and leaves the buffer empty.
     block take();
 
 private:
@@ -65,7 +65,7 @@ private:
     std::size_t capacity_ = 0;
     std::size_t class_header_size_ = 0;
     std::size_t headers_read_ = 0;
-    std::size_t data_begin_ = 0; // of what has not been read; behind a gap where it has
+    std::size_t data_begin_ = 0; // start of the unread data; a gap of read data is before it
 };
 
 } // namespace irpverbs::ibmf::rmpp

@@ -141,7 +141,7 @@ TEST_P(VerbsAttach, ANamedDeviceThatVanishesMeanwhileIsToldSo) {
     kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
     const rdma_hcas hcas("rxe0");
     EXPECT_EQ(hcas.status, STATUS_DEVICE_REMOVED);
-    EXPECT_EQ(hcas.problem, "rxe0: it has been taken away");
+    EXPECT_EQ(hcas.problem, "rxe0: it has been removed");
 }
 
 // Between the attach and the open.

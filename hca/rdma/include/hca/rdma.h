@@ -1,64 +1,93 @@
-/* Real HCAs, through libibverbs and libibumad: attached as "rdma:" (every one that the kernel has)
-   or "rdma:NAME" ("mlx5_0"). An HCA has two sides, joined by name and GUID. Without verbs it makes
-   no queues, and its limits, MTUs, VLs and violation counters are 0. Without management (iWARP, or
-   no ib_umad in the kernel) registration of an agent completes STATUS_NOT_SUPPORTED.
+/* The driver for real HCAs, through libibverbs and libibumad.
 
-   Verbs pend, for the kernel may sleep; but CiPollCq, CiArmCq, and CiSendMad on an InfiniBand port
-   are done inside the call, at any IRQL. CiGetCqResults calls libibverbs' provider straight after
-   some polls in a row; an arming, a query or a resize makes it take a lock for as many. The pended
-   ones of one queue keep their order, several queues are worked on at a time. A create or open that
-   was cancelled while the kernel worked on it is undone.
+   Contract
 
-   Attributes are the kernel's. A GID table has its whole length, empty entries are 0. A port
-   without P_Keys has zeros; the LID is 0 where the link layer is Ethernet, which iWARP's is, too.
-   soft-RoCE and siw on one network interface have the same node GUID: a machine takes one of them,
-   "rdma:" with both is STATUS_OBJECT_NAME_COLLISION.
-   Of CiModifyCa the kernel allows the description, of CiModifyPort IB_PORT_CAP_IS_SM.
+   HcaAttach("rdma:") attaches every HCA that the kernel has, HcaAttach("rdma:NAME") one
+   ("mlx5_0"). An HCA has two sides, verbs and management, which the driver joins by name and
+   GUID. An HCA without verbs creates no queues, and its limits, MTUs, VLs and violation counters
+   are 0. On an HCA without management (iWARP, or no ib_umad in the kernel) the registration of
+   an agent completes STATUS_NOT_SUPPORTED. A machine attaches one HCA per node GUID: "rdma:"
+   with two of the same GUID returns STATUS_OBJECT_NAME_COLLISION.
 
-   Port events are the kernel's, as often as it tells them: soft-RoCE says PORT_ACTIVE twice, and
-   GID_CHANGE up to four times for a change. An overrun of a queue, which it says for each lost
-   entry, is told once. Without verbs the ports are looked at again and again, and what changed from
-   one look to the next is told (IB_AE_PORT_ERROR, IB_AE_LID_CHANGE, IB_AE_SM_CHANGE,
-   IB_AE_PKEY_CHANGE, IB_AE_GID_CHANGE of entry 0, IB_AE_PORT_ACTIVE, in this order); what changed
-   and changed back in between is not, nor is IB_AE_CLIENT_REREGISTER.
+   Verbs pend, since the kernel may sleep. CiPollCq, CiArmCq, and CiSendMad on an InfiniBand port
+   complete inside the call, at any IRQL. CiGetCqResults calls libibverbs' provider directly
+   after several consecutive polls; after an arming, a query or a resize it acquires a lock again
+   for as many polls. Pended verbs of one queue keep their order; the driver works on
+   several queues at a time. A create or open that was cancelled while the kernel worked on it is
+   undone.
 
-   A device that is taken away ends in the fatal event. Where the kernel's driver can't leave an
-   open device behind (soft-RoCE, siw), nothing tells that somebody takes it away and waits: a look
-   at the list of devices does. The last close lets it go.
+   Attributes are the kernel's values. A GID table has its whole length; empty entries are 0. The
+   P_Key table of a port without P_Keys has zeros. The LID is 0 if the link layer is Ethernet,
+   which includes iWARP.
 
-   Of a queue: entries are libibverbs' own, so one that belongs to tag matching has what no IB_WC_*
-   names. libibverbs does not say which entries were solicited, so IB_CQ_ARM_SOLICITED is
-   satisfied at once by receives and failures that are there; events without an entry happen, as
-   with any hardware. IB_CQ_ATTR.Filled counts what could be taken over from it, at most NumCqes.
-   soft-RoCE's queues hold more than NumCqes; in one that the device's end has left nothing is
-   flushed. Its statuses are not always those of IBA 10: a wrong key, and a message longer than the
-   receive, is IB_WC_LOCAL_QP_OPERATION_ERROR (since 6.12 a wrong key: IB_WC_FLUSHED). siw does not
-   resize: STATUS_NOT_SUPPORTED.
+   CiModifyCa changes the node description; CiModifyPort changes IB_PORT_CAP_IS_SM. The kernel
+   permits no other change.
 
-   Queue pairs, regions and windows are libibverbs' own, beside this driver; their events are
-   acknowledged here and told to nobody. What their providers do otherwise than one expects is for
-   who uses them: siw's ibv_post_send gives back negative errnos, and of a read into several places
-   it fills the first and calls that a success (MaxSgesOfRead is 1); soft-RoCE's queues of work
-   requests are deeper than they say; a bound window of type 2 has its new key only where the
-   program puts it; librdmacm has contexts of its own, and looks for a siw device by the Ethernet
-   address it was made with. One that is left alive holds the device past the last close.
+   Port events are those of the kernel. Without verbs the driver polls the ports and reports the
+   changes since the last poll (IB_AE_PORT_ERROR, IB_AE_LID_CHANGE, IB_AE_SM_CHANGE,
+   IB_AE_PKEY_CHANGE, IB_AE_GID_CHANGE of entry 0, IB_AE_PORT_ACTIVE, in this order). The kernel
+   reports the overrun of a queue for each lost entry; the driver reports it once. The removal of
+   a device ends in the fatal event. The last close of an HCA closes its device.
 
-   RMPP by the client needs a kernel that lets it (3.18 on); with an older one agents of classes
-   with RMPP are registered as IB_MAD_RMPP_BY_DRIVER, or refused STATUS_NOT_SUPPORTED. The kernel
-   then repeats a segment three times, two seconds apart, and of a transfer that it gives up says
-   nothing.
+   Completion queues: IB_CQ_ATTR.Filled counts the entries that the driver could move out of
+   libibverbs' queue, at most NumCqes. libibverbs does not report which entries were solicited,
+   so receives and failures that are in the queue satisfy IB_CQ_ARM_SOLICITED at once. Events
+   without an entry happen, as with any hardware.
 
-   A question that has an AnswerTimeout is the kernel's until then: no cancel takes it back. Kernels
-   of 2025 and later have 16 of the SA's class on the wire for an agent, or 128 SMPs, and let the
-   rest wait, so an answer may come later than AnswerTimeout after the send. Retries and back-off
-   are the client's: the kernel is asked for none, whatever its own would be. It never says that it
-   can't be written to, so nobody waits for that; of what was received it keeps 200,000 datagrams,
-   and drops what comes then, like any that is lost.
+   Queue pairs, regions and windows are libibverbs' objects, outside of this driver. The driver
+   acknowledges their events and drops them.
 
-   Of datagrams on Ethernet: a GRH is a must, and only GIDs of IPv6 get answers (soft-RoCE's kernel
-   never matches those to IPv4 ones); a destination that can't be reached is lost, after a second;
-   what the kernel refuses since it has not yet sent another one of the same transaction is tried
-   again for a while. StaticRate does not reach the wire. */
+   MADs: retries and back-off are the client's; the driver requests no retries of the kernel.
+   RMPP by the client needs kernel 3.18 or later. With an older kernel, agents of classes with
+   RMPP must be registered as IB_MAD_RMPP_BY_DRIVER; others are refused with
+   STATUS_NOT_SUPPORTED. On Ethernet a datagram needs a GRH.
+
+   Limits
+
+   - Without verbs, a change that is reverted between two polls is not reported, and neither is
+     IB_AE_CLIENT_REREGISTER.
+   - A completion that belongs to tag matching has an opcode and a status without an IB_WC_*
+     name.
+   - A request with an AnswerTimeout stays with the kernel until that time has passed; it can't
+     be cancelled.
+   - Kernels of 2025 and later have at most 16 requests of the SA's class on the wire per agent,
+     or 128 SMPs. The other requests wait, so a response may arrive later than AnswerTimeout
+     after the send.
+   - A umad file is always writable, so no send waits for that. The kernel keeps 200,000 received
+     datagrams and drops further ones as lost.
+   - RMPP by the kernel repeats a segment three times, two seconds apart. A transfer that the
+     kernel gives up is not reported.
+   - On Ethernet only IPv6 GIDs get responses. A datagram to an unreachable destination is lost,
+     after a second. A send that the kernel refuses, because an earlier one of the same
+     transaction has not left yet, is repeated for a while.
+   - StaticRate has no effect on the wire.
+
+   Known provider quirks, passed through unchanged
+
+   soft-RoCE:
+   - It reports PORT_ACTIVE twice, and GID_CHANGE up to four times per change.
+   - Its completion queues hold more than NumCqes. After the removal of a device, nothing in its
+     queues is flushed.
+   - Its statuses differ from IBA 10: a wrong key, and a message longer than the receive, is
+     IB_WC_LOCAL_QP_OPERATION_ERROR (since 6.12 a wrong key is IB_WC_FLUSHED).
+   - Its work queues are deeper than reported.
+   - Its kernel never matches a response to an IPv4 GID.
+
+   siw:
+   - CiResizeCq returns STATUS_NOT_SUPPORTED.
+   - ibv_post_send returns negative errnos.
+   - A read into several places fills the first one and succeeds (MaxSgesOfRead is 1).
+   - librdmacm finds a siw device by the Ethernet address that it was created with.
+
+   soft-RoCE and siw:
+   - On one network interface both have the same node GUID, so a machine attaches one of them.
+   - The kernel's driver can't leave an open device behind: its removal waits for the last close.
+     No event reports that; the driver detects it by polling the list of devices.
+
+   All:
+   - A bound window of type 2 has its new key only where the program stores it.
+   - librdmacm has contexts of its own. One that stays open holds the device past the last
+     close. */
 #ifndef IRPVERBS_HCA_RDMA_H
 #define IRPVERBS_HCA_RDMA_H
 
@@ -66,10 +95,14 @@
 
 NT_EXTERN_C_BEGIN
 
-/* From one look at an open HCA to the next, from the one after the next look on; in milliseconds,
-   1000 at first. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND: no HCA of this driver
-   on the caller's machine has that GUID. STATUS_INVALID_PARAMETER: 0, or above 0x7FFFFFFF. IRQL: <=
-   DISPATCH_LEVEL. */
+/* Sets the interval between two polls of an open HCA, from the poll after the next one; 1000 at
+   first. Unit: milliseconds.
+   IRQL: <= DISPATCH_LEVEL.
+
+   Statuses:
+     STATUS_SUCCESS
+     STATUS_OBJECT_NAME_NOT_FOUND  no HCA of this driver on the caller's machine has that GUID
+     STATUS_INVALID_PARAMETER      milliseconds is 0, or above 0x7FFFFFFF */
 NT_API NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds);
 
 NT_EXTERN_C_END

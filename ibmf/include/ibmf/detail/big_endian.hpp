@@ -1,4 +1,4 @@
-// Integers as the wire has them, at any alignment.
+// Big-endian integers at any alignment.
 #ifndef IRPVERBS_IBMF_DETAIL_BIG_ENDIAN_HPP
 #define IRPVERBS_IBMF_DETAIL_BIG_ENDIAN_HPP
 
@@ -7,7 +7,7 @@
 
 namespace irpverbs::ibmf::detail {
 
-// From the machine's order to the wire's, and back.
+// Converts between the byte order of the host and of the wire, in both directions.
 template <class Integer>
 constexpr Integer swapped(Integer value) {
     static_assert(sizeof(Integer) == 2 || sizeof(Integer) == 4 || sizeof(Integer) == 8);

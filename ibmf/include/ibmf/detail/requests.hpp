@@ -1,5 +1,4 @@
-// What the C++ twins hand to the library: calls as IRPs. Their IoStatus.Information is the IBMF_
-// status.
+// The IRPs behind the C++ calls. Their IoStatus.Information is the IBMF_ status.
 #ifndef IRPVERBS_IBMF_DETAIL_REQUESTS_HPP
 #define IRPVERBS_IBMF_DETAIL_REQUESTS_HPP
 
@@ -8,7 +7,8 @@
 
 namespace irpverbs::ibmf {
 
-/// The status of an IRP whose transaction, or call, ended so; Information has the number itself.
+/// The status that completes an IRP whose transaction or call ended with `ibmf_status`. Information
+/// has `ibmf_status` itself.
 NT_API NTSTATUS status_of(int ibmf_status);
 
 namespace detail {
@@ -23,14 +23,14 @@ struct transport_arguments {
     uint_t flags;
 };
 
-/// Completes the IRP when the transaction has ended, or was refused.
+/// Completes the IRP when the transaction has ended, or when ibmf_msg_transport refuses it.
 NT_API void start_transport(IRP* irp, const transport_arguments& given);
 
-/// A call that may block, run by a work item. It lives until the IRP has been completed.
+/// A call that may block. A work item runs it. The object lives until the IRP has been completed.
 struct blocking_call {
     int (*run)(blocking_call& self);
-    /// Of a client, a QP or a callback, which is not cancelled and may wait for callbacks. All else
-    /// is run one after the other, and is cancellable before it is.
+    /// True for a call that ends a client, a QP or a callback: it is not cancelled and may wait for
+    /// callbacks. The other calls run one after the other and can be cancelled before they run.
     bool ends = false;
     bool ran = false;
     IRP* irp = nullptr;
