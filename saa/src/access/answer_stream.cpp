@@ -19,7 +19,7 @@ void answer_stream::read(query& by, ibmf_handle_t handle) {
     }
 }
 
-// What comes after a failure is not looked at.
+// Ignores all bytes after a failure.
 void answer_stream::take(const question& asked, std::span<const std::uint8_t> bytes) {
     if (failure_ != IBMF_SUCCESS) return;
     try {
@@ -40,7 +40,7 @@ void answer_stream::take(const question& asked, std::span<const std::uint8_t> by
 
 void answer_stream::hand_on(const question& asked) {
     const std::size_t stride = std::size_t{form_.stride_words} * 8;
-    if (stride == 0) { // of an empty table alone: no record would ever be whole
+    if (stride == 0) { // valid for an empty table only: no record would ever be complete
         if (!bytes_.empty()) failure_ = IBMF_TRANS_FAILURE;
         return;
     }
@@ -66,7 +66,8 @@ answer answer_stream::end(const question& asked, const ibmf_msg_t& message) {
     if (failure_ != IBMF_SUCCESS) return {failure_, {}};
     if (message.im_msg_status != IBMF_SUCCESS) return read_answer(asked, message);
     if (any_ && bytes_.empty()) return {IBMF_SUCCESS, {}};
-    return read_table(*asked.answer_type, form_.stride_words, bytes_); // the last is not padded
+    return read_table(*asked.answer_type, form_.stride_words,
+                      bytes_); // the last record is not padded
 }
 
 } // namespace irpverbs::saa
