@@ -29,8 +29,9 @@ typedef enum _ibmf_saa_access_type_t {
 /* An opaque handle. The library never reuses its value for another session. */
 typedef struct ibmf_saa_handle* ibmf_saa_handle_t;
 
-/* Reports the end of an asynchronous ibmf_sa_X
-   Ownership: result is the client's, who passes it to free().
+/* Reports the end of an asynchronous ibmf_sa_access, once.
+   result: host-endian records, of length bytes in all; NULL and 0 when there are none.
+   Ownership: result is the client's, which frees it with free().
    IRQL: PASSIVE_LEVEL; may block, and may close the session.
    status: the value that a blocking ibmf_sa_access returns; IBMF_TRANS_FAILURE after a
    cancellation. */
@@ -128,7 +129,7 @@ NT_API int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flag
 
 /* Requests the records that match a template from the SA, or requests a change of a record.
    Ownership: the library reads access_args and its template before the return. *result is the
-   client's, who passes it to free().
+   client's, which frees it with free().
    IRQL: <= DISPATCH_LEVEL with a callback, which may run before the return. PASSIVE_LEVEL without a
    callback: the call blocks.
    length, result: the bytes of the records, and the records: one after the other, host-endian when
@@ -158,7 +159,7 @@ NT_API int ibmf_sa_access(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_access_arg
                           uint_t flags, size_t* length, void** result);
 
 /* The five functions below block. Each is an ibmf_sa_access with a template of its own.
-   Ownership: *result is the client's, who passes it to free(). IRQL: PASSIVE_LEVEL.
+   Ownership: *result is the client's, which frees it with free(). IRQL: PASSIVE_LEVEL.
    flags, length and statuses: as ibmf_sa_access. */
 
 /* Returns paths from sgid to dgid.

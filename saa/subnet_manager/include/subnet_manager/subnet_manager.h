@@ -12,22 +12,18 @@ NT_EXTERN_C_BEGIN
 typedef struct _SM_MANAGER SM_MANAGER;
 
 typedef struct _SM_OPTIONS {
-    ULONG Size;           /* the caller's sizeof(SM_OPTIONS); a smaller structure lacks later fields
-                           */
-    UCHAR Port;           /* 1 */
-    UCHAR Priority;       /* 0 to 15; the manager of the highest priority is the master */
-    UCHAR Lmc;            /* 0 to 7: each port has 2^Lmc LIDs */
-    ib_guid_t Hca;        /* the HCA's node GUID */
-    ULONGLONG SmKey;      /* 0; the manager neither hands over to nor obeys a manager of another key
-                           */
-    ULONGLONG SaKey;      /* 1; the key of trusted SA requests */
-    ULONG StandbyPollMs;  /* 10000: the interval at which a standby manager polls the master */
-    ULONG StandbyRetries; /* 4: polls without a response before the master counts as dead */
-    ULONG SmpsInFlight;   /* 64 */
-    ULONG LightSweepMs;   /* 10000: the interval of light sweeps, which poll switches for changes;
-                             0: never */
-    const char* Partitions; /* in the format of OpenSM's partitions.conf; NULL: one partition, all
-                               ports are full members */
+    ULONG Size;             /* the caller's sizeof(SM_OPTIONS); a smaller one lacks later fields */
+    UCHAR Port;             /* 1 */
+    UCHAR Priority;         /* 0 to 15; the manager of the highest priority is the master */
+    UCHAR Lmc;              /* 0 to 7: each port has 2^Lmc LIDs */
+    ib_guid_t Hca;          /* the HCA's node GUID */
+    ULONGLONG SmKey;        /* 0; a manager of another key is neither handed over to nor obeyed */
+    ULONGLONG SaKey;        /* 1; the key of trusted SA requests */
+    ULONG StandbyPollMs;    /* 10000: the interval at which a standby manager polls the master */
+    ULONG StandbyRetries;   /* 4: polls without a response before the master counts as dead */
+    ULONG SmpsInFlight;     /* 64 */
+    ULONG LightSweepMs;     /* 10000: the interval of light sweeps, which poll switches; 0: never */
+    const char* Partitions; /* as OpenSM's partitions.conf; NULL: one, all are full members */
 } SM_OPTIONS;
 
 /* Fills Options: Size, Hca, and each other field with its default, as above. IRQL: any. */
@@ -79,8 +75,9 @@ NT_API NTSTATUS SmStop(SM_MANAGER* Manager, PIRP Irp);
 /* Checks whether Text is a valid partitions.conf. IRQL: PASSIVE_LEVEL.
    Statuses:
      STATUS_SUCCESS
-     STATUS_DATA_ERROR  Message (may be NULL) receives "Name:3: expected ...", NUL-terminated and
-   cut to Size bytes STATUS_INSUFFICIENT_RESOURCES */
+     STATUS_DATA_ERROR  invalid; Message (may be NULL) receives "Name:3: expected ...", ended by
+                        NUL and cut to Size bytes
+     STATUS_INSUFFICIENT_RESOURCES */
 NT_API NTSTATUS SmCheckPartitions(const char* Text, const char* Name, char* Message, SIZE_T Size);
 
 NT_EXTERN_C_END
