@@ -14,12 +14,12 @@
 
 /* Flag of ibmf_sa_session_open: the library answers queries for paths between two GIDs from earlier
    responses to the port's sessions, at once and without a request to the SA. It keeps a path for
-   five minutes, and the SA's statement that there is no path for two seconds. An event invalidates
-   entries before its callback runs: those of one port (IBMF_SAA_EVENT_GID_AVAILABLE,
-   _GID_UNAVAILABLE), or all (a change of the port's LID, GID or P_Keys, of the SM, or the port's
-   return). The library keeps no entry while the SA does not report which ports appear and
-   disappear. The flag has no effect with an sm_key: the SA returns more records to a manager than
-   to other clients. */
+   five minutes, and "no such path" for two seconds. Before it answers the Report of an event, it
+   invalidates the entries of the port (IBMF_SAA_EVENT_GID_AVAILABLE, _GID_UNAVAILABLE). It
+   invalidates all entries after a change of the local port's LID, GID or P_Keys, after a change of
+   the SM, and after the port's return. It keeps no entry while the SA does not report which ports
+   appear and disappear. The flag has no effect with an sm_key: the SA returns more records to a
+   manager than to other clients. */
 #define IBMF_SAA_SESSION_CACHED_PATHS 0x1
 
 /* Flag of ibmf_sa_session_open, as IBMF_REG_FLAG_NO_OFFLOAD, for clients with thousands of
@@ -61,7 +61,7 @@ typedef struct _ibmf_saa_path_cache_stats {
     uint64_t pc_negative_hits; /* hits of "no such path" */
     uint64_t pc_misses;
     uint64_t pc_stale;        /* misses because the entry was too old */
-    uint64_t pc_evicted;      /* removed to make room: 16384 entries at most */
+    uint64_t pc_evicted;      /* removed at the limit of 16384 entries */
     uint64_t pc_late_answers; /* not kept: requested before an event */
     /* Entries invalidated, by reason: */
     uint64_t pc_gid_out_of_service;

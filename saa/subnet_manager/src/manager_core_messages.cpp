@@ -56,7 +56,7 @@ void manager_core::note_status() {
     status_ = now;
 }
 
-// Ignores requests unless this manager is the master: the requester finds the master by itself.
+// Ignores requests while another manager is the master: the requester finds the master by itself.
 void manager_core::sa_message(message_parts what) {
     const std::uint8_t state = mastership_->state();
     if (retiring_ || state == SM_STATE_STANDBY || state == SM_STATE_NOTACTIVE) return;

@@ -89,8 +89,7 @@ private:
     std::unique_ptr<glance> glance_;
     // Switches of current_:
     std::set<node_index> told_;        // to be polled
-    std::set<node_index> unconfirmed_; // whose change bits are to be cleared, with another poll
-                                       // afterwards
+    std::set<node_index> unconfirmed_; // change bit not cleared yet; a poll follows the clear
     std::unique_ptr<subnet> current_;
     activity now_ = activity::none;
     bool again_ = false;
