@@ -13,7 +13,7 @@ static NTSTATUS Done(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event) {
     UNREFERENCED_PARAMETER(Device);
     UNREFERENCED_PARAMETER(Irp);
     KeSetEvent((PKEVENT)Event, IO_NO_INCREMENT, FALSE);
-    return STATUS_MORE_PROCESSING_REQUIRED; /* the caller owns the IRP again */
+    return STATUS_MORE_PROCESSING_REQUIRED; /* the IRP is the caller's again */
 }
 NTSTATUS Ask(PDEVICE_OBJECT Device, ULONG_PTR* Result) { /* a caller, at PASSIVE_LEVEL */
     KEVENT done;
@@ -23,8 +23,7 @@ NTSTATUS Ask(PDEVICE_OBJECT Device, ULONG_PTR* Result) { /* a caller, at PASSIVE
     KeInitializeEvent(&done, NotificationEvent, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
     IoSetCompletionRoutine(irp, Done, &done, TRUE, TRUE, TRUE);
-    IoCallDriver(Device, irp); /* the driver completes the IRP before the return, or later:
-                                  STATUS_PENDING */
+    IoCallDriver(Device, irp); /* completes before it returns, or later: STATUS_PENDING */
     KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, NULL);
     status = irp->IoStatus.Status;
     *Result = irp->IoStatus.Information;

@@ -138,8 +138,7 @@ private:
 };
 
 bool make_queue_at_dispatch(ib_guid_t guid) {
-    HcaSoftwareSetCommands(guid, HcaCommandsByDpc); // the create request pends; other HCAs decide
-                                                    // themselves
+    HcaSoftwareSetCommands(guid, HcaCommandsByDpc); // so that the create request pends
     ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), asio::use_future).get();
     own_irp irp;
     KIRQL before = PASSIVE_LEVEL;

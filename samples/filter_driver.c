@@ -1,5 +1,4 @@
-/* A filter driver: attached to a device, it passes every request down, and counts the completions.
- */
+/* A filter driver: it passes every request down, and counts the completions. */
 #include <irp/wdm.h>
 
 #include <stdio.h>

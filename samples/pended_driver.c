@@ -56,8 +56,7 @@ static void Serve(PKDPC Dpc, PVOID Context, PVOID Argument1, PVOID Argument2) {
 
 static NTSTATUS Dispatch(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     EXTENSION* extension = DeviceObject->DeviceExtension;
-    IoCsqInsertIrp(&extension->Queue, Irp, NULL); /* marks the IRP pending; it may be complete
-                                                     before the return */
+    IoCsqInsertIrp(&extension->Queue, Irp, NULL); /* marks it pending; it may complete at once */
     return STATUS_PENDING;
 }
 

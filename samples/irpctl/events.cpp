@@ -63,8 +63,7 @@ private:
     session& here_;
     const event_options options_;
     const LONGLONG end_ = now() + static_cast<LONGLONG>(options_.seconds * ticks_a_second);
-    std::size_t awaited_ = here_.devices().size(); // the waits still to be started, those for
-                                                   // subnets included
+    std::size_t awaited_ = here_.devices().size(); // waits still to be started
     std::uint64_t seen_ = 0;
     std::set<ib_sn_prefix_t> subnets_; // the subnets whose events are reported
     bool pulled_ = false;

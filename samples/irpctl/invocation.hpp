@@ -12,8 +12,7 @@ class session;
 
 struct invocation {
     std::string hca = "software:";
-    std::string partitions; // the partitions.conf of the software fabric's subnet manager; empty:
-                            // one partition
+    std::string partitions; // the software fabric's partitions.conf; empty: one partition
     unsigned lmc = 0;       // of the software fabric's subnet manager
     bool json = false;
     std::string trace_file; // empty: none

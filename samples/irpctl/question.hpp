@@ -16,8 +16,7 @@ struct question_words {
     std::string method = "get";
     std::string attribute = "ClassPortInfo";
     std::string modifier = "0";
-    std::string lid;                 // empty: the subnet manager's for the SA, otherwise the port's
-                                     // own
+    std::string lid;                 // empty: the subnet manager's for the SA, else the port's own
     std::string route;               // the directed route, "1,2"
     bool is_routed = false;          // true also for an empty route
     std::string mask;                // the component mask of the SA

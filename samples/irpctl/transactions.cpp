@@ -89,8 +89,7 @@ asio::awaitable<void> with_ibmf(const open_port& at, ibmf_client_type_t type, ui
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await asio::this_coro::reset_cancellation_state(); // Ctrl-C does not cancel the
-                                                          // unregistration
+    co_await asio::this_coro::reset_cancellation_state(); // Ctrl-C does not cancel the end
     co_await ibmf::unregister(made.handle, as_result);
     if (failed) std::rethrow_exception(failed);
 }

@@ -66,8 +66,7 @@ answer answer_stream::end(const question& asked, const ibmf_msg_t& message) {
     if (failure_ != IBMF_SUCCESS) return {failure_, {}};
     if (message.im_msg_status != IBMF_SUCCESS) return read_answer(asked, message);
     if (any_ && bytes_.empty()) return {IBMF_SUCCESS, {}};
-    return read_table(*asked.answer_type, form_.stride_words,
-                      bytes_); // the last record is not padded
+    return read_table(*asked.answer_type, form_.stride_words, bytes_); // the last is not padded
 }
 
 } // namespace irpverbs::saa

@@ -12,7 +12,7 @@ namespace irpverbs::saa {
 
 struct query;
 
-/// Callers serialize their calls.
+/// The caller serializes its calls.
 class answer_stream {
 public:
     explicit answer_stream(std::shared_ptr<detail::record_sink> to) : to_(std::move(to)) {}

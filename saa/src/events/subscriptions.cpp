@@ -173,8 +173,9 @@ void event_subscriptions::set_actual(producer& which, bool actual) {
     if (which.bit == IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM) of_.hear_of_ports(actual);
 }
 
-// Returns true to retry after a delay. While the port is not active there is no retry: its return
-// begins again, which IBMF may notice later than this port. The caller holds the lock.
+// Returns true to retry after a delay. While the port is not active there is no retry, since its
+// return renews the subscriptions. IBMF may notice the return later than this port, so
+// IBMF_BAD_PORT_STATE of an active port is retried. The caller holds the lock.
 bool event_subscriptions::note(producer& which, int status) {
     set_actual(which, status == IBMF_SUCCESS);
     which.failures = which.actual ? 0 : which.failures + 1;

@@ -36,7 +36,8 @@ void serial_queue::run(task& due) {
     }
 }
 
-// The worker yields to other work items before it has run all tasks.
+// Queues the work item again after a task when other work items wait, so that they do not wait for
+// all tasks of this queue.
 void serial_queue::work(void* context) {
     auto& self = *static_cast<serial_queue*>(context);
     for (;;) {

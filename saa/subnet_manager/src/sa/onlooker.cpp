@@ -25,7 +25,7 @@ bool onlooker::shares_key(port_ref end) const {
     return shared_key(keys_, net_.keys_of(end)).has_value();
 }
 
-// An external port of a switch has the P_Keys of the attached host. Ports without an attached host
+// An external port of a switch has the P_Keys of the attached host. External ports without a host
 // have no P_Keys of their own, and every requester may see them.
 bool onlooker::sees(port_ref port) const {
     if (sees_all_ || port == at_) return true;

@@ -12,7 +12,7 @@ public:
     onlooker(const subnet& net, port_ref at);
 
     port_ref port() const { return at_; }
-    /// Whether the requester may see a port; external ports of switches are allowed. Only a
+    /// Whether the requester may see a port, which may be an external port of a switch. Only a
     /// requester that sees all ports sees an unknown one.
     bool sees(port_ref port) const;
     /// Whether the requester holds the key, as a full or a limited member.

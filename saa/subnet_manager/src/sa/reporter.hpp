@@ -45,7 +45,7 @@ private:
     message_port& port_;
     std::map<receiver, line> lines_;
     std::uint64_t sent_ = 0;
-    // The completion of a Report finds null here after the reporter's end.
+    // Expires with the reporter, so that a later completion of a Report has no effect.
     std::shared_ptr<reporter*> here_ = std::make_shared<reporter*>(this);
 };
 

@@ -121,7 +121,7 @@ std::uint16_t find_links(const sa_query& query, record_list& found) {
     });
 }
 
-// Ports have their manufacturer's GUID only; the SA assigns no others.
+// Ports have only the GUID of their manufacturer; this SA assigns no others.
 std::uint16_t find_guids(const sa_query& query, record_list& found) {
     return add_matching<sa_guidinfo_record_t>(query, found, [&](const auto& emit) {
         for (const port_ref end : visible_end_ports(query)) {

@@ -152,8 +152,9 @@ void configuration::write_key_table(port_ref at, std::span<const ib_pkey_t> keys
                     block_of(taken, i));
 }
 
-// Returns the keys of the host behind a switch's port, each as a full member's. The switch then
-// lets two limited members pass to each other; the end ports check that one is a full member.
+// Returns the keys of the host behind a switch's port, each with full membership, so that the
+// switch never drops a packet between two limited members. The end ports check that one of them is
+// a full member.
 std::vector<ib_pkey_t> configuration::let_through(port_ref at) const {
     std::vector<ib_pkey_t> keys = of_.keys_of(of_.nodes.at(at).peer);
     for (ib_pkey_t& each : keys)
