@@ -1,5 +1,5 @@
-/* The C sample of README.md, which begins like this, as a program: the caller gets its answer from
-   a driver that completes at once, and from one that pends. */
+/* The C sample of README.md, which quotes its beginning, as a program: the caller receives its
+   result from a driver that completes at once, and from one that pends. */
 #include <irp/wdm.h>
 
 static NTSTATUS Answer(PDEVICE_OBJECT Device, PIRP Irp) { /* a driver: one dispatch routine */

@@ -1,6 +1,6 @@
-// The classic cancel bug: a driver arms a cancel routine and does not look at Irp->Cancel again.
-// A request that is cancelled just before then waits for ever. One schedule in many shows it; the
-// simulator finds that one, makes it small, and repeats it.
+// The classic cancel bug: a driver sets a cancel routine and does not check Irp->Cancel again. A
+// request that was cancelled just before then waits for ever. Few schedules show the bug; the
+// simulator finds one of them, shrinks it, and repeats it.
 #include <dispatch/explore.hpp>
 #include <irp/wdm.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace irpverbs::dispatch;
 
-/// Parks one request until it is cancelled.
+/// Pends one request until it is cancelled.
 class parking_driver {
 public:
     explicit parking_driver(bool looks_again) : looks_again_(looks_again) {
@@ -40,7 +40,7 @@ private:
         const auto* self = *static_cast<parking_driver**>(device->DeviceExtension);
         IoMarkIrpPending(irp);
         IoSetCancelRoutine(irp, on_cancel);
-        // Cancelled before it was armed: then nobody else will call the routine.
+        // IoCancelIrp ran before IoSetCancelRoutine, so the I/O manager will not call the routine.
         if (self->looks_again_ && __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) &&
             IoSetCancelRoutine(irp, nullptr) != nullptr)
             complete_cancelled(irp);
@@ -56,7 +56,7 @@ NTSTATUS count(DEVICE_OBJECT*, IRP*, void* completions) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-/// One run: a request is parked while somebody cancels it.
+/// One run: a thread pends a request while another thread cancels it.
 std::optional<std::string> park_and_cancel(sim_machine& sim, bool looks_again) {
     parking_driver driver(looks_again);
     int completions = 0;
@@ -66,7 +66,7 @@ std::optional<std::string> park_and_cancel(sim_machine& sim, bool looks_again) {
     sim.spawn("park", [&] { IoCallDriver(driver.device, irp); });
     sim.spawn("cancel", [&] { IoCancelIrp(irp); });
     sim.run();
-    IoSetCancelRoutine(irp, nullptr); // of one that never came back
+    IoSetCancelRoutine(irp, nullptr); // for a request that was never completed
     IoFreeIrp(irp);
     if (completions != 1) return "the cancelled request never came back";
     return std::nullopt;

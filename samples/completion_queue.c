@@ -1,5 +1,5 @@
-/* Ten thousand requests and one completion port: a driver answers them in a threaded DPC, in
-   an order of its own; the caller removes the packets many at a time. */
+/* Ten thousand requests and one completion port: a driver completes them in a threaded DPC, in an
+   order of its own; the caller removes many packets at a time. */
 #include <irp/wdm.h>
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct {
     KDPC Dpc;
 } EXTENSION;
 
-/* Answers what waits, the newest first, each with the square of the number it carries. */
+/* Completes the waiting requests, the newest first, each with the square of its number. */
 static void Answer(PKDPC Dpc, PVOID Context, PVOID Argument1, PVOID Argument2) {
     EXTENSION* extension = Context;
     UNREFERENCED_PARAMETER(Dpc);
@@ -56,7 +56,7 @@ static int Send(PDEVICE_OBJECT Device, ULONG Number) {
     return 1;
 }
 
-/* Removes packets until all are there; gives back the sum of what they say. */
+/* Removes all packets, and returns the sum of their results. */
 static ULONG64 RemoveAll(PVOID Port, ULONG* Wakeups) {
     FILE_IO_COMPLETION_INFORMATION packets[BATCH];
     ULONG64 sum = 0;
@@ -68,7 +68,7 @@ static ULONG64 RemoveAll(PVOID Port, ULONG* Wakeups) {
             return 0;
         for (i = 0; i < count; ++i) {
             sum += packets[i].IoStatusBlock.Information;
-            IoFreeIrp(packets[i].ApcContext); /* ours again */
+            IoFreeIrp(packets[i].ApcContext); /* the caller owns the IRP again */
         }
         removed += count;
         ++*Wakeups;

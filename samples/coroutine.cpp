@@ -1,5 +1,5 @@
-// A coroutine asks a driver that is slow: with a deadline, with the first of two answers, and with
-// a cancellation from outside. Each request is an IRP, and comes back once whatever happens to it.
+// A coroutine calls a slow driver: with a deadline, with the first of two results, and with an
+// external cancellation. Each request is an IRP, which completes exactly once in every case.
 #include <dispatch/machine.hpp>
 #include <irp/async.hpp>
 #include <irp/cancel_safe_queue.hpp>
@@ -19,7 +19,7 @@ namespace irp = irpverbs::irp;
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
-/// Answers a number at once, and parks a request for 0 until it is cancelled.
+/// Completes a number at once, and pends a request for 0 until it is cancelled.
 class slow_driver {
 public:
     slow_driver() {
@@ -67,7 +67,8 @@ asio::awaitable<int> ask(DEVICE_OBJECT* device) {
     std::printf("with a deadline: %s\n", late.message().c_str());
     good += late == irpverbs::dispatch::make_error_code(STATUS_IO_TIMEOUT) && nothing == 0;
 
-    // The loser of the two is cancelled, and its IRP is home before this goes on.
+    // The operator cancels the slower request, and its IRP is complete before the coroutine
+    // resumes.
     const auto first = co_await (irp::call(device, asking(0), asio::use_awaitable) ||
                                  irp::call(device, asking(4), asio::use_awaitable));
     std::printf("the first of two: number %zu\n", first.index() + 1);
@@ -94,7 +95,7 @@ int main() {
     asio::cancellation_signal stop;
     auto cancelled = asio::co_spawn(machine.context(), is_cancelled(driver.device),
                                     asio::bind_cancellation_slot(stop.slot(), asio::use_future));
-    // On the coroutine's own thread, behind its start.
+    // The emission runs on the coroutine's thread, after its start.
     asio::post(machine.context(), [&] { stop.emit(asio::cancellation_type::all); });
     return cancelled.get() && good == 3 ? 0 : 1;
 }

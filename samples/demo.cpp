@@ -1,5 +1,5 @@
-// What this library does, shown on an HCA: attributes, a completion queue made at DISPATCH_LEVEL,
-// an event told in two ways, waits that end early, and a trace of it all. tools/demo runs it.
+// A tour of the library on an HCA: attributes, a completion queue created at DISPATCH_LEVEL, an
+// event reported in two ways, waits that end early, and a trace of them all. tools/demo runs it.
 #include <ci/async.hpp>
 #include <ci/names.hpp>
 #include <dispatch/machine.hpp>
@@ -100,7 +100,7 @@ asio::awaitable<void> show_adapters() {
 
 // ---- 2
 
-/// An IRP of our own, as in C.
+/// An IRP of the caller, as in C.
 class own_irp {
 public:
     own_irp() { KeInitializeEvent(&home_, NotificationEvent, FALSE); }
@@ -138,7 +138,7 @@ private:
 };
 
 bool make_queue_at_dispatch(ib_guid_t guid) {
-    HcaSoftwareSetCommands(guid, HcaCommandsByDpc); // so that it pends; others decide themselves
+    HcaSoftwareSetCommands(guid, HcaCommandsByDpc); // so that the create request pends
     ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), asio::use_future).get();
     own_irp irp;
     KIRQL before = PASSIVE_LEVEL;
@@ -146,9 +146,9 @@ bool make_queue_at_dispatch(ib_guid_t guid) {
     const NTSTATUS returned = CiCreateCq(ca, 64, nullptr, nullptr, nullptr, irp.ready());
     KeLowerIrql(before);
     const NTSTATUS status = irp.wait();
-    std::printf("   at IRQL %u, where nobody may wait, it returned %s\n", DISPATCH_LEVEL,
+    std::printf("   at IRQL %u, where no thread may wait, it returned %s\n", DISPATCH_LEVEL,
                 name_of(returned));
-    std::printf("   and its IRP came home at IRQL %u with %s", irp.level(), name_of(status));
+    std::printf("   and its IRP was completed at IRQL %u with %s", irp.level(), name_of(status));
     if (NT_SUCCESS(status)) {
         auto* cq = irp.object<IB_CQ>();
         std::printf(": room for %u completions", cq->NumCqes);
@@ -163,7 +163,8 @@ bool make_queue_at_dispatch(ib_guid_t guid) {
 
 // ---- 3
 
-/// What was heard of a port, by whom; told when all is over, since an up-call has no time to print.
+/// Records the events of a port and their receivers. The demo prints the record at the end, since
+/// an up-call must not block.
 class hearsay {
 public:
     void note(const char* how, IB_ASYNC_EVENT event) {
@@ -193,7 +194,7 @@ void up_call(IB_CA*, VOID* context, UCHAR, IB_ASYNC_EVENT event) {
     static_cast<hearsay*>(context)->note("up-call", event);
 }
 
-// False: nobody but a person can pull its cable.
+// Returns false for a real HCA, whose cable only a person can pull.
 bool flap_link(ib_guid_t guid) {
     if (HcaSoftwareFlapLink(guid, 1) != STATUS_OBJECT_NAME_NOT_FOUND) return true;
     std::printf("   This HCA is a real one: pull a cable of port 1, within three seconds.\n");
@@ -222,7 +223,7 @@ bool hear_in_two_ways(ib_guid_t guid) {
 
 // ---- 4
 
-/// A wait for an event that does not come; tells how it ended, and when.
+/// Waits for an event that does not occur; prints the result and the time.
 template <class Start, class End>
 bool end_early(const char* how, NTSTATUS expected, const Start& start, const End& end) {
     const double begun = now();
@@ -242,7 +243,7 @@ bool end_waits(machine& here, ib_guid_t guid) {
     const bool cancelled = end_early(
         "a cancellation signal", STATUS_CANCELLED,
         [&] { return events.next(asio::bind_cancellation_slot(stop.slot(), as_future)); },
-        // On the context, where the wait's handler is: never beside it.
+        // The emission runs on the context of the wait's handler, so the two never run at once.
         [&] { asio::post(here.context(), [&] { stop.emit(asio::cancellation_type::all); }); });
     const bool late = end_early(
         "a deadline of 20 ms", STATUS_IO_TIMEOUT,
@@ -258,7 +259,7 @@ bool end_waits(machine& here, ib_guid_t guid) {
 
 // ---- 5
 
-/// What IRPs go through, from its construction on, to a file at the end.
+/// Records the IRPs from the construction on, and writes them to a file at the end.
 class trace_file {
 public:
     trace_file(machine& here, const char* path) : path_(path), recorder_(here) {}
@@ -280,7 +281,7 @@ private:
     static std::string adapter(const irp::trace_event& sent) {
         for (const ib_guid_t guid : hca::guids())
             if (HcaFromGuid(guid) == sent.device) return hca::name(guid);
-        return "nobody"; // it was refused
+        return "none"; // the request was refused
     }
 
     const char* path_;
@@ -327,16 +328,16 @@ bool show_all(machine& here, const options& chosen) {
     const hca::attachment attached(chosen.uri);
     const std::vector<ib_guid_t> guids = hca::guids();
     if (guids.empty()) throw std::runtime_error("no HCA there");
-    std::printf("%s brings %zu HCAs. Whatever is asked of them below is an IRP.\n", chosen.uri,
+    std::printf("%s attaches %zu HCAs. Every request to them below is an IRP.\n", chosen.uri,
                 guids.size());
 
     chapter("Attributes", "CiOpenCa, CiQueryCa, CiCloseCa, awaited in a coroutine");
     asio::co_spawn(here.context(), show_adapters(), asio::use_future).get();
-    chapter("A completion queue, made at DISPATCH_LEVEL", "CiCreateCq with an IRP, as in C");
+    chapter("A completion queue, created at DISPATCH_LEVEL", "CiCreateCq with an IRP, as in C");
     bool good = make_queue_at_dispatch(guids[0]);
-    chapter("A link flaps: each event is told by up-call and by IRP",
-            "CiGetCaPortEvent, twice; an event completes its IRP, then calls up; meanwhile the "
-            "IRP's\n   waiter wakes");
+    chapter("A link flaps: an up-call and an IRP report each event",
+            "CiGetCaPortEvent, twice; an event completes its IRP, then makes the up-call, "
+            "while\n   the IRP's waiter wakes");
     good &= hear_in_two_ways(guids[0]);
     chapter("Waits that end without an event", "CiGetCaPortEvent, four times");
     good &= end_waits(here, guids[0]);

@@ -1,4 +1,4 @@
-/* A filter driver: it sits on a device, passes every request down, and counts what comes back. */
+/* A filter driver: it passes every request down, and counts the completions. */
 #include <irp/wdm.h>
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ typedef struct {
     LONG Failed;
 } FILTER_EXTENSION;
 
-/* The device below answers with twice the number it is given, and refuses zero. */
+/* The lower device completes a request with twice its number, and refuses zero. */
 static NTSTATUS BottomDispatch(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     ULONG number = IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode;
     NTSTATUS status = number != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
@@ -36,7 +36,7 @@ static NTSTATUS FilterDispatch(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     return IoCallDriver(extension->Lower, Irp);
 }
 
-/* The request was made here, so it ends here. */
+/* The caller allocated the request, so it stops the completion here. */
 static NTSTATUS Done(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context) {
     UNREFERENCED_PARAMETER(DeviceObject);
     UNREFERENCED_PARAMETER(Irp);

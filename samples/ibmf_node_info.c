@@ -1,5 +1,4 @@
-/* Asks the node of each HCA who it is, by IBMF: a Get of NodeInfo on a directed route of no hops.
- */
+/* Queries the node of each HCA by IBMF: a Get of NodeInfo on a directed route of no hops. */
 #include <hca/hca.h>
 #include <sys/ib/mgt/ibmf/ibmf.h>
 
@@ -20,7 +19,7 @@ static unsigned long long GuidAt(const UCHAR* Bytes) {
     return guid;
 }
 
-/* The buffers are the message's own until the call returns. */
+/* The message owns the buffers until the call returns. */
 static int Ask(ibmf_handle_t Handle, ibmf_msg_t* Message) {
     static ib_mad_hdr_t header;
     static UCHAR classHeader[SMP_HEADER_SIZE];
@@ -33,7 +32,7 @@ static int Ask(ibmf_handle_t Handle, ibmf_msg_t* Message) {
     header.ClassVersion = 1;
     header.R_Method = MAD_METHOD_GET;
     ((UCHAR*)&header.AttributeID)[1] = ATTRIBUTE_NODE_INFO;
-    memset(classHeader + 8, 0xFF, 4); /* DrSLID and DrDLID: no part of the way is by LID */
+    memset(classHeader + 8, 0xFF, 4); /* DrSLID and DrDLID: no part of the route is LID-routed */
     Message->im_msgbufs_send.im_bufs_mad_hdr = &header;
     Message->im_msgbufs_send.im_bufs_cl_hdr = classHeader;
     Message->im_msgbufs_send.im_bufs_cl_hdr_len = sizeof(classHeader);

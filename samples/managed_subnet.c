@@ -1,5 +1,5 @@
-/* A fabric that nobody has configured, and a subnet manager on it, started from C: each HCA's first
-   port before and after. */
+/* An unconfigured fabric and a subnet manager, started from C: the first port of each HCA before
+   and after. */
 #include <ci/ci.h>
 #include <hca/hca.h>
 #include <subnet_manager/subnet_manager.h>
@@ -14,7 +14,7 @@ typedef union {
     UCHAR Bytes[1024];
 } PORT_BLOCK;
 
-/* One IRP for all calls, one after the other. */
+/* One IRP serves all calls, one after the other. */
 static PIRP Irp;
 static KEVENT Completed;
 
@@ -37,7 +37,7 @@ static NTSTATUS Awaited(void) {
     return Irp->IoStatus.Status;
 }
 
-/* The number of HCAs whose first port is active, or -1. */
+/* Returns the number of HCAs whose first port is active, or -1. */
 static int ActivePorts(const ib_guid_t* Guids, ULONG Count) {
     static PORT_BLOCK block;
     int active = 0;

@@ -6,7 +6,7 @@
 
 #define NODE_GUID 0x0200000000000a00ull
 
-/* ---- the driver: everything it does not have is answered STATUS_NOT_SUPPORTED ---- */
+/* ---- the driver: verbs without a routine complete with STATUS_NOT_SUPPORTED ---- */
 
 static const ib_gid_t gid = {IB_DEFAULT_GID_PREFIX, NODE_GUID + 1};
 static const ib_pkey_t pkey = IB_PKEY_DEFAULT_FULL;
@@ -48,13 +48,13 @@ static NTSTATUS Detach(VOID* Attachment) {
 
 static HCA_DRIVER driver = {.Scheme = "minimal", .Attach = Attach, .Detach = Detach};
 
-/* ---- the client: every verb of this driver is done when the call returns ---- */
+/* ---- the client: every verb of this driver completes before the call returns ---- */
 
 static NTSTATUS Keep(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context) {
     UNREFERENCED_PARAMETER(DeviceObject);
     UNREFERENCED_PARAMETER(Irp);
     UNREFERENCED_PARAMETER(Context);
-    return STATUS_MORE_PROCESSING_REQUIRED; /* the IRP is ours again */
+    return STATUS_MORE_PROCESSING_REQUIRED; /* the client owns the IRP again */
 }
 
 static PIRP Ready(PIRP Irp) {

@@ -1,4 +1,4 @@
-// The subnet manager of a fabric that is a program's own. docs/decisions/subnet-manager.md.
+// The subnet manager of a program's own fabric. docs/decisions/subnet-manager.md.
 #pragma once
 
 #include <ci/async.hpp>
@@ -14,12 +14,13 @@
 
 namespace samples {
 
-/// For "software:" and "software:FILE", without "?unmanaged" and "?static", a subnet manager for
-/// the life of this. What the URI names is attached before, and detached after it.
+/// Runs a subnet manager for "software:" and "software:FILE", without "?unmanaged" and "?static".
+/// The caller attaches the URI's HCAs before the constructor, and detaches them after the
+/// destructor.
 class own_subnet {
 public:
-    /// `partitions`: as in OpenSM's partitions.conf. `lmc`: each port has 2^lmc LIDs. Back when the
-    /// subnet is up. Throws boost::system::system_error.
+    /// `partitions`: as in OpenSM's partitions.conf. `lmc`: each port has 2^lmc LIDs. Waits until
+    /// the subnet is up. Throws boost::system::system_error.
     explicit own_subnet(std::string_view uri, std::string partitions = {}, std::uint8_t lmc = 0) {
         if (!is_wanted(uri)) return;
         const std::optional<place> where = first_linked_port();

@@ -1,6 +1,7 @@
-// The main job: what path leads to each port of the subnet, asked all at once, and told when it
-// changes. A cable is pulled, the subnet manager reports it, and the session forgets what it knew.
-// tools/demo runs it, on a software fabric and, with --opensm, under OpenSM.
+// The main use of SA access: a path to each port of the subnet, with all queries in flight at once,
+// and reports of changes. A cable is pulled, the subnet manager reports it, and the session
+// invalidates its cached paths. tools/demo runs it, on a software fabric and, with --opensm, under
+// OpenSM.
 #include "own_subnet.hpp"
 
 #include <dispatch/machine.hpp>
@@ -39,7 +40,7 @@ constexpr irp::ticks patience = 10s;
 
 struct options {
     std::string uri = "software:";
-    std::string pull; // a command; none: the software fabric's own hand
+    std::string pull; // a command; empty: the software fabric pulls the cable
     std::string mend;
 };
 
@@ -51,7 +52,7 @@ void step(const char* what) {
     std::printf("\n%s%s%s\n", bright ? "\033[1m" : "", what, bright ? "\033[0m" : "");
 }
 
-/// Where the questions are asked from.
+/// The local port.
 struct place {
     ib_guid_t hca;
     ib_gid_t gid;
@@ -69,14 +70,14 @@ asio::awaitable<place> first_active_port() {
     throw std::runtime_error("no port is active");
 }
 
-/// Events of the subnet, from the callback to who waits for them.
+/// A queue of subnet events, from the callback to the coroutine that waits for them.
 class subnet_events {
 public:
     explicit subnet_events(const asio::any_io_executor& executor) : channel_(executor, 1000) {}
 
     ibmf_saa_subnet_event_args_t arguments() { return {heard, this}; }
 
-    /// The port that came or went. Throws when none did.
+    /// Returns the port that appeared or disappeared. Throws when there is no such event in time.
     asio::awaitable<ib_gid_t> next(ibmf_saa_subnet_event_t wanted) {
         asio::steady_timer late(co_await asio::this_coro::executor, patience);
         late.async_wait([this](error_code error) {
@@ -104,7 +105,7 @@ struct destination {
     std::string name; // safe for a terminal
     ib_guid_t node;
     ib_gid_t gid;
-    std::uint8_t port; // of the cable to it
+    std::uint8_t port; // of the cable to the port
     bool is_host;
 };
 
@@ -112,22 +113,22 @@ bool is_same(const ib_gid_t& one, const ib_gid_t& other) {
     return one.gid_guid == other.gid_guid && one.gid_prefix == other.gid_prefix;
 }
 
-// As in "5 (4096)".
+// Returns a value in the format of "5 (4096)".
 std::string value_in(const sa_path_record_t& path, std::string_view field) {
     std::string text;
     saa::append_value(*saa::find_field(saa::layout_of(&path), field), &path, text);
     return text;
 }
 
-// An SA says either when the port is not there.
+// An SA returns either status when the port does not exist.
 bool says_none(int status) { return status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID; }
 
-/// The answers to one round of questions.
+/// The results of one round of queries.
 struct survey {
     unsigned reached = 0;
-    unsigned without = 0; // a path
+    unsigned without = 0; // ports without a path
     double milliseconds = 0;
-    std::uint64_t sent = 0; // questions that went to the SA
+    std::uint64_t sent = 0; // queries sent to the SA
 };
 
 class main_job {
@@ -185,7 +186,7 @@ asio::awaitable<void> main_job::find_all() {
                 all_.size());
 }
 
-// What is asked before the SA reports changes is not remembered.
+// The cache keeps no response to a query before the SA reports changes.
 asio::awaitable<void> main_job::await_reports() {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     ibmf_saa_path_cache_stats_t cache{};
@@ -240,7 +241,7 @@ std::string main_job::name_of(const ib_gid_t& gid) const {
     return found != all_.end() ? found->name : "a port unknown so far";
 }
 
-// The last host's that is not this one; or whatever the command does.
+// Pulls or mends the cable of the last host that is not the local one, or runs the command.
 void main_job::turn(bool up) const {
     const std::string& command = up ? chosen_.mend : chosen_.pull;
     if (!command.empty()) {
@@ -269,7 +270,7 @@ asio::awaitable<ib_gid_t> main_job::change(bool mend) {
     const auto forgotten = [](const ibmf_saa_path_cache_stats_t& cache) {
         return cache.pc_gid_in_service + cache.pc_gid_out_of_service;
     };
-    std::printf("   forgotten before that was told: %" PRIu64 " of %" PRIu64 " answers\n",
+    std::printf("   invalidated before the report: %" PRIu64 " of %" PRIu64 " cached answers\n",
                 forgotten(after) - forgotten(before), before.pc_entries);
     co_return who;
 }

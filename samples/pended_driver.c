@@ -1,5 +1,5 @@
 /* A driver that pends: requests wait in a cancel-safe queue, a timer serves one at a time, and any
-   of them may be cancelled meanwhile. */
+   request may be cancelled while it waits. */
 #include <irp/wdm.h>
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void Serve(PKDPC Dpc, PVOID Context, PVOID Argument1, PVOID Argument2) {
 
 static NTSTATUS Dispatch(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     EXTENSION* extension = DeviceObject->DeviceExtension;
-    IoCsqInsertIrp(&extension->Queue, Irp, NULL); /* marks it pending; it may be gone already */
+    IoCsqInsertIrp(&extension->Queue, Irp, NULL); /* marks it pending; it may complete at once */
     return STATUS_PENDING;
 }
 

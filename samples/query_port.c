@@ -11,7 +11,7 @@ typedef union {
     UCHAR Bytes[1024];
 } PORT_BLOCK;
 
-/* The IRP is ours again; what it brought is still in it. */
+/* The caller owns the IRP again; its result is still valid. */
 static NTSTATUS Done(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context) {
     UNREFERENCED_PARAMETER(DeviceObject);
     UNREFERENCED_PARAMETER(Irp);
@@ -19,7 +19,7 @@ static NTSTATUS Done(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-/* Makes the IRP ready for a verb, and waits for it afterwards. */
+/* Prepares the IRP for a verb that the caller waits for. */
 static PIRP Prepare(PIRP Irp, PKEVENT Completed) {
     IoReuseIrp(Irp, STATUS_SUCCESS);
     KeInitializeEvent(Completed, NotificationEvent, FALSE);

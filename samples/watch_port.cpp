@@ -34,7 +34,7 @@ asio::awaitable<void> show(const ci::channel_adapter& ca) {
     }
 }
 
-/// Until the adapter is closed; gives back how many events there were.
+/// Prints events until the adapter is closed; returns their number.
 asio::awaitable<int> watch(ci::event_stream<IB_ASYNC_EVENT> events) {
     for (int count = 0;; ++count) {
         const auto [error, event] = co_await events.next(asio::as_tuple(asio::use_awaitable));
@@ -48,7 +48,7 @@ asio::awaitable<int> watch(ci::event_stream<IB_ASYNC_EVENT> events) {
     }
 }
 
-/// A completion that the fabric's hand puts there, as a queue pair would.
+/// Polls a completion that the software fabric inserts, as a queue pair would.
 asio::awaitable<std::size_t> use_queue(const ci::channel_adapter& ca) {
     const ci::completion_queue cq = co_await ci::create_cq(ca, 64);
     co_await ci::arm_cq(cq, IB_CQ_ARM_NEXT);
@@ -60,16 +60,16 @@ asio::awaitable<std::size_t> use_queue(const ci::channel_adapter& ca) {
     const std::size_t count = co_await ci::poll_cq(cq, found);
     std::printf("%zu completion, of work request %llu\n", count,
                 static_cast<unsigned long long>(found[0].WrId));
-    co_return count; // the queue is destroyed behind it
+    co_return count; // the destructor destroys the queue after the return
 }
 
-/// Opens it, uses it, and closes it under the hands of who still watches.
+/// Opens the HCA, uses it, and closes it while a coroutine still waits for its events.
 asio::awaitable<bool> run(ib_guid_t guid, std::future<int>& events) {
     ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
     co_await show(ca);
     const bool completed = co_await use_queue(ca) == 1;
 
-    HcaSoftwareFlapLink(guid, 1); // nobody waits yet: the events are latched
+    HcaSoftwareFlapLink(guid, 1); // no wait is pending yet: the events are latched
     events = asio::co_spawn(co_await asio::this_coro::executor, watch(ca.port_events(1)),
                             asio::use_future);
     const auto [late, none] =

@@ -1,4 +1,4 @@
-// Small helpers that the parts of this package share.
+// Helpers that the parts of this package share.
 #pragma once
 
 #include <saa/sa_recs.h>

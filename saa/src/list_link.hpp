@@ -1,4 +1,4 @@
-// A place in a LIST_ENTRY list for objects that offsetof does not know.
+// A LIST_ENTRY link for objects without standard layout, which offsetof does not support.
 #pragma once
 
 #include <dispatch/ntdef.h>

@@ -1,4 +1,4 @@
-// Memory of objects of one size that come and go in thousands: a lookaside list with a life.
+// An RAII lookaside list for objects of one size.
 #pragma once
 
 #include <dispatch/pool.h>
@@ -15,12 +15,12 @@ public:
     lookaside(const lookaside&) = delete;
     lookaside& operator=(const lookaside&) = delete;
 
-    /// Null: no memory.
+    /// Returns null without memory.
     void* take() { return ExAllocateFromNPagedLookasideList(&list_); }
     void give(void* block) { ExFreeToNPagedLookasideList(&list_, block); }
 
 private:
-    static constexpr USHORT depth = 16'384; // a storm's
+    static constexpr USHORT depth = 16'384; // the number of accesses in a burst
 
     NPAGED_LOOKASIDE_LIST list_;
 };

@@ -4,7 +4,8 @@
 
 namespace irpverbs::saa {
 
-/// A machine's clock: 100 ns since some beginning. Passed in; nothing here reads a clock.
+/// Machine time in units of 100 ns from an arbitrary start. Callers pass it in; the cache reads no
+/// clock.
 using machine_time = std::uint64_t;
 inline constexpr machine_time ticks_a_second = 10'000'000;
 

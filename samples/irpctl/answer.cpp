@@ -17,7 +17,7 @@ namespace {
 
 using wire = std::span<const std::uint8_t>;
 
-// Numbers by their names and in hexadecimal where that is usual, as irpctl sa has them.
+// Values appear by name, and in hexadecimal where that is usual, as in irpctl sa.
 json::object in_words(const saa::record_type& layout, const void* record) {
     json::object made{{"record", layout.name}};
     for (const saa::field& each : layout.fields) {

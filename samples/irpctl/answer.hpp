@@ -1,4 +1,4 @@
-// An answer, described.
+// A response and its description.
 #pragma once
 
 #include "question.hpp"
@@ -7,20 +7,20 @@
 
 namespace irpctl {
 
-/// Its parts, without RMPP; `data` may be those of many datagrams.
+/// The parts of a response, without RMPP headers; `data` may combine the data of many datagrams.
 struct answer {
     irpverbs::ibmf::mad_header header;
     std::vector<std::uint8_t> class_header;
     std::vector<std::uint8_t> data;
     std::uint16_t from_lid = 0;
-    std::uint64_t ticks = 0;  // from the question to it, in 100 ns
-    bool whole_table = false; // a transfer: as many records as `data` holds
+    std::uint64_t ticks = 0;  // from the request to the response, in 100 ns
+    bool whole_table = false; // an RMPP transfer: `data` holds as many records as fit
 };
 
-/// The values of records: as text for a person, or as JSON has them.
+/// The format of record values: text for a person, or JSON values.
 enum class answer_form : std::uint8_t { words, json };
 
-/// Header and, where the attribute is known, its "records", else its "data" in lines.
+/// Returns the header and, for a known attribute, its "records", otherwise its "data" in lines.
 boost::json::object describe(const answer& what, answer_form form);
 
 } // namespace irpctl

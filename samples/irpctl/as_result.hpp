@@ -1,4 +1,5 @@
-// How irpctl awaits what may fail in more than one way: the error comes first in a tuple.
+// The completion token of irpctl for operations with more than one kind of failure: the awaited
+// tuple begins with the error.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

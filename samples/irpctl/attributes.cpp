@@ -28,7 +28,7 @@ constexpr named_number classes[] = {
     {"cm", MAD_MGMT_CLASS_COMM_MGT},         {"snmp", MAD_MGMT_CLASS_SNMP},
 };
 
-// Those of the SA are its own. Source: IBA tables 102 and 185.
+// The SA has methods of its own. Source: IBA tables 102 and 185.
 constexpr named_number methods[] = {
     {"Get", 0x01},          {"Set", 0x02},          {"Send", 0x03},       {"Trap", 0x05},
     {"Report", 0x06},       {"TrapRepress", 0x07},  {"GetTable", 0x12},   {"GetTraceTable", 0x13},
@@ -197,7 +197,7 @@ attribute attribute_of(std::uint8_t mgmt_class, std::uint16_t id) {
 }
 
 std::string status_text(std::uint8_t mgmt_class, std::uint16_t status) {
-    if (mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE) status &= 0x7FFF; // the direction
+    if (mgmt_class == MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE) status &= 0x7FFF; // bit 15 is the direction
     if (status == 0) return "good";
     if ((status & MAD_STATUS_BUSY) != 0) return "busy";
     if ((status & MAD_STATUS_REDIRECT_REQUIRED) != 0) return "another port serves the class";

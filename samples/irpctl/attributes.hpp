@@ -1,4 +1,4 @@
-// Names of management: classes, methods, attributes and what they consist of.
+// Names of management: classes, methods, attributes and their fields.
 #pragma once
 
 #include <saa/records.hpp>
@@ -16,23 +16,24 @@ struct attribute {
     const irpverbs::saa::record_type* layout; // null: opaque
 };
 
-/// By name, without regard to case, or by number.
+/// Finds an entry by name, without regard to case, or by number.
 std::optional<std::uint8_t> class_from(std::string_view text);
 std::optional<std::uint8_t> method_from(std::string_view text);
 std::optional<attribute> attribute_from(std::uint8_t mgmt_class, std::string_view text);
 
-/// A number where there is no name.
+/// Returns the name, or the number where there is no name.
 std::string class_text(std::uint8_t mgmt_class);
 std::string method_text(std::uint8_t method);
 attribute attribute_of(std::uint8_t mgmt_class, std::uint16_t id);
 
-/// What a status of a datagram says.
+/// Returns the meaning of a datagram's status.
 std::string status_text(std::uint8_t mgmt_class, std::uint16_t status);
 
-/// Decimal, or hexadecimal with "0x"; nothing behind it, and no more than `most`.
+/// Parses a decimal number, or a hexadecimal one with "0x", of at most `most`. Refuses further
+/// characters.
 std::optional<std::uint64_t> number_from(std::string_view text, std::uint64_t most);
 
-/// Of performance management. Source: IBA 16.1.3.5, 16.1.4.11.
+/// The counters of performance management. Source: IBA 16.1.3.5, 16.1.4.11.
 extern const irpverbs::saa::record_type port_counters;
 extern const irpverbs::saa::record_type port_counters_extended;
 

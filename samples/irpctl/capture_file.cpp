@@ -50,8 +50,7 @@ void capture_file::finish() {
     capture_.reset();
     if (error_ != 0) throw cannot_capture(path_, error_);
     if (lost != 0)
-        throw failure(
-            fmt::format("{}: {} datagrams are missing, there was no memory", path_, lost));
+        throw failure(fmt::format("{}: {} datagrams are missing for lack of memory", path_, lost));
 }
 
 } // namespace irpctl

@@ -1,4 +1,4 @@
-// The file that --pcap names.
+// The capture file of --pcap.
 #pragma once
 
 #include "session.hpp"
@@ -10,7 +10,8 @@
 
 namespace irpctl {
 
-/// Written as datagrams come and go: whoever ends the program half-way has those so far.
+/// Writes each datagram as it passes. When the program is killed, the file has all earlier
+/// datagrams.
 class capture_file {
 public:
     /// Throws failure.
@@ -19,9 +20,10 @@ public:
     capture_file(const capture_file&) = delete;
     capture_file& operator=(const capture_file&) = delete;
 
-    /// From now on. Throws failure.
+    /// Captures this HCA from the call on. Throws failure.
     void add(const device& which, const IB_CA_ATTR& attributes);
-    /// While the HCAs are attached. Throws failure when the file is not whole.
+    /// Ends the captures. The HCAs must still be attached. Throws failure when the file is
+    /// incomplete.
     void finish();
 
 private:
@@ -29,7 +31,7 @@ private:
 
     const std::string path_;
     int file_ = -1;
-    std::atomic<int> error_{0}; // of the first write that failed
+    std::atomic<int> error_{0}; // of the first failed write
     std::optional<ci::mad_capture> capture_;
 };
 

@@ -34,14 +34,14 @@ CLI::App* add(CLI::App& parent, const char* name, const char* what) {
     return parent.add_subcommand(name, what);
 }
 
-/// The port a command works from, as it is written: `port 2` is a port of the first device.
+/// The port of a command as the user writes it: `port 2` is a port of the first device.
 struct port_words {
     std::string device;
     std::string number;
 
     void declare(CLI::App& command) {
-        command.add_option("DEVICE", device, "name or node GUID of the HCA; else the first");
-        command.add_option("PORT", number, "its number; else 1");
+        command.add_option("DEVICE", device, "name or node GUID of the HCA (default: the first)");
+        command.add_option("PORT", number, "port number (default: 1)");
     }
     port_choice understood() const {
         if (!number.empty()) return {device, value(number)};
@@ -50,7 +50,7 @@ struct port_words {
     }
 
 private:
-    static constexpr std::size_t guid_digits = 16; // which may all be decimal ones
+    static constexpr std::size_t guid_digits = 16; // a GUID may consist of decimal digits only
 
     static bool is_number(const std::string& text) {
         return !text.empty() && text.size() < guid_digits &&
@@ -65,7 +65,8 @@ private:
     }
 };
 
-/// What a command was told, shared by the options that write it and the callback that reads it.
+/// The parsed options of a command. The options that write them and the callback that reads them
+/// share the structure.
 template <class Options>
 struct told {
     port_words from;
@@ -97,23 +98,23 @@ void add_count(CLI::App& command, std::uint64_t& count, const char* what) {
 void add_capture(CLI::App& command, invocation& chosen) {
     command
         .add_option("--pcap", chosen.pcap_file,
-                    "write every datagram, both ways, to this file, for Wireshark")
+                    "capture all sent and received datagrams, for Wireshark")
         ->type_name("FILE");
 }
 
 void add_patience(CLI::App& command, patience& times) {
-    command.add_option("--timeout", times.milliseconds, "how long to wait for an answer")
+    command.add_option("--timeout", times.milliseconds, "time limit of one attempt")
         ->check(between(1u, 600'000u))
         ->type_name("MS")
         ->capture_default_str();
-    command.add_option("--retries", times.retries, "how often to ask again")
+    command.add_option("--retries", times.retries, "retries after a timeout")
         ->check(between(0u, 255u))
         ->type_name("N")
         ->capture_default_str();
 }
 
 void add_lid(CLI::App& command, std::uint16_t& lid) {
-    command.add_option("--lid", lid, "destination LID; else the port's own")
+    command.add_option("--lid", lid, "destination LID (default: the local port)")
         ->check(between(1u, 0xFFFEu))
         ->type_name("LID");
 }
@@ -121,7 +122,7 @@ void add_lid(CLI::App& command, std::uint16_t& lid) {
 void add_devices(CLI::App& parent, invocation& chosen) {
     CLI::App* command = add(parent, "devices", "Lists the HCAs and their ports");
     const auto with_limits = std::make_shared<bool>(false);
-    command->add_flag("--all", *with_limits, "include the limits of each HCA");
+    command->add_flag("--all", *with_limits, "include limits");
     command->callback([&chosen, with_limits] {
         chosen.run = [all = *with_limits](session& here) { return show_devices(here, all); };
     });
@@ -138,21 +139,21 @@ void add_port(CLI::App& parent, invocation& chosen) {
 }
 
 void add_events(CLI::App& parent, invocation& chosen) {
-    CLI::App* command = add(parent, "events",
-                            "Waits for events of all ports and HCAs, and prints each as it comes");
+    CLI::App* command = add(parent, "events", "Prints events of all ports and HCAs as they occur");
     const auto options = std::make_shared<event_options>();
-    add_count(*command, options->count, "end after so many events");
-    command->add_option("--for", options->seconds, "end after so many seconds")
+    add_count(*command, options->count, "stop after N events");
+    command->add_option("--for", options->seconds, "stop after this time")
         ->check(between(0.0, a_century))
         ->type_name("SECONDS");
     command->add_flag("--provoke", options->provoke,
                       "software fabric only: flap port 1 of the first HCA every second; with "
-                      "--subnet pull and mend that of the last one");
-    command->add_flag("--subnet", options->subnet,
-                      "also the subnet's: ports in and out of service, multicast groups");
+                      "--subnet, pull and mend the cable of the last HCA");
+    command->add_flag(
+        "--subnet", options->subnet,
+        "include events of the subnet: ports in and out of service, multicast groups");
     command->callback([&chosen, options] {
         if (options->provoke && !chosen.hca.starts_with("software:"))
-            throw wrong_usage("--provoke: only a software: fabric can be provoked");
+            throw wrong_usage("--provoke: only a software: fabric supports this option");
         chosen.run = [options](session& here) { return show_events(here, *options); };
     });
 }
@@ -164,15 +165,16 @@ void add_words(CLI::App& command, question_words& words) {
     command.add_option("--method", words.method, "Get, Set, GetTable, ... or a number")
         ->type_name("METHOD")
         ->capture_default_str();
-    command.add_option("--attribute", words.attribute, "its name in the IBA, or a number")
+    command.add_option("--attribute", words.attribute, "name in the IBA, or a number")
         ->type_name("ATTRIBUTE")
         ->capture_default_str();
-    command.add_option("--modifier", words.modifier, "of the attribute")->type_name("N");
-    auto* lid = command
-                    .add_option("--lid", words.lid,
-                                "destination LID; else the subnet manager's for the SA, or the "
-                                "port's own")
-                    ->type_name("LID");
+    command.add_option("--modifier", words.modifier, "attribute modifier")->type_name("N");
+    auto* lid =
+        command
+            .add_option("--lid", words.lid,
+                        "destination LID (default: for the SA the subnet manager, otherwise "
+                        "the local port)")
+            ->type_name("LID");
     command
         .add_option_function<std::string>(
             "--route",
@@ -180,17 +182,20 @@ void add_words(CLI::App& command, question_words& words) {
                 words.route = route;
                 words.is_routed = true;
             },
-            "a directed-route SMP out of these ports, as in 1,2; '' is the port itself")
+            "directed route through these ports, as in 1,2; '' is the local port")
         ->type_name("PORTS")
         ->excludes(lid);
     command
-        .add_option("--field", words.fields, "a field of the attribute, and for the SA a component")
+        .add_option("--field", words.fields,
+                    "a field of the attribute; for the SA also a component")
         ->type_name("NAME=VALUE");
-    command.add_option("--data", words.data, "the attribute's first bytes")->type_name("HEX");
-    command.add_option("--mask", words.mask, "the SA's components, instead of those of --field")
+    command.add_option("--data", words.data, "first bytes of the attribute")->type_name("HEX");
+    command
+        .add_option("--mask", words.mask,
+                    "component mask of the SA, instead of the components of --field")
         ->type_name("N");
     command.add_option("--key", words.key, "M_Key or SM_Key")->type_name("N");
-    command.add_option("--oui", words.oui, "of classes 0x30 to 0x4f")->type_name("N");
+    command.add_option("--oui", words.oui, "OUI of classes 0x30 to 0x4f")->type_name("N");
 }
 
 void add_mad(CLI::App& parent, invocation& chosen) {
@@ -199,8 +204,7 @@ void add_mad(CLI::App& parent, invocation& chosen) {
         question_words asked;
         patience times;
     };
-    CLI::App* command =
-        add(parent, "mad", "Sends a management datagram and shows what is answered");
+    CLI::App* command = add(parent, "mad", "Sends a management datagram and shows the response");
     const auto heard = std::make_shared<words>();
     heard->from.declare(*command);
     add_words(*command, heard->asked);
@@ -214,22 +218,22 @@ void add_mad(CLI::App& parent, invocation& chosen) {
 }
 
 void add_ping(CLI::App& parent, invocation& chosen) {
-    CLI::App* command = add(parent, "ping", "Measures round-trip times of datagrams to a port");
+    CLI::App* command = add(parent, "ping", "Measures MAD round-trip times to a port");
     const auto heard = std::make_shared<told<ping_options>>();
     ping_options& options = heard->options;
     heard->from.declare(*command);
     add_lid(*command, options.lid);
-    add_count(*command, options.count, "end after so many");
-    command->add_option("--interval", options.interval, "from one to the next")
+    add_count(*command, options.count, "stop after N requests");
+    command->add_option("--interval", options.interval, "time between requests")
         ->check(between(0.0, 3600.0))
         ->type_name("SECONDS")
         ->capture_default_str();
-    command->add_option("--timeout", options.milliseconds, "how long to wait for an answer")
+    command->add_option("--timeout", options.milliseconds, "time limit of a request")
         ->check(between(1u, 600'000u))
         ->type_name("MS")
         ->capture_default_str();
     command->add_flag("--vendor", options.vendor,
-                      "ask the ibping server, not the performance manager's agent");
+                      "ping the ibping server instead of the performance management agent");
     add_capture(*command, chosen);
     command->callback([&chosen, heard] {
         heard->options.from = heard->from.understood();
@@ -238,13 +242,13 @@ void add_ping(CLI::App& parent, invocation& chosen) {
 }
 
 void add_stats(CLI::App& parent, invocation& chosen) {
-    CLI::App* command =
-        add(parent, "stats", "Asks a port by IBMF, all at once, and shows what IBMF counted");
+    CLI::App* command = add(
+        parent, "stats", "Sends IBMF requests to a port, all at once, and shows IBMF's counters");
     const auto heard = std::make_shared<told<stats_options>>();
     stats_options& options = heard->options;
     heard->from.declare(*command);
     add_lid(*command, options.lid);
-    command->add_option("--count", options.count, "how many questions")
+    command->add_option("--count", options.count, "number of requests")
         ->check(between(0u, 100'000u))
         ->type_name("N")
         ->capture_default_str();
@@ -258,7 +262,7 @@ void add_stats(CLI::App& parent, invocation& chosen) {
 
 void add_wish(CLI::App& command, port_words& from, sa_wish& wish, invocation& chosen) {
     from.declare(command);
-    command.add_option("--timeout", wish.milliseconds, "how long to wait for an answer of the SA")
+    command.add_option("--timeout", wish.milliseconds, "time limit of a query to the SA")
         ->check(between(1u, 3'600'000u))
         ->type_name("MS")
         ->capture_default_str();
@@ -274,14 +278,18 @@ void add_sa(CLI::App& parent, invocation& chosen) {
         sa_wish wish;
     };
     CLI::App* command =
-        add(parent, "sa", "Shows records of the subnet administrator; without RECORD, lists them");
+        add(parent, "sa",
+            "Shows records of the subnet administrator; without RECORD, lists the record types");
     const auto heard = std::make_shared<words>();
-    command->add_option("RECORD", heard->record, "its name or the beginning of it, as in path");
+    command->add_option("RECORD", heard->record,
+                        "name of a record type or the beginning of it, as in path");
     add_wish(*command, heard->from, heard->wish, chosen);
-    command->add_option("--field", heard->fields, "only those with this value of a field")
+    command->add_option("--field", heard->fields, "only records with this value of a field")
         ->type_name("NAME=VALUE");
-    command->add_flag("--fields", heard->list, "list the fields that --field takes");
-    command->add_option("--key", heard->wish.key, "SM_Key, for records that only managers may read")
+    command->add_flag("--fields", heard->list, "list the fields for --field");
+    command
+        ->add_option("--key", heard->wish.key,
+                     "SM_Key, for records that only subnet managers may read")
         ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
         ->type_name("N");
     command->callback([&chosen, heard] {
@@ -320,11 +328,11 @@ void add_fabric(CLI::App& parent, invocation& chosen) {
         return command->add_flag_callback(
             flag, [heard, form] { heard->options.form = form; }, what);
     };
-    CLI::Option* const dot = add_form("--dot", fabric_form::dot, "as a graph for Graphviz");
-    add_form("--svg", fabric_form::svg, "as a picture")->excludes(dot);
+    CLI::Option* const dot = add_form("--dot", fabric_form::dot, "print a graph for Graphviz");
+    add_form("--svg", fabric_form::svg, "print an SVG picture")->excludes(dot);
     command->callback([&chosen, heard] {
         if (chosen.json && heard->options.form != fabric_form::text)
-            throw wrong_usage("--json: --dot and --svg are forms of their own; choose one");
+            throw wrong_usage("--json: --dot and --svg exclude it; choose one");
         heard->options.wish.from = heard->from.understood();
         chosen.run = [heard](session& here) { return show_fabric(here, heard->options); };
     });
@@ -337,12 +345,11 @@ void add_commands(CLI::App& parent, invocation& chosen) {
         each(parent, chosen);
 }
 
-// Has the commands as subcommands of its own.
+// The trace command has the other commands as subcommands.
 void add_trace(CLI::App& parent, invocation& chosen) {
     CLI::App* command =
-        add(parent, "trace",
-            "Runs a command and writes what its IRPs went through, for ui.perfetto.dev");
-    command->add_option("-o,--output", chosen.trace_file, "the file to write")
+        add(parent, "trace", "Runs a command and writes a trace of its IRPs, for ui.perfetto.dev");
+    command->add_option("-o,--output", chosen.trace_file, "trace file")
         ->type_name("FILE")
         ->required();
     add_commands(*command, chosen);
@@ -353,10 +360,10 @@ void declare(CLI::App& app, invocation& chosen) {
         ->type_name("URI")
         ->capture_default_str();
     app.add_option("--partitions", chosen.partitions,
-                   "software fabric only: its subnet manager's partitions.conf")
+                   "software fabric only: partitions.conf of its subnet manager")
         ->type_name("FILE");
     app.add_option("--lmc", chosen.lmc,
-                   "software fabric only: the LMC that its subnet manager sets; each port has "
+                   "software fabric only: LMC that its subnet manager sets; each port has "
                    "2^LMC LIDs")
         ->check(between(0u, 7u))
         ->type_name("LMC");
@@ -364,7 +371,7 @@ void declare(CLI::App& app, invocation& chosen) {
     app.fallthrough();
     add_commands(app, chosen);
     add_trace(app, chosen);
-    app.footer("Exit status: 0, 1 when something failed, 2 for a wrong command line.");
+    app.footer("Exit status: 0: success, 1: failure, 2: wrong command line.");
 }
 
 bool lacks_command(const CLI::App& app) {
@@ -372,7 +379,7 @@ bool lacks_command(const CLI::App& app) {
     return app.get_require_subcommand_min() != 0 && (chosen.empty() || lacks_command(*chosen[0]));
 }
 
-// CLI11 misses the command first and does not look at the word in its place.
+// CLI11 reports the missing command first and ignores an unknown word in its place.
 std::string problem_with(const CLI::App& app, const CLI::ParseError& wrong) {
     const bool no_command = lacks_command(app);
     const std::vector<std::string> unknown = app.remaining(true);
@@ -391,15 +398,16 @@ std::string problem_with(const CLI::App& app, const CLI::ParseError& wrong) {
 } // namespace
 
 bool parse_command_line(int argc, char** argv, invocation& chosen) {
-    CLI::App app("Looks at InfiniBand channel adapters (HCAs), and asks others by management "
-                 "datagrams.",
-                 "irpctl");
+    CLI::App app(
+        "Inspects InfiniBand channel adapters (HCAs), and queries other ports by management "
+        "datagrams.",
+        "irpctl");
     declare(app, chosen);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& wrong) {
         if (wrong.get_exit_code() != 0) throw wrong_usage(problem_with(app, wrong));
-        app.exit(wrong); // help
+        app.exit(wrong); // the user asked for help
         return false;
     }
     return true;

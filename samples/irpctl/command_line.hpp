@@ -1,11 +1,11 @@
-// The command line, taken apart. Alone with CLI11, which is slow to compile.
+// The parser of the command line, in a file of its own since CLI11 is slow to compile.
 #pragma once
 
 #include "invocation.hpp"
 
 namespace irpctl {
 
-/// False: only help was asked for, and written. Throws wrong_usage.
+/// Returns false when the user asked for help, which is then printed. Throws wrong_usage.
 bool parse_command_line(int argc, char** argv, invocation& chosen);
 
 } // namespace irpctl

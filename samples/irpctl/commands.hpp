@@ -1,4 +1,4 @@
-// The subcommands, a file each.
+// The subcommands, one file each.
 #pragma once
 
 #include "question.hpp"
@@ -21,20 +21,20 @@ struct port_choice {
     std::uint8_t number = 1;
 };
 
-inline constexpr double a_century = 100.0 * 365 * 24 * 3600; // in seconds: as good as no end
+inline constexpr double a_century = 100.0 * 365 * 24 * 3600; // in seconds: in effect without end
 
 struct event_options {
-    std::uint64_t count = 0; // 0: no end
+    std::uint64_t count = 0; // 0: unlimited
     double seconds = a_century;
     bool provoke = false;
-    bool subnet = false; // the subnet's events, too
+    bool subnet = false; // also report events of the subnet
 };
 
-/// From where the subnet administrator is asked, and how.
+/// The port of an SA session, and the parameters of its queries.
 struct sa_wish {
     port_choice from;
     ib_smkey_t key = 0;
-    std::uint32_t milliseconds = 30'000; // for one question, its retries included
+    std::uint32_t milliseconds = 30'000; // for one query, its retries included
 };
 
 struct sa_options {
@@ -49,7 +49,7 @@ struct fabric_options {
     fabric_form form = fabric_form::text;
 };
 
-/// How long to wait for an answer, and how often to ask.
+/// The time to wait for a response, and the number of retries.
 struct patience {
     std::uint32_t milliseconds = 1000;
     std::uint32_t retries = 3;
@@ -64,7 +64,7 @@ struct mad_options {
 struct ping_options {
     port_choice from;
     std::uint16_t lid = 0;   // 0: the port's own
-    std::uint64_t count = 0; // 0: no end
+    std::uint64_t count = 0; // 0: unlimited
     double interval = 1;     // seconds
     std::uint32_t milliseconds = 1000;
     bool vendor = false;

@@ -55,7 +55,7 @@ std::optional<answer> answer_of(const ci::received_mad& came, std::uint64_t tran
 IB_MAD_ADDRESS address_of(std::uint16_t lid, std::uint8_t mgmt_class) {
     IB_MAD_ADDRESS to{};
     to.Lid = lid;
-    if ((mgmt_class & 0x7F) == MAD_MGMT_CLASS_SUBN_LID_ROUTED) return to; // QP0
+    if ((mgmt_class & 0x7F) == MAD_MGMT_CLASS_SUBN_LID_ROUTED) return to; // of QP0
     to.Qp = 1;
     to.QKey = IB_QP1_QKEY;
     return to;

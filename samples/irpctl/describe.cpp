@@ -16,7 +16,7 @@ json::array list(const std::vector<std::string_view>& names) {
     return json::array(names.begin(), names.end());
 }
 
-// Encoded as ibv_query_device(3) has it: 32, 16 and 16 bits.
+// The version has the encoding of ibv_query_device(3): 32, 16 and 16 bits.
 std::string firmware(ULONGLONG version) {
     return fmt::format("{}.{}.{}", version >> 32, version >> 16 & 0xFFFF, version & 0xFFFF);
 }
@@ -87,7 +87,7 @@ json::object limits(const IB_CA_ATTR& of) {
             {"local_ack_delay", of.LocalAckDelay}};
 }
 
-// What the IBA does not have. Source: ibv_query_device_ex(3).
+// Attributes beyond the IBA. Source: ibv_query_device_ex(3).
 json::object extended(const IB_CA_EXTENDED_ATTR& of) {
     return {{"device_flags", hexadecimal(of.Flags)},
             {"timestamp_mask", hexadecimal(of.TimestampMask)},
@@ -130,7 +130,7 @@ json::object summary(const IB_PORT_ATTR& port) {
             {"link", link(port)}};
 }
 
-// As inet_ntop(3) would, without abbreviations.
+// The format is that of inet_ntop(3), without abbreviations.
 std::string gid_text(const ib_gid_t& gid) {
     std::string text;
     for (const std::uint64_t half : {gid.gid_prefix, gid.gid_guid})
@@ -157,14 +157,14 @@ void add_tables(json::object& object, const IB_PORT_ATTR& port) {
     json::array gids;
     for (std::size_t i = 0; i < ci::gids(port).size(); ++i) {
         const ib_gid_t& gid = ci::gids(port)[i];
-        if (gid.gid_prefix != 0 || gid.gid_guid != 0) // else an empty place
+        if (gid.gid_prefix != 0 || gid.gid_guid != 0) // otherwise an empty entry
             gids.push_back({{"index", i}, {"gid", gid_text(gid)}});
     }
     object["gids"] = std::move(gids);
     json::array pkeys;
     for (std::size_t i = 0; i < ci::pkeys(port).size(); ++i) {
         const ib_pkey_t pkey = ci::pkeys(port)[i];
-        if (pkey != 0) // an invalid one: an empty place
+        if (pkey != 0) // 0 is invalid: an empty entry
             pkeys.push_back({{"index", i}, {"pkey", fmt::format("0x{:04x}", pkey)}});
     }
     object["pkeys"] = std::move(pkeys);

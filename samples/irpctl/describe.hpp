@@ -1,4 +1,4 @@
-// Attributes as objects whose keys stay the same from version to version.
+// Attributes as objects. Their keys stay the same from version to version.
 #pragma once
 
 #include "session.hpp"
@@ -7,10 +7,11 @@
 
 namespace irpctl {
 
-/// With a "limits" object, and a "ports" array of what `irpctl devices` shows of each.
+/// Returns the attributes with a "limits" object and a "ports" array, which has the columns of
+/// `irpctl devices`.
 boost::json::object describe(const device& which, const IB_CA_ATTR& attributes);
 
-/// All attributes, and the GID and P_Key tables.
+/// Returns all attributes, and the GID and P_Key tables.
 boost::json::object describe(const device& which, const IB_PORT_ATTR& attributes);
 
 } // namespace irpctl

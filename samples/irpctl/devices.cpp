@@ -1,4 +1,4 @@
-// irpctl devices: a row a port; with --all the limits of each device, too.
+// irpctl devices: one row per port; with --all also the limits of each device.
 #include "commands.hpp"
 #include "describe.hpp"
 #include "output.hpp"

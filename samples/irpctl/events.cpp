@@ -1,4 +1,4 @@
-// irpctl events: a line an event, as they come.
+// irpctl events: one line per event, printed at once.
 #include "as_result.hpp"
 #include "commands.hpp"
 #include "guid.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr double ticks_a_second = 1e7;
 
-/// Thrown when the time is over, or the last event was seen.
+/// Thrown at the deadline, or after the last requested event.
 struct enough {};
 
 const std::vector<column> columns = {{"TIME", 12}, {"DEVICE", 16}, {"PORT", 4}, {"EVENT"}};
@@ -63,9 +63,9 @@ private:
     session& here_;
     const event_options options_;
     const LONGLONG end_ = now() + static_cast<LONGLONG>(options_.seconds * ticks_a_second);
-    std::size_t awaited_ = here_.devices().size(); // and the subnets
+    std::size_t awaited_ = here_.devices().size(); // waits still to be started
     std::uint64_t seen_ = 0;
-    std::set<ib_sn_prefix_t> subnets_; // that are watched
+    std::set<ib_sn_prefix_t> subnets_; // the subnets whose events are reported
     bool pulled_ = false;
 };
 
@@ -81,7 +81,7 @@ asio::awaitable<void> watch::run() {
     } catch (const enough&) {
     }
     if (seen_ < options_.count)
-        throw failure(fmt::format("only {} of {} events came; --for gives them more time", seen_,
+        throw failure(fmt::format("only {} of {} events occurred; --for allows more time", seen_,
                                   options_.count));
 }
 
@@ -104,15 +104,16 @@ asio::awaitable<void> watch::watch_device(const device& which) {
         });
 }
 
-// All are open: from here on no event is lost.
+// All HCAs are open: no later event is lost.
 void watch::arrived() {
     if (--awaited_ != 0) return;
     if (!here_.json()) print_row(columns, {"TIME", "DEVICE", "PORT", "EVENT"});
     if (options_.provoke) provoke();
 }
 
-// A port that is back at once was never out of service: for the subnet a cable stays pulled until
-// the next time, and not the subnet manager's.
+// The SA reports a port out of service only if the link is still down when the subnet manager
+// sweeps. With --subnet a cable therefore stays pulled for a whole interval, and it is not the
+// cable of the subnet manager's port.
 void watch::provoke() {
     if (!options_.subnet) {
         HcaSoftwareFlapLink(here_.find("").guid, 1);
@@ -137,7 +138,7 @@ asio::awaitable<void> watch::watch_subnet_of(const open_port& at) {
         });
 }
 
-// The waits for events of ports have a deadline each; those for the subnet's have not.
+// The waits for port events have a deadline each; the waits for subnet events have none.
 asio::awaitable<void> watch::end_in_time() {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     timer.expires_after(std::chrono::nanoseconds(time_left()));
@@ -170,7 +171,7 @@ asio::awaitable<void> watch::watch_fatal(const device& which, ci::event_stream<v
     tell(which, 0, ci::name_of(IB_AE_LOCAL_FATAL));
 }
 
-// A wait came back without an event. After a fatal one, no more can come.
+// A wait ended without an event. After a fatal event, no further event can occur.
 void watch::stop(const boost::system::error_code& why) {
     switch (irpverbs::dispatch::status_of(why)) {
     case STATUS_IO_TIMEOUT:

@@ -114,7 +114,7 @@ json::object described(const fabric_map& map) {
 asio::awaitable<void> show_fabric(session& here, fabric_options options) {
     fabric_map map;
     co_await with_sa(here, options.wish, [&](sa_session& sa) -> asio::awaitable<void> {
-        co_await while_showing([] { return std::string("the SA is asked ..."); },
+        co_await while_showing([] { return std::string("querying the SA ..."); },
                                [](fabric_map& into, sa_session& of) -> asio::awaitable<void> {
                                    into = co_await ask_for_map(of);
                                }(map, sa));

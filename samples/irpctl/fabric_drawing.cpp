@@ -22,7 +22,7 @@ bool has_manager(const fabric_node& node) {
                                [](const auto& each) { return !each.second.manager.empty(); });
 }
 
-// Names come from the fabric.
+// The fabric chooses the names, so they are escaped.
 std::string escaped(const std::string& text, bool xml) {
     std::string made;
     for (const char each : irpverbs::dispatch::printable(text)) {
@@ -38,7 +38,7 @@ std::string escaped(const std::string& text, bool xml) {
     return made;
 }
 
-/// Where each node is: rows from the top, and places in a row.
+/// The position of each node: rows from the top, and columns in a row.
 class layout {
 public:
     explicit layout(const fabric_map& map) : map_(map), row_(map.nodes().size(), 0) {
@@ -61,7 +61,7 @@ public:
 private:
     unsigned row(std::size_t node) const { return deepest_ - row_[node]; }
 
-    // Its distance from the nearest host.
+    // Sets each node's row: its distance from the nearest host.
     void measure() {
         constexpr unsigned far = 1u << 16;
         std::deque<std::size_t> reached;
@@ -79,12 +79,12 @@ private:
                 }
         }
         for (unsigned& each : row_) {
-            if (each == far) each = 1; // no host anywhere near
+            if (each == far) each = 1; // no host is reachable
             deepest_ = std::max(deepest_, each);
         }
     }
 
-    // Hosts stand in the order of the switches that they hang from.
+    // Hosts stand in the order of the switches to which they are attached.
     void place() {
         x_.resize(row_.size());
         for (unsigned at = 0; at <= deepest_; ++at) {
@@ -108,14 +108,14 @@ private:
     }
 
     const fabric_map& map_;
-    std::vector<unsigned> row_; // from the lowest
+    std::vector<unsigned> row_; // counted from the lowest row
     std::vector<std::vector<std::size_t>> rows_;
     std::vector<double> x_;
     unsigned deepest_ = 0;
     unsigned widest_ = 1;
 };
 
-/// Which of the links between the same two nodes, and how far a link is bent aside for that.
+/// Numbers the parallel links between two nodes, and returns how far each link is bent aside.
 class bends {
 public:
     explicit bends(const std::vector<fabric_link>& links) {
@@ -135,7 +135,8 @@ private:
     std::map<pair, unsigned> drawn_;
 };
 
-// One row's nodes would lie on the line between two others of them: it goes above.
+// A link between nodes of one row passes above the row, since other nodes may lie on the straight
+// line.
 std::string svg_link(const fabric_map& map, const layout& places, const fabric_link& link,
                      double bend) {
     const fabric_port& port = map.nodes()[link.from].ports.at(link.from_port);
@@ -154,7 +155,7 @@ std::string svg_link(const fabric_map& map, const layout& places, const fabric_l
         escaped(map.place(link.to, link.to_port), true), port.link, port.state);
 }
 
-// Cut to what the box holds; between the characters of UTF-8.
+// Truncates a name to the width of the box, between characters of UTF-8.
 std::string label_of(const std::string& raw_name) {
     constexpr std::size_t most = 15;
     const std::string name = irpverbs::dispatch::printable(raw_name);

@@ -5,10 +5,11 @@
 
 namespace irpctl {
 
-/// For Graphviz.
+/// Returns the subnet as a graph for Graphviz.
 std::string dot_of(const fabric_map& map);
 
-/// Hosts in the lowest row, each switch above what is nearer to them.
+/// Returns the subnet as SVG: hosts in the lowest row, each switch above the nodes that are nearer
+/// to the hosts.
 std::string svg_of(const fabric_map& map);
 
 } // namespace irpctl

@@ -19,7 +19,7 @@ fabric_map::fabric_map(const fabric_records& records) {
     add_managers(records.managers);
 }
 
-// A node of several ports has a record each.
+// A node has one record per port.
 void fabric_map::add_nodes(std::span<const sa_node_record_t> records) {
     std::map<ib_guid_t, fabric_node> found;
     for (const sa_node_record_t& each : records) {
@@ -65,7 +65,8 @@ void fabric_map::add_links(std::span<const sa_link_record_t> records) {
         if (port == nullptr || peer == nullptr) continue;
         port->peer = peer->node;
         port->peer_port = each.ToPort;
-        nodes_[peer->node].ports[each.ToPort]; // a link may come without its end's PortInfoRecord
+        nodes_[peer->node].ports[each.ToPort]; // a link may arrive without the PortInfoRecord of
+                                               // its far end
     }
 }
 

@@ -1,4 +1,4 @@
-// The nodes and links of a subnet, made of the records of its administrator.
+// The nodes and links of a subnet, built from the records of its administrator.
 #pragma once
 
 #include <saa/records.hpp>
@@ -13,19 +13,19 @@
 namespace irpctl {
 
 struct fabric_port {
-    ib_lid_t lid = 0; // 0: a switch's external port has none of its own
+    ib_lid_t lid = 0; // 0: an external port of a switch, which has no LID
     std::string state;
-    std::string link;                // "4X QDR"; empty: none
+    std::string link;                // "4X QDR"; empty: no link
     std::optional<std::size_t> peer; // a node
     std::uint8_t peer_port = 0;
-    std::string manager; // "Master": the subnet manager's state; empty: none there
+    std::string manager; // "Master": the state of the port's subnet manager; empty: none
 };
 
 struct fabric_node {
     ib_guid_t guid = 0;
     std::string name;
     bool is_switch = false;
-    std::map<std::uint8_t, fabric_port> ports; // of a switch, 0 is the switch itself
+    std::map<std::uint8_t, fabric_port> ports; // port 0 of a switch is the switch itself
 
     std::size_t links() const;
 };
@@ -37,8 +37,8 @@ struct fabric_link {
     std::uint8_t to_port = 0;
 };
 
-/// The records that a map is made of. They come one table after the other, so they may contradict
-/// each other.
+/// The records of a map. The SA returns one table after the other, so they may contradict each
+/// other.
 struct fabric_records {
     std::span<const sa_node_record_t> nodes;
     std::span<const sa_portinfo_record_t> ports;
@@ -52,12 +52,12 @@ public:
     fabric_map() = default;
     explicit fabric_map(const fabric_records& records);
 
-    /// Switches first, by name.
+    /// Returns the switches first, then the hosts, each by name.
     const std::vector<fabric_node>& nodes() const { return nodes_; }
-    /// Each once.
+    /// Returns each link once.
     std::vector<fabric_link> links() const;
     std::size_t count(bool switches) const;
-    /// "host1 port 1"; a switch by its name alone.
+    /// Returns "host1 port 1", or the name alone for a switch.
     std::string place(std::size_t node, std::uint8_t port) const;
 
 private:

@@ -13,7 +13,7 @@ namespace irpctl {
 
 inline std::string guid_text(ib_guid_t guid) { return fmt::format("0x{:016x}", guid); }
 
-/// Hexadecimal digits, up to 16, with or without "0x".
+/// Parses up to 16 hexadecimal digits, with or without "0x".
 inline std::optional<ib_guid_t> guid_from(std::string_view text) {
     if (text.starts_with("0x")) text.remove_prefix(2);
     ib_guid_t guid = 0;

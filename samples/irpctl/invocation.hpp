@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The parsed command line.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,12 +12,12 @@ class session;
 
 struct invocation {
     std::string hca = "software:";
-    std::string partitions; // a file for the software fabric's subnet manager; empty: one partition
+    std::string partitions; // the software fabric's partitions.conf; empty: one partition
     unsigned lmc = 0;       // of the software fabric's subnet manager
     bool json = false;
     std::string trace_file; // empty: none
     std::string pcap_file;  // empty: none
-    /// The subcommand's work, on the session's machine.
+    /// The subcommand, which runs on the session's machine.
     std::function<boost::asio::awaitable<void>(session&)> run;
 };
 

@@ -1,4 +1,4 @@
-// irpctl mad: any datagram, and what is answered.
+// irpctl mad: sends any datagram, and prints its response.
 #include "datagrams.hpp"
 #include "output.hpp"
 #include "transactions.hpp"
@@ -25,7 +25,7 @@ std::uint16_t lid_for(const question& asked, const open_port& from) {
 
 failure unanswered(std::uint16_t lid, const patience& times) {
     return failure(fmt::format("{}: no answer within {} ms, asked {} times; --timeout and "
-                               "--retries give it more time",
+                               "--retries allow more time",
                                lid == IB_LID_PERMISSIVE ? "that route" : fmt::format("LID {}", lid),
                                times.milliseconds, times.retries + 1));
 }
@@ -65,7 +65,7 @@ asio::awaitable<std::optional<answer>> ask_the_sa(const open_port& from, const m
                        [&](ibmf_handle_t handle) -> asio::awaitable<void> {
                            got = co_await transact(handle, options.asked, lid, options.times);
                        });
-    // Single answers are as long as a datagram, whatever the record's length.
+    // A response of one datagram has the full length of the data, not that of the record.
     if (got) got->whole_table = got->data.size() != options.asked.data.size();
     co_return got;
 }

@@ -1,4 +1,4 @@
-// irpctl: looks at HCAs and asks others by management datagrams. docs/irpctl.md.
+// irpctl: inspects HCAs and queries other ports by management datagrams. docs/irpctl.md.
 #include "command_line.hpp"
 #include "failure.hpp"
 #include "output.hpp"
@@ -23,7 +23,7 @@ int complain(int status, const std::string& line) {
 }
 
 int run(int argc, char** argv) {
-    std::signal(SIGPIPE, SIG_IGN); // who reads no more is an error of writing, and told
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes an error of write(2), which is reported
     invocation chosen;
     try {
         const bool done = !parse_command_line(argc, argv, chosen) || run_session(chosen);

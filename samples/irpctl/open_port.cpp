@@ -8,9 +8,10 @@ namespace irpctl {
 
 void expect_lids(const open_port& at) {
     if (at.attributes.LinkLayer != 2) return;
-    throw failure(fmt::format("{} port {} is Ethernet's, where nobody has a LID; irpctl port tells "
-                              "its link layer",
-                              at.which.name, at.attributes.PortNumber));
+    throw failure(
+        fmt::format("{} port {} is an Ethernet port, which has no LID; irpctl port shows the "
+                    "link layer",
+                    at.which.name, at.attributes.PortNumber));
 }
 
 asio::awaitable<void> with_port(session& here, const port_choice& wanted,
@@ -21,7 +22,7 @@ asio::awaitable<void> with_port(session& here, const port_choice& wanted,
         const std::span<const IB_PORT_ATTR> ports = ci::ports(*all);
         if (wanted.number > ports.size())
             throw failure(
-                fmt::format("{} has no port {}, its last is {}; irpctl devices lists them",
+                fmt::format("{} has no port {}, the last one is {}; irpctl devices lists the ports",
                             which.name, wanted.number, ports.size()));
         if (here.capture != nullptr) here.capture->add(which, *all);
         co_await use({which, ca, ports[wanted.number - 1u]});

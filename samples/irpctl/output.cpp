@@ -21,7 +21,7 @@ using irpverbs::dispatch::printable_json;
 
 namespace {
 
-// Names that others have given stay as they are.
+// Names with capitals come from a specification and stay unchanged.
 std::string label(std::string_view key) {
     std::string text(key);
     if (std::any_of(text.begin(), text.end(), [](char each) { return each >= 'A' && each <= 'Z'; }))
@@ -30,7 +30,8 @@ std::string label(std::string_view key) {
     return text;
 }
 
-// Columns on a terminal, as fmt pads them: a string is at least as long as it is wide.
+// Returns the columns on a terminal, as fmt pads them: a string has at least as many bytes as
+// columns.
 std::size_t width_of(const std::string& text) {
     return 2 * text.size() - fmt::format("{:<{}}", text, text.size()).size();
 }
@@ -53,7 +54,7 @@ std::string text_of(const json::value& what) {
 
 void finish_output() {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        throw failure(fmt::format("standard output: {}; what was shown is not all",
+        throw failure(fmt::format("standard output: {}; the output is incomplete",
                                   std::strerror(errno != 0 ? errno : EIO)));
 }
 

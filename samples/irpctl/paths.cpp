@@ -1,4 +1,4 @@
-// irpctl paths: from a port to every other, all asked at once.
+// irpctl paths: paths from a port to every other, with all queries in flight at once.
 #include "commands.hpp"
 #include "guid.hpp"
 #include "output.hpp"
@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// A port of the subnet, and the way there.
+/// A port of the subnet, and the path to it.
 struct destination {
     std::string name;
     unsigned port;
@@ -78,8 +78,7 @@ void print(const json::array& all) {
                 rows);
 }
 
-/// Asks for all paths, each by itself: SA access sees to it that no more than the SA can bear are
-/// under way.
+/// Sends one query per path. SA access limits the number of queries in flight.
 class survey {
 public:
     explicit survey(sa_session& sa) : sa_(sa) {}

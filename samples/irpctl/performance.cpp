@@ -1,4 +1,4 @@
-// What the attributes of performance management consist of.
+// The fields of the attributes of performance management.
 #include "attributes.hpp"
 
 #include <array>
@@ -9,14 +9,14 @@ namespace saa = irpverbs::saa;
 
 namespace {
 
-/// A number: where it begins on the wire, in bits, and its width.
+/// The position of a number on the wire, in bits, and its width.
 struct place {
     const char* name;
     std::uint16_t bit;
     std::uint16_t width;
 };
 
-// As a structure whose members are all 64 bits.
+// Returns the fields of a host structure whose members have 64 bits each.
 template <std::size_t N>
 constexpr std::array<saa::field, N> fields_of(const std::array<place, N>& places) {
     std::array<saa::field, N> made{};

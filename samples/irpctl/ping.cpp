@@ -1,4 +1,4 @@
-// irpctl ping: a question a second, and how long the answers took.
+// irpctl ping: sends a request every second, and prints the round-trip time of each response.
 #include "as_result.hpp"
 #include "datagrams.hpp"
 #include "output.hpp"
@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 namespace {
 
-// The server of infiniband-diags' ibping.
+// The class and OUI of the server of infiniband-diags' ibping.
 constexpr std::uint8_t ping_class = 0x32;
 constexpr std::uint32_t ping_oui = 0x001405;
 
@@ -35,7 +35,7 @@ question question_of(const ping_options& options) {
     return made;
 }
 
-/// Of the answered ones, in milliseconds.
+/// The round-trip times of the responses, in milliseconds.
 class round_trips {
 public:
     void add(double took) {
@@ -99,7 +99,7 @@ asio::awaitable<void> pinging::run() {
         const outcome how = co_await client.ask(asked_, lid_, patience);
         goes_on = !how.interrupted;
         if (how.interrupted)
-            --sent_; // nobody knows what became of it
+            --sent_; // its result is unknown
         else
             tell(how);
         due.expires_at(due.expiry() + std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -111,10 +111,10 @@ asio::awaitable<void> pinging::run() {
     co_await client.close();
     if (sent_ != 0 && answered_.count() == 0)
         throw failure(
-            fmt::format("LID {} did not answer; irpctl ping --timeout gives it more time", lid_));
+            fmt::format("LID {} did not answer; irpctl ping --timeout allows more time", lid_));
 }
 
-// False: interrupted.
+// Returns false when Ctrl-C interrupts the wait.
 asio::awaitable<bool> pinging::wait_for(asio::steady_timer& due) {
     const auto [cancelled] = co_await due.async_wait(as_result);
     if (cancelled) ++here_.cancelled_waits;

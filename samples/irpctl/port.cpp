@@ -1,4 +1,4 @@
-// irpctl port: all that is known of one port.
+// irpctl port: all attributes of one port.
 #include "commands.hpp"
 #include "describe.hpp"
 #include "open_port.hpp"

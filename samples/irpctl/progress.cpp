@@ -40,7 +40,7 @@ asio::awaitable<void> while_showing(std::function<std::string()> line, asio::awa
         co_return;
     }
     const auto ended = co_await (outcome_of(std::move(work)) || show(line));
-    if (ended.index() != 0) co_return; // both were called off
+    if (ended.index() != 0) co_return; // both were cancelled
     if (const std::exception_ptr failed = std::get<0>(ended)) std::rethrow_exception(failed);
 }
 

@@ -1,4 +1,4 @@
-// How far a long table is, on standard error, while that is a terminal.
+// The progress of a long command, on standard error while that is a terminal.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -8,8 +8,8 @@
 
 namespace irpctl {
 
-/// Has the work done. Shows what `line` says twice a second, from the first second on, and takes it
-/// away at the end.
+/// Runs the work. Prints the result of `line` twice a second, from the first second on, and erases
+/// it at the end.
 boost::asio::awaitable<void> while_showing(std::function<std::string()> line,
                                            boost::asio::awaitable<void> work);
 

@@ -22,7 +22,7 @@ std::uint64_t number(std::string_view option, std::string_view text, std::uint64
     return *value;
 }
 
-// The permissive LID is one.
+// The permissive LID is allowed.
 std::uint16_t lid_in(std::string_view text) {
     const std::uint64_t lid = number("--lid", text, IB_LID_PERMISSIVE);
     if (lid == 0) throw wrong_usage("--lid: a number from 1 to 0xffff was expected, not '0'");
@@ -54,7 +54,7 @@ ibmf::mad_header header_of(const question_words& words) {
     const std::optional<attribute> which = attribute_from(header.mgmt_class, words.attribute);
     if (!which)
         throw wrong_usage(fmt::format("--attribute: class {} has no '{}' that irpctl knows; a "
-                                      "number up to 0xffff will do, too",
+                                      "number up to 0xffff is accepted, too",
                                       class_text(header.mgmt_class), words.attribute));
     header.attribute_id = which->id;
     header.attribute_modifier =
@@ -66,14 +66,14 @@ ibmf::mad_header header_of(const question_words& words) {
 std::uint8_t digit(const std::string& text, std::size_t at) {
     const auto each = static_cast<unsigned char>(text[at]);
     if (std::isxdigit(each) == 0)
-        throw wrong_usage("--data: hexadecimal digits were expected, two a byte");
+        throw wrong_usage("--data: hexadecimal digits were expected, two per byte");
     return static_cast<std::uint8_t>(std::isdigit(each) != 0 ? each - '0'
                                                              : std::tolower(each) - 'a' + 10);
 }
 
 void write_data(const std::string& digits, std::vector<std::uint8_t>& data) {
     if (digits.size() % 2 != 0)
-        throw wrong_usage("--data: hexadecimal digits were expected, two a byte");
+        throw wrong_usage("--data: hexadecimal digits were expected, two per byte");
     if (digits.size() / 2 > data.size())
         throw wrong_usage(fmt::format("--data: this class has room for {} bytes, not {}",
                                       data.size(), digits.size() / 2));
@@ -81,7 +81,7 @@ void write_data(const std::string& digits, std::vector<std::uint8_t>& data) {
         data[i / 2] = static_cast<std::uint8_t>(digit(digits, i) << 4 | digit(digits, i + 1));
 }
 
-// Attributes of classes without components: each field may be named all the same.
+// Attributes of classes without component masks: every field can be set by name.
 std::vector<saa::field> nameable(const saa::record_type& layout, bool has_components) {
     std::vector<saa::field> fields(layout.fields.begin(), layout.fields.end());
     for (saa::field& each : fields)
@@ -89,14 +89,14 @@ std::vector<saa::field> nameable(const saa::record_type& layout, bool has_compon
     return fields;
 }
 
-// Gives back the components that the fields stand for.
+// Sets the fields in the data, and returns their components.
 std::uint64_t write_fields(const question_words& words, question& made) {
     if (words.fields.empty()) return 0;
     const saa::record_type* const known =
         attribute_of(made.header.mgmt_class, made.header.attribute_id).layout;
     if (known == nullptr)
-        throw wrong_usage("--field: irpctl does not know what this attribute consists of; --data "
-                          "takes its bytes");
+        throw wrong_usage("--field: irpctl does not know the fields of this attribute; --data "
+                          "sets its bytes");
     const std::vector<saa::field> fields = nameable(*known, made.is_for_the_sa());
     saa::record_type layout = *known;
     layout.fields = fields;
@@ -116,7 +116,7 @@ std::uint64_t write_fields(const question_words& words, question& made) {
     return mask;
 }
 
-// Behind the 64 bytes of an attribute stands the way: from place 1 on a port a hop.
+// The directed route follows the 64 bytes of an attribute: one port per hop, from entry 1 on.
 void write_route(const question_words& words, question& made) {
     std::size_t hops = 0;
     for (std::string_view rest = words.route; !rest.empty();) {
@@ -125,7 +125,7 @@ void write_route(const question_words& words, question& made) {
         const std::uint64_t port = number("--route", rest.substr(0, comma), 0xFE);
         made.data[64 + ++hops] = static_cast<std::uint8_t>(port);
         rest.remove_prefix(comma);
-        if (rest == ",") throw wrong_usage("--route: a port was expected behind the last comma");
+        if (rest == ",") throw wrong_usage("--route: a port was expected after the last comma");
         if (!rest.empty()) rest.remove_prefix(1);
     }
     made.header.class_specific = static_cast<std::uint16_t>(hops);

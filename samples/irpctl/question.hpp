@@ -1,4 +1,4 @@
-// A datagram that is made of words.
+// A request that is built from words of the command line.
 #pragma once
 
 #include <ibmf/mad.hpp>
@@ -10,23 +10,23 @@
 
 namespace irpctl {
 
-/// What the command line says of a datagram.
+/// The options that describe a datagram.
 struct question_words {
     std::string management_class = "perf";
     std::string method = "get";
     std::string attribute = "ClassPortInfo";
     std::string modifier = "0";
     std::string lid;                 // empty: the subnet manager's for the SA, else the port's own
-    std::string route;               // the directed one, "1,2"
-    bool is_routed = false;          // also when it is empty
-    std::string mask;                // of the SA's components
+    std::string route;               // the directed route, "1,2"
+    bool is_routed = false;          // true also for an empty route
+    std::string mask;                // the component mask of the SA
     std::string key;                 // M_Key or SM_Key
-    std::string oui;                 // of the vendor classes with one
+    std::string oui;                 // of the vendor classes with an OUI
     std::string data;                // hexadecimal digits
     std::vector<std::string> fields; // "name=value"
 };
 
-/// One of a class, its parts in wire format, without RMPP.
+/// A request of one class, its parts in wire format, without RMPP.
 struct question {
     irpverbs::ibmf::mad_header header;
     std::vector<std::uint8_t> class_header;

@@ -53,7 +53,7 @@ ib_gid_t gid_in(const assignment& what) {
     return path.SGID;
 }
 
-// Its GIDs follow the record: sources, then destinations.
+// The GIDs follow the record: sources, then destinations.
 saa::any_query make_multipath(const std::vector<std::string>& fields) {
     sa_multipath_record_t record{};
     saa::any_query made{SA_MULTIPATHRECORD_ATTRID, 0, {}};
@@ -68,7 +68,7 @@ saa::any_query make_multipath(const std::vector<std::string>& fields) {
         else
             set(saa::layout_of(&record), &record, made.components, what);
     }
-    constexpr std::size_t most = 5; // so that all fit into a datagram
+    constexpr std::size_t most = 5; // all GIDs fit into one datagram
     if (sources.empty() || destinations.empty() || sources.size() + destinations.size() > 2 * most)
         throw wrong_usage("MultiPathRecord: --field SGID=... and --field DGID=... name the ends, "
                           "at least one of each and ten in all");

@@ -1,4 +1,4 @@
-// A question to the SA that is made of words.
+// An SA query that is built from words of the command line.
 #pragma once
 
 #include <saa/queries.hpp>
@@ -9,17 +9,19 @@
 
 namespace irpctl {
 
-/// What the SA can be asked for, by attribute id.
+/// Returns the record types that the SA can be queried for, ordered by attribute id.
 std::vector<const irpverbs::saa::record_type*> askable_records();
 
-/// By name or the beginning of one, without regard to case and underscores. Throws wrong_usage.
+/// Finds a record type by its name or the beginning of it, without regard to case and underscores.
+/// Throws wrong_usage.
 const irpverbs::saa::record_type& record_named(const std::string& text);
 
-/// What a question about these records is made of: for TraceRecords, a PathRecord.
+/// Returns the record type of the query template: a PathRecord for TraceRecords, otherwise
+/// `record`.
 const irpverbs::saa::record_type& asked_by(const irpverbs::saa::record_type& record);
 
-/// `fields`: "name=value", a component each; of a MultiPathRecord also SGID and DGID, as often as
-/// there are. Throws wrong_usage.
+/// `fields`: "name=value", one component each. A MultiPathRecord also accepts any number of SGID
+/// and DGID. Throws wrong_usage.
 irpverbs::saa::any_query make_query(const irpverbs::saa::record_type& record,
                                     const std::vector<std::string>& fields);
 

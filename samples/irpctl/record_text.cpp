@@ -33,7 +33,7 @@ std::string name_of(const sa_node_record_t& node) {
     return name.empty() ? guid_text(node.NodeInfo.NodeGUID) : std::string(name);
 }
 
-// The extended speeds lie eight bits above the others. Source: IBA table 146.
+// The codes of the extended speeds are shifted by eight bits. Source: IBA table 146.
 std::string link_text(const sm_portinfo_t& port) {
     const unsigned extended = port.LinkSpeedExtActive;
     const unsigned others = port.LinkSpeedActive;

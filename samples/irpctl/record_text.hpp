@@ -1,4 +1,4 @@
-// What records of the SA say, in words.
+// The text of SA records.
 #pragma once
 
 #include <saa/records.hpp>
@@ -8,7 +8,7 @@
 
 namespace irpctl {
 
-/// The name of a value where it has one ("Active", "4096"), else the value.
+/// Returns the name of a value ("Active", "4096"), or the value where it has no name.
 std::string value_text(const irpverbs::saa::record_type& type, const void* record,
                        std::string_view field);
 
@@ -17,14 +17,14 @@ std::string value_text(const Host& record, std::string_view field) {
     return value_text(irpverbs::saa::layout_of(&record), &record, field);
 }
 
-/// As in fe80::1.
+/// Returns a GID in the format of fe80::1.
 std::string gid_text(const ib_gid_t& gid);
 
-/// The description that a node has, byte by byte, or its GUID where that is empty. Output makes it
-/// safe.
+/// Returns the bytes of the node's description, or its GUID where the description is empty. The
+/// output functions escape it.
 std::string name_of(const sa_node_record_t& node);
 
-/// Of a port with a link: "4X QDR".
+/// Returns the width and speed of a port with a link: "4X QDR".
 std::string link_text(const sm_portinfo_t& port);
 
 } // namespace irpctl

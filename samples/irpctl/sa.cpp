@@ -1,4 +1,4 @@
-// irpctl sa: records of the subnet administrator, as they come.
+// irpctl sa: prints records of the subnet administrator as they arrive.
 #include "commands.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t buffered = 64 * 1024;
 constexpr std::size_t sources_at_once = 8;
 
-/// Writes records as they come: a value a line, or a paragraph each.
+/// Writes records as they arrive: one JSON value per line, or one paragraph each.
 class record_writer {
 public:
     explicit record_writer(bool json) : json_(json) {}
@@ -52,15 +52,15 @@ private:
     std::uint64_t count_ = 0;
 };
 
-// All paths of a subnet are one answer of hundreds of megabytes, which an SA takes long to make: it
-// is asked source by source instead.
+// All paths of a subnet are one response of hundreds of megabytes, which an SA computes for a long
+// time. The command queries each source by itself instead.
 bool is_all_pairs(const saa::any_query& asked) {
     constexpr std::uint64_t ends =
         SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID | SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_DLID;
     return asked.attribute == SA_PATHRECORD_ATTRID && (asked.components & ends) == 0;
 }
 
-/// One question of the user's, in as many of the SA's as it takes.
+/// One query of the user, as one or more queries to the SA.
 class inquiry {
 public:
     inquiry(session& here, sa_session& sa, const saa::any_query& asked)

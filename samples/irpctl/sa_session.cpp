@@ -14,10 +14,10 @@ failure not_opened(const open_port& at, int status, const boost::system::error_c
     const std::string where = fmt::format("{} port {}", at.which.name, at.attributes.PortNumber);
     switch (status) {
     case IBMF_BAD_PORT_STATE:
-        return failure(where + " is not active, so nobody can be asked; irpctl devices lists "
-                               "the states");
+        return failure(where + " is not active and reaches no SA; irpctl devices lists "
+                               "the port states");
     case IBMF_NO_RESOURCES:
-        return failure(where + ": another program asks the SA there; irpctl devices lists "
+        return failure(where + ": another program is the SA client there; irpctl devices lists "
                                "other ports");
     default:
         return failure(where + ": " + why.message());
@@ -34,20 +34,20 @@ void sa_session::check(const boost::system::error_code& error, int status) {
         ++here_.cancelled_waits;
         throw called_off();
     case STATUS_IO_TIMEOUT:
-        throw failure(fmt::format("the SA at LID {} does not answer; --timeout gives it more time",
+        throw failure(fmt::format("the SA at LID {} does not answer; --timeout allows more time",
                                   at_.attributes.SmLid));
     default:
         break;
     }
     switch (status) {
     case IBMF_REQ_INVALID:
-        throw failure("the SA refuses the request; irpctl sa RECORD --fields lists what can be "
-                      "asked for, and --key is for what it tells managers only");
+        throw failure("the SA refuses the request; irpctl sa RECORD --fields lists the fields, "
+                      "and --key is for records that only subnet managers may read");
     case IBMF_INSUFF_COMPS:
-        throw failure("the SA wants more fields; --field NAME=VALUE gives them");
+        throw failure("the SA requires more fields; --field NAME=VALUE sets one");
     case IBMF_UNSUPP_METHOD:
     case IBMF_UNSUPP_METHOD_ATTR:
-        throw failure("this SA does not serve that record; irpctl sa lists others");
+        throw failure("this SA does not serve that record type; irpctl sa lists others");
     default:
         throw failure("the SA: " + error.message());
     }
@@ -78,7 +78,7 @@ asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
                               std::function<asio::awaitable<void>(sa_session&)> use) {
     expect_lids(at);
     if (ci::gids(at.attributes).empty())
-        throw failure(fmt::format("{} port {} has no GID to ask from; irpctl port lists them",
+        throw failure(fmt::format("{} port {} has no GID; irpctl port lists the GIDs",
                                   at.which.name, at.attributes.PortNumber));
     const auto [error, opened] =
         co_await saa::session_open(at.attributes.PortGuid, wish.key, events, uint_t{0}, as_result);
@@ -90,7 +90,7 @@ asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await asio::this_coro::reset_cancellation_state(); // the end is not called off
+    co_await asio::this_coro::reset_cancellation_state(); // Ctrl-C does not cancel the close
     co_await saa::session_close(opened.handle, as_result);
     if (failed) std::rethrow_exception(failed);
 }

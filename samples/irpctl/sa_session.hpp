@@ -1,4 +1,4 @@
-// The subnet administrator (SA), asked from a port by a session of SA access.
+// A session of SA access on a port.
 #pragma once
 
 #include "open_port.hpp"
@@ -11,7 +11,7 @@ namespace irpctl {
 
 namespace saa = irpverbs::saa;
 
-/// How long one question to the SA may take, its retries included.
+/// The time limit of one query, its retries included.
 using sa_patience = irpverbs::irp::ticks;
 
 template <class Token>
@@ -19,10 +19,10 @@ auto in_time(sa_patience patience, Token token) {
     return irpverbs::irp::within(patience, asio::as_tuple(token));
 }
 
-/// Ctrl-C came. The run is over; nobody looks at this.
+/// Thrown after Ctrl-C. The command has ended, so no code handles it.
 struct called_off {};
 
-/// A port's session, and the words for what goes wrong with it.
+/// A port's session, and the messages of its failures.
 class sa_session {
 public:
     sa_session(session& here, const open_port& at, ibmf_saa_handle_t handle, sa_patience patience)
@@ -33,7 +33,7 @@ public:
     ib_gid_t gid() const { return ci::gids(at_.attributes)[0]; }
     ib_gid_t gid_of(ib_guid_t port_guid) const { return {gid().gid_prefix, port_guid}; }
 
-    /// All records that match; none is no failure. Throws failure, called_off.
+    /// Returns all records that match; an empty list is no failure. Throws failure, called_off.
     template <class Host>
     asio::awaitable<saa::record_list<Host>> all(const saa::query_template<Host>& wanted = {}) {
         auto [error, found] = co_await saa::retrieve(handle_, wanted, uint_t{0},
@@ -43,10 +43,10 @@ public:
     }
     asio::awaitable<saa::any_found> all(saa::any_query wanted, uint_t flags = 0);
 
-    /// The next records of a table as it comes; none: there are no more. Throws as all().
+    /// Returns the next records of a stream; none at the end of the table. Throws as all().
     asio::awaitable<saa::any_found> next(saa::any_record_stream& of);
 
-    /// One path to a port; none: there is no way. Throws as all().
+    /// Returns one path to a port; none when there is no path. Throws as all().
     asio::awaitable<saa::record_list<sa_path_record_t>> path_to(ib_gid_t gid);
 
 private:
@@ -58,12 +58,13 @@ private:
     const sa_patience patience_;
 };
 
-/// Opens the HCA and a session on its port, has `use(session)` run, and closes both, whatever came
-/// of that. Throws failure.
+/// Opens the HCA and a session on its port, runs `use(session)`, and closes both after success and
+/// failure. Throws failure.
 asio::awaitable<void> with_sa(session& here, sa_wish wish,
                               std::function<asio::awaitable<void>(sa_session&)> use);
 
-/// The same on a port that is open already, and with events.
+/// Opens a session with events on a port that is already open, and runs `use(session)`. Throws
+/// failure.
 asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
                               ibmf_saa_subnet_event_args_t events,
                               std::function<asio::awaitable<void>(sa_session&)> use);

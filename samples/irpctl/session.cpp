@@ -45,7 +45,7 @@ std::vector<device> find_devices() {
     return found;
 }
 
-// Of a file; of none, nothing. Throws failure.
+// Returns the content of the file, or an empty text for an empty path. Throws failure.
 std::string text_in(const std::string& path) {
     if (path.empty()) return {};
     std::ifstream file(path, std::ios::binary);
@@ -56,16 +56,17 @@ std::string text_in(const std::string& path) {
     return text;
 }
 
-// What the file says, once it is known to be right. Throws failure.
+// Returns the content of a valid partitions.conf. Throws failure.
 std::string partitions_in(const std::string& path) {
     const std::string text = text_in(path);
     const std::string problem =
         path.empty() ? "" : irpverbs::subnet_manager::partitions_problem(text, path);
-    if (!problem.empty()) throw failure(problem + "; OpenSM's partitions.conf is the format");
+    if (!problem.empty())
+        throw failure(problem + "; the format is that of OpenSM's partitions.conf");
     return text;
 }
 
-// The next signal is nobody's, and kills.
+// Waits for the first signal. The second one kills the program.
 asio::awaitable<void> interruption(asio::signal_set& signals) {
     co_await signals.async_wait(asio::use_awaitable);
     signals.clear();
@@ -77,7 +78,7 @@ bool say_interrupted(const session& here) {
     return here.ends_by_interruption;
 }
 
-// False: interrupted too early. The work is over then, too.
+// Returns false when an interruption ends the command too early. The work has ended in either case.
 asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here) {
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     const auto ended = co_await (interruption(signals) || outcome_of(chosen.run(here)));
@@ -91,9 +92,8 @@ asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here)
 session::session(const invocation& chosen) : chosen_(chosen) {
     if (!samples::own_subnet::is_wanted(chosen.hca) &&
         (!chosen.partitions.empty() || chosen.lmc != 0))
-        throw wrong_usage(
-            fmt::format("{}: only software: and software:FILE have a subnet manager here",
-                        chosen.partitions.empty() ? "--lmc" : "--partitions"));
+        throw wrong_usage(fmt::format("{}: only software: and software:FILE run a subnet manager",
+                                      chosen.partitions.empty() ? "--lmc" : "--partitions"));
     std::string partitions = partitions_in(chosen.partitions);
     char message[512] = "";
     ULONG count = 0;
@@ -106,8 +106,8 @@ session::session(const invocation& chosen) : chosen_(chosen) {
         subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions),
                                                         static_cast<std::uint8_t>(chosen.lmc));
     } catch (const boost::system::system_error& why) {
-        throw failure(fmt::format("{}: its subnet manager: {}; {}?static does without", chosen.hca,
-                                  why.code().message(), chosen.hca));
+        throw failure(fmt::format("{}: the subnet manager failed: {}; {}?static runs without one",
+                                  chosen.hca, why.code().message(), chosen.hca));
     }
 }
 
@@ -126,7 +126,7 @@ const device& session::find(const std::string& wanted) const {
 }
 
 failure verb_failed(const device& where, const boost::system::system_error& why) {
-    return failure(fmt::format("{}: {}; irpctl devices tells the state of its ports", where.name,
+    return failure(fmt::format("{}: {}; irpctl devices shows the states of its ports", where.name,
                                why.code().message()));
 }
 
@@ -153,7 +153,7 @@ asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works) {
         if (failures[each]) std::rethrow_exception(failures[each]);
 }
 
-// The trace has what the command does, without the subnet manager's first sweep and its end.
+// The trace covers the command, without the subnet manager's first sweep and its stop.
 bool run_session(const invocation& chosen) {
     dispatch::asio_machine machine;
     const dispatch::machine::scope inside(machine);

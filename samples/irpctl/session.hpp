@@ -1,4 +1,4 @@
-// A run of a subcommand: the machine, the HCAs, Ctrl-C, and the trace if one is wanted.
+// A run of a subcommand: the machine, the HCAs, the handling of Ctrl-C, and the trace.
 #pragma once
 
 #include "failure.hpp"
@@ -35,10 +35,10 @@ struct device {
 
 class capture_file;
 
-/// What a subcommand works with. Its coroutines all run on one thread.
+/// The environment of a subcommand, whose coroutines all run on one thread.
 class session {
 public:
-    /// Attaches the HCAs; a software fabric gets its subnet manager. Throws failure.
+    /// Attaches the HCAs, and starts the subnet manager of a software fabric. Throws failure.
     explicit session(const invocation& chosen);
     ~session();
     session(const session&) = delete;
@@ -46,15 +46,15 @@ public:
 
     bool json() const { return chosen_.json; }
     std::span<const device> devices() const { return devices_; }
-    /// By name, or by node GUID; empty: the first one. Throws failure.
+    /// Finds an HCA by name or node GUID; an empty text is the first one. Throws failure.
     const device& find(const std::string& wanted) const;
 
-    /// What was called off by Ctrl-C, for the last words.
+    /// The operations that Ctrl-C cancelled, for the final message.
     std::size_t cancelled_waits = 0;
     std::size_t closed_adapters = 0;
-    /// Of what is sent and received; null: not wanted.
+    /// The capture of sent and received datagrams; null without --pcap.
     capture_file* capture = nullptr;
-    /// Ctrl-C is how the command is meant to end.
+    /// True when Ctrl-C is the regular end of the command.
     bool ends_by_interruption = false;
 
 private:
@@ -63,19 +63,20 @@ private:
     std::unique_ptr<samples::own_subnet> subnet_;
 };
 
-/// False: interrupted before it was done. Throws failure.
+/// Returns false after an interruption before the command's end. Throws failure.
 bool run_session(const invocation& chosen);
 
-/// For a verb that failed.
+/// Returns the failure for an error of a verb.
 failure verb_failed(const device& where, const boost::system::system_error& why);
 
-/// All at once. The first exception calls the others off, and is thrown when they have ended.
+/// Runs all works at once. The first exception cancels the others, and is thrown after their end.
 asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works);
 
-/// How the work ends: an exception is a result, so that it is not lost where another side won.
+/// Returns the exception of the work as a result, so that it is not lost when the other side of an
+/// operator || ends first.
 asio::awaitable<std::exception_ptr> outcome_of(asio::awaitable<void> work);
 
-/// Opens the device, has `use(ca)` run, and closes it, whatever came of that.
+/// Opens the device, runs `use(ca)`, and closes the device after success and failure.
 template <class Use>
 asio::awaitable<void> with_adapter(session& here, const device& which, Use use) {
     ci::channel_adapter ca;
@@ -88,7 +89,7 @@ asio::awaitable<void> with_adapter(session& here, const device& which, Use use) 
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await asio::this_coro::reset_cancellation_state(); // closing is not called off
+    co_await asio::this_coro::reset_cancellation_state(); // Ctrl-C does not cancel the close
     if (ca != nullptr) {
         co_await ca.async_close(asio::use_awaitable);
         ++here.closed_adapters;

@@ -1,4 +1,4 @@
-// irpctl stats: what IBMF counts while it asks.
+// irpctl stats: prints IBMF's counters after a number of requests.
 #include "output.hpp"
 #include "transactions.hpp"
 
@@ -74,7 +74,7 @@ question class_port_info(std::uint64_t transaction) {
     return made;
 }
 
-// What went wrong is in the statistics.
+// The statistics count failed requests.
 asio::awaitable<void> ask(session& here, ibmf_handle_t handle, std::uint64_t transaction,
                           std::uint16_t lid, patience times) {
     try {

@@ -21,8 +21,8 @@ struct told_event {
     std::uint64_t number = 0; // of the session's events
 };
 
-/// From the callbacks, of which several may run at once, to the coroutine that prints the events in
-/// their order.
+/// A queue from the callbacks, several of which may run at once, to the coroutine that prints the
+/// events in order.
 class event_line {
 public:
     explicit event_line(const asio::any_io_executor& executor) : channel_(executor, most_waiting) {}
@@ -37,7 +37,7 @@ public:
                 co_return told_event{IBMF_SAA_EVENT_LOST, {}, 0};
             }
             const told_event came = co_await channel_.async_receive(asio::use_awaitable);
-            if (next_ == 0) next_ = came.number; // the first one behind a gap
+            if (next_ == 0) next_ = came.number; // the first event after a gap
             if (came.number < next_) co_return came;
             early_[came.number] = came;
         }
@@ -61,7 +61,7 @@ private:
     std::uint64_t next_ = 1;
 };
 
-/// Who has which port, also after it has gone.
+/// The node and port of each GID, also after the port has disappeared.
 class port_names {
 public:
     explicit port_names(sa_session& sa) : sa_(sa) {}
@@ -90,7 +90,7 @@ std::string producers(std::uint8_t mask) {
     std::string text;
     for (std::size_t i = 0; i < std::size(names); ++i)
         if ((mask >> i & 1) != 0) text += (text.empty() ? "of " : ", ") + std::string(names[i]);
-    return text.empty() ? "of nobody" : text;
+    return text.empty() ? "of no producer" : text;
 }
 
 const char* name_of(ibmf_saa_subnet_event_t what) {
@@ -140,7 +140,7 @@ std::string details_of(const told_event& event) {
 asio::awaitable<void> watch_subnet(session& here, const open_port& at, std::function<void()> ready,
                                    std::function<void(const subnet_news&)> tell) {
     event_line line(co_await asio::this_coro::executor);
-    const sa_wish wish; // named: GCC 12 destroys one that is made in the call twice
+    const sa_wish wish; // a named object: GCC 12 destroys a temporary in the call twice
     co_await with_sa(here, at, wish, line.arguments(),
                      [&](sa_session& sa) -> asio::awaitable<void> {
                          port_names names(sa);

@@ -1,4 +1,4 @@
-// Events of a subnet, from its subnet administrator.
+// Events of a subnet, reported by its subnet administrator.
 #pragma once
 
 #include "sa_session.hpp"
@@ -7,11 +7,11 @@ namespace irpctl {
 
 struct subnet_news {
     std::string what;
-    std::string about; // whom; empty: nobody in particular
+    std::string about; // the port or group; empty: the event concerns none
 };
 
-/// Tells of the events of the port's subnet until it is called off; `ready` when the SA is known.
-/// Both may throw.
+/// Reports the events of the port's subnet until it is cancelled. Calls `ready` when the session is
+/// open. Both functions may throw.
 asio::awaitable<void> watch_subnet(session& here, const open_port& at, std::function<void()> ready,
                                    std::function<void(const subnet_news&)> tell);
 

@@ -22,9 +22,9 @@ failure cannot_write(const std::string& path, int error) {
     return failure(fmt::format("{}: {}; -o names the file to write", path, std::strerror(error)));
 }
 
-// Where links lead, even to what is not there yet.
+// Follows symbolic links, also to a file that does not exist yet.
 fs::path end_of_links(fs::path path) {
-    constexpr int most_links = 40; // as many as Linux follows
+    constexpr int most_links = 40; // the limit of Linux
     std::error_code none;
     for (int i = 0; i < most_links && fs::is_symlink(path, none); ++i)
         path = path.parent_path() / fs::read_symlink(path, none);

@@ -9,13 +9,13 @@ namespace irpctl {
 
 class trace_file {
 public:
-    /// Records from now on. Throws failure when there can't be such a file.
+    /// Starts the recording. Throws failure when the file cannot be created.
     trace_file(std::string path, irpverbs::dispatch::machine& recorded);
 
-    /// What devices are called in it.
+    /// Sets the names of devices in the trace.
     void name(std::span<const device> devices) { devices_.assign(devices.begin(), devices.end()); }
 
-    /// A file comes into being whole, or not at all; a device or fifo is written to. Throws
+    /// Creates a regular file completely or not at all; writes directly to a device or fifo. Throws
     /// failure.
     void write() const;
 
@@ -24,7 +24,7 @@ private:
     const device* find(const irpverbs::irp::trace_event& sent) const;
 
     std::string path_;
-    std::string replaced_; // the file that links lead to; empty: a device or fifo
+    std::string replaced_; // the file at the end of symbolic links; empty: a device or fifo
     std::vector<device> devices_;
     irpverbs::irp::trace_recorder recorder_;
 };

@@ -30,7 +30,7 @@ private:
     ibmf_msg_t* raw_ = nullptr;
 };
 
-/// The bytes that a message's send buffers point at.
+/// The bytes of a message's send buffers.
 struct send_parts {
     explicit send_parts(const question& what) : class_header(what.class_header), data(what.data) {
         ibmf::store(header, what.header);
@@ -72,7 +72,7 @@ failure not_registered(const open_port& at, int status, const boost::system::err
                        ? fmt::format("{} port {}: another program manages this class there; "
                                      "irpctl devices lists other ports",
                                      at.which.name, at.attributes.PortNumber)
-                       : fmt::format("{} port {}: {}; irpctl devices tells the state of its ports",
+                       : fmt::format("{} port {}: {}; irpctl devices shows the states of its ports",
                                      at.which.name, at.attributes.PortNumber, why.message()));
 }
 
@@ -89,7 +89,7 @@ asio::awaitable<void> with_ibmf(const open_port& at, ibmf_client_type_t type, ui
     } catch (...) {
         failed = std::current_exception();
     }
-    co_await asio::this_coro::reset_cancellation_state(); // the end is not called off
+    co_await asio::this_coro::reset_cancellation_state(); // Ctrl-C does not cancel the end
     co_await ibmf::unregister(made.handle, as_result);
     if (failed) std::rethrow_exception(failed);
 }
@@ -110,7 +110,7 @@ asio::awaitable<std::optional<answer>> transact(ibmf_handle_t handle, const ques
         handle, IBMF_QP_HANDLE_DEFAULT, asked.get(), retrans, flags_for(what), as_result);
     if (irpverbs::dispatch::status_of(error) == STATUS_CANCELLED) co_return std::nullopt;
     if (error)
-        throw failure(fmt::format("LID {}: {}; --timeout and --retries give it more time", lid,
+        throw failure(fmt::format("LID {}: {}; --timeout and --retries allow more time", lid,
                                   error.message()));
     answer made = answer_in(*asked.get());
     made.ticks = now_in_ticks() - begun;

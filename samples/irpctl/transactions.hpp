@@ -1,4 +1,4 @@
-// Transactions of IBMF, for what takes more than a datagram, and for its statistics.
+// IBMF transactions, for requests of more than one datagram and for IBMF's statistics.
 #pragma once
 
 #include "answer.hpp"
@@ -8,11 +8,11 @@
 
 namespace irpctl {
 
-/// Registers with IBMF, has `use(handle)` run, and unregisters, whatever came of that.
+/// Registers with IBMF, runs `use(handle)`, and unregisters after success and failure.
 asio::awaitable<void> with_ibmf(const open_port& at, ibmf_client_type_t type, uint_t flags,
                                 std::function<asio::awaitable<void>(ibmf_handle_t)> use);
 
-/// nullopt: Ctrl-C. Throws failure when there is no answer.
+/// Returns the response, or nullopt after Ctrl-C. Throws failure when there is no response.
 asio::awaitable<std::optional<answer>> transact(ibmf_handle_t handle, const question& what,
                                                 std::uint16_t lid, patience times);
 

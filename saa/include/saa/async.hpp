@@ -1,11 +1,11 @@
 /// SA access in C++: a twin for every call of the C headers.
 ///
-/// Calls that take their time take a completion token of Asio as their last parameter, by default
-/// one for `co_await`, and complete with an error_code of dispatch::status_category and what they
-/// found, its IBMF_ status beside. Handlers, executors, memory, cancellation slots and deadlines
-/// (irp::within) are as in irp::call: a deadline covers waiting for a turn and all retries.
-/// Cancellation withdraws this access alone: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and
-/// IBMF_TRANS_FAILURE. What a twin takes by value it keeps.
+/// Asynchronous calls have a completion token of Asio as their last parameter, by default one for
+/// `co_await`. They complete with an error_code of dispatch::status_category and their result,
+/// which includes the IBMF_ status. Handlers, executors, memory, cancellation slots and deadlines
+/// (irp::within) are as in irp::call: a deadline covers the time in the port's queue and all
+/// retries. Cancellation withdraws this access alone: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and
+/// IBMF_TRANS_FAILURE. A twin keeps its by-value parameters.
 #pragma once
 
 #include <ibmf/async.hpp>
@@ -20,7 +20,7 @@
 
 namespace irpverbs::saa {
 
-/// Host-endian records, as they came from the SA.
+/// Host-endian records, in the order of the SA's response.
 template <class Host>
 class record_list {
 public:
@@ -34,9 +34,9 @@ public:
     const Host* end() const noexcept { return begin() + size_; }
     const Host& operator[](std::size_t index) const noexcept { return begin()[index]; }
 
-    /// All of them, to be changed in place.
+    /// All records. The caller may change them in place.
     std::span<Host> span() noexcept { return {static_cast<Host*>(block_.bytes.get()), size_}; }
-    /// Only the first `count` stay.
+    /// Keeps only the first `count` records.
     void truncate(std::size_t count) noexcept { size_ = count < size_ ? count : size_; }
 
 private:
@@ -44,14 +44,14 @@ private:
     std::size_t size_ = 0;
 };
 
-/// What an access found.
+/// The result of an access.
 template <class Host>
 struct found {
     int status = IBMF_FAILURE;
     record_list<Host> records;
 };
 
-/// Host-endian records of `type`, as they came from the SA.
+/// Host-endian records of `type`, in the order of the SA's response.
 struct any_found {
     int status = IBMF_FAILURE;
     const record_type* type = nullptr;
@@ -109,7 +109,7 @@ struct keep_one_a_port {
     }
 };
 
-/// An access by a template of its own; `Choose` says which records of the answer stay.
+/// An access with a template of its own; `Choose` selects the records of the response to keep.
 template <class Asked, class Found, class Choose = keep_all>
 struct access_call {
     ibmf_saa_handle_t handle;
@@ -145,7 +145,7 @@ auto retrieve(ibmf_saa_handle_t handle, const query_template<Host>& wanted, uint
 
 } // namespace detail
 
-/// What session_open gives.
+/// The result of session_open.
 struct opened_session {
     int status = IBMF_FAILURE;
     ibmf_saa_handle_t handle = nullptr;
@@ -158,7 +158,7 @@ auto session_open(ib_guid_t port_guid, ib_smkey_t sm_key,
     struct body {
         ib_guid_t port_guid;
         ib_smkey_t sm_key;
-        ibmf_saa_subnet_event_args_t events; // no callback: none
+        ibmf_saa_subnet_event_args_t events; // without a callback: no events
         uint_t flags;
         opened_session given{};
 
@@ -185,8 +185,8 @@ auto session_close(ibmf_saa_handle_t handle, Token&& token = {}) {
         std::forward<Token>(token));
 }
 
-/// Twin of ibmf_sa_access, for the record that the template is: void(error_code, found<Answer>).
-/// `Answer` is another type for MultiPathRecord and TraceRecord only.
+/// Twin of ibmf_sa_access for a record of type `Host`: void(error_code, found<Answer>). `Answer`
+/// differs from `Host` for MultiPathRecord and TraceRecord only.
 template <class Host, class Answer = Host, class Token = boost::asio::deferred_t>
 auto access(ibmf_saa_handle_t handle, std::uint16_t attribute, ibmf_saa_access_type_t type,
             const query_template<Host>& wanted, uint_t flags = 0, Token&& token = {}) {
@@ -195,14 +195,14 @@ auto access(ibmf_saa_handle_t handle, std::uint16_t attribute, ibmf_saa_access_t
         std::forward<Token>(token));
 }
 
-/// All records that match: void(error_code, found<Host>).
+/// Returns all records that match: void(error_code, found<Host>).
 template <class Host, class Token = boost::asio::deferred_t>
 auto retrieve(ibmf_saa_handle_t handle, const query_template<Host>& wanted, uint_t flags = 0,
               Token&& token = {}) {
     return detail::retrieve(handle, wanted, flags, detail::keep_all(), std::forward<Token>(token));
 }
 
-/// The same: void(error_code, any_found).
+/// Returns all records that match, of a type chosen at run time: void(error_code, any_found).
 template <class Token = boost::asio::deferred_t>
 auto retrieve(ibmf_saa_handle_t handle, any_query wanted, uint_t flags = 0, Token&& token = {}) {
     return irp::detail::initiate(detail::any_call{handle, std::move(wanted), flags, {}},
@@ -217,7 +217,7 @@ auto gid_to_pathrecords(ibmf_saa_handle_t handle, const path_wish& wish, uint_t 
                             std::forward<Token>(token));
 }
 
-/// The same, by its short name.
+/// A short name for gid_to_pathrecords without flags.
 template <class Token = boost::asio::deferred_t>
 auto paths(ibmf_saa_handle_t handle, const path_wish& wish, Token&& token = {}) {
     return gid_to_pathrecords(handle, wish, 0, std::forward<Token>(token));
@@ -232,8 +232,8 @@ auto paths_from_gid(ibmf_saa_handle_t handle, ib_gid_t sgid, ib_pkey_t p_key = I
                             std::forward<Token>(token));
 }
 
-/// Twin of ibmf_saa_name_to_service_record: void(error_code, found<sa_service_record_t>). A name of
-/// 64 bytes or more is the caller's to refuse: it is cut.
+/// Twin of ibmf_saa_name_to_service_record: void(error_code, found<sa_service_record_t>). The twin
+/// truncates a name of 64 bytes or more; the caller refuses such names.
 template <class Token = boost::asio::deferred_t>
 auto name_to_service_record(ibmf_saa_handle_t handle, std::string_view name,
                             ib_pkey_t p_key = IBMF_SAA_PKEY_WC, uint_t flags = 0,
@@ -272,7 +272,7 @@ inline int query_path_cache(ibmf_saa_handle_t handle, ibmf_saa_path_cache_stats_
 }
 struct recalled {
     int status = IBMF_FAILURE;
-    std::size_t count = 0; // may be more than there was room for
+    std::size_t count = 0; // may exceed the size of `paths`
 };
 inline recalled recall_paths(ibmf_saa_handle_t handle,
                              const query_template<sa_path_record_t>& wanted,

@@ -1,5 +1,5 @@
-// The questions that are asked most: templates and which of their components count. Pure functions.
-// IRQL: <= DISPATCH_LEVEL. Source: seed 003's helpers.
+// The most frequent queries: templates with their component masks. Pure functions. IRQL: <=
+// DISPATCH_LEVEL. Source: seed 003's helpers.
 #ifndef IRPVERBS_SAA_QUERIES_HPP
 #define IRPVERBS_SAA_QUERIES_HPP
 
@@ -18,39 +18,42 @@ struct query_template {
     std::uint64_t components = 0;
 };
 
-/// A question about records whose type is known only when the program runs.
+/// A query whose record type is known only at run time.
 struct any_query {
-    std::uint16_t attribute = 0; // that records.hpp knows
+    std::uint16_t attribute = 0; // of a record that records.hpp knows
     std::uint64_t components = 0;
-    std::vector<std::uint64_t> record; // the bytes of the host structure, and what follows it
+    std::vector<std::uint64_t> record; // the bytes of the host structure, and the GIDs that follow
+                                       // it
 };
 
-/// Between two ports, or with both GIDs' one end open. 0 is a wildcard, of `most` too.
+/// Paths between two ports, or from or to one port when the other GID is 0. 0 is a wildcard, for
+/// `most` too.
 struct path_wish {
     ib_gid_t sgid{};
     ib_gid_t dgid{};
     ib_pkey_t p_key = IBMF_SAA_PKEY_WC;
     ib_mtu_t at_least_mtu = IBMF_SAA_MTU_WC; // a code of IB_MTU
     bool reversible = true;
-    std::uint8_t most = 1; // paths a pair; an SA is not asked for more than 127
+    std::uint8_t most = 1; // paths per pair; the library never requests more than 127 from an SA
 };
 NT_API query_template<sa_path_record_t> path_template(const path_wish& wish) noexcept;
 
-/// `name`: at most 63 bytes; longer ones are cut.
+/// `name`: at most 63 bytes; a longer name is truncated.
 NT_API query_template<sa_service_record_t>
 service_by_name(std::string_view name, ib_pkey_t p_key = IBMF_SAA_PKEY_WC) noexcept;
 NT_API query_template<sa_service_record_t>
 service_by_id(ib_svc_id_t id, ib_pkey_t p_key = IBMF_SAA_PKEY_WC) noexcept;
 
-/// All components of the record, its lease too: without it the SA lets it last for ever.
+/// Sets all components of the record, the lease included: without a lease the SA keeps the service
+/// for ever.
 NT_API query_template<sa_service_record_t>
 service_registration(const sa_service_record_t& record) noexcept;
-/// The components that name the record.
+/// Sets the components that identify the record.
 NT_API query_template<sa_service_record_t>
 service_withdrawal(const sa_service_record_t& record) noexcept;
 
-/// Moves the first path to each destination to the front, ordered by DGID, and returns how many
-/// those are. Needs no memory.
+/// Moves the first path to each destination to the front, ordered by DGID, and returns the number
+/// of these paths. Allocates no memory.
 NT_API std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept;
 
 } // namespace irpverbs::saa

@@ -1,4 +1,4 @@
-/// Large tables as they come: the first records are there before the last are sent.
+/// Large tables in pieces: the client receives the first records before the SA sends the last.
 #pragma once
 
 #include <saa/async.hpp>
@@ -11,7 +11,7 @@ namespace detail {
 
 class stream_source;
 
-/// Asks at once; what `args` names is read before the return.
+/// Sends the query at once; reads the memory that `args` names before the return.
 NT_API std::shared_ptr<stream_source> open_stream(ibmf_saa_handle_t handle,
                                                   const ibmf_saa_access_args_t& args, uint_t flags);
 NT_API void close_stream(stream_source& of);
@@ -35,7 +35,7 @@ struct next_any : next_call {
     any_found result(ULONG_PTR) && { return {status, type, std::move(records)}; }
 };
 
-/// The source of a stream: its end withdraws the question.
+/// The source of a stream. The destructor withdraws the query.
 class stream_end {
 public:
     explicit stream_end(std::shared_ptr<stream_source> of) : of_(std::move(of)) {}
@@ -52,22 +52,25 @@ private:
 
 } // namespace detail
 
-/// All records that match, in the order of the SA's table, in pieces. A stream is one question, not
-/// shared with others, and not answered again when it breaks. Moved, not copied; its end withdraws
-/// the question, and what waits for records completes with STATUS_CANCELLED.
-/// What was not taken is kept, a megabyte of it; then the SA is held up, and who leaves it so for
-/// longer than it has patience finds the stream broken.
+/// All records that match, in the order of the SA's table, in pieces. A stream is one query of its
+/// own: the port does not merge it with equal queries, and does not send it again when it breaks.
+/// Movable, not copyable. The destructor withdraws the query, and a pending next() completes with
+/// STATUS_CANCELLED. The stream keeps at most a megabyte of records that were not read; then it
+/// stops the SA's transfer. A stream breaks when its client leaves the transfer stopped for longer
+/// than the SA waits.
 template <class Host>
 class record_stream {
 public:
-    /// Ownership: the template is copied. `flags`: as ibmf_sa_access. IRQL: PASSIVE_LEVEL.
+    /// Ownership: the constructor copies the template. `flags`: as ibmf_sa_access. IRQL:
+    /// PASSIVE_LEVEL.
     record_stream(ibmf_saa_handle_t handle, const query_template<Host>& wanted,
                   uint_t flags = IBMF_SAA_BULK)
         : source_(detail::open_stream(handle, arguments(wanted), flags)) {}
 
-    /// The next records, at least one: void(error_code, found<Host>). None and IBMF_SUCCESS: there
-    /// were no more. Other statuses, as of ibmf_sa_access, come when all that was received before
-    /// has been given, and again each time. Cancelling it withdraws this call alone.
+    /// Returns the next records, at least one: void(error_code, found<Host>). No record with
+    /// IBMF_SUCCESS is the end of the table. Another status, as of ibmf_sa_access, follows after
+    /// all received records, and each further call returns it again. Cancellation withdraws this
+    /// call alone.
     template <class Token = boost::asio::deferred_t>
     auto next(Token&& token = {}) {
         return irp::detail::initiate(detail::next_records<Host>{{source_.get()}},
@@ -88,11 +91,11 @@ private:
     detail::stream_end source_;
 };
 
-/// The same of records whose type is chosen while the program runs.
+/// A record_stream whose record type is chosen at run time.
 class any_record_stream {
 public:
-    /// Ownership: the query is read before the return. `flags`: as ibmf_sa_access. IRQL:
-    /// PASSIVE_LEVEL.
+    /// Ownership: the constructor reads the query before it returns. `flags`: as ibmf_sa_access.
+    /// IRQL: PASSIVE_LEVEL.
     any_record_stream(ibmf_saa_handle_t handle, any_query wanted, uint_t flags = IBMF_SAA_BULK)
         : type_(detail::answer_type_of(wanted)),
           source_(detail::open_stream(handle, detail::arguments_of(wanted), flags)) {}

@@ -1,6 +1,6 @@
-/* Component masks: which fields of a record a query template means. Numbered as in IBA 1.2.1; where
-   IBA 1.1 calls a field reserved, both names stand. Source: IBA 15.2.5; sys/ib/mgt/sa_recs.h names;
-   PortInfo from bit 43 on as OpenSM has it. */
+/* Component masks: the fields of a record that a query template sets. Numbered as in IBA 1.2.1;
+   where IBA 1.1 calls a field reserved, both names stand. Source: IBA 15.2.5; sys/ib/mgt/sa_recs.h
+   names; PortInfo from bit 43 on as OpenSM has it. */
 #ifndef IRPVERBS_SAA_SA_COMPMASK_H
 #define IRPVERBS_SAA_SA_COMPMASK_H
 
@@ -175,7 +175,7 @@
 #define SA_SR_COMPMASK_LEASE 0x10u
 #define SA_SR_COMPMASK_KEY 0x20u
 #define SA_SR_COMPMASK_NAME 0x40u
-#define SA_SR_COMPMASK_ALL_DATA 0x1FFFFFFF80ull /* one bit an item */
+#define SA_SR_COMPMASK_ALL_DATA 0x1FFFFFFF80ull /* one bit per item */
 
 #define SA_SERVASSOC_COMPMASK_SERVICEKEY 0x1u
 #define SA_SERVASSOC_COMPMASK_SERVICENAME 0x2u
@@ -231,7 +231,7 @@
 #define SA_GUIDINFO_COMPMASK_RESERVED 0x4u
 #define SA_GUIDINFO_COMPMASK_RESERVED2 0x8u
 #define SA_GUIDINFO_COMPMASK_GUIDINFO 0x10u   /* the first of the eight */
-#define SA_GUIDINFO_COMPMASK_ALL_GUIDS 0xFF0u /* one bit a GUID */
+#define SA_GUIDINFO_COMPMASK_ALL_GUIDS 0xFF0u /* one bit per GUID */
 
 #define SA_TRACE_COMPMASK_GIDPREFIX 0x1u
 #define SA_TRACE_COMPMASK_IOCGENERATION 0x2u

@@ -1,6 +1,6 @@
-/* SA records as a client sees them: host byte order, one member a field, widths in bits where they
-   are not the member's. Wire layout: saa/records.hpp. Component masks: saa/sa_compmask.h.
-   Source: IBA 15.2.5; sys/ib/mgt/sa_recs.h names. */
+/* SA records in the client's view: host byte order, one member per field; a comment states the
+   width in bits where it is not the member's. Wire layout: saa/records.hpp. Component masks:
+   saa/sa_compmask.h. Source: IBA 15.2.5; sys/ib/mgt/sa_recs.h names. */
 #ifndef IRPVERBS_SAA_SA_RECS_H
 #define IRPVERBS_SAA_SA_RECS_H
 

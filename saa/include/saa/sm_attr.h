@@ -1,5 +1,5 @@
-/* Subnet management attributes: host byte order, one member a field, widths in bits where they are
-   not the member's. Source: IBA 14.2.5; sys/ib/mgt/sm_attr.h names. */
+/* Subnet management attributes: host byte order, one member per field; a comment states the width
+   in bits where it is not the member's. Source: IBA 14.2.5; sys/ib/mgt/sm_attr.h names. */
 #ifndef IRPVERBS_SAA_SM_ATTR_H
 #define IRPVERBS_SAA_SM_ATTR_H
 
@@ -56,7 +56,7 @@ typedef struct sm_switchinfo_s {
     uint8_t PartitionChecks; /* 4: inbound, outbound, raw inbound, raw outbound */
     uint8_t EnhancedPort0;   /* 1 */
     uint8_t Reserved2;       /* 3 */
-    uint8_t Reserved3;       /* this and the next: since IBA 1.2 */
+    uint8_t Reserved3;       /* this and the next member: since IBA 1.2 */
     uint16_t MulticastFDBTop;
 } sm_switchinfo_t;
 
@@ -109,7 +109,7 @@ typedef struct sm_portinfo_s {
     uint8_t RespTimeValue;                /* 5; 4.096 us x 2^n */
     uint8_t LocalPhyErrors;               /* 4 */
     uint8_t OverrunErrors;                /* 4 */
-    uint16_t MaxCreditHint;               /* this and the rest: since IBA 1.2 */
+    uint16_t MaxCreditHint;               /* this and the remaining members: since IBA 1.2 */
     uint8_t Reserved4;
     uint32_t LinkRoundTripLatency; /* 24 */
     uint16_t CapabilityMask2;

@@ -1,5 +1,5 @@
-// Accesses are IRPs of one cancel-safe queue, each in the line of the query whose answer it waits
-// for: so each can be withdrawn alone.
+// Accesses are IRPs in one cancel-safe queue. Each is also in the list of the query whose response
+// it waits for, so that it can be cancelled alone.
 #include <access/session.hpp>
 
 #include <ibmf/detail/requests.hpp>
@@ -32,7 +32,8 @@ answer copy_of(const path_cache::answer& known) {
     return made;
 }
 
-// What the request held is let go of after it: it may end the session or the port.
+// Completes the IRP. The references of the request are released after the completion, since the
+// release may free the session or the port.
 void complete(IRP* irp, answer&& told, NTSTATUS status) {
     access_request& request = request_of(irp);
     const session_ref who(request.keeps_session ? nullptr : request.waits.by, false);
@@ -41,28 +42,28 @@ void complete(IRP* irp, answer&& told, NTSTATUS status) {
     request.answer = std::move(told.records);
     irp->IoStatus.Status = status;
     irp->IoStatus.Information = static_cast<ULONG_PTR>(told.status);
-    IoCompleteRequest(irp, IO_NO_INCREMENT); // the request may be gone after that
+    IoCompleteRequest(irp, IO_NO_INCREMENT); // the request may be freed here
     if (who != nullptr) who->leave();
 }
 
 } // namespace
 
-/// An access that wants in.
+/// An access that joins or begins a query.
 struct port::arrival {
     access_request& request;
     session& who;
-    query& own; // for when nobody asks the same
+    query& own; // used if there is no equal query
     int refused = IBMF_SUCCESS;
 };
 
-/// Whose IRP is looked for: one of the two.
+/// The search key for an IRP: its query or its session.
 struct port::wanted {
     const query* of_query;
     const session* of_session;
-    bool was_last = false; // behind the one that was found nobody waits
+    bool was_last = false; // no access waits for the query any more
 };
 
-// Under the lock.
+// The caller holds the lock.
 int port::admit(const arrival& here) {
     if (here.who.closing) return IBMF_BAD_HANDLE;
     return usable() ? IBMF_SUCCESS : IBMF_BAD_PORT_STATE;
@@ -101,7 +102,7 @@ NTSTATUS port::insert(IO_CSQ* csq, IRP*, void* context) {
     return STATUS_SUCCESS;
 }
 
-// The last one to be withdrawn takes the query with it.
+// Removes an access. The last access of a query withdraws the query.
 void port::remove(IO_CSQ* csq, IRP* irp) {
     port& self = of(csq);
     waiter& gone = request_of(irp).waits;
@@ -117,7 +118,7 @@ void port::remove(IO_CSQ* csq, IRP* irp) {
     self.make_due(which);
 }
 
-// The first of a list; after `irp`, the next one.
+// Returns the first IRP of a list, or the next one after `irp`.
 IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
     wanted& what = *static_cast<wanted*>(context);
     const bool by_query = what.of_query != nullptr;
@@ -142,7 +143,7 @@ void port::complete_cancelled(IO_CSQ*, IRP* irp) {
     complete(irp, {IBMF_TRANS_FAILURE, {}}, STATUS_CANCELLED);
 }
 
-// The session is not quiet until it is completed.
+// The IRP keeps the session busy until its completion.
 bool port::recall(IRP* irp, access_request& request, session& who, const path_key& path) {
     answer told;
     {
@@ -194,7 +195,7 @@ void port::cancel_all(session& who) {
         complete_cancelled(&waiting_.csq, irp);
 }
 
-// The records go to the last one, a copy to each other.
+// The last access receives the records, the others receive copies.
 void port::settle(query& which, answer&& told) {
     {
         const guard under(*this);

@@ -34,7 +34,7 @@ std::uint8_t method_of_answer(std::uint8_t asked) {
     }
 }
 
-// A MultiPathRecord is answered with PathRecords. Source: IBA o15-0.2.7.
+// The response to a MultiPathRecord consists of PathRecords. Source: IBA o15-0.2.7.
 std::uint16_t attribute_of_answer(const question& asked) {
     return asked.answer_type != nullptr ? asked.answer_type->attribute_id : asked.attribute;
 }

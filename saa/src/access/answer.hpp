@@ -1,4 +1,4 @@
-// What the SA answered: the status for the client, and the records.
+// The result of a query: the client's status, and the records.
 #pragma once
 
 #include <access/question.hpp>
@@ -15,10 +15,10 @@ struct answer {
     detail::record_block records;
 };
 
-/// Of a transaction that has ended. Every byte of it is checked.
+/// Reads the response of a completed transaction, and checks every byte of it.
 answer read_answer(const question& asked, const ibmf_msg_t& message);
 
-/// What the headers of an answer say: of how it is to be read. An IBMF_ status.
+/// The format of a response, which its headers define. read_headers returns an IBMF_ status.
 struct answer_form {
     bool many = false;
     std::uint16_t stride_words = 0; // AttributeOffset
@@ -27,14 +27,14 @@ inline constexpr std::size_t answer_headers = ibmf::mad_header::size + ibmf::sa_
 int read_headers(const question& asked, std::span<const std::uint8_t, answer_headers> headers,
                  answer_form& form);
 
-/// A table, or what came of one: whole records.
+/// Reads the whole records of a table, or of the received part of a table.
 answer read_table(const record_type& type, std::uint16_t stride_words,
                   std::span<const std::uint8_t> data);
 
-/// A copy for one more who waits; its status is IBMF_NO_MEMORY when there is none.
+/// Returns a copy for a further access. Its status is IBMF_NO_MEMORY when the allocation fails.
 answer copy_of(const answer& other);
 
-/// What the seed calls a status of the header: IBMF_SUCCESS for 0.
+/// Maps a status of the header to the seed's IBMF_ status: IBMF_SUCCESS for 0.
 int status_of_header(std::uint16_t status);
 
 } // namespace irpverbs::saa

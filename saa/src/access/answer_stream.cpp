@@ -19,7 +19,7 @@ void answer_stream::read(query& by, ibmf_handle_t handle) {
     }
 }
 
-// What comes after a failure is not looked at.
+// Ignores all bytes after a failure.
 void answer_stream::take(const question& asked, std::span<const std::uint8_t> bytes) {
     if (failure_ != IBMF_SUCCESS) return;
     try {
@@ -40,7 +40,7 @@ void answer_stream::take(const question& asked, std::span<const std::uint8_t> by
 
 void answer_stream::hand_on(const question& asked) {
     const std::size_t stride = std::size_t{form_.stride_words} * 8;
-    if (stride == 0) { // of an empty table alone: no record would ever be whole
+    if (stride == 0) { // valid for an empty table only: no record would ever be complete
         if (!bytes_.empty()) failure_ = IBMF_TRANS_FAILURE;
         return;
     }

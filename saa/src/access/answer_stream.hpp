@@ -1,4 +1,4 @@
-// A long answer while it comes: its records are handed on as soon as they are whole.
+// A long response in transfer. The stream delivers each record as soon as it is complete.
 #pragma once
 
 #include <access/answer.hpp>
@@ -12,19 +12,19 @@ namespace irpverbs::saa {
 
 struct query;
 
-/// For one caller at a time.
+/// The caller serializes its calls.
 class answer_stream {
 public:
     explicit answer_stream(std::shared_ptr<detail::record_sink> to) : to_(std::move(to)) {}
 
-    /// Takes what has come, as far as there is room. IRQL: <= DISPATCH_LEVEL.
+    /// Reads the received bytes as far as the sink has room. IRQL: <= DISPATCH_LEVEL.
     void read(query& by, ibmf_handle_t handle);
 
-    /// The transaction has ended: its status, and the records that have not been handed on. Of a
-    /// transfer that broke these are handed on, too, as far as they came.
+    /// Returns the status of the completed transaction, and the records that were not delivered.
+    /// The records received before a broken transfer's end are delivered, too.
     answer end(const question& asked, const ibmf_msg_t& message);
 
-    /// Something has come.
+    /// Whether bytes have arrived.
     bool begun() const { return begun_; }
 
 private:
@@ -32,11 +32,11 @@ private:
     void hand_on(const question& asked);
 
     const std::shared_ptr<detail::record_sink> to_;
-    std::vector<std::uint8_t> bytes_; // not handed on
+    std::vector<std::uint8_t> bytes_; // not delivered
     std::size_t headers_missing_ = answer_headers;
     answer_form form_;
     int failure_ = IBMF_SUCCESS;
-    bool any_ = false; // records were handed on
+    bool any_ = false; // records were delivered
     std::atomic<bool> begun_{false};
 };
 

@@ -1,4 +1,4 @@
-// Retries and times of a query before the subnet administration has announced its own.
+// Retries and times of a query before the SA's response times are known.
 #pragma once
 
 #include <ibmf/ibmf.h>

@@ -1,4 +1,4 @@
-// A port's place at its HCA and at IBMF.
+// The port's connection to its HCA and to IBMF.
 #include <access/first_times.hpp>
 #include <access/own_access.hpp>
 #include <access/registry.hpp>
@@ -17,7 +17,7 @@ using ci::detail::call_verb;
 
 namespace {
 
-constexpr unsigned most_exponent = 20; // 4.3 s: more is no answer time
+constexpr unsigned most_exponent = 20; // 4.3 s; larger exponents are no plausible response time
 constexpr std::size_t most_sessions = 100;
 
 int failure_of(NTSTATUS status) {
@@ -34,8 +34,8 @@ std::vector<ib_guid_t> all_hcas() {
     }
 }
 
-// Calls `look(number, attributes)` for each port, until it says true. STATUS_NOT_FOUND: it never
-// did.
+// Calls `look(number, attributes)` for each port until it returns true. Returns STATUS_NOT_FOUND if
+// it never does.
 template <class Look>
 NTSTATUS find_port_of(ib_guid_t hca, const Look& look) {
     DEVICE_OBJECT* const fdo = HcaFromGuid(hca);
@@ -59,7 +59,7 @@ NTSTATUS find_port_of(ib_guid_t hca, const Look& look) {
 
 std::optional<invalidation> invalidation_by(IB_ASYNC_EVENT event) {
     switch (event) {
-    case IB_AE_PORT_ACTIVE: // Reports of the time before have not come
+    case IB_AE_PORT_ACTIVE: // Reports may have been lost while the port was down
         return invalidation::unheard;
     case IB_AE_LID_CHANGE:
     case IB_AE_GID_CHANGE:
@@ -80,7 +80,7 @@ bool makes_forget(IB_ASYNC_EVENT event) {
            event == IB_AE_CLIENT_REREGISTER;
 }
 
-// 4.096 us * 2^n.
+// Returns 4.096 us * 2^n.
 std::uint32_t microseconds(unsigned exponent) {
     return static_cast<std::uint32_t>((std::uint64_t{4096} << std::min(exponent, most_exponent)) /
                                       1000);
@@ -100,7 +100,8 @@ port::port(std::shared_ptr<registry> its_home, ib_guid_t its_guid)
 
 port::~port() = default;
 
-// Of an HCA that can not be looked at for want of memory it may be a port.
+// If an HCA cannot be queried for lack of memory, the port may belong to it: the status is then
+// IBMF_NO_MEMORY instead of IBMF_BAD_PORT.
 int port::find(place& found) const {
     int missed = IBMF_BAD_PORT;
     for (const ib_guid_t hca : all_hcas()) {
@@ -134,7 +135,7 @@ int port::open() {
     return IBMF_SUCCESS;
 }
 
-// The port's own session holds the port.
+// The port's internal session references the port.
 bool port::make_parts() {
     try {
         if (dispatch::detail::fault_point("saa.port_parts")) throw std::bad_alloc();
@@ -171,7 +172,7 @@ int port::join_ibmf(const place& where) {
     return ibmf_setup_async_cb(ibmf_, IBMF_QP_HANDLE_DEFAULT, reported, this, 0);
 }
 
-// All that is under way ends before it is closed. The SA is told, and not waited for.
+// Ends all operations before the close. Unsubscribes at the SA without waiting for its response.
 void port::close() {
     KeSetEvent(&closing_, IO_NO_INCREMENT, FALSE);
     if (subscriptions_ != nullptr) subscriptions_->stop();
@@ -229,7 +230,7 @@ void port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) 
     ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
 }
 
-// The HCA stays open meanwhile: its closing waits for the same turn.
+// The HCA stays open during the refresh, since its close waits for the same turn.
 void port::refresh_work(void* context) {
     const boost::intrusive_ptr<port> self(static_cast<port*>(context), false);
     const registry::turn mine(*self->home_);
@@ -259,8 +260,8 @@ void port::answer_time_told(port& of, own_access&, const detail::access_request&
     of.times_.retrans_rtv = microseconds(info.RespTimeValue & 0x1F);
 }
 
-// The HCA goes: all that is under way has been ended by IBMF, or ends now. Who closes the port
-// already waits, in his turn, for this to return.
+// The HCA is being removed: IBMF has ended all operations, or ends them now. A thread that closes
+// the port, within its turn, already waits for this callback to return.
 void port::ibmf_event(ibmf_handle_t, void* context, ibmf_async_event_t) {
     const boost::intrusive_ptr<port> self(static_cast<port*>(context));
     registry::turn mine(*self->home_, self->closing_);
@@ -276,7 +277,8 @@ int port::enlist(session& fresh) {
     return IBMF_SUCCESS;
 }
 
-// The first listener has the port subscribe; a later one is told alone when events are missing.
+// The first listener starts the port's subscriptions. A later listener alone receives
+// IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG when subscriptions are missing.
 void port::begin_listening(session& fresh) {
     if (!fresh.listens()) return;
     bool first = false;
@@ -291,7 +293,7 @@ void port::begin_listening(session& fresh) {
 
 void port::dismiss(session& gone) {
     bool last = false;
-    session_ref told; // let go of without the lock
+    session_ref told; // released after the lock
     {
         const guard under(*this);
         if (gone.events) told = subscribers_.remove(*gone.events);

@@ -6,7 +6,7 @@ namespace irpverbs::saa {
 
 void own_access::begin(session& by, const ibmf_saa_access_args_t& args) {
     if (under_way_.exchange(true)) return;
-    intrusive_ptr_add_ref(&of_); // until it has ended
+    intrusive_ptr_add_ref(&of_); // until the access has ended
     request_ = {};
     IRP* const irp = IoAllocateIrp(detail::request_stack_size(), FALSE);
     if (irp == nullptr) {

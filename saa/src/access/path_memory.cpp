@@ -6,12 +6,13 @@ namespace irpverbs::saa {
 
 namespace {
 
-// Of what the SA can answer, that there is no such path; anything else may be different at once.
+// The only failure that the cache keeps is "no such path"; the cause of another may pass at any
+// time.
 bool is_lasting(int status) { return status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID; }
 
 } // namespace
 
-// What was asked before the SA reports is not believed: a change of it would not be heard.
+// Invalidates the paths from before the SA's reports, since their changes were not reported.
 void path_memory::hear(bool reported) {
     if (reported && !hears_) all_changed(invalidation::unheard);
     hears_ = reported;

@@ -1,5 +1,5 @@
-// What a port remembers of paths, and whether that can be believed: only while the SA reports which
-// ports come and go. No lock: the port's guards it.
+// The policy of a port's path cache: it is valid only while the SA reports which ports appear and
+// disappear. The port's lock guards it.
 #pragma once
 
 #include <access/answer.hpp>
@@ -18,14 +18,15 @@ public:
     bool has_begun() const { return cache_ != nullptr; }
     void begin(std::unique_ptr<path_cache> cache) { cache_ = std::move(cache); }
 
-    /// Whether Reports of ports come from now on.
+    /// Sets whether the SA reports ports from now on.
     void hear(bool reported);
 
-    /// For a query that is sent now; nothing when its answer is not to be kept.
+    /// Returns the ticket of a query that is sent now, or nothing when its response is not
+    /// cacheable.
     std::optional<ticket> asked() const;
     void keep(const question& asked, std::optional<ticket> when, const answer& told);
 
-    /// The answer to an equal question, if it is known; its records until the next change.
+    /// Looks up the response to an equal query. Its records are valid until the next change.
     path_cache::answer recall(const path_key& path);
 
     void port_changed(const ib_gid_t& gid, invalidation reason);
@@ -34,7 +35,7 @@ public:
     ibmf_saa_path_cache_stats_t statistics() const;
 
 private:
-    std::unique_ptr<path_cache> cache_; // null: nobody wants it
+    std::unique_ptr<path_cache> cache_; // null: no session uses the cache
     bool hears_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A port with sessions: its place at the HCA and at IBMF, and the queries of all its sessions.
+// A port with sessions: its connection to the HCA and to IBMF, and the queries of all its sessions.
 #pragma once
 
 #include <access/answer.hpp>
@@ -21,7 +21,7 @@ class event_subscriptions;
 class own_access;
 class registry;
 
-/// What a port says of itself.
+/// The attributes of the port that SA access uses.
 struct port_facts {
     UCHAR state = IB_PORT_DOWN;
     UCHAR sm_sl = 0;
@@ -35,8 +35,8 @@ public:
     port(std::shared_ptr<registry> its_home, ib_guid_t its_guid);
     ~port();
 
-    /// The lock. What was decided under it is done when it is let go: queries are sent, or
-    /// cancelled. IRQL: <= DISPATCH_LEVEL.
+    /// Holds the port's lock. Its release first performs the actions that were decided under the
+    /// lock: it sends or cancels queries. IRQL: <= DISPATCH_LEVEL.
     class guard {
     public:
         explicit guard(port& of)
@@ -52,18 +52,18 @@ public:
         const KIRQL level_;
     };
 
-    // Life, at PASSIVE_LEVEL, in the registry's turn.
-    /// An IBMF_ status; of another than success nothing is open.
+    // Open and close run at PASSIVE_LEVEL, in the registry's turn.
+    /// Returns an IBMF_ status; after a failure nothing is open.
     int open();
     void close();
 
-    /// An IBMF_ status; of another than success the IRP is still the caller's.
+    /// Returns an IBMF_ status; after a failure the IRP is still the caller's.
     int ask(IRP* irp, detail::access_request& request, session& who, question&& what, bool bulk);
-    /// Of what is remembered, as ibmf_saa_recall_paths. IRQL: <= DISPATCH_LEVEL.
+    /// Looks up cached paths, as ibmf_saa_recall_paths. IRQL: <= DISPATCH_LEVEL.
     int recall(const session& who, const path_key& path, std::span<sa_path_record_t> places,
                uint_t& count);
     void cancel_all(session& who);
-    /// Of a stream that was held up: what has come is read. IRQL: <= DISPATCH_LEVEL.
+    /// Resumes a stopped stream: reads the received bytes. IRQL: <= DISPATCH_LEVEL.
     void resume(const query& which);
     void limit(uint_t in_flight);
     void limit_answers(std::size_t bytes);
@@ -73,18 +73,18 @@ public:
     lookaside& query_memory() { return query_memory_; }
     void end_use();
 
-    /// Under the lock: whether the SA can be asked.
+    /// Whether the SA can be queried. The caller holds the lock.
     bool usable() const { return ready_ && facts_.state == IB_PORT_ACTIVE; }
-    /// An IBMF_ status.
+    /// Returns an IBMF_ status.
     int enlist(session& fresh);
     void begin_listening(session& fresh);
     void dismiss(session& gone);
     bool has_sessions();
-    /// Under the lock: all sessions that listen.
+    /// Reports an event to all sessions that listen. The caller holds the lock.
     void tell(const subnet_event& event) { subscribers_.tell(event); }
-    /// Under the lock: whether the SA reports which ports come and go.
+    /// Sets whether the SA reports which ports appear and disappear. The caller holds the lock.
     void hear_of_ports(bool reported) { paths_.hear(reported); }
-    /// In the registry's turn. False: no memory.
+    /// Creates the path cache, in the registry's turn. Returns false without memory.
     bool remember_paths();
     ibmf_saa_path_cache_stats_t path_statistics();
 
@@ -158,20 +158,20 @@ private:
     ibmf_handle_t ibmf_ = nullptr;
     KSPIN_LOCK lock_ = 0;
     waiting_accesses waiting_;
-    KEVENT unused_;  // nobody holds IBMF messages
-    KEVENT closing_; // somebody closes it, in his turn
+    KEVENT unused_;  // set while IBMF holds no message of the port
+    KEVENT closing_; // set when a thread closes the port, within its turn
     WORK_QUEUE_ITEM refresh_item_;
     std::unique_ptr<own_access> class_port_info_;
     std::unique_ptr<event_subscriptions> subscriptions_;
-    boost::intrusive_ptr<session> own_; // of the port's own accesses; while it is open
+    boost::intrusive_ptr<session> own_; // the session of internal accesses, while the port is open
 
     lookaside query_memory_{sizeof(query), 0x75516153}; // "SaQu"
-    std::atomic<std::size_t> uses_{0};                  // queries, and answers to Reports
+    std::atomic<std::size_t> uses_{0};                  // queries, and responses to Reports
 
-    // All below: guarded by the lock.
+    // The port's lock guards all members below.
     bool ready_ = false;
     bool refreshing_ = false;
-    bool moved_ = false; // the SM may have forgotten what it was told
+    bool moved_ = false; // the SM may have lost the subscriptions
     bool acting_ = false;
     port_facts facts_;
     ibmf_retrans_t times_;
@@ -182,7 +182,7 @@ private:
     query_lines lines_;
     path_memory paths_;
     told_reports told_;
-    LIST_ENTRY due_; // of queries to send or to cancel
+    LIST_ENTRY due_; // queries to send or to cancel
     std::uint32_t last_id_ = 0;
     ibmf_saa_stats_t counts_{};
 };

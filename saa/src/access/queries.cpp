@@ -1,4 +1,4 @@
-// A query from its line to its answer.
+// A query from the queue to its response.
 #include <access/port.hpp>
 
 #include <ibmf/ibmf_extras.h>
@@ -13,17 +13,17 @@ using dispatch::detail::release_lowering;
 
 namespace {
 
-// Answers up to one datagram are read at once, longer ones at PASSIVE_LEVEL.
+// Responses of one datagram are read at once, longer ones at PASSIVE_LEVEL.
 bool is_long(const ibmf_msg_t& message) {
     return message.im_msgbufs_recv.im_bufs_cl_data_len > question::datagram_data;
 }
 
-// Transports that IBMF refuses, in the words of SA access.
+// Maps the status of a refused IBMF transport to a status of SA access.
 int refusal_of(int ibmf_status) {
     switch (ibmf_status) {
     case IBMF_BAD_PORT_STATE:
     case IBMF_BAD_QP_HANDLE: // the port has no default partition
-    case IBMF_BAD_HANDLE:    // the HCA has gone
+    case IBMF_BAD_HANDLE:    // the HCA was removed
         return IBMF_BAD_PORT_STATE;
     case IBMF_NO_RESOURCES:
         return IBMF_NO_RESOURCES;
@@ -34,18 +34,18 @@ int refusal_of(int ibmf_status) {
 
 } // namespace
 
-/// What is to be done about a query that is due, as it was when that was decided.
+/// The action for a due query, decided under the lock.
 struct port::deed {
     enum class kind : std::uint8_t { send, cancel, end } what;
-    int status = IBMF_SUCCESS; // of an end
+    int status = IBMF_SUCCESS; // for an end
     ibmf_addr_info_t to{};
     ibmf_retrans_t times{};
     std::uint64_t transaction_id = 0;
     std::size_t most_answered = 0;
 };
 
-// Sending may end a query, and that comes back here with another one: whoever acts first does it
-// for all, one after the other.
+// A send may end a query, which calls this function again with another query. The first caller
+// therefore performs all actions, one after the other.
 void port::let_go(processor& self, KIRQL level) {
     start_queued();
     if (acting_ || IsListEmpty(&due_)) return release_lowering(self, lock_, level);
@@ -61,7 +61,7 @@ void port::act_on_due(processor& self, KIRQL level) {
         const deed what = decide(*next);
         release_lowering(self, lock_, level);
         act(*next, what);
-        next.reset(); // its end takes the lock
+        next.reset(); // the destructor acquires the lock
         level = acquire_raising(self, lock_);
         start_queued();
     }
@@ -81,7 +81,7 @@ void port::make_due(query& which) {
     InsertTailList(&due_, &which.of_due.entry);
 }
 
-// Under the lock. Only one acts at a time, so nobody else sends meanwhile.
+// The caller holds the lock. Only one thread acts at a time, so no other sends the query.
 port::deed port::decide(query& which) {
     if (std::exchange(which.sent, true)) return {deed::kind::cancel};
     if (which.withdrawn) return {deed::kind::end, IBMF_TRANS_FAILURE};
@@ -89,7 +89,7 @@ port::deed port::decide(query& which) {
     return addressed(which);
 }
 
-// Under the lock.
+// The caller holds the lock.
 port::deed port::addressed(query& which) {
     which.sent_to = facts_.sm_lid;
     which.asked_at = paths_.asked();
@@ -119,7 +119,7 @@ void port::act(query& which, const deed& what) {
 }
 
 void port::send(query& which, const deed& how) {
-    intrusive_ptr_add_ref(&which); // until it is answered
+    intrusive_ptr_add_ref(&which); // until the response
     const int status = transport(which, how);
     if (status == IBMF_SUCCESS) return;
     settle(which, {refusal_of(status), {}});
@@ -165,10 +165,10 @@ void port::read_in_work_item(void* context) {
     which->at->settle(*which, std::move(told));
 }
 
-// The SM that did not answer is not the subnet's any more.
+// The SM that timed out is no longer the master: sends the query to the new one.
 bool port::send_again(query& which) {
     const guard under(*this);
-    if (which.stream && which.stream->begun()) return false; // it would begin anew
+    if (which.stream && which.stream->begun()) return false; // the response would start again
     if (!usable() || which.withdrawn || which.sent_to == facts_.sm_lid) return false;
     ++counts_.ss_resent;
     lines_.back_to_line(which);
@@ -185,12 +185,12 @@ void port::limit_answers(std::size_t bytes) {
     most_answered_ = bytes;
 }
 
-// Under the lock.
+// The caller holds the lock.
 void port::begin_use() {
     if (uses_++ == 0) KeClearEvent(&unused_);
 }
 
-// By the time that the lock is there another use may have begun.
+// Another use may have begun before the lock is acquired.
 void port::end_use() {
     if (--uses_ != 0) return;
     const guard under(*this);

@@ -20,7 +20,7 @@ query* query::make(port& its_port, question&& what, bool is_bulk) {
     return memory != nullptr ? ::new (memory) query(its_port, std::move(what), is_bulk) : nullptr;
 }
 
-// The port lives on until its memory is back.
+// The port stays alive until the memory is freed.
 void query::operator delete(query* gone, std::destroying_delete_t) {
     const boost::intrusive_ptr<port> of = gone->at;
     gone->~query();

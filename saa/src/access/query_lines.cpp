@@ -49,7 +49,7 @@ void query_lines::close(query& which) {
     --in_table_;
 }
 
-// Without memory it is slower, and nothing else.
+// An allocation failure leaves the table small: look-ups become slower, but stay correct.
 void query_lines::grow() {
     std::vector<LIST_ENTRY> larger;
     try {

@@ -1,4 +1,4 @@
-// Which query goes next, and which one asks the same. No lock: the owner has one.
+// The queues of a port's queries, and the table of shareable ones. The owner's lock guards it.
 #pragma once
 
 #include <access/query.hpp>
@@ -13,19 +13,20 @@ public:
 
     query_lines();
 
-    /// The one that an equal access can share, or null.
+    /// Returns the query that an equal access can share, or null.
     query* find_equal(const query& like) const;
     void add(query& fresh);
-    /// It can't be shared any more.
+    /// Excludes the query from sharing.
     void close(query& which);
-    /// None that was sent can: whoever asks from now on wants to know what is now.
+    /// Excludes all sent queries from sharing, since their responses may describe an earlier state.
     void close_all_sent();
-    /// To the end of the line of those that are not bulk.
+    /// Moves the query to the end of the queue without bulk queries.
     void promote(query& which);
 
-    /// The next to go, now in flight; null: nobody waits, or no room.
+    /// Removes the next query, which is then in flight; null when none waits or the limit is
+    /// reached.
     query* next();
-    /// Out of its line, and in flight for as long as it takes to end it.
+    /// Removes the query from its queue, and counts it as in flight until it has ended.
     void take_out(query& which);
     void back_to_line(query& which);
     void landed() { --in_flight_; }
@@ -35,7 +36,7 @@ public:
     std::size_t in_flight() const { return in_flight_; }
 
 private:
-    static constexpr unsigned bulk_share = 8; // one in so many goes to bulk that waits
+    static constexpr unsigned bulk_share = 8; // every eighth query is a bulk query, if one waits
 
     LIST_ENTRY& bucket_of(const query& which) { return table_[which.hash % table_.size()]; }
     void grow();
@@ -43,7 +44,7 @@ private:
 
     std::vector<LIST_ENTRY> table_; // lists of equal hashes
     std::size_t in_table_ = 0;
-    std::array<LIST_ENTRY, 2> lines_; // the second: bulk
+    std::array<LIST_ENTRY, 2> lines_; // the second one for bulk queries
     unsigned limit_ = default_limit;
     unsigned since_bulk_ = 0;
     std::size_t queued_ = 0;

@@ -14,8 +14,8 @@ struct verb {
     const record_type* answered;
 };
 
-// One path from one port to one other. A Get answers just that, in one datagram; a table is a
-// transfer, with an ACK.
+// Whether the query is for one path between two ports. A Get returns it in one datagram; a GetTable
+// is an RMPP transfer, with an ACK.
 bool is_one_path(const ibmf_saa_access_args_t& wanted) {
     const auto asked = [&](std::uint64_t either) {
         return (wanted.sq_component_mask & either) != 0;
@@ -47,7 +47,7 @@ verb retrieval_of(const ibmf_saa_access_args_t& wanted, const record_type* known
     return {SA_SUBN_ADM_GET_TABLE, known, known};
 }
 
-// Another value than those of the enumeration may stand there, which must not be loaded as one.
+// A C caller may pass a number outside the enumeration, which must not be loaded as an enumerator.
 int access_type_of(const ibmf_saa_access_args_t& wanted) {
     int value = 0;
     static_assert(sizeof value == sizeof wanted.sq_access_type);
@@ -55,7 +55,7 @@ int access_type_of(const ibmf_saa_access_args_t& wanted) {
     return value;
 }
 
-// Method 0: the attribute has no such access.
+// Returns method 0 when the attribute does not support the access.
 verb verb_of(const ibmf_saa_access_args_t& wanted) {
     const record_type* const known = find_record(wanted.sq_attr_id);
     const bool only_retrieved = wanted.sq_attr_id == SA_MULTIPATHRECORD_ATTRID ||
@@ -80,7 +80,7 @@ void pack_paths_of_many(const void* wanted, question& made) {
     pack_multipath(record, {gids, count}, made.data);
 }
 
-// The template of a known attribute is its whole host structure, whatever sq_template_length is.
+// The template of a known attribute is its whole host structure; sq_template_length is ignored.
 int pack_template(const ibmf_saa_access_args_t& wanted, const record_type* type, question& made) {
     if (type == nullptr) {
         const std::size_t size = wanted.sq_template_length;

@@ -1,4 +1,4 @@
-// What the SA is asked, in wire form.
+// A query to the SA in wire format.
 #pragma once
 
 #include <path_cache/path_key.hpp>
@@ -12,28 +12,28 @@
 
 namespace irpverbs::saa {
 
-/// Equal ones have equal answers. Moving one allocates nothing, though clang-tidy thinks it may.
+/// Equal queries have equal responses. A move allocates nothing; clang-tidy reports that it may.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 struct question {
-    static constexpr std::size_t datagram_data = 200; // of one datagram; more goes by RMPP
-    static constexpr std::size_t path_data = 64;      // of what is asked most
+    static constexpr std::size_t datagram_data = 200; // of one datagram; more needs RMPP
+    static constexpr std::size_t path_data = 64;      // of the most frequent query
 
     std::uint8_t method = 0;
     std::uint16_t attribute = 0;
     std::uint64_t components = 0;
     ib_smkey_t sm_key = 0;
     boost::container::small_vector<std::uint8_t, path_data> data;
-    const record_type* answer_type = nullptr; // null: bytes as they come
+    const record_type* answer_type = nullptr; // null: raw bytes
     bool bulk = false;
-    std::optional<path_key> path; // of one that the path cache may answer
+    std::optional<path_key> path; // set if the path cache may hold the response
 
-    /// Whether the SA is asked for records, and told nothing.
+    /// Whether the query only reads records.
     bool retrieves() const;
     std::size_t hash() const;
     bool operator==(const question& other) const = default;
 };
 
-/// `made` has its SM_Key. An IBMF_ status. IRQL: <= DISPATCH_LEVEL.
+/// The caller sets made.sm_key. Returns an IBMF_ status. IRQL: <= DISPATCH_LEVEL.
 int compose(const ibmf_saa_access_args_t& wanted, question& made);
 
 } // namespace irpverbs::saa

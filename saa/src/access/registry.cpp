@@ -43,7 +43,7 @@ session_ref registry::find(ibmf_saa_handle_t handle) {
     return places_[index].who;
 }
 
-// A generation is never used again, so a handle that was closed is never another session's.
+// A generation is never reused, so the handle of a closed session never refers to another session.
 bool registry::assign_handle(session& fresh) {
     const std::lock_guard guard(lock_);
     auto free = std::ranges::find(places_, nullptr, &place::who);
@@ -106,7 +106,7 @@ int registry::open(const opening& wanted, ibmf_saa_handle_t& handle) {
     }
     handle = fresh->handle;
     at->begin_listening(*fresh);
-    fresh.detach(); // until it is closed
+    fresh.detach(); // until the close
     return IBMF_SUCCESS;
 }
 

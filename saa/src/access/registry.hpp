@@ -1,4 +1,4 @@
-// The sessions of a machine: handles, ports, and the device that accesses are sent to.
+// The sessions of a machine: handles, ports, and the device that receives accesses.
 #pragma once
 
 #include <access/session.hpp>
@@ -11,7 +11,7 @@ namespace irpverbs::saa {
 
 class registry : public std::enable_shared_from_this<registry> {
 public:
-    /// Of the caller's machine.
+    /// Returns the registry of the caller's machine.
     static registry& here();
 
     registry();
@@ -19,13 +19,13 @@ public:
     registry(const registry&) = delete;
     registry& operator=(const registry&) = delete;
 
-    /// One caller at a time opens and closes ports. IRQL: PASSIVE_LEVEL.
+    /// Serializes the opens and closes of ports. IRQL: PASSIVE_LEVEL.
     class turn {
     public:
         explicit turn(registry& of) : free_(of.free_) {
             KeWaitForSingleObject(&free_, Executive, KernelMode, FALSE, nullptr);
         }
-        /// Not, when that is set first.
+        /// Acquires no turn when `unless` is set first.
         turn(registry& of, KEVENT& unless) : free_(of.free_) {
             void* either[] = {&unless, &free_};
             has_ = KeWaitForMultipleObjects(2, either, WaitAny, Executive, KernelMode, FALSE,
@@ -43,24 +43,24 @@ public:
         bool has_ = true;
     };
 
-    /// What a session is opened with.
+    /// The parameters of a session.
     struct opening {
         ib_guid_t port_guid;
         ib_smkey_t sm_key;
-        ibmf_saa_subnet_event_args_t events; // no callback: none
+        ibmf_saa_subnet_event_args_t events; // without a callback: no events
         uint_t flags;
     };
 
-    /// IBMF_ statuses. IRQL: PASSIVE_LEVEL.
+    /// Return IBMF_ statuses. IRQL: PASSIVE_LEVEL.
     int open(const opening& wanted, ibmf_saa_handle_t& handle);
     int close(session& gone);
 
-    /// Null: no such session, or no longer. IRQL: <= DISPATCH_LEVEL.
+    /// Returns null when there is no such session, or it was closed. IRQL: <= DISPATCH_LEVEL.
     session_ref find(ibmf_saa_handle_t handle);
 
     DEVICE_OBJECT* device() const { return device_; }
 
-    /// Of accesses with callbacks.
+    /// The memory of accesses with callbacks.
     static constexpr std::size_t access_size = 448;
     lookaside& access_memory() { return access_memory_; }
 
@@ -71,7 +71,8 @@ private:
     };
     static constexpr unsigned index_bits = 16;
 
-    // An IBMF_ status, or std::bad_alloc; what was made by then stays for who calls it to close.
+    // Returns an IBMF_ status or throws std::bad_alloc. The caller closes the objects created
+    // before a failure.
     int find_port(ib_guid_t guid, boost::intrusive_ptr<port>& found);
     int prepare(const opening& wanted, boost::intrusive_ptr<port>& at, session_ref& fresh);
     void close_if_unused(port& at);
@@ -81,8 +82,8 @@ private:
     lookaside access_memory_{access_size, 0x61416153}; // "SaAa"
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
-    KEVENT free_;              // set: it is nobody's turn
-    std::vector<port*> ports_; // changed in turn
+    KEVENT free_;              // set while no thread has the turn
+    std::vector<port*> ports_; // changed in turns only
     dispatch::detail::raw_spin lock_;
     std::vector<place> places_; // guarded by lock_
 };

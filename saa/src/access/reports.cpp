@@ -1,4 +1,4 @@
-// Reports of the SA: answered first, then told.
+// Reports of the SA. The port responds to a Report before it emits the event.
 #include <access/session.hpp>
 
 #include <ibmf/mad.hpp>
@@ -25,7 +25,7 @@ std::optional<subnet_event> read_event(const ibmf_msg_bufs_t& parts) {
 
 } // namespace
 
-// IBMF calls this one message at a time, in their order.
+// IBMF calls this function for one message at a time, in the order of arrival.
 void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
     port& self = *static_cast<port*>(context);
     const ibmf::mad_header header = header_of(*msg);
@@ -41,7 +41,8 @@ void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
     if (self.told_.is_new(header.transaction_id, *event)) self.tell(*event);
 }
 
-// Before it is answered: from then on the SA counts on it that it is known.
+// Invalidates cached paths before the response: after it, the SA assumes that the client knows the
+// change.
 void port::heed(const subnet_event& event) {
     const bool came = event.what == IBMF_SAA_EVENT_GID_AVAILABLE;
     if (!came && event.what != IBMF_SAA_EVENT_GID_UNAVAILABLE) return;
@@ -51,13 +52,13 @@ void port::heed(const subnet_event& event) {
     lines_.close_all_sent();
 }
 
-// Under the lock.
+// The caller holds the lock.
 void port::forget_all_paths(invalidation reason) {
     paths_.all_changed(reason);
     lines_.close_all_sent();
 }
 
-// Back where it came from, in its own buffers.
+// Sends the response to the Report's source, in the Report's own buffers.
 void port::answer_report(ibmf_msg_t* msg) {
     {
         const guard under(*this);

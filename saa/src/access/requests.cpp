@@ -10,9 +10,9 @@ using detail::access_request;
 
 namespace {
 
-/// What an access says, for as long as its dispatch routine runs.
+/// The parameters of an access, for as long as its dispatch routine runs.
 struct access_call {
-    session* by; // null: whose handle it is
+    session* by; // null: the session of `handle`
     ibmf_saa_handle_t handle;
     const ibmf_saa_access_args_t& args;
     uint_t flags;

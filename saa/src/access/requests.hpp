@@ -1,4 +1,4 @@
-// How accesses become IRPs to the device.
+// Sends accesses as IRPs to the device.
 #pragma once
 
 #include <access/registry.hpp>
@@ -6,13 +6,13 @@
 
 namespace irpverbs::saa {
 
-/// Locations that an IRP of an access needs.
+/// The stack locations of an access's IRP.
 inline constexpr CCHAR request_stack = 1;
 
-/// What the device does with an IRP.
+/// The device's dispatch routine.
 NTSTATUS dispatch_access(DEVICE_OBJECT* device, IRP* irp);
 
-/// As detail::start_access, of a session that no client has.
+/// Starts an access of an internal session, as detail::start_access.
 void start_access(IRP* irp, detail::access_request& request, session& by,
                   const ibmf_saa_access_args_t& args);
 

@@ -34,7 +34,7 @@ void session::begin_call(callback_frame& frame) {
 
 void session::end_call(callback_frame& frame) { RemoveEntryList(&frame.of_session); }
 
-// Not inside another one, which would nest as deep as a client asks for what is remembered.
+// Not reentrant: a cache hit inside a callback would recurse.
 bool session::begin_call_at_once(callback_frame& frame) {
     if ((flags & IBMF_SAA_SESSION_NO_OFFLOAD) == 0) return false;
     const port::guard under(*at);
@@ -63,7 +63,7 @@ unsigned session::calls_here() const {
     return mine;
 }
 
-// The innermost callback was begun last.
+// The last frame of the processor is the innermost callback.
 std::uint64_t session::event_here() {
     const port::guard under(*at);
     for (const LIST_ENTRY* each = frames_.Blink; each != &frames_; each = each->Blink) {

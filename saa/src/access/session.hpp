@@ -8,28 +8,28 @@
 
 namespace irpverbs::saa {
 
-/// A callback that runs.
+/// A running callback.
 struct callback_frame {
     LIST_ENTRY of_session{};
     const dispatch::detail::processor* on = nullptr;
-    std::uint64_t event_number = 0; // of an event; 0: of an access
+    std::uint64_t event_number = 0; // 0: the callback of an access
 };
 
 struct session : boost::intrusive_ref_counter<session> {
-    /// `its_events` without a callback: none.
+    /// `its_events` without a callback: no events.
     session(port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
             const ibmf_saa_subnet_event_args_t& its_events = {});
     ~session();
 
     bool remembers() const { return (flags & IBMF_SAA_SESSION_CACHED_PATHS) != 0; }
-    /// Events are for its client, or for what it remembers.
+    /// Whether the client or the path cache needs events.
     bool listens() const { return events || remembers(); }
 
-    /// Something of the session is under way, or a callback is due. Under the lock.
+    /// Marks an operation or a due callback as in progress. The caller holds the lock.
     void enter();
-    /// It has ended. Without the lock.
+    /// Ends an operation. Acquires the lock.
     void leave();
-    /// Under the lock.
+    /// Ends an operation. The caller holds the lock.
     void has_left();
     /// Runs a callback. IRQL: <= DISPATCH_LEVEL.
     template <class Call>
@@ -43,7 +43,8 @@ struct session : boost::intrusive_ref_counter<session> {
         const port::guard under(*at);
         end_call(frame);
     }
-    /// The same, and leaves. False, and nothing has happened: it is not to be called here and now.
+    /// Runs a callback, and ends its operation. Returns false without effect when the callback must
+    /// not run on this thread now.
     template <class Call>
     bool call_at_once_and_leave(const Call& callback) {
         callback_frame frame;
@@ -52,15 +53,16 @@ struct session : boost::intrusive_ref_counter<session> {
         end_call_and_leave(frame);
         return true;
     }
-    // Around a callback, on its processor. Under the lock.
+    // Enclose a callback, on its processor. The caller holds the lock.
     void begin_call(callback_frame& frame);
     void end_call(callback_frame& frame);
-    /// The number of the event whose callback runs on this processor; 0: none does. Without the
+    /// Returns the number of the event whose callback runs on this processor, or 0. Acquires the
     /// lock.
     std::uint64_t event_here();
-    /// False: it is being closed already.
+    /// Returns false when the session is already being closed.
     bool begin_closing();
-    /// Until nothing is under way but callbacks on this processor. IRQL: PASSIVE_LEVEL.
+    /// Waits until all operations have ended, except callbacks on this processor. IRQL:
+    /// PASSIVE_LEVEL.
     void await_quiet();
 
     const boost::intrusive_ptr<port> at;
@@ -68,10 +70,10 @@ struct session : boost::intrusive_ref_counter<session> {
     const uint_t flags;
     ibmf_saa_handle_t handle = nullptr;
 
-    // Guarded by the port's lock:
+    // The port's lock guards these members:
     bool closing = false;
     LIST_ENTRY waiters;
-    std::optional<subscriber> events; // none: it is not told
+    std::optional<subscriber> events; // empty: the session receives no events
 
 private:
     bool begin_call_at_once(callback_frame& frame);
@@ -80,7 +82,7 @@ private:
     bool is_quiet() const;
 
     unsigned busy_ = 0;
-    bool awaited_ = false; // somebody waits until it is quiet
+    bool awaited_ = false; // a thread waits in await_quiet
     LIST_ENTRY frames_;
     KEVENT changed_;
 };

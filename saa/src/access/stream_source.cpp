@@ -1,4 +1,4 @@
-// A stream of records between the access that brings them and the calls that take them.
+// The queue of a stream, between the access that delivers records and the calls that read them.
 #include <access/port.hpp>
 #include <saa/record_stream.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace irpverbs::saa::detail {
 
-// So many bytes of records wait for who takes them, and a little more.
+// The stream stops the transfer when more bytes than this are unread.
 constexpr std::size_t most_waiting = std::size_t{1} << 20;
 
 class stream_source final : public record_sink, public std::enable_shared_from_this<stream_source> {
@@ -39,19 +39,19 @@ private:
 
     DEVICE_OBJECT device_{};
     irp::cancel_safe_queue readers_;
-    IRP* irp_ = nullptr; // stays until the end, so that it can be cancelled at any time
+    IRP* irp_ = nullptr; // kept until the end, so that it can be cancelled at any time
     access_request request_;
-    std::shared_ptr<stream_source> self_; // while the access is under way
+    std::shared_ptr<stream_source> self_; // set during the access
 
     dispatch::detail::raw_spin lock_;
-    // All below: guarded by lock_.
+    // lock_ guards all members below.
     std::deque<record_block> waiting_;
     std::size_t waiting_bytes_ = 0;
-    query_ref held_up_; // until half of them are taken
+    query_ref held_up_; // a stopped query, until half of the records are read
     bool over_ = false;
-    int status_ = IBMF_SUCCESS; // of the end; a failure of its own comes before it
+    int status_ = IBMF_SUCCESS; // of the end; a failure of the stream itself precedes it
     NTSTATUS nt_status_ = STATUS_SUCCESS;
-    bool serving_ = false; // one at a time, so that records stay in order
+    bool serving_ = false; // one call serves at a time, so that records stay in order
     bool again_ = false;
 };
 
@@ -113,7 +113,7 @@ bool stream_source::hold_up(query& which) {
     return true;
 }
 
-// The query has ended; its last reference may be this one.
+// The query has ended. This reference may be its last.
 void stream_source::let_go() {
     query_ref ended;
     const std::lock_guard guard(lock_);
@@ -176,7 +176,7 @@ void stream_source::serve() {
     }
 }
 
-// False: there is nothing to be given, or nobody to take it.
+// Returns false when there is no record or no reader.
 bool stream_source::serve_one() {
     {
         const std::lock_guard guard(lock_);
@@ -192,7 +192,7 @@ bool stream_source::serve_one() {
     return true;
 }
 
-// Gives back whom there is room for again.
+// Returns the stopped query when there is room again.
 query_ref stream_source::give_next(next_call& call, NTSTATUS& nt_status) {
     const std::lock_guard guard(lock_);
     if (waiting_.empty()) {

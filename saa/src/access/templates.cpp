@@ -24,7 +24,8 @@ void restrict_partition(query_template<sa_service_record_t>& made, ib_pkey_t p_k
 
 } // namespace
 
-// "At least" is "greater than the one before"; every path has the smallest one.
+// "At least" is coded as "greater than the next smaller value"; the smallest value matches every
+// path and needs no component.
 query_template<sa_path_record_t> path_template(const path_wish& wish) noexcept {
     query_template<sa_path_record_t> made;
     const auto ask = [&](bool wanted, std::uint64_t component, auto& place, auto value) {
@@ -74,7 +75,7 @@ service_registration(const sa_service_record_t& record) noexcept {
     return made;
 }
 
-// A stable sort leaves the first path to a port before the others, and does without memory.
+// The stable sort keeps the first path to a port before the others, and needs no memory.
 std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept {
     std::ranges::stable_sort(paths, {}, destination_of);
     const auto same = [](const sa_path_record_t& left, const sa_path_record_t& right) {

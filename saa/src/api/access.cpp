@@ -9,12 +9,12 @@ using namespace irpverbs::saa;
 
 namespace {
 
-/// An access with a callback, until that has returned.
+/// An access with a callback. It lives until the callback has returned.
 struct access_with_callback {
     detail::access_request request;
     ibmf_saa_cb_t callback;
     void* argument;
-    int* refused; // the call's, while it runs
+    int* refused; // the variable of the starting call, while the call runs
     session_ref who;
     WORK_QUEUE_ITEM item;
     alignas(IRP) std::array<std::byte, IoSizeOfIrp(request_stack)> packet;
@@ -40,7 +40,7 @@ void drop(registry& here, access_with_callback* gone) {
     here.access_memory().give(gone);
 }
 
-// The session may be the last to hold the registry.
+// The session may hold the last reference to the registry.
 void drop_told(access_with_callback* gone) {
     const session_ref last = std::move(gone->who);
     drop(last->at->home(), gone);

@@ -1,11 +1,12 @@
-// Calls that wait for their answer.
+// Accesses that block.
 #pragma once
 
 #include <saa/detail/requests.hpp>
 
 namespace irpverbs::saa {
 
-/// The status; request.answer has the records. IRQL: PASSIVE_LEVEL, else IBMF_INVALID_ARG.
+/// Returns the status; request.answer has the records. IRQL: PASSIVE_LEVEL, otherwise
+/// IBMF_INVALID_ARG.
 int access_and_wait(detail::access_request& request, ibmf_saa_handle_t handle,
                     const ibmf_saa_access_args_t& args, uint_t flags);
 

@@ -9,7 +9,7 @@ using namespace irpverbs::saa;
 
 namespace {
 
-/// An access by template, whose answer is records of the template's type.
+/// An access with a template whose results are records of the template's type.
 template <class Host>
 struct typed_access {
     detail::access_request request;
@@ -24,7 +24,7 @@ struct typed_access {
         return {static_cast<Host*>(request.answer.bytes.get()),
                 request.answer.length / sizeof(Host)};
     }
-    /// Hands over the first `count` records.
+    /// Passes the first `count` records to the caller.
     template <class Count>
     void give(std::size_t count, Count& count_out, size_t& length, Host*& result) {
         count_out = static_cast<Count>(count);
@@ -33,7 +33,7 @@ struct typed_access {
     }
 };
 
-// A C caller may pass a number that is none of the enumeration's, which must not be loaded as one.
+// A C caller may pass a number outside the enumeration, which must not be loaded as an enumerator.
 template <class Enumeration>
 int number_in(const Enumeration& from) {
     int number = 0;

@@ -1,4 +1,4 @@
-// The last events of a port, kept for the subscribers who have yet to hear them.
+// The last events of a port, kept for subscribers that have not received them yet.
 #pragma once
 
 #include <events/subnet_event.hpp>
@@ -9,18 +9,18 @@
 
 namespace irpverbs::saa {
 
-/// Under the port's lock.
+/// The port's lock guards it.
 class event_log {
 public:
     static constexpr std::size_t capacity = 256;
-    /// Counts the events that come before it.
+    /// The number of events before it.
     using position = std::uint64_t;
 
     void add(const subnet_event& event) { kept_[end_++ % capacity] = event; }
     position end() const { return end_; }
 
-    /// What whoever has heard all before `at` hears next; there is something. Of what is kept no
-    /// more the gap, where it is.
+    /// Returns the event after position `at`, which must not be the end, and advances `at`. Returns
+    /// IBMF_SAA_EVENT_LOST when later events have overwritten it.
     subnet_event next(position& at) const {
         const position oldest = end_ > capacity ? end_ - capacity : 0;
         if (at >= oldest) return kept_[at++ % capacity];

@@ -6,7 +6,7 @@ namespace irpverbs::saa {
 
 namespace {
 
-// Where the details of a trap are. Source: IBA tables 131 to 137 (Notice DataDetails).
+// The offsets of a trap's details. Source: IBA tables 131 to 137 (Notice DataDetails).
 constexpr std::size_t gid_at = 6;
 constexpr std::size_t lid_at = 2;
 constexpr std::size_t capability_mask_at = 6;

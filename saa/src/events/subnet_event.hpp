@@ -1,4 +1,4 @@
-// What a Notice tells a subscriber.
+// The event that a Notice reports to a subscriber.
 #pragma once
 
 #include <saa/ibmf_saa.h>
@@ -12,7 +12,7 @@ struct subnet_event {
     ibmf_saa_event_details_t details{};
 };
 
-/// Nothing: a notice that is none of the events.
+/// Returns nothing for a Notice without an event.
 std::optional<subnet_event> event_of(const ib_mad_notice_t& notice);
 
 } // namespace irpverbs::saa

@@ -19,7 +19,7 @@ void subscribers::add(subscriber& fresh) {
 session_ref subscribers::remove(subscriber& gone) {
     gone.gone = true;
     if (gone.may_be_called()) RemoveEntryList(&gone.place.entry);
-    if (gone.calls != 0) return nullptr; // the end of the last call releases it
+    if (gone.calls != 0) return nullptr; // the end of the last call releases the session
     return {&gone.who, false};
 }
 
@@ -71,7 +71,7 @@ void subscribers::work(void* context) {
                                      whom->call.is_event_callback_arg);
 }
 
-// Ends the call before, and begins the next one. Null: there is none.
+// Ends the previous call, and begins the next one. Returns null when there is none.
 subscriber* subscribers::next_call(turn& mine) {
     session_ref last;
     const port::guard under(of_);
@@ -93,7 +93,8 @@ session_ref subscribers::end_call(turn& mine) {
     return nullptr;
 }
 
-// Should this call take long, another worker goes on with the rest, this session's too.
+// Calls another worker for the remaining events, this session's included, in case the call takes
+// long.
 subscriber* subscribers::begin_call(turn& mine) {
     subscriber* const next = take_waiting();
     if (next == nullptr) return nullptr;
@@ -108,7 +109,7 @@ subscriber* subscribers::begin_call(turn& mine) {
     return next;
 }
 
-// One that is being closed is not called any more.
+// Skips subscribers whose session is being closed.
 subscriber* subscribers::take_waiting() {
     while (!IsListEmpty(&waiting_)) {
         LIST_ENTRY* const first = RemoveHeadList(&waiting_);

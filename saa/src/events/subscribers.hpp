@@ -1,5 +1,5 @@
 // The sessions of a port that subscribe to events. Each may have several calls at once, so that a
-// call may wait for the next event, and none waits for another session that is slow.
+// call may wait for the next event, and no session waits for the callback of another.
 #pragma once
 
 #include <events/event_log.hpp>
@@ -17,7 +17,7 @@ class port;
 struct callback_frame;
 struct session;
 
-/// A session's place among them.
+/// The subscription of one session.
 struct subscriber {
     subscriber(session& its_session, const ibmf_saa_subnet_event_args_t& its_call)
         : who(its_session), call(its_call) {}
@@ -25,28 +25,29 @@ struct subscriber {
     session& who;
     const ibmf_saa_subnet_event_args_t call;
 
-    // Guarded by the port's lock:
+    // The port's lock guards these members:
     event_log::position heard = 0;
-    std::optional<subnet_event> own; // for this one alone, before the next of all
-    std::uint64_t count = 0;         // events so far
-    unsigned calls = 0;              // that run
+    std::optional<subnet_event> own; // for this subscriber alone, before the next common event
+    std::uint64_t count = 0;         // events reported so far
+    unsigned calls = 0;              // running calls
     bool gone = false;
-    list_link<subscriber> place{*this}; // in a list while another call may begin
+    list_link<subscriber> place{*this}; // in a list while a further call may begin
 
     static constexpr unsigned most_calls = 8;
     bool may_be_called() const { return calls < most_calls; }
 };
 
-/// All but what is said under the port's lock.
+/// The caller holds the port's lock, except where a comment states otherwise.
 class subscribers {
 public:
     explicit subscribers(port& of);
     subscribers(const subscribers&) = delete;
     subscribers& operator=(const subscribers&) = delete;
 
-    /// Hears what comes from now on. The session lives on until it is removed, and not in a call.
+    /// Subscribes to the events after the call. The session stays alive until its removal and the
+    /// end of its calls.
     void add(subscriber& fresh);
-    /// What it gives back is let go of without the lock.
+    /// The caller releases the result after the lock.
     boost::intrusive_ptr<session> remove(subscriber& gone);
 
     void tell(const subnet_event& event);
@@ -65,11 +66,11 @@ private:
 
     port& of_;
     event_log log_;
-    // Subscribers that may be called:
-    LIST_ENTRY waiting_; // with events to come
+    // Subscribers with room for a further call:
+    LIST_ENTRY waiting_; // with events to report
     LIST_ENTRY up_to_date_;
     WORK_QUEUE_ITEM item_;
-    bool worker_called_ = false; // and not yet there
+    bool worker_called_ = false; // queued, but not yet running
 };
 
 } // namespace irpverbs::saa

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned most_doublings = 6;
 constexpr LONGLONG one_second = 10'000'000;
 
-// Those who were refused together must not come back together.
+// The random delay separates the retries of clients that were refused together.
 LARGE_INTEGER back_off(unsigned failures) {
     const std::uint64_t most = std::uint64_t{one_second} << std::min(failures, most_doublings);
     LARGE_INTEGER due;
@@ -21,7 +21,7 @@ LARGE_INTEGER back_off(unsigned failures) {
     return due;
 }
 
-// All traps, of all ports. The SA knows a subscription by its QP when it is to end.
+// Subscribes to all traps, of all ports. The SA identifies a subscription by its QP when it ends.
 ib_mad_informinfo_t inform_info(std::uint8_t producer, bool subscribe) {
     ib_mad_informinfo_t info{};
     info.LIDRangeBegin = MAD_INFORMINFO_ALL_ENDPORTS_RANGE;
@@ -57,15 +57,16 @@ struct event_subscriptions::producer : own_access {
     const std::uint8_t bit;
     KTIMER timer;
     KDPC dpc;
-    // Under the lock. Its answer is still to come: the request is under way, or about to begin.
+    // Whether the response is outstanding: the request is in flight, or about to begin. The caller
+    // holds the lock.
     bool awaited() const { return under_way || (due_now && stale); }
 
-    // Guarded by the port's lock:
-    bool due_now = false; // to be subscribed, again perhaps
-    bool stale = false;   // the SA has not been told since it may have forgotten
-    bool actual = false;  // the SA said yes
+    // The port's lock guards these members:
+    bool due_now = false; // a subscription is due, perhaps a repeated one
+    bool stale = false;   // the SA may have lost the subscription, and no new request was sent
+    bool actual = false;  // the SA has confirmed
     bool under_way = false;
-    bool leaving = false; // what is under way ends the subscription
+    bool leaving = false; // the request in flight ends the subscription
     unsigned failures = 0;
 };
 
@@ -93,7 +94,7 @@ void event_subscriptions::begin(session& by) {
     subscribe_all();
 }
 
-// What was reported meanwhile has not come.
+// Reports sent during the interruption are lost.
 void event_subscriptions::renew() {
     {
         const port::guard under(of_);
@@ -117,7 +118,7 @@ void event_subscriptions::subscribe_all() {
     }
 }
 
-// Begins what is to be done with a producer, if anything is and nothing is under way.
+// Begins the due operation of a producer unless one is in flight.
 void event_subscriptions::advance(producer& which) {
     session_ref by;
     {
@@ -161,19 +162,20 @@ void event_subscriptions::end() {
 
 void event_subscriptions::stop() {
     end();
-    session_ref last; // let go of without the lock
+    session_ref last; // released after the lock
     const port::guard under(of_);
     last.swap(by_);
 }
 
-// Under the lock. That ports come and go is reported by the subnet manager.
+// The caller holds the lock. The subnet manager is the producer that reports ports.
 void event_subscriptions::set_actual(producer& which, bool actual) {
     which.actual = actual;
     if (which.bit == IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM) of_.hear_of_ports(actual);
 }
 
-// Under the lock. True: to be tried again, after a while; without the port its return begins again,
-// of which IBMF may hear later than we did.
+// Returns true to retry after a delay. While the port is not active there is no retry, since its
+// return renews the subscriptions. IBMF may notice the return later than this port, so
+// IBMF_BAD_PORT_STATE of an active port is retried. The caller holds the lock.
 bool event_subscriptions::note(producer& which, int status) {
     set_actual(which, status == IBMF_SUCCESS);
     which.failures = which.actual ? 0 : which.failures + 1;
@@ -191,15 +193,15 @@ void event_subscriptions::wait(producer& which) {
     if (!wanted_) return;
     intrusive_ptr_add_ref(&of_);
     if (KeSetTimer(&which.timer, back_off(which.failures), &which.dpc))
-        intrusive_ptr_release(&of_); // it was set already, with a hold of its own
+        intrusive_ptr_release(&of_); // the timer was set already, and has a reference of its own
 }
 
 void event_subscriptions::cancel_wait(producer& which) {
     if (KeCancelTimer(&which.timer)) intrusive_ptr_release(&of_);
 }
 
-// Under the lock. A change is emitted when no answer is awaited any more: the first producer's may
-// come before the second one's request has begun.
+// Emits a change when no response is outstanding: the first producer's response may arrive before
+// the second one's request has begun. The caller holds the lock.
 void event_subscriptions::tell_changes() {
     std::uint8_t mask = 0;
     bool stale = false;
@@ -217,7 +219,7 @@ void event_subscriptions::tell_changes() {
     of_.tell(status_event());
 }
 
-// Under the lock.
+// The caller holds the lock.
 subnet_event event_subscriptions::status_event() const {
     subnet_event event{IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG, {}};
     event.details.ie_producer_event_status_mask = told_;

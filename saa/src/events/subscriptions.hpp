@@ -1,5 +1,6 @@
-// The port's subscriptions with the SA, one for each type of producer: wanted and actual state
-// apart, one operation of each under way. Which events come is told when that changes.
+// The port's subscriptions at the SA, one for each type of producer. Wanted and actual state are
+// separate, and each producer has at most one operation in flight. An event reports each change of
+// the set of producers.
 #pragma once
 
 #include <access/own_access.hpp>
@@ -19,19 +20,20 @@ public:
     event_subscriptions(const event_subscriptions&) = delete;
     event_subscriptions& operator=(const event_subscriptions&) = delete;
 
-    // All at <= DISPATCH_LEVEL, without the lock.
-    /// Subscribes, also what is subscribed: the SA may have forgotten.
+    // All functions run at <= DISPATCH_LEVEL, without the lock.
+    /// Subscribes to every producer again, since the SA may have lost a subscription.
     void begin(session& by);
-    /// The port came up, or the SM is another. Nothing when nothing is wanted.
+    /// Subscribes again when the port came up or the SM changed. Has no effect when no session
+    /// listens.
     void renew();
-    /// Tells the SA, and does not wait for it.
+    /// Sends the unsubscriptions, and does not wait for their responses.
     void end();
-    /// The port closes.
+    /// Ends the subscriptions for the close of the port.
     void stop();
 
-    // Under the lock.
+    // The caller holds the lock.
     bool complete() const { return told_ == all_producers; }
-    /// From which producers events come.
+    /// Returns the event with the current set of producers.
     subnet_event status_event() const;
 
 private:
@@ -52,7 +54,8 @@ private:
     // Guarded by the port's lock:
     session_ref by_;
     bool wanted_ = false;
-    bool interrupted_ = false; // Reports may have been lost, which is told when they come again
+    bool interrupted_ = false; // Reports may have been lost, which an event reports after the next
+                               // subscription
     std::uint8_t told_ = all_producers;
 };
 

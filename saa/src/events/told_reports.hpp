@@ -1,4 +1,5 @@
-// Reports that came lately. A wire may double one, and the SA repeats one whose answer was lost.
+// A filter for repeated Reports. The fabric may duplicate one, and the SA repeats one whose
+// response was lost.
 #pragma once
 
 #include <events/subnet_event.hpp>
@@ -9,10 +10,10 @@
 
 namespace irpverbs::saa {
 
-/// Under the port's lock.
+/// The port's lock guards it.
 class told_reports {
 public:
-    /// False: it is one of the last that came.
+    /// Returns false for one of the last Reports.
     bool is_new(std::uint64_t transaction, const subnet_event& event) {
         const report it{true, transaction, event};
         if (std::ranges::any_of(last_, [&](const report& each) { return each.is(it); }))
@@ -20,7 +21,7 @@ public:
         last_[next_++ % last_.size()] = it;
         return true;
     }
-    /// Another SA counts anew.
+    /// Clears the filter, since a new SA restarts its transaction ids.
     void forget() { last_ = {}; }
 
 private:

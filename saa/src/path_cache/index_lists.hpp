@@ -1,4 +1,4 @@
-// Lists of entries that know each other by number: a head a bucket, two links an entry.
+// Doubly linked lists of entries, which are numbers: one head per bucket, two links per entry.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Paths that the SA has told, until the subnet says otherwise. Pure: no lock (the owner has one),
-// no clock (time is passed in), and a hit allocates nothing.
+// Paths from the SA, valid until the subnet changes. No lock (the owner has one), no clock (callers
+// pass the time), and a hit allocates nothing.
 #pragma once
 
 #include "index_lists.hpp"
@@ -16,29 +16,29 @@
 namespace irpverbs::saa {
 
 struct path_cache_limits {
-    std::size_t entries = 16384; // the least recently used one makes room
+    std::size_t entries = 16384; // beyond that, the least recently used entry is removed
     machine_time ttl = 300 * ticks_a_second;
     machine_time negative_ttl = 2 * ticks_a_second;
 };
 
 enum class invalidation : std::uint8_t {
     gid_out_of_service, // trap 65
-    gid_in_service,     // trap 64: what was known of the port before may be wrong
+    gid_in_service,     // trap 64: earlier paths of the port may be wrong
     sm_change,
     client_reregister,
-    lid_change, // of the own port
+    lid_change, // of the local port
     pkey_change,
-    unheard // events may have been missed: the port was away, or the SA reports only from now on
+    unheard // events may have been missed: the port was down, or the SA's reports have only begun
 };
 inline constexpr std::size_t invalidations = 7;
 
 struct path_cache_counters {
     std::uint64_t hits = 0;
     std::uint64_t negative_hits = 0; // "no such path", not counted as hits
-    std::uint64_t misses = 0;        // those of stale entries too
-    std::uint64_t stale = 0;         // found, but past its time
+    std::uint64_t misses = 0;        // including stale entries
+    std::uint64_t stale = 0;         // found, but expired
     std::uint64_t evicted = 0;
-    std::uint64_t late_answers = 0; // not stored: invalidated after they were asked for
+    std::uint64_t late_answers = 0; // not stored: invalidated after the query was sent
     std::array<std::uint64_t, invalidations> invalidated{}; // entries, by reason
 };
 
@@ -52,26 +52,26 @@ public:
         int status = 0;                            // of a negative entry
     };
 
-    /// When a question was asked, as the cache counts.
+    /// The time of a query in the cache's count of invalidations.
     enum class ticket : std::uint64_t {};
 
     explicit path_cache(const path_cache_limits& limits = {});
 
     answer look_up(const path_key& key, machine_time now);
 
-    /// To be taken before the query is sent.
+    /// The caller takes the ticket before it sends the query.
     ticket asked() const { return ticket{epoch_}; }
 
-    /// Keeps an answer. False, and nothing is kept, when what it tells of was invalidated after
-    /// `when`: then it may be from before the change; or without memory.
+    /// Stores a response. Returns false without effect when its subject was invalidated after
+    /// `when`, since the response may describe the state before the change; or without memory.
     bool store(const path_key& key, std::span<const sa_path_record_t> records, ticket when,
                machine_time now);
     bool store_negative(const path_key& key, int status, ticket when, machine_time now);
 
-    /// Traps 64 and 65: forgets what begins or ends at `gid`.
+    /// Traps 64 and 65: invalidates the paths from and to `gid`.
     void invalidate_gid(const ib_gid_t& gid, invalidation reason);
 
-    /// The other reasons: forgets all.
+    /// The other reasons: invalidates all entries.
     void invalidate_all(invalidation reason);
 
     std::size_t size() const { return size_; }
@@ -108,10 +108,9 @@ private:
     index_lists by_use_; // one list; the most recently used first
     std::size_t size_ = 0;
 
-    std::uint64_t epoch_ = 0; // invalidations so far
-    std::uint64_t all_before_ =
-        0; // answers asked for before this epoch are late, whatever they say
-    std::array<withdrawal, 256> recent_{}; // that of epoch n at n % size
+    std::uint64_t epoch_ = 0;      // the number of invalidations
+    std::uint64_t all_before_ = 0; // responses to queries before this epoch are late in any case
+    std::array<withdrawal, 256> recent_{}; // the entry of epoch n is at n % size
     path_cache_counters counters_;
 };
 

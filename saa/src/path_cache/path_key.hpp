@@ -1,4 +1,4 @@
-// What a path was asked for: the key of the cache.
+// The key of the path cache: the components of a path query.
 #pragma once
 
 #include <saa/sa_recs.h>
@@ -9,7 +9,7 @@
 namespace irpverbs::saa {
 
 /// (SGID, DGID, P_Key, QoS, selectors) of a query; components outside of its mask are 0, so that
-/// equal questions are equal keys.
+/// equal queries have equal keys.
 struct path_key {
     std::uint64_t sgid[2] = {};
     std::uint64_t dgid[2] = {};
@@ -19,7 +19,7 @@ struct path_key {
     std::uint16_t qos_class = 0;
     std::uint8_t sl = 0;
     std::uint8_t tclass = 0;
-    std::uint8_t mtu = 0; // selector above, value below
+    std::uint8_t mtu = 0; // selector in the high bits, value in the low bits
     std::uint8_t rate = 0;
     std::uint8_t life_time = 0;
     std::uint8_t reversible = 0;
@@ -27,14 +27,14 @@ struct path_key {
 
     bool operator==(const path_key&) const = default;
 
-    /// nullopt when the answer is not for the cache: a GID is missing, or a component is asked for
-    /// that is an answer rather than a question (LIDs, for one).
+    /// Returns nullopt when the response is not cacheable: a GID is missing, or the mask has a
+    /// component that is a result rather than a criterion (a LID, for example).
     static std::optional<path_key> of(const sa_path_record_t& wanted, std::uint64_t components);
 
     std::uint64_t hash() const;
 };
 
-/// A GID's hash, for the indexes by end.
+/// Returns a GID's hash, for the indexes by source and destination.
 std::uint64_t hash_of(const std::uint64_t (&gid)[2]);
 
 } // namespace irpverbs::saa

@@ -1,4 +1,4 @@
-// The bare attributes, as SMPs and InformInfo carry them.
+// The bare attributes of SMPs and InformInfo.
 #include "attributes.hpp"
 
 namespace irpverbs::saa {

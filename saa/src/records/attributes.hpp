@@ -1,4 +1,4 @@
-// Fields of the attributes that records contain. Their component bits are those of the record.
+// Fields of the attributes inside records. Their component bits are those of the record.
 #pragma once
 
 #include "layout.hpp"

@@ -1,4 +1,4 @@
-// Wire bytes to host structures and back, by the table.
+// The codec between wire bytes and host structures, driven by the table of fields.
 #include <records/codec.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::uint64_t read_bits(const std::uint8_t* bytes, std::size_t bit, unsigned wid
     return value >> ((8 - end % 8) % 8) & low_bits(width);
 }
 
-// The bits lie in zeroes.
+// The destination bits are zero before the call.
 void write_bits(std::uint8_t* bytes, std::size_t bit, unsigned width, std::uint64_t value) {
     const std::size_t end = bit + width;
     value = (value & low_bits(width)) << ((8 - end % 8) % 8);
@@ -91,7 +91,7 @@ void pack_by_table(const record_type& type, const std::uint8_t* host, std::uint8
     }
 }
 
-// Of so many bytes.
+// `size`: the bytes on the wire.
 void unpack_by_table(const record_type& type, const std::uint8_t* wire, std::size_t size,
                      std::uint8_t* host) {
     for (const field& f : type.fields) {
@@ -151,13 +151,13 @@ std::optional<record_table> record_table::parse(const record_type& type,
                                                 std::uint16_t attribute_offset,
                                                 std::span<const std::uint8_t> payload) noexcept {
     record_table table;
-    if (payload.empty()) return table; // OpenSM's empty table says AttributeOffset 0
+    if (payload.empty()) return table; // OpenSM's empty table has AttributeOffset 0
     table.stride_ = std::size_t{attribute_offset} * 8;
     if (table.stride_ < type.old_wire_size) return std::nullopt;
     table.record_size_ =
         table.stride_ < type.wire_size ? type.old_wire_size : std::size_t{type.wire_size};
     const std::size_t whole = payload.size() / table.stride_;
-    // The last record may come without its padding.
+    // The last record may lack its padding.
     const bool short_last = payload.size() % table.stride_ >= table.record_size_;
     table.count_ = whole + (short_last ? 1 : 0);
     table.payload_ = payload;

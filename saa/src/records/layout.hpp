@@ -1,4 +1,4 @@
-// How the tables of fields are written down.
+// Macros and functions that define the tables of fields.
 #pragma once
 
 #include <records/codec.hpp>
@@ -25,7 +25,7 @@ constexpr std::array<field, N + M> operator+(const std::array<field, N>& first,
     return all;
 }
 
-/// An attribute's fields as part of a record.
+/// Returns an attribute's fields as part of a record.
 template <std::size_t N>
 constexpr std::array<field, N> inside(std::array<field, N> fields, std::size_t wire_byte,
                                       std::size_t host_offset) {
@@ -36,7 +36,7 @@ constexpr std::array<field, N> inside(std::array<field, N> fields, std::size_t w
     return fields;
 }
 
-/// A field that is an attribute by itself has no component bits.
+/// Returns an attribute's fields without component bits, for the attribute by itself.
 template <std::size_t N>
 constexpr std::array<field, N> bare(std::array<field, N> fields) {
     for (field& f : fields)
@@ -44,21 +44,21 @@ constexpr std::array<field, N> bare(std::array<field, N> fields) {
     return fields;
 }
 
-/// Whether each field lies within record and structure.
+/// Whether each field lies within the record and the structure.
 constexpr bool fits(std::span<const field> fields, std::size_t wire_size, std::size_t host_size) {
     for (const field& f : fields) {
         const std::size_t last = f.count - 1u;
         if (f.wire_bit + last * f.wire_stride + f.wire_width > wire_size * 8) return false;
         if (f.host_offset + last * f.host_stride + f.host_size > host_size) return false;
         if (f.wire_width + f.host_shift > f.host_size * 8) return false;
-        if (f.wire_width > 57 && f.wire_bit % 8 != 0) return false; // read_bits holds 64
+        if (f.wire_width > 57 && f.wire_bit % 8 != 0) return false; // read_bits accumulates 64 bits
     }
     return true;
 }
 
 } // namespace irpverbs::saa::layout
 
-// One row a field of the structure HOST, which each table defines and undefines.
+// One row per field of the structure HOST, which each table defines and undefines.
 #define ROW(member, bit, width, mask, kind, ...)                                                   \
     field {                                                                                        \
 #member, kind, 1, bit, width, width, offsetof(HOST, member), sizeof(HOST::member),         \
@@ -84,7 +84,7 @@ constexpr bool fits(std::span<const field> fields, std::size_t wire_size, std::s
     field {                                                                                        \
 #name, kind, 1, bit, width, width, offset, 4, 4, shift, mask, { __VA_ARGS__ }              \
     }
-// A member of the elements of an array: of the first one, and of the second.
+// A member of an array's elements, given by the first and the second element.
 #define STRIDED(name, first, second, bit, width, stride, items, kind, mask)                        \
     field {                                                                                        \
 #name, kind, items, bit, width, stride, offsetof(HOST, first),                             \

@@ -1,4 +1,4 @@
-// Names of values. Source: IBA 14.2.5, 15.2.5; the rates as OpenSM knows them.
+// Names of values. Source: IBA 14.2.5, 15.2.5; OpenSM for the rates.
 #pragma once
 
 #include <saa/records.hpp>

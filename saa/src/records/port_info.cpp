@@ -1,4 +1,4 @@
-// PortInfo, and the records and attributes around it.
+// PortInfo, and the related records and attributes.
 #include "attributes.hpp"
 
 namespace irpverbs::saa {

@@ -25,7 +25,7 @@ void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
     out.append(text.data(), digits);
 }
 
-// The first of the longest runs of zero words, of two at least: it is what "::" stands for.
+// The first of the longest runs of at least two zero words, which "::" replaces.
 struct zero_run {
     std::size_t at = 8, size = 1;
 };
@@ -40,7 +40,7 @@ zero_run longest_run(const std::array<std::uint16_t, 8>& words) {
     return best;
 }
 
-// As inet_ntop, which takes more time for it than all else of a record takes.
+// Formats as inet_ntop, which would take longer than the rest of a record.
 void append_words(std::string& out, const std::array<std::uint16_t, 8>& words) {
     const zero_run left_out = longest_run(words);
     for (std::size_t i = 0; i < words.size();) {
@@ -61,7 +61,7 @@ void append_gid(std::string& out, std::uint64_t prefix, std::uint64_t guid) {
         words[4 + i] = static_cast<std::uint16_t>(guid >> (48 - 16 * i));
     }
     if (prefix != 0) return append_words(out, words);
-    for (std::uint16_t& word : words) // it may be an IPv4 address
+    for (std::uint16_t& word : words) // the text may be that of an IPv4 address
         word = htons(word);
     std::array<char, INET6_ADDRSTRLEN> text;
     out += inet_ntop(AF_INET6, words.data(), text.data(), text.size());

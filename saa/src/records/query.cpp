@@ -59,7 +59,7 @@ bool set_gid(const field& f, void* host, std::string_view text) {
     return true;
 }
 
-// "0x" and 32 hexadecimal digits, or fewer from the low end.
+// Parses "0x" and up to 32 hexadecimal digits.
 bool set_key(const field& f, void* host, std::string_view text) {
     if (!text.starts_with("0x") || text.size() < 3 || text.size() > 34) return false;
     std::string digits(34 - text.size(), '0');

@@ -67,7 +67,7 @@ constexpr std::array class_port_info{
 #undef HOST
 
 #define HOST ib_mad_notice_t
-// NoticeToggle and NoticeCount are a word of 16 bits.
+// NoticeToggle and NoticeCount share a word of 16 bits.
 #define TOGGLE(name, shift, bit, width)                                                            \
     field {                                                                                        \
 #name, number, 1, bit, width, width, 8, 2, 2, shift, 0, {}                                 \

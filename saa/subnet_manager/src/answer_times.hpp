@@ -1,13 +1,13 @@
-// Retries and times of the messages that a subnet administration sends.
+// Retries and times of the SA's messages.
 #pragma once
 
 #include <ibmf/ibmf.h>
 
 namespace irpverbs::subnet_manager {
 
-/// Each window of a table is sent again so often before the table is given up; a peer that
-/// acknowledges one starts the count anew. Once in 10^8 a window does not pass a link that loses
-/// one datagram in twenty.
+/// The sender repeats each window of a table up to this number of times before it ends the
+/// transfer; an acknowledgement restarts the count. On a link that loses one datagram in twenty,
+/// one window in 10^8 fails.
 inline constexpr ibmf_retrans_t answer_times{
     .retrans_retries = 7, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 

@@ -1,4 +1,4 @@
-// Small types and helpers that the parts of this package share.
+// Types and helpers that the parts of this package share.
 #pragma once
 
 #include <saa/records.hpp>
@@ -14,7 +14,8 @@ using saa::record_type;
 using saa::unpack;
 using saa::unpack_multipath;
 
-/// A machine's clock: 100 ns since some beginning. Passed in; nothing here reads a clock.
+/// Machine time in units of 100 ns from an arbitrary start. Callers pass it in; the model reads no
+/// clock.
 using machine_time = std::uint64_t;
 inline constexpr machine_time ticks_a_second = 10'000'000;
 

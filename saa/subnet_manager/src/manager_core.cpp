@@ -210,7 +210,8 @@ sweep_rules manager_core::rules() {
                 }};
 }
 
-// What a master has: without anything of an earlier mastership, which others have changed since.
+// Creates the parts of a master, without state of an earlier mastership: other managers have
+// changed the subnet since.
 void manager_core::make_parts() {
     sa_.reset();
     router_.reset();
@@ -227,7 +228,7 @@ void manager_core::open_ports() {
     sa_port_->open(sa_client_, [this](message_parts what) { sa_message(std::move(what)); });
 }
 
-// Periodic: a simulated run does not wait for it.
+// The timer is periodic, so a simulated run does not wait for it.
 void manager_core::start_timer() {
     LARGE_INTEGER first;
     first.QuadPart = -static_cast<LONGLONG>(tick_ms * ticks_a_millisecond);
@@ -254,7 +255,7 @@ void manager_core::tick() {
     sa_->tick();
 }
 
-// The parts that a master has are made anew when their last SMP has ended.
+// Ends the parts of a master. They are created again after their last SMP.
 void manager_core::retire() {
     retiring_ = true;
     smps_->cancel();
@@ -262,14 +263,15 @@ void manager_core::retire() {
     poke();
 }
 
-// A task was left half done, for want of memory: as after a take-over, clients register again.
+// A task failed for lack of memory and left its work incomplete: restarts as after a takeover, when
+// clients register again.
 void manager_core::begin_anew() {
     mastership_->forget();
     retire();
 }
 
 void manager_core::retired() {
-    make_parts(); // may throw; then it is tried again with the next tick
+    make_parts(); // may throw; the next tick tries it again
     retiring_ = false;
     smps_->resume();
     mastership_->retired();
@@ -307,7 +309,7 @@ void manager_core::begin_close(NTSTATUS outcome) {
     sweeper_->stop();
 }
 
-// First the parts' SMPs end, then messages.
+// Waits for the SMPs of the parts, then for messages.
 void manager_core::go_on_closing() {
     if (!smps_->idle()) return;
     if (!std::exchange(ports_closed_, true)) {

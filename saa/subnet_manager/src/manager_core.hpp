@@ -1,4 +1,4 @@
-// The life of a subnet manager: its requests, its clients of IBMF, its timer, its end.
+// The life cycle of a subnet manager: its requests, its IBMF clients, its timer, its stop.
 #pragma once
 
 #include <mastership/mastership.hpp>
@@ -13,14 +13,15 @@
 
 namespace irpverbs::subnet_manager {
 
-/// Everything but the public members runs as tasks of its queue. While it runs it keeps itself.
+/// All functions but the public ones run as tasks of its queue. A running manager references
+/// itself.
 class manager_core : public std::enable_shared_from_this<manager_core> {
 public:
     explicit manager_core(manager_options options);
 
-    /// Sends it the IRP. The status, or STATUS_PENDING.
+    /// Sends the IRP to the manager. Returns its status, or STATUS_PENDING.
     NTSTATUS ask(detail::manager_verb verb, IRP* irp);
-    /// Stops; nobody waits for it.
+    /// Stops the manager without waiting for its end.
     void abandon();
     manager_status status() const;
 
@@ -82,7 +83,7 @@ private:
     irp::cancel_safe_queue starting_, waiting_, stopping_;
     poke_task poke_;
     std::atomic<bool> poked_{false};
-    std::shared_ptr<manager_core> poker_; // keeps it while poke_ waits
+    std::shared_ptr<manager_core> poker_; // references the manager while poke_ is queued
     std::atomic<bool> abandoned_{false};
 
     KTIMER timer_{};
@@ -90,7 +91,7 @@ private:
     std::atomic<bool> ticked_{false};
 
     phase phase_ = phase::idle;
-    NTSTATUS outcome_ = STATUS_FILE_CLOSED; // of what waits when it is closed
+    NTSTATUS outcome_ = STATUS_FILE_CLOSED; // the status of pending requests at the close
     std::shared_ptr<manager_core> self_;    // while it runs
     ibmf_handle_t subnet_client_ = nullptr;
     ibmf_handle_t sa_client_ = nullptr;
@@ -100,12 +101,12 @@ private:
     std::optional<sweep_plan> plan_;
     std::unique_ptr<mastership> mastership_;
     bool ports_closed_ = false;
-    bool retiring_ = false; // parts of a master that is none any more come to their end
+    bool retiring_ = false; // the parts of an ended mastership are ending
     std::unique_ptr<sweeper> sweeper_;
     std::unique_ptr<multicast_router> router_;
     std::unique_ptr<sa_server> sa_;
 
-    manager_status described_; // what of its status the subnet tells
+    manager_status described_; // the part of the status that describes the subnet
 
     mutable dispatch::detail::raw_spin status_lock_;
     manager_status status_; // guarded by status_lock_

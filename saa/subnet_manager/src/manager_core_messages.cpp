@@ -1,4 +1,4 @@
-// What others want of a subnet manager, and what it tells of itself.
+// Messages to a subnet manager, and its status.
 #include "manager_core.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ void manager_core::note_status() {
     status_ = now;
 }
 
-// Who asks one that is not the master finds out by himself who is.
+// Ignores requests while another manager is the master: the requester finds the master by itself.
 void manager_core::sa_message(message_parts what) {
     const std::uint8_t state = mastership_->state();
     if (retiring_ || state == SM_STATE_STANDBY || state == SM_STATE_NOTACTIVE) return;
@@ -78,7 +78,7 @@ void manager_core::subnet_message(message_parts what) {
         sm_info_asked(what);
 }
 
-// It is repressed first: until then it comes again. Source: IBA 13.4.9.
+// Represses the trap first, since its issuer repeats it until then. Source: IBA 13.4.9.
 void manager_core::trap_came(message_parts what) {
     if (!mastership_->is_master() || retiring_) return;
     const auto notice = unpack<ib_mad_notice_t>(what.data);
@@ -104,7 +104,8 @@ void manager_core::look_into(const ib_mad_notice_t& notice) {
     }
 }
 
-// After the look has begun: who went with a link is worth more to subscribers than that it changed.
+// Forwards the trap after the switch poll has begun: subscribers need the loss of ports before the
+// link state change that caused it.
 void manager_core::forward(const ib_mad_notice_t& notice) {
     if (phase_ != phase::running || retiring_ || !mastership_->is_master()) return;
     if (sweeper_->current() != nullptr) sa_->report(notice, *sweeper_->current());

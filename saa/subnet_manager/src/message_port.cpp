@@ -40,15 +40,15 @@ int message_port::open(ibmf_handle_t client, heard_call heard) {
     return ibmf_setup_async_cb(client, IBMF_QP_HANDLE_DEFAULT, came, this, 0);
 }
 
-// IBMF's message is given back at once: should the HCA go, IBMF frees it. Without memory it is as
-// good as lost on the way.
+// Frees IBMF's message at once, since IBMF frees it when the HCA is removed. A message that is not
+// copied for lack of memory counts as lost in the fabric.
 void message_port::came(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
     auto& self = *static_cast<message_port*>(context);
     if (!self.take(*message) && self.refuse(*message)) return;
     ibmf_free_msg(client, &message);
 }
 
-// False: there is no room.
+// Returns false when there is no room.
 bool message_port::take(const ibmf_msg_t& message) {
     if (message.im_msgbufs_recv.im_bufs_cl_data_len > most_bytes) return false;
     const ib_lid_t peer = message.im_local_addr.ia_remote_lid;
@@ -82,7 +82,7 @@ void message_port::hear(message_parts what) {
     if (idle()) ended_();
 }
 
-// The message itself goes back, with another method and status. False: it does not.
+// Sends the message back with another method and status. Returns false when it cannot be sent.
 bool message_port::refuse(ibmf_msg_t& message) {
     constexpr std::uint32_t most_refusals = 64;
     if (surplus_ == overflow::drop) return false;
@@ -106,7 +106,7 @@ bool message_port::refuse(ibmf_msg_t& message) {
 void message_port::refused(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
     auto& self = *static_cast<message_port*>(context);
     ibmf_free_msg(client, &message);
-    --self.refusing_; // then `idle` may hold: the manager looks again with its next tick
+    --self.refusing_; // `idle` may hold now: the manager checks it with its next tick
 }
 
 void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times, told_call told) {
@@ -117,7 +117,7 @@ void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times, 
     fresh.parts = std::move(what);
     fresh.told = std::move(told);
     const int refused = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
-    if (refused == IBMF_SUCCESS) return; // sent() has it, perhaps already
+    if (refused == IBMF_SUCCESS) return; // sent() handles the message, and may have done so already
     fresh.refused = refused;
     queue_.post(fresh);
 }

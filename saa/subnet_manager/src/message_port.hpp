@@ -1,4 +1,5 @@
-// Messages that come unasked, and those that are sent as answers, Reports and the like.
+// Unsolicited messages to the manager, and the messages that it sends as responses, Reports and the
+// like.
 #pragma once
 
 #include "answer_times.hpp"
@@ -15,14 +16,14 @@
 
 namespace irpverbs::subnet_manager {
 
-/// The other end.
+/// The address of the peer.
 struct message_address {
     ibmf_addr_info_t local{};
     ibmf_global_addr_info_t global{};
     bool has_global = false;
 };
 
-/// A message's parts, in wire format but for the header.
+/// The parts of a message, in wire format except for the header.
 struct message_parts {
     message_address peer;
     ibmf::mad_header header;
@@ -30,45 +31,45 @@ struct message_parts {
     std::vector<std::uint8_t> data;
 };
 
-/// The method of the answer to a request.
+/// Returns the method of the response to a request.
 std::uint8_t response_to(std::uint8_t method);
 
-/// A copy of what came in a message of IBMF's.
+/// Returns a copy of an IBMF message.
 message_parts parts_of(const ibmf_msg_t& message);
 
-/// Hears a client's unasked messages, and sends others. Messages wait in the queue in bounded
-/// number, of all peers and of each. For tasks of the queue.
+/// Receives a client's unsolicited messages, and sends messages. The number of messages in the
+/// queue is bounded, in total and for each peer. Runs in tasks of the queue.
 class message_port {
 public:
     using heard_call = std::function<void(message_parts)>;
     using told_call = std::function<void(int status)>;
 
-    /// A message for which there is no room.
+    /// The handling of a message for which there is no room.
     enum class overflow : std::uint8_t {
-        drop,       // it comes again
-        answer_busy // the peer is to ask again later
+        drop,       // the sender repeats it
+        answer_busy // the response asks the peer to repeat it later
     };
     static constexpr std::uint32_t most_waiting = 1024;
     static constexpr std::uint32_t most_of_a_peer = 256;
-    static constexpr std::size_t most_bytes = 65536; // of a message
+    static constexpr std::size_t most_bytes = 65536; // of one message
 
-    /// `ended` is called when, after `close`, nothing is under way any more.
+    /// `ended` is called after `close`, when all operations have ended.
     message_port(serial_queue& queue, overflow surplus, std::function<void()> ended)
         : queue_(queue), surplus_(surplus), ended_(std::move(ended)) {}
     message_port(const message_port&) = delete;
     message_port& operator=(const message_port&) = delete;
 
-    /// `heard` is called as a task. IBMF's statuses.
+    /// `heard` is called as a task. Returns IBMF's statuses.
     int open(ibmf_handle_t client, heard_call heard);
 
-    /// Sends; `told` is called as a task when it is over. With IBMF_MSG_TRANS_FLAG_SEQ it waits for
-    /// the answer, whose contents are not looked at.
+    /// Sends a message; `told` is called as a task at the end of the transport. With
+    /// IBMF_MSG_TRANS_FLAG_SEQ the transport waits for the response, whose contents are ignored.
     void send(message_parts what, uint_t flags, ibmf_retrans_t times = answer_times,
               told_call told = {});
 
-    /// Nothing is heard any more, and what is being sent comes to its end. IRQL: PASSIVE_LEVEL.
+    /// Ends the reception, and cancels the messages in transport. IRQL: PASSIVE_LEVEL.
     void close();
-    /// Nothing waits, and nothing is being sent.
+    /// Whether no message is queued or in transport.
     bool idle() const { return sending_.empty() && waiting_ == 0 && refusing_ == 0; }
 
 private:
@@ -100,7 +101,7 @@ private:
     const overflow surplus_;
     const std::function<void()> ended_;
     std::atomic<std::uint32_t> waiting_{0};                  // messages in the queue
-    std::atomic<std::uint32_t> refusing_{0};                 // answers of BUSY that are being sent
+    std::atomic<std::uint32_t> refusing_{0};                 // BUSY responses in transport
     std::array<std::atomic<std::uint32_t>, 256> of_peers_{}; // of waiting_, by LID modulo its size
 };
 

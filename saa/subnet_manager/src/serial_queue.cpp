@@ -27,7 +27,7 @@ serial_queue::task* serial_queue::next() {
     return CONTAINING_RECORD(RemoveHeadList(&waiting_), task, entry);
 }
 
-// Memory that runs out costs a task, not the process.
+// A lack of memory fails one task, not the process.
 void serial_queue::run(task& due) {
     try {
         due.run(due);
@@ -36,7 +36,8 @@ void serial_queue::run(task& due) {
     }
 }
 
-// Others that wait for a worker do not wait for all that is to be done here.
+// Queues the work item again after a task when other work items wait, so that they do not wait for
+// all tasks of this queue.
 void serial_queue::work(void* context) {
     auto& self = *static_cast<serial_queue*>(context);
     for (;;) {
@@ -48,7 +49,7 @@ void serial_queue::work(void* context) {
         std::shared_ptr<serial_queue> last;
         const std::lock_guard guard(self.lock_);
         if (!IsListEmpty(&self.waiting_)) continue;
-        last = std::move(self.busy_); // outlives the guard
+        last = std::move(self.busy_); // released after the guard
         return;
     }
 }

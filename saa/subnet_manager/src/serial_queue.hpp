@@ -1,5 +1,4 @@
-// Where everything of a subnet manager happens: one thing after the other, so that nothing of it
-// needs a lock.
+// Serializes all work of a subnet manager, so that its parts need no lock.
 #pragma once
 
 #include <dispatch/detail/spin.hpp>
@@ -12,7 +11,8 @@
 
 namespace irpverbs::subnet_manager {
 
-/// Runs tasks in order, at PASSIVE_LEVEL, in a work item. Keeps itself until it has run them all.
+/// Runs tasks in order, at PASSIVE_LEVEL, in a work item. References itself until all tasks have
+/// run.
 class serial_queue : public std::enable_shared_from_this<serial_queue> {
 public:
     struct task {
@@ -20,8 +20,7 @@ public:
         void (*run)(task& self) = nullptr;
     };
 
-    /// `failed` is called where a task has thrown: what it was about is left half done. It must not
-    /// throw.
+    /// `failed` is called after a task has thrown and left its work incomplete. It must not throw.
     explicit serial_queue(std::function<void()> failed = {});
     serial_queue(const serial_queue&) = delete;
     serial_queue& operator=(const serial_queue&) = delete;
@@ -29,7 +28,7 @@ public:
     /// Ownership: the task is the queue's until it runs. IRQL: <= DISPATCH_LEVEL.
     void post(task& what);
 
-    /// Calls `body()` once. False: there is no memory for it. IRQL: <= DISPATCH_LEVEL.
+    /// Calls `body()` once. Returns false without memory. IRQL: <= DISPATCH_LEVEL.
     template <class Body>
     [[nodiscard]] bool post_call(Body body) {
         auto* made = new (std::nothrow) call<Body>(std::move(body));
@@ -57,7 +56,7 @@ private:
     dispatch::detail::raw_spin lock_;
     LIST_ENTRY waiting_; // guarded by lock_
     std::shared_ptr<serial_queue>
-        busy_; // guarded by lock_: itself while the work item is under way
+        busy_; // guarded by lock_: itself while the work item is queued or runs
     WORK_QUEUE_ITEM item_{};
 };
 

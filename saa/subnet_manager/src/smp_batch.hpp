@@ -1,4 +1,4 @@
-// SMPs that belong together: their common end is known, whatever else is in flight.
+// A batch of SMPs whose common end is known, independent of other SMPs in flight.
 #pragma once
 
 #include "smp_channel.hpp"
@@ -7,14 +7,14 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the channel's queue. Must live until it is done.
+/// Runs in tasks of the channel's queue. Must live until its end.
 class smp_batch {
 public:
     explicit smp_batch(smp_channel& smps) : smps_(smps) {}
     smp_batch(const smp_batch&) = delete;
     smp_batch& operator=(const smp_batch&) = delete;
 
-    /// `told` may ask for more.
+    /// `told` may send further SMPs.
     template <class Told>
     void ask(smp what, Told told) {
         begin_one();
@@ -24,14 +24,15 @@ public:
         });
     }
 
-    /// Something else that belongs to it begins and ends.
+    /// Begin and end another operation of the batch.
     void begin_one() { ++missing_; }
     void end_one() {
         --missing_;
         call_when_done();
     }
 
-    /// Calls `done()` once, when all has its answer; at once if all has. `done` may end the batch.
+    /// Calls `done()` once, after the last response; at once if there is none outstanding. `done`
+    /// may destroy the batch.
     void when_done(std::function<void()> done) {
         done_ = std::move(done);
         call_when_done();

@@ -97,7 +97,7 @@ void smp_channel::start(exchange& free, request next) {
         status = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, free.message, &given, answered,
                                     &free, IBMF_MSG_TRANS_FLAG_SEQ);
     }
-    if (status == IBMF_BAD_PORT_STATE) lost_ = true; // SMPs go in any: the HCA has gone
+    if (status == IBMF_BAD_PORT_STATE) lost_ = true; // the HCA is gone: SMPs pass in any state
     if (status != IBMF_SUCCESS) queue_.post(free);
 }
 

@@ -1,4 +1,4 @@
-// SMPs by directed routes, so many at a time, each with retries and a deadline (IBMF's).
+// SMPs by directed routes: a limited number in flight, each with IBMF's retries and deadline.
 #pragma once
 
 #include "serial_queue.hpp"
@@ -38,12 +38,12 @@ struct smp {
     smp_data data{};
 };
 
-/// A Get of an attribute.
+/// Returns a Get of an attribute.
 inline smp get_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier = 0) {
     return {std::move(way), attribute, modifier};
 }
 
-/// A Set of an attribute, from its host structure.
+/// Returns a Set of an attribute, from its host structure.
 template <class Host>
 smp set_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier, const Host& host) {
     smp made{std::move(way), attribute, modifier, MAD_METHOD_SET};
@@ -52,41 +52,41 @@ smp set_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier,
 }
 
 struct smp_answer {
-    bool arrived = false;     // false: none came in time, or it was cancelled
-    std::uint16_t status = 0; // of one that came
+    bool arrived = false;     // false: no response in time, or cancelled
+    std::uint16_t status = 0; // of a response
     smp_data data{};
 
     bool success() const { return arrived && status == 0; }
 };
 
-/// Everything but `open`, `close` and the constructor is for tasks of the queue, where the handlers
-/// run, too.
+/// All functions but `open`, `close` and the constructor run in tasks of the queue, as do the
+/// handlers.
 class smp_channel {
 public:
     using answer_handler = std::function<void(const smp_answer&)>;
 
-    /// `ended` is called when, after `cancel`, the last handler has run.
+    /// `ended` is called after `cancel`, when the last handler has run.
     smp_channel(serial_queue& queue, std::size_t in_flight, std::function<void()> ended)
         : queue_(queue), in_flight_(in_flight), ended_(std::move(ended)) {}
     smp_channel(const smp_channel&) = delete;
     smp_channel& operator=(const smp_channel&) = delete;
 
-    /// `client`: of class SUBN_MANAGER. IBMF_SUCCESS or IBMF_NO_RESOURCES.
+    /// `client`: of class SUBN_MANAGER. Returns IBMF_SUCCESS or IBMF_NO_RESOURCES.
     int open(ibmf_handle_t client);
 
-    /// After `cancel`, when nothing is asked any more.
+    /// Call it after `cancel`, when no further SMP is sent.
     void close();
 
     void ask(smp what, answer_handler told);
 
-    /// The handlers of all that was asked have run.
+    /// Whether the handlers of all SMPs have run.
     bool idle() const { return waiting_.empty() && free_.size() == exchanges_.size(); }
 
-    /// All that is asked, until `resume`, comes to its end without an answer.
+    /// Until `resume`, ends all SMPs without a response.
     void cancel();
     void resume() { cancelled_ = false; }
 
-    /// The HCA has gone: nothing will be answered any more.
+    /// Whether the HCA was removed: no further response will arrive.
     bool lost() const { return lost_; }
     std::uint64_t asked() const { return asked_; } // so far
     std::uint64_t unanswered() const { return unanswered_; }
@@ -96,7 +96,7 @@ private:
         smp_channel* at = nullptr;
         ibmf_msg_t* message = nullptr;
         answer_handler told;
-        smp_answer answer; // none when it was not sent
+        smp_answer answer; // without arrival if the SMP was not sent
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::smp_header::size> class_header{};
         std::array<std::uint8_t, 192> body{}; // data, reserved, initial path, return path

@@ -1,5 +1,5 @@
-// What the C++ twins hand to the library: an access as an IRP. Its IoStatus.Information is the
-// IBMF_ status.
+// The interface between the C++ twins and the library: an access as an IRP, whose
+// IoStatus.Information is the IBMF_ status.
 #ifndef IRPVERBS_SAA_DETAIL_REQUESTS_HPP
 #define IRPVERBS_SAA_DETAIL_REQUESTS_HPP
 
@@ -20,24 +20,24 @@ struct free_memory {
     void operator()(void* memory) const noexcept { std::free(memory); }
 };
 
-/// Records one after the other, from malloc.
+/// Contiguous records, allocated by malloc.
 struct record_block {
     std::unique_ptr<void, free_memory> bytes;
     std::size_t length = 0;
 };
 
-/// Is given the records of a long answer before its end, in order. At <= DISPATCH_LEVEL.
+/// Receives the records of a long response before its end, in order. IRQL: <= DISPATCH_LEVEL.
 class record_sink {
 public:
     virtual ~record_sink() = default;
     virtual void came(record_block&& records) = 0;
-    /// True: no more for now; the sink resumes the query when there is room.
+    /// Returns true to stop the transfer; the sink resumes the query when there is room.
     virtual bool hold_up(query& which) = 0;
 };
 
 NT_API CCHAR request_stack_size();
 
-/// The library's part of an access, while it is under way.
+/// The library's part of an access in progress.
 struct waiter {
     IRP* irp = nullptr;
     query* waits_for = nullptr;
@@ -48,16 +48,16 @@ struct waiter {
 
 /// Lives until its IRP has been completed.
 struct access_request {
-    int status = IBMF_FAILURE;  // set before the IRP is completed
-    bool refused = false;       // so the call says, not the request
-    bool keeps_session = false; // who is told of the end leaves the session, and lets go of it
-    record_block answer;        // what the sink was not given
-    std::shared_ptr<record_sink> sink; // null: all comes at the end
+    int status = IBMF_FAILURE;         // set before the IRP is completed
+    bool refused = false;              // the call returns the status, not the request
+    bool keeps_session = false;        // the completion handler releases the session
+    record_block answer;               // the records that the sink did not receive
+    std::shared_ptr<record_sink> sink; // null: all records arrive at the end
     waiter waits;
 };
 
-/// Completes the IRP when the request has ended, or was refused. What `args` names is read before
-/// the return.
+/// Completes the IRP when the request has ended, or was refused. Reads the memory that `args` names
+/// before the return.
 NT_API void start_access(IRP* irp, access_request& request, ibmf_saa_handle_t handle,
                          const ibmf_saa_access_args_t& args, uint_t flags);
 

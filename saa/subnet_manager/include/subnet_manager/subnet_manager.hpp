@@ -1,5 +1,5 @@
 /// A subnet manager with its subnet administration: an IBMF client on the port of a channel
-/// adapter, which knows its subnet through datagrams only.
+/// adapter. Datagrams are its only source about the subnet.
 #pragma once
 
 #include <ibmf/ib_scalars.h>
@@ -17,23 +17,24 @@ namespace irpverbs::subnet_manager {
 struct manager_options {
     ib_guid_t hca = 0;
     std::uint8_t port = 1;
-    // Of several managers the one of the highest priority (0 to 15) is the master, of equal ones
-    // that of the lowest port GUID. The others stand by.
+    // The manager of the highest priority (0 to 15) is the master; among equal priorities, the
+    // manager of the lowest port GUID. The others are on standby.
     std::uint8_t priority = 0;
-    std::uint64_t sm_key = 0; // one of another key is not handed over to, and not obeyed
-    std::uint32_t standby_poll_ms = 10'000; // how often the master is asked whether it lives
-    std::uint32_t standby_retries = 4;      // polls without an answer that are forgiven
+    std::uint64_t sm_key = 0; // a manager of another key is neither handed over to nor obeyed
+    std::uint32_t standby_poll_ms = 10'000; // the interval at which a standby polls the master
+    std::uint32_t standby_retries = 4;      // unanswered polls before the master counts as dead
     std::uint8_t lmc = 0;                   // each port has 2^lmc LIDs
-    std::uint64_t sa_key = 1;               // of SA requests that are to be trusted
+    std::uint64_t sa_key = 1;               // the key of trusted SA requests
     std::uint32_t smps_in_flight = 64;      // all ports of a large switch at once
-    std::uint32_t light_sweep_ms = 10'000;  // how often switches are asked for changes; 0: never
-    std::string partitions = {};            // as OpenSM's partitions.conf; empty: one, all are full
+    std::uint32_t light_sweep_ms = 10'000;  // the interval of light sweeps; 0: never
+    std::string partitions = {};            // as OpenSM's partitions.conf; empty: one, full members
 };
 
-/// What is wrong with partitions, as "name:3: what was expected"; empty: nothing.
+/// Returns the first error of a partitions.conf, as "name:3: what was expected"; empty when it is
+/// valid.
 NT_API std::string partitions_problem(const std::string& text, const std::string& name);
 
-/// not_active: a master has disabled it.
+/// not_active: a master has disabled the manager.
 enum class manager_state : std::uint8_t {
     idle,
     discovering,
@@ -46,14 +47,14 @@ enum class manager_state : std::uint8_t {
 
 struct manager_status {
     manager_state state = manager_state::idle;
-    bool incomplete = false; // something did not answer in the last sweep
+    bool incomplete = false; // a node or port did not respond in the last sweep
     ib_lid_t lid = 0;        // the manager's own
     std::uint32_t nodes = 0;
     std::uint32_t switches = 0;
     std::uint32_t end_ports = 0;
-    std::uint64_t sweeps = 0;     // that ended
-    std::uint64_t smps = 0;       // that were sent
-    std::uint64_t unanswered = 0; // of them
+    std::uint64_t sweeps = 0;     // completed
+    std::uint64_t smps = 0;       // sent
+    std::uint64_t unanswered = 0; // SMPs without a response
 };
 
 class manager_core;
@@ -73,36 +74,37 @@ struct manager_request {
 
 } // namespace detail
 
-/// Moved, not copied. Its end stops the manager, and does not wait for that. Calls complete with
-/// void(error_code), handlers as in irp::call. IRQL: <= DISPATCH_LEVEL, PASSIVE_LEVEL to construct.
+/// Movable, not copyable. The destructor stops the manager, and does not wait for its end. Calls
+/// complete with void(error_code), handlers as in irp::call. IRQL: <= DISPATCH_LEVEL, PASSIVE_LEVEL
+/// to construct.
 class NT_API manager {
 public:
-    /// None: calls complete with STATUS_INVALID_PARAMETER.
+    /// Without a manager: calls complete with STATUS_INVALID_PARAMETER.
     manager() noexcept = default;
     explicit manager(manager_options options);
     ~manager();
     manager(manager&&) noexcept = default;
     manager& operator=(manager&& other) noexcept;
 
-    /// Takes its place on the port and begins to sweep.
+    /// Registers the manager on the port and begins to sweep.
     /// STATUS_OBJECT_NAME_NOT_FOUND: no such HCA. STATUS_INVALID_PARAMETER: no such port, or an
     /// option out of range. STATUS_SHARING_VIOLATION: a subnet manager is on that port.
-    /// STATUS_FILE_CLOSED: it was stopped before. STATUS_INSUFFICIENT_RESOURCES.
+    /// STATUS_FILE_CLOSED: the manager was stopped before. STATUS_INSUFFICIENT_RESOURCES.
     template <class Token = boost::asio::deferred_t>
     auto start(Token&& token = {}) {
         return ask(detail::manager_verb::start, std::forward<Token>(token));
     }
 
-    /// Waits until a sweep has ended: what answered has LIDs, routes and active ports. Or until
-    /// this manager stands by, and another that is the master has answered. STATUS_CANCELLED: also
-    /// when it is stopped. STATUS_FILE_FORCED_CLOSED: the HCA has gone.
+    /// Waits until a sweep has ended, and every node that responded has LIDs, routes and active
+    /// ports; or until this manager is on standby and a master has responded. STATUS_CANCELLED:
+    /// cancelled, or the manager was stopped. STATUS_FILE_FORCED_CLOSED: the HCA was removed.
     template <class Token = boost::asio::deferred_t>
     auto wait_until_up(Token&& token = {}) {
         return ask(detail::manager_verb::wait_until_up, std::forward<Token>(token));
     }
 
-    /// Gives everything up; the subnet stays as it is. What was asked of it has been completed
-    /// before.
+    /// Stops the manager; the subnet keeps its configuration. Earlier requests complete before this
+    /// one.
     template <class Token = boost::asio::deferred_t>
     auto stop(Token&& token = {}) {
         return ask(detail::manager_verb::stop, std::forward<Token>(token));

@@ -7,7 +7,7 @@ namespace irpverbs::subnet_manager {
 namespace {
 
 constexpr machine_time soon = ticks_a_second;
-constexpr machine_time patience = 3 * ticks_a_second; // for an Acknowledge
+constexpr machine_time patience = 3 * ticks_a_second; // the time limit of an Acknowledge
 constexpr unsigned most_repeats = 1;
 constexpr std::size_t return_path = 128; // within an SMP's data
 
@@ -18,7 +18,7 @@ bool is_directed(const message_parts& what) {
 bool is_active(const sm_sminfo_t& info) { return info.SMState != SM_STATE_NOTACTIVE; }
 bool is_master_now(const sm_sminfo_t& info) { return info.SMState == SM_STATE_MASTER; }
 
-// The one that ranks highest of those that fit; null: none does.
+// Returns the highest-ranking manager that fits, or null.
 template <class Fits>
 const rival* best(const survey& seen, const Fits& fits) {
     const rival* found = nullptr;
@@ -79,7 +79,7 @@ bool mastership::surveyed(const survey& seen) {
     return is_master();
 }
 
-// Who does not answer may be the master: it is asked once more.
+// A silent manager may be the master: discovery polls twice before it takes over.
 bool mastership::compete(const survey& seen) {
     const rival* above = best(seen, is_master_now);
     if (above == nullptr)
@@ -99,7 +99,7 @@ bool mastership::compete(const survey& seen) {
     return true;
 }
 
-// One that ranks higher is handed over to; a master below hands over by itself.
+// Hands over to a higher-ranking manager. A lower-ranking master hands over to this one by itself.
 void mastership::defend(const survey& seen) {
     const bool other = best(seen, is_master_now) != nullptr;
     if (std::exchange(contested_, other) && !other) does_.distrust();
@@ -107,7 +107,7 @@ void mastership::defend(const survey& seen) {
         return is_active(each) && trusts(each) && outranks(each, info());
     });
     if (higher == nullptr && !contested_) return;
-    restless_ = true; // until it is settled
+    restless_ = true; // until one master is left
     const bool ready = higher != nullptr && higher->info.SMState != SM_STATE_DISCOVERING;
     if (ready && !offering_) hand_over(*higher);
 }
@@ -138,7 +138,7 @@ void mastership::poll() {
     });
 }
 
-// Of two on standby the higher one does not wait for the other.
+// When two managers are on standby, the higher-ranking one does not wait for the other.
 void mastership::polled(const smp_answer& answer) {
     const auto told = unpack<sm_sminfo_t>(answer.data);
     if (!answer.success() || !told) {
@@ -168,7 +168,7 @@ bool mastership::is_legal(std::uint32_t control) const {
     }
 }
 
-// The key is told to who knows it.
+// The response has the SM_Key only if the requester's SM_Key is equal.
 std::optional<std::uint16_t> mastership::answer(const message_parts& asked,
                                                 smp_data& contents) const {
     const auto from = unpack<sm_sminfo_t>(asked.data);
@@ -200,7 +200,7 @@ void mastership::obey(const message_parts& demand) {
     }
 }
 
-// Back the way it came, else as it was seen last.
+// Returns the reverse of the SMP's route, or else the route of the last discovery.
 std::optional<directed_route> mastership::way_to_sender(const message_parts& what) const {
     const std::size_t hops = what.header.class_specific & 0xFF;
     if (is_directed(what) && what.data.size() > return_path + hops) {

@@ -1,5 +1,5 @@
-// Which of several subnet managers is the master: the states of this one, what moves it between
-// them, and what it tells the others. Source: IBA 14.4.1.
+// Decides which of several subnet managers is the master: the states of this manager, their
+// transitions, and its messages to the others. Source: IBA 14.4.1.
 #pragma once
 
 #include "rivals.hpp"
@@ -20,7 +20,7 @@ enum sm_control : std::uint32_t {
     sm_discover = 5,
 };
 
-/// For tasks of the channel's queue.
+/// Runs in tasks of the channel's queue.
 class mastership {
 public:
     struct settings {
@@ -29,37 +29,37 @@ public:
         machine_time poll_interval;
         std::uint32_t poll_retries;
     };
-    /// What the manager does.
+    /// The functions of the manager.
     struct duties {
-        std::function<void()> sweep;    // discovers; configures when `surveyed` allows it
-        std::function<void()> look;     // surveys soon
-        std::function<void()> distrust; // somebody else wrote: all is written anew
-        std::function<void()> retire;   // is no master any more; then calls `retired`
+        std::function<void()> sweep;    // discovers; configures if `surveyed` allows it
+        std::function<void()> look;     // starts a survey soon
+        std::function<void()> distrust; // another manager wrote: all state is programmed again
+        std::function<void()> retire;   // the mastership has ended; calls `retired` afterwards
     };
 
     mastership(smp_channel& smps, const settings& chosen, duties does)
         : smps_(smps), chosen_(chosen), does_(std::move(does)) {}
 
-    /// Learns who this is, and discovers.
+    /// Reads the local port's GUID, and starts to discover.
     void begin();
     void retired();
-    /// Memory has run out in the middle of something: all that is known is given up, and this
-    /// manager begins anew once it has retired.
+    /// Restarts after a task failed for lack of memory: discards all state, and discovers again
+    /// after the retirement.
     void forget();
     void tick(machine_time now);
 
-    /// What others there are, as seen by a sweep or a look. False: this manager leaves the subnet
-    /// to another, or has not seen enough.
+    /// Evaluates the other managers that a sweep or a light sweep found. Returns false when this
+    /// manager leaves the subnet to another, or the survey is incomplete.
     bool surveyed(const survey& seen);
 
-    /// A request for SMInfo: the answer's contents and status, none when there is no answer yet.
-    /// What a Set demands is done by `obey`, after the answer.
+    /// Returns the contents and the status of the response to a SMInfo request, or nothing while
+    /// the local GUID is unknown. `obey` performs a Set's command after the response.
     std::optional<std::uint16_t> answer(const message_parts& asked, smp_data& contents) const;
     void obey(const message_parts& demand);
 
     bool is_master() const { return state_ == SM_STATE_MASTER; }
     std::uint8_t state() const { return state_; }
-    /// On standby, and the master has answered.
+    /// Whether the manager is on standby, and the master has responded.
     bool has_master() const { return state_ == SM_STATE_STANDBY && master_seen_; }
     sm_sminfo_t info() const;
     const std::vector<rival>& rivals() const { return seen_.rivals; }
@@ -84,21 +84,21 @@ private:
     const settings chosen_;
     const duties does_;
     std::uint8_t state_ = SM_STATE_DISCOVERING;
-    ib_guid_t guid_ = 0;    // of the manager's port; 0: not yet known
-    survey seen_;           // last
-    machine_time next_ = 0; // when something is due; 0: a while after the next tick
-    bool restless_ = false; // is to try, or look, again soon
+    ib_guid_t guid_ = 0;    // of the manager's port; 0: unknown
+    survey seen_;           // the last survey
+    machine_time next_ = 0; // the time of the next action; 0: an interval after the next tick
+    bool restless_ = false; // the next action is due soon
 
-    unsigned repeats_ = 0; // while discovering: surveys that were incomplete
+    unsigned repeats_ = 0; // while discovering: the number of incomplete surveys
 
-    rival master_; // on standby: who is polled
+    rival master_; // on standby: the polled manager
     bool polling_ = false;
     bool master_seen_ = false;
     unsigned misses_ = 0;
 
-    std::optional<rival> heir_; // as master: who was offered the subnet
+    std::optional<rival> heir_; // as master: the handover target
     bool offering_ = false;
-    bool contested_ = false; // as master: there was another one
+    bool contested_ = false; // as master: another master was seen
 };
 
 } // namespace irpverbs::subnet_manager

@@ -1,4 +1,4 @@
-// The other subnet managers of a subnet, as they tell of themselves.
+// The other subnet managers of a subnet, from their SMInfo.
 #pragma once
 
 #include <model/subnet.hpp>
@@ -13,14 +13,14 @@ struct rival {
 
 struct survey {
     std::vector<rival> rivals;
-    bool complete = true; // all that show themselves have answered
+    bool complete = true; // all ports with IsSM have responded
 };
 
-/// The higher priority, or the lower GUID. Source: IBA 14.4.1.
+/// The higher priority ranks higher, then the lower GUID. Source: IBA 14.4.1.
 bool outranks(const sm_sminfo_t& one, const sm_sminfo_t& other);
 
-/// Asks each port that has IsSM but the own one, telling it `own`, and calls `told`; at once when
-/// there is none. For tasks of the channel's queue.
+/// Sends SMInfo requests with `own` to each port with IsSM except the local one, and calls `told`
+/// with the responses; at once when there is no such port. Runs in tasks of the channel's queue.
 void ask_rivals(smp_channel& smps, const subnet& of, const sm_sminfo_t& own,
                 std::function<void(const survey&)> told);
 

@@ -30,7 +30,7 @@ void lid_table::take(lid_range range, ib_guid_t guid) {
     ranges_[guid] = range;
 }
 
-// Searches from `from` on, and leaves there where the next search may begin.
+// Searches from `from` on, and sets `from` to the position where the next search begins.
 lid_range lid_table::first_free(std::uint8_t lmc, std::uint32_t& from) const {
     lid_range range{0, lmc};
     for (from = std::max(from, range.size()); from <= last_unicast; from += range.size()) {
@@ -66,7 +66,7 @@ std::size_t lid_table::assign(const topology& subnet, std::uint8_t lmc) {
     for (port_ref end : ends)
         present.push_back(subnet.at(end).guid);
 
-    // Another LMC than before: what they had does not fit any more.
+    // After a change of the LMC the earlier ranges do not fit.
     const bool other_lmc = std::ranges::any_of(ends, [&](port_ref end) {
         const lid_range had = of(subnet.at(end).guid);
         return had.base != 0 && had.lmc != lmc_of(end);
@@ -80,7 +80,7 @@ std::size_t lid_table::assign(const topology& subnet, std::uint8_t lmc) {
     }
     std::size_t without = 0;
     bool absent_dropped = false;
-    std::uint32_t from[8] = {}; // by LMC: they differ in alignment
+    std::uint32_t from[8] = {}; // by LMC: each has its own alignment
     for (port_ref end : ends) {
         const ib_guid_t guid = subnet.at(end).guid;
         if (of(guid).base != 0) continue;

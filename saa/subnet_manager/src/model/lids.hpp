@@ -1,5 +1,5 @@
-// Which port has which LIDs. A port keeps its LID over sweeps, also while it is away, as long as
-// nobody needs it more. Deterministic: ports are served by GUID.
+// The LIDs of each port. A port keeps its LIDs over sweeps, also while it is unreachable, unless
+// the space is used up. Deterministic: ports are served in the order of their GUIDs.
 #pragma once
 
 #include "topology.hpp"
@@ -21,22 +21,22 @@ class lid_table {
 public:
     static constexpr ib_lid_t last_unicast = 0xbfff;
 
-    /// Gives every end port its 2^lmc LIDs, aligned (switches: one). Before all others a port gets
-    /// those it had in the last call, then those its PortInfo reports. Returns how many ports got
-    /// none because the space is used up.
+    /// Assigns 2^lmc aligned LIDs to every end port (one LID to a switch). A port's LIDs of the
+    /// last call have precedence, then those that its PortInfo reports. Returns the number of ports
+    /// without LIDs because the space is used up.
     std::size_t assign(const topology& subnet, std::uint8_t lmc);
 
     lid_range of(ib_guid_t port_guid) const;
 
-    /// The port is away: its LIDs, which it keeps, lead to nobody.
+    /// Marks the port as unreachable: it keeps its LIDs, but port_of does not find it.
     void set_away(ib_guid_t port_guid);
 
-    /// The end port of a LID, or an invalid one.
+    /// Returns the end port of a LID, or an invalid one.
     port_ref port_of(ib_lid_t lid) const {
         return lid < owners_.size() ? owners_[lid] : port_ref{};
     }
 
-    /// The largest LID in use.
+    /// Returns the largest LID in use.
     ib_lid_t top() const { return top_; }
 
 private:
@@ -46,7 +46,7 @@ private:
     lid_range first_free(std::uint8_t lmc, std::uint32_t& from) const;
     lid_range reported(const subnet_port& port, std::uint8_t lmc) const;
 
-    std::map<ib_guid_t, lid_range> ranges_; // of ports that are away, too
+    std::map<ib_guid_t, lid_range> ranges_; // including those of unreachable ports
     std::vector<bool> taken_ = std::vector<bool>(last_unicast + 1u);
     std::vector<port_ref> owners_;
     ib_lid_t top_ = 0;

@@ -26,7 +26,7 @@ bool has(const multicast_request& request, std::uint64_t bits) {
     return (request.components & bits) == bits;
 }
 
-// Of SA-assigned MGIDs the scope is not link-local; those of IPoIB carry their signature.
+// The scope of an SA-assigned MGID is not link-local; MGIDs of IPoIB carry its signature.
 bool is_usable(const ib_gid_t& mgid) {
     const auto first = static_cast<std::uint8_t>(mgid.gid_prefix >> 56);
     const auto flags_scope = static_cast<std::uint8_t>(mgid.gid_prefix >> 48);
@@ -42,7 +42,8 @@ struct choice {
     std::uint8_t value;
 };
 
-// What a new group takes: the port's own value, or what was asked for. 0: not possible.
+// Returns the value of a new group: the port's own or the requested one; 0 when neither is
+// possible.
 template <class Below, class Size>
 std::uint8_t realize(const choice& c, std::uint8_t port, const Below& below, const Size& size_of) {
     if (!c.asked || c.selector == SA_PR_MTU_SEL_LARGEST_AVAIL) return port;
@@ -56,7 +57,7 @@ std::uint8_t realize(const choice& c, std::uint8_t port, const Below& below, con
     }
 }
 
-// Whether a group has what a joiner asks for.
+// Whether a group fulfils the request of a joiner.
 template <class Size>
 bool suits(const choice& c, std::uint8_t group, const Size& size_of) {
     if (!c.asked) return true;
@@ -151,7 +152,7 @@ std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
     return (r.record.JoinState & all_states) == 0 ? SA_STATUS_ERR_REQ_INVALID : SA_STATUS_NO_ERROR;
 }
 
-// Whether this port may be a member of this group, and this requester may say so.
+// Whether this port may be a member of this group, and this requester may join or remove it.
 std::uint16_t multicast_groups::check_member(const group& into, const multicast_request& r) const {
     const sa_mcmember_record_t& is = into.properties;
     const bool key_differs =
@@ -226,7 +227,7 @@ std::uint16_t multicast_groups::create(const multicast_request& r, group& made) 
     return SA_STATUS_NO_ERROR;
 }
 
-// Returns what holds it from now on.
+// Returns the stored group.
 multicast_groups::group& multicast_groups::add(group made) {
     const ib_gid_t mgid = made.properties.MGID;
     const mgid_key key{mgid.gid_prefix, mgid.gid_guid};
@@ -265,7 +266,7 @@ multicast_answer multicast_groups::join(const multicast_request& r) {
     if (is_new) {
         if (const std::uint16_t status = create(r, made)) return refused(status);
     }
-    // Of a new group the selectors were met by making it so, and its P_Key is the one asked for.
+    // A new group fulfils the request's selectors and P_Key by construction.
     multicast_request checked = r;
     if (is_new)
         checked.components &=
@@ -286,7 +287,7 @@ multicast_answer multicast_groups::join(const multicast_request& r) {
         static_cast<std::uint8_t>(who->join_state | (r.record.JoinState & all_states));
     multicast_answer answer{.group_created = is_new, .tree_changed = new_member};
     answer.record = record_of(into, *who);
-    answer.record.PortGID = r.record.PortGID; // with the prefix it was asked with
+    answer.record.PortGID = r.record.PortGID; // the prefix is the request's
     return answer;
 }
 

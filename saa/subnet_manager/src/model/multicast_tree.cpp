@@ -5,7 +5,8 @@
 namespace irpverbs::subnet_manager {
 namespace {
 
-// Switch positions that members hang on, and the sum of distances from each switch to them.
+// Returns the root: `homes` are the positions of the members' switches. Among switches with the
+// smallest sum of distances to them, `spread` selects one.
 std::size_t choose_root(const switch_graph& graph, const std::vector<std::size_t>& homes,
                         std::uint32_t spread) {
     std::vector<std::size_t> best;
@@ -22,7 +23,8 @@ std::size_t choose_root(const switch_graph& graph, const std::vector<std::size_t
     return best[spread % best.size()];
 }
 
-// The link from `at` that comes nearer to `root`; the lowest port of the nearest switch by GUID.
+// Returns the link from `at` toward `root`: the lowest port to the nearest switch with the lowest
+// GUID.
 const switch_graph::link* way_up(const switch_graph& graph, std::size_t at, std::size_t root) {
     const switch_graph::link* best = nullptr;
     for (const auto& link : graph.links_of(at))
@@ -32,12 +34,13 @@ const switch_graph::link* way_up(const switch_graph& graph, std::size_t at, std:
     return best;
 }
 
-// The switch's port that leads to a member: its link's far end, or a switch's own port 0.
+// Returns the switch port that leads to a member: the far end of its link, or a switch's own port
+// 0.
 port_ref exit_of(const topology& subnet, port_ref member) {
     return subnet[member.node].is_switch() ? member : subnet.at(member).peer;
 }
 
-// The position of the switch with that port; the graph's size when there is none.
+// Returns the position of the port's switch, or the graph's size when there is none.
 std::size_t home_of(const switch_graph& graph, port_ref exit) {
     return exit.valid() ? graph.position_of(exit.node) : graph.size();
 }

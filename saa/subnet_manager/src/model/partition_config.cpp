@@ -1,4 +1,4 @@
-// The text form of partitions.
+// The parser of partitions.conf.
 #include "partitions.hpp"
 
 #include <ibmf/mad.hpp>
@@ -31,14 +31,14 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return value;
 }
 
-// "both" gives a port two keys in OpenSM; here the stronger one holds.
+// With "both", OpenSM gives a port two keys; this manager gives it the full one.
 std::optional<membership> membership_in(std::string_view text) {
     if (text == "full" || text == "both") return membership::full;
     if (text == "limited") return membership::limited;
     return std::nullopt;
 }
 
-// What the clauses of a group have said.
+// The clauses of a group.
 struct group_clauses {
     planned_group group;
     std::optional<ib_qkey_t> qkey;
@@ -69,7 +69,7 @@ constexpr unsigned pkey_shift = 16;
 constexpr std::uint16_t ipv4 = 0x401b, ipv6 = 0x601b;
 constexpr ib_qkey_t ipoib_qkey = 0xb1b;
 
-// Of IPoIB. Source: RFC 4391, 4 (the multicast GID).
+// Whether the group is IPoIB's. Source: RFC 4391, 4 (the multicast GID).
 bool is_of_ip(const ib_gid_t& mgid) {
     const auto signature = static_cast<std::uint16_t>(mgid.gid_prefix >> signature_shift);
     return signature == ipv4 || signature == ipv6;
@@ -101,7 +101,7 @@ word split(std::string_view text) {
     return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1)), true};
 }
 
-// A partition that is being read.
+// A partition during the parsing.
 struct partition_draft {
     partition made;
     membership usual = membership::limited;
@@ -115,7 +115,7 @@ class reader {
 public:
     reader(std::string_view text, std::string_view file) : file_(file), text_(text) {
         bool in_comment = false;
-        for (char& c : text_) { // comments become blanks, so that lines can still be counted
+        for (char& c : text_) { // comments become blanks, so that line numbers stay correct
             in_comment = c != '\n' && (in_comment || c == '#');
             if (in_comment) c = ' ';
         }
@@ -188,7 +188,7 @@ private:
         return add_groups(at, draft.broadcast, draft);
     }
 
-    // A line of its own: mgid=GID [, clause]... Clauses that it lacks are the partition's, but for
+    // Reads a line `mgid=GID [, clause]...`. Missing clauses are those of the partition, except
     // TClass, as in OpenSM.
     bool read_group(std::string_view line, partition_draft& draft) {
         group_clauses clauses = draft.broadcast;
@@ -205,7 +205,7 @@ private:
         return ok && fits_ip(line, clauses.group, draft) && add_groups(line, clauses, draft);
     }
 
-    // A group of IPoIB has the partition's P_Key in its GID, and what the broadcast group has.
+    // A group of IPoIB has the partition's P_Key in its GID, and the values of the broadcast group.
     bool fits_ip(std::string_view at, planned_group& group, const partition_draft& draft) {
         if (!is_of_ip(group.mgid)) return true;
         if (!draft.ipoib) return wrong(at, "ipoib in a partition with a group of IPoIB");
@@ -219,7 +219,7 @@ private:
         return true;
     }
 
-    // One group for each scope.
+    // Adds one group per scope.
     bool add_groups(std::string_view at, const group_clauses& clauses, partition_draft& draft) {
         planned_group group = clauses.group;
         group.pkey = draft.key();
@@ -317,7 +317,7 @@ std::optional<partition_table> parse_partitions(std::string_view text, std::stri
     }
     const bool has_default =
         std::ranges::find(partitions, ib_pkey_t{0x7fff}, &partition::pkey) != partitions.end();
-    // Without it nobody could reach the subnet manager.
+    // Without the default partition no port could reach the subnet manager.
     if (!has_default) partitions.insert(partitions.begin(), partition_table().partitions().front());
     return partition_table(std::move(partitions));
 }

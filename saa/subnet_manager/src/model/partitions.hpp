@@ -1,4 +1,4 @@
-// P_Key partitions: who is a member of what.
+// P_Key partitions and their members.
 #pragma once
 
 #include "topology.hpp"
@@ -14,7 +14,7 @@ namespace irpverbs::subnet_manager {
 
 enum class membership : std::uint8_t { none, limited, full };
 
-/// A multicast group that is there as long as the subnet manager is. MTU and rate are codes.
+/// A multicast group that exists as long as the subnet manager runs. MTU and rate are codes.
 struct planned_group {
     ib_gid_t mgid{};
     ib_pkey_t pkey = 0; // bit 15 set
@@ -26,14 +26,14 @@ struct planned_group {
     std::uint32_t flow_label = 0;
 };
 
-/// As many as there are MLIDs for.
+/// The number of MLIDs.
 inline constexpr std::size_t most_planned_groups = 1024;
 
 struct partition {
     std::string name;
     ib_pkey_t pkey = 0; // low 15 bits
     std::uint8_t sl = 0;
-    std::vector<planned_group> groups; // the broadcast group first, if it is for IPoIB
+    std::vector<planned_group> groups; // for IPoIB the broadcast group is first
     membership all = membership::none; // every end port
     membership all_cas = membership::none;
     membership all_switches = membership::none;
@@ -43,7 +43,8 @@ struct partition {
 
 class partition_table {
 public:
-    /// The default partition: all are limited members, the subnet manager is a full one.
+    /// The default partition: all ports are limited members, the subnet manager's port is a full
+    /// one.
     partition_table();
     explicit partition_table(std::vector<partition> partitions)
         : partitions_(std::move(partitions)) {}
@@ -54,7 +55,8 @@ public:
     membership of(const partition& p, ib_guid_t port_guid, std::uint8_t node_type,
                   ib_guid_t manager_guid) const;
 
-    /// The P_Keys of a port, bit 15 set for full membership; the default partition's first.
+    /// Returns the P_Keys of a port, with bit 15 for full membership; the default partition's is
+    /// first.
     std::vector<ib_pkey_t> keys_of(ib_guid_t port_guid, std::uint8_t node_type,
                                    ib_guid_t manager_guid) const;
 
@@ -62,23 +64,23 @@ private:
     std::vector<partition> partitions_;
 };
 
-/// Entries 32 x block .. +31 of a port's keys, as a P_KeyTable holds them.
+/// Returns entries 32 x block .. +31 of a port's keys, in the format of a P_KeyTable.
 sm_pkey_table_t pkey_block(std::span<const ib_pkey_t> keys, std::uint16_t number);
 
-/// A key that both hold and one of them as a full member; as the first holds it. Of several the
-/// lowest, as OpenSM. Source: IBA 10.9.3.
+/// Returns a key that both ports hold, one of them as a full member, in the form of the first port.
+/// Selects the lowest of several keys, as OpenSM. Source: IBA 10.9.3.
 std::optional<ib_pkey_t> shared_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b);
-/// As a full or a limited member.
+/// Whether the port holds the key, as a full or a limited member.
 bool holds_key(std::span<const ib_pkey_t> keys, ib_pkey_t wanted);
 bool share_key(std::span<const ib_pkey_t> a, std::span<const ib_pkey_t> b, ib_pkey_t wanted);
 
 /// Reads the format of OpenSM's partitions.conf: `Name=0xKEY [, flag[=value]]... : member[=full|
 /// limited|both] [, member]... ;` with members ALL, ALL_CAS, ALL_SWITCHES, SELF or port GUIDs,
-/// flags ipoib, defmember= and the clauses of the broadcast group that ipoib makes: rate=, mtu=,
-/// sl= (of the partition's paths, too), scope= (one group each), Q_Key=, TClass=, FlowLabel=. A
-/// line among the members `mgid=GID [, clause]...` makes another group; clauses that it lacks are
-/// the partition's. # begins a comment. On a mistake nullopt, and `error` is "file:line: what was
-/// expected".
+/// flags ipoib, defmember= and the clauses of ipoib's broadcast group: rate=, mtu=, sl= (of the
+/// partition's paths, too), scope= (one group each), Q_Key=, TClass=, FlowLabel=. A line `mgid=GID
+/// [, clause]...` among the members defines a further group, with the partition's values for
+/// missing clauses. # begins a comment. Returns nullopt after an error, and `error` is "file:line:
+/// what was expected".
 std::optional<partition_table> parse_partitions(std::string_view text, std::string_view file,
                                                 std::string& error);
 

@@ -19,8 +19,8 @@ void cross(const topology& subnet, port_ref out, route& way) {
 
 constexpr auto as_it_is = [](std::uint8_t code) { return std::uint32_t{code}; };
 
-// Fits `value` to a selector and the value asked for; false when it can't. `below` tells the next
-// smaller code, `size_of` orders codes.
+// Adapts `value` to a selector and the requested value; returns false when it cannot. `below`
+// returns the next smaller code, `size_of` orders codes.
 template <class Below, class Size>
 bool fit(std::uint8_t& value, std::uint8_t selector, std::uint8_t asked, const Below& below,
          const Size& size_of) {
@@ -52,7 +52,7 @@ bool fit_rate(std::uint8_t& rate, const sa_path_record_t& wanted, std::uint64_t 
     return fit(rate, wanted.RateSelector, wanted.Rate, rate_below, tenths_of_gigabits);
 }
 
-// The time is what the subnet takes, not a choice: "less" and "exactly" can't lower it.
+// The packet lifetime is a property of the subnet: "less" and "exactly" cannot lower it.
 bool fit_life_time(std::uint8_t time, const sa_path_record_t& wanted, std::uint64_t components) {
     if (!has(components, SA_PR_COMPMASK_PKTLTSELECTOR | SA_PR_COMPMASK_PKTLT)) return true;
     switch (wanted.PacketLifeTimeSelector) {
@@ -71,7 +71,7 @@ bool is_raw(const sa_path_record_t& wanted, std::uint64_t components) {
     return has(components, SA_PR_COMPMASK_RAWTRAFFIC) && wanted.RawTraffic != 0;
 }
 
-// Raw packets carry no P_Key, but the ports are to share one.
+// Raw packets carry no P_Key, but the ports must share one.
 std::optional<ib_pkey_t> choose_key(const subnet_view& view, port_ref from, port_ref to,
                                     const sa_path_record_t& wanted, std::uint64_t components) {
     const auto keys = [&](port_ref end) {
@@ -87,7 +87,7 @@ std::optional<ib_pkey_t> choose_key(const subnet_view& view, port_ref from, port
     return wanted.P_Key;
 }
 
-// The LIDs of a port that a question leaves: all, or the one that it names.
+// Returns the LIDs of a port that match the query: all, or the requested one.
 std::vector<ib_lid_t> lids_asked(lid_range range, bool named, ib_lid_t lid) {
     std::vector<ib_lid_t> all;
     for (std::uint32_t i = 0; range.base != 0 && i < range.size(); ++i)
@@ -96,7 +96,7 @@ std::vector<ib_lid_t> lids_asked(lid_range range, bool named, ib_lid_t lid) {
     return all;
 }
 
-// What all paths between two ports have in common.
+// Returns the fields that all paths between two ports have in common.
 sa_path_record_t common_part(const subnet_view& view, port_ref from, port_ref to) {
     sa_path_record_t path{};
     path.DGID = {view.settings.prefix, view.subnet.at(to).guid};
@@ -107,7 +107,8 @@ sa_path_record_t common_part(const subnet_view& view, port_ref from, port_ref to
     return path;
 }
 
-// One path for each LID of the destination that the tables lead to and that fits the question.
+// Returns one path for each LID of the destination that the tables reach and that matches the
+// query.
 std::vector<sa_path_record_t> ways_to(const subnet_view& view, port_ref from,
                                       const std::vector<ib_lid_t>& destinations,
                                       const sa_path_record_t& common,
@@ -115,7 +116,7 @@ std::vector<sa_path_record_t> ways_to(const subnet_view& view, port_ref from,
     std::vector<sa_path_record_t> ways;
     for (const ib_lid_t lid : destinations) {
         sa_path_record_t path = common;
-        path.DLID = 0; // of no path
+        path.DLID = 0; // no path yet
         if (const auto way = trace(view.subnet, view.lids, view.tables, from, lid)) {
             path.Mtu = way->mtu;
             path.Rate = way->rate;
@@ -127,8 +128,8 @@ std::vector<sa_path_record_t> ways_to(const subnet_view& view, port_ref from,
     return ways;
 }
 
-// Calls `visit(source, destination, preference)` for all pairs of offsets, those of equal ones
-// first, until it returns false.
+// Calls `visit(source, destination, preference)` for all pairs of offsets, first for equal ones,
+// until it returns false.
 template <class Visit>
 void for_each_pair(std::size_t sources, std::size_t destinations, const Visit& visit) {
     for (std::size_t i = 0; i < std::min(sources, destinations); ++i)

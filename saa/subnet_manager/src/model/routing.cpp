@@ -6,11 +6,11 @@
 namespace irpverbs::subnet_manager {
 namespace {
 
-// A port that has a LID, and the switch it hangs on.
+// A port with a LID, and its switch.
 struct destination {
     lid_range lids;
     std::uint32_t home = 0;     // position of its switch
-    std::uint8_t last_port = 0; // out of that switch; 0: the switch itself
+    std::uint8_t last_port = 0; // the egress port of that switch; 0: the switch itself
 };
 
 std::vector<destination> destinations_of(const topology& subnet, const switch_graph& graph,
@@ -29,7 +29,7 @@ std::vector<destination> destinations_of(const topology& subnet, const switch_gr
     return all;
 }
 
-// Routes at one switch.
+// Computes the routes of one switch.
 class switch_router {
 public:
     switch_router(const switch_graph& graph, std::size_t at, std::vector<std::uint8_t>& table)
@@ -43,7 +43,8 @@ public:
     }
 
     void route(const destination& d, bool counted) {
-        std::uint16_t used_here[256] = {}; // by LIDs of this destination: LMC means other ways
+        std::uint16_t used_here[256] = {}; // by LIDs of this destination, so that an LMC yields
+                                           // different paths
         for (std::uint32_t i = 0; i < d.lids.size(); ++i) {
             std::uint8_t& entry = table_[d.lids.base + i];
             if (d.home == at_) {

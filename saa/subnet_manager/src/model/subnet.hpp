@@ -1,4 +1,4 @@
-// A subnet as one sweep found and made it.
+// A subnet as one sweep discovered and configured it.
 #pragma once
 
 #include "paths.hpp"
@@ -13,9 +13,9 @@ struct subnet {
     routing_tables tables;
     partition_table partitions;
     path_settings settings;
-    port_ref manager; // the port that this subnet manager is on
+    port_ref manager; // the subnet manager's port
 
-    /// How to reach an end port, or a switch by its port 0.
+    /// The directed routes to end ports, and to switches by their port 0.
     std::map<std::pair<node_index, std::uint8_t>, directed_route> ways;
 
     const directed_route& way_to(port_ref end) const {
@@ -24,19 +24,19 @@ struct subnet {
         const auto found = ways.find({end.node, port});
         return found != ways.end() ? found->second : nowhere;
     }
-    /// The end port with that GUID, or an invalid one.
+    /// Returns the end port with that GUID, or an invalid one.
     port_ref port_of(ib_guid_t port_guid) const { return lids.port_of(lids.of(port_guid).base); }
     ib_lid_t manager_lid() const {
         return manager.valid() ? lids.of(nodes.at(manager).guid).base : ib_lid_t{0};
     }
-    /// An end port that can't be reached any more.
+    /// Removes an end port that has become unreachable.
     void remove(port_ref end) {
         lids.set_away(nodes.at(end).guid);
         ways.erase({end.node, end.port});
         nodes.remove(end);
     }
 
-    /// The P_Keys of an end port; none of an invalid one.
+    /// Returns the P_Keys of an end port; none for an invalid one.
     std::vector<ib_pkey_t> keys_of(port_ref end) const {
         if (!end.valid()) return {};
         return partitions.keys_of(nodes.at(end).guid, nodes[end.node].info.NodeType,

@@ -82,7 +82,7 @@ std::vector<port_ref> topology::end_ports() const {
 
 namespace {
 
-// Code and tenths of Gb/s.
+// Pairs of code and tenths of Gb/s.
 constexpr std::array<std::pair<std::uint8_t, std::uint32_t>, 21> rates{
     {{2, 25},    {3, 100},   {4, 300},   {5, 50},   {6, 200},   {7, 400},   {8, 600},
      {9, 800},   {10, 1200}, {11, 140},  {12, 560}, {13, 1120}, {14, 1680}, {15, 250},

@@ -1,5 +1,5 @@
-// The subnet as it was discovered: nodes, ports, links. Filled from NodeInfo, PortInfo and
-// SwitchInfo; knows nothing of how these came. A sweep fills a new one.
+// The discovered subnet: nodes, ports, links, from NodeInfo, PortInfo and SwitchInfo. The topology
+// is independent of their transport. Each sweep fills a new one.
 #pragma once
 
 #include <basics.hpp>
@@ -14,7 +14,7 @@ namespace irpverbs::subnet_manager {
 using node_index = std::uint32_t;
 inline constexpr node_index no_node = 0xffffffff;
 
-/// Ports to leave by, one after the other; at most ibmf::max_hops.
+/// The egress ports of a directed route, in order; at most ibmf::max_hops.
 using directed_route = std::vector<std::uint8_t>;
 
 struct port_ref {
@@ -26,7 +26,7 @@ struct port_ref {
 };
 
 struct subnet_port {
-    ib_guid_t guid = 0; // of an end port: one that has a LID
+    ib_guid_t guid = 0; // of an end port, which has a LID
     sm_portinfo_t info{};
     port_ref peer;
 };
@@ -36,18 +36,18 @@ struct subnet_node {
     sm_switchinfo_t switch_info{};
     std::string description;
     std::vector<subnet_port> ports; // by number, 0..NumPorts; port 0 of a CA is unused
-    bool has_gone = false;          // of a switch that was removed
+    bool has_gone = false;          // for a removed switch
 
     bool is_switch() const { return info.NodeType == SM_NODE_TYPE_SWITCH; }
 };
 
 class topology {
 public:
-    /// The node of that NodeGUID, made when it is new. A port GUID is noted for the port that the
-    /// NodeInfo was read through (port 0 of a switch).
+    /// Returns the node with that NodeGUID, and adds it if it is new. Stores the port GUID for the
+    /// port that answered the NodeInfo (port 0 of a switch).
     node_index add_node(const sm_nodeinfo_t& info, std::string_view description = {});
 
-    /// False when the node has no such port.
+    /// Returns false when the node has no such port.
     bool set_port(port_ref at, const sm_portinfo_t& info);
     void set_switch(node_index node, const sm_switchinfo_t& info) {
         nodes_[node].switch_info = info;
@@ -56,11 +56,12 @@ public:
         nodes_[node].description = std::move(description);
     }
 
-    /// Undoes what either end was linked to. False when a port does not exist, or both are one.
+    /// Connects two ports, and removes their earlier links. Returns false when a port does not
+    /// exist, or both are the same.
     bool connect(port_ref a, port_ref b);
     void disconnect(port_ref a);
 
-    /// Takes all links of an end port; with port 0 of a switch, all of the switch.
+    /// Removes all links of an end port; with port 0 of a switch, all links of the switch.
     void remove(port_ref end);
 
     const std::vector<subnet_node>& nodes() const { return nodes_; }
@@ -73,7 +74,8 @@ public:
         return nodes_[node].is_switch() && !nodes_[node].has_gone;
     }
 
-    /// Ports that are to have LIDs, by port GUID: switches' port 0, linked ports of the others.
+    /// Returns the ports that need LIDs, by port GUID: switches' port 0, linked ports of other
+    /// nodes.
     std::vector<port_ref> end_ports() const;
 
 private:
@@ -81,21 +83,22 @@ private:
     std::unordered_map<ib_guid_t, node_index> by_guid_;
 };
 
-/// The port has a link that may be configured, or is.
+/// Whether the port has a link that is configured or may be.
 bool is_linked(const sm_portinfo_t& info);
 
-/// The rate code that a port's active width and speed make; 0 when the port tells none.
-/// Source: IBA 14.2.5.6; codes as OpenSM has them.
+/// Returns the rate code of a port's active width and speed; 0 when the port reports none. Source:
+/// IBA 14.2.5.6; codes as in OpenSM.
 std::uint8_t rate_of(const sm_portinfo_t& info);
 
-/// Gb/s of a rate code, in tenths; 0 for none. Codes are not in order of speed.
+/// Returns the Gb/s of a rate code, in tenths; 0 for an invalid code. Codes are not in order of
+/// speed.
 std::uint32_t tenths_of_gigabits(std::uint8_t rate);
 
-/// Whether a code stands for an MTU, or a rate, at all.
+/// Whether a code is a valid MTU or rate.
 constexpr bool is_mtu(std::uint8_t code) { return code >= 1 && code <= 5; }
 inline bool is_rate(std::uint8_t code) { return tenths_of_gigabits(code) != 0; }
 
-/// The code of the next slower rate that there is; 0 for none.
+/// Returns the code of the next slower rate; 0 for none.
 std::uint8_t rate_below(std::uint8_t rate);
 
 } // namespace irpverbs::subnet_manager

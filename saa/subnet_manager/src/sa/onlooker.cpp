@@ -6,7 +6,7 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-// Full member of a partition that all are members of, as without a partitions.conf.
+// Whether the port is a full member of a partition of all ports, as without a partitions.conf.
 bool shares_with_all(const partition_table& table, std::span<const ib_pkey_t> keys) {
     constexpr ib_pkey_t full = 0x8000;
     return std::ranges::any_of(keys, [&](ib_pkey_t key) {
@@ -25,8 +25,8 @@ bool onlooker::shares_key(port_ref end) const {
     return shared_key(keys_, net_.keys_of(end)).has_value();
 }
 
-// An outer port of a switch has the P_Keys of the host behind it. Others have none of their own,
-// and hide from nobody.
+// An external port of a switch has the P_Keys of the attached host. External ports without a host
+// have no P_Keys of their own, and every requester may see them.
 bool onlooker::sees(port_ref port) const {
     if (sees_all_ || port == at_) return true;
     if (!port.valid()) return false;

@@ -1,5 +1,5 @@
-// Who asks, or is told, and what of the subnet he may know: the ports that share a P_Key with his.
-// Rules as OpenSM has them. Source: IBA 15.4.1.2 (access restrictions), 13.4.11 (Reports).
+// The P_Key access check: a requester or subscriber sees only the ports that share a P_Key with its
+// own port. Rules as in OpenSM. Source: IBA 15.4.1.2 (access restrictions), 13.4.11 (Reports).
 #pragma once
 
 #include <model/subnet.hpp>
@@ -12,9 +12,10 @@ public:
     onlooker(const subnet& net, port_ref at);
 
     port_ref port() const { return at_; }
-    /// Any port, outer ones of switches included; one that nobody knows is seen by who sees all.
+    /// Whether the requester may see a port, which may be an external port of a switch. Only a
+    /// requester that sees all ports sees an unknown one.
     bool sees(port_ref port) const;
-    /// As a full or a limited member.
+    /// Whether the requester holds the key, as a full or a limited member.
     bool holds(ib_pkey_t key) const { return holds_key(keys_, key); }
     const std::vector<ib_pkey_t>& keys() const { return keys_; }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint8_t sa_class_version = 2;
 constexpr std::size_t sa_data_size = 200;
 
-// A Report that is given up is an event that its subscriber never learns of.
+// The retries are many, since a subscriber never learns of an event whose Report fails.
 constexpr ibmf_retrans_t report_times{
     .retrans_retries = 15, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
@@ -70,7 +70,7 @@ void reporter::forget(lid_range lids) {
     }
 }
 
-// A Report that was not answered is over, but not one that was never sent.
+// A Report without a response is finished; a Report that was not sent waits for the next attempt.
 void reporter::ended(const receiver& to, int status) {
     const auto at = lines_.find(to);
     line& its = at->second;

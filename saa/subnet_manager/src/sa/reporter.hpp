@@ -1,4 +1,4 @@
-// Reports: events told to those who subscribed to them, in order, one at a time to each.
+// Sends Reports of events to their subscribers: in order, one at a time to each.
 #pragma once
 
 #include "subscriptions.hpp"
@@ -12,19 +12,20 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the queue.
+/// Runs in tasks of the queue.
 class reporter {
 public:
     explicit reporter(message_port& port) : port_(port) {}
 
-    /// Dropped when the subscriber has not answered for so many before. Source: IBA 13.4.11.
+    /// Queues a Report. Drops it when `most_waiting` earlier Reports wait for the subscriber's
+    /// responses. Source: IBA 13.4.11.
     void send(const subscription& to, const ib_mad_notice_t& notice);
 
-    /// Sends the Reports that could not be sent because the port was down or memory was short.
+    /// Sends the Reports that were not sent because the port was down or memory was short.
     void resume();
 
-    /// The port with these LIDs is away: its waiting Reports are dropped. It is to subscribe anew
-    /// when it is back, and they are older than that.
+    /// Drops the waiting Reports of an unreachable port with these LIDs. The port must subscribe
+    /// again when it returns, and the Reports are older than that.
     void forget(lid_range lids);
 
 private:
@@ -36,15 +37,15 @@ private:
 
     struct line {
         std::deque<ib_mad_notice_t> waiting;
-        bool under_way = false;  // one of them, or one that was forgotten
-        bool has_first = false;  // it is the first that waits
-        bool is_held_up = false; // it is to be sent again
+        bool under_way = false;  // one Report is in transport, perhaps one that was dropped since
+        bool has_first = false;  // the Report in transport is the first in `waiting`
+        bool is_held_up = false; // the first Report must be sent again
     };
 
     message_port& port_;
     std::map<receiver, line> lines_;
     std::uint64_t sent_ = 0;
-    // Reports that are under way when this ends find nobody.
+    // Expires with the reporter, so that a later completion of a Report has no effect.
     std::shared_ptr<reporter*> here_ = std::make_shared<reporter*>(this);
 };
 

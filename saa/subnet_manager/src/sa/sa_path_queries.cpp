@@ -5,7 +5,7 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-constexpr std::size_t most_gids = 11; // that fit into one datagram
+constexpr std::size_t most_gids = 11; // the number that fits into one datagram
 constexpr std::size_t most_paths = 127;
 
 port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
@@ -14,13 +14,13 @@ port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
     return net.port_of(gid.gid_guid);
 }
 
-// One end of the question: the ports that it may be.
+// One end of the query: the ports that match it.
 struct path_end {
     std::vector<port_ref> ports;
-    bool contradicts = false; // its GID and its LID are two ports'
+    bool contradicts = false; // its GID and its LID belong to two ports
 };
 
-// A GID or LID of nobody is no end of any path.
+// An unknown GID or LID is the end of no path.
 path_end choose(const sa_query& query, const ib_gid_t* gid, const ib_lid_t* lid) {
     const subnet& net = query.net;
     if (gid == nullptr && lid == nullptr) return {visible_end_ports(query)};
@@ -54,7 +54,7 @@ void add_paths(const sa_query& query, port_ref from, port_ref to, const sa_path_
         found.add(path);
 }
 
-// What a path to a group asks of the group.
+// The criteria of a group path for its group.
 struct group_question {
     sa_mcmember_record_t wanted{};
     std::uint64_t components = SA_MC_COMPMASK_MGID;
@@ -111,7 +111,7 @@ sa_path_record_t path_to(const sa_mcmember_record_t& group) {
     return path;
 }
 
-// A source that is given is to be a member, as OpenSM has it.
+// The source of the query must be a member of the group, as in OpenSM.
 std::uint16_t find_group_path(const sa_query& query, const sa_path_record_t& wanted,
                               const path_end& from, record_list& found) {
     const bool has_source = (query.components & (SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID)) != 0;
@@ -158,7 +158,7 @@ std::uint16_t find_paths(const sa_query& query, record_list& found) {
 
 namespace {
 
-// What a MultiPathRecord asks of each of its paths, as a PathRecord would.
+// The criteria of a MultiPathRecord for each path, in the form of a PathRecord query.
 struct path_question {
     sa_path_record_t wanted{};
     std::uint64_t components = 0;

@@ -1,4 +1,4 @@
-// A question to the subnet administration, and the records that answer it.
+// A query to the subnet administration, and the records of its response.
 #pragma once
 
 #include "onlooker.hpp"
@@ -10,18 +10,18 @@
 
 namespace irpverbs::subnet_manager {
 
-/// A Get or GetTable, and what it is answered from.
+/// A Get or GetTable, and the state from which the SA answers it.
 struct sa_query {
     const subnet& net;
     const onlooker& by;
     const multicast_groups& groups;
     std::uint64_t components = 0;
-    ibmf::mad_bytes data; // the record asked for
-    bool table = false;   // GetTable: any number of records
+    ibmf::mad_bytes data; // the query's record
+    bool table = false;   // GetTable: the response may have any number of records
     bool trusted = false; // the request had the SA's key
 };
 
-/// Records as a GetTable response holds them: packed, padded to 8 bytes each.
+/// Records in the format of a GetTable response: packed, each padded to 8 bytes.
 class record_list {
 public:
     template <class Host>
@@ -34,7 +34,7 @@ public:
         ++count_;
     }
 
-    /// More is not answered: one request is not to hold up all others.
+    /// Whether the response has reached its limit, so that one request does not delay all others.
     bool full() const { return bytes_.size() >= most_bytes; }
     std::size_t count() const { return count_; }
     std::size_t stride() const { return stride_; }
@@ -48,7 +48,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Adds those records that the question's components ask for. `visit(emit)` calls `emit(record)`.
+/// Adds the records that match the query's components. `visit(emit)` calls `emit(record)`.
 template <class Host, class Visit>
 std::uint16_t add_matching(const sa_query& query, record_list& found, const Visit& visit) {
     const auto wanted = unpack<Host>(query.data);
@@ -60,10 +60,10 @@ std::uint16_t add_matching(const sa_query& query, record_list& found, const Visi
     return SA_STATUS_NO_ERROR;
 }
 
-/// Those that the requester may know of.
+/// Returns the end ports that the requester may see.
 std::vector<port_ref> visible_end_ports(const sa_query& query);
 
-// Of the topology; each gives an SA status, and leaves what it found in `found`.
+// Queries of the topology. Each returns an SA status, and adds the matching records to `found`.
 std::uint16_t find_nodes(const sa_query& query, record_list& found);
 std::uint16_t find_ports(const sa_query& query, record_list& found);
 std::uint16_t find_switches(const sa_query& query, record_list& found);
@@ -71,13 +71,13 @@ std::uint16_t find_linear_tables(const sa_query& query, record_list& found);
 std::uint16_t find_links(const sa_query& query, record_list& found);
 std::uint16_t find_guids(const sa_query& query, record_list& found);
 std::uint16_t find_keys(const sa_query& query, record_list& found);
-/// Of two ports at most NumbPath, for a Get one in all; to a multicast group one, from a member if
-/// the source is given. REQ_INVALID when GID and LID of an end belong to two ports, and as
-/// check_path_query().
+/// Returns at most NumbPath paths per pair of ports, a Get one path in all, and one path to a
+/// multicast group, from a member if the query has a source. REQ_INVALID when GID and LID of an end
+/// belong to two ports, and as check_path_query().
 std::uint16_t find_paths(const sa_query& query, record_list& found);
-/// From each of the first GIDs to each of the others. INSUFFICIENT_COMPONENTS without their counts;
-/// INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does not hold; as
-/// check_path_query().
+/// Returns paths from each of the first GIDs to each of the others. INSUFFICIENT_COMPONENTS without
+/// their counts; INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does
+/// not hold; as check_path_query().
 std::uint16_t find_multiple_paths(const sa_query& query, record_list& found);
 
 } // namespace irpverbs::subnet_manager

@@ -1,4 +1,4 @@
-// What is registered with the SA: services, members of groups, subscribers.
+// Registrations at the SA: services, members of groups, subscribers.
 #include "sa_server.hpp"
 
 #include <basics.hpp>
@@ -23,7 +23,7 @@ std::uint16_t sa_server::services(const request& asked, record_list& found) {
     return SA_STATUS_NO_ERROR;
 }
 
-// A P_Key that is given is one that the requester and the service's port have.
+// The requester and the service's port must hold the P_Key, if the request has one.
 bool sa_server::may_change(const request& asked, const sa_service_record_t& service) {
     const std::uint64_t given = asked.sa.component_mask;
     if (!has(given, SA_SR_COMPMASK_PKEY)) return true;
@@ -92,8 +92,8 @@ std::uint16_t sa_server::change_membership(const request& asked, record_list& fo
     return SA_STATUS_NO_ERROR;
 }
 
-// To events of those ports only that he sees; to those of all ports everybody may. Source:
-// IBA 13.4.11.
+// A requester may subscribe to events of ports that it may see; every requester may subscribe to
+// those of all ports. Source: IBA 13.4.11.
 bool sa_server::may_subscribe(const request& asked, const ib_mad_informinfo_t& info) {
     const bool all = info.LIDRangeBegin == MAD_INFORMINFO_ALL_ENDPORTS_RANGE;
     if (info.Subscribe != MAD_INFORMINFO_SUBSCRIBE) return true;

@@ -21,9 +21,9 @@ ibmf::sa_header sa_header_of(const message_parts& what) {
         std::span<const std::uint8_t, ibmf::sa_header::size>(what.class_header));
 }
 
-// Of the end ports of `net` those that are not in `other`.
+// Returns the end ports of `net` that are not in `other`.
 std::vector<port_ref> ports_not_in(const subnet& other, const subnet& net) {
-    std::vector<ib_guid_t> there; // sorted, as end ports are
+    std::vector<ib_guid_t> there; // sorted, since end ports are
     for (const port_ref end : other.nodes.end_ports())
         there.push_back(other.nodes.at(end).guid);
     std::vector<port_ref> missing = net.nodes.end_ports();
@@ -33,7 +33,7 @@ std::vector<port_ref> ports_not_in(const subnet& other, const subnet& net) {
     return missing;
 }
 
-// One that the subnet manager itself makes. Source: IBA 14.4.9 to 14.4.12 (traps 64 to 67).
+// Returns a Notice of the subnet manager itself. Source: IBA 14.4.9 to 14.4.12 (traps 64 to 67).
 ib_mad_notice_t notice_about(const subnet& net, std::uint16_t trap, const ib_gid_t& gid) {
     ib_mad_notice_t notice{};
     notice.IsGeneric = MAD_NOTICE_IS_GENERIC;
@@ -73,7 +73,7 @@ const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
                                                         std::uint8_t method) {
     constexpr std::uint8_t get = SA_SUBN_ADM_GET;
     using self = sa_server;
-    // Where a Get may be asked, a GetTable may be, but for attributes that are no records.
+    // An attribute that supports Get supports GetTable, too, unless it is no record.
     static constexpr service_entry all[] = {
         {SA_CLASSPORTINFO_ATTRID, get, &self::class_port_info},
         {SA_INFORMINFO_ATTRID, SA_SUBN_ADM_SET, &self::set_subscription},
@@ -126,8 +126,9 @@ void sa_server::answer(message_parts what, const subnet* net,
     answer_when_routed(std::move(what), status, std::move(found), *net);
 }
 
-// A member is reachable when it has its answer. Where a switch has not taken its table the
-// requester is to ask again; it is a member already, and its tree is written again.
+// Sends the response after the multicast tables are programmed, so that a member is reachable when
+// it receives the response. If a switch has refused its table, the response asks the requester to
+// repeat the request; it is a member already, and its tree is written again.
 void sa_server::answer_when_routed(message_parts what, std::uint16_t status, record_list found,
                                    const subnet& net) {
     const rerouting changed = rerouted_;
@@ -148,7 +149,7 @@ void sa_server::route_groups(const subnet& net) {
     router_.route_all(net, groups_);
 }
 
-// Who is not known has come since the last sweep.
+// The port of an unknown requester has appeared since the last sweep.
 std::uint16_t sa_server::find(const service_entry& service, const message_parts& what,
                               const subnet& net, std::span<const sm_sminfo_t> managers,
                               record_list& found) {
@@ -158,12 +159,12 @@ std::uint16_t sa_server::find(const service_entry& service, const message_parts&
     return (this->*service.serve)({what, net, by, managers, sa, sa.sm_key != 0}, found);
 }
 
-// An error is answered with what was asked.
+// The response to a failed request has the request's contents.
 void sa_server::send(message_parts answer, std::uint16_t status, record_list found) {
     answer.header.method = response_to(answer.header.method);
     answer.header.status = status;
     if (answer.header.attribute_id == SA_MULTIPATHRECORD_ATTRID)
-        answer.header.attribute_id = SA_PATHRECORD_ATTRID; // of errors too, as OpenSM does
+        answer.header.attribute_id = SA_PATHRECORD_ATTRID; // also in errors, as in OpenSM
     const bool transfer = status == SA_STATUS_NO_ERROR && is_transfer(answer.header.method);
     if (status == SA_STATUS_NO_ERROR) {
         ibmf::sa_header sa = sa_header_of(answer);
@@ -252,7 +253,7 @@ void sa_server::ports_go(std::span<const port_ref> lost, const subnet& net) {
         port_goes(each, net);
 }
 
-// With it go its memberships and subscriptions.
+// The memberships and subscriptions of the port end.
 void sa_server::port_goes(port_ref port, const subnet& net) {
     const ib_gid_t gid = net.gid_of(port);
     subscriptions_.remove(gid);

@@ -1,5 +1,4 @@
-// The subnet administration: what is asked of it, registered with it, and told by it. Statuses are
-// OpenSM's.
+// The subnet administration: queries, registrations, and Reports. Statuses are OpenSM's.
 #pragma once
 
 #include "reporter.hpp"
@@ -12,31 +11,31 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the queue.
+/// Runs in tasks of the queue.
 class sa_server {
 public:
-    /// A request with another key than `key` or 0 is dropped; with it, it is trusted. The groups of
-    /// `partitions` are there from the start.
+    /// Drops requests with a key other than `key` and 0; requests with `key` are trusted. The
+    /// groups of `partitions` exist from the start.
     sa_server(message_port& port, multicast_router& router, std::uint64_t key,
               const partition_table& partitions);
 
-    /// A request, and what it is answered from: the subnet (null: not yet, ask again), and the
-    /// subnet managers in it.
+    /// Answers a request from the subnet and its subnet managers. While the subnet is null, the
+    /// response asks the requester to repeat the request.
     void answer(message_parts what, const subnet* net, std::span<const sm_sminfo_t> managers);
 
-    /// Now and then: Reports that the port held up are sent.
+    /// Sends Reports that wait for the port. The manager calls it periodically.
     void tick() { reporter_.resume(); }
 
-    /// A sweep has ended: who came and who went is told, and multicasts are routed anew.
+    /// Reports ports that appeared or disappeared in a sweep, and routes multicasts again.
     void subnet_changed(const subnet* before, const subnet& now);
 
-    /// These end ports can't be reached any more: that is told, and what they registered ends.
+    /// Reports that these end ports have become unreachable, and ends their registrations.
     void ports_go(std::span<const port_ref> lost, const subnet& net);
 
-    /// Routes the groups anew.
+    /// Routes the groups again.
     void route_groups(const subnet& net);
 
-    /// An event is told to those who asked for it.
+    /// Reports an event to its subscribers.
     void report(const ib_mad_notice_t& notice, const subnet& net);
 
 private:
@@ -55,7 +54,7 @@ private:
                     trusted};
         }
     };
-    /// The group that a request was about.
+    /// The group of a request.
     struct rerouting {
         ib_lid_t mlid = 0; // 0: none
         bool tree_changed = false;
@@ -99,7 +98,7 @@ private:
     service_registry services_;
     multicast_groups groups_;
     subscription_table subscriptions_;
-    rerouting rerouted_; // by the request that is being answered
+    rerouting rerouted_; // of the current request
 };
 
 } // namespace irpverbs::subnet_manager

@@ -1,4 +1,4 @@
-// Records that say what a sweep found.
+// Records about the discovered topology.
 #include "sa_query.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ ib_lid_t lid_of(const subnet& net, port_ref end) {
     return net.lids.of(net.nodes.at(end).guid).base;
 }
 
-// The end port that stands for a port of a node.
+// Returns the end port that represents a port of a node.
 port_ref end_port_of(const subnet& net, port_ref port) {
     return net.nodes[port.node].is_switch() ? port_ref{port.node, 0} : port;
 }
@@ -31,7 +31,7 @@ sm_nodedesc_t description_of(const subnet_node& node) {
     return text;
 }
 
-// All ports of a switch, and of other nodes those that have LIDs.
+// Visits all ports of a switch, and the ports with LIDs of other nodes.
 template <class Visit>
 void for_each_visible_port(const sa_query& query, const Visit& visit) {
     const topology& nodes = query.net.nodes;
@@ -78,7 +78,7 @@ std::uint16_t find_ports(const sa_query& query, record_list& found) {
             record.EndportLID = lid_of(query.net, end_port_of(query.net, port));
             record.PortNum = port.port;
             record.PortInfo = query.net.nodes.at(port).info;
-            record.PortInfo.ClientReregister = 0; // a request, and no state
+            record.PortInfo.ClientReregister = 0; // a request, not a state
             if (!query.trusted) record.PortInfo.M_Key = 0;
             emit(record);
         });
@@ -121,7 +121,7 @@ std::uint16_t find_links(const sa_query& query, record_list& found) {
     });
 }
 
-// Ports have the GUID that they were made with; others are given to none.
+// Ports have only the GUID of their manufacturer; this SA assigns no others.
 std::uint16_t find_guids(const sa_query& query, record_list& found) {
     return add_matching<sa_guidinfo_record_t>(query, found, [&](const auto& emit) {
         for (const port_ref end : visible_end_ports(query)) {
@@ -137,7 +137,7 @@ std::uint16_t find_guids(const sa_query& query, record_list& found) {
     });
 }
 
-// Told to the trusted only. Source: IBA 15.4.1 (P_Key tables).
+// Trusted requests only. Source: IBA 15.4.1 (P_Key tables).
 std::uint16_t find_keys(const sa_query& query, record_list& found) {
     if (!query.trusted) return SA_STATUS_ERR_REQ_INVALID;
     return add_matching<sa_pkey_table_record_t>(query, found, [&](const auto& emit) {

@@ -1,5 +1,5 @@
-// ServiceRecords and their leases. Pure: time is passed in; statuses are the SA's on the wire, as
-// OpenSM gives them.
+// ServiceRecords and their leases. Callers pass the time; statuses are OpenSM's wire statuses of
+// the SA.
 #pragma once
 
 #include <basics.hpp>
@@ -16,26 +16,27 @@ class service_registry {
 public:
     explicit service_registry(std::size_t capacity = 65536) : capacity_(capacity) {}
 
-    /// Adds the record or replaces the one of the same ID, GID and P_Key; `record` is left as it is
-    /// stored. Without their components the P_Key is the default partition's and the lease
-    /// infinite. SA_STATUS_NO_ERROR; REQ_INVALID without the components of ID and GID, and for a
-    /// lease of 0; REQ_DENIED when the one there has another ServiceKey; NO_RESOURCES when full.
+    /// Adds the record, or replaces the one with the same ID, GID and P_Key; `record` becomes the
+    /// stored record. Without their components the P_Key is the default partition's and the lease
+    /// infinite. Returns SA_STATUS_NO_ERROR; REQ_INVALID without the components of ID and GID, and
+    /// for a lease of 0; REQ_DENIED when the existing record has another ServiceKey; NO_RESOURCES
+    /// when full.
     std::uint16_t set(sa_service_record_t& record, std::uint64_t components, machine_time now);
 
-    /// Takes the record of the same ID, GID, P_Key and ServiceKey away, and gives it back in
-    /// `record`. SA_STATUS_NO_ERROR or NO_RECORDS.
+    /// Removes the record with the same ID, GID, P_Key and ServiceKey, and returns it in `record`.
+    /// Returns SA_STATUS_NO_ERROR or NO_RECORDS.
     std::uint16_t erase(sa_service_record_t& record, machine_time now);
 
-    /// Matching records in order of ID, GID, P_Key; ServiceLease is what is left of it. The keys
-    /// are told to the trusted only.
+    /// Returns matching records in order of ID, GID, P_Key; ServiceLease is the rest of the lease.
+    /// Only trusted requests receive the keys.
     std::vector<sa_service_record_t> find(const sa_service_record_t& wanted,
                                           std::uint64_t components, machine_time now,
                                           bool trusted) const;
 
-    /// Drops what has ended; how many that were.
+    /// Removes services with an expired lease; returns their number.
     std::size_t expire(machine_time now);
 
-    /// When the first lease ends.
+    /// Returns the time when the first lease ends.
     std::optional<machine_time> next_expiry() const;
 
     std::size_t size() const { return services_.size(); }
@@ -44,7 +45,7 @@ private:
     using identity = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, ib_pkey_t>;
     struct service {
         sa_service_record_t record;
-        std::optional<machine_time> ends; // none: never
+        std::optional<machine_time> ends; // none: the lease is infinite
     };
 
     static identity identity_of(const sa_service_record_t& record);

@@ -84,7 +84,7 @@ std::vector<sa_informinfo_record_t> subscription_table::find(const sa_informinfo
     std::vector<sa_informinfo_record_t> found;
     for (const subscription& s : table_) {
         sa_informinfo_record_t record{};
-        record.SubscriberGID = s.from.gid; // Enum is always 0, as OpenSM has it
+        record.SubscriberGID = s.from.gid; // Enum is always 0, as in OpenSM
         record.InformInfo = s.wants;
         if (matches(layout_of(&wanted), components, &wanted, &record)) found.push_back(record);
     }

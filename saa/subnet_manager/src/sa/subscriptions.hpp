@@ -1,5 +1,4 @@
-// Who asked for which events: InformInfo on the SA's side. Statuses and matching as OpenSM has
-// them.
+// Subscriptions to events: the SA's side of InformInfo. Statuses and matching are OpenSM's.
 #pragma once
 
 #include <basics.hpp>
@@ -11,7 +10,7 @@
 
 namespace irpverbs::subnet_manager {
 
-/// Where the Reports go; from the request's addresses.
+/// The destination of Reports, from the request's addresses.
 struct subscriber {
     ib_gid_t gid{};
     ib_lid_t lid = 0;
@@ -29,27 +28,27 @@ struct subscription {
     ib_mad_informinfo_t wants{}; // QPN is the subscriber's
 };
 
-/// Whether an event is one of those asked for. Access (shared P_Keys) is the caller's to check.
+/// Whether a subscription covers an event. The caller checks the access (shared P_Keys).
 bool wants_event(const ib_mad_informinfo_t& info, const ib_mad_notice_t& notice);
 
 class subscription_table {
 public:
     explicit subscription_table(std::size_t capacity = 65536) : capacity_(capacity) {}
 
-    /// Set of InformInfo, which is left as it is stored. Subscribing twice is one subscription.
-    /// SA_STATUS_NO_ERROR; REQ_INVALID
-    /// for a Subscribe above 1, for an unsubscription that names none (its QPN counts), and for a
-    /// trap 256..259 from a requester without the SM_Key; NO_RESOURCES when full.
+    /// Executes a Set of InformInfo; `info` becomes the stored one. A repeated subscription has no
+    /// further effect. Returns SA_STATUS_NO_ERROR; REQ_INVALID for a Subscribe above 1, for an
+    /// unsubscription that matches none (its QPN counts), and for a trap 256..259 from a requester
+    /// without the SM_Key; NO_RESOURCES when full.
     std::uint16_t set(const subscriber& from, ib_mad_informinfo_t& info, bool trusted);
 
-    /// The port went: its subscriptions go, too. How many that were.
+    /// Removes the subscriptions of an unreachable port; returns their number.
     std::size_t remove(const ib_gid_t& gid);
 
-    /// Those whose subscriptions want the event, in order of subscription; one Report each. Valid
-    /// until the next change.
+    /// Returns the subscriptions that cover the event, in order of subscription; one Report each.
+    /// Valid until the next change.
     std::vector<const subscription*> interested(const ib_mad_notice_t& notice) const;
 
-    /// InformInfoRecords.
+    /// Returns the matching InformInfoRecords.
     std::vector<sa_informinfo_record_t> find(const sa_informinfo_record_t& wanted,
                                              std::uint64_t components) const;
 

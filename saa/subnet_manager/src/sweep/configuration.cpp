@@ -19,12 +19,13 @@ sm_pkey_table_t block_of(std::span<const ib_pkey_t> keys, std::size_t number) {
 
 std::size_t blocks_of(std::size_t keys) { return (keys + keys_a_block - 1) / keys_a_block; }
 
-// Of a port's own table; that of a switch's outer port names the port.
+// The modifier of a port's own P_KeyTable is the block; that of a switch's external port includes
+// the port.
 std::uint32_t modifier_of(port_ref at, bool is_outer, std::size_t block) {
     return (is_outer ? std::uint32_t{at.port} << 16 : 0u) | static_cast<std::uint32_t>(block);
 }
 
-// Of what a port has been told already.
+// Compares the settings that the manager has written.
 bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
     const auto told = [](const sm_portinfo_t& info) {
         return std::tuple(info.GidPrefix, info.LID, info.LMC, info.MasterSMLID, info.MasterSMSL,
@@ -67,7 +68,7 @@ void configuration::run(std::function<void()> done) {
     });
 }
 
-// A port that has not the LID which it was given has begun anew.
+// A port without its assigned LID has restarted.
 void configuration::forget_restarted() {
     std::vector<ib_guid_t> present;
     for (const port_ref end : of_.nodes.end_ports()) {
@@ -107,7 +108,7 @@ void configuration::write_tables() {
     });
 }
 
-// The table before its top: what lies above is not used.
+// Writes the table before LinearFDBTop, since the switch ignores entries above it.
 void configuration::write_switch(node_index at) {
     const subnet_node& node = of_.nodes[at];
     const directed_route& way = of_.way_to({at, 0});
@@ -116,7 +117,7 @@ void configuration::write_switch(node_index at) {
         write_block(way, {node.ports[0].guid, sm_linear_table, number},
                     of_.tables.block(at, number));
     }
-    // A change that was seen before this was the master is cleared here.
+    // The Set clears the change bit that was read before this manager was the master.
     sm_switchinfo_t info = node.switch_info;
     const ib_lid_t top = of_.lids.top();
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
@@ -139,8 +140,8 @@ void configuration::write_keys(port_ref end) {
     write_key_table(end, keys, capacity);
 }
 
-// All blocks: a port boots with the default partition's key, and an earlier manager may have left
-// more keys than this one gives.
+// Writes all blocks: a port boots with the default partition's key, and an earlier manager may have
+// left more keys than this one assigns.
 void configuration::write_key_table(port_ref at, std::span<const ib_pkey_t> keys,
                                     std::size_t capacity) {
     const std::span<const ib_pkey_t> taken = keys.first(std::min(keys.size(), capacity));
@@ -151,8 +152,9 @@ void configuration::write_key_table(port_ref at, std::span<const ib_pkey_t> keys
                     block_of(taken, i));
 }
 
-// The keys of the host behind a switch's port, each as a full member's: there no two limited
-// members meet, and which of the two ends is a full one is for the ends to check.
+// Returns the keys of the host behind a switch's port, each with full membership, so that the
+// switch never drops a packet between two limited members. The end ports check that one of them is
+// a full member.
 std::vector<ib_pkey_t> configuration::let_through(port_ref at) const {
     std::vector<ib_pkey_t> keys = of_.keys_of(of_.nodes.at(at).peer);
     for (ib_pkey_t& each : keys)
@@ -160,7 +162,8 @@ std::vector<ib_pkey_t> configuration::let_through(port_ref at) const {
     return keys;
 }
 
-// Source: IBA 14.2.5.4 (SwitchInfo), as OpenSM: only towards hosts, and only whole tables.
+// The switch enforces partitions only toward hosts, and only with whole tables, as in OpenSM.
+// Source: IBA 14.2.5.4 (SwitchInfo).
 bool configuration::may_check(port_ref at) const {
     const port_ref host = of_.nodes.at(at).peer;
     if (has_lid(at) || !host.valid() || of_.nodes[host.node].is_switch()) return false;
@@ -173,7 +176,7 @@ void configuration::write_checks(port_ref at) {
     write_key_table(at, let_through(at), of_.nodes[at.node].switch_info.PartitionEnforcementCap);
 }
 
-// Not before the whole table is there.
+// The enforcement starts after the whole table is written.
 bool configuration::checks(port_ref at) const {
     if (!may_check(at)) return false;
     const std::vector<ib_pkey_t> keys = let_through(at);
@@ -198,7 +201,8 @@ void configuration::set_port(port_ref at, const sm_portinfo_t& info) {
                });
 }
 
-// As it was read, but for what the manager decides; 0 leaves states, widths and speeds alone.
+// Returns the PortInfo as read, except for the manager's own settings; 0 leaves states, widths and
+// speeds unchanged.
 sm_portinfo_t configuration::wanted(port_ref at) const {
     const subnet_port& port = of_.nodes.at(at);
     sm_portinfo_t info = port.info;
@@ -228,7 +232,8 @@ sm_portinfo_t configuration::wanted(port_ref at) const {
     return info;
 }
 
-// Of a link whose one end has begun anew the other one has, too, unless it was read before that.
+// When one end of a link restarts, the other restarts, too. An active far end was therefore read
+// before the restart.
 bool configuration::was_read_before(port_ref other_end) const {
     return of_.nodes.at(other_end).info.PortState == IB_PORT_ACTIVE;
 }
@@ -240,8 +245,8 @@ void configuration::set_up_ports() {
     });
 }
 
-// A port that this manager sees for the first time is told so: its clients are to subscribe anew,
-// and its traps are to come here.
+// A port that this manager sees for the first time receives ClientReregister, so that its clients
+// subscribe again, and this manager's LID, the destination of its traps.
 void configuration::set_up(port_ref at) {
     const subnet_port& port = of_.nodes.at(at);
     sm_portinfo_t info = wanted(at);

@@ -1,5 +1,5 @@
-// Makes the nodes what the subnet manager computed: tables first, then addresses and Armed, then
-// Active. What a node is already is not written again. Source: IBA 14.4.4 (initialisation).
+// Programs the computed configuration into the nodes: first tables, then addresses and Armed, then
+// Active. It does not write values that a node already has. Source: IBA 14.4.4 (initialisation).
 #pragma once
 
 #include <model/subnet.hpp>
@@ -13,16 +13,16 @@
 
 namespace irpverbs::subnet_manager {
 
-/// What earlier sweeps wrote, and need not be written again.
+/// The programmed state of earlier sweeps, which need not be written again.
 class written_state {
 public:
-    using block = std::tuple<ib_guid_t, std::uint16_t, std::uint32_t>; // whose, attribute, modifier
+    using block = std::tuple<ib_guid_t, std::uint16_t, std::uint32_t>; // GUID, attribute, modifier
 
     bool holds(const block& which, const smp_data& data) const {
         const auto found = blocks_.find(which);
         return found != blocks_.end() && found->second == data;
     }
-    /// Zeros: nothing was.
+    /// Returns zeros for an unknown block.
     smp_data at(const block& which) const {
         const auto found = blocks_.find(which);
         return found != blocks_.end() ? found->second : smp_data{};
@@ -46,29 +46,29 @@ public:
 
     void forget(const block& which) { blocks_.erase(which); }
 
-    /// The port or switch may have lost what was written into it.
+    /// Invalidates the state of a port or switch that may have lost it.
     void forget(ib_guid_t whose);
-    /// Forgets all but these, which are sorted.
+    /// Invalidates the state of all ports and switches except these, which are sorted.
     void keep_only(std::span<const ib_guid_t> present);
 
-    /// Ports that this manager has set up.
+    /// Ports that this manager has configured.
     std::set<ib_guid_t> known_ports;
 
 private:
     std::map<block, smp_data> blocks_;
 };
 
-/// For tasks of the channel's queue. Must live until it is done.
+/// Runs in tasks of the channel's queue. Must live until its end.
 class configuration {
 public:
     configuration(smp_channel& smps, subnet& of, written_state& written)
         : asked_(smps), of_(of), written_(written) {}
 
-    /// Calls `done()` when all is written. PortInfo and SwitchInfo of the subnet are then as the
-    /// nodes answered.
+    /// Calls `done()` after the last write. PortInfo and SwitchInfo of the subnet are then those of
+    /// the nodes' responses.
     void run(std::function<void()> done);
 
-    /// Something was not taken, or not answered.
+    /// Whether a node has refused a write or not responded.
     bool incomplete() const { return incomplete_; }
 
 private:

@@ -45,7 +45,7 @@ void discovery::visit(const directed_route& way, port_ref from) {
                        [this, way, from](const sm_nodeinfo_t& info) { arrive(way, from, info); });
 }
 
-// A switch is known by its first way, another node by the first to each of its ports.
+// The first route to a switch is kept, and for other nodes the first route to each of their ports.
 void discovery::arrive(const directed_route& way, port_ref from, const sm_nodeinfo_t& info) {
     const std::size_t known = into_.nodes.nodes().size();
     const node_index node = into_.nodes.add_node(info);
@@ -77,7 +77,7 @@ void discovery::ask_node(const directed_route& way, node_index node) {
     });
 }
 
-// Before its ports are read: what changes after that is noted again.
+// Clears the change bit before the ports are read: a later change sets it again.
 void discovery::clear_change(const directed_route& way, const sm_switchinfo_t& info) {
     asked_.ask(set_smp(way, sm_switch_info, 0, info), [this](const smp_answer& answer) {
         if (!answer.success()) incomplete_ = true;
@@ -90,7 +90,7 @@ void discovery::ask_port(const directed_route& way, port_ref port) {
     });
 }
 
-// A link needs to be walked once; and nobody passes through a channel adapter.
+// Discovery follows a link once, and does not continue through a channel adapter.
 void discovery::port_came(const directed_route& way, port_ref port, const sm_portinfo_t& info) {
     into_.nodes.set_port(port, info);
     const bool leads_on = way.empty() || into_.nodes[port.node].is_switch();

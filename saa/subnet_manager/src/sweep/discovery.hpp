@@ -1,5 +1,5 @@
-// What there is: nodes, ports and links, found by directed routes from the subnet manager's port
-// on. Source: IBA 14.4.3.
+// Discovers nodes, ports and links by directed routes from the subnet manager's port. Source: IBA
+// 14.4.3.
 #pragma once
 
 #include <model/subnet.hpp>
@@ -7,18 +7,18 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the channel's queue. Must live until it is done.
+/// Runs in tasks of the channel's queue. Must live until its end.
 class discovery {
 public:
-    /// Fills nodes, ways and manager of `into`. `clears`: the change bits of switches, which are
-    /// the master's.
+    /// Fills nodes, ways and manager of `into`. `clears`: clears the change bits of switches, as
+    /// only the master does.
     discovery(smp_channel& smps, subnet& into, bool clears)
         : asked_(smps), into_(into), clears_(clears) {}
 
-    /// Calls `done()` when all that can be reached has answered, or did not in time.
+    /// Calls `done()` when all reachable nodes have responded or timed out.
     void run(std::function<void()> done);
 
-    /// Something did not answer: there may be more than was found.
+    /// Whether a node did not respond, so that there may be more than was found.
     bool incomplete() const { return incomplete_; }
 
 private:
@@ -29,7 +29,7 @@ private:
     void ask_port(const directed_route& way, port_ref port);
     void port_came(const directed_route& way, port_ref port, const sm_portinfo_t& info);
 
-    /// Asks for an attribute; `told(host)` is called when it came.
+    /// Sends a Get of an attribute; calls `told(host)` with the response.
     template <class Host, class Told>
     void ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier, Told told);
 

@@ -7,8 +7,8 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-// PortState and PortPhysicalState; a port that has not changed need not be read whole. Source: IBA
-// 14.2.5.6 (PortInfo).
+// PortState and PortPhysicalState. The PortInfo of an unchanged port need not be unpacked. Source:
+// IBA 14.2.5.6 (PortInfo).
 constexpr std::size_t state_at = 32;
 constexpr std::uint8_t low_bits = 0xF;
 
@@ -29,7 +29,7 @@ bool is_news(const subnet_port& known, const smp_data& port_info) {
 void glance::read(std::function<void(const port_changes&)> told) {
     told_ = std::move(told);
     found_ = {};
-    missing_ = of_.nodes[at_].ports.size() - 1; // without port 0, which has no link
+    missing_ = of_.nodes[at_].ports.size() - 1; // except port 0, which has no link
     if (missing_ == 0) return tell();
     const directed_route way = of_.way_to({at_, 0});
     for (std::size_t number = 1; number < of_.nodes[at_].ports.size(); ++number) {
@@ -39,7 +39,7 @@ void glance::read(std::function<void(const port_changes&)> told) {
     }
 }
 
-// Who is told may end this.
+// The callback may destroy this object.
 void glance::tell() {
     const auto told = std::exchange(told_, nullptr);
     told(found_);
@@ -74,7 +74,7 @@ bool same_link(const topology& nodes, port_ref one, port_ref other) {
     return one == other || nodes.at(one).peer == other;
 }
 
-// Nobody passes through a channel adapter.
+// No route passes through a channel adapter.
 std::set<std::pair<node_index, std::uint8_t>> reached_without(const subnet& net,
                                                               std::span<const port_ref> cut) {
     const topology& nodes = net.nodes;

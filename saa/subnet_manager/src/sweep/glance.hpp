@@ -1,5 +1,5 @@
-// A look at the ports of one switch that has told of a change: who hangs there no more is known
-// long before a sweep could tell.
+// A poll of the ports of one switch that reported a link state change. It finds lost ports long
+// before a sweep would.
 #pragma once
 
 #include <model/subnet.hpp>
@@ -7,22 +7,22 @@
 
 namespace irpverbs::subnet_manager {
 
-/// What the ports of a switch tell, against what was known of them.
+/// The changes of a switch's ports since the last sweep or poll.
 struct port_changes {
-    std::vector<port_ref> cut; // ports of the switch whose links are down
-    bool more = false;         // something else is new, or did not answer: a sweep is to find out
+    std::vector<port_ref> cut; // ports of the switch that have lost their links
+    bool more = false;         // another change, or a port without a response: a sweep is needed
 };
 
-/// For tasks of the channel's queue; what it is given must live until it has told.
+/// Runs in tasks of the channel's queue; its arguments must live until the callback.
 class glance {
 public:
     glance(smp_channel& smps, subnet& of, node_index at) : smps_(smps), of_(of), at_(at) {}
 
-    /// Reads the ports; the subnet's PortInfo follows, its links do not.
+    /// Reads the ports, and updates the subnet's PortInfo but not its links.
     void read(std::function<void(const port_changes&)> told);
 
-    /// Clears the switch's change bit. What changes after that is noted again, so the ports are to
-    /// be read once more.
+    /// Clears the switch's change bit. A later change sets it again, so the ports must be read once
+    /// more.
     void clear(std::function<void(bool success)> told);
 
 private:
@@ -38,7 +38,7 @@ private:
     std::function<void(const port_changes&)> told_;
 };
 
-/// The end ports that can't be reached from the subnet manager's without these ports' links.
+/// Returns the end ports that the subnet manager's port cannot reach without these ports' links.
 std::vector<port_ref> lost_without(const subnet& net, std::span<const port_ref> cut);
 
 } // namespace irpverbs::subnet_manager

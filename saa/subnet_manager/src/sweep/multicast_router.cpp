@@ -14,7 +14,7 @@ unsigned block_of(ib_lid_t mlid) {
     return static_cast<unsigned>(mlid - first_mlid) / mlids_a_block;
 }
 
-// A switch without a table takes no part.
+// A switch without a multicast table has no blocks.
 unsigned blocks_of(const subnet& net, node_index at) {
     const std::uint16_t mlids = std::min(net.nodes[at].switch_info.MulticastFDBCap, most_mlids);
     return (mlids + mlids_a_block - 1u) / mlids_a_block;
@@ -71,7 +71,7 @@ void multicast_router::add(const subnet& net, const multicast_groups& groups, ib
     wait(net, mlid, std::move(done));
 }
 
-// The root stays where it is until the subnet changes.
+// The root stays the same until the subnet changes.
 void multicast_router::rebuild(const subnet& net, const multicast_groups& groups, ib_lid_t mlid,
                                routed_call done) {
     blocks_used_ = std::max(blocks_used_, block_of(mlid) + 1);
@@ -124,7 +124,7 @@ void multicast_router::route_all(const subnet& net, const multicast_groups& grou
     }
 }
 
-// Empty ones, of all switches that are there.
+// Creates empty blocks for all present switches.
 void multicast_router::make_blocks(const subnet& net) {
     for (auto& [which, block] : blocks_)
         block.exists = false;
@@ -141,7 +141,8 @@ void multicast_router::make_blocks(const subnet& net) {
     });
 }
 
-// A Set that is in flight is waited for: at most one goes to a block.
+// A block with a Set in flight is erased after its response, so that at most one Set per block is
+// in flight.
 void multicast_router::drop(block_map::iterator at) {
     end(std::exchange(at->second.waiting, {}), false);
     if (!at->second.in_flight) blocks_.erase(at);
@@ -195,7 +196,7 @@ void multicast_router::send(const block_name& which, table_block& block) {
     smps_.ask(std::move(set), [this, which](const smp_answer& answer) { answered(which, answer); });
 }
 
-// What was wanted meanwhile follows. What was not taken is not sent again at once.
+// Sends the contents that were requested during the flight. Does not repeat a refused Set at once.
 void multicast_router::answered(const block_name& which, const smp_answer& answer) {
     const auto at = blocks_.find(which);
     table_block& block = at->second;

@@ -1,6 +1,6 @@
 // Writes the trees of multicast groups into the switches. For each block of a switch's table it
-// knows what is wanted, what is in flight (one Set at a time), and what the switch has
-// acknowledged.
+// knows the wanted contents, the Set in flight (one at a time), and the contents that the switch
+// has acknowledged.
 #pragma once
 
 #include "configuration.hpp"
@@ -10,37 +10,36 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the channel's queue.
+/// Runs in tasks of the channel's queue.
 class multicast_router {
 public:
-    /// `failed()` is called when a switch has not taken a block: it is sent again by the next
-    /// route_all.
+    /// `failed()` is called when a switch has refused a block; the next route_all sends it again.
     multicast_router(smp_channel& smps, written_state& written, std::function<void()> failed)
         : smps_(smps), written_(written), failed_(std::move(failed)) {}
 
     using routed_call = std::function<void(bool success)>;
 
-    /// The group has one more member. Calls `done` when all switches of its tree have acknowledged
-    /// what was wanted of them at the call, or one has not.
+    /// Adds a member to the group's tree. Calls `done` when all switches of the tree have
+    /// acknowledged the contents at the time of the call, or one has refused them.
     void add(const subnet& net, const multicast_groups& groups, ib_lid_t mlid, port_ref member,
              routed_call done);
 
-    /// The group has lost a member, or is no more. `done` as above.
+    /// Rebuilds the tree after the group has lost a member or was deleted. `done` as for add().
     void rebuild(const subnet& net, const multicast_groups& groups, ib_lid_t mlid,
                  routed_call done);
 
-    /// The group is as it was; `done` as above.
+    /// Waits for an unchanged group; `done` as for add().
     void wait(const subnet& net, ib_lid_t mlid, routed_call done);
 
-    /// The subnet is another: routes all groups anew. A block whose contents are not known, since
-    /// another manager or nobody has written it, is written whole.
+    /// Routes all groups again after a change of the subnet. Writes a block with unknown contents
+    /// completely: another manager may have written it, or none.
     void route_all(const subnet& net, const multicast_groups& groups);
 
-    /// The multicast LIDs that the tables of all switches hold.
+    /// Returns the number of multicast LIDs that the tables of all switches hold.
     static std::uint16_t mlids_of(const subnet& net);
 
-    /// Calls `visit(node, block, position, masks)` for what switches hold, up to the last block
-    /// that a group was in.
+    /// Calls `visit(node, block, position, masks)` for the contents of the switches, up to the last
+    /// block that has held a group.
     template <class Visit>
     void for_each_table(const subnet& net, const Visit& visit) const {
         for (node_index node = 0; node < net.nodes.nodes().size(); ++node) {
@@ -62,21 +61,21 @@ private:
     };
     using waiters = std::vector<std::shared_ptr<waiter>>;
 
-    /// A block of one switch. What it has acknowledged stands in the written_state.
+    /// A block of one switch. The written_state has its acknowledged contents.
     struct table_block {
         directed_route way;
         sm_multicast_forwarding_table_t wanted{};
-        waiters waiting; // for what is wanted
+        waiters waiting; // for the wanted contents
         bool exists = false;
         bool in_flight = false;
-        bool in_doubt = false; // the switch may have begun anew since the Set was sent
+        bool in_doubt = false; // the switch may have restarted since the Set was sent
         smp_data sent{};
         waiters of_sent;
     };
     using block_name = written_state::block;
     using block_map = std::map<block_name, table_block>;
 
-    /// How many masks a table has for each MLID.
+    /// Returns the number of masks per MLID in a table.
     static unsigned positions_of(const subnet& net, node_index at);
     static block_name name_of(const subnet& net, node_index at, unsigned block, unsigned position);
     sm_multicast_forwarding_table_t masks_of(const subnet& net, node_index at, unsigned block,

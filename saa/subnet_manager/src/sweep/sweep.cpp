@@ -28,7 +28,7 @@ void sweep::run(bool may_wait, std::function<void()> done) {
     });
 }
 
-// A manager that began meanwhile has not been seen before.
+// Surveys the managers again, since one may have started during the configuration.
 void sweep::configure(const std::function<void()>& done) {
     configuration_.run([this, done] {
         ask_rivals(smps_, result_, rules_.own(), [this, done](const survey& seen) {

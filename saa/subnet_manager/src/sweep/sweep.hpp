@@ -1,4 +1,4 @@
-// One sweep: discovers, computes, configures.
+// A heavy sweep: discovers, computes, configures.
 #pragma once
 
 #include "configuration.hpp"
@@ -12,30 +12,31 @@ struct sweep_plan {
     partition_table partitions;
 };
 
-/// What a sweep and a look ask of who knows whether this manager is the master.
+/// The interface of heavy and light sweeps to the mastership.
 struct sweep_rules {
     std::function<bool()> is_master;
     std::function<sm_sminfo_t()> own;
-    std::function<bool(const survey&)> surveyed; // true: it may configure
+    std::function<bool(const survey&)> surveyed; // returns true if the sweep may configure
 };
 
-/// For tasks of the channel's queue. Must live until it is done.
+/// Runs in tasks of the channel's queue. Must live until its end.
 class sweep {
 public:
-    /// `before`: the LIDs that ports are to keep.
+    /// `before`: the LIDs that ports keep.
     sweep(smp_channel& smps, const sweep_plan& plan, const sweep_rules& rules,
           const lid_table& before, written_state& written);
 
-    /// `may_wait`: there is a subnet from before, which stays while the own link is down.
+    /// `may_wait`: an earlier subnet exists, which stays valid while the local link is down.
     void run(bool may_wait, std::function<void()> done);
 
-    /// There may be more than was found, or less was done than was wanted.
+    /// Whether nodes may be undiscovered, or a part of the configuration has failed.
     bool incomplete() const {
         return discovery_.incomplete() || configuration_.incomplete() || without_lid_ != 0;
     }
-    /// It has left all as it was: another manager is the master.
+    /// Whether the sweep changed nothing since another manager is the master.
     bool yielded() const { return yielded_; }
-    /// It has left all as it was: the manager's own link is down, which is no news of the others.
+    /// Whether the sweep changed nothing since the local link is down, which says nothing about the
+    /// other ports.
     bool cut_off() const { return cut_off_; }
     subnet take_result() { return std::move(result_); }
 

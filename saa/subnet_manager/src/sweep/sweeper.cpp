@@ -58,7 +58,7 @@ void sweeper::begin_glance(node_index at) {
     glance_ = std::make_unique<glance>(smps_, *current_, at);
 }
 
-// Not at once: first those who were told of it are to go on.
+// The confirmation waits for a tick, so that the Reports of lost ports are sent first.
 void sweeper::confirm_next() {
     const node_index at = *unconfirmed_.begin();
     unconfirmed_.erase(unconfirmed_.begin());
@@ -69,7 +69,7 @@ void sweeper::confirm_next() {
     });
 }
 
-// Takes who can't be reached any more out of the subnet. True: a sweep is to find more.
+// Removes unreachable ports from the subnet. Returns true when a sweep is needed.
 bool sweeper::take_out(const port_changes& found) {
     const topology& nodes = current_->nodes;
     bool sweeps = found.more;
@@ -141,7 +141,7 @@ void sweeper::sweep_done() {
     if (again_) sweep_damped();
 }
 
-// Looked at every second.
+// Checks the local port every second.
 void sweeper::wait_for_port() {
     again_ = false;
     incomplete_ = true;
@@ -149,7 +149,7 @@ void sweeper::wait_for_port() {
     next_ = 0;
 }
 
-// A sweep that was incomplete is repeated after 1, 2, 4 .. seconds.
+// Repeats an incomplete sweep after 1, 2, 4 .. seconds.
 void sweeper::tick(machine_time now) {
     refill(now);
     if (now_ != activity::none || stopped_ || sweeps_ == 0) return;
@@ -181,8 +181,8 @@ void sweeper::look() {
     looking_->when_done([this] { look_done(); });
 }
 
-// Another manager that became the master has written into the own port, too. A link without a
-// switch has no other witness than its ports.
+// Another manager that became the master has written into the local port, too. The ports of a link
+// without a switch are its only witnesses.
 void sweeper::look_at_master() {
     looking_->ask(
         get_smp({}, sm_port_info, current_->manager.port), [this](const smp_answer& answer) {

@@ -1,4 +1,4 @@
-// When it is swept, and what came of it last.
+// The schedule of sweeps, and the result of the last one.
 #pragma once
 
 #include "glance.hpp"
@@ -13,16 +13,16 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the channel's queue.
+/// Runs in tasks of the channel's queue.
 class sweeper {
 public:
-    /// What is told of the subnet.
+    /// The observer of the subnet.
     struct news {
-        /// After each sweep; `before` is null at the first one.
+        /// Called after each sweep; `before` is null at the first one.
         std::function<void(const subnet* before)> swept;
-        /// End ports that can't be reached any more are about to be taken out of it.
+        /// Called before unreachable end ports are removed from the subnet.
         std::function<void(std::span<const port_ref> lost)> going;
-        std::function<void()> gone; // they have been
+        std::function<void()> gone; // called after their removal
     };
 
     sweeper(smp_channel& smps, sweep_plan plan, sweep_rules rules, machine_time light_interval,
@@ -30,35 +30,34 @@ public:
         : smps_(smps), plan_(std::move(plan)), rules_(std::move(rules)),
           light_interval_(light_interval), told_of_(std::move(told_of)) {}
 
-    /// Begins a sweep; one that runs is followed by another.
+    /// Begins a heavy sweep; a running sweep is followed by another.
     void sweep_now();
 
-    /// The same for what others can bring about as often as they like: a few at once, then one a
-    /// second.
+    /// Begins a sweep for causes that other nodes control: a few at once, then one per second.
     void sweep_damped();
 
-    /// The switch with that LID has told of a change. Unless something else runs, its ports are
-    /// looked at: who hung there and is gone is taken out of the subnet at once. A sweep follows
-    /// when there is more to it.
+    /// Handles a link state trap of the switch with that LID. Polls its ports, unless another
+    /// activity runs, and removes unreachable ones from the subnet at once. A sweep follows when
+    /// there are other changes.
     void told_by(ib_lid_t lid);
 
-    /// Begins a look at the switches and the other managers, unless something runs.
+    /// Begins a light sweep of the switches and the other managers, unless an activity runs.
     void look_now();
 
-    /// Somebody else wrote: forgets what was written, and sweeps.
+    /// Invalidates the programmed state after another manager's writes, and begins a sweep.
     void distrust();
 
-    /// A table was not taken: another sweep follows, as after one that was incomplete.
+    /// Schedules a sweep after a refused table, as after an incomplete sweep.
     void repeat();
 
-    /// Begins what is due: a sweep after one that was incomplete, or a look at the switches whether
-    /// something has changed.
+    /// Begins the activity that is due: a sweep after an incomplete one, or a light sweep, which
+    /// polls the switches for changes.
     void tick(machine_time now);
 
-    /// No sweep and no look is begun any more; one that runs comes to its end with its SMPs.
+    /// Begins no further activity; a running one ends with its SMPs.
     void stop() { stopped_ = true; }
 
-    /// The subnet as it is now; null before the first sweep is done.
+    /// Returns the current subnet; null before the end of the first sweep.
     const subnet* current() const { return current_.get(); }
     written_state& written() { return written_; }
     bool incomplete() const { return incomplete_; }
@@ -91,22 +90,22 @@ private:
     std::unique_ptr<sweep> running_;
     std::unique_ptr<glance> glance_;
     // Switches of current_:
-    std::set<node_index> told_;        // that are to be glanced at
-    std::set<node_index> unconfirmed_; // whose change bits are to be cleared, and that once more
+    std::set<node_index> told_;        // to be polled
+    std::set<node_index> unconfirmed_; // change bit not cleared yet; a poll follows the clear
     std::unique_ptr<subnet> current_;
     activity now_ = activity::none;
     bool again_ = false;
     static constexpr unsigned most_at_once = 4;
     unsigned sweeps_left_ = most_at_once;
     machine_time refill_at_ = 0;
-    bool damped_ = false; // one is due when there is one left
+    bool damped_ = false; // a sweep is due when sweeps_left_ allows it
     bool incomplete_ = false;
-    bool repeats_ = false; // something was not taken since the last sweep
+    bool repeats_ = false; // a write was refused since the last sweep
     std::unique_ptr<smp_batch> looking_;
-    bool changed_ = false; // seen by the look that runs
+    bool changed_ = false; // seen by the running light sweep
     std::uint64_t sweeps_ = 0;
-    unsigned failures_ = 0; // sweeps that were incomplete, one after the other
-    machine_time next_ = 0; // when something is due; 0: light_interval_ after the next tick
+    unsigned failures_ = 0; // consecutive incomplete sweeps
+    machine_time next_ = 0; // the time of the next activity; 0: light_interval_ after the next tick
     bool stopped_ = false;
 };
 

@@ -8,7 +8,7 @@
 
 namespace irpverbs::subnet_manager {
 
-/// For tasks of the channel's queue.
+/// Runs in tasks of the channel's queue.
 class table_audit {
 public:
     explicit table_audit(written_state& written) : written_(written) {}

@@ -1,5 +1,5 @@
-/* IBMF under the name that it has on Solaris, with what comes along there: messages, SA access,
-   records. Source: seed 000 (its place and its includes). */
+/* IBMF under its Solaris name, with the headers that Solaris includes there: messages, SA access,
+   records. Source: seed 000 (its path and its includes). */
 #ifndef IRPVERBS_SYS_IB_MGT_IBMF_IBMF_H
 #define IRPVERBS_SYS_IB_MGT_IBMF_IBMF_H
 
