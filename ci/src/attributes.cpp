@@ -1,5 +1,5 @@
-// What a driver returns in buffers of others, written as far as they go; blocks of attributes are
-// laid out whole.
+// Output of a driver to buffers of callers, cut at their end; blocks of attributes are laid out
+// whole.
 #include <ci/driver.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::size_t table_bytes(const IB_PORT_ATTR& port) {
     return aligned(gid_bytes(port) + pkey_bytes(port));
 }
 
-// The port at `place`, its tables at `tables_at`.
+// Writes the port at `place` and its tables at `tables_at`.
 void put_port(writer& out, IB_PORT_ATTR port, const HCA_PORT_TABLES& tables, std::size_t place,
               std::size_t tables_at) {
     port.Size = static_cast<ULONG>(sizeof(port) + table_bytes(port));

@@ -1,4 +1,4 @@
-// Commands that wait for their turn, cancellable until it comes.
+// Queues of commands, which are cancellable until they are served.
 #include "parked_irps.hpp"
 #include "request.hpp"
 #include "verb.hpp"
@@ -17,14 +17,14 @@ using namespace irpverbs::ci;
 
 bool is_firm(IRP* irp) { return verb_of(IoGetCurrentIrpStackLocation(irp)).does == action::ends; }
 
-// False: it was cancelled before.
+// Returns false if the IRP was cancelled before.
 bool insert(HCA_COMMAND_QUEUE& queue, IRP* irp) {
     if (!is_firm(irp)) return park(queue.Waiting, queue.Lock, irp);
     park_firmly(queue.Waiting, irp);
     return true;
 }
 
-// Null: there is none, and this server stops.
+// Returns null when the queue is empty: this server stops.
 IRP* next_command(HCA_COMMAND_QUEUE& queue, KEVENT*& stopped) {
     const spin_guard guard(queue.Lock);
     IRP* irp = take_parked(queue.Waiting);
@@ -33,7 +33,7 @@ IRP* next_command(HCA_COMMAND_QUEUE& queue, KEVENT*& stopped) {
     return irp;
 }
 
-// The queue may be gone as soon as the server has stopped.
+// The queue may be freed as soon as the server has stopped.
 void serve(HCA_COMMAND_QUEUE& queue) {
     KEVENT* stopped = nullptr;
     while (IRP* irp = next_command(queue, stopped))
@@ -46,7 +46,7 @@ void serve_by_dpc(KDPC*, void* queue, void*, void*) {
 }
 void serve_by_work_item(void* queue) { serve(*static_cast<HCA_COMMAND_QUEUE*>(queue)); }
 
-// There is none: the DPC and the work item are idle.
+// No server runs, so the DPC and the work item are idle.
 void start_server(HCA_COMMAND_QUEUE& queue) {
     if (queue.Service == HcaServeByDpc)
         queue_idle_dpc(queue.Dpc);
@@ -79,7 +79,7 @@ NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp) {
         if (starts) Queue->Serving = TRUE;
     }
     if (!waits) return complete(Irp, STATUS_CANCELLED, 0);
-    // A server that ran already may have executed the command, and the queue may be freed.
+    // A server that already ran may have executed the command, and the queue may be freed.
     if (starts) start_server(*Queue);
     return STATUS_PENDING;
 }

@@ -17,7 +17,7 @@ ca_object& ca_of(const LIST_ENTRY* entry) {
     return *CONTAINING_RECORD(entry, device_link, entry)->ca;
 }
 
-// Runs before those who walk the list of CAs, and asks for the memory of the IRPs that they meet:
+// Walks ahead of a walk through the list of CAs and prefetches the IRPs that the walk will reach:
 // of thousands of IRPs most are in no near cache.
 class fetcher {
 public:
@@ -41,7 +41,7 @@ private:
 
 } // namespace
 
-// The deliveries of an event to some of the CAs: no more than are prepared under one acquisition.
+// The deliveries of an event to some of the CAs, as many as one acquisition of the lock prepares.
 struct hca_device::deliveries {
     std::array<delivery, 32> all;
     std::size_t count = 0;
@@ -84,8 +84,8 @@ bool hca_device::refuse(bool on) {
     return true;
 }
 
-// After a fatal event the CA stays out of the list: die() signals each CA that it finds there, and
-// the caller signals this one.
+// After a fatal event the CA stays out of the list: die() signals each CA that it finds in the
+// list, and the caller signals this one.
 bool hca_device::link(ca_object& ca) {
     const spin_guard guard(lock);
     if (dead.load()) return false;
@@ -110,8 +110,8 @@ void hca_device::die() {
     signal(0, IB_AE_LOCAL_FATAL);
 }
 
-// Prepares the CAs behind `after`, as many as there is room for. When it is full the last one is
-// entered and returned: there may be more behind it.
+// Prepares deliveries to the CAs behind `after`, as many as there is room for. When the room is
+// full, the last CA is entered and returned, because more may follow it.
 ca_object* hca_device::note_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
                                  deliveries& due) {
     const spin_guard guard(lock);
@@ -127,7 +127,7 @@ ca_object* hca_device::note_some(ca_object* after, unsigned channel, IB_ASYNC_EV
     return nullptr;
 }
 
-// A user keeps a CA linked, and so the way on from it is there after the lock was let go.
+// A user keeps a CA linked, so the walk can continue from it after the lock was released.
 void hca_device::signal(unsigned channel, IB_ASYNC_EVENT event) {
     ca_object* last = nullptr;
     deliveries due;

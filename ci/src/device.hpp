@@ -17,7 +17,7 @@ struct hca_device {
     hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
                std::shared_ptr<DRIVER_OBJECT> its_driver);
 
-    HCA_OPERATIONS operations; // without holes
+    HCA_OPERATIONS operations; // complete_operations has filled every member
     const HCA_DEVICE description;
     const std::string name;
     DEVICE_OBJECT* const fdo;
@@ -25,13 +25,13 @@ struct hca_device {
     std::atomic<bool> dead{false};               // set under lock; read from anywhere
     mad_tap_place tap;
 
-    KSPIN_LOCK lock = 0;   // also that of its CAs: an event goes to all of them under it at once
+    KSPIN_LOCK lock = 0;   // shared with its CAs: one acquisition delivers an event to all
     LIST_ENTRY open;       // guarded by lock: device_link
     LIST_ENTRY polled;     // guarded by lock: direct_poll
-    LONG opens = 0;        // guarded by lock: these, and those under way
+    LONG opens = 0;        // guarded by lock: open CAs, and opens under way
     bool refusing = false; // guarded by lock
 
-    /// Where and when the driver likes.
+    /// Executes the verb where and when the driver decides.
     NTSTATUS submit(IRP* irp) const {
         const auto by_driver = operations.Submit;
         return by_driver != nullptr ? by_driver(fdo, irp) : HcaExecute(irp);
@@ -39,15 +39,15 @@ struct hca_device {
     /// MAD agents may have queue pairs of their own.
     bool agents_have_qps() const;
 
-    /// As the parent of the CAs that are opened: see `object`.
+    /// The device as the parent of the CAs that are opened: see `object`.
     static bool enter() { return true; }
     static void leave() {}
     NTSTATUS add_child();
     void drop_child();
-    /// False: it is open, and nothing changed.
+    /// Returns false without effect if the device is open.
     bool refuse(bool on);
-    /// Enters the CA into the list of those that receive events. False: there was a fatal event,
-    /// and the CA receives no other; the caller signals that one.
+    /// Inserts the CA into the list of those that receive events. Returns false after a fatal
+    /// event: the CA receives no other event, and the caller signals the fatal one.
     bool link(ca_object& ca);
     void unlink(ca_object& ca);
     /// Reports the fatal event, once; verbs fail from now on.
@@ -66,7 +66,7 @@ inline hca_device& device_of(DEVICE_OBJECT* fdo) {
     return *static_cast<hca_device*>(fdo->DeviceExtension);
 }
 
-/// A CA's place in the list of its device.
+/// The entry of a CA in the list of its device.
 struct device_link {
     LIST_ENTRY entry{};
     ca_object* ca = nullptr; // null: not in the list

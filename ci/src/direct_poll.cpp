@@ -18,7 +18,7 @@ constexpr dispatch::detail::irql_rule rule{"CiGetCqResults", dispatch::detail::i
 
 bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
-// Asked for once a process.
+// Registers once per process.
 bool kernel_has_barriers() {
     static const bool has = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     return has;
@@ -30,7 +30,8 @@ int by_the_driver(ibv_cq*, int, ibv_wc*) { return -1; }
 
 void direct_poll::prepare() { kernel_has_barriers(); }
 
-// The device dies before it refuses: one of the two sees the other.
+// The device sets `dead` before it calls refuse(), and this function stores the poll before it
+// reads `dead`, so one of the two sees the other.
 void direct_poll::begin(PFN_HCA_DIRECT_POLL poll, ibv_cq* queue, const std::atomic<bool>& dead) {
     calls_ = 0;
     if (dispatch::detail::instrumented() || !kernel_has_barriers()) return;
@@ -42,7 +43,7 @@ void direct_poll::begin(PFN_HCA_DIRECT_POLL poll, ibv_cq* queue, const std::atom
 
 void direct_poll::refuse() { __atomic_store_n(&words_.Poll, &by_the_driver, __ATOMIC_SEQ_CST); }
 
-// After the barrier a poll either does not find it any more, or is seen to be inside.
+// After the barrier a poller either reads the new function, or its flag is visible here.
 void direct_poll::end() {
     used_ = false;
     refuse();
@@ -63,7 +64,7 @@ void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv_cq* Qu
 
 void HcaRevokeDirectPoll(HCA_CQ* Cq) { cq_object::of(Cq).poll.revoke(); }
 
-// In the order in which the verb with an IRP refuses.
+// The checks have the order of those of the verb with an IRP.
 NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pTaken) {
     if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(rule);
     *pTaken = 0;

@@ -1,5 +1,5 @@
-// The function that a driver has CiGetCqResults call in place of PollCq, without the driver's lock:
-// the lock would cost as much as a poll that finds nothing.
+// The function that CiGetCqResults calls in place of PollCq, without the driver's lock: the lock
+// would cost as much as a poll that finds nothing.
 #pragma once
 
 #include <ci/driver.h>
@@ -10,15 +10,15 @@ namespace irpverbs::ci {
 
 class direct_poll;
 
-/// Its place in the list of its device.
+/// The entry of a direct poll in the list of its device.
 struct poll_link {
     LIST_ENTRY entry{};
     direct_poll* poll = nullptr;
 };
 
 /// The direct polls of one queue: an asymmetric lock. A poll sets a flag; a revocation pays for
-/// both, by membarrier(2), which costs as much as many locks. So polls are direct only after as
-/// many calls that enable them. All but `refuse` is guarded by the driver's lock.
+/// both, by membarrier(2), which costs as much as many locks. Polls are therefore direct only after
+/// many calls that enable them. The driver's lock guards all functions but `refuse`.
 class direct_poll {
 public:
     /// Registers the process for the barriers of `revoke`. IRQL: PASSIVE_LEVEL; takes time once.
@@ -36,7 +36,7 @@ public:
         calls_ = 0;
         if (used_) end();
     }
-    /// Later polls do not call the function. Callable from anywhere.
+    /// Makes later polls skip the function. Callable from any context.
     void refuse();
 
     poll_link link{{}, this};

@@ -1,5 +1,6 @@
-// Checks of values that a driver hands to the common half. A wrong one is the driver's mistake, and
-// stops the system: bug check DRIVER_VERIFIER_DETECTED_VIOLATION with a text that names the device.
+// Checks of values that a driver passes to the common half. A wrong value is an error of the driver
+// and stops the system: bug check DRIVER_VERIFIER_DETECTED_VIOLATION with a text that names the
+// device.
 #pragma once
 
 #include "device.hpp"
@@ -9,14 +10,14 @@ namespace irpverbs::ci {
 /// Parameter 1 of that bug check; parameter 2 is the device, parameter 3 the wrong value.
 enum class driver_mistake : ULONG { port = 0x000C1001, event, information };
 
-/// `port` is one of the device's.
+/// Checks that `port` is one of the device.
 void check_reported_port(const hca_device& device, const char* function, UCHAR port);
 
-/// `event` is one of [first, last].
+/// Checks that `event` is one of [first, last].
 void check_reported_event(const hca_device& device, const char* function, IB_ASYNC_EVENT event,
                           IB_ASYNC_EVENT first, IB_ASYNC_EVENT last);
 
-/// The driver filled at most `room` bytes or entries of the verb's buffer.
+/// Checks that the driver filled at most `room` bytes or entries of the verb's buffer.
 void check_returned(const hca_device& device, const char* verb, ULONG_PTR information,
                     ULONG_PTR room);
 

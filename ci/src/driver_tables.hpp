@@ -1,4 +1,4 @@
-// Tables of drivers that were compiled with another ci/driver.h than this library.
+// Tables of drivers that were compiled with a different ci/driver.h than this library.
 #pragma once
 
 #include <ci/driver.h>
@@ -9,7 +9,7 @@
 
 namespace irpverbs::ci {
 
-/// The table, whose members beyond its Size are 0. It fits.
+/// Copies a table that fits; the members beyond its Size are 0.
 template <class Table>
 Table sized_copy(const Table& given) {
     Table made{};
@@ -17,9 +17,9 @@ Table sized_copy(const Table& given) {
     return made;
 }
 
-/// Whether the description and its operations are of this library's version, and no longer than it
-/// knows. STATUS_SUCCESS. STATUS_REVISION_MISMATCH, and `problem` is a sentence for people.
-/// STATUS_INVALID_PARAMETER.
+/// Checks that the description and its operations have this library's version, and are no longer
+/// than its own tables. STATUS_SUCCESS. STATUS_REVISION_MISMATCH: `problem` is a sentence for
+/// people. STATUS_INVALID_PARAMETER.
 NTSTATUS check_tables(const HCA_DEVICE& given, std::string& problem);
 
 } // namespace irpverbs::ci

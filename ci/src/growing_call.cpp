@@ -24,7 +24,8 @@ void growing_call::send(IRP* irp) {
     how_->send(*this, irp);
 }
 
-// Who says so though there was room enough is not asked for ever.
+// A STATUS_BUFFER_OVERFLOW for a buffer that was large enough does not repeat the call, which would
+// loop.
 bool growing_call::overflowed(const IRP& irp) const {
     return irp.IoStatus.Status == STATUS_BUFFER_OVERFLOW && how_->needed(*this) > buffer_.size();
 }

@@ -36,7 +36,7 @@ IB_MAD_RECEIVE& buffer_of(IRP* irp) {
 
 } // namespace
 
-/// A datagram that no IRP waited for, followed by its bytes.
+/// A datagram that arrived when no IRP waited, followed by its bytes.
 struct kept_mad {
     LIST_ENTRY entry;
     IB_MAD_RECEIVED received;
@@ -54,15 +54,15 @@ struct kept_mad {
     }
 };
 
-/// A datagram that looks for an IRP.
+/// A datagram on its way to an IRP.
 struct arrival {
     const IB_MAD_RECEIVED& received;
-    ULONG lost = 0;           // before it
-    bool stays = false;       // when there is no IRP: kept, or lost
-    kept_mad* copy = nullptr; // when there was memory
+    ULONG lost = 0;           // datagrams lost before it
+    bool stays = false;       // without an IRP it is queued, or lost
+    kept_mad* copy = nullptr; // null without memory
 };
 
-/// The outcome for an IRP that is not parked: a datagram, or a status.
+/// The result for an IRP that is not pended: a datagram, or a status.
 struct answer {
     NTSTATUS otherwise;
     kept_mad* taken = nullptr;
@@ -131,8 +131,8 @@ ULONG mad_agent_object::limit() const {
     return wanted != 0 ? wanted : default_limit;
 }
 
-// A datagram that no IRP takes is kept under the same lock as the look for an IRP, or one parked in
-// between would wait for the next.
+// The search for an IRP and the insertion of the datagram are under one lock, or an IRP pended in
+// between would miss the datagram.
 IRP* mad_agent_object::take_waiter(arrival& mad) {
     const spin_guard guard(lock_);
     mad.lost += std::exchange(line_.lost, 0);
@@ -141,7 +141,8 @@ IRP* mad_agent_object::take_waiter(arrival& mad) {
     return waiter;
 }
 
-// True: a waiting IRP took it. IRPs whose buffer is too small for it complete on the way.
+// Returns true if a waiting IRP took the datagram. IRPs whose buffer is too small complete on the
+// way.
 bool mad_agent_object::give_to_waiter(arrival& mad) {
     while (IRP* irp = take_waiter(mad)) {
         IB_MAD_RECEIVE& into = buffer_of(irp);
@@ -182,7 +183,7 @@ NTSTATUS mad_agent_object::get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwis
     return complete(irp, STATUS_SUCCESS, into.Length);
 }
 
-// STATUS_PENDING: parked.
+// STATUS_PENDING: the IRP is pended.
 NTSTATUS mad_agent_object::take_kept_or_park(IB_MAD_RECEIVE& into, IRP* irp, answer& told) {
     const spin_guard guard(lock_);
     if (closing()) return STATUS_CANCELLED;

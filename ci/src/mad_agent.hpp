@@ -1,4 +1,4 @@
-// A MAD agent: the datagrams that came for it, and the IRPs that wait for one.
+// A MAD agent: its queued datagrams, and the IRPs that wait for one.
 #pragma once
 
 #include "device.hpp"
@@ -11,12 +11,12 @@ struct kept_mad;
 
 inline bool has_own_qp(const IB_MAD_AGENT_ATTR& attr) { return attr.QpKind != IB_MAD_QP_SHARED; }
 
-/// IRPs that wait for a datagram, or datagrams that wait for an IRP.
+/// The IRPs that wait for a datagram, or the datagrams that wait for an IRP.
 struct mad_line {
     LIST_ENTRY waiting; // IRPs
     LIST_ENTRY kept;    // kept_mad
-    ULONG count = 0;    // of them
-    ULONG lost = 0;     // since the last that was taken
+    ULONG count = 0;    // of kept datagrams
+    ULONG lost = 0;     // datagrams since the last that an IRP took
 };
 
 struct mad_agent_object final : object {
@@ -31,10 +31,10 @@ struct mad_agent_object final : object {
     ca_object& parent() const { return ca_object::of(shared.Ca); }
     void* handle() { return &shared.Agent; }
 
-    /// Gives it a datagram. The caller is a user.
+    /// Delivers a datagram. The caller is a user.
     void receive(const IB_MAD_RECEIVED& received);
-    /// Parks the IRP until a datagram comes, or completes it with one that is kept. When none is
-    /// and `otherwise` is a failure, completes it with that.
+    /// Completes the IRP with the oldest queued datagram, or pends it until one arrives. Without a
+    /// queued datagram, a failure in `otherwise` completes it with that status.
     NTSTATUS get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwise);
 
     HCA_MAD_AGENT shared{};

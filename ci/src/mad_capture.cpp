@@ -52,7 +52,7 @@ file_bytes file_header() {
     return header;
 }
 
-/// The record of a packet of a port from 1: an ERF record knows four.
+/// Appends the record of a packet of a port from 1; an ERF record can name four ports.
 void put_record(file_bytes& to, std::uint64_t time, UCHAR port, const wire_packet& what) {
     const std::uint64_t seconds = time / ticks_a_second - from_1601_to_1970;
     const std::uint64_t ticks = time % ticks_a_second;
@@ -71,7 +71,7 @@ void put_record(file_bytes& to, std::uint64_t time, UCHAR port, const wire_packe
                            [](std::uint8_t each) { return static_cast<std::byte>(each); });
 }
 
-/// A list of that record; an empty one: there was no memory.
+/// Returns a list of that one record, or an empty list without memory.
 std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, const wire_packet& what) try {
     std::list<file_bytes> made(1);
     made.front().reserve(pcap_record_size + erf_header_size + what.bytes().size());
@@ -101,7 +101,7 @@ struct own_port {
     std::vector<ib_gid_t> addresses;
 };
 
-// Without the ends.
+// The route without its two ends.
 wire_route route_of(const own_port& own, const IB_MAD_ADDRESS& other, ib_qpn_t qp) {
     wire_route made;
     made.managing = qp == 0;
@@ -144,11 +144,11 @@ struct mad_capture::state {
 
     const sink write;
     std::list<tapped> taps;
-    dispatch::detail::raw_spin lock; // guards all below; nothing is allocated or copied under it
-    std::list<file_bytes> waiting;   // a record each
+    dispatch::detail::raw_spin lock; // guards the members below; no allocation or copy under it
+    std::list<file_bytes> waiting;   // one record per element
     std::size_t lost = 0;
     bool writing = false;
-    EX_RUNDOWN_REF writers; // this one and below: not guarded
+    EX_RUNDOWN_REF writers; // not guarded, as are those below
     WORK_QUEUE_ITEM item;
 };
 

@@ -1,4 +1,4 @@
-// Somebody who is shown the datagrams of a device.
+// An observer of the datagrams of a device.
 #pragma once
 
 #include <ci/mad.h>
@@ -7,7 +7,7 @@
 
 namespace irpverbs::ci {
 
-/// IRQL: <= DISPATCH_LEVEL; from several processors at once.
+/// Calls run at IRQL <= DISPATCH_LEVEL, on several processors at once.
 class mad_tap {
 public:
     virtual void sent(const IB_MAD_AGENT& by, const IB_MAD_SEND& what) = 0;
@@ -15,7 +15,7 @@ public:
     virtual ~mad_tap() = default;
 };
 
-/// Where one is put on a device.
+/// The place of an observer in a device.
 class mad_tap_place {
 public:
     mad_tap_place() {
@@ -25,14 +25,14 @@ public:
     mad_tap_place(const mad_tap_place&) = delete;
     mad_tap_place& operator=(const mad_tap_place&) = delete;
 
-    /// False: there is one.
+    /// Returns false if the device has an observer.
     bool put(mad_tap& fresh) {
         mad_tap* none = nullptr;
         if (!tap_.compare_exchange_strong(none, &fresh)) return false;
         ExReInitializeRundownProtection(&users_);
         return true;
     }
-    /// It is not called any more when this returns. IRQL: PASSIVE_LEVEL.
+    /// The observer is not called after this returns. IRQL: PASSIVE_LEVEL.
     void take_away() {
         ExWaitForRundownProtectionRelease(&users_);
         tap_ = nullptr;

@@ -1,4 +1,4 @@
-// The device of IRPs that have no HCA to go to. An IRP must be sent before it is completed.
+// The device for IRPs of no HCA: an IRP must be sent before it is completed.
 #pragma once
 
 #include <irp/wdm.h>

@@ -34,7 +34,8 @@ object::object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
         InitializeListHead(&channels[i].waiting);
 }
 
-// STATUS_PENDING: parked; STATUS_SUCCESS: there was an event; else why neither.
+// STATUS_PENDING: the IRP is pended. STATUS_SUCCESS: `event` was latched. Other statuses: the IRP
+// completes with them.
 NTSTATUS object::take_latched_or_park(event_channel& from, IRP* irp, NTSTATUS otherwise,
                                       IB_ASYNC_EVENT& event) {
     const spin_guard guard(lock_);
@@ -57,7 +58,7 @@ NTSTATUS object::wait(unsigned channel, IRP* irp, NTSTATUS otherwise) {
     return status;
 }
 
-// The head of an empty list passes for an IRP: what is asked for in vain does no harm.
+// On an empty list this prefetches the list head, which is harmless.
 void object::fetch_waiter(unsigned channel) const {
     constexpr std::size_t cache_line = 64;
     const LIST_ENTRY* first = channels_[channel].waiting.Flink;
@@ -97,7 +98,7 @@ void object::signal(unsigned channel, IB_ASYNC_EVENT event) {
     due.make(event);
 }
 
-// True: no thread makes up-calls, so the caller does.
+// Returns true if no thread makes up-calls, so that the caller does.
 bool object::queue_call(event_channel& channel, IB_ASYNC_EVENT event) {
     if (channel.calls.empty()) InsertTailList(&due_, &channel.due);
     channel.calls.push(event);
@@ -163,7 +164,7 @@ NTSTATUS object::close(IRP* irp) {
     if (const NTSTATUS status = begin_close(irp); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     cancel_waiting();
-    // No user can enter any more: when this one is the only one, it stays so.
+    // No user can enter any more: if this user is the only one, it remains so.
     if (users_.load(std::memory_order_acquire) == (one_user | closing_bit)) return submit(irp);
     IoMarkIrpPending(irp);
     leave();

@@ -1,5 +1,5 @@
-// The base of channel adapters, completion queues and agents: users, events, and a close that waits
-// until both have run out.
+// The base of channel adapters, completion queues and agents: its users, its events, and a close
+// that waits for both to end.
 #pragma once
 
 #include "request.hpp"
@@ -21,7 +21,7 @@ public:
     IB_ASYNC_EVENT pop();
 
 private:
-    // As many as one channel has types of.
+    // One channel has at most 11 types.
     std::array<UCHAR, 11> events_;
     UCHAR count_ = 0;
 };
@@ -29,21 +29,21 @@ private:
 /// The object that HCA_CA, HCA_CQ and HCA_MAD_AGENT have as Reserved.
 inline object& object_in(void* reserved) { return *static_cast<object*>(reserved); }
 
-/// One source of events of an object: the IRPs that wait for it, and what came when none did. All
-/// guarded by the object's lock.
+/// One source of events of an object: the IRPs that wait for an event, and the events that found no
+/// IRP. The object's lock guards every member.
 struct event_channel {
     LIST_ENTRY waiting;
-    LIST_ENTRY due; // in the object's list while up-calls are left to make
+    LIST_ENTRY due; // in the object's list while up-calls remain
     event_set latched;
-    event_set calls;       // up-calls left to make
-    bool listened = false; // there are up-calls
+    event_set calls;       // remaining up-calls
+    bool listened = false; // the client has up-calls
 };
 
-/// The rest of an event's work, once the lock is released.
+/// The part of an event's delivery that runs after the lock is released.
 struct delivery {
     object* of;
-    IRP* waiter; // null: none waited
-    bool calls;  // up-calls are to be made, by a user who leaves then
+    IRP* waiter; // null: no IRP waited
+    bool calls;  // a user makes the up-calls, then leaves
 
     void make(IB_ASYNC_EVENT event) const;
 };
@@ -54,7 +54,7 @@ public:
     object& operator=(const object&) = delete;
     virtual ~object() = default;
 
-    /// A user keeps the object from going away. False: it is being closed.
+    /// Adds a user, who keeps the object alive. Returns false if the object is being closed.
     bool enter() {
         dispatch::detail::sched_point(dispatch::detail::point::interlocked, this);
         ULONG_PTR seen = users_.load(std::memory_order_relaxed);
@@ -70,37 +70,39 @@ public:
     }
     bool closing() const { return (users_.load(std::memory_order_acquire) & closing_bit) != 0; }
 
-    /// Parks the IRP until the channel's next event, or completes it with one that is latched. When
-    /// nothing is latched and `otherwise` is a failure, completes it with that.
+    /// Completes the IRP with a latched event of the channel, or pends it until the next one.
+    /// Without a latched event, a failure in `otherwise` completes it with that status.
     NTSTATUS wait(unsigned channel, IRP* irp, NTSTATUS otherwise);
 
-    /// An event happened. The caller is a user.
+    /// Delivers an event. The caller is a user.
     void signal(unsigned channel, IB_ASYNC_EVENT event);
-    /// The same in two steps: this one under the object's lock, the other is the delivery. The
+    /// Prepares the delivery of an event, under the object's lock; delivery::make delivers it. The
     /// caller is a user, or the object is not being closed.
     delivery note(unsigned channel, IB_ASYNC_EVENT event);
 
-    /// Asks for the memory of the IRP that waits for the channel's event, ahead of its use.
+    /// Prefetches the IRP that waits for the channel's event.
     void fetch_waiter(unsigned channel) const;
 
-    /// Makes up-calls held back since the object was made. The caller is a user.
+    /// Makes the up-calls that were deferred since the object was created. The caller is a user.
     void start_calling() { make_calls(); }
 
-    /// STATUS_DEVICE_BUSY when there are children; otherwise completes the IRP, now or when the
-    /// last user has left. The caller is a user, and the IRP its carrier.
+    /// Completes the IRP STATUS_DEVICE_BUSY if there are children; otherwise ends the object and
+    /// completes the IRP, at once or when the last user leaves. The caller is a user, and the IRP
+    /// is its carrier.
     NTSTATUS close(IRP* irp);
 
-    /// Called before the verb that creates the object completes: from now on events reach it.
+    /// Called before the verb that creates the object completes: events reach the object from now
+    /// on.
     void begin_events() {}
 
-    /// STATUS_FILE_CLOSED: it is being closed.
+    /// STATUS_FILE_CLOSED: the object is being closed.
     NTSTATUS add_child();
     void drop_child();
 
 protected:
     /// The lock may be shared with other objects.
     object(KSPIN_LOCK& lock, event_channel* channels, unsigned count);
-    /// Completes all that wait, STATUS_CANCELLED: it is being closed.
+    /// Completes all waiting IRPs STATUS_CANCELLED, because the object is being closed.
     virtual void cancel_waiting();
     void cancel_all(LIST_ENTRY& waiting);
 
@@ -120,7 +122,7 @@ private:
     event_channel* next_call(IB_ASYNC_EVENT& event);
     void make_calls();
 
-    std::atomic<ULONG_PTR> users_{one_user}; // * 2; odd: closing
+    std::atomic<ULONG_PTR> users_{one_user}; // users * 2; odd: closing
     event_channel* channels_;
     unsigned channel_count_;
     LONG children_ = 0;   // guarded by lock_

@@ -1,4 +1,4 @@
-// One block of memory for an object: itself, its channels, and the driver's part of it.
+// One block of memory for an object, its channels and the driver's extension.
 #pragma once
 
 #include "object.hpp"
@@ -11,7 +11,7 @@ inline constexpr ULONG object_tag = 0x6F696349; // "Icio"
 
 template <class Object>
 struct object_memory {
-    /// Zeroed, with the channels made. `place` is null: there was no memory.
+    /// Allocates zeroed memory and constructs the channels. `place` is null without memory.
     object_memory(unsigned channel_count, std::size_t extension_size) {
         const std::size_t channels_at = rounded(sizeof(Object));
         const std::size_t extension_at =

@@ -4,7 +4,7 @@
 
 namespace irpverbs::ci::detail {
 
-/// What is left of an object until its closing verb has completed.
+/// The state that outlives an object until its closing verb has completed.
 struct owned::farewell {
     IRP* irp = IoAllocateIrp(1, FALSE);
     std::shared_ptr<owned> parent;

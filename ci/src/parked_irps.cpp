@@ -10,7 +10,7 @@ namespace {
 
 LIST_ENTRY& entry_of(IRP* irp) { return irp->Tail.Overlay.ListEntry; }
 
-// The lock of the list that a cancellable IRP is in; null: a firm one.
+// The lock of the list that a cancellable IRP is in; null for an IRP that is not cancellable.
 void*& lock_of(IRP* irp) { return irp->Tail.Overlay.DriverContext[0]; }
 
 void cancel(DEVICE_OBJECT*, IRP* irp) {
@@ -24,8 +24,8 @@ void cancel(DEVICE_OBJECT*, IRP* irp) {
 
 } // namespace
 
-// A canceller that comes once the routine is set waits for the lock, and finds the IRP in the list
-// and pending; one that came before has set Cancel, and found no routine.
+// A canceller that runs after the routine is set acquires the lock, and finds the IRP in the list
+// and pending; an earlier canceller has set Cancel and found no routine.
 bool park(LIST_ENTRY& list, KSPIN_LOCK& lock, IRP* irp) {
     lock_of(irp) = &lock;
     IoSetCancelRoutine(irp, cancel);

@@ -1,20 +1,20 @@
-// Lists of IRPs that wait for something, each cancellable meanwhile. They are linked by
-// Tail.Overlay.ListEntry. Everything here is called under a spin lock that belongs to the list.
+// Lists of pended IRPs, linked by Tail.Overlay.ListEntry and cancellable while they wait. The
+// caller of every function holds the spin lock of the list.
 #pragma once
 
 #include <irp/irp.h>
 
 namespace irpverbs::ci {
 
-/// Marks the IRP pending and puts it at the end. Whoever cancels it takes it out, under `lock`, and
-/// completes it STATUS_CANCELLED. False, and nothing is done: it is cancelled already, and the
-/// caller completes it so once the lock is let go.
+/// Marks the IRP pending and inserts it at the end. A canceller acquires `lock`, removes the IRP
+/// and completes it STATUS_CANCELLED. Returns false without effect if the IRP is already cancelled;
+/// the caller then completes it STATUS_CANCELLED after it has released the lock.
 bool park(LIST_ENTRY& list, KSPIN_LOCK& lock, IRP* irp);
 
-/// The same for an IRP that is not cancelled.
+/// Marks an IRP that is not cancellable pending and inserts it at the end.
 void park_firmly(LIST_ENTRY& list, IRP* irp);
 
-/// Takes out the oldest that nobody cancels; null: there is none.
+/// Removes and returns the oldest IRP that no canceller owns, or null.
 IRP* take_parked(LIST_ENTRY& list);
 
 } // namespace irpverbs::ci

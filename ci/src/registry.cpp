@@ -1,4 +1,4 @@
-// The HCAs of a machine, and the drivers that bring them.
+// The HCAs of a machine, and the drivers that attach them.
 #include "device.hpp"
 #include "driver_tables.hpp"
 #include "request.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using dispatch::detail::raw_spin;
 
-// Drivers register before main, where there is no machine: one list for all.
+// Drivers register before main, without a machine: all machines share one list.
 constinit raw_spin drivers_lock;
 constinit HCA_DRIVER* drivers = nullptr; // guarded by drivers_lock
 
@@ -39,7 +39,7 @@ struct attachment {
     std::string uri;
     HCA_DRIVER* driver = nullptr;
     void* handle = nullptr;
-    bool ready = false; // not while it is being attached or detached
+    bool ready = false; // false while it is being attached or detached
 };
 
 class registry {
@@ -58,13 +58,13 @@ public:
     DEVICE_OBJECT* find(ib_guid_t guid);
     bool list(ib_guid_t* guids, ULONG& count);
 
-    /// False: the URI is taken.
+    /// Returns false if the URI is taken.
     bool reserve(const attachment& wanted);
     void confirm(const std::string& uri, void* handle);
     std::optional<attachment> begin_detach(const std::string& uri);
     void forget(const std::string& uri);
 
-    /// Why the tables of a driver did not fit, until its attach has failed.
+    /// Keeps the reason why the tables of a driver did not fit, until its attach has failed.
     void keep_mismatch(std::string problem) {
         const std::lock_guard guard(lock_);
         mismatch_.swap(problem);
@@ -81,12 +81,12 @@ private:
                             [&](const attachment& each) { return each.uri == uri; });
     }
 
-    raw_spin lock_; // guards all below
+    raw_spin lock_; // guards the members below
     std::unordered_map<ib_guid_t, DEVICE_OBJECT*> by_guid_;
     std::vector<ib_guid_t> in_order_;
     std::vector<attachment> attachments_;
     std::string mismatch_;
-    // Each device owns it, too: those that are open outlive the machine.
+    // Each device also owns it: open devices outlive the machine.
     std::shared_ptr<DRIVER_OBJECT> driver_ = std::make_shared<DRIVER_OBJECT>();
 };
 
@@ -102,7 +102,7 @@ bool registry::add(ib_guid_t guid, DEVICE_OBJECT* fdo) {
 void registry::remove(ib_guid_t guid) {
     const std::lock_guard guard(lock_);
     by_guid_.erase(guid);
-    // As a rule the device that was attached last goes first.
+    // The device that was attached last is usually removed first.
     const auto place = std::find(in_order_.rbegin(), in_order_.rend(), guid);
     if (place != in_order_.rend()) in_order_.erase(std::next(place).base());
 }
@@ -148,7 +148,7 @@ void registry::forget(const std::string& uri) {
     attachments_.erase(find_attachment(uri));
 }
 
-// At the machine's end. A driver refuses to detach devices that are open; these stay as they are.
+// Runs at the machine's end. A driver refuses to detach devices that are open; these remain.
 void registry::detach_all() {
     while (!attachments_.empty()) {
         const attachment last = attachments_.back();

@@ -9,7 +9,7 @@ namespace irpverbs::ci {
 
 namespace {
 
-// A user of its object completes it.
+// Completes an IRP that is a user of its object.
 NTSTATUS complete_use(IRP* irp, IO_STACK_LOCATION* location, const verb& row, NTSTATUS status,
                       ULONG_PTR information) {
     object& target = object_of(row, parameters_of(location).object);

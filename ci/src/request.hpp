@@ -9,7 +9,7 @@ namespace irpverbs::ci {
 
 struct verb;
 
-/// Parameters.Others of a verb's stack location, with the types that they have: see ci/verbs.def.
+/// Parameters.Others of a verb's stack location, typed: see ci/verbs.def.
 struct [[gnu::may_alias]] parameters {
     void* object;
     void* buffer;
@@ -17,10 +17,10 @@ struct [[gnu::may_alias]] parameters {
     ULONG_PTR port;
 };
 
-/// The same of a verb that creates an object. They lie in the IRP, which a driver may pend and
-/// forward after the call that sent it has returned.
+/// Parameters.Others of a verb that creates an object. They lie in the IRP, which a driver may pend
+/// and forward after the call that sent it has returned.
 struct [[gnu::may_alias]] create_words {
-    void* object; // the parent, until there is the object
+    void* object; // the parent, until the object exists
     void* buffer; // attributes or CI_UDATA
     VOID* context;
     const void* dispatch;
@@ -43,7 +43,8 @@ inline ULONG& create_count_of(IO_STACK_LOCATION* location) {
     return location->Reserved;
 }
 
-/// What CiOpenCa, CiCreateCq and CiRegisterMadAgent ask for. Alive while the object is made.
+/// The parameters of CiOpenCa, CiCreateCq and CiRegisterMadAgent. They live while the object is
+/// created.
 struct create_parameters {
     VOID* context;
     const void* dispatch; // may be null
@@ -54,18 +55,18 @@ struct create_parameters {
 /// The FDO's dispatch routine.
 NTSTATUS dispatch_verb(DEVICE_OBJECT* device, IRP* irp);
 
-/// Has the verb executed, where and when the driver decides.
+/// Submits the verb for execution, where and when the driver decides.
 NTSTATUS submit(IRP* irp);
 
-/// Completes a verb, but for a close that took effect, without the driver's execution; returns
-/// `status`. The user that the verb was of its object is gone.
+/// Completes a verb that the driver does not execute, except a close that took effect; returns
+/// `status`. The verb is no longer a user of its object.
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information);
 /// Completes a verb that a driver has executed.
 NTSTATUS complete_executed(IRP* irp, IO_STACK_LOCATION* location, const verb& row, NTSTATUS status,
                            ULONG_PTR information);
-/// Completes a verb that waits for an event. The caller makes the user leave.
+/// Completes a verb that waits for an event. The caller then makes the user leave.
 void complete_event(IRP* irp, IB_ASYNC_EVENT event);
-/// Completes a verb that is no user of an object: the object begins or ends with it.
+/// Completes a verb that is not a user of an object, because it creates or ends the object.
 NTSTATUS finish(IRP* irp, NTSTATUS status, ULONG_PTR information);
 
 } // namespace irpverbs::ci

@@ -1,4 +1,4 @@
-// The roles of ci/verbs.def: how each parameter is checked, and what it is to a user's memory.
+// The roles of ci/verbs.def: the checks of each parameter, and its use of a user's memory.
 #pragma once
 
 #include "mad_agent.hpp"
@@ -7,7 +7,7 @@
 
 namespace irpverbs::ci::roles {
 
-/// A parameter that needs nothing; what the others add to.
+/// The base of the roles: a parameter without checks.
 struct role {
     struct captured {}; // a copy of a user's memory, which the user can't change any more
     static constexpr buffer_use buffer{};
@@ -16,9 +16,9 @@ struct role {
 
     static NTSTATUS check(const hca_device&, const parameters&) { return STATUS_SUCCESS; }
     static NTSTATUS check(const hca_device&, const create_parameters&) { return STATUS_SUCCESS; }
-    /// False: it can't be read.
+    /// Returns false if the memory can't be read.
     static bool capture(create_parameters&, captured&) { return true; }
-    /// Just before the driver's operation.
+    /// Runs just before the driver's operation.
     static void before_call(hca_device&, const parameters&) {}
 };
 
@@ -50,7 +50,7 @@ struct count : role {
     }
 };
 
-/// Attributes to be written, by the size protocol of CiQueryCa.
+/// Attributes that the verb writes, by the size protocol of CiQueryCa.
 template <class Attr>
 struct block : role {
     static constexpr buffer_use buffer{buffer_use::kind::out, 1};
@@ -60,7 +60,7 @@ struct block : role {
     }
 };
 
-/// Entries to be written.
+/// Entries that the verb writes.
 template <class Entry>
 struct entries : role {
     static constexpr buffer_use buffer{buffer_use::kind::out, sizeof(Entry)};
@@ -77,7 +77,7 @@ struct input : role {
     }
 };
 
-/// Flags, and the values of what they name.
+/// Flags, and the values of the attributes that they name.
 template <class Value>
 struct change : input<Value> {
     static NTSTATUS check(const hca_device&, const parameters& with) {
@@ -107,9 +107,9 @@ struct arm_flags : role {
     }
 };
 
-// ---- what an object is created with
+// ---- the parameters of verbs that create an object
 
-/// Copies what `from` points at, unless it is null, and lets it point at the copy.
+/// Copies the value that `from` points at, unless it is null, and makes it point at the copy.
 template <class Value>
 bool capture_value(const void*& from, Value& copy) {
     if (from == nullptr) return true;
@@ -179,20 +179,20 @@ struct sent_datagram : role {
         const ULONG least = raw ? 1 : IB_MAD_HEADER_SIZE;
         return valid(send->Length >= least && fits);
     }
-    // The capture sees it first: the answer may be there before the driver's operation returns.
+    // The capture records it first: the response may arrive before the driver's operation returns.
     static void before_call(hca_device& device, const parameters& with) {
         device.tap.show(&mad_tap::sent, agent_of(with),
                         *static_cast<const IB_MAD_SEND*>(with.buffer));
     }
 };
 
-// ---- what is waited for: wait() completes or parks the IRP, whose object is `target`
+// ---- the events of verbs that wait: wait() completes or pends the IRP, whose object is `target`
 
 inline NTSTATUS alive(const hca_device& device) {
     return device.dead.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS;
 }
 
-/// One that is latched is there after a fatal event, too.
+/// A latched fatal event remains after the device is dead.
 struct fatal_event : role {
     static NTSTATUS wait(const hca_device&, object& target, IRP* irp, const parameters&) {
         return target.wait(0, irp, STATUS_SUCCESS);

@@ -10,10 +10,10 @@ namespace {
 
 constexpr ULONG buffer_tag = 0x62756943; // "Ciub"
 
-/// Lies before the copy.
+/// The header in front of the copy.
 struct alignas(16) origin {
     void* user;
-    void* user_data; // that the buffer names: of a datagram
+    void* user_data; // the data of a datagram, which the buffer names
 };
 
 origin* allocate(SIZE_T size) {
@@ -72,8 +72,9 @@ NTSTATUS shadow_input(IO_STACK_LOCATION* location, SIZE_T size) {
     return hand_over(location, made);
 }
 
-// A larger buffer is used in part: no block of attributes is as large, and a poll may take less. It
-// is probed now: entries that a poll took out could not be put back.
+// Only the first part of a larger buffer is used: no block of attributes is as large, and a poll
+// may return fewer entries. The buffer is probed now, because entries that a poll removed could not
+// be reinserted.
 NTSTATUS shadow_output(IO_STACK_LOCATION* location, SIZE_T unit) {
     parameters& with = parameters_of(location);
     with.number = std::min(with.number, most_probed / unit);
@@ -85,7 +86,7 @@ NTSTATUS shadow_output(IO_STACK_LOCATION* location, SIZE_T unit) {
     return hand_over(location, made);
 }
 
-// A message that was too long returns its length, and none of its bytes.
+// A message that was too long returns its length, but no bytes.
 bool return_receive(const origin* held, NTSTATUS status) {
     if (NT_ERROR(status)) return true;
     const auto* copy = reinterpret_cast<const IB_MAD_RECEIVE*>(held + 1);

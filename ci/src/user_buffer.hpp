@@ -1,16 +1,16 @@
-// The buffers of a verb that is called for a user: neither its checks nor the driver see them.
+// Copies of the buffers of a verb that is called for a user: checks and drivers use the copies
+// only.
 #pragma once
 
 #include "verb.hpp"
 
 namespace irpverbs::ci {
 
-/// Of IO_STACK_LOCATION.Flags: the buffer is a copy.
+/// A flag of IO_STACK_LOCATION.Flags: the buffer is a copy.
 inline constexpr UCHAR shadowed = 1;
 
-/// Puts a copy in non-paged memory in place of the buffer of the verb in `location`.
-/// STATUS_SUCCESS, also when the verb has no buffer; STATUS_ACCESS_VIOLATION,
-/// STATUS_INSUFFICIENT_RESOURCES.
+/// Replaces the buffer of the verb in `location` by a copy in non-paged memory. STATUS_SUCCESS,
+/// also when the verb has no buffer; STATUS_ACCESS_VIOLATION, STATUS_INSUFFICIENT_RESOURCES.
 NTSTATUS shadow_user_buffer(IO_STACK_LOCATION* location);
 
 /// Copies the bytes that the verb wrote from the copy of a shadowed location to the user, and frees

@@ -1,4 +1,4 @@
-// The shadow of what a user-mode provider exchanges with a driver.
+// The shadow of the data that a user-mode provider exchanges with a driver.
 #include <ci/user_data.h>
 
 #include "user_memory.hpp"
@@ -13,7 +13,7 @@ using irpverbs::ci::write_user;
 constexpr ULONG data_tag = 0x61647543; // "Cuda"
 
 struct shadow {
-    CI_UDATA seen; // by the driver; its output is written behind this
+    CI_UDATA seen; // by the driver, whose output lies behind this
     VOID* user_output;
     SIZE_T user_output_size;
 };

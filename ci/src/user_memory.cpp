@@ -10,7 +10,7 @@ namespace irpverbs::ci {
 
 namespace {
 
-// The kernel does the copy, and so tells of memory that is not there in place of a signal.
+// The kernel copies, and so reports unmapped memory without a signal.
 bool copy_across(ssize_t (*copy)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                                  unsigned long),
                  void* own, void* users, SIZE_T size) {
@@ -35,7 +35,7 @@ bool write_user(void* to, const void* from, SIZE_T size, KPROCESSOR_MODE mode) {
     return true;
 }
 
-// A byte of each page is read and written back.
+// Reads one byte of each page and writes it back.
 bool probe_user_write(void* at, SIZE_T size) {
     constexpr SIZE_T page = 4096;
     constexpr SIZE_T most_pages = most_probed / page + 1;

@@ -1,4 +1,5 @@
-// The table of verbs, made of ci/verbs.def: for each row the functions that begin, call and end it.
+// The table of verbs, generated from ci/verbs.def: each row has the functions that begin, call and
+// end the verb.
 #include "device.hpp"
 #include "mad_agent.hpp"
 #include "roles.hpp"
@@ -26,7 +27,7 @@ NTSTATUS check_all(const hca_device& device, const Given& given) {
     return status;
 }
 
-// Before the verb's buffer is looked at.
+// Runs before the checks of the verb's buffer.
 NTSTATUS shadow_for_user(IRP* irp, IO_STACK_LOCATION* location) {
     if (irp->RequestorMode != UserMode) return STATUS_SUCCESS;
     return shadow_user_buffer(location);
@@ -36,7 +37,7 @@ NTSTATUS refuse_unknown(hca_device&, IRP* irp, IO_STACK_LOCATION*) {
     return finish(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
-// ---- verbs of an object that there is
+// ---- verbs of an existing object
 
 template <class Object, action Action, class... Roles>
 NTSTATUS begin_use(hca_device& device, IRP* irp, IO_STACK_LOCATION* location) {
@@ -88,7 +89,7 @@ bool capture_all(create_parameters& wanted, std::tuple<typename Roles::captured.
     return (Roles::capture(wanted, std::get<Index>(copies)) && ...);
 }
 
-// The request is a user of the parent; the object that is made counts as its child.
+// The request is a user of the parent; the created object counts as its child.
 template <class Object, class... Roles>
 [[gnu::noinline]] NTSTATUS begin_create(hca_device& device, IRP* irp, IO_STACK_LOCATION* location) {
     create_words& words = create_words_of(location);
@@ -123,7 +124,8 @@ NTSTATUS end_create(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status) {
     Object& made = Object::of(parameters_of(location).object);
     auto& parent = made.parent();
     if (NT_SUCCESS(status)) {
-        // Up-calls are deferred until the completion has returned: it brings the client the handle.
+        // Up-calls are deferred until the completion, which returns the handle to the client, is
+        // over.
         made.begin_events();
         finish(irp, status, reinterpret_cast<ULONG_PTR>(made.handle()));
         made.start_calling();
@@ -137,7 +139,7 @@ NTSTATUS end_create(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status) {
     return status;
 }
 
-// ---- the driver's operation, whose parameter types say which words it is called with
+// ---- the driver's operation, whose parameter types select the words of its call
 
 template <class Argument>
 Argument argument(const parameters& with, IRP* irp) {
@@ -175,7 +177,7 @@ NTSTATUS has_no_operation(hca_device&, const parameters&, IRP*) {
     return STATUS_INVALID_DEVICE_REQUEST;
 }
 
-// ---- operations that a driver does not have
+// ---- operations that a driver lacks
 
 void return_nothing(CI_UDATA* user) { HcaReturnUserData(user, nullptr, 0); }
 template <class Other>
@@ -255,7 +257,7 @@ constexpr std::array<UCHAR, 256> rows_of_codes() {
     return made;
 }
 
-// A code that two verbs have would be in the index once.
+// Two verbs of one code would have one entry in the index.
 static_assert(static_cast<std::size_t>(std::ranges::count_if(rows_of_codes(), [](UCHAR row) {
                   return row != 0;
               })) == std::size(codes));

@@ -21,7 +21,7 @@ DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
 }
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
-// The IRP of a verb without an object goes to the null device, and is completed there.
+// The IRP of a verb without an object is sent to the null device, which completes it.
 template <class Object>
 NTSTATUS send_prepared(Object* object, IRP* irp) {
     if (object == nullptr) return detail::send_to_null_device(irp, STATUS_INVALID_PARAMETER);

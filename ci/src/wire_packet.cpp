@@ -13,7 +13,7 @@ constexpr std::size_t global_route_size = 40;
 constexpr std::size_t transport_size = 12 + 8; // base and datagram headers
 constexpr std::size_t invariant_crc_size = 4;
 
-// Both are least significant bit first.
+// Both CRCs are least significant bit first.
 template <class Crc>
 Crc crc_of(std::span<const std::uint8_t> bytes, Crc polynomial) {
     Crc crc = static_cast<Crc>(~Crc{0});
@@ -27,7 +27,7 @@ Crc crc_of(std::span<const std::uint8_t> bytes, Crc polynomial) {
 
 } // namespace
 
-// What switches and routers may change counts as ones.
+// The invariant CRC counts fields that switches and routers may change as ones.
 std::uint32_t invariant_crc(std::span<const std::uint8_t> packet_before, bool global) {
     std::array<std::uint8_t, most_wire_bytes> masked{};
     std::ranges::copy(packet_before, masked.begin());

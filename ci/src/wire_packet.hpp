@@ -9,7 +9,7 @@
 
 namespace irpverbs::ci {
 
-/// One end of a datagram's way.
+/// The source or the destination of a datagram.
 struct wire_end {
     ib_lid_t lid = 0;
     ib_qpn_t qp = 0;
@@ -22,8 +22,8 @@ struct wire_route {
     ib_pkey_t p_key = 0;
     ib_qkey_t q_key = 0;
     std::uint8_t service_level = 0;
-    bool managing = false; // of QP0: on virtual lane 15
-    bool global = false;   // the members below, and the GIDs, hold
+    bool managing = false; // QP0: on virtual lane 15
+    bool global = false;   // the members below, and the GIDs, are valid
     std::uint8_t traffic_class = 0;
     std::uint8_t hop_limit = 0;
     std::uint32_t flow_label = 0;
@@ -50,8 +50,8 @@ private:
     std::size_t size_ = 0;
 };
 
-/// The two checks at a packet's end, as numbers whose lowest byte comes first on the wire. Source:
-/// IBA 7.8.1, 7.8.2.
+/// The two CRCs at a packet's end, as numbers whose lowest byte is first on the wire. Source: IBA
+/// 7.8.1, 7.8.2.
 std::uint32_t invariant_crc(std::span<const std::uint8_t> packet_before, bool global);
 std::uint16_t variant_crc(std::span<const std::uint8_t> packet_before);
 

@@ -1,11 +1,12 @@
-/// The channel interface in C++: a twin for every verb of ci/ci.h and ci/mad.h.
+/// The channel interface in C++: an async wrapper (a twin) for every verb of ci/ci.h and ci/mad.h.
 ///
-/// A twin takes what its verb takes (no IRP, no CI_UDATA) and, last, a completion token of Asio, by
-/// default one that makes `co_await query_port(ca, 1)` of it. It completes with an error_code of
-/// dispatch::status_category, and with the verb's result where it has one; statuses and IRQL are
-/// the verb's. Handlers, executors, memory, cancellation slots and deadlines (irp::within) are as
-/// in irp::call; what a twin takes by reference or value it keeps itself, but for objects and
-/// spans. Attributes come whole: a buffer that is too small is asked for again inside.
+/// A twin has the parameters of its verb (without IRP and CI_UDATA) and, last, a completion token
+/// of Asio; the default token makes `co_await query_port(ca, 1)` of it. It completes with an
+/// error_code of dispatch::status_category, and with the verb's result if there is one; statuses
+/// and IRQL are the verb's. Handlers, executors, memory, cancellation slots and deadlines
+/// (irp::within) are as in irp::call. A twin keeps its reference and value parameters itself,
+/// except objects and spans. A query repeats itself with a larger buffer, so attributes are always
+/// whole.
 #pragma once
 
 #include <ci/attributes.hpp>

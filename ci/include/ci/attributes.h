@@ -1,14 +1,15 @@
 /* Attributes of channel adapters, ports and completion queues.
 
-   A query returns one block: fixed part, then (of a CA) the attributes of its ports, then tables.
-   What follows the fixed part is found by offsets from the beginning of the structure that names
-   them, so that a block may be copied as it is. */
+   A query returns one block: the fixed part, then (for a CA) the attributes of its ports, then
+   tables. Offsets locate the parts behind the fixed part. They count from the beginning of the
+   structure that holds them, so that a block may be copied as it is. */
 #ifndef IRPVERBS_CI_ATTRIBUTES_H
 #define IRPVERBS_CI_ATTRIBUTES_H
 
 #include <ci/ib_types.h>
 
-/* Of one port. Source: IBA 11.2.1.2 (Query HCA), 14.2.5.6 (PortInfo); ibv_query_port(3). */
+/* Attributes of one port. Source: IBA 11.2.1.2 (Query HCA), 14.2.5.6 (PortInfo);
+   ibv_query_port(3). */
 typedef struct _IB_PORT_ATTR {
     ULONG Size; /* bytes of the whole block: this and its tables */
     UCHAR PortNumber;
@@ -47,20 +48,20 @@ typedef struct _IB_PORT_ATTR {
 
 /* IB_PORT_ATTR.Flags: packets need a GRH. Source: IBV_QPF_GRH_REQUIRED of ibv_query_port(3). */
 #define IB_PORT_GRH_REQUIRED 0x0001u
-/* The same: agents of the MAD service may have queue pairs of their own. Ours. */
+/* IB_PORT_ATTR.Flags: agents of the MAD service may have queue pairs of their own. Ours. */
 #define IB_PORT_MAD_QPS 0x0002u
 
-/* How far atomic operations are atomic. */
+/* The scope of an atomic operation. */
 typedef enum _IB_ATOMIC {
     IB_ATOMIC_NONE = 0,
     IB_ATOMIC_HCA = 1,   /* among the queue pairs of the adapter */
-    IB_ATOMIC_GLOBAL = 2 /* and towards processors and other devices */
+    IB_ATOMIC_GLOBAL = 2 /* also with processors and other devices */
 } IB_ATOMIC;
 
-/* What carries an adapter's messages; an adapter of another one has its own number. Source:
-   IBV_TRANSPORT_* of ibv_get_device_list(3). */
+/* The transport of an adapter's messages. A transport that is not listed has its own number.
+   Source: IBV_TRANSPORT_* of ibv_get_device_list(3). */
 typedef enum _IB_TRANSPORT {
-    IB_TRANSPORT_INFINIBAND = 0, /* on Ethernet, too */
+    IB_TRANSPORT_INFINIBAND = 0, /* also over Ethernet */
     IB_TRANSPORT_IWARP = 1       /* no LIDs, P_Keys, datagrams */
 } IB_TRANSPORT;
 
@@ -98,11 +99,12 @@ typedef enum _IB_TRANSPORT {
 #define IB_CA_CAP_LOCAL_INVALIDATE_FENCE 0x40000000u
 #define IB_CA_CAP_BASE_QUEUE_MANAGEMENT 0x80000000u
 
-/* What the IBA does not have. QpTypes: bit n stands for type n of IBV_QPT_*; masks hold the bits
-   that libibverbs names beside. 0 where the HCA does not say. Source: ibv_query_device_ex(3). */
+/* Attributes beyond the IBA. In QpTypes members bit n stands for type n of IBV_QPT_*; the other
+   masks hold the bits of libibverbs that the comments name. 0: the HCA does not report the
+   attribute. Source: ibv_query_device_ex(3). */
 typedef struct _IB_CA_EXTENDED_ATTR {
-    ULONGLONG Flags;              /* IBV_DEVICE_*, also those that Capabilities has no bit for */
-    ULONGLONG TimestampMask;      /* bits of a completion's timestamp that count */
+    ULONGLONG Flags;              /* IBV_DEVICE_*, also flags without a bit in Capabilities */
+    ULONGLONG TimestampMask;      /* significant bits of a completion's timestamp */
     ULONGLONG TimestampFrequency; /* kHz */
     ULONGLONG MaxDeviceMemory;    /* bytes */
     ULONGLONG OnDemandPaging;     /* IBV_ODP_SUPPORT* */
@@ -110,9 +112,9 @@ typedef struct _IB_CA_EXTENDED_ATTR {
     ULONG OnDemandUc;
     ULONG OnDemandUd;
     ULONG OnDemandXrc;
-    ULONG MaxSegmentation; /* bytes that a send is cut from (TSO) */
+    ULONG MaxSegmentation; /* bytes of a send that the HCA segments (TSO) */
     ULONG SegmentationQpTypes;
-    ULONGLONG HashFields; /* IBV_RX_HASH_*, of receive side scaling, as all up to MaxReceiveWqs */
+    ULONGLONG HashFields; /* IBV_RX_HASH_*; receive side scaling, up to MaxReceiveWqs */
     ULONG HashFunctions;  /* IBV_RX_HASH_FUNC_* */
     ULONG HashQpTypes;
     ULONG MaxIndirectionTables;
@@ -122,20 +124,20 @@ typedef struct _IB_CA_EXTENDED_ATTR {
     ULONG MaxPacingRate;
     ULONG PacingQpTypes;
     ULONG RawPackets;          /* IBV_RAW_PACKET_CAP_* */
-    ULONG MaxRendezvousHeader; /* bytes; of tag matching, as all up to MaxTagSges */
+    ULONG MaxRendezvousHeader; /* bytes; tag matching, up to MaxTagSges */
     ULONG MaxTags;
     ULONG TagFlags; /* IBV_TM_CAP_* */
     ULONG MaxTagOperations;
     ULONG MaxTagSges;
-    USHORT MaxModerationCount;  /* completions an event */
+    USHORT MaxModerationCount;  /* completions per event */
     USHORT MaxModerationPeriod; /* us */
     USHORT PciFetchAndAdd;      /* IBV_PCI_ATOMIC_OPERATION_*, like the next two */
     USHORT PciSwap;
     USHORT PciCompareAndSwap;
 } IB_CA_EXTENDED_ATTR;
 
-/* Of a channel adapter. Limits are numbers of objects, work requests or entries; 0 where the HCA
-   does not say. Source: IBA 11.2.1.2 (Query HCA); ibv_query_device(3). */
+/* Attributes of a channel adapter. Limits count objects, work requests or entries; 0: the HCA does
+   not report the limit. Source: IBA 11.2.1.2 (Query HCA); ibv_query_device(3). */
 typedef struct _IB_CA_ATTR {
     ULONG Size; /* bytes of the whole block: this, port attributes, tables */
     ULONG VendorId;
@@ -185,22 +187,22 @@ typedef struct _IB_CA_ATTR {
     ULONG PortCount;
     ULONG PortOffset; /* bytes from here to PortCount IB_PORT_ATTR */
     IB_CA_EXTENDED_ATTR Extended;
-    ULONGLONG MinBlockSize; /* bytes; of block lists of physical buffers, like the next */
+    ULONGLONG MinBlockSize; /* bytes; lists of physical blocks, like the next */
     ULONGLONG MaxBlockSize;
-    ULONG MaxCompletionHandlers; /* that completion queues can be spread over */
+    ULONG MaxCompletionHandlers; /* that completion queues can be assigned to */
     ULONG MaxXrcSrqs;
-    ULONG ReservedLKey; /* counts with IB_CA_CAP_LOCAL_DMA_LKEY; 0: the kernel keeps it */
+    ULONG ReservedLKey; /* valid with IB_CA_CAP_LOCAL_DMA_LKEY; 0: for the kernel only */
     ULONG Transport;    /* IB_TRANSPORT */
 } IB_CA_ATTR, *PIB_CA_ATTR;
 
-/* Of a completion queue. */
+/* Attributes of a completion queue. */
 typedef struct _IB_CQ_ATTR {
     ULONG Size;    /* bytes of the whole block: this */
     ULONG NumCqes; /* entries it can hold */
     ULONG Filled;  /* entries that wait to be polled */
 } IB_CQ_ATTR, *PIB_CQ_ATTR;
 
-/* Flags of CiModifyCa: which fields of IB_MODIFY_CA count. Source: IBA 11.2.1.3. */
+/* Flags of CiModifyCa: the fields of IB_MODIFY_CA that it writes. Source: IBA 11.2.1.3. */
 typedef enum _IB_MODIFY_CA_FLAGS {
     IB_MODIFY_CA_SYSTEM_IMAGE_GUID = 1,
     IB_MODIFY_CA_NODE_DESCRIPTION = 2
@@ -221,12 +223,12 @@ typedef enum _IB_MODIFY_PORT_FLAGS {
 
 typedef struct _IB_MODIFY_PORT {
     ULONG SetCapabilities;   /* of IB_PORT_CAP_MODIFIABLE */
-    ULONG ClearCapabilities; /* likewise */
-    UCHAR InitType;          /* asked of the subnet manager, who answers by InitTypeReply */
+    ULONG ClearCapabilities; /* of IB_PORT_CAP_MODIFIABLE */
+    UCHAR InitType;          /* requested of the subnet manager, which replies by InitTypeReply */
 } IB_MODIFY_PORT, *PIB_MODIFY_PORT;
 
-/* The tables of a port and the ports of a CA; Index below the count, PortNumber from 1. Only of a
-   whole block (STATUS_SUCCESS). IRQL: any. */
+/* Access to the tables of a port and to the ports of a CA. Index is below the count, PortNumber
+   starts at 1. The block must be whole (STATUS_SUCCESS). IRQL: any. */
 static inline const ib_gid_t* IbPortGid(const IB_PORT_ATTR* Attr, ULONG Index) NT_NOEXCEPT {
     return (const ib_gid_t*)(const void*)((const UCHAR*)(const void*)Attr + Attr->GidOffset) +
            Index;

@@ -1,4 +1,4 @@
-/// Attributes that own their block, and what stands in the block behind the fixed part.
+/// Attributes that own their block, and access to the parts of a block behind the fixed part.
 #pragma once
 
 #include <ci/attributes.h>
@@ -32,17 +32,17 @@ inline std::string_view node_description(const IB_CA_ATTR& ca) noexcept {
     return all.substr(0, all.find('\0'));
 }
 
-/// A whole block of attributes, a value; empty when the query failed.
+/// A whole block of attributes, as a value; empty when the query failed.
 template <class Attr>
 class attribute_block {
 public:
     attribute_block() noexcept = default;
-    /// Of a query that wrote `bytes` of them.
+    /// Takes the `bytes` that a query wrote.
     explicit attribute_block(std::vector<std::byte> bytes) noexcept : bytes_(std::move(bytes)) {}
 
     bool empty() const noexcept { return bytes_.empty(); }
 
-    /// Not of an empty one.
+    /// The block is not empty.
     const Attr& operator*() const noexcept { return *operator->(); }
     const Attr* operator->() const noexcept {
         return static_cast<const Attr*>(static_cast<const void*>(bytes_.data()));

@@ -5,30 +5,30 @@
 
 namespace irpverbs::ci {
 
-/// Made by open_ca. Moved, not copied; converts to the IB_CA* that every verb takes. Its end closes
-/// the adapter and does not wait for that: parked waits complete STATUS_CANCELLED, queues made with
-/// it (create_cq) are destroyed before, whoever lets go last sends the close. What CiCreateCq
-/// itself makes is not known here, and must be destroyed before. Its end comes
-/// before its machine's. IRQL: <= DISPATCH_LEVEL.
+/// open_ca makes it. It is moved, not copied, and converts to the IB_CA* that every verb takes. The
+/// destructor closes the adapter asynchronously: pended waits complete STATUS_CANCELLED, and the
+/// close is sent by the last holder, after the queues of create_cq have been destroyed. Destroy the
+/// queues of CiCreateCq itself before; this class does not know them. The machine must outlive it.
+/// IRQL: <= DISPATCH_LEVEL.
 class channel_adapter {
 public:
-    /// None: converts to null.
+    /// An empty adapter, which converts to null.
     channel_adapter() noexcept = default;
 
     operator IB_CA*() const noexcept {
         return open_ != nullptr ? static_cast<IB_CA*>(open_->object()) : nullptr;
     }
 
-    /// Closes, and tells when that is done: void(error_code). From the beginning of the call there
-    /// is no adapter here any more. Not cancelled once begun; waits for queues whose end has come.
-    /// STATUS_DEVICE_BUSY: others are left; it stays here, open. STATUS_INVALID_PARAMETER: there is
-    /// none.
+    /// Closes the adapter: void(error_code). The adapter is empty from the beginning of the call. A
+    /// close that has begun is not cancelled; it waits for queues whose destructors have run.
+    /// STATUS_DEVICE_BUSY: other queues exist; the adapter stays open and is not empty.
+    /// STATUS_INVALID_PARAMETER: the adapter is empty.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
         return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
     }
 
-    /// Events of a port, from 1.
+    /// The events of a port (from 1).
     event_stream<IB_ASYNC_EVENT> port_events(UCHAR port) const noexcept {
         return {open_,
                 [](void* ca, UCHAR number, IRP* irp) {
@@ -37,7 +37,7 @@ public:
                 port};
     }
 
-    /// The catastrophic error; at most one comes.
+    /// The catastrophic error, which occurs at most once.
     event_stream<void> fatal_events() const noexcept {
         return {open_,
                 [](void* ca, UCHAR, IRP* irp) {

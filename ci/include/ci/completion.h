@@ -1,11 +1,11 @@
-/* What a completion queue returns. */
+/* Work completions, the entries of a completion queue. */
 #ifndef IRPVERBS_CI_COMPLETION_H
 #define IRPVERBS_CI_COMPLETION_H
 
 #include <ci/ib_types.h>
 
-/* IB_WC is ibv_wc of libibverbs, field by field and value by value, so that what a library of
-   hardware's puts into it need not be put right. */
+/* IB_WC equals ibv_wc of libibverbs, field by field and value by value, so that completions which a
+   provider's library writes need no conversion. */
 
 /* Source: IBA 11.6.2 (completion return status); names of ibv_poll_cq(3). */
 typedef enum _IB_WC_STATUS {
@@ -42,7 +42,7 @@ typedef enum _IB_WC_OPCODE {
     IB_WC_FETCH_AND_ADD,
     IB_WC_BIND_MW,
     IB_WC_LOCAL_INVALIDATE,
-    IB_WC_LARGE_SEND, /* not IBA's: cut into segments by the HCA */
+    IB_WC_LARGE_SEND, /* not in the IBA: a send that the HCA segments */
     IB_WC_FAST_REGISTER,
     IB_WC_RECEIVE = 128,
     IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE
@@ -51,16 +51,16 @@ typedef enum _IB_WC_OPCODE {
 /* IB_WC.Flags */
 #define IB_WC_GRH_PRESENT 0x01u
 #define IB_WC_IMMEDIATE_PRESENT 0x02u
-#define IB_WC_CHECKSUM_GOOD 0x04u /* of IP and of TCP or UDP, as the HCA found */
+#define IB_WC_CHECKSUM_GOOD 0x04u /* the HCA found those of IP and of TCP or UDP right */
 #define IB_WC_INVALIDATED 0x08u
-#define IB_WC_SOLICITED 0x80000000u /* where the HCA's driver tells */
+#define IB_WC_SOLICITED 0x80000000u /* if the HCA's driver reports it */
 
 /* One work completion. Source: IBA 11.4.2.1. */
 typedef struct _IB_WC {
     ULONGLONG WrId;
     ULONG Status;      /* IB_WC_STATUS */
-    ULONG Opcode;      /* IB_WC_OPCODE; only of a success, as all below */
-    ULONG VendorError; /* only of a failure */
+    ULONG Opcode;      /* IB_WC_OPCODE; valid on success, as all below */
+    ULONG VendorError; /* valid on failure */
     ULONG ByteCount;
     ib_net32_t Immediate; /* or the key that was invalidated */
     ib_qpn_t QpNumber;
@@ -75,7 +75,7 @@ typedef struct _IB_WC {
 /* Flags of CiArmCq. Source: IBA 11.4.2.2 (Request Completion Notification). */
 typedef enum _IB_CQ_ARM {
     IB_CQ_ARM_NEXT = 1,     /* any entry */
-    IB_CQ_ARM_SOLICITED = 2 /* one that asked for it, or an error */
+    IB_CQ_ARM_SOLICITED = 2 /* one whose sender solicited it, or an error */
 } IB_CQ_ARM;
 
 #endif

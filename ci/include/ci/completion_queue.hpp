@@ -5,27 +5,26 @@
 
 namespace irpverbs::ci {
 
-/// Made by create_cq. Moved, not copied; converts to the IB_CQ* that every verb takes. Keeps its
-/// channel adapter open. Its end destroys the queue as that of a channel_adapter closes the
-/// adapter. IRQL: <= DISPATCH_LEVEL.
+/// create_cq makes it. It is moved, not copied, converts to the IB_CQ* that every verb takes, and
+/// keeps its channel adapter open. The destructor destroys the queue asynchronously, as the
+/// destructor of a channel_adapter closes the adapter. IRQL: <= DISPATCH_LEVEL.
 class completion_queue {
 public:
-    /// None: converts to null.
+    /// An empty queue, which converts to null.
     completion_queue() noexcept = default;
 
     operator IB_CQ*() const noexcept {
         return open_ != nullptr ? static_cast<IB_CQ*>(open_->object()) : nullptr;
     }
 
-    /// Destroys the queue, and tells when that is done: void(error_code). From the beginning of the
-    /// call there is no queue here any more. Not cancelled once begun. STATUS_INVALID_PARAMETER:
-    /// there is none.
+    /// Destroys the queue: void(error_code). The object is empty from the beginning of the call. A
+    /// destruction that has begun is not cancelled. STATUS_INVALID_PARAMETER: the object is empty.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
         return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
     }
 
-    /// Completion events, each asked for by arm_cq.
+    /// Completion events; arm_cq requests each.
     event_stream<void> comp_events() const noexcept {
         return {open_,
                 [](void* cq, UCHAR, IRP* irp) {

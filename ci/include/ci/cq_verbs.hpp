@@ -11,7 +11,7 @@
 
 namespace irpverbs::ci {
 
-/// CiCreateCq: void(error_code, completion_queue). `ca` stays open at least until then.
+/// CiCreateCq: void(error_code, completion_queue). `ca` stays open at least until completion.
 template <class Token = boost::asio::deferred_t>
 auto create_cq(const channel_adapter& ca, ULONG entries, VOID* context,
                const IB_CQ_DISPATCH& up_calls, Token&& token = {}) {
@@ -48,8 +48,8 @@ auto resize_cq(IB_CQ* cq, ULONG entries, Token&& token = {}) {
                                std::forward<Token>(token));
 }
 
-/// CiPollCq: void(error_code, std::size_t), how many are at the beginning of `into`, which must
-/// live until then.
+/// CiPollCq: void(error_code, std::size_t), the number of entries at the beginning of `into`, whose
+/// memory must live until completion.
 template <class Token = boost::asio::deferred_t>
 auto poll_cq(IB_CQ* cq, std::span<IB_WC> into, Token&& token = {}) {
     return detail::call<std::size_t>(
@@ -57,7 +57,8 @@ auto poll_cq(IB_CQ* cq, std::span<IB_WC> into, Token&& token = {}) {
         std::forward<Token>(token));
 }
 
-/// CiGetCqResults: how many are at the beginning of `into`; 0 and why in `error` when it fails.
+/// CiGetCqResults: returns the number of entries at the beginning of `into`; 0 with the status in
+/// `error` when it fails.
 inline std::size_t get_cq_results(IB_CQ* cq, std::span<IB_WC> into,
                                   boost::system::error_code& error) {
     ULONG taken = 0;
@@ -66,7 +67,7 @@ inline std::size_t get_cq_results(IB_CQ* cq, std::span<IB_WC> into,
     error = dispatch::make_error_code(status);
     return taken;
 }
-/// The same; throws dispatch::status_error.
+/// CiGetCqResults, which throws dispatch::status_error when it fails.
 inline std::size_t get_cq_results(IB_CQ* cq, std::span<IB_WC> into) {
     ULONG taken = 0;
     const NTSTATUS status =

@@ -1,5 +1,5 @@
-/* The interface that an HCA's driver implements. The common half, in this package, takes the verbs
-   apart, keeps the objects, their events and their closing, and completes IRPs; the driver supplies
+/* The interface that an HCA's driver implements. The common half, in this package, decodes the
+   verbs, keeps the objects, their events and their closing, and completes IRPs; the driver supplies
    HCA_OPERATIONS and reports events. samples/minimal_hca.c is a whole driver. */
 #ifndef IRPVERBS_CI_DRIVER_H
 #define IRPVERBS_CI_DRIVER_H
@@ -11,7 +11,8 @@
 NT_EXTERN_C_BEGIN
 
 /* MinorFunction of a verb's stack location, of which Parameters.Others.Argument1 is the HCA_CA*,
-   HCA_CQ* or HCA_MAD_AGENT*. ci/verbs.def has the numbers, which stay, and the other arguments. */
+   HCA_CQ* or HCA_MAD_AGENT*. ci/verbs.def lists the numbers, which never change, and the other
+   arguments. */
 typedef enum _HCA_MINOR_FUNCTION {
 #define CI_OBJECT(object, block)
 #define CI_VERB(NAME, Name, code, ...) HCA_MN_##NAME = code,
@@ -28,9 +29,9 @@ typedef struct _HCA_CA {
     VOID* Reserved;  /* the common half's */
 } HCA_CA;
 
-/* A completion queue, likewise. */
+/* A completion queue, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_CQ {
-    IB_CQ Cq; /* NumCqes: asked for; CreateCq and ResizeCq raise it to what there is */
+    IB_CQ Cq; /* NumCqes: requested; CreateCq and ResizeCq raise it to the actual one */
     HCA_DIRECT_POLL Direct; /* the common half's: see HcaEnableDirectPoll */
     HCA_CA* Ca;
     VOID* Context;
@@ -40,7 +41,7 @@ typedef struct _HCA_CQ {
 
 NT_STATIC_ASSERT(offsetof(HCA_CQ, Direct) == sizeof(IB_CQ), "CiGetCqResults finds it there");
 
-/* A MAD agent, likewise. */
+/* A MAD agent, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_MAD_AGENT {
     IB_MAD_AGENT Agent; /* Attr.Qp: RegisterMadAgent fills it in, for a QP of its own */
     HCA_CA* Ca;
@@ -49,8 +50,8 @@ typedef struct _HCA_MAD_AGENT {
     VOID* Reserved;
 } HCA_MAD_AGENT;
 
-/* The version of this header's tables. Members are added at the end of a table, and make it longer;
-   anything else that changes makes the version another. */
+/* The version of this header's tables. A new member stands at the end of its table, which grows by
+   it; every other change increments the version. */
 #define HCA_DRIVER_VERSION 1u
 
 /* The first members of a table, in an initialiser. HCA_OPERATIONS_INIT and HCA_DEVICE_INIT set them
@@ -58,22 +59,22 @@ typedef struct _HCA_MAD_AGENT {
 #define HCA_SIZE_AND_VERSION(table) .Size = sizeof(table), .Version = HCA_DRIVER_VERSION
 
 /* The driver's part of the verbs. IRQL: <= DISPATCH_LEVEL, or the level at which Submit executes.
-   An operation returns the status that the common half then completes Irp with, and sets
+   An operation returns the status with which the common half then completes Irp, and sets
    Irp->IoStatus.Information, which is 0 on entry; or it marks Irp pending, makes it cancellable,
-   returns STATUS_PENDING, and completes it by HcaComplete. Parameters are checked: ports exist,
-   flags are known, buffers have 4 bytes. Information is at most the bytes or entries of the verb's
-   buffer: more is a bug check. A member that is NULL, or beyond Size, answers STATUS_NOT_SUPPORTED;
-   OpenCa and the members that end an object then have nothing to do. CloseCa, DestroyCq and
-   DeregisterMadAgent must succeed; nothing else is under way for the object. UserData may be NULL;
-   OutputSize is the room there is, and becomes the size of what the operation wrote, 0 for nothing
-   (HcaReturnUserData). */
+   returns STATUS_PENDING, and completes it by HcaComplete. The common half has checked the
+   parameters: ports exist, flags are known, buffers have 4 bytes. Information is at most the bytes
+   or entries of the verb's buffer: more is a bug check. A verb whose member is NULL, or beyond
+   Size, completes STATUS_NOT_SUPPORTED; OpenCa and the verbs that end an object then succeed.
+   CloseCa, DestroyCq and DeregisterMadAgent must succeed; no other operation of the object is under
+   way. UserData may be NULL; its OutputSize is the size of the output buffer on entry, and on
+   return the size of the output that the operation wrote, 0 for none (HcaReturnUserData). */
 typedef struct _HCA_OPERATIONS {
     ULONG Size;    /* sizeof(HCA_OPERATIONS) of the header that the driver was compiled with */
     ULONG Version; /* HCA_DRIVER_VERSION */
 
-    /* Optional: decides where and when the others run. Calls HcaExecute and returns its status, or
-       hands Irp to a command queue and returns STATUS_PENDING (HcaQueueCommand). Not asked for
-       PollCq and ArmCq. IRQL: <= DISPATCH_LEVEL. */
+    /* Optional: decides where and when the other operations run. Calls HcaExecute and returns its
+       status, or inserts Irp into a command queue and returns STATUS_PENDING (HcaQueueCommand). Not
+       called for PollCq and ArmCq. IRQL: <= DISPATCH_LEVEL. */
     NTSTATUS (*Submit)(PDEVICE_OBJECT Device, PIRP Irp);
 
     NTSTATUS (*OpenCa)(HCA_CA* Ca, CI_UDATA* UserData, PIRP Irp);
@@ -88,28 +89,29 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*DestroyCq)(HCA_CQ* Cq, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*QueryCq)(HCA_CQ* Cq, IB_CQ_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
     NTSTATUS (*ResizeCq)(HCA_CQ* Cq, ULONG NumCqes, CI_UDATA* UserData, PIRP Irp);
-    /* Has no IRP, and neither pends nor blocks. *Taken: how many; 0 on entry. */
+    /* Has no IRP, and neither pends nor blocks. *Taken: the number of entries; 0 on entry. */
     NTSTATUS (*PollCq)(HCA_CQ* Cq, ULONG NumEntries, IB_WC* Entries, ULONG* Taken);
     NTSTATUS (*ArmCq)(HCA_CQ* Cq, ULONG Flags, PIRP Irp);
     NTSTATUS (*RegisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*DeregisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*SendMad)(HCA_MAD_AGENT* Agent, const IB_MAD_SEND* Send, PIRP Irp);
-    /* NULL: agents have no QPs of their own, and RegisterMadAgent is not asked for any. */
+    /* NULL: agents have no QPs of their own, and RegisterMadAgent never receives a request for
+       one. */
     NTSTATUS (*ModifyMadAgent)(HCA_MAD_AGENT* Agent, const IB_MAD_KEYS* Keys, PIRP Irp);
 } HCA_OPERATIONS;
 
-/* Makes a table without operations. IRQL: any. */
+/* Initialises a table without operations. IRQL: any. */
 static inline void HCA_OPERATIONS_INIT(HCA_OPERATIONS* Operations) {
     memset(Operations, 0, sizeof(*Operations));
     Operations->Size = sizeof(*Operations);
     Operations->Version = HCA_DRIVER_VERSION;
 }
 
-/* The description of a device that is to be made. */
+/* The description of a device for HcaCreateDevice. */
 typedef struct _HCA_DEVICE {
     ULONG Size;                       /* sizeof(HCA_DEVICE) */
     ULONG Version;                    /* HCA_DRIVER_VERSION */
-    const HCA_OPERATIONS* Operations; /* copied; its address is what HcaDeviceOperations returns */
+    const HCA_OPERATIONS* Operations; /* copied; HcaDeviceOperations returns this address */
     const char* Name;                 /* copied */
     ib_guid_t NodeGuid;
     UCHAR PortCount;
@@ -119,35 +121,35 @@ typedef struct _HCA_DEVICE {
     SIZE_T MadAgentExtensionSize;
 } HCA_DEVICE;
 
-/* Makes a description without values. IRQL: any. */
+/* Initialises a description without values. IRQL: any. */
 static inline void HCA_DEVICE_INIT(HCA_DEVICE* Description) {
     memset(Description, 0, sizeof(*Description));
     Description->Size = sizeof(*Description);
     Description->Version = HCA_DRIVER_VERSION;
 }
 
-/* Makes an FDO and enters it into the registry of the caller's machine. Ownership: the FDO is the
-   driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL.
+/* Creates an FDO and inserts it into the registry of the caller's machine. Ownership: the FDO is
+   the driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL.
    STATUS_SUCCESS. STATUS_OBJECT_NAME_COLLISION: the GUID is taken. STATUS_REVISION_MISMATCH: the
-   Version of a table is another, or its Size is that of a later header; HcaAttachTelling says
-   which, unless the driver's Attach has a message of its own. STATUS_INVALID_PARAMETER: Operations
-   or Name is NULL. STATUS_INSUFFICIENT_RESOURCES. */
+   Version of a table is not HCA_DRIVER_VERSION, or its Size is that of a later header; the message
+   of HcaAttachTelling names the table, unless the driver's Attach has a message of its own.
+   STATUS_INVALID_PARAMETER: Operations or Name is NULL. STATUS_INSUFFICIENT_RESOURCES. */
 NT_API NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device);
 
-/* From now on CiOpenCa completes STATUS_DELETE_PENDING. STATUS_SUCCESS. STATUS_DEVICE_BUSY: the
-   device is open; nothing changed. Undone by HcaAllowOpen. IRQL: <= DISPATCH_LEVEL. */
+/* Makes every later CiOpenCa complete STATUS_DELETE_PENDING, until HcaAllowOpen. STATUS_SUCCESS.
+   STATUS_DEVICE_BUSY: the device is open; nothing changed. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaRefuseOpen(PDEVICE_OBJECT Device);
 NT_API void HcaAllowOpen(PDEVICE_OBJECT Device);
 
-/* Takes the device out of the registry and deletes it. It is not open, and stays so.
-   IRQL: PASSIVE_LEVEL. */
+/* Removes the device from the registry and deletes it. The caller makes sure that it is not open
+   and can't be opened (HcaRefuseOpen). IRQL: PASSIVE_LEVEL. */
 NT_API void HcaDeleteDevice(PDEVICE_OBJECT Device);
 
-/* The driver's part of a device: ExtensionSize bytes, zeroed when made. IRQL: any. */
+/* The driver's part of a device: ExtensionSize bytes, zero at creation. IRQL: any. */
 NT_API VOID* HcaDeviceExtension(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
-/* The Operations that the device was made with, by which a driver recognises its devices.
-   IRQL: any. */
+/* The Operations that HcaCreateDevice received, by which a driver recognises its devices. IRQL:
+   any. */
 NT_API const HCA_OPERATIONS* HcaDeviceOperations(const DEVICE_OBJECT* Device) NT_NOEXCEPT;
 
 /* Runs the operation of the verb in Irp and completes Irp, unless the operation pends. Returns the
@@ -174,17 +176,18 @@ typedef struct _HCA_COMMAND_QUEUE {
     WORK_QUEUE_ITEM WorkItem;
 } HCA_COMMAND_QUEUE;
 
-/* Prepares a queue. Execute runs a command: NULL is HcaExecute. Ownership: the caller keeps the
-   memory until HcaRundownCommandQueue. IRQL: <= APC_LEVEL. */
+/* Initialises a queue. Execute runs a command; NULL stands for HcaExecute. Ownership: the caller
+   keeps the memory until HcaRundownCommandQueue. IRQL: <= APC_LEVEL. */
 NT_API void HcaInitializeCommandQueue(HCA_COMMAND_QUEUE* Queue, HCA_SERVICE Service,
                                       NTSTATUS (*Execute)(PIRP Irp));
 
-/* Queues a command; STATUS_PENDING, or STATUS_CANCELLED when it was cancelled before, which Submit
-   returns. While it waits a cancel completes it STATUS_CANCELLED, unless it is a close or destroy.
-   Uses Tail.Overlay.ListEntry and DriverContext[0]. IRQL: <= DISPATCH_LEVEL. */
+/* Inserts a command. Submit returns the status of this: STATUS_PENDING, or STATUS_CANCELLED when
+   the IRP was already cancelled. A cancel of a waiting command completes it STATUS_CANCELLED,
+   unless it is a close or destroy. Uses Tail.Overlay.ListEntry and DriverContext[0]. IRQL: <=
+   DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaQueueCommand(HCA_COMMAND_QUEUE* Queue, PIRP Irp);
 
-/* Waits until the last server is gone; no command is queued any more. IRQL: PASSIVE_LEVEL. */
+/* Waits until the last server has stopped. No command is inserted any more. IRQL: PASSIVE_LEVEL. */
 NT_API void HcaRundownCommandQueue(HCA_COMMAND_QUEUE* Queue);
 
 /* Reports to every client of the device an event of a port, or a fatal error (once; verbs fail from
@@ -200,29 +203,29 @@ NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
 NT_API void HcaReportCqCompletion(HCA_CQ* Cq);
 NT_API void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event);
 
-/* Enables the path of CiGetCqResults that takes no lock of the driver's. PollCq calls this each
+/* Enables the path of CiGetCqResults that acquires no lock of the driver. PollCq calls this each
    time when Poll(Queue) would do what PollCq does. After 32 such calls in a row CiGetCqResults
-   calls Poll straight, until HcaRevokeDirectPoll or a fatal event; when Poll returns a negative
-   number it calls PollCq. Has no effect while the verifier or the simulator is on. The caller holds
-   the lock under which it calls HcaRevokeDirectPoll. IRQL: <= DISPATCH_LEVEL. */
+   calls Poll directly, until HcaRevokeDirectPoll or a fatal event; when Poll returns a negative
+   number, CiGetCqResults calls PollCq. Has no effect while the verifier or the simulator is on. The
+   caller holds the lock under which it calls HcaRevokeDirectPoll. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv_cq* Queue);
 
-/* Disables it: when this returns no caller is inside Poll, and none will be until it is enabled
-   again, by 32 calls. Takes about a microsecond when Poll was in use, and no time otherwise.
-   IRQL: <= DISPATCH_LEVEL. */
+/* Disables direct polls: when this returns no caller is inside Poll, and no caller enters it until
+   32 calls of HcaEnableDirectPoll enable it again. Takes about a microsecond when Poll was in use,
+   and no time otherwise. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
 
-/* Gives an agent a datagram, which is copied. The caller holds no lock, makes one call at a time
-   for an agent, and makes sure that DeregisterMadAgent is not called before this returns.
+/* Delivers a datagram to an agent; the datagram is copied. The caller holds no lock, makes one call
+   at a time for an agent, and makes sure that DeregisterMadAgent is not called before this returns.
    IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
 
 /* TRUE after HcaReportFatal. IRQL: any. */
 NT_API BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
-/* Writes a block of attributes by the size protocol of CiQueryCa: Fixed, with the offsets and Size
-   that belong to the tables filled in. Returns the status, and the bytes written in
-   Irp->IoStatus.Information. IRQL: any; Ports: PortCount of them. */
+/* Write a block of attributes by the size protocol of CiQueryCa: Fixed with Size and the offsets of
+   the tables filled in, then Ports (PortCount of them) and the tables. Each returns the status, and
+   stores the bytes written in Irp->IoStatus.Information. IRQL: any. */
 typedef struct _HCA_PORT_TABLES {
     const ib_gid_t* Gids;   /* GidCount of them */
     const ib_pkey_t* PKeys; /* PKeyCount of them */
@@ -235,13 +238,14 @@ NT_API NTSTATUS HcaReturnCa(const IB_CA_ATTR* Fixed, const IB_PORT_ATTR* Ports,
 NT_API NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T AttrSize,
                                PIRP Irp);
 
-/* Writes as many of Size bytes as UserData has room for, and their number to its OutputSize; of
-   Size 0 nothing is returned to the user. UserData may be NULL. IRQL: any. */
+/* Writes the Size bytes of Data to UserData's output buffer, as far as they fit, and their number
+   to OutputSize; Size 0 returns no bytes to the user. UserData may be NULL. IRQL: any. */
 NT_API void HcaReturnUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT;
 
-/* A driver as HcaAttach knows it. Attach makes the devices of a location (what follows "scheme:")
-   and returns how many and a handle; a failure leaves nothing behind, and Message says why.
-   Detach: STATUS_DEVICE_BUSY and nothing changed, or STATUS_SUCCESS. IRQL: PASSIVE_LEVEL. */
+/* A driver, as HcaAttach sees it. Attach creates the devices of a location (the text behind
+   "scheme:") and returns their number and a handle; a failed Attach leaves no device behind and
+   writes the reason to Message. Detach: STATUS_DEVICE_BUSY and nothing changed, or STATUS_SUCCESS.
+   IRQL: PASSIVE_LEVEL. */
 typedef struct _HCA_DRIVER {
     const char* Scheme;
     NTSTATUS(*Attach)
@@ -250,8 +254,8 @@ typedef struct _HCA_DRIVER {
     struct _HCA_DRIVER* Next; /* the registry's */
 } HCA_DRIVER;
 
-/* Adds a driver, for good; from a constructor function or main. Registered twice counts once.
-   IRQL: any. */
+/* Registers a driver permanently; called from a constructor function or main. A second registration
+   has no effect. IRQL: any. */
 NT_API void HcaRegisterDriver(HCA_DRIVER* Driver);
 
 NT_EXTERN_C_END

@@ -5,19 +5,19 @@
 
 namespace irpverbs::ci {
 
-/// `co_await events.next()` again and again loses no event: what comes between two calls is
-/// latched, equal events once. A value; those of one object and port take events from each other.
-/// May outlive the object and be used while it is closed.
+/// A loop of `co_await events.next()` loses no event: an event between two calls is latched, equal
+/// events once. The stream is a value; streams of one object and port compete for its events. It
+/// may outlive the object and be used while the object is closed.
 template <class Event>
 class event_stream {
 public:
-    /// Of no object: next() completes with STATUS_FILE_CLOSED.
+    /// A stream without object: next() completes with STATUS_FILE_CLOSED.
     event_stream() noexcept = default;
 
     /// The next event: void(error_code, Event), or void(error_code) for one kind of event.
-    /// STATUS_CANCELLED: also when the object is closed meanwhile. STATUS_FILE_CLOSED: it was.
-    /// Cancellation, deadline: an event that is there wins, so none is lost. IRQL: <=
-    /// DISPATCH_LEVEL.
+    /// STATUS_CANCELLED: also when the object is closed during the call. STATUS_FILE_CLOSED: the
+    /// object was closed before. On cancellation or deadline an event that exists wins, so none is
+    /// lost. IRQL: <= DISPATCH_LEVEL.
     template <class Token = boost::asio::deferred_t>
     auto next(Token&& token = {}) const {
         return detail::call<Event>(

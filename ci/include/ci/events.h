@@ -1,12 +1,13 @@
-/* What happens to a channel adapter unasked. */
+/* Asynchronous events of a channel adapter, its ports and its objects. */
 #ifndef IRPVERBS_CI_EVENTS_H
 #define IRPVERBS_CI_EVENTS_H
 
-/* Source: IBA 11.6.3 (asynchronous events and errors); names of ibv_get_async_event(3) beside. */
+/* The comments give the names of ibv_get_async_event(3). Source: IBA 11.6.3 (asynchronous events
+   and errors). */
 typedef enum _IB_ASYNC_EVENT {
     IB_AE_NONE = 0,
 
-    /* Of a queue pair, EE context or shared receive queue. */
+    /* Events of a queue pair, EE context or shared receive queue. */
     IB_AE_PATH_MIGRATED = 1,         /* PATH_MIG */
     IB_AE_COMMUNICATION_ESTABLISHED, /* COMM_EST */
     IB_AE_SQ_DRAINED,                /* SQ_DRAINED */
@@ -18,22 +19,22 @@ typedef enum _IB_ASYNC_EVENT {
     IB_AE_PATH_MIGRATION_ERROR,      /* PATH_MIG_ERR */
     IB_AE_SRQ_FATAL,                 /* SRQ_ERR */
     IB_AE_XRC_DOMAIN_FATAL,          /* XRC domain violation (IBA annex A14) */
-    IB_AE_INVALID_XRCETH,            /* likewise */
-    IB_AE_RECEIVE_WQ_FATAL, /* WQ_FATAL: of a work queue that several queue pairs receive by */
+    IB_AE_INVALID_XRCETH,            /* invalid XRCETH (IBA annex A14) */
+    IB_AE_RECEIVE_WQ_FATAL,          /* WQ_FATAL: error of a receive queue that queue pairs share */
 
-    /* Of a completion queue. */
+    /* Events of a completion queue. */
     IB_AE_CQ_ERROR = 32, /* CQ_ERR: overrun, or inaccessible */
 
-    /* Of a port. */
+    /* Events of a port. */
     IB_AE_PORT_ACTIVE = 64,  /* PORT_ACTIVE */
-    IB_AE_PORT_ERROR,        /* PORT_ERR: the link is not active any more */
+    IB_AE_PORT_ERROR,        /* PORT_ERR: the link is no longer active */
     IB_AE_LID_CHANGE,        /* LID_CHANGE */
     IB_AE_PKEY_CHANGE,       /* PKEY_CHANGE */
     IB_AE_GID_CHANGE,        /* GID_CHANGE */
     IB_AE_SM_CHANGE,         /* SM_CHANGE: the master SM's LID or SL */
     IB_AE_CLIENT_REREGISTER, /* CLIENT_REREGISTER */
 
-    /* Of the whole adapter. */
+    /* Events of the whole adapter. */
     IB_AE_LOCAL_FATAL = 96 /* DEVICE_FATAL: local catastrophic error */
 } IB_ASYNC_EVENT;
 

@@ -30,7 +30,7 @@ typedef struct _ib_gid {
 #define IB_LID_MULTICAST_FIRST ((ib_lid_t)0xC000)
 #define IB_PKEY_DEFAULT_FULL ((ib_pkey_t)0xFFFF)
 #define IB_PKEY_DEFAULT_LIMITED ((ib_pkey_t)0x7FFF)
-#define IB_NODE_DESCRIPTION_SIZE 64 /* bytes; not ended by NUL when all are used */
+#define IB_NODE_DESCRIPTION_SIZE 64 /* bytes; no NUL at the end when all are used */
 
 /* Source: IBA 14.2.5.3 (NodeInfo). */
 typedef enum _IB_NODE_TYPE { IB_NODE_CA = 1, IB_NODE_SWITCH = 2, IB_NODE_ROUTER = 3 } IB_NODE_TYPE;
@@ -42,7 +42,7 @@ typedef enum _IB_PORT_STATE {
     IB_PORT_INIT = 2,
     IB_PORT_ARMED = 3,
     IB_PORT_ACTIVE = 4,
-    IB_PORT_ACTIVE_DEFER = 5 /* of ibv_query_port(3): the link trains again, data are kept back */
+    IB_PORT_ACTIVE_DEFER = 5 /* ibv_query_port(3): the link retrains, data are held back */
 } IB_PORT_STATE;
 
 typedef enum _IB_PORT_PHYSICAL_STATE {
@@ -63,7 +63,7 @@ typedef enum _IB_MTU {
     IB_MTU_4096 = 5
 } IB_MTU;
 
-/* Bits; one of them when it is what a link uses. */
+/* Bits; the active width is one bit. */
 typedef enum _IB_LINK_WIDTH {
     IB_LINK_WIDTH_1X = 1,
     IB_LINK_WIDTH_4X = 2,
@@ -117,7 +117,7 @@ typedef enum _IB_LINK_SPEED {
 #define IB_PORT_CAP_MCAST_FDB_TOP_SUP 0x40000000u
 #define IB_PORT_CAP_HIERARCHY_INFO_SUP 0x80000000u
 
-/* Those that a client may set and clear (CiModifyPort); each is held by one IB_CA at a time. */
+/* Capabilities that a client may set and clear (CiModifyPort). One IB_CA at a time holds each. */
 #define IB_PORT_CAP_MODIFIABLE                                                                     \
     (IB_PORT_CAP_IS_SM | IB_PORT_CAP_CM_SUP | IB_PORT_CAP_SNMP_SUP | IB_PORT_CAP_DEV_MGMT_SUP |    \
      IB_PORT_CAP_VENDOR_SUP | IB_PORT_CAP_BOOT_MGMT_SUP)

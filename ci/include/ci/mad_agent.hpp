@@ -6,15 +6,15 @@
 
 namespace irpverbs::ci {
 
-/// Datagrams of an agent, one after the other; a value, which may outlive the agent and be used
-/// while that is closed, as an event_stream.
+/// The datagrams of an agent, one after the other. The stream is a value, which may outlive the
+/// agent and be used while the agent is closed.
 class mad_stream {
 public:
-    /// Of no agent: next() completes with STATUS_FILE_CLOSED.
+    /// A stream without agent: next() completes with STATUS_FILE_CLOSED.
     mad_stream() noexcept = default;
 
-    /// As get_mad. STATUS_CANCELLED: also when the agent is closed meanwhile. STATUS_FILE_CLOSED:
-    /// it was.
+    /// Receives a datagram as get_mad does. STATUS_CANCELLED: also when the agent is closed during
+    /// the call. STATUS_FILE_CLOSED: the agent was closed before.
     template <class Token = boost::asio::deferred_t>
     auto next(Token&& token = {}) const {
         return detail::receive(
@@ -35,27 +35,28 @@ private:
     std::weak_ptr<detail::owned> source_;
 };
 
-/// Made by register_mad_agent. Moved, not copied; converts to the IB_MAD_AGENT* that the verbs
-/// take. Keeps its channel adapter open. Its end deregisters the agent as that of a channel_adapter
-/// closes the adapter. IRQL: <= DISPATCH_LEVEL.
+/// register_mad_agent makes it. It is moved, not copied, converts to the IB_MAD_AGENT* that the
+/// verbs take, and keeps its channel adapter open. The destructor deregisters the agent
+/// asynchronously, as the destructor of a channel_adapter closes the adapter. IRQL: <=
+/// DISPATCH_LEVEL.
 class mad_agent {
 public:
-    /// None: converts to null.
+    /// An empty agent, which converts to null.
     mad_agent() noexcept = default;
 
     operator IB_MAD_AGENT*() const noexcept {
         return open_ != nullptr ? static_cast<IB_MAD_AGENT*>(open_->object()) : nullptr;
     }
 
-    /// Deregisters the agent, and tells when that is done: void(error_code). From the beginning of
-    /// the call there is no agent here any more. Not cancelled once begun.
-    /// STATUS_INVALID_PARAMETER: there is none.
+    /// Deregisters the agent: void(error_code). The object is empty from the beginning of the call.
+    /// A deregistration that has begun is not cancelled. STATUS_INVALID_PARAMETER: the object is
+    /// empty.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
         return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
     }
 
-    /// What it receives.
+    /// The datagrams that the agent receives.
     mad_stream datagrams() const noexcept { return mad_stream(open_); }
 
 private:

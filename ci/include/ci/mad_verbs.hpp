@@ -6,7 +6,7 @@
 
 namespace irpverbs::ci {
 
-/// CiRegisterMadAgent: void(error_code, mad_agent). `ca` stays open at least until then.
+/// CiRegisterMadAgent: void(error_code, mad_agent). `ca` stays open at least until completion.
 template <class Token = boost::asio::deferred_t>
 auto register_mad_agent(const channel_adapter& ca, const IB_MAD_AGENT_ATTR& attr, VOID* context,
                         const IB_MAD_DISPATCH& up_calls, Token&& token = {}) {
@@ -36,7 +36,7 @@ auto modify_mad_agent(IB_MAD_AGENT* agent, const IB_MAD_KEYS& keys, Token&& toke
                               std::forward<Token>(token));
 }
 
-/// CiSendMad: void(error_code). What send.Data names must live until then.
+/// CiSendMad: void(error_code). The memory that send.Data names must live until completion.
 template <class Token = boost::asio::deferred_t>
 auto send_mad(IB_MAD_AGENT* agent, const IB_MAD_SEND& send, Token&& token = {}) {
     return detail::call<void>([=](IRP* irp) { CiSendMad(agent, &send, irp); },

@@ -1,5 +1,5 @@
-/// What the constants of the channel interface are called, for people and for programs that read
-/// text. A value without a name is "?". IRQL: any.
+/// Names of the constants of the channel interface, for people and for programs that read text. A
+/// value without a name is "?". IRQL: any.
 #pragma once
 
 #include <ci/ci.h>
@@ -12,9 +12,9 @@ namespace irpverbs::ci {
 /// "Active", "LinkUp".
 NT_API std::string_view name_of(IB_PORT_STATE state) noexcept;
 NT_API std::string_view name_of(IB_PORT_PHYSICAL_STATE state) noexcept;
-/// As ibv_get_async_event(3) has them: "PORT_ACTIVE".
+/// The names of ibv_get_async_event(3): "PORT_ACTIVE".
 NT_API std::string_view name_of(IB_ASYNC_EVENT event) noexcept;
-/// "4X", "EDR": of one bit.
+/// "4X", "EDR", for one bit.
 NT_API std::string_view name_of(IB_LINK_WIDTH width) noexcept;
 NT_API std::string_view name_of(IB_LINK_SPEED speed) noexcept;
 /// "HCA".
@@ -25,7 +25,7 @@ NT_API std::string_view name_of(IB_TRANSPORT transport) noexcept;
 /// The verb of a stack location's minor function: "CiQueryPort".
 NT_API std::string_view verb_of(UCHAR minor_function) noexcept;
 
-/// Of the bits that are set, lowest first; a bit without a name is left out.
+/// The names of the bits that are set, lowest first; bits without a name are omitted.
 NT_API std::vector<std::string_view> link_widths(ULONG bits);
 NT_API std::vector<std::string_view> link_speeds(ULONG bits);
 /// IB_PORT_CAP_* and IB_CA_CAP_* without that prefix.

@@ -1,4 +1,5 @@
-/* The steps before and after a verb that is called for a user: only here is user memory touched. */
+/* The steps before and after a verb that is called for a user. They alone access the user memory
+   that a CI_UDATA names. */
 #ifndef IRPVERBS_CI_USER_DATA_H
 #define IRPVERBS_CI_USER_DATA_H
 
@@ -6,20 +7,20 @@
 
 NT_EXTERN_C_BEGIN
 
-/* Bytes of either buffer, at most. */
+/* Maximum size of either buffer, in bytes. */
 #define CI_UDATA_MAXIMUM_SIZE 65536u
 
-/* Ours. Before the verb: a copy of User in non-paged memory, its input read and its output zeroed,
-   for the verb's pUserData. Mode UserMode: User's buffers may be anywhere; STATUS_ACCESS_VIOLATION
-   when they are not mapped. STATUS_SUCCESS. STATUS_INVALID_PARAMETER: a size without a buffer, or
-   beyond CI_UDATA_MAXIMUM_SIZE. Ownership: the caller's, until CiReturnUserData.
-   IRQL: <= APC_LEVEL. */
+/* Ours. Called before the verb: returns a copy of User in non-paged memory, with the input read and
+   the output zeroed, for the verb's pUserData. With Mode UserMode, User's buffers may have any
+   address; STATUS_ACCESS_VIOLATION when they are not mapped. STATUS_SUCCESS.
+   STATUS_INVALID_PARAMETER: a size without a buffer, or beyond CI_UDATA_MAXIMUM_SIZE. Ownership:
+   the shadow is the caller's until CiReturnUserData. IRQL: <= APC_LEVEL. */
 NT_API NTSTATUS CiShadowUserData(const CI_UDATA* User, KPROCESSOR_MODE Mode, CI_UDATA** Shadow);
 
-/* Ours. After the verb has completed, also when it failed: writes the first OutputSize bytes of the
-   shadow's output to the user's buffer and frees the shadow. Returned (may be NULL): bytes written.
-   STATUS_SUCCESS. STATUS_BUFFER_OVERFLOW: the driver had more than the buffer takes.
-   STATUS_ACCESS_VIOLATION. IRQL: <= APC_LEVEL. */
+/* Ours. Called after the verb has completed, also when it failed: writes the first OutputSize bytes
+   of the shadow's output to the user's buffer and frees the shadow. *Returned (Returned may be
+   NULL) is the number of bytes written. STATUS_SUCCESS. STATUS_BUFFER_OVERFLOW: the driver had more
+   bytes than the buffer holds. STATUS_ACCESS_VIOLATION. IRQL: <= APC_LEVEL. */
 NT_API NTSTATUS CiReturnUserData(CI_UDATA* Shadow, KPROCESSOR_MODE Mode, SIZE_T* Returned);
 
 NT_EXTERN_C_END

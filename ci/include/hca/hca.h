@@ -1,4 +1,4 @@
-/* The registry of HCAs: attached by URI, found by GUID. Each machine has its own. */
+/* The registry of HCAs, attached by URI and found by GUID. Each machine has its own. */
 #ifndef IRPVERBS_HCA_HCA_H
 #define IRPVERBS_HCA_HCA_H
 
@@ -7,26 +7,26 @@
 
 NT_EXTERN_C_BEGIN
 
-/* Attaches what the URI names ("software:", "software:FILE", "rdma:", "rdma:NAME") to the caller's
-   machine; Count (may be NULL) gets the number of HCAs that came with it. STATUS_SUCCESS.
+/* Attaches the HCAs that the URI ("software:", "software:FILE", "rdma:", "rdma:NAME") names to the
+   caller's machine; *count (count may be NULL) is their number. STATUS_SUCCESS.
    STATUS_OBJECT_NAME_COLLISION: this URI, or a GUID, is attached already. STATUS_NO_SUCH_DEVICE: no
    driver has that scheme, or it finds no device. STATUS_NO_SUCH_FILE: the file can't be read.
-   STATUS_ACCESS_DENIED: a device may not be opened. STATUS_OBJECT_NAME_INVALID:
-   no URI. STATUS_DATA_ERROR: the file is wrong. Nothing is attached then.
-   IRQL: PASSIVE_LEVEL. */
+   STATUS_ACCESS_DENIED: a device may not be opened. STATUS_OBJECT_NAME_INVALID: no URI.
+   STATUS_DATA_ERROR: the file is wrong. A failure attaches nothing. IRQL: PASSIVE_LEVEL. */
 NT_API NTSTATUS HcaAttach(const char* uri, ULONG* count);
 
-/* The same; a failure is also told as a sentence for people ("fabric.net:12: ..."), ended by NUL
-   and cut to size bytes. */
+/* Does what HcaAttach does, and writes the reason of a failure to message as a sentence for people
+   ("fabric.net:12: ..."), ended by NUL and cut to size bytes. Statuses and IRQL as for
+   HcaAttach. */
 NT_API NTSTATUS HcaAttachTelling(const char* uri, ULONG* count, char* message, SIZE_T size);
 
-/* Takes off what HcaAttach attached. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND.
-   STATUS_DEVICE_BUSY: one of its HCAs is open; nothing changed. IRQL: PASSIVE_LEVEL. */
+/* Detaches the HCAs that HcaAttach attached. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND.
+   STATUS_DEVICE_BUSY: one of the HCAs is open; nothing changed. IRQL: PASSIVE_LEVEL. */
 NT_API NTSTATUS HcaDetach(const char* uri);
 
-/* The node GUIDs of all HCAs, in the order of attaching. Count: in, places in guids; out, HCAs.
-   STATUS_SUCCESS. STATUS_BUFFER_OVERFLOW: as many as there was room for. IRQL: <= DISPATCH_LEVEL.
- */
+/* Writes the node GUIDs of the HCAs, in the order of attaching. *count: on entry the elements of
+   guids, on return the number of HCAs. STATUS_SUCCESS. STATUS_BUFFER_OVERFLOW: guids has room for
+   the first ones only. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaEnumerate(ib_guid_t* guids, ULONG* count);
 
 /* The FDO for CiOpenCa, or NULL. Ownership: the registry's; it lives until HcaDetach.

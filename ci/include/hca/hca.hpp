@@ -8,12 +8,12 @@
 
 namespace irpverbs::hca {
 
-/// What a URI names, attached for the life of this. IRQL: PASSIVE_LEVEL.
+/// Keeps the HCAs of a URI attached during its lifetime. IRQL: PASSIVE_LEVEL.
 class NT_API attachment {
 public:
-    /// Throws dispatch::status_error, whose text is HcaAttachTelling's.
+    /// Throws dispatch::status_error with the message of HcaAttachTelling.
     explicit attachment(std::string uri);
-    /// One of its HCAs still open: it stays attached until the machine ends.
+    /// While one of its HCAs is open, the URI stays attached, until the machine ends.
     ~attachment();
     attachment(attachment&& other) noexcept;
     attachment& operator=(attachment&&) = delete;

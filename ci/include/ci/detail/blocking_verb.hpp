@@ -1,4 +1,4 @@
-// A verb called and waited for, for packages above.
+// Blocking calls of verbs, for packages above.
 #ifndef IRPVERBS_CI_DETAIL_BLOCKING_VERB_HPP
 #define IRPVERBS_CI_DETAIL_BLOCKING_VERB_HPP
 
@@ -22,8 +22,8 @@ struct verb_result {
     }
 };
 
-/// `verb(IRP*)` calls it, with an IRP that is always there: what is closed so, is. IRQL:
-/// PASSIVE_LEVEL.
+/// Calls `verb(IRP*)` and waits for its completion. The IRP needs no allocation, so a close can't
+/// fail for lack of memory. IRQL: PASSIVE_LEVEL.
 template <class Verb>
 verb_result call_verb(const Verb& verb) {
     alignas(IRP) std::array<std::byte, IoSizeOfIrp(1)> packet;
@@ -41,10 +41,10 @@ verb_result call_verb(const Verb& verb) {
     return {irp->IoStatus.Status, irp->IoStatus.Information};
 }
 
-/// The attributes of a port with all its tables, if they can be had. IRQL: PASSIVE_LEVEL.
+/// The attributes of a port with all its tables, if the query succeeds. IRQL: PASSIVE_LEVEL.
 class port_block {
 public:
-    // The tables may grow between two questions.
+    // The tables may grow between two queries.
     port_block(IB_CA* ca, UCHAR number) : words_(words_for(usual_size)) {
         for (int asked = 0; asked < 4; ++asked) {
             const SIZE_T size = words_.size() * sizeof(std::uint64_t);
@@ -56,7 +56,7 @@ public:
         }
     }
 
-    /// Null: none, and why.
+    /// The status of the query; get() returns null unless it is STATUS_SUCCESS.
     NTSTATUS status() const { return status_; }
     const IB_PORT_ATTR* get() const {
         return status_ == STATUS_SUCCESS ? reinterpret_cast<const IB_PORT_ATTR*>(words_.data())
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    // A question may be dozens of files to a driver: seldom are there two.
+    // A query may read dozens of files in a driver, so this size rarely needs a second query.
     static constexpr std::size_t usual_size = 4096;
 
     static std::size_t words_for(std::size_t bytes) { return bytes / sizeof(std::uint64_t) + 1; }

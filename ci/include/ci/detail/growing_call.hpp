@@ -1,4 +1,4 @@
-// A call with a buffer for its answer, made again with a larger one until the answer fits.
+// A call with an output buffer, repeated with a larger buffer until the output fits.
 #pragma once
 
 #include <ci/detail/verb.hpp>
@@ -8,8 +8,8 @@
 
 namespace irpverbs::ci::detail {
 
-/// The IRP has a stack location for this, whose completion routine calls again: cancellation and
-/// deadline hold for the whole.
+/// The call has a stack location of its own in the IRP, whose completion routine repeats the call:
+/// cancellation and deadline cover all repetitions.
 class NT_API growing_call {
 public:
     CCHAR stack_size() const { return 2; }
@@ -21,7 +21,7 @@ protected:
         SIZE_T (*needed)(const growing_call& self); // after STATUS_BUFFER_OVERFLOW
     };
 
-    /// `how` lives on.
+    /// `how` outlives the call.
     growing_call(const steps& how, SIZE_T first_size) noexcept : how_(&how), size_(first_size) {}
 
     std::vector<std::byte> buffer_;

@@ -8,14 +8,15 @@
 
 namespace irpverbs::ci::detail {
 
-/// An object with a verb that closes it, which is sent when the last holder lets go, wherever and
-/// at whatever IRQL that is. The IRP for that is set aside beforehand: letting go neither fails nor
-/// waits. The parent stays open until the verb has completed.
+/// An object with a verb that closes it. The last holder sends the verb when it releases the
+/// object, in any context and at any IRQL up to that of the verb. The IRP for the verb is allocated
+/// beforehand: the release neither fails nor waits. The parent stays open until the verb has
+/// completed.
 class NT_API owned {
 public:
     using closing_verb = NTSTATUS (*)(void* object, IRP* irp);
 
-    /// Null without memory. `parent` may be null.
+    /// Returns null without memory. `parent` may be null.
     static std::shared_ptr<owned> reserve(closing_verb close,
                                           std::shared_ptr<owned> parent) noexcept;
     ~owned();
@@ -25,11 +26,11 @@ public:
     void hold(void* object) noexcept { object_ = object; }
     void* object() const noexcept { return object_; }
 
-    /// Objects made with this that somebody holds, or is about to.
+    /// True while holders, or calls that create one, have a child of this.
     bool has_children() const noexcept { return children_.load(std::memory_order_acquire) != 0; }
 
-    /// The closing verb will be sent with this IRP of the caller's, who keeps the parent open until
-    /// it is home.
+    /// The closing verb will use this IRP of the caller, which keeps the parent open until the IRP
+    /// has completed.
     std::shared_ptr<owned> close_with(IRP* irp) noexcept;
 
 private:
@@ -44,7 +45,7 @@ private:
     std::atomic<int> children_{0};
 };
 
-/// The library's way into the handles that own such objects.
+/// Gives the library access to the handles that own such objects.
 struct access {
     template <class Handle>
     static std::shared_ptr<owned> held(const Handle& handle) noexcept {
@@ -58,7 +59,7 @@ struct access {
     static constexpr owned::closing_verb closing_verb_of = Handle::close;
 };
 
-/// A call that makes an object: `send(irp)` calls the verb, whose Information is the object.
+/// A call that creates an object: `send(irp)` calls the verb, whose Information is the object.
 template <class Handle, class Send>
 struct opening {
     CCHAR locations;
@@ -89,8 +90,7 @@ auto open(CCHAR locations, std::shared_ptr<owned> parent, Send send, Token&& tok
         std::forward<Token>(token));
 }
 
-/// A call that closes what `handle` holds, as soon as no call that is being made on another thread
-/// uses it.
+/// A call that closes the object of `handle`, as soon as no call on another thread uses it.
 struct NT_API closing {
     std::shared_ptr<owned>* handle;
     std::shared_ptr<owned> parent = nullptr;

@@ -1,4 +1,4 @@
-// A query of attributes, asked again until they fit.
+// A query of attributes, repeated until they fit.
 #pragma once
 
 #include <ci/attributes.hpp>
@@ -37,7 +37,7 @@ private:
     Verb verb_;
 };
 
-/// Bytes for ports and tables that a first answer has room for.
+/// Bytes for ports and tables in the first buffer.
 constexpr SIZE_T usual_tables = 512;
 
 template <class Attr, class Verb, class Token>

@@ -1,4 +1,4 @@
-// Taking a datagram, again when it is longer than was thought.
+// The receipt of a datagram, repeated when the datagram is longer than the buffer.
 #pragma once
 
 #include <ci/detail/growing_call.hpp>
@@ -6,11 +6,11 @@
 
 namespace irpverbs::ci {
 
-/// A datagram, or a whole message when the driver does RMPP; a value.
+/// A datagram, or a whole message when the driver does RMPP, as a value.
 struct received_mad {
     IB_MAD_ADDRESS from{};
-    std::vector<std::byte> data; ///< empty when none came
-    ULONG lost = 0;              ///< datagrams dropped since the last one: there were too many
+    std::vector<std::byte> data; ///< empty when none was received
+    ULONG lost = 0;              ///< datagrams dropped since the previous one (IB_MAD_RECEIVE.Lost)
 };
 
 namespace detail {

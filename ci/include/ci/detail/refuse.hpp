@@ -1,11 +1,11 @@
-// For calls that have nobody to go to.
+// The completion of calls that have no object to send the IRP to.
 #pragma once
 
 #include <irp/wdm.h>
 
 namespace irpverbs::ci::detail {
 
-/// Completes an IRP of the caller's own that was not sent, Information 0. IRQL: <= DISPATCH_LEVEL.
+/// Completes an IRP of the caller that was not sent, with Information 0. IRQL: <= DISPATCH_LEVEL.
 NT_API void refuse(IRP* irp, NTSTATUS status);
 
 } // namespace irpverbs::ci::detail

@@ -1,4 +1,4 @@
-// What every twin of a verb hands to irp::detail::initiate.
+// The operation that every twin of a verb passes to irp::detail::initiate.
 #pragma once
 
 #include <ci/ci.h>

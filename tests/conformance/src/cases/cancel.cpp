@@ -129,8 +129,8 @@ void before_the_call(world& here) {
     EXPECT_STATUS(waiter.status(), STATUS_CANCELLED);
 }
 
-constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp comes while it is "
-                                  "pended and before it took effect; a result that is there wins.";
+constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp is called while it "
+                                  "is pended and has not taken effect; a result that exists wins.";
 constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
 
 constexpr test_case cases[] = {

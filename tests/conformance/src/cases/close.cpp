@@ -143,16 +143,16 @@ void meets_a_cancel_and_an_event(world& here) {
     EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
 }
 
-constexpr const char* parked = "Parked event IRPs complete STATUS_CANCELLED before this returns;";
-constexpr const char* inside = "the object may be closed from inside.";
+constexpr const char* parked = "Pended event IRPs complete STATUS_CANCELLED before this returns.";
+constexpr const char* inside = "an up-call may close its object.";
 constexpr const char* waits =
-    "verbs still under way and an up-call that runs are waited for, by pending.";
+    "The close pends until verbs under way and a running up-call have ended.";
 
 constexpr test_case cases[] = {
     {"CloseCa.GivesNothing", "Information is 0 unless a verb says otherwise.", nothing, kind::steps,
      gives_nothing},
     {"CloseCa.WithChildrenIsBusy",
-     "STATUS_DEVICE_BUSY: objects made with it are left, nothing changed.", nothing, kind::steps,
+     "STATUS_DEVICE_BUSY: objects created with it remain; nothing changed.", nothing, kind::steps,
      with_children_is_busy},
     {"CloseCa.CancelsWhatIsParkedBeforeItReturns", parked, nothing, kind::steps,
      cancels_what_is_parked_before_it_returns},

@@ -179,7 +179,7 @@ void no_entry_passes_an_arming_by(world& here) {
 }
 
 constexpr const char* at_once =
-    "The event comes at once when an entry that qualifies is already there.";
+    "The event occurs at once when the queue already has an entry that qualifies.";
 constexpr const char* ends =
     "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.";
 
@@ -188,15 +188,15 @@ constexpr test_case cases[] = {
      "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
      "NULL",
      nothing, kind::steps, arm_refuses_unknown_flags},
-    {"ArmCq.OneEventAnArming", "Asks for one completion event: Flags is one of IB_CQ_ARM.",
+    {"ArmCq.OneEventAnArming", "Requests one completion event: Flags is one of IB_CQ_ARM.",
      completions, kind::steps, one_event_an_arming},
     {"ArmCq.AnEntryThatIsThereCounts", at_once, completions, kind::steps,
      an_entry_that_is_there_counts},
-    {"ArmCq.TheWiderOfTwoHolds", "Armed twice, the wider one holds.", completions, kind::steps,
-     the_wider_of_two_armings_holds},
+    {"ArmCq.TheWiderOfTwoHolds", "When the queue is armed twice, the wider request holds.",
+     completions, kind::steps, the_wider_of_two_armings_holds},
     {"ArmCq.MeetsACompletion", at_once, completions, kind::race, no_entry_passes_an_arming_by},
     {"GetCqCompEvent.CompletesAnIrpOrIsLatched",
-     "Waits for the completion event that CiArmCq asked for; latched as port events are.",
+     "Waits for the completion event that CiArmCq requested; it is latched as port events are.",
      completions, kind::steps, completes_an_irp_or_is_latched},
     {"GetCqAsyncEvent.TellsAnOverrunOnce",
      "Waits for an error of the queue. STATUS_SUCCESS: Information is the IB_ASYNC_EVENT.",

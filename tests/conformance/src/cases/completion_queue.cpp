@@ -117,16 +117,17 @@ void is_made_while_others_are(world& here) {
     opened.close();
 }
 
-constexpr const char* holds = "Makes the queue hold at least NumCqes entries; those in it stay.";
+constexpr const char* holds =
+    "Resizes the queue to at least NumCqes entries; the entries in it stay.";
 constexpr const char* new_size = "STATUS_SUCCESS: Information is the new size, as pCq->NumCqes.";
-constexpr const char* wrong_size =
-    "STATUS_INVALID_PARAMETER: 0, more than the HCA has, or fewer than are in the queue.";
+constexpr const char* wrong_size = "STATUS_INVALID_PARAMETER: NumCqes is 0, more than the HCA "
+                                   "supports, or less than the number of entries in the queue.";
 
 constexpr test_case cases[] = {
-    {"CreateCq.HoldsWhatWasAskedFor", "Makes a completion queue of at least NumCqes entries.",
+    {"CreateCq.HoldsWhatWasAskedFor", "Creates a completion queue of at least NumCqes entries.",
      nothing, kind::steps, holds_what_was_asked_for},
     {"CreateCq.RefusesNoneOrTooMany",
-     "STATUS_INVALID_PARAMETER: NumCqes is 0 or more than the HCA has.", nothing, kind::steps,
+     "STATUS_INVALID_PARAMETER: NumCqes is 0 or more than the HCA supports.", nothing, kind::steps,
      is_refused_with_none_or_too_many},
     {"CreateCq.MeetsADestroy", "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.",
      nothing, kind::race, is_made_while_others_are},
@@ -138,10 +139,11 @@ constexpr test_case cases[] = {
     {"ResizeCq.GivesTheNewSize", new_size, nothing, kind::steps, resize_gives_the_new_size},
     {"ResizeCq.RefusesNoneOrTooMany", wrong_size, nothing, kind::steps, resize_refuses},
     {"ResizeCq.KeepsTheEntries", holds, completions, kind::steps, resize_keeps_entries},
-    {"PollCq.OfAnEmptyQueue", "STATUS_SUCCESS: Information is how many, 0 when there are none.",
-     nothing, kind::steps, poll_of_an_empty_one},
-    {"PollCq.TakesOldestFirst", "Takes up to NumEntries completions out, oldest first.",
-     completions, kind::steps, poll_takes_oldest_first},
+    {"PollCq.OfAnEmptyQueue",
+     "STATUS_SUCCESS: Information is the number of completions, 0 when there are none.", nothing,
+     kind::steps, poll_of_an_empty_one},
+    {"PollCq.TakesOldestFirst", "Removes up to NumEntries completions, oldest first.", completions,
+     kind::steps, poll_takes_oldest_first},
     {"PollCq.NeverPendsNorDoesArmCq", "Never pends.", nothing, kind::steps,
      poll_and_arm_never_pend},
 };

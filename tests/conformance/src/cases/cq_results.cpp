@@ -171,12 +171,12 @@ void meets_a_query(world& here) {
 }
 
 constexpr const char* same = "Does what CiPollCq does without an IRP";
-constexpr const char* oldest = "Takes up to NumEntries completions out, oldest first.";
+constexpr const char* oldest = "Removes up to NumEntries completions, oldest first.";
 
 constexpr test_case cases[] = {
     {"GetCqResults.OfAnEmptyQueue",
-     "*pTaken is how many, 0 when there are none and after a failure.", nothing, kind::steps,
-     of_an_empty_one},
+     "*pTaken is the number of completions, 0 when there are none and after a failure.", nothing,
+     kind::steps, of_an_empty_one},
     {"GetCqResults.TakesWhatPollCqTakes", same, completions, kind::steps, takes_what_poll_cq_takes},
     {"GetCqResults.TakesTurnsWithPollCq", same, completions, kind::steps, takes_turns_with_poll_cq},
     {"GetCqResults.TakesNoMoreThanAsked", oldest, completions, kind::steps,

@@ -177,17 +177,17 @@ void sending_meets_a_cancel(world& here) {
     EXPECT_EQ(first.number(), done ? 1u : 2u);
 }
 
-constexpr const char* one_each = "Waits for a datagram; any number of these may wait, one is "
-                                 "completed a datagram, oldest first.";
+constexpr const char* one_each =
+    "Waits for a datagram; any number of IRPs may wait, and a datagram completes the oldest.";
 
 constexpr test_case cases[] = {
     {"GetMad.CompletesTheOldestIrp", one_each, nothing, kind::steps, completes_the_oldest_irp},
     {"GetMad.TakesWhatWaited", one_each, nothing, kind::steps, waits_for_an_irp},
     {"GetMad.TellsWhatWasLost",
-     "datagrams dropped before this one, since the last: ReceiveLimit was reached", nothing,
+     "datagrams dropped since the previous one, at ReceiveLimit or without memory", nothing,
      kind::steps, beyond_the_limit_is_told_as_lost},
-    {"GetMad.RefusesASmallBuffer", "STATUS_BUFFER_TOO_SMALL: less than IB_MAD_SIZE.", nothing,
-     kind::steps, a_buffer_too_small_is_refused},
+    {"GetMad.RefusesASmallBuffer", "STATUS_BUFFER_TOO_SMALL: Size is less than IB_MAD_SIZE.",
+     nothing, kind::steps, a_buffer_too_small_is_refused},
     {"GetMad.OfAnAgentWithAnUpCallIsRefused",
      "STATUS_INVALID_DEVICE_REQUEST: the agent has an up-call.", nothing, kind::steps,
      an_up_call_takes_all},
@@ -196,18 +196,18 @@ constexpr test_case cases[] = {
      "agent's.",
      nothing, kind::steps, what_can_not_be_sent_is_refused},
     {"SendMad.AnAnswerReachesWhoAsked",
-     "An answer (response bit, or TrapRepress) goes to the agent that asked", nothing, kind::steps,
-     an_answer_reaches_who_asked},
+     "A response (response bit, or TrapRepress) goes to the agent that sent the request", nothing,
+     kind::steps, an_answer_reaches_who_asked},
     {"SendMad.MeetsACancel",
-     "completes STATUS_CANCELLED when IoCancelIrp comes while it is pended and before it took "
-     "effect; a result that is there wins.",
+     "completes STATUS_CANCELLED when IoCancelIrp is called while it is pended and has not taken "
+     "effect; a result that exists wins.",
      nothing, kind::race, sending_meets_a_cancel},
     {"GetMad.MeetsADatagram", one_each, nothing, kind::race, never_passes_a_waiter_by},
     {"GetMad.MeetsADatagramAndACancel", one_each, nothing, kind::race,
      that_a_cancelled_waiter_did_not_take_is_there},
     {"GetMad.MeetsTheEndOfItsAgent",
-     "datagrams that it has not taken are dropped, parked CiGetMad complete STATUS_CANCELLED "
-     "before this returns, sends under way and an up-call that runs are waited for, by pending.",
+     "Datagrams that it has not received are dropped, and pended CiGetMad complete "
+     "STATUS_CANCELLED before this returns.",
      nothing, kind::race, meets_the_end_of_its_agent},
 };
 

@@ -122,12 +122,11 @@ void latched_ones_end_with_the_latest(world& here) {
     here.raise(IB_AE_PORT_ACTIVE); // as it was
 }
 
-constexpr const char* one_each =
-    "any number of these may wait, one completes an event, oldest first.";
+constexpr const char* one_each = "any number of IRPs may wait, and an event completes the oldest.";
 constexpr const char* both = "An event goes to the up-call, if there is one, and completes the "
                              "oldest IRP that waits for it, if there is one.";
 constexpr const char* neither =
-    "When neither took it, it is latched: the next IRP for it completes at once.";
+    "An event that neither took is latched: the next IRP that waits for it completes at once.";
 
 constexpr test_case cases[] = {
     {"PortEvent.CompletesTheOldestIrp", one_each, port_events, kind::steps,
@@ -135,11 +134,11 @@ constexpr test_case cases[] = {
     {"PortEvent.OfAnotherPortCompletesNothing", "Waits for an event of a port;", port_events,
      kind::steps, of_another_port_completes_nothing},
     {"PortEvent.WithoutATakerIsLatchedOnce",
-     "Latched events come in the order of their last occurrence, equal ones once.", port_events,
-     kind::steps, without_a_taker_is_latched_once},
+     "Latched events are returned in the order of their last occurrence, equal ones once.",
+     port_events, kind::steps, without_a_taker_is_latched_once},
     {"PortEvent.LatchedOnesEndWithTheLatest",
-     "Latched events come in the order of their last occurrence, equal ones once.", port_events,
-     kind::steps, latched_ones_end_with_the_latest},
+     "Latched events are returned in the order of their last occurrence, equal ones once.",
+     port_events, kind::steps, latched_ones_end_with_the_latest},
     {"PortEvent.GoesToTheUpCallAndToAnIrp", both, port_events, kind::steps,
      goes_to_the_up_call_and_to_an_irp},
     {"PortEvent.ReachesEveryOpenCa", both, port_events, kind::steps, reaches_every_open_ca},
@@ -148,7 +147,7 @@ constexpr test_case cases[] = {
     {"PortEvent.CancelledWaiterTakesNone", neither, port_events, kind::steps,
      a_cancelled_waiter_takes_none},
     {"UpCall.ComesAtDispatchLevel",
-     "Up-calls: at DISPATCH_LEVEL, one at a time for each object, none after its close has "
+     "Up-calls run at DISPATCH_LEVEL, one at a time for each object, and never after its close has "
      "completed;",
      port_events, kind::steps, up_calls_come_at_dispatch_level},
 };

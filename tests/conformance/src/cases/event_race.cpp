@@ -64,10 +64,10 @@ void no_up_call_before_the_open_has_completed(world& here) {
     EXPECT_STATUS(verb_call(close_ca(open.object<IB_CA>())).status(), STATUS_SUCCESS);
 }
 
-constexpr const char* up_calls = "Up-calls: at DISPATCH_LEVEL, one at a time for each object, none "
-                                 "after its close has completed;";
+constexpr const char* up_calls = "Up-calls run at DISPATCH_LEVEL, one at a time for each object, "
+                                 "and never after its close has completed;";
 constexpr const char* latched =
-    "When neither took it, it is latched: the next IRP for it completes at once.";
+    "An event that neither took is latched: the next IRP that waits for it completes at once.";
 
 constexpr test_case cases[] = {
     {"PortEvent.NeverPassesAWaiterBy", latched, port_events, kind::race, never_passes_a_waiter_by},

@@ -83,11 +83,10 @@ void leaves_what_was_latched(world& here) {
     EXPECT_STATUS(answer(get_port_event(opened)), STATUS_FILE_FORCED_CLOSED);
 }
 
-constexpr const char* forced =
-    "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, "
-    "destroy and events that are latched)";
-constexpr const char* waits = "Waits for a catastrophic error of the HCA; any number of these may "
-                              "wait, one completes an event.";
+constexpr const char* forced = "completes STATUS_FILE_FORCED_CLOSED after a fatal event (except "
+                               "close, destroy and waits for latched events)";
+constexpr const char* waits = "Waits for a catastrophic error of the HCA; any number of IRPs may "
+                              "wait, and an event completes one of them.";
 
 constexpr test_case cases[] = {
     {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_parked_irp},

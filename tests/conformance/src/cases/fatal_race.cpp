@@ -141,9 +141,8 @@ void meets_waiters_of_a_queue(world& here) {
     came_to(error, "CiGetCqAsyncEvent", refused_or_cancelled);
 }
 
-constexpr const char* forced =
-    "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, "
-    "destroy and events that are latched)";
+constexpr const char* forced = "completes STATUS_FILE_FORCED_CLOSED after a fatal event (except "
+                               "close, destroy and waits for latched events)";
 
 constexpr test_case cases[] = {
     {"FatalEvent.InTheMiddleOfEverything", forced, fatal_events, kind::race,

@@ -143,7 +143,7 @@ void deregistration_meets_a_cancel(world& here) {
     opened.close();
 }
 
-constexpr const char* ends = "parked CiGetMad complete STATUS_CANCELLED before this returns";
+constexpr const char* ends = "pended CiGetMad complete STATUS_CANCELLED before this returns";
 
 constexpr test_case cases[] = {
     {"MadAgent.IsGiven", "STATUS_SUCCESS: Information is the IB_MAD_AGENT*.", nothing, kind::steps,
@@ -152,22 +152,22 @@ constexpr test_case cases[] = {
      "STATUS_SHARING_VIOLATION: another agent of the port receives one of these methods.", nothing,
      kind::steps, two_may_not_receive_the_same},
     {"MadAgent.ThatCanNotBeIsRefused",
-     "STATUS_INVALID_PARAMETER: also class 0, and an OUI of a class without.", nothing, kind::steps,
-     that_can_not_be_is_refused},
+     "STATUS_INVALID_PARAMETER: also class 0, and an OUI for a class that has none.", nothing,
+     kind::steps, that_can_not_be_is_refused},
     {"MadAgent.KeepsItsCaOpen",
-     "STATUS_DEVICE_BUSY: objects made with it are left, nothing changed.", nothing, kind::steps,
+     "STATUS_DEVICE_BUSY: objects created with it remain; nothing changed.", nothing, kind::steps,
      keeps_its_ca_open},
     {"MadAgent.CancelsWhatIsParkedBeforeItEnds", ends, nothing, kind::steps,
      cancels_what_is_parked_before_it_returns},
     {"MadAgent.EndsFromInsideAnUpCall",
-     "Up-call: at DISPATCH_LEVEL, one at a time for an agent, none after its deregistration has "
-     "completed.",
+     "The up-call runs at DISPATCH_LEVEL, one at a time for an agent, and never after its "
+     "deregistration has completed.",
      dispatch_callers, kind::steps, from_inside_an_up_call},
     {"MadAgent.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
      dispatch_callers, kind::steps, refuses_verbs_meanwhile},
     {"MadAgent.DiesWithTheHca",
-     "completes STATUS_FILE_FORCED_CLOSED after a fatal event (but close, destroy and events that "
-     "are latched)",
+     "completes STATUS_FILE_FORCED_CLOSED after a fatal event (except close, destroy and waits for "
+     "latched events)",
      fatal_events, kind::steps, dies_with_the_hca},
     {"MadAgent.RegistrationMeetsACancel", "Every pended verb can be cancelled", nothing, kind::race,
      registration_meets_a_cancel},

@@ -160,33 +160,30 @@ void modifying_meets_a_cancel(world& here) {
     EXPECT_EQ(reception(both).number(), done ? 1u : 2u);
 }
 
-constexpr const char* in_and_out = "it sends with this P_Key, as the port has it, and takes what "
-                                   "comes in that partition and with this Q_Key.";
+constexpr const char* in_and_out =
+    "it sends with this P_Key, as the port's table has it, and receives the datagrams of that "
+    "partition that carry this Q_Key.";
 
 constexpr test_case cases[] = {
-    {"MadQp.IsWhereThePortSaysSo",
-     "STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER without a driver that does it, "
-     "IB_MAD_RMPP_BY_CLIENT of a class with RMPP where the system below keeps that to itself, a "
-     "port "
-     "without management, or a QP of its own without IB_PORT_MAD_QPS.",
-     nothing, kind::steps, is_where_the_port_says_so},
-    {"MadQp.HasANumberOfItsOwn", "above 1, no other's of the HCA", nothing, kind::steps,
+    {"MadQp.IsWhereThePortSaysSo", "a QP of its own without IB_PORT_MAD_QPS", nothing, kind::steps,
+     is_where_the_port_says_so},
+    {"MadQp.HasANumberOfItsOwn", "above 1, unique on the HCA", nothing, kind::steps,
      has_a_number_of_its_own},
     {"MadQp.ThatCanNotBeIsRefused",
      "With a QP of its own: also a class, or a P_Key that the port does not have.", nothing,
      kind::steps, that_can_not_be_is_refused},
     {"MadQp.IsGivenAllThatComes",
-     "An agent with a queue pair of its own is given all that comes there, and TransactionIDs go "
-     "out as they are.",
+     "An agent with a queue pair of its own receives every datagram of that queue pair, and sends "
+     "TransactionIDs unchanged.",
      nothing, kind::steps, is_given_all_that_comes},
     {"MadQp.RawCarriesAnyBytes", "for any bytes, up to the path's MTU", nothing, kind::steps,
      raw_carries_any_bytes},
     {"MadQp.LetsOnlyItsKeysIn", in_and_out, nothing, kind::steps, lets_only_its_keys_in},
-    {"MadQp.WhatComesAfterItsEndIsDropped", "none after its deregistration has completed.", nothing,
-     kind::steps, what_comes_after_its_end_is_dropped},
+    {"MadQp.WhatComesAfterItsEndIsDropped", "never after its deregistration has completed.",
+     nothing, kind::steps, what_comes_after_its_end_is_dropped},
     {"MadQp.ModifyingMeetsACancel",
-     "completes STATUS_CANCELLED when IoCancelIrp comes while it is pended and before it took "
-     "effect; a result that is there wins.",
+     "completes STATUS_CANCELLED when IoCancelIrp is called while it is pended and has not taken "
+     "effect; a result that exists wins.",
      nothing, kind::race, modifying_meets_a_cancel},
 };
 

@@ -188,22 +188,22 @@ void what_is_too_long_stays_the_next(world& here) {
     (own_qps ? what_is_too_long_of_a_raw_qp : what_is_too_long_of_a_transfer)(opened);
 }
 
-constexpr const char* rest = "Anything else goes to the agent that receives its class, version and "
-                             "method (and OUI).";
-constexpr const char* stays = "STATUS_BUFFER_OVERFLOW: a message (RMPP by the driver, or raw) is "
-                              "longer than Size; pReceive->Length is what it takes, and it stays "
-                              "the next.";
+constexpr const char* rest =
+    "Any other datagram goes to the agent that receives its class, version and method (and OUI).";
+constexpr const char* stays =
+    "STATUS_BUFFER_OVERFLOW: a message (RMPP by the driver, or raw) is longer than Size; "
+    "pReceive->Length is its length, and it stays first in the queue.";
 
 constexpr test_case cases[] = {
     {"MadRoute.ByOui", rest, nothing, kind::steps, by_oui},
     {"MadRoute.ByVersion", rest, nothing, kind::steps, by_version},
     {"MadRoute.ByMethod", rest, nothing, kind::steps, by_method},
     {"MadRoute.WhatNobodyReceivesIsDropped",
-     "What nobody receives is dropped; a driver may refuse it with a status instead.", nothing,
-     kind::steps, what_nobody_receives_is_dropped},
+     "A datagram that no agent receives is dropped; a driver may refuse it with a status instead.",
+     nothing, kind::steps, what_nobody_receives_is_dropped},
     {"MadRoute.FromIsTheAddressOfAnAnswer",
-     "Where a datagram goes to, or came from: as received it is the address of an answer.", nothing,
-     kind::steps, where_from_is_where_an_answer_goes},
+     "The source of a received datagram is the destination of the response.", nothing, kind::steps,
+     where_from_is_where_an_answer_goes},
     {"GetMad.WhatIsTooLongStaysTheNext", stays, nothing, kind::steps,
      what_is_too_long_stays_the_next},
 };

@@ -182,7 +182,7 @@ void port_is_shut_down(world& here) {
     opened.close();
 }
 
-constexpr const char* changes = "Changes what Flags (IB_MODIFY_PORT_FLAGS) name.";
+constexpr const char* changes = "Changes the attributes that Flags (IB_MODIFY_PORT_FLAGS) name.";
 constexpr const char* refused =
     "STATUS_INVALID_PARAMETER: an unknown flag, or a capability outside IB_PORT_CAP_MODIFIABLE; "
     "nothing changed.";
@@ -190,8 +190,9 @@ constexpr const char* conflict =
     "STATUS_FILE_LOCK_CONFLICT: another IB_CA holds one of them; nothing changed.";
 
 constexpr test_case cases[] = {
-    {"ModifyCa.ChangesWhatFlagsName", "Changes what Flags (IB_MODIFY_CA_FLAGS) name.", nothing,
-     kind::steps, ca_changes_what_flags_name},
+    {"ModifyCa.ChangesWhatFlagsName",
+     "Changes the attributes that Flags (IB_MODIFY_CA_FLAGS) name.", nothing, kind::steps,
+     ca_changes_what_flags_name},
     {"ModifyCa.RefusesUnknownFlags", "STATUS_INVALID_PARAMETER: an unknown flag; nothing changed.",
      nothing, kind::steps, ca_refuses_unknown_flags},
     {"ModifyPort.RefusesUnknownFlags", refused, nothing, kind::steps, port_refuses_unknown_flags},
@@ -200,7 +201,7 @@ constexpr test_case cases[] = {
     {"ModifyPort.ConflictsWithAnotherHolder", conflict, nothing, kind::steps,
      port_capabilities_conflict},
     {"ModifyPort.CapabilitiesEndWithTheirHolder",
-     "Capabilities set are held by this IB_CA until it clears them or is closed.", nothing,
+     "This IB_CA holds the capabilities that it sets until it clears them or is closed.", nothing,
      kind::steps, port_capabilities_end_with_their_holder},
     {"ModifyPort.CapabilitiesAreTakenOnce", conflict, nothing, kind::race,
      port_capabilities_are_taken_once},

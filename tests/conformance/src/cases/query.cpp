@@ -114,8 +114,9 @@ void refuse_a_port_that_does_not_exist(world& here) {
 }
 
 constexpr const char* small =
-    "STATUS_SUCCESS: all. STATUS_BUFFER_OVERFLOW: the beginning; pAttr->Size is the size of all. "
-    "STATUS_BUFFER_TOO_SMALL: less than 4 bytes, nothing written. Information: bytes written.";
+    "STATUS_SUCCESS: the whole block. STATUS_BUFFER_OVERFLOW: its first AttrSize bytes; "
+    "pAttr->Size is the size of the whole block. STATUS_BUFFER_TOO_SMALL: AttrSize is less than 4 "
+    "bytes, nothing written. Information: bytes written.";
 
 constexpr test_case cases[] = {
     {"QueryCa.SizesOfItsBuffer", small, nothing, kind::values, of_a_ca},
@@ -127,8 +128,8 @@ constexpr test_case cases[] = {
      "Attributes of the HCA, its ports and their tables, in one block.", nothing, kind::steps,
      holds_its_ports},
     {"QueryPort.GivesABlockThatMayBeCopied",
-     "What follows the fixed part is found by offsets from the beginning of the structure that "
-     "names them, so that a block may be copied as it is.",
+     "They count from the beginning of the structure that holds them, so that a block may be "
+     "copied as it is.",
      nothing, kind::steps, a_block_may_be_copied},
     {"EveryVerb.OfAPortThatDoesNotExist",
      "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
