@@ -110,7 +110,7 @@ TEST(Multicast, AJoinerMustAgreeWithTheGroup) {
         multicast_request r = request(2, 1, to_join | component);
         change(r.record);
         EXPECT_EQ(groups.join(r).status, SA_STATUS_ERR_REQ_INVALID) << component;
-        r.components = to_join; // not asked: does not matter
+        r.components = to_join; // ignored, since its component is not selected
         EXPECT_EQ(groups.join(r).status, SA_STATUS_NO_ERROR) << component;
     };
     differs(SA_MC_COMPMASK_QKEY, [](auto& r) { r.Q_Key = 1; });
@@ -238,8 +238,8 @@ TEST(Multicast, APortThatGoesLeavesAllItsGroups) {
     EXPECT_EQ(groups.size(), 1u);
 }
 
-// Against a map of join states: what is answered adds up, MLIDs are unique, no group is without a
-// full member.
+// Compares with a map of join states: responses match the map, MLIDs are unique, no group is
+// without a full member.
 TEST(Multicast, JoinStatesAddUpUnderRandomCalls) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

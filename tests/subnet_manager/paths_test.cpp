@@ -12,7 +12,7 @@ using namespace testing;
 constexpr std::uint64_t mtu_asked = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU;
 constexpr std::uint64_t rate_asked = SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE;
 
-// Two leaves under one spine; the link from the first leaf upwards is slow and narrow.
+// Two leaves under one spine; the uplink of the first leaf is slow and narrow.
 struct Paths : ::testing::Test {
     topology subnet = fat_tree(2, 1, 2);
     lid_table lids;
@@ -149,7 +149,7 @@ TEST_F(Paths, ToASwitchToOneselfAndToNobody) {
     EXPECT_TRUE(ask(hosts[0], hosts[3]).empty());
 }
 
-// Tables that lie lead to no path, not to an endless walk.
+// Inconsistent tables yield no path, and no endless walk.
 TEST_F(Paths, TablesOfAnotherSubnetEndTheWalk) {
     everybody_full();
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
