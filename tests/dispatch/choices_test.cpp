@@ -65,7 +65,7 @@ TEST(choices, the_same_source_twice_is_the_same_run) {
         EXPECT_EQ(first[i]->trace(), second[i]->trace());
         EXPECT_EQ(first[i]->next_draw_fingerprint(), second[i]->next_draw_fingerprint());
         const std::uint64_t before = first[i]->next_draw_fingerprint();
-        EXPECT_EQ(first[i]->next_draw_fingerprint(), before) << "asking draws nothing";
+        EXPECT_EQ(first[i]->next_draw_fingerprint(), before) << "the fingerprint makes no draw";
         first[i]->value64();
         EXPECT_NE(first[i]->next_draw_fingerprint(), before);
     }
@@ -263,7 +263,7 @@ enumeration enumerate(const std::function<toy_run(choices&)>& run,
             ADD_FAILURE() << "a run did not end";
             break;
         }
-        EXPECT_TRUE(result.schedules.insert(one.schedule).second) << "a schedule came twice";
+        EXPECT_TRUE(result.schedules.insert(one.schedule).second) << "a schedule occurred twice";
         ++result.by_preemptions[one.preemptions];
     } while (source.next());
     result.leaves = source.leaves();
@@ -466,7 +466,7 @@ TEST(byte_choices, exhausts_safely) {
         EXPECT_EQ(source.pick(1000, "value"), 0u);
         EXPECT_FALSE(source.fires("fault", 2));
         EXPECT_EQ(source.value64(), 0u);
-        EXPECT_TRUE(source.suggest("advice", true)) << "an adviser knows better than no byte";
+        EXPECT_TRUE(source.suggest("advice", true)) << "advice applies when the input is empty";
     }
 }
 

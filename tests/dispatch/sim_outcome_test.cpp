@@ -85,7 +85,7 @@ TEST(SimOutcome, StepLimitEndsALivelock) {
         });
     EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit);
     EXPECT_EQ(machine.last().steps, 1001u);
-    EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit) << "and stays so";
+    EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit) << "the outcome of a second run";
 }
 
 // Tests that an exception in an actor ends the run with its text, and that the other actors stay

@@ -59,7 +59,7 @@ TEST(SimWaiting, UnparkEndsAWaitBeforeItsDeadline) {
         machine.unpark(*waiter);
     });
     EXPECT_TRUE(machine.run());
-    EXPECT_EQ(machine.last().time, 400u) << "the deadline went with the wait";
+    EXPECT_EQ(machine.last().time, 400u) << "the deadline ended with the wait";
 }
 
 // Tests that a spinning actor continues exactly when its predicate is true.

@@ -176,7 +176,7 @@ TEST(LockOrderRule, SparesOrdersBehindOneGate) {
     const findings seen{watch::deadlocks};
     spin_locks locks;
     take(locks, {3, 0, 1});
-    take(locks, {3, 1, 0}); // lock 3 excludes the other orders of 0 and 1
+    take(locks, {3, 1, 0}); // lock 3 serialises both orders of 0 and 1
     EXPECT_TRUE(kept(seen));
 }
 

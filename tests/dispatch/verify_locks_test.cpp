@@ -520,7 +520,7 @@ TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
         EXPECT_EQ(seen.rules[1], "IrqlKeReleaseSpinLock");
         EXPECT_TRUE(dispatch::detail::held_locks(dispatch::detail::this_processor()).empty());
     }
-    EXPECT_EQ(seen.rules, first) << "the first turn left something behind";
+    EXPECT_EQ(seen.rules, first) << "the first turn changed the records";
 }
 
 // A handler may change the enabled checks, which discards the verifier's records.

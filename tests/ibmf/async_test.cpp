@@ -116,8 +116,8 @@ TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
     EXPECT_EQ(manager.stats().st_cancelled, 2u);
 }
 
-// The first call has the lock and waits inside for the registration in progress; the other calls
-// wait for the lock.
+// The first call is in progress and waits for the registry's lock, which the test holds;
+// the other calls wait behind it.
 TEST_P(Twins, ADeadlineOrASlotEndsACallThatWaitsForItsTurn) {
     const wire joined;
     const ibmf_register_info_t info{wire::guids[0], 1, PERF_MANAGER};

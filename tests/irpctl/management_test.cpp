@@ -42,7 +42,7 @@ std::vector<std::string> packets(const std::string& path, const std::string& fie
     std::string text;
     for (int each = std::getc(out); each != EOF; each = std::getc(out))
         text += static_cast<char>(each);
-    EXPECT_EQ(pclose(out), 0) << "is tshark there? tools/bootstrap installs it";
+    EXPECT_EQ(pclose(out), 0) << "tshark is required; tools/bootstrap installs it";
     std::vector<std::string> lines;
     std::istringstream all(text);
     for (std::string line; std::getline(all, line);)

@@ -295,7 +295,7 @@ TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
         sim.run();
         hits += session.cached().pc_hits;
     });
-    EXPECT_GT(hits, 100u) << "without hits this says nothing";
+    EXPECT_GT(hits, 100u) << "a run without hits tests nothing";
 }
 
 // A cache hit races with the end of its session.

@@ -284,8 +284,8 @@ TEST(SaCampaign, EachQuestionIsAnsweredAndEachEventToldOrItsLoss) {
         EXPECT_EQ(ibmf_saa_query_path_cache(world.session.handle, &cached), IBMF_SUCCESS);
         hits += cached.pc_hits;
     });
-    EXPECT_GT(hits, 20u) << "without hits this says nothing";
-    EXPECT_GT(losses, 50u) << "nor without losses";
+    EXPECT_GT(hits, 20u) << "runs without hits test nothing";
+    EXPECT_GT(losses, 50u) << "runs without losses test nothing";
 }
 
 void expect_to_find(defect wrong) {

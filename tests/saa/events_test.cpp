@@ -65,7 +65,7 @@ struct listener {
             EXPECT_TRUE(self.heard.insert({number, {what, *details}}).second) << number;
         }
         KeReleaseSpinLock(&self.lock, level);
-        EXPECT_FALSE(self.closed) << "before the call was over";
+        EXPECT_FALSE(self.closed) << "closed during the callback";
         KeReleaseSemaphore(&self.come, 0, 1, FALSE);
     }
     told_event next() {
@@ -407,8 +407,8 @@ TEST_P(SaEvents, EventNumber_OnlyInsideTheCallback) {
     EXPECT_EQ(number, 2u);
 }
 
-// Each slow subscriber occupies a worker, and the last subscriber still gets its events; waiting
-// subscribers are served in order.
+// Each slow subscriber occupies a worker, and the last subscriber still gets its events: the
+// subscriber that waits is served first.
 TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
     const wire joined;
     subscribing_sa sa;

@@ -123,7 +123,7 @@ TEST_F(PathCache, AnAnswerOlderThanTheEventIsNotKept) {
     cache.invalidate_gid({0xfe80000000000000, 2}, invalidation::gid_out_of_service);
     EXPECT_FALSE(cache.store(key, records, before, 0));
     EXPECT_FALSE(cache.store_negative(key, -1, before, 0));
-    EXPECT_TRUE(cache.store(key_of(1, 3), records, before, 0)) << "not concerned";
+    EXPECT_TRUE(cache.store(key_of(1, 3), records, before, 0)) << "another path";
     EXPECT_TRUE(cache.store(key, records, cache.asked(), 0));
     EXPECT_EQ(cache.counters().late_answers, 2u);
 }
@@ -236,7 +236,7 @@ TEST(PathCacheModel, AWithdrawnPathIsNeverAnswered) {
             model.step();
         hits += model.hits();
     }
-    EXPECT_GT(hits, 1000u) << "the model must get to hits to say anything";
+    EXPECT_GT(hits, 1000u) << "a model without hits tests nothing";
 }
 
 } // namespace

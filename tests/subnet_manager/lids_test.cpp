@@ -51,7 +51,7 @@ TEST(Lids, AreStableOverSweeps) {
     lids.assign(subnet, 1);
     for (const auto& [guid, base] : bases(subnet, lids))
         EXPECT_EQ(base, before.at(guid));
-    EXPECT_FALSE(lids.port_of(before.at(subnet.at(host).guid)).valid()) << "it is away";
+    EXPECT_FALSE(lids.port_of(before.at(subnet.at(host).guid)).valid()) << "the port is absent";
     subnet.connect(host, at);
     lids.assign(subnet, 1);
     EXPECT_EQ(bases(subnet, lids), before);

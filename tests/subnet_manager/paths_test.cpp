@@ -175,7 +175,7 @@ TEST(Partitions, AConfigurationIsRead) {
     const partition& storage = *table->find(0x0012);
     EXPECT_EQ(storage.name, "storage");
     EXPECT_EQ(storage.sl, 2);
-    EXPECT_TRUE(storage.groups.empty()) << "not without ipoib";
+    EXPECT_TRUE(storage.groups.empty()) << "no group without ipoib";
     const std::vector<ib_pkey_t> of_member{0x7fff, 0x8012}, of_limited{0x7fff, 0x0012},
         of_manager{0xffff};
     EXPECT_EQ(table->keys_of(0x1234, SM_NODE_TYPE_CA, 1), of_member);

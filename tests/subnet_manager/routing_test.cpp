@@ -209,7 +209,7 @@ void expect_tree(const topology& subnet, const std::vector<port_ref>& members,
     std::queue<port_ref> copies; // receiving ports
     copies.push(subnet.at(sender).peer);
     for (int steps = 0; !copies.empty(); ++steps) {
-        ASSERT_LT(steps, 10000) << "a packet goes round";
+        ASSERT_LT(steps, 10000) << "a packet circulates";
         const port_ref in = copies.front();
         copies.pop();
         if (!subnet[in.node].is_switch()) {

@@ -69,7 +69,7 @@ TEST_F(SaMemory, RoundsOfTheSameLoad_KeepNoMore) {
     for (int i = 0; i < 10; ++i)
         ask_in_a_session(accesses);
     const std::size_t before = live_bytes();
-    if (before == 0) GTEST_SKIP() << "the sanitizer's allocator counts nothing here";
+    if (before == 0) GTEST_SKIP() << "the sanitizer's allocator reports no sizes";
     for (int i = 0; i < rounds; ++i)
         ask_in_a_session(accesses);
     EXPECT_LT(live_bytes(), before + slack);

@@ -93,7 +93,7 @@ TEST(Services, AreFoundByComponentsAndKeptWithinTheCapacity) {
     EXPECT_EQ(services.find(service(2), SA_SR_COMPMASK_ID, 0, false).size(), 1u);
     EXPECT_EQ(services.find(service(3), SA_SR_COMPMASK_ID, 0, false).size(), 0u);
     EXPECT_EQ(set(services, service(3), with_lease, 10 * second), SA_STATUS_NO_ERROR)
-        << "what has ended makes room";
+        << "an expired record makes room";
 }
 
 // Compares with a plain map under random calls.

@@ -185,7 +185,7 @@ Host from_opensm(std::size_t (*fill)(std::uint8_t*)) {
     EXPECT_TRUE(host.has_value());
     std::array<std::uint8_t, 256> again{};
     EXPECT_EQ(pack(*host, again), size);
-    EXPECT_EQ(again, wire) << "packing gives OpenSM's bytes back";
+    EXPECT_EQ(again, wire) << "packing yields OpenSM's bytes";
     return *host;
 }
 
