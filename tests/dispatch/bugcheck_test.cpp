@@ -89,7 +89,7 @@ TEST_P(BugChecks, ReportIsReadable) {
               simulated());
 }
 
-// A rule of the verifier is told, and the program goes on when the handler returns.
+// The verifier reports a violation, and the program continues when the handler returns.
 TEST_P(BugChecks, ViolationGoesOn) {
     caught note;
     note.throws = false;
@@ -101,7 +101,7 @@ TEST_P(BugChecks, ViolationGoesOn) {
     EXPECT_NE(note.formatted.find("\nrule: SomeRule\ntext\n"), std::string::npos);
 }
 
-// A finding comes with its history and the stacks that prove it.
+// A finding carries its history and the stacks that prove it.
 TEST_P(BugChecks, FindingBringsItsEvidence) {
     const std::uint64_t before = detail::findings_reported();
     detail::finding found;
@@ -143,7 +143,7 @@ TEST(BugCheckNames, EveryCodeOfTheListHasItsOwn) {
 #undef IRPVERBS_X_BUG_CODE
 }
 
-// An address outside of every module stands for itself.
+// An address outside every module is printed as a number.
 TEST(BugCheckText, UnknownAddressesAreNumbers) {
     detail::call_stack stack;
     stack.frames[0] = reinterpret_cast<void*>(0x1234);

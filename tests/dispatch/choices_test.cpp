@@ -13,7 +13,7 @@ namespace {
 
 using trace_t = std::vector<std::uint32_t>;
 
-// Asks one question of each kind, over and over.
+// Makes one choice of each kind, repeatedly.
 void ask_everything(choices& source, int rounds) {
     constexpr std::array<actor_id, 3> three{0, 1, 2};
     for (int i = 0; i < rounds; ++i) {
@@ -37,7 +37,7 @@ std::vector<std::unique_ptr<choices>> one_of_each() {
     return all;
 }
 
-// Tests that a seed means the same answers for ever, on every compiler.
+// Tests that a seed yields the same answers in every version and with every compiler.
 TEST(random_choices, golden_answers_of_seed_58) {
     random_choices source(58);
     ask_everything(source, 3);
@@ -54,7 +54,8 @@ TEST(pct_choices, golden_answers_of_seed_58) {
     EXPECT_EQ(source.trace(), golden);
 }
 
-// Tests that the same construction gives the same run, and its fingerprint tells one from another.
+// Tests that equal construction yields equal runs, and that the fingerprint differs between
+// sources.
 TEST(choices, the_same_source_twice_is_the_same_run) {
     auto first = one_of_each();
     auto second = one_of_each();
@@ -64,13 +65,14 @@ TEST(choices, the_same_source_twice_is_the_same_run) {
         EXPECT_EQ(first[i]->trace(), second[i]->trace());
         EXPECT_EQ(first[i]->next_draw_fingerprint(), second[i]->next_draw_fingerprint());
         const std::uint64_t before = first[i]->next_draw_fingerprint();
-        EXPECT_EQ(first[i]->next_draw_fingerprint(), before) << "asking draws nothing";
+        EXPECT_EQ(first[i]->next_draw_fingerprint(), before) << "the fingerprint makes no draw";
         first[i]->value64();
         EXPECT_NE(first[i]->next_draw_fingerprint(), before);
     }
 }
 
-// Tests that the fingerprint covers the draws to come, too: equal traces may hide unequal sources.
+// Tests that the fingerprint covers the future draws: sources may differ although their traces are
+// equal.
 TEST(choices, the_fingerprint_tells_sources_apart_before_they_differ) {
     EXPECT_NE(random_choices(1).next_draw_fingerprint(), random_choices(2).next_draw_fingerprint());
     EXPECT_NE(replay_choices(trace_t{1}).next_draw_fingerprint(),
@@ -94,7 +96,7 @@ TEST(choices, restart_is_like_a_new_object) {
     EXPECT_EQ(pct.actor_decisions(), 5u);
 }
 
-// Tests that a question with one possible answer is not a decision.
+// Tests that a choice with one possible answer is not recorded as a decision.
 TEST(choices, one_possible_answer_consumes_nothing) {
     for (auto& source : one_of_each()) {
         const std::uint64_t before = source->next_draw_fingerprint();
@@ -143,7 +145,7 @@ TEST(choices, a_random_walk_is_even) {
         EXPECT_NEAR(count, 10000, 400);
 }
 
-// Tests that the trace of any strategy, replayed, gives the same answers.
+// Tests that replaying the trace of any strategy yields the same answers.
 TEST(choices, every_trace_replays) {
     for (auto& source : one_of_each()) {
         std::vector<decision> log;
@@ -189,7 +191,8 @@ TEST(pct_choices, without_changes_nobody_is_preempted) {
     }
 }
 
-// Tests that a run as long as expected meets exactly depth-1 changes, each a preemption at most.
+// Tests that a run of the expected length has exactly depth-1 priority changes, each at most one
+// preemption.
 TEST(pct_choices, depth_says_how_many_changes) {
     for (std::uint32_t depth = 1; depth <= 6; ++depth) {
         std::size_t most_preemptions = 0;
@@ -222,14 +225,14 @@ TEST(pct_choices, every_actor_may_come_first) {
         EXPECT_NEAR(first[id], 1000, 120);
 }
 
-// Two actors spin until the third, which they can starve, has raised a flag.
+// Two actors spin until the third, which they can starve, raises a flag.
 std::vector<actor_body> spinners(bool& flag) {
     flag = false;
     const auto spin = [&flag] { return flag ? step::done : step::spin; };
     return {spin, spin, [&flag] { return flag = true, step::done; }};
 }
 
-// Tests that a yield lets the others run. That they would not otherwise is the second half.
+// Tests that a yield lets the others run. The second half shows that they starve without it.
 TEST(pct_choices, a_spinning_actor_does_not_starve_others) {
     bool flag = false;
     int starved = 0;
@@ -260,7 +263,7 @@ enumeration enumerate(const std::function<toy_run(choices&)>& run,
             ADD_FAILURE() << "a run did not end";
             break;
         }
-        EXPECT_TRUE(result.schedules.insert(one.schedule).second) << "a schedule came twice";
+        EXPECT_TRUE(result.schedules.insert(one.schedule).second) << "a schedule occurred twice";
         ++result.by_preemptions[one.preemptions];
     } while (source.next());
     result.leaves = source.leaves();
@@ -281,7 +284,7 @@ TEST(exhaustive_choices, three_actors_interleave_in_multinomially_many_ways) {
     EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 3)); }).leaves, 1680u);
 }
 
-// Tests that a bound keeps exactly the schedules with so many preemptions or fewer.
+// Tests that a bound keeps exactly the schedules with at most that many preemptions.
 TEST(exhaustive_choices, a_preemption_bound_counts_preemptions) {
     const auto run = [](choices& c) { return run_toy(c, counters(3, 3)); };
     const enumeration all = enumerate(run);
@@ -320,7 +323,8 @@ TEST(exhaustive_choices, a_program_without_choices_has_one_leaf) {
     EXPECT_EQ(source.leaves(), 1u);
 }
 
-// Tests that a program that spins ends, and that every order of those who make progress is there.
+// Tests that a program that spins ends, and that every order of the actors that make progress
+// occurs.
 TEST(exhaustive_choices, spinning_ends) {
     bool flag = false;
     const auto all = enumerate([&](choices& c) { return run_toy(c, spinners(flag), 100); });
@@ -328,7 +332,7 @@ TEST(exhaustive_choices, spinning_ends) {
     EXPECT_LT(all.leaves, 1000u);
 }
 
-// Tests that fairness loses no outcome: an actor that spun sees each value the other one writes.
+// Tests that fairness loses no outcome: a spinning actor sees each value that the other one writes.
 TEST(exhaustive_choices, one_who_spins_is_woken_at_every_step_of_the_other) {
     std::set<int> seen;
     int value = 0;
@@ -345,7 +349,7 @@ TEST(exhaustive_choices, one_who_spins_is_woken_at_every_step_of_the_other) {
     EXPECT_EQ(seen, (std::set<int>{1, 2, 3, 4}));
 }
 
-// Tests that an actor that yields never goes on at once: nothing can have changed.
+// Tests that an actor that yields does not run next: the state cannot have changed.
 TEST(exhaustive_choices, one_who_yields_lets_another_one_run) {
     bool flag = false;
     const auto all = enumerate([&](choices& c) {
@@ -357,7 +361,7 @@ TEST(exhaustive_choices, one_who_yields_lets_another_one_run) {
     EXPECT_EQ(all.schedules, (std::set<std::vector<actor_id>>{{0, 1, 0}, {1, 0}}));
 }
 
-// Tests that one who waits for a rival waits for one step of it, not for its end.
+// Tests that an actor that waits for another one waits for one step of it, not for its end.
 TEST(exhaustive_choices, one_who_spun_twice_waits_for_one_step_of_the_other) {
     int value = 0;
     const auto all = enumerate([&](choices& c) {
@@ -392,7 +396,7 @@ TEST(exhaustive_choices, tells_that_something_else_decides) {
     EXPECT_THROW(ended_early.next(), std::logic_error);
 }
 
-// --- answers from outside ------------------------------------------------------------------------
+// --- answers from a script or input --------------------------------------------------------------
 
 TEST(replay_choices, goes_on_whatever_the_script_says) {
     const std::array<actor_id, 2> two{0, 1};
@@ -421,7 +425,7 @@ TEST(replay_choices, restart_takes_a_new_script) {
     EXPECT_EQ(source.trace(), trace_t{3});
 }
 
-// Tests that the plain continuation ends programs that spin, with no answer given at all.
+// Tests that the default continuation ends programs that spin, even with an empty script.
 TEST(replay_choices, past_the_end_those_who_wait_take_turns) {
     bool flag = false;
     replay_choices replay(trace_t{});
@@ -452,7 +456,7 @@ TEST(byte_choices, takes_as_many_bytes_as_an_answer_needs) {
     EXPECT_TRUE(source.exhausted());
 }
 
-// Tests that any input is a run, and an input that ended is the plain one from there on.
+// Tests that any input is a run, and that default answers follow the end of the input.
 TEST(byte_choices, exhausts_safely) {
     const std::array<std::uint8_t, 6> input{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     for (std::size_t length = 0; length <= input.size(); ++length) {
@@ -462,7 +466,7 @@ TEST(byte_choices, exhausts_safely) {
         EXPECT_EQ(source.pick(1000, "value"), 0u);
         EXPECT_FALSE(source.fires("fault", 2));
         EXPECT_EQ(source.value64(), 0u);
-        EXPECT_TRUE(source.suggest("advice", true)) << "an adviser knows better than no byte";
+        EXPECT_TRUE(source.suggest("advice", true)) << "advice applies when the input is empty";
     }
 }
 

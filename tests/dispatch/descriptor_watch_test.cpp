@@ -1,4 +1,4 @@
-// A machine watches descriptors of the outside world.
+// A machine watches file descriptors of the process.
 #include <dispatch/descriptor_watch.hpp>
 #include <support/both_machines.hpp>
 
@@ -35,7 +35,7 @@ protected:
     std::unique_ptr<dispatch::descriptor_watch> watch;
 };
 
-// One byte a call: what is left is told again.
+// The callback reads one byte per call: unread bytes cause another call.
 TEST_F(DescriptorWatch, CallsAtPassiveLevelUntilAllIsRead) {
     watch = dispatch::watch_readable(
         machine, ends[0],
@@ -101,7 +101,7 @@ TEST_F(DescriptorWatch, MayEndInsideItsOwnCall) {
     EXPECT_EQ(watch, nullptr);
 }
 
-// The end waits for the call that runs: nothing of it is seen afterwards.
+// The watch's destructor waits for a callback in progress; no callback runs afterwards.
 TEST_F(DescriptorWatch, ItsEndWaitsForTheCall) {
     struct {
         KEVENT entered;

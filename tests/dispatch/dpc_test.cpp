@@ -65,7 +65,7 @@ TEST_P(Dpcs, RemoveTakesItOutOnce) {
     KeInsertQueueDpc(&dpc, nullptr, nullptr);
     EXPECT_TRUE(KeRemoveQueueDpc(&dpc));
     EXPECT_FALSE(KeRemoveQueueDpc(&dpc));
-    EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(3), nullptr)); // free to be queued again
+    EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(3), nullptr)); // may be queued again
     KeRemoveQueueDpc(&dpc);
     KeLowerIrql(old);
     EXPECT_EQ(dpc.runs, 0);
@@ -151,7 +151,8 @@ TEST_P(Dpcs, ThreadedRunsAtPassiveOnAProcessorThatStandsReady) {
     EXPECT_EQ(dpc.argument1, number(7));
 }
 
-// A threaded DPC is below DISPATCH_LEVEL, so what it inserts runs before its call returns, too.
+// A threaded DPC runs below DISPATCH_LEVEL, so a DPC that it inserts also runs before
+// KeInsertQueueDpc returns.
 TEST_P(Dpcs, InsertedByAThreadedOneRunsAtOnce) {
     static int inner_runs_seen;
     inner_runs_seen = -1;
@@ -208,7 +209,7 @@ TEST_P(Dpcs, ReturnAtAnotherLevelIsABugCheck) {
     EXPECT_EQ(report->id, CLOCK_LEVEL);
 }
 
-// A handler that throws ends the DPC; the thread's level and queue are as before.
+// An exception ends the DPC; the thread's IRQL and DPC queue are as before.
 TEST_P(Dpcs, ExceptionLeavesTheProcessorUsable) {
     counted_dpc dpc, next;
     dpc.then = [](counted_dpc&) { KeBugCheck(MANUALLY_INITIATED_CRASH); };
@@ -232,8 +233,7 @@ explore_options thorough() {
     return options;
 }
 
-// Whoever says it has taken the DPC out is right: it runs as often as it was inserted, less the
-// removals.
+// A removal that returns TRUE is true: the DPC runs once per insertion, less the removals.
 TEST(DpcsExplored, InsertionsAreRunOrRemoved) {
     explore_options options = thorough();
     options.required_probes = {"dpc.queued_while_it_runs"};
@@ -271,7 +271,7 @@ TEST(DpcsExplored, FlushWaitsForWhatWasQueuedBefore) {
     });
 }
 
-// The teardown of WDM drivers: removed, or else flushed, it is never touched again.
+// The teardown of WDM drivers: a DPC that was removed or flushed is not accessed afterwards.
 TEST(DpcsExplored, MemoryMayGoAfterRemoveOrFlush) {
     explore_options options = thorough();
     options.required_probes = {"dpc.flush_met_one_that_runs"};
@@ -288,7 +288,7 @@ TEST(DpcsExplored, MemoryMayGoAfterRemoveOrFlush) {
     });
 }
 
-// DPCs of one processor never overlap.
+// The DPCs of one processor never overlap.
 TEST(DpcsExplored, OneAtATimeAProcessor) {
     expect_explored(thorough(), [](sim_machine& machine) {
         static int inside;

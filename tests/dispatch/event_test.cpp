@@ -96,7 +96,7 @@ explore_options thorough() {
     return options;
 }
 
-// Neither lost nor doubled: a signal that did not reach a waiter in time is still there.
+// A signal is neither lost nor doubled: one that came after the time-out leaves the event set.
 TEST(EventsExplored, SetAndTimeoutAgreeWhoWon) {
     int in_time = 0, late = 0;
     explore_options options = thorough();
@@ -126,7 +126,7 @@ TEST(EventsExplored, PulseReleasesThoseThatWaitNow) {
                 machine.spawn(
                     name, [=] { *released += wait_at_most(one.get(), second) == STATUS_SUCCESS; });
             machine.spawn("pulser", [=] {
-                delay(millisecond); // they wait by now
+                delay(millisecond); // both threads wait by now
                 KePulseEvent(one.get(), IO_NO_INCREMENT, FALSE);
             });
             machine.spawn("late", [=] {
@@ -139,7 +139,7 @@ TEST(EventsExplored, PulseReleasesThoseThatWaitNow) {
     });
 }
 
-// Two that wait for one signal each: first come, first served.
+// Two threads that wait for one signal each are released in the order of their waits.
 TEST(EventsExplored, WaitersAreReleasedInOrder) {
     expect_explored(thorough(), [](sim_machine& machine) {
         event one(SynchronizationEvent);
@@ -161,7 +161,7 @@ TEST(EventsExplored, WaitersAreReleasedInOrder) {
     });
 }
 
-// A handler that frees the event: the setter does not touch it after it released the waiter.
+// A handler frees the event: the setter does not access it after releasing the waiter.
 TEST(EventsExplored, WaiterMayFreeTheEvent) {
     expect_explored(thorough(), [](sim_machine& machine) {
         auto one = std::make_unique<event>();

@@ -18,7 +18,7 @@ using irpverbs::testing::run_campaign;
 
 void step() { detail::sched_point(point::user); }
 
-// The campaigns below count; the environment of whoever runs the tests must not change them.
+// The tests count the runs of explorations, so the caller's environment must not change them.
 class Explore : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -28,7 +28,8 @@ protected:
     void TearDown() override { SetUp(); }
 };
 
-// Two read-modify-writes with a switch inside: wrong when one preempts the other there.
+// Two read-modify-writes with a preemption point inside: the result is wrong when one preempts the
+// other there.
 std::optional<std::string> lost_update(sim_machine& machine) {
     int value = 0;
     for (const char* name : {"one", "two"})
@@ -46,7 +47,7 @@ std::optional<std::string> lost_update(sim_machine& machine) {
     return std::nullopt;
 }
 
-// Needs two preemptions at the right places: "late" between the two halves of "early".
+// The failure needs two preemptions at the right places: "late" between the two halves of "early".
 std::optional<std::string> torn_read(sim_machine& machine) {
     int low = 0;
     int high = 0;
@@ -80,7 +81,7 @@ explore_options counting(std::uint64_t runs) {
     return options;
 }
 
-// Tests that both strategies of chance find planted races, at a rate that is worth the name.
+// Tests that both random strategies find planted races at a useful rate.
 TEST_F(Explore, ChanceFindsPlantedRaces) {
     for (const auto race : {lost_update, torn_read}) {
         const explore_summary summary = expect_found(counting(500), race);
@@ -125,7 +126,7 @@ TEST_F(Explore, ExhaustiveFindsPlantedRacesWithinTheBound) {
     }
 }
 
-// Tests that what is reported is about as small as it can be: one preemption, told as such.
+// Tests that a reported failure is about minimal: one preemption, which the report names.
 TEST_F(Explore, FailureIsShrunk) {
     explore_options options = counting(500);
     options.stop_at_failure = true;
@@ -152,7 +153,7 @@ void set_environment(const std::string& line) {
     }
 }
 
-// Tests that both lines of a report repeat the failure, in one run each.
+// Tests that both replay lines of a report repeat the failure in one run each.
 TEST_F(Explore, ReplayLinesRepeatTheFailure) {
     for (const bool by_pct : {false, true}) {
         explore_options options = counting(500);
@@ -203,7 +204,7 @@ TEST_F(Explore, CampaignWithoutRuns_DoesNotPass) {
     EXPECT_FALSE(run_campaign(options, [](sim_machine&) {}).passed());
 }
 
-// A line that another program printed, or this one before it was changed.
+// The line was printed by another program, or by an earlier version of this one.
 TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
     const explore_summary found = expect_found(counting(500), torn_read);
     set_environment(found.failure->replay);
@@ -224,7 +225,7 @@ TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
     EXPECT_NE(wrong.text().find("does not fit this program"), std::string::npos) << wrong.text();
 }
 
-// A replay string holds 2^20 decisions; the run takes more.
+// A replay string holds 2^20 decisions; the run makes more.
 TEST_F(Explore, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsSeed) {
     explore_options options;
     options.random_runs = 3;
@@ -248,7 +249,7 @@ TEST_F(Explore, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsS
     EXPECT_EQ(summary.failure->replay, "IRPVERBS_SEED=0 IRPVERBS_STRATEGY=random");
 }
 
-// Tests that a program which decides by anything but choices is called that.
+// Tests that a program whose decisions depend on more than the choices is reported as such.
 TEST_F(Explore, StateKeptBetweenRunsIsFound) {
     int kept = 0;
     explore_options options;
@@ -264,7 +265,8 @@ TEST_F(Explore, StateKeptBetweenRunsIsFound) {
     EXPECT_NE(summary.failure->what.find("not deterministic"), std::string::npos);
 }
 
-// Tests that a body goes no further than a run that did not finish, and that its world stays up.
+// Tests that the body does not continue after a run that did not finish, and that its objects stay
+// alive.
 TEST_F(Explore, BodyStopsAtAHang) {
     bool destroyed = false;
     bool went_on = false;
@@ -285,8 +287,7 @@ TEST_F(Explore, BodyStopsAtAHang) {
     EXPECT_NE(summary.failure->what.find("lost: waits"), std::string::npos) << summary.text();
 }
 
-// Tests that a bug check fails the run wherever it comes from: an actor, or the body around the
-// run.
+// Tests that a bug check fails the run in an actor as well as in the body around the run.
 TEST_F(Explore, BugChecksFailTheRun) {
     for (const bool inside : {true, false}) {
         explore_options options;
@@ -308,7 +309,8 @@ TEST_F(Explore, ExceptionsFailTheRun) {
     EXPECT_NE(summary.failure->what.find("thrown by the body"), std::string::npos);
 }
 
-// Tests that EXPECT_* in a body fails the schedule, and not the test, so that it is shrunk.
+// Tests that a failed EXPECT_* in a body fails the schedule instead of the test, so that it is
+// shrunk.
 TEST_F(Explore, ExpectationsFailTheRun) {
     const explore_summary summary = expect_found(counting(200), [](sim_machine& machine) {
         std::string order;
@@ -325,7 +327,7 @@ TEST_F(Explore, ExpectationsFailTheRun) {
     EXPECT_NE(summary.failure->what.find("cab"), std::string::npos) << summary.text();
 }
 
-// Tests that a fuzzer's bytes are a schedule: some lose the update, zeros and nothing do not.
+// Tests that a fuzzer's bytes are a schedule: some bytes lose the update; zeros or no bytes do not.
 TEST_F(Explore, BytesAreASchedule) {
     const std::vector<std::uint8_t> plain(40, 0);
     EXPECT_TRUE(explore_input({}, plain, lost_update).passed());

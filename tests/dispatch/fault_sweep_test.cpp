@@ -1,4 +1,4 @@
-// Resources that run short: by chance, and one call stack after the other.
+// Fault injection: random failures, and failures of one call stack after the other.
 #include <dispatch/detail/faults.hpp>
 #include <dispatch/fault_sweep.hpp>
 #include <dispatch/ke.h>
@@ -26,7 +26,7 @@ constexpr ULONG tag = 0x746C7546;
 
 [[gnu::noinline]] void* allocate() { return ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, tag); }
 
-// Three places; what it got, as letters.
+// Allocates at three places; returns the results as letters.
 std::string allocate_thrice() {
     std::string got;
     void* first = allocate();
@@ -61,7 +61,7 @@ TEST(FaultSweep, CanStopAtSingles) {
     EXPECT_EQ(summary.pairs, 0u);
 }
 
-// A stack that only a fault leads to gets its turn too.
+// The sweep also covers a call stack that only a fault reaches.
 TEST(FaultSweep, FollowsWhatFaultsOpen) {
     int fallbacks_failed = 0;
     const fault_sweep_summary summary = fault_sweep([&] {
@@ -110,15 +110,15 @@ TEST(FaultSweep, ReachesThreadsAndLookasideLists) {
         ExDeleteNPagedLookasideList(&list);
     });
     EXPECT_EQ(no_thread, 3); // alone, and in two pairs
-    EXPECT_EQ(no_block, 5);  // the list itself, and the pool below it: 2 alone, 3 pairs
+    EXPECT_EQ(no_block, 5);  // the list itself and the pool below it: 2 alone, 3 pairs
 }
 
-// A replay repeats the faults: they are answers of the machine's choices.
+// A replay repeats the faults, since they are choices of the machine.
 TEST(FaultSweep, IsPartOfTheTrace) {
     sweep turns(sweep::order::singles);
     std::vector<std::uint32_t> trace;
     std::string first;
-    for (int run = 0; run < 2; ++run) { // the second one has a fault
+    for (int run = 0; run < 2; ++run) { // the second run has a fault
         dispatch::random_choices chance(7);
         sim_machine machine(chance);
         const fault_plan plan(machine, turns);
@@ -164,7 +164,7 @@ TEST(LowResources, AreNoMatterWhenOff) {
     }
 }
 
-// A driver whose way back after a failure frees too much: the report tells which call had failed.
+// The driver's error path frees too much: the report names the call that had failed.
 TEST(FaultSweep, TellsTheFaultInReports) {
     findings seen{watch::pool};
     fault_sweep(

@@ -1,4 +1,4 @@
-// The same seed gives the same event log, byte for byte, in every process, build and compiler.
+// The same seed yields the same event log, byte for byte, in every process, build and compiler.
 #include <support/golden.hpp>
 #include <support/ke_words.hpp>
 
@@ -7,7 +7,7 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-// Some of everything that the machine schedules.
+// Uses every kind of object that the machine schedules.
 void program(sim_machine& machine) {
     event one(SynchronizationEvent);
     KMUTEX mutex;

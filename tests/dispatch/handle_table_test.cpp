@@ -1,4 +1,4 @@
-// Handles that lead to objects, and to nothing once they are removed.
+// Handles refer to objects until they are removed.
 #include <dispatch/detail/handle_table.hpp>
 
 #include <gtest/gtest.h>

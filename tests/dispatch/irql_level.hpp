@@ -4,7 +4,7 @@
 
 namespace irpverbs::testing {
 
-/// Sets the level behind the back of all checks.
+/// Sets the level without the checks of KeRaiseIrql and KeLowerIrql.
 class at_level {
 public:
     explicit at_level(KIRQL level) : before_(dispatch::detail::this_processor().irql) {

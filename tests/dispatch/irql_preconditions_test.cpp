@@ -1,5 +1,5 @@
-// Every function that has an IRQL precondition refuses the next level beyond it, and none other.
-// Source: WDK reference pages, "IRQL" row.
+// Every function that has an IRQL precondition refuses exactly the levels beyond it. Source: WDK
+// reference pages, "IRQL" row.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/findings.hpp>
@@ -15,11 +15,11 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-/// An object whose memory is the test's.
+/// An object whose memory belongs to the test.
 constexpr OBJECT_TYPE kept_object{"test", detail::device_object_type,
                                   [](OBJECT_HEADER&) { return true; }, nullptr};
 
-/// What the calls act on; fresh for each.
+/// The objects that the calls use, new for each call.
 struct world {
     event one;
     KSEMAPHORE semaphore;
@@ -143,7 +143,7 @@ protected:
             report = report_of([&] { call(*in); });
         }
         KIRQL now;
-        KeRaiseIrql(HIGH_LEVEL, &now); // wherever the call was left
+        KeRaiseIrql(HIGH_LEVEL, &now); // at whatever level the call was left
         KeLowerIrql(old);
         KeCancelTimer(&in->timer);
         KeRundownQueue(&in->queue);
@@ -213,7 +213,7 @@ TEST_P(IrqlPreconditions, PagedCodeRunsBelowDispatch) {
     EXPECT_EQ(report->code, DRIVER_IRQL_NOT_LESS_OR_EQUAL);
 }
 
-// The verifier off: the same calls go unchecked.
+// With the verifier off the same calls are not checked.
 TEST_P(IrqlPreconditions, NothingIsCheckedWhenOff) {
     const at_dispatch_level raised;
     EXPECT_FALSE(report_of([] { PAGED_CODE(); }));

@@ -94,7 +94,7 @@ TEST_P(Irql, EveryThreadIsAProcessorOfItsOwn) {
     system_thread thread([&] { other = KeGetCurrentProcessorNumber(); });
     thread.join();
     EXPECT_NE(mine, other);
-    EXPECT_GE(mine, KeQueryActiveProcessorCount()); // those below stand ready for DPCs
+    EXPECT_GE(mine, KeQueryActiveProcessorCount()); // the processors below it are for DPCs
     EXPECT_LT(mine, KeQueryMaximumProcessorCount());
     EXPECT_LT(other, KeQueryMaximumProcessorCount());
 }

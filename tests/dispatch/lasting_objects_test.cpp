@@ -1,4 +1,4 @@
-// Objects of a program that outlive the machine they were used on: timers, DPCs, work items.
+// Timers, DPCs and work items of a program that outlive the machine on which they were used.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/ke_words.hpp>

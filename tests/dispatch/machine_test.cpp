@@ -70,13 +70,13 @@ TEST_P(Machines, RandomDrawsDiffer) { EXPECT_NE(machine().random(), machine().ra
 
 TEST_P(Machines, ThreadsComeAndGoByTheThousand) {
     for (int i = 0; i < 2 * MAXIMUM_PROCESSORS; ++i)
-        const machine::scope visit(machine()); // places are used again
+        const machine::scope visit(machine()); // slots are reused
     SUCCEED();
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Machines);
 
-// A thread that no machine knows is at home in the default one.
+// A thread that belongs to no machine runs on the default one.
 TEST(DefaultMachine, ServesUnknownThreads) {
     std::thread([] {
         EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
@@ -133,7 +133,7 @@ TEST(AsioMachine, HasAsManyProcessorsAsAsked) {
     EXPECT_GE(asio_machine().processor_count(), 1u);
 }
 
-// Faults, logs and replays are the simulator's.
+// Faults, logs and replays exist in the simulator only.
 TEST(AsioMachine, LeavesNothingToChance) {
     asio_machine machine({.processors = 1});
     EXPECT_FALSE(machine.perturb("site"));
@@ -141,8 +141,8 @@ TEST(AsioMachine, LeavesNothingToChance) {
     EXPECT_LE(machine.coarse_time(), machine.interrupt_time());
 }
 
-// The kernel's tick may be late on a machine that shares its processors: there is one in all these
-// tries that is not.
+// The kernel's tick may be late on a machine that shares its processors: at least one of the tries
+// has a tick in time.
 TEST(AsioMachine, TheLateTimeIsNotBeforeTheTrueOne) {
     asio_machine machine({.processors = 1});
     int tries = 10'000'000;
@@ -162,7 +162,7 @@ TEST(AsioMachine, HandlersThatNeverRanAreDestroyed) {
     auto held = std::make_shared<int>(0);
     const std::weak_ptr<int> watched = held;
     {
-        event blocked, go; // outlive the machine, whose thread may still be inside the wait
+        event blocked, go; // both outlive the machine, whose thread may still be inside the wait
         asio_machine machine({.processors = 1});
         boost::asio::post(machine.context(), [&] {
             set(blocked);
@@ -200,8 +200,7 @@ struct chain {
     }
 };
 
-// What was queued before the end runs, also what it queues in its turn on processors that had
-// nothing to do.
+// Handlers queued before the destructor run, and so do handlers that they queue on idle processors.
 TEST(AsioMachine, EndsAfterTheWorkThatIsQueued) {
     for (int round = 0; round < 200; ++round) {
         chain one(0);
@@ -209,14 +208,14 @@ TEST(AsioMachine, EndsAfterTheWorkThatIsQueued) {
             asio_machine machine({.processors = 2});
             const machine::scope inside(machine);
             KeSetTargetProcessorDpc(&one.dpc, static_cast<CCHAR>(round % 2));
-            one.run_dpc(); // that processor stands ready, and has nothing to do
+            one.run_dpc(); // that processor is idle
             ExQueueWorkItem(&one.item, DelayedWorkQueue);
         }
         EXPECT_EQ(one.links, 3);
     }
 }
 
-// A system thread is waited for, and has everything it needs to the last.
+// The destructor waits for system threads, which may use the whole machine to their end.
 TEST(AsioMachine, EndsAfterItsSystemThreads) {
     for (int round = 0; round < 200; ++round) {
         chain one(0);

@@ -1,5 +1,5 @@
-// The operating system's threads behind a real machine: none is kept after its end, and a machine
-// that gets none says so.
+// The threads that a real machine creates: none outlives it, and a machine that cannot create one
+// reports that.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/ke_words.hpp>
@@ -32,7 +32,7 @@ std::size_t usual_stack() {
     return size;
 }
 
-/// Stacks of that size are asked for by every thread that is started while it lives.
+/// Sets the default stack size of threads created during its lifetime.
 class stack_size {
 public:
     explicit stack_size(std::size_t size) {

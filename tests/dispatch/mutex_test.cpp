@@ -82,7 +82,7 @@ TEST_P(Mutexes, OwnerThatEndsAbandonsIt) {
     EXPECT_EQ(wait(&one), STATUS_ABANDONED_WAIT_0);
     EXPECT_EQ(one.state(), 0);
     one.release();
-    EXPECT_EQ(wait(&one), STATUS_SUCCESS); // told once
+    EXPECT_EQ(wait(&one), STATUS_SUCCESS); // reported once
     one.release();
     PVOID objects[] = {&one, &other};
     EXPECT_EQ(KeWaitForMultipleObjects(2, objects, WaitAll, Executive, KernelMode, FALSE, nullptr,

@@ -15,7 +15,7 @@ struct item {
 struct list : LIST_ENTRY {
     list() { InitializeListHead(this); }
 
-    /// Forwards; checks that the way back is the same.
+    /// Walks forwards; checks that the backward links agree.
     std::vector<int> numbers() const {
         std::vector<int> found;
         for (const LIST_ENTRY* each = Flink; each != this; each = each->Flink) {

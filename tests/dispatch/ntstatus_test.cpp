@@ -37,7 +37,7 @@ TEST(NtStatus, UnknownCodesHaveNoName) {
     EXPECT_EQ(NtStatusMeaning(0x12345678), nullptr);
 }
 
-// [MS-ERREF] 2.3: bits 31 and 30 tell success, information, warning, error.
+// [MS-ERREF] 2.3: bits 31 and 30 distinguish success, information, warning and error.
 TEST(NtStatus, CategoryIsInTheTopTwoBits) {
     const auto status = [](ULONG bits) { return static_cast<NTSTATUS>(bits); };
     for (const ULONG bits : {0u, 0x103u, 0x3fffffffu}) {

@@ -1,5 +1,5 @@
-// Several simulated machines in one process, each on a thread of its own: a report belongs to the
-// machine that it happened in.
+// Several simulated machines in one process, each on a thread of its own: a report goes to the
+// machine where it occurred.
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
@@ -52,7 +52,7 @@ TEST(ParallelMachines, BugCheckInEach_EndsTheRunOfItsOwnMachine) {
     EXPECT_NE(second_report.find("bug check by of the second"), std::string::npos) << second_report;
 }
 
-// Crashes in every third run, hangs in every third, with things left behind that no run finished.
+// Crashes in every third run and hangs in every third; such runs leave objects behind.
 void fail_by_choice(sim_machine& machine) {
     machine.context();
     KSPIN_LOCK lock = 0;
@@ -92,7 +92,7 @@ TEST(ParallelMachines, CampaignsOnFourThreads_GiveTheResultOfOneAlone) {
     }
 }
 
-// A handler that is installed on a simulated machine is that machine's.
+// A handler that is installed on a simulated machine belongs to that machine.
 TEST(ParallelMachines, HandlerInstalledInARun_SeesNoReportOfAnotherMachine) {
     random_choices source(1);
     sim_machine machine(source);
@@ -114,7 +114,7 @@ TEST(ParallelMachines, HandlerInstalledInARun_SeesNoReportOfAnotherMachine) {
     EXPECT_EQ(other, sim_outcome::bug_check);
 }
 
-// The machine is asked before the process's handler.
+// The machine's handler comes before the process-wide one.
 TEST(ParallelMachines, RunUnderAProcessWideHandler_StillEndsAtItsBugCheck) {
     sim_outcome ended = sim_outcome::finished;
     const ULONG outside = bug_check_of([&] {

@@ -88,7 +88,7 @@ TEST(Lookaside, BlockThatCameBackIsGivenAgain) {
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-// As memory that was freed, which it is to its user.
+// A block in the lookaside list counts as freed memory.
 TEST(Lookaside, BlockInStockMayNotBeTouched) {
     lookaside list(64);
     char* const block = static_cast<char*>(ExAllocateFromNPagedLookasideList(&list));
@@ -118,7 +118,7 @@ TEST(Lookaside, StockIsBounded) {
     EXPECT_EQ(freed, made);
 }
 
-// The stock's link lives in the block.
+// The lookaside list's link lies in the block.
 TEST(Lookaside, TinyBlocksHaveRoomForTheLink) {
     lookaside list(1);
     EXPECT_GE(list.Size, sizeof(SINGLE_LIST_ENTRY));

@@ -10,7 +10,7 @@
 namespace irpverbs::dispatch {
 namespace {
 
-// Not named static, so that the compiler can't see that nobody calls it.
+// The function has external linkage so that the compiler cannot see that it has no caller.
 void pass_common(int times) {
     for (int i = 0; i < times; ++i)
         IRPVERBS_PROBE("test.common");
@@ -19,7 +19,7 @@ void pass_common(int times) {
 void pass_rare() { IRPVERBS_PROBE("test.rare"); }
 void pass_rare_elsewhere() { IRPVERBS_PROBE("test.rare"); }
 
-// Called through this, a function can't be seen to be dead.
+// A call through this pointer keeps the compiler from removing the function as dead code.
 void (*volatile reach_rare)() = pass_rare;
 void (*volatile reach_rare_elsewhere)() = pass_rare_elsewhere;
 
@@ -28,7 +28,7 @@ protected:
     probes() { probe::reset(); }
 };
 
-// Tests that a probe is known before it is ever reached: that is what makes "never hit" tellable.
+// Tests that a probe is registered before it is reached, which makes "never hit" reportable.
 TEST_F(probes, are_known_from_the_start) {
     const auto all = probe::all();
     const auto rare = std::find_if(all.begin(), all.end(), [](const probe::state& s) {
@@ -53,7 +53,8 @@ TEST_F(probes, of_one_name_add_up) {
     EXPECT_EQ(probe::hits("test.rare"), 2u);
 }
 
-// Tests that a required probe that no code has is missing too: a name may have been changed.
+// Tests that a required probe that no code contains counts as missing too: it may have been
+// renamed.
 TEST_F(probes, a_campaign_learns_what_it_never_reached) {
     pass_common(1);
     const std::array<std::string_view, 3> required{"test.common", "test.rare",

@@ -145,7 +145,7 @@ TEST_P(Queues, ThreadMayGoFromQueueToQueue) {
     EXPECT_EQ(number_of(one.remove()), 0);
     EXPECT_EQ(one.CurrentCount, 1u);
     EXPECT_EQ(number_of(two.remove()), 1);
-    EXPECT_EQ(one.CurrentCount, 0u); // it serves the other one now
+    EXPECT_EQ(one.CurrentCount, 0u); // the thread now serves the other queue
     EXPECT_EQ(two.CurrentCount, 1u);
     KeRundownQueue(&one);
     KeRundownQueue(&two);
@@ -161,7 +161,7 @@ explore_options thorough() {
     return options;
 }
 
-// Serves till the queue is run down; counts those at work, and lets `work` happen there.
+// Serves until the queue is run down; counts the active servers and calls `work` in each.
 template <class Work>
 void serve(queue& from, int& at_work, const Work& work) {
     for (;;) {
@@ -198,7 +198,7 @@ TEST(QueuesExplored, NoMoreWorkThanTheCountAllows) {
     });
 }
 
-// A server that waits for something else makes room for another, also in a delay.
+// A server that blocks on another object, or delays, makes room for another server.
 TEST(QueuesExplored, BlockedServerMakesRoom) {
     for (const bool by_delay : {false, true}) {
         expect_explored(thorough(), [by_delay](sim_machine& machine) {
@@ -240,7 +240,7 @@ TEST(QueuesExplored, RundownEndsTheWaits) {
             machine.spawn(name,
                           [&] { ended += one.remove() == as_entry(STATUS_ABANDONED_WAIT_0); });
         machine.spawn("owner", [&] {
-            delay(millisecond); // they wait by now
+            delay(millisecond); // both servers wait by now
             EXPECT_EQ(KeRundownQueue(&one), nullptr);
         });
         machine.run();
@@ -248,7 +248,7 @@ TEST(QueuesExplored, RundownEndsTheWaits) {
     });
 }
 
-// The thread that came last has the warmest cache.
+// The thread that waited last has the warmest cache.
 TEST(QueuesExplored, LastThreadToWaitIsTheFirstServed) {
     expect_explored(thorough(), [](sim_machine& machine) {
         queue one(3);
@@ -272,7 +272,7 @@ TEST(QueuesExplored, LastThreadToWaitIsTheFirstServed) {
     });
 }
 
-// An entry is served, or given back by the rundown: never both, never neither.
+// An entry is either served or returned by the rundown, never both and never neither.
 TEST(QueuesExplored, InsertAndRundownAgreeWhoHasTheEntry) {
     int given_back = 0, served_in_time = 0;
     expect_explored(thorough(), [&](sim_machine& machine) {
@@ -299,7 +299,7 @@ TEST(QueuesExplored, InsertAndRundownAgreeWhoHasTheEntry) {
         });
         machine.spawn("owner", count_ring);
         machine.run();
-        count_ring(); // what came after the first one
+        count_ring(); // the entries behind the first one
         EXPECT_EQ(served + left, 2);
         given_back += left;
         served_in_time += served;
@@ -331,7 +331,7 @@ TEST(QueuesExplored, InsertAndTimeoutAgreeWhoWon) {
     EXPECT_GT(late, 0);
 }
 
-// A server that ends with an entry in hand is no longer counted.
+// A server that ends while it processes an entry is no longer counted.
 TEST(QueuesExplored, ServerThatEndsMakesRoom) {
     expect_explored(thorough(), [](sim_machine& machine) {
         queue one(1);

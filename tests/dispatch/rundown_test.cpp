@@ -80,7 +80,7 @@ TEST_P(Rundowns, ReleaseWithoutAcquireIsABugCheck) {
 
 IRPVERBS_ON_BOTH_MACHINES(Rundowns);
 
-// After the wait nobody is inside, and the object may go.
+// After the wait no thread is inside, and the object may be freed.
 TEST(RundownsExplored, NobodyIsInsideAfterTheWait) {
     int entered = 0, refused = 0;
     explore_options options;

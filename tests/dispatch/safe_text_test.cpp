@@ -30,7 +30,7 @@ TEST(SafeText_Printable, EveryControlCharacter_EscapedByteByByte) {
     EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
 }
 
-// Stray and missing continuation bytes, overlong forms, a surrogate, beyond U+10FFFF.
+// Stray and missing continuation bytes, overlong forms, a surrogate, a code point beyond U+10FFFF.
 TEST(SafeText_Printable, InvalidUtf8_EachByteEscaped) {
     const std::pair<const char*, const char*> cases[] = {
         {"\x9B", "\\x9b"},

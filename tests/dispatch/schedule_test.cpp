@@ -12,7 +12,7 @@ using trace_t = std::vector<std::uint32_t>;
 
 const std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-// The checksum of a replay string, so that a test can forge one.
+// Encodes a replay string with a valid checksum, so that a test can forge one.
 std::string forged(const std::string& payload) {
     std::uint64_t crc = 0xffffffff;
     for (const char c : payload)
@@ -26,7 +26,7 @@ std::string forged(const std::string& payload) {
     return text;
 }
 
-// Characters that hold these bits.
+// Encodes these bits as characters.
 std::string characters(std::string bits) {
     bits.resize((bits.size() + 5) / 6 * 6, '0');
     std::string text;
@@ -35,7 +35,7 @@ std::string characters(std::string bits) {
     return text;
 }
 
-// Where the string was refused; npos when it was read.
+// Returns the position at which the string was refused, npos when it was accepted.
 std::size_t refused_at(const std::string& text) {
     try {
         from_replay_string(text);
@@ -85,11 +85,11 @@ TEST(replay_string, is_short) {
     EXPECT_LE(to_replay_string(shrunk).size(), 20u);
 }
 
-// Tests that no cut and no change of one place goes unnoticed.
+// Tests that every truncation and every change of one character is detected.
 TEST(replay_string, a_damaged_string_is_refused) {
     for (const trace_t& trace : samples()) {
         const std::string text = to_replay_string(trace);
-        if (text.size() > 40) continue; // the same again, slowly
+        if (text.size() > 40) continue; // long strings would repeat this slowly
         for (std::size_t i = 0; i < text.size(); ++i) {
             ASSERT_NE(refused_at(text.substr(0, i)), std::string::npos) << "cut at " << i;
             ASSERT_NE(refused_at(text.substr(i + 1)), std::string::npos) << "front cut at " << i;
@@ -139,7 +139,7 @@ TEST(replay_string, many_changes_at_once_are_refused) {
     }
 }
 
-// Tests that contents are checked also behind a right checksum, and never make memory run out.
+// Tests that contents are checked even when the checksum is right, and never exhaust the memory.
 TEST(replay_string, made_up_contents_are_refused_or_written_the_same_way) {
     random_choices random(4);
     int good = 0;
@@ -155,7 +155,7 @@ TEST(replay_string, made_up_contents_are_refused_or_written_the_same_way) {
     EXPECT_GT(good, 0) << "the forged checksum is wrong";
 }
 
-// Tests that the limit binds where it stands, on both ways.
+// Tests that reading and writing both enforce the limit at the same length.
 TEST(replay_string, the_longest_trace) {
     static_assert(longest_replay == 1 << 20);
     std::string run(20, '0');
@@ -163,7 +163,7 @@ TEST(replay_string, the_longest_trace) {
     const trace_t longest(longest_replay);
     EXPECT_EQ(to_replay_string(longest), forged(characters("1" + run)));
     EXPECT_EQ(from_replay_string(to_replay_string(longest)), longest);
-    const std::string one_more = "010" + run + "1" + "1"; // a 1 behind them
+    const std::string one_more = "010" + run + "1" + "1"; // followed by a 1
     EXPECT_NE(refused_at(forged(characters(one_more))), std::string::npos);
     EXPECT_THROW(to_replay_string(trace_t(longest_replay + 1)), std::length_error);
 }
@@ -181,7 +181,7 @@ TEST(replay_string, says_where_it_is_wrong) {
 
 // --- environment -------------------------------------------------------------------------------
 
-// What the message says, "" when there was none.
+// Returns the message, "" when there is none.
 std::string message_for(const char* seed, const char* strategy) {
     try {
         parse_schedule({.seed = seed, .strategy = strategy});
@@ -246,7 +246,8 @@ TEST(schedule, a_bad_replay_string_is_told_at_its_place_in_the_variable) {
     }
 }
 
-// Tests that the printed line names the whole run: read back over other defaults it is the same.
+// Tests that the printed line determines the whole run: parsed over other defaults, it yields the
+// same run.
 TEST(schedule, the_line_repeats_the_run) {
     schedule_options pct{.strategy = strategy::pct, .seed = 58, .depth = 4, .expected_steps = 9};
     EXPECT_EQ(replay_line(pct), "IRPVERBS_SEED=58 IRPVERBS_STRATEGY=pct:4:9");

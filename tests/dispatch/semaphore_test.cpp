@@ -35,7 +35,7 @@ TEST_P(Semaphores, ReleaseGivesTheFormerCount) {
     EXPECT_EQ(one.count(), 5);
 }
 
-// Windows raises STATUS_SEMAPHORE_LIMIT_EXCEEDED, which C on Linux can't.
+// Windows raises STATUS_SEMAPHORE_LIMIT_EXCEEDED, which C on Linux cannot do.
 TEST_P(Semaphores, ReleaseBeyondTheLimitIsABugCheck) {
     semaphore one(4, 5);
     EXPECT_EQ(bug_check_of([&] { one.release(2); }), KERNEL_SECURITY_CHECK_FAILURE);

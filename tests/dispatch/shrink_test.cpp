@@ -38,7 +38,7 @@ TEST(shrink, a_run_that_fails_anyway_needs_no_answers) {
     EXPECT_LE(result.reruns, 3u);
 }
 
-// Tests that a long tail is cut before anything dearer is tried.
+// Tests that a long tail is cut before costlier reductions are tried.
 TEST(shrink, a_long_tail_costs_little) {
     trace_t trace = noise(9, 20000, 5);
     trace[3] = 1;
@@ -58,7 +58,7 @@ TEST(shrink, two_answers_that_matter_together) {
     EXPECT_EQ(result.trace, minimal);
 }
 
-// Tests that blocks go out of the middle when the place of an answer does not matter.
+// Tests that blocks in the middle are removed when the position of an answer does not matter.
 TEST(shrink, three_ones_anywhere) {
     const auto fails = [](trace_view t) { return std::count(t.begin(), t.end(), 1u) >= 3; };
     EXPECT_EQ(shrink(noise(4, 150, 3), fails).trace, (trace_t{1, 1, 1}));
@@ -83,7 +83,7 @@ TEST(shrink, a_failure_that_does_not_come_back_is_told) {
     EXPECT_EQ(result.reruns, 1u);
 }
 
-// Tests that the budget binds, and what comes out still fails and is no larger.
+// Tests that the budget is kept, and that the result still fails and is no larger.
 TEST(shrink, the_budget_binds) {
     const trace_t trace = noise(7, 400, 6);
     const auto fails = [](trace_view t) { return std::count(t.begin(), t.end(), 5u) >= 20; };
@@ -128,7 +128,7 @@ bool loses_an_update(choices& source) {
     return shared != 10;
 }
 
-// Tests the whole way: found at random, shrunk to the two switches that a person needs to see.
+// Tests the whole way: found at random, shrunk to the two switches that matter.
 TEST(shrink, a_lost_update_shrinks_to_two_switches) {
     random_choices random(1);
     while (!loses_an_update(random))

@@ -47,7 +47,7 @@ std::string run_coroutines(std::uint64_t seed) {
     return order + '\n' + machine.event_log();
 }
 
-// Tests that ordinary coroutines run to their end inside a run, in an order that the seed
+// Tests that ordinary coroutines run to completion inside a run, in an order that the seed
 // determines.
 TEST(SimContext, CoroutinesRun) {
     EXPECT_EQ(run_coroutines(3), run_coroutines(3));
@@ -78,7 +78,7 @@ TEST(SimContext, HandlersThatNeverRanAreDestroyed) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// Asio keeps by thread which handlers run; the stack of one that never ends is used again.
+// Asio records per thread which handlers run; the stack of a handler that never ended is reused.
 TEST(SimContext, AHandlerThatWasGivenUpIsForgotten) {
     const auto hang = [](sim_machine& machine) {
         const auto wait = [&] { machine.park(detail::this_processor(), detail::no_deadline); };

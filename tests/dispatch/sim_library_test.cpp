@@ -26,7 +26,7 @@ explore_options few() {
     return options;
 }
 
-// Tests that waits and timers go by virtual time, whatever the schedule.
+// Tests that waits and timers follow virtual time under every schedule.
 TEST(SimLibrary, TimersFireInVirtualTime) {
     expect_explored(few(), [](sim_machine& machine) {
         machine.spawn("waiter", [&] {
@@ -77,7 +77,7 @@ TEST(SimLibrary, DpcsRunOnTheirProcessor) {
     });
 }
 
-// Tests that a timer set once fires although all actors have ended, and that a periodic one lets
+// Tests that a one-shot timer fires although all actors have ended, and that a periodic one lets
 // the run end.
 TEST(SimLibrary, TimersOutliveActorsButNotForEver) {
     expect_explored(few(), [](sim_machine& machine) {
@@ -146,7 +146,8 @@ TEST(SimLibrary, SpinLockExcludes) {
     EXPECT_TRUE(summary.exhausted) << summary.text();
 }
 
-// Tests that two locks taken in both orders are found to hang, and that the report says who spins.
+// Tests that two locks acquired in both orders are found to hang, and that the report names the
+// spinning actors.
 TEST(SimLibrary, LockOrderInversionHangs) {
     const explore_summary summary = expect_found(few(), [](sim_machine& machine) {
         KSPIN_LOCK locks[2];
@@ -167,14 +168,14 @@ TEST(SimLibrary, LockOrderInversionHangs) {
         << summary.text();
 }
 
-// Tests that a wake-up lost between a look and a wait is found, as a hang at the wait.
+// Tests that a wake-up lost between a check and a wait is found as a hang at the wait.
 TEST(SimLibrary, LostWakeUpIsFound) {
     const explore_summary summary = expect_found(few(), [](sim_machine& machine) {
         KEVENT event;
         KeInitializeEvent(&event, NotificationEvent, FALSE);
         machine.spawn("waiter", [&] {
             if (KeReadStateEvent(&event) != 0) return;
-            KeClearEvent(&event); // planted: takes away a signal that came since
+            KeClearEvent(&event); // planted: clears a signal that was set since
             KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
         });
         machine.spawn("setter", [&] { KeSetEvent(&event, IO_NO_INCREMENT, FALSE); });

@@ -1,4 +1,4 @@
-// What a run leaves written: the same for the same seed, in every process and build.
+// The event log of a run: equal for equal seeds, in every process and build.
 #include "sim_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(SimLog, SameSeedSameLog) {
     EXPECT_NE(run_small_program(7).log, run_small_program(8).log);
 }
 
-// Tests that another process and another build see the same log: these were written down once.
+// Tests that every process and every build yields the same log, recorded here.
 TEST(SimLog, SameLogInEveryBuild) {
     EXPECT_EQ(run_small_program(7).log, "1 0 clock starts\n"
                                         "2 0 waker starts\n"

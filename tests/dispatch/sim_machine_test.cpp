@@ -11,7 +11,7 @@ namespace {
 
 using detail::this_processor;
 
-// Tests that a switch inside a handler does not mix up whose exception is being handled.
+// Tests that a switch inside an exception handler does not mix up the actors' current exceptions.
 TEST(SimMachine, ExceptionsStayWithTheirActor) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);
@@ -33,7 +33,7 @@ TEST(SimMachine, ExceptionsStayWithTheirActor) {
     }
 }
 
-// Tests that more can be spawned between runs and during one.
+// Tests that actors can be spawned between runs and during one.
 TEST(SimMachine, SpawnsAtAnyTime) {
     random_choices source(1);
     sim_machine machine(source);
@@ -61,7 +61,8 @@ TEST(SimMachine, JobIsFreedAlsoWhenItNeverRan) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
-// Tests that a polling loop which yields makes way under PCT, where the poller may rank highest.
+// Tests that a polling loop which yields lets others run under PCT, where the poller may rank
+// highest.
 TEST(SimMachine, YieldMakesWay) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         pct_choices source(seed, 3, 20);
@@ -80,7 +81,7 @@ TEST(SimMachine, YieldMakesWay) {
     }
 }
 
-// Tests that one who polls at scheduling points only, and ranks highest, does not starve the
+// Tests that an actor of the highest rank that polls at scheduling points only does not starve the
 // others.
 TEST(SimMachine, PollingEndsUnderEveryPriority) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -96,7 +97,7 @@ TEST(SimMachine, PollingEndsUnderEveryPriority) {
     }
 }
 
-// What a home processor is like: works, and parks until there is more or a timer is due.
+// A model of a dedicated processor: works, then parks until there is more work or a timer is due.
 struct library_thread {
     sim_machine& machine;
     detail::processor* main;
@@ -147,7 +148,7 @@ TEST(SimMachine, LibraryThreadsOutliveARun) {
     EXPECT_TRUE(thread.ended);
 }
 
-// Tests that what recurs goes on for the drain time after the last actor, and no longer.
+// Tests that periodic work continues for the drain time after the last actor, and no longer.
 TEST(SimMachine, PeriodicWorkEndsWithTheDrainTime) {
     random_choices source(1);
     sim_machine::options options;
@@ -176,7 +177,7 @@ TEST(SimMachine, DelaysHoldActorsUp) {
     EXPECT_TRUE(seen);
 }
 
-// Also when a delay lasts longer than the drain time.
+// A DPC runs before the end of the run even when its delay exceeds the drain time.
 TEST(SimMachine, DelayedDpcsRunBeforeTheRunEnds) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         random_choices source(seed);

@@ -1,4 +1,4 @@
-// How runs end, and what is told of those that do not finish.
+// How runs end, and what is reported of runs that do not finish.
 #include "sim_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -30,13 +30,13 @@ TEST(SimOutcome, SpinForEverIsAHang) {
     EXPECT_NE(machine.last().report.find("spinner: spins"), std::string::npos);
 }
 
-// Tests that a hang names every actor, what it waits at, since when and at which level, and what
-// others add.
+// Tests that a hang's report names every actor, its wait, since when and at which level, and the
+// text that others add.
 TEST(SimOutcome, HangIsReported) {
     random_choices source(1);
     sim_machine machine(source, logged());
     int object = 0;
-    std::string added = "irp 7 is held by nobody\n";
+    std::string added = "irp 7 has no owner\n";
     machine.add_state_dumper(
         [](std::string& text, void* more) { text += *static_cast<std::string*>(more); }, &added);
     machine.spawn("lost", [&] {
@@ -85,11 +85,11 @@ TEST(SimOutcome, StepLimitEndsALivelock) {
         });
     EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit);
     EXPECT_EQ(machine.last().steps, 1001u);
-    EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit) << "and stays so";
+    EXPECT_EQ(machine.run().outcome, sim_outcome::step_limit) << "the outcome of a second run";
 }
 
-// Tests that an exception from an actor ends the run with its text, the others staying where they
-// are.
+// Tests that an exception in an actor ends the run with its text, and that the other actors stay
+// where they are.
 TEST(SimOutcome, ExceptionEndsTheRun) {
     random_choices source(1);
     sim_machine machine(source);
@@ -109,7 +109,7 @@ TEST(SimOutcome, ExceptionEndsTheRun) {
     EXPECT_FALSE(went_on);
 }
 
-// Tests that a bug check ends the run where it stands, with nothing unwound.
+// Tests that a bug check ends the run at once, without unwinding.
 TEST(SimOutcome, BugCheckEndsTheRun) {
     random_choices source(1);
     sim_machine machine(source);

@@ -1,4 +1,4 @@
-// What actors of the simulator's own tests do.
+// Steps that the actors of the simulator's own tests take.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>

@@ -1,4 +1,4 @@
-// Actors that park and spin, and the time that passes meanwhile.
+// Actors that park and spin, and the virtual time that passes until they continue.
 #include "sim_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using detail::this_processor;
 
-// Tests that time stands still while anything can run, then jumps to the earliest deadline.
+// Tests that time stands still while any actor can run, then jumps to the earliest deadline.
 TEST(SimWaiting, TimeJumpsWhenAllWait) {
     random_choices source(1);
     sim_machine machine(source);
@@ -29,7 +29,8 @@ TEST(SimWaiting, TimeJumpsWhenAllWait) {
     EXPECT_EQ(machine.last().time, 36'000'000'000u);
 }
 
-// Tests that one token is kept, however often it is given, and that it ends one park.
+// Tests that an actor keeps at most one token, however many unparks there are, and that it ends one
+// park.
 TEST(SimWaiting, UnparkBeforeParkCounts) {
     random_choices source(1);
     sim_machine machine(source);
@@ -58,10 +59,10 @@ TEST(SimWaiting, UnparkEndsAWaitBeforeItsDeadline) {
         machine.unpark(*waiter);
     });
     EXPECT_TRUE(machine.run());
-    EXPECT_EQ(machine.last().time, 400u) << "the deadline went with the wait";
+    EXPECT_EQ(machine.last().time, 400u) << "the deadline ended with the wait";
 }
 
-// Tests that one who spins goes on when, and only when, its predicate says so.
+// Tests that a spinning actor continues exactly when its predicate is true.
 TEST(SimWaiting, SpinEndsWithItsPredicate) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);
@@ -85,7 +86,8 @@ TEST(SimWaiting, SpinEndsWithItsPredicate) {
     }
 }
 
-// Tests that the thread outside a run may wait for one inside, and is told when that can't end.
+// Tests that the thread outside a run may wait with a deadline, and that a wait that cannot end
+// throws.
 TEST(SimWaiting, MainMayWait) {
     random_choices source(1);
     sim_machine machine(source);

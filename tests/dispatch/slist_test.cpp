@@ -39,7 +39,7 @@ TEST(SList, FlushGivesTheWholeChainNewestFirst) {
     EXPECT_EQ(QueryDepthSList(&list), 0);
 }
 
-// A pop may be counted before the push whose entry it took.
+// A pop may be counted before the push of the entry that it took.
 TEST(SList, DepthIsNeverBelowNone) {
     slist list;
     list.Depth = ~0u;
@@ -56,7 +56,7 @@ TEST(SListExplored, EveryEntryIsInOneHandOrInTheList) {
         for (SLIST_ENTRY& each : entries)
             InterlockedPushEntrySList(&list, &each);
         std::multiset<SLIST_ENTRY*> found;
-        // Pops two, gives the first back: what an ABA error would trip over.
+        // Pops two entries and pushes the first one again, which exposes an ABA error.
         for (const char* name : {"one", "two"})
             machine.spawn(name, [&] {
                 SLIST_ENTRY* first = InterlockedPopEntrySList(&list);

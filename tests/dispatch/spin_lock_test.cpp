@@ -178,7 +178,7 @@ TEST_P(SpinLocks, ReleaseOfAReaderWriterLockNotHeldIsABugCheck) {
               SPIN_LOCK_NOT_OWNED);
 }
 
-// The lock is released before the level falls, so the DPC may take it.
+// The lock is released before the level is lowered, so the DPC may acquire it.
 TEST_P(SpinLocks, DpcsRunAfterTheRelease) {
     static KSPIN_LOCK word;
     KeInitializeSpinLock(&word);
@@ -196,7 +196,7 @@ TEST_P(SpinLocks, DpcsRunAfterTheRelease) {
 
 IRPVERBS_ON_BOTH_MACHINES(SpinLocks);
 
-// Three actors that each read, are preempted and write back: `section` makes it one step.
+// Three actors read, are preempted and write; `section` makes that one step.
 template <class Section>
 void expect_exclusion(Section section) {
     explore_options options;
@@ -296,7 +296,7 @@ TEST(SpinLocksExplored, WriterNeverMeetsAReader) {
     });
 }
 
-// A reader holds the lock, a writer waits for it, then another reader comes.
+// A reader holds the lock and a writer waits for it; then another reader comes.
 TEST(SpinLocksExplored, ReaderThatComesAfterAWaitingWriter_WaitsForIt) {
     explore_options options;
     options.exhaustive_runs = 20'000;
@@ -344,7 +344,8 @@ TEST(SpinLocksExplored, SharedAcquisitionWithinOne_DeadlocksWithAWaitingWriter) 
     EXPECT_EQ(summary.failure->what.substr(0, 4), "hung");
 }
 
-// A reader that becomes the writer goes before the writer that waits, and counts as a writer.
+// A reader that is converted to a writer goes before the waiting writer, and excludes like a
+// writer.
 TEST(SpinLocksExplored, ReaderThatIsConverted_ExcludesLikeAWriter) {
     explore_options options;
     options.exhaustive_runs = 20'000;
@@ -378,7 +379,7 @@ TEST(SpinLocksExplored, ReaderThatIsConverted_ExcludesLikeAWriter) {
     });
 }
 
-// Two writers that wait at once must not lose one another's mark, nor keep a reader out for ever.
+// Two waiting writers must not lose each other's mark, nor keep a reader out for ever.
 TEST(SpinLocksExplored, WritersThatWaitTogether_LeaveTheLockFree) {
     explore_options options;
     options.exhaustive_runs = 20'000;
@@ -396,7 +397,7 @@ TEST(SpinLocksExplored, WritersThatWaitTogether_LeaveTheLockFree) {
     });
 }
 
-// Whoever came to the lock first gets it first, whatever the schedule does meanwhile.
+// The lock is granted in the order of arrival under every schedule.
 TEST(SpinLocksExplored, QueuedLockIsFirstComeFirstServed) {
     explore_options options;
     options.exhaustive_runs = 20'000;
@@ -410,7 +411,7 @@ TEST(SpinLocksExplored, QueuedLockIsFirstComeFirstServed) {
                 KLOCK_QUEUE_HANDLE handle;
                 KeAcquireInStackQueuedSpinLock(&lock, &handle);
                 order.push_back(i);
-                KeStallExecutionProcessor(10'000); // till all are queued
+                KeStallExecutionProcessor(10'000); // until all are queued
                 KeReleaseInStackQueuedSpinLock(&handle);
             });
         machine.run();

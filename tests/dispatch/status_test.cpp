@@ -11,7 +11,7 @@ using irpverbs::dispatch::make_error_code;
 using irpverbs::dispatch::status_error;
 using irpverbs::dispatch::status_of;
 
-// Tests that an error_code is one when the status fails, and keeps statuses that do not.
+// Tests that an error_code is an error exactly when the status fails, and that it keeps the status.
 TEST(Status, FailsAsNtSuccessSays) {
     EXPECT_FALSE(make_error_code(STATUS_SUCCESS));
     EXPECT_FALSE(make_error_code(STATUS_PENDING));
@@ -20,7 +20,7 @@ TEST(Status, FailsAsNtSuccessSays) {
     EXPECT_EQ(status_of(make_error_code(STATUS_PENDING)), STATUS_PENDING);
 }
 
-// Tests that statuses equal the conditions they stand for, and other errors lead to statuses.
+// Tests that statuses equal their standard conditions, and that other errors map to statuses.
 TEST(Status, HasCounterparts) {
     EXPECT_EQ(make_error_code(STATUS_CANCELLED), errc::operation_canceled);
     EXPECT_EQ(make_error_code(STATUS_IO_TIMEOUT), errc::timed_out);
@@ -30,13 +30,13 @@ TEST(Status, HasCounterparts) {
     EXPECT_EQ(status_of({}), STATUS_SUCCESS);
 }
 
-// Tests that a message says what is meant, or at least the value.
+// Tests that a message describes the status, or at least contains its value.
 TEST(Status, HasAMessage) {
     EXPECT_EQ(make_error_code(STATUS_CANCELLED).message(), "The request was cancelled.");
     EXPECT_EQ(make_error_code(NTSTATUS(0xC0FFFFFF)).message(), "NTSTATUS 0xC0FFFFFF");
 }
 
-// Tests that a status that is thrown is found again.
+// Tests that a status that was thrown can be read from the exception.
 TEST(Status, IsThrown) {
     try {
         throw status_error(STATUS_RETRY, "asked too early");

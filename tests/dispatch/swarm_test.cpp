@@ -15,7 +15,7 @@ using turn_t = std::vector<std::uint64_t>;
 
 constexpr const char* sites[] = {"pool.allocate", "pool.free", "dpc.delay", "link.drop"};
 
-// Visits all sites so many times and tells which fired.
+// Visits all sites so many times and returns which fired.
 std::vector<bool> visit(swarm& faults, int rounds) {
     std::vector<bool> fired;
     for (int i = 0; i < rounds; ++i)
@@ -48,7 +48,7 @@ TEST(swarm, sites_stand_in_order_of_first_use) {
     EXPECT_EQ(faults.sites()[1].visits, 2u);
 }
 
-// Tests that a site is known by its text: equal literals may lie at different addresses.
+// Tests that a site is identified by its text: equal literals may lie at different addresses.
 TEST(swarm, a_site_is_known_by_its_text) {
     random_choices source(1);
     swarm faults(source);
@@ -58,8 +58,7 @@ TEST(swarm, a_site_is_known_by_its_text) {
     EXPECT_EQ(faults.sites().size(), 1u);
 }
 
-// Tests the two throws of the dice: a quarter of the sites of three quarters of the kinds, then the
-// odds.
+// Tests the two draws: a quarter of the sites of three quarters of the kinds, then the odds.
 TEST(swarm, a_site_is_active_in_a_quarter_of_the_runs_that_have_its_kind) {
     int active = 0, fired_while_active = 0;
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
@@ -112,7 +111,7 @@ TEST(swarm, a_kind_can_be_switched_off_in_the_middle) {
     EXPECT_EQ(source.trace().size(), 4u);
 }
 
-// Tests that plain answers mean no faults, which is what shrinking and an ended input rely on.
+// Tests that default answers mean no faults, on which shrinking and a finished input rely.
 TEST(swarm, an_empty_replay_has_no_faults) {
     replay_choices source(trace_t{});
     swarm faults(source);
@@ -131,7 +130,7 @@ TEST(swarm, odds_of_zero_mean_never_and_large_ones_do_not_overflow) {
 
 // --- sweep -------------------------------------------------------------------------------------
 
-// Runs a program under a sweep and returns all turns that were taken.
+// Runs a program under a sweep and returns all turns of the sweep.
 std::vector<turn_t> turns(sweep& faults, const std::function<void(choices&)>& run) {
     std::vector<turn_t> taken;
     do {
@@ -164,7 +163,7 @@ TEST(sweep, then_each_pair_once) {
     EXPECT_EQ(taken.back(), (turn_t{3, 4}));
 }
 
-// Tests that the ways that only a fault opens are swept too, alone and in pairs.
+// Tests that code paths that only a fault opens are swept too, alone and in pairs.
 TEST(sweep, a_key_seen_only_after_a_fault_gets_its_turn) {
     sweep faults(sweep::order::pairs);
     std::set<std::pair<bool, bool>> seen;
@@ -189,7 +188,7 @@ TEST(sweep, a_key_fires_at_its_first_visit_or_at_every_one) {
     }
 }
 
-// Tests that a run of a sweep is replayed by its trace alone.
+// Tests that the trace alone repeats a run of a sweep.
 TEST(sweep, a_replay_repeats_a_turn) {
     sweep faults(sweep::order::singles);
     const auto run = [](sweep& s, choices& source) {

@@ -1,5 +1,5 @@
-// System time is the computer's: when its clock is set, what KeQuerySystemTime gives and what was
-// set for an absolute time follow it.
+// System time is the computer's: when its clock is set, KeQuerySystemTime and the waits for an
+// absolute time follow.
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/ke_words.hpp>
@@ -15,7 +15,7 @@ namespace {
 std::atomic<std::int64_t> clock_is_ahead{0}; // seconds by which CLOCK_REALTIME was set forward
 }
 
-// Stands before the C library's for this program, as setting the clock takes a privilege.
+// Replaces the C library's function in this program, since setting the clock requires a privilege.
 extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
     const long result = syscall(SYS_clock_gettime, clock, now);
     if (clock == CLOCK_REALTIME) now->tv_sec += clock_is_ahead.load();
@@ -96,7 +96,7 @@ TEST_F(SystemTime, WaitWithAnAbsoluteTimeout_EndsWhenTheClockIsSetPastIt) {
     clock_is_ahead = hour + 1;
 }
 
-// In the simulator the clock is set by the test, and followed at once.
+// In the simulator the test sets the clock, and the machine follows at once.
 TEST(SystemTimeSimulated, ClockThatIsSet_MovesWhatEndsAtAnAbsoluteTime) {
     expect_explored({}, [](sim_machine& machine) {
         const auto set_clock = [&](LONGLONG by) {
@@ -118,12 +118,12 @@ TEST(SystemTimeSimulated, ClockThatIsSet_MovesWhatEndsAtAnAbsoluteTime) {
         machine.spawn("clock", [&] {
             delay(hour * second);
             EXPECT_FALSE(KeReadStateTimer(&forward));
-            set_clock(hour * second); // now two hours later than at first
+            set_clock(hour * second); // two hours later than at first
             wait(&forward);
             wait(&periodic);
             EXPECT_EQ(machine.interrupt_time(), static_cast<ULONGLONG>(hour * second));
             KeCancelTimer(&periodic);
-            delay(second); // time for the one that waits to look
+            delay(second); // time for the waiting thread to check the clock
             set_clock(-hour * second);
             delay(2 * hour * second);
             EXPECT_FALSE(KeReadStateTimer(&back));

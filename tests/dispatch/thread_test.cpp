@@ -11,7 +11,7 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-/// A thread's object, its handle closed.
+/// Returns a thread's object with its handle closed.
 PKTHREAD start(PKSTART_ROUTINE routine, PVOID context) {
     HANDLE handle = nullptr;
     EXPECT_EQ(PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, routine, context),
@@ -113,7 +113,7 @@ TEST_P(Threads, ZwClose_OfAClosedHandle_IsRefused) {
     EXPECT_EQ(ObReferenceObjectByHandle(first, 0, nullptr, KernelMode, &none, nullptr),
               STATUS_INVALID_HANDLE);
     EXPECT_EQ(none, nullptr);
-    HANDLE third = nullptr; // in the place of the first
+    HANDLE third = nullptr; // at the slot of the first
     ASSERT_EQ(PsCreateSystemThread(
                   &third, 0, nullptr, nullptr, nullptr, [](PVOID) {}, nullptr),
               STATUS_SUCCESS);
@@ -128,7 +128,7 @@ TEST_P(Threads, ZwClose_OfAClosedHandle_IsRefused) {
 TEST_P(Threads, ObDereferenceObject_OfAThreadThatRuns_NeverTakesItsOwnReference) {
     event go;
     PKTHREAD thread = start([](PVOID context) { wait(static_cast<event*>(context)); }, &go);
-    ObReferenceObject(thread); // kept to look at it
+    ObReferenceObject(thread); // keeps the object alive for the checks below
     ObDereferenceObject(thread);
     ObDereferenceObject(thread);
     EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(thread); }), ULONG{REFERENCE_BY_POINTER});

@@ -119,7 +119,7 @@ TEST_P(Timers, DpcRunsOnItsTarget) {
     EXPECT_EQ(dpc.processor, 1u);
 }
 
-// Also when the period is no multiple of the clock's tick.
+// The period may be no multiple of the clock's tick.
 TEST_P(Timers, PeriodicOneKeepsItsPeriod) {
     timer one;
     announcing_dpc dpc(20);
@@ -151,7 +151,7 @@ TEST_P(Timers, HugeDueTimesCanBeSetAndCancelled) {
     }
 }
 
-// Due times that fall together still each expire, and none before an earlier one.
+// Timers with equal due times all expire, and none before an earlier one.
 TEST_P(Timers, ThousandsExpireInOrder) {
     static std::vector<LONGLONG> order;
     order.clear();
@@ -185,7 +185,7 @@ TEST_P(Timers, ThousandsExpireInOrder) {
     }
     wait(&last);
     EXPECT_EQ(order.size(), static_cast<std::size_t>(count));
-    if (simulated()) { // on the real machine some were set when they were due already
+    if (simulated()) { // on the real machine some timers were due already when they were set
         EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
     }
 }
@@ -240,11 +240,11 @@ explore_options thorough() {
     return options;
 }
 
-// TRUE from the cancellation: the DPC never runs. FALSE: it runs.
+// A cancellation that returns TRUE keeps the DPC from running; after FALSE the DPC runs.
 TEST(TimersExplored, CancelAndExpiryAgreeWhoWon) {
     int cancelled = 0, expired = 0;
     explore_options options = thorough();
-    options.machine.delays = 8; // so that the canceller comes late at times
+    options.machine.delays = 8; // so that the canceller is late at times
     expect_explored(options, [&](sim_machine& machine) {
         timer one;
         counted_dpc dpc;
@@ -263,7 +263,7 @@ TEST(TimersExplored, CancelAndExpiryAgreeWhoWon) {
     EXPECT_GT(expired, 0);
 }
 
-// The teardown of WDM drivers: after it neither timer nor DPC is touched.
+// The teardown of WDM drivers: after it neither the timer nor the DPC is accessed.
 TEST(TimersExplored, MemoryMayGoAfterCancelRemoveAndFlush) {
     explore_options options = thorough();
     options.required_probes = {"timer.cancelled_with_its_dpc_queued"};
@@ -273,7 +273,7 @@ TEST(TimersExplored, MemoryMayGoAfterCancelRemoveAndFlush) {
             counted_dpc dpc;
         };
         auto object = std::make_unique<owned>();
-        KeSetTargetProcessorDpc(&object->dpc, 1); // not where time is kept
+        KeSetTargetProcessorDpc(&object->dpc, 1); // not the processor that keeps the time
         machine.spawn("owner", [&] {
             object->one.set(millisecond, 1, &object->dpc);
             delay(3 * millisecond);

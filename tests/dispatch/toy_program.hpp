@@ -14,13 +14,13 @@ enum class step { progress, spin, done };
 using actor_body = std::function<step()>;
 
 struct toy_run {
-    std::vector<actor_id> schedule; // who ran, step by step
+    std::vector<actor_id> schedule; // the actors in the order of their steps
     std::size_t preemptions = 0;
-    bool finished = false; // all actors were done within the limit
+    bool finished = false; // all actors finished within the limit
 };
 
-// Runs until all are done or `limit` steps are made. `tell_yields` false: hides from the source
-// that an actor spins.
+// Runs until all actors are done or `limit` steps are made. With `tell_yields` false the source
+// does not learn that an actor spins.
 inline toy_run run_toy(choices& source, const std::vector<actor_body>& actors,
                        std::size_t limit = 1000, bool tell_yields = true) {
     toy_run result;
@@ -45,7 +45,7 @@ inline toy_run run_toy(choices& source, const std::vector<actor_body>& actors,
     return result;
 }
 
-// Is done at its `steps`th step.
+// Finishes at its `steps`th step.
 inline actor_body counts_to(int steps) {
     return [left = steps]() mutable { return --left == 0 ? step::done : step::progress; };
 }

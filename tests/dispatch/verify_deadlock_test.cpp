@@ -1,5 +1,5 @@
-// Deadlocks that wait for their schedule are found in any schedule; and orders that can't deadlock
-// are left alone.
+// A deadlock that depends on the schedule is found in any schedule, and lock orders that cannot
+// deadlock are not reported.
 #include <dispatch/detail/held_locks.hpp>
 #include <dispatch/ke.h>
 
@@ -32,7 +32,7 @@ struct spin_locks {
     KSPIN_LOCK& operator[](std::size_t which) { return all[which]; }
 };
 
-// Takes them in that order, and lets go in the reverse one.
+// Acquires the locks in that order and releases them in the reverse order.
 void take(spin_locks& locks, std::initializer_list<std::size_t> order) {
     const at_dispatch_level raised;
     for (const std::size_t each : order)
@@ -59,7 +59,7 @@ TEST(keeps, SelfDeadlock) {
     KeInitializeSpinLock(&lock);
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
-    for (int i = 0; i < 2; ++i) // a mutex may be acquired again by its owner
+    for (int i = 0; i < 2; ++i) // its owner may acquire a mutex again
         KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
     EXPECT_FALSE(KeTryToAcquireSpinLockAtDpcLevel(&lock)); // does not wait
@@ -85,7 +85,8 @@ TEST(SelfDeadlockRule, HoldsForFastMutexesAndReaderWriterLocks) {
     EXPECT_TRUE(broke(seen, "SelfDeadlock", violation, 0x1000));
 }
 
-// A writer that comes in between waits for the first acquisition, the second one for the writer.
+// A writer that comes in between waits for the first acquisition, and the second acquisition waits
+// for the writer.
 TEST(SelfDeadlockRule, SharedAcquisitionWithinOne_IsReported) {
     findings seen{watch::deadlocks, watch::locks};
     EX_SPIN_LOCK lock = 0;
@@ -111,7 +112,7 @@ TEST(breaks, LockOrder) {
     EXPECT_EQ(what.parameters[3], 2u) << "locks in the cycle";
     take(locks, {0, 1});
     take(locks, {1, 0});
-    EXPECT_EQ(seen.all().size(), 1u) << "told once";
+    EXPECT_EQ(seen.all().size(), 1u) << "reported once";
 }
 
 TEST(keeps, LockOrder) {
@@ -156,7 +157,7 @@ TEST(LockOrderRule, SparesATryToAcquire) {
     EXPECT_TRUE(kept(seen));
 }
 
-// What a try got is held like anything else.
+// A lock acquired by a try counts as held.
 TEST(LockOrderRule, CountsWhatATryGot) {
     findings seen{watch::deadlocks};
     spin_locks locks;
@@ -175,7 +176,7 @@ TEST(LockOrderRule, SparesOrdersBehindOneGate) {
     const findings seen{watch::deadlocks};
     spin_locks locks;
     take(locks, {3, 0, 1});
-    take(locks, {3, 1, 0}); // who holds 3 is alone with 0 and 1
+    take(locks, {3, 1, 0}); // lock 3 serialises both orders of 0 and 1
     EXPECT_TRUE(kept(seen));
 }
 
@@ -185,7 +186,7 @@ TEST(LockOrderRule, SeesThatAGateIsLeftOut) {
     take(locks, {3, 0, 1});
     take(locks, {3, 1, 0});
     EXPECT_TRUE(kept(seen));
-    take(locks, {0, 1}); // without the gate: meets who went through it
+    take(locks, {0, 1}); // without the gate: conflicts with the order behind the gate
     EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
 }
 
@@ -231,7 +232,8 @@ TEST(LockOrderRule, ReadersWithWritersBetween_AreReported) {
     }
 }
 
-// The writers hold what the readers hold besides, so none of them waits while a reader is inside.
+// Writers hold the gate of the readers with the reverse order, so no writer waits while a reader is
+// inside.
 TEST(LockOrderRule, ReadersWithWritersBehindTheirGate_AreLeftAlone) {
     const findings seen{watch::deadlocks};
     static EX_SPIN_LOCK one = 0;
@@ -290,7 +292,7 @@ TEST(LockOrderRule, HoldsAcrossKindsOfLocks) {
     LARGE_INTEGER a_while;
     a_while.QuadPart = -1000;
     ExAcquireFastMutex(&fast);
-    ASSERT_EQ(wait(&a_while), STATUS_SUCCESS); // would give up
+    ASSERT_EQ(wait(&a_while), STATUS_SUCCESS); // would time out otherwise
     KeReleaseMutex(&mutex, FALSE);
     EXPECT_TRUE(kept(seen));
     wait(nullptr);
@@ -299,7 +301,7 @@ TEST(LockOrderRule, HoldsAcrossKindsOfLocks) {
     EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
 }
 
-// Nobody says when a zeroed lock in memory of the program begins a new life.
+// The verifier cannot see when a zeroed lock in the program's memory starts a new life.
 TEST(LockOrderRule, SparesMemoryThatItKnowsNothingOf) {
     const findings seen{watch::deadlocks, watch::locks};
     KSPIN_LOCK known;
@@ -325,7 +327,7 @@ void take_both(PKSPIN_LOCK first, PKSPIN_LOCK second) {
     KeReleaseSpinLock(first, old);
 }
 
-// The memory of an initialised lock is given back unseen, and used for a lock that is only zeroed.
+// The memory of an initialised lock is freed unseen, then used for a lock that is only zeroed.
 TEST(LockOrderRule, SparesTheZeroedLockWhereAnInitialisedOneWas) {
     const findings seen{watch::deadlocks, watch::locks};
     KSPIN_LOCK other;
@@ -367,7 +369,7 @@ TEST(LockOrderRule, KnowsAnInitialisedLockOfTheProgramsOwnMemoryAgain) {
     EXPECT_TRUE(broke(seen, "LockOrder", violation, 0x1001));
 }
 
-// The second actor starts when the first has let go: no schedule deadlocks.
+// The second actor starts after the first has released its locks: no schedule deadlocks.
 void never_deadlocks(sim_machine& machine) {
     spin_locks locks;
     KEVENT done;
@@ -396,7 +398,7 @@ TEST(LockOrderRule, IsFoundWhereNoScheduleDeadlocks) {
     EXPECT_NE(summary.failure->report.find("replay: IRPVERBS_STRATEGY="), std::string::npos);
 }
 
-// Programs whose every lock is in order, in all schedules, with all rules on.
+// Programs whose locks are all in order, in all schedules, with all rules on.
 TEST(LockOrderRule, LeavesCorrectProgramsAlone) {
     const watch_scope on{watch::deadlocks, watch::locks, watch::irql, watch::pool, watch::watchdog};
     explore_options options;

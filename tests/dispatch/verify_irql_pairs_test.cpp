@@ -1,4 +1,5 @@
-// IRQLs: what raises one is paired with what lowers it; waits and pool calls have conditions.
+// IRQL pairs: a call that raises the IRQL is paired with one that lowers it; waits and pool calls
+// have conditions.
 #include <dispatch/detail/processor.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>

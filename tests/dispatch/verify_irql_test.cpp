@@ -1,4 +1,5 @@
-// IRQLs: who may be called where, and what raises one is paired with what lowers it.
+// IRQL rules: the levels at which each function may be called, and the pairs that raise and lower
+// the level.
 #include <dispatch/detail/checks.hpp>
 #include <dispatch/detail/object.hpp>
 #include <dispatch/ke.h>
@@ -29,7 +30,7 @@ constexpr irql_rule table[] = {
 #undef X
 };
 
-/// Where the row's function may not be called.
+/// A level at which the row's function may not be called.
 KIRQL wrong_level(const irql_rule& row) {
     switch (row.bound) {
     case irql_bound::at_most:
@@ -42,7 +43,7 @@ KIRQL wrong_level(const irql_rule& row) {
     return PASSIVE_LEVEL;
 }
 
-/// One call of the function at that level, with everything around it in order.
+/// Makes one call of the function at that level, with everything around it in order.
 using call = std::function<void(KIRQL)>;
 
 KSPIN_LOCK* held_lock() {
@@ -405,14 +406,14 @@ std::vector<found> findings_of(const call& function, KIRQL level) {
     const findings seen{watch::irql};
     try {
         function(level);
-    } catch (const stopped&) { // what goes on is the core's business
+    } catch (const stopped&) { // the call's effect after the report does not matter here
     }
     this_processor().irql = PASSIVE_LEVEL;
     return seen.all();
 }
 
-// Of all rows of that rule: a call at a wrong level is found, with the row's number and rule; one
-// at the right level is not.
+// For every row of that rule: a call at a wrong level is reported with the row's number and rule; a
+// call at the right level is not.
 void rows_of(const std::string& rule, bool wrong) {
     const std::map<std::string, call> calls = all_calls();
     int rows = 0;
@@ -487,7 +488,7 @@ TEST(breaks, IrqlKeReleaseSpinLock) {
     KeInitializeSpinLock(&lock);
     const at_dispatch_level raised;
     KeAcquireSpinLockRaiseToDpc(&lock);
-    KeReleaseSpinLock(&lock, PASSIVE_LEVEL); // it saved DISPATCH_LEVEL
+    KeReleaseSpinLock(&lock, PASSIVE_LEVEL); // the saved level was DISPATCH_LEVEL
     EXPECT_TRUE(broke(seen, "IrqlKeReleaseSpinLock", violation, 0x00020015));
     EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
 }

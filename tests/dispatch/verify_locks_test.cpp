@@ -1,5 +1,5 @@
-// Rules about single locks: what is acquired is released, once, by its holder, with the same
-// functions, and not later than its memory, its thread or its routine ends.
+// Rules about single locks: a lock is released once, by its holder, with the matching function, and
+// before its memory, its thread or its routine ends.
 #include <dispatch/detail/held_locks.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
@@ -131,7 +131,7 @@ TEST(keeps, SpinlockRelease) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
-    const findings seen{watch::locks}; // nobody looked on when it was acquired
+    const findings seen{watch::locks}; // the lock was acquired before the check was enabled
     KeReleaseSpinLock(&lock, old);
     EXPECT_TRUE(kept(seen));
 }
@@ -306,7 +306,7 @@ TEST(breaks, LockReinitialised) {
     KeInitializeSpinLock(&lock);
     EXPECT_TRUE(broke(seen, "LockReinitialised", violation, 0x1005));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
-    EXPECT_THROW(KeReleaseSpinLock(&lock, old), stopped); // it is free now
+    EXPECT_THROW(KeReleaseSpinLock(&lock, old), stopped); // the lock is free now
     dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
 }
 
@@ -429,7 +429,7 @@ TEST(keeps, LockFreed) {
     EXPECT_TRUE(kept(seen));
 }
 
-// What the verifier left in the word of a free lock is in nobody's way when it is off.
+// The verifier's tag in the word of a free lock does no harm when the check is off.
 TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
     KSPIN_LOCK lock;
     const auto initialise = [&] {
@@ -452,7 +452,8 @@ TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
     KeLowerIrql(old);
 }
 
-// What was held when the verifier went off says nothing when it comes on again.
+// Locks that were held when the verifier was switched off are forgotten when it is switched on
+// again.
 TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -469,7 +470,7 @@ TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
     EXPECT_TRUE(kept(seen));
 }
 
-/// A handler that uses locks of its own, so many that what the verifier remembers moves.
+/// A handler that uses so many locks of its own that the verifier's tables are reallocated.
 class busy_handler {
 public:
     busy_handler() { before_ = KeSetBugCheckHandler(&busy_handler::receive, this, &context_); }
@@ -498,7 +499,7 @@ private:
     void* context_ = nullptr;
 };
 
-// What is remembered of the release moves in memory while it is reported.
+// The verifier's record of the release is reallocated while it is reported.
 TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
     const watch_scope on{watch::locks, watch::irql};
     busy_handler seen;
@@ -519,10 +520,10 @@ TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
         EXPECT_EQ(seen.rules[1], "IrqlKeReleaseSpinLock");
         EXPECT_TRUE(dispatch::detail::held_locks(dispatch::detail::this_processor()).empty());
     }
-    EXPECT_EQ(seen.rules, first) << "the first turn left something behind";
+    EXPECT_EQ(seen.rules, first) << "the first turn changed the records";
 }
 
-// A handler may switch off what is watched, and what was remembered is gone.
+// A handler may change the enabled checks, which discards the verifier's records.
 TEST(WatchedLocks, ReleaseReportedToAHandlerThatWatchesAnew_GoesOn) {
     const watch_scope on{watch::locks, watch::irql};
     PVOID context = nullptr;

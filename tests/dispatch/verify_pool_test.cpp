@@ -1,4 +1,4 @@
-// Pool memory is given back once, whole, under its tag, and with nothing alive in it.
+// Pool memory is freed once, whole, under its tag, and with no live object in it.
 #include <dispatch/explore.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
@@ -114,7 +114,7 @@ TEST(keeps, PoolWrongTag) {
     EXPECT_TRUE(kept(seen));
 }
 
-// Leaves so many blocks when its machine stops.
+// Leaves so many allocated blocks when its machine stops.
 void leave_blocks(int count, bool freed) {
     dispatch::random_choices chance(1);
     dispatch::sim_machine machine(chance);
@@ -169,7 +169,7 @@ TEST(breaks, TimerFreed) {
     auto* timer = allocate<KTIMER>();
     KeInitializeTimer(timer);
     KeSetTimer(timer, far_away(), nullptr);
-    // Goes on using the memory, so it is told to the check alone.
+    // The test goes on to use the memory, so it calls the check without freeing.
     dispatch::detail::check_freed_memory(timer, sizeof *timer);
     EXPECT_TRUE(broke(seen, "TimerFreed", violation, 0x15));
     EXPECT_TRUE(seen.all()[0].has_stack("alive since"));
@@ -215,7 +215,7 @@ TEST(breaks, TimerReinitialised) {
     KeSetTimer(&timer, far_away(), nullptr);
     KeInitializeTimer(&timer);
     EXPECT_TRUE(broke(seen, "TimerReinitialised", TIMER_OR_DPC_INVALID, 0));
-    timer = set; // still in the wheel
+    timer = set; // still in the timer wheel
     KeCancelTimer(&timer);
 }
 
@@ -275,7 +275,7 @@ TEST(keeps, DpcReinitialised) {
     EXPECT_TRUE(kept(seen));
 }
 
-// A machine whose worker only runs when this thread waits.
+// A machine whose worker runs only while this thread waits.
 struct quiet_machine {
     dispatch::random_choices chance{1};
     dispatch::sim_machine machine{chance};
@@ -304,7 +304,7 @@ TEST(keeps, WorkItemFreed) {
     const findings seen{watch::pool};
     quiet_machine quiet;
     auto* item = allocate<WORK_QUEUE_ITEM>();
-    ExInitializeWorkItem(item, ExFreePool, item); // it may free itself
+    ExInitializeWorkItem(item, ExFreePool, item); // a work item may free itself
     ExQueueWorkItem(item, DelayedWorkQueue);
     quiet.let_it_run();
     EXPECT_TRUE(kept(seen));
@@ -401,8 +401,8 @@ TEST(keeps, LookasideReinitialised) {
     EXPECT_TRUE(kept(seen));
 }
 
-// What a run left behind that was given up is no leak of the next one, whose machine may well lie
-// where that run's did.
+// Blocks left behind by an abandoned run are no leaks of the next one, whose machine may lie at the
+// same address.
 TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
     const watch_scope watched{watch::pool};
     dispatch::explore_options one;
@@ -421,7 +421,7 @@ TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
     EXPECT_TRUE(next.passed()) << next.text();
 }
 
-// Blocks pass freely from where the pool is watched to where it is not, and back.
+// Blocks may be allocated with the check on and freed with it off, and the reverse.
 TEST(PoolChecks, MayComeAndGo) {
     const findings seen{watch::pool};
     char* watched = nullptr;

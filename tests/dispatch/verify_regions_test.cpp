@@ -59,7 +59,7 @@ TEST(CriticalRegionsRule, IsBrokenByAWorkItemThatReturnsInside) {
             ExQueueWorkItem(&item, DelayedWorkQueue);
             KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
         }
-    } // its threads have ended: all is told
+    } // its threads have ended: all findings are reported
     EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
 }
 

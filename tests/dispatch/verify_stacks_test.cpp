@@ -1,4 +1,4 @@
-// Call stacks are taken from memory where they were met before; they must be what unwinding gives.
+// Call stacks are served from a cache of earlier unwinding; they must equal the unwinder's result.
 #include <dispatch/detail/verify.hpp>
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ namespace {
 using irpverbs::dispatch::detail::call_stack;
 using irpverbs::dispatch::detail::capture_stack;
 
-// The innermost frame is the same function, at two calls in it; all behind it must be equal. The
-// address sanitizer puts a frame of its own before it.
+// The innermost frame is the same function at two of its calls; all outer frames must be equal. The
+// address sanitizer adds a frame of its own before it.
 [[gnu::noinline]] void compare(int& differences) {
     const call_stack ours = capture_stack(1);
     void* theirs[call_stack::most];
@@ -69,7 +69,7 @@ void wander(path& choose, int depth, int& differences);
 TEST(CallStacks, AreThoseOfUnwinding) {
     path choose(1);
     int differences = 0;
-    for (int i = 0; i < 100; ++i) // the frame of varying size has to be met as one
+    for (int i = 0; i < 100; ++i) // the unwinder has to meet a frame of varying size
         over_a_hole(choose, 0, differences);
     differences = 0;
     for (int i = 0; i < 20'000; ++i)

@@ -1,4 +1,4 @@
-// DPCs and locks that keep a processor too long, in machine time; and delays on purpose.
+// DPCs and lock holds that last too long in machine time, and injected delays.
 #include <dispatch/ke.h>
 
 #include <support/both_machines.hpp>
@@ -20,7 +20,7 @@ void stall(KDPC*, void* how_long, void*, void*) {
     KeStallExecutionProcessor(*static_cast<ULONG*>(how_long));
 }
 
-// So many DPCs without a pause, each so long, on a simulated processor.
+// Runs `count` DPCs without a pause, each of that length, on a simulated processor.
 void run_dpcs(const findings& seen, int count, ULONG microseconds) {
     dispatch::random_choices chance(1);
     sim_machine machine(chance);
@@ -82,7 +82,7 @@ TEST(RaisedTooLongRule, HoldsForLocks) {
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
 }
 
-// How much virtual time locks and signals take that take none by themselves.
+// Returns the virtual time of a run that acquires a lock: 0 unless delays are injected.
 std::uint64_t time_of_a_run(std::uint64_t seed) {
     dispatch::random_choices chance(seed);
     sim_machine machine(chance);
@@ -116,7 +116,7 @@ TEST(Delays, HoldThreadsUpOnTheRealMachine) {
         const ULONGLONG begun = KeQueryInterruptTime();
         for (int i = 0; i < 10; ++i)
             KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
-        EXPECT_GE(KeQueryInterruptTime() - begun, 20u); // two places a turn, 100 ns at least
+        EXPECT_GE(KeQueryInterruptTime() - begun, 20u); // two places a turn, at least 100 ns
     }
     settings.delay_one_in = usual;
 }

@@ -26,7 +26,7 @@ TEST_P(Waits, AnyGivesTheIndexOfTheFirstSignalled) {
     set(two);
     set(three);
     EXPECT_EQ(wait_for<3>({&one, &two, &three}, WaitAny), STATUS_WAIT_1);
-    EXPECT_EQ(wait_for<3>({&one, &two, &three}, WaitAny), STATUS_WAIT_2); // two was taken
+    EXPECT_EQ(wait_for<3>({&one, &two, &three}, WaitAny), STATUS_WAIT_2); // object two was acquired
 }
 
 TEST_P(Waits, AnyTakesOnlyTheOneItReports) {
@@ -167,7 +167,7 @@ TEST_P(Waits, DelayPassesInFull) {
     EXPECT_EQ(delay(0), STATUS_SUCCESS);
 }
 
-// A KQUEUE hands entries to KeRemoveQueue; a wait has no place for one.
+// A KQUEUE hands entries to KeRemoveQueue; a wait cannot return one.
 TEST_P(Waits, QueueIsNoObjectToWaitFor) {
     KQUEUE queue;
     KeInitializeQueue(&queue, 1);
@@ -179,7 +179,7 @@ TEST_P(Waits, QueueIsNoObjectToWaitFor) {
               INVALID_DATA_ACCESS_TRAP);
 }
 
-// What is no object, or was never initialised.
+// Memory that is no object, or was never initialised.
 TEST_P(Waits, GarbageIsNoObjectToWaitFor) {
     event blank;
     blank.Header.Type = 0;
@@ -196,7 +196,7 @@ explore_options thorough() {
     return options;
 }
 
-// One signal releases one waiter, whether it waits for this object only or for two.
+// One signal releases one waiter, whether it waits for this object alone or for two objects.
 TEST(WaitsExplored, EverySignalReleasesOneWaiter) {
     expect_explored(thorough(), [](sim_machine& machine) {
         event one(SynchronizationEvent), two(SynchronizationEvent);
@@ -215,7 +215,7 @@ TEST(WaitsExplored, EverySignalReleasesOneWaiter) {
     });
 }
 
-// Dining philosophers that take both at once never starve each other for good.
+// Dining philosophers that acquire both forks at once never deadlock.
 TEST(WaitsExplored, AllAtOnceDoesNotDeadlock) {
     expect_explored(thorough(), [](sim_machine& machine) {
         KMUTEX forks[3];
@@ -235,7 +235,7 @@ TEST(WaitsExplored, AllAtOnceDoesNotDeadlock) {
     });
 }
 
-// One object twice in a wait for any is legal, and leaves no trace of the other place.
+// One object may be listed twice in a wait for any; after the wait neither entry is left.
 TEST(WaitsExplored, OneObjectMayStandTwiceInAWaitForAny) {
     expect_explored(thorough(), [](sim_machine& machine) {
         event one(SynchronizationEvent);

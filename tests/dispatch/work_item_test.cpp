@@ -14,7 +14,7 @@ using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
 /// Calls `body` when it runs, then sets `done`; or only calls `last_step`, after which it may be
-/// queued again or gone.
+/// queued again or freed.
 struct work : WORK_QUEUE_ITEM {
     std::function<void()> body;
     std::function<void()> last_step;
@@ -96,7 +96,7 @@ TEST_P(WorkItems, MayBeFreedByItsRoutine) {
     wait(&freed);
 }
 
-// Occupies all workers first, so that it stays queued.
+// The test occupies all workers first, so that the item stays queued.
 TEST_P(WorkItems, QueuedTwiceIsABugCheck) {
     constexpr int most_workers = 256;
     event go;
@@ -126,7 +126,7 @@ TEST_P(WorkItems, BlockedItemDoesNotHoldUpTheOthers) {
     wait(&second.done);
 }
 
-// As when each of them waits for what a further item does.
+// Each item waits for the effect of a further item.
 TEST_P(WorkItems, AnyNumberThatWaitHoldNoneUp) {
     event go;
     std::vector<std::unique_ptr<work>> all;
@@ -141,7 +141,7 @@ TEST_P(WorkItems, AnyNumberThatWaitHoldNoneUp) {
         wait(&each->done);
 }
 
-// Of all workers one is free to take them.
+// One worker is free to take the items.
 TEST_P(WorkItems, CriticalOvertakesDelayed) {
     constexpr int most_workers = 256;
     event first, go, started(SynchronizationEvent);
@@ -171,7 +171,7 @@ TEST_P(WorkItems, CriticalOvertakesDelayed) {
 
 IRPVERBS_ON_BOTH_MACHINES(WorkItems);
 
-// On the real machine the bug check comes on a thread that nobody can catch it on.
+// On the real machine the bug check occurs on a thread where the test cannot catch it.
 TEST(WorkItemsExplored, ReturnAboveDispatchIsABugCheck) {
     const explore_summary found = expect_found({}, [](sim_machine& machine) {
         work one([] { KeRaiseIrqlToDpcLevel(); });

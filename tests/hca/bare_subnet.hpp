@@ -1,4 +1,4 @@
-// A fabric that nobody has configured, and what makes a subnet of it by directed routes.
+// A fabric without any configuration, and the directed routes that configure a subnet of it.
 #pragma once
 
 #include "subnet_client.hpp"
@@ -23,7 +23,8 @@ protected:
     static constexpr route host3{1, 7, 1};
     static constexpr route host1_again{1, 7, 5};
 
-    // As far as datagrams between host1 and host3 need it; LIDs 1, 3 and of the switches 11, 12.
+    // Configures as much as datagrams between host1 and host3 need; LIDs 1 and 3, and 11 and 12 of
+    // the switches.
     void configure() {
         const auto lids = [&](route way, ULONG port, ib_lid_t lid) {
             EXPECT_EQ(manager

@@ -1,5 +1,5 @@
-// The blocking question of 2005: which command layer may a caller at DISPATCH_LEVEL be over? The
-// answer stands in docs/blocking.md.
+// The question of 2005 about blocking: which command layer may a caller at DISPATCH_LEVEL use?
+// docs/blocking.md has the answer.
 #include <irp/verifier.hpp>
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
@@ -25,7 +25,7 @@ constexpr layer by_dpc{HcaCommandsByDpc, STATUS_PENDING, "by a DPC"};
 constexpr layer blocking{HcaCommandsBlocking, STATUS_SUCCESS, "blocking"};
 constexpr layer blocking_worker{HcaCommandsBlockingWorker, STATUS_PENDING, "a worker blocks"};
 
-/// A create by a caller at that level, and the destroy of what it made.
+/// Creates a CQ from a caller at that level and destroys it afterwards.
 NTSTATUS create_at(IB_CA* ca, KIRQL level) {
     verb_call create([&](IRP* irp) {
         KIRQL before = PASSIVE_LEVEL;
@@ -41,7 +41,7 @@ NTSTATUS create_at(IB_CA* ca, KIRQL level) {
 
 class CommandLayers : public BothMachines {
 protected:
-    // The verifier makes of any finding a bug check, which ends the test.
+    // The verifier turns any finding into a bug check, which ends the test.
     void expect_legal(const layer& over, KIRQL level) {
         const irpverbs::irp::verifier_scope watched("default");
         const attached hcas;
@@ -64,7 +64,7 @@ TEST_P(CommandLayers, ACreateOverTheBlockingOneIsLegalBelowDispatchLevel) {
     expect_legal(blocking, APC_LEVEL);
 }
 
-// A worker blocks in the caller's place, who gets STATUS_PENDING at any level.
+// A worker blocks in place of the caller, which gets STATUS_PENDING at any level.
 TEST_P(CommandLayers, APendedCreateOverTheBlockingOneIsLegalAtAnyLevel) {
     for (const KIRQL level : every_level)
         expect_legal(blocking_worker, level);
@@ -72,8 +72,8 @@ TEST_P(CommandLayers, APendedCreateOverTheBlockingOneIsLegalAtAnyLevel) {
 
 IRPVERBS_ON_BOTH_MACHINES(CommandLayers);
 
-/// A caller creates at DISPATCH_LEVEL while other clients keep the command layer busy. What it was
-/// returned; the machine's rules say whether it waited for that.
+/// A caller creates at DISPATCH_LEVEL while other clients keep the command layer busy. The returned
+/// status is checked; the machine's rules report a caller that waits.
 void create_among_others(sim_machine& sim, const layer& over) {
     const attached hcas;
     HcaSoftwareSetCommands(hcas.guid(), over.commands);
@@ -101,7 +101,7 @@ void create_among_others(sim_machine& sim, const layer& over) {
     sim.run();
 }
 
-// A wait at DISPATCH_LEVEL would be a bug check, in whichever schedule.
+// A wait at DISPATCH_LEVEL would be a bug check in every schedule.
 TEST(CommandLayer, APendedCreateNeverBlocksItsCaller) {
     const irpverbs::irp::verifier_scope watched("default");
     explore_options some;
@@ -110,7 +110,7 @@ TEST(CommandLayer, APendedCreateNeverBlocksItsCaller) {
         expect_explored(some, [&](sim_machine& sim) { create_among_others(sim, over); });
 }
 
-// The firmware's answer would have to be waited for where nobody may wait.
+// The caller would have to wait for the firmware's answer at a level that forbids waiting.
 TEST(CommandLayer, ThatBlocksIsFoundAtDispatchLevelInEverySchedule) {
     const irpverbs::irp::verifier_scope watched("default");
     explore_options all;

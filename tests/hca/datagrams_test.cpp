@@ -1,4 +1,4 @@
-// What a datagram meets on its way through the software fabric: links, keys, GIDs.
+// The checks of a datagram on its way through the software fabric: links, keys, GIDs.
 #include "subnet_client.hpp"
 
 #include <support/both_machines.hpp>
@@ -12,12 +12,13 @@ constexpr UCHAR send = 3;
 
 class Datagrams : public BothMachines {
 protected:
-    /// Sent, it says its number in its attribute.
+    /// A datagram that carries its number in its attribute.
     mad numbered(USHORT number) { return {vendor_class, send, number}; }
     void send_to_two(USHORT number, const IB_MAD_ADDRESS& to) {
         EXPECT_EQ(sender.send(to, numbered(number)), STATUS_SUCCESS);
     }
-    /// What the receiver gets next: since the order is kept, those before it were lost.
+    /// Returns the number of the next datagram received: since the order is kept, lower numbers
+    /// that did not arrive are lost.
     std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
     port_block port_of_two() { return port_block(two, 1); }
 
@@ -41,7 +42,7 @@ TEST_P(Datagrams, OfAWrongQKeyAreCountedAndDropped) {
     wrong.QKey = 0x00010000;
     send_to_two(1, wrong);
     IB_MAD_ADDRESS own = good;
-    own.QKey = 0x80000001; // the highest bit: that of the queue pair
+    own.QKey = 0x80000001; // the highest bit selects the queue pair's Q_Key
     send_to_two(2, own);
     EXPECT_EQ(next_number(), 2u);
     EXPECT_EQ(port_of_two()->QKeyViolations, 1);
@@ -62,7 +63,7 @@ TEST_P(Datagrams, AWrongQKeysCountIsResetByWhoModifiesThePort) {
     EXPECT_EQ(port_of_two()->QKeyViolations, 0);
 }
 
-// One of both has to be a full member.
+// One of the two ports has to be a full member.
 TEST_P(Datagrams, OfAPartitionThatTheReceiverIsNotInAreCountedAndDropped) {
     HcaSoftwareChangePKey(hcas.guid(0), 1, 1, 0x8011);
     HcaSoftwareChangePKey(hcas.guid(0), 1, 2, 0x0012);
@@ -92,7 +93,7 @@ TEST_P(Datagrams, KeepTheirGrh) {
     global.TrafficClass = 0x42;
     send_to_two(2, global);
     const received_mad got = receiver.receive();
-    EXPECT_EQ(got.data.get<2>(16), 2u); // the other GID was nobody's
+    EXPECT_EQ(got.data.get<2>(16), 2u); // no port has the other GID
     EXPECT_EQ(got.from.Flags, IB_MAD_GRH);
     EXPECT_EQ(got.from.Gid.gid_guid, IbPortGid(&*port_block(one, 1), 0)->gid_guid);
     EXPECT_EQ(got.from.FlowLabel, 0x12345u);
@@ -146,7 +147,7 @@ TEST_P(Datagrams, OfADeadHcaGoNowhere) {
 
 IRPVERBS_ON_BOTH_MACHINES(Datagrams);
 
-// Two switches with two cables between them, by which they send a LID to and fro.
+// Two switches with two cables between them, whose tables send a LID in a circle.
 class Circles : public BothMachines {
 protected:
     static constexpr ib_lid_t circling = 40;

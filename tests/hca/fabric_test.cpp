@@ -1,5 +1,5 @@
-// What happens on the software fabric, and how its HCAs tell of it. What every driver must show is
-// in the conformance suite.
+// Events on the software fabric, and how its HCAs report them. The behaviour required of every
+// driver is in the conformance suite.
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/verbs.hpp>
@@ -25,7 +25,8 @@ protected:
     attached hcas;
 };
 
-// Each hand of the control interface raises its event, and what can be queried has changed.
+// Each function of the control interface raises its event and changes the attributes that can be
+// queried.
 TEST_P(Fabric, RaisesEventsOfEveryKind) {
     heard all;
     IB_CA* ca = open_ca(hcas.fdo(), &calls, &all);
@@ -54,7 +55,7 @@ TEST_P(Fabric, RaisesEventsOfEveryKind) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-// host1's port 1 and switch1 lose the cable; the hosts at other ports notice nothing.
+// host1's port 1 and switch1 lose the cable; hosts at other ports see no change.
 TEST_P(Fabric, PortStatesFollowTheCable) {
     IB_CA* ca = open_ca(hcas.fdo());
     HcaSoftwareSetLink(hcas.guid(), 1, FALSE);
@@ -110,7 +111,8 @@ TEST(Fabrics, OfTwoMachinesShareNothing) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-// Two threads change ports; whoever tells the clients, the last they hear is how it is.
+// Two threads change ports; the last event that a client gets reports the final state, whichever
+// thread delivers it.
 TEST(FabricRaces, EventsAreToldInTheOrderOfTheChanges) {
     static int last_event = 0;
     const auto note = [](IB_CA*, void*, UCHAR, IB_ASYNC_EVENT event) { last_event = event; };

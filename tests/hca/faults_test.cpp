@@ -1,4 +1,4 @@
-// What goes wrong on links, when it is asked for, and that nothing else does.
+// Faults on links: each occurs when it is requested, and no other does.
 #include "mad_client.hpp"
 
 #include <support/both_machines.hpp>
@@ -23,7 +23,8 @@ protected:
         EXPECT_EQ(sender.send(to_lid(two.lid()), {vendor_class, send, number}), STATUS_SUCCESS);
     }
     std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
-    /// Sends so many with the faults, and one without. What comes of the others.
+    /// Sends `count` datagrams with the faults and one without; returns the numbers of those that
+    /// arrived.
     std::vector<std::uint64_t> come_through(USHORT count) {
         set(&faults);
         for (USHORT i = 1; i <= count; ++i)
@@ -101,7 +102,7 @@ TEST_P(Faults, AFlapBreaksTheLinkAndMendsIt) {
     EXPECT_EQ(next_number(), 2u);
 }
 
-// A cable between switches is named by a switch's end.
+// The cable between switches is named by one switch and its port.
 TEST_P(Faults, SwitchesHaveThemToo) {
     constexpr ib_guid_t switch1 = 0x0200000000000000 + (5 << 8);
     faults.LossOnceIn = always;
@@ -162,13 +163,14 @@ struct arrivals {
     }
 };
 
-/// How a campaign sends its datagrams.
+/// How a test sends its datagrams.
 struct sending {
     USHORT count = 5;
-    LONGLONG pause_us = 0; // between two
+    LONGLONG pause_us = 0; // between two datagrams
 };
 
-// Runs of some datagrams over a link with faults; what came of each run is `look`ed at.
+// Sends some datagrams over a link with faults in many runs, and passes each run's result to
+// `look`.
 template <class Look>
 void run_with(const HCA_SOFTWARE_FAULTS& faults, sending how, const Look& look) {
     constexpr ib_guid_t switch1 = 0x0200000000000000 + (5 << 8);
@@ -206,7 +208,7 @@ void run_with(const HCA_SOFTWARE_FAULTS& faults, sending how, const Look& look) 
 
 bool ordered(const std::vector<USHORT>& numbers) { return std::ranges::is_sorted(numbers); }
 
-/// How many are missing in a row; not those at the end.
+/// The lengths of the gaps in the sequence, except one at the end.
 std::vector<int> gaps(const std::vector<USHORT>& numbers) {
     std::vector<int> found;
     int before = 0;
@@ -217,7 +219,7 @@ std::vector<int> gaps(const std::vector<USHORT>& numbers) {
     return found;
 }
 
-/// The fewest and the most that came through in the runs of a campaign.
+/// The fewest and the most datagrams that arrived in one run.
 struct extremes {
     std::size_t fewest = 1000;
     std::size_t most = 0;
@@ -271,7 +273,8 @@ TEST(FaultChoices, DrawnDuplicatesFollowTheirOriginals) {
     EXPECT_GT(seen.most, 7u);
 }
 
-// Of eight that go 100 us apart, one that meets it, and those within 250 us.
+// Eight datagrams go 100 us apart: the one that starts a partition is lost, and so are those within
+// 250 us.
 TEST(FaultChoices, DrawnPartitionsAreSilentAndLastTheirTime) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.PartitionOnceIn = 6;

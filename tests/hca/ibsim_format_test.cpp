@@ -1,4 +1,4 @@
-// What ibsim's topology files may say besides nodes and cables.
+// Further syntax of ibsim's topology files besides nodes and cables.
 #include "subnet_client.hpp"
 
 #include <support/topology_file.hpp>
@@ -38,7 +38,7 @@ seen_link port_of(const attached& hcas) {
     return {port->ActiveWidth, port->ActiveSpeed};
 }
 
-/// What a link is, both of whose ends have these options.
+/// Returns the attributes of a link whose ends both have these options.
 seen_link link_with(const std::string& options) {
     const topology_file file("Hca 1 \"a\"\n[1] \"b\"[1] " + options +
                              "\n\nSwitch 1 \"b\"\n[1] \"a\"[1] " + options + "\n");
@@ -51,7 +51,7 @@ seen_link link_below(const std::string& assignments) {
     return port_of(attached(file.uri()));
 }
 
-// Files in files, and speeds and widths for all that follows.
+// Included files, and speeds and widths for all following links.
 TEST(IbsimsFormat, HasFilesInFiles) {
     const topology_file leaf("width=12\nspeed=3\nHca 1 \"Hca1\"\n[1] \"Switch1\"[2]\n");
     const std::string name = leaf.path().substr(leaf.path().rfind('/') + 1);
@@ -64,7 +64,8 @@ TEST(IbsimsFormat, HasFilesInFiles) {
     EXPECT_EQ(port_of(hcas), (seen_link{IB_LINK_WIDTH_12X, IB_LINK_SPEED_DDR}));
 }
 
-// Masks of IBA's bits, of which the widest counts; 4 alone is 4X, as ibsim's examples say.
+// Widths are masks of IBA's bits, of which the widest counts; 4 alone is 4X, as ibsim's examples
+// state.
 TEST(IbsimsFormat, WidthsAreMasks) {
     const std::vector<std::pair<int, USHORT>> widths{
         {1, IB_LINK_WIDTH_1X},   {2, IB_LINK_WIDTH_4X},   {3, IB_LINK_WIDTH_4X},
@@ -94,13 +95,13 @@ TEST(IbsimsFormat, ExtendedSpeedsComeFirst) {
     EXPECT_EQ(link_below("extspeed=8\nextspeed=0\nspeed=2").speed, IB_LINK_SPEED_DDR);
 }
 
-// What ibnetdiscover found is nothing that an option took away.
+// The speed that ibnetdiscover found takes precedence over the options.
 TEST(IbsimsFormat, TheCommentsSpeedStandsAboveTheOptions) {
     EXPECT_EQ(link_with("s=1 e=8 # \"b\" lid 2 4xDDR").speed, IB_LINK_SPEED_DDR);
     EXPECT_EQ(link_with("s=1 # \"b\" lid 2 4xEDR").speed, IB_LINK_SPEED_EDR);
 }
 
-// As in ibsim: what is assigned to one type's next node, the others of that type count on from.
+// As in ibsim, an assigned GUID is the start of the count for later nodes of its type.
 TEST(IbsimsFormat, GuidsCountOnFromWhatWasAssigned) {
     using guids = std::vector<ib_guid_t>;
     const std::string nodes = "Ca 2 \"a\"\n\nSwitch 1 \"s\"\n\nHca 1 \"b\"\n";
@@ -115,7 +116,7 @@ TEST(IbsimsFormat, GuidsCountOnFromWhatWasAssigned) {
     EXPECT_EQ(guids_in("caguid=0x50\nCa 1 \"H-0002c90300001000\"\n"), (guids{0x50}));
 }
 
-// Inside a module a node or an alias without one is the module's.
+// Inside a module, a node or alias without a module name belongs to that module.
 TEST(IbsimsFormat, ModulesKeepNamesApart) {
     const topology_file file("module=\"left\"\n"
                              "Hca 1 \"a\"\n"
@@ -135,7 +136,7 @@ TEST(IbsimsFormat, ModulesKeepNamesApart) {
         EXPECT_EQ(state_of(hcas, i), IB_PORT_ACTIVE);
 }
 
-// In many modules the same name may stand: there it tells no GUID.
+// A name may occur in many modules, so inside a module it does not determine a GUID.
 TEST(IbsimsFormat, AnEmptyModuleIsNone) {
     const std::string node = "Ca 1 \"H-0002c90300001000\"\n\n";
     const auto guids = guids_in("module=\"m\"\n" + node + "module=\"\"\n" + node);
@@ -163,7 +164,8 @@ TEST(IbsimsFormat, AliasesStandForPorts) {
     EXPECT_EQ(port_of(hcas).speed, IB_LINK_SPEED_FDR);
 }
 
-// "remote", not "remote"[1]; and with a blank between, as ibsim's examples describe it.
+// The other port is written "remote" instead of "remote"[1], or with a blank between, as ibsim's
+// examples describe it.
 TEST(IbsimsFormat, TheOtherPortIsOneUnlessToldOtherwise) {
     const topology_file file("Hca 2 \"a\"\n[2] \"s\" w=1 # one\n\n"
                              "Hca 1 \"b\"\n[1] \"s\" [2]\n\n"

@@ -1,4 +1,5 @@
-// The MAD service of the software HCA: who may register, and whom a datagram reaches.
+// The MAD service of the software HCA: permitted registrations, and the agents that a datagram
+// reaches.
 #include "mad_client.hpp"
 
 #include <support/both_machines.hpp>
@@ -89,7 +90,7 @@ TEST_P(MadAgents, ARequestReachesTheReceiverOfItsMethodAndTheAnswerTheOneWhoAske
     EXPECT_EQ(answer.from.Lid, two.lid());
 }
 
-// Also from a port to itself, and between the ports of one HCA.
+// A datagram may go from a port to itself and between the ports of one HCA.
 TEST_P(MadAgents, ADatagramReachesItsOwnHca) {
     mad_client first(one, agent_of(vendor_class, {send}));
     mad_client second(one, agent_of(vendor_class, {send}, 2));
@@ -118,7 +119,7 @@ TEST_P(MadAgents, WhatCanNotBeSentIsRefused) {
     EXPECT_EQ(sender.send(to, good), STATUS_INVALID_PARAMETER);
     to = to_lid(two.lid());
     to.GidIndex = 100;
-    EXPECT_EQ(sender.send(to, good), STATUS_SUCCESS); // means nothing without a GRH
+    EXPECT_EQ(sender.send(to, good), STATUS_SUCCESS); // without a GRH it has no meaning
     to.Flags = IB_MAD_GRH;
     EXPECT_EQ(sender.send(to, good), STATUS_INVALID_PARAMETER);
 }
@@ -129,7 +130,7 @@ struct leaver {
     verb_call deregistration;
 };
 
-// It pends until the up-call has returned; what comes after that reaches nobody.
+// Deregistration pends until the up-call has returned; later reports reach no agent.
 TEST(MadAgentRaces, DeregistrationMeetsReportsAndLeavesNoneAfterIt) {
     using namespace irpverbs::dispatch;
     explore_options options;

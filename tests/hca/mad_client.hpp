@@ -1,4 +1,4 @@
-// A client of the MAD service on a port of a software HCA, as tests speak.
+// A client of the MAD service on a port of a software HCA, for tests.
 #pragma once
 
 #include <support/verbs.hpp>
@@ -104,7 +104,7 @@ public:
         sent.AnswerTimeout = answer_timeout;
         return verb_call([&](IRP* irp) { return CiSendMad(agent_, &sent, irp); }).status();
     }
-    /// Waits for the next.
+    /// Waits for the next datagram.
     received_mad receive() {
         received_mad got;
         IB_MAD_RECEIVE into{};
@@ -115,7 +115,7 @@ public:
         got.from = into.From;
         return got;
     }
-    /// Sends it, and waits for the answer.
+    /// Sends a request and waits for the response.
     received_mad ask(const IB_MAD_ADDRESS& to, const mad& what) {
         EXPECT_EQ(send(to, what), STATUS_SUCCESS);
         return receive();
@@ -125,7 +125,7 @@ private:
     IB_MAD_AGENT* agent_ = nullptr;
 };
 
-/// An open CA, for the life of the scope.
+/// An open CA that is closed at the end of the scope.
 class open_hca {
 public:
     explicit open_hca(DEVICE_OBJECT* fdo) : ca_(open_ca(fdo)) {}

@@ -1,4 +1,4 @@
-// What an M_Key keeps from whom: protection levels, the lease, and the trap. Source: IBA 14.2.4.
+// The protection by an M_Key: protection levels, the lease, and the trap. Source: IBA 14.2.4.
 #include "bare_subnet.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ protected:
     static mad with_key(mad smp, std::uint64_t key_sent) {
         return smp.put<8>(smp_mkey, key_sent).with_transaction(1);
     }
-    /// What host3 answers; nothing when it answers the request after it first.
+    /// Returns host3's response; nothing when host3 answers the following request first.
     static std::optional<mad> answer_to(mad_client& from, ib_lid_t to, const mad& smp,
                                         mad after_it) {
         EXPECT_EQ(from.send(to_subnet(to), smp), STATUS_SUCCESS);
@@ -95,7 +95,7 @@ TEST_P(MKey, IsNotAskedForWithSmInfo) {
     EXPECT_EQ(other.receive().data.get<4>(20), 1u);
 }
 
-// Whom it keeps out is told by the trap.
+// A trap reports each request that the M_Key refuses.
 TEST_P(MKey, ThatIsViolatedIsToldWithWhatWasTried) {
     protect(2);
     mad_client traps(one, agent_of(subnet_class, {trap_method}));
@@ -103,15 +103,15 @@ TEST_P(MKey, ThatIsViolatedIsToldWithWhatWasTried) {
     const mad told = traps.receive().data;
     const std::size_t details = smp_data + 10;
     EXPECT_EQ(told.get<2>(smp_data + 4), 256u);
-    EXPECT_EQ(told.get<2>(details + 2), 3u); // whose key
-    EXPECT_EQ(told.get<2>(details + 4), 1u); // who tried
+    EXPECT_EQ(told.get<2>(details + 2), 3u); // the LID whose key it is
+    EXPECT_EQ(told.get<2>(details + 4), 1u); // the LID of the requester
     EXPECT_EQ(told[details + 6], set_method);
     EXPECT_EQ(told.get<2>(details + 8), sm_pkey_table);
     EXPECT_EQ(told.get<8>(details + 14), other_key);
     EXPECT_EQ(told[details + 23], 0);
 }
 
-// Of a switch, which is reached by ever so many hops between two.
+// The trap of a switch that is reached by routes of very many hops between two switches.
 TEST_P(MKey, ThatIsViolatedOverADirectedRouteIsToldWithTheWayBack) {
     mad_client traps(one, agent_of(subnet_class, {trap_method}));
     manager.modify(switch2, sm_port_info, 0, [&](mad& info) { info.put<8>(smp_data, key); });
@@ -134,13 +134,13 @@ TEST_P(MKey, ThatIsViolatedOverADirectedRouteIsToldWithTheWayBack) {
         const std::size_t kept = std::min(hops, room);
         EXPECT_EQ(told[details + 23], (hops > room ? 0xC0 : 0x80) | kept);
         std::vector<UCHAR> expected(kept, 7);
-        if (kept == hops) expected[0] = 1; // otherwise it is what was left out
+        if (kept == hops) expected[0] = 1; // otherwise the route's start is left out
         EXPECT_TRUE(std::equal(expected.begin(), expected.end(), &told[details + 24])) << hops;
         told[3] = 7;
         told.put<8>(smp_mkey, key);
         EXPECT_EQ(traps.send(to_subnet(12), told), STATUS_SUCCESS);
         manager.mkey = key;
-        manager.get(switch2, sm_node_info); // it has come through before this is answered
+        manager.get(switch2, sm_node_info); // the repress has arrived before this is answered
     }
 }
 
@@ -150,10 +150,10 @@ class MKeyLease : public MKey {};
 
 TEST_P(MKeyLease, BeginsWithAViolationAndEndsTheProtectionFromReading) {
     protect(2, 10);
-    pass(20 * second); // nothing happens
+    pass(20 * second); // without a violation no lease period starts
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
     pass(9 * second);
-    EXPECT_FALSE(directed(get_method, sm_port_info, other_key)); // begins no other
+    EXPECT_FALSE(directed(get_method, sm_port_info, other_key)); // starts no lease period
     pass(2 * second);
     const auto info = directed(get_method, sm_port_info, other_key);
     ASSERT_TRUE(info);
@@ -168,7 +168,7 @@ TEST_P(MKeyLease, IsRenewedByWhoKnowsTheKey) {
     pass(9 * second);
     EXPECT_TRUE(directed(get_method, sm_node_info, key));
     pass(2 * second);
-    EXPECT_FALSE(directed(get_method, sm_port_info, other_key)); // begins another
+    EXPECT_FALSE(directed(get_method, sm_port_info, other_key)); // starts a new lease period
     pass(9 * second);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
     pass(2 * second);

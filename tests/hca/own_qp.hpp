@@ -1,4 +1,4 @@
-// An agent with a queue pair of its own, as tests speak.
+// An agent with a queue pair of its own, for tests.
 #pragma once
 
 #include "mad_client.hpp"

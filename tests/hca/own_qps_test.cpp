@@ -1,4 +1,5 @@
-// Queue pairs of an agent's own: what reaches them, what they send, and whose number is whose.
+// Queue pairs of an agent's own: the datagrams that they receive and send, and the numbers they
+// use.
 #include "own_qp.hpp"
 
 #include <support/both_machines.hpp>
@@ -63,7 +64,7 @@ TEST_P(OwnQps, HaveNumbersThatNoOtherHas) {
     EXPECT_NE(numbers[0], numbers[2]);
 }
 
-// Whatever its class and method; also an answer that nobody asked for. The TransactionID is whole.
+// Class and method do not matter, and a response needs no request. The TransactionID is unchanged.
 TEST_P(OwnQps, AreGivenAllMadsThatComeAndSendFromTheirNumber) {
     mad_client asks(one, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client answers(two, own_qp(IB_MAD_QP_OWN_MADS));
@@ -85,7 +86,7 @@ TEST_P(OwnQps, AreGivenAllMadsThatComeAndSendFromTheirNumber) {
     }
 }
 
-// A client of QP1 and one with a QP of its own talk, each by its number.
+// A client of QP1 and one with a QP of its own exchange datagrams, each with its own QP number.
 TEST_P(OwnQps, TalkWithQp1) {
     mad_client shared(one, agent_of(vendor_class, {send}));
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS, IB_QP1_QKEY));
@@ -148,7 +149,7 @@ TEST_P(OwnQps, WhatIsNoMadReachesNoneThatIsForMads) {
     EXPECT_EQ(shared.receive().data, good);
 }
 
-// Which is counted in words, as long as it is.
+// The length is counted in words.
 TEST_P(OwnQps, TheCountersOfAPortKnowHowLongADatagramIs) {
     const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW));
     const mad_client receiver(two, own_qp(IB_MAD_QP_OWN_RAW));
@@ -218,7 +219,7 @@ TEST_P(OwnQps, WhatComesToANumberThatWasFreedIsDropped) {
 
 IRPVERBS_ON_BOTH_MACHINES(OwnQps);
 
-// A datagram meets the old keys or the new ones.
+// A datagram meets either the old keys or the new ones.
 TEST(OwnQpRaces, KeysAreSetWhileDatagramsCome) {
     using namespace irpverbs::dispatch;
     explore_options options;

@@ -1,4 +1,4 @@
-// P_Keys: at end ports, and at switches that enforce partitions for what they pass on.
+// P_Keys at end ports, and at switches that enforce partitions for forwarded datagrams.
 #include "bare_subnet.hpp"
 
 namespace {
@@ -11,7 +11,7 @@ constexpr ib_pkey_t partition = 0x8123;
 constexpr UCHAR inbound = 8;
 constexpr UCHAR outbound = 4;
 
-// Datagrams of host1 to host3, which pass switch1 and switch2.
+// Datagrams from host1 to host3, which pass switch1 and switch2.
 class Partitions : public bare_subnet {
 protected:
     void SetUp() override {
@@ -76,7 +76,7 @@ TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
 }
 
-// Also if they come at once, and though the first is repressed only after that.
+// Two violations at once are both reported, although the first trap is repressed later.
 TEST_P(Partitions, EachForeignerIsTold) {
     const auto violate = [&](UCHAR service_level) {
         IB_MAD_ADDRESS to = to_lid(3);
@@ -97,7 +97,7 @@ TEST_P(Partitions, EachForeignerIsTold) {
     mad repress = first;
     repress[3] = 7;
     EXPECT_EQ(traps.send(to_subnet(3), repress), STATUS_SUCCESS);
-    for (int i = 0; i < 2; ++i) { // the second time it is repeated
+    for (int i = 0; i < 2; ++i) { // the second time it is a repetition
         const mad second = next();
         EXPECT_EQ(level_of(second), 2u);
         EXPECT_NE(second.get<8>(8), first.get<8>(8));
@@ -106,11 +106,12 @@ TEST_P(Partitions, EachForeignerIsTold) {
     violate(3);
     violate(4);
     const std::uint64_t third = level_of(next());
-    EXPECT_LT(KeQueryInterruptTime() - before, 10'000u * 100); // ms: none waits for its turn
+    // in ms: no trap waits for the repetition of another
+    EXPECT_LT(KeQueryInterruptTime() - before, 10'000u * 100);
     EXPECT_EQ(third + level_of(next()), 3u + 4);
 }
 
-// By the end port, and by a switch.
+// Both the end port and a switch report the violation.
 TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
     IB_MAD_ADDRESS to = to_lid(3);
     to.PKeyIndex = 1;
@@ -121,7 +122,7 @@ TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
         EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
         mad told = traps.receive().data;
         while (told.get<2>(smp_data + 4) != number)
-            told = traps.receive().data; // the end port's, again
+            told = traps.receive().data; // the end port's trap, repeated
         EXPECT_EQ(told.get<8>(gids), from.gid_prefix);
         EXPECT_EQ(told.get<8>(gids + 8), from.gid_guid);
         EXPECT_EQ(told.get<8>(gids + 16), to.Gid.gid_prefix);
@@ -160,7 +161,7 @@ TEST_P(Partitions, WhatComesIntoASwitchIsCheckedWhereItEnforcesThem) {
     EXPECT_EQ(next_number(), 3u);
 }
 
-// SMPs have none.
+// SMPs have no P_Key.
 TEST_P(Partitions, AreEnforcedInTheirDirectionOnlyAndNotForManagement) {
     join(host3, 0);
     enforce(switch1, 7, inbound);

@@ -16,10 +16,10 @@ constexpr USHORT samples_control = 0x10;
 constexpr USHORT samples_result = 0x11;
 constexpr USHORT bad_attribute = 0x000C;
 constexpr USHORT bad_field = 0x001C;
-constexpr ib_lid_t switch1 = 6; // behind the five CA ports
+constexpr ib_lid_t switch1 = 6; // follows the five CA ports
 constexpr ib_guid_t switch1_guid = 0x0200000000000000 + (5 << 8);
 constexpr UCHAR all_ports = 255;
-constexpr std::size_t at = 64; // of the attribute
+constexpr std::size_t at = 64; // offset of the attribute
 
 /// A counter in an attribute.
 struct field {
@@ -44,7 +44,7 @@ protected:
         return client.ask(to_lid(lid), request).data;
     }
 
-    /// Writes one value into all that are selected; what comes back is what they are then.
+    /// Writes one value into all selected counters; the response has their new values.
     mad write(ib_lid_t lid, USHORT attribute, USHORT select, UCHAR byte, UCHAR port = 1) {
         mad request(performance_class, set, attribute);
         std::fill_n(request.begin() + at, 72, byte);
@@ -68,8 +68,10 @@ TEST_P(Performance, SaysWhatItCan) {
     const mad info = ask(two.lid(), get, class_port_info);
     EXPECT_EQ(info.status(), 0);
     EXPECT_EQ(info.method(), 0x81);
-    EXPECT_EQ(info.get<2>(66), 0x0300u); // all ports at once, extended counters; no PortXmitWait
-    EXPECT_EQ(write(two.lid(), port_counters, 0xFFFF, 0x11)[at + 18], 0); // so, no CounterSelect2
+    // all ports at once and extended counters are supported; no PortXmitWait
+    EXPECT_EQ(info.get<2>(66), 0x0300u);
+    // therefore there is no CounterSelect2
+    EXPECT_EQ(write(two.lid(), port_counters, 0xFFFF, 0x11)[at + 18], 0);
     EXPECT_EQ(write(two.lid(), port_counters, 0, 0x11).get<4>(at + 40), 0u);
 }
 
@@ -145,7 +147,8 @@ TEST_P(Performance, ErrorsOfALinkAreCountedByTheirKind) {
     EXPECT_EQ(now.get<2>(at + 10), 0u);
 }
 
-// By who could not send it, and by the port of a switch that knows no way.
+// The port that cannot send counts the datagram, and so does the port of a switch that has no route
+// for it.
 TEST_P(Performance, WhatGoesNowhereIsCountedWhereItEnds) {
     const UCHAR port_of_two = 2;
     client.send(to_lid(0xBFFE), mad(performance_class, get, port_counters));
@@ -169,7 +172,7 @@ TEST_P(Performance, MulticastsAreCountedApart) {
     const HCA_SOFTWARE_COUNTERS after[]{counters(hcas.guid(0), 1), counters(switch1_guid, 1),
                                         counters(switch1_guid, 2), counters(hcas.guid(1), 1)};
     for (int i = 0; i < 4; ++i) {
-        const ULONGLONG sent = i % 2 == 0 ? 1 : 0; // the others receive
+        const ULONGLONG sent = i % 2 == 0 ? 1 : 0; // the other hosts receive
         EXPECT_EQ(after[i].TransmitMulticasts - before[i].TransmitMulticasts, sent);
         EXPECT_EQ(after[i].ReceiveMulticasts - before[i].ReceiveMulticasts, 1 - sent);
         EXPECT_EQ(after[i].TransmitUnicasts, before[i].TransmitUnicasts);
@@ -198,7 +201,7 @@ TEST_P(Performance, CountsWhatGoesBy) {
     const mad after = ask(two.lid(), get, port_counters_extended);
     EXPECT_EQ(after.get<8>(64 + 32) - before.get<8>(64 + 32), 1u); // packets received
     EXPECT_EQ(after.get<8>(64 + 16) - before.get<8>(64 + 16), 72u);
-    EXPECT_EQ(after.get<8>(64 + 8) - before.get<8>(64 + 8), 72u); // the answer before
+    EXPECT_EQ(after.get<8>(64 + 8) - before.get<8>(64 + 8), 72u); // of the previous response
     EXPECT_EQ(ask(two.lid(), get, port_counters).get<4>(64 + 36), after.get<8>(64 + 32) + 1);
 }
 
@@ -242,7 +245,7 @@ TEST_P(Performance, AClientsAgentStandsInForIt) {
 
 IRPVERBS_ON_BOTH_MACHINES(Performance);
 
-// Of each tick, which is as long as 256 symbols of a QDR link: 256 ns.
+// The tick is as long as 256 symbols of a QDR link: 256 ns.
 class Samples : public Performance {
 protected:
     enum : UCHAR { done, to_come, running };
@@ -275,9 +278,9 @@ TEST_P(Samples, AreTakenForTheTimeThatIsAskedFor) {
     EXPECT_EQ(begun.get<4>(at + 28), ticks);
     EXPECT_EQ(begun.get<2>(at + 38 + 2 * 4), 4u);
     pass(time_of_ticks + 1000);
-    mad now = result(); // counted: a datagram to the port, and one from it
+    mad now = result(); // counts a datagram to the port and one from it
     EXPECT_EQ(now[at + 3], running);
-    EXPECT_EQ(now.get<4>(at + 4 + 4 * 4), 0u); // not yet told
+    EXPECT_EQ(now.get<4>(at + 4 + 4 * 4), 0u); // not reported before the end
     const mad refused = set_control(control(0, 1, 0x88));
     EXPECT_EQ(refused.status(), 0);
     EXPECT_EQ(refused[at + 11], running);
@@ -312,7 +315,7 @@ TEST_P(Samples, OfWhatIsNotThereAreRefused) {
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(Samples);
 
-// What no room is left for.
+// Datagrams beyond the capacity of the fabric.
 class FullFabric : public Performance {};
 
 TEST_P(FullFabric, DropsSmpsAndCountsThem) {
@@ -324,10 +327,11 @@ TEST_P(FullFabric, DropsSmpsAndCountsThem) {
         client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
     faults = {};
     faults.DuplicationOnceIn = 1;
-    faults.ReorderingOnceIn = 1; // it need not stay behind those
+    faults.ReorderingOnceIn = 1; // the SMP may overtake the delayed datagrams
     HcaSoftwareSetFaults(hcas.guid(0), 1, &faults);
     subnet_client manager(one);
-    EXPECT_EQ(manager.get({1}, sm_node_info).status(), 0); // neither it nor its answer comes twice
+    // neither the SMP nor its response is duplicated
+    EXPECT_EQ(manager.get({1}, sm_node_info).status(), 0);
     EXPECT_EQ(counters(switch1_guid, 1).Vl15Dropped, 1u);
     EXPECT_EQ(counters(hcas.guid(0), 1).Vl15Dropped, 1u);
     faults = {};

@@ -1,4 +1,4 @@
-// Bytes that are read without a lock: whole, of the edition that was asked for, or not at all.
+// Bytes that are read without a lock: a read returns the whole requested edition or nothing.
 #include "published.hpp"
 
 #include <threads/crowd.hpp>

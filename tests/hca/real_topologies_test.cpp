@@ -1,4 +1,5 @@
-// Files as tools wrote them (topologies/README.md): every one is read, and they agree.
+// Files as tools wrote them (topologies/README.md): every file can be read, and their contents
+// agree.
 #include <support/verbs.hpp>
 
 #include <hca/software.h>
@@ -48,7 +49,8 @@ TEST(RealTopologies, AreReadWithTheirLids) {
     }
 }
 
-// What tests/lab/fabric.py wrote for ibsim has the same hosts as what was discovered there.
+// The file that tests/lab/fabric.py wrote for ibsim has the hosts that were discovered in that
+// fabric.
 TEST(RealTopologies, OurFileForIbsimHasTheHostsThatWereDiscovered) {
     const attached hcas(file("two_leaves.net"));
     std::string hosts;

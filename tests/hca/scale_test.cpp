@@ -1,4 +1,4 @@
-// A cluster's worth of fabric.
+// A fabric of the size of a cluster.
 #include <support/topology_file.hpp>
 #include <support/verbs.hpp>
 
@@ -14,7 +14,7 @@ constexpr unsigned hosts_of_leaf = 32;
 constexpr std::size_t hosts = leaves * hosts_of_leaf;
 constexpr std::size_t most_memory = 200'000'000;
 
-/// Bytes of this process that are in memory.
+/// Bytes of this process in memory.
 std::size_t resident() {
     std::size_t all = 0;
     std::size_t present = 0;
@@ -22,7 +22,7 @@ std::size_t resident() {
     return present * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// How long that takes is measured in tests/bench (ours/stand_up).
+// tests/bench measures the time (ours/stand_up).
 TEST(Scale, TwoThousandHostsAndEightySwitchesStandUpInUnder200Megabytes) {
     const topology_file file(fat_tree_file(leaves, spines, hosts_of_leaf));
     const std::size_t before = resident();

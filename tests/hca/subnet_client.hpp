@@ -1,4 +1,4 @@
-// SMPs as a subnet manager's test sends them.
+// SMPs as tests of a subnet manager send them.
 #pragma once
 
 #include "mad_client.hpp"
@@ -33,7 +33,7 @@ enum sm_attribute : USHORT {
 inline constexpr std::size_t smp_mkey = 24;
 inline constexpr std::size_t smp_data = 64;
 
-/// The ports that a directed route leaves by, one after the other.
+/// The output ports of a directed route in order.
 using route = std::initializer_list<UCHAR>;
 
 inline mad directed_smp(UCHAR method, USHORT attribute, ULONG modifier,
@@ -45,7 +45,7 @@ inline mad directed_smp(UCHAR method, USHORT attribute, ULONG modifier,
     return smp;
 }
 
-/// An agent of class 0x81, and what is asked through it.
+/// An agent of class 0x81 and its requests.
 class subnet_client {
 public:
     explicit subnet_client(IB_CA* ca) : directed_(ca, agent_of(directed_class)) {}
@@ -66,12 +66,12 @@ public:
     }
     mad_client& agent() { return directed_; }
 
-    /// Reads it, lets `change(mad&)` change it, and writes it.
+    /// Reads the attribute, applies `change(mad&)` and writes it.
     template <class Change>
     mad modify(route way, USHORT attribute, ULONG modifier, const Change& change) {
         mad now = get(way, attribute, modifier);
-        now[smp_data + 32] &= 0xF0; // of PortInfo: no change of its state,
-        now[smp_data + 33] &= 0x0F; // physical neither
+        now[smp_data + 32] &= 0xF0; // in PortInfo: no change of the state,
+        now[smp_data + 33] &= 0x0F; // nor of the physical state
         change(now);
         return set(way, attribute, modifier, now);
     }

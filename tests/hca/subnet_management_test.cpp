@@ -1,5 +1,5 @@
-// The subnet management agents of CAs and switches, over directed routes, in a fabric that nobody
-// has configured.
+// The subnet management agents of CAs and switches, over directed routes, in a fabric without
+// configuration.
 #include "bare_subnet.hpp"
 #include "own_qp.hpp"
 
@@ -24,7 +24,7 @@ TEST_P(SubnetManagement, NodesSayWhoTheyAre) {
     const mad sw = manager.get(switch2, sm_node_info);
     EXPECT_EQ(sw[smp_data + 2], IB_NODE_SWITCH);
     EXPECT_EQ(sw[smp_data + 3], 8);
-    EXPECT_EQ(sw[smp_data + 36], 7); // where it came in
+    EXPECT_EQ(sw[smp_data + 36], 7); // the port at which it arrived
     const mad far = manager.get(host3, sm_node_info);
     EXPECT_EQ(far.get<8>(smp_data + 12), hcas.guid(2));
     const mad name = manager.get(host3, sm_node_description);
@@ -37,7 +37,7 @@ TEST_P(SubnetManagement, AnAnswerComesBackByItsRoute) {
     EXPECT_EQ(answer.method(), 0x81);
     EXPECT_NE(answer.get<2>(4) & 0x8000, 0u); // the direction
     EXPECT_EQ(answer[6], 0);                  // the hop pointer
-    EXPECT_EQ(answer[193], 1);                // ports in, of the return path
+    EXPECT_EQ(answer[193], 1);                // input ports of the return path
     EXPECT_EQ(answer[194], 7);
     EXPECT_EQ(answer[195], 1);
 }
@@ -68,7 +68,8 @@ TEST_P(SubnetManagement, AManagerByDatagramsMakesASubnet) {
     }
 }
 
-// LIDs to switch2, from there by ports; and by ports to switch1, from there by LIDs.
+// A route by LIDs to switch2 and by ports from there, and one by ports to switch1 and by LIDs from
+// there.
 TEST_P(SubnetManagement, ARouteMayBeDirectedInPart) {
     configure();
     mad second = directed_smp(get_method, sm_node_info, 0, {1});
@@ -81,7 +82,7 @@ TEST_P(SubnetManagement, ARouteMayBeDirectedInPart) {
     EXPECT_EQ(same.data.get<8>(smp_data + 12), hcas.guid(2));
 }
 
-// The loop ends: what comes after it is answered.
+// The loop ends: later requests are answered.
 TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
     configure();
     way_of(switch1, {{1, 1}, {3, 7}, {5, 7}, {11, 0}});
@@ -92,7 +93,8 @@ TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
     sender.send(to_lid(3), mad(vendor_class, 3, 2));
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
     HCA_SOFTWARE_COUNTERS now{};
-    HcaSoftwareCounters(second_switch, 7, &now); // that does not send back what came from there
+    // the switch does not return it through the port at which it arrived
+    HcaSoftwareCounters(second_switch, 7, &now);
     EXPECT_EQ(now.RelayErrors, 1u);
 }
 
@@ -131,7 +133,7 @@ TEST_P(SubnetManagement, WhatAManagerSetsIsToldToClients) {
     EXPECT_EQ(IbPortGid(&*port_block(three, 1), 0)->gid_prefix, 0xFEC0ull << 48);
 }
 
-// PortInfo has the prefix, so that a manager that writes back what it read does not undo it.
+// PortInfo has the prefix, so a manager that writes the block it read does not undo the change.
 TEST_P(SubnetManagement, PrefixChangedByHand_PortInfoHasItAndWritingItBackKeepsIt) {
     constexpr std::uint64_t site_local = 0xFEC0ull << 48;
     const port_block before(three, 1);
@@ -199,7 +201,7 @@ TEST_P(SubnetManagement, TablesKeepWhatIsWritten) {
     }
     manager.set(host3, sm_guid_info, 0, data);
     const mad guids = manager.get(host3, sm_guid_info);
-    EXPECT_EQ(guids.get<8>(smp_data), port_block(three, 1)->PortGuid); // its own stays
+    EXPECT_EQ(guids.get<8>(smp_data), port_block(three, 1)->PortGuid); // its own GUID stays
     EXPECT_EQ(guids.get<8>(smp_data + 8), data.get<8>(smp_data + 8));
 }
 
@@ -238,7 +240,7 @@ TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
     const mad first = manager.get(host3, sm_notice);
     EXPECT_EQ(first.get<2>(smp_data + 4), 130u);
     EXPECT_EQ(first.get<2>(smp_data + 6), 3u);
-    EXPECT_EQ(first.get<2>(smp_data + 8), 2u); // so many, and the toggle
+    EXPECT_EQ(first.get<2>(smp_data + 8), 2u); // the count, and the toggle bit
     EXPECT_EQ(first[smp_data + 10 + 4], 1);
     mad other = first;
     other[smp_data + 8] ^= 0x80;
@@ -254,19 +256,20 @@ TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
     mad_client traps(one, agent_of(subnet_class, {5}));
     for (const ib_guid_t guid : {hcas.guid(2), second_switch}) {
         HcaSoftwarePassThreshold(guid, 1, 129);
-        EXPECT_EQ(traps.receive().data.get<2>(smp_data + 4), 129u); // those cleared are not told
+        // cleared notices are not repeated
+        EXPECT_EQ(traps.receive().data.get<2>(smp_data + 4), 129u);
     }
-    EXPECT_EQ(manager.get(switch2, sm_notice).get<2>(smp_data + 8), 1u); // its own
+    EXPECT_EQ(manager.get(switch2, sm_notice).get<2>(smp_data + 8), 1u); // its own notice
 }
 
 TEST_P(SubnetManagement, AnMKeyGuards) {
     configure();
     manager.modify(host3, sm_port_info, 1, [](mad& info) {
         info.put<8>(smp_data, 0x1234);
-        info[smp_data + 34] |= 0x40; // readers see no key
+        info[smp_data + 34] |= 0x40; // readers see a zero key
     });
     EXPECT_EQ(manager.get(host3, sm_port_info, 1).get<8>(smp_data), 0u);
-    mad_client by_lid(one, agent_of(subnet_class, {5})); // takes the trap
+    mad_client by_lid(one, agent_of(subnet_class, {5})); // receives the trap
     mad wrong = directed_smp(set_method, sm_pkey_table, 0, {1, 7, 1});
     EXPECT_EQ(manager.agent().send(to_subnet(), wrong), STATUS_SUCCESS);
     const received_mad told = by_lid.receive();
@@ -277,7 +280,8 @@ TEST_P(SubnetManagement, AnMKeyGuards) {
     repress.put<8>(smp_mkey, 0x1234);
     EXPECT_EQ(by_lid.send(to_subnet(told.from.Lid), repress), STATUS_SUCCESS);
     manager.mkey = 0x1234;
-    const mad now = manager.get(host3, sm_port_info, 1); // the first answer: the Set had none
+    // first read of the key: the response to the Set had none
+    const mad now = manager.get(host3, sm_port_info, 1);
     EXPECT_EQ(now.get<8>(smp_data), 0x1234u);
     EXPECT_EQ(now.get<2>(smp_data + 44), 1u);
     EXPECT_EQ(port_block(three, 1)->MKeyViolations, 1);
@@ -296,7 +300,7 @@ TEST_P(SubnetManagement, ALostLinkIsToldUntilThatIsRepressed) {
     mad repress = again.data;
     repress[3] = 7;
     EXPECT_EQ(traps.send(to_subnet(again.from.Lid), repress), STATUS_SUCCESS);
-    manager.get(switch2, sm_node_info); // it has come through before this is answered
+    manager.get(switch2, sm_node_info); // the SMP has arrived before this is answered
     HcaSoftwarePortError(hcas.guid(0), 1);
     manager.bring_up(switch1, 1);
     EXPECT_NE(traps.receive().data.get<2>(smp_data + 4), 0u);
@@ -332,7 +336,7 @@ TEST_P(SubnetManagement, WhatHappensToAPortIsToldByItsTrap) {
     EXPECT_EQ(expect_trap(145).get<8>(smp_data + 10 + 6), 0x77u);
 }
 
-// At the port that is meant, and at a switch that enforces partitions.
+// The trap comes from the destination port and from a switch that enforces partitions.
 TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
     configure();
     mad_client traps(one, agent_of(subnet_class, {5}));
@@ -355,7 +359,7 @@ TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
     to.PKeyIndex = 1;
     sender.send(to, mad(vendor_class, 3, 1));
     mad told;
-    do // the first is told again and again
+    do // the first trap is repeated
         told = traps.receive().data;
     while (told.get<2>(smp_data + 4) == 258);
     EXPECT_EQ(told.get<2>(smp_data + 4), 259u);
@@ -387,7 +391,7 @@ TEST_P(SubnetManagement, AQueuePairOfAnAgentsOwnIsInOnePartition) {
     member.send(to, mad(vendor_class, 3, 2));
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
-    keys.put<2>(smp_data, 0x8123).put<2>(smp_data + 2, 0xFFFF); // they change places
+    keys.put<2>(smp_data, 0x8123).put<2>(smp_data + 2, 0xFFFF); // the entries are swapped
     for (const route way : {itself, host3})
         EXPECT_EQ(manager.set(way, sm_pkey_table, 0, keys).status(), 0);
     member.send(to, mad(vendor_class, 3, 3));
@@ -425,7 +429,7 @@ TEST_P(SubnetManagement, SmInfoIsTheManagersOrTheNodes) {
               STATUS_SUCCESS);
     received_mad asked = other.receive();
     asked.data[3] = 0x81;
-    asked.data[4] |= 0x80; // it goes back
+    asked.data[4] |= 0x80; // sent back as a response
     asked.data[smp_data + 20] = 0x73;
     EXPECT_EQ(other.send(asked.from, asked.data), STATUS_SUCCESS);
     EXPECT_EQ(manager.agent().receive().data[smp_data + 20], 0x73);
@@ -441,7 +445,7 @@ struct counted {
     }
 };
 
-// Each request is answered once or, when its link fails, not at all; and the last to write wins.
+// Each request is answered once or, when its link fails, not at all; the last write wins.
 TEST(SubnetManagementRaces, TwoManagersWriteWhileALinkFlaps) {
     using namespace irpverbs::dispatch;
     explore_options options;

@@ -1,4 +1,4 @@
-// What a subnet manager finds in a fabric is what its file says: the same nodes, the same cables.
+// A subnet manager finds the nodes and cables of the fabric's file.
 #include "subnet_client.hpp"
 
 #include <filesystem>
@@ -14,7 +14,7 @@ using namespace irpverbs::testing;
 const std::filesystem::path checked_in = TOPOLOGIES;
 const std::filesystem::path debians = "/usr/share/doc/ibsim-utils/net-examples";
 
-/// Each as "node[port] node[port]", whichever of its ends it was seen from.
+/// Each cable as "node[port] node[port]", independent of the end from which it was found.
 class cables : public std::set<std::string> {
 public:
     void add(const std::string& one, unsigned port, const std::string& other, unsigned its_port) {
@@ -24,7 +24,8 @@ public:
     }
 };
 
-// In ibsim's files a node's id is its name; ibnetdiscover has the name in a comment behind it.
+// In ibsim's files a node's id is its name; ibnetdiscover's files have the name in a comment behind
+// the id.
 cables written_in(const std::filesystem::path& file) {
     const std::regex node(R"re(^(?:Switch|Hca|Ca)\s+\d+\s+"([^"]+)"(?:\s*#\s*"([^"]+)")?.*)re");
     const std::regex end(R"re(^\[(\d+)\][^"]*"([^"]+)"\s*\[(\d+)\].*)re");
@@ -54,7 +55,7 @@ cables written_in(const std::filesystem::path& file) {
     return all;
 }
 
-/// Goes from port to port by directed routes, which lead through switches and end at hosts.
+/// Walks from port to port by directed routes, which lead through switches and end at hosts.
 class walk {
 public:
     explicit walk(IB_CA* from) : client_(from) { leave(node_at({}), {}, 1); }

@@ -1,4 +1,4 @@
-// Topology files: both dialects, and what is said of wrong ones.
+// Topology files: both dialects, and the messages about wrong ones.
 #include <support/topology_file.hpp>
 #include <support/verbs.hpp>
 
@@ -32,7 +32,7 @@ result attach(const std::string& uri) {
     return seen;
 }
 
-/// The message for a file of that text, without the file's name.
+/// Returns the message for a file of that text, without the file's name.
 std::string complaint(const std::string& text) {
     const topology_file file(text);
     const result seen = attach(file.uri());
@@ -42,7 +42,7 @@ std::string complaint(const std::string& text) {
     return seen.message.substr(std::min(seen.message.size(), file.path().size() + 1));
 }
 
-// As ibnetdiscover prints it: GUIDs, LIDs and link speeds come from the file.
+// A file as ibnetdiscover prints it: GUIDs, LIDs and link speeds come from the file.
 TEST(Topology, ReadsWhatIbnetdiscoverPrints) {
     const topology_file file(R"(#
 # Topology file: generated on Thu Jan  1 00:00:00 1970
@@ -117,7 +117,7 @@ TEST(Topology, AFileThatIncludesItselfIsTold) {
               self.path() + ":2: \"" + name + "\" is included too deep: does it include itself?");
 }
 
-// Of every line of a good file, every beginning: read, or refused at that line.
+// Every prefix of every line of a good file is accepted or refused at that line.
 TEST(Topology, ACutLineIsToldWithItsNumber) {
     const std::string line = "[1](10) \"S\"[1](20) w=4 s=1 e=2 # lid 4 lmc 0 \"S\" lid 6 4xDDR";
     const std::string before = "caguid=0x10\nCa 1 \"H\"\n";
@@ -202,7 +202,7 @@ TEST(Attach, AnswersForUrisThatNameNothing) {
     EXPECT_EQ(HcaDetach("software:"), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-// The second URI brings GUIDs that are there: none of its HCAs stays.
+// The second URI has GUIDs that exist already: none of its HCAs stays.
 TEST(Attach, RefusesAUriOrAGuidThatIsThere) {
     const topology_file one("caguid=0x5\nCa 1 \"a\"\n");
     EXPECT_EQ(attach(one.uri()).status, STATUS_SUCCESS);

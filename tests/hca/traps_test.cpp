@@ -1,4 +1,4 @@
-// How long a trap is told, and what ends it.
+// How long a trap is repeated, and the events that end it.
 #include "bare_subnet.hpp"
 
 namespace {
@@ -9,7 +9,7 @@ constexpr UCHAR trap_method = 5;
 constexpr UCHAR repress_method = 7;
 constexpr USHORT link_integrity = 129;
 constexpr LONGLONG millisecond = 10'000;
-constexpr LONGLONG tick = 100 * millisecond; // of the timer that repeats them
+constexpr LONGLONG tick = 100 * millisecond; // of the timer that repeats traps
 
 // Source: IBA 14.2.5.6 (SubnetTimeOut).
 constexpr LONGLONG encoded_time(UCHAR value) { return (4096LL << value) / 100; }
@@ -32,7 +32,7 @@ protected:
     void send(const mad& what, ib_lid_t to = 3) {
         EXPECT_EQ(listener().send(to_subnet(to), what), STATUS_SUCCESS);
     }
-    /// Within two repetitions.
+    /// Returns whether the trap is repeated within two periods.
     bool told_again() {
         for (int i = 0; i < 4; ++i)
             if (number_of(next()) == link_integrity) return true;
@@ -90,7 +90,7 @@ TEST_P(Traps, ARepressedOneIsNotToldAgain) {
     tell();
     send(repress_of(next()));
     EXPECT_TRUE(silent_for(2 * encoded_time(timeout) + 2 * tick));
-    tell(); // happens anew
+    tell(); // the event occurs again
     EXPECT_EQ(number_of(next()), link_integrity);
 }
 
@@ -102,7 +102,7 @@ TEST_P(Traps, OnlyItsOwnNumberAtItsOwnPortRepresses) {
     other.put<8>(8, told.get<8>(8) + 1);
     send(other);
     EXPECT_TRUE(told_again());
-    send(repress_of(told), 12); // the switch's
+    send(repress_of(told), 12); // the switch's trap
     EXPECT_TRUE(told_again());
     send(repress_of(told));
     EXPECT_TRUE(silent_for(2 * encoded_time(timeout) + 2 * tick));
@@ -117,7 +117,7 @@ TEST_P(Traps, AWrongMKeyRepressesNothing) {
     wrong.put<8>(smp_mkey, key + 1);
     send(wrong);
     EXPECT_TRUE(told_again());
-    mad refused; // which is told, too
+    mad refused; // which raises a trap, too
     do
         refused = next();
     while (number_of(refused) == link_integrity);

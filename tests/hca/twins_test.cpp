@@ -1,4 +1,5 @@
-// Every C++ twin on the software HCA, on both machines, inline and pended.
+// Every C++ coroutine function of the library on the software HCA, on both machines, inline and
+// pended.
 #include "mad_client.hpp"
 
 #include <support/both_machines.hpp>
@@ -31,7 +32,7 @@ boost::system::error_code code(NTSTATUS status) { return dispatch::make_error_co
 
 class Twins : public irpverbs::testing::BothMachines {
 protected:
-    // With verbs that are done at once, and with verbs that pend.
+    // Runs with verbs that complete inline and with verbs that pend.
     void run(asio::awaitable<void> (*body)(ib_guid_t guid)) {
         for (const HCA_SOFTWARE_COMMANDS each : {HcaCommandsInline, HcaCommandsByDpc}) {
             const attached hcas;
@@ -112,7 +113,7 @@ asio::awaitable<void> use_events(ib_guid_t guid) {
     EXPECT_EQ(late, code(STATUS_IO_TIMEOUT));
     const auto first =
         co_await (events.next(asio::use_awaitable) || ci::query_port(ca, 1, asio::use_awaitable));
-    EXPECT_EQ(first.index(), 1u); // the wait is cancelled, and nothing is lost:
+    EXPECT_EQ(first.index(), 1u); // the wait is cancelled, and no event is lost:
     HcaSoftwareChangeSm(guid, 1, 7, 0);
     EXPECT_EQ(co_await events.next(), IB_AE_SM_CHANGE);
     co_await ci::close_ca(ca);
@@ -127,7 +128,7 @@ asio::awaitable<void> die(ib_guid_t guid) {
     HcaSoftwareFail(guid);
     co_await ci::get_ca_fatal_event(ca);
     const auto [again] = co_await ca.fatal_events().next(irp::within(1ms, as_tuple));
-    EXPECT_EQ(again, code(STATUS_IO_TIMEOUT)); // one event, one IRP
+    EXPECT_EQ(again, code(STATUS_IO_TIMEOUT)); // one event completes one IRP
     const auto [dead, port] = co_await ci::query_port(ca, 1, as_tuple);
     EXPECT_EQ(dead, code(STATUS_FILE_FORCED_CLOSED));
     EXPECT_TRUE(port.empty());
@@ -166,7 +167,7 @@ asio::awaitable<void> exchange_datagrams(ib_guid_t guid) {
     using irpverbs::testing::vendor_class;
     ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
     const ib_lid_t lid = (co_await ci::query_port(ca, 2))->Lid;
-    // Outside of co_await: g++ 12 has no place in a coroutine for the list.
+    // outside of co_await: g++ 12 has no room in a coroutine for the initializer list
     const IB_MAD_AGENT_ATTR asks = agent_of(vendor_class);
     const IB_MAD_AGENT_ATTR receives = agent_of(vendor_class, {1}, 2);
     ci::mad_agent asker = co_await ci::register_mad_agent(ca, asks);

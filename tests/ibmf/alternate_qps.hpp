@@ -1,4 +1,4 @@
-// Two hosts of the software fabric whose clients have queue pairs of their own, as tests speak.
+// Two hosts of the software fabric whose clients have queue pairs of their own, for tests.
 #pragma once
 
 #include "ibmf_client.hpp"
@@ -21,7 +21,7 @@ inline ib_lid_t lid_of(DEVICE_OBJECT* fdo) {
     return lid;
 }
 
-/// Two hosts, behind a switch each.
+/// Two hosts, each behind its own switch.
 struct two_hosts {
     ibmf_register_info_t client(unsigned host, ibmf_client_type_t type = UNIVERSAL_CLASS) const {
         return {guids[host], 1, type};
@@ -58,7 +58,7 @@ private:
     ibmf_handle_t client_;
 };
 
-/// Where a queue pair is.
+/// Addresses the message to a queue pair.
 inline void address(ibmf_msg_t* msg, ib_lid_t lid, const ibmf::qp_attributes& to) {
     msg->im_local_addr.ia_remote_lid = lid;
     msg->im_local_addr.ia_remote_qno = to.number;
@@ -66,7 +66,8 @@ inline void address(ibmf_msg_t* msg, ib_lid_t lid, const ibmf::qp_attributes& to
     msg->im_local_addr.ia_q_key = to.q_key;
 }
 
-/// Answers what comes to a queue pair of its own by the same one, from the buffers it came in.
+/// Answers messages to a queue pair through that queue pair, from the buffers in which they
+/// arrived.
 class qp_echo {
 public:
     qp_echo(const ibmf_register_info_t& who, uint_t kind, ib_qkey_t q_key = common_qkey)
@@ -134,7 +135,7 @@ private:
     std::vector<std::uint8_t> bytes_;
 };
 
-/// Keeps what comes to a queue pair.
+/// Keeps the messages that a queue pair receives.
 class qp_inbox {
 public:
     struct letter {

@@ -1,5 +1,5 @@
 // Queue pairs of a client's own, between hosts of the software fabric: messages of the three kinds,
-// keys, callbacks, and how they end.
+// keys, callbacks, and the ends of sends.
 #include "alternate_qps.hpp"
 
 #include <hca/software.h>
@@ -22,7 +22,7 @@ protected:
     two_hosts here;
 };
 
-// Of whatever class: the client's does not count.
+// The MADs may be of any class: the client's class does not matter.
 TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
     qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP);
     const client_scope it(here.client(0, PERF_MANAGER));
@@ -45,7 +45,7 @@ TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
 
 TEST_P(AlternateQps, TransfersGoBothWays) {
     const qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_RMPP);
-    const client_scope it(here.client(0)); // without IBMF_REG_FLAG_RMPP: the QP's kind counts
+    const client_scope it(here.client(0)); // without IBMF_REG_FLAG_RMPP: the QP's kind decides
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_RMPP);
     test_message msg(it.handle, {vendor_with_rmpp, MAD_METHOD_GET, 5, 0, 10'000});
     address(msg.shown, here.lids[1], peer.qp.its);
@@ -56,7 +56,7 @@ TEST_P(AlternateQps, TransfersGoBothWays) {
     EXPECT_EQ(msg.received_header().transaction_id, 5u);
 }
 
-// Defect D4: there is no header, and none is looked for.
+// Defect D4: raw datagrams have no header, and IBMF must not read one.
 TEST_P(AlternateQps, RawDatagramsCarryBytesAndNoHeader) {
     const client_scope receiver(here.client(1));
     const qp_scope into(receiver.handle, IBMF_ALT_QP_RAW_ONLY);
@@ -123,7 +123,7 @@ TEST_P(AlternateQps, WhatCanNotBeSentIsRefused) {
     EXPECT_EQ(bytes.send(raw.handle), IBMF_BAD_SIZE);
 }
 
-// At QP0 an SMP would go.
+// An SMP would go through QP0.
 TEST_P(AlternateQps, NothingGoesByAPortThatIsDownWhateverItsClass) {
     const client_scope it(here.client(0));
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
@@ -158,7 +158,7 @@ TEST_P(AlternateQps, ArgumentsAreChecked) {
         return ibmf_alloc_qp(it.handle, key, common_qkey, flags, &qp);
     };
     EXPECT_EQ(alloc(0x8000, IBMF_ALT_QP_RAW_ONLY), IBMF_INVALID_ARG);
-    EXPECT_EQ(alloc(0x8123, IBMF_ALT_QP_RAW_ONLY), IBMF_INVALID_ARG); // the port has no such
+    EXPECT_EQ(alloc(0x8123, IBMF_ALT_QP_RAW_ONLY), IBMF_INVALID_ARG); // the port has no such P_Key
     EXPECT_EQ(alloc(0xFFFF, IBMF_ALT_QP_MAD_RMPP | IBMF_ALT_QP_RAW_ONLY), IBMF_BAD_FLAGS);
     ASSERT_EQ(alloc(0x7FFF, IBMF_ALT_QP_MAD_RMPP), IBMF_SUCCESS);
     uint_t number = 0;
@@ -210,7 +210,7 @@ TEST_P(AlternateQps, ModifyingChangesWhatIsLetIn) {
         return msg.send(from.handle);
     };
     EXPECT_EQ(ibmf_modify_qp(receiver.handle, into.handle, 0xFFFF, 2, 0), IBMF_SUCCESS);
-    EXPECT_EQ(send(10, 1), IBMF_SUCCESS); // and is not let in
+    EXPECT_EQ(send(10, 1), IBMF_SUCCESS); // and is dropped at the receiver
     EXPECT_EQ(ibmf_modify_qp(sender.handle, from.handle, 0xFFFF, 2, 0), IBMF_SUCCESS);
     EXPECT_EQ(send(15, 1), IBMF_BAD_QP_HANDLE);
     EXPECT_EQ(send(20, 2), IBMF_SUCCESS);
@@ -247,7 +247,7 @@ TEST_P(AlternateQps, EachHasACallbackOfItsOwn) {
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, one.handle, 0), IBMF_CB_NOT_REGISTERED);
     address(msg.shown, here.lids[1], one.its);
     msg.qp = from.handle;
-    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // nobody hears it
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // no agent receives it
     address(msg.shown, here.lids[1], other.its);
     msg.qp = IBMF_QP_HANDLE_DEFAULT;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
@@ -282,7 +282,8 @@ TEST_P(AlternateQps, FreeingIsBusyWithACallbackOrATransaction) {
               IBMF_BAD_QP_HANDLE);
 }
 
-/// Answers to another queue pair than the one that asked, and sends that one a message, too.
+/// Answers with another queue pair as destination than the requester's, and sends that queue pair a
+/// message, too.
 struct liar {
     liar(const qp_scope& its, uint_t its_wrong) : by(its), wrong(its_wrong) {
         by.listen(answer, this);
@@ -313,7 +314,7 @@ struct liar {
     }
 };
 
-// An answer counts only at the queue pair that asked.
+// A response counts only at the queue pair that sent the request.
 TEST_P(AlternateQps, AnAnswerToAnotherQpIsNone) {
     const client_scope it(here.client(0));
     const qp_scope asks(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
@@ -326,14 +327,14 @@ TEST_P(AlternateQps, AnAnswerToAnotherQpIsNone) {
     address(msg.shown, here.lids[1], lies.its);
     msg.qp = asks.handle;
     EXPECT_EQ(msg.send(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
-    inbox.next(); // which came after the answer
+    inbox.next(); // which arrived after the response
     EXPECT_EQ(it.stats().st_wrong_peer, 1u);
     EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.shown), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     its.held.await_none();
 }
 
-/// An agent at QP1 that sends everybody to another queue pair.
+/// An agent at QP1 that redirects every requester to another queue pair.
 struct redirecting_agent {
     redirecting_agent(const ibmf_register_info_t& who, ib_lid_t its_lid,
                       const ibmf::qp_attributes& its_target)
@@ -375,7 +376,8 @@ struct redirecting_agent {
     busy_count held;
 };
 
-// What alternate queue pairs are for, by the seed. Who asks is at QP1, whose Q_Key is fixed.
+// The purpose of alternate queue pairs according to the seed. The requester is at QP1, whose Q_Key
+// is fixed.
 TEST_P(AlternateQps, AnAgentRedirectsToOneOfThem) {
     const qp_echo elsewhere(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP, IB_QP1_QKEY);
     const redirecting_agent agent(here.client(1, PERF_AGENT), here.lids[1], elsewhere.qp.its);
@@ -402,7 +404,7 @@ struct offline_client {
     }
 };
 
-// The first is told, the second is not: each frees its own.
+// The first client is notified, the second is not: each frees its own queue pair.
 TEST_P(AlternateQps, AnHcaThatFailsLeavesThemToBeFreed) {
     offline_client told;
     ibmf_register_info_t info = here.client(0);
@@ -427,7 +429,7 @@ TEST_P(AlternateQps, AnHcaThatFailsLeavesThemToBeFreed) {
     EXPECT_EQ(ibmf_free_qp(silent.handle, &lost, 0), IBMF_SUCCESS);
 }
 
-/// What a handler was told, waited for.
+/// A handler's result, which a test can wait for.
 template <class Result>
 struct outcome {
     outcome() { KeInitializeEvent(&come, NotificationEvent, FALSE); }
@@ -484,7 +486,7 @@ irpverbs::dispatch::explore_options some_runs() {
     return options;
 }
 
-// What comes meanwhile is heard before the callback is torn down, or not at all.
+// A datagram that arrives during the tear-down is delivered before it ends, or not at all.
 TEST(AlternateQpRaces, AQpEndsWhileDatagramsCome) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;
@@ -517,8 +519,8 @@ TEST(AlternateQpRaces, AQpEndsWhileDatagramsCome) {
     });
 }
 
-// A send takes the queue pair along until it is back, or finds it gone; also when nobody waits for
-// it any more.
+// A send keeps its queue pair until it has completed, or finds it freed; also when its caller no
+// longer waits.
 TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;
@@ -542,7 +544,7 @@ TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
     });
 }
 
-// Two of a client's queue pairs are waited for at once.
+// The client waits for the end of two of its queue pairs at once.
 TEST(AlternateQpRaces, TwoCallbacksAreTornDownAtOnce) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;

@@ -1,4 +1,4 @@
-// The C++ twins: statuses, deadlines, cancellation slots.
+// The C++ wrappers: statuses, deadlines, cancellation slots.
 #include "ibmf_client.hpp"
 
 #include <engine/registry.hpp>
@@ -21,7 +21,7 @@ using irpverbs::dispatch::make_error_code;
 
 class Twins : public BothMachines {};
 
-/// What a handler was told, waited for.
+/// A handler's result, which a test can wait for.
 template <class Result>
 struct outcome {
     outcome() { KeInitializeEvent(&come, NotificationEvent, FALSE); }
@@ -116,7 +116,8 @@ TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
     EXPECT_EQ(manager.stats().st_cancelled, 2u);
 }
 
-// The first has its turn and waits inside for who registers already; the others wait for theirs.
+// The first call is in progress and waits for the registry's lock, which the test holds;
+// the other calls wait behind it.
 TEST_P(Twins, ADeadlineOrASlotEndsACallThatWaitsForItsTurn) {
     const wire joined;
     const ibmf_register_info_t info{wire::guids[0], 1, PERF_MANAGER};

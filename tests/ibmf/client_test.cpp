@@ -1,4 +1,5 @@
-// Registrations, handles and messages: who may have what, and what is told of what is gone.
+// Registrations, handles and messages: the permitted registrations, and the notices of a failed
+// HCA.
 #include "ibmf_client.hpp"
 
 #include <support/both_machines.hpp>
@@ -78,7 +79,7 @@ TEST_P(Clients, OnlyVendorClassesHaveAnOuiOf24Bits) {
     EXPECT_EQ(try_register_oui(VENDOR_4F_MANAGER_AGENT, 0xFFFFFF), IBMF_SUCCESS);
 }
 
-// Two vendors' agents of one class side by side: each hears what has its OUI.
+// Two vendors' agents of one class side by side: each receives the requests with its OUI.
 TEST_P(Clients, AVendorsClientHearsItsOui) {
     constexpr std::uint32_t ouis[] = {0x001405, 0xABCDEF};
     wire joined;
@@ -97,7 +98,7 @@ TEST_P(Clients, AVendorsClientHearsItsOui) {
     EXPECT_EQ(other.stats().st_datagrams_received, 1u);
 }
 
-// Seed 000, 317: a class is registered, not an OUI of it.
+// Seed 000, 317: the client registers a class, not an OUI of it.
 TEST_P(Clients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHears) {
     constexpr std::uint32_t taken = 0x001405;
     wire joined;
@@ -122,7 +123,7 @@ TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
         const client_scope gone(0, PERF_MANAGER);
         stale = gone.handle;
     }
-    const client_scope other(0, PERF_MANAGER); // in the same place
+    const client_scope other(0, PERF_MANAGER); // in the slot of the first
     EXPECT_NE(other.handle, stale);
     ibmf_msg_t* msg = nullptr;
     ASSERT_EQ(ibmf_alloc_msg(other.handle, IBMF_ALLOC_NOSLEEP, &msg), IBMF_SUCCESS);
@@ -172,7 +173,7 @@ TEST_P(Clients, UnregisteringIsBusyUntilAllIsGivenBack) {
     EXPECT_EQ(ibmf_unregister(&it.handle, 0), IBMF_BUSY);
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 0), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_unregister(&it.handle, 1), IBMF_INVALID_ARG);
-    EXPECT_EQ(ibmf_unregister(nullptr, 0), IBMF_INVALID_ARG); // defect D3: looked behind NULL
+    EXPECT_EQ(ibmf_unregister(nullptr, 0), IBMF_INVALID_ARG); // defect D3: dereferenced NULL
 }
 
 TEST_P(Clients, MessagesAreZeroedAndASecondFreeIsFoundOut) {
@@ -182,7 +183,7 @@ TEST_P(Clients, MessagesAreZeroedAndASecondFreeIsFoundOut) {
     ibmf_msg_t* msg = nullptr;
     EXPECT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(ibmf_alloc_msg(it.handle, 2, &msg), IBMF_BAD_FLAGS);
-    // Defect D5: IBMF_ALLOC_SLEEP is no bit.
+    // Defect D5: IBMF_ALLOC_SLEEP is not a bit.
     ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
     const ibmf_msg_t zero{};
     EXPECT_EQ(std::memcmp(msg, &zero, sizeof zero), 0);
@@ -210,7 +211,7 @@ TEST_P(Clients, CallbacksAreSetUpOnceAndTornDownOnce) {
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 0), IBMF_SUCCESS);
 }
 
-// Defect D6: exactly one kind of QP.
+// Defect D6: a flag must name exactly one kind of QP.
 TEST_P(Clients, AlternateQpsAreRefusedByTheDriverButTheirArgumentsAreChecked) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
@@ -265,14 +266,14 @@ TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
     EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_BAD_PORT_STATE);
 }
 
-// Nobody may take from under its hands what it is not told of.
+// IBMF must not free the objects of a client that it does not notify.
 TEST_P(Clients, WithoutThatCallbackAClientKeepsWhatItHasUntilItUnregisters) {
     const wire joined;
     offline_client last;
     client_scope silent(0, PERF_MANAGER);
     test_message msg(silent.handle, {MAD_MGMT_CLASS_PERF});
     {
-        // Told after it.
+        // Notified after the silent client.
         client_scope made(0, PERF_AGENT, 0, offline_client::call, &last);
         last.handle = std::exchange(made.handle, nullptr);
     }
@@ -285,13 +286,13 @@ TEST_P(Clients, WithoutThatCallbackAClientKeepsWhatItHasUntilItUnregisters) {
     EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_SUCCESS);
 }
 
-/// Until no client of IBMF has it open. An HCA that failed is opened by none.
+/// Waits until no client of IBMF has the HCA open. No client can open an HCA that failed.
 void await_closed(DEVICE_OBJECT* fdo) {
     while (HcaRefuseOpen(fdo) != STATUS_SUCCESS)
         KeStallExecutionProcessor(10);
 }
 
-// A client that is told nothing stands in nobody's way, whatever it holds.
+// A client without a callback does not block others, whatever it holds.
 TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
     wire joined;
     client_scope silent(0, SUBN_MANAGER);
@@ -317,7 +318,7 @@ TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
     EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.shown), IBMF_SUCCESS);
 }
 
-// Clients are notified while others go: each once, without memory for a list of them.
+// Clients are notified while others unregister: each once, without memory for a list of them.
 TEST_P(Clients, HcaThatFailed_WithManyClients_NotifiesEachOnce) {
     const wire joined;
     constexpr int types[] = {PERF_MANAGER, PERF_AGENT, BM_MANAGER, BM_AGENT, DEV_MGT_AGENT};

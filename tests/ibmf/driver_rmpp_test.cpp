@@ -1,5 +1,5 @@
-// Transfers where the driver keeps RMPP to itself: whole messages go down and come up, and of a
-// transfer that fails nobody says anything.
+// Transfers over a driver with RMPP of its own: whole messages pass in both directions, and the
+// driver does not report a failed transfer.
 #include "table_agent.hpp"
 
 #include <dispatch/sim_machine.hpp>
@@ -42,7 +42,7 @@ TEST_P(DriversRmpp, ATableOfAnyLengthComesInOneBlock) {
     }
     agent.await_answers();
     EXPECT_EQ(agent.last_answer_status(), IBMF_SUCCESS);
-    EXPECT_EQ(agent.stats().st_datagrams_sent, 7u); // each was one
+    EXPECT_EQ(agent.stats().st_datagrams_sent, 7u); // one datagram for each
 }
 
 TEST_P(DriversRmpp, ARequestOfManyDatagramsIsAnsweredByMany) {
@@ -98,7 +98,7 @@ TEST_P(DriversRmpp, AResponseIsCutAtTheClientsLimit) {
     EXPECT_EQ(end.te_status, 0); // the transfer was complete
 }
 
-// The first answer is lost, and nobody says so.
+// The first response is lost without a report.
 TEST_P(DriversRmpp, ATableThatDoesNotComeIsAskedForAgain) {
     wire_with_rmpp joined;
     int answers = 0;
@@ -107,7 +107,7 @@ TEST_P(DriversRmpp, ATableThatDoesNotComeIsAskedForAgain) {
     agent.resize(5000);
     const sa_manager manager;
     test_message msg(manager.handle, table_query);
-    // Long enough for a loaded machine.
+    // The time suffices on a loaded machine.
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {1, 500'000, 100'000, 0}), IBMF_SUCCESS);
     EXPECT_EQ(manager.stats().st_retries, 1u);
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
@@ -119,7 +119,7 @@ TEST_P(DriversRmpp, ATransferThatTheDriverGivesUpEndsAtOurDeadline) {
     const sa_manager manager;
     test_message table(manager.handle, table_query);
     EXPECT_EQ(table.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TRANS_TIMEOUT);
-    EXPECT_EQ(manager.stats().st_rmpp_errors, 0u); // none had begun
+    EXPECT_EQ(manager.stats().st_rmpp_errors, 0u); // no transfer had begun
     test_message request(manager.handle, multi_query);
     EXPECT_EQ(request.send_and_wait(both_ways, {3, 20'000, 1'000, 50'000}), IBMF_TRANS_TIMEOUT);
     EXPECT_EQ(joined.datagrams(), 2u);
@@ -127,7 +127,8 @@ TEST_P(DriversRmpp, ATransferThatTheDriverGivesUpEndsAtOurDeadline) {
     EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
 }
 
-// What the client allows; else what a transfer of that size to us would have, and the answer.
+// The deadline is the client's; without one it is the sum for a received transfer of that size and
+// the response.
 TEST(DriversRmppInVirtualTime, ADeadlineIsTheClientsOrTheSizes) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine machine(chance);
@@ -143,10 +144,10 @@ TEST(DriversRmppInVirtualTime, ADeadlineIsTheClientsOrTheSizes) {
     };
     EXPECT_EQ(time_of({3, 20'000, 1'000, 50'000}), 50u);
     EXPECT_EQ(time_of({3, 900'000, 100'000, 0}), 41'000u);
-    EXPECT_EQ(joined.datagrams(), 2u); // the segments are the driver's to repeat
+    EXPECT_EQ(joined.datagrams(), 2u); // resending segments is up to the driver
 }
 
-// Under another id: the peer may remember the first one.
+// The repeated request has another ID, since the peer may remember the first one.
 TEST_P(DriversRmpp, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
     wire_with_rmpp joined;
     std::vector<std::uint32_t> ids;
@@ -207,7 +208,7 @@ TEST_P(DriversRmpp, ADriverThatCanNotSendSaysSo) {
     EXPECT_EQ(msg.send_and_wait(both_ways), IBMF_TRANSPORT_FAILURE);
 }
 
-// As it comes, and with the header of an answer that somebody waits for.
+// Random messages, first as they are, then with the header of an expected response.
 TEST_P(DriversRmpp, MessagesOfEveryLengthWithAnythingInThemAreCountedOrHandedUp) {
     wire_with_rmpp joined;
     const client_scope agent(0, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP);
@@ -226,7 +227,8 @@ TEST_P(DriversRmpp, MessagesOfEveryLengthWithAnythingInThemAreCountedOrHandedUp)
             for (std::uint8_t& each : bytes)
                 each = static_cast<std::uint8_t>(random.next());
             std::copy_n(request.begin(), std::min<std::size_t>(length, 24), bytes.begin());
-            if (answers && length > 13) bytes[3] |= 0x80, bytes[13] ^= 1; // of another generation
+            // of another slot generation
+            if (answers && length > 13) bytes[3] |= 0x80, bytes[13] ^= 1;
             joined.inject(0, bytes.data(), length, wire::lids[1]);
         }
     joined.await_empty();

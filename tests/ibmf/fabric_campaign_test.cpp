@@ -1,5 +1,5 @@
 // Transactions and transfers between two hosts of the software fabric, over cables that lose,
-// double, delay, overtake, fall silent and break.
+// duplicate, delay and reorder datagrams, fall silent and break.
 #include "table_agent.hpp"
 
 #include <hca/software.h>
@@ -17,7 +17,7 @@ using namespace irpverbs::testing;
 constexpr ULONGLONG millisecond = 10'000;
 constexpr std::size_t requests = 3;
 
-// 25 ms for an answer, then 50 and 100; two and a half times as much for all (decisions/ibmf.md).
+// 25 ms for a response, then 50 and 100; two and a half times as much in total (decisions/ibmf.md).
 constexpr ibmf_retrans_t of_a_request{2, 20'000, 5'000, 0};
 constexpr ULONGLONG time_of_a_request = 5 * (25 + 50 + 100) / 2 * millisecond;
 constexpr ibmf_retrans_t of_a_transfer{6, 20'000, 5'000, 2'000'000};
@@ -44,7 +44,7 @@ HCA_SOFTWARE_FAULTS bad_weather() {
     return faults;
 }
 
-/// host1 asks host3, which is behind the other switch.
+/// host1 sends requests to host3, which is behind the other switch.
 class two_hosts {
 public:
     two_hosts() {
@@ -70,7 +70,7 @@ public:
         note(both, both.send(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, of_a_transfer));
     }
 
-    /// What holds when all is over. `late`: what a callback may take beyond its deadline.
+    /// The invariants at the end of a run. `late`: how much a callback may exceed its deadline.
     void expect_each_told_once(ULONGLONG late) {
         for (test_message& each : asked) {
             const bool whole = told_in_time(each, time_of_a_request + late);
@@ -101,14 +101,14 @@ private:
                        std::size_t size = 64) const {
         return {mgmt_class, method, tid, lid, size};
     }
-    // The port may be down just then.
+    // The port may be down at this moment.
     void note(test_message& msg, int status) {
         EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BAD_PORT_STATE) << status;
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
         if (status == IBMF_SUCCESS) begun_.push_back(&msg);
         KeReleaseSpinLock(&lock_, level);
     }
-    // True: and it was answered.
+    // Returns whether the callback came with a response.
     bool told_in_time(test_message& msg, ULONGLONG most) {
         const bool begun = std::ranges::find(begun_, &msg) != begun_.end();
         if (begun) msg.wait();
@@ -167,7 +167,7 @@ class FabricExchanges : public BothMachines {};
 TEST_P(FabricExchanges, OutliveBadWeather) {
     two_hosts world;
     HCA_SOFTWARE_FAULTS faults = bad_weather();
-    faults.FlapOnceIn = 0; // of a port that is down nothing can be asked
+    faults.FlapOnceIn = 0; // a port that is down refuses requests
     faults.Seed = 3;
     world.spoil(two_hosts::between_switches, faults);
     for (std::size_t i = 0; i < requests; ++i)

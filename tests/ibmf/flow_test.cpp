@@ -1,4 +1,4 @@
-// Whose turn it is, how long an attempt waits, and that nothing outlasts its deadline.
+// The order of transactions, the time-out of an attempt, and the bound by the deadline.
 #include "table_agent.hpp"
 
 #include <support/both_machines.hpp>
@@ -85,7 +85,7 @@ TEST_P(Flow, CancelledOnesGiveUpTheirTurn) {
 
 IRPVERBS_ON_BOTH_MACHINES(Flow);
 
-/// When each datagram was sent, of eight requests that nobody answers.
+/// Returns the send times of each datagram of eight requests that are not answered.
 std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim,
                                                             ibmf_retrans_t times) {
     std::map<unsigned, std::vector<LONGLONG>> sent;
@@ -105,8 +105,8 @@ std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim,
     return sent;
 }
 
-/// The first attempt waits for `first`, the others for up to a quarter less than
-/// `most_of(attempt)`, and not all the same.
+/// The first attempt waits for `most_of(0)`, each later one for `most_of(attempt)` less up to a
+/// quarter, and not all for equal times.
 template <class Most>
 void expect_waits(const std::map<unsigned, std::vector<LONGLONG>>& attempts, const Most& most_of) {
     std::set<LONGLONG> second_waits;
@@ -132,7 +132,7 @@ TEST(FlowTimes, DefaultTimes_OfASilentPeer_DoubleWithEachAttempt) {
                  [](std::size_t attempt) { return base << std::min<std::size_t>(attempt, 3); });
 }
 
-// So a client can say how long it waits at most: seed 000, 193.
+// With given times a client can state its longest wait: seed 000, 193.
 TEST(FlowTimes, GivenTimes_OfASilentPeer_AreMaxima) {
     random_choices chance(7);
     sim_machine sim(chance);
@@ -147,7 +147,7 @@ TEST(FlowTimes, GivenTimes_OfASilentPeer_AreMaxima) {
     }
 }
 
-// NULL is IBMF_RETRANS_DEFAULT, whatever the flags; zeros are another thing: no retries.
+// NULL means IBMF_RETRANS_DEFAULT, whatever the flags; zeros mean no retries.
 TEST(FlowTimes, Retries_OfNullAndOfZeros_AreAsTheHeaderSays) {
     random_choices chance(7);
     sim_machine sim(chance);
@@ -164,14 +164,15 @@ TEST(FlowTimes, Retries_OfNullAndOfZeros_AreAsTheHeaderSays) {
         return manager.stats().st_datagrams_sent;
     };
     ibmf_retrans_t zeros{};
-    constexpr unsigned abort = 1; // of a transfer that is given up
+    constexpr unsigned abort = 1; // of an abandoned transfer
     EXPECT_EQ(datagrams_of(nullptr, IBMF_MSG_TRANS_FLAG_SEQ), 1u + IBMF_DEFAULT_RETRIES);
     EXPECT_EQ(datagrams_of(&zeros, IBMF_MSG_TRANS_FLAG_SEQ), 1u);
     EXPECT_EQ(datagrams_of(nullptr, IBMF_MSG_TRANS_FLAG_RMPP), 1u + IBMF_DEFAULT_RETRIES + abort);
     EXPECT_EQ(datagrams_of(&zeros, IBMF_MSG_TRANS_FLAG_RMPP), 1u + abort);
 }
 
-/// What each may take: the attempts, and as much again and a half, unless its client said less.
+/// The time that each transaction may take: its attempts and half as much again, unless its client
+/// set less.
 LONGLONG most_of(const ibmf_retrans_t& times) {
     const LONGLONG attempts =
         (LONGLONG{times.retrans_retries} + 1) * (times.retrans_rtv + times.retrans_rttv);
@@ -214,13 +215,13 @@ TEST(FlowTimes, EveryDeadlineIsKeptByAPeerThatIsBusySilentAndLate) {
         }
         sim.run();
         for (std::size_t i = 0; i < all.size(); ++i) {
-            EXPECT_NE(all[i]->ended, 0) << "not told";
+            EXPECT_NE(all[i]->ended, 0) << "not reported";
             EXPECT_LE(all[i]->ended - all[i]->begun, most_of(wanted[i]));
         }
     });
 }
 
-/// Redirects some of the first answers of end 1 to itself.
+/// Redirects some of the first responses of end 1 to itself.
 void redirect_some(wire& on, sim_machine& sim) {
     on.tap = [&sim](unsigned from, auto& bytes) {
         const bool first = bytes[25] == 0 || (bytes[25] == 1 && bytes[31] == 1); // RMPP segment
@@ -268,7 +269,7 @@ TEST(FlowTimes, TheClientsDeadlineHoldsOverQueueTransfersAndRedirectsToo) {
         }
         sim.run();
         for (std::size_t i = 0; i < all.size(); ++i) {
-            EXPECT_NE(all[i]->ended, 0) << "not told";
+            EXPECT_NE(all[i]->ended, 0) << "not reported";
             EXPECT_LE(all[i]->ended - all[i]->begun, wanted[i].retrans_trans_to * ticks_per_us);
             ++ends[all[i]->shown->im_msg_status];
         }

@@ -1,4 +1,4 @@
-// Datagrams that nobody should send, and clients that do what they should not.
+// Datagrams that violate the protocol, and clients that violate the interface.
 #include "table_agent.hpp"
 
 #include <support/both_machines.hpp>
@@ -22,7 +22,7 @@ void free_it(ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
     EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
 }
 
-// As it comes, and with the header of a request or an answer that somebody waits for.
+// Random datagrams, first as they are, then with the header of an expected request or response.
 TEST_P(Hostile, DatagramsOfEveryLengthWithAnythingInThemAreCountedAndDropped) {
     wire joined;
     const client_scope agent(0, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD);
@@ -55,7 +55,7 @@ TEST_P(Hostile, DatagramsOfEveryLengthWithAnythingInThemAreCountedAndDropped) {
         joined.inject(0, bytes.data(), IB_MAD_SIZE, wire::lids[1]);
     }
     joined.await_empty();
-    // Those that look like a request or an answer reach IBMF; others have no agent.
+    // Datagrams that look like a request or a response reach IBMF; others have no agent.
     EXPECT_GE(manager.stats(B_TRUE).st_malformed, 2u * 2000u);
     ibmf_cancel_msg(manager.handle, waiting.shown);
     waiting.wait();
@@ -73,11 +73,11 @@ TEST_P(Hostile, AnswersOfAnotherClassOrFromElsewhereAreCountedAndTheTransactionG
     };
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
     request[3] |= 0x80;
-    joined.inject(0, request.data(), IB_MAD_SIZE, 77); // from elsewhere
+    joined.inject(0, request.data(), IB_MAD_SIZE, 77); // from another LID
     request[1] = MAD_MGMT_CLASS_BM;
     joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
     request[1] = MAD_MGMT_CLASS_PERF;
-    request[13] ^= 1; // another generation
+    request[13] ^= 1; // another slot generation
     joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
     joined.await_empty();
     EXPECT_EQ(msg.calls(), 0);
@@ -120,7 +120,7 @@ TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn
         };
         for (const std::uint8_t method : each.wrong)
             answer(method, 1, 0);
-        answer(each.right, 9, 0); // of another version, and all is well: it is not the answer
+        answer(each.right, 9, 0); // of another class version, but otherwise right: not the response
         joined.await_empty();
         EXPECT_EQ(msg.calls(), 0);
         EXPECT_EQ(manager.stats().st_wrong_answer, each.wrong.size() + 1);
@@ -150,7 +150,7 @@ TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
     wire joined;
     const client_scope manager(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405});
     test_message msg(manager.handle, {0x32});
-    msg.set_oui(0x001406); // what was asked decides, not who asks
+    msg.set_oui(0x001406); // the request decides, not the requester
     std::array<UCHAR, IB_MAD_SIZE> answer{};
     joined.tap = [&](unsigned, const auto& bytes) {
         answer = bytes;
@@ -200,7 +200,7 @@ TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
     EXPECT_EQ(agent.stats(B_TRUE).st_no_client, 1u);
 }
 
-// U8: Get and Set of SMPs are shared; SMInfo is the manager's.
+// U8: an agent and a manager share Get and Set of SMPs; SMInfo goes to the manager.
 TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     wire joined;
     std::atomic<int> heard[2] = {};
@@ -229,7 +229,7 @@ TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     EXPECT_EQ(heard[1] + static_cast<int>(manager.stats().st_no_callback), 3);
 }
 
-// What a peer says of a transfer, or a segment of it, is no message: found by the fuzzer.
+// A peer's control packet or single segment of a transfer is not a message: found by the fuzzer.
 TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
     wire joined;
     std::atomic<int> heard{0};
@@ -264,7 +264,8 @@ TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
     EXPECT_EQ(heard + static_cast<int>(manager.stats().st_no_callback), 1);
 }
 
-// Ids of our own transactions have that bit, too: what was sent without waiting is told from them.
+// IDs of IBMF's own transactions have that bit, too: IBMF distinguishes unsequenced sends from
+// them.
 TEST_P(Hostile, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
@@ -277,14 +278,14 @@ TEST_P(Hostile, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp
     ASSERT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
     answer[3] |= MAD_RESPONSE_BIT;
     joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
-    answer[15] ^= 1; // of nothing that was sent
+    answer[15] ^= 1; // answers no sent request
     joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
     joined.await_empty();
-    EXPECT_EQ(manager.stats().st_no_callback, 1u); // it would be given to one
+    EXPECT_EQ(manager.stats().st_no_callback, 1u); // would be delivered to a callback
     EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
 }
 
-// U8 of the other classes: by the method, and a BM Send by bit 0 of its modifier.
+// U8 for the other classes: the method decides, and for a BM Send bit 0 of its modifier.
 TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
     constexpr ibmf_client_type_t boards[] = {BM_AGENT, BM_MANAGER};
     constexpr ibmf_client_type_t devices[] = {DEV_MGT_AGENT, DEV_MGT_MANAGER};
@@ -312,7 +313,8 @@ TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
     for (const request& each : requests) {
         wire joined;
         const client_scope agent(0, each.pair[0]);
-        const client_scope manager(0, each.pair[1]); // neither listens: that is counted
+        // neither has a callback: the datagram is counted
+        const client_scope manager(0, each.pair[1]);
         const std::uint8_t version = each.mgmt_class == MAD_MGMT_CLASS_SUBN_ADM ? 2 : 1;
         std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, each.mgmt_class, version, each.method};
         bytes[20] = each.high;
@@ -331,7 +333,8 @@ struct blocker {
     int unregistered = IBMF_SUCCESS;
 };
 
-// A callback that waits, one that sends from itself, and one that unregisters where it can't.
+// A callback that blocks, one that sends from inside, and one that calls unregister, which is
+// refused there.
 TEST_P(Hostile, ACallbackMayBlockOrIsToldThatItMayNot) {
     for (const uint_t flags :
          {0u, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}, unsigned{IBMF_REG_FLAG_NO_OFFLOAD}}) {
@@ -389,13 +392,13 @@ TEST_P(Hostile, TwoThreadsThatSendOneMessageAreTold) {
     EXPECT_EQ(begun, 1);
 }
 
-/// What the peer of a transaction may send into it: any length, and any RMPP header.
+/// Injects what the peer of a transaction may send into it: any length, and any RMPP header.
 void inject_noise(wire& joined, const std::array<UCHAR, IB_MAD_SIZE>& request) {
     for (ULONG length = 0; length <= 2048; length += length < 300 ? 1 : 97) {
         std::vector<std::uint8_t> bytes = noise(length, length);
         std::copy_n(request.begin(), std::min<std::size_t>(length, 24), bytes.begin());
         if (length > 3) bytes[3] |= MAD_RESPONSE_BIT;
-        // One single datagram would end it: those are for the end.
+        // A single datagram would end the transaction: those follow at the end.
         if (length > 26) bytes[26] |= 1;
         joined.inject(0, bytes.data(), length, wire::lids[1]);
     }
@@ -413,8 +416,8 @@ void inject_noise(wire& joined, const std::array<UCHAR, IB_MAD_SIZE>& request) {
     joined.await_empty();
 }
 
-/// A state of a transaction, and how it is come to: `lost` says of the datagrams of either end
-/// which do not arrive.
+/// A state of a transaction, and the way to reach it: `lost` selects the datagrams of either end
+/// that do not arrive.
 struct state_of_one {
     const char* name;
     request_of what;
@@ -426,7 +429,7 @@ bool is_data(const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
     return (bytes[26] & 1) != 0 && bytes[25] == 1;
 }
 
-// Whatever comes in whatever state, each transaction ends once, and the client goes on.
+// Arbitrary datagrams in each state: each transaction ends once, and the client continues to work.
 TEST_P(Hostile, AnythingMayComeInAnyState) {
     constexpr uint_t sequenced = IBMF_MSG_TRANS_FLAG_SEQ;
     constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP;
@@ -468,7 +471,7 @@ TEST_P(Hostile, AnythingMayComeInAnyState) {
     }
 }
 
-// While it waits for its turn nothing can be an answer to it.
+// A transaction that waits for its first send has no valid response.
 TEST_P(Hostile, AQueuedTransactionHasNoAnswer) {
     wire joined;
     std::array<UCHAR, IB_MAD_SIZE> first{};
@@ -493,7 +496,7 @@ TEST_P(Hostile, AQueuedTransactionHasNoAnswer) {
     }
 }
 
-/// What a client of a vendor's class has heard.
+/// The datagrams that a client of a vendor's class has received.
 struct hearing {
     static void note(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<hearing*>(context);
@@ -506,8 +509,8 @@ struct hearing {
     std::vector<std::uint8_t> methods;
 };
 
-// A base version other than 1 is no datagram; class versions and methods are the client's to judge;
-// another vendor's are nobody's.
+// A datagram with a base version other than 1 is dropped; class versions and methods are left to
+// the client; another vendor's datagrams have no receiver.
 TEST_P(Hostile, VersionsMethodsAndOuis) {
     wire joined;
     hearing heard;
@@ -532,7 +535,7 @@ TEST_P(Hostile, VersionsMethodsAndOuis) {
     inject(3, 0); // which no agent receives
     inject(39, 6);
     inject(1, 0x33);
-    inject(3, 0xFF); // an answer to nothing
+    inject(3, 0xFF); // a response to no request
     EXPECT_EQ(ibmf_tear_down_async_cb(vendors.handle, nullptr, 0), IBMF_SUCCESS);
     const auto dropped = vendors.stats().st_no_callback; // by the tear-down
     EXPECT_EQ(heard.versions.size() + dropped, 3u);

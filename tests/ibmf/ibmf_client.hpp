@@ -1,5 +1,5 @@
-// A client of IBMF as tests write it: registered for the life of the scope, its messages with their
-// buffers, and what its callbacks were told.
+// A client of IBMF for tests: registered for the life of the scope, its messages with their
+// buffers, and its callbacks' records.
 #pragma once
 
 #include "wire_hca.hpp"
@@ -58,7 +58,7 @@ struct client_scope {
     ibmf_handle_t handle = nullptr;
 };
 
-/// What a request is.
+/// The fields of a request.
 struct request_of {
     std::uint8_t mgmt_class;
     std::uint8_t method = MAD_METHOD_GET;
@@ -67,7 +67,7 @@ struct request_of {
     std::size_t data_size = 64;
 };
 
-/// A message with send buffers of its own. Its callback is counted and waited for.
+/// A message with send buffers of its own. Its callbacks are counted, and a test can wait for them.
 class test_message {
 public:
     test_message(ibmf_handle_t handle, const request_of& what)
@@ -120,7 +120,7 @@ public:
         return shown->im_msg_status;
     }
     int calls() const { return calls_; }
-    /// From the call to the callback: 100 ns.
+    /// The time from the call to the callback in 100 ns.
     ULONGLONG took() const { return told_at_ - sent_at_; }
     KIRQL level() const { return level_; }
     std::span<const std::uint8_t> data() const { return data_; }
@@ -135,7 +135,7 @@ public:
     }
 
     ibmf_msg_t* shown = nullptr;
-    ibmf_qp_handle_t qp = IBMF_QP_HANDLE_DEFAULT; // that it is sent by
+    ibmf_qp_handle_t qp = IBMF_QP_HANDLE_DEFAULT; // that sends it
 
 private:
     static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
@@ -158,7 +158,8 @@ private:
     bool begun_ = false;
 };
 
-/// An agent that answers every request with its own data, from the buffers it came in.
+/// An agent that answers every request with the request's data, from the buffers in which it
+/// arrived.
 class echo_agent : public client_scope {
 public:
     explicit echo_agent(unsigned end, ibmf_client_type_t type = PERF_AGENT, uint_t flags = 0)
@@ -171,9 +172,9 @@ public:
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
         held_.await_none();
     }
-    /// While set requests are dropped.
+    /// Requests are dropped while set.
     std::atomic<bool> silent{false};
-    /// Changes the answer's header before it goes.
+    /// Changes the response's header before it is sent.
     std::function<void(ib_mad_hdr_t&)> change;
     std::atomic<int> heard{0};
 

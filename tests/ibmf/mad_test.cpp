@@ -1,4 +1,5 @@
-// Datagrams: layouts, headers to bytes and back, what parse refuses, and agreement with others.
+// Datagrams: layouts, headers to bytes and back, the errors of parse, and agreement with other
+// implementations.
 #include "peers.hpp"
 
 #include <ibmf/mad.hpp>
@@ -134,7 +135,7 @@ TEST(Mad, OtherBaseVersionsAreRefused) {
     }
 }
 
-// Path arrays have 64 entries, the first of them unused; only directed routes have hops.
+// Path arrays have 64 entries, of which the first is unused; only directed routes have hops.
 TEST(Mad, HopsBeyondThePathsAreRefused) {
     mad_view view;
     for (unsigned count = 0; count < 256; ++count)
@@ -159,7 +160,7 @@ TEST(Mad, AFaultLeavesTheViewAlone) {
     EXPECT_EQ(view.header().method, good[3]);
 }
 
-// Classes without an RMPP header have data there.
+// Classes without an RMPP header have data at its offset.
 TEST(Mad, OnlyClassesWithRmppHaveItsFields) {
     EXPECT_FALSE(view_of(numbered(0x04)).rmpp_active());
     EXPECT_EQ(view_of(numbered(0x04)).rmpp().type, rmpp_type::none);

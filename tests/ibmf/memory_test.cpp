@@ -1,4 +1,4 @@
-// What an outstanding transaction takes, measured by the allocator.
+// The memory of an outstanding transaction, measured by the allocator.
 #include "ibmf_client.hpp"
 
 #include <malloc.h>
@@ -14,9 +14,9 @@ std::size_t allocated() {
 }
 
 // 512 bytes and a tenth for the allocator's headers, beside messages and the client's buffers. The
-// number is past a power of two, where what grows by doubling is half empty.
+// number is past a power of two, where containers that grow by doubling are half empty.
 TEST(Memory, OfAnOutstandingTransactionIsBounded) {
-    if (allocated() == 0) GTEST_SKIP() << "this allocator doesn't tell";
+    if (allocated() == 0) GTEST_SKIP() << "this allocator reports no sizes";
     constexpr unsigned outstanding = 16'500;
     dispatch::asio_machine machine({.processors = 2});
     const dispatch::machine::scope inside(machine);
@@ -33,7 +33,7 @@ TEST(Memory, OfAnOutstandingTransactionIsBounded) {
     const double each = static_cast<double>(allocated() - before) / outstanding;
     RecordProperty("bytes", std::to_string(each));
     EXPECT_LE(each, 512 * 1.1);
-    EXPECT_GE(each, 256.0); // it is measured
+    EXPECT_GE(each, 256.0); // the measurement works
     for (const auto& one : all)
         ibmf_cancel_msg(manager.handle, one->shown);
 }

@@ -1,4 +1,4 @@
-// Where a message is gathered, and read while it comes.
+// The buffer that gathers a message, and is read while the message arrives.
 #include "rmpp_scripts.hpp"
 
 #include <malloc.h>
@@ -69,7 +69,8 @@ TEST_F(MessageBuffer, GivesAwayHeadersAndWhatWasNotRead) {
     EXPECT_TRUE(buffer.bytes().empty());
 }
 
-// Who reads as fast as it comes, and is never quite done, needs little memory, however much it is.
+// A reader that keeps up, except for a small rest, needs little memory, however long the message
+// is.
 TEST_F(MessageBuffer, DoesNotGrowWithWhatWasRead) {
     append(200);
     read(headers.size());

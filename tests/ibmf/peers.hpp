@@ -1,4 +1,5 @@
-// A datagram's fields as the headers of other projects read them: only those they know.
+// A datagram's fields as the headers of other projects decode them: only the fields that those
+// know.
 #pragma once
 
 #include <cstdint>

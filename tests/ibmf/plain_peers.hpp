@@ -1,6 +1,6 @@
-// An RMPP of the simplest kind, to talk to another than our own: it sends a window and waits,
-// goes back to the first unacknowledged segment on a timeout, keeps nothing that comes early, and
-// acknowledges at the end of a window only. Lengths as a Linux kernel writes them.
+// An RMPP of the simplest kind, as a peer other than our own: it sends a window and waits, returns
+// to the first unacknowledged segment on a timeout, keeps no early segment, and acknowledges only
+// the end of a window. Lengths are as a Linux kernel writes them.
 #pragma once
 
 #include "rmpp_scripts.hpp"

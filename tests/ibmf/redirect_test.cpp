@@ -1,4 +1,4 @@
-// Answers that send the asker elsewhere. Source: IBA 13.5.2.
+// Responses that redirect the requester. Source: IBA 13.5.2.
 #include "ibmf_client.hpp"
 
 #include <support/both_machines.hpp>
@@ -12,7 +12,7 @@ namespace ibmf = irpverbs::ibmf;
 
 constexpr request_of performance{MAD_MGMT_CLASS_PERF};
 
-/// What a ClassPortInfo says of the place to go to.
+/// The redirection target in a ClassPortInfo.
 struct place {
     ib_lid_t lid;
     std::uint32_t qp = 1;
@@ -21,7 +21,7 @@ struct place {
     std::uint8_t service_level = 0;
 };
 
-/// Makes a redirection of an answer.
+/// Turns a response into a redirection.
 void redirect(std::array<UCHAR, IB_MAD_SIZE>& answer, const place& to) {
     answer[5] = MAD_STATUS_REDIRECT_REQUIRED;
     answer[16] = 0, answer[17] = MAD_ATTR_ID_CLASSPORTINFO;
@@ -69,7 +69,7 @@ TEST_P(Redirects, GoToTheQueuePairAndByTheKeyThatTheyName) {
             redirect(bytes, {wire::lids[1], 0x1234, 0x80010001, IB_PKEY_DEFAULT_FULL, 5});
         return true;
     };
-    // Nobody is at that queue pair of this wire; that it was asked there is what counts.
+    // This wire has no such queue pair; the test checks that the request was sent there.
     asked_.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {0, 20'000, 1'000, 0});
     ASSERT_GE(ways.size(), 2u);
     EXPECT_EQ(ways[1].Lid, wire::lids[1]);
@@ -106,7 +106,7 @@ TEST_P(Redirects, ThatDoNotSayWhereAreAnswers) {
     EXPECT_EQ(manager_.stats().st_redirected, 0u);
 }
 
-// What comes from where it was asked first is nobody's answer any more.
+// A response from the first place no longer counts.
 TEST_P(Redirects, AfterwardsTheFirstPlaceIsElsewhere) {
     std::optional<std::array<UCHAR, IB_MAD_SIZE>> first;
     KEVENT asked_again;
@@ -117,7 +117,7 @@ TEST_P(Redirects, AfterwardsTheFirstPlaceIsElsewhere) {
     joined_.tap = [&](unsigned from, auto& bytes) {
         if (is_answer(from, bytes)) {
             first = bytes;
-            redirect(bytes, {9}); // nobody
+            redirect(bytes, {9}); // no agent there
         }
         return true;
     };

@@ -1,5 +1,5 @@
-// Programs for explore: one transfer each, under whatever choices bring. A text says what was
-// wrong.
+// Programs for explore: one transfer each, with arbitrary choices. A returned text describes the
+// failure.
 #pragma once
 
 #include "rmpp_world.hpp"
@@ -8,8 +8,8 @@
 
 namespace irpverbs::ibmf::rmpp::testing {
 
-// What must hold at the end of a transfer between honest ends: it arrived as it was sent; or each
-// side knows that it did not, for want of answers and for no other reason.
+// The invariant at the end of a transfer between correct ends: the message arrived unchanged; or
+// each side knows that it did not, because of missing responses and no other reason.
 inline std::optional<std::string> judge(const outcome& sent, const outcome& received,
                                         const message_buffer& buffer, const test_message& original,
                                         bool begun) {
@@ -21,7 +21,7 @@ inline std::optional<std::string> judge(const outcome& sent, const outcome& rece
                  result.code == rmpp_status::total_time_too_long));
     };
     if (!honest(sent)) return "sender: " + text_of(sent);
-    // A receiver that never heard of the transfer waits for it; its caller has the deadline.
+    // A receiver that got no segment still waits; its caller has the deadline.
     if (begun && !honest(received)) return "receiver: " + text_of(received);
     if (received.how != ending::complete)
         return sent.how == ending::complete ? std::optional("sent, but not received")
@@ -32,7 +32,7 @@ inline std::optional<std::string> judge(const outcome& sent, const outcome& rece
     return std::nullopt;
 }
 
-// One transfer of `size` bytes over a wire with that weather.
+// One transfer of `size` bytes over a wire with those faults.
 inline std::optional<std::string> transfer(dispatch::choices& source, std::size_t size,
                                            const settings& chosen, const weather& sky,
                                            std::uint8_t mgmt_class = MAD_MGMT_CLASS_SUBN_ADM) {
@@ -67,8 +67,8 @@ inline std::optional<std::string> lossy_transfer(dispatch::sim_machine& machine)
     return transfer(source, size, chosen, sky, mgmt_class);
 }
 
-// Segments in any order, with lengths and flags that lie. The receiver may refuse them, but what it
-// hands on is no more than came, and never more than 220 bytes a segment.
+// Segments in any order, with false lengths and flags. The receiver may refuse them, but it
+// delivers no more data than arrived, and never more than 220 bytes per segment.
 inline std::optional<std::string> lying_sender(dispatch::sim_machine& machine) {
     dispatch::choices& source = machine.source();
     class counting_sink final : public sink {
@@ -84,7 +84,7 @@ inline std::optional<std::string> lying_sender(dispatch::sim_machine& machine) {
     chosen.window = 4;
     receiver to(chosen, kept);
     const test_message original(200, MAD_MGMT_CLASS_SUBN_ADM);
-    // Room behind the datagram, so that a length that lies is seen and not felt.
+    // Room behind the datagram, so that a read past its end is detected instead of crashing.
     std::array<std::uint8_t, 2 * mad_size> room{};
     std::ranges::copy(original.headers, room.begin());
     const mad_buffer bytes = std::span(room).first<mad_size>();

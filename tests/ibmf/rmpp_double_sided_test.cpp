@@ -13,7 +13,7 @@ using namespace irpverbs::ibmf::rmpp::testing;
 constexpr std::uint8_t get_multi = 0x14;
 constexpr std::uint8_t get_multi_response = 0x94;
 
-// The side that answers, as IBMF has it: one transfer that comes, then one that goes.
+// The responding side as IBMF has it: a received transfer, then a sent one.
 class answerer {
 public:
     answerer(const settings& chosen, sink& request)
@@ -54,7 +54,7 @@ struct exchange {
           response(response_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi_response),
           asking(chosen, request.lent(), answer), answering(chosen, question) {}
 
-    // It answers as soon as it has the request.
+    // Responds as soon as the request is complete.
     party answering_end() {
         party end = end_of(answering);
         end.receive = [this, receive = end.receive](const mad_view& view, ticks now) {
@@ -85,7 +85,7 @@ TEST(RmppDoubleSided, TurnsWithAnAckOfSegmentZero) {
         EXPECT_EQ((view.header().method & MAD_RESPONSE_BIT) != 0, from == 1);
     };
     ASSERT_TRUE(between.run(end_of(both.asking), both.answering_end()));
-    // The response does not wait for the turn: it may be lost.
+    // The response does not wait for the ACK that hands over the direction: that ACK may be lost.
     EXPECT_EQ(seen, (std::vector<std::string>{"asks data 1", "answers ack 1", "asks data 2",
                                               "answers ack 2", "answers data 1", "asks ack 0",
                                               "asks ack 1", "answers data 2", "asks ack 2"}));
@@ -94,7 +94,7 @@ TEST(RmppDoubleSided, TurnsWithAnAckOfSegmentZero) {
     EXPECT_TRUE(both.asking.retired() && both.answering.retired());
 }
 
-// Both messages are whole, or both sides know why not.
+// Both messages are whole, or both sides know the reason.
 TEST(RmppDoubleSided, CompletesOrBothSidesKnowWhyNot) {
     dispatch::explore_options options;
     options.random_runs = 5000;
@@ -107,7 +107,7 @@ TEST(RmppDoubleSided, CompletesOrBothSidesKnowWhyNot) {
         wire between(source, {.faults = faults, .one_in = 1 + source.pick(12, "one in")});
         EXPECT_TRUE(between.run(end_of(both.asking), both.answering_end()));
         EXPECT_FALSE(both.asking.result().running());
-        // Who never heard of the request waits for it.
+        // A responder that got no segment of the request still waits for it.
         EXPECT_FALSE(both.answering.result().running() && both.answering.request().begun());
         const bool asked = both.asking.result().how == ending::complete;
         const bool answered = both.answering.result().how == ending::complete;

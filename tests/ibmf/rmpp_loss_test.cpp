@@ -1,4 +1,4 @@
-// Transfers over a wire that loses, doubles, delays and reorders.
+// Transfers over a wire that loses, duplicates, delays and reorders datagrams.
 #include "rmpp_campaigns.hpp"
 
 #include <support/explore_gtest.hpp>
@@ -9,7 +9,7 @@ using namespace irpverbs;
 using namespace irpverbs::ibmf::rmpp;
 using namespace irpverbs::ibmf::rmpp::testing;
 
-// Either the same bytes arrive, or each side ends with a status that names the reason.
+// Either the bytes arrive unchanged, or each side ends with a status that names the reason.
 TEST(RmppLoss, TransferCompletesOrEachSideKnowsWhyNot) {
     dispatch::explore_options options;
     options.random_runs = 5000;
@@ -26,7 +26,7 @@ TEST(RmppLoss, NoLyingLengthReachesBeyondASegment) {
 }
 
 // Every placement of up to two faults of four kinds, for every window from 1 to 8 and transfers
-// that end before, at and after a window's end. Three retries outlast two faults.
+// that end before, at and after a window's end. Three retries suffice for two faults.
 TEST(RmppLoss, EverySmallWindowSurvivesEveryTwoFaults) {
     for (std::uint32_t window = 1; window <= 8; ++window)
         for (const std::size_t segments : {1u, 2u, window, window + 1, window + 2}) {

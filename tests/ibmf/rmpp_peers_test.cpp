@@ -1,4 +1,4 @@
-// The engine against another RMPP than itself, and against a model of its rules.
+// The engine against another implementation of RMPP, and against a model of its rules.
 #include "plain_peers.hpp"
 #include "rmpp_campaigns.hpp"
 
@@ -20,7 +20,7 @@ dispatch::explore_options many_runs() {
     return options;
 }
 
-// Three faults of a run can't outlast four retries.
+// A run's three faults cannot exhaust four retries.
 weather some_faults(dispatch::choices& source) {
     return {.faults = source.pick(4, "faults"), .one_in = 1 + source.pick(10, "one in")};
 }
@@ -56,7 +56,7 @@ TEST(RmppPeers, OurReceiverHearsASenderThatGoesBack) {
     });
 }
 
-// What a receiver has to make of a stream of DATA segments, in the words of the specification.
+// A receiver's reaction to a stream of DATA segments, in the words of the specification.
 class model {
 public:
     explicit model(std::uint32_t window) : window_(window) {}
@@ -64,7 +64,7 @@ public:
     rmpp_status receive(const rmpp_header& header) {
         const std::uint32_t s = header.segment;
         if (s == 0 || header.first() != (s == 1)) return rmpp_status::inconsistent_first;
-        if (segments_.empty() && s != 1) return rmpp_status::normal; // begins nothing
+        if (segments_.empty() && s != 1) return rmpp_status::normal; // starts no transfer
         if (!segments_.empty() && s > window_last_) return rmpp_status::segment_too_big;
         if (s <= in_order()) return rmpp_status::normal; // a duplicate
         if (!consistent(header)) return rmpp_status::inconsistent_last;
@@ -108,7 +108,7 @@ private:
     std::map<std::uint32_t, std::uint32_t> segments_;
 };
 
-// Headers of any kind; most of them plausible, so that transfers get far.
+// Headers of any kind; most of them plausible, so that transfers proceed.
 rmpp_header any_header(dispatch::choices& source, std::uint32_t expected) {
     rmpp_header header{.type = rmpp_type::data, .flags = rmpp_active};
     header.segment = source.fires("any segment", 4) ? source.pick(12, "segment")
@@ -142,7 +142,7 @@ TEST(RmppModel, TheReceiverAgreesWithTheModel) {
             }
             EXPECT_EQ(side.received(), expected.bytes());
             EXPECT_EQ(side.result().how == ending::complete, expected.complete());
-            if (source.fires("busy", 3)) continue; // its answer waits
+            if (source.fires("busy", 3)) continue; // its response is delayed
             for (const rmpp_header& answer : drained(side)) {
                 EXPECT_EQ(answer.type, rmpp_type::ack);
                 EXPECT_EQ(answer.segment, expected.in_order());

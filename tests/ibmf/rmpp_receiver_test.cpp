@@ -1,4 +1,4 @@
-// The receiving side: what it acknowledges, keeps, refuses, and remembers.
+// The receiving side: acknowledgements, stored segments, refusals, and repeated answers.
 #include "rmpp_scripts.hpp"
 
 #include <malloc.h>
@@ -31,7 +31,7 @@ struct Receiving : ::testing::Test {
     void expect(ending how, rmpp_status code, bool by_peer) {
         EXPECT_EQ(text_of(side.result()), text_of({how, code, by_peer}));
     }
-    // This header, after a good beginning, ends the transfer with that code.
+    // This header, after a good start, ends the transfer with that code.
     void expect_refused(const rmpp_header& header, rmpp_status code, ending how = ending::aborted) {
         message_buffer other_buffer;
         receiver other(chosen, other_buffer);
@@ -57,7 +57,7 @@ TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
     expect_ack(3, 7);
     hear(4);
     hear(5);
-    hear(6); // acknowledgements waiting to be sent become one
+    hear(6); // pending acknowledgements are merged
     expect_ack(6, 10);
     for (std::uint32_t segment = 7; segment <= 10; ++segment)
         hear(segment);
@@ -67,7 +67,7 @@ TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
     EXPECT_EQ(side.received(), original.data.size());
 }
 
-// One block: common header, class header, data; the first segment's headers.
+// One block: common header, class header, data; the headers are the first segment's.
 TEST_F(RmppReceiver, TheMessageIsOneBlock) {
     for (std::uint32_t segment = 1; segment <= 10; ++segment) {
         hear(segment);
@@ -82,8 +82,8 @@ TEST_F(RmppReceiver, TheMessageIsOneBlock) {
     EXPECT_EQ(block[44], original.data[0]);
 }
 
-// The peer's headers with the response bit turned; no attribute is promised, the class header is
-// (a vendor's OUI).
+// The peer's headers with the response bit inverted; the attribute need not be kept, but the class
+// header is (a vendor's OUI).
 TEST_F(RmppReceiver, ControlPacketsTurnTheResponseBit) {
     hear(1);
     datagram bytes{};
@@ -115,7 +115,7 @@ TEST_F(RmppReceiver, DuplicatesAreAcknowledgedAndNotKept) {
     hear(4);
     expect_ack(2, 6);
     hear(4);
-    expect_silence(); // the gap was told of
+    expect_silence(); // the gap was acknowledged before
     EXPECT_EQ(side.counts().duplicates, 2u);
     EXPECT_EQ(side.received(), 400u);
 }
@@ -133,7 +133,7 @@ TEST_F(RmppReceiver, WhatBeginsNoTransferIsIgnored) {
     begin();
 }
 
-// In mid-transfer a plain datagram with the same id changes nothing either.
+// In mid-transfer a plain datagram with the transfer's ID changes nothing.
 TEST_F(RmppReceiver, InactiveDatagramsAreNotOfTheTransfer) {
     begin();
     rmpp_header inactive{.version = 77, .type = static_cast<rmpp_type>(99), .segment = 2};
@@ -219,7 +219,7 @@ TEST_F(RmppReceiver, NothingFollowsTheLastSegment) {
     expect_refusal(drained(other), rmpp_status::inconsistent_last);
 }
 
-// What the middle segments say of lengths, and padding within the last segment, decide nothing.
+// Lengths in the middle segments, and padding in the last segment, are ignored.
 TEST_F(RmppReceiver, IsLenientAboutMiddleLengthsAndPadding) {
     for (const std::uint32_t announced : {0u, 1850u, 1850u + 20u, 2050u, 2052u, 2200u}) {
         message_buffer other_buffer;
@@ -266,7 +266,7 @@ TEST_F(RmppReceiver, EveryCodeOfAnEndingPeerIsReported) {
             }
 }
 
-// A peer that goes on, but never to its end.
+// A peer that continues but never finishes.
 TEST_F(RmppReceiver, TotalTime_OfATransferThatGoesOn_EndsItWithT2L) {
     begin();
     while (now + 10 * second < 40 * second) {
@@ -283,7 +283,7 @@ TEST_F(RmppReceiver, TotalTime_OfATransferThatGoesOn_EndsItWithT2L) {
     expect_refusal(drained(side), rmpp_status::total_time_too_long);
 }
 
-// The time of the transfer is 3.28 s a segment: a peer that dies is not waited for so long.
+// The time of the transfer is 3.28 s per segment; the wait for a dead peer is shorter.
 TEST_F(RmppReceiver, Silence_InMidTransfer_EndsItWithTMRAfterAResponseTimePerRetry) {
     original.data.resize(220'000);
     begin();
@@ -301,7 +301,7 @@ TEST_F(RmppReceiver, Silence_InMidTransfer_EndsItWithTMRAfterAResponseTimePerRet
     expect_refusal(drained(side), rmpp_status::too_many_retries);
 }
 
-// The peer's timers are not ours: those of a hasty client end no transfer between two segments.
+// The requester's short timers do not apply to the peer: they end no transfer between two segments.
 TEST_F(RmppReceiver, Silence_OfAHastyClientsPeer_IsBorneForTheDefaultTimer) {
     chosen = {.response_time = millisecond, .round_trip = millisecond, .retries = 0};
     EXPECT_EQ(longest_silence_of(chosen), settings{}.response_timer());
@@ -312,7 +312,7 @@ TEST_F(RmppReceiver, Silence_OfAHastyClientsPeer_IsBorneForTheDefaultTimer) {
 TEST_F(RmppReceiver, Silence_WhileTheWindowIsHeldClosed_EndsNothing) {
     begin();
     side.set_window(0, now);
-    EXPECT_EQ(side.deadline(), 40 * second); // of all of it
+    EXPECT_EQ(side.deadline(), 40 * second); // of the whole transfer
     now = 30 * second;
     side.expire(now);
     EXPECT_TRUE(side.result().running());
@@ -324,7 +324,7 @@ TEST_F(RmppReceiver, Silence_WhileTheWindowIsHeldClosed_EndsNothing) {
     EXPECT_TRUE(side.result().running());
 }
 
-// A peer may announce 4 GB: what is not received counts for nothing.
+// A peer may announce 4 GB: only received bytes count.
 TEST_F(RmppReceiver, Announcement_BeyondTheSizeLimit_BuysNoTimeAndNoMemory) {
     class announced_bytes final : public sink {
     public:
@@ -357,7 +357,7 @@ TEST_F(RmppReceiver, TheTotalTimeFollowsTheSize) {
     EXPECT_EQ(total_time_of(plain, 220 * 1000), plain.response_timer() / 5 * 4 * 1000);
 }
 
-// The last ACK may be lost: who asks again is answered, for a while, and so is who was refused.
+// The last ACK may be lost: repeated segments are answered for a while, also after a refusal.
 TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
     const test_message small(50);
     side.receive(view_of(data_packet(small, 1)), now);
@@ -368,7 +368,7 @@ TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
         expect_ack(1, 5);
     }
     EXPECT_EQ(buffer.data().size(), 50u);
-    EXPECT_EQ(side.deadline(), chosen.linger); // not put off by who asks
+    EXPECT_EQ(side.deadline(), chosen.linger); // repeated segments do not extend it
     side.expire(chosen.linger);
     EXPECT_TRUE(side.retired());
     EXPECT_EQ(side.deadline(), never);
@@ -383,7 +383,7 @@ TEST_F(RmppReceiver, ARefusedPeerIsRefusedAgain) {
     hear(2);
     expect_refusal(drained(side), rmpp_status::segment_too_big);
     hear(ack(1, 2));
-    expect_silence(); // control packets are not answered: two refused sides would never stop
+    expect_silence(); // control packets are not answered: two refusing sides would never stop
 }
 
 TEST_F(RmppReceiver, TheSizeLimitKeepsThatMuchAndStops) {
@@ -412,7 +412,7 @@ TEST_F(RmppReceiver, AMessageOfExactlyTheLimitIsWhole) {
     EXPECT_EQ(other.result().how, ending::complete);
 }
 
-// Who announces 4 GB gets a megabyte until the bytes come.
+// A peer that announces 4 GB gets a megabyte until the bytes arrive.
 TEST_F(RmppReceiver, AnAnnouncementReservesLittle) {
     hear(changed(1, [](auto& it) { it.length_or_window = 0xFFFFFFFF; }));
     expect_ack(1, 5);
@@ -473,9 +473,9 @@ TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
     for (std::uint32_t segment = 2; segment <= 5; ++segment)
         hear(segment);
     expect_ack(5, 5);
-    hear(5); // the peer asks
+    hear(5); // the peer requests it
     expect_ack(5, 5);
-    side.set_window(100, now); // at most the one chosen
+    side.set_window(100, now); // at most the configured one
     expect_ack(5, 9);
 }
 

@@ -1,4 +1,4 @@
-// One side of a transfer under test, the other played by hand.
+// One side of a transfer under test, the other one scripted.
 #pragma once
 
 #include "rmpp_world.hpp"
@@ -9,7 +9,7 @@ namespace irpverbs::ibmf::rmpp::testing {
 
 inline std::uint8_t code_of(rmpp_status status) { return static_cast<std::uint8_t>(status); }
 
-// A datagram of the transfer that `of` stands for, with this RMPP header.
+// A datagram of the transfer of `of` with this RMPP header.
 inline datagram packet(const test_message& of, const rmpp_header& header) {
     datagram bytes = of.headers;
     store(header_at<rmpp_header::size>(mad_buffer(bytes), mad_header_size), header);
@@ -23,7 +23,7 @@ inline rmpp_header ack(std::uint32_t segment, std::uint32_t window_last) {
             .length_or_window = window_last};
 }
 
-// The header of a DATA segment of `of`, as an honest sender has it.
+// The header of a DATA segment of `of` as a correct sender writes it.
 inline rmpp_header data_header(const test_message& of, std::uint32_t segment) {
     const std::size_t each = of.segment_data();
     const std::size_t segments = std::max<std::size_t>(1, (of.data.size() + each - 1) / each);
@@ -51,7 +51,7 @@ inline datagram data_packet(const test_message& of, std::uint32_t segment) {
     return bytes;
 }
 
-// All that is to be sent now, as RMPP headers.
+// Everything that is to be sent now, as RMPP headers.
 template <class Transmit>
 std::vector<rmpp_header> drained(Transmit transmit) {
     std::vector<rmpp_header> sent;

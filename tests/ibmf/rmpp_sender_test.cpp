@@ -1,4 +1,4 @@
-// The sending side: what it sends, when, and how it ends.
+// The sending side: its datagrams, their times, and the ends of a transfer.
 #include "rmpp_scripts.hpp"
 
 namespace {
@@ -80,7 +80,7 @@ TEST_F(RmppSender, StaleAcksChangeNothing) {
     EXPECT_EQ(side.counts().ignored, 100u);
 }
 
-// ACKs of one segment may overtake each other; the larger window stands.
+// ACKs of one segment may overtake each other; the larger window counts.
 TEST_F(RmppSender, AWindowDoesNotGoBackwards) {
     sent();
     hear(ack(1, 6));
@@ -131,7 +131,8 @@ TEST_F(RmppSender, GivesUpAfterItsRetriesWithTooManyRetries) {
 }
 
 TEST_F(RmppSender, ProgressGivesTheRetriesBack) {
-    chosen.response_time = chosen.round_trip = 100 * millisecond; // the total time is not the point
+    // the total time is not tested here
+    chosen.response_time = chosen.round_trip = 100 * millisecond;
     side = sender(chosen, original.lent());
     for (std::uint32_t segment = 1; segment <= 10; ++segment) {
         for (std::uint32_t i = 0; i < chosen.retries; ++i) {
@@ -144,7 +145,7 @@ TEST_F(RmppSender, ProgressGivesTheRetriesBack) {
     expect(ending::complete, rmpp_status::normal, false);
 }
 
-// The ACK that opens a closed window may be lost: the last segment asks for it again.
+// The ACK that opens a closed window may be lost: the last segment requests it again.
 TEST_F(RmppSender, AClosedWindowIsProbed) {
     sent();
     hear(ack(1, 1));
@@ -155,7 +156,8 @@ TEST_F(RmppSender, AClosedWindowIsProbed) {
     EXPECT_EQ(sent(), (numbers{2, 3}));
 }
 
-// Who answers the probes is there, however long he takes; but not for ever.
+// A peer that answers the probes is alive, however slow it is; the total time still ends the
+// transfer.
 TEST_F(RmppSender, AWindowMayBeHeldClosedForTheTotalTime) {
     sent();
     hear(ack(1, 1));
@@ -170,7 +172,7 @@ TEST_F(RmppSender, AWindowMayBeHeldClosedForTheTotalTime) {
     EXPECT_GT(probes, 4);
 }
 
-// A segment a timer: it goes on, and never comes to its end.
+// One segment per timer: the transfer proceeds, but too slowly to finish.
 TEST_F(RmppSender, APeerThatIsTooSlowEndsAtTheTotalTime) {
     const test_message many(200 * 99);
     sender slow(chosen, many.lent());
@@ -224,7 +226,7 @@ TEST_F(RmppSender, OtherVersionsAndTypesAreUNVAndBADT) {
     }
 }
 
-// Reported as they came, lenient about the code; and never answered.
+// The code is reported unchanged, even if undefined, and never answered.
 TEST_F(RmppSender, EveryCodeOfAnEndingPeerIsReported) {
     for (unsigned code = 0; code < 256; ++code)
         for (const rmpp_type type : {rmpp_type::stop, rmpp_type::abort}) {
@@ -248,7 +250,7 @@ TEST_F(RmppSender, CancelTellsThePeerUNSPEC) {
     expect(ending::cancelled, rmpp_status::unspecified, false);
     expect_refusal(drained(side, now), rmpp_status::unspecified);
     sender quiet(chosen, original.lent());
-    quiet.cancel(); // nobody has heard of it
+    quiet.cancel(); // no peer knows the transfer
     EXPECT_TRUE(drained(quiet, now).empty());
 }
 
@@ -261,7 +263,7 @@ TEST_F(RmppSender, AResultIsFinal) {
     expect(ending::aborted, rmpp_status::window_too_small, false);
 }
 
-// 4.096 us * 2^n, bounded: a peer can't make its sender wait for an hour.
+// 4.096 us * 2^n, bounded: a peer cannot make its sender wait for an hour.
 TEST_F(RmppSender, ThePeersResponseTimeReplacesOurs) {
     sent();
     rmpp_header slow = ack(1, 2);
@@ -276,8 +278,8 @@ TEST_F(RmppSender, ThePeersResponseTimeReplacesOurs) {
     EXPECT_EQ(side.deadline(), longest_response_time + chosen.round_trip);
 }
 
-// The whole 64 bits of the transaction id and the method go with every control packet (a kernel
-// below routes by the high half).
+// Every control packet carries all 64 bits of the transaction ID and the method (a kernel below
+// routes by the high half).
 TEST_F(RmppSender, ControlPacketsHaveTheHeadersOfTheMessage) {
     sent();
     hear(ack(1, 0));

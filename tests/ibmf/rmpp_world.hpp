@@ -1,5 +1,5 @@
-// Two ends of an RMPP transfer and the wire between them, in virtual time; what the wire does to a
-// datagram is drawn from choices.
+// Two ends of an RMPP transfer and the wire between them, in virtual time; choices determine the
+// faults of the wire.
 #pragma once
 
 #include <rmpp/double_sided.hpp>
@@ -31,7 +31,7 @@ inline std::vector<std::uint8_t> pattern(std::size_t size) {
     return bytes;
 }
 
-// A message with its own storage: an SA table, or of another class.
+// A message with its own storage: an SA table, or one of another class.
 struct test_message {
     datagram headers{};
     std::vector<std::uint8_t> data;
@@ -58,7 +58,7 @@ struct test_message {
     std::size_t segment_data() const { return layout.data_size(); }
 };
 
-// One end, whatever it is made of.
+// One end of a transfer, as functions.
 struct party {
     std::function<bool(mad_buffer, ticks)> transmit;
     std::function<void(const mad_view&, ticks)> receive;
@@ -83,8 +83,8 @@ party end_of(Side& it) {
             [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
 }
 
-// What may happen to datagrams. At most `faults` times in a run, once in `one_in` datagrams; 0:
-// each time there is a choice (for exhaustive searches).
+// Faults of datagrams. At most `faults` in a run, once in `one_in` datagrams; 0: each time there is
+// a choice (for exhaustive searches).
 struct weather {
     std::uint32_t faults = 0;
     std::uint32_t one_in = 0;
@@ -95,11 +95,12 @@ class wire {
 public:
     wire(dispatch::choices& source, const weather& chosen) : source_(source), weather_(chosen) {}
 
-    // Every datagram sent, by whom (0, 1), whatever becomes of it; and every one that arrives.
+    // Called for every datagram sent, with its sender (0, 1), whatever its fate; and for every one
+    // that arrives.
     std::function<void(int from, const mad_view&)> on_send = [](int, const mad_view&) {};
     std::function<void(int to, const mad_view&)> on_arrival = [](int, const mad_view&) {};
 
-    // Runs both ends until nothing more can happen. False: not within `most` events.
+    // Runs both ends until no event is left. Returns false when that takes more than `most` events.
     bool run(party a, party b, std::size_t most = 100'000) {
         const std::array<party*, 2> ends{&a, &b};
         for (std::size_t i = 0; i < most; ++i) {
@@ -156,7 +157,7 @@ private:
         if (what != arrives) ++faults_;
         return what;
     }
-    // In order of arrival; those of one moment in the order they were sent.
+    // Inserted in order of arrival; datagrams of one moment keep the order of their sends.
     void fly(const datagram& bytes, int to, ticks due) {
         const auto later = [](ticks time, const flying& other) { return time < other.due; };
         flight_.insert(std::upper_bound(flight_.begin(), flight_.end(), due, later),
@@ -178,7 +179,7 @@ private:
     std::vector<flying> flight_;
 };
 
-// The sender may never be ahead of the window it was told.
+// Checks that the sender is never beyond the window in the ACKs that it received.
 class window_watch {
 public:
     explicit window_watch(wire& watched, int sending = 0) {

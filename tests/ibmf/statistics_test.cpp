@@ -51,7 +51,7 @@ static_assert(sizeof(ibmf_stats_t) == std::size(fields) * sizeof(uint64_t));
 
 using counters = std::map<std::string, uint64_t>;
 
-/// Those that are not 0.
+/// The counters that are not 0.
 counters of(const client_scope& who, boolean_t of_port = B_FALSE) {
     const ibmf_stats_t all = who.stats(of_port);
     counters made;
@@ -60,7 +60,7 @@ counters of(const client_scope& who, boolean_t of_port = B_FALSE) {
     return made;
 }
 
-/// Of the client and of its port, which has one more message, of another client's.
+/// The counters of the client and of its port, which has one more message, of another client.
 void expect_both(const client_scope& who, const counters& expected) {
     EXPECT_EQ(of(who), expected);
     counters of_port = expected;
@@ -68,7 +68,7 @@ void expect_both(const client_scope& who, const counters& expected) {
     EXPECT_EQ(of(who, B_TRUE), of_port);
 }
 
-/// What the wire has seen of one end.
+/// The datagrams of one end on the wire.
 struct traffic {
     uint64_t sent = 0;
     uint64_t came = 0;
@@ -87,8 +87,8 @@ struct blocked {
     KEVENT go_on;
 };
 
-// A request in many datagrams whose first send the driver holds, with a segment that is lost, and a
-// callback that takes its time.
+// A request in many datagrams whose first send the driver delays, with a lost segment and a slow
+// callback.
 TEST_P(Statistics, SayAllThatAClientAndItsPortHaveAndHaveDone) {
     wire joined;
     table_agent agent(1);
@@ -133,7 +133,7 @@ TEST_P(Statistics, SayAllThatAClientAndItsPortHaveAndHaveDone) {
     EXPECT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
     EXPECT_EQ(end.te_segments_resent, seen.resent());
     counters expected{{"msgs_alloced", 1},
-                      {"transactions", 1}, // acknowledges again what comes again
+                      {"transactions", 1}, // acknowledges repeated segments again
                       {"buffers", 1},
                       {"callbacks_active", 1},
                       {"msgs_sent", 1},

@@ -1,4 +1,4 @@
-// Statuses that are promised and that the other tests do not come by.
+// Documented statuses that the other tests do not produce.
 #include "ibmf_client.hpp"
 
 #include <dispatch/detail/faults.hpp>
@@ -16,7 +16,7 @@ class Statuses : public BothMachines {};
 
 constexpr request_of performance{MAD_MGMT_CLASS_PERF};
 
-/// For the life of the scope nothing can be allocated that may fail.
+/// For the life of the scope every allocation that can fail does.
 class no_memory {
 public:
     no_memory() {
@@ -73,11 +73,11 @@ TEST_P(Statuses, ADriverThatRefusesAnAgentIsTold) {
         EXPECT_EQ(handle, nullptr);
     }
     joined.fail_registrations(STATUS_SUCCESS);
-    const client_scope after(0, SUBN_MANAGER); // nothing is left of those
+    const client_scope after(0, SUBN_MANAGER); // the failed registrations left nothing
 }
 
-// Wherever memory runs short: the port is closed again, as the wire's end sees, and nobody stands
-// in the next one's way.
+// An allocation fails at each place: the port is closed again, as the wire's destructor checks, and
+// the next registration succeeds.
 TEST_P(Statuses, ARegistrationForWhichThereIsNoMemoryLeavesNothing) {
     for (const ibmf_client_type_t type : {SUBN_MANAGER, BM_AGENT, PERF_MANAGER}) {
         std::set<std::string> short_of;
@@ -114,7 +114,7 @@ TEST_P(Statuses, ATearDownHasNoFlags) {
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 1), IBMF_INVALID_ARG);
 }
 
-// Calls on a message that is NULL, or another client's.
+// Calls on a message that is NULL, or that belongs to another client.
 TEST_P(Statuses, AMessageMustBeTheClients) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
@@ -163,7 +163,7 @@ TEST_P(Statuses, OutputsMustBeThere) {
 }
 
 TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
-    const wire joined; // where nobody answers
+    const wire joined; // no agent answers on this wire
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message msg(it.handle, performance);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
@@ -177,7 +177,7 @@ TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
     EXPECT_EQ(end.te_segments_resent, 0u);
 }
 
-// Nothing behind it is read, which a sanitizer sees: it ends where the memory does.
+// IBMF reads nothing behind the memory's end, which a sanitizer checks.
 TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
@@ -203,7 +203,7 @@ TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
     }
 }
 
-// Messages of many chunks are all found.
+// All messages are found, also when they fill many chunks.
 TEST_P(Statuses, Messages_OfALargeNumber_AreAllMessages) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
@@ -222,7 +222,7 @@ TEST_P(Statuses, WhetherAPortShowsAManagerIsTheDrivers) {
     EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_PORT_IN_USE);
     joined.answer_modify_port(STATUS_SUCCESS);
     EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // it does already
+    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // already in effect
 }
 
 TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
@@ -239,7 +239,7 @@ TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
     }
     EXPECT_EQ(msg.calls(), 0);
     EXPECT_EQ(joined.datagrams(), 0u);
-    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // it is not busy
+    EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // the message is not busy
 }
 
 TEST_P(Statuses, WithoutMemoryForTheResponseTheTransactionEndsSo) {
@@ -264,7 +264,7 @@ TEST_P(Statuses, WithoutMemoryForTheResponseTheTransactionEndsSo) {
         joined.await_empty();
     }
     EXPECT_EQ(msg.shown->im_msgbufs_recv.im_bufs_mad_hdr, nullptr);
-    EXPECT_EQ(agent.stats().st_no_memory, 1u); // and what nobody asked for is dropped
+    EXPECT_EQ(agent.stats().st_no_memory, 1u); // and an unsolicited message is dropped
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Statuses);

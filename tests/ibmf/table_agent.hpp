@@ -1,4 +1,4 @@
-// An agent that knows one table and answers every request with it, by RMPP.
+// An agent with one table that answers every request with the table by RMPP.
 #pragma once
 
 #include "ibmf_client.hpp"
@@ -31,10 +31,10 @@ public:
     int last_answer_status() const { return answer_status_; }
     void await_answers() { held_.await_none(); }
 
-    /// Given the data of each request.
+    /// Called with the data of each request.
     std::function<void(std::span<const std::uint8_t>)> heard;
     ibmf_retrans_t times{6, 20'000, 5'000, 0};
-    /// While set it answers by one datagram, without data.
+    /// While set it answers by one datagram without data.
     std::atomic<bool> as_one_datagram{false};
 
 private:

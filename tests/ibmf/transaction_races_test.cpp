@@ -1,5 +1,5 @@
-// Answers, time-outs, cancels and unregistering against each other, under every schedule, over a
-// wire that loses, doubles and reorders.
+// Responses, time-outs, cancels and unregistering against each other, under every schedule, over a
+// wire that loses, duplicates and reorders datagrams.
 #include "table_agent.hpp"
 
 #include <support/explore_gtest.hpp>
@@ -53,7 +53,8 @@ TEST(TransactionRaces, AnswerCancelAndTimeOutEndItOnce) {
         });
 }
 
-// Frees its message in the callback; whoever comes after that may unregister, and one does.
+// Frees its message in the callback, after which the client may be unregistered, and one actor does
+// that.
 struct leaver {
     ibmf_handle_t handle = nullptr;
     bool inside = false; // the callback unregisters, too
@@ -101,7 +102,7 @@ TEST(TransactionRaces, UnregisteringIsDoneOnceAlsoFromInsideACallback) {
             });
 }
 
-// Freed twice and sent, by three.
+// Three actors: two free the message and one sends it.
 TEST(TransactionRaces, AMessageIsFreedOnceWhoeverElseSendsIt) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined;
@@ -155,7 +156,7 @@ TEST(TransactionRaces, AFailingHcaEndsEachOnce) {
         });
 }
 
-// Of one message: each call is refused or does its work, and the message is gone once.
+// Two threads use one message: each call is refused or takes effect, and the message is freed once.
 TEST(TransactionRaces, OneMessageFromTwoThreads) {
     enum class act { send, free, cancel };
     constexpr std::pair<act, act> pairs[] = {{act::free, act::free},
@@ -257,7 +258,7 @@ TEST(TransactionRaces, CallbacksOfASingleOffloadComeOneAtATime) {
     });
 }
 
-// The table comes whole or not at all, however the wire treats it, and both sides end.
+// The table arrives whole or not at all, whatever the wire does, and both sides end.
 TEST(TransactionRaces, ATransferOverABadWireIsWholeOrFails) {
     explore_options options = campaign();
     options.random_runs = 500;

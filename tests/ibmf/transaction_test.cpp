@@ -1,4 +1,4 @@
-// Transactions over a wire: what ends them, and with what.
+// Transactions over a wire: their ends and statuses.
 #include "ibmf_client.hpp"
 
 #include <engine/slot_table.hpp>
@@ -68,7 +68,7 @@ TEST_P(Transactions, ALostRequestIsSentAgain) {
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
-    // Long enough for a loaded machine: the answer to the second one must not be late.
+    // Long enough for a loaded machine: the response to the second attempt must not be late.
     const ibmf_retrans_t times{1, 500'000, 100'000, 0};
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_SUCCESS);
 }
@@ -95,7 +95,7 @@ TEST_P(Transactions, APeerThatStaysBusyEndsAtTheDeadline) {
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_TRANS_TIMEOUT);
 }
 
-// The second end is told to ask the first: the request comes home to an agent beside the manager.
+// A transaction ID is reused after half a million others at the earliest.
 TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
     struct entry {
         ibmf::table_slot slot;
@@ -220,7 +220,7 @@ TEST_P(Transactions, AnHcaThatFailsEndsThemAll) {
     EXPECT_EQ(msg.send(), IBMF_BAD_PORT_STATE);
 }
 
-// Reuse rule 1: an answer goes out of the buffers the request came in, but no new request does.
+// Reuse rule 1: the received buffers may be sent as a response, but not as a new request.
 TEST_P(Transactions, ReceivedBuffersAreNotSentInSequence) {
     const wire joined;
     const echo_agent agent(1);
@@ -275,7 +275,7 @@ TEST_P(Transactions, TheBoundHoldsAndTheQueueIsServedUrgentFirstThenClientByClie
     EXPECT_EQ(other.stats().st_queued, 2u);
     for (const auto& each : all)
         EXPECT_EQ(each->status(), IBMF_TRANS_TIMEOUT);
-    // The deadline is over all of it, so the last ones never had their turn.
+    // The deadline includes the wait in the queue, so the last ones were never sent.
     ASSERT_GE(order.size(), 2u);
     EXPECT_EQ(order[0], 1);
     EXPECT_EQ(order[1], 4);
@@ -304,8 +304,8 @@ void route_globally(ibmf_msg_t& msg, unsigned from, unsigned to) {
     msg.im_global_addr = {wire::gid_of(from), wire::gid_of(to), 0, 0, 64};
 }
 
-/// Keeps the global route of what it was sent, and answers from the buffers it came in, by a route
-/// that `turn` may change.
+/// Keeps the global route of the requests that it receives, and answers from their buffers, by a
+/// route that `turn` may change.
 struct route_keeper : client_scope {
     route_keeper() : client_scope(1, PERF_AGENT, IBMF_REG_FLAG_NO_OFFLOAD) { listen(answer, this); }
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
@@ -354,7 +354,7 @@ TEST_P(Transactions, GlobalRoute_OfAReceivedMessage_NamesItsSenderAndLeadsBackTu
     }
 }
 
-// A message to oneself, and one whose sender is left open, go where they say.
+// A message to the own port, and one without a source, go where their address says.
 TEST_P(Transactions, GlobalRoute_ToThePortItself_IsNotTurned) {
     wire joined;
     ib_gid_t sent_to{};

@@ -1,5 +1,5 @@
-// RMPP through the whole of IBMF: tables that come in many datagrams, requests that go in many, and
-// peers that break off.
+// RMPP through the whole of IBMF: responses in many datagrams, requests in many datagrams, and
+// peers that abort.
 #include "table_agent.hpp"
 
 #include <support/both_machines.hpp>
@@ -14,7 +14,8 @@ class Transfers : public BothMachines {};
 constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
 constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
 
-// Defect D2: the block of a response whose length is not announced moved under its pointers.
+// Defect D2: reallocation of the block of a response without an announced length left its pointers
+// dangling.
 TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
     const wire joined;
     table_agent agent(1);
@@ -32,7 +33,7 @@ TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
     }
 }
 
-/// Reads a response only when about as much is unread as holds the peer up.
+/// Reads a response only when about as much is unread as closes the window.
 struct lazy_reader {
     static constexpr std::size_t segment_data = 200;
     static constexpr std::size_t held_up_at = 64u << 10;
@@ -92,7 +93,7 @@ TEST_P(Transfers, AndSoIsThatToARequestInManyDatagrams) {
     expect_held_up(multi_query, IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
 }
 
-/// Reads when it is allowed to, and says when it was not.
+/// Reads while it is allowed to.
 struct paused_reader {
     static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<paused_reader*>(context);
@@ -109,8 +110,8 @@ struct paused_reader {
     std::atomic<std::size_t> got{0};
 };
 
-// Nothing more comes while the window is closed, so nothing but this goes on with it. The peer's
-// questions whether it is open are lost: they would open it.
+// No segment arrives while the window is closed, so only ibmf_resume_msg continues the transfer.
+// The tap loses the peer's probes, since they would open the window.
 TEST_P(Transfers, AReaderThatLeftSomeAsksToBeToldAgain) {
     wire joined;
     KEVENT closed;
@@ -131,7 +132,7 @@ TEST_P(Transfers, AReaderThatLeftSomeAsksToBeToldAgain) {
     paused_reader reader;
     test_message msg(manager.handle, table_query);
     EXPECT_EQ(ibmf_resume_msg(manager.handle, nullptr), IBMF_INVALID_ARG);
-    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.shown), IBMF_SUCCESS); // it is not sent
+    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.shown), IBMF_SUCCESS); // not sent yet
     EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, paused_reader::told, &reader),
               IBMF_SUCCESS);
     EXPECT_EQ(msg.send(), IBMF_SUCCESS);
@@ -194,7 +195,7 @@ TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
     EXPECT_EQ(agent.last_request_size(), 5000u);
 }
 
-// What is acknowledged again for a while takes nobody's place.
+// A transfer that only acknowledges repeated segments does not count against the limit.
 TEST_P(Transfers, MoreRequestsInManyDatagramsAreServedThanMayComeInAtOnce) {
     const wire joined;
     table_agent agent(1);
@@ -202,7 +203,7 @@ TEST_P(Transfers, MoreRequestsInManyDatagramsAreServedThanMayComeInAtOnce) {
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     request_of what = multi_query;
     what.data_size = 300;
-    const std::uint64_t requests = simulated() ? 300 : 1500; // 256 may come in at once
+    const std::uint64_t requests = simulated() ? 300 : 1500; // the limit is 256 transfers at once
     for (what.tid = 1; what.tid <= requests; ++what.tid) {
         test_message msg(manager.handle, what);
         ASSERT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ),
@@ -210,7 +211,8 @@ TEST_P(Transfers, MoreRequestsInManyDatagramsAreServedThanMayComeInAtOnce) {
             << what.tid;
     }
     EXPECT_EQ(agent.stats().st_overflows, 0u);
-    EXPECT_LE(agent.stats().st_transactions, 1024u + 2); // so many linger, a side's last may run
+    // so many in time-wait; the last transfer of each side may still run
+    EXPECT_LE(agent.stats().st_transactions, 1024u + 2);
     EXPECT_GT(agent.stats().st_transactions, 256u);
 }
 
@@ -228,10 +230,10 @@ TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
     EXPECT_EQ(end.te_status, 1); // RESX: a STOP
     EXPECT_EQ(end.te_by_peer, B_FALSE);
     agent.await_answers();
-    EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer was told
+    EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer got a STOP
 }
 
-// Of a hundred thousand datagrams: too many for a simulated run.
+// A hundred thousand datagrams are too many for a simulated run.
 TEST(LongTransfers, WhatNobodyAskedForIsCutAtALimitAndSaysSo) {
     irpverbs::dispatch::asio_machine machine({.processors = 2});
     const irpverbs::dispatch::machine::scope inside(machine);
@@ -252,7 +254,8 @@ TEST(LongTransfers, WhatNobodyAskedForIsCutAtALimitAndSaysSo) {
     EXPECT_EQ(agent.last_request_size(), IBMF_MAX_UNASKED_LEN);
 }
 
-// Seed 000, 240: of what is only sent trans_to is ignored. The peer acknowledges at last.
+// Seed 000, 240: trans_to is ignored for a message that is only sent. The peer acknowledges at
+// last.
 TEST_P(Transfers, TransactionTimeOut_OfATransferThatIsOnlySent_IsIgnored) {
     wire joined;
     int tries = 0;
@@ -270,7 +273,7 @@ TEST_P(Transfers, TransactionTimeOut_OfATransferThatIsOnlySent_IsIgnored) {
     agent.await_answers();
 }
 
-/// Makes a BUSY of the first answers.
+/// Turns the first responses into BUSY.
 void refuse(wire& on, int answers) {
     on.tap = [answers](unsigned from, auto& bytes) mutable {
         if (from == 0 || bytes[25] != 1 || answers-- <= 0) return true; // RMPP data
@@ -320,7 +323,7 @@ TEST_P(Transfers, APeerThatFallsSilentInMidTransferEndsAtTheTotalTime) {
     EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
 }
 
-// Defect D1: a datagram that is no transfer, in the middle of one, and the client was never called.
+// Defect D1: after a single datagram in the middle of a transfer the client was never called.
 TEST_P(Transfers, ASingleDatagramInMidTransferEndsItAsUnexpected) {
     wire joined;
     int data = 0;
@@ -352,7 +355,7 @@ TEST_P(Transfers, ThePeersAbortReachesTheRequester) {
         if (from != 1 || (bytes[3] & 0x80) == 0 || ++data != 4) return true;
         bytes[25] = 4;   // ABORT
         bytes[26] = 1;   // active
-        bytes[27] = 200; // the vendor's
+        bytes[27] = 200; // a vendor's code
         return true;
     };
     table_agent agent(1);
@@ -390,7 +393,7 @@ TEST_P(Transfers, CancellingInMidTransferTellsThePeer) {
     EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE);
 }
 
-/// Segment 1 of a transfer to the agents of SA, which says that 4 GB follow.
+/// Segment 1 of a transfer to the agents of SA, which announces 4 GB.
 std::array<UCHAR, IB_MAD_SIZE> half_open(std::uint8_t method, std::uint64_t tid) {
     std::array<UCHAR, IB_MAD_SIZE> bytes{};
     const ibmf::mad_buffer all(bytes);
@@ -410,7 +413,7 @@ std::array<UCHAR, IB_MAD_SIZE> half_open(std::uint8_t method, std::uint64_t tid)
 
 TEST_P(Transfers, HalfOpenTransfers_OfOnePeer_LeaveRoomForOthers) {
     constexpr ib_lid_t attacker = 77;
-    constexpr std::uint64_t attempts = 300; // 256 may come in at once
+    constexpr std::uint64_t attempts = 300; // the limit is 256 transfers at once
     wire joined;
     table_agent agent(1);
     agent.resize(10);
@@ -424,7 +427,7 @@ TEST_P(Transfers, HalfOpenTransfers_OfOnePeer_LeaveRoomForOthers) {
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ), IBMF_SUCCESS);
 }
 
-/// The ACK of a segment, from the peer that it went to.
+/// The ACK of a segment, from the peer to which the segment went.
 std::array<UCHAR, IB_MAD_SIZE> ack_of(const std::array<UCHAR, IB_MAD_SIZE>& data,
                                       std::uint32_t segment, std::uint32_t window_last) {
     std::array<UCHAR, IB_MAD_SIZE> bytes = data;
@@ -437,7 +440,7 @@ std::array<UCHAR, IB_MAD_SIZE> ack_of(const std::array<UCHAR, IB_MAD_SIZE>& data
     return bytes;
 }
 
-// The port has 1024 datagrams for all. The peer acknowledges the first and the last segment only.
+// The port has 1024 datagrams in all. The peer acknowledges the first and the last segment only.
 TEST_P(Transfers, UnboundedWindow_OfAPeer_TakesASmallShareOfThePortsDatagrams) {
     constexpr std::uint32_t segments = 5000;
     wire joined;
@@ -480,7 +483,7 @@ TEST_P(TransferTimes, SilenceOfTheResponder_InMidTransfer_EndsTheTransactionSoon
     agent.await_answers();
 }
 
-// The sender of a request that is a transfer falls silent: its place is another's soon.
+// The sender of a request in many datagrams falls silent: its slot is soon free.
 TEST_P(TransferTimes, SilenceOfARequester_InMidTransfer_FreesItsPlaceSoon) {
     wire joined;
     table_agent agent(1);

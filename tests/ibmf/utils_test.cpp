@@ -41,7 +41,7 @@ TEST(IbmfUtils, PackIsTheReverse) {
         EXPECT_EQ(wire[i], i + 1);
 }
 
-// Each length of either buffer: whole items, and nothing past the end.
+// Each length of either buffer: whole items, and no byte past the end.
 TEST(IbmfUtils, ShortBuffersStopAtAnItem) {
     const std::array<int, 17> whole{0, 1, 1, 3, 4, 4, 4, 4, 4, 4, 4, 4, 12, 12, 12, 12, 16};
     for (std::size_t length = 0; length <= 16; ++length) {
@@ -99,7 +99,7 @@ TEST(IbmfUtils, FormatsOfTheSpecificationHaveItsSizes) {
     EXPECT_EQ(ibmf_utils_wire_size("2l4L2sl2c2s4c"), 58);
 }
 
-// Bit-fields lie where the wire has them, once their word is in host order.
+// Bit-fields have the wire's positions once their word is in host order.
 TEST(IbmfUtils, BitFieldsOfUnpackedAttributesAreInPlace) {
     std::array<uchar_t, 72> wire{};
     wire[0] = 1;
@@ -145,7 +145,7 @@ TEST(IbmfUtils, TheTwinsDoTheSame) {
     EXPECT_EQ(again, wire);
 }
 
-// The calls have the original's types; a client's function pointers fit.
+// The calls have the original's types, so a client's function pointers fit.
 static_assert(std::is_same_v<decltype(&ibmf_register),
                              int (*)(ibmf_register_info_t*, uint_t, uint_t, ibmf_async_event_cb_t,
                                      void*, ibmf_handle_t*, ibmf_impl_caps_t*)>);
@@ -156,7 +156,7 @@ static_assert(
     std::is_same_v<decltype(&ibmf_query_qp), int (*)(ibmf_handle_t, ibmf_qp_handle_t, uint_t*,
                                                      ib_pkey_t*, ib_qkey_t*, uint8_t*, uint_t)>);
 
-// Values that a client compiled against the original has in its binary.
+// Values that the binary of a client of the original contains.
 TEST(IbmfConstants, HaveTheValuesOfTheOriginal) {
     EXPECT_EQ(IBMF_SUCCESS, 0);
     EXPECT_EQ(IBMF_BUSY, -13);

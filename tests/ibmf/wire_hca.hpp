@@ -1,5 +1,5 @@
-// Two HCAs of one port each, joined by a wire. What becomes of a datagram on it is drawn from the
-// machine: how long it takes, whether it is lost, or comes twice. A driver by ci/driver.h alone.
+// Two HCAs of one port each, joined by a wire. The machine's choices determine the delay, loss and
+// duplication of each datagram. The driver uses ci/driver.h alone.
 #pragma once
 
 #include <ci/driver.h>
@@ -20,14 +20,14 @@
 
 namespace irpverbs::testing {
 
-/// What the wire does to a datagram: once in so many times, 0: never.
+/// Faults of the wire: once in so many datagrams, 0: never.
 struct wire_faults {
     std::uint32_t loss = 0;
     std::uint32_t duplication = 0;
-    std::uint32_t most_delay_us = 0; // each takes up to so long more: order is lost
+    std::uint32_t most_delay_us = 0; // each is delayed by up to so much more, which loses the order
 };
 
-/// How much is under way; waited for until it is nothing.
+/// Counts operations in progress; a caller can wait until there is none.
 class busy_count {
 public:
     busy_count() { KeInitializeEvent(&none_, NotificationEvent, TRUE); }
@@ -43,7 +43,7 @@ public:
     }
     void await_none() {
         KeWaitForSingleObject(&none_, Executive, KernelMode, FALSE, nullptr);
-        // Who was the last has left the lock, too.
+        // Waits until the last operation has released the lock, too.
         KeReleaseSpinLock(&lock_, KeAcquireSpinLockRaiseToDpc(&lock_));
     }
 
@@ -53,10 +53,10 @@ private:
     KEVENT none_;
 };
 
-/// Also for fuzzers, which have no test to fail.
+/// Works for fuzzers too, which have no test to fail.
 inline void must_succeed(NTSTATUS status, const char* what) {
     if (NT_SUCCESS(status)) return;
-    std::fprintf(stderr, "wire: not so: %s (%s)\n", what, NtStatusName(status));
+    std::fprintf(stderr, "wire: failed: %s (%s)\n", what, NtStatusName(status));
     std::abort();
 }
 
@@ -73,7 +73,7 @@ public:
     ~wire() {
         await_empty();
         for (end_of_wire& each : ends_) {
-            must_succeed(HcaRefuseOpen(each.fdo), "nobody has it open");
+            must_succeed(HcaRefuseOpen(each.fdo), "no client has it open");
             HcaDeleteDevice(each.fdo);
         }
     }
@@ -82,22 +82,22 @@ public:
 
     static ib_gid_t gid_of(unsigned end) { return {IB_DEFAULT_GID_PREFIX, guids[end]}; }
     DEVICE_OBJECT* fdo(unsigned end) const { return ends_[end].fdo; }
-    /// A device that failed goes, and comes again under its GUID. Nobody has it open.
+    /// Removes a failed device and creates it again under its GUID. No client has it open.
     void replug(unsigned end) {
         await_empty();
-        must_succeed(HcaRefuseOpen(ends_[end].fdo), "nobody has it open");
+        must_succeed(HcaRefuseOpen(ends_[end].fdo), "no client has it open");
         HcaDeleteDevice(ends_[end].fdo);
         make(end);
     }
-    /// Does RMPP and leaves it to nobody, as an old kernel; said before the first agent. A message
-    /// takes its way in one piece, and what is lost of it is the whole.
+    /// The driver does all of RMPP itself, like an old kernel; to be called before the first agent
+    /// registers. A message crosses the wire in one piece, and a loss loses the whole message.
     void keep_rmpp() { keeps_rmpp_ = true; }
     void do_no_rmpp() { does_rmpp_ = false; }
-    /// Registrations of agents end so from now on.
+    /// Registrations of agents return this status from now on.
     void fail_registrations(NTSTATUS status) { register_status_ = status; }
-    /// CiModifyPort ends so; it does nothing.
+    /// CiModifyPort returns this status and has no effect.
     void answer_modify_port(NTSTATUS status) { modify_status_ = status; }
-    /// Sends fail so from now on; STATUS_SUCCESS: no more.
+    /// Sends return this status from now on; STATUS_SUCCESS: they work again.
     void fail_sends(NTSTATUS status) { send_status_ = status; }
     void set_faults(wire_faults faults) { faults_ = faults; }
     void set_state(unsigned end, IB_PORT_STATE state) {
@@ -105,7 +105,7 @@ public:
         HcaReportPortEvent(ends_[end].fdo, 1,
                            state == IB_PORT_ACTIVE ? IB_AE_PORT_ACTIVE : IB_AE_PORT_ERROR);
     }
-    /// The ports' subnet manager is elsewhere now, and that is how they hear of it.
+    /// Moves the ports' subnet manager and reports the change by that event.
     void move_sm(ib_lid_t lid, UCHAR service_level = 0, IB_ASYNC_EVENT told = IB_AE_SM_CHANGE) {
         sm_lid_ = lid;
         sm_level_ = service_level;
@@ -113,15 +113,15 @@ public:
             HcaReportPortEvent(each.fdo, 1, told);
     }
     unsigned datagrams() const { return datagrams_; }
-    /// Sees each datagram when it is sent, and may change it; false: it is lost.
+    /// Called for each datagram when it is sent, and may change it; false: the datagram is lost.
     std::function<bool(unsigned from_end, std::array<UCHAR, IB_MAD_SIZE>&)> tap;
-    /// Says of each datagram, before, whether its send fails.
+    /// Called before `tap`; true: the send fails.
     std::function<bool(unsigned from_end, const std::array<UCHAR, IB_MAD_SIZE>&)> fails;
 
-    /// Sees each send before that.
+    /// Called for each send before `fails`.
     std::function<void(unsigned from_end, const IB_MAD_SEND&)> sending;
 
-    /// A datagram out of nowhere, to the agents of that end.
+    /// Delivers a datagram of no agent to the agents of that end.
     void inject(unsigned to_end, const void* data, ULONG length, ib_lid_t from) {
         auto* flight = new datagram_in_flight{this, to_end, {}, {}, {}, {}, length, {}};
         flight->from.Lid = from;
@@ -131,7 +131,7 @@ public:
         if (length != 0) std::memcpy(flight->bytes.data(), data, length);
         launch(flight, 0);
     }
-    /// Waits until nothing is under way.
+    /// Waits until no datagram is on the wire.
     void await_empty() { under_way_.await_none(); }
 
 private:
@@ -146,7 +146,7 @@ private:
         DEVICE_OBJECT* fdo = nullptr;
         unsigned number = 0;
         std::atomic<IB_PORT_STATE> state{IB_PORT_ACTIVE};
-        HCA_MAD_AGENT* agents = nullptr; // guarded by lock_, as all below
+        HCA_MAD_AGENT* agents = nullptr; // guarded by lock_, like all members below
         std::uint32_t last_id = 0;
         bool reporting = false; // one datagram at a time
         LIST_ENTRY arrived;
@@ -212,7 +212,7 @@ private:
         return end_of(ca->Device).owner->modify_status_;
     }
 
-    // Two that receive one method of a class, and OUI, exclude each other.
+    // Two agents that receive one method of a class and OUI exclude each other.
     static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
         end_of_wire& end = end_of(agent->Ca->Device);
         if (!NT_SUCCESS(end.owner->register_status_)) return end.owner->register_status_;
@@ -278,7 +278,7 @@ private:
         from.Gid = gid_of(end.number);
         from.GidIndex = 0;
         const unsigned times = self.fires("wire duplication", self.faults_.duplication) ? 2 : 1;
-        // Of a transfer its true length, of a datagram all of it.
+        // A transfer has its true length, a datagram its full size.
         const bool whole = agent->Agent.Attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && (bytes[26] & 1) != 0;
         const ULONG length = whole ? send->Length : IB_MAD_SIZE;
         std::vector<UCHAR> all(bytes.begin(), bytes.begin() + std::min(length, IB_MAD_SIZE));
@@ -355,7 +355,7 @@ private:
         if (leaving != nullptr) HcaComplete(leaving, STATUS_SUCCESS, 0);
     }
 
-    // What is too short to say whose it is goes to the first.
+    // A datagram that is too short to have a receiver goes to the first agent.
     static HCA_MAD_AGENT* receiver_of(const end_of_wire& end, const datagram_in_flight& flight) {
         if (flight.length < IB_MAD_HEADER_SIZE) return end.agents;
         const UCHAR method = flight.bytes[3];

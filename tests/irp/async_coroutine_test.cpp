@@ -1,4 +1,4 @@
-// Coroutines that await IRPs: with Asio's awaitable, and with irp::send in a coroutine of any kind.
+// Coroutines that await IRPs: with Asio's awaitable, and with irp::send in a coroutine of any type.
 #include "test_driver.hpp"
 
 #include <support/both_machines.hpp>
@@ -77,7 +77,7 @@ asio::awaitable<void> use_all(devices& device) {
     }
 }
 
-// Tests that a coroutine may await a call with each of Asio's ways, and a failure is thrown.
+// Tests that a coroutine may await a call by each of Asio's ways, and that a failure is thrown.
 TEST_P(AsyncCoroutine, AwaitsCalls) {
     run([this] { return use_all(device); });
 }
@@ -100,8 +100,8 @@ asio::awaitable<void> three_calls(devices& device, int& done) {
         co_await irp::call(device.parking.get(), ask, asio::use_awaitable);
 }
 
-// Tests that a cancel at each suspension point ends the coroutine there: the call it waits for is
-// cancelled, or its result wins and the next call is.
+// Tests that a cancellation at each suspension point ends the coroutine there: either the pending
+// call is cancelled, or its result wins and the next call is cancelled.
 void cancel_anywhere(dispatch::sim_machine& sim) {
     devices device;
     asio::cancellation_signal cancel;
@@ -139,7 +139,7 @@ TEST(AsyncCoroutineRaces, CancelAnywhere) {
     irpverbs::testing::expect_explored({}, cancel_anywhere);
 }
 
-// A coroutine type of the program's own, that knows nothing of Asio.
+// A coroutine type of the program's own, independent of Asio.
 struct plain_coroutine {
     struct promise_type {
         plain_coroutine get_return_object() { return {}; }
@@ -177,14 +177,14 @@ protected:
     sent_end end;
 };
 
-// Tests that a request that is completed inside the call does not suspend.
+// Tests that a request that completes inside the call does not suspend the coroutine.
 TEST_P(SentPacket, GoesOnAtOnce) {
     send_one(device.at_once.get(), irp, end);
     EXPECT_EQ(end.result.information, 42u);
     EXPECT_EQ(end.thread, KeGetCurrentThread());
 }
 
-// Tests that whoever completes at PASSIVE_LEVEL resumes the coroutine.
+// Tests that a completion at PASSIVE_LEVEL resumes the coroutine on the completing thread.
 TEST_P(SentPacket, ResumesWhereItIsCompleted) {
     send_one(device.parking.get(), irp, end);
     EXPECT_EQ(end.thread, nullptr);
@@ -214,7 +214,7 @@ plain_coroutine send_many(DEVICE_OBJECT* device, IRP* irp, int count, int& done)
     }
 }
 
-// Tests that a driver that pends, and completes before it returns, does not make the stack grow.
+// Tests that the stack does not grow with a driver that pends and completes before it returns.
 TEST_P(SentPacket, IsNotResumedInsideTheCall) {
     const test_device hasty([](obligation owed) -> NTSTATUS {
         IoMarkIrpPending(owed.get());
@@ -235,8 +235,8 @@ plain_coroutine send_and_catch(DEVICE_OBJECT* device, IRP* irp, bool& caught) {
     }
 }
 
-// A bug check's handler may throw through IoCallDriver. The processor forgets the call that ended
-// so: a completion looks for its own call among those that it knows.
+// A bug check's handler may throw through IoCallDriver. The processor then removes the record of
+// that call, since a completion searches the processor's current calls for its own.
 TEST_P(SentPacket, Send_ThatThrows_LeavesNoCallBehind) {
     const test_device throwing([](obligation owed) -> NTSTATUS {
         static_cast<void>(std::move(owed).release());
@@ -252,7 +252,7 @@ TEST_P(SentPacket, Send_ThatThrows_LeavesNoCallBehind) {
 IRPVERBS_ON_BOTH_MACHINES(AsyncCoroutine);
 IRPVERBS_ON_BOTH_MACHINES(SentPacket);
 
-// A coroutine sends three times, two actors serve it, one of them from DISPATCH_LEVEL.
+// A coroutine sends three requests; two actors complete them, one of them at DISPATCH_LEVEL.
 void served_by_two(dispatch::sim_machine& sim) {
     devices device;
     IRP* irp = IoAllocateIrp(1, FALSE);

@@ -1,5 +1,5 @@
 // A call with a deadline and a cancellation slot under every schedule: its result, its deadline and
-// its canceller race, and one of them decides.
+// its canceller race, and exactly one of them decides.
 #include "test_driver.hpp"
 
 #include <support/exhaustive_gtest.hpp>
@@ -36,13 +36,13 @@ void sleep_a_millisecond() {
 
 using tally = std::map<NTSTATUS, int>;
 
-// What happens meanwhile; each may be left out.
+// The events that race with the call; each may be left out.
 struct meanwhile {
     bool serve;
     bool cancel;
 };
 
-// All at the same instant of machine time, so that the schedule decides.
+// All events fall at the same instant of machine time, so that the schedule decides.
 void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
     irp::cancel_safe_queue queue;
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });

@@ -40,7 +40,7 @@ void ask(IRP* irp) {
 
 class Async : public irpverbs::testing::BothMachines {
 protected:
-    // How a call ended, and where its handler ran.
+    // The result of a call, and where its handler ran.
     struct end {
         signal done;
         error_code error;
@@ -64,7 +64,7 @@ protected:
         while (auto owed = queue.pop())
             std::move(*owed).complete(status, information);
     }
-    // What completed before this has left the machine's context afterwards.
+    // Runs the machine's context until it has delivered every earlier completion.
     void let_arrive() {
         signal arrived;
         irp::call(at_once(), ask, [&](error_code, ULONG_PTR) { arrived.set(); });
@@ -80,8 +80,8 @@ protected:
     end ended;
 };
 
-// Tests that a callback comes on the machine's context at PASSIVE_LEVEL, never in the caller, even
-// when the request completes inside the call.
+// Tests that the handler runs on the machine's context at PASSIVE_LEVEL, never inside the call,
+// even when the request completes inside it.
 TEST_P(Async, CallbackIsPosted) {
     irp::call(at_once(), ask, ended.handler());
     ended.done.wait();
@@ -91,8 +91,8 @@ TEST_P(Async, CallbackIsPosted) {
     EXPECT_NE(ended.thread, KeGetCurrentThread());
 }
 
-// Tests that a request which pends is completed from DISPATCH_LEVEL, with its handler still at
-// PASSIVE_LEVEL.
+// Tests that the handler runs at PASSIVE_LEVEL although the pending request is completed at
+// DISPATCH_LEVEL.
 TEST_P(Async, HandlerIsNeverAtDispatch) {
     irp::call(parking(), ask, ended.handler());
     {
@@ -104,7 +104,7 @@ TEST_P(Async, HandlerIsNeverAtDispatch) {
     EXPECT_EQ(ended.level, PASSIVE_LEVEL);
 }
 
-// Tests that a failure comes as an error_code of its own category.
+// Tests that a failure arrives as an error_code of the NTSTATUS category.
 TEST_P(Async, FailureIsAnErrorCode) {
     irp::call(parking(), ask, ended.handler());
     serve(STATUS_INVALID_DEVICE_STATE, 0);
@@ -113,7 +113,7 @@ TEST_P(Async, FailureIsAnErrorCode) {
     EXPECT_STREQ(ended.error.category().name(), "ntstatus");
 }
 
-// Tests that statuses which are no failure are no error.
+// Tests that statuses that are no failures produce no error.
 TEST_P(Async, InformationalStatusIsNoError) {
     irp::call(parking(), ask, ended.handler());
     serve(STATUS_ALERTED);
@@ -122,7 +122,7 @@ TEST_P(Async, InformationalStatusIsNoError) {
     EXPECT_EQ(ended.error.value(), STATUS_ALERTED);
 }
 
-// Tests that nothing happens until a deferred call is called, and that it can be called again.
+// Tests that a deferred call starts only when it is invoked, and that it can be invoked again.
 TEST_P(Async, Deferred) {
     auto later = irp::call(parking(), ask);
     EXPECT_TRUE(queue.empty());
@@ -135,7 +135,7 @@ TEST_P(Async, Deferred) {
     EXPECT_EQ(second.information, 7u);
 }
 
-// Tests that as_tuple adapts a call like any other.
+// Tests that as_tuple adapts this call as it adapts any other.
 TEST_P(Async, AsTuple) {
     irp::call(at_once(), ask, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
                   ended.note(std::get<0>(all), std::get<1>(all));
@@ -144,14 +144,14 @@ TEST_P(Async, AsTuple) {
     EXPECT_EQ(ended.information, 42u);
 }
 
-// Tests that a detached call is made, and completes.
+// Tests that a detached call is sent and completes.
 TEST_P(Async, Detached) {
     irp::call(parking(), ask, asio::detached);
     EXPECT_FALSE(queue.empty());
     serve();
     EXPECT_TRUE(queue.empty());
     irp::call(at_once(), ask, ended.handler());
-    ended.done.wait(); // behind the other one
+    ended.done.wait(); // runs after the detached one
 }
 
 // Tests that the handler runs on its associated executor.
@@ -167,7 +167,7 @@ TEST_P(Async, ExecutorIsHonoured) {
     EXPECT_TRUE(inside);
 }
 
-// Tests that a context of the program's own is kept running by the request, and runs its handler.
+// Tests that the request keeps the program's own context running, and that its handler runs there.
 TEST_P(Async, ForeignContextIsHonoured) {
     asio::io_context own;
     irp::call(parking(), ask, asio::bind_executor(own, ended.handler()));
@@ -181,7 +181,7 @@ TEST_P(Async, ForeignContextIsHonoured) {
     EXPECT_EQ(ended.thread, KeGetCurrentThread());
 }
 
-// A pool of one block that tells whether it is given out.
+// A pool of one block that knows whether the block is allocated.
 struct one_block {
     alignas(64) std::array<std::byte, 2048> memory;
     int taken = 0;
@@ -208,8 +208,8 @@ struct block_allocator {
     }
 };
 
-// Tests that memory comes from the associated allocator, at once and only once, and is back before
-// the handler runs: here the handler starts the next call from the same block.
+// Tests that memory comes from the associated allocator, in one allocation at the start, and is
+// freed before the handler runs: the handler starts the next call from the same block.
 TEST_P(Async, MemoryIsBackBeforeTheHandler) {
     one_block block;
     const auto with_block = [&](auto handler) {
@@ -228,7 +228,7 @@ TEST_P(Async, MemoryIsBackBeforeTheHandler) {
     EXPECT_EQ(block.taken, 0);
 }
 
-// What a C++ twin of a verb looks like: buffers inside, a result of its own type.
+// The form of a C++ wrapper of a verb: buffers inside, a result type of its own.
 struct read_text {
     std::array<char, 16> buffer{};
 
@@ -240,7 +240,8 @@ struct read_text {
     std::string result(ULONG_PTR information) && { return {buffer.data(), information}; }
 };
 
-// Tests that what fill holds lives until the request is done, and that its result is what comes.
+// Tests that the objects that fill holds live until the request is completed, and that fill's
+// result is delivered.
 TEST_P(Async, FillProvidesTheResult) {
     irp::call(parking(), read_text{}, [&](error_code error, const std::string& text) {
         EXPECT_EQ(text, "hello");
@@ -254,7 +255,8 @@ TEST_P(Async, FillProvidesTheResult) {
     EXPECT_EQ(ended.information, 5u);
 }
 
-// Tests that the cancellation slot cancels the IRP, and that a slot is harmless after the end.
+// Tests that the cancellation slot cancels the IRP, and that emitting to it after the end has no
+// effect.
 TEST_P(Async, SlotCancels) {
     asio::cancellation_signal cancel;
     irp::call(parking(), ask, asio::bind_cancellation_slot(cancel.slot(), ended.handler()));
@@ -268,9 +270,9 @@ TEST_P(Async, SlotCancels) {
     cancel.emit(asio::cancellation_type::all);
 }
 
-// Tests that a result which is already there wins over a cancel.
+// Tests that a result that is already available wins over a cancellation.
 TEST_P(Async, ResultWinsOverCancel) {
-    asio::io_context own; // its handler waits until this is run
+    asio::io_context own; // its handler waits until this context runs
     asio::cancellation_signal cancel;
     irp::call(
         parking(), ask,
@@ -283,7 +285,7 @@ TEST_P(Async, ResultWinsOverCancel) {
     EXPECT_EQ(ended.information, 7u);
 }
 
-// Tests that a request that is not answered in time is cancelled, and ends with STATUS_IO_TIMEOUT.
+// Tests that a request that is not completed in time is cancelled and ends with STATUS_IO_TIMEOUT.
 TEST_P(Async, DeadlinePasses) {
     irp::call(parking(), ask, irp::within(2ms, ended.handler()));
     ended.done.wait();
@@ -292,7 +294,7 @@ TEST_P(Async, DeadlinePasses) {
     EXPECT_TRUE(queue.empty());
 }
 
-// Tests that a deadline goes through adapters of tokens, outside and inside.
+// Tests that a deadline passes through token adapters, outside and inside them.
 TEST_P(Async, DeadlineIsAssociated) {
     irp::call(parking(), ask,
               irp::within(2ms, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
@@ -307,13 +309,13 @@ TEST_P(Async, DeadlineIsAssociated) {
     second.done.wait();
     EXPECT_EQ(second.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     end third;
-    constexpr auto soon = irp::within(2ms); // a token that is used again and again
+    constexpr auto soon = irp::within(2ms); // a token that is used repeatedly
     irp::call(parking(), ask, soon)(third.handler());
     third.done.wait();
     EXPECT_EQ(third.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
 }
 
-// Tests that a result in time ends the call at once, and the deadline leaves nothing behind.
+// Tests that a result in time ends the call at once, and that the deadline leaves no timer behind.
 TEST_P(Async, ResultComesInTime) {
     irp::call(parking(), ask, irp::within(1h, ended.handler()));
     serve();
@@ -322,7 +324,7 @@ TEST_P(Async, ResultComesInTime) {
     EXPECT_EQ(ended.information, 7u);
 }
 
-// Tests that a limit beyond what machine time can count is the longest there is, not none.
+// Tests that a limit beyond the range of machine time becomes the longest limit, not none.
 TEST_P(Async, Within_MoreThanMachineTimeHolds_Waits) {
     irp::call(parking(), ask, irp::within(std::chrono::seconds::max(), ended.handler()));
     serve();
@@ -339,7 +341,7 @@ TEST(Within, LimitsOutOfRange_AreTheNearestInRange) {
     EXPECT_EQ(irp::within(std::chrono::nanoseconds(-101)).limit, irp::ticks(-1));
 }
 
-// Tests that a cancel by the slot stays one when there is a deadline too.
+// Tests that a cancellation by the slot is reported as one when the call also has a deadline.
 TEST_P(Async, CancelIsNoTimeout) {
     asio::cancellation_signal cancel;
     irp::call(parking(), ask,
@@ -349,20 +351,21 @@ TEST_P(Async, CancelIsNoTimeout) {
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_CANCELLED));
 }
 
-// Tests that a deadline of nothing still makes the call.
+// Tests that a call with a deadline of zero is still sent.
 TEST_P(Async, DeadlineAtOnce) {
     irp::call(parking(), ask, irp::within(0ms, ended.handler()));
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
 }
 
-// Tests that a request whose machine ends first gives its handler back without calling it.
+// Tests that a call whose executor's context is destroyed first frees its handler without calling
+// it.
 TEST_P(Async, ContextMayEndFirst) {
     auto alive = std::make_shared<int>(1);
     {
         asio::io_context gone;
         irp::call(at_once(), ask, asio::bind_executor(gone, [alive](error_code, ULONG_PTR) {
-                      FAIL() << "nobody runs that context";
+                      FAIL() << "no thread runs that context";
                   }));
         let_arrive();
     }
@@ -371,10 +374,10 @@ TEST_P(Async, ContextMayEndFirst) {
 
 IRPVERBS_ON_BOTH_MACHINES(Async);
 
-// A future blocks its thread, which in the simulator would be the thread that simulates.
+// A future blocks its thread, which in the simulator is the thread that runs the simulation.
 class RealAsync : public Async {};
 
-// Tests that a future is made ready.
+// Tests that a future becomes ready.
 TEST_P(RealAsync, Future) {
     std::future<ULONG_PTR> good = irp::call(at_once(), ask, asio::use_future);
     EXPECT_EQ(good.get(), 42u);

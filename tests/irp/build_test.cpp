@@ -1,4 +1,5 @@
-// Requests built in one step: their fields, their buffers, and how their sender is told.
+// Requests built in one step: their fields, their buffers, and how their sender learns of the
+// completion.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/exhaustive_gtest.hpp>
@@ -24,7 +25,7 @@ NTSTATUS wait_for(KEVENT& event) {
     return KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
 }
 
-// Answers "ping" with "pong!" wherever the method puts the two.
+// Answers "ping" with "pong!" at the places that the method defines.
 NTSTATUS answer_ping(DEVICE_OBJECT*, IRP* irp) {
     const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     const auto& asked = location->Parameters.DeviceIoControl;
@@ -90,12 +91,12 @@ TEST_P(BuildRequest, EveryMethodCarriesInputAndOutput) {
     }
 }
 
-// Tests that output smaller than the input buffer is copied back, and no byte more than
-// Information.
+// Tests that output smaller than the input buffer is copied to the caller, limited to Information
+// bytes.
 TEST_P(BuildRequest, OnlyInformationBytesComeBack) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         std::memset(irp->AssociatedIrp.SystemBuffer, 'x', 8);
-        return complete(irp, STATUS_BUFFER_OVERFLOW, 3); // a warning: what fits is copied
+        return complete(irp, STATUS_BUFFER_OVERFLOW, 3); // a warning: the part that fits is copied
     });
     IoCallDriver(bottom.device, control(bottom, METHOD_BUFFERED));
     EXPECT_EQ(status.Status, STATUS_BUFFER_OVERFLOW);
@@ -114,7 +115,7 @@ TEST_P(BuildRequest, ErrorsCopyNothingBackAndAreTold) {
     EXPECT_EQ(output[0], 0);
 }
 
-// Tests that the rest of a system buffer that is larger than the input holds nothing of others.
+// Tests that a system buffer larger than the input is zeroed behind it.
 TEST_P(BuildRequest, SystemBufferIsCleanBehindTheInput) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         const auto* buffer = static_cast<const char*>(irp->AssociatedIrp.SystemBuffer);
@@ -164,7 +165,7 @@ TEST_P(BuildRequest, MdlsDescribeTheBuffer) {
     IoCallDriver(bottom.device, control(bottom, METHOD_OUT_DIRECT));
 }
 
-// Tests that a request which can't be built whole is not built at all, whatever it lacks.
+// Tests that a request is not built at all when any of its allocations fails.
 TEST_P(BuildRequest, ShortOfMemoryThereIsNoRequest) {
     const test_driver driver(complete_at_once);
     int refused = 0;
@@ -181,22 +182,22 @@ TEST_P(BuildRequest, ShortOfMemoryThereIsNoRequest) {
     EXPECT_EQ(refused, 3);
 }
 
-// Tests that a sender who waits is woken when a system thread completes the request later.
+// Tests that a waiting sender is woken when a system thread completes the request later.
 TEST_P(BuildRequest, EventIsSetWhenAPendedRequestEnds) {
     IRP* parked = nullptr;
     test_driver bottom(park, &parked);
     EXPECT_EQ(IoCallDriver(bottom.device, control(bottom, METHOD_BUFFERED)), STATUS_PENDING);
     EXPECT_EQ(KeReadStateEvent(&done), 0);
     system_thread other([&] {
-        const at_dispatch_level raised; // the last stage needs no more
+        const at_dispatch_level raised; // the last completion stage works at DISPATCH_LEVEL
         complete(parked, STATUS_SUCCESS, 4);
     });
     EXPECT_EQ(wait_for(done), STATUS_SUCCESS);
     EXPECT_EQ(status.Information, 4u);
-    EXPECT_EQ(std::memcmp(output.data(), "ping", 4), 0); // nothing was written over the input
+    EXPECT_EQ(std::memcmp(output.data(), "ping", 4), 0); // the input is not overwritten
 }
 
-// Tests that UserIosb and UserEvent that an originator sets itself are honoured in the end.
+// Tests that UserIosb and UserEvent set by the originator itself are honoured at the end.
 TEST_P(BuildRequest, OwnIosbAndEventAreTold) {
     test_driver bottom(complete_at_once);
     IRP* irp = IoAllocateIrp(1, FALSE);
@@ -251,7 +252,7 @@ TEST_P(BuildRequest, TransfersUseTheDevicesKindOfBuffer) {
     EXPECT_EQ(status.Information, 0u);
 }
 
-// What WDM asks of whoever builds an asynchronous request: its completion routine frees everything.
+// WDM's rule for the builder of an asynchronous request: its completion routine frees everything.
 NTSTATUS free_transfer(DEVICE_OBJECT*, IRP* irp, void* information) {
     *static_cast<ULONG_PTR*>(information) = irp->IoStatus.Information;
     if ((irp->Flags & IRP_DEALLOCATE_BUFFER) != 0) ExFreePool(irp->AssociatedIrp.SystemBuffer);
@@ -319,7 +320,8 @@ TEST_P(BuildRequest, ForwardWithoutALocationBelowSaysSo) {
     IoFreeIrp(irp);
 }
 
-// Takes a request apart in as many as its context says, and sends them to the device below.
+// Splits a request into as many associated IRPs as its context says, and sends them to the lower
+// device.
 NTSTATUS split(DEVICE_OBJECT* device, IRP* irp) {
     const LONG parts = test_driver::context_of<LONG>(device);
     IoMarkIrpPending(irp);
@@ -345,7 +347,8 @@ TEST_P(BuildRequest, MasterEndsWithItsLastAssociatedIrp) {
     EXPECT_EQ(result.completions, 0);
     complete(parked, STATUS_IO_DEVICE_ERROR);
     EXPECT_EQ(result.completions, 1);
-    EXPECT_EQ(result.status, STATUS_SUCCESS); // its own; what parts say is for routines to gather
+    // the master's own result; combining the parts' results is up to completion routines
+    EXPECT_EQ(result.status, STATUS_SUCCESS);
     EXPECT_EQ(result.information, 77u);
     EXPECT_TRUE(result.pending_returned);
     IoFreeIrp(irp);
@@ -372,7 +375,7 @@ explore_options thorough() {
     return options;
 }
 
-// Collects what it is sent.
+// Collects the requests that it receives.
 struct collector {
     std::array<IRP*, 2> held{};
     std::size_t count = 0;
@@ -384,7 +387,7 @@ struct collector {
     }
 };
 
-// Two actors complete the two parts of one request: it completes once, after both.
+// Two actors complete the two parts of one request: the request completes once, after both.
 TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         collector below;
@@ -408,7 +411,8 @@ TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
     });
 }
 
-// A lower driver pends what a filter forwards, and an other actor completes it, whenever it likes.
+// A lower driver pends the requests that a filter forwards, and another actor completes them at any
+// time.
 TEST(BuildRequestRaces, ForwardAndACompleter) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* parked = nullptr;
@@ -431,7 +435,8 @@ TEST(BuildRequestRaces, ForwardAndACompleter) {
     });
 }
 
-// A sender that waits on its stack leaves as soon as the event allows: nothing of it is used then.
+// A sender whose event and IOSB are on its stack returns as soon as the event is set: neither is
+// accessed afterwards.
 TEST(BuildRequestRaces, SenderLeavesAtOnce) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* parked = nullptr;

@@ -1,5 +1,5 @@
 // An IRP is pending in the cancel-safe queue below a filter that holds its remove lock for it.
-// Three actors come: one cancels it, one completes it, one closes the door and waits for it.
+// Three actors race: one cancels the IRP, one completes it, one calls IoReleaseRemoveLockAndWait.
 #include <support/exhaustive_gtest.hpp>
 #include <support/reference_drivers.hpp>
 
@@ -26,7 +26,7 @@ void cancel_complete_close(sim_machine& sim, endings& seen) {
     sim.spawn("complete", [&] { queue.serve(); });
     sim.spawn("close", [&] {
         filter.remove();
-        EXPECT_EQ(pending.completions, 1); // nobody is inside any more
+        EXPECT_EQ(pending.completions, 1); // no request is inside any more
     });
     sim.run();
     EXPECT_EQ(pending.completions, 1);

@@ -1,5 +1,5 @@
 // The C++ cancel-safe queue under every schedule of a few actors, and queues with planted bugs that
-// the same campaigns find.
+// the same explorations find.
 #include "modelled_queue.hpp"
 #include "test_driver.hpp"
 
@@ -32,7 +32,7 @@ explore_options thorough(std::vector<std::string_view> probes = {}) {
 void answer(obligation owed) { std::move(owed).complete(STATUS_SUCCESS); }
 void answer_with_context(obligation owed, void*) { answer(std::move(owed)); }
 
-// One parks, one cancels, one serves.
+// One actor pends a request, one cancels, one serves.
 void park_cancel_serve(sim_machine& sim) {
     cancel_safe_queue queue;
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
@@ -49,8 +49,8 @@ void park_cancel_serve(sim_machine& sim) {
     EXPECT_EQ(one.completions(), 1);
 }
 
-// Two parked by one actor, the first cancelled by another, with a drain DPC: nobody but the DPC
-// completes the second. The DPC runs on the parker's processor, or on one of its own.
+// One actor pends two requests, another cancels the first; only the drain DPC completes the second.
+// The DPC runs on the first actor's processor or on another one.
 template <class Queue>
 void cancel_beside_a_drain(sim_machine& sim, Queue& queue) {
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
@@ -79,7 +79,7 @@ void drained_elsewhere(sim_machine& sim) {
     cancel_beside_a_drain(sim, queue);
 }
 
-// Two that park, each at DISPATCH_LEVEL, and the DPC: all is drained.
+// Two actors pend a request each at DISPATCH_LEVEL, and the DPC drains both.
 void park_park_drain(sim_machine& sim) {
     cancel_safe_queue queue(answer_with_context, nullptr);
     KeSetTargetProcessorDpc(queue.drain_dpc(), 0);
@@ -97,7 +97,8 @@ void park_park_drain(sim_machine& sim) {
     EXPECT_EQ(first.completions() + second.completions() + third.completions(), 3);
 }
 
-// One parks twice, one cancels the first, one closes: what is refused says so.
+// One actor pends two requests, one cancels the first, one closes: a refused request has the
+// close's status.
 void park_cancel_close(sim_machine& sim) {
     cancel_safe_queue queue;
     const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
@@ -116,8 +117,8 @@ void park_cancel_close(sim_machine& sim) {
     EXPECT_TRUE(second.status() == STATUS_CANCELLED || second.status() == STATUS_DELETE_PENDING);
 }
 
-// The last request is popped and the queue destroyed, while the one that parked it may not have
-// returned: it may still be about to queue the drain DPC.
+// The last request is removed and the queue destroyed, although the call that pended it may not
+// have returned and may still be about to queue the drain DPC.
 void pop_and_destroy(sim_machine& sim) {
     alignas(cancel_safe_queue) static unsigned char memory[sizeof(cancel_safe_queue)];
     unsigned char left[sizeof memory];
@@ -172,12 +173,13 @@ void planted_bug(sim_machine& sim) {
     cancel_beside_a_drain(sim, queue);
 }
 
-// Tests that the model itself is right, so that what is found is the bug that was planted.
+// Tests that the model without a bug is correct, so that a failure is due to the planted bug.
 TEST(PlantedQueueBugs, TheModelIsRight) {
     irpverbs::testing::expect_exhausted(thorough(), planted_bug<planted::nothing>);
 }
 
-// Tests that a request stranded behind a cancelled one is found: no cancel ever frees it.
+// Tests that a request stranded behind a cancelled one is found, since no cancellation ever
+// completes it.
 TEST(PlantedQueueBugs, DpcOnlyWhenItWasEmptyIsFound) {
     irpverbs::testing::expect_found({}, planted_bug<planted::dpc_when_it_was_empty>);
 }

@@ -35,7 +35,7 @@ protected:
     std::vector<std::unique_ptr<numbered_request>> requests;
 };
 
-// Tests that requests leave in the order in which they came, and are not cancellable any more.
+// Tests that requests leave in the order of their arrival, and cannot be cancelled afterwards.
 TEST_P(Queue, IsFirstInFirstOut) {
     send(3);
     for (int i = 0; i < 3; ++i) {
@@ -50,7 +50,7 @@ TEST_P(Queue, IsFirstInFirstOut) {
     EXPECT_EQ(at(2).information(), 2u);
 }
 
-// Tests that whoever cancels a parked request has it completed before IoCancelIrp returns.
+// Tests that a queued request is completed before the IoCancelIrp that cancels it returns.
 TEST_P(Queue, CancelledRequestLeaves) {
     send(3);
     EXPECT_TRUE(requests[1]->cancel());
@@ -62,8 +62,8 @@ TEST_P(Queue, CancelledRequestLeaves) {
     EXPECT_TRUE(queue.empty());
 }
 
-// Tests that a request that was cancelled before it is parked is completed by park, which returns
-// STATUS_PENDING as it must.
+// Tests that park completes a request that is already cancelled, and returns STATUS_PENDING as it
+// must.
 TEST_P(Queue, ParksWhatIsCancelledAlready) {
     numbered_request early(device);
     EXPECT_FALSE(early.cancel());
@@ -72,7 +72,7 @@ TEST_P(Queue, ParksWhatIsCancelledAlready) {
     EXPECT_EQ(early.completions(), 1);
 }
 
-// Tests that one chosen request can be taken, whichever it is.
+// Tests that any one chosen request can be removed.
 TEST_P(Queue, GivesUpTheOneAskedFor) {
     send(3);
     EXPECT_FALSE(queue.remove(nullptr));
@@ -86,7 +86,7 @@ TEST_P(Queue, GivesUpTheOneAskedFor) {
     EXPECT_EQ(order, (std::vector{2, 1, 0}));
 }
 
-// Tests that closing cancels in order, and refuses with the status given from then on.
+// Tests that close cancels in order, and refuses later requests with the given status.
 TEST_P(Queue, ClosesInOrder) {
     send(3);
     queue.close(STATUS_FILE_FORCED_CLOSED);
@@ -97,7 +97,8 @@ TEST_P(Queue, ClosesInOrder) {
     EXPECT_EQ(at(3).completions(), 1);
 }
 
-// Tests that the drain DPC runs at DISPATCH_LEVEL, once for what was parked meanwhile.
+// Tests that the drain DPC runs at DISPATCH_LEVEL, once for all requests that were queued before it
+// ran.
 TEST_P(Queue, DrainsItself) {
     static int at_dispatch;
     at_dispatch = 0;
@@ -120,7 +121,7 @@ TEST_P(Queue, DrainsItself) {
     EXPECT_EQ(at_dispatch, 2);
 }
 
-// Tests that a queue may end while its DPC waits for a processor.
+// Tests that a queue may be destroyed while its DPC waits for a processor.
 TEST_P(Queue, EndsBeforeItsDpc) {
     auto drained = std::make_unique<cancel_safe_queue>(answer, nullptr);
     const test_device other([&](obligation owed) { return drained->park(std::move(owed)); });
@@ -134,7 +135,7 @@ TEST_P(Queue, EndsBeforeItsDpc) {
     EXPECT_EQ(one.status(), STATUS_CANCELLED);
 }
 
-// Tests that a list of requests taken out may not be dropped.
+// Tests that dropping a list of removed requests is reported.
 TEST_P(Queue, TakenRequestsAreOwed) {
     send(1);
     const auto report = report_of([&] { static_cast<void>(queue.pop_all()); });
@@ -143,7 +144,8 @@ TEST_P(Queue, TakenRequestsAreOwed) {
     obligation(requests[0]->irp()).complete(STATUS_SUCCESS);
 }
 
-// Tests real contention: threads park and cancel while the DPC drains; each request ends once.
+// Tests real contention: threads queue and cancel while the DPC drains; each request completes
+// once.
 TEST_P(Queue, ServesThreads) {
     cancel_safe_queue drained(answer, nullptr);
     const test_device other([&](obligation owed) { return drained.park(std::move(owed)); });
@@ -165,7 +167,7 @@ TEST_P(Queue, ServesThreads) {
 
 IRPVERBS_ON_BOTH_MACHINES(Queue);
 
-// Tests that a queue does not end with requests in it.
+// Tests that destroying a queue with requests in it is a bug check.
 TEST(QueueDeathTest, EndsEmpty) {
     const auto end_too_early = [] {
         cancel_safe_queue queue;

@@ -1,4 +1,4 @@
-// Cancellation: who calls the cancel routine, when, and how often.
+// Cancellation: which call runs the cancel routine, when, and how often.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
@@ -63,7 +63,7 @@ TEST_P(Cancel, CallsTheRoutineOnceWithTheLockHeld) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-// Tests that CancelIrql is the level of the one who cancels.
+// Tests that CancelIrql is the canceller's level.
 TEST_P(Cancel, ComesBackAtTheCallersLevel) {
     IoCallDriver(bottom.device, irp);
     const at_dispatch_level raised;
@@ -74,9 +74,9 @@ TEST_P(Cancel, ComesBackAtTheCallersLevel) {
 TEST_P(Cancel, RoutineThatIsWithdrawnIsNotCalled) {
     IoCallDriver(bottom.device, irp);
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), cancel_and_complete);
-    EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), nullptr); // only one gets it
+    EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), nullptr); // only one caller gets it
     EXPECT_FALSE(IoCancelIrp(irp));
-    complete(parked, STATUS_SUCCESS); // a result that is there wins
+    complete(parked, STATUS_SUCCESS); // an available result wins
     EXPECT_EQ(result.status, STATUS_SUCCESS);
     EXPECT_EQ(seen.calls, 0);
 }
@@ -100,12 +100,12 @@ TEST_P(Cancel, FreeOfAnIrpThatWaitsIsReported) {
 }
 
 TEST_P(Cancel, CompletedIrpWithARoutineIsReported) {
-    IoSetCancelRoutine(irp, cancel_and_complete); // it is sent to nobody
+    IoSetCancelRoutine(irp, cancel_and_complete); // it is not sent to any driver
     EXPECT_EQ(bug_check_of([&] { IoCancelIrp(irp); }), CANCEL_STATE_IN_COMPLETED_IRP);
-    IoReleaseCancelSpinLock(PASSIVE_LEVEL); // the one who cancelled never came back to do it
+    IoReleaseCancelSpinLock(PASSIVE_LEVEL); // the canceller did not return to do it
 }
 
-// Two machines of one process share nothing: what holds up the one is nothing to the other.
+// Two machines of one process share no cancel spin lock: a holder on one does not block the other.
 TEST_P(Cancel, EachMachineHasItsOwnLock) {
     KIRQL here = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&here);

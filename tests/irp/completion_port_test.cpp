@@ -1,4 +1,4 @@
-// Completion ports: what is posted comes out once, whoever removes; and the end of a port.
+// Completion ports: each posted packet is removed once, by any remover; and the close of a port.
 #include <support/both_machines.hpp>
 #include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
@@ -26,7 +26,7 @@ LARGE_INTEGER at_once() {
     return none;
 }
 
-// Keys and contexts of the tests: any addresses.
+// Keys and contexts of the tests: arbitrary addresses.
 void* name(ULONG_PTR value) { return reinterpret_cast<void*>(value); }
 
 struct owned_port {
@@ -65,7 +65,7 @@ struct owned_port {
     }
 };
 
-// An IRP without a completion routine, ready to be sent and then to be posted.
+// Allocates an IRP without a completion routine, ready to be sent and then posted.
 IRP* posted_request(DEVICE_OBJECT* device, PIO_COMPLETION_CONTEXT context, void* apc_context) {
     IRP* irp = IoAllocateIrp(device->StackSize, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
@@ -91,10 +91,10 @@ TEST_P(CompletionPort, IrpComesOutWithKeyContextAndStatus) {
     EXPECT_EQ(got.ApcContext, name(9));
     EXPECT_EQ(got.IoStatusBlock.Status, STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(got.IoStatusBlock.Information, 17u);
-    IoFreeIrp(irp); // it is the originator's again
+    IoFreeIrp(irp); // the originator owns it again
 }
 
-// Tests that one that fails inside the call is posted too: the packet is the only truth.
+// Tests that an IRP that fails inside the call is posted too: every result arrives as a packet.
 TEST_P(CompletionPort, FailureInsideTheCallIsPosted) {
     NTSTATUS answer = STATUS_DEVICE_NOT_READY;
     test_driver bottom(complete_at_once, &answer);
@@ -116,7 +116,8 @@ TEST_P(CompletionPort, OriginatorsRoutineRunsFirstAndMayKeepTheIrp) {
         EXPECT_EQ(result.completions, 1);
         EXPECT_EQ(IoQueryIoCompletion(port.port), answer == STATUS_CONTINUE_COMPLETION ? 1 : 0);
         if (answer == STATUS_MORE_PROCESSING_REQUIRED) {
-            IoSetNextIrpStackLocation(irp); // its own location; completing it posts it after all
+            // a location of the originator's own; completing it posts the IRP
+            IoSetNextIrpStackLocation(irp);
             IoCompleteRequest(irp, IO_NO_INCREMENT);
         }
         EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
@@ -141,7 +142,7 @@ TEST_P(CompletionPort, IrpIsSentAndPostedAgainAndAgain) {
     IoFreeIrp(irp);
 }
 
-// Tests the device's port: a built request without an event is posted, its IOSB written before.
+// Tests the device's port: a built request without an event is posted after its IOSB is written.
 TEST_P(CompletionPort, DevicesRequestsAreItsPortsAndFreedByRemoval) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         static_cast<char*>(irp->AssociatedIrp.SystemBuffer)[0] = 'y';
@@ -164,7 +165,7 @@ TEST_P(CompletionPort, DevicesRequestsAreItsPortsAndFreedByRemoval) {
     KeInitializeEvent(&done, NotificationEvent, FALSE);
     IoCallDriver(bottom.device, IoBuildDeviceIoControlRequest(code, bottom.device, nullptr, 0,
                                                               &output, 1, TRUE, &done, &status));
-    EXPECT_EQ(KeReadStateEvent(&done), 1); // one with an event of its own is not
+    EXPECT_EQ(KeReadStateEvent(&done), 1); // a request with an event of its own is not posted
     EXPECT_EQ(IoQueryIoCompletion(port.port), 0);
 }
 
@@ -223,7 +224,7 @@ TEST_P(CompletionPort, CloseWakesWhoWaits) {
                                           &seen.IoStatusBlock, nullptr);
         EXPECT_EQ(status, STATUS_ABANDONED_WAIT_0);
     });
-    PIO_COMPLETION_CONTEXT keeper = nullptr; // an IRP on its way keeps the port until the end
+    PIO_COMPLETION_CONTEXT keeper = nullptr; // an IRP in progress keeps the port until its end
     IoCreateCompletionContext(closing, nullptr, &keeper);
     IRP* parked = nullptr;
     test_driver bottom(park, &parked);
@@ -238,7 +239,8 @@ TEST_P(CompletionPort, CloseWakesWhoWaits) {
     complete(parked, STATUS_SUCCESS);
 }
 
-// Tests that what waits at the close, and what comes later, is freed (the sanitizer looks on).
+// Tests that packets left at the close, and packets posted later, are freed (a sanitizer reports
+// leaks).
 TEST_P(CompletionPort, CloseDropsPackets) {
     IRP* parked = nullptr;
     test_driver bottom(park, &parked);
@@ -271,7 +273,7 @@ TEST_P(CompletionPort, DescriptorIsReadableWhilePacketsWait) {
     EXPECT_TRUE(readable());
 }
 
-// The other form: the IRP itself in a queue of the originator's own.
+// The other form: the IRP itself is inserted in a queue of the originator's own.
 TEST_P(CompletionPort, QueueOfOnesOwnGetsTheIrp) {
     test_driver bottom(complete_at_once);
     KQUEUE queue;
@@ -285,8 +287,8 @@ TEST_P(CompletionPort, QueueOfOnesOwnGetsTheIrp) {
     IoFreeIrp(irp);
 }
 
-// Each of the calls that allocate fails once, and says so; what was made is given back all the
-// same.
+// Each allocating call fails once and returns a failure status; everything allocated before is
+// freed.
 TEST_P(CompletionPort, FailsWhereResourcesRunShort) {
     std::map<std::string, int> failed;
     const auto note = [&](const char* call, bool it_failed) { failed[call] += it_failed; };
@@ -331,7 +333,8 @@ explore_options thorough() {
     return options;
 }
 
-// An IRP and a packet are posted, two remove: each comes out once, and no remover waits for ever.
+// An IRP and a packet are posted, two actors remove: each packet is removed once, and no remover
+// waits for ever.
 TEST(CompletionPortRaces, PostAndRemove) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         test_driver bottom(complete_at_once);
@@ -354,7 +357,7 @@ TEST(CompletionPortRaces, PostAndRemove) {
     });
 }
 
-// Nobody who waits, sends or posts is left behind by a close; nothing is freed twice.
+// A close strands no waiter, sender or poster; no memory is freed twice.
 TEST(CompletionPortRaces, PostRemoveAndClose) {
     explore_options options = thorough();
     options.required_probes = {"port.packet_after_close"};
@@ -367,7 +370,7 @@ TEST(CompletionPortRaces, PostRemoveAndClose) {
         IoCallDriver(bottom.device, irp);
         bool removed = false;
         const PVOID handle = port.port;
-        // As a program's own handles do, this keeps the port while the actors use it.
+        // This association keeps the port while the actors use it, as a program's own handles do.
         EXPECT_EQ(IoAssociateDevice(bottom.device, handle, nullptr), STATUS_SUCCESS);
         sim.spawn("complete", [&] { complete(parked, STATUS_SUCCESS); });
         for (int remover = 0; remover < 2; ++remover)
@@ -384,7 +387,7 @@ TEST(CompletionPortRaces, PostRemoveAndClose) {
     });
 }
 
-// The descriptor never sleeps on a packet.
+// The descriptor is readable whenever a packet is queued.
 TEST(CompletionPortRaces, DescriptorTellsOfEveryPacket) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         owned_port port(2);

@@ -28,7 +28,7 @@ using irp::completion_queue;
 using irp::obligation;
 using irpverbs::testing::test_device;
 
-// An IRP whose end goes to a queue.
+// Sends an IRP whose completion goes to the queue.
 IRP* send(completion_queue& queue, const test_device& device) {
     IRP* irp = IoAllocateIrp(1, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
@@ -81,7 +81,7 @@ TEST_P(CompletionQueue, IsFirstInFirstOut) {
     }
 }
 
-// Tests that a removal waits for an IRP, and those who wait are served in order.
+// Tests that a removal waits for an IRP, and that waiters are served in order.
 TEST_P(CompletionQueue, RemovalWaits) {
     removal first, second;
     queue.async_remove(first.handler());
@@ -96,7 +96,7 @@ TEST_P(CompletionQueue, RemovalWaits) {
     IoFreeIrp(two);
 }
 
-// Tests that a removal of many takes what is there, at most as many as it has room for.
+// Tests that a removal of many returns the available IRPs, at most as many as it has room for.
 TEST_P(CompletionQueue, RemovesMany) {
     for (int i = 0; i < 3; ++i)
         send(queue, device);
@@ -121,7 +121,8 @@ TEST_P(CompletionQueue, RemovesMany) {
         IoFreeIrp(each);
 }
 
-// Tests that removals end by cancel, by their slot, by a deadline, and by close; IRPs still arrive.
+// Tests that removals end by cancel, by their slot, by a deadline and by close; later IRPs still
+// arrive.
 TEST_P(CompletionQueue, RemovalsEnd) {
     removal cancelled, by_slot, late, closed, after;
     asio::cancellation_signal cancel;
@@ -149,10 +150,10 @@ TEST_P(CompletionQueue, RemovalsEnd) {
 
 IRPVERBS_ON_BOTH_MACHINES(CompletionQueue);
 
-// A future blocks its thread, which in the simulator would be the thread that simulates.
+// A future blocks its thread, which in the simulator is the thread that runs the simulation.
 class RealCompletionQueue : public CompletionQueue {};
 
-// Tests a future as one more token.
+// Tests a future as a completion token.
 TEST_P(RealCompletionQueue, Future) {
     auto later = queue.async_remove(asio::use_future);
     IRP* irp = send(queue, device);
@@ -162,7 +163,7 @@ TEST_P(RealCompletionQueue, Future) {
 
 IRPVERBS_ON_THE_REAL_MACHINE(RealCompletionQueue);
 
-// Two IRPs arrive while two removals are made and one is taken by hand: nobody misses anything.
+// Two IRPs arrive while two removals wait and one is removed by try_remove: each gets its IRP.
 void arrive_and_remove(dispatch::sim_machine& sim) {
     const test_device device(
         [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
@@ -192,8 +193,8 @@ void arrive_and_remove(dispatch::sim_machine& sim) {
         IoFreeIrp(each);
 }
 
-/// A queue in memory that nothing may touch once it is destroyed: zeroed, its locks are free, and
-/// its lists lead to the null page.
+/// A queue in memory that must not be accessed once it is destroyed: zeroed, its locks are free,
+/// and its lists lead to the null page.
 class watched_queue {
 public:
     watched_queue() : queue_(new (memory_) completion_queue) {}
@@ -218,8 +219,8 @@ private:
     completion_queue* queue_;
 };
 
-// The consumer knows that no IRP is on its way any more, and ends the queue, while the one that
-// completed the last may not have returned.
+// The consumer has removed every IRP and destroys the queue, although the thread that completed the
+// last one may not have returned.
 void remove_and_destroy(dispatch::sim_machine& sim) {
     const test_device device(
         [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
@@ -243,7 +244,7 @@ TEST(CompletionQueueRaces, Destructor_AfterTheLastRemoval_WaitsForTheOneThatComp
     irpverbs::testing::expect_explored(options, remove_and_destroy);
 }
 
-// The removal's handler ends the queue, while the call that began the removal may not have
+// The removal's handler destroys the queue, although the call that began the removal may not have
 // returned.
 void remove_later_and_destroy(dispatch::sim_machine& sim) {
     const test_device device(
@@ -268,7 +269,7 @@ TEST(CompletionQueueRaces, Destructor_AfterTheLastHandler_WaitsForTheCallThatBeg
     irpverbs::testing::expect_explored(options, remove_later_and_destroy);
 }
 
-// One consumer takes by hand, while two removals wait: the first removal is served first.
+// One consumer removes without waiting while two removals wait: the first removal is served first.
 void serve_in_order(dispatch::sim_machine& sim) {
     const test_device device(
         [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
@@ -297,7 +298,7 @@ TEST(CompletionQueueRaces, Removals_OneTakesByHand_AreServedInOrder) {
     irpverbs::testing::expect_explored(options, serve_in_order);
 }
 
-// A cancel ends the removals that wait, also while an IRP comes and is taken by hand.
+// A cancel ends the waiting removals, also while an IRP arrives and is removed without waiting.
 void cancel_beside_arrival(dispatch::sim_machine& sim) {
     const test_device device(
         [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });

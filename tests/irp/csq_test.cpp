@@ -1,4 +1,4 @@
-// The cancel-safe queue: what each function does, and all of it under every schedule of three
+// The cancel-safe queue: each function by itself, and all of them under every schedule of three
 // actors.
 #include <support/both_machines.hpp>
 #include <support/exhaustive_gtest.hpp>
@@ -21,7 +21,7 @@ using namespace irpverbs::dispatch;
 using irpverbs::testing::counted_request;
 using irpverbs::testing::queue_driver;
 
-// Park, cancel and serve race for one IRP; whoever wins, it is completed once.
+// One actor queues an IRP, one cancels it, one serves it; it is completed exactly once.
 std::optional<std::string> race(sim_machine& sim) {
     queue_driver driver;
     counted_request only(driver.device());
@@ -45,7 +45,7 @@ using irpverbs::testing::note_outcome;
 using irpverbs::testing::outcome;
 using irpverbs::testing::request;
 
-// Takes IRPs by what their location says; refuses those of a kind it does not like.
+// Selects IRPs by a value in their location; refuses one kind.
 class choosy_queue : public queue_driver {
 public:
     IO_CSQ_IRP_CONTEXT key{};
@@ -120,7 +120,7 @@ TEST_P(Csq, HoldsIrpsInOrderAndMarksThem) {
         IRP* irp = IoCsqRemoveNextIrp(driver.csq(), nullptr);
         EXPECT_EQ(irp, irps.at(i));
         EXPECT_EQ(irp->CancelRoutine, nullptr);
-        EXPECT_FALSE(IoCancelIrp(irp)); // it is the driver's now
+        EXPECT_FALSE(IoCancelIrp(irp)); // the driver has removed it
         irpverbs::testing::complete(irp, STATUS_SUCCESS);
         EXPECT_EQ(outcomes.at(i).status, STATUS_SUCCESS);
         EXPECT_TRUE(outcomes.at(i).pending_returned);
@@ -167,7 +167,8 @@ TEST_P(Csq, RefusedIrpIsNeitherQueuedNorMarked) {
     EXPECT_TRUE(driver.empty());
 }
 
-// Tests the key to one IRP: it opens once, and not at all when the IRP is gone another way.
+// Tests the context of one IRP: it removes that IRP once, and nothing when the IRP has left
+// otherwise.
 TEST_P(Csq, KeyRemovesItsIrp) {
     driver.with_key = true;
     send(0);
@@ -195,7 +196,7 @@ TEST_P(Csq, KeyIsSpentWhenItsIrpIsTheNext) {
 
 IRPVERBS_ON_BOTH_MACHINES(Csq);
 
-// A key, a canceller and a server race for one IRP.
+// A remover by context, a canceller and a server race for one IRP.
 std::optional<std::string> race_for_key(sim_machine& sim) {
     choosy_queue driver;
     driver.with_key = true;

@@ -82,7 +82,7 @@ TEST_P(Device, ReferenceToTheTopKeepsIt) {
     EXPECT_EQ(IoGetAttachedDeviceReference(bottom.device), top);
     IoDetachDevice(bottom.device);
     IoDeleteDevice(top);
-    EXPECT_EQ(top->Header.ReferenceCount, 1); // still there
+    EXPECT_EQ(top->Header.ReferenceCount, 1); // still allocated
     ObDereferenceObject(top);
 }
 
@@ -179,7 +179,7 @@ TEST_P(Device, EachFunction_OfANullDevice_IsABugCheck) {
     EXPECT_EQ(made, nullptr);
 }
 
-// What every request pays for asks only under the verifier.
+// These checks cost every request, so they run only under the verifier.
 TEST_P(Device, EachFunction_OfANullIrp_IsABugCheckUnderTheVerifier) {
     test_driver only(complete_at_once);
     const std::function<void()> calls[] = {

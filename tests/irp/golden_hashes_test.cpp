@@ -1,4 +1,4 @@
-// The same seed gives the same event log and the same trace of IRPs, byte for byte, in every
+// The same seed yields the same event log and the same trace of IRPs, byte for byte, in every
 // process, build and compiler.
 #include "three_deep.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-// Sent, parked, cancelled, served and timed; what the verifier recorded ends the log.
+// Sends, queues, cancels, serves and times out; the verifier's records end the log.
 void program(sim_machine& machine) {
     const irpverbs::irp::verifier_scope verified("default,trace");
     three_deep stack;

@@ -1,4 +1,4 @@
-// An IRP's life: its fields when new, its way down, its way up, and what misuse is reported as.
+// An IRP's life: its fields when new, its way down and up the stack, and the reports of misuse.
 #include <support/address_sanitizer.hpp>
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
@@ -70,7 +70,7 @@ TEST_P(IrpLife, InitializedInMemoryOfTheCallersOwn) {
     expect_new(irp, 3);
     NTSTATUS answer = STATUS_SUCCESS;
     test_driver bottom(complete_at_once, &answer);
-    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_SUCCESS); // not freed in the end
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_SUCCESS); // not freed at the end
     EXPECT_EQ(irp->CurrentLocation, 4);
 }
 
@@ -134,7 +134,7 @@ TEST_P(IrpLife, CallGivesTheDriverItsDeviceAndLocation) {
     EXPECT_EQ(result.completions, 1);
     EXPECT_EQ(result.status, STATUS_TIMEOUT);
     EXPECT_EQ(result.information, 42u);
-    EXPECT_EQ(result.device, nullptr); // the originator has none in the stack
+    EXPECT_EQ(result.device, nullptr); // the originator has no location in the stack
     EXPECT_FALSE(result.pending_returned);
     EXPECT_EQ(irp->CurrentLocation, 2);
     IoFreeIrp(irp);
@@ -154,7 +154,7 @@ TEST_P(IrpLife, HoleOfMajorFunctionAnswers) {
     }
 }
 
-// When a routine is called: every combination of what it asked for and how the IRP ends.
+// Conditions of a completion routine: every combination of its InvokeOn flags and the IRP's end.
 TEST_P(IrpLife, InvokeOnSelectsTheRoutine) {
     constexpr NTSTATUS ends[] = {STATUS_SUCCESS, STATUS_TIMEOUT, STATUS_BUFFER_OVERFLOW,
                                  STATUS_IO_DEVICE_ERROR};
@@ -171,7 +171,7 @@ TEST_P(IrpLife, InvokeOnSelectsTheRoutine) {
                 result.answer = STATUS_CONTINUE_COMPLETION;
                 test_driver top(pass_on, bottom);
                 IRP* irp = IoAllocateIrp(3, FALSE);
-                // The originator has a location of its own, so that it always gets the IRP back.
+                // The originator has a location of its own, so that the IRP always returns to it.
                 IoSetCompletionRoutine(irp, note_outcome, &last, TRUE, TRUE, TRUE);
                 IoSetNextIrpStackLocation(irp);
                 IoSetCompletionRoutine(irp, note_outcome, &result, on_success, on_error, on_cancel);
@@ -228,8 +228,8 @@ struct two_levels {
     two_levels& operator=(const two_levels&) = delete;
 };
 
-// The mark of the bottom driver reaches the originator through a filter: by itself where the filter
-// has no routine, else only if the routine passes it on.
+// The bottom driver's pending mark reaches the originator through a filter: by itself when the
+// filter has no routine, else only if the routine passes it on.
 TEST_P(IrpLife, PendingTravelsThroughTwoLevels) {
     struct {
         bool routine, passes_on, arrives;
@@ -251,7 +251,7 @@ TEST_P(IrpLife, PendingTravelsThroughTwoLevels) {
     }
 }
 
-// Tests that a routine that is there but not chosen does not stop the mark either.
+// Tests that a routine that is set but not invoked does not stop the mark either.
 TEST_P(IrpLife, PendingPassesARoutineThatWasNotChosen) {
     two_levels stack;
     stack.routine.set = false;
@@ -268,7 +268,7 @@ TEST_P(IrpLife, PendingPassesARoutineThatWasNotChosen) {
     EXPECT_TRUE(stack.result.pending_returned);
 }
 
-// Tests that locations left behind are cleared, but tell of an error.
+// Tests that completed locations are cleared but marked when the status is an error.
 TEST_P(IrpLife, ErrorIsMarkedInLocationsLeftBehind) {
     for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
         two_levels stack;
@@ -284,7 +284,8 @@ TEST_P(IrpLife, ErrorIsMarkedInLocationsLeftBehind) {
     }
 }
 
-// Tests that the walk stops where a routine takes the IRP, and goes on when that one completes it.
+// Tests that completion stops where a routine returns STATUS_MORE_PROCESSING_REQUIRED, and
+// continues when its driver completes the IRP.
 TEST_P(IrpLife, WalkStopsAndGoesOn) {
     two_levels stack;
     stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
@@ -292,7 +293,7 @@ TEST_P(IrpLife, WalkStopsAndGoesOn) {
     complete(stack.parked, STATUS_SUCCESS, 5);
     EXPECT_TRUE(stack.routine.called);
     EXPECT_EQ(stack.result.completions, 0);
-    EXPECT_EQ(stack.irp->CurrentLocation, 2); // the filter's own again
+    EXPECT_EQ(stack.irp->CurrentLocation, 2); // the filter's own location again
     complete(stack.irp, STATUS_IO_DEVICE_ERROR, 6);
     EXPECT_EQ(stack.result.completions, 1);
     EXPECT_EQ(stack.result.status, STATUS_IO_DEVICE_ERROR);
@@ -311,7 +312,8 @@ TEST_P(IrpLife, RoutineMaySendTheIrpDownAgain) {
     EXPECT_EQ(stack.result.status, STATUS_SUCCESS);
 }
 
-// Tests that an IRP that nobody takes back is freed (the sanitizer looks on), also when it skips.
+// Tests that an IRP without an originator's routine is freed (a sanitizer reports leaks), also when
+// locations are skipped.
 TEST_P(IrpLife, NobodysIrpIsFreedInTheEnd) {
     test_driver bottom(complete_at_once);
     test_driver top(
@@ -324,7 +326,8 @@ TEST_P(IrpLife, NobodysIrpIsFreedInTheEnd) {
               STATUS_SUCCESS);
 }
 
-// IoSetCompletionRoutineEx: the same choice, and the device is kept until the IRP has passed.
+// IoSetCompletionRoutineEx: the same conditions, and the device is referenced until the IRP has
+// passed.
 TEST_P(IrpLife, RoutineExKeepsItsDevice) {
     for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
         IRP* parked = nullptr;
@@ -338,7 +341,7 @@ TEST_P(IrpLife, RoutineExKeepsItsDevice) {
         irp->UserIosb = nullptr;
         EXPECT_EQ(other.device->Header.ReferenceCount, 2);
         IoCallDriver(bottom.device, irp);
-        complete(parked, end); // without a routine for errors the IRP goes its way, and is freed
+        complete(parked, end); // without a routine for errors the IRP passes and is freed
         EXPECT_EQ(result.completions, NT_SUCCESS(end) ? 1 : 0);
         EXPECT_EQ(other.device->Header.ReferenceCount, 1);
         if (NT_SUCCESS(end)) IoFreeIrp(irp);
@@ -346,7 +349,8 @@ TEST_P(IrpLife, RoutineExKeepsItsDevice) {
 }
 
 #if defined(ADDRESS_SANITIZER)
-// A freed packet waits on its processor for the next IoAllocateIrp; AddressSanitizer guards it.
+// A freed IRP's memory waits on its processor for the next IoAllocateIrp; AddressSanitizer guards
+// it.
 TEST_P(IrpLife, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {
     IRP* irp = IoAllocateIrp(2, FALSE);
     IoFreeIrp(irp);

@@ -1,5 +1,4 @@
-// Each function of irp is reported when it is called at an IRQL it must not be called at, and is
-// not when it may.
+// Each function of irp is reported when it is called at an IRQL that it forbids, and only then.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/findings.hpp>
@@ -17,7 +16,7 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::detail::watch;
 
-// Runs at that level; back at PASSIVE_LEVEL whatever happened.
+// Calls at that level; the level is PASSIVE_LEVEL afterwards in every case.
 std::optional<broken_rule> report_at(KIRQL level, const std::function<void()>& call) {
     return report_of([&] {
         KIRQL before = PASSIVE_LEVEL;
@@ -33,7 +32,7 @@ struct precondition {
     const char* function;
     KIRQL wrong;
     const char* rule;
-    std::function<void()> call; // reported before it touches anything
+    std::function<void()> call; // reported before it accesses anything
 };
 
 struct packet_memory {
@@ -104,7 +103,7 @@ TEST_P(IrqlRules, AllocationAboveDispatchLevel) {
     const findings seen{watch::irql};
     const KIRQL before = KeGetCurrentIrql();
     irpverbs::dispatch::detail::this_processor().irql = above_dispatch;
-    IRP* irp = IoAllocateIrp(1, FALSE); // the handler lets it go on
+    IRP* irp = IoAllocateIrp(1, FALSE); // the handler lets the program continue
     irpverbs::dispatch::detail::this_processor().irql = before;
     ASSERT_EQ(seen.all().size(), 1u);
     EXPECT_EQ(seen.all()[0].rule, "IrqlIoDispatch");
@@ -227,7 +226,7 @@ TEST_P(IrqlRules, WorkItemsAndCompletionPorts) {
     });
 }
 
-// Tests that a request that is sent and completed at DISPATCH_LEVEL keeps all of the rules.
+// Tests that sending and completing a request at DISPATCH_LEVEL is within the rules.
 TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
     const findings seen{watch::irql};
     outcome result;
@@ -245,7 +244,7 @@ TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
     EXPECT_TRUE(seen.none());
 }
 
-// Tests that nothing is looked at while the verifier is off.
+// Tests that no call is checked while the verifier is off.
 TEST_P(IrqlRules, AreNotCheckedWhenOff) {
     EXPECT_FALSE(report_at(above_dispatch, [&] {
         ObReferenceObject(bottom.device);

@@ -1,4 +1,4 @@
-// The cancel-safe queue's steps with a planted bug to choose: what a campaign must find.
+// The cancel-safe queue's steps with a selectable planted bug that an exploration must find.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
@@ -10,9 +10,9 @@ namespace irpverbs::testing {
 
 enum class planted {
     nothing,
-    dpc_when_it_was_empty,     // instead of when none is on its way
+    dpc_when_it_was_empty,     // instead of when no DPC is queued
     no_second_look_at_cancel,  // after the routine is set
-    canceller_trusts_the_list, // takes the request out whether it is linked or not
+    canceller_trusts_the_list, // completes the request whether it is linked or not
 };
 
 template <planted Bug>

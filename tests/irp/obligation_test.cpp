@@ -14,7 +14,7 @@ using irpverbs::testing::test_device;
 static_assert(!std::is_copy_constructible_v<obligation> &&
               std::is_move_constructible_v<obligation>);
 
-// Tests that completing gives the status back, and the results to the originator.
+// Tests that complete() returns the status and delivers the results to the originator.
 TEST(Obligation, Completes) {
     const test_device device(
         [](obligation owed) { return std::move(owed).complete(STATUS_BUFFER_OVERFLOW, 7); });
@@ -24,7 +24,7 @@ TEST(Obligation, Completes) {
     EXPECT_EQ(one.information(), 7u);
 }
 
-// Tests that dropping one is reported, also when it was moved.
+// Tests that dropping an obligation is reported, also when it was moved.
 TEST(Obligation, IsNotDropped) {
     const test_device device([](obligation owed) {
         const obligation mine(std::move(owed));
@@ -39,7 +39,7 @@ TEST(Obligation, IsNotDropped) {
     obligation(one.irp()).complete(STATUS_UNSUCCESSFUL);
 }
 
-// Tests that a filter passes its own location on, or a copy with a routine that is called once.
+// Tests that a filter forwards its own location, or a copy with a routine that is called once.
 TEST(Obligation, Forwards) {
     DEVICE_OBJECT* below = nullptr;
     bool skip = true;
@@ -62,7 +62,7 @@ TEST(Obligation, Forwards) {
     for (const bool skipped : {true, false}) {
         skip = skipped;
         numbered_request one(filter);
-        // The location itself is skipped to, or copied: the parameters are the same.
+        // Skipping keeps the location and copying duplicates it, so the parameters are equal.
         IoGetNextIrpStackLocation(one.irp())->Parameters.Others.Argument1 =
             skipped ? &IoGetNextIrpStackLocation(one.irp())->Parameters
                     : &(IoGetNextIrpStackLocation(one.irp()) - 1)->Parameters;

@@ -1,4 +1,5 @@
-// Remove locks: in until the door is shut, and the one who shuts it waits for the last.
+// Remove locks: acquisition succeeds until removal begins, and the remover waits for the last
+// holder.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/exhaustive_gtest.hpp>
@@ -25,7 +26,8 @@ TEST_P(RemoveLock, LetsInUntilRemoved) {
     IoReleaseRemoveLock(&lock, this + 1);
     IoReleaseRemoveLockAndWait(&lock, tag());
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING);
-    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING); // still, and no count kept
+    // still refused, and not counted
+    EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING);
 }
 
 TEST_P(RemoveLock, IsTakenAndReleasedAtDispatchLevel) {
@@ -55,7 +57,7 @@ TEST_P(RemoveLock, ReleasedTooOftenIsReported) {
 
 IRPVERBS_ON_BOTH_MACHINES(RemoveLock);
 
-// A user races with removal: it is either let in and waited for, or turned away.
+// A user races with removal: the user either acquires the lock and is waited for, or is refused.
 TEST(RemoveLockRaces, UserAndRemover) {
     explore_options options;
     options.random_runs = options.pct_runs = 300;

@@ -19,7 +19,7 @@ class DeviceQueue : public BothMachines {
 protected:
     DeviceQueue() { KeInitializeDeviceQueue(&queue); }
 
-    // Whose turn it is; -1: nobody's.
+    // Returns the index of the removed entry; -1: none.
     std::ptrdiff_t removed(KDEVICE_QUEUE_ENTRY* entry) const {
         return entry != nullptr ? entry - entries.data() : -1;
     }
@@ -58,7 +58,7 @@ TEST_P(DeviceQueue, KeysSortAndEqualOnesKeepTheirOrder) {
     EXPECT_EQ(removed(KeRemoveDeviceQueue(&queue)), 4);
 }
 
-// Tests the elevator: the next key at or above, and from the start when there is none.
+// Tests the elevator: the next key at or above, and the lowest when there is none.
 TEST_P(DeviceQueue, RemovalByKeyWrapsAround) {
     const at_dispatch_level raised;
     KeInsertByKeyDeviceQueue(&queue, &entries[0], 0);
@@ -88,7 +88,8 @@ TEST_P(DeviceQueue, OneThatWaitsCanBeTakenOutOnce) {
         KeInsertDeviceQueue(&queue, &entries[0]);
         KeInsertDeviceQueue(&queue, &entries[1]);
     }
-    EXPECT_FALSE(KeRemoveEntryDeviceQueue(&queue, &entries[0])); // it is served, it does not wait
+    // it is being served and does not wait
+    EXPECT_FALSE(KeRemoveEntryDeviceQueue(&queue, &entries[0]));
     EXPECT_TRUE(KeRemoveEntryDeviceQueue(&queue, &entries[1]));
     EXPECT_FALSE(KeRemoveEntryDeviceQueue(&queue, &entries[1]));
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
@@ -104,14 +105,14 @@ NTSTATUS end(IRP* irp, NTSTATUS status) {
     return status;
 }
 
-// A driver with StartIo, as WDM's documentation has it: StartIo makes the IRP its own, and finish()
-// completes the current one.
+// A driver with StartIo as in WDM's documentation: StartIo makes the IRP uncancellable, and
+// finish() completes the current one.
 struct start_io_driver : test_driver {
     bool cancelable = true;
     bool finish_in_start = false;
     std::optional<ULONG> key;
     std::vector<IRP*> started;
-    IRP* current = nullptr; // StartIo owns it
+    IRP* current = nullptr; // owned by StartIo
     int inside = 0;
     int deepest = 0;
 
@@ -129,7 +130,7 @@ struct start_io_driver : test_driver {
         return STATUS_PENDING;
     }
 
-    // False: it is cancelled, and its cancel routine sees to it.
+    // Returns false when the IRP is cancelled; its cancel routine then completes it.
     static bool make_own(DEVICE_OBJECT* device, IRP* irp) {
         KIRQL level = DISPATCH_LEVEL;
         IoAcquireCancelSpinLock(&level);
@@ -161,7 +162,7 @@ struct start_io_driver : test_driver {
         end(irp, STATUS_CANCELLED);
     }
 
-    // False: there was nothing to finish.
+    // Returns false when no IRP was current.
     bool finish() {
         IRP* done = std::exchange(current, nullptr);
         if (done == nullptr) return false;
@@ -175,7 +176,7 @@ struct start_io_driver : test_driver {
     }
 };
 
-// A few requests and their ends.
+// A few requests and their results.
 template <std::size_t Count>
 struct requests {
     std::array<outcome, Count> outcomes;
@@ -251,7 +252,7 @@ TEST_P(StartIo, OneThatWaitsIsCancelledInItsQueue) {
     EXPECT_EQ(sent.completions(), 3);
 }
 
-// Tests that StartIo's own IRP has no cancel routine any more.
+// Tests that StartIo's current IRP has no cancel routine.
 TEST_P(StartIo, OneThatIsServedIsNotCancelled) {
     send_all();
     EXPECT_FALSE(IoCancelIrp(sent.irps[0]));
@@ -260,7 +261,7 @@ TEST_P(StartIo, OneThatIsServedIsNotCancelled) {
     EXPECT_EQ(sent.outcomes[0].status, STATUS_SUCCESS);
 }
 
-// Tests that an IRP which was cancelled before it could wait does not wait.
+// Tests that an IRP that was cancelled before it was queued is not queued.
 TEST_P(StartIo, CancelledBeforeItWouldWait) {
     IoCallDriver(driver.device, sent.irps[0]);
     EXPECT_FALSE(IoCancelIrp(sent.irps[1]));
@@ -280,7 +281,7 @@ TEST_P(StartIo, NonCancelableTakesTheRoutineBeforeStartIo) {
         start_io_driver::of(device).current = irp;
     };
     send_all();
-    EXPECT_NE(sent.irps[1]->CancelRoutine, nullptr); // while it waits it can be cancelled
+    EXPECT_NE(sent.irps[1]->CancelRoutine, nullptr); // it can be cancelled while it waits
     while (driver.finish()) {
     }
     EXPECT_EQ(sent.completions(), 3);
@@ -306,7 +307,8 @@ TEST_P(StartIo, DeferredStartIoDoesNotNest) {
 
 IRPVERBS_ON_BOTH_MACHINES(StartIo);
 
-// An IRP that is cancelled on its way into the queue is what the second look at it is for.
+// The second check of Cancel in IoStartPacket is for an IRP that is cancelled on its way into the
+// queue.
 explore_options thorough() {
     explore_options options;
     options.required_probes = {"start_io.cancelled_before_it_waited"};
@@ -316,7 +318,8 @@ explore_options thorough() {
     return options;
 }
 
-// Senders, a canceller and a server: each IRP ends once, and the device is idle in the end.
+// Senders, a canceller and a server race: each IRP completes once, and the device is idle at the
+// end.
 void race(sim_machine& sim, bool deferred) {
     start_io_driver driver;
     IoSetStartIoAttributes(driver.device, deferred, FALSE);

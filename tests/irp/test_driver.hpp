@@ -1,4 +1,4 @@
-// A driver that is one function object, and requests that remember how they ended.
+// A driver that is one function object, and requests that record their results.
 #pragma once
 
 #include <irp/obligation.hpp>
@@ -42,7 +42,7 @@ private:
     dispatch_function dispatch_;
 };
 
-/// An IRP of the test's own; kept when it completes.
+/// An IRP that the test owns and keeps at its completion.
 class numbered_request {
 public:
     explicit numbered_request(const test_device& device, std::vector<int>* order = nullptr,
@@ -70,7 +70,7 @@ private:
         self.status_ = irp->IoStatus.Status;
         self.information_ = irp->IoStatus.Information;
         if (self.order_ != nullptr) self.order_->push_back(self.number_);
-        ++self.completions_; // last: whoever sees it may end the request
+        ++self.completions_; // last, since the test may free the request once it sees the count
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
 

@@ -1,4 +1,4 @@
-// A stack of three devices that keeps every rule.
+// A stack of three devices that keeps all rules.
 #pragma once
 
 #include "verified.hpp"
@@ -10,7 +10,8 @@ inline NTSTATUS pass_mark(DEVICE_OBJECT*, IRP* irp, void*) {
     return STATUS_CONTINUE_COMPLETION;
 }
 
-/// A filter that copies and looks, one that skips, a driver with a cancel-safe queue.
+/// A filter that copies its location and inspects the IRP, a filter that skips, and a driver with a
+/// cancel-safe queue.
 struct three_deep {
     KSPIN_LOCK lock;
     LIST_ENTRY list;

@@ -1,4 +1,4 @@
-// Traces: complete, well formed, the same for the same run, and nothing that changes a run.
+// Traces: complete, well formed, equal for equal runs, and without influence on a run.
 #include "verified.hpp"
 
 #include <irp/trace.hpp>
@@ -37,7 +37,7 @@ struct recorded {
     std::uint64_t hash = 0;
 };
 
-// Two requests go through a filter to a queue; another actor serves it, a third cancels.
+// Two requests go through a filter to a queue; one actor serves it, another cancels.
 recorded run(std::uint64_t seed, bool trace = true) {
     random_choices chance(seed);
     sim_machine sim(chance);
@@ -124,7 +124,8 @@ TEST(Trace, OfAPendedRequestHasAnArrowToAnotherTrack) {
     EXPECT_TRUE(found.has("DISPATCH_LEVEL"));
 }
 
-// One that is still out when the trace is written has no arrow, and no slice stays open.
+// A request that is still outstanding when the trace is written has no arrow, and every slice is
+// closed.
 TEST(Trace, OfWhatIsNotOverIsClosed) {
     random_choices chance(1);
     sim_machine sim(chance);
@@ -165,7 +166,7 @@ TEST(Trace, KeepsTheBeginningAndCountsTheRest) {
     EXPECT_THAT(text, HasSubstr("\"dropped\":" + std::to_string(recorder.dropped())));
 }
 
-// The name of a device may come from the fabric.
+// A device's name may contain bytes from the fabric.
 TEST(Trace, DeviceNameOfAnyBytes_JsonStaysValid) {
     random_choices chance(1);
     sim_machine sim(chance);
@@ -189,7 +190,7 @@ TEST(Trace, OneRecorderAMachineAndOffAfterwards) {
         const trace_recorder recorder(sim);
         EXPECT_TRUE(dispatch::detail::verifying());
         EXPECT_THROW(trace_recorder second(sim), std::logic_error);
-        // Options that are changed meanwhile leave the recorder on.
+        // Changing options during the recording leaves the recorder on.
         { const irpverbs::irp::verifier_scope verified("default"); }
         lambda_driver driver(succeed_at_once);
         request asked;

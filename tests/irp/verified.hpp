@@ -1,4 +1,4 @@
-// Small worlds of drivers for tests of the verifier, and what it finds in them.
+// Small driver stacks for tests of the verifier, and the findings in them.
 #pragma once
 
 #include <support/findings.hpp>
@@ -15,7 +15,7 @@
 
 namespace irpverbs::testing {
 
-/// What a broken driver lost: the leak checker finds it here.
+/// Keeps memory that a broken driver lost reachable for the leak checker.
 inline void* keep_lost(void* memory) {
     static auto& lost = *new std::vector<void*>; // never destroyed
     lost.push_back(memory);
@@ -66,7 +66,7 @@ inline NTSTATUS complete(IRP* irp, NTSTATUS status) {
 }
 inline NTSTATUS succeed_at_once(DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS); }
 
-/// A dispatch routine that parks its IRP in `place`, and pends.
+/// A dispatch routine that stores its IRP in `place` and pends it.
 inline lambda_driver::routine park_in(IRP*& place) {
     return [&place](DEVICE_OBJECT*, IRP* irp) {
         IoMarkIrpPending(irp);
@@ -75,7 +75,7 @@ inline lambda_driver::routine park_in(IRP*& place) {
     };
 }
 
-/// An IRP whose maker takes it back, and frees it in the end.
+/// An IRP that its originator reclaims by its completion routine and frees in the destructor.
 class request {
 public:
     explicit request(CCHAR depth = 1, UCHAR major = IRP_MJ_INTERNAL_DEVICE_CONTROL)
@@ -93,7 +93,7 @@ public:
     IRP* irp() const { return irp_; }
     int completions() const { return completions_; }
     NTSTATUS status() const { return status_; }
-    /// The IRP is somebody else's now: not to be freed here.
+    /// Another owner frees the IRP.
     void let_go() { irp_ = nullptr; }
 
 private:
@@ -109,8 +109,8 @@ private:
     NTSTATUS status_ = STATUS_UNSUCCESSFUL;
 };
 
-/// A report about an IRP tells where the rule was broken, and one place before: where the IRP was
-/// sent, completed, freed, the lock acquired.
+/// A report about an IRP has the stack of the violation and an earlier one: where the IRP was sent,
+/// completed or freed, or the lock was acquired.
 inline void expect_both_stacks(const std::vector<found>& all) {
     for (const found& each : all) {
         const bool about_an_irp = !each.rule.empty() && !each.history.empty();
@@ -118,7 +118,7 @@ inline void expect_both_stacks(const std::vector<found>& all) {
     }
 }
 
-/// What is found in one schedule of the simulator; `body(sim_machine&)` is a visitor of it.
+/// Runs `body(sim_machine&)` in one schedule of the simulator and returns the findings.
 template <class Body>
 std::vector<found> found_with(const std::string& options, const Body& body) {
     const irp::verifier_scope verified(options);
@@ -130,7 +130,7 @@ std::vector<found> found_with(const std::string& options, const Body& body) {
         const findings::on_this_machine collected(seen);
         try {
             body(sim);
-        } catch (const stopped&) { // told already
+        } catch (const stopped&) { // reported already
         }
     }
     std::vector<found> all = seen.all();
@@ -138,7 +138,7 @@ std::vector<found> found_with(const std::string& options, const Body& body) {
     return all;
 }
 
-/// With the verifier on, all that only looks.
+/// Runs with the verifier's checks that do not change behaviour.
 template <class Body>
 std::vector<found> found_in(const Body& body) {
     return found_with("default", body);
@@ -151,7 +151,7 @@ inline std::string text_of(const std::vector<found>& all) {
     return text;
 }
 
-/// The first finding is of that rule.
+/// Tests that the first finding is of that rule.
 inline ::testing::AssertionResult is(const std::vector<found>& all, const std::string& rule,
                                      ULONG code, ULONG_PTR id) {
     if (all.empty()) return ::testing::AssertionFailure() << "nothing was found";

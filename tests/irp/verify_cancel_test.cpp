@@ -1,4 +1,4 @@
-// Rules on cancelling and on locks, one broken and one kept for each.
+// Rules on cancelling and on locks, one violation and one correct use for each.
 #include "verified.hpp"
 
 #include <support/exhaustive_gtest.hpp>
@@ -56,8 +56,8 @@ TEST(breaks, CancelSpinLock) {
 }
 TEST(keeps, CancelSpinLock) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
-// IoCancelIrp against IoFreeIrp, in each schedule: the IRP is freed before, after or during the
-// call. Each of the first and third is a finding, and no memory of a freed IRP is written to.
+// IoCancelIrp against IoFreeIrp in each schedule: the IRP is freed before, after or during the
+// call. Freeing it before or during the call is a finding, and no memory of a freed IRP is written.
 TEST(CancelAgainstFree, IoCancelIrp_OfAnIrpFreedMeanwhile_IsUseAfterFree) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
@@ -194,7 +194,7 @@ TEST(breaks, CancelLockRequired) {
 }
 TEST(keeps, CancelLockRequired) { EXPECT_TRUE(nothing(arm_one(true))); }
 
-// One device keeps its IRPs in its device queue, the other in one of its own.
+// One device queues its IRPs in its device queue, the other in one of its own.
 std::vector<found> arm_one_of_two(bool at_declared, BOOLEAN required) {
     return found_in([=](sim_machine&) {
         const lambda_driver declared(arm(!at_declared));
@@ -274,7 +274,7 @@ TEST(breaks, CancelRoutineBelow) {
 }
 TEST(keeps, CancelRoutineBelow) { EXPECT_TRUE(nothing(arm_around_sending(false))); }
 
-// A driver that arms, and looks at Irp->Cancel or does not.
+// A driver that sets a cancel routine and then checks Irp->Cancel, or does not.
 std::vector<found> cancel_then_send(bool looks) {
     return found_in([looks](sim_machine&) {
         lambda_driver driver([looks](DEVICE_OBJECT*, IRP* irp) {
@@ -285,7 +285,7 @@ std::vector<found> cancel_then_send(bool looks) {
             return STATUS_PENDING;
         });
         request asked;
-        IoCancelIrp(asked.irp()); // finds nothing to call
+        IoCancelIrp(asked.irp()); // no routine is set yet
         asked.send(driver);
         if (!looks) {
             IoSetCancelRoutine(asked.irp(), nullptr);
@@ -300,7 +300,7 @@ TEST(breaks, IrpCancelField) {
 }
 TEST(keeps, IrpCancelField) { EXPECT_TRUE(nothing(cancel_then_send(true))); }
 
-// The same as a race, which only some schedules lose.
+// The race of IoCancelIrp with the driver of cancel_then_send, which only some schedules lose.
 void race_to_arm(sim_machine& sim, bool looks) {
     lambda_driver driver([looks](DEVICE_OBJECT*, IRP* irp) {
         IoMarkIrpPending(irp);
@@ -324,7 +324,7 @@ TEST(IrpCancelField, IsFoundInARace) {
     expect_exhausted(all, [](sim_machine& sim) { race_to_arm(sim, true); });
 }
 
-// The IRP sits in the driver for so many milliseconds after it was cancelled.
+// The driver holds the IRP for so many milliseconds after its cancellation.
 std::vector<found> cancel_and_wait(ULONG milliseconds) {
     return found_with("default,cancel_limit_ms=1000", [milliseconds](sim_machine&) {
         IRP* parked = nullptr;
@@ -343,7 +343,7 @@ TEST(breaks, CancelLatency) {
 }
 TEST(keeps, CancelLatency) { EXPECT_TRUE(nothing(cancel_and_wait(999))); }
 
-// Two IRPs in one slot: the cancel routine cancels whichever it finds there.
+// Two IRPs use one slot: the cancel routine completes either its own IRP or the one in the slot.
 struct slot_driver {
     IRP* slot = nullptr;
     bool by_name;
@@ -387,7 +387,7 @@ TEST(breaks, WrongIrpCancelled) {
 }
 TEST(keeps, WrongIrpCancelled) { EXPECT_TRUE(nothing(cancel_first_of_two(true))); }
 
-// A completer that ignores what IoSetCancelRoutine says.
+// A completer that checks or ignores the result of IoSetCancelRoutine.
 void complete_against_cancel(sim_machine& sim, bool heeds) {
     lambda_driver driver(pend_with(finish_cancelled));
     request asked;

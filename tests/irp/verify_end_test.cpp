@@ -1,4 +1,5 @@
-// Rules on what is left at the end, on devices and on remove locks, one broken and one kept each.
+// Rules on objects left at the end, on devices and on remove locks, one violation and one correct
+// use each.
 #include "verified.hpp"
 
 #include <support/bug_checks.hpp>
@@ -38,7 +39,7 @@ TEST(keeps, LostIrp) {
     })));
 }
 
-// The end of the machine asks by itself.
+// The machine's end runs the check.
 TEST(breaks, IrpLeak) {
     IRP* leaked = nullptr;
     const auto found = found_in([&](sim_machine&) { leaked = IoAllocateIrp(1, FALSE); });
@@ -54,7 +55,7 @@ TEST(breaks, DeleteDevice) {
     const auto found = found_in([](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         request asked;
-        ObReferenceObject(driver.device()); // or its memory would be gone
+        ObReferenceObject(driver.device()); // keeps the memory for the check below
         IoDeleteDevice(driver.device());
         asked.send(driver);
         ObDereferenceObject(driver.device());
@@ -65,14 +66,15 @@ TEST(breaks, DeleteDevice) {
 }
 TEST(keeps, DeleteDevice) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
-        for (int i = 0; i < 3; ++i) { // at the address of a deleted one, too
+        for (int i = 0; i < 3; ++i) { // also for a new device at the address of a deleted one
             lambda_driver driver(succeed_at_once);
             request(1).send(driver);
         }
     })));
 }
 
-/// The rule that IoDeleteDevice breaks when `use` left that in the extension; "" when none.
+/// The rule that IoDeleteDevice violates when `use` left that object in the extension; "" when
+/// none.
 template <class Object>
 std::string rule_of_deleting_with(const std::function<void(Object*)>& use,
                                   const std::function<void(Object*)>& end) {
@@ -112,7 +114,7 @@ TEST(DeviceMemory, IoDeleteDevice_WithALookasideListInTheExtension_IsLookasideFr
                   ExDeleteNPagedLookasideList),
               "LookasideFreed");
 }
-// The last reference may go at DISPATCH_LEVEL, and with it a lock that is held.
+// The last reference may be released at DISPATCH_LEVEL, and with it a lock that is held.
 TEST(DeviceMemory, ObDereferenceObject_WithALockHeldInTheExtension_IsLockFreed) {
     const irpverbs::irp::verifier_scope verified("default");
     dispatch::random_choices chance(1);
@@ -219,7 +221,7 @@ TEST(keeps, RemoveLockInitialize) {
     })));
 }
 
-/// All that there are.
+/// All major functions.
 constexpr UCHAR majors[] = {IRP_MJ_CREATE,
                             IRP_MJ_CLOSE,
                             IRP_MJ_READ,
@@ -233,7 +235,7 @@ constexpr UCHAR majors[] = {IRP_MJ_CREATE,
                             IRP_MJ_SYSTEM_CONTROL,
                             IRP_MJ_PNP};
 
-/// A dispatch routine that takes and gives remove locks.
+/// A dispatch routine that acquires and releases remove locks.
 std::vector<found> ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before,
                               UCHAR major = IRP_MJ_READ) {
     return found_in([&](sim_machine&) {
@@ -285,7 +287,7 @@ TEST(keeps, MultRemoveLock) {
     })));
 }
 
-/// A request that IoReleaseRemoveLockAndWait is called for.
+/// A request during whose dispatch IoReleaseRemoveLockAndWait is called.
 std::vector<found> waits_in_hand(UCHAR major) {
     return found_in([major](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -312,13 +314,13 @@ NTSTATUS unlock(DEVICE_OBJECT*, IRP* irp, void* lock) {
 }
 
 enum class holds {
-    with_the_irp, // as its tag
-    with_a_tag,   // of its own
+    with_the_irp, // the IRP is the tag
+    with_a_tag,   // a tag of its own
     nothing,
 };
 
-/// A filter that holds its remove lock while a first request is below, which is still there, or
-/// was, when a second one comes.
+/// A filter holds its remove lock for a first request, which is still below or was completed when a
+/// second one arrives.
 std::vector<found> forwards(UCHAR major, holds second, bool first_is_below) {
     return found_in([=](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -366,7 +368,8 @@ TEST(keeps, RemoveLockForward) {
                 EXPECT_TRUE(nothing(forwards(major, what, first_is_below))) << int{major};
 }
 
-// The first is still below when the second is done; its dispatch routine was at the same depth.
+// The first request is still below when the second one is completed; both dispatch routines ran at
+// the same stack depth.
 TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -388,7 +391,7 @@ TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
     })));
 }
 
-// Who holds the lock for something else than a request may mean all of them.
+// A hold under a tag that is no request may protect all requests.
 TEST(RemoveLockForwardRule, IsKeptByOneHoldForAll) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -410,7 +413,7 @@ TEST(RemoveLockForwardRule, IsKeptByOneHoldForAll) {
     })));
 }
 
-// ... but under the tag of a request it means that one.
+// A hold under the tag of another request does not protect this one.
 TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
     const auto found = found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -430,7 +433,7 @@ TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
         request other(2);
         first.send(filter);
         IRP* of_first = std::exchange(parked, nullptr);
-        IoAcquireRemoveLock(&lock, of_first); // for what the driver does with it elsewhere
+        IoAcquireRemoveLock(&lock, of_first); // the driver's other use of the request
         other.send(filter);
         complete(parked, STATUS_SUCCESS);
         complete(of_first, STATUS_SUCCESS);
@@ -440,8 +443,8 @@ TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
     EXPECT_TRUE(found.at(0).has_stack("remove lock released last at"));
 }
 
-// A request that is made for another one, and sent through the driver's own device, stands under
-// the other one's hold.
+// A request that is created for another one and sent through the driver's own device is protected
+// by the other one's hold.
 TEST(RemoveLockForwardRule, IsKeptByTheRequestAround) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -465,7 +468,7 @@ TEST(RemoveLockForwardRule, IsKeptByTheRequestAround) {
     })));
 }
 
-/// A device that is deleted while a request is parked in it, or afterwards.
+/// A device that is deleted while a request is pending in it, or afterwards.
 std::vector<found> deleted(bool early) {
     return found_in([early](sim_machine&) {
         IO_REMOVE_LOCK lock;
@@ -501,8 +504,7 @@ NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     return STATUS_CONTINUE_COMPLETION;
 }
 
-// IoSetCompletionRoutineEx is made to fail each time: a filter that heeds it, and one that does
-// not.
+// IoSetCompletionRoutineEx fails each time; one filter checks its status, one does not.
 std::vector<found> short_of_memory(bool heeds) {
     const irpverbs::irp::verifier_scope verified("default,low_resources");
     dispatch::detail::settings.fault_one_in = 1;

@@ -15,8 +15,8 @@ using irpverbs::irp::force_pending_sweep;
 using irpverbs::irp::verifier_scope;
 namespace dispatch = irpverbs::dispatch;
 
-/// One request through a filter, in one schedule; the status IoCallDriver gave to its maker.
-/// `seen` collects what the verifier reports, else that ends the run.
+/// Sends one request through a filter in one schedule; returns the status of the originator's
+/// IoCallDriver. `seen` collects the reports; without it a report ends the run.
 NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS), const findings* seen = nullptr) {
     dispatch::random_choices chance(1);
     sim_machine sim(chance);
@@ -39,7 +39,7 @@ NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS), const findings* seen = nu
     return answer;
 }
 
-// Both call sites answer inline in the first run; the filter's then pends in a run of its own.
+// Both call sites return inline in the first run; each is then pended in a run of its own.
 TEST(ForcePending, SweepPendsEachCallSite) {
     const verifier_scope verified("default");
     std::multiset<NTSTATUS> answers;
@@ -59,7 +59,7 @@ TEST(ForcePending, SweepThatEnds_KeepsWhatWasConfiguredMeanwhile) {
     EXPECT_EQ(dispatch::detail::watched.load(), logging);
 }
 
-// A filter that takes success for granted is right as long as the driver below is quick.
+// A filter that assumes success works only as long as the driver below completes inline.
 TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
     const verifier_scope verified("default");
     const auto wrong = [](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; };
@@ -70,7 +70,7 @@ TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
     EXPECT_EQ(seen.all()[0].rule, "LowerDriverReturn") << seen.text();
 }
 
-// The completion goes to the next processor, whose number a CCHAR does not hold.
+// The completion moves to the next processor, whose number exceeds a CCHAR.
 TEST(ForcePending, OnProcessor130_TheNextOneCompletes) {
     const verifier_scope verified("default,force_pending,force_pending_percent=100");
     const findings seen(dispatch::detail::watched.load());
@@ -106,7 +106,7 @@ TEST(ForcePending, OnProcessor130_TheNextOneCompletes) {
     EXPECT_TRUE(seen.none()) << seen.text();
 }
 
-// With chance, in a campaign: a held-back IRP comes back once, whatever the schedule.
+// Random choice in an exploration: a deferred completion is delivered once under every schedule.
 TEST(ForcePending, ByChanceUnderAllSchedules) {
     const verifier_scope verified("default,force_pending,force_pending_percent=50");
     explore_options options;
@@ -128,10 +128,10 @@ TEST(ForcePending, ByChanceUnderAllSchedules) {
     });
     VERIFIER_COUNTERS counted;
     VerifierQueryCounters(&counted);
-    EXPECT_EQ(counted.ForcedPending, 0u); // of this thread's machine, not of those that are gone
+    EXPECT_EQ(counted.ForcedPending, 0u); // counters of this thread's machine, not of earlier ones
 }
 
-// On real threads: the completion comes from another processor, and the sender waits for it.
+// On real threads the completion comes from another processor, and the sender waits for it.
 TEST(ForcePending, OnRealThreads) {
     const verifier_scope verified("default,force_pending,force_pending_percent=100");
     const findings seen(dispatch::detail::watched.load());

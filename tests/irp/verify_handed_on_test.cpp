@@ -1,4 +1,4 @@
-// Rules on IRPs that were handed on: what their former owner does with them.
+// Rules on IRPs that were handed on, about later use by their former owner.
 #define IRPVERBS_CHECKED_INLINES 1
 #include "verified.hpp"
 
@@ -28,7 +28,7 @@ NTSTATUS go_on_up(DEVICE_OBJECT*, IRP* irp, void*) {
 }
 NTSTATUS take_back(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
 
-// Every function that changes an IRP and that only its owner calls. What the call would do next is
+// Every function that changes an IRP and that only its owner may call. The effect of each call is
 // undone, or prevented by the finding.
 constexpr struct {
     const char* function;
@@ -56,7 +56,7 @@ constexpr struct {
      [](DEVICE_OBJECT* self, IRP* irp) { IoStartPacket(self, irp, nullptr, nullptr); }},
 };
 
-/// A filter over a driver that parks; the filter's dispatch routine ends with `afterwards`.
+/// A filter above a driver that pends; the filter's dispatch routine ends with `afterwards`.
 struct filtered {
     IRP* parked = nullptr;
     lambda_driver lower;
@@ -77,7 +77,7 @@ struct filtered {
     void finish_lower() { complete(std::exchange(parked, nullptr), STATUS_SUCCESS); }
 };
 
-/// What the verifier says of that call, which is not carried out then.
+/// Returns the rule that the verifier reports for that call, which then has no effect.
 std::string rule_of(use call, DEVICE_OBJECT* self, IRP* irp) {
     const auto report = report_of([=] { call(self, irp); });
     return report ? report->rule : "none";
@@ -114,7 +114,7 @@ TEST(breaks, UseAfterSend) {
         EXPECT_EQ(used_after_send(each.call), "UseAfterSend") << each.function;
 }
 
-// The IRP is the filter's own again where its completion routine took it back.
+// The filter owns the IRP again when its completion routine has reclaimed it.
 TEST(keeps, UseAfterSend) {
     EXPECT_TRUE(nothing(found_with("io", [&](sim_machine&) {
         filtered stack(take_back, succeed_at_once, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
@@ -142,7 +142,7 @@ TEST(keeps, UseAfterCompletion) {
     })));
 }
 
-// A store that AddressSanitizer would stop.
+// AddressSanitizer would stop this store.
 #if defined(__GNUC__)
 __attribute__((no_sanitize("address")))
 #endif
@@ -154,7 +154,7 @@ std::vector<found> written_while_below(bool by_filter) {
     return found_with("io", [=](sim_machine&) {
         filtered stack(go_on_up, [](DEVICE_OBJECT*, IRP*, NTSTATUS status) { return status; });
         stack.asked.send(stack.upper);
-        // The lower driver's location is the current one; its filter's is above it.
+        // The lower driver's location is current; its filter's is above it.
         IO_STACK_LOCATION* lower = IoGetCurrentIrpStackLocation(stack.parked);
         store(by_filter ? lower + 1 : lower);
         stack.finish_lower();
@@ -168,7 +168,7 @@ TEST(breaks, WriteAfterSend) {
 }
 TEST(keeps, WriteAfterSend) {
     EXPECT_TRUE(nothing(written_while_below(false)));
-    // Its own location before, and again once it has the IRP back.
+    // The filter may access its location before the send and after it has reclaimed the IRP.
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
         filtered stack(take_back, succeed_at_once, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
             IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1 = irp;
@@ -179,13 +179,13 @@ TEST(keeps, WriteAfterSend) {
 }
 
 #if defined(ADDRESS_SANITIZER)
-// Also loads are stopped, and only as long as a lower driver has the IRP.
+// Loads are trapped too, exactly as long as a lower driver has the IRP.
 TEST(HandedOn, LocationIsPoisonedUntilItComesBack) {
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
         IO_STACK_LOCATION* own = nullptr;
         const auto poisoned = [&] { return __asan_address_is_poisoned(own) != 0; };
         filtered stack(go_on_up, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS status) {
-            own = IoGetCurrentIrpStackLocation(irp) + 1; // the lower driver's is current
+            own = IoGetCurrentIrpStackLocation(irp) + 1; // the lower driver's location is current
             EXPECT_TRUE(poisoned());
             return status;
         });
@@ -196,7 +196,7 @@ TEST(HandedOn, LocationIsPoisonedUntilItComesBack) {
     })));
 }
 
-// Nothing is left poisoned by a verifier that is switched off meanwhile.
+// Switching off the verifier while a location is poisoned leaves no location poisoned.
 TEST(HandedOn, LocationIsReadableWhenTheVerifierIsOff) {
     filtered* stack = nullptr;
     {
@@ -211,7 +211,8 @@ TEST(HandedOn, LocationIsReadableWhenTheVerifierIsOff) {
 }
 #endif
 
-// A cancel routine is the lower driver's as long as it has the IRP: it is not taken from it either.
+// A cancel routine belongs to the lower driver as long as that driver has the IRP: clearing it is
+// reported too.
 TEST(HandedOn, CancelRoutineOfTheDriverBelowIsNotTaken) {
     const auto all = found_with("io,cancel", [](sim_machine&) {
         filtered stack(go_on_up, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS status) {

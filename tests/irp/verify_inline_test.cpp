@@ -1,4 +1,4 @@
-// What the inline functions tell the verifier of.
+// The inline functions' calls to the verifier.
 #define IRPVERBS_CHECKED_INLINES 1
 #include "verified.hpp"
 
@@ -13,7 +13,7 @@ using irpverbs::dispatch::sim_machine;
 
 constexpr KIRQL above_dispatch = CLOCK_LEVEL;
 
-// The call's findings when it is made at that level, on an IRP with a current and a next location.
+// The findings of the call at that level, on an IRP with a current and a next location.
 std::vector<found> found_at(KIRQL level, void (*call)(IRP*)) {
     return found_with("irql", [&](sim_machine&) {
         IRP* irp = IoAllocateIrp(2, FALSE);

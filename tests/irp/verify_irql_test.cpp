@@ -1,4 +1,4 @@
-// The rules about IRQLs, each by one of its functions; irql_test.cpp has all of those.
+// The rules about IRQLs, each by one of its functions; irql_test.cpp covers all functions.
 #include "verified.hpp"
 
 namespace {

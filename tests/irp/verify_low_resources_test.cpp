@@ -12,7 +12,7 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 using irpverbs::irp::verifier_scope;
 
-// Two call stacks that ask for an IRP, one for pool memory; what they got, as letters.
+// Two call stacks allocate an IRP, one allocates pool memory; the results are letters.
 [[gnu::noinline]] bool get_irp() {
     IRP* irp = IoAllocateIrp(1, FALSE);
     if (irp != nullptr) IoFreeIrp(irp);
@@ -29,7 +29,7 @@ using irpverbs::irp::verifier_scope;
     return got;
 }
 
-// One place in the program, again and again.
+// One place in the program calls repeatedly.
 std::string asked_again(int times) {
     std::string all;
     for (int i = 0; i < times; ++i)
@@ -41,7 +41,7 @@ TEST(SystematicLowResources, EachStackFailsWhereItIsFirstSeen) {
     irpverbs::dispatch::random_choices chance(1);
     sim_machine sim(chance);
     const irpverbs::dispatch::machine::scope here(sim);
-    for (int configured = 0; configured < 2; ++configured) { // each time it begins anew
+    for (int configured = 0; configured < 2; ++configured) { // each configuration starts anew
         const verifier_scope verified("io,low_resources=stacks");
         EXPECT_EQ(asked_again(3), "--- abc abc ");
         EXPECT_EQ(ask_thrice(), "---") << "called from elsewhere: other stacks";
@@ -69,7 +69,7 @@ TEST(SystematicLowResources, UnknownOrderIsRefused) {
     EXPECT_STREQ(VerifierMessage(), "low_resources=often: chance or stacks was expected");
 }
 
-// As C code does it.
+// Appends as C code does.
 void note_one(void* context) { *static_cast<std::string*>(context) += ask_thrice() + ' '; }
 
 TEST(SystematicLowResources, SweepFailsEachStackThenEachPair) {

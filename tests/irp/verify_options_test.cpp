@@ -1,4 +1,4 @@
-// The verifier's switches, counters, callback and log; and that it is silent about right code.
+// The verifier's switches, counters, callback and log, and its silence about correct code.
 #include "three_deep.hpp"
 
 #include <support/exhaustive_gtest.hpp>
@@ -61,7 +61,8 @@ TEST(VerifierOptionsDeathTest, EnvironmentIsReadOnceAndMustBeRight) {
         ::testing::ExitedWithCode(0), "");
 }
 
-// The program goes on after a rule that the callback deals with; its handler hears nothing.
+// The program continues after a finding that the callback handles; the bug check handler is not
+// called.
 TEST(Verifier, CallbackDealsWithFindings) {
     static std::string told;
     const verifier_scope verified("default");
@@ -111,7 +112,7 @@ TEST(Verifier, CountsAndLogs) {
         EXPECT_THAT(log, HasSubstr("irp#1  main at IRQL 0: sent, location 1, device#1\n"));
         EXPECT_THAT(log, HasSubstr("completed, location 1, device#1, STATUS_SUCCESS\n"));
     }
-    // The ring of a device holds 20.
+    // A device's ring holds 20 events.
     for (int i = 0; i < 30; ++i) {
         request again;
         again.send(driver);
@@ -123,7 +124,7 @@ TEST(Verifier, CountsAndLogs) {
     EXPECT_TRUE(seen.none()) << seen.text();
 }
 
-// WDK pages and SDV differ on the level that devices are created at.
+// WDK pages and SDV differ on the level at which devices may be created.
 TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
     const auto create = [](sim_machine&) {
         KIRQL old = PASSIVE_LEVEL;
@@ -150,7 +151,7 @@ TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
 }
 
 void use_zeroed_locks(sim_machine&) {
-    static EX_SPIN_LOCK shared = 0; // nothing else initialises one
+    static EX_SPIN_LOCK shared = 0; // zeroing is its only initialisation
     ExReleaseSpinLockShared(&shared, ExAcquireSpinLockShared(&shared));
     KIRQL level = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&level); // the system's own
@@ -182,7 +183,7 @@ TEST(VerifierOptions, LocksAreReleasedInReverseOrderWhenAskedFor) {
                    DRIVER_VERIFIER_DETECTED_VIOLATION, 0x1003));
 }
 
-// A DPC of 5 ms that holds a spin lock meanwhile.
+// A DPC of 5 ms that holds a spin lock.
 void take_five_milliseconds(sim_machine& sim) {
     KSPIN_LOCK lock;
     KDPC dpc;
@@ -215,7 +216,7 @@ std::string dumped_trace() {
     return text;
 }
 
-// What is left of the trace of that many requests, three events each but for the first line.
+// The trace that remains of that many requests, with three events each after the first line.
 std::string trace_of(int requests, const std::string& options) {
     const verifier_scope verified(options);
     const findings seen(dispatch::detail::watched.load());
@@ -228,7 +229,7 @@ std::string trace_of(int requests, const std::string& options) {
     return dumped_trace();
 }
 
-// All events, and not the last 20 of each device alone.
+// The trace has all events, not only the last 20 of each device.
 TEST(VerifierTrace, HoldsMoreThanTheRingOfADevice) {
     const std::string text = trace_of(1000, "io,trace");
     EXPECT_THAT(text, HasSubstr("irp#1  main at IRQL 0: allocated\n"));
@@ -252,7 +253,7 @@ TEST(VerifierTrace, MayHoldMoreThanItsDefaultLimit) {
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 105'000);
 }
 
-// Two requests, one cancelled, one actor that serves: nothing is found in any schedule.
+// Two requests, one of them cancelled, and one serving actor: no schedule has a finding.
 TEST(Verifier, IsSilentAboutAStackOfThree) {
     const verifier_scope verified("default");
     explore_options options;
@@ -276,7 +277,7 @@ TEST(Verifier, IsSilentAboutAStackOfThree) {
     RecordProperty("campaign", summary.text());
 }
 
-// The same on real threads.
+// Correct drivers on real threads have no finding either.
 TEST(Verifier, IsSilentAboutAStackOfThreeOnRealThreads) {
     const verifier_scope verified("default");
     const findings seen(dispatch::detail::watched.load());
@@ -297,7 +298,7 @@ TEST(Verifier, IsSilentAboutAStackOfThreeOnRealThreads) {
     EXPECT_TRUE(seen.none()) << seen.text();
 }
 
-// A hung run tells which IRPs are where.
+// The report of a hung run lists the outstanding IRPs and their drivers.
 TEST(Verifier, HungRunListsOutstandingIrps) {
     const verifier_scope verified("default");
     dispatch::random_choices chance(1);
@@ -306,7 +307,7 @@ TEST(Verifier, HungRunListsOutstandingIrps) {
         sim_machine sim(chance);
         const dispatch::machine::scope here(sim);
         static IRP* parked = nullptr;
-        static lambda_driver* driver = nullptr; // of a run that does not finish nothing is undone
+        static lambda_driver* driver = nullptr; // a run that does not finish unwinds nothing
         driver = new lambda_driver(park_in(parked));
         sim.spawn("ask", [&] {
             static KEVENT never;

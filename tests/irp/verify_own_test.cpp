@@ -1,4 +1,5 @@
-// Rules on the IRPs of one's own and on their memory, one broken and one kept for each.
+// Rules on IRPs of the driver's own and on their memory, one violation and one correct use for
+// each.
 #include "verified.hpp"
 
 #include <support/address_sanitizer.hpp>
@@ -15,7 +16,7 @@ using irpverbs::dispatch::sim_machine;
 
 constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
 
-/// What is found when that happens to a fresh IRP, which `use` frees or gives away.
+/// The findings when `use` gets a new IRP, which it frees or passes on.
 std::vector<found> own(const std::function<void(IRP*, const lambda_driver&)>& use) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(succeed_at_once);
@@ -54,7 +55,7 @@ TEST(breaks, IoAllocateForward) {
 }
 TEST(keeps, IoAllocateForward) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
-/// Memory of the caller's own, as an IRP.
+/// An IRP in memory of the caller's own.
 struct own_memory {
     IRP* irp = static_cast<IRP*>(std::aligned_alloc(64, IoSizeOfIrp(1)));
     own_memory() { IoInitializeIrp(irp, IoSizeOfIrp(1), 1); }
@@ -80,7 +81,7 @@ TEST(breaks, IrpFreedAsPool) {
         IoFreeIrp(irp);
     });
     EXPECT_TRUE(is(once, "IrpFreedAsPool", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x105));
-    EXPECT_EQ(once.size(), 1u) << text_of(once); // the memory is still an IRP's
+    EXPECT_EQ(once.size(), 1u) << text_of(once); // the memory is still an IRP
     const auto too_late = own([](IRP* irp, const lambda_driver&) {
         IoFreeIrp(irp);
         ExFreePool(irp);
@@ -90,7 +91,7 @@ TEST(breaks, IrpFreedAsPool) {
 }
 TEST(keeps, IrpFreedAsPool) {
     EXPECT_TRUE(nothing(own(send_and_free)));
-    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // an IRP in memory of the pool
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // an IRP in pool memory
         void* memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, IoSizeOfIrp(1), 0x20707249);
         IoInitializeIrp(static_cast<IRP*>(memory), IoSizeOfIrp(1), 1);
         ExFreePool(memory);
@@ -139,7 +140,8 @@ std::vector<found> while_parked(const std::function<void(IRP*)>& misuse) {
 TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_parked(IoFreeIrp), "FreedInUse", io, 0x20A)); }
 TEST(keeps, FreedInUse) {
     EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
-    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // with a location of its maker's own on top
+    // with a location of the originator's own on top
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         IRP* irp = IoAllocateIrp(2, FALSE);
         IoSetNextIrpStackLocation(irp);
@@ -193,7 +195,7 @@ TEST(breaks, UseAfterFree) {
 TEST(keeps, UseAfterFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
 #if defined(ADDRESS_SANITIZER)
-// The sanitizer stops the writer itself.
+// The sanitizer itself stops the write.
 TEST(breaks, WriteAfterFree) {
     EXPECT_DEATH(own([](IRP* irp, const lambda_driver&) {
                      IoFreeIrp(irp);
@@ -211,7 +213,7 @@ TEST(breaks, WriteAfterFree) {
 }
 #endif
 TEST(keeps, WriteAfterFree) {
-    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // more than are kept back
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // more than the quarantine holds
         for (int i = 0; i < 300; ++i)
             IoFreeIrp(IoAllocateIrp(2, FALSE));
     })));

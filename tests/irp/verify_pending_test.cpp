@@ -1,4 +1,4 @@
-// Rules on marking IRPs pending, one broken and one kept for each.
+// Rules on marking IRPs pending, one violation and one correct use for each.
 #include "verified.hpp"
 
 #include <support/exhaustive_gtest.hpp>
@@ -60,7 +60,7 @@ TEST(keeps, MarkIrpPending2) {
         lambda_driver filter(
             bottom, [&](DEVICE_OBJECT* device, IRP* irp) { return forward(device, irp, bottom); });
         request asked(2);
-        EXPECT_EQ(asked.send(filter), STATUS_PENDING); // passed down: its mark is the lower one's
+        EXPECT_EQ(asked.send(filter), STATUS_PENDING); // passed down: the lower driver marks it
         complete(parked, STATUS_SUCCESS);
     });
     EXPECT_TRUE(nothing(found));
@@ -68,7 +68,8 @@ TEST(keeps, MarkIrpPending2) {
 
 void set_nothing(DEVICE_OBJECT*, IRP* irp) { IoReleaseCancelSpinLock(irp->CancelIrql); }
 
-// The cancel routine is set, and the IRP open to IoCancelIrp, before it is marked.
+// The driver sets the cancel routine, which makes the IRP cancellable, before it marks the IRP
+// pending.
 std::vector<found> queue_one(bool locked) {
     return found_in([locked](sim_machine&) {
         KSPIN_LOCK lock;
@@ -93,7 +94,7 @@ TEST(breaks, MarkingQueuedIrps) {
 }
 TEST(keeps, MarkingQueuedIrps) { EXPECT_TRUE(nothing(queue_one(true))); }
 
-// A driver that queues to an interlocked list, which another actor empties.
+// A driver that inserts into an interlocked list, which another actor empties.
 struct interlocked_driver {
     LIST_ENTRY list{};
     KSPIN_LOCK lock{};
@@ -106,7 +107,7 @@ struct interlocked_driver {
         KeInitializeSpinLock(&lock);
     }
     NTSTATUS queue(IRP* irp) {
-        // As IoMarkIrpPending does, but of the driver's own location however late it comes.
+        // Like IoMarkIrpPending, but always on the driver's own location.
         IO_STACK_LOCATION* own = IoGetCurrentIrpStackLocation(irp);
         if (mark_first) IoMarkIrpPending(irp);
         ExInterlockedInsertTailList(&list, &irp->Tail.Overlay.ListEntry, &lock);
@@ -163,7 +164,7 @@ TEST(keeps, PendedCompletedRequest) {
     EXPECT_TRUE(nothing(complete_and_pend("default,pended_completed=allow")));
 }
 
-// A filter that has passed its IRP down, and completes it as well.
+// A filter that completes an IRP after it has passed it down.
 TEST(breaks, PendedCompletedRequest2) {
     const auto found = found_in([](sim_machine&) {
         IRP* parked = nullptr;
@@ -184,7 +185,7 @@ NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-// Waits until the IRP came back before it completes it.
+// The filter waits for the IRP's return before it completes it.
 TEST(keeps, PendedCompletedRequest2) {
     const auto found = found_in([](sim_machine& sim) {
         IRP* parked = nullptr;

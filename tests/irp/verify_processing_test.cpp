@@ -1,4 +1,5 @@
-// Rules on what dispatch and completion routines do with an IRP, one broken and one kept for each.
+// Rules on the use of an IRP in dispatch and completion routines, one violation and one correct use
+// for each.
 #include "verified.hpp"
 
 namespace {
@@ -9,7 +10,7 @@ using irpverbs::dispatch::sim_machine;
 constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
 constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
-/// What is found when one request goes to a driver with that dispatch routine.
+/// The findings when one request goes to a driver with that dispatch routine.
 std::vector<found> ask(lambda_driver::routine dispatch) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(dispatch);
@@ -17,7 +18,7 @@ std::vector<found> ask(lambda_driver::routine dispatch) {
     });
 }
 
-/// ... and when it goes through a filter.
+/// The findings when one request goes through a filter with that dispatch routine.
 std::vector<found> ask_filter(
     const std::function<NTSTATUS(DEVICE_OBJECT* self, DEVICE_OBJECT* lower, IRP* irp)>& dispatch,
     const lambda_driver::routine& bottom = succeed_at_once) {
@@ -30,7 +31,7 @@ std::vector<found> ask_filter(
     });
 }
 
-/// ... and with that completion routine in the filter.
+/// The findings when one request goes through a filter with that completion routine.
 std::vector<found> ask_with(PIO_COMPLETION_ROUTINE routine) {
     return ask_filter([routine](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         IoCopyCurrentIrpStackLocationToNext(irp);
@@ -154,7 +155,7 @@ TEST(keeps, InformationSize) {
     EXPECT_TRUE(nothing(found));
 }
 
-// AssociatedIrp of such an IRP is its master: how much its buffer holds is not known.
+// AssociatedIrp of an associated IRP is its master, so the size of its buffer is unknown.
 TEST(InformationSizeRule, OfAnAssociatedIrp_IsNotAsked) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
@@ -280,7 +281,7 @@ TEST(breaks, IoCompleteRequestIrql) {
 }
 TEST(keeps, IoCompleteRequestIrql) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
-/// An IRP that its maker sends at that level.
+/// An IRP that its originator sends at that level.
 std::vector<found> send_at(KIRQL level, UCHAR major) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(succeed_at_once);
@@ -357,7 +358,7 @@ TEST(breaks, ForwardedTwice) {
                    }),
                    "ForwardedTwice", io, 0x205));
 }
-// Sends again what its completion routine took back.
+// The filter sends an IRP again after its completion routine has reclaimed it.
 TEST(keeps, ForwardedTwice) {
     EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         IoCopyCurrentIrpStackLocationToNext(irp);
@@ -368,7 +369,7 @@ TEST(keeps, ForwardedTwice) {
     })));
 }
 
-/// A request to the top of three devices, of which the lower two pass or complete it well.
+/// A request to the top of three devices; the lower two pass and complete it correctly.
 std::vector<found> ask_three(CCHAR depth, bool skips) {
     return found_in([=](sim_machine&) {
         lambda_driver bottom(succeed_at_once);
@@ -383,7 +384,7 @@ std::vector<found> ask_three(CCHAR depth, bool skips) {
         request(depth).send(top);
     });
 }
-// Enough for those who skip theirs, not for the stack.
+// Enough locations for drivers that skip theirs, but not for the stack.
 TEST(breaks, IrpStackLocations) {
     EXPECT_TRUE(is(ask_three(1, false), "IrpStackLocations", io, 0x208));
 }

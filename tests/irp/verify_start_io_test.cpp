@@ -1,4 +1,4 @@
-// Rules on StartIo, one broken and one kept each.
+// Rules on StartIo, one violation and one correct use each.
 #include "verified.hpp"
 
 namespace {
@@ -14,7 +14,7 @@ void cancel_waiting(DEVICE_OBJECT* device, IRP* irp) {
     complete(irp, STATUS_CANCELLED);
 }
 
-/// Serves each request in DriverStartIo, and asks for the next there.
+/// Serves each request in DriverStartIo and starts the next one there.
 class start_io_driver {
 public:
     start_io_driver() {
@@ -50,7 +50,7 @@ private:
     DEVICE_OBJECT* device_ = nullptr;
 };
 
-/// One request, to a device that `set_up` was called for.
+/// One request to a device that `set_up` configured.
 std::vector<found> started(const std::function<void(start_io_driver&)>& set_up) {
     return found_in([&](sim_machine&) {
         start_io_driver driver;
@@ -87,7 +87,7 @@ TEST(keeps, StartIoCancel) {
     })));
 }
 
-// Some pages of the WDK allow any level up to DISPATCH_LEVEL where SDV's IrqlDispatch asks for it.
+// Some WDK pages allow any level up to DISPATCH_LEVEL where SDV's IrqlDispatch requires it.
 std::vector<found> take_at(KIRQL level, const std::string& options) {
     return found_with(options, [level](sim_machine&) {
         KDEVICE_QUEUE queue;

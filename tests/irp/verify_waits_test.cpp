@@ -1,5 +1,5 @@
-// Rules on those who wait for requests, in campaigns: a wait without an end shows in the schedules
-// that reach it.
+// Rules on waits for requests, in explorations: a wait without an end occurs only in some
+// schedules.
 #include "verified.hpp"
 
 #include <support/explore_gtest.hpp>
@@ -9,7 +9,7 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-/// The rule that a campaign with the verifier on ends with; "": it finds nothing.
+/// The rule of the failure that an exploration with the verifier on finds; "": none.
 template <class Body>
 std::string campaign(const Body& body) {
     const irpverbs::irp::verifier_scope verified("default");
@@ -25,7 +25,7 @@ void wait_for(KEVENT& event) {
     KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
 }
 
-/// Completes what is parked, as soon as it is.
+/// Completes the pending IRP as soon as there is one.
 void complete_parked(sim_machine& sim, IRP*& parked) {
     while (parked == nullptr)
         sim.yield();
@@ -42,7 +42,7 @@ NTSTATUS mark_keep_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
     return keep_and_wake(device, irp, event);
 }
 
-/// A filter that waits for what it passed down, with that completion routine.
+/// A filter that waits for an IRP that it passed down with that completion routine.
 std::string waiting_filter(PIO_COMPLETION_ROUTINE routine) {
     return campaign([=](sim_machine& sim) {
         IRP* parked = nullptr;
@@ -90,7 +90,7 @@ NTSTATUS free_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
     return keep_and_wake(device, irp, event);
 }
 
-/// Who makes a request, and waits until it is back in that completion routine.
+/// An originator that sends a request with that completion routine and waits for its return.
 std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE routine) {
     return campaign([=](sim_machine& sim) {
         IRP* parked = nullptr;
@@ -105,7 +105,7 @@ std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE r
             if (routine == keep_and_wake) IoFreeIrp(own);
         });
         sim.spawn("complete", [&] {
-            LARGE_INTEGER millisecond; // of machine time: it waits by then
+            LARGE_INTEGER millisecond; // machine time: the originator waits by then
             millisecond.QuadPart = -10'000;
             KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
             complete_parked(sim, parked);
@@ -133,7 +133,7 @@ TEST(keeps, IoBuildFsdIrpSignalEventInCompletion) {
 enum class kind { control, flush };
 enum class care { none, waits };
 
-/// A dispatch routine that asks the device below something of its own, on its stack.
+/// A dispatch routine that sends a request on its stack to the device below.
 std::string asks_below(kind what, care taken, bool answered) {
     return campaign([=](sim_machine& sim) {
         IRP* parked = nullptr;
@@ -157,7 +157,9 @@ std::string asks_below(kind what, care taken, bool answered) {
         if (answered)
             sim.spawn("complete", [&] {
                 while (taken == care::none && asked.completions() == 0)
-                    sim.yield(); // or it would write to a stack that is gone, and be seen too late
+                    // otherwise it would write to a dead stack frame, and the report would come too
+                    // late
+                    sim.yield();
                 complete_parked(sim, parked);
             });
         sim.run();

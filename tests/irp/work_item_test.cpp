@@ -77,7 +77,8 @@ TEST_P(WorkItem, MayQueueAndFreeItself) {
     EXPECT_EQ(job.runs, 3);
 }
 
-// Tests that a device that is deleted meanwhile lasts until the routine has returned.
+// Tests that a device that is deleted while its item is queued lasts until the routine has
+// returned.
 TEST_P(WorkItem, KeepsItsDevice) {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* device = nullptr;
@@ -86,10 +87,10 @@ TEST_P(WorkItem, KeepsItsDevice) {
     KeClearEvent(&job.may_end);
     IoQueueWorkItem(item, note, DelayedWorkQueue, &job);
     job.wait();
-    ObReferenceObject(device); // for a look
+    ObReferenceObject(device); // keeps the device for the check below
     IoDeleteDevice(device);
     EXPECT_EQ(device->Header.ReferenceCount, 2);
-    IoFreeWorkItem(item); // it is not queued any more
+    IoFreeWorkItem(item); // it is no longer queued
     ObDereferenceObject(device);
     KeSetEvent(&job.may_end, IO_NO_INCREMENT, FALSE);
 }
@@ -136,7 +137,7 @@ TEST_P(WorkItem, IoInitializeWorkItem_OfWhatIsNoObject_IsABugCheck) {
               ULONG{REFERENCE_BY_POINTER});
 }
 
-// Tests that memory may be short: a sweep finds one place to fail, and nothing is made there.
+// Tests low memory: a sweep finds one place to fail, and that failure leaves no work item.
 TEST_P(WorkItem, MayBeRefused) {
     int refused = 0;
     const auto summary = irpverbs::dispatch::fault_sweep([&] {
@@ -151,7 +152,7 @@ TEST_P(WorkItem, MayBeRefused) {
 
 IRPVERBS_ON_BOTH_MACHINES(WorkItem);
 
-// On the simulated machine nothing runs before the test waits: the item is queued for certain.
+// On the simulated machine no item runs before the test waits, so the item is still queued.
 TEST(WorkItemMisuse, WhileQueuedIsReported) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine sim(chance);

@@ -1,4 +1,4 @@
-// Maps made of records that contradict each other, as an SA may answer them.
+// Maps from records that contradict each other, as an SA may return them.
 #include <irpctl/fabric_map.hpp>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ sa_node_record_t host(ib_lid_t lid) {
     return made;
 }
 
-// A partition hides the PortInfoRecord, or the link came between two queries.
+// A partition hides the PortInfoRecord, or the link came up between two queries.
 TEST(IrpctlFabricMap, LinkToAPortWithoutPortInfo_EachPeerPortExists) {
     const sa_node_record_t nodes[] = {host(1), host(2)};
     const sa_link_record_t links[] = {

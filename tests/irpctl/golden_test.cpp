@@ -1,6 +1,6 @@
 // Outputs of every command, byte for byte, on the built-in fabric and on one whose node
-// descriptions have bytes of all kinds. IRPCTL_WRITE_GOLDEN=1 writes the files anew; look at what
-// it changed.
+// descriptions have bytes of all kinds. IRPCTL_WRITE_GOLDEN=1 writes the files anew; review the
+// differences.
 #include "program.hpp"
 
 #include <boost/json.hpp>
@@ -26,7 +26,7 @@ struct golden_case {
     bool has_json = true;
 };
 
-// Times and counts that the machine decides.
+// Removes times and counts that depend on the machine.
 std::string without_times(const std::string& text) {
     static const std::pair<std::regex, const char*> rules[] = {
         {std::regex(R"re("(time|milliseconds|min|max|average|deviation)":[-+.0-9E]+)re"),
@@ -50,7 +50,7 @@ std::string read_all(const fs::path& path) {
 
 bool writes_golden() { return std::getenv("IRPCTL_WRITE_GOLDEN") != nullptr; }
 
-// No byte that a terminal acts on, and UTF-8 throughout.
+// Checks that no byte controls a terminal, and that the text is UTF-8 throughout.
 void expect_safe(const std::string& text) {
     EXPECT_TRUE(std::ranges::none_of(
         text, [](unsigned char each) { return (each < 0x20 && each != '\n') || each == 0x7F; }));
@@ -136,7 +136,7 @@ TEST(IrpctlGolden, DefaultFabric_EveryCommand_AsBefore) {
         "software:");
 }
 
-/// A fabric of one switch, whose hosts' descriptions are hard to print.
+/// A fabric of one switch, whose hosts have descriptions that are hard to print.
 class nasty_topology {
 public:
     nasty_topology() {

@@ -1,4 +1,4 @@
-// irpctl: what it writes, how it fails, how it ends.
+// irpctl: its output, its errors, and its ends.
 #include "program.hpp"
 
 #include <boost/json.hpp>
@@ -181,7 +181,7 @@ TEST(Irpctl, EventsEndInTime) {
     EXPECT_TRUE(is_one_line(how.out)) << "headings only: " << how.out;
 }
 
-// Five ports and four adapters are waited for.
+// The command waits for five ports and four adapters.
 TEST(Irpctl, CtrlCCancelsTheWaitsAndSaysSo) {
     for (const int signal : {SIGINT, SIGTERM}) {
         program events({"events"});
@@ -193,7 +193,7 @@ TEST(Irpctl, CtrlCCancelsTheWaitsAndSaysSo) {
     }
 }
 
-// It did not get what it was asked to wait for.
+// The command has not received the requested number of events.
 TEST(Irpctl, CtrlCBeforeTheLastEventIsAFailure) {
     program events({"events", "--count", "1"});
     EXPECT_THAT(events.line(), StartsWith("TIME"));

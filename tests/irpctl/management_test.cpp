@@ -1,4 +1,4 @@
-// irpctl mad, ping and stats: what they ask, what they tell, and what tshark reads in a capture.
+// irpctl mad, ping and stats: their requests, their output, and tshark's view of a capture.
 #include "program.hpp"
 
 #include <boost/json.hpp>
@@ -26,7 +26,7 @@ json::value answer_to(std::vector<std::string> arguments) {
     return json::parse(how.out);
 }
 
-/// A file for a capture, of this test alone.
+/// A capture file of this test alone.
 struct capture_path {
     ~capture_path() { std::filesystem::remove(path); }
     const std::string path =
@@ -35,14 +35,14 @@ struct capture_path {
          ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".pcap");
 };
 
-/// What tshark makes of a capture: a line a packet, of these fields.
+/// tshark's output for a capture: one line per packet, with these fields.
 std::vector<std::string> packets(const std::string& path, const std::string& fields) {
     const std::string command = "tshark -r '" + path + "' -T fields " + fields + " 2>/dev/null";
     std::FILE* const out = popen(command.c_str(), "r");
     std::string text;
     for (int each = std::getc(out); each != EOF; each = std::getc(out))
         text += static_cast<char>(each);
-    EXPECT_EQ(pclose(out), 0) << "is tshark there? tools/bootstrap installs it";
+    EXPECT_EQ(pclose(out), 0) << "tshark is required; tools/bootstrap installs it";
     std::vector<std::string> lines;
     std::istringstream all(text);
     for (std::string line; std::getline(all, line);)
@@ -50,14 +50,14 @@ std::vector<std::string> packets(const std::string& path, const std::string& fie
     return lines;
 }
 
-// Of the packets, those that tshark cannot make sense of. (Of its fields none says so.)
+// The number of packets that tshark cannot decode. (None of its fields says so.)
 std::size_t malformed(const std::string& path) {
     std::vector<std::string> all = packets(path, "-e _ws.col.Info");
     return static_cast<std::size_t>(std::ranges::count_if(
         all, [](const std::string& each) { return each.find("Malformed") != std::string::npos; }));
 }
 
-// Where it comes from and goes to, and what it is.
+// The source, destination and protocol of each packet.
 std::vector<std::string> told_by_tshark(const std::string& path) {
     EXPECT_EQ(malformed(path), 0u);
     return packets(path, "-e infiniband.lrh.slid -e infiniband.lrh.dlid -e infiniband.mad.method "
@@ -75,7 +75,7 @@ TEST(IrpctlMad, AnAttributeIsDecoded) {
     EXPECT_EQ(counters.at("records").at(0).at("PortSelect"), 1);
 }
 
-// Of one host's GID to another's: SGIDCount 1, DGIDCount 1, which the mask names.
+// From one host's GID to another's: SGIDCount 1, DGIDCount 1, which the mask selects.
 TEST(IrpctlMad, ARequestThatIsATransferIsAnswered) {
     const std::string header = std::string(30, '0') + "0101" + std::string(14, '0');
     const std::string prefix = "fe80000000000000";
@@ -96,7 +96,7 @@ TEST(IrpctlMad, ADirectedRouteIsFollowed) {
 TEST(IrpctlMad, WhatIsNotKnownIsShownAsBytes) {
     const ended how = run({"mad", "--json", "--class", "0x30", "--oui", "0x1405", "--attribute",
                            "0x20", "--data", "0001", "--lid", "3"});
-    EXPECT_EQ(how.status, 1); // nobody is there for it
+    EXPECT_EQ(how.status, 1); // no port has this LID
     const json::value refused = json::parse(how.out);
     EXPECT_EQ(refused.at("attribute"), "0x0020");
     EXPECT_EQ(refused.at("data").at(0).at("offset"), "0x000");
@@ -135,7 +135,7 @@ TEST(IrpctlMad, WrongWordsAreStatus2AndALine) {
         {"mad", "--class", "0"},
         {"mad", "--class", "directed"},
         {"mad", "--method", "0x100"},
-        {"mad", "--attribute", "NodeInfo"}, // of another class
+        {"mad", "--attribute", "NodeInfo"}, // an attribute of another class
         {"mad", "--modifier", "0x100000000"},
         {"mad", "--lid", "70000"},
         {"mad", "--lid", "1", "--route", "1"},
@@ -215,7 +215,7 @@ TEST(IrpctlPing, CtrlCEndsItWithItsStatistics) {
 
 TEST(IrpctlStats, CountsWhatWasAskedAndWhatNobodyAnswered) {
     const auto statistics = [](std::vector<std::string> more) {
-        // Without a subnet manager, whose messages are of the same port.
+        // Without a subnet manager, whose messages use the same port.
         more.insert(more.begin(), {"--json", "--hca", "software:?static", "stats"});
         const ended how = run(more);
         EXPECT_EQ(how.status, 0) << how.err;
@@ -249,14 +249,15 @@ TEST(IrpctlPcap, HasEveryDatagramBothWaysAndTsharkReadsThem) {
         EXPECT_THAT(each, ::testing::AnyOf("1,4,0x01,0x0001", "4,1,0x81,0x0001"));
 }
 
-// What the tests here look for would be found.
+// The check of the tests above detects a malformed packet.
 TEST(IrpctlPcap, IsMalformedForTsharkWhenADatagramIsCut) {
     const capture_path file;
     ASSERT_EQ(run({"mad", "--lid", "3", "--pcap", file.path}).status, 0);
     std::ifstream capture(file.path, std::ios::binary);
     std::string all{std::istreambuf_iterator<char>(capture), {}};
     constexpr std::size_t file_header = 24;
-    constexpr std::size_t lengths_at = file_header + 8; // of the packet: captured, and on the wire
+    // lengths of the packet: captured, and on the wire
+    constexpr std::size_t lengths_at = file_header + 8;
     constexpr std::size_t data_at = file_header + 16;
     constexpr char cut = 60;
     all.resize(data_at + cut);
@@ -266,7 +267,7 @@ TEST(IrpctlPcap, IsMalformedForTsharkWhenADatagramIsCut) {
     EXPECT_EQ(malformed(file.path), 1u);
 }
 
-// Of the segments of a table each is there, and what acknowledges them.
+// Every segment of a table is captured, and so are its acknowledgements.
 TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
     const capture_path file;
     EXPECT_EQ(run({"mad", "--class", "sa", "--method", "GetTable", "--attribute", "NodeRecord",
@@ -278,8 +279,8 @@ TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
         return std::ranges::count_if(
             table, [&](const std::string& each) { return each.find(method) != std::string::npos; });
     };
-    EXPECT_GE(count(",0x92,0x0011"), 2); // 4 nodes of 108 bytes take more than one
-    EXPECT_GE(count(",0x12,0x0011"), 2); // the question, and at least one ACK
+    EXPECT_GE(count(",0x92,0x0011"), 2); // 4 nodes of 108 bytes take more than one segment
+    EXPECT_GE(count(",0x12,0x0011"), 2); // the request, and at least one ACK
     const std::vector<std::string> rmpp =
         packets(file.path, "-e infiniband.rmpp.rmpptype -e infiniband.rmpp.segmentnumber "
                            "-E separator=,");
@@ -311,7 +312,7 @@ TEST(IrpctlPcap, HasWhatWasSentWhenTheProgramIsKilled) {
         pinging.send(SIGKILL);
         EXPECT_EQ(pinging.wait().signal, SIGKILL);
     }
-    // What the last ping sent may still have been in the program.
+    // The last ping's datagrams may not have left the program yet.
     EXPECT_GE(told_by_tshark(file.path).size(), 8u);
 }
 

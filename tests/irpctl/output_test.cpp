@@ -1,4 +1,4 @@
-// irpctl's output: where it can't be written, and what others' bytes do to it.
+// irpctl's output: a pipe that cannot be written, and hostile bytes in descriptions.
 #include "program.hpp"
 
 #include <boost/json.hpp>
@@ -15,7 +15,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Of a command line of the shell, its errors to be led to its output.
+/// Runs a shell command line; the caller redirects its errors to its output.
 ended shell(const std::string& line) {
     ended how;
     std::FILE* const out = popen(line.c_str(), "r");
@@ -35,7 +35,7 @@ TEST(IrpctlOutput, AFullDeviceIsAFailureAndALine) {
     }
 }
 
-// Events of four seconds, which nobody reads.
+// Events of four seconds, on a pipe without a reader.
 TEST(IrpctlOutput, AClosedPipeIsAFailureAndALine) {
     const ended how =
         shell("{ sh -c '" IRPCTL " events --provoke --count 8 2>&3; echo $? >&3' | true; } 3>&1");

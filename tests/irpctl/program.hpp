@@ -1,4 +1,4 @@
-// irpctl as its user sees it: a process.
+// irpctl as a process, as its user runs it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,12 +19,12 @@ namespace irpverbs::testing {
 
 struct ended {
     int status = -1; // exit status
-    int signal = 0;  // or what killed it
+    int signal = 0;  // or the signal that killed it
     std::string out;
     std::string err;
 };
 
-/// Runs irpctl. What is still running at the end is killed.
+/// Runs irpctl. The destructor kills a process that is still running.
 class program {
 public:
     explicit program(std::vector<std::string> arguments) {
@@ -57,7 +57,7 @@ public:
     program(const program&) = delete;
     program& operator=(const program&) = delete;
 
-    /// The next line of its output, without its end; "" when there is none.
+    /// Returns the next line of output without its line end; "" when there is none.
     std::string line() {
         std::string text;
         for (int each = std::getc(out_); each != EOF && each != '\n'; each = std::getc(out_))
@@ -97,7 +97,7 @@ inline ended run(std::vector<std::string> arguments) {
     return program(std::move(arguments)).wait();
 }
 
-/// One line, and no more.
+/// Returns whether the text is exactly one line.
 inline bool is_one_line(const std::string& text) {
     return text.size() > 1 && text.find('\n') == text.size() - 1;
 }

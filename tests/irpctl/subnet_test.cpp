@@ -70,7 +70,7 @@ TEST(IrpctlSa, ListsRecordsAndTheirFields) {
 TEST(IrpctlSa, WrongWordsAreStatus2AndALine) {
     const std::vector<std::vector<std::string>> wrong = {
         {"sa", "nonsense"},
-        {"sa", "p"}, // the beginning of three
+        {"sa", "p"}, // the prefix of three names
         {"sa", "path", "--field", "DLID"},
         {"sa", "path", "--field", "DLID=x"},
         {"sa", "path", "--field", "NoSuch=1"},
@@ -110,7 +110,7 @@ TEST(IrpctlPaths, LeadToEveryPort) {
     EXPECT_THAT(run({"paths"}).out, HasSubstr("host4    1     0x0200000000000401  5"));
 }
 
-/// A partitions.conf of this test alone.
+/// A partitions.conf file of this test alone.
 struct partitions_file {
     explicit partitions_file(const std::string& text) { std::ofstream(path) << text; }
     ~partitions_file() { std::filesystem::remove(path); }
@@ -121,7 +121,7 @@ TEST(IrpctlPartitions, DecideWhoReachesWhom) {
     const partitions_file apart("Default=0x7fff : ALL=limited, SELF=full ;\n");
     const json::array from_host2 =
         values({"--partitions", apart.path, "paths", "host2"}).at(0).as_array();
-    ASSERT_EQ(from_host2.size(), 2u); // of others the SA tells nothing
+    ASSERT_EQ(from_host2.size(), 2u); // the SA hides the other ports
     EXPECT_EQ(from_host2[0].at("to"), "host1");
     EXPECT_TRUE(from_host2[0].at("reached").as_bool()); // the subnet manager's port
     EXPECT_EQ(from_host2[1].at("to"), "host2");

@@ -1,4 +1,4 @@
-// irpctl trace: the file it leaves, and when it leaves none.
+// irpctl trace: the file it leaves, and the cases in which it leaves none.
 #include "program.hpp"
 
 #include <support/trace_rules.hpp>
@@ -37,7 +37,7 @@ private:
     std::string folder_ = ::testing::TempDir() + "irpctl_trace_" + std::to_string(getpid());
 };
 
-// A subnet manager has IRPs of its own.
+// A subnet manager would have IRPs of its own.
 const std::string without_manager = "software:?static";
 
 TEST_F(IrpctlTrace, NamesVerbsAndDevices) {
@@ -77,7 +77,7 @@ TEST_F(IrpctlTrace, KilledHalfWayLeavesNothing) {
     EXPECT_TRUE(is_empty());
 }
 
-// With and without a file at its end.
+// The target of the link may exist or not.
 TEST_F(IrpctlTrace, FollowsALink) {
     link_to("run.json");
     for (int i = 0; i < 2; ++i) {

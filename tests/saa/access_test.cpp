@@ -1,4 +1,4 @@
-// Accesses of the SA: what is asked, and which status and records come of each answer.
+// Accesses of the SA: the requests, and the status and records that each response yields.
 #include "scripted_sa.hpp"
 
 #include <support/both_machines.hpp>
@@ -28,7 +28,8 @@ struct path_access : test_access<sa_path_record_t> {
         : test_access(SA_PATHRECORD_ATTRID, path_to(guid, 0), path_ends) {}
 };
 
-// A host-endian template goes out packed, with its mask, to the SM; records come back unpacked.
+// A host-endian template is packed and sent to the SM with its mask; the records of the response
+// are unpacked.
 TEST_P(SaAccess, AQueryIsATableOfItsTemplate) {
     const wire joined;
     sa_request seen{};
@@ -140,7 +141,7 @@ TEST_P(SaAccess, AnUnknownAttributeIsWireBytesBothWays) {
     EXPECT_TRUE(std::ranges::equal(seen, bytes));
 }
 
-// Defect D10: OpenSM serves records that its ClassPortInfo does not promise, as this one's.
+// Defect D10: OpenSM serves records that its ClassPortInfo does not announce, and so does this SA.
 TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
     const wire joined;
     scripted_sa sa([&](const sa_request& request) {
@@ -149,7 +150,7 @@ TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
     });
     const session_scope session;
     test_access<sa_switchinfo_record_t> access(SA_SWITCHINFORECORD_ATTRID, {}, 0);
-    for (int i = 0; i < 2; ++i) // also once the answer to ClassPortInfo has come
+    for (int i = 0; i < 2; ++i) // also after the response to ClassPortInfo has arrived
         EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
     EXPECT_EQ(sa.heard(), 2);
 }
@@ -182,7 +183,7 @@ TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
     EXPECT_EQ(static_cast<sa_path_record_t*>(result)->DLID, 7);
     EXPECT_EQ(seen[39].gid_guid, 39u);
     std::free(result);
-    reply.attribute = SA_MULTIPATHRECORD_ATTRID; // such records do not come
+    reply.attribute = SA_MULTIPATHRECORD_ATTRID; // such records are never sent
     EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, &length, &result), IBMF_TRANS_FAILURE);
 }
 
@@ -220,7 +221,7 @@ sa_reply with(sa_reply reply, const std::function<void(sa_reply&)>& change) {
     return reply;
 }
 
-// Nothing is read past the bytes, and the client is told.
+// No byte past the end is read, and the client gets an error.
 TEST_P(SaAccess, AnswersThatBreakTheRulesAreAFailure) {
     const wire joined;
     const sa_reply good = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
@@ -238,7 +239,7 @@ TEST_P(SaAccess, AnswersThatBreakTheRulesAreAFailure) {
         EXPECT_EQ(path_access().ask(session), IBMF_TRANS_FAILURE) << which;
 }
 
-// OpenSM says AttributeOffset 0 then.
+// OpenSM sets AttributeOffset to 0 then.
 TEST_P(SaAccess, AnEmptyTableIsNoRecords) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({}); });
@@ -263,7 +264,7 @@ TEST_P(SaAccess, AShortLastRecordAndAWideStrideAreAccepted) {
     EXPECT_EQ(access.records()[1].DLID, 8);
 }
 
-// Of IBA 1.1: 58 bytes, and what has come since is 0.
+// Records of IBA 1.1 have 58 bytes; later fields are 0.
 TEST_P(SaAccess, RecordsOfTheOlderGenerationAreAccepted) {
     const wire joined;
     constexpr std::size_t older_stride = 64;
@@ -324,7 +325,7 @@ TEST_P(SaAccess, ArgumentsAreCheckedAndOutputsAreEmptyThen) {
     EXPECT_EQ(ask(session.handle), IBMF_INVALID_ARG);
 }
 
-// Seed 003: "ignored for known attribute ids". A careful author writes the wire length.
+// Seed 003: "ignored for known attribute ids". A careful author passes the wire length.
 TEST_P(SaAccess, TemplateLengthOfAKnownAttribute_Ignored) {
     const wire joined;
     scripted_sa sa([](const sa_request& request) {
@@ -368,7 +369,7 @@ TEST_P(SaAccess, TemplateLengthOfAMultiPathRecord_IgnoredWithItsGids) {
     }
 }
 
-// As C may leave it there. The sanitizer of undefined behaviour stops a load as enumeration.
+// C code may pass such a value. The sanitizer for undefined behaviour stops a load as enumeration.
 TEST_P(SaAccess, AccessTypeBeyondTheEnumeration_RefusedAndNotLoaded) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({}); });
@@ -385,7 +386,7 @@ TEST_P(SaAccess, AccessTypeBeyondTheEnumeration_RefusedAndNotLoaded) {
     EXPECT_EQ(sa.heard(), 0);
 }
 
-// How much memory it is given: answer_bounds_test.cpp.
+// answer_bounds_test.cpp tests the memory of such a response.
 TEST_P(SaAccess, WhoAnnouncesFourGigabytesAndSendsLessIsAFailure) {
     wire joined;
     const std::vector<sa_path_record_t> all(100, path_to(9, 9));
@@ -427,7 +428,7 @@ TEST_P(SaAccess, APortThatIsDownIsToldAtOnce) {
     EXPECT_EQ(access.calls(), 0);
 }
 
-// One request for all; each has records of its own.
+// One request serves all; each access has records of its own.
 TEST_P(SaAccess, EqualQueriesShareOneRequest) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
@@ -438,7 +439,7 @@ TEST_P(SaAccess, EqualQueriesShareOneRequest) {
     path_access third;
     path_access different(0x98);
     {
-        const at_dispatch_level raised; // no answer comes in between
+        const at_dispatch_level raised; // keeps responses from arriving in between
         EXPECT_EQ(first.begin(session), IBMF_SUCCESS);
         EXPECT_EQ(second.begin(other), IBMF_SUCCESS);
         EXPECT_EQ(third.begin(session, IBMF_SAA_BULK), IBMF_SUCCESS);
@@ -473,7 +474,7 @@ TEST_P(SaAccess, ChangesAreNeverMerged) {
     EXPECT_EQ(sa.heard(), 2);
 }
 
-// The bound holds, who is in no hurry waits, and all are answered.
+// The bound holds, bulk accesses wait, and all are answered.
 TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
     const wire joined;
     std::vector<std::uint64_t> order;
@@ -497,7 +498,7 @@ TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
         EXPECT_EQ(each->status(), IBMF_SUCCESS);
     ASSERT_EQ(order.size(), 6u);
     if (simulated()) {
-        // The port's own question for ClassPortInfo has the one place until all are there.
+        // The port's own request for ClassPortInfo occupies the one slot until all are queued.
         EXPECT_EQ(order, (std::vector<std::uint64_t>{4, 5, 6, 1, 2, 3}));
     }
 }
@@ -516,14 +517,14 @@ TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
     EXPECT_EQ(session.stats().ss_resent, 0u);
 }
 
-// A new SM is asked when the old one fell silent.
+// A new SM gets the request when the old one fell silent.
 TEST(SaAccessInVirtualTime, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine machine(chance);
     const irpverbs::dispatch::machine::scope inside(machine);
     wire joined;
     bool moved = false;
-    joined.move_sm(77); // nobody has that LID
+    joined.move_sm(77); // no port has that LID
     scripted_sa sa([&](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
     const session_scope session;
     joined.tap = [&](unsigned from, const auto&) {

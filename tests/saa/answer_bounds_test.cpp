@@ -1,5 +1,5 @@
-// An SA that tells more than it is asked, or announces it: what the client is told, and how much
-// memory such an SA gets.
+// An SA whose response is longer than requested, or announces more: the client's status, and the
+// memory used.
 #include "scripted_sa.hpp"
 #include "segment.hpp"
 
@@ -53,7 +53,7 @@ TEST_P(SaAnswerBounds, ALongerAnswerIsNoResourcesAndIsStopped) {
     EXPECT_EQ(told(101), IBMF_NO_RESOURCES);
     EXPECT_EQ(told(10'000), IBMF_NO_RESOURCES);
     EXPECT_LE(sent, static_cast<int>(bound / segment_data) + 1 + segment::most_in_window);
-    EXPECT_EQ(told(100), IBMF_SUCCESS); // who asks next has no harm of it
+    EXPECT_EQ(told(100), IBMF_SUCCESS); // the next request works
     reply.data.resize(bound + 1);
     EXPECT_EQ(ask_for_bytes(session), IBMF_NO_RESOURCES);
     reply.data.resize(bound);
@@ -74,7 +74,7 @@ TEST_P(SaAnswerBounds, TheBoundIsAtLeastADatagramAndHoldsForAllSessions) {
     EXPECT_EQ(ask_for_paths(other), IBMF_NO_RESOURCES);
 }
 
-// What was announced is believed when it has come.
+// An announced length counts only once the bytes have arrived.
 TEST_P(SaAnswerBounds, AnAnnouncementOfFourGigabytesGetsLittleMemory) {
     wire joined;
     KEVENT begun;
@@ -85,7 +85,7 @@ TEST_P(SaAnswerBounds, AnAnnouncementOfFourGigabytesGetsLittleMemory) {
         if (!lies || !what.active) return true;
         if (from == 0) {
             if (what.is_ack()) KeSetEvent(&begun, IO_NO_INCREMENT, FALSE);
-            return false; // the SA sends no more than it may without an answer
+            return false; // the SA stops at the window's end without an ACK
         }
         if (what.number == 1) std::fill_n(&bytes[32], 4, UCHAR{0xFF}); // PayloadLength
         return true;
@@ -98,7 +98,7 @@ TEST_P(SaAnswerBounds, AnAnnouncementOfFourGigabytesGetsLittleMemory) {
         EXPECT_EQ(access.begin(session), IBMF_SUCCESS);
         KeWaitForSingleObject(&begun, Executive, KernelMode, FALSE, nullptr);
         EXPECT_LT(in_use(), before + (std::size_t{4} << 20));
-        EXPECT_EQ(access.status(), IBMF_TRANS_FAILURE); // the SA gives up
+        EXPECT_EQ(access.status(), IBMF_TRANS_FAILURE); // the SA abandons the transfer
         lies = false;
         EXPECT_EQ(ask_for_paths(session), IBMF_SUCCESS);
     }

@@ -1,4 +1,4 @@
-// The C++ twins: what they complete with, deadlines, cancellation slots, coroutines.
+// The C++ wrappers: completion values, deadlines, cancellation slots, coroutines.
 #include "scripted_sa.hpp"
 
 #include <saa/async.hpp>
@@ -41,7 +41,7 @@ sa_reply one_path(const sa_request&) { return table_of<sa_path_record_t>({path_t
 
 const saa::path_wish wish{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .most = 1};
 
-// What most users want, from nothing to nothing.
+// The most common use, complete.
 TEST_P(SaTwins, PathsInACoroutine) {
     const wire joined;
     scripted_sa sa([](const sa_request&) {
@@ -97,7 +97,7 @@ TEST_P(SaTwins, WhatIsRefusedCompletesWithTheRefusal) {
     EXPECT_EQ(no_port.result().status, IBMF_BAD_PORT);
 }
 
-// One of those who share a request is withdrawn, the other is not.
+// One of the accesses that share a request is cancelled, the other is not.
 TEST_P(SaTwins, ADeadlineOrASlotEndsOneAccessAlone) {
     wire joined;
     scripted_sa sa(one_path);
@@ -126,7 +126,7 @@ TEST_P(SaTwins, ADeadlineOrASlotEndsOneAccessAlone) {
 
 IRPVERBS_ON_BOTH_MACHINES(SaTwins);
 
-// However cancel and answer meet, each of the equal ones ends once, and by its own choice.
+// A cancellation and the response race: each of the equal accesses ends once, and independently.
 TEST(SaTwinRaces, EachOfEqualAccessesIsWithdrawnAlone) {
     explore_options options;
     options.random_runs = 400;

@@ -1,4 +1,5 @@
-// Sessions that remember paths: what they answer themselves, and what events make them forget.
+// Sessions with a path cache: the requests that they answer, and the events that invalidate
+// entries.
 #include "reports.hpp"
 #include "scripted_sa.hpp"
 
@@ -31,12 +32,12 @@ struct path_access : test_access<sa_path_record_t> {
         : test_access(SA_PATHRECORD_ATTRID, path_to(to), components) {}
 };
 
-/// A subnet whose paths have a version each: its SA answers with the present one (in ServiceID) and
-/// takes subscriptions. To odd ports there is none.
+/// A subnet whose paths have a version each: its SA returns the current one (in ServiceID) and
+/// accepts subscriptions. Odd ports have no path.
 struct versioned_sa {
     std::atomic<std::uint64_t> version{1};
-    std::atomic<int> asked{0};  // for what may be kept
-    std::atomic<int> silent{0}; // so many questions are not answered
+    std::atomic<int> asked{0};  // requests for paths that may be cached
+    std::atomic<int> silent{0}; // so many requests are not answered
     scripted_sa sa{[this](const sa_request& request) {
         if (request.header.attribute_id == SA_INFORMINFO_ATTRID)
             return sa_reply{.data = request.data};
@@ -57,7 +58,7 @@ struct versioned_sa {
     }
 };
 
-/// A session that remembers, and whose port the SA reports to.
+/// A session with a path cache, whose port gets the SA's Reports.
 struct remembering_session : session_scope {
     remembering_session() : session_scope(nullptr, IBMF_SAA_SESSION_CACHED_PATHS) {}
 
@@ -66,7 +67,7 @@ struct remembering_session : session_scope {
         EXPECT_EQ(ibmf_saa_query_path_cache(handle, &told), IBMF_SUCCESS);
         return told;
     }
-    /// Back when what is asked is kept: the SA has taken the subscriptions.
+    /// Returns when responses are cached: the SA has accepted the subscriptions.
     void await_hearing() const {
         while (cached().pc_hears == 0) {
             path_access another(2, SA_PR_COMPMASK_DGID);
@@ -80,7 +81,7 @@ struct remembering_session : session_scope {
     }
 };
 
-/// An SA, and a session that remembers.
+/// An SA, and a session with a path cache.
 struct remembering_world {
     remembering_world() { session.await_hearing(); }
 
@@ -99,7 +100,7 @@ struct simulator {
 
 struct CachedPathsInTime : ::testing::Test, simulator, remembering_world {};
 
-// In the simulator.
+// Lets virtual time pass.
 void let_pass(ULONGLONG ticks) {
     LARGE_INTEGER due;
     due.QuadPart = -static_cast<LONGLONG>(ticks);
@@ -120,7 +121,7 @@ TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
     EXPECT_EQ(session.stats().ss_waiting, 0u);
 }
 
-// What is remembered is answered within the call: callbacks that ask on must not nest.
+// A cache hit completes within the call: callbacks that send further requests must not nest.
 TEST_P(CachedPaths, CallbacksWithoutOffloadAreNotCalledInsideOneAnother) {
     const session_scope direct(nullptr,
                                IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD);
@@ -146,7 +147,7 @@ TEST_P(CachedPaths, CallbacksWithoutOffloadAreNotCalledInsideOneAnother) {
     EXPECT_EQ(sa.asked, 1);
 }
 
-// Without an access: at once, also at DISPATCH_LEVEL.
+// A lookup without an access returns at once, also at DISPATCH_LEVEL.
 TEST_P(CachedPaths, AreRecalled) {
     const session_scope forgetful;
     const sa_path_record_t wanted = path_to(2);
@@ -185,7 +186,7 @@ TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
     EXPECT_EQ(ibmf_saa_query_path_cache(other.handle, nullptr), IBMF_INVALID_ARG);
 }
 
-// Of paths by LID nobody would hear that they have changed.
+// No event reports a change of paths by LID, so these requests are not cached.
 TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
     for (int i = 0; i < 2; ++i) {
         path_access access(2, SA_PR_COMPMASK_DGID);
@@ -198,7 +199,8 @@ TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
 TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
     EXPECT_EQ(session.version_of(2), 1u);
     EXPECT_EQ(session.version_of(4), 1u);
-    EXPECT_EQ(sa.report_change(65, 2), IBMF_SUCCESS); // answered: so it is known
+    // the client answered, so it has received the Report
+    EXPECT_EQ(sa.report_change(65, 2), IBMF_SUCCESS);
     EXPECT_EQ(session.version_of(2), 2u);
     EXPECT_EQ(session.version_of(4), 1u);
     EXPECT_EQ(sa.report_change(64, 4), IBMF_SUCCESS);
@@ -215,7 +217,7 @@ TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
     EXPECT_EQ(session.cached().pc_pkey_change, 1u);
 }
 
-// No such path: for a short time, or until its port comes.
+// A negative entry lasts for a short time, or until its port appears.
 TEST_F(CachedPathsInTime, AreForgotten) {
     const auto ask_for_none = [&] {
         path_access none(3);
@@ -239,10 +241,10 @@ TEST_F(CachedPathsInTime, AreForgotten) {
     EXPECT_EQ(sa.asked, 5);
 }
 
-// The question before the event is still on its way when an equal one comes after it: they must not
-// share an answer, and the older answer must not be kept.
+// The request before the event is still outstanding when an equal one follows the event: they must
+// not share a response, and the older response must not be cached.
 TEST_F(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
-    sa.silent = 1; // its answer comes with the first retry
+    sa.silent = 1; // the first retry gets the response
     path_access before;
     EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
     while (sa.asked == 0)
@@ -263,8 +265,8 @@ explore_options campaign() {
     return options;
 }
 
-// Once the SA knows that a change was heard of, nobody gets a path from before it: whatever else is
-// under way, late, lost or doubled.
+// Once the client has acknowledged the Report of a change, no caller gets an older path, whatever
+// else is outstanding, late, lost or duplicated.
 TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
     std::uint64_t hits = 0;
     expect_explored(campaign(), [&](sim_machine& sim) {
@@ -293,10 +295,10 @@ TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
         sim.run();
         hits += session.cached().pc_hits;
     });
-    EXPECT_GT(hits, 100u) << "without hits this says nothing";
+    EXPECT_GT(hits, 100u) << "a run without hits tests nothing";
 }
 
-// However an answer from memory and the end of its session meet.
+// A cache hit races with the end of its session.
 TEST(CachedPathRaces, NothingIsAnsweredAfterTheSessionsEnd) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined;

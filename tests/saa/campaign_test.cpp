@@ -1,7 +1,7 @@
-// Everything goes wrong in drawn order, in virtual time: the SM is killed, stopped, moved or busy
-// for a minute, answers come late, doubled or cut, the port goes down and up, a subscriber is slow.
-// Every question is answered once, every event is told or its loss is, and nobody gets a path that
-// was withdrawn before he asked.
+// Failures in drawn order, in virtual time: the SM is killed, stopped, moved or busy for a minute,
+// responses come late, duplicated or cut, the port goes down and up, a subscriber is slow. Every
+// request ends once, every event or its loss is reported, and no caller gets a path that was
+// withdrawn before its request.
 //
 // IRPVERBS_SEEDS=250 saa_test --gtest_filter='SaCampaign.*' makes 100,000 runs of it.
 #include "reports.hpp"
@@ -22,7 +22,7 @@ constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
 
 std::uint64_t guid_of(std::uint64_t change) { return 0x100 + change; }
 
-/// Draws as the schedule does.
+/// Draws a number from the schedule's source.
 std::uint64_t drawn(sim_machine& sim, std::uint64_t below) { return sim.random() % below; }
 
 void let_pass_ms(std::uint64_t time) {
@@ -31,10 +31,12 @@ void let_pass_ms(std::uint64_t time) {
     KeDelayExecutionThread(KernelMode, FALSE, &due);
 }
 
-/// What is true of the subnet, and what who asks must know of it. One thing happens at a time.
+/// The state of the subnet, and the part of it that a client must know. One change happens at a
+/// time.
 struct truth {
     std::array<std::atomic<std::uint64_t>, changes> version{}; // of the paths to each port
-    std::array<std::atomic<std::uint64_t>, changes> known{};   // that a path must have at least
+    // the lowest version that a client may get
+    std::array<std::atomic<std::uint64_t>, changes> known{};
     std::array<std::uint64_t, changes> when_subscribed{};
 
     void note_subscribed() {
@@ -49,7 +51,7 @@ struct truth {
 
 enum class mood { well, silent, busy, cutting };
 
-/// An SA whose mood changes, and which may forget who has subscribed.
+/// An SA with changing faults, which may lose its subscriptions.
 struct moody_sa {
     explicit moody_sa(truth& its_net) : net(its_net) {}
 
@@ -71,7 +73,8 @@ struct moody_sa {
         }
         return {.data = request.data};
     }
-    /// A path changes; those who have subscribed hear of it. True: they have said so.
+    /// Changes a path and sends a Report to a subscriber. Returns true when the subscriber has
+    /// acknowledged it.
     bool change(std::uint64_t which) {
         const std::uint64_t changed = ++net.version[which];
         while (now == mood::silent && subscribed)
@@ -92,10 +95,10 @@ struct moody_sa {
 
 constexpr std::uint64_t loss = ~std::uint64_t{0};
 
-/// What is wrong on purpose, so that the campaign is seen to find it.
+/// A planted defect that the test must find.
 enum class defect { none, keeps_what_was_withdrawn, loses_in_silence };
 
-/// Notes the ports that it hears of, and `loss` where it is told of one.
+/// Records the ports of the reported events, and `loss` for a reported loss.
 struct diary {
     diary(sim_machine& its_sim, truth& its_net, bool is_slow, defect its_defect)
         : sim(its_sim), net(its_net), slow(is_slow), wrong(its_defect) {}
@@ -115,7 +118,7 @@ struct diary {
     }
     bool has(std::uint64_t entry) const { return std::ranges::count(heard, entry) != 0; }
 
-    /// Each change was heard of once, in order, or a loss was told where it is missing.
+    /// Each change was reported once, in order, or a loss was reported in its place.
     void check(const std::vector<std::uint64_t>& happened) const {
         std::size_t at = 0;
         for (const std::uint64_t change : happened) {
@@ -125,9 +128,9 @@ struct diary {
                 at = static_cast<std::size_t>(found - heard.begin()) + 1;
             else
                 EXPECT_NE(std::find(rest, heard.end(), loss), heard.end())
-                    << change << " is missing, and nobody was told so";
+                    << change << " is missing, and no loss was reported";
         }
-        // Where the SA may be another, a Report that a wire doubled may come anew.
+        // After a change of SA, a Report duplicated by the wire may count as new.
         for (auto first = heard.begin(); first != heard.end(); ++first) {
             const auto again = std::find(first + 1, heard.end(), *first);
             EXPECT_TRUE(*first == loss || again == heard.end() ||
@@ -155,7 +158,8 @@ struct troubled_world {
     }
 
     void ask_some() {
-        std::map<std::uint64_t, std::uint64_t> kept; // by who keeps them too long
+        // for a defective client that keeps paths too long
+        std::map<std::uint64_t, std::uint64_t> kept;
         for (int i = 0; i < 4; ++i) {
             const std::uint64_t which = drawn(sim, changes);
             if (kept.contains(which)) {
@@ -172,7 +176,7 @@ struct troubled_world {
                 if (wrong == defect::keeps_what_was_withdrawn)
                     kept[which] = access.records().at(0).ServiceID;
             }
-            let_pass_ms(drawn(sim, 100)); // it is called no second time
+            let_pass_ms(drawn(sim, 100)); // a second callback would come now
             EXPECT_EQ(access.calls(), 1);
             let_pass_ms(drawn(sim, 2000));
         }
@@ -198,7 +202,7 @@ struct troubled_world {
             case 2:
                 stay(mood::cutting, drawn(sim, 5000));
                 break;
-            case 3: // killed, and begun anew
+            case 3: // killed, and restarted
                 sa.subscribed = false;
                 stay(mood::silent, drawn(sim, 20'000));
                 move(IB_AE_CLIENT_REREGISTER);
@@ -223,11 +227,11 @@ struct troubled_world {
         sa.now = mood::well;
     }
     void move(IB_ASYNC_EVENT told) {
-        sa.subscribed = false; // by who asked before
+        sa.subscribed = false; // for earlier requests
         joined.move_sm(wire::lids[1], ++level, told);
     }
 
-    /// All is well again: the last change is heard of at last.
+    /// All faults have ended: the last change must be reported.
     void settle() {
         let_pass_ms(200'000);
         EXPECT_TRUE(sa.change(changes - 1));
@@ -280,8 +284,8 @@ TEST(SaCampaign, EachQuestionIsAnsweredAndEachEventToldOrItsLoss) {
         EXPECT_EQ(ibmf_saa_query_path_cache(world.session.handle, &cached), IBMF_SUCCESS);
         hits += cached.pc_hits;
     });
-    EXPECT_GT(hits, 20u) << "without hits this says nothing";
-    EXPECT_GT(losses, 50u) << "nor without losses";
+    EXPECT_GT(hits, 20u) << "runs without hits test nothing";
+    EXPECT_GT(losses, 50u) << "runs without losses test nothing";
 }
 
 void expect_to_find(defect wrong) {

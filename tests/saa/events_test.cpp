@@ -1,4 +1,4 @@
-// Events of the subnet: subscriptions with the SA, and Reports on their way to the subscribers.
+// Events of the subnet: subscriptions with the SA, and the delivery of Reports to the subscribers.
 #include "reports.hpp"
 #include "scripted_sa.hpp"
 
@@ -28,7 +28,7 @@ struct told_event {
     ibmf_saa_event_details_t details;
 };
 
-/// Whoever passes waits until it is open.
+/// pass() blocks until the gate is open.
 struct gate {
     gate() {
         KeInitializeEvent(&opened, NotificationEvent, FALSE);
@@ -47,7 +47,7 @@ struct gate {
     KEVENT somebody;
 };
 
-/// A subscriber that notes its events, and hands them out in the order of their numbers.
+/// A subscriber that records its events, and returns them in the order of their numbers.
 struct listener {
     listener() { KeInitializeSemaphore(&come, 0, INT32_MAX); }
     static void hear(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
@@ -65,7 +65,7 @@ struct listener {
             EXPECT_TRUE(self.heard.insert({number, {what, *details}}).second) << number;
         }
         KeReleaseSpinLock(&self.lock, level);
-        EXPECT_FALSE(self.closed) << "before the call was over";
+        EXPECT_FALSE(self.closed) << "closed during the callback";
         KeReleaseSemaphore(&self.come, 0, 1, FALSE);
     }
     told_event next() {
@@ -80,7 +80,7 @@ struct listener {
             KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
         }
     }
-    /// Next come these ports.
+    /// Expects events about these ports next.
     void expect(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t i = first; i < end; ++i)
             EXPECT_EQ(next().details.ie_gid.gid_guid, i);
@@ -101,9 +101,9 @@ struct listener {
     KSEMAPHORE come;
 };
 
-constexpr std::uint64_t most_calls = 8; // of a session at once
+constexpr std::uint64_t most_calls = 8; // concurrent callbacks of a session
 
-/// One whose calls last until it is opened.
+/// A listener whose callbacks block until it is opened.
 struct held_listener : listener {
     held_listener() {
         inside = [this] {
@@ -117,14 +117,14 @@ struct held_listener : listener {
     happenings calls;
 };
 
-/// An SA that takes subscriptions, and may refuse those of some producers.
+/// An SA that accepts subscriptions, and may refuse those of some producers.
 struct subscribing_sa {
     std::atomic<unsigned> refused{0};
-    std::atomic<bool> keeps_all{false};     // refuses to end any
+    std::atomic<bool> keeps_all{false};     // refuses unsubscriptions
     std::atomic<unsigned> service_level{0}; // of the last request
     happenings subscribed;
     happenings unsubscribed;
-    /// About ports that come, one after the other.
+    /// Reports that these ports appear, one after the other.
     void report(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t i = first; i < end; ++i)
             EXPECT_EQ(sa.report(trap_about(64, gid_of(i))), IBMF_SUCCESS);
@@ -148,7 +148,7 @@ struct subscribing_sa {
     }};
 };
 
-// As many as are kept are heard from whatever place; one more is a gap.
+// Reading starts at any kept event; a start one event earlier yields a gap.
 TEST(EventLog, KeepsTheLastOnesAndTellsOfTheOthers) {
     for (const std::uint64_t before : {0u, 1u, 255u, 256u, 300u})
         for (const std::uint64_t behind : {1u, 255u, 256u, 257u, 258u, 600u}) {
@@ -200,11 +200,12 @@ TEST_P(SaEvents, EachTrapIsItsEvent) {
     told = hears.next();
     EXPECT_EQ(told.what, IBMF_SAA_EVENT_SYS_IMG_GUID_CHG);
     EXPECT_EQ(told.details.ie_sysimg_guid, 0x77u);
-    EXPECT_EQ(sa.sa.report(trap(128)), IBMF_SUCCESS); // answered, and none of the seven
+    EXPECT_EQ(sa.sa.report(trap(128)), IBMF_SUCCESS); // answered, but not one of the seven events
     EXPECT_TRUE(hears.silent());
 }
 
-// Four producers, one subscription each, whoever else listens; the last to go ends them.
+// Four producers, one subscription each, for any number of sessions; the last session's close ends
+// them.
 TEST_P(SaEvents, ThePortSubscribesOnceAndUnsubscribesAtTheEnd) {
     const wire joined;
     subscribing_sa sa;
@@ -228,7 +229,7 @@ TEST_P(SaEvents, ThePortSubscribesOnceAndUnsubscribesAtTheEnd) {
     EXPECT_TRUE(hears.silent()); // all four succeeded: no change
 }
 
-// One that is refused is told, to who comes later too, and asked for again.
+// A refused subscription is reported, to later sessions too, and is retried.
 TEST_P(SaEvents, AProducerThatIsMissingIsToldAndTriedAgain) {
     const wire joined;
     subscribing_sa sa;
@@ -256,8 +257,8 @@ TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
     joined.set_state(0, IB_PORT_DOWN);
     joined.set_state(0, IB_PORT_ACTIVE);
     sa.subscribed.await(4);
-    // What was reported meanwhile has not come. IBMF may hear of the return later than we: then one
-    // is missing for a while, and that is told, too.
+    // Reports sent while the port was down are lost. IBMF may learn of the port's return after SA
+    // access does: then a producer is missing for a while, and that is reported, too.
     int missing = 0;
     for (told_event told = hears.next(); told.what != IBMF_SAA_EVENT_LOST; told = hears.next())
         missing += told.details.ie_producer_event_status_mask == 0xF ? 0 : 1;
@@ -266,7 +267,8 @@ TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
     }
 }
 
-// The SM's address is read anew, and its SA asked, whichever event says that it may have changed.
+// After each event that may change the SM's address, the address is read anew and the SA gets new
+// subscriptions.
 TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
     wire joined;
     subscribing_sa sa;
@@ -283,7 +285,7 @@ TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
     }
 }
 
-// Defect D7: one that could not be sent took the others with it.
+// Defect D7: one subscription that could not be sent failed the others.
 TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
     wire joined;
     std::atomic<int> sent{0};
@@ -301,15 +303,15 @@ TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
     EXPECT_EQ(sent, 5);
 }
 
-// Defect D8: what an unsubscription ended with was nobody's, and read.
+// Defect D8: the status of an unsubscription was read from freed memory.
 TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
     const wire joined;
     subscribing_sa sa;
     listener hears;
     {
-        const session_scope session(&hears.args); // whose end succeeds
+        const session_scope session(&hears.args); // whose close succeeds
         sa.subscribed.await(4);
-        // Behind the answers to those.
+        // Follows the responses to the subscriptions.
         EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
         EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
         sa.keeps_all = true;
@@ -318,8 +320,8 @@ TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
     EXPECT_TRUE(hears.silent());
 }
 
-// Every Report is answered, however slow the subscriber. Beside those of its first calls it hears
-// the last 256, and before them that there were others.
+// Every Report is answered, however slow the subscriber is. After the events of its first callbacks
+// it gets a loss and the last 256 events.
 TEST_P(SaEvents, SlowSubscriber_HearsTheLastAndThatOthersAreMissing) {
     const wire joined;
     subscribing_sa sa;
@@ -338,7 +340,7 @@ TEST_P(SaEvents, SlowSubscriber_HearsTheLastAndThatOthersAreMissing) {
     hears.expect(many, many + 1);
 }
 
-// As many as just fit are not a gap.
+// Exactly as many events as the log keeps are no gap.
 TEST_P(SaEvents, SlowSubscriber_MayBeAsManyBehindAsAreKept) {
     const wire joined;
     subscribing_sa sa;
@@ -371,7 +373,7 @@ TEST_P(SaEvents, CallbacksOfASession_AtMostEightAtOnce) {
     const wire joined;
     subscribing_sa sa;
     held_listener hears;
-    listener other; // whose events show that the worker has been there
+    listener other; // whose events show that the worker has run
     const session_scope session(&hears.args);
     const session_scope quick(&other.args);
     sa.report(0, 20);
@@ -405,7 +407,8 @@ TEST_P(SaEvents, EventNumber_OnlyInsideTheCallback) {
     EXPECT_EQ(number, 2u);
 }
 
-// Each of them holds a worker, and the last one is told all the same; who waits is the first told.
+// Each slow subscriber occupies a worker, and the last subscriber still gets its events: the
+// subscriber that waits is served first.
 TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
     const wire joined;
     subscribing_sa sa;
@@ -423,7 +426,7 @@ TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
         each.expect(0, 3);
 }
 
-// Also one whose turn was about to come.
+// A closed session's callback does not run, even if it was next.
 TEST_P(SaEvents, ASubscriberMayCloseTheSessionsOfOthers) {
     const wire joined;
     subscribing_sa sa;
@@ -453,7 +456,7 @@ TEST_P(SaEvents, ASubscriberMayCloseItsSession) {
 
 IRPVERBS_ON_BOTH_MACHINES(SaEvents);
 
-// However Reports, subscribing and the session's end meet: nothing is told after it.
+// Reports, subscriptions and the session's close race: no event is reported after the close.
 TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
     explore_options options;
     options.random_runs = 300;
@@ -465,7 +468,7 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
         {
             session_scope session(&hears.args);
             sa.subscribed.await(4);
-            sim.spawn("reports", [&] { // the later ones may come after the session's end
+            sim.spawn("reports", [&] { // the later ones may arrive after the session's close
                 for (std::uint64_t i = 0; i < 3; ++i)
                     sa.sa.report(trap_about(64, gid_of(i)));
             });
@@ -483,8 +486,8 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
     });
 }
 
-// Several subscribers, one of them closed while they are told: the others hear each event once and
-// in order, and that one nothing after its end.
+// Several subscribers, one of them closed during a delivery: the others get each event once and in
+// order, and that one none after its close.
 TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
     explore_options options;
     options.random_runs = 2000;
@@ -499,7 +502,7 @@ TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
                 KeReleaseSpinLock(&any, KeAcquireSpinLockRaiseToDpc(&any));
         };
         gate goes;
-        hear[0].inside = [&] { // the next one is told when that one is closing
+        hear[0].inside = [&] { // the next one is notified while that one is closing
             goes.open();
             last_for(3);
         };

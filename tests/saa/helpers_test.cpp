@@ -1,4 +1,4 @@
-// The helpers of SA access: the questions they ask, and what they make of the answers.
+// The helper functions of SA access: their requests, and their use of the responses.
 #include "scripted_sa.hpp"
 
 #include <saa/queries.hpp>
@@ -66,7 +66,7 @@ TEST_P(SaHelpers, PathsBetweenTwoGids) {
     reply = table_of<sa_path_record_t>({path_to(0x99, 1), path_to(0x99, 2), path_to(0x99, 3)});
     const paths_found found = paths_between(session, 2, IB_MTU_2048, 0x8001, B_TRUE);
     EXPECT_EQ(found.status, IBMF_SUCCESS);
-    EXPECT_EQ(found.count, 2u); // no more than asked for, whatever comes
+    EXPECT_EQ(found.count, 2u); // no more than requested, however many arrive
     EXPECT_EQ(found.records[1].DLID, 2);
     EXPECT_EQ(seen.sa.component_mask, SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID |
                                           SA_PR_COMPMASK_NUMBPATH | SA_PR_COMPMASK_REVERSIBLE |
@@ -101,7 +101,7 @@ TEST_P(SaHelpers, NumbersOfPathsAtTheirEnds) {
     EXPECT_EQ(none.count, 0u);
 }
 
-// Defect D9: outputs were written before they were looked at.
+// Defect D9: outputs were written before they were checked.
 TEST_P(SaHelpers, WithoutAnOutputNothingIsWritten) {
     const auto refuses = [&](auto call, auto count) {
         for (const int missing : {0, 1, 2}) {
@@ -204,7 +204,7 @@ TEST_P(SaHelpers, ANameOf64BytesIsInvalid) {
     EXPECT_EQ(sa.heard(), 0);
 }
 
-// Without the lease's bit the SA would keep it for ever.
+// Without the lease's component bit the SA would keep the record for ever.
 TEST_P(SaHelpers, AServiceIsRegisteredWithItsLeaseNameAndData) {
     reply.data.resize(176);
     sa_service_record_t record{};

@@ -47,7 +47,7 @@ TEST(PathKey, FieldsOutsideOfTheMaskDoNotCount) {
               path_key::of(b, ends | SA_PR_COMPMASK_PKEY));
 }
 
-// Each component that makes another question makes another key.
+// Each component that distinguishes requests distinguishes keys.
 TEST(PathKey, EveryCacheableComponentCounts) {
     sa_path_record_t plain = between(1, 2);
     sa_path_record_t full = between(1, 2);
@@ -117,13 +117,13 @@ TEST_F(PathCache, TheOtherReasonsTakeAll) {
     }
 }
 
-// An answer that was on its way while its path was withdrawn is not believed.
+// A response that was outstanding while its path was withdrawn is not cached.
 TEST_F(PathCache, AnAnswerOlderThanTheEventIsNotKept) {
     const auto before = cache.asked();
     cache.invalidate_gid({0xfe80000000000000, 2}, invalidation::gid_out_of_service);
     EXPECT_FALSE(cache.store(key, records, before, 0));
     EXPECT_FALSE(cache.store_negative(key, -1, before, 0));
-    EXPECT_TRUE(cache.store(key_of(1, 3), records, before, 0)) << "not concerned";
+    EXPECT_TRUE(cache.store(key_of(1, 3), records, before, 0)) << "another path";
     EXPECT_TRUE(cache.store(key, records, cache.asked(), 0));
     EXPECT_EQ(cache.counters().late_answers, 2u);
 }
@@ -138,7 +138,7 @@ TEST_F(PathCache, AVeryOldAnswerIsNotKeptWhateverItTells) {
 TEST_F(PathCache, TheLeastRecentlyUsedMakesRoom) {
     for (std::uint64_t to = 3; to <= 5; ++to)
         ASSERT_TRUE(cache.store(key_of(1, to), records, cache.asked(), 0));
-    EXPECT_TRUE(hits(key)); // used: not the oldest any more
+    EXPECT_TRUE(hits(key)); // used: no longer the oldest
     ASSERT_TRUE(cache.store(key_of(1, 6), records, cache.asked(), 0));
     EXPECT_TRUE(hits(key));
     EXPECT_FALSE(hits(key_of(1, 3)));
@@ -146,8 +146,8 @@ TEST_F(PathCache, TheLeastRecentlyUsedMakesRoom) {
     EXPECT_EQ(cache.counters().evicted, 1u);
 }
 
-// A subnet whose paths have versions, an SA whose answers take their time, a cache between: a hit
-// is always the newest version once the event of the change was received, and never past its time.
+// A subnet whose paths have versions, an SA with slow responses, and a cache between: a hit is
+// always the newest version once the event of the change was received, and never past its lifetime.
 class subnet_model {
 public:
     explicit subnet_model(std::uint64_t seed) : source_(seed) {}
@@ -236,7 +236,7 @@ TEST(PathCacheModel, AWithdrawnPathIsNeverAnswered) {
             model.step();
         hits += model.hits();
     }
-    EXPECT_GT(hits, 1000u) << "the model must get to hits to say anything";
+    EXPECT_GT(hits, 1000u) << "a model without hits tests nothing";
 }
 
 } // namespace

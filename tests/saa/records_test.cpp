@@ -82,7 +82,7 @@ TEST(Records, NoTwoFieldsOverlapOrShareANameOrAComponent) {
     }
 }
 
-// All of the wire but what the standard reserves without a component is kept.
+// Every wire bit is kept, except bits that the standard reserves without a component.
 TEST(Records, WhatIsUnpackedPacksToTheSameBytes) {
     dispatch::random_choices source(1);
     for (const record_type& type : record_types())
@@ -104,7 +104,7 @@ TEST(Records, WhatIsUnpackedPacksToTheSameBytes) {
         }
 }
 
-// What the compiler made of a table, and the table itself.
+// The compiled layout and the table itself yield equal bytes.
 TEST(Records, BothWaysOfPackingAgree) {
     dispatch::random_choices source(3);
     for (const record_type& type : record_types()) {
@@ -118,7 +118,8 @@ TEST(Records, BothWaysOfPackingAgree) {
             ASSERT_TRUE(unpack(type, wire, host.data()));
             ASSERT_TRUE(unpack(plain, wire, by_table.data()));
             EXPECT_EQ(host, by_table) << type.name;
-            const bytes any = drawn(source, type.host_size); // also above a field's width
+            // including values above a field's width
+            const bytes any = drawn(source, type.host_size);
             bytes packed(type.wire_size);
             bytes packed_by_table(type.wire_size);
             pack(type, any.data(), packed);
@@ -269,7 +270,7 @@ TEST(RecordText, ShowsNamesOfValuesAndGids) {
     EXPECT_EQ(text.find("Reserved"), text.npos) << text;
 }
 
-// All patterns of words that are zero or not, with words of each length.
+// All patterns of zero and non-zero words, with words of each length.
 TEST(RecordText, GidsAreWrittenAsIpv6AddressesAre) {
     constexpr std::array<std::uint16_t, 8> values{0xfe80, 1, 0xffff, 0x20, 0x300, 0xa, 0xb0, 0xcde};
     for (unsigned pattern = 0; pattern < 256; ++pattern) {
@@ -368,7 +369,7 @@ TEST(RecordQuery, WrongInputNamesWhatWasExpectedAndChangesNoMask) {
     EXPECT_EQ(mask, 0u);
 }
 
-// What print shows of a field, the query parser takes back.
+// The query parser accepts the values that print writes.
 TEST(RecordQuery, PrintedValuesAreAccepted) {
     dispatch::random_choices source(3);
     for (const record_type& type : record_types()) {
@@ -411,8 +412,8 @@ TEST(Multipath, GidsFollowTheFixedPartAndTheirCountIsBelieved) {
     EXPECT_EQ(pack_multipath(record, gids, std::span(wire).first(71)), 0u);
 }
 
-// docs/reference/sa-records.md is written by: build/dev/tests/saa/saa_test
-// with IRPVERBS_WRITE_REFERENCE=docs/reference/sa-records.md in its environment.
+// This command writes docs/reference/sa-records.md: build/dev/tests/saa/saa_test with
+// IRPVERBS_WRITE_REFERENCE=docs/reference/sa-records.md in its environment.
 TEST(RecordReference, TheDocumentIsWhatTheTableSays) {
     if (const char* path = std::getenv("IRPVERBS_WRITE_REFERENCE"))
         std::ofstream(path) << records_reference();

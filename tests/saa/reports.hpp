@@ -1,4 +1,4 @@
-// What an SA of the tests reports.
+// The Reports of the tests' SA.
 #pragma once
 
 #include <dispatch/ke.h>
@@ -10,7 +10,7 @@
 
 namespace irpverbs::testing {
 
-/// What happens, counted and waited for.
+/// Counts events of a test; a caller can wait for them.
 class happenings {
 public:
     happenings() { KeInitializeSemaphore(&come_, 0, INT32_MAX); }

@@ -1,5 +1,4 @@
-// A subnet administrator that answers what a test tells it to, and the client that asks it: the two
-// ends of a wire.
+// A subnet administrator with scripted responses, and its client: the two ends of a wire.
 #pragma once
 
 #include "../../saa/subnet_manager/src/answer_times.hpp"
@@ -15,12 +14,12 @@
 
 namespace irpverbs::testing {
 
-/// A request as the SA sees it.
+/// A request as the SA receives it.
 struct sa_request {
     ibmf::mad_header header;
     ibmf::sa_header sa;
     std::vector<std::uint8_t> data;
-    std::uint8_t service_level; // that it came by
+    std::uint8_t service_level; // of the request's datagram
 
     template <class Host>
     Host record() const {
@@ -28,7 +27,7 @@ struct sa_request {
     }
 };
 
-/// What it says to one. Fields that are 0 are as they should be.
+/// The response to a request. Fields that are 0 have their regular values.
 struct sa_reply {
     std::uint16_t status = 0;
     std::vector<std::uint8_t> data{}; // all records, padded
@@ -62,7 +61,7 @@ public:
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
         held_.await_none();
     }
-    /// Tells the client of a trap, and waits for its answer: an IBMF_ status.
+    /// Sends the client a Report and waits for its response; returns an IBMF_ status.
     int report(const ib_mad_notice_t& notice) {
         test_message out(
             handle, {MAD_MGMT_CLASS_SUBN_ADM, MAD_METHOD_REPORT, ++reports_, wire::lids[0], 200});
@@ -76,11 +75,11 @@ public:
         }
         return status;
     }
-    /// Requests so far, those that ask for ClassPortInfo apart.
+    /// The number of requests so far, except those for ClassPortInfo.
     int heard() const { return heard_; }
 
 private:
-    /// An answer on its way, with its own buffers.
+    /// An outstanding response with its own buffers.
     struct answer {
         scripted_sa* of;
         std::array<std::uint8_t, ibmf::mad_header::size> header;
@@ -96,7 +95,7 @@ private:
 
     static sa_reply class_port_info() {
         ib_mad_classportinfo_t info{};
-        info.RespTimeValue = 16; // 268 ms, as OpenSM
+        info.RespTimeValue = 16; // 268 ms, like OpenSM's
         sa_reply reply = table_of<ib_mad_classportinfo_t>({info});
         reply.attribute_offset = 0;
         return reply;
@@ -175,7 +174,7 @@ struct session_scope {
     ibmf_saa_handle_t handle = nullptr;
 };
 
-/// An access and what came of it, with or without a callback.
+/// An access and its result, with or without a callback.
 template <class Host>
 class test_access {
 public:
@@ -191,7 +190,7 @@ public:
     test_access(const test_access&) = delete;
     test_access& operator=(const test_access&) = delete;
 
-    /// Blocks.
+    /// Sends the request and blocks.
     int ask(const session_scope& by, uint_t flags = 0) {
         void* result = nullptr;
         std::size_t length = 99;
@@ -220,7 +219,7 @@ public:
     const std::vector<Host>& records() const { return records_; }
     std::size_t length() const { return length_; }
     KIRQL level() const { return level_; } // of the callback
-    KIRQL highest = PASSIVE_LEVEL;         // that it may come at
+    KIRQL highest = PASSIVE_LEVEL;         // allowed for the callback
     /// Called from the callback.
     std::function<void()> inside;
 

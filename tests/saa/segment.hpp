@@ -1,4 +1,4 @@
-// Datagrams of RMPP, as a test sees them on the wire.
+// Datagrams of RMPP as a test sees them on the wire.
 #pragma once
 
 #include <ibmf/ibmf_client.hpp>
@@ -9,7 +9,7 @@
 
 namespace irpverbs::testing {
 
-/// What of RMPP is in a datagram.
+/// The RMPP fields of a datagram.
 struct segment {
     static constexpr int most_in_window = 64;
 
@@ -32,7 +32,7 @@ private:
     int window;
 };
 
-/// A tap for the wire that notes the last segment which end 1 has sent.
+/// A tap for the wire that records the last segment that end 1 has sent.
 inline auto furthest_of_end_1(std::atomic<int>& number) {
     return [&number](unsigned from, const auto& bytes) {
         const segment what(bytes);

@@ -1,4 +1,4 @@
-// Sessions: who may have one, and what becomes of its accesses when it ends.
+// Sessions: the permitted ones, and the effect of a close on their accesses.
 #include "scripted_sa.hpp"
 
 #include <support/both_machines.hpp>
@@ -73,7 +73,7 @@ TEST_P(SaSessions, AHandleIsBadOnceItWasClosed) {
         const session_scope gone;
         stale = gone.handle;
     }
-    const session_scope other; // in the same place
+    const session_scope other; // at the same address
     ibmf_saa_handle_t copy = stale;
     ibmf_saa_stats_t stats;
     EXPECT_NE(other.handle, stale);
@@ -96,7 +96,7 @@ TEST_P(SaSessions, AHundredShareAPortAndNoMore) {
     EXPECT_EQ(node_access().ask(*all[50]), IBMF_SUCCESS);
 }
 
-// Somebody who has the class for himself.
+// Another client has registered the class exclusively.
 TEST_P(SaSessions, APortWhoseManagerIsTakenHasNoResources) {
     const wire joined;
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
@@ -170,8 +170,8 @@ explore_options campaign() {
     return options;
 }
 
-// However answer, close and the other session's question meet: each access ends once, and nothing
-// of a session comes after its end.
+// The response, the close and the other session's request race: each access ends once, and a
+// session's callbacks end with its close.
 TEST(SaRaces, AClosedSessionIsSilentAndTheOthersGoOn) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined({0, 0, 200});

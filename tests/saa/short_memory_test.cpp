@@ -1,5 +1,5 @@
-// Memory that runs short, at each place where the library can be made to believe so: the status
-// that is promised, and what comes after has no harm of it.
+// Memory runs short at each place with fault injection: the documented status is returned, and
+// later calls work.
 #include "scripted_sa.hpp"
 
 #include <dispatch/detail/faults.hpp>
@@ -16,7 +16,7 @@ using irpverbs::dispatch::sweep;
 
 class ShortMemory : public BothMachines {
 protected:
-    ShortMemory() { const session_scope first; } // what a machine has once is made
+    ShortMemory() { const session_scope first; } // allocates what a machine has only once
 
     std::string last_site() {
         const auto last = irpverbs::dispatch::detail::last_fault(machine());
@@ -61,7 +61,7 @@ TEST_P(ShortMemory, ASessionForWhichThereIsNoneLeavesNothing) {
         EXPECT_TRUE(told.contains(each)) << each;
 }
 
-// With and without a callback.
+// The access may have a callback or not.
 TEST_P(ShortMemory, AnAccessForWhichThereIsNoneIsToldOnce) {
     for (const bool waits : {true, false}) {
         std::set<std::string> told;

@@ -1,4 +1,4 @@
-// Streams of large tables: records are there as soon as their segments are, in order, once.
+// Streams of large tables: records are available as soon as their segments are, in order, once.
 #include "scripted_sa.hpp"
 #include "segment.hpp"
 
@@ -34,7 +34,7 @@ sa_reply numbered_paths(unsigned count) {
     return table_of(paths);
 }
 
-/// The records that a stream gives until it ends, and how it ends.
+/// The records that a stream returns until its end, and its final status.
 struct taken {
     void take(path_stream& from) {
         for (;;) {
@@ -95,7 +95,7 @@ TEST_P(SaLongStreams, WhatNobodyTakesIsBoundedAndHoldsTheSaUp) {
         const segment what(bytes);
         const auto number = static_cast<std::size_t>(what.number);
         if (from == 1 && what.is_data()) {
-            if (number <= sent) return false; // asking whether the window is open would open it
+            if (number <= sent) return false; // a probe of the closed window would open it
             sent = number;
         }
         if (from == 0 && what.is_ack() && what.number != 0 && what.window_last() == what.number)
@@ -116,7 +116,7 @@ TEST_P(SaLongStreams, WhatNobodyTakesIsBoundedAndHoldsTheSaUp) {
     EXPECT_EQ(all.count, count);
 }
 
-// All that came is given, then the status, as often as it is asked for.
+// Every received record is returned, then the status, as often as the caller reads.
 TEST_P(SaStreams, ATransferThatBreaksLosesNothingThatCame) {
     constexpr int last = 50;
     wire joined;
@@ -175,7 +175,7 @@ TEST_P(SaStreams, ACallThatIsCancelledTakesNothing) {
     EXPECT_EQ(all.count, 30u);
 }
 
-// What does not come in many segments is told as any access tells it.
+// Responses in one datagram and refusals are reported as for any access.
 TEST_P(SaStreams, ShortAnswersAndRefusals) {
     const wire joined;
     sa_reply reply = numbered_paths(2);
@@ -226,7 +226,7 @@ TEST_P(SaStreams, AShortLastRecordIsKept) {
     EXPECT_EQ(last, count);
 }
 
-// Of such a table there is no end that anybody could wait for.
+// Such a table has no end to wait for.
 TEST_P(SaStreams, ATableThatCanNotBeReadIsStopped) {
     wire joined;
     sa_reply reply;
@@ -315,8 +315,8 @@ TEST_P(SaStreams, OfATypeThatIsChosenWhileTheProgramRuns) {
 IRPVERBS_ON_BOTH_MACHINES(SaStreams);
 IRPVERBS_ON_THE_REAL_MACHINE(SaLongStreams);
 
-// However segments are lost and overtake each other, and whenever the stream is closed: what it
-// gives is the table's beginning, and all of it when it ended well.
+// Segments are lost and reordered, and the stream is closed at any time: it returns the start of
+// the table, and the whole table when it ends successfully.
 TEST(SaStreamRaces, RecordsComeInOrderOnce) {
     using namespace irpverbs::dispatch;
     explore_options options;

@@ -10,7 +10,7 @@
 
 namespace irpverbs::testing {
 
-/// host1 has two ports, the switches have eight, two hosts at each of them and two cables between.
+/// host1 has two ports, the switches have eight, with two hosts each and two cables between them.
 /// The manager is on host1, `client` on host3.
 class AdministeredSubnet : public BothMachines {
 protected:

@@ -1,4 +1,4 @@
-// The subnet manager as C programs start it.
+// The C interface of the subnet manager.
 #include "managed_fabric.hpp"
 
 #include <subnet_manager/subnet_manager.h>
@@ -47,7 +47,7 @@ TEST_P(ManagerFromC, StartedAndUp_TheSubnetIsConfiguredAsTheOptionsSay) {
 TEST_P(ManagerFromC, OptionsOfAnEarlierVersion_HaveDefaultsForWhatTheyLack) {
     SM_OPTIONS options = usual();
     options.Size = offsetof(SM_OPTIONS, SmKey);
-    options.SmpsInFlight = 0; // refused, if it were read
+    options.SmpsInFlight = 0; // would be refused if it were read
     ASSERT_EQ(create(options), STATUS_SUCCESS);
     EXPECT_EQ(status_of(SmStart), STATUS_SUCCESS);
     EXPECT_EQ(status_of(SmStop), STATUS_SUCCESS);

@@ -1,7 +1,7 @@
-// A fabric with two subnet managers, on which cables break and are mended, managers end and begin,
-// and datagrams are lost, doubled and overtake one another, in drawn order and virtual time. A
-// subscriber knows by events alone who is there; when a loss is told he asks. In the end he is
-// right, and so are the paths.
+// A fabric with two subnet managers, on which cables break and are repaired, managers stop and
+// start, and datagrams are lost, duplicated and reordered, in drawn order and virtual time. A
+// subscriber learns from events alone which hosts are present; when a loss is reported it queries
+// the SA. In the end its view is right, and so are the paths.
 //
 // IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs
 // of it.
@@ -29,16 +29,16 @@ irpverbs::subnet_manager::manager_options quick(ib_guid_t hca) {
     return {.hca = hca, .standby_poll_ms = 500, .standby_retries = 2, .light_sweep_ms = 3000};
 }
 
-/// Who is there, as a subscriber knows it.
+/// The hosts that are present in a subscriber's view.
 class watcher {
 public:
     watcher(const attached& hcas, std::size_t host, bool is_deaf)
         : deaf_(is_deaf), session(&args_, IBMF_SAA_SESSION_CACHED_PATHS, hcas.guid(host) + 1) {
-        let_pass_ms(1000); // has subscribed
+        let_pass_ms(1000); // has subscribed by then
         ask();
     }
 
-    /// What is not answered is asked again at the next event, and in the end.
+    /// A query without a response is repeated at the next event, and at the end.
     const std::set<ib_guid_t>& present() {
         for (int i = 0; i < 60 && stale_; ++i) {
             ask();
@@ -67,7 +67,7 @@ private:
         stale_ = false;
     }
 
-    const bool deaf_; // of who goes: on purpose
+    const bool deaf_; // planted: ignores ports that leave
     std::set<ib_guid_t> present_;
     std::atomic<bool> stale_{false};
     ibmf_saa_subnet_event_args_t args_{hear, this};
@@ -97,7 +97,7 @@ struct troubled_fabric {
     }
     void set_link(std::size_t host, bool up) { HcaSoftwareSetLink(hcas.guid(host), 1, up); }
 
-    /// Both managers' hosts, the subscriber's, and one that is nothing else.
+    /// Disturbs both managers' hosts, the subscriber's host, and one host without a role.
     void make_trouble() {
         for (int i = 0; i < 4; ++i) {
             let_pass_ms(drawn(3000));
@@ -146,7 +146,7 @@ struct troubled_fabric {
             .ask(subscriber->session);
     }
 
-    /// The third host goes, or comes back and stays; then the subscriber knows.
+    /// The third host leaves, or returns and stays; then the subscriber knows it.
     void check() {
         for (std::size_t i = 0; i < hcas.count(); ++i)
             set_link(i, true);
@@ -159,7 +159,7 @@ struct troubled_fabric {
         const ib_guid_t last = hcas.guid(2) + 1;
         EXPECT_EQ(subscriber->present().contains(last), stays);
         EXPECT_EQ(subscriber->present().size(), stays ? 7u : 6u);
-        set_faults({}); // a question may be lost as often as it is asked
+        set_faults({}); // a query may be lost on every retry
         EXPECT_EQ(path_to(2), stays ? IBMF_SUCCESS : IBMF_NO_RECORDS);
         EXPECT_EQ(path_to(3), IBMF_SUCCESS);
     }
@@ -174,7 +174,7 @@ irpverbs::dispatch::explore_options campaign() {
     irpverbs::dispatch::explore_options options;
     options.random_runs = 100;
     options.pct_runs = 0;
-    options.machine.step_limit = 2'000'000; // three minutes may be long
+    options.machine.step_limit = 2'000'000; // three minutes may take many steps
     return options;
 }
 

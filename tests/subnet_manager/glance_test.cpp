@@ -1,4 +1,4 @@
-// A link goes down: who is gone with it is reported before any sweep.
+// A link goes down: the ports that become unreachable are reported before any sweep.
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
 #include "topologies.hpp"
@@ -18,7 +18,7 @@ using irpverbs::subnet_manager::node_index;
 using irpverbs::subnet_manager::port_ref;
 using irpverbs::subnet_manager::subnet;
 
-// Of a tree of 3 leaves with 4 hosts each: spines first, then each leaf with its hosts.
+// A tree of 3 leaves with 4 hosts each: spines first, then each leaf with its hosts.
 class LostWithout : public ::testing::Test {
 protected:
     explicit LostWithout(unsigned spines = 1) : spines_(spines) {
@@ -42,11 +42,13 @@ TEST_F(LostWithout, AHostIsLostWithItsCable) {
 
 TEST_F(LostWithout, ALeafIsLostWithItsHosts) {
     EXPECT_EQ(lost({{leaf(1), 1}}), 1u + 4);
-    EXPECT_EQ(lost({{0, 2}}), 1u + 4); // the same cable's other end
+    EXPECT_EQ(lost({{0, 2}}), 1u + 4); // the other end of that cable
     EXPECT_EQ(lost({{leaf(1), 1}, {leaf(2), 3}}), 1u + 4 + 1);
-    // Beyond the cable between its leaf and the spine is all but its own leaf and hosts.
+    // Behind the cable between the manager's leaf and the spine is everything but that leaf and its
+    // hosts.
     EXPECT_EQ(lost({{leaf(0), 1}}), 1u + 2 * 5);
-    // The manager's own cable: nobody is left, and he does not lose himself.
+    // The manager's own cables: every other port becomes unreachable, but not the manager's own
+    // port.
     EXPECT_EQ(lost({{leaf(0), 2}, {leaf(0), 1}}), 4u - 1 + 1 + 1 + 2 * 5);
 }
 
@@ -78,7 +80,7 @@ protected:
     }
     std::uint64_t port_guid(std::size_t host) const { return hcas.guid(host) + 1; }
 
-    /// The port GUIDs that the next Reports tell of.
+    /// The port GUIDs in the next Reports.
     std::set<std::uint64_t> reported(std::uint16_t trap, int count) {
         std::set<std::uint64_t> guids;
         while (count-- > 0) {
@@ -160,7 +162,7 @@ TEST_P(Glance, TwoHostsThatGoAtOnceAreBothReported) {
     EXPECT_EQ(reported(in, 1), std::set{port_guid(2)});
 }
 
-// One goes, and another comes: a sweep finds the latter.
+// One host leaves and another comes: a sweep finds the latter.
 TEST_P(Glance, WhoComesWhenAnotherGoesIsFoundToo) {
     set_link(2, false);
     EXPECT_EQ(reported(out, 1), std::set{port_guid(2)});
@@ -172,7 +174,7 @@ TEST_P(Glance, WhoComesWhenAnotherGoesIsFoundToo) {
     EXPECT_TRUE(comes_true([&] { return paths_to(2) == 1 && paths_to(3) == 0; }));
 }
 
-// Nobody need hear of it, but its port is configured anew.
+// The return need not be reported, but the port is configured again.
 TEST_P(Glance, AHostThatIsBackAtOnceIsActiveAgain) {
     set_link(3, false);
     set_link(3, true);
@@ -195,7 +197,7 @@ TEST_P(Glance, WhatIsNotAnsweredIsFoundByASweep) {
     faults.LossOnceIn = 2;
     EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &faults), STATUS_SUCCESS);
     set_link(2, false);
-    // That all four tries of a question are lost is drawn.
+    // The loss of all four attempts of a request is random.
     for (int turn = 0; turn < 10 && manager->status().unanswered == 0; ++turn) {
         set_link(3, turn % 2 != 0);
         comes_true([&] { return manager->status().unanswered != 0; });

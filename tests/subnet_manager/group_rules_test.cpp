@@ -1,4 +1,4 @@
-// Multicast groups that partitions have from the start, and the rules of joining and leaving.
+// Multicast groups that partitions define, and the rules of joining and leaving.
 #include "administered_subnet.hpp"
 
 #include <map>
@@ -32,7 +32,7 @@ protected:
     }
 };
 
-// F4. As under OpenSM without partitions.conf.
+// F4. As in OpenSM without partitions.conf.
 TEST_P(GroupRules, DefaultPartition_HasItsBroadcastGroup) {
     const auto groups = client.table<sa_mcmember_record_t>();
     ASSERT_EQ(groups.size(), 1u);
@@ -57,12 +57,13 @@ TEST_P(GroupRules, BroadcastGroup_IsJoinedByMgidPortAndStateAloneAndOutlivesItsM
     EXPECT_EQ(joined.record<sa_mcmember_record_t>().Q_Key, 0xB1Bu);
     EXPECT_EQ(ask(SA_SUBN_ADM_DELETE, broadcast, SA_MC_JOIN_FULL).status, 0);
     EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u);
-    EXPECT_EQ(ask(SA_SUBN_ADM_SET, broadcast, send_only).status, 0) << "nobody is a full member";
+    EXPECT_EQ(ask(SA_SUBN_ADM_SET, broadcast, send_only).status, 0)
+        << "the group has no full member";
     EXPECT_EQ(ask(SA_SUBN_ADM_DELETE, broadcast, send_only).status, 0);
     EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u);
 }
 
-// Also of a group that stays.
+// The answer is the same for a group that is destroyed and for one that stays.
 TEST_P(GroupRules, LastFullMemberLeaves_TheAnswerHasJoinState0) {
     constexpr ib_gid_t made{0xff12000000000000, 7};
     constexpr auto state = static_cast<std::uint8_t>(SA_MC_JOIN_FULL | send_only);
@@ -77,7 +78,7 @@ TEST_P(GroupRules, LastFullMemberLeaves_TheAnswerHasJoinState0) {
     EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u);
 }
 
-// Membership is the port's, not the group's.
+// The membership bit describes the port and does not identify the group.
 TEST_P(GroupRules, FullMember_MakesAGroupOfAPKeyWithoutMembershipBit) {
     const ib_gid_t mgid{0xff12000000000000, 8};
     const sa_answer made = ask(SA_SUBN_ADM_SET, mgid, SA_MC_JOIN_FULL, to_create, 0x7FFF);

@@ -1,4 +1,4 @@
-// Parts of a fabric that no cable leads to from the subnet manager's port.
+// Parts of a fabric that no cable connects to the subnet manager's port.
 #include "managed_fabric.hpp"
 
 #include <saa/ibmf_saa.h>

@@ -1,4 +1,4 @@
-// What partitions keep apart: P_Key tables of ports and of the switches before them.
+// Isolation by partitions: P_Key tables of ports, and of the switch ports in front of them.
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
 
@@ -20,7 +20,7 @@ protected:
     attached hcas{unmanaged()};
 };
 
-// As it boots, an adapter holds the default P_Key as a full member.
+// After its boot an adapter holds the default P_Key as a full member.
 TEST_P(Isolation, Partitions_PortInNone_HoldsNoKey) {
     running_manager manager({.hca = hcas.guid(0), .partitions = "Default=0x7fff : SELF=full ;"});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
@@ -43,7 +43,7 @@ TEST_P(Isolation, Partitions_NextManagerKnowsFewer_RemovesTheOthers) {
     EXPECT_EQ(key(2, 1), 0);
 }
 
-// A host may write its own table; the switch before it does not believe it.
+// A host may write its own table; the switch in front of it still drops the datagrams.
 TEST_P(Isolation, Partitions_HostGivesItselfAKey_SwitchDropsItsDatagrams) {
     running_manager manager({.hca = hcas.guid(0),
                              .partitions = "Default=0x7fff : ALL=limited, SELF=full ;\n"
@@ -61,7 +61,7 @@ TEST_P(Isolation, Partitions_HostGivesItselfAKey_SwitchDropsItsDatagrams) {
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
 }
 
-// Ports of switches by what lies behind them.
+// Switch ports enforce partitions towards hosts, not towards switches.
 TEST_P(Isolation, Partitions_SwitchPorts_EnforceTowardsHostsOnly) {
     running_manager manager({.hca = hcas.guid(0)});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);

@@ -39,7 +39,7 @@ TEST(Lids, EveryEndPortHasItsOwnAlignedRange) {
     }
 }
 
-// A port that goes and comes back finds its LID again; those that stay keep theirs.
+// A port that leaves and returns gets its LID again; the other ports keep theirs.
 TEST(Lids, AreStableOverSweeps) {
     topology subnet = ring(5, 3);
     lid_table lids;
@@ -51,13 +51,13 @@ TEST(Lids, AreStableOverSweeps) {
     lids.assign(subnet, 1);
     for (const auto& [guid, base] : bases(subnet, lids))
         EXPECT_EQ(base, before.at(guid));
-    EXPECT_FALSE(lids.port_of(before.at(subnet.at(host).guid)).valid()) << "it is away";
+    EXPECT_FALSE(lids.port_of(before.at(subnet.at(host).guid)).valid()) << "the port is absent";
     subnet.connect(host, at);
     lids.assign(subnet, 1);
     EXPECT_EQ(bases(subnet, lids), before);
 }
 
-// A subnet manager that takes over finds LIDs in use and leaves them.
+// A subnet manager that takes over keeps the LIDs in use.
 TEST(Lids, WhatPortsReportIsKeptUnlessTwoClaimIt) {
     topology subnet = ring(3, 1);
     const auto ends = subnet.end_ports();
@@ -89,7 +89,8 @@ TEST(Lids, AnotherLmcRenumbersAll) {
     }
 }
 
-// 383 ranges of 128 LIDs fit; absent ports give theirs up before anybody goes without.
+// 383 ranges of 128 LIDs fit; the ranges of absent ports are reused before a present port gets
+// none.
 TEST(Lids, SpaceThatIsUsedUpIsToldAndAbsentPortsGiveWay) {
     subnet_builder full;
     for (int i = 0; i < 4; ++i)

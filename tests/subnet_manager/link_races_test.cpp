@@ -1,4 +1,4 @@
-// Links that go and come back while a sweep reads their ends.
+// Links that fail and return while a sweep reads their ends.
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 
@@ -22,7 +22,7 @@ explore_options schedules(std::uint64_t count) {
 
 constexpr std::size_t coming = 3;
 
-// A host's link flaps at some time of the sweep that is there because another host comes.
+// A host's link flaps at some time of the sweep that the arrival of another host causes.
 void flap_in_a_sweep(sim_machine& sim, const attached& hcas, std::size_t host) {
     HcaSoftwareSetLink(hcas.guid(coming), 1, FALSE);
     delay(3 * second);
@@ -37,7 +37,7 @@ void flap_in_a_sweep(sim_machine& sim, const attached& hcas, std::size_t host) {
     delay(20 * second);
 }
 
-// The manager's, or another host's.
+// The flapping link is the manager's or another host's.
 TEST(LinkRaces, OneThatFlapsInASweepComesUp) {
     expect_explored(schedules(300), [](sim_machine& sim) {
         const attached hcas(unmanaged());
@@ -50,7 +50,7 @@ TEST(LinkRaces, OneThatFlapsInASweepComesUp) {
     });
 }
 
-/// What it heard: that a port came, or that it may have missed something.
+/// Records whether a Report of the port, or of a loss, has arrived.
 struct listener {
     explicit listener(ib_guid_t its_port) : port(its_port) {}
     static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
@@ -65,8 +65,8 @@ struct listener {
     ibmf_saa_subnet_event_args_t args{hear, this};
 };
 
-// What could not be sent because the manager's port was down is sent when it is up; and it comes
-// up, whenever in a sweep it went.
+// A Report that could not be sent because the manager's port was down is sent when it is up; and
+// the port comes up, at whatever time of a sweep it went down.
 TEST(LinkRaces, AReportOutlivesTheManagersLink) {
     expect_explored(schedules(200), [](sim_machine& sim) {
         const attached hcas(unmanaged());

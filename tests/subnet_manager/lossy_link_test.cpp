@@ -1,4 +1,4 @@
-// What the subnet administration answers over links that lose datagrams. In virtual time.
+// The responses of the subnet administration over links that lose datagrams. In virtual time.
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
 
@@ -53,7 +53,7 @@ TEST_P(LossyLink, Table_PeerDiesInTheMiddle_OthersAreAnsweredAndTheManagerEnds) 
                             std::vector<std::uint8_t>(200), 0);
         });
         LARGE_INTEGER due;
-        due.QuadPart = -10'000 * 25; // the request has come, and the first segments
+        due.QuadPart = -10'000 * 25; // the request has arrived, and so have the first segments
         KeDelayExecutionThread(KernelMode, FALSE, &due);
         HcaSoftwareSetLink(hcas.guid(7), 1, FALSE);
         EXPECT_GE(lives.table<sa_node_record_t>().size(), 25u);

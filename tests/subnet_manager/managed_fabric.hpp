@@ -1,4 +1,4 @@
-// A software fabric that nobody but the subnet manager under test configures.
+// A software fabric that only the subnet manager under test configures.
 #pragma once
 
 #include "../hca/mad_client.hpp"
@@ -11,12 +11,12 @@
 
 namespace irpverbs::testing {
 
-/// The URI of a fabric that waits for its manager.
+/// The URI of a fabric without initial configuration.
 inline std::string unmanaged(const std::string& topology = "") {
     return "software:" + topology + "?unmanaged";
 }
 
-/// A subnet manager that has been started; its end waits until it has stopped.
+/// A subnet manager that has been started; the destructor waits until it has stopped.
 class running_manager {
 public:
     explicit running_manager(subnet_manager::manager_options options)
@@ -50,7 +50,7 @@ private:
     subnet_manager::manager manager_;
 };
 
-/// Looks once a second of virtual time, for at most five minutes.
+/// Checks once a second of virtual time, for at most five minutes.
 template <class Reached>
 bool comes_true(const Reached& reached) {
     for (int i = 0; i < 300 && !reached(); ++i) {

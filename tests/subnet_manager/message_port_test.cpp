@@ -1,4 +1,4 @@
-// A queue that is slower than what comes: requests wait in bounded number.
+// A queue that is slower than the arrivals: the number of waiting requests is bounded.
 #include "managed_fabric.hpp"
 
 #include <message_port.hpp>

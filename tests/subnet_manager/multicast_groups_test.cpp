@@ -52,7 +52,7 @@ TEST(Multicast, TheFirstFullMemberCreatesTheGroup) {
     const auto joined = groups.join(request(2, SA_MC_JOIN_NON, to_join));
     ASSERT_EQ(joined.status, SA_STATUS_NO_ERROR);
     EXPECT_FALSE(joined.group_created);
-    EXPECT_EQ(joined.record.Q_Key, 0xb1bu) << "the group's values come back";
+    EXPECT_EQ(joined.record.Q_Key, 0xb1bu) << "the response has the group's values";
     EXPECT_EQ(joined.record.MLID, 0xc000);
 }
 
@@ -93,7 +93,7 @@ TEST(Multicast, PortsThatCanNotTakePartAreRefused) {
     r = request(1, 1);
     r.port_keys = other;
     EXPECT_EQ(groups.join(r).status, SA_STATUS_ERR_REQ_INVALID) << "not in the partition";
-    EXPECT_EQ(groups.size(), 0u) << "a group whose creator is refused is not left behind";
+    EXPECT_EQ(groups.size(), 0u) << "a refused creator leaves no group";
     ASSERT_EQ(groups.join(request(1, 1)).status, SA_STATUS_NO_ERROR);
     r = request(2, 1, to_join);
     r.port_mtu = 4;
@@ -110,7 +110,7 @@ TEST(Multicast, AJoinerMustAgreeWithTheGroup) {
         multicast_request r = request(2, 1, to_join | component);
         change(r.record);
         EXPECT_EQ(groups.join(r).status, SA_STATUS_ERR_REQ_INVALID) << component;
-        r.components = to_join; // not asked: does not matter
+        r.components = to_join; // ignored, since its component is not selected
         EXPECT_EQ(groups.join(r).status, SA_STATUS_NO_ERROR) << component;
     };
     differs(SA_MC_COMPMASK_QKEY, [](auto& r) { r.Q_Key = 1; });
@@ -136,13 +136,13 @@ TEST(Multicast, AGroupIsMadeAsItsCreatorAsks) {
         const auto answer = groups.join(r);
         return answer.status == SA_STATUS_NO_ERROR ? int{answer.record.MTU} : 0;
     };
-    EXPECT_EQ(made(SA_PR_MTU_SEL_GREATER, 2), 4) << "the port's";
+    EXPECT_EQ(made(SA_PR_MTU_SEL_GREATER, 2), 4) << "the port's MTU";
     EXPECT_EQ(made(SA_PR_MTU_SEL_GREATER, 4), 0);
     EXPECT_EQ(made(SA_PR_MTU_SEL_LESS, 3), 2);
     EXPECT_EQ(made(SA_PR_MTU_SEL_LESS, 5), 4);
     EXPECT_EQ(made(SA_PR_MTU_SEL_LESS, 1), 0);
     EXPECT_EQ(made(SA_PR_MTU_SEL_EXACTLY, 3), 3);
-    EXPECT_EQ(made(SA_PR_MTU_SEL_EXACTLY, 5), 0) << "its own port can't";
+    EXPECT_EQ(made(SA_PR_MTU_SEL_EXACTLY, 5), 0) << "beyond the MTU of the port";
     EXPECT_EQ(made(SA_PR_MTU_SEL_LARGEST_AVAIL, 1), 4);
     EXPECT_EQ(made(SA_PR_MTU_SEL_EXACTLY, 6), 0);
 }
@@ -238,8 +238,8 @@ TEST(Multicast, APortThatGoesLeavesAllItsGroups) {
     EXPECT_EQ(groups.size(), 1u);
 }
 
-// Against a map of join states: what is answered adds up, MLIDs are unique, no group is without a
-// full member.
+// Compares with a map of join states: responses match the map, MLIDs are unique, no group is
+// without a full member.
 TEST(Multicast, JoinStatesAddUpUnderRandomCalls) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

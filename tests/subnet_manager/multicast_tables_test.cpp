@@ -1,5 +1,5 @@
-// The multicast tables of switches, read from the switches themselves: what is wanted arrives,
-// whatever is lost, overtaken or changed meanwhile. In virtual time.
+// The multicast tables of switches, read from the switches themselves: the desired tables are
+// written, whatever is lost, reordered or changed during the update. In virtual time.
 #include "../hca/subnet_client.hpp"
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
@@ -49,7 +49,8 @@ struct multicast_fabric {
         return by.ask(SA_SUBN_ADM_DELETE, SA_MCMEMBERRECORD_ATTRID, who, to_join);
     }
 
-    /// Ports that the first block of the two switches' tables holds, by the last host's own SMPs.
+    /// The number of ports in the first block of the two switches' tables, read by the last host's
+    /// own SMPs.
     unsigned ports_in_tables() {
         const open_hca last(hcas.fdo(3));
         subnet_client asks(last);
@@ -111,7 +112,7 @@ TEST_P(MulticastTables, Takeover_NobodyJoinsAgain_FormerMastersTreesGo) {
     EXPECT_TRUE(comes_true([&] { return ports_in_tables() == 0; }));
 }
 
-// IBMF asks again after BUSY; in the end a sweep finds that the switch can't be reached.
+// IBMF repeats the request after BUSY; in the end a sweep finds that the switch cannot be reached.
 TEST_P(MulticastTables, Join_SwitchDoesNotTakeItsTable_IsBusyUntilASweepKnowsMore) {
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 0});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
@@ -132,8 +133,8 @@ TEST_P(MulticastTables, Join_SwitchDoesNotTakeItsTable_IsBusyUntilASweepKnowsMor
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(MulticastTables);
 
-/// Hosts join and leave in drawn order over links that lose, double and reorder; in the end all are
-/// members, or none is, and the switches' tables say so.
+/// Hosts join and leave in drawn order over links that lose, duplicate and reorder; in the end all
+/// are members, or none is, and the switches' tables agree.
 struct churning_fabric : multicast_fabric {
     explicit churning_fabric(sim_machine& its_sim) : sim(its_sim) {
         manager.wait_until_up();
@@ -159,7 +160,7 @@ struct churning_fabric : multicast_fabric {
         for (std::size_t i = 0; i < hcas.count(); ++i)
             set_faults({}, i);
         lose_between_switches(*hosts[0], 0);
-        wait_ms(10'000); // what is under way
+        wait_ms(10'000); // outstanding requests
     }
     void check() {
         be_quiet();
@@ -171,8 +172,8 @@ struct churning_fabric : multicast_fabric {
                                                : leave(*hosts[i], member(i, number));
                     return done.code == IBMF_SUCCESS && done.status != MAD_STATUS_BUSY;
                 }));
-        // Four hosts and the cable's two ends, in each of two groups; all of a join is there when
-        // it has its answer.
+        // Four hosts and the cable's two ends, in each of two groups; the tables are complete when
+        // a join has its response.
         EXPECT_EQ(ports_in_tables(), all ? 2u * (4 + 2) : 0u);
     }
 

@@ -1,4 +1,4 @@
-// What the subnet administration tells whom, where not all share a P_Key. As OpenSM does it:
+// The records that each requester may see when not all ports share a P_Key. OpenSM agrees:
 // tests/lab/agreement_test.py.
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
@@ -15,8 +15,8 @@ using namespace irpverbs::testing;
 constexpr ib_pkey_t ours = 0x8001;   // of host2 and host3
 constexpr ib_pkey_t theirs = 0x8002; // of host4
 
-// The built-in fabric: host1 has two ports, two hosts at each switch. All but the manager's port
-// are limited members of the default partition; so the switches are seen by the manager alone.
+// The built-in fabric: host1 has two ports, two hosts at each switch. All ports but the manager's
+// are limited members of the default partition, so only the manager sees the switches.
 class PartitionedSubnet : public BothMachines {
 protected:
     std::string partitions() const {
@@ -66,12 +66,13 @@ TEST_P(PartitionedSubnet, SoAreGuidsAndKeysAndTheManagersOfPorts) {
     EXPECT_EQ(one.table<sa_sminfo_record_t>().size(), 1u);
 }
 
-// Between switches, and where there is none, a port has no host's keys.
+// A port between switches, or without a cable, has no host's keys.
 TEST_P(PartitionedSubnet, AnOuterPortOfASwitchIsHiddenAsTheHostBehindItIs) {
     EXPECT_EQ(of_manager.table<sa_portinfo_record_t>().size(), 5u + 2 * 9);
-    // Hidden: the switches' own, and where host4 and the manager's second port hang.
+    // Hidden: the switches' own ports, and the switch ports of host4 and of the manager's second
+    // port.
     EXPECT_EQ(one.table<sa_portinfo_record_t>().size(), 3u + 2 * 8 - 2);
-    // Where host2, host3 and that second port hang.
+    // The switch ports of host2, host3 and that second port are hidden.
     EXPECT_EQ(stranger.table<sa_portinfo_record_t>().size(), 2u + 2 * 8 - 3);
 }
 
@@ -139,7 +140,7 @@ TEST_P(PartitionedSubnet, AServiceIsOfAPartitionAndForItsMembers) {
     EXPECT_EQ(stranger.table<sa_service_record_t>().size(), 0u);
     EXPECT_EQ(ask(stranger, SA_SUBN_ADM_DELETE), SA_STATUS_ERR_REQ_INVALID);
     EXPECT_EQ(ask(another, SA_SUBN_ADM_DELETE), 0);
-    service.ServiceP_Key = theirs; // host4 is of that partition, the service's port is not
+    service.ServiceP_Key = theirs; // host4 is in that partition, the service's port is not
     EXPECT_EQ(ask(stranger, SA_SUBN_ADM_SET), SA_STATUS_ERR_REQ_INVALID);
 }
 
@@ -160,7 +161,7 @@ TEST_P(PartitionedSubnet, AGroupIsKnownToThePartitionsMembers) {
     EXPECT_EQ(join(one, gid(1), ours).status, 0);
     EXPECT_EQ(another.table<sa_mcmember_record_t>().size(), 1u);
     EXPECT_EQ(stranger.table<sa_mcmember_record_t>().size(), 0u);
-    EXPECT_NE(join(stranger, gid(1), ours).status, 0); // for somebody whom he doesn't see
+    EXPECT_NE(join(stranger, gid(1), ours).status, 0); // for a port that the requester does not see
 }
 
 ib_mad_informinfo_t subscription() {
@@ -202,8 +203,8 @@ std::uint64_t gid_prefix_in(const ib_mad_notice_t& notice) {
     return irpverbs::ibmf::detail::load_be<std::uint64_t>(&notice.DataDetails[6]);
 }
 
-// Each hears last of what is everybody's, so what had come before it is all that came. Of switches'
-// own traps none hears.
+// Each subscriber gets the event of a group for all ports last, so the earlier Reports are all
+// there were. The switches' own traps reach no subscriber.
 TEST_P(PartitionedSubnet, EventsAreReportedToWhoSeesThePortOrHasTheGroupsKey) {
     EXPECT_EQ(subscribe(one), 0);
     EXPECT_EQ(subscribe(stranger), 0);

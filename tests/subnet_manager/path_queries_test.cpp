@@ -1,5 +1,5 @@
-// PathRecords as the subnet administration answers them: which questions it refuses, paths to
-// multicast groups, paths of ports with several LIDs.
+// PathRecords of the subnet administration: refused queries, paths to multicast groups, paths of
+// ports with several LIDs.
 #include "administered_subnet.hpp"
 
 #include <set>
@@ -47,7 +47,7 @@ protected:
     }
 };
 
-// F2. As OpenSM: both are checked before a path is looked for.
+// F2. As in OpenSM, both are checked before the path computation.
 TEST_P(PathQueries, MtuOrRateThatIsNoCode_IsRefusedWhateverTheSelector) {
     for (const std::uint8_t selector : codes{0, 1, 2, 3}) {
         sa_path_record_t wanted = between(2, 3);

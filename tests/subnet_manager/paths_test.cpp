@@ -12,7 +12,7 @@ using namespace testing;
 constexpr std::uint64_t mtu_asked = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU;
 constexpr std::uint64_t rate_asked = SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE;
 
-// Two leaves under one spine; the link from the first leaf upwards is slow and narrow.
+// Two leaves under one spine; the uplink of the first leaf is slow and narrow.
 struct Paths : ::testing::Test {
     topology subnet = fat_tree(2, 1, 2);
     lid_table lids;
@@ -149,7 +149,7 @@ TEST_F(Paths, ToASwitchToOneselfAndToNobody) {
     EXPECT_TRUE(ask(hosts[0], hosts[3]).empty());
 }
 
-// Tables that lie lead to no path, not to an endless walk.
+// Inconsistent tables yield no path, and no endless walk.
 TEST_F(Paths, TablesOfAnotherSubnetEndTheWalk) {
     everybody_full();
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -175,7 +175,7 @@ TEST(Partitions, AConfigurationIsRead) {
     const partition& storage = *table->find(0x0012);
     EXPECT_EQ(storage.name, "storage");
     EXPECT_EQ(storage.sl, 2);
-    EXPECT_TRUE(storage.groups.empty()) << "not without ipoib";
+    EXPECT_TRUE(storage.groups.empty()) << "no group without ipoib";
     const std::vector<ib_pkey_t> of_member{0x7fff, 0x8012}, of_limited{0x7fff, 0x0012},
         of_manager{0xffff};
     EXPECT_EQ(table->keys_of(0x1234, SM_NODE_TYPE_CA, 1), of_member);

@@ -1,4 +1,5 @@
-// Properties of the routing over generated subnets, against a breadth-first search of their own.
+// Properties of the routing over generated subnets, compared with a breadth-first search of the
+// test's own.
 #include "topologies.hpp"
 
 #include <model/routing.hpp>
@@ -27,7 +28,7 @@ struct routed {
     }
 };
 
-// Links from each node to `to`, by a search of the whole graph.
+// The number of links from each node to `to`, by a search of the whole graph.
 std::vector<unsigned> oracle_distances(const topology& subnet, node_index to) {
     std::vector<unsigned> distance(subnet.nodes().size(), ~0u);
     std::queue<node_index> queue;
@@ -46,7 +47,8 @@ std::vector<unsigned> oracle_distances(const topology& subnet, node_index to) {
     return distance;
 }
 
-// Links crossed from a node to a LID by the tables; nullopt when they lead nowhere or in a circle.
+// The number of links from a node to a LID by the tables; nullopt when the tables lead nowhere or
+// in a circle.
 std::optional<unsigned> walk(const routed& r, node_index from, ib_lid_t lid) {
     const port_ref end = r.lids.port_of(lid);
     unsigned links = 0;
@@ -60,7 +62,7 @@ std::optional<unsigned> walk(const routed& r, node_index from, ib_lid_t lid) {
     return links;
 }
 
-// Reachable exactly when the graph says so, without a loop, in the fewest links.
+// A node is reachable exactly when the graph says so, without a loop, over the fewest links.
 void expect_shortest_everywhere(const routed& r) {
     for (const port_ref end : r.subnet.end_ports()) {
         const auto distance = oracle_distances(r.subnet, end.node);
@@ -79,7 +81,8 @@ void expect_shortest_everywhere(const routed& r) {
     }
 }
 
-// At a switch, ports that lead nearer to the same destinations carry as many, give or take one.
+// At a switch, ports that lead nearer to the same destinations carry equally many of them, give or
+// take one.
 void expect_balanced(const routed& r) {
     for (std::size_t at = 0; at < r.graph.size(); ++at) {
         const node_index node = r.graph.node_of(at);
@@ -196,17 +199,17 @@ TEST(Routing, BlocksHoldTheTableAndNoPortElsewhere) {
     EXPECT_EQ(r.tables.block(at, 0).PortBlock[0], no_port);
 }
 
-// Every member gets one copy, nobody else gets any, and none goes round.
+// Every member gets one copy, no other host gets any, and no copy circulates.
 void expect_tree(const topology& subnet, const std::vector<port_ref>& members,
                  const multicast_tree& tree, port_ref sender) {
     std::map<node_index, std::vector<std::uint8_t>> forward;
     for (const auto& branch : tree.branches)
         forward[branch.at] = branch.ports;
     std::multiset<node_index> received;
-    std::queue<port_ref> copies; // arriving ports
+    std::queue<port_ref> copies; // receiving ports
     copies.push(subnet.at(sender).peer);
     for (int steps = 0; !copies.empty(); ++steps) {
-        ASSERT_LT(steps, 10000) << "a packet goes round";
+        ASSERT_LT(steps, 10000) << "a packet circulates";
         const port_ref in = copies.front();
         copies.pop();
         if (!subnet[in.node].is_switch()) {

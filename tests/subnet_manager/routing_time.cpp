@@ -1,5 +1,5 @@
-// How long a sweep's computation takes: 2,016 hosts under 56 leaves and 24 spines. For a person to
-// look at; nothing depends on the figures.
+// Prints the time of a sweep's computation: 2,016 hosts under 56 leaves and 24 spines. Nothing
+// depends on the figures.
 #include "topologies.hpp"
 
 #include <model/routing.hpp>

@@ -1,4 +1,4 @@
-// The subnet administration as a test asks it: one question at a time, by IBMF.
+// A client of the subnet administration for tests: one request at a time, by IBMF.
 #pragma once
 
 #include "../../saa/src/access/first_times.hpp"
@@ -39,7 +39,7 @@ struct sa_answer {
     }
 };
 
-/// A client of class SUBN_ADM_MANAGER; answers Reports, and keeps them.
+/// A client of class SUBN_ADM_MANAGER; answers Reports and keeps them.
 class sa_client {
 public:
     sa_client(ib_guid_t hca, ib_lid_t sa) : sa_(sa) {

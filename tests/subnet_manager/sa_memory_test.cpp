@@ -1,4 +1,4 @@
-// Memory that SA access, IBMF and the software fabric keep under a load that goes on.
+// The memory that SA access, IBMF and the software fabric keep under a continuous load.
 #include "managed_fabric.hpp"
 
 #include <dispatch/machine.hpp>
@@ -20,7 +20,7 @@ protected:
 
     static std::size_t live_bytes() { return mallinfo2().uordblks; }
 
-    /// A session with events, and as many accesses at once as there are.
+    /// A session with events, and that many accesses at once.
     static void ask_in_a_session(int accesses) {
         KSEMAPHORE ended;
         KeInitializeSemaphore(&ended, 0, INT32_MAX);
@@ -60,8 +60,8 @@ private:
     running_manager manager_{{.hca = hca::guids()[0]}};
 };
 
-// What was needed at once stays in stocks (docs/decisions/sa-access.md); more of the same needs no
-// more. The slack is for peaks that come late.
+// Memory of a peak stays in caches (docs/decisions/sa-access.md); repetitions of the load need no
+// more. The slack is for late peaks.
 TEST_F(SaMemory, RoundsOfTheSameLoad_KeepNoMore) {
     constexpr int accesses = 300;
     constexpr int rounds = 600;
@@ -69,7 +69,7 @@ TEST_F(SaMemory, RoundsOfTheSameLoad_KeepNoMore) {
     for (int i = 0; i < 10; ++i)
         ask_in_a_session(accesses);
     const std::size_t before = live_bytes();
-    if (before == 0) GTEST_SKIP() << "the sanitizer's allocator counts nothing here";
+    if (before == 0) GTEST_SKIP() << "the sanitizer's allocator reports no sizes";
     for (int i = 0; i < rounds; ++i)
         ask_in_a_session(accesses);
     EXPECT_LT(live_bytes(), before + slack);

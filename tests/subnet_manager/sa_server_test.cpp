@@ -1,4 +1,4 @@
-// What the subnet administration answers, as a client hears it over the fabric.
+// The responses of the subnet administration to a client on the fabric.
 #include "administered_subnet.hpp"
 
 #include <bit>
@@ -206,7 +206,7 @@ sa_mcmember_record_t membership_of(const ib_gid_t& port) {
     return record;
 }
 
-// Whoever has been told that he is a member is reached.
+// A member is reachable as soon as it has the response to its join.
 TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
     constexpr std::uint64_t components = SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID |
                                          SA_MC_COMPMASK_JOINSTATE | SA_MC_COMPMASK_QKEY |
@@ -240,7 +240,7 @@ TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
         SA_STATUS_ERR_REQ_INVALID);
 }
 
-// host2 and host3 hang on ports of two switches.
+// host2 and host3 are at ports of two switches.
 TEST_P(SubnetAdministration, MulticastTablesAreTheTreesOfGroups) {
     EXPECT_TRUE(client.table<sa_multicastft_record_t>().empty());
     constexpr std::uint64_t components = SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID |
@@ -275,7 +275,7 @@ std::uint64_t gid_guid_in(const ib_mad_notice_t& notice) {
     return irpverbs::ibmf::detail::load_be<std::uint64_t>(&notice.DataDetails[14]);
 }
 
-// A cable is pulled: the switch tells by a trap, the next sweep finds nobody there.
+// A cable is pulled: the switch sends a trap, and the next sweep finds no host there.
 TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
     for (const auto trap :
          {std::uint16_t{SM_GID_IN_SERVICE_TRAP}, std::uint16_t{SM_GID_OUT_OF_SERVICE_TRAP}})
@@ -297,7 +297,7 @@ TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
 }
 
-// What a node tells the manager of itself is told on.
+// The manager forwards the traps of nodes to the subscribers.
 TEST_P(SubnetAdministration, TheTrapsOfNodesAreReported) {
     for (const auto trap : {std::uint16_t{128}, std::uint16_t{144}, std::uint16_t{145}})
         EXPECT_EQ(

@@ -1,4 +1,4 @@
-// The queue of a subnet manager's tasks, and the workers that others want, too.
+// The queue of a subnet manager's tasks, and the workers that other work needs, too.
 #include <serial_queue.hpp>
 
 #include <dispatch/machine.hpp>
@@ -22,7 +22,7 @@ struct item : WORK_QUEUE_ITEM {
     }
 };
 
-/// Has all places at work but one, until it ends.
+/// Occupies all workers but one during its lifetime.
 class busy_workers {
 public:
     busy_workers() {
@@ -53,7 +53,7 @@ private:
     std::atomic<bool> enough_{false};
 };
 
-/// A task that brings another, until a work item has run that the first one queued.
+/// A task that posts another one, until a work item has run that the first one queued.
 struct endless {
     explicit endless(serial_queue& its_queue) : queue(its_queue) {}
     void task() {

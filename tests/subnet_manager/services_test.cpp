@@ -14,7 +14,7 @@ constexpr std::uint64_t second = 10'000'000;
 constexpr std::uint64_t identity = SA_SR_COMPMASK_ID | SA_SR_COMPMASK_GID | SA_SR_COMPMASK_PKEY;
 constexpr std::uint64_t with_lease = identity | SA_SR_COMPMASK_LEASE;
 
-// As registry.set(), for who does not want to know what is stored.
+// As registry.set(), for callers that do not need the stored record.
 std::uint16_t set(service_registry& services, sa_service_record_t record, std::uint64_t components,
                   machine_time now) {
     return services.set(record, components, now);
@@ -78,7 +78,8 @@ TEST(Services, OnlyTheKeyOpensARecord) {
     sa_service_record_t other = service(1);
     EXPECT_EQ(set(services, other, with_lease, 0), SA_STATUS_ERR_REQ_DENIED);
     EXPECT_EQ(services.erase(other, 0), SA_STATUS_ERR_NO_RECORDS);
-    EXPECT_EQ(services.find({}, 0, 0, false)[0].ServiceKey_lo, 0u) << "not told to everybody";
+    EXPECT_EQ(services.find({}, 0, 0, false)[0].ServiceKey_lo, 0u)
+        << "hidden from other requesters";
     EXPECT_EQ(services.find({}, 0, 0, true)[0].ServiceKey_lo, 99u);
     EXPECT_EQ(services.erase(record, 0), SA_STATUS_NO_ERROR);
     EXPECT_EQ(services.size(), 0u);
@@ -92,10 +93,10 @@ TEST(Services, AreFoundByComponentsAndKeptWithinTheCapacity) {
     EXPECT_EQ(services.find(service(2), SA_SR_COMPMASK_ID, 0, false).size(), 1u);
     EXPECT_EQ(services.find(service(3), SA_SR_COMPMASK_ID, 0, false).size(), 0u);
     EXPECT_EQ(set(services, service(3), with_lease, 10 * second), SA_STATUS_NO_ERROR)
-        << "what has ended makes room";
+        << "an expired record makes room";
 }
 
-// Against a plain map, under random calls.
+// Compares with a plain map under random calls.
 TEST(Services, BehaveLikeAMapWithDeadlines) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,5 @@
-// Memory that runs short, once at each place where the library can be made to believe so: the
-// subnet manager says so, or begins anew and comes up.
+// Memory runs short once at each place with fault injection: the subnet manager reports it, or
+// retries and comes up.
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
 
@@ -101,7 +101,7 @@ TEST(ManagerShortOfMemory, Request_AnAllocationFails_LaterOnesAreAnswered) {
         const open_hca host(hcas.fdo(2));
         mad_client sender(host, agent_of(MAD_MGMT_CLASS_SUBN_ADM));
         HCA_SOFTWARE_FAULTS slow{};
-        slow.Delay = 100'000; // it arrives when the plan is there
+        slow.Delay = 100'000; // it arrives when the fault plan is in effect
         HcaSoftwareSetFaults(hcas.guid(0), 1, &slow);
         sender.send(to_lid(open_hca(hcas.fdo(0)).lid()), request);
         {

@@ -1,4 +1,4 @@
-// Several subnet managers on one fabric: one is the master, the others stand by, and take over.
+// Several subnet managers on one fabric: one is the master, the others stand by and take over.
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
@@ -29,7 +29,7 @@ bool is(running_manager& which, manager_state state) { return which->status().st
 bool is_master(running_manager& which) { return is(which, manager_state::master); }
 bool stands_by(running_manager& which) { return is(which, manager_state::standby); }
 
-// Where every port's requests and traps go.
+// Whether every port sends its requests and traps to that manager.
 bool all_ports_are_managed_by(const attached& hcas, std::size_t manager) {
     const ib_lid_t lid = open_hca(hcas.fdo(manager)).lid();
     for (std::size_t i = 0; i < hcas.count(); ++i) {
@@ -51,7 +51,7 @@ ib_gid_t gid(const attached& hcas, std::size_t which) {
     return gid_of(port_block(open_hca(hcas.fdo(which)), 1)->PortGuid);
 }
 
-/// Hosts that ask for paths and hear who goes.
+/// A host that queries paths and gets events of ports that leave.
 struct subscribed_host {
     subscribed_host(const attached& hcas, std::size_t which)
         : own(gid(hcas, which)), session(&args, 0, own.gid_guid) {}
@@ -83,7 +83,7 @@ TEST_P(Standby, OfTwoThatStartTogetherOneIsTheMaster) {
     running_manager second(quick(hcas.guid(3)));
     EXPECT_EQ(first.wait_until_up(), STATUS_SUCCESS);
     EXPECT_EQ(second.wait_until_up(), STATUS_SUCCESS);
-    EXPECT_TRUE(is_master(first)); // of the lower GUID
+    EXPECT_TRUE(is_master(first)); // its GUID is lower
     EXPECT_TRUE(stands_by(second));
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
     EXPECT_FALSE(first->status().incomplete);
@@ -97,7 +97,7 @@ TEST_P(Standby, TheHigherPriorityIsTheMaster) {
     EXPECT_TRUE(comes_true([&] { return all_ports_are_managed_by(hcas, 3); }));
 }
 
-// Clients hear of it by their port, subscribe again, and go on.
+// Clients learn of the new master from their port's event, subscribe again, and continue.
 TEST_P(Standby, TakesOverWhenTheMasterHasGone) {
     const attached hcas(unmanaged());
     std::optional<running_manager> first(std::in_place, quick(hcas.guid(0)));
@@ -147,12 +147,12 @@ TEST_P(Standby, AMasterHandsOverToOneThatRanksHigher) {
     EXPECT_EQ(managers[0].SMInfo.SMState, SM_STATE_MASTER);
     EXPECT_EQ(managers[1].LID, open_hca(hcas.fdo(0)).lid());
     second.stop();
-    EXPECT_TRUE(comes_true([&] { return is_master(first); })); // and back
+    EXPECT_TRUE(comes_true([&] { return is_master(first); })); // which returns the mastership
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
 }
 
-// A lower one that comes later changes nothing.
+// A manager of lower priority that comes later changes nothing.
 TEST_P(Standby, ALowerOneStandsByAndWritesNothing) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0), 5));
@@ -201,7 +201,7 @@ TEST_P(Standby, AMasterMayDisableIt) {
     running_manager second(quick(hcas.guid(3)));
     second.wait_until_up();
     rival_master master(hcas, open_hca(hcas.fdo(3)).lid());
-    EXPECT_EQ(master.tell(stand_by).status(), MAD_STATUS_INVALID_FIELD); // it does already
+    EXPECT_EQ(master.tell(stand_by).status(), MAD_STATUS_INVALID_FIELD); // it stands by already
     EXPECT_EQ(master.tell(disable, SM_STATE_STANDBY).status(), MAD_STATUS_INVALID_FIELD);
     EXPECT_EQ(master.tell(disable, SM_STATE_MASTER, 5).status(), MAD_STATUS_INVALID_FIELD);
     EXPECT_EQ(master.tell(99).status(), MAD_STATUS_INVALID_FIELD);
@@ -210,10 +210,11 @@ TEST_P(Standby, AMasterMayDisableIt) {
     first.stop();
     EXPECT_FALSE(comes_true([&] { return is_master(second); }));
     EXPECT_EQ(master.tell(stand_by).status(), 0);
-    EXPECT_TRUE(comes_true([&] { return is_master(second); })); // that master does not answer
+    EXPECT_TRUE(comes_true([&] { return is_master(second); })); // no master answers its polls
 }
 
-// By IsSM managers find each other. Who shows it elsewhere keeps this one off the port.
+// Managers find each other by IsSM. A process that has set it for a port keeps this manager off the
+// port.
 TEST_P(Standby, AManagersPortShowsIt) {
     const attached hcas(unmanaged());
     const open_hca ca(hcas.fdo(0));
@@ -246,7 +247,7 @@ TEST_P(Standby, OnlyASubnetManagersClientShowsIt) {
     EXPECT_EQ(ibmf_show_sm(client, B_TRUE), IBMF_BAD_HANDLE);
 }
 
-// However datagrams are lost, they agree, and the fabric is whole.
+// The managers agree despite losses, and the fabric is fully configured.
 TEST_P(Standby, AgreeOnALossyFabric) {
     const attached hcas(unmanaged());
     set_faults(hcas, 5);
@@ -262,7 +263,8 @@ TEST_P(Standby, AgreeOnALossyFabric) {
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(Standby);
 
-// In every order of events, with losses: one master, then the other.
+// In every order of events, with losses: one manager is the master, and the other one after its
+// end.
 TEST(StandbyRaces, ThereIsOneMasterInTheEnd) {
     using namespace irpverbs::dispatch;
     explore_options options;

@@ -1,4 +1,4 @@
-// Sessions with events on a real machine, under a subnet manager whose answers come at once.
+// Sessions with events on a real machine, under a subnet manager that responds at once.
 #include "managed_fabric.hpp"
 
 #include <dispatch/machine.hpp>
@@ -26,7 +26,7 @@ protected:
         if (what == IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG)
             ++*static_cast<std::atomic<int>*>(context);
     }
-    // ClassPortInfo and a subscription of each producer are the port's own.
+    // The port itself requests ClassPortInfo and one subscription per producer.
     static void await_answers(ibmf_saa_handle_t session) {
         for (ibmf_saa_stats_t stats{}; stats.ss_queries < 5 || stats.ss_in_flight != 0;) {
             ASSERT_EQ(saa::query_stats(session, stats), IBMF_SUCCESS);
@@ -47,7 +47,7 @@ protected:
     }
 
 private:
-    static constexpr ib_guid_t port_guid = 0x0200000000000201; // host2's
+    static constexpr ib_guid_t port_guid = 0x0200000000000201; // host2's port GUID
     irpverbs::dispatch::asio_machine machine_;
     const irpverbs::dispatch::machine::scope here_{machine_};
     const hca::attachment fabric_{unmanaged()};

@@ -1,4 +1,4 @@
-// Everybody asks for everything at once, of a subnet administration that has just begun.
+// A client sends all queries at once to a subnet administration that has just started.
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 
@@ -44,8 +44,8 @@ std::unique_ptr<path_access> path_between(const ib_gid_t& from, const ib_gid_t& 
                                          SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID);
 }
 
-// 10,000 questions, all different, all at once: each is answered, and goes out once. A table's
-// answer is acknowledged, so two datagrams a question leave the port.
+// 10,000 queries, all different, all at once: each is answered, and sent once. A table's response
+// is acknowledged, so two datagrams per query leave the port.
 TEST(Storm, OfTenThousandQuestionsNoneFailsAndNoneIsRepeated) {
     random_choices chance{1};
     sim_machine::options chosen;

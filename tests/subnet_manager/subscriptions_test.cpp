@@ -29,7 +29,7 @@ ib_mad_notice_t gid_in_service() {
 
 const subscriber host{{0xfe80000000000000, 7}, 12, 1, 0xffff, 0};
 
-// As table.set(), for who does not want to know what is stored.
+// As table.set(), for callers that do not need the stored record.
 std::uint16_t set(subscription_table& table, const subscriber& from, ib_mad_informinfo_t info,
                   bool trusted) {
     return table.set(from, info, trusted);
@@ -86,7 +86,7 @@ TEST(Subscriptions, SubscribingTwiceIsOneSubscription) {
     EXPECT_EQ(table.interested(gid_in_service()).size(), 1u);
 }
 
-// OpenSM notes the requester's QP number and compares it when somebody unsubscribes.
+// OpenSM stores the requester's QP number and compares it with that of an unsubscription.
 TEST(Subscriptions, UnsubscribingNamesTheQp) {
     subscription_table table;
     set(table, host, all_of(4), false);

@@ -1,4 +1,4 @@
-// Cables break, datagrams are lost, the HCA goes: the subnet follows. In virtual time.
+// Cables break, datagrams are lost, the HCA fails: the subnet follows. In virtual time.
 #include "../hca/subnet_client.hpp"
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
@@ -48,7 +48,7 @@ TEST_P(SweepFaults, WhenACableBreaksTheOthersCarryItsPaths) {
     }
 }
 
-// What was not answered is asked again by later sweeps.
+// Later sweeps repeat the requests that were not answered.
 TEST_P(SweepFaults, ALossyFabricComesUpAtLast) {
     const attached hcas(unmanaged());
     HCA_SOFTWARE_FAULTS faults{};
@@ -76,7 +76,7 @@ TEST_P(SweepFaults, AManagerEndsWithItsHca) {
     EXPECT_EQ(manager.wait_until_up(), STATUS_FILE_CLOSED);
 }
 
-// No switch is there to see it.
+// No switch reports the change.
 TEST_P(SweepFaults, BackToBackHosts_CableIsPulledAndReplugged_LinkIsActiveAgain) {
     const topology_file file("Hca 1 \"A\"\n[1] \"B\"[1]\n\nHca 1 \"B\"\n[1] \"A\"[1]\n");
     const attached hcas(unmanaged(file.path()));
@@ -98,7 +98,7 @@ TEST_P(SweepFaults, BackToBackHosts_CableIsPulledAndReplugged_LinkIsActiveAgain)
     }
 }
 
-// The others have not gone because this one can't see them.
+// Hosts have not left because the manager cannot reach them.
 TEST_P(SweepFaults, OwnLink_IsDownDuringSweeps_ManagerWaitsAndKeepsTheSubnet) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
@@ -124,7 +124,7 @@ TEST_P(SweepFaults, Traps_ComeInAStorm_SweepsAreOneASecond) {
     to.QKey = 0;
     for (int i = 0; i < 200; ++i) {
         mad notice(subnet_class, trap, sm_notice);
-        notice[smp_data] = 0x80 | 4; // generic; for information
+        notice[smp_data] = 0x80 | 4; // generic; informational
         notice.put<2>(smp_data + 4, SM_CAP_MASK_CHANGED_TRAP).put<2>(smp_data + 6, host.lid());
         EXPECT_EQ(sender.send(to, notice), STATUS_SUCCESS);
         LARGE_INTEGER due;
@@ -134,7 +134,8 @@ TEST_P(SweepFaults, Traps_ComeInAStorm_SweepsAreOneASecond) {
     EXPECT_GT(manager->status().sweeps, before);
     EXPECT_LE(manager->status().sweeps - before, 4u + 11u);
     const auto during = manager->status().sweeps;
-    EXPECT_TRUE(comes_true([&] { return manager->status().sweeps > during; })); // the last one
+    // the sweep for the last trap
+    EXPECT_TRUE(comes_true([&] { return manager->status().sweeps > during; }));
 }
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(SweepFaults);

@@ -1,4 +1,4 @@
-// A sweep makes a subnet of a fabric that nobody has configured, by datagrams alone.
+// A sweep configures a fabric that has no configuration, by datagrams alone.
 #include "managed_fabric.hpp"
 
 #include <support/both_machines.hpp>
@@ -14,7 +14,7 @@ using irpverbs::subnet_manager::manager_state;
 
 class Sweep : public BothMachines {};
 
-// Every host's first port, with an agent that takes a vendor's datagrams.
+// Every host's first port, with an agent that receives a vendor's datagrams.
 struct host {
     explicit host(DEVICE_OBJECT* fdo)
         : ca(fdo), lid(ca.lid()), agent(ca, agent_of(vendor_class, {3})) {}
@@ -151,7 +151,7 @@ TEST_P(Sweep, AManagerCanBeStoppedAtOnceAndNotStartedAgain) {
 
 IRPVERBS_ON_BOTH_MACHINES(Sweep);
 
-// In every order of events: what was asked is answered once, and nothing is left behind.
+// In every order of events each request ends once, and no memory is left behind.
 TEST(SweepRaces, StoppedAndAbandonedAtAnyTime) {
     using namespace irpverbs::dispatch;
     explore_options options;

@@ -1,5 +1,5 @@
-// How long a cold sweep takes until every port is active: of a fat tree of 80 switches and 2,000
-// hosts, of one of the numbers of leaves, spines and hosts a leaf that are given, or of a topology
+// Prints how long a first sweep takes until every port is active: for a fat tree of 80 switches and
+// 2,000 hosts, for one with given numbers of leaves, spines and hosts per leaf, or for a topology
 // file.
 #include "managed_fabric.hpp"
 

@@ -1,4 +1,4 @@
-// Tables that changed behind the manager's back are found by light sweeps, and written again.
+// Light sweeps find tables that the manager did not write last, and write them again.
 #include "../hca/subnet_client.hpp"
 #include "managed_fabric.hpp"
 

@@ -16,7 +16,7 @@ public:
     node_index add_switch(std::uint8_t ports) { return add(SM_NODE_TYPE_SWITCH, ports, 0x5000); }
     node_index add_host() { return add(SM_NODE_TYPE_CA, 1, 0xc000); }
 
-    /// Links the next unused port of each.
+    /// Links the next unused port of each node.
     void link(node_index a, node_index b) { subnet.connect(next(a), next(b)); }
 
     void hosts_at(node_index at, unsigned count) {
@@ -91,7 +91,7 @@ inline topology mesh(unsigned width, unsigned height, unsigned hosts) {
     return std::move(build.subnet);
 }
 
-/// Switches in a random tree with some more links, hosts here and there.
+/// Switches in a random tree with some more links, and hosts at random places.
 inline topology irregular(dispatch::choices& source) {
     subnet_builder build;
     const unsigned switches = 2 + source.pick(9, "switches");

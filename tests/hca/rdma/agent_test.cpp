@@ -1,4 +1,5 @@
-// Agents over a scripted kernel: what it is asked for, what comes of each of its answers.
+// Agents over a scripted kernel: the calls that the driver makes, and the effect of each answer of
+// the kernel.
 #include "questions.hpp"
 #include "rdma_hcas.hpp"
 
@@ -43,7 +44,7 @@ TEST_P(RdmaAgent, IsRegisteredAsItSays) {
     EXPECT_EQ(wanted.rmpp_version, 1);
 }
 
-// Before 3.18 segments after the first are dropped, and those that acknowledge them refused.
+// Kernels before 3.18 drop segments after the first and refuse the segments that acknowledge them.
 TEST_P(RdmaAgent, AKernelThatKeepsRmppToItselfHasNoAgentsWithTheirOwn) {
     for (const int error : {ENOTTY, EINVAL}) {
         kernel.user_rmpp_error = error;
@@ -90,7 +91,7 @@ TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
     attr.ManagementClass = 0x30;
     attr.MethodMask[0] = 2; // requests of any OUI, which the kernel does not know
     EXPECT_STREQ(status(attr), "STATUS_NOT_SUPPORTED");
-    attr.MethodMask[0] = 0; // answers come by their transaction
+    attr.MethodMask[0] = 0; // responses are assigned by their transaction
     EXPECT_STREQ(status(attr), "STATUS_SUCCESS");
     kernel.open_error = EACCES;
     EXPECT_STREQ(status(sa_agent()), "STATUS_ACCESS_DENIED");
@@ -132,7 +133,7 @@ TEST_P(RdmaAgent, SendsTheWholeDatagramToTheAddress) {
     EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 1u);
-    EXPECT_EQ(all[0].datagram, question.bytes); // to its full size, the rest 0
+    EXPECT_EQ(all[0].datagram, question.bytes); // padded with zeros to the full size
     EXPECT_EQ(all[0].timeout, 250);
     EXPECT_EQ(all[0].retries, 0);
     const ib_mad_addr_t& to = all[0].to;
@@ -165,7 +166,7 @@ TEST_P(RdmaAgent, ALongMessageIsLeftToTheKernelsRmpp) {
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(all[0].timeout, 0);
-    EXPECT_EQ(all[1].timeout, 2001); // the kernel sends no segment again within less
+    EXPECT_EQ(all[1].timeout, 2001); // the kernel resends no segment earlier
     EXPECT_EQ(all[0].datagram.size(), 1000u);
     EXPECT_EQ(all[0].datagram[24], 1);     // RMPP version
     EXPECT_EQ(all[0].datagram[26] & 1, 1); // active
@@ -204,7 +205,8 @@ TEST_P(RdmaAgent, TheKernelsRefusalsAreTold) {
     EXPECT_TRUE(kernel.all_sent().empty());
 }
 
-// The same question under the same id, while the kernel still waits for the answer to the first.
+// A request is sent again under the same ID while the kernel still waits for the response to the
+// first one.
 class AskedAgain : public RdmaAgent {
 protected:
     void ask_twice(const rdma_agent& agent, const sa_datagram& question) {
@@ -212,7 +214,7 @@ protected:
         EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
         EXPECT_EQ(kernel.all_sent().size(), 1u); // the kernel refuses the second
     }
-    // Until the reader has come to it: what is behind it has been told.
+    // Waits until the reader has delivered a later datagram, and so every earlier one.
     void after(const rdma_agent& agent) {
         kernel.deliver(sa_datagram(0x06, 99).message());
         mad_buffer last;
@@ -231,7 +233,7 @@ TEST_P(AskedAgain, IsSentWhenTheFirstHasExpired) {
     ASSERT_EQ(kernel.all_sent().size(), 2u);
     EXPECT_EQ(kernel.all_sent()[1].datagram, question.bytes);
     EXPECT_EQ(kernel.all_sent()[1].timeout, 100);
-    kernel.expire(question.bytes); // none is held any more
+    kernel.expire(question.bytes); // no further request is held
     after(agent);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
@@ -245,12 +247,12 @@ TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
     mad_buffer into;
     EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
     EXPECT_EQ(into.bytes[15], 7);
-    kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
+    kernel.send_errors = {EINVAL}; // no request is outstanding, so the refusal is returned
     EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
 }
 
-// Kernels of 2025 and later have so many on the wire for an agent.
+// Kernels of 2025 and later limit the number of requests on the wire per agent.
 TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
     kernel.most_awaited = 2;
     const open_rdma hca;
@@ -268,10 +270,10 @@ TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
         EXPECT_EQ(into.bytes[15], transaction);
     }
     after(agent);
-    EXPECT_EQ(kernel.all_sent().size(), 3u); // the repetition is forgotten
+    EXPECT_EQ(kernel.all_sent().size(), 3u); // the held repetition is dropped
 }
 
-// The kernel's RMPP gives an answer back that nobody acknowledged, under the asker's id.
+// The kernel's RMPP returns an unacknowledged response under the requester's ID.
 TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
@@ -285,8 +287,8 @@ TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
-// Wherever memory runs short: who sends is told, what waits for its turn is lost, and nothing
-// counts as under way that is not.
+// An allocation fails at each place: the send returns a failure, a held request is lost, and no
+// request stays outstanding by mistake.
 TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
     std::set<std::string> short_of;
     int lost = 0;
@@ -316,7 +318,7 @@ TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
         lost += sent != taken;
         if (sent == 2) kernel.expire(question.bytes);
         after(agent);
-        kernel.send_errors = {EINVAL}; // nothing is under way: a refusal is one
+        kernel.send_errors = {EINVAL}; // no request is outstanding, so the refusal is returned
         EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
     });
     EXPECT_EQ(short_of, (std::set<std::string>{"rdma.held_question", "rdma.question"}));
@@ -332,7 +334,7 @@ protected:
     }
 };
 
-// The kernel's RMPP gives up some transfers, and never says so.
+// The kernel's RMPP abandons some transfers without reporting it.
 TEST_P(AskedLongAgo, ItIsForgottenAndWhatIsRefusedThenIsRefused) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
@@ -354,7 +356,7 @@ TEST_P(AskedLongAgo, TheKernelMayTakeFourTriesUntilThen) {
     const sa_datagram question(sa_datagram::get, 7, 2001);
     ask_twice(agent, question);
     pass(4 * 2001 + 1000);
-    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS); // is held
+    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS); // the send is held
     kernel.expire(question.bytes);
     after(agent);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
@@ -367,7 +369,7 @@ TEST_P(AskedLongAgo, ThoseThatWereGivenUpInSilenceTakeNoMemoryForEver) {
         EXPECT_EQ(asked.ask(transaction, 100, again), 0);
         EXPECT_FALSE(again);
         pass(10);
-        EXPECT_LE(asked.size(), 400u); // twice those of the last 1.8 s
+        EXPECT_LE(asked.size(), 400u); // twice the sends of the last 1.8 s
     }
 }
 
@@ -400,7 +402,7 @@ TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {
     EXPECT_EQ(from.Gid.gid_guid, 0x77u);
 }
 
-// More than one call of the reactor reads, and one that is longer than any buffer so far.
+// The reactor needs more than one call to read, and one datagram exceeds any earlier buffer.
 TEST_P(RdmaAgent, EverythingThatCameIsRead) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
@@ -422,7 +424,7 @@ TEST_P(RdmaAgent, EverythingThatCameIsRead) {
     }
 }
 
-// Of one agent, and for a while: no reason to take the HCA from all.
+// A read error of one agent that ends after a while does not fail the HCA.
 TEST_P(RdmaAgent, Receive_ThatFailsForAWhile_IsTriedAgain) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
@@ -471,18 +473,18 @@ TEST_P(RdmaAgent, SendsInsideTheCallAtAnyLevel) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
-// Where the kernel may look for a neighbour it never holds up the caller.
+// A send for which the kernel may resolve a neighbour does not block the caller.
 TEST_P(RdmaAgent, SendsOnEthernetByAWorkItem) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     sa_datagram question(sa_datagram::get);
     EXPECT_EQ(verb_call(agent.sending(question.send)).status(), STATUS_INVALID_PARAMETER);
-    question.send.To.Flags = IB_MAD_GRH; // which a RoCE packet always has
+    question.send.To.Flags = IB_MAD_GRH; // always present in a RoCE packet
     EXPECT_EQ(verb_call(agent.sending(question.send)).returned(), STATUS_PENDING);
 }
 
-// Refused while the one before it under the same transaction is still in the kernel's queue.
+// The kernel refuses a send while the previous one of the same transaction is still in its queue.
 TEST_P(RdmaAgent, SendsOnEthernetAgainWhatTheKernelRefuses) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
@@ -492,7 +494,7 @@ TEST_P(RdmaAgent, SendsOnEthernetAgainWhatTheKernelRefuses) {
     kernel.send_errors = {EINVAL, EINVAL};
     EXPECT_EQ(agent.send(datagram.send), STATUS_SUCCESS);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
-    kernel.send_errors.assign(1000, EINVAL); // it is wrong
+    kernel.send_errors.assign(1000, EINVAL); // EINVAL because the send itself is wrong
     EXPECT_EQ(agent.send(datagram.send), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
 }

@@ -1,4 +1,4 @@
-// What "rdma:" finds, what it says when it can't, and what it tells of a device.
+// The HCAs that "rdma:" finds, its messages when it fails, and the attributes of a device.
 #include "rdma_hcas.hpp"
 #include "sysfs_text.hpp"
 
@@ -75,7 +75,7 @@ TEST_P(RdmaAttach, WhatIsOpenIsNotTakenOff) {
     const rdma_hcas hcas;
     IB_CA* ca = open_ca(rdma_hcas::fdo(0x2000));
     EXPECT_EQ(hcas.refuse_opens(), STATUS_DEVICE_BUSY);
-    EXPECT_EQ(close_ca(open_ca(rdma_hcas::fdo(0x1000))), STATUS_SUCCESS); // nothing changed
+    EXPECT_EQ(close_ca(open_ca(rdma_hcas::fdo(0x1000))), STATUS_SUCCESS); // unchanged
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 

@@ -9,7 +9,7 @@
 
 namespace irpverbs::testing {
 
-/// Calls from a work item, as often as it is told.
+/// Calls from a work item, once for each signal.
 class simulated_watch final : public dispatch::descriptor_watch {
 public:
     simulated_watch(fake_descriptors& all, int descriptor, bool (*ready)(void*), void* context)
@@ -78,7 +78,7 @@ void fake_descriptors::close(int descriptor) {
     if (!simulated()) ::close(descriptor);
 }
 
-// Under the lock, which keeps the watch there.
+// The caller holds the lock, so the watch stays alive.
 void fake_descriptors::tell(int descriptor) {
     const std::lock_guard guard(lock_);
     if (!simulated())

@@ -1,4 +1,4 @@
-// Descriptors that a fake kernel gives out: eventfds on a real machine, numbers on a simulated one.
+// Descriptors of a fake kernel: eventfds on a real machine, numbers on a simulated one.
 #pragma once
 
 #include <dispatch/descriptor_watch.hpp>
@@ -29,13 +29,13 @@ class simulated_watch;
 
 class fake_descriptors {
 public:
-    /// `readable()`, asked with no lock of this class held: there is something to read, or an error
-    /// to find.
+    /// `readable()` is called without a lock of this class; it returns whether there is data to
+    /// read or an error to find.
     int open(std::function<bool()> readable);
     void close(int descriptor);
-    /// There is something to read now. It only queues a work item.
+    /// Signals that there is data to read, by queueing a work item only.
     void tell(int descriptor);
-    /// Whoever read found nothing.
+    /// The reader found no data.
     void quiet(int descriptor);
 
     std::unique_ptr<dispatch::descriptor_watch> watch(int descriptor, bool (*ready)(void*),
@@ -47,7 +47,7 @@ private:
         std::function<bool()> readable;
         simulated_watch* watch = nullptr;
     };
-    guarded_by_spin_lock lock_; // guards all
+    guarded_by_spin_lock lock_; // guards all members
     std::map<int, entry> open_;
     int next_ = 1000; // on a simulated machine
 };

@@ -10,7 +10,8 @@ namespace {
 
 fake_umad* now = nullptr;
 
-// Outside the lock: where that is let go another actor may go on, and all share one errno.
+// Called without the lock: another actor may run when the lock is released, and all actors share
+// one errno.
 int result(int error, int otherwise) {
     if (error == 0) return otherwise;
     errno = error;
@@ -46,7 +47,7 @@ umad_port_t* make_port(const std::string& ca_name, int number, const fake_umad::
 
 } // namespace
 
-/// The rows of the table.
+/// The functions in the table.
 struct calls {
     static int get_cas_names(char names[][UMAD_CA_NAME_LEN], int most) {
         const std::lock_guard guard(now->lock_);
@@ -151,7 +152,7 @@ struct calls {
         fake_umad::file* file = now->file_at(descriptor);
         if (!now->cas.contains(file->ca)) return EIO;
         if (const int error = fake_umad::take(now->receive_errors); error != 0) return error;
-        const int room = std::exchange(*length, -77); // which a failure leaves
+        const int room = std::exchange(*length, -77); // which a failure leaves unchanged
         if (file->inbox.empty()) {
             now->descriptors.quiet(descriptor);
             return EAGAIN;
@@ -177,7 +178,7 @@ struct calls {
         if (now->write_error == 0) now->files[path] = text;
         return now->write_error;
     }
-    // A port's issm file: whoever has it open is its subnet manager.
+    // A port's issm file: a process that has it open is the port's subnet manager.
     static int open_file(const std::string& path) {
         const int port = path.back() - '0' + 1;
         const int opened = try_open(port);

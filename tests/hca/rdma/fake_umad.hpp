@@ -1,5 +1,5 @@
-// A kernel with InfiniBand devices that do what a test tells them, in the place of libibumad; and
-// those that libibverbs knows beside them.
+// A scripted kernel with InfiniBand devices in place of libibumad, with the verbs devices of
+// libibverbs beside them.
 #pragma once
 
 #include "attachment.hpp"
@@ -48,13 +48,13 @@ public:
     fake_umad(const fake_umad&) = delete;
     fake_umad& operator=(const fake_umad&) = delete;
 
-    /// What the driver is given. One fake_umad is there at a time.
+    /// The interface that the driver uses. There is one fake_umad at a time.
     static const hca_rdma::outside& as_outside();
 
     fake_descriptors descriptors;
-    fake_verbs verbs{descriptors}; // knows no device at first
+    fake_verbs verbs{descriptors}; // has no device at first
 
-    // What there is. Changed by `change` while the driver runs.
+    // The devices. A test changes them by `change` while the driver runs.
     std::map<std::string, ca> cas;
     std::map<std::string, std::string> files; // of sysfs
     template <class Change>
@@ -63,7 +63,7 @@ public:
         what(*this);
     }
 
-    // What fails, with that errno; in the order of the calls, 0: does not.
+    // Errnos of the failing calls, in the order of the calls; 0: success.
     int open_error = 0;
     int write_error = 0;
     int verbs_file_error = 0; // of the file that libibverbs opens
@@ -71,7 +71,7 @@ public:
     int port_without_umad = 0;
     int user_rmpp_error = 0; // of UMAD_USER_RMPP
     std::size_t header_bytes = sizeof(ib_user_mad_t);
-    std::size_t most_awaited = SIZE_MAX; // questions on the wire at once; more wait in the kernel
+    std::size_t most_awaited = SIZE_MAX; // limit of requests on the wire; more wait in the kernel
     std::deque<int> register_errors;
     std::deque<int> send_errors;
     std::deque<int> receive_errors;
@@ -81,22 +81,22 @@ public:
         const std::lock_guard guard(lock_);
         return sent_;
     }
-    /// Waits until so many have been sent.
+    /// Waits until so many datagrams have been sent.
     void await_sent(std::size_t count);
     std::size_t open_files() {
         const std::lock_guard guard(lock_);
         return files_.size() + sm_files_.size();
     }
 
-    /// A datagram for the agent whose file is open; for nobody when there is none.
+    /// Delivers a datagram to the agent whose file is open; drops it when no file is.
     void deliver(const message& what);
-    /// The kernel has waited for an answer in vain.
+    /// The kernel's wait for a response has timed out.
     void expire(const std::vector<UCHAR>& question);
-    /// The kernel has given up, and says nothing.
+    /// The kernel abandons the request without a report.
     void abandon(const std::vector<UCHAR>& question);
-    /// Of a datagram that was sent, its header with ETIMEDOUT.
+    /// Returns the header of a sent datagram with ETIMEDOUT.
     void give_back(const std::vector<UCHAR>& datagram);
-    /// The device is taken away: its files are dead, and sysfs knows it no more.
+    /// Removes the device: its files fail, and sysfs no longer lists it.
     void remove(const std::string& name);
 
 private:
@@ -111,11 +111,11 @@ private:
     void has_ended(std::uint32_t transaction);
     static int take(std::deque<int>& errors);
 
-    guarded_by_spin_lock lock_; // guards all
+    guarded_by_spin_lock lock_; // guards all members
     std::map<int, file> files_;
-    std::map<int, int> sm_files_; // open; of which port
+    std::map<int, int> sm_files_; // open files and their ports
     std::vector<sent> sent_;
-    std::set<std::uint32_t> awaited_; // transactions, of those that wait to be sent, too
+    std::set<std::uint32_t> awaited_; // transactions, also of requests that wait to be sent
     std::deque<sent> backlog_;
     KEVENT sending_;
 };

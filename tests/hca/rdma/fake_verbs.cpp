@@ -145,7 +145,7 @@ void fake_verbs::raise_for(const void* cq_context, ibv_event_type type) {
 bool fake_verbs::complete(const void* cq_context, const ibv_wc& entry, bool solicited) {
     const std::lock_guard guard(lock_);
     queue* into = find(cq_context);
-    if (static_cast<context&>(*into->context).of->gone) return true; // nothing is flushed
+    if (static_cast<context&>(*into->context).of->gone) return true; // no entry is flushed
     if (into->entries.size() >= static_cast<std::size_t>(into->cqe)) {
         ibv_async_event event{};
         event.event_type = IBV_EVENT_CQ_ERR;

@@ -1,4 +1,4 @@
-// A kernel with devices that do what a test tells them, in the place of libibverbs.
+// A scripted kernel with verbs devices in place of libibverbs.
 #pragma once
 
 #include "fake_descriptors.hpp"
@@ -38,7 +38,7 @@ public:
         req_notify_cq,
         call_count
     };
-    /// What a call gives back, and leaves in errno. A pointer is null instead.
+    /// The result of a call and its errno. A call that returns a pointer returns null.
     struct failure {
         int result;
         int error;
@@ -55,7 +55,7 @@ public:
     struct device : ibv_device {
         ibv_device_attr_ex attr{};
         std::vector<port> ports;
-        bool listed = true; // else: taken away, and only waits for those that have it open
+        bool listed = true; // false: removed, and kept only for the processes that have it open
         bool gone = false;
     };
 
@@ -64,10 +64,10 @@ public:
     fake_verbs(const fake_verbs&) = delete;
     fake_verbs& operator=(const fake_verbs&) = delete;
 
-    /// What the driver is given. One fake_verbs is there at a time.
+    /// The functions that the driver calls. There is one fake_verbs at a time.
     static const hca_rdma::verbs_library& library();
 
-    /// A device as soft-RoCE makes it: Ethernet, GIDs, one P_Key.
+    /// Adds a device like soft-RoCE's: Ethernet, GIDs, one P_Key.
     device& add(const std::string& name, ib_guid_t guid, unsigned ports = 1);
     template <class Change>
     void change(const Change& what) {
@@ -76,18 +76,20 @@ public:
     }
     device& at(const std::string& name) { return *devices_.at(name); }
 
-    /// The next calls end so.
+    /// Sets the results of the next calls.
     void fail(call which, std::initializer_list<failure> results);
-    /// Calls don't come back until they are let go.
+    /// Calls block until they are released.
     void hold(call which);
     void let_go(call which);
-    void wait_for(call which); // until one is held
+    void wait_for(call which); // until a call blocks
 
     void raise(const std::string& name, ibv_event_type type, int port = 1);
-    /// Of the queue with that cq_context. False: it overran, which is told once an entry.
+    /// Adds an entry to the queue with that cq_context. Returns false when the queue overran, which
+    /// is reported once per entry.
     bool complete(const void* cq_context, const ibv_wc& entry, bool solicited = false);
     void raise_for(const void* cq_context, ibv_event_type type);
-    /// As hardware's drivers do: verbs fail, and the descriptors say so. Nothing is flushed.
+    /// Removes the device as hardware drivers do: verbs fail, and the descriptors report it. No
+    /// entry is flushed.
     void remove(const std::string& name);
     void hold_sm(int port, bool on);
 
@@ -103,7 +105,7 @@ public:
         const std::lock_guard guard(lock_);
         return count_[which];
     }
-    std::vector<int> vectors; // that queues were made with
+    std::vector<int> vectors; // with which queues were created
 
 private:
     struct channel;
@@ -120,7 +122,7 @@ private:
     static inline fake_verbs* now_ = nullptr;
 
     fake_descriptors& descriptors_;
-    guarded_by_spin_lock lock_; // guards all
+    guarded_by_spin_lock lock_; // guards all members
     std::map<std::string, std::unique_ptr<device>> devices_;
     std::set<context*> contexts_;
     std::set<channel*> channels_;
@@ -131,7 +133,7 @@ private:
     std::array<KEVENT, call_count> gates_;
     std::array<KEVENT, call_count> inside_;
     KEVENT acknowledged_;
-    std::map<int, unsigned> events_reported_; // by their types
+    std::map<int, unsigned> events_reported_; // by type
     std::map<int, unsigned> events_acknowledged_;
     unsigned lists_ = 0;
 };

@@ -1,4 +1,4 @@
-// The fake kernel as libibverbs' functions.
+// The fake kernel behind libibverbs' functions.
 #include "fake_verbs_objects.hpp"
 
 #include <cerrno>
@@ -8,7 +8,7 @@
 
 namespace irpverbs::testing {
 
-/// The rows of the table.
+/// The functions in the table.
 struct verbs_calls {
     using context = fake_verbs::context;
     using channel = fake_verbs::channel;
@@ -21,8 +21,9 @@ struct verbs_calls {
     static queue& of(ibv_cq* which) { return *static_cast<queue*>(which); }
     static channel& of(ibv_comp_channel* which) { return *static_cast<channel*>(which); }
 
-    // `body()` does it and gives back an errno; but not when the test has it fail. errno is set
-    // outside the lock: where that is let go another actor may go on, and all share one errno.
+    // `body()` performs the call and returns an errno, unless the test has it fail. errno is set
+    // without the lock: another actor may run when the lock is released, and all actors share one
+    // errno.
     template <class Body>
     static fake_verbs::failure run(fake_verbs::call which, const Body& body) {
         now()->pass(which);
@@ -35,7 +36,7 @@ struct verbs_calls {
         errno = ended.error;
         return ended;
     }
-    // Tells a failure as most providers do, or by -1 and errno as reads do.
+    // `verb` returns a failure as most providers do; `read` returns -1 and sets errno.
     template <class Body>
     static int verb(fake_verbs::call which, const Body& body) {
         return run(which, body).result;
@@ -46,7 +47,7 @@ struct verbs_calls {
         if (ended.result > 0) errno = ended.result;
         return ended.result != 0 ? -1 : 0;
     }
-    // libibverbs has let go of it, whatever it says.
+    // libibverbs has freed the object in every case.
     template <class Body>
     static int close(fake_verbs::call which, const Body& body) {
         now()->pass(which);
@@ -106,7 +107,7 @@ struct verbs_calls {
         });
     }
 
-    // Of a device that is there.
+    // Runs `body()` on a device that is present.
     template <class Body>
     static int ask(fake_verbs::call which, ibv_context* with, const Body& body) {
         return verb(which, [&] {
@@ -147,7 +148,7 @@ struct verbs_calls {
             for (std::size_t number = 1; number <= asked.ports.size(); ++number) {
                 const auto& gids = asked.ports[number - 1].gids;
                 for (std::size_t i = 0; i < gids.size(); ++i) {
-                    if (gids[i].global.interface_id == 0) continue; // empty
+                    if (gids[i].global.interface_id == 0) continue; // an empty entry
                     if (count == most) return EINVAL;
                     entries[count] = {};
                     entries[count].gid = gids[i];
@@ -262,7 +263,8 @@ struct verbs_calls {
             return 0;
         });
     }
-    // The kernel forgets what it has not reported, and libibverbs waits for what it has.
+    // The kernel drops unreported events, and libibverbs waits for the acknowledgement of reported
+    // ones.
     static int destroy_cq(ibv_cq* which) {
         queue& ending = of(which);
         const int result = verb(fake_verbs::destroy_cq, [&] {

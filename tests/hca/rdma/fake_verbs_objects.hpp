@@ -1,4 +1,4 @@
-// What the fake kernel makes for a driver.
+// The objects that the fake kernel creates for a driver.
 #pragma once
 
 #include "fake_verbs.hpp"

@@ -1,5 +1,5 @@
-// IBMF over the driver and the scripted kernel: what a management client meets of the facts that
-// docs/decisions/rdma-umad.md lists.
+// IBMF over the driver and the scripted kernel: the effects on a management client of the facts
+// that docs/decisions/rdma-umad.md lists.
 #include "rdma_hcas.hpp"
 
 #include <ibmf/ibmf_client.hpp>
@@ -19,7 +19,7 @@ constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, 1, 5000};
 constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
 constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 50'000}; // us
 
-/// The answer of `data`: as an old kernel gives it, which put it together.
+/// The response with `data`, reassembled by the kernel, in the form of old kernels.
 fake_umad::message whole_answer(const fake_umad::sent& question, std::span<const UCHAR> data) {
     fake_umad::message made;
     made.from.lid = htobe16(1);
@@ -53,7 +53,7 @@ TEST_P(IbmfWithTheKernelsRmpp, ATableComesWhole) {
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].datagram.size(), IB_MAD_SIZE);
-    EXPECT_EQ(all[0].datagram[26] & 1, 0); // a datagram, and not a transfer
+    EXPECT_EQ(all[0].datagram[26] & 1, 0); // a datagram, not an RMPP transfer
     std::vector<UCHAR> table(1000);
     for (std::size_t i = 0; i < table.size(); ++i)
         table[i] = static_cast<UCHAR>(i / 3);
@@ -72,13 +72,13 @@ TEST_P(IbmfWithTheKernelsRmpp, ALongRequestGoesDownWhole) {
     EXPECT_EQ(all[0].datagram.size(), 56u + 5000u);
     EXPECT_TRUE(std::equal(msg.data().begin(), msg.data().end(), &all[0].datagram[56]));
     EXPECT_EQ(all[0].datagram[26] & 1, 1);
-    EXPECT_GT(all[0].retries, 0); // of a segment
+    EXPECT_GT(all[0].retries, 0); // per segment
     kernel.deliver(whole_answer(all[0], std::vector<UCHAR>(8, 7)));
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     EXPECT_EQ(msg.received().size(), 8u);
 }
 
-// A kernel says nothing of a transfer that the peer aborted.
+// The kernel does not report a transfer that the peer aborted.
 TEST_P(IbmfWithTheKernelsRmpp, WhatEndsInSilenceEndsAtOurDeadline) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, multi_query);
@@ -98,8 +98,8 @@ TEST_P(IbmfOverUmad, RmppIsItsOwnWhereTheKernelLetsIt) {
     EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
 }
 
-// The kernel forgets no question: the same message goes out under another id, and an answer to
-// the first is nobody's.
+// The kernel keeps each request until it expires: the repeated message has another ID, and a
+// response to the first is dropped.
 TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, table_query);
@@ -110,7 +110,7 @@ TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
     }
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
-    ASSERT_EQ(all.size(), 3u); // none was refused
+    ASSERT_EQ(all.size(), 3u); // no send was refused
     fake_umad::message late = whole_answer(all[0], std::vector<UCHAR>(200));
     late.datagram[26] = 0; // a single datagram
     kernel.deliver(late);
@@ -145,7 +145,7 @@ TEST_P(IbmfOverUmad, AnAnswerHasThePKeyIndexAndThePathOfItsRequest) {
     request.from.gid[15] = 0x77;
     request.datagram = {1, MAD_MGMT_CLASS_PERF, 1, MAD_METHOD_GET};
     request.datagram.resize(IB_MAD_SIZE);
-    request.datagram[8] = 0xA5; // whole, as the asker's kernel made it
+    request.datagram[8] = 0xA5; // whole, as the requester's kernel made it
     request.datagram[15] = 7;
     kernel.deliver(request);
     kernel.await_sent(1);
@@ -158,7 +158,7 @@ TEST_P(IbmfOverUmad, AnAnswerHasThePKeyIndexAndThePathOfItsRequest) {
     EXPECT_EQ(answer.to.gid_index, 1);
     EXPECT_EQ(answer.to.gid[15], 0x77);
     EXPECT_EQ(answer.datagram[8], 0xA5);
-    EXPECT_EQ(answer.timeout, 0); // none is waited for
+    EXPECT_EQ(answer.timeout, 0); // no response is expected
 }
 
 TEST_P(IbmfOverUmad, AlternateQpsAreNotSupported) {
@@ -168,7 +168,7 @@ TEST_P(IbmfOverUmad, AlternateQpsAreNotSupported) {
               IBMF_NOT_SUPPORTED);
 }
 
-// Each has a file of its own, so none is the 33rd of one.
+// Each class has a file of its own, so no file exceeds its 32 agents.
 TEST_P(IbmfOverUmad, EveryClassHasAnAgent) {
     std::vector<std::unique_ptr<client_scope>> all;
     for (int mgmt_class = 0x07; mgmt_class <= 0x2F; ++mgmt_class)
@@ -177,7 +177,8 @@ TEST_P(IbmfOverUmad, EveryClassHasAnAgent) {
     EXPECT_EQ(kernel.open_files(), all.size());
 }
 
-// The kernel hands requests out by OUI. Without one a client asks and is answered, and no more.
+// The kernel dispatches requests by OUI. A client without one sends requests and gets responses
+// only.
 TEST_P(IbmfOverUmad, RegistrationOfAVendorsClass_WithoutOui_SendsOnly) {
     for (int mgmt_class = 0x30; mgmt_class <= 0x4F; ++mgmt_class) {
         const auto type = static_cast<ibmf_client_type_t>(0x00030000 | mgmt_class);

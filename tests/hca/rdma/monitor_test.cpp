@@ -1,4 +1,4 @@
-// Port events, of which libibumad has none: by looking again.
+// Port events, which libibumad does not have: polling finds them.
 #include "rdma_hcas.hpp"
 
 #include <support/both_machines.hpp>
@@ -46,7 +46,8 @@ TEST_P(RdmaMonitor, EachChangeIsToldAsItsEvent) {
     EXPECT_EQ(next_event(), IB_AE_PORT_ACTIVE);
 }
 
-// Who is told that the port is active may go on with what it has now.
+// IB_AE_PORT_ACTIVE is reported last, since its receiver may continue with the port's present
+// attributes.
 TEST_P(RdmaMonitor, ActiveIsToldLast) {
     change_port([](auto& port) { port.state = IB_PORT_DOWN; });
     EXPECT_EQ(next_event(), IB_AE_PORT_ERROR);
@@ -72,7 +73,8 @@ TEST_P(RdmaMonitor, ADeviceThatIsGoneIsFatal) {
     EXPECT_EQ(verb_call(query).status(), STATUS_FILE_FORCED_CLOSED);
 }
 
-// An event's own up-call ends the watching; what it changed before the next open is no event.
+// An event's up-call closes the HCA, which ends the polling; changes before the next open raise no
+// event.
 TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
     struct ending {
         KEVENT closed;

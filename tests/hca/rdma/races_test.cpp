@@ -1,5 +1,4 @@
-// What is sent, what comes, the end of an agent and of its device, under every schedule of a few
-// actors.
+// Sends, receives, and the end of an agent and of its device, under every schedule of a few actors.
 #include "rdma_hcas.hpp"
 
 #include <support/explore_gtest.hpp>
@@ -43,7 +42,7 @@ TEST(RdmaRaces, AnAgentEndsWhileADatagramComes) {
     });
 }
 
-// Sender, reader and the look at the ports may all find it out; it is told once.
+// A sender, a reader and the port poll may all detect the removal; it is reported once.
 TEST(RdmaRaces, ADeviceIsTakenAwayWhileItIsUsed) {
     static int fatal = 0;
     const auto note = [](IB_CA*, void*) { ++fatal; };
@@ -72,7 +71,7 @@ TEST(RdmaRaces, ADeviceIsTakenAwayWhileItIsUsed) {
     });
 }
 
-// Whichever comes first, the second question is on the wire once, when the first has expired.
+// In either order the second request is on the wire once, after the first has expired.
 TEST(RdmaRaces, AQuestionIsAskedAgainWhileTheFirstExpires) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         fake_umad kernel;

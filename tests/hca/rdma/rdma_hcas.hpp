@@ -10,7 +10,7 @@
 
 namespace irpverbs::testing {
 
-/// Those that an attach makes, for the life of the scope.
+/// The HCAs of an attach, for the life of the scope.
 class rdma_hcas {
 public:
     explicit rdma_hcas(const std::string& name = "")
@@ -33,7 +33,7 @@ private:
     std::unique_ptr<hca_rdma::attachment> made_;
 };
 
-/// An open HCA of them.
+/// One of these HCAs, open.
 struct open_rdma {
     open_rdma() = default;
     ~open_rdma() { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
@@ -81,7 +81,7 @@ public:
     IB_MAD_AGENT* agent = nullptr;
 };
 
-/// A datagram of the SA's class, and how it is sent to LID 1.
+/// A datagram of the SA's class, and its send parameters to LID 1.
 struct sa_datagram {
     static constexpr UCHAR get = 0x01;
     static constexpr UCHAR get_response = 0x81;

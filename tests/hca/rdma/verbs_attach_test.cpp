@@ -1,4 +1,5 @@
-// Which HCA a verbs device and a management device make together, and what is said when they don't.
+// The HCA that a verbs device and a management device form together, and the messages when they do
+// not match.
 #include "verbs_hcas.hpp"
 
 #include "failure.hpp"
@@ -34,7 +35,7 @@ TEST_P(VerbsAttach, AllDevicesOfBothKindsAreAttached) {
         EXPECT_NE(rdma_hcas::fdo(guid), nullptr);
 }
 
-// As siw: there is nothing at all for libibumad.
+// Like siw: libibumad has no such device.
 TEST_P(VerbsAttach, WithoutManagementThereAreNoAgents) {
     kernel.cas.clear();
     const rdma_hcas hcas("rxe0");
@@ -45,14 +46,14 @@ TEST_P(VerbsAttach, WithoutManagementThereAreNoAgents) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-// libibumad would complain of it, by a line on standard error.
+// libibumad would print a complaint about the device on standard error.
 TEST_P(VerbsAttach, OfAnIwarpDeviceLibibumadIsNotAsked) {
     kernel.files["/sys/class/infiniband/rxe0/node_type"] = "4: RNIC";
     const open_verbs hca;
     EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
 }
 
-// A kernel without ib_umad shows the device, and no file of it.
+// A kernel without ib_umad lists the device but has no file of it.
 TEST_P(VerbsAttach, WithoutTheUmadModuleThereAreNoAgents) {
     kernel.has_umad = false;
     const open_verbs hca;
@@ -84,7 +85,7 @@ TEST_P(VerbsAttach, AKernelWithoutVerbsHasManagementAlone) {
     EXPECT_EQ(answer(creating(hca.ca)), STATUS_NOT_SUPPORTED);
 }
 
-// The name went to another device between the two looks.
+// The name went to another device between the two reads.
 TEST_P(VerbsAttach, AnotherGuidIsAnotherDevice) {
     kernel.cas["rxe0"].guid = 0x7000;
     const rdma_hcas hcas;
@@ -103,7 +104,7 @@ TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamed) {
                             "writable (by root, or by a udev rule)");
 }
 
-// libibverbs looks elsewhere for a file that it may not open, and tells that nothing was there.
+// libibverbs searches elsewhere for a file that it may not open, and returns ENOENT.
 TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamedWhateverLibibverbsSays) {
     const rdma_hcas there;
     kernel.verbs_file_error = EPERM;
@@ -112,7 +113,7 @@ TEST_P(VerbsAttach, AFileThatMayNotBeOpenedIsNamedWhateverLibibverbsSays) {
         const auto open = [](IRP* irp) {
             return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
         };
-        EXPECT_EQ(answer(open), STATUS_ACCESS_DENIED); // and is not the end of the device
+        EXPECT_EQ(answer(open), STATUS_ACCESS_DENIED); // and the device is not marked as failed
     }
     kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
     const rdma_hcas hcas;
@@ -144,7 +145,7 @@ TEST_P(VerbsAttach, ANamedDeviceThatVanishesMeanwhileIsToldSo) {
     EXPECT_EQ(hcas.problem, "rxe0: it has been removed");
 }
 
-// Between the attach and the open.
+// The device disappears between the attach and the open.
 TEST_P(VerbsAttach, ADeviceThatIsGoneIsNotOpened) {
     const rdma_hcas hcas;
     kernel.remove("rxe0");

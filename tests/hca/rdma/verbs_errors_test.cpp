@@ -1,5 +1,5 @@
-// Whatever call of libibverbs fails, in whichever way: verbs complete, and nothing is left behind.
-// What was left the fake's end tells.
+// Each call of libibverbs fails in each way: verbs complete, and no object is left. The fake's
+// destructor checks for left objects.
 #include "verbs_hcas.hpp"
 
 #include <cerrno>
@@ -9,7 +9,7 @@ namespace {
 using namespace irpverbs::testing;
 using call = fake_verbs;
 
-/// Everything that a client does, as far as it gets.
+/// Makes every call that a client makes, as far as it gets.
 class client {
 public:
     void run() {
@@ -57,7 +57,7 @@ TEST_P(VerbsErrors, OfAnyCallLeaveNothingBehind) {
             for (const call::failure& told :
                  {call::by_errno(error), call::positive(error), call::negative(error)}) {
                 verbs_kernel kernel;
-                // Once: what a kernel never destroys stays.
+                // One failure only, since an object that the kernel never destroys stays.
                 kernel.verbs.fail(static_cast<call::call>(which), {told});
                 client().run();
                 kernel.verbs.fail(static_cast<call::call>(which), {{}, told});

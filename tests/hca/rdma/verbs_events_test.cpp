@@ -1,4 +1,4 @@
-// Asynchronous events of libibverbs, and the end of a device.
+// Asynchronous events of libibverbs, and the removal of a device.
 #include "verbs_hcas.hpp"
 
 #include <cerrno>
@@ -32,7 +32,7 @@ TEST_P(VerbsEvents, EachOfAPortIsTold) {
     }
 }
 
-// Whatever comes is acknowledged, as the fake's end shows.
+// Every event is acknowledged, which the fake's destructor checks.
 TEST_P(VerbsEvents, ThoseThatNameNobodyAreAcknowledged) {
     const open_verbs hca;
     for (int type = IBV_EVENT_QP_FATAL; type <= IBV_EVENT_PATH_MIG_ERR; ++type)
@@ -40,13 +40,13 @@ TEST_P(VerbsEvents, ThoseThatNameNobodyAreAcknowledged) {
     for (const int type : {int{IBV_EVENT_SRQ_ERR}, int{IBV_EVENT_SRQ_LIMIT_REACHED},
                            int{IBV_EVENT_QP_LAST_WQE_REACHED}, int{IBV_EVENT_WQ_FATAL}, 31})
         kernel.raise(static_cast<ibv_event_type>(type));
-    for (const int port : {0, 2, -1, 300}) // that it does not have
+    for (const int port : {0, 2, -1, 300}) // ports that it does not have
         kernel.raise(IBV_EVENT_LID_CHANGE, port);
     kernel.raise(IBV_EVENT_SM_CHANGE);
     EXPECT_EQ(next(hca.ca), static_cast<ULONG_PTR>(IB_AE_SM_CHANGE));
 }
 
-// There is one context, so an event comes once however many have the HCA open.
+// There is one context, so an event arrives once, however many clients have the HCA open.
 TEST_P(VerbsEvents, EachOpenCaIsToldOnce) {
     const open_verbs hca;
     IB_CA* other = open_ca(rdma_hcas::fdo(kernel.guid));
@@ -66,7 +66,7 @@ TEST_P(VerbsEvents, AnInterruptedReadIsTriedAgain) {
     EXPECT_EQ(next(hca.ca), static_cast<ULONG_PTR>(IB_AE_SM_CHANGE));
 }
 
-// More than one call of the reactor reads.
+// The reactor needs more than one call to read all events.
 TEST_P(VerbsEvents, AreAllRead) {
     const open_verbs hca;
     for (int i = 0; i < 200; ++i)
@@ -78,7 +78,7 @@ TEST_P(VerbsEvents, AreAllRead) {
 
 class VerbsRemoval : public VerbsEvents {
 protected:
-    // What is left to do with a device that is gone, and no more.
+    // Checks that a removed device only allows its objects to be destroyed.
     void expect_gone(open_verbs& hca, IB_CQ* cq) {
         IB_PORT_ATTR attr{};
         IB_WC entry{};
@@ -120,7 +120,7 @@ TEST_P(VerbsRemoval, EndsWhatIsParkedAtTheLatestWithItsObject) {
         EXPECT_EQ(each->status(), STATUS_CANCELLED);
 }
 
-// In the middle of verbs that the kernel has, and that wait for it.
+// The device is removed while the kernel performs verbs and others are queued.
 TEST_P(VerbsRemoval, EndsVerbsThatAreUnderWay) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
@@ -137,7 +137,7 @@ TEST_P(VerbsRemoval, EndsVerbsThatAreUnderWay) {
     expect_gone(hca, cq);
 }
 
-// Each of these may be the first to find it.
+// Each of these calls may be the first to detect the removal.
 TEST_P(VerbsRemoval, IsToldByWhateverVerbFindsIt) {
     for (const call::call which :
          {call::query_port, call::query_gid, call::create_cq, call::req_notify_cq, call::poll_cq}) {
@@ -171,8 +171,8 @@ TEST_P(VerbsRemoval, IsFoundByReadersToo) {
     }
 }
 
-// rxe can't be taken away while it is open, and no event says that somebody waits for that; its
-// verbs go on. It is not listed any more.
+// rxe cannot be removed while it is open, and no event reports the waiting removal; its verbs still
+// work. The device is no longer listed.
 TEST_P(VerbsRemoval, ThatWaitsForUsIsFoundByLooking) {
     open_verbs hca;
     EXPECT_EQ(HcaRdmaSetLookInterval(kernel.guid, 2), STATUS_SUCCESS);
@@ -183,7 +183,7 @@ TEST_P(VerbsRemoval, ThatWaitsForUsIsFoundByLooking) {
     expect_gone(hca, cq);
 }
 
-// An agent finds its umad file dead before the verbs know.
+// An agent finds its umad file dead before a verb fails.
 TEST_P(VerbsRemoval, IsFoundByAnAgent) {
     const open_verbs hca;
     const rdma_agent agent(hca.ca);

@@ -9,7 +9,7 @@
 
 namespace irpverbs::testing {
 
-/// A device "rxe0" with both sides, of one port.
+/// A device "rxe0" with both sides and one port.
 struct verbs_kernel : fake_umad {
     static constexpr ib_guid_t guid = 0x3000;
 
@@ -24,7 +24,7 @@ struct verbs_kernel : fake_umad {
     void raise(ibv_event_type type, int number = 1) { verbs.raise("rxe0", type, number); }
 };
 
-/// What names a queue to the fake.
+/// The queue's identity in the fake.
 inline const void* name_of_queue(IB_CQ* cq) {
     return hca_rdma::part_of(CONTAINING_RECORD(cq, HCA_CQ, Cq)).queue;
 }
@@ -38,7 +38,7 @@ inline ibv_wc wc(std::uint64_t id, ibv_wc_status status = IBV_WC_SUCCESS,
     return made;
 }
 
-/// An open HCA of them.
+/// One of these HCAs, open.
 struct open_verbs {
     open_verbs() = default;
     ~open_verbs() {
@@ -83,7 +83,7 @@ NTSTATUS answer(const Verb& verb) {
     return verb_call(verb).status();
 }
 
-/// The ids of what a poll without an IRP takes out.
+/// The IDs of the entries that a poll without an IRP returns.
 inline std::vector<std::uint64_t> results(IB_CQ* cq, ULONG most) {
     std::vector<IB_WC> entries(most);
     ULONG taken = 0;
@@ -94,13 +94,13 @@ inline std::vector<std::uint64_t> results(IB_CQ* cq, ULONG most) {
         ids.push_back(entries[i].WrId);
     return ids;
 }
-/// So often that polls go to libibverbs straight, where nothing is simulated.
+/// Polls often enough that, on a real machine, polls go to libibverbs directly.
 inline void poll_in_vain(IB_CQ* cq) {
     for (int i = 0; i < 100; ++i)
         EXPECT_TRUE(results(cq, 1).empty());
 }
 
-/// The ids of what a poll takes out.
+/// The IDs of the entries that a poll returns.
 inline std::vector<std::uint64_t> poll(IB_CQ* cq, ULONG most) {
     std::vector<IB_WC> entries(most);
     verb_call call([&](IRP* irp) { return CiPollCq(cq, most, entries.data(), irp); });

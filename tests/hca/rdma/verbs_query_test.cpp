@@ -1,4 +1,4 @@
-// Attributes as libibverbs tells them, and what of them can be changed.
+// Attributes as libibverbs reports them, and the attributes that can be changed.
 #include "verbs_hcas.hpp"
 
 #include "async_events.hpp"
@@ -86,7 +86,7 @@ TEST_P(VerbsQuery, SpeedsAreThoseOfPortInfo) {
     }
 }
 
-// An empty entry keeps its place: others are named by their index.
+// An empty entry keeps its place, since other entries are addressed by index.
 TEST_P(VerbsQuery, TheTableOfGidsHasItsHoles) {
     kernel.verbs.at("rxe0").ports[0].gids.insert(kernel.verbs.at("rxe0").ports[0].gids.begin() + 1,
                                                  ibv_gid{});
@@ -102,7 +102,7 @@ TEST_P(VerbsQuery, TheTableOfGidsHasItsHoles) {
     EXPECT_EQ(IbPortPKey(&*seen, 0), 0xFFFF);
 }
 
-// siw: no P_Key, whatever its table's length; no LID.
+// siw has no P_Key, whatever the length of its table, and no LID.
 TEST_P(VerbsQuery, AnIwarpPortHasNoPKeysAndNoLid) {
     kernel.verbs.at("rxe0").transport_type = IBV_TRANSPORT_IWARP;
     kernel.verbs.at("rxe0").ports[0].pkeys.clear();
@@ -121,7 +121,7 @@ TEST_P(VerbsQuery, EachPortHasItsOwnTables) {
     EXPECT_EQ(IbPortGid(&*port_block(hca.ca, 2), 0)->gid_guid, 0x3002u);
 }
 
-// What nobody has room for is not asked for: tables cost more than all the rest.
+// Tables that do not fit the buffer are not queried: they cost more than everything else.
 TEST_P(VerbsQuery, ASmallBufferAsksForNoTables) {
     const open_verbs hca;
     IB_PORT_ATTR attr{};
@@ -228,7 +228,7 @@ TEST_P(VerbsQuery, ADescriptionIsWrittenIntoSysfs) {
               STATUS_NOT_SUPPORTED);
 }
 
-// The one thing that the kernel lets programs change of a port.
+// The kernel lets programs change this one attribute of a port.
 TEST_P(VerbsQuery, APortIsAnSubnetManagersAsLongAsItIsHeld) {
     const open_verbs hca;
     IB_CA* other = open_ca(rdma_hcas::fdo(kernel.guid));
@@ -253,7 +253,7 @@ TEST_P(VerbsQuery, WhatTheKernelDoesNotLetChangeIsNotSupported) {
     EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM | IB_PORT_CAP_CM_SUP, 0), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(modify(hca.ca, 0, 0, IB_MODIFY_PORT_SHUTDOWN), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(modify(hca.ca, 0, 0, 0), STATUS_SUCCESS);
-    kernel.has_umad = false; // nor has a kernel of 6.12 the file for Ethernet
+    kernel.has_umad = false; // a kernel of 6.12 has no such file for Ethernet
     EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM, 0), STATUS_NOT_SUPPORTED);
 }
 
@@ -280,7 +280,7 @@ TEST(AsyncEvents, EveryTypeIsOneOfOurs) {
                                   {IBV_EVENT_CLIENT_REREGISTER, IB_AE_CLIENT_REREGISTER},
                                   {IBV_EVENT_GID_CHANGE, IB_AE_GID_CHANGE},
                                   {IBV_EVENT_WQ_FATAL, IB_AE_RECEIVE_WQ_FATAL}};
-    EXPECT_EQ(ours.size(), std::size_t{IBV_EVENT_WQ_FATAL} + 1); // which is the last of them
+    EXPECT_EQ(ours.size(), std::size_t{IBV_EVENT_WQ_FATAL} + 1); // the last of them
     for (const auto& [type, event] : ours)
         EXPECT_EQ(hca_rdma::event_of(static_cast<ibv_event_type>(type)), event) << type;
     EXPECT_EQ(hca_rdma::event_of(static_cast<ibv_event_type>(31)), IB_AE_NONE);

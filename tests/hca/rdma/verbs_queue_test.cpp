@@ -41,7 +41,7 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhoeverLookedAtThem) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// As the kernel made them, every field.
+// Every field is as the kernel made it.
 TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
@@ -88,8 +88,8 @@ TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// Who arms, counts or resizes takes entries over, and polls may go to libibverbs straight before
-// and after.
+// Arming, counting and resizing move entries from libibverbs to the driver; polls may go to
+// libibverbs directly before and after.
 TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
@@ -112,7 +112,7 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// However many polls that takes.
+// The order holds however many polls it takes.
 TEST_P(VerbsQueue, WhatWasTakenOverIsPolledBeforeWhatCame) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 101);
@@ -130,7 +130,7 @@ TEST_P(VerbsQueue, APollThatTheKernelRefusesIsTold) {
     IB_CQ* cq = create_cq(hca.ca);
     IB_WC to{};
     for (int i = 0; i < 2; ++i) {
-        // One that went to libibverbs straight asks once more.
+        // a direct poll retries once through the driver
         kernel.verbs.fail(call::poll_cq, {call::negative(EINVAL), call::negative(EINVAL)});
         ULONG taken = 1;
         EXPECT_EQ(CiGetCqResults(cq, 1, &to, &taken), STATUS_INVALID_PARAMETER);
@@ -177,7 +177,7 @@ TEST_P(VerbsQueue, AResizeKeepsWhatIsThere) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// As siw.
+// Like siw.
 TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
@@ -190,8 +190,8 @@ TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// A provider replaces the queue's memory: nobody else may be in it. Entries that were there can be
-// polled all the same, and an arming is not lost.
+// A provider replaces the queue's memory, so no other thread may use the queue. Entries in it can
+// still be polled, and an arming is not lost.
 TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
@@ -235,7 +235,7 @@ TEST_P(VerbsQueue, AnArmingIsForOneEvent) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// The kernel looks at later entries only.
+// The kernel reacts to later entries only.
 TEST_P(VerbsQueue, AnEntryThatIsThereSatisfiesAnArmingAtOnce) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
@@ -246,8 +246,8 @@ TEST_P(VerbsQueue, AnEntryThatIsThereSatisfiesAnArmingAtOnce) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// Which were solicited libibverbs does not tell of those that are there: failures count, and
-// receives, since they may have been.
+// libibverbs does not report which present entries are solicited: failures count, and so do
+// receives, since they may be.
 TEST_P(VerbsQueue, OfThoseThatAreThereReceivesAndFailuresSatisfyASolicitedArming) {
     const open_verbs hca;
     for (const auto& [entry, satisfies] : {std::pair{wc(1), false},
@@ -288,7 +288,7 @@ TEST_P(VerbsQueue, AnArmingThatTheKernelRefusesIsTold) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-// rxe tells an overrun once a lost entry.
+// rxe reports an overrun once per lost entry.
 TEST_P(VerbsQueue, AnOverrunIsToldOnce) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 1);
@@ -303,7 +303,7 @@ TEST_P(VerbsQueue, AnOverrunIsToldOnce) {
     EXPECT_EQ(second.status(), STATUS_CANCELLED);
 }
 
-// Cancelled while the kernel works: undone.
+// The create is cancelled while the kernel performs it, and is undone.
 TEST_P(VerbsQueue, ACreateThatIsCancelledInTheKernelLeavesNothing) {
     const open_verbs hca;
     kernel.verbs.hold(call::create_cq);
@@ -330,7 +330,7 @@ TEST_P(VerbsQueue, AnOpenThatIsCancelledInTheKernelLeavesNothing) {
     EXPECT_EQ(kernel.verbs.contexts(), 0u);
 }
 
-// Nobody waits: not the caller at DISPATCH_LEVEL, nor verbs of other objects behind one that does.
+// Neither the caller at DISPATCH_LEVEL nor verbs of other objects wait for a slow create.
 TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
     const open_verbs hca;
     IB_CQ* other = create_cq(hca.ca);
@@ -351,7 +351,7 @@ TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
     EXPECT_EQ(destroy_cq(other), STATUS_SUCCESS);
 }
 
-// Whatever the kernel takes its time for: the caller has its answer first, at DISPATCH_LEVEL, too.
+// Each verb pends although the kernel blocks, also when its caller is at DISPATCH_LEVEL.
 TEST_P(VerbsQueue, NoVerbWaitsForTheKernel) {
     const auto expect_pended = [&](call::call which, const std::function<NTSTATUS(IRP*)>& verb) {
         kernel.verbs.hold(which);
@@ -385,8 +385,8 @@ TEST_P(VerbsQueue, NoVerbWaitsForTheKernel) {
     expect_pended(call::close_device, [&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
 }
 
-// What the kernel does not destroy still has its events, which name a queue that the client has
-// not any more.
+// A queue that the kernel does not destroy still raises events, for a queue that the client no
+// longer has.
 TEST_P(VerbsQueue, AQueueThatTheKernelKeepsHasNoClient) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 1);

@@ -1,5 +1,5 @@
-// Verbs, what the kernel tells, cancels and the end of the device, under every schedule of a few
-// actors.
+// Verbs, events of the kernel, cancellation and the removal of the device, under every schedule of
+// a few actors.
 #include "verbs_hcas.hpp"
 
 #include <support/explore_gtest.hpp>
@@ -23,7 +23,7 @@ bool is_one_of(NTSTATUS status, std::initializer_list<NTSTATUS> expected) {
     return std::find(expected.begin(), expected.end(), status) != expected.end();
 }
 
-// The fake's end finds a queue that is left.
+// The fake's destructor finds a queue that is left.
 TEST(VerbsRaces, ACreateIsCancelledWheneverItMayBe) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
@@ -39,7 +39,7 @@ TEST(VerbsRaces, ACreateIsCancelledWheneverItMayBe) {
     });
 }
 
-// The reader has the event, and has not acknowledged it.
+// The reader has the event and has not acknowledged it.
 TEST(VerbsRaces, AQueueEndsWhileItsEventsAreRead) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
@@ -130,7 +130,8 @@ TEST(VerbsRaces, ADeviceIsTakenAwayInTheMiddleOfItsVerbs) {
     });
 }
 
-// Verbs of one queue take effect in the order of their calls, while others overtake them.
+// The verbs of one queue take effect in the order of their calls, while verbs of other objects
+// overtake them.
 TEST(VerbsRaces, TheVerbsOfAQueueKeepTheirOrder) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;

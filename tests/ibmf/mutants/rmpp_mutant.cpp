@@ -1,4 +1,4 @@
-// Linked against an engine with a planted bug, which the campaign named by IRPVERBS_CAMPAIGN must
+// Linked with an engine with a planted bug, which the campaign named by IRPVERBS_CAMPAIGN must
 // find.
 #include "../rmpp_campaigns.hpp"
 

@@ -1,4 +1,4 @@
-/* What OpenSM's ib_types.h says of records, in types of our own. */
+/* The record layouts of OpenSM's ib_types.h in types of our own. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +13,7 @@ typedef struct opensm_member {
     const char* field;
     unsigned byte; /* where OpenSM's member begins */
     unsigned size; /* its bytes; several of our fields may share it */
-    uint64_t mask; /* its component bits, host order; 0: OpenSM names none */
+    uint64_t mask; /* its component bits in host order; 0: OpenSM has none */
 } opensm_member;
 
 typedef struct opensm_record {
@@ -27,7 +27,7 @@ extern const size_t opensm_member_count;
 extern const opensm_record opensm_records[];
 extern const size_t opensm_record_count;
 
-/* Where the fields of a record get their values: `bits` of them. */
+/* The source of field values: each value has `bits` bits. */
 typedef struct opensm_values {
     uint64_t (*of)(struct opensm_values* self, const char* field, unsigned index, unsigned bits);
 } opensm_values;

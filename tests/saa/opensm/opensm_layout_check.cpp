@@ -1,4 +1,4 @@
-// Our table of fields against the headers that the peer in the field is built from.
+// Our table of fields against the headers with which OpenSM is built.
 #include "opensm_layout.h"
 
 #include <saa/records.hpp>
@@ -64,7 +64,7 @@ TEST(OpensmLayout, StridesAndAttributeIdsAgree) {
     }
 }
 
-// Every field but the reserved ones is compared, save those that OpenSM does not name.
+// All fields are compared except reserved ones and those that OpenSM does not name.
 TEST(OpensmLayout, NothingThatOpensmNamesIsLeftOut) {
     std::set<std::string> compared;
     std::set<std::string> records;
@@ -114,7 +114,7 @@ private:
     dispatch::choices& from_;
 };
 
-// What OpenSM wrote is what we read, and what we write.
+// Records that OpenSM wrote are read with equal values, and written with equal bytes.
 TEST(OpensmRecords, AreUnpackedAndPackedWithTheSameValues) {
     dispatch::random_choices chance(1);
     for (std::size_t i = 0; i < opensm_writer_count; ++i) {
@@ -142,7 +142,7 @@ TEST(OpensmRecords, AreUnpackedAndPackedWithTheSameValues) {
     }
 }
 
-// All but what OpenSM knows no place for.
+// All fields except those for which OpenSM has no member.
 TEST(OpensmRecords, HaveAllFieldsOfOurs) {
     dispatch::random_choices chance(1);
     std::set<std::string> left_out;
@@ -157,7 +157,7 @@ TEST(OpensmRecords, HaveAllFieldsOfOurs) {
                     left_out.insert(std::string(type.name) + '.' + f.name);
     }
     const std::set<std::string> unknown{
-        "MCMemberRecord.ProxyJoin", // by a bit-field, which compilers place as they like
+        "MCMemberRecord.ProxyJoin", // a bit-field, whose position is up to the compiler
         "SwitchInfoRecord.FilterRawInboundCap",
         "SwitchInfoRecord.FilterRawOutboundCap",
         "SwitchInfoRecord.InboundEnforcementCap",
@@ -166,7 +166,7 @@ TEST(OpensmRecords, HaveAllFieldsOfOurs) {
     EXPECT_EQ(left_out, unknown);
 }
 
-// Of three there is no structure in ib_types.h.
+// ib_types.h has no structure for three records.
 TEST(OpensmRecords, AreAllThatThereAre) {
     std::set<std::string> without;
     for (const record_type& type : record_types())
@@ -185,7 +185,7 @@ Host from_opensm(std::size_t (*fill)(std::uint8_t*)) {
     EXPECT_TRUE(host.has_value());
     std::array<std::uint8_t, 256> again{};
     EXPECT_EQ(pack(*host, again), size);
-    EXPECT_EQ(again, wire) << "packing gives OpenSM's bytes back";
+    EXPECT_EQ(again, wire) << "packing yields OpenSM's bytes";
     return *host;
 }
 

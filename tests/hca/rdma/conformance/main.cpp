@@ -13,8 +13,8 @@ namespace {
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-/// A kernel with one device of two ports, and the HCA that is made of it. There is no wire for
-/// datagrams, so it is one without a management side, as siw's.
+/// A kernel with one device of two ports, and the HCA on it. No wire carries datagrams, so the HCA
+/// has no management side, like siw's.
 struct fake_machine {
     fake_machine() {
         kernel.cas.clear();
