@@ -9,6 +9,8 @@
 #include <dispatch/dpc.h>
 #include <dispatch/probe.hpp>
 
+#include <mutex>
+
 namespace {
 constexpr UCHAR ordinary_dpc = 19;
 constexpr UCHAR threaded_dpc = 24;
@@ -53,7 +55,7 @@ KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
     return dpc;
 }
 
-// Null: nothing waits. Whoever takes the last one need not come back for another look under the
+// Null: nothing waits. The taker of the last one need not come back for another look under the
 // lock: what is queued from then on sets `pending` again.
 [[gnu::always_inline]] inline KDPC* take(dpc_queue& queue, dpc_call& call) {
     queue.lock.lock();
@@ -138,6 +140,15 @@ void run_threaded_dpcs(processor& self) {
 
 namespace {
 
+// A simulated run may stop under the lock, so that the target finds its own queue's lock held. The
+// target may run the DPC before the caller goes on.
+[[gnu::cold, gnu::noinline]] void unlock_elsewhere(processor& target, processor& self) {
+    sched_point(point::lock_release);
+    target.dpcs.lock.unlock();
+    self.owner->unpark(target);
+    sched_point(point::dpc_insert);
+}
+
 // DpcData names the target, or is still to be set.
 [[gnu::always_inline]] inline void link_to(processor& target, processor& self, KDPC& dpc,
                                            void* argument1, void* argument2) {
@@ -147,9 +158,9 @@ namespace {
     __atomic_store_n(&dpc.DpcData, static_cast<void*>(&target.dpcs), __ATOMIC_RELAXED);
     ++target.dpcs.inserted;
     link(target.dpcs, dpc);
-    target.dpcs.lock.unlock();
     if (&target != &self) [[unlikely]]
-        self.owner->unpark(target);
+        return unlock_elsewhere(target, self);
+    target.dpcs.lock.unlock();
 }
 
 [[gnu::noinline, gnu::cold]] void look_on_insertion(processor& self, KDPC& dpc) {
@@ -168,8 +179,9 @@ namespace {
 
 } // namespace
 
+// An actor of a simulated run that failed may hold the lock for ever.
 void let_go_of_dpcs(dpc_queue& queue) {
-    const std::lock_guard guard(queue.lock);
+    const std::unique_lock guard(queue.lock, std::try_to_lock);
     for (const LIST_ENTRY* list : {&queue.waiting, &queue.threaded})
         visit_intact(*list, [&](LIST_ENTRY& entry) {
             KDPC& dpc = *CONTAINING_RECORD(&entry, KDPC, DpcListEntry);

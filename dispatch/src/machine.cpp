@@ -197,9 +197,14 @@ std::uint64_t machine_state::inserted_so_far() {
         const std::lock_guard guard(work.lock);
         sum = work.inserted;
     }
-    const std::lock_guard guard(lock);
-    for (const auto& each : all) {
-        const std::lock_guard inner(each->dpcs.lock);
+    std::vector<processor*> processors;
+    {
+        const std::lock_guard guard(lock);
+        for (const auto& each : all)
+            processors.push_back(each.get());
+    }
+    for (processor* each : processors) {
+        const std::lock_guard guard(each->dpcs.lock);
         sum += each->dpcs.inserted;
     }
     return sum;

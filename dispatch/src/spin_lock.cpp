@@ -26,9 +26,7 @@ void wait_for_lock(processor& self, KSPIN_LOCK* lock) {
 bool try_take(processor& self, KSPIN_LOCK* lock) {
     KSPIN_LOCK word = 0;
     do {
-        if (__atomic_compare_exchange_n(lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            return true;
+        if (try_acquire(self, *lock, word)) return true;
     } while (is_free_word(word));
     return false;
 }
@@ -39,11 +37,10 @@ void take(processor& self, KSPIN_LOCK* lock) {
 }
 
 void give(processor& self, KSPIN_LOCK* lock, KSPIN_LOCK free = 0) {
-    if (__atomic_load_n(lock, __ATOMIC_RELAXED) != owner_word(self))
+    if (!try_release(self, *lock, free))
         bug_check(SPIN_LOCK_NOT_OWNED,
                   "a spin lock is released by a processor that does not hold it",
                   reinterpret_cast<ULONG_PTR>(lock));
-    __atomic_store_n(lock, free, __ATOMIC_RELEASE);
 }
 
 NT_SLOW_PATH KIRQL acquire_watched(KSPIN_LOCK* lock, bool to_dpc) {

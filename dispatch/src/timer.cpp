@@ -171,14 +171,17 @@ void timer_service::look_on_cancel(const KTIMER& timer) {
 
 void timer_service::settle() { const std::lock_guard guard(lock_); }
 
+// The simulator asks while no actor runs: one that was stopped under the lock has a timer in hand.
 bool timer_service::once_armed() {
-    const std::lock_guard guard(lock_);
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard) return true;
     return wheel_ != nullptr &&
            wheel_->visit_until([](const KTIMER& timer) { return timer.Header.Periodic == 0; });
 }
 
+// An actor of a simulated run that failed may hold the lock for ever.
 void timer_service::let_go_of_all() {
-    const std::lock_guard guard(lock_);
+    const std::unique_lock guard(lock_, std::try_to_lock);
     if (wheel_ == nullptr) return;
     wheel_->visit_until([this](KTIMER& timer) {
         if (queue_of(timer) == this) set_queue(timer, nullptr);

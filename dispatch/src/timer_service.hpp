@@ -138,7 +138,7 @@ private:
     void unlink_again(KTIMER& timer);
     void disarm(KTIMER& timer);
 
-    raw_spin lock_;
+    machine_spin lock_;                  // DPCs are queued under it
     std::unique_ptr<timer_wheel> wheel_; // since the first timer was set
     unsigned shift_ = 0;
     std::uint64_t look_again_ = timer_wheel::no_tick; // when the time keeper wakes by itself

@@ -21,7 +21,7 @@ inline bool try_release_cancel_lock(dispatch::detail::processor& self, KIRQL lev
     return dispatch::detail::try_release_lowering(self, cancel_lock_of(self), level);
 }
 
-/// Whoever gets a routine back owns the completion.
+/// A caller that gets a routine back owns the completion.
 inline PDRIVER_CANCEL exchange_routine(IRP* irp, PDRIVER_CANCEL routine) {
     return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
 }

@@ -20,8 +20,22 @@ using namespace dispatch::detail;
 // The drain DPC is queued when it is not `armed_`. That the queue was empty would not do: a request
 // whose canceller has it, but has not unlinked it yet, may outlive the drain, and what is parked
 // behind it would wait for ever.
-// What is usual is done without a call that would have to save registers; whatever needs one goes
-// on in a function of its own, for good.
+//
+// Each operation stands once, over hooks. The common path makes no call that would have to save
+// registers; rare paths end in a call of a cold function.
+namespace {
+
+/// The hook comes before a step that other threads may see: with `unwatched` it is nothing, with
+/// `scheduled` a simulated run may switch to another actor there. It stands under the lock, too.
+struct unwatched {
+    static void before(point, const void*) {}
+};
+struct scheduled {
+    static void before(point kind, const void* object) { sched_point_slow(kind, object); }
+};
+
+} // namespace
+
 struct cancel_safe_queue::steps {
     static IRP* of(LIST_ENTRY* entry) { return obligation_list::of(entry); }
     static LIST_ENTRY& entry_of(IRP* irp) { return irp->Tail.Overlay.ListEntry; }
@@ -30,26 +44,53 @@ struct cancel_safe_queue::steps {
         return __atomic_load_n(&irp->Cancel, __ATOMIC_RELAXED) != 0;
     }
 
-    static void prepare(cancel_safe_queue& queue, IRP* irp) {
+    template <class Hooks>
+    static void release(cancel_safe_queue& queue) {
+        Hooks::before(point::lock_release, &queue);
+        queue.lock_.unlock();
+    }
+
+    template <class Hooks>
+    [[gnu::always_inline]] static NTSTATUS park(cancel_safe_queue& queue, IRP* irp) {
         queue_of(irp) = &queue;
         entry_of(irp).Flink = nullptr; // not linked yet
         IoMarkIrpPending(irp);
+        Hooks::before(point::cancel_exchange, irp);
+        store_routine_before_lock(irp, cancel);
+        Hooks::before(point::lock_acquire, &queue);
+        if (!queue.lock_.try_lock()) [[unlikely]]
+            return wait_and_link<Hooks>(queue, irp);
+        return link<Hooks>(queue, irp);
+    }
+
+    [[gnu::cold, gnu::noinline]] static NTSTATUS park_scheduled(cancel_safe_queue& queue,
+                                                                IRP* irp) {
+        return park<scheduled>(queue, irp);
+    }
+
+    template <class Hooks>
+    [[gnu::cold, gnu::noinline]] static NTSTATUS wait_and_link(cancel_safe_queue& queue, IRP* irp) {
+        IRPVERBS_PROBE("queue.park_waits_for_the_lock");
+        queue.lock_.lock();
+        return link<Hooks>(queue, irp);
     }
 
     // Under the lock, which it releases.
+    template <class Hooks>
     [[gnu::always_inline]] static NTSTATUS link(cancel_safe_queue& queue, IRP* irp) {
         if (cancelled(irp) || queue.refusal_ != STATUS_SUCCESS) [[unlikely]]
-            return link_or_refuse(queue, irp);
+            return link_or_refuse<Hooks>(queue, irp);
         InsertTailList(&queue.waiting_, &entry_of(irp));
-        return unlock_and_drain(queue);
+        return unlock_and_drain<Hooks>(queue);
     }
 
     // After unlock() the request may be gone from the queue, and the queue's destructor may run: it
     // waits for `armed_` to be cleared, which only the DPC does that is queued here.
+    template <class Hooks>
     [[gnu::always_inline]] static NTSTATUS unlock_and_drain(cancel_safe_queue& queue) {
         const bool armed = queue.armed_;
         queue.armed_ = true;
-        queue.lock_.unlock();
+        release<Hooks>(queue);
         return armed ? STATUS_PENDING : queue_dpc(queue);
     }
 
@@ -60,32 +101,20 @@ struct cancel_safe_queue::steps {
 
     // The request is cancelled, or the queue closed. When its canceller has come and gone, or can
     // be forestalled, it is completed here; else the canceller waits for the lock to unlink it.
+    template <class Hooks>
     [[gnu::cold, gnu::noinline]] static NTSTATUS link_or_refuse(cancel_safe_queue& queue,
                                                                 IRP* irp) {
+        Hooks::before(point::cancel_exchange, irp);
         if (queue_of(irp) != nullptr && exchange_routine(irp, nullptr) == nullptr) {
             IRPVERBS_PROBE("queue.canceller_waits_to_unlink");
             InsertTailList(&queue.waiting_, &entry_of(irp));
-            return unlock_and_drain(queue);
+            return unlock_and_drain<Hooks>(queue);
         }
         if (cancelled(irp)) IRPVERBS_PROBE("queue.cancel_won_before_park");
         const NTSTATUS status = cancelled(irp) ? STATUS_CANCELLED : queue.refusal_;
-        queue.lock_.unlock();
+        release<Hooks>(queue);
         obligation(irp).complete(status);
         return STATUS_PENDING;
-    }
-
-    [[gnu::cold, gnu::noinline]] static NTSTATUS wait_and_link(cancel_safe_queue& queue, IRP* irp) {
-        queue.lock_.lock();
-        return link(queue, irp);
-    }
-
-    [[gnu::cold, gnu::noinline]] static NTSTATUS park_instrumented(cancel_safe_queue& queue,
-                                                                   IRP* irp) {
-        prepare(queue, irp);
-        sched_point_slow(point::cancel_exchange, irp);
-        store_routine_before_lock(irp, cancel);
-        sched_point_slow(point::lock_acquire, &queue);
-        return wait_and_link(queue, irp);
     }
 
     // The cancel routine.
@@ -95,36 +124,46 @@ struct cancel_safe_queue::steps {
         if (instrumented() || self == nullptr || !try_release_cancel_lock(*self, irp->CancelIrql))
             [[unlikely]]
             return cancel_slowly(queue, irp);
-        if (!queue.lock_.try_lock()) [[unlikely]]
-            return wait_and_unlink(queue, irp);
-        unlink(queue, irp);
+        lock_and_unlink<unwatched>(queue, irp);
     }
 
     [[gnu::cold, gnu::noinline]] static void cancel_slowly(cancel_safe_queue& queue, IRP* irp) {
         IoReleaseCancelSpinLock(irp->CancelIrql);
-        sched_point(point::lock_acquire, &queue);
-        wait_and_unlink(queue, irp);
+        if (instrumented()) return lock_and_unlink<scheduled>(queue, irp);
+        lock_and_unlink<unwatched>(queue, irp);
     }
 
+    template <class Hooks>
+    [[gnu::always_inline]] static void lock_and_unlink(cancel_safe_queue& queue, IRP* irp) {
+        Hooks::before(point::lock_acquire, &queue);
+        if (!queue.lock_.try_lock()) [[unlikely]]
+            return wait_and_unlink<Hooks>(queue, irp);
+        unlink<Hooks>(queue, irp);
+    }
+
+    template <class Hooks>
     [[gnu::cold, gnu::noinline]] static void wait_and_unlink(cancel_safe_queue& queue, IRP* irp) {
+        IRPVERBS_PROBE("queue.canceller_waits_for_the_lock");
         queue.lock_.lock();
-        unlink(queue, irp);
+        unlink<Hooks>(queue, irp);
     }
 
     // Under the lock, which it releases. A request that is not linked yet is park()'s.
+    template <class Hooks>
     [[gnu::always_inline]] static void unlink(cancel_safe_queue& queue, IRP* irp) {
         if (entry_of(irp).Flink == nullptr) [[unlikely]] {
             queue_of(irp) = nullptr;
-            return queue.lock_.unlock();
+            return release<Hooks>(queue);
         }
         RemoveEntryList(&entry_of(irp));
-        queue.lock_.unlock();
+        release<Hooks>(queue);
         irp->IoStatus.Status = STATUS_CANCELLED;
         irp->IoStatus.Information = 0;
         IoCompleteRequest(irp, IO_NO_INCREMENT);
     }
 
     // Under the lock: all that can be claimed, linked by Flink.
+    template <class Hooks>
     static LIST_ENTRY* claim(cancel_safe_queue& queue) {
         LIST_ENTRY* entry = queue.waiting_.Flink;
         LIST_ENTRY* first = nullptr;
@@ -132,6 +171,7 @@ struct cancel_safe_queue::steps {
         InitializeListHead(&queue.waiting_);
         while (entry != &queue.waiting_) {
             LIST_ENTRY* next = entry->Flink;
+            Hooks::before(point::cancel_exchange, of(entry));
             if (exchange_routine(of(entry), nullptr) != nullptr) {
                 *last = entry;
                 last = &entry->Flink;
@@ -145,20 +185,51 @@ struct cancel_safe_queue::steps {
         return first;
     }
 
-    static void drain(KDPC*, void* context, void*, void*) {
-        auto& queue = *static_cast<cancel_safe_queue*>(context);
+    template <class Hooks>
+    static LIST_ENTRY* claim_all(cancel_safe_queue& queue, NTSTATUS refusal) {
+        Hooks::before(point::lock_acquire, &queue);
+        queue.lock_.lock();
+        if (refusal != STATUS_SUCCESS) queue.refusal_ = refusal;
+        LIST_ENTRY* first = claim<Hooks>(queue);
+        release<Hooks>(queue);
+        return first;
+    }
+
+    template <class Hooks>
+    static IRP* take(cancel_safe_queue& queue, filter matches, void* context) {
+        Hooks::before(point::lock_acquire, &queue);
+        const std::lock_guard guard(queue.lock_);
+        for (LIST_ENTRY* each = queue.waiting_.Flink; each != &queue.waiting_; each = each->Flink) {
+            IRP* irp = of(each);
+            if (matches != nullptr && !matches(*irp, context)) continue;
+            Hooks::before(point::cancel_exchange, irp);
+            if (exchange_routine(irp, nullptr) == nullptr) continue;
+            RemoveEntryList(each);
+            return irp;
+        }
+        return nullptr;
+    }
+
+    template <class Hooks>
+    [[gnu::always_inline]] static void drain(cancel_safe_queue& queue) {
         const drain_routine call = queue.drain_;
         void* its_context = queue.context_;
-        sched_point(point::lock_acquire, &queue);
+        Hooks::before(point::lock_acquire, &queue);
         queue.lock_.lock();
         queue.armed_ = false;
-        LIST_ENTRY* entry = claim(queue);
-        queue.lock_.unlock(); // the queue may be gone after its last request
+        LIST_ENTRY* entry = claim<Hooks>(queue);
+        release<Hooks>(queue); // the queue may be gone after its last request
         while (entry != nullptr) {
             IRP* irp = of(entry);
             entry = entry->Flink;
             call(obligation(irp), its_context);
         }
+    }
+
+    // The DPC.
+    static void run_drain(KDPC*, void* queue, void*, void*) {
+        if (instrumented()) return drain<scheduled>(*static_cast<cancel_safe_queue*>(queue));
+        drain<unwatched>(*static_cast<cancel_safe_queue*>(queue));
     }
 };
 
@@ -167,7 +238,7 @@ cancel_safe_queue::cancel_safe_queue() noexcept { InitializeListHead(&waiting_);
 cancel_safe_queue::cancel_safe_queue(drain_routine drain, void* context)
     : armed_(false), drain_(drain), context_(context) {
     InitializeListHead(&waiting_);
-    KeInitializeDpc(&dpc_, steps::drain, this);
+    KeInitializeDpc(&dpc_, steps::run_drain, this);
     introduce(this, "queue");
 }
 
@@ -189,45 +260,25 @@ bool cancel_safe_queue::drain_is_coming() const noexcept {
 }
 
 NTSTATUS cancel_safe_queue::park_irp(IRP* irp) {
-    if (instrumented()) return steps::park_instrumented(*this, irp);
-    steps::prepare(*this, irp);
-    store_routine_before_lock(irp, steps::cancel);
-    if (!lock_.try_lock()) [[unlikely]]
-        return steps::wait_and_link(*this, irp);
-    return steps::link(*this, irp);
+    if (instrumented()) return steps::park_scheduled(*this, irp);
+    return steps::park<unwatched>(*this, irp);
 }
 
 IRP* cancel_safe_queue::take(filter matches, void* context) {
-    sched_point(point::lock_acquire, this);
-    return take_now(matches, context);
+    if (instrumented()) return steps::take<scheduled>(*this, matches, context);
+    return steps::take<unwatched>(*this, matches, context);
 }
 
-IRP* cancel_safe_queue::take_now(filter matches, void* context) {
-    const std::lock_guard guard(lock_);
-    for (LIST_ENTRY* each = waiting_.Flink; each != &waiting_; each = each->Flink) {
-        IRP* irp = steps::of(each);
-        if ((matches != nullptr && !matches(*irp, context)) ||
-            exchange_routine(irp, nullptr) == nullptr)
-            continue;
-        RemoveEntryList(each);
-        return irp;
-    }
-    return nullptr;
+LIST_ENTRY* cancel_safe_queue::claim_all(NTSTATUS refusal) {
+    if (instrumented()) return steps::claim_all<scheduled>(*this, refusal);
+    return steps::claim_all<unwatched>(*this, refusal);
 }
 
-obligation_list cancel_safe_queue::pop_all() {
-    sched_point(point::lock_acquire, this);
-    const std::lock_guard guard(lock_);
-    return obligation_list(steps::claim(*this));
-}
+obligation_list cancel_safe_queue::pop_all() { return obligation_list(claim_all(STATUS_SUCCESS)); }
 
 void cancel_safe_queue::close(NTSTATUS refusal) {
-    sched_point(point::lock_acquire, this);
-    lock_.lock();
-    refusal_ = NT_SUCCESS(refusal) ? STATUS_CANCELLED : refusal;
-    obligation_list left(steps::claim(*this));
-    lock_.unlock();
-    std::move(left).complete(STATUS_CANCELLED);
+    const NTSTATUS failure = NT_SUCCESS(refusal) ? STATUS_CANCELLED : refusal;
+    obligation_list(claim_all(failure)).complete(STATUS_CANCELLED);
 }
 
 bool cancel_safe_queue::empty() const noexcept {

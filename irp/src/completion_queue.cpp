@@ -115,7 +115,7 @@ void completion_queue::match() {
 std::optional<obligation> completion_queue::serve_one(std::size_t& count) {
     sched_point(point::lock_acquire, this);
     const std::lock_guard guard(lock_);
-    IRP* remover = IsListEmpty(&done_) ? nullptr : removers_.take_now(nullptr, nullptr);
+    IRP* remover = IsListEmpty(&done_) ? nullptr : removers_.take(nullptr, nullptr);
     matching_ = remover != nullptr;
     if (!matching_) return std::nullopt;
     obligation request(remover);

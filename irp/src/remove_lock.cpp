@@ -37,6 +37,7 @@ void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag, ULONG
 NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag) {
     if (instrumented()) look_on(irql_rules::IoAcquireRemoveLock, point::interlocked, RemoveLock);
     __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);
+    sched_point(point::interlocked, RemoveLock);
     if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) {
         if (instrumented()) irpverbs::irp::verify::remove_lock_acquired(RemoveLock, Tag);
         return STATUS_SUCCESS;

@@ -60,7 +60,7 @@ void start_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
 // Whoever finds nobody at it does what is asked for, and what others ask for meanwhile.
 void serve_in_turn(DEVICE_OBJECT* device) {
     sched_point(point::interlocked, device);
-    if (InterlockedIncrement(&device->StartIoCount) != 1) {
+    if (__atomic_add_fetch(&device->StartIoCount, 1, __ATOMIC_SEQ_CST) != 1) {
         IRPVERBS_PROBE("start_io.left_to_who_is_at_it");
         return;
     }
@@ -71,7 +71,7 @@ void serve_in_turn(DEVICE_OBJECT* device) {
         if (const UCHAR how = __atomic_exchange_n(&device->StartIoNext, UCHAR{0}, __ATOMIC_ACQ_REL))
             start_next(device, how, key);
         sched_point(point::interlocked, device);
-    } while (InterlockedDecrement(&device->StartIoCount) != 0);
+    } while (__atomic_sub_fetch(&device->StartIoCount, 1, __ATOMIC_SEQ_CST) != 0);
 }
 
 void start(DEVICE_OBJECT* device, IRP* irp) {

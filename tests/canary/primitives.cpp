@@ -1,4 +1,5 @@
-// Defects around locks, events, DPCs and timers.
+// Defects around locks, counts, events, DPCs and timers.
+#define IRPVERBS_CHECKED_INLINES 1
 #include "canary.hpp"
 
 namespace canary {
@@ -26,6 +27,48 @@ std::optional<std::string> inverted_compare_exchange(sim_machine& sim) {
     sim.run();
     if (together) return "two were inside the lock";
     return std::nullopt;
+}
+
+// Both that let go of an object may see that none is left.
+std::optional<std::string> reads_a_count_again(sim_machine& sim) {
+    LONG references = 2;
+    int freed = 0;
+    const auto release = [&] {
+        InterlockedDecrement(&references);
+        if (references == 0) ++freed;
+    };
+    sim.spawn("one", release);
+    sim.spawn("other", release);
+    sim.run();
+    if (freed != 1) return "freed " + std::to_string(freed) + " times";
+    return std::nullopt;
+}
+
+// The DPC may complete the IRP on the other processor before it is marked.
+struct late_marker {
+    KDPC dpc;
+
+    late_marker() {
+        KeInitializeDpc(&dpc, answer, nullptr);
+        KeSetTargetProcessorDpc(&dpc, 1);
+    }
+    static void answer(KDPC*, void*, void* irp, void*) {
+        complete(static_cast<IRP*>(irp), STATUS_SUCCESS);
+    }
+    static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp) {
+        IO_STACK_LOCATION* own = IoGetCurrentIrpStackLocation(irp);
+        KeInsertQueueDpc(&state_of<late_marker>(device).dpc, irp, nullptr);
+        own->Control |= SL_PENDING_RETURNED; // IoMarkIrpPending, of this location in any case
+        return STATUS_PENDING;
+    }
+};
+
+std::optional<std::string> marks_after_queueing_a_dpc(sim_machine& sim) {
+    late_marker marker;
+    world it(late_marker::dispatch, &marker);
+    sim.spawn("send", [&] { it.send(0); });
+    sim.run();
+    return it.verdict();
 }
 
 std::optional<std::string> lowers_to_passive_inside(sim_machine&) {
@@ -183,6 +226,12 @@ const std::vector<defect>& primitive_defects() {
     static const std::vector<defect> all = {
         {"inverted_compare_exchange", "Wine ntoskrnl.exe sync.c, before e6a6ae70",
          found_by::outcome, inverted_compare_exchange},
+        {"reads_a_count_again", "planted by others, C01", found_by::outcome, reads_a_count_again},
+        {"marks_after_queueing_a_dpc",
+         "planted by others, P11",
+         found_by::verifier,
+         marks_after_queueing_a_dpc,
+         {"MarkingInterlockedQueuedIrps"}},
         {"lowers_to_passive_inside",
          "Wine KeAcquireSpinLockRaiseToDpc, constant 0",
          found_by::verifier,

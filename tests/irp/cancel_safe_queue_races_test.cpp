@@ -149,7 +149,8 @@ TEST(QueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatParked) {
 
 TEST(QueueRaces, ParkCancelServe) {
     irpverbs::testing::expect_exhausted(
-        thorough({"queue.cancel_won_before_park", "queue.canceller_waits_to_unlink"}),
+        thorough({"queue.cancel_won_before_park", "queue.canceller_waits_to_unlink",
+                  "queue.park_waits_for_the_lock", "queue.canceller_waits_for_the_lock"}),
         park_cancel_serve);
 }
 TEST(QueueRaces, CancelBesideADrainHere) {

@@ -1,61 +1,112 @@
 /* Interlocked operations and interlocked lists. Each operation on a number or a pointer is a full
-   barrier (on x86-64, the only processor that is supported). They are inline and no scheduling
-   points: a simulated run does not switch to another actor at one. IRQL: any.
-   Source: WDK InterlockedXxx, ExInterlockedXxx. */
+   barrier (on x86-64, the only processor that is supported). They are inline. In driver code that
+   is compiled with IRPVERBS_CHECKED_INLINES 1 a simulated run may switch to another actor before
+   each; elsewhere it does not. IRQL: any. Source: WDK InterlockedXxx, ExInterlockedXxx. */
 #ifndef IRPVERBS_DISPATCH_INTERLOCKED_H
 #define IRPVERBS_DISPATCH_INTERLOCKED_H
 
 #include <dispatch/spin_lock.h>
 
+NT_EXTERN_C_BEGIN
+/* For the inline functions below alone. IRQL: any. */
+NT_API void InterlockedSchedulingPoint(const volatile VOID* Target) NT_NOEXCEPT;
+NT_EXTERN_C_END
+static inline void InterlockedPoint(const volatile VOID* target) NT_NOEXCEPT {
+#if IRPVERBS_CHECKED_INLINES
+    InterlockedSchedulingPoint(target);
+#else
+    (void)target;
+#endif
+}
+
 static inline LONG InterlockedIncrement(LONG volatile* addend) NT_NOEXCEPT {
-    return __atomic_add_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(addend);
+    const LONG result = __atomic_add_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG InterlockedDecrement(LONG volatile* addend) NT_NOEXCEPT {
-    return __atomic_sub_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(addend);
+    const LONG result = __atomic_sub_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG InterlockedExchangeAdd(LONG volatile* addend, LONG value) NT_NOEXCEPT {
-    return __atomic_fetch_add(addend, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(addend);
+    const LONG result = __atomic_fetch_add(addend, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG InterlockedExchange(LONG volatile* target, LONG value) NT_NOEXCEPT {
-    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(target);
+    const LONG result = __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG InterlockedCompareExchange(LONG volatile* target, LONG exchange,
                                               LONG comparand) NT_NOEXCEPT {
+    InterlockedPoint(target);
     __atomic_compare_exchange_n(target, &comparand, exchange, 0, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
     return comparand;
 }
 static inline LONG InterlockedAnd(LONG volatile* target, LONG value) NT_NOEXCEPT {
-    return __atomic_fetch_and(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(target);
+    const LONG result = __atomic_fetch_and(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG InterlockedOr(LONG volatile* target, LONG value) NT_NOEXCEPT {
-    return __atomic_fetch_or(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(target);
+    const LONG result = __atomic_fetch_or(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG64 InterlockedIncrement64(LONG64 volatile* addend) NT_NOEXCEPT {
-    return __atomic_add_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(addend);
+    const LONG64 result = __atomic_add_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG64 InterlockedDecrement64(LONG64 volatile* addend) NT_NOEXCEPT {
-    return __atomic_sub_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(addend);
+    const LONG64 result = __atomic_sub_fetch(addend, 1, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG64 InterlockedExchangeAdd64(LONG64 volatile* addend, LONG64 value) NT_NOEXCEPT {
-    return __atomic_fetch_add(addend, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(addend);
+    const LONG64 result = __atomic_fetch_add(addend, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG64 InterlockedExchange64(LONG64 volatile* target, LONG64 value) NT_NOEXCEPT {
-    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(target);
+    const LONG64 result = __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline LONG64 InterlockedCompareExchange64(LONG64 volatile* target, LONG64 exchange,
                                                   LONG64 comparand) NT_NOEXCEPT {
+    InterlockedPoint(target);
     __atomic_compare_exchange_n(target, &comparand, exchange, 0, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
     return comparand;
 }
 static inline PVOID InterlockedExchangePointer(PVOID volatile* target, PVOID value) NT_NOEXCEPT {
-    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(target);
+    PVOID result = __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
+    return result;
 }
 static inline PVOID InterlockedCompareExchangePointer(PVOID volatile* target, PVOID exchange,
                                                       PVOID comparand) NT_NOEXCEPT {
+    InterlockedPoint(target);
     __atomic_compare_exchange_n(target, &comparand, exchange, 0, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
+    InterlockedPoint(NULL);
     return comparand;
 }
 

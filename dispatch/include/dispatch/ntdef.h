@@ -29,6 +29,18 @@
 /* Every function of the library that a program may call. */
 #define NT_API __attribute__((visibility("default")))
 
+/* Inline functions report each call to the library where driver code is compiled with this set to
+   1: by itself in debug builds. The verifier then checks the calls, and a simulated run may switch
+   to another actor before an interlocked operation. Elsewhere they cost only their own
+   instructions. */
+#ifndef IRPVERBS_CHECKED_INLINES
+#ifdef NDEBUG
+#define IRPVERBS_CHECKED_INLINES 0
+#else
+#define IRPVERBS_CHECKED_INLINES 1
+#endif
+#endif
+
 typedef void VOID;
 typedef void* PVOID;
 typedef char CHAR;

@@ -120,10 +120,10 @@ private:
 
     NTSTATUS park_irp(IRP* irp);
     IRP* take(filter matches, void* context);
-    IRP* take_now(filter matches, void* context); // no scheduling point: under another raw_spin
+    LIST_ENTRY* claim_all(NTSTATUS refusal); // from now on, unless it is STATUS_SUCCESS
     bool drain_is_coming() const noexcept;
 
-    mutable dispatch::detail::raw_spin lock_;
+    mutable dispatch::detail::machine_spin lock_;
     bool armed_ = true;                 // guarded by lock_: the DPC is on its way, or there is none
     NTSTATUS refusal_ = STATUS_SUCCESS; // guarded by lock_: not success once closed
     LIST_ENTRY waiting_;                // guarded by lock_

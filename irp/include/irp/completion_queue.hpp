@@ -83,7 +83,7 @@ private:
     void match();
     std::optional<obligation> serve_one(std::size_t& count);
 
-    dispatch::detail::raw_spin lock_;
+    dispatch::detail::machine_spin lock_;
     LIST_ENTRY done_{&done_, &done_}; // guarded by lock_
     bool matching_ = false;           // guarded by lock_: a thread is in match()
     cancel_safe_queue removers_;      // its lock is acquired under lock_, too

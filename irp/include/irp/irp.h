@@ -168,17 +168,6 @@ static inline PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) NT_NOEXCEPT
    Source: WDK IoSetNextIrpStackLocation. */
 NT_API void IoSetNextIrpStackLocation(PIRP Irp);
 
-/* Inline functions tell the verifier of each call where driver code is compiled with this set to 1:
-   by itself in debug builds. Elsewhere they cost what they do, and the verifier sees what they left
-   behind. */
-#ifndef IRPVERBS_CHECKED_INLINES
-#ifdef NDEBUG
-#define IRPVERBS_CHECKED_INLINES 0
-#else
-#define IRPVERBS_CHECKED_INLINES 1
-#endif
-#endif
-
 typedef enum _INLINE_IRP_CALL {
     InlineSkipLocation,
     InlineCopyLocation,

@@ -1,5 +1,5 @@
 // Cancel routines: who set them, who took them, who completes.
-#include "../cancel_lock.hpp"
+#include "../cancel_steps.hpp"
 #include "../require.hpp"
 #include "../rules.hpp"
 #include "hooks.hpp"
@@ -117,35 +117,6 @@ draft* check_freed_meanwhile(ledger& book, record& of) {
                 .with("freed at", of.freed_at);
 }
 
-// Sets Irp->Cancel, unless the IRP was freed.
-draft* set_cancel(ledger& book, record& of) {
-    const std::lock_guard guard(book.lock);
-    draft* told = check_freed_meanwhile(book, of);
-    if (told == nullptr) __atomic_store_n(&of.irp->Cancel, BOOLEAN{TRUE}, __ATOMIC_SEQ_CST);
-    return told;
-}
-
-PDRIVER_CANCEL take_routine(core::processor& self, ledger& book, record& of, frame& mine,
-                            draft*& told) {
-    const std::lock_guard guard(book.lock);
-    told = check_freed_meanwhile(book, of);
-    if (told != nullptr) return nullptr;
-    --of.cancels_under_way;
-    const PDRIVER_CANCEL routine =
-        __atomic_exchange_n(&of.irp->CancelRoutine, PDRIVER_CANCEL{nullptr}, __ATOMIC_SEQ_CST);
-    if (routine == nullptr || of.irp->CurrentLocation > of.irp->StackCount) return routine;
-    of.cancel_routine_taken = true;
-    of.canceller = &self;
-    mine.kind = routine::cancel;
-    mine.irp = &of;
-    mine.location = static_cast<UCHAR>(of.irp->CurrentLocation);
-    mine.device = IoGetCurrentIrpStackLocation(of.irp)->DeviceObject;
-    mine.device_number = of.at(mine.location).device_number;
-    book.hold(of);
-    book.note(self, of, "cancel routine called", mine.location, mine.device_number);
-    return routine;
-}
-
 // Keeps the record for as long as IoCancelIrp needs it: the IRP may be gone before.
 class cancel_scope {
 public:
@@ -159,26 +130,73 @@ private:
     record& of_;
 };
 
-void run_routine(core::processor& self, ledger& book, record& of, frame& mine,
-                 PDRIVER_CANCEL routine, KIRQL old) {
-    const frame_scope inside(self, mine);
-    // What it was entered with, and must have given back.
-    mine.irql = old;
-    mine.cancel_lock_held = false;
-    if (mine.spin_locks != 0) --mine.spin_locks;
-    {
-        const traced_step traced(
-            self, book,
-            event_of(of, trace_step::cancel_routine, mine.location, mine.device_number));
-        routine(mine.device, of.irp);
+// The hooks of IoCancelIrp that keep its record.
+class watched_cancel {
+public:
+    watched_cancel(core::processor& self, ledger& book, record& of)
+        : self_(self), book_(book), of_(of) {}
+
+    template <class Step>
+    bool step(Step perform) {
+        const std::lock_guard guard(book_.lock);
+        told_ = check_freed_meanwhile(book_, of_);
+        if (told_ != nullptr) return false;
+        perform();
+        return true;
     }
-    {
-        const std::lock_guard guard(book.lock);
-        of.cancel_routine_taken = false;
-        of.refused = nullptr;
+
+    static void before_exchange(IRP* irp) {
+        core::sched_point_slow(core::point::cancel_exchange, irp);
     }
-    if (watching(watch::cancel)) tell(book, check_surroundings(self, book, mine));
-}
+
+    void exchanged(PDRIVER_CANCEL routine) {
+        --of_.cancels_under_way;
+        if (routine == nullptr || of_.irp->CurrentLocation > of_.irp->StackCount) return;
+        of_.cancel_routine_taken = true;
+        of_.canceller = &self_;
+        mine_.kind = routine::cancel;
+        mine_.irp = &of_;
+        mine_.location = static_cast<UCHAR>(of_.irp->CurrentLocation);
+        mine_.device = IoGetCurrentIrpStackLocation(of_.irp)->DeviceObject;
+        mine_.device_number = of_.at(mine_.location).device_number;
+        book_.hold(of_);
+        book_.note(self_, of_, "cancel routine called", mine_.location, mine_.device_number);
+    }
+
+    void call(PDRIVER_CANCEL routine, DEVICE_OBJECT* device, IRP* irp) {
+        const frame_scope inside(self_, mine_);
+        // The state that the routine was entered with, and must have restored.
+        mine_.irql = irp->CancelIrql;
+        mine_.cancel_lock_held = false;
+        if (mine_.spin_locks != 0) --mine_.spin_locks;
+        {
+            const traced_step traced(
+                self_, book_,
+                event_of(of_, trace_step::cancel_routine, mine_.location, mine_.device_number));
+            routine(device, irp);
+        }
+        {
+            const std::lock_guard guard(book_.lock);
+            of_.cancel_routine_taken = false;
+            of_.refused = nullptr;
+        }
+        if (watching(watch::cancel)) tell(book_, check_surroundings(self_, book_, mine_));
+    }
+
+    BOOLEAN release(KIRQL level) {
+        if (told_ == nullptr) IRPVERBS_PROBE("cancel.found_no_routine");
+        KeReleaseSpinLock(&cancel_lock_of(self_), level);
+        tell(book_, told_);
+        return FALSE;
+    }
+
+private:
+    core::processor& self_;
+    ledger& book_;
+    record& of_;
+    frame mine_;
+    draft* told_ = nullptr; // the rule that the last step broke
+};
 
 } // namespace
 
@@ -195,7 +213,6 @@ PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
 
 BOOLEAN cancel(IRP* irp) {
     core::processor& self = core::this_processor();
-    KSPIN_LOCK* cancel_lock = &cancel_lock_of(self);
     ledger& book = ledger::of(self);
     draft* told = nullptr;
     record* of = begin_cancel(self, book, irp, told);
@@ -203,27 +220,9 @@ BOOLEAN cancel(IRP* irp) {
     if (of == nullptr) return FALSE;
     const cancel_scope until_over(book, *of);
     const traced_step traced(self, book, event_of(*of, trace_step::cancelling, 0, 0));
-    const KIRQL old = KeAcquireSpinLockRaiseToDpc(cancel_lock);
-    told = set_cancel(book, *of);
-    frame mine;
-    PDRIVER_CANCEL routine = nullptr;
-    if (told == nullptr) {
-        core::sched_point_slow(core::point::cancel_exchange, irp);
-        routine = take_routine(self, book, *of, mine, told);
-    }
-    if (routine == nullptr) {
-        if (told == nullptr) IRPVERBS_PROBE("cancel.found_no_routine");
-        KeReleaseSpinLock(cancel_lock, old);
-        tell(book, told);
-        return FALSE;
-    }
-    if (mine.irp == nullptr)
-        core::bug_check(CANCEL_STATE_IN_COMPLETED_IRP,
-                        "IoCancelIrp: the IRP is complete and has a cancel routine",
-                        reinterpret_cast<ULONG_PTR>(irp));
-    irp->CancelIrql = old;
-    run_routine(self, book, *of, mine, routine, old);
-    return TRUE;
+    const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock_of(self));
+    watched_cancel hooks(self, book, *of);
+    return cancel_under_lock(irp, old, hooks);
 }
 
 void check_cancel_release() {

@@ -20,7 +20,7 @@ struct verifier_state;
 
 /// DPCs that wait for a processor.
 struct dpc_queue {
-    raw_spin lock;
+    machine_spin lock;
     // Guarded by lock:
     LIST_ENTRY waiting;
     LIST_ENTRY threaded;

@@ -1,5 +1,7 @@
-// The library's own short locks. They are no scheduling points: nothing under them calls out.
+// The library's own short locks.
 #pragma once
+
+#include <dispatch/ntdef.h>
 
 #include <atomic>
 #include <sched.h>
@@ -17,6 +19,8 @@ inline void spin_turn(unsigned turn) noexcept {
         sched_yield();
 }
 
+/// A lock under which nothing calls out and no scheduling point stands: a simulated run never finds
+/// it held.
 class raw_spin {
 public:
     void lock() noexcept {
@@ -32,6 +36,24 @@ private:
             while (taken_.load(std::memory_order_relaxed))
                 spin_turn(turn++);
     }
+
+    std::atomic<bool> taken_{false};
+};
+
+/// A short lock of an object that belongs to a machine. A thread that finds it held waits through
+/// the machine, so that a simulated run may switch to another actor while it is held. The same
+/// instructions as a raw_spin where it is free. No raw_spin may be held when it is acquired.
+class machine_spin {
+public:
+    void lock() noexcept {
+        if (!try_lock()) [[unlikely]]
+            wait_and_lock();
+    }
+    bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
+    void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+private:
+    [[gnu::cold, gnu::noinline]] NT_API void wait_and_lock() noexcept;
 
     std::atomic<bool> taken_{false};
 };

@@ -10,23 +10,23 @@ namespace irpverbs::dispatch::detail {
 /// The word of a lock that is held: its owner, which tells a double acquisition from contention.
 inline ULONG_PTR owner_word(const processor& self) { return reinterpret_cast<ULONG_PTR>(&self); }
 
-/// False: somebody holds it.
-inline bool take_free_lock(const processor& self, KSPIN_LOCK& lock) {
-    KSPIN_LOCK free = 0;
-    return __atomic_compare_exchange_n(&lock, &free, owner_word(self), false, __ATOMIC_ACQUIRE,
+/// Acquires a lock whose word is `word`; false: the word is another, which `word` is then.
+inline bool try_acquire(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK& word) {
+    return __atomic_compare_exchange_n(&lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
 }
 
-/// False: `self` does not hold it.
-inline bool give_back_lock(const processor& self, KSPIN_LOCK& lock) {
+/// Leaves the word `free` in the lock; false, and nothing is done, when `self` does not hold it.
+inline bool try_release(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK free = 0) {
     if (__atomic_load_n(&lock, __ATOMIC_RELAXED) != owner_word(self)) return false;
-    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&lock, free, __ATOMIC_RELEASE);
     return true;
 }
 
-/// False, and nothing is done, when somebody holds it or the level is above DISPATCH_LEVEL.
+/// False, and nothing is done, when the lock is held or the level is above DISPATCH_LEVEL.
 inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
-    if (self.irql > DISPATCH_LEVEL || !take_free_lock(self, lock)) return false;
+    KSPIN_LOCK free = 0;
+    if (self.irql > DISPATCH_LEVEL || !try_acquire(self, lock, free)) return false;
     old = self.irql;
     self.irql = DISPATCH_LEVEL;
     return true;
@@ -35,7 +35,7 @@ inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
 /// False, and nothing is done, when there is more to it: DPCs to run, or a misuse to report.
 inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
     if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
-    if (!give_back_lock(self, lock)) return false;
+    if (!try_release(self, lock)) return false;
     self.irql = level;
     return true;
 }

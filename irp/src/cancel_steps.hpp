@@ -1,0 +1,59 @@
+// IoCancelIrp from the moment when it holds the cancel spin lock, written once over hooks:
+// `no_cancel_hooks` compiles to the steps alone, the verifier's hooks see each of them.
+#pragma once
+
+#include "cancel_lock.hpp"
+
+#include <dispatch/detail/checks.hpp>
+#include <dispatch/probe.hpp>
+#include <irp/device.h>
+
+namespace irpverbs::irp {
+
+/// Hooks of a cancellation. `step` performs one step on the IRP; false: the IRP is gone, and the
+/// step was not performed. `before_exchange` comes before the cancel routine is taken, `exchanged`
+/// within that step. Then comes either `call` or `release`, which gives the cancel spin lock back.
+struct no_cancel_hooks {
+    template <class Step>
+    static bool step(Step perform) {
+        perform();
+        return true;
+    }
+    static void before_exchange(IRP*) {}
+    static void exchanged(PDRIVER_CANCEL) {}
+    static void call(PDRIVER_CANCEL routine, DEVICE_OBJECT* device, IRP* irp) {
+        routine(device, irp);
+    }
+    [[gnu::noinline]] static BOOLEAN release(KIRQL level) {
+        IRPVERBS_PROBE("cancel.found_no_routine");
+        IoReleaseCancelSpinLock(level);
+        return FALSE;
+    }
+};
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void cancelled_complete_irp(const IRP* irp) {
+    dispatch::detail::bug_check(CANCEL_STATE_IN_COMPLETED_IRP,
+                                "IoCancelIrp: the IRP is complete and has a cancel routine",
+                                reinterpret_cast<ULONG_PTR>(irp));
+}
+
+/// The caller holds the cancel spin lock and raised the IRQL from `level`. The cancel routine
+/// releases the lock; without one it is released here. The answer of IoCancelIrp.
+template <class Hooks>
+[[gnu::always_inline]] inline BOOLEAN cancel_under_lock(IRP* irp, KIRQL level, Hooks& hooks) {
+    if (!hooks.step([irp] { store_cancel(irp); })) return hooks.release(level);
+    hooks.before_exchange(irp);
+    PDRIVER_CANCEL routine = nullptr;
+    const bool taken = hooks.step([&routine, &hooks, irp] {
+        routine = exchange_routine(irp, nullptr);
+        hooks.exchanged(routine);
+    });
+    if (!taken || routine == nullptr) return hooks.release(level);
+    if (irp->CurrentLocation > irp->StackCount) [[unlikely]]
+        cancelled_complete_irp(irp);
+    irp->CancelIrql = level;
+    hooks.call(routine, IoGetCurrentIrpStackLocation(irp)->DeviceObject, irp);
+    return TRUE;
+}
+
+} // namespace irpverbs::irp

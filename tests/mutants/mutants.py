@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Mistakes in the library's own fast paths, each of which a simulated campaign must find.
+
+usage: mutants.py BUILD [NAME...]
+
+BUILD is a build folder of Ninja with the target `mutant_campaigns`. For each row one source is copied
+with a text replaced, compiled by its own command of compile_commands.json, and linked before the
+archives, so that the archive's object is not used. The campaign must fail (exit status 1), and must pass in the program without a mistake. Exit status: 0, or 1 when
+a mistake was not found or the text of a row is not in its file.
+"""
+import concurrent.futures
+import json
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGET = "mutant_campaigns"
+QUEUE = "irp/src/cancel_safe_queue.cpp"
+DPC = "dispatch/src/dpc.cpp"
+
+# name, campaign, mutated file, [(text, replacement)...], sources to compile (the file itself if absent)
+ROWS = [
+    ("request_lost_when_the_lock_is_held", "drained", QUEUE,
+     [("return wait_and_link<Hooks>(queue, irp);", "return STATUS_PENDING;")]),
+    ("canceller_gives_up_when_the_lock_is_held", "drained", QUEUE,
+     [("return wait_and_unlink<Hooks>(queue, irp);", "return;")]),
+    ("armed_not_set", "drained", QUEUE,
+     [("        queue.armed_ = true;\n", "")]),
+    ("armed_cleared_after_the_drain", "drained", QUEUE,
+     [("        queue.armed_ = false;\n", ""),
+      ("            call(obligation(irp), its_context);\n        }\n",
+       "            call(obligation(irp), its_context);\n        }\n        queue.armed_ = false;\n")]),
+    ("cancel_looked_at_before_the_routine_is_set", "served", QUEUE,
+     [("        store_routine_before_lock(irp, cancel);\n",
+       "        if (cancelled(irp)) {\n            obligation(irp).complete(STATUS_CANCELLED);\n"
+       "            return STATUS_PENDING;\n        }\n        store_routine_before_lock(irp, cancel);\n"),
+      ("if (cancelled(irp) || queue.refusal_ != STATUS_SUCCESS)", "if (queue.refusal_ != STATUS_SUCCESS)")]),
+    ("routine_taken_without_a_look_at_the_result", "drained", QUEUE,
+     [("if (exchange_routine(of(entry), nullptr) != nullptr) {",
+       "if (exchange_routine(of(entry), nullptr); true) {")]),
+    ("canceller_unlinks_what_is_not_linked", "served", QUEUE,
+     [("            queue_of(irp) = nullptr;\n            return release<Hooks>(queue);\n        }\n"
+       "        RemoveEntryList(&entry_of(irp));\n",
+       "        } else {\n            RemoveEntryList(&entry_of(irp));\n        }\n")]),
+    ("drain_skips_a_claimed_request", "drained", QUEUE,
+     [("                last = &entry->Flink;\n", "")]),
+    ("pop_takes_what_is_being_cancelled", "served", QUEUE,
+     [("if (exchange_routine(irp, nullptr) == nullptr) continue;", "exchange_routine(irp, nullptr);")]),
+    ("cancel_stored_after_the_exchange", "cancelled", "irp/src/cancel_steps.hpp",
+     [("    if (!hooks.step([irp] { store_cancel(irp); })) return hooks.release(level);\n"
+       "    hooks.before_exchange(irp);\n", ""),
+      ("    if (!taken || routine == nullptr) return",
+       "    hooks.before_exchange(irp);\n    hooks.step([irp] { store_cancel(irp); });\n"
+       "    if (!taken || routine == nullptr) return")],
+     ["irp/src/cancel.cpp"]),
+    ("cancel_lock_kept_without_a_routine", "cancelled", "irp/src/cancel_steps.hpp",
+     [("        IoReleaseCancelSpinLock(level);\n", "        KeLowerIrql(level);\n")],
+     ["irp/src/cancel.cpp"]),
+    ("dpc_pending_cleared_early", "inserted", DPC,
+     [("    if (IsListEmpty(&queue.waiting)) queue.pending.store", "    queue.pending.store")]),
+    ("dpc_linked_before_it_is_owned", "inserted", DPC,
+     [("    void* free = nullptr;\n"
+       "    if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,\n"
+       "                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))\n        return false;\n",
+       "    if (__atomic_load_n(&dpc.DpcData, __ATOMIC_RELAXED) != nullptr) return false;\n")]),
+    ("spin_lock_taken_while_it_is_held", "excluded", "dispatch/include/dispatch/detail/spin_lock.hpp",
+     [("    return __atomic_compare_exchange_n(&lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,\n"
+       "                                       __ATOMIC_RELAXED);\n",
+       "    word = __atomic_exchange_n(&lock, owner_word(self), __ATOMIC_ACQUIRE);\n    return true;\n")],
+     ["dispatch/src/spin_lock.cpp"]),
+    ("port_wake_lost", "posted", "dispatch/src/queue.cpp",
+     [("        hand_over(*queue, woken);\n    }\n    woken.flush();\n    return old;",
+       "        hand_over(*queue, woken);\n    }\n    return old;")]),
+    ("remove_lock_wake_lost", "removed", "irp/src/remove_lock.cpp",
+     [("    drop(RemoveLock);\n    return STATUS_DELETE_PENDING;",
+       "    __atomic_sub_fetch(&RemoveLock->IoCount, 1, __ATOMIC_ACQ_REL);\n    return STATUS_DELETE_PENDING;")]),
+    ("remove_lock_looked_at_before_it_is_counted", "removed", "irp/src/remove_lock.cpp",
+     [("    __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);\n",
+       "    if (__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) return STATUS_DELETE_PENDING;\n"),
+      ("    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) {\n",
+       "    __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);\n    if (RemoveLock != nullptr) {\n")]),
+]
+
+
+def mutated(file, changes):
+    text = (ROOT / file).read_text()
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise LookupError(f"{text.count(old)} times in {file}, not once: {old!r}")
+        text = text.replace(old, new)
+    return text
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = folder
+        self.work = folder / "tests" / "mutants" / "mutated"
+        commands = json.loads((folder / "compile_commands.json").read_text())
+        self.compile = {entry["file"]: shlex.split(entry["command"]) for entry in commands}
+        listed = subprocess.run(["ninja", "-C", folder, "-t", "commands", TARGET], check=True,
+                                capture_output=True, text=True).stdout.splitlines()
+        self.link = [word for word in shlex.split(listed[-1]) if word not in (":", "&&")]
+
+    def object_of(self, source, command_of, where, include):
+        command = list(self.compile[str(ROOT / command_of)])
+        out = where / (source.stem + ".o")
+        command[command.index("-o") + 1] = str(out)
+        command[-1] = str(source)
+        # The copy stands elsewhere: its neighbours are found where the original stands.
+        command[1:1] = [*(["-I", str(include)] if include else []), "-I", str((ROOT / command_of).parent)]
+        launcher = ["ccache"] if shutil.which("ccache") else []
+        subprocess.run([*launcher, *command], cwd=self.folder, check=True)
+        return out
+
+    def program(self, name, file, changes, sources):
+        where = self.work / name
+        shutil.rmtree(where, ignore_errors=True)
+        where.mkdir(parents=True)
+        text = mutated(file, changes)
+        include = None
+        if sources:
+            # A header is found beside the source that includes it, or in the folder given first.
+            base = file.split("/include/")[1] if "/include/" in file else pathlib.Path(file).name
+            include = where / "include"
+            (include / base).parent.mkdir(parents=True)
+            (include / base).write_text(text)
+        objects = []
+        for source in sources or [file]:
+            copy = where / pathlib.Path(source).name
+            copy.write_text(text if not sources else (ROOT / source).read_text())
+            objects.append(self.object_of(copy, source, where, include))
+        link = list(self.link)
+        out = where / "program"
+        link[link.index("-o") + 1] = str(out)
+        first = next(at for at, word in enumerate(link) if word.endswith(".o"))
+        link[first + 1:first + 1] = [str(each) for each in objects]
+        subprocess.run(link, cwd=self.folder, check=True)
+        return out
+
+
+def run(program, campaign):
+    return subprocess.run([program, campaign], capture_output=True, text=True, errors="replace", timeout=60)
+
+
+def is_found(build, row):
+    name, campaign, file, changes, *rest = row
+    try:
+        result = run(build.program(name, file, changes, rest[0] if rest else None), campaign)
+    except (LookupError, subprocess.SubprocessError) as error:
+        return False, f"{name}: {error}"
+    if result.returncode == 1:
+        return True, f"{name}: found by {campaign}: {result.stdout.strip().splitlines()[0][:100]}"
+    return False, f"{name}: NOT FOUND by {campaign} (exit status {result.returncode}): {result.stdout[-600:]}"
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    build = Build(pathlib.Path(sys.argv[1]).resolve())
+    wanted = [row for row in ROWS if not sys.argv[2:] or row[0] in sys.argv[2:]]
+    correct = build.folder / "tests" / "mutants" / TARGET
+    failed = 0
+    for campaign in sorted({row[1] for row in wanted}):
+        result = run(correct, campaign)
+        if result.returncode != 0:
+            failed += 1
+            print(f"{campaign}: fails without a mistake: {result.stdout[-2000:]}{result.stderr}")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for found, text in pool.map(lambda row: is_found(build, row), wanted):
+            failed += not found
+            print(text, flush=True)
+    print(f"{len(wanted)} mistakes, {failed} failures")
+    sys.exit(1 if failed else 0)
+
+
+main()
