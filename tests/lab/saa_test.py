@@ -78,7 +78,7 @@ class TakeOverTest(LabCase):
         self.lab.console('Unlink "H0009"[1]')
         wait_for("gone")
         wait_for("asked")
-        self.assertEqual(program.wait(60), 0, program.stdout.read())
+        self.assertEqual(program.wait(60), 0, "".join(seen) + program.stdout.read())
 
     def signal(self, number):
         os.kill(self.lab.opensm("H0001").pid(), number)

@@ -7,8 +7,8 @@
 #include <saa/sa_recs.h>
 
 /* The time that a request waits for the SA before it ends with IBMF_TRANS_TIMEOUT. The library
-   sends a request 4 times, with an ibmf_retrans_t (ibmf/ibmf.h) of 3 retries whose retrans_rttv is
-   two subnet time-outs (2 x 4.096 us x 2^SubnetTimeOut of the port) and whose retrans_rtv is the
+   sends a request 20 times, with an ibmf_retrans_t (ibmf/ibmf.h) of 19 retries whose retrans_rttv
+   is two subnet time-outs (2 x 4.096 us x 2^SubnetTimeOut of the port) and whose retrans_rtv is the
    response time in the SA's ClassPortInfo (4.096 us x 2^RespTimeValue), or 0, IBMF's default, until
    that time is known. The time in the port's queue (ibmf_saa_limit_port) does not count. When an SM
    that has ceased to be the master times out, the library sends the request to the new master. No C

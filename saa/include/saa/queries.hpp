@@ -52,7 +52,8 @@ service_registration(const sa_service_record_t& record) noexcept;
 NT_API query_template<sa_service_record_t>
 service_withdrawal(const sa_service_record_t& record) noexcept;
 
-/// Moves the first path to each destination to the front, ordered by DGID, and returns the number
+/// Moves the preferred path to each destination (lowest Preference, then lowest LIDs) to the front,
+/// ordered by DGID, and returns the number
 /// of these paths. Allocates no memory.
 NT_API std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept;
 

@@ -1,4 +1,5 @@
-// Retries and times of a query before the SA's response times are known.
+// Retries and times of a query before the SA's response times are known. An SM that takes over
+// needs seconds, and OpenSM announces 0.27 s: fewer tries would end before it answers.
 #pragma once
 
 #include <ibmf/ibmf.h>
@@ -6,6 +7,6 @@
 namespace irpverbs::saa {
 
 inline constexpr ibmf_retrans_t first_times{
-    .retrans_retries = 3, .retrans_rtv = 0, .retrans_rttv = 0, .retrans_trans_to = 0};
+    .retrans_retries = 19, .retrans_rtv = 0, .retrans_rttv = 0, .retrans_trans_to = 0};
 
 } // namespace irpverbs::saa

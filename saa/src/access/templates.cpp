@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 namespace irpverbs::saa {
@@ -75,9 +76,13 @@ service_registration(const sa_service_record_t& record) noexcept {
     return made;
 }
 
-// The stable sort keeps the first path to a port before the others, and needs no memory.
+// The first path to a port is the preferred one (IBA: the lowest Preference), and of equal ones
+// that of the lowest LIDs. The sort needs no memory.
 std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept {
-    std::ranges::stable_sort(paths, {}, destination_of);
+    std::ranges::sort(paths, {}, [](const sa_path_record_t& path) {
+        return std::tuple_cat(destination_of(path),
+                              std::tuple(path.Preference, path.SLID, path.DLID, path.P_Key));
+    });
     const auto same = [](const sa_path_record_t& left, const sa_path_record_t& right) {
         return destination_of(left) == destination_of(right);
     };

@@ -22,7 +22,7 @@ std::uint64_t random_schedules(kind what, std::uint64_t seeds) {
     case kind::values:
         return 1;
     case kind::steps:
-        return seeds / 20;
+        return std::max<std::uint64_t>(1, seeds / 20);
     case kind::race:
         break;
     }
