@@ -130,9 +130,8 @@ typedef struct _SLIST_HEADER {
 } SLIST_HEADER, *PSLIST_HEADER;
 
 /* Push returns the former first entry; pop returns the first entry or NULL; flush returns the whole
-   chain, newest entry first. IRQL: any, but all accesses to one list must be at DISPATCH_LEVEL or
-   below, or all above it. Source: WDK InterlockedPushEntrySList, InterlockedPopEntrySList,
-   InterlockedFlushSList. */
+   chain, newest entry first. IRQL: any, but all uses of one list must be in one range of levels.
+   Source: WDK InterlockedPushEntrySList, InterlockedPopEntrySList, InterlockedFlushSList. */
 NT_API void InitializeSListHead(PSLIST_HEADER ListHead);
 NT_API PSLIST_ENTRY InterlockedPushEntrySList(PSLIST_HEADER ListHead, PSLIST_ENTRY ListEntry);
 NT_API PSLIST_ENTRY InterlockedPopEntrySList(PSLIST_HEADER ListHead);
