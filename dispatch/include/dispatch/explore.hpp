@@ -19,9 +19,9 @@ namespace irpverbs::dispatch {
 /// The runs of a campaign. The environment overrides them:
 ///   IRPVERBS_SEEDS=N               N times as many runs
 ///   IRPVERBS_STRATEGY=...          only that strategy (see schedule_environment); when the
-/// campaign
-///                                  has no runs of it, the runs of the others. replay: one run,
-///                                  which fails also when the line does not fit the program
+///                                  campaign has no runs of it, the runs of the others. replay:
+///                                  one run, which fails also when the line does not fit the
+///                                  program
 ///   IRPVERBS_SEED=N                only the run with that seed (random, or the strategy named)
 /// An unreadable value of IRPVERBS_SEEDS throws std::invalid_argument, of the others
 /// schedule_error.
@@ -123,9 +123,8 @@ NT_API explore_summary explore_input(const explore_options& options, const explo
 /// failing schedule is shrunk and run once more with its log written.
 template <class Body>
 explore_summary explore(const explore_options& options, const Body& body) {
-    const auto call = [&body](sim_machine& machine) {
-        return body(machine);
-    }; // `body` may be a function, too
+    // The lambda admits a body that is a plain function.
+    const auto call = [&body](sim_machine& machine) { return body(machine); };
     return detail::explore(options, detail::program_of(call));
 }
 

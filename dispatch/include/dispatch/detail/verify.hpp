@@ -14,15 +14,14 @@ namespace irpverbs::dispatch::detail {
 /// The rules that the verifier checks: bits of `watched`. Bits from `first_outer_watch` on belong
 /// to the packages above.
 enum class watch : std::uint32_t {
-    irql = 1u << 0,                // preconditions of functions, pairing of raise and lower
-    locks = 1u << 1,               // acquire and release pair up
-    deadlocks = 1u << 2,           // the graph of lock orders
-    pool = 1u << 3,                // tags, leaks, memory freed with something active in it
-    low_resources = 1u << 4,       // operations that may fail, fail now and then
-    delays = 1u << 5,              // locks and waits are delayed by chance
-    watchdog = 1u << 6,            // DPCs that run too long
-                                   // These are off unless requested: much correct code does the
-                                   // following.
+    irql = 1u << 0,          // preconditions of functions, pairing of raise and lower
+    locks = 1u << 1,         // acquire and release pair up
+    deadlocks = 1u << 2,     // the graph of lock orders
+    pool = 1u << 3,          // tags, leaks, memory freed with something active in it
+    low_resources = 1u << 4, // operations that may fail, fail now and then
+    delays = 1u << 5,        // locks and waits are delayed by chance
+    watchdog = 1u << 6,      // DPCs that run too long
+    // These rules are off unless requested, since much correct code breaks them.
     lock_initialisation = 1u << 7, // a spin lock that is only zeroed
     release_order = 1u << 8,       // locks released in another order than the reverse
 };
