@@ -94,8 +94,7 @@ std::uint32_t lock_graph::place(const lock_use& use) {
         by_address_.try_emplace(use.lock, static_cast<std::uint32_t>(nodes_.size()));
     if (is_new) nodes_.push_back({use.lock, use.id, use.kind, {}});
     node& here = nodes_[found->second];
-    if (here.id != use.id)
-        here = {use.lock, use.id, use.kind, {}}; // the memory now holds another lock
+    if (here.id != use.id) here = {use.lock, use.id, use.kind, {}}; // new lock, old memory
     return found->second;
 }
 
