@@ -258,9 +258,7 @@ void scheduler::wake(actor& sleeper) {
         sleepers_.erase(std::find(sleepers_.begin(), sleepers_.end(), &sleeper));
         sleeper.deadline = detail::no_deadline;
     }
-    if (&sleeper != running_)
-        add_ready(sleeper.id); // an actor that is about to block still stands
-                               // at [0]
+    if (&sleeper != running_) add_ready(sleeper.id); // an actor in block() still stands at [0]
 }
 
 void scheduler::add_ready(actor_id id) {
