@@ -35,7 +35,7 @@ public:
     void begin_system_time(std::uint64_t now) noexcept;
     bool has_system_time() const noexcept { return has_system_time_; }
 
-    /// Links a timer. A tick that has elapsed counts as the last one that has.
+    /// Links a timer. An elapsed tick is replaced by the last elapsed one.
     void link(KTIMER& timer, std::uint64_t tick, clock_kind by = clock_kind::machine_time) noexcept;
     void unlink(KTIMER& timer) noexcept;
 

@@ -40,10 +40,9 @@ NT_API ULONG KeRemoveQueueEx(PRKQUEUE Queue, KPROCESSOR_MODE WaitMode, BOOLEAN A
 NT_API LONG KeReadStateQueue(PRKQUEUE Queue);
 
 /* Ends all present and later waits. Returns the entries that are left as a ring without a head, or
-   NULL when the queue is empty. The next call of KeRundownQueue returns the
-   entries that are inserted later. The owner must call this before it frees the queue's memory,
-   since the threads that served the queue refer to it. IRQL: <= DISPATCH_LEVEL. Source: WDK
-   KeRundownQueue. */
+   NULL when the queue is empty. The next call of KeRundownQueue returns the entries that are
+   inserted later. The owner must call this before it frees the queue's memory, since the threads
+   that served the queue refer to it. IRQL: <= DISPATCH_LEVEL. Source: WDK KeRundownQueue. */
 NT_API PLIST_ENTRY KeRundownQueue(PRKQUEUE Queue);
 
 NT_EXTERN_C_END

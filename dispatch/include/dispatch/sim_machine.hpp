@@ -55,7 +55,7 @@ public:
         /// spawned actor with the periodic timers, and with the waits with a time-out of other
         /// threads. Timers without a period still fire, however late.
         std::uint64_t drain_time = 10ull * 10'000'000;
-        /// In every other run an actor is delayed once in so many scheduling points (by 100 ns to
+        /// In half of the runs an actor is delayed once in so many scheduling points (by 100 ns to
         /// 13 s, long delays being rare), and timers are late with that probability. 0: never.
         std::uint32_t delays = 0;
         /// True: detail::platform::perturb draws faults (see swarm). False: it returns false.
@@ -96,9 +96,9 @@ public:
 
     /// Runs all spawned actors until they have ended, no DPC, work item or handler of context() is
     /// left to run, and no timer is due (see drain_time). System threads that wait for ever do not
-    /// prolong the run. The function may be called again after more actors were spawned; after a
-    /// run that did not finish it only returns that run's result. A bug check during the run ends
-    /// it, unless a thread of this machine installed a handler (KeSetBugCheckHandler).
+    /// prolong the run. The caller may call it again after more actors were spawned; after a run
+    /// that did not finish it only returns that run's result. A bug check during the run ends it,
+    /// unless a thread of this machine installed a handler (KeSetBugCheckHandler).
     const result& run();
 
     /// The result of the last run.

@@ -5,7 +5,7 @@
 
 namespace irpverbs::dispatch {
 
-// Any number will do, since each run must only draw the same values.
+// The seed is arbitrary: each run must only draw the same values.
 constexpr std::uint64_t value_seed = 1;
 
 exhaustive_choices::exhaustive_choices(std::optional<std::uint32_t> preemption_bound)

@@ -82,7 +82,8 @@ public:
     void spin(bool (*blocked)(const void*), const void* context);
     void stall(std::uint64_t ticks);
     void yield();
-    /// Blocks until another actor has taken a step. At most one actor may wait so.
+    /// Blocks until another actor has taken a step. Only one actor may wait in this function at a
+    /// time.
     void await_progress();
     /// Ends the run. On main it escapes (see escape_by), or throws the reason when no escape is
     /// set.

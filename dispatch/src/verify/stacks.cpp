@@ -1,6 +1,6 @@
 // Call stacks as evidence. An unwinding takes microseconds, and a program under the verifier needs
-// the same few stacks over and over. A stack is the same as one that was unwound before when the
-// return addresses of that stack stand unchanged in their places.
+// the same few stacks over and over. When the return addresses of a recorded stack still stand in
+// their places, the present stack is that recorded one, and no unwinding is needed.
 #include <dispatch/detail/verify.hpp>
 
 #include <algorithm>

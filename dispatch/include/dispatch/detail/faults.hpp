@@ -29,10 +29,10 @@ struct injected_fault {
     call_stack where;
 };
 
-/// A copy of the last injected fault on that machine, if there was one.
+/// Returns a copy of the last injected fault on that machine, if there was one.
 NT_API std::optional<injected_fault> last_fault(machine& where);
 
-/// The number of injected faults on that machine so far.
+/// Returns the number of injected faults on that machine so far.
 NT_API std::uint64_t faults_injected(machine& where);
 
 } // namespace irpverbs::dispatch::detail

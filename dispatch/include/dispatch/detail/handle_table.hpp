@@ -36,7 +36,8 @@ public:
         return (used.generation << slot_bits | index) << tag_bits;
     }
 
-    /// Null: the handle was removed, or never existed.
+    /// Returns a reference to the object of the handle. Null: the handle was removed, or never
+    /// existed.
     Reference find(handle of) const {
         const std::lock_guard guard(lock_);
         const slot* found = place_of(of);

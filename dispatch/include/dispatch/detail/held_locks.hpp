@@ -37,13 +37,13 @@ struct held_lock {
 /// valid until that thread acquires or releases a lock.
 NT_API std::span<const held_lock> held_locks(processor& self);
 
-/// The number of held spin locks.
+/// Returns the number of held spin locks.
 NT_API std::size_t held_spin_locks(processor& self);
 
-/// The first held spin lock other than `but`, or null.
+/// Returns the first held spin lock other than `but`, or null.
 NT_API const held_lock* first_held_spin_lock(processor& self, const void* but = nullptr);
 
-/// True when that processor holds the plain spin lock, watched or not.
+/// Returns whether that processor holds the plain spin lock, watched or not.
 NT_API bool holds_spin_lock(const processor& self, const KSPIN_LOCK* lock);
 
 /// Sets the name of the lock at that address in later reports: "cancel spin lock". `name` is a

@@ -1,4 +1,4 @@
-// Insertion of a DPC whose owner knows that it is not queued.
+// Insertion of a DPC by an owner that keeps track of whether it is queued.
 #pragma once
 
 #include <dispatch/dpc.h>
