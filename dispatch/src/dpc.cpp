@@ -334,8 +334,8 @@ void KeFlushQueuedDpcs(void) {
     sched_point(point::wait);
     processor& self = this_processor();
     machine_state& state = self.owner->state();
-    // When a cancellation came too late, the expired timer has not always queued its DPC yet; this
-    // waits until it has.
+    // When a cancellation comes too late, the expired timer may not have queued its DPC yet.
+    // settle() waits until it has.
     state.timers.settle();
     std::vector<processor*> where;
     {

@@ -21,7 +21,8 @@ namespace detail {
 constinit thread_local processor* current = nullptr;
 std::atomic<std::uint32_t> instrumentation{0};
 
-// Defined here and not in the header, where it would make callers compare with it before each call.
+// Not defined in the header: there the compiler would make each call test first whether this
+// function is the one to be called.
 std::uint64_t platform::late_time() { return interrupt_time(); }
 
 namespace {

@@ -96,7 +96,7 @@ void check_lower(processor& self, KIRQL to) {
                from_to("KeLowerIrql does not restore what the paired raise saved", begun->from, to),
                self.irql, to, begun->from);
     found.keep("raised at", begun->where);
-    // The raises in between lose their paired falls, so they are removed.
+    // The raises in between have lost their paired falls.
     while (begun != nullptr && begun->from >= to) {
         pair_up(state, *begun);
         begun = last_raise(state);

@@ -29,7 +29,7 @@ public:
         bool to_shared;
         std::vector<std::uint64_t> gates; // ids of the other locks that the processor held
                                           // exclusively every time
-        std::uint32_t processor;          // that of the first time
+        std::uint32_t processor;          // the processor of the first time
         call_stack held_at;
         call_stack wanted_at;
     };
