@@ -26,10 +26,10 @@ using detail::processor;
 namespace {
 
 constexpr std::uint64_t ns_per_tick = 100;
-// From 1601-01-01 to 1970-01-01.
+// The time from 1601-01-01 to 1970-01-01.
 constexpr std::uint64_t unix_epoch = 116'444'736'000'000'000;
 
-// States of processor::parking.
+// Values of processor::parking.
 constexpr std::uint32_t awake = 0;
 constexpr std::uint32_t token_left = 1;
 constexpr std::uint32_t asleep = 2;
@@ -50,11 +50,11 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 } // namespace
 
-/// Threads of the operating system, each joined when it has ended: by the next one that ends, or by
-/// join_all().
+/// Threads of the operating system. Each is joined after its end: by the next thread that ends, or
+/// by join_all().
 class thread_group {
 public:
-    /// False: there are no resources for another one.
+    /// False: there are no resources for another thread.
     bool start(void (*body)(void*), void* context) {
         const std::lock_guard guard(lock_);
         try {
@@ -71,7 +71,7 @@ public:
         }
     }
 
-    /// No other is started meanwhile.
+    /// Joins all threads. No thread may be started during the call.
     void join_all() {
         {
             const std::lock_guard guard(lock_);
@@ -98,8 +98,9 @@ private:
 
     std::mutex lock_;
     bool joining_ = false;         // guarded by lock_, as all below
-    std::list<std::thread> live_;  // not ended, as far as is known
-    std::list<std::thread> ended_; // at most one: it has nothing left to do but to join another
+    std::list<std::thread> live_;  // threads that are not known to have ended
+    std::list<std::thread> ended_; // at most one thread, which has nothing left to do except to
+                                   // join another
 };
 
 struct asio_machine::impl {
@@ -107,7 +108,7 @@ struct asio_machine::impl {
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
         context.get_executor()};
     std::uint64_t start = read_clock(CLOCK_MONOTONIC);
-    std::uint64_t late_start = 0; // earlier by a step of the coarse clock
+    std::uint64_t late_start = 0; // earlier than `start` by a step of the coarse clock
     thread_group threads;
     std::mutex reactor_lock;
     std::atomic<bool> reactor_runs{false}; // written under reactor_lock
@@ -165,9 +166,9 @@ std::uint64_t asio_machine::late_time() {
 
 std::uint64_t asio_machine::system_time() { return read_clock(CLOCK_REALTIME) + unix_epoch; }
 
-// The token is taken by an exchange. With a store a second wake could come between the store and
-// the memory it goes to, find the token still there, and be lost with it: what it told of is then
-// neither seen nor told.
+// Takes the token by an exchange. A plain store becomes visible later: a second wake before that
+// would find the token still set and be overwritten with it, and the thread would miss the event
+// that caused the wake.
 static bool take_token(processor& self) {
     return self.parking.exchange(awake, std::memory_order_acquire) == token_left;
 }

@@ -40,7 +40,7 @@ void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& wh
 
 std::string frames_text(void* const* frames, std::uint32_t count) {
     std::string text;
-    bool told = false; // the frames of the report's own making come first
+    bool told = false; // the innermost frames belong to the making of the report and are left out
     for (std::uint32_t frame = 0; frame < count; ++frame) {
         const std::string where = describe_address(frames[frame]);
         told = told || !where.starts_with("irpverbs::dispatch::detail::");

@@ -16,7 +16,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Held by the operation under way, which may outlive the watch. All on the strand.
+// The pending operation holds this object, which may outlive the watch. All members run on the
+// strand.
 class watched : public std::enable_shared_from_this<watched> {
 public:
     watched(asio::io_context& where, bool (*readable)(void*), void* context)
@@ -28,7 +29,7 @@ public:
         descriptor_.assign(descriptor, failed);
         return !failed;
     }
-    // Asio asks the kernel anew at each wait, so what was left unread is told again.
+    // Each wait makes Asio query the kernel again, so unread data is reported again.
     void wait() {
         descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
                                asio::bind_executor(strand, [self = shared_from_this()](auto error) {
@@ -60,7 +61,8 @@ public:
     ~asio_watch() override {
         try {
             end();
-        } catch (...) { // no memory: the descriptor can't be let go, nor anybody be told
+        } catch (...) { // no memory: the descriptor can't be released, and no caller is left to
+                        // receive an error
             std::terminate();
         }
     }

@@ -45,8 +45,8 @@ void link(dpc_queue& queue, KDPC& dpc) {
     queue.pending.store(true, std::memory_order_release);
 }
 
-// Takes the first one, which is its owner's again from then on. Under the queue's lock, so that a
-// removal finds it queued or gone.
+// Removes the first DPC, which belongs to its owner again from then on. The caller holds the
+// queue's lock, so a removal finds the DPC either queued or gone.
 KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
     KDPC* dpc = CONTAINING_RECORD(RemoveHeadList(&list), KDPC, DpcListEntry);
     dpc->DpcListEntry.Flink = nullptr;
@@ -55,8 +55,8 @@ KDPC* unlink_first(LIST_ENTRY& list, dpc_call& call) {
     return dpc;
 }
 
-// Null: nothing waits. The taker of the last one need not come back for another look under the
-// lock: what is queued from then on sets `pending` again.
+// Null: no DPC is queued. After the last DPC the processor need not test the queue again under the
+// lock, since a later insertion sets `pending` again.
 [[gnu::always_inline]] inline KDPC* take(dpc_queue& queue, dpc_call& call) {
     queue.lock.lock();
     KDPC* first = nullptr;
@@ -85,7 +85,7 @@ public:
 
 private:
     dpc_queue& queue_;
-    const KDPC* outer_; // a threaded one that was interrupted
+    const KDPC* outer_; // a threaded DPC that was interrupted
 };
 
 [[gnu::noinline, gnu::cold]] void call_watched(processor& self, KDPC* dpc, const dpc_call& call,
@@ -124,7 +124,7 @@ void retire_dpcs(processor& self) {
             run(self, dpc, call, DISPATCH_LEVEL, begun);
             self.dpcs.retiring.store(false, std::memory_order_release);
         } while (self.dpcs.pending.load(std::memory_order_acquire));
-    } catch (...) { // a bug check's handler
+    } catch (...) { // the exception of a bug check's handler
         self.dpcs.retiring.store(false, std::memory_order_release);
         throw;
     }
@@ -140,8 +140,8 @@ void run_threaded_dpcs(processor& self) {
 
 namespace {
 
-// A simulated run may stop under the lock, so that the target finds its own queue's lock held. The
-// target may run the DPC before the caller goes on.
+// A simulated run may switch while the lock is held, so that the target finds its own queue's lock
+// held. The target may run the DPC before the caller continues.
 [[gnu::cold, gnu::noinline]] void unlock_elsewhere(processor& target, processor& self) {
     sched_point(point::lock_release);
     target.dpcs.lock.unlock();
@@ -149,7 +149,7 @@ namespace {
     sched_point(point::dpc_insert);
 }
 
-// DpcData names the target, or is still to be set.
+// DpcData is the target's queue already, or is set here.
 [[gnu::always_inline]] inline void link_to(processor& target, processor& self, KDPC& dpc,
                                            void* argument1, void* argument2) {
     target.dpcs.lock.lock();
@@ -179,7 +179,7 @@ namespace {
 
 } // namespace
 
-// An actor of a simulated run that failed may hold the lock for ever.
+// The lock may stay held: an actor of a simulated run that failed may hold it for ever.
 void let_go_of_dpcs(dpc_queue& queue) {
     const std::unique_lock guard(queue.lock, std::try_to_lock);
     for (const LIST_ENTRY* list : {&queue.waiting, &queue.threaded})
@@ -216,7 +216,7 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
-// A processor's turn in a flush: it runs behind everything that waited there.
+// A marker in a processor's queue, for a flush: it runs after every DPC that was queued before it.
 struct flush_marker {
     KDPC dpc;
     KEVENT passed;
@@ -226,7 +226,7 @@ void pass_marker(KDPC*, void* context, void*, void*) {
     KeSetEvent(&static_cast<flush_marker*>(context)->passed, 0, FALSE);
 }
 
-// Will look for another one: then a marker behind it is found.
+// True when the processor will take another DPC; it then also takes a marker behind that one.
 bool has_more(const dpc_queue& queue, bool threaded) {
     if (threaded) return queue.running_threaded || !IsListEmpty(&queue.threaded);
     return !IsListEmpty(&queue.waiting);
@@ -236,7 +236,7 @@ bool is_retiring(const void* queue) {
     return static_cast<const dpc_queue*>(queue)->retiring.load(std::memory_order_acquire);
 }
 
-// False: nothing waits there.
+// False: no DPC is queued there.
 bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     KeInitializeEvent(&marker.passed, NotificationEvent, FALSE);
     KeInitializeDpc(&marker.dpc, pass_marker, &marker);
@@ -251,7 +251,7 @@ bool place_marker(processor& where, flush_marker& marker, bool threaded) {
     return true;
 }
 
-// The one that was taken last, if it still runs: its processor may not look again.
+// Waits for the DPC that was taken last, if it still runs: a marker behind it might never be taken.
 void await_last(processor& self, const dpc_queue& queue) {
     for (unsigned turn = 0; is_retiring(&queue); ++turn) {
         IRPVERBS_PROBE("dpc.flush_met_one_that_runs");
@@ -334,7 +334,8 @@ void KeFlushQueuedDpcs(void) {
     sched_point(point::wait);
     processor& self = this_processor();
     machine_state& state = self.owner->state();
-    // A timer whose cancellation came too late is seen as expired before its DPC is queued.
+    // When a cancellation comes too late, the expired timer may not have queued its DPC yet.
+    // settle() waits until it has.
     state.timers.settle();
     std::vector<processor*> where;
     {

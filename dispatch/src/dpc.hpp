@@ -5,7 +5,7 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// What to run; the KDPC may be queued again or gone meanwhile.
+/// The routine and arguments of one call. During the call the KDPC may be queued again or freed.
 struct dpc_call {
     PKDEFERRED_ROUTINE routine;
     void* context;
@@ -15,14 +15,14 @@ struct dpc_call {
     void operator()(KDPC* dpc) const { routine(dpc, context, argument1, argument2); }
 };
 
-/// Queues without a scheduling point and without running it; the target is told. False: it was
-/// queued.
+/// Queues the DPC without a scheduling point and without running it, and unparks the target. False:
+/// the DPC was queued already.
 bool enqueue_dpc(processor& self, KDPC& dpc, void* argument1, void* argument2);
 
-/// The queue's machine is no more: no DPC waits in it.
+/// Marks all DPCs of the queue as not queued, when the queue's machine has ended.
 void let_go_of_dpcs(dpc_queue& queue);
 
-/// Runs the threaded DPCs that wait for `self`, at PASSIVE_LEVEL.
+/// Runs the threaded DPCs queued to `self`, at PASSIVE_LEVEL.
 void run_threaded_dpcs(processor& self);
 
 } // namespace irpverbs::dispatch::detail

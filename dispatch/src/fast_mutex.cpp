@@ -7,10 +7,10 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
-// The unsafe forms leave the level to the caller.
+// The unsafe forms do not change the level.
 enum class level : bool { raised, kept };
 
-// The level is raised before the wait, so that nothing at APC_LEVEL comes between.
+// Raises the level before the wait, so that no code at APC_LEVEL runs in between.
 bool acquire(processor& self, FAST_MUTEX* mutex, bool may_wait, level during) {
     if (__atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED) == self.thread)
         bug_check(THREAD_NOT_MUTEX_OWNER, "a fast mutex is acquired by the thread that owns it",

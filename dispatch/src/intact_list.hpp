@@ -1,4 +1,4 @@
-// Lists of a program's objects at the end of their machine.
+// Walks over lists of a program's objects at the end of their machine.
 #pragma once
 
 #include <dispatch/ntdef.h>
@@ -6,8 +6,8 @@
 namespace irpverbs::dispatch::detail {
 
 /// Calls `visit` for each entry until it returns true, and returns whether it did. `visit` may
-/// write to the entry. Stops at a link that does not fit, as in an object whose memory was freed
-/// too early.
+/// write to the entry. The walk ends at an inconsistent link, such as one in an object whose memory
+/// was freed too early.
 template <class Visit>
 bool visit_intact(const LIST_ENTRY& head, Visit visit) {
     const LIST_ENTRY* before = &head;

@@ -9,7 +9,7 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
-// SDV asks for APC_LEVEL where the functions' own pages allow more.
+// SDV requires APC_LEVEL where the functions' own pages allow a higher level.
 void check_sdv_irql(irql_rule rule) {
     if (settings.strict_sdv_irql.load(std::memory_order_relaxed)) rule.level = APC_LEVEL;
     check_irql(rule);

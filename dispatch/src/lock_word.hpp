@@ -1,5 +1,5 @@
-// What the word of a KSPIN_LOCK says. Held: its owner, or the last place in its queue; both are
-// aligned. Free: 0, or the mark of one life of the lock's memory.
+// The meaning of a KSPIN_LOCK's word. Held: the address of the owner, or of the last place in its
+// queue; both are aligned. Free: 0, or the mark of one life of the lock's memory.
 #pragma once
 
 #include <dispatch/spin_lock.h>
@@ -8,7 +8,8 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// In the low half alone, as that of an EX_SPIN_LOCK at the same address may be looked at for it.
+/// Only the low half holds the mark, as the verifier may search for it in an EX_SPIN_LOCK at the
+/// same address.
 constexpr KSPIN_LOCK lock_mark(std::uint64_t life) noexcept { return (life << 2 | 2) & 0xffffffff; }
 
 constexpr bool is_free_word(KSPIN_LOCK word) noexcept { return word == 0 || (word & 3) == 2; }

@@ -21,7 +21,8 @@ namespace detail {
 constinit thread_local processor* current = nullptr;
 std::atomic<std::uint32_t> instrumentation{0};
 
-// Not in the header: callers would compare with it before each call.
+// Not defined in the header: there the compiler would make each call test first whether this
+// function is the one to be called.
 std::uint64_t platform::late_time() { return interrupt_time(); }
 
 namespace {
@@ -65,7 +66,7 @@ void library_thread_main(void* context) {
         owner.unpark(*stopper);
 }
 
-/// Gives the thread's place as a visitor back when the thread ends.
+/// Returns the thread's visitor processor to the machine when the thread ends.
 struct visit {
     processor* self = nullptr;
     ~visit() {
@@ -118,13 +119,13 @@ bool start_library_thread(machine_state& state, int number, void (*body)(process
 machine_state::machine_state(machine& its_owner, std::uint32_t processors)
     : owner(its_owner), processor_count(processors), homes(processors) {}
 
-// The objects of a program may be used again on another machine.
+// Releases the program's objects, so that another machine may use them.
 machine_state::~machine_state() {
     timers.let_go_of_all();
     work.let_go_of_all();
     for (const auto& each : all)
         let_go_of_dpcs(each->dpcs);
-    // Threads of a simulated run that did not finish never end, nor let their objects go.
+    // Threads of a simulated run that did not finish never end, and never release their objects.
     for (const auto& each : all)
         if (each->thread != nullptr) abandon_thread_object(*each->thread);
     for (const auto& each : all)
@@ -254,7 +255,8 @@ std::uint32_t machine::processor_count() const noexcept { return state_->process
 
 bool machine::timers_set_once_are_armed() const { return state_->timers.once_armed(); }
 
-// The highest package first: it uses those below. What it drops may still ask for itself.
+// The highest package is dropped first, since it uses those below. While it is dropped, it may
+// still request its own object.
 void machine::drop_belongings() {
     for (std::size_t place = std::size(belongings); place-- != 0;) {
         belonging& each = belongings[place];
@@ -281,7 +283,7 @@ void machine::stop(bool await_system_threads) {
         park(self, detail::no_deadline);
     state_->stopper.store(nullptr, std::memory_order_release);
     if (!detail::verifying() || std::uncaught_exceptions() != 0) return;
-    detail::announce_rest(*this); // packages above hold pool memory: they first
+    detail::announce_rest(*this); // packages above hold pool memory, so they end first
     detail::machine_stopped(*this);
 }
 

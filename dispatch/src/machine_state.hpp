@@ -1,4 +1,4 @@
-// What every machine has, whatever it runs on: home processors, visitors, timers, work items.
+// The state of every machine, real or simulated: home processors, visitors, timers, work items.
 #pragma once
 
 #include "timer_service.hpp"
@@ -17,22 +17,22 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// Work items and the threads that run them; a thread more is started when none is free. One at a
-/// time is woken, or started: it wakes the next one when it has taken an item and others are left.
-/// So a burst of short items is done by a few, and one that waits keeps none waiting: its place is
-/// another's meanwhile.
+/// Work items and the worker threads that run them. Another worker is started when none is idle.
+/// Workers are woken or started one at a time: a worker that has taken an item wakes the next one
+/// when items are left. Therefore a few workers run a burst of short items. A worker that waits
+/// delays no item, since it lends its place to another worker while it waits.
 struct work_service {
     static constexpr std::uint32_t most_at_work = 16;
-    static constexpr std::uint32_t most_workers = 256; // those that wait for something included
+    static constexpr std::uint32_t most_workers = 256; // including workers that wait inside an item
 
     raw_spin lock;
     LIST_ENTRY critical; // guarded by lock, as all below
     LIST_ENTRY delayed;
     std::vector<processor*> idle;
     std::uint32_t workers = 0;
-    std::uint32_t waiting = 0;  // of them, in the midst of an item
-    bool coming = false;        // one was woken, or started, and has not looked yet
-    std::uint64_t inserted = 0; // items so far
+    std::uint32_t waiting = 0;  // workers that wait inside an item
+    bool coming = false;        // a worker was woken or started, and has not looked for an item yet
+    std::uint64_t inserted = 0; // number of insertions so far
 
     work_service() {
         InitializeListHead(&critical);
@@ -46,11 +46,11 @@ struct work_service {
         if (!IsListEmpty(&critical)) return RemoveHeadList(&critical);
         return IsListEmpty(&delayed) ? nullptr : RemoveHeadList(&delayed);
     }
-    /// The machine is no more: no item is queued on it.
+    /// Marks all items as not queued, when the machine has ended.
     void let_go_of_all();
 };
 
-/// While a worker waits its place is another's.
+/// Lends a worker's place to another worker while the worker waits.
 class lent_place {
 public:
     lent_place() = default;
@@ -59,7 +59,8 @@ public:
     ~lent_place() {
         if (worker_ != nullptr) take_back();
     }
-    /// Does nothing for who is no worker. Without locks: may start a thread.
+    /// Lends the place of a worker; has no effect for other threads. The caller must hold no lock,
+    /// since the call may start a thread.
     void lend(processor& self) {
         if (!self.worker || worker_ != nullptr) return;
         worker_ = &self;
@@ -77,25 +78,26 @@ struct machine_state {
     machine_state(machine& its_owner, std::uint32_t processors);
     ~machine_state();
 
-    /// Home processor `number`, its thread started.
+    /// Returns home processor `number`. Starts its thread on first use.
     processor& home(std::uint32_t number);
-    /// A processor for a thread that comes to visit, and back when it leaves.
+    /// admit() returns a processor for a visiting thread; dismiss() takes it from a thread that
+    /// leaves.
     processor& admit();
     void dismiss(processor& visitor);
 
-    /// Until no DPC and no work item is left, also none that these have queued; with
-    /// `system_threads`: and no system thread.
+    /// Waits until no DPC and no work item is left, including those that they queue; with
+    /// `system_threads`, also until no system thread is left.
     void drain(processor& self, bool system_threads);
-    /// Called by whoever has ended something that drain() waits for.
+    /// Wakes drain() after the end of something that it may wait for.
     void tell_stopper();
-    /// Every processor that is parked looks again at what it waits for.
+    /// Makes every parked processor test again the condition that it waits for.
     void wake_all();
 
     machine& owner;
     const std::uint32_t processor_count;
     std::atomic<bool> stopping{false};
-    std::atomic<std::uint32_t> live_threads{0};   // the library's own
-    std::atomic<std::uint32_t> system_threads{0}; // the program's
+    std::atomic<std::uint32_t> live_threads{0};   // the library's own threads
+    std::atomic<std::uint32_t> system_threads{0}; // the program's threads
     std::atomic<processor*> stopper{nullptr};
 
     raw_spin lock;
@@ -118,20 +120,22 @@ private:
 };
 
 KTHREAD* new_thread_object(processor& self);
-/// Drops the own reference of a thread that never ends.
+/// Drops the thread's own reference to its object, for a thread that never ends.
 void abandon_thread_object(KTHREAD& thread);
-/// The thread has ended: runs the DPCs it held up, signals its object, abandons its mutexes, drops
-/// the thread's own reference.
+/// Ends the object of a thread that has ended: runs the DPCs that the thread held up, signals the
+/// object, abandons the thread's mutexes, drops the thread's own reference.
 void end_thread_object(processor& self);
-/// Runs as one of the machine's own threads: counted, so that stop() waits for it.
+/// Starts one of the machine's own threads. stop() waits for it.
 bool start_library_thread(machine_state& state, int number, void (*body)(processor&),
                           processor* self);
 
-/// The machine time at which to look again whether system time has come to `due`. The clock may be
-/// set before that: a real machine notices within a second, a simulated one is woken.
+/// Returns the machine time at which the caller must test again whether system time has reached
+/// `due`. The clock may be set before that: a real machine notices it within a second, a simulated
+/// one is woken.
 std::uint64_t next_look_at_clock(machine& owner, std::uint64_t due);
 
-/// Signals under the dispatcher lock that the caller holds through timers; see wait.cpp.
+/// Signals the timer under the dispatcher lock. The caller holds the timer service's lock; see
+/// wait.cpp.
 void signal_timer(KTIMER& timer);
 
 } // namespace irpverbs::dispatch::detail

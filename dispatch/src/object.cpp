@@ -19,8 +19,8 @@ bool is_counted(UCHAR type) {
     bug_check(REFERENCE_BY_POINTER, text, type, reinterpret_cast<ULONG_PTR>(object));
 }
 
-// The type is looked at first: it lies where each structure that might be mistaken for an object
-// has memory of its own.
+// Tests the type first: it lies where every structure that might be mistaken for an object has
+// memory of its own.
 OBJECT_HEADER& header_of(void* object, const char* refusal) {
     auto* header = static_cast<OBJECT_HEADER*>(object);
     if (header == nullptr) refuse(refusal, object, 0);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr USHORT default_depth = 64;
 
-// The list's own lock word, which C knows as a number.
+// Holds the list's own lock word, which C code sees as a number.
 class list_guard {
 public:
     explicit list_guard(NPAGED_LOOKASIDE_LIST& list) : lock_(list.Lock) {
@@ -52,7 +52,7 @@ void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T
     list.Type = type;
 }
 
-// Whether the list pretends to be out of memory.
+// True when a fault makes the list behave as if memory were short.
 bool look_on(NPAGED_LOOKASIDE_LIST& list) {
     if (verifying()) check_irql(irql_of(list.Type));
     return fault_point("pool.lookaside");

@@ -7,12 +7,12 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-// Hands entries to threads that wait, as long as fewer than MaximumCount work. Under
+// Passes entries to waiting threads while fewer than MaximumCount threads work. Under
 // dispatcher_lock.
 void hand_over(KQUEUE& queue, wake_list& woken) {
     while (queue.CurrentCount < queue.MaximumCount && !IsListEmpty(&queue.EntryListHead) &&
            !IsListEmpty(&queue.Header.WaitListHead)) {
-        // The thread that came last has the warmest cache.
+        // The thread that began to wait last has the warmest cache.
         KWAIT_BLOCK& last =
             *CONTAINING_RECORD(queue.Header.WaitListHead.Blink, KWAIT_BLOCK, WaitListEntry);
         waiter& who = *static_cast<waiter*>(last.Waiter);
@@ -72,7 +72,8 @@ LONG insert(KQUEUE* queue, LIST_ENTRY* entry, bool at_head) {
     return old;
 }
 
-// The thread is done with its last entry, and serves this queue from now on. Under dispatcher_lock.
+// Records that the thread is done with its last entry, and serves this queue from now on. Under
+// dispatcher_lock.
 void come_for_more(processor& self, KQUEUE* queue, wake_list& woken) {
     KTHREAD& thread = *self.thread;
     if (thread.Queue == queue) {
@@ -84,7 +85,7 @@ void come_for_more(processor& self, KQUEUE* queue, wake_list& woken) {
     InsertTailList(&queue->ThreadListHead, &thread.QueueListEntry);
 }
 
-// How many entries were taken without waiting.
+// Removes entries without waiting, and returns their number.
 ULONG take_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
     ULONG taken = 0;
     while (taken < count && !IsListEmpty(&queue->EntryListHead)) {
@@ -94,8 +95,8 @@ ULONG take_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
     return taken;
 }
 
-// Whoever hands the entry over counts the thread as working again; after a time-out it does so
-// itself.
+// Waits for an entry. The thread that passes an entry counts the waiting thread as working again;
+// after a time-out the waiting thread counts itself.
 NTSTATUS wait_for_entry(processor& self, KQUEUE* queue, const time_limit& limit,
                         std::unique_lock<raw_spin>& guard, LIST_ENTRY*& entry) {
     KWAIT_BLOCK only{};
@@ -124,7 +125,7 @@ NTSTATUS remove(KQUEUE* queue, const LARGE_INTEGER* timeout, LIST_ENTRY** entrie
     if (taken != 0) {
         ++queue->CurrentCount;
     } else if (timeout != nullptr && timeout->QuadPart == 0) {
-        ++queue->CurrentCount; // it still serves the queue, with nothing in hand
+        ++queue->CurrentCount; // the thread still serves the queue, without an entry
         result = STATUS_TIMEOUT;
     } else {
         result = wait_for_entry(self, queue, limit, guard, entries[0]);

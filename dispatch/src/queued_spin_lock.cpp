@@ -6,7 +6,8 @@
 
 using namespace irpverbs::dispatch::detail;
 
-// The lock's word is the last in the queue; each waits on its own place.
+// The lock's word is the address of the last place in the queue; each waiter spins on its own
+// place.
 namespace {
 
 void take(processor& self, KSPIN_LOCK* lock, KLOCK_QUEUE_HANDLE* handle) {

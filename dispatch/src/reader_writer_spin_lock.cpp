@@ -8,7 +8,8 @@
 using namespace irpverbs::dispatch::detail;
 
 // The word of an EX_SPIN_LOCK holds a count of readers, a count of waiting writers, and the sign
-// for the writer that holds it. A reader is admitted while there is no writer of either kind.
+// bit for the writer that holds the lock. A reader is admitted while there is no writer of either
+// kind.
 namespace {
 
 constexpr EX_SPIN_LOCK one_reader = 1;
@@ -70,7 +71,7 @@ void release(EX_SPIN_LOCK* lock, lock_kind kind) {
                   reinterpret_cast<ULONG_PTR>(lock));
 }
 
-// Succeeds for the only reader; writers that wait go on waiting.
+// Succeeds for the only reader; waiting writers continue to wait.
 bool convert(EX_SPIN_LOCK* lock) {
     for (;;) {
         const EX_SPIN_LOCK word = word_of(lock);

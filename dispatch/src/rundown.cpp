@@ -6,8 +6,8 @@
 
 using namespace irpverbs::dispatch::detail;
 
-// Count: twice the users while the door is open; then a pointer to the one who waits, with bit 0
-// set.
+// Count holds twice the number of users until the rundown begins; then the address of the waiting
+// owner with bit 0 set.
 namespace {
 
 constexpr ULONG_PTR shut = 1;

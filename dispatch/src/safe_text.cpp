@@ -17,7 +17,7 @@ void append_hex_byte(unsigned char byte, std::string& out) {
     out += digits[byte & 15];
 }
 
-/// Passes each valid character to `valid(point, bytes)` and each byte of another to
+/// Passes each valid character to `valid(point, bytes)` and each byte that is not UTF-8 to
 /// `invalid(byte)`.
 template <class Valid, class Invalid>
 void for_each_character(std::string_view text, const Valid& valid, const Invalid& invalid) {
@@ -33,7 +33,7 @@ void for_each_character(std::string_view text, const Valid& valid, const Invalid
     }
 }
 
-/// The inside of JSON strings, where `escapes_syntax`; else whole JSON.
+/// Appends the inside of a JSON string when `escapes_syntax` is true, else whole JSON.
 void append_json(std::string_view text, bool escapes_syntax, std::string& out) {
     for_each_character(
         text,

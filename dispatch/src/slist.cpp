@@ -6,8 +6,9 @@
 
 using namespace irpverbs::dispatch::detail;
 
-// A pop reads the first entry's link, which must not go away meanwhile: it holds bit 0 of the head,
-// and a push or flush waits for it. A push alone costs one exchange.
+// A pop reads the first entry's link, so the entry must not be removed during the read: the pop
+// sets bit 0 of the head, and every other pop, push or flush waits until it is clear. A push
+// without contention costs one exchange.
 namespace {
 
 constexpr ULONG_PTR popping = 1;
@@ -75,7 +76,7 @@ PSLIST_ENTRY InterlockedFlushSList(PSLIST_HEADER ListHead) {
 }
 
 USHORT QueryDepthSList(PSLIST_HEADER ListHead) {
-    // A pop may be counted before the push whose entry it took.
+    // A pop may decrement the depth before the push of the same entry increments it.
     const auto depth = static_cast<LONG>(__atomic_load_n(&ListHead->Depth, __ATOMIC_RELAXED));
     return static_cast<USHORT>(std::clamp(depth, 0, 0xffff));
 }

@@ -14,7 +14,7 @@ struct counterpart {
     errc::errc_t condition;
 };
 
-// From a condition to a status the first row counts.
+// The conversion from a condition to a status takes the first row.
 constexpr auto counterparts = std::to_array<counterpart>({
     {STATUS_CANCELLED, errc::operation_canceled},
     {STATUS_REQUEST_CANCELED, errc::operation_canceled},
@@ -42,7 +42,7 @@ constexpr auto counterparts = std::to_array<counterpart>({
     {STATUS_RETRY, errc::resource_unavailable_try_again},
 });
 
-// The base's destructor is neither virtual nor hidden, and nobody deletes a category.
+// The base's destructor is neither virtual nor hidden, and no code deletes a category.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor)

@@ -38,14 +38,14 @@ std::string place_in_module(void* address) {
 }
 
 #ifdef IRPVERBS_HAVE_LIBDW
-// The standard search asks servers on the network, takes a second to load what it needs for that,
-// and leaves memory behind in each thread.
+// libdw's standard search queries servers on the network, needs a second to load the libraries for
+// that, and leaks memory in each thread.
 int no_other_files(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
                    GElf_Word, char**) {
     return -1;
 }
 
-// The program's debug information, read when the first report is written.
+// Opens the program's debug information when the first report is written.
 Dwfl* open_symbols() {
     static constexpr Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, no_other_files, nullptr,
                                                  nullptr};
@@ -69,7 +69,7 @@ std::string source_line(Dwfl_Module* module, Dwarf_Addr address) {
 
 std::string look_up(void* address) {
     static Dwfl* const symbols = open_symbols();
-    // A return address stands behind its call, which may be the last thing in its function.
+    // A return address is behind its call, which may be the last instruction of its function.
     const Dwarf_Addr call = reinterpret_cast<Dwarf_Addr>(address) - 1;
     Dwfl_Module* module = symbols == nullptr ? nullptr : dwfl_addrmodule(symbols, call);
     const char* name = module == nullptr ? nullptr : dwfl_module_addrname(module, call);

@@ -12,10 +12,10 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-// Real time is kept in steps of 2^13 * 100 ns, about 0.8 ms; virtual time exactly.
+// Steps of the wheel: 2^13 * 100 ns, about 0.8 ms, in real time; 100 ns in virtual time.
 constexpr unsigned real_shift = 13;
 constexpr std::uint64_t ticks_per_ms = 10'000;
-// Beyond this the cheap clock is near enough.
+// For due times farther away than this, the cheap clock is precise enough.
 constexpr std::uint64_t far_away = 64 * ticks_per_ms;
 
 [[gnu::always_inline]] inline std::uint64_t due_time(machine& owner, LONGLONG due) {
@@ -23,7 +23,7 @@ constexpr std::uint64_t far_away = 64 * ticks_per_ms;
     return (distance >= far_away ? owner.late_time() : owner.interrupt_time()) + distance;
 }
 
-// Null: the timer is not set, and the machine it was set on may be gone.
+// Null: the timer is not set; the machine on which it was last set may have ended.
 timer_service* queue_of(const KTIMER& timer) {
     return static_cast<timer_service*>(__atomic_load_n(&timer.Queue, __ATOMIC_ACQUIRE));
 }
@@ -63,7 +63,7 @@ std::uint64_t timer_service::rounded_up(std::uint64_t due) const {
 
 [[gnu::noinline]] void timer_service::unlink_again(KTIMER& timer) { wheel_->unlink(timer); }
 
-// True: it was set.
+// Returns true when the timer was set.
 [[gnu::always_inline]] inline bool timer_service::prepare(KTIMER& timer, ULONG period, KDPC* dpc) {
     const bool was_set = timer.Queue != nullptr;
     if (was_set) [[unlikely]]
@@ -104,7 +104,7 @@ std::uint64_t timer_service::rounded_up(std::uint64_t due) const {
         wheel_->follow_system_time(now);
         was_set = prepare(timer, period, dpc);
         wheel_->link(timer, rounded_up(due), clock_kind::system_time);
-        look_again_ = 0; // the time keeper works it out
+        look_again_ = 0; // the time keeper computes it
     }
     wake_time_keeper(owner);
     return was_set;
@@ -128,7 +128,7 @@ void timer_service::signal(processor& self, KTIMER& timer) {
     self.irql = PASSIVE_LEVEL;
 }
 
-// Under the lock. The periods that follow an absolute time are of machine time.
+// Under the lock. The periods after an absolute time are in machine time.
 void timer_service::expire_absolute(machine& owner, processor& self) {
     const std::uint64_t now = owner.system_time() >> shift_;
     wheel_->follow_system_time(now);
@@ -147,8 +147,8 @@ std::uint64_t timer_service::expire(machine& owner) {
     const std::lock_guard guard(lock_);
     if (wheel_ == nullptr) return no_deadline;
     const std::uint64_t now = owner.interrupt_time() >> shift_;
-    // A timer may be freed as soon as it can't be cancelled any more, so it is signalled under the
-    // lock.
+    // The owner may free a timer as soon as it can't be cancelled any more, so the timer is
+    // signalled under the lock.
     while (KTIMER* timer = wheel_->pop(now, clock_kind::machine_time)) {
         if (timer->Header.Periodic != 0)
             link(*timer,
@@ -161,7 +161,8 @@ std::uint64_t timer_service::expire(machine& owner) {
     return look_again_ == timer_wheel::no_tick ? no_deadline : look_again_ << shift_;
 }
 
-// While a timer is set its DPC is there to be looked at: a periodic one's may wait to run.
+// The DPC of a timer that is set exists, so it may be read: the DPC of a periodic timer may be
+// queued.
 void timer_service::look_on_cancel(const KTIMER& timer) {
     const std::lock_guard guard(lock_);
     if (queue_of(timer) != this || timer.Dpc == nullptr) return;
@@ -171,7 +172,8 @@ void timer_service::look_on_cancel(const KTIMER& timer) {
 
 void timer_service::settle() { const std::lock_guard guard(lock_); }
 
-// The simulator asks while no actor runs: one that was stopped under the lock has a timer in hand.
+// The simulator calls this while no actor runs. When an actor was stopped under the lock, it is
+// handling a timer.
 bool timer_service::once_armed() {
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (!guard) return true;
@@ -179,7 +181,7 @@ bool timer_service::once_armed() {
            wheel_->visit_until([](const KTIMER& timer) { return timer.Header.Periodic == 0; });
 }
 
-// An actor of a simulated run that failed may hold the lock for ever.
+// The lock may stay held: an actor of a simulated run that failed may hold it for ever.
 void timer_service::let_go_of_all() {
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (wheel_ == nullptr) return;

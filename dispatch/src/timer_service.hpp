@@ -1,8 +1,8 @@
-// A machine's timers: a hierarchical wheel of 64-slot levels, each level 64 times coarser. A timer
-// sits on the level of the highest bit group in which its tick differs from the wheel's, so that
-// arming and cancelling cost the same however many are armed, and idle time is skipped in one step.
-// There is one such wheel for machine time and one for system time, which may be set; they lie side
-// by side, so that a timer's slot tells which one it is on.
+// A machine's timers: a hierarchical wheel of 64-slot levels, each level 64 times coarser than the
+// one below. A timer is on the level of the highest bit group in which its tick differs from the
+// wheel's, so the cost of arming and cancelling does not depend on the number of armed timers, and
+// one step skips any idle time. There is one wheel for machine time and one for system time, which
+// may be set. Their slots are in one array, so that a timer's slot identifies its wheel.
 #pragma once
 
 #include "intact_list.hpp"
@@ -24,30 +24,30 @@ namespace detail {
 
 struct processor;
 
-/// What the ticks of a timer count.
+/// The clock that the ticks of a timer count.
 enum class clock_kind : unsigned { machine_time, system_time };
 
 class timer_wheel {
 public:
     timer_wheel();
 
-    /// Before the first timer is linked by system time.
+    /// Starts the wheel of system time. Called before the first timer is linked by system time.
     void begin_system_time(std::uint64_t now) noexcept;
     bool has_system_time() const noexcept { return has_system_time_; }
 
-    /// A tick that has elapsed counts as the one that elapsed last.
+    /// Links a timer. An elapsed tick is replaced by the last elapsed one.
     void link(KTIMER& timer, std::uint64_t tick, clock_kind by = clock_kind::machine_time) noexcept;
     void unlink(KTIMER& timer) noexcept;
 
-    /// The earliest tick at which something may be due; no_tick: nothing is armed.
+    /// The earliest tick at which a timer may be due; no_tick: no timer is armed.
     std::uint64_t next_tick(clock_kind by) const noexcept;
-    /// Unlinks a timer that is due at `now`, or null: then what elapsed is `now`.
+    /// Unlinks a timer that is due at `now`. Null: none is due, and the wheel has advanced to
+    /// `now`.
     KTIMER* pop(std::uint64_t now, clock_kind by) noexcept;
-    /// The clock was set: sorts the timers anew if it was set back.
+    /// Follows the clock after it was set: sorts the timers again if it was set back.
     void follow_system_time(std::uint64_t now) noexcept;
 
-    /// Calls `visit` for the timers that are armed until it returns true, and returns whether it
-    /// did.
+    /// Calls `visit` for the armed timers until it returns true, and returns whether it did.
     template <class Visit>
     bool visit_until(Visit visit) const;
 
@@ -76,9 +76,10 @@ private:
     bool has_system_time_ = false;
 };
 
-// Among a million timers each of these touches lines that no cache holds: their own timer's, its
-// neighbours'. A processor waits for several such operations at once as long as each takes few of
-// its store buffers, so they call nothing and write nothing that they need not.
+// With a million timers, each of these functions accesses cache lines that no cache holds: those of
+// its own timer and of the timer's neighbours. A processor overlaps several such operations as long
+// as each uses few of its store buffers, so the functions call nothing and make no unnecessary
+// write.
 [[gnu::always_inline]] inline void timer_wheel::link(KTIMER& timer, std::uint64_t tick,
                                                      clock_kind by) noexcept {
     const std::uint64_t elapsed = elapsed_[index_of(by)];
@@ -113,19 +114,21 @@ bool timer_wheel::visit_until(Visit visit) const {
 
 class timer_service {
 public:
-    /// Arms or re-arms; true when it was armed.
+    /// Arms or re-arms a timer. Returns true when it was armed.
     bool set(machine& owner, KTIMER& timer, LARGE_INTEGER due, ULONG period, KDPC* dpc);
-    /// The same for an absolute time; its periods, if any, are of machine time.
+    /// Arms or re-arms a timer at an absolute time; its periods, if any, are in machine time.
+    /// Returns true when it was armed.
     bool set_absolute(machine& owner, KTIMER& timer, std::uint64_t due, ULONG period, KDPC* dpc);
     bool cancel(KTIMER& timer);
-    /// Before the timer is cancelled, where somebody looks on.
+    /// Checks a timer that is about to be cancelled, while anything is instrumented.
     void look_on_cancel(const KTIMER& timer);
-    /// For the processor that keeps time: signals what is due, gives back when to look again.
+    /// Signals the timers that are due, and returns the time of the next call. Only the processor
+    /// that keeps time calls this.
     std::uint64_t expire(machine& owner);
-    /// Returns when every timer that was found not set any more has queued its DPC.
+    /// Returns after every timer that was found not set any more has queued its DPC.
     void settle();
     bool once_armed();
-    /// The machine is no more: no timer is set on it.
+    /// Marks all timers as not set, when the machine has ended.
     void let_go_of_all();
 
 private:
@@ -139,9 +142,10 @@ private:
     void disarm(KTIMER& timer);
 
     machine_spin lock_;                  // DPCs are queued under it
-    std::unique_ptr<timer_wheel> wheel_; // since the first timer was set
+    std::unique_ptr<timer_wheel> wheel_; // made when the first timer is set
     unsigned shift_ = 0;
-    std::uint64_t look_again_ = timer_wheel::no_tick; // when the time keeper wakes by itself
+    std::uint64_t look_again_ = timer_wheel::no_tick; // time at which the time keeper wakes by
+                                                      // itself
 };
 
 } // namespace detail

@@ -16,7 +16,7 @@ void timer_wheel::begin_system_time(std::uint64_t now) noexcept {
     has_system_time_ = true;
 }
 
-// Counted from the clock's own lowest one; `levels`: nothing is armed.
+// Counted from the clock's own lowest level; `levels`: no timer is armed.
 unsigned timer_wheel::lowest_level(clock_kind by) const noexcept {
     unsigned level = 0;
     while (level < levels && occupied_[first_level(by) + level] == 0)

@@ -21,7 +21,7 @@ bool can_take(const DISPATCHER_HEADER& object, const KTHREAD* thread) {
     return reinterpret_cast<const KMUTANT&>(object).OwnerThread == thread;
 }
 
-// What taking the object does to it; gives back how a wait for it ends.
+// Changes the object's state as a successful wait does, and returns the status of the wait.
 NTSTATUS take(DISPATCHER_HEADER& object, KTHREAD* thread) {
     switch (object.Type) {
     case synchronization_event:
@@ -65,7 +65,7 @@ void unlink_blocks(const waiter& who) {
         RemoveEntryList(&who.blocks[i].WaitListEntry);
 }
 
-// Whether the wait is over before it began.
+// True when the wait is satisfied before it begins.
 bool satisfied_at_once(waiter& who) {
     if (who.all) {
         if (!can_take_all(who)) return false;
@@ -105,7 +105,7 @@ void release_waiters(DISPATCHER_HEADER& object, wake_list& woken) {
         const NTSTATUS result =
             who.all ? take_all(who)
                     : take(object, who.who->thread) + static_cast<NTSTATUS>(block.WaitKey);
-        // A wait for one object twice has two blocks here; start again past both.
+        // A wait that names one object twice has two blocks here; the loop restarts behind both.
         satisfy(who, result, woken);
         if (who.count > 1) entry = object.WaitListHead.Flink;
     }
@@ -113,7 +113,7 @@ void release_waiters(DISPATCHER_HEADER& object, wake_list& woken) {
 
 namespace {
 
-// False: the limit came.
+// False: the time limit was reached.
 bool park_until(processor& self, const time_limit& limit) {
     machine& owner = *self.owner;
     if (limit.system_time == 0) return owner.park(self, limit.machine_time);
@@ -180,7 +180,7 @@ void signal_timer(KTIMER& timer) {
     const std::lock_guard guard(dispatcher_lock);
     set_state(timer.Header, 1);
     release_waiters(timer.Header, woken);
-    // Last: a cancellation that finds it so lets the owner free the timer.
+    // This must be the last write: a cancellation that reads it lets the owner free the timer.
     if (timer.Header.Periodic == 0) __atomic_store_n(&timer.Queue, nullptr, __ATOMIC_RELEASE);
     woken.flush();
 }
@@ -214,7 +214,8 @@ NTSTATUS wait(processor& self, ULONG count, KWAIT_BLOCK* blocks, bool all,
     return status;
 }
 
-// Changes an object's state under the lock and releases who can go; gives back the old state.
+// Changes an object's state under the lock, releases the threads whose waits it satisfies, and
+// returns the old state.
 template <class Change>
 LONG change_state(DISPATCHER_HEADER& object, Change change) {
     sched_point(point::signal, &object);
@@ -368,7 +369,7 @@ NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER Interva
     }
     require_may_wait(self, nullptr, "KeDelayExecutionThread");
     sched_point(point::wait);
-    // A wait for nothing; one who serves a KQUEUE makes room meanwhile.
+    // A wait for no object; a thread that serves a KQUEUE lets another one work for that time.
     waiter who{&self, nullptr, 0, false};
     std::unique_lock guard(dispatcher_lock);
     block(who, limit_of(self, Interval), guard);

@@ -21,11 +21,12 @@ enum object_type : UCHAR {
     queue_object,
 };
 
-/// Guards every dispatcher object of the process; held for a few instructions, nothing is called
-/// under it.
+/// Guards every dispatcher object of the process. It is held for a few instructions, and its holder
+/// calls no other code.
 extern raw_spin dispatcher_lock;
 
-/// The state is written under dispatcher_lock, but for a timer that is set; it is read anywhere.
+/// The state is written under dispatcher_lock, except for a timer that is set. It may be read
+/// anywhere.
 inline LONG state_of(const DISPATCHER_HEADER& object) {
     return __atomic_load_n(&object.SignalState, __ATOMIC_ACQUIRE);
 }
@@ -33,14 +34,14 @@ inline void set_state(DISPATCHER_HEADER& object, LONG state) {
     __atomic_store_n(&object.SignalState, state, __ATOMIC_RELEASE);
 }
 
-/// Under dispatcher_lock; gives back the new state.
+/// Changes the state and returns the new one. Under dispatcher_lock.
 inline LONG add_to_state(DISPATCHER_HEADER& object, LONG change) {
     const LONG state = state_of(object) + change;
     set_state(object, state);
     return state;
 }
 
-/// A thread that waits; lives on its stack.
+/// A waiting thread; the structure lies on its stack.
 struct waiter {
     processor* who;
     KWAIT_BLOCK* blocks;
@@ -48,10 +49,10 @@ struct waiter {
     bool all;
     bool done = false; // guarded by dispatcher_lock
     NTSTATUS result = STATUS_TIMEOUT;
-    LIST_ENTRY* entry = nullptr; // what a KQUEUE handed over
+    LIST_ENTRY* entry = nullptr; // entry that a KQUEUE passed to the thread
 };
 
-/// Processors to wake once the dispatcher lock is dropped.
+/// Processors to wake after the release of the dispatcher lock.
 class wake_list {
 public:
     void add(processor& who) {
@@ -66,22 +67,23 @@ private:
     unsigned count_ = 0;
 };
 
-/// The object's state has changed: releases who can go. Under dispatcher_lock.
+/// Releases the threads whose waits the object's new state satisfies. Under dispatcher_lock.
 void release_waiters(DISPATCHER_HEADER& object, wake_list& woken);
 
-/// Takes a waiter out of its lists and lets it go with `result`. Under dispatcher_lock.
+/// Removes a waiter from its lists and releases it with `result`. Under dispatcher_lock.
 void satisfy(waiter& who, NTSTATUS result, wake_list& woken);
 
-/// When a wait ends without its object.
+/// The time at which a wait ends without its object.
 struct time_limit {
     std::uint64_t machine_time = no_deadline;
-    std::uint64_t system_time = 0; // not 0: then, instead
+    std::uint64_t system_time = 0; // not 0: this time counts instead
 };
 
-/// Queues the waiter's blocks, waits, and unqueues after a time-out. `guard` holds dispatcher_lock.
+/// Queues the waiter's blocks, waits, and unqueues them after a time-out. `guard` holds
+/// dispatcher_lock.
 NTSTATUS block(waiter& who, const time_limit& limit, std::unique_lock<raw_spin>& guard);
 
-/// A WDM time-out on the clocks of the processor's machine.
+/// Converts a WDM time-out to the clocks of the processor's machine.
 time_limit limit_of(processor& self, const LARGE_INTEGER* timeout);
 
 /// Bug check 0xB8 when the caller must not wait now.
@@ -97,10 +99,10 @@ inline void initialize_header(DISPATCHER_HEADER& header, object_type type, LONG 
     InitializeListHead(&header.WaitListHead);
 }
 
-/// For threads that serve a KQUEUE and are about to block elsewhere, and come back.
+/// Called when a thread that serves a KQUEUE is about to block elsewhere, and when it returns.
 void leave_queue(processor& self, wake_list& woken);
 void return_to_queue(processor& self);
-/// The thread serves no queue any more. Under dispatcher_lock.
+/// Ends the thread's service of its queue. Under dispatcher_lock.
 void stop_serving(processor& self, wake_list& woken);
 
 } // namespace irpverbs::dispatch::detail

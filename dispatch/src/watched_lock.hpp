@@ -1,5 +1,4 @@
-// What surrounds an acquisition or a release when somebody looks on: the slow paths of all lock
-// functions.
+// Instrumented acquisition and release: the slow paths of all lock functions.
 #pragma once
 
 #include "rules.hpp"
@@ -10,7 +9,7 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// Kept out of the fast paths, which must not pay for its registers.
+/// Kept out of the fast paths, so that they need not save its registers.
 #define NT_SLOW_PATH [[gnu::noinline, gnu::cold]]
 
 inline KIRQL raise_to_dpc(processor& self) noexcept {
@@ -24,7 +23,7 @@ struct watched_acquisition {
     acquisition how;
     const irql_rule& bound;
 
-    /// `take` acquires. Gives back the old IRQL.
+    /// `take` acquires the lock. Returns the old IRQL.
     template <class Take>
     KIRQL raising(Take take) const {
         const call_stack where = before();
@@ -43,7 +42,7 @@ struct watched_acquisition {
         take();
         after(where);
     }
-    /// `take` says whether it got the lock.
+    /// `take` tries to acquire the lock, and returns whether it did.
     template <class Take>
     bool trying(Take take) const {
         const call_stack where = before();
@@ -71,8 +70,8 @@ struct watched_release {
     const void* lock;
     lock_kind kind;
     const irql_rule& bound;
-    bool is_free;            // nobody holds it
-    std::optional<KIRQL> to; // the IRQL falls there
+    bool is_free;            // no processor holds the lock
+    std::optional<KIRQL> to; // the IRQL after the release
 
     template <class Give>
     void operator()(Give give) const {
@@ -87,19 +86,19 @@ struct watched_release {
     }
 };
 
-/// A mutex or fast mutex begins its life.
+/// Begins the life of a mutex or fast mutex.
 inline void introduce_lock(const void* lock, const char* kind) {
     introduce(lock, kind);
     if (watching_locks()) lock_initialised(this_processor(), lock);
 }
 
-/// A spin lock begins its life: the word that says that it is free.
+/// Begins the life of a spin lock. Returns the word that marks it as free.
 inline KSPIN_LOCK introduce_spin_lock(const KSPIN_LOCK* lock) {
     introduce(lock, "lock");
     return watching_locks() ? spin_lock_initialised(this_processor(), lock) : 0;
 }
 
-/// The same when it is released.
+/// Returns the word that marks a spin lock as free when it is released.
 inline KSPIN_LOCK free_word_of(const KSPIN_LOCK* lock) {
     return watching_locks() ? mark_of_lock(lock) : 0;
 }

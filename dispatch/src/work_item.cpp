@@ -24,13 +24,13 @@ void run_item(const WORK_QUEUE_ITEM& item, processor& self) {
                   self.irql, PASSIVE_LEVEL, reinterpret_cast<ULONG_PTR>(routine));
 }
 
-/// Who takes the next item.
+/// The worker that takes the next item.
 struct helper {
     processor* woken = nullptr;
     bool started = false;
 };
 
-// Under the lock; what it says is to be done without.
+// Chooses the worker under the lock. The caller wakes or starts it without the lock.
 helper call_helper(work_service& work) {
     helper next;
     if (work.coming || work.is_empty() || work.all_at_work()) return next;
@@ -58,7 +58,7 @@ void send_for(const helper& next, machine_state& state) {
     bug_check(MANUALLY_INITIATED_CRASH, "no thread could be started for a work item");
 }
 
-// The item's memory is its owner's again before the routine is entered.
+// The item's memory belongs to its owner again before the routine is entered.
 WORK_QUEUE_ITEM take(LIST_ENTRY* entry) {
     WORK_QUEUE_ITEM& queued = *CONTAINING_RECORD(entry, WORK_QUEUE_ITEM, List);
     const WORK_QUEUE_ITEM item = queued;
@@ -67,14 +67,14 @@ WORK_QUEUE_ITEM take(LIST_ENTRY* entry) {
     return item;
 }
 
-/// A worker's turn: the item that it found, and whom it calls.
+/// A worker's turn: the item that it found, and the worker that it must wake or start.
 struct turn {
     std::optional<WORK_QUEUE_ITEM> item;
     helper next;
 };
 
-// `came`: woken or started since its last look, unless that was for another reason: then it is
-// still among the idle.
+// `came`: the worker was woken or started since its last turn. If it is still among the idle
+// workers, the wake was not for an item.
 turn look_for_item(work_service& work, processor& self, bool came) {
     const std::lock_guard guard(work.lock);
     LIST_ENTRY* const entry = work.pop();

@@ -8,14 +8,14 @@ namespace irpverbs::dispatch {
 class NT_API asio_machine final : public machine {
 public:
     struct options {
-        /// Processors that run DPCs; 0: as many as the computer has.
+        /// Processors that run DPCs; 0: the number of the computer's processors.
         std::uint32_t processors = 0;
     };
 
     asio_machine();
     explicit asio_machine(const options& chosen);
-    /// Waits for the system threads, the DPCs and the work items, and ends its threads. No other
-    /// thread may be inside a call.
+    /// Waits until the system threads, the DPCs and the work items have ended, then ends the
+    /// machine's own threads. No other thread may be inside a call of the library.
     ~asio_machine() override;
 
     boost::asio::io_context& context() override;

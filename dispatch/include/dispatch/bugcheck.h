@@ -1,5 +1,5 @@
-/* Bug checks: how the library reports a programmer's error, and how a program may catch the report.
- */
+/* Bug checks: the library reports a programmer's error as a bug check, and a program may install a
+   handler that receives the report. */
 #ifndef IRPVERBS_DISPATCH_BUGCHECK_H
 #define IRPVERBS_DISPATCH_BUGCHECK_H
 
@@ -22,36 +22,37 @@ NT_EXTERN_C_BEGIN
 #define BUG_CHECK_MAXIMUM_STACKS 4
 #define BUG_CHECK_MAXIMUM_FRAMES 32
 
-/* One call stack of a report: where, and the return addresses, innermost first. */
+/* One call stack of a report: a label and the return addresses, innermost first. */
 typedef struct _BUG_CHECK_STACK {
     const char* Label; /* "here", "first completed by", "lock acquired at", ... */
     ULONG FrameCount;
     PVOID Frames[BUG_CHECK_MAXIMUM_FRAMES];
 } BUG_CHECK_STACK;
 
-/* What went wrong. All pointers are valid only while the handler runs. */
+/* The report of one error. All pointers are valid only while the handler runs. */
 typedef struct _BUG_CHECK_REPORT {
     ULONG Code;              /* MULTIPLE_IRP_COMPLETE_REQUESTS, ... */
     ULONG_PTR Parameters[4]; /* as Windows documents them for Code */
     const char* Name;        /* name of Code */
     const char* Rule;    /* the verifier rule that was broken, "DoubleCompletion"; NULL when none */
-    const char* Text;    /* what a person needs to act on it */
-    const char* History; /* life of the IRP concerned, a line an event; NULL when not recorded */
-    const char* Replay;  /* the line that replays the run; NULL outside the simulator, and for a run
-                            of more decisions than a line holds that no seed repeats */
+    const char* Text;    /* description of the error for the programmer */
+    const char* History; /* events of the IRP concerned, one a line; NULL when none were recorded */
+    const char* Replay;  /* line that replays the run; NULL outside the simulator, and for a run
+                            that no seed repeats and that has more decisions than a line holds */
     ULONG StackCount;
     BUG_CHECK_STACK Stacks[BUG_CHECK_MAXIMUM_STACKS];
 } BUG_CHECK_REPORT;
 
-/* Receives a report, on the thread that broke the rule, at its IRQL. May throw (C++), may never
-   return, may return. After a return from KeBugCheckEx's call the process aborts; after a return
-   from a verifier rule's the program goes on. */
+/* Receives a report on the thread that broke the rule, at that thread's IRQL. A handler may return,
+   throw (C++) or never return. When it returns from the report of KeBugCheckEx, the process aborts;
+   when it returns from the report of a verifier rule, the program continues. */
 typedef void (*BUG_CHECK_HANDLER)(const BUG_CHECK_REPORT* Report, PVOID Context);
 
-/* Installs the process-wide handler, or on a thread of a simulated machine that machine's own; NULL
-   restores the default. A report goes to the machine that it happened in: to its own handler, or
-   else it ends the simulated run; only then to the process-wide handler. The default of that prints
-   the report on stderr and aborts. Returns the previous handler. IRQL: any. Ours. */
+/* Installs the process-wide handler; on a thread of a simulated machine, installs that machine's
+   own handler instead. NULL restores the default. A report of a simulated machine goes to that
+   machine's own handler; without one it ends the simulated run that is in progress. Every other
+   report goes to the process-wide handler. The default process-wide handler prints the report on
+   stderr and aborts. Returns the previous handler. IRQL: any. Ours. */
 NT_API BUG_CHECK_HANDLER KeSetBugCheckHandler(BUG_CHECK_HANDLER Handler, PVOID Context,
                                               PVOID* PreviousContext) NT_NOEXCEPT;
 
@@ -69,8 +70,8 @@ NT_API __attribute__((noreturn)) void KeBugCheck(ULONG BugCheckCode);
    static and is not freed. IRQL: any. Ours. */
 NT_API const char* KeBugCheckName(ULONG BugCheckCode) NT_NOEXCEPT;
 
-/* Writes a report as text, NUL-terminated, at most Size bytes; gives back the length it needs
-   (without NUL), as snprintf does. IRQL: any. */
+/* Writes a report as NUL-terminated text of at most Size bytes. Returns the length of the whole
+   text (without NUL), as snprintf does. IRQL: any. */
 NT_API SIZE_T KeFormatBugCheck(const BUG_CHECK_REPORT* Report, CHAR* Buffer, SIZE_T Size);
 
 NT_EXTERN_C_END

@@ -1,6 +1,7 @@
-// Choices: the one source of every decision a simulated run takes: who goes on, what fails, how
-// long it lasts. The same source answers give the same run. Pure: no thread, no clock, no I/O; the
-// same on every compiler. One object serves one run at a time and one thread.
+// A `choices` object makes every decision of a simulated run: which actor runs next, which call
+// fails, how long an operation takes. The same answers give the same run. The classes use no
+// thread, no clock and no I/O, and behave the same on every compiler. One object serves one run at
+// a time and one thread.
 #ifndef IRPVERBS_DISPATCH_CHOICES_HPP
 #define IRPVERBS_DISPATCH_CHOICES_HPP
 
@@ -16,27 +17,29 @@
 
 namespace irpverbs::dispatch {
 
-/// One who can be scheduled: a virtual processor, a thread. Dense, in order of creation.
+/// The number of an actor, which is a virtual processor or a thread that can be scheduled. Numbers
+/// are dense, in order of creation.
 using actor_id = std::uint32_t;
 
-/// One decision with its meaning, for a person to read.
+/// One decision with its meaning, in a form that a programmer reads.
 struct decision {
-    const char* what;     // "actor", or what the caller said; not owned
-    std::uint32_t count;  // how many answers there were; 0: a drawn value
-    std::uint32_t chosen; // 0 is always the plain answer: go on, no fault
-    actor_id actor;       // who goes on, of an "actor" decision
+    const char* what;     // "actor", or the caller's name of the decision; not owned
+    std::uint32_t count;  // number of possible answers; 0: a drawn value
+    std::uint32_t chosen; // 0 is always the plain answer: no preemption, no fault
+    actor_id actor;       // for an "actor" decision: the actor that runs next
 };
 
-/// The source of decisions. Picks never throw and never ask when only one answer is possible.
+/// The source of decisions. A pick never throws, and draws nothing when only one answer is
+/// possible.
 class NT_API choices {
 public:
     virtual ~choices();
     choices(const choices&) = delete;
     choices& operator=(const choices&) = delete;
 
-    /// Says which of `runnable` goes on, as an index. When the current actor is runnable it stands
-    /// first, so that 0 means "no preemption"; the others stand in an order the run determines.
-    /// `yielded`: the current actor can't progress until another one has run.
+    /// Picks the actor that runs next, as an index into `runnable`. When the current actor is
+    /// runnable it stands first, so that 0 means "no preemption"; the run determines the order of
+    /// the others. `yielded`: the current actor can't progress until another actor has run.
     std::size_t pick_actor(std::span<const actor_id> runnable, bool current_runnable,
                            bool yielded) {
         if (runnable.size() < 2) return 0;
@@ -46,7 +49,7 @@ public:
         return index;
     }
 
-    /// Picks a value in 0..n-1; 0 should be the plainest. `what` must outlive the log.
+    /// Picks a value in 0..n-1; 0 should be the plainest one. `what` must outlive the log.
     std::uint32_t pick(std::uint32_t n, const char* what) {
         if (n < 2) return 0;
         const std::uint32_t value = choose(n);
@@ -54,7 +57,7 @@ public:
         return value;
     }
 
-    /// Says whether a fault happens: once in `one_in` times where chance decides. 0: never, 1:
+    /// Returns whether a fault happens: once in `one_in` times where chance decides. 0: never; 1:
     /// always.
     bool fires(const char* what, std::uint32_t one_in) {
         if (one_in < 2) return one_in == 1;
@@ -63,36 +66,38 @@ public:
         return fired;
     }
 
-    /// Records an answer that the caller worked out; a replay gives back the recorded one instead.
+    /// Records an answer that the caller computed and returns it; a replay returns the recorded
+    /// answer instead.
     bool suggest(const char* what, bool answer) {
         const bool taken = choose_suggested(answer);
         record(what, 2, taken ? 1 : 0, 0);
         return taken;
     }
 
-    /// Draws 64 bits for a workload. Two entries in the trace, high half first.
+    /// Draws 64 bits for a workload. The trace receives two entries, the high half first.
     std::uint64_t value64();
 
-    /// All answers so far, in order: what a replay needs.
+    /// All answers so far, in order. A replay needs nothing else.
     const std::vector<std::uint32_t>& trace() const { return trace_; }
 
-    /// The line that makes the same decisions again from the start (see schedule.hpp); empty where
-    /// there is none but the trace.
+    /// The line that makes the same decisions again from the start (see schedule.hpp); empty when
+    /// only the trace can repeat them.
     virtual std::string line() const { return {}; }
 
-    /// How many times pick_actor had more than one to choose from: the schedule's length for PCT.
+    /// The number of calls of pick_actor that had more than one actor to choose from: the
+    /// schedule's length for PCT.
     std::uint64_t actor_decisions() const { return actor_decisions_; }
 
-    /// A digest of all answers so far and of the next random draw; draws nothing. Two runs that
-    /// differ here were not the same run, even when their event logs agree.
+    /// A digest of all answers so far and of the next random draw. Draws nothing. Two runs whose
+    /// digests differ were different runs, even when their event logs agree.
     std::uint64_t next_draw_fingerprint() const;
 
-    /// Appends each further decision with its meaning to `log` (not owned; null: stops).
+    /// Appends each later decision with its meaning to `log` (not owned; null: stops appending).
     void log_to(std::vector<decision>* log) { log_ = log; }
 
 protected:
     choices();
-    void start_over(); // forgets the trace, keeps its memory
+    void start_over(); // clears the trace, keeps its memory
 
 private:
     virtual std::uint32_t choose_actor(std::span<const actor_id> runnable, bool current_runnable,
@@ -101,7 +106,7 @@ private:
     virtual bool choose_fires(std::uint32_t one_in) = 0;
     virtual bool choose_suggested(bool answer) { return answer; }
     virtual std::uint64_t choose_bits() = 0;
-    virtual std::uint64_t peek() const = 0; // what the next draw would be made of
+    virtual std::uint64_t peek() const = 0; // the state from which the next draw is computed
 
     void record(const char* what, std::uint32_t count, std::uint32_t chosen, actor_id actor) {
         trace_.push_back(chosen);
@@ -123,8 +128,8 @@ public:
     std::uint64_t next() { return mixed(state_ += step); }
     std::uint64_t peek() const { return mixed(state_ + step); }
 
-    /// A number in 0..n-1. Uneven by less than n in 2^32: cheaper than a loop, and the same
-    /// everywhere.
+    /// A number in 0..n-1. The probabilities differ by less than n in 2^32: that is cheaper than a
+    /// loop, and the same on every computer.
     std::uint32_t below(std::uint32_t n) {
         return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);
     }
@@ -140,8 +145,9 @@ private:
     std::uint64_t state_;
 };
 
-/// How a run goes on when no answers are left: no preemption; when the current actor yields or
-/// can't run, the one who has not run for longest. Actors that wait for another never starve it.
+/// The order of actors when no answers are left: no preemption; when the current actor yields or
+/// can't run, the actor that has not run for longest is next. Actors that wait for another actor
+/// never starve it.
 class fair_order {
 public:
     std::uint32_t next(std::span<const actor_id> runnable, bool current_runnable,
@@ -161,7 +167,7 @@ class NT_API random_choices final : public choices {
 public:
     explicit random_choices(std::uint64_t seed) : seed_(seed), random_(seed) {}
 
-    /// As if newly made, but keeps its memory.
+    /// Restarts as if newly constructed, but keeps the memory.
     void restart(std::uint64_t seed);
     std::string line() const override;
 
@@ -176,20 +182,21 @@ private:
     detail::generator random_;
 };
 
-/// Probabilistic concurrency testing: random priorities, the highest goes on; at depth-1 random
-/// steps the one about to go on falls below all that were not yet lowered; one that yields falls to
-/// the bottom. Finds a bug of depth d among n actors and k steps with probability >= 1/(n k^(d-1)).
-/// Source: Burckhardt et al., ASPLOS 2010; the rule for yields is needed beside it.
+/// Probabilistic concurrency testing: each actor has a random priority, and the runnable actor of
+/// the highest priority runs. At depth-1 random steps the actor that would run next falls below all
+/// actors that were not yet lowered. An actor that yields falls to the bottom. Finds a bug of depth
+/// d among n actors and k steps with probability >= 1/(n k^(d-1)). Source: Burckhardt et al.,
+/// ASPLOS 2010; the rule for yields is an addition that programs with spin loops need.
 class NT_API pct_choices final : public choices {
 public:
     /// `depth` >= 1. `expected_steps`: actor decisions of a run; see actor_decisions().
     pct_choices(std::uint64_t seed, std::uint32_t depth, std::uint32_t expected_steps);
 
-    /// As if newly made with that seed, but keeps its memory.
+    /// Restarts as if newly constructed with that seed, but keeps the memory.
     void restart(std::uint64_t seed);
     std::string line() const override;
 
-    /// How many of the depth-1 changes have happened so far.
+    /// The number of the depth-1 priority changes that have happened so far.
     std::size_t priority_changes() const { return changes_done_; }
 
 private:
@@ -214,25 +221,27 @@ private:
     std::uint32_t expected_steps_;
     std::vector<change> changes_; // by step
     std::size_t changes_done_ = 0;
-    std::vector<std::int64_t> priorities_; // by actor; drawn when first asked for
-    std::int64_t bottom_ = 0;              // the lowest priority given so far
+    std::vector<std::int64_t> priorities_; // by actor; drawn at the first use
+    std::int64_t bottom_ = 0;              // the lowest priority assigned so far
 };
 
 /// Every run of a small program, depth first:  `do { run(source); } while (source.next());`
-/// One that yields goes on only after another has, and a second time only after all those that
-/// could run have, so programs that spin end. value64 does not branch: the same draws in each run.
-/// Source of the rule for yields: fair scheduling, Musuvathi and Qadeer, PLDI 2008.
+/// An actor that yields runs again only after another actor has run, and after a second yield only
+/// after all actors that could run have run, so programs that spin end. value64 does not branch: it
+/// draws the same values in each run. Source of the rule for yields: fair scheduling, Musuvathi and
+/// Qadeer, PLDI 2008.
 class NT_API exhaustive_choices final : public choices {
 public:
-    /// `preemption_bound`: most preemptions in one run (a runnable actor that did not yield is put
-    /// aside); none: no limit.
+    /// `preemption_bound`: the maximum number of preemptions in one run (a preemption switches away
+    /// from a runnable actor that did not yield); none: no limit.
     explicit exhaustive_choices(std::optional<std::uint32_t> preemption_bound = std::nullopt);
 
-    /// Ends a run and steps to the next one; false when all are done. std::logic_error when the run
-    /// asked other questions than the one before it: then something beside choices decides.
+    /// Ends a run and advances to the next one. Returns false when all runs are done. Throws
+    /// std::logic_error when the run asked for other decisions than the one before it: then the
+    /// program depends on something other than the choices.
     bool next();
 
-    /// Runs ended so far.
+    /// Number of runs ended so far.
     std::uint64_t leaves() const { return leaves_; }
 
 private:
@@ -243,9 +252,10 @@ private:
     struct actor_state {
         std::uint64_t last_ran = 0;
         std::uint64_t last_yield = 0;
-        std::uint64_t waits_since = 0;   // those of `waits_for` that have run since are done with
-        std::vector<actor_id> rivals;    // could have run at the last yield
-        std::vector<actor_id> waits_for; // must run before this one does
+        std::uint64_t waits_since = 0;   // an actor of `waits_for` that has run since then no
+                                         // longer counts
+        std::vector<actor_id> rivals;    // actors that could have run at the last yield
+        std::vector<actor_id> waits_for; // actors that must run before this one does
     };
 
     std::uint32_t choose_actor(std::span<const actor_id> runnable, bool current_runnable,
@@ -272,17 +282,18 @@ private:
     detail::generator values_;
 };
 
-/// Repeats the answers of a trace. Always goes on: an answer out of range becomes the last one
-/// there is, and past the end all is plain: nothing fires, nobody is preempted, those who wait take
-/// turns. Strings: see schedule.hpp.
+/// Repeats the answers of a trace, and never fails: an answer out of range becomes the last
+/// possible answer, and past the end every answer is plain: no fault fires, no actor is preempted,
+/// and waiting actors take turns. schedule.hpp converts traces to strings.
 class NT_API replay_choices final : public choices {
 public:
     explicit replay_choices(std::vector<std::uint32_t> script) : script_(std::move(script)) {}
 
-    /// As if newly made, but keeps its memory.
+    /// Restarts as if newly constructed, but keeps the memory.
     void restart(std::span<const std::uint32_t> script);
 
-    /// How well script and program fit. All 0 when the program is the one that was recorded.
+    /// These count how badly script and program fit. All are 0 when the program is the recorded
+    /// one.
     std::size_t out_of_range() const { return out_of_range_; }
     std::size_t past_end() const { return past_end_; }
     std::size_t unused() const { return script_.size() - position_; }
@@ -304,8 +315,8 @@ private:
     detail::fair_order fair_;
 };
 
-/// Answers from a fuzzer's input: a byte each where that is enough. Past the end like
-/// replay_choices.
+/// Takes its answers from a fuzzer's input, one byte for each answer where a byte is enough. Past
+/// the end it answers as replay_choices does.
 class NT_API byte_choices final : public choices {
 public:
     /// `input` is not copied.
@@ -327,7 +338,8 @@ private:
     detail::fair_order fair_;
 };
 
-/// Tells the decisions that are not plain, a line each; "all N decisions are plain" when none is.
+/// Lists the decisions that are not plain, one a line; "all N decisions are plain" when there are
+/// none.
 NT_API std::string describe(std::span<const decision> log);
 
 } // namespace irpverbs::dispatch

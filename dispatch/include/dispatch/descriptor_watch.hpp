@@ -1,4 +1,5 @@
-/// Descriptors of the outside world, watched by a machine.
+/// Watches of descriptors: a machine calls a routine while a descriptor of the operating system is
+/// readable.
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
@@ -9,11 +10,11 @@ namespace irpverbs::dispatch {
 
 class machine;
 
-/// A descriptor that is being watched.
+/// A watch of one descriptor.
 class NT_API descriptor_watch {
 public:
-    /// Lets the descriptor go: no call is made any more, and one that runs is waited for, unless
-    /// this is inside it. IRQL: PASSIVE_LEVEL.
+    /// Ends the watch: no later call is made. Waits for a call that runs, unless the destructor
+    /// runs inside that call. IRQL: PASSIVE_LEVEL.
     virtual ~descriptor_watch();
     descriptor_watch(const descriptor_watch&) = delete;
     descriptor_watch& operator=(const descriptor_watch&) = delete;
@@ -22,11 +23,12 @@ protected:
     descriptor_watch() = default;
 };
 
-/// Has `readable(context)` called while the descriptor can be read, was hung up or is in error: on
-/// the machine's context(), one call at a time, at PASSIVE_LEVEL, until it gives back false.
-/// Ownership: the descriptor stays the caller's, open as long as the watch; it is made
-/// non-blocking. IRQL: PASSIVE_LEVEL.
-/// Null: a simulated machine, which has no outside world; not an open descriptor.
+/// Calls `readable(context)` while the descriptor can be read, was hung up or is in error, until
+/// the routine returns false. The calls run on the machine's context(), one at a time, at
+/// PASSIVE_LEVEL.
+/// Ownership: the descriptor stays the caller's and must be open as long as the watch exists; it
+/// becomes non-blocking. IRQL: PASSIVE_LEVEL.
+/// Null: the machine is simulated and has no descriptors, or the descriptor is not open.
 NT_API std::unique_ptr<descriptor_watch>
 watch_readable(machine& on, int descriptor, bool (*readable)(void* context), void* context);
 

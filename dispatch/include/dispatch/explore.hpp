@@ -1,5 +1,5 @@
-// Exploration: runs one small program under many schedules, and makes of the first failure
-// something a person can read and repeat.
+// Exploration: runs one small program under many schedules, and reports the first failure in a form
+// that a programmer can read and repeat.
 #ifndef IRPVERBS_DISPATCH_EXPLORE_HPP
 #define IRPVERBS_DISPATCH_EXPLORE_HPP
 
@@ -16,46 +16,48 @@
 
 namespace irpverbs::dispatch {
 
-/// What a campaign consists of. The environment overrides it:
+/// The runs of a campaign. The environment overrides them:
 ///   IRPVERBS_SEEDS=N               N times as many runs
-///   IRPVERBS_STRATEGY=...          only that strategy, with the runs of the others where this
-///                                  campaign has none of it: see schedule_environment; replay: one
-///                                  run, which fails also when the line does not fit the program
+///   IRPVERBS_STRATEGY=...          only that strategy (see schedule_environment); when the
+///                                  campaign has no runs of it, the runs of the others. replay:
+///                                  one run, which fails also when the line does not fit the
+///                                  program
 ///   IRPVERBS_SEED=N                only the run with that seed (random, or the strategy named)
-/// A variable that can't be read throws schedule_error, or std::invalid_argument for the first.
+/// An unreadable value of IRPVERBS_SEEDS throws std::invalid_argument, of the others
+/// schedule_error.
 struct explore_options {
     std::uint64_t random_runs = 1000; // seeds 0, 1, ...
     std::uint64_t pct_runs = 1000;
     std::uint32_t pct_depth = 3;
-    /// Most schedules of a bounded-exhaustive search; 0: no such search.
+    /// Maximum number of schedules of a bounded-exhaustive search; 0: no such search.
     std::uint64_t exhaustive_runs = 0;
-    /// Its most preemptions in one schedule; none: no limit.
+    /// Maximum number of preemptions in one schedule of that search; none: no limit.
     std::optional<std::uint32_t> preemption_bound;
-    /// Each must be hit by some run, else the campaign fails: see IRPVERBS_PROBE. Not asked of a
-    /// single run.
+    /// Probes that some run must hit, else the campaign fails: see IRPVERBS_PROBE. Not required of
+    /// a single run.
     std::vector<std::string_view> required_probes;
     sim_machine::options machine;
-    /// Otherwise all runs are made, and failures counted.
+    /// False: all runs are made, and the failures are counted.
     bool stop_at_failure = true;
     std::size_t shrink_budget = 2000; // runs
-    /// What follows the replay line: "ctest -R csq".
+    /// Text that follows the replay line: "ctest -R csq".
     std::string how_to_run;
 };
 
 struct explore_failure {
     std::string what;
-    /// "IRPVERBS_STRATEGY=replay:...": repeats the smallest failing schedule that was found;
-    /// found_by where that has more decisions than a line holds.
+    /// "IRPVERBS_STRATEGY=replay:...": repeats the smallest failing schedule that was found; equals
+    /// found_by when that schedule has more decisions than a line holds.
     std::string replay;
-    /// "IRPVERBS_SEED=58 IRPVERBS_STRATEGY=random": repeats the one found first; empty when chance
-    /// had no part in it.
+    /// "IRPVERBS_SEED=58 IRPVERBS_STRATEGY=random": repeats the failure that was found first; empty
+    /// when no seed determined it.
     std::string found_by;
     std::size_t decisions_found = 0;
     std::vector<std::uint32_t> trace; // after shrinking
-    std::string decisions;            // those of `trace` that are not plain
+    std::string decisions;            // the decisions of `trace` that are not plain
     std::string event_log;
 
-    /// All of it as text, the replay line first.
+    /// The whole failure as text, the replay line first.
     std::string report;
 };
 
@@ -63,21 +65,21 @@ struct explore_summary {
     struct counts {
         std::uint64_t runs = 0;
         std::uint64_t failures = 0;
-        std::optional<std::uint64_t> first_failure; // seed, or number of the schedule
+        std::optional<std::uint64_t> first_failure; // the seed, or the number of the schedule
     };
     counts random;
     counts pct;
     counts exhaustive;
-    /// Every schedule within the bounds was run.
+    /// True: every schedule within the bounds was run.
     bool exhausted = false;
-    /// Runs that differ in their events.
+    /// Number of runs with distinct events.
     std::uint64_t distinct = 0;
     std::vector<std::string_view> missed_probes;
-    /// The first one, shrunk.
+    /// The first failure, shrunk.
     std::optional<explore_failure> failure;
 
     std::uint64_t runs() const { return random.runs + pct.runs + exhaustive.runs; }
-    /// At least one run was made, none failed, and every required probe was hit.
+    /// True: at least one run was made, none failed, and every required probe was hit.
     bool passed() const { return runs() != 0 && !failure && missed_probes.empty(); }
     /// "random 1000, pct 1000, exhaustive 462 (all): 731 distinct", or the failure's report.
     NT_API std::string text() const;
@@ -112,21 +114,22 @@ NT_API explore_summary explore_input(const explore_options& options, const explo
 
 } // namespace detail
 
-/// Calls `body(sim_machine&)` once a schedule, as a visitor of a fresh machine: it builds its
-/// world, spawns actors, calls run(), and looks at what came out. A run fails when the body returns
-/// a text (std::optional<std::string>; it may return void), throws, breaks a rule (bug check), or
-/// run() does not finish; then run() does not return: the body stops there for good and nothing of
-/// its world is destroyed. Every 64th seed runs twice, and differing runs fail: the body must draw
-/// on nothing but the machine, and keep no state from one run to the next. The failing schedule is
-/// shrunk and run once more with its log written.
+/// Calls `body(sim_machine&)` once a schedule, as a visitor of a fresh machine. The body builds its
+/// world, spawns actors, calls run(), and checks the results. A run fails when the body returns a
+/// text (std::optional<std::string>; the body may return void), throws, breaks a rule (bug check),
+/// or when run() does not finish; in that last case run() does not return: the body stops there for
+/// good and nothing of its world is destroyed. Every 64th seed runs twice, and runs that differ
+/// fail: the body must depend on the machine alone, and keep no state from one run to the next. The
+/// failing schedule is shrunk and run once more with its log written.
 template <class Body>
 explore_summary explore(const explore_options& options, const Body& body) {
-    const auto call = [&body](sim_machine& machine) { return body(machine); }; // also a function
+    // The lambda admits a body that is a plain function.
+    const auto call = [&body](sim_machine& machine) { return body(machine); };
     return detail::explore(options, detail::program_of(call));
 }
 
-/// One run whose decisions are a fuzzer's input (byte_choices), under the same rules. The
-/// environment and the numbers of runs don't count.
+/// Makes one run whose decisions are a fuzzer's input (byte_choices), under the rules of explore().
+/// The environment and the numbers of runs have no effect.
 template <class Body>
 explore_summary explore_input(const explore_options& options, std::span<const std::uint8_t> input,
                               const Body& body) {

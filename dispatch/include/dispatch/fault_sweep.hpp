@@ -1,5 +1,5 @@
-// Systematic faults: a program is run until each place where resources can run short, told apart by
-// its call stack, has failed once, and then each pair of them.
+// Systematic faults: a program runs until each place where resources can run short, identified by
+// its call stack, has failed once, and then each pair of places.
 #ifndef IRPVERBS_DISPATCH_FAULT_SWEEP_HPP
 #define IRPVERBS_DISPATCH_FAULT_SWEEP_HPP
 
@@ -10,8 +10,8 @@
 
 namespace irpverbs::dispatch {
 
-/// While it lives, `which` decides at every fault point that a thread of `where` reaches; one plan
-/// a machine. Neither is owned.
+/// While a plan exists, `which` decides at every fault point that a thread of `where` reaches. A
+/// machine has at most one plan. Neither argument is owned.
 class NT_API fault_plan {
 public:
     fault_plan(machine& where, sweep& which);
@@ -24,14 +24,14 @@ private:
 };
 
 struct fault_sweep_summary {
-    std::uint64_t runs = 0;   // the one without a fault included
+    std::uint64_t runs = 0;   // including the run without a fault
     std::uint64_t stacks = 0; // distinct places, by call stack
     std::uint64_t pairs = 0;  // runs with two faults planned
 };
 
-/// Calls `body()` on the calling thread's machine, or `body(sweep&)` for one that makes its own
-/// machine and a fault_plan for it, until every turn was taken. Each run must do the same but for
-/// the faults; what it must keep to in spite of them is for the body to check.
+/// Calls `body()` on the calling thread's machine, or `body(sweep&)` when the body makes its own
+/// machine and a fault_plan for it, until every turn was taken. Apart from the faults each run must
+/// do the same. The body checks the properties that must hold in spite of the faults.
 template <class Body>
 fault_sweep_summary fault_sweep(Body&& body, sweep::order depth = sweep::order::pairs) {
     sweep turns(depth);

@@ -1,14 +1,14 @@
 /* Interlocked operations and interlocked lists. Each operation on a number or a pointer is a full
-   barrier (on x86-64, the only processor that is supported). They are inline. In driver code that
-   is compiled with IRPVERBS_CHECKED_INLINES 1 a simulated run may switch to another actor before
-   each; elsewhere it does not. IRQL: any. Source: WDK InterlockedXxx, ExInterlockedXxx. */
+   barrier (on x86-64, the only supported processor) and is inline. In driver code that is compiled
+   with IRPVERBS_CHECKED_INLINES 1, a simulated run may switch to another actor before each
+   operation; in other code it does not. IRQL: any. Source: WDK InterlockedXxx, ExInterlockedXxx. */
 #ifndef IRPVERBS_DISPATCH_INTERLOCKED_H
 #define IRPVERBS_DISPATCH_INTERLOCKED_H
 
 #include <dispatch/spin_lock.h>
 
 NT_EXTERN_C_BEGIN
-/* For the inline functions below alone. IRQL: any. */
+/* Called only by the inline functions below. IRQL: any. */
 NT_API void InterlockedSchedulingPoint(const volatile VOID* Target) NT_NOEXCEPT;
 NT_EXTERN_C_END
 static inline void InterlockedPoint(const volatile VOID* target) NT_NOEXCEPT {
@@ -112,9 +112,9 @@ static inline PVOID InterlockedCompareExchangePointer(PVOID volatile* target, PV
 
 NT_EXTERN_C_BEGIN
 
-/* Lists changed under a spin lock that these calls take themselves, at any IRQL <= DISPATCH_LEVEL.
-   NULL: the list was empty (before the insertion). Source: WDK ExInterlockedInsertTailList and kin.
- */
+/* Change a list under a spin lock that these functions acquire and release. IRQL: <=
+   DISPATCH_LEVEL. NULL: the list was empty (before the insertion). Source: WDK
+   ExInterlockedInsertTailList, ExInterlockedInsertHeadList, ExInterlockedRemoveHeadList. */
 NT_API PLIST_ENTRY ExInterlockedInsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
                                                PKSPIN_LOCK Lock);
 NT_API PLIST_ENTRY ExInterlockedInsertHeadList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
@@ -123,15 +123,15 @@ NT_API PLIST_ENTRY ExInterlockedRemoveHeadList(PLIST_ENTRY ListHead, PKSPIN_LOCK
 
 typedef SINGLE_LIST_ENTRY SLIST_ENTRY, *PSLIST_ENTRY;
 
-/* A stack that many processors push to and pop from; opaque. */
+/* An interlocked stack: many processors may push and pop at the same time. Opaque. */
 typedef struct _SLIST_HEADER {
-    ULONG_PTR Head; /* first entry; bit 0: a pop is under way */
+    ULONG_PTR Head; /* first entry; bit 0: a pop is in progress */
     ULONG Depth;
 } SLIST_HEADER, *PSLIST_HEADER;
 
-/* IRQL: any, but each list at one range of levels only. Push gives back the former first entry, pop
-   the first or NULL, flush the whole chain, newest first. Source: WDK InterlockedPushEntrySList and
-   kin. */
+/* Push returns the former first entry; pop returns the first entry or NULL; flush returns the whole
+   chain, newest entry first. IRQL: any, but all uses of one list must be in one range of levels.
+   Source: WDK InterlockedPushEntrySList, InterlockedPopEntrySList, InterlockedFlushSList. */
 NT_API void InitializeSListHead(PSLIST_HEADER ListHead);
 NT_API PSLIST_ENTRY InterlockedPushEntrySList(PSLIST_HEADER ListHead, PSLIST_ENTRY ListEntry);
 NT_API PSLIST_ENTRY InterlockedPopEntrySList(PSLIST_HEADER ListHead);

@@ -1,4 +1,4 @@
-/* The kernel executive as driver code knows it: one include for all of dispatch's C interface. */
+/* The kernel executive's interface for drivers: one include for all of dispatch's C interface. */
 #ifndef IRPVERBS_DISPATCH_KE_H
 #define IRPVERBS_DISPATCH_KE_H
 

@@ -1,6 +1,6 @@
-/// Machines: what driver code runs on. A machine is a set of virtual processors, a clock, and the
-/// queues of DPCs, timers and work items; `asio_machine` is real threads, `sim_machine` a
-/// simulation.
+/// Machines: driver code runs on a machine, which is a set of virtual processors, a clock, and the
+/// queues of DPCs, timers and work items. `asio_machine` consists of real threads, `sim_machine` is
+/// a simulation.
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
@@ -24,13 +24,14 @@ class NT_API machine : public detail::platform {
 public:
     ~machine() override;
 
-    /// The calling thread's machine; starts the default `asio_machine` for a thread that has none.
+    /// Returns the calling thread's machine. Starts the default `asio_machine` for a thread that
+    /// has no machine.
     static machine& current();
 
-    /// Processors that stand ready to run DPCs, numbered from 0.
+    /// Number of active processors, which run DPCs; their numbers begin at 0.
     std::uint32_t processor_count() const noexcept;
 
-    /// Where descriptors are watched and C++ handlers run, at PASSIVE_LEVEL.
+    /// The io_context that watches descriptors and runs C++ handlers, at PASSIVE_LEVEL.
     virtual boost::asio::io_context& context() = 0;
 
     /// True for a machine whose clock and schedule are simulated.
@@ -38,26 +39,28 @@ public:
 
     detail::machine_state& state() noexcept { return *state_; }
 
-    /// What a package above keeps for this machine. `drop(held)` runs when the machine ends, as a
-    /// visitor of it at PASSIVE_LEVEL, while its threads still run; the last place first.
+    /// An object of a package above, kept for this machine. `drop(held)` runs when the machine
+    /// ends, as a visitor of it at PASSIVE_LEVEL, while its threads still run; the last place is
+    /// dropped first.
     struct belonging {
         std::atomic<void*> held{nullptr};
         std::atomic<void (*)(void*)> drop{nullptr};
     };
     belonging belongings[4]; // 0: ci, 1: ibmf, 2: saa
 
-    /// What is kept at that place for the calling thread's machine, made when first asked for.
+    /// Returns the object kept at that place for the calling thread's machine. The first call
+    /// creates it.
     template <class Kept>
     static Kept& current_belonging(std::size_t place);
 
-    /// The spin lock that the package above has one of in a system: irp's cancel spin lock.
+    /// The one spin lock of a system that the package above needs: irp's cancel spin lock.
     KSPIN_LOCK system_lock = 0;
 
-    /// True while a timer without a period is set: for the simulator, which waits for it.
+    /// True while a timer without a period is set. The simulator waits for such timers.
     bool timers_set_once_are_armed() const;
 
-    /// Makes a machine the calling thread's for the life of the scope. A thread is a visitor of one
-    /// machine at a time; scopes nest.
+    /// Makes a machine the calling thread's machine for the life of the scope. A thread is a
+    /// visitor of one machine at a time; scopes nest.
     class NT_API scope {
     public:
         explicit scope(machine& chosen);
@@ -72,9 +75,9 @@ public:
 protected:
     explicit machine(std::uint32_t processors);
 
-    /// First thing a derived destructor does: ends the library's own threads, after the DPCs and
-    /// work items that are queued, and those that they queue; with `await_system_threads` after
-    /// these, too.
+    /// A derived destructor calls this first. Ends the library's own threads after the queued DPCs
+    /// and work items, and those that they queue, have run; with `await_system_threads`, also after
+    /// the system threads have ended.
     void stop(bool await_system_threads);
 
 private:

@@ -1,5 +1,5 @@
-/* Scalar types, lists and helpers that WDM code expects to find. No functions live here but inline
-   ones. Source: WDK ntdef.h / wdm.h reference pages. */
+/* Scalar types, lists and helpers that WDM code expects. All functions here are inline. Source: WDK
+   ntdef.h / wdm.h reference pages. */
 #ifndef IRPVERBS_DISPATCH_NTDEF_H
 #define IRPVERBS_DISPATCH_NTDEF_H
 
@@ -17,7 +17,7 @@
 #define NT_EXTERN_C_BEGIN extern "C" {
 #define NT_EXTERN_C_END }
 #define NT_STATIC_ASSERT(condition, text) static_assert(condition, text)
-/* Only functions that can never bug check are NT_NOEXCEPT: a bug-check handler may throw. */
+/* A function is NT_NOEXCEPT only when it can never bug check: a bug-check handler may throw. */
 #define NT_NOEXCEPT noexcept
 #else
 #define NT_EXTERN_C_BEGIN
@@ -26,13 +26,13 @@
 #define NT_NOEXCEPT
 #endif
 
-/* Every function of the library that a program may call. */
+/* Exports a function of the library to programs. */
 #define NT_API __attribute__((visibility("default")))
 
-/* Inline functions report each call to the library where driver code is compiled with this set to
-   1: by itself in debug builds. The verifier then checks the calls, and a simulated run may switch
-   to another actor before an interlocked operation. Elsewhere they cost only their own
-   instructions. */
+/* Driver code that is compiled with this set to 1 (the default of debug builds) reports each call
+   of an inline function to the library. The verifier then checks the calls, and a simulated run may
+   switch to another actor before an interlocked operation. In other code the inline functions cost
+   only their own instructions. */
 #ifndef IRPVERBS_CHECKED_INLINES
 #ifdef NDEBUG
 #define IRPVERBS_CHECKED_INLINES 0
@@ -71,7 +71,7 @@ typedef void* HANDLE;
 typedef HANDLE* PHANDLE;
 typedef ULONG ACCESS_MASK;
 
-/* NT_SUCCESS: bit 31 clear. */
+/* NT_SUCCESS holds when bit 31 is clear. */
 typedef int32_t NTSTATUS;
 typedef NTSTATUS* PNTSTATUS;
 
@@ -118,7 +118,7 @@ typedef struct _GUID {
 #define CONTAINING_RECORD(address, type, field)                                                    \
     ((type*)(void*)((char*)(void*)(address)-offsetof(type, field)))
 
-/* Doubly linked list; an empty head points to itself. */
+/* Doubly linked list. The head of an empty list points to itself. */
 typedef struct _LIST_ENTRY {
     struct _LIST_ENTRY* Flink;
     struct _LIST_ENTRY* Blink;
@@ -190,7 +190,7 @@ static inline void PushEntryList(PSINGLE_LIST_ENTRY head, PSINGLE_LIST_ENTRY ent
     head->Next = entry;
 }
 
-/* NULL when empty. */
+/* Returns NULL when the list is empty. */
 static inline PSINGLE_LIST_ENTRY PopEntryList(PSINGLE_LIST_ENTRY head) NT_NOEXCEPT {
     PSINGLE_LIST_ENTRY first = head->Next;
     if (first != NULL) head->Next = first->Next;

@@ -17,13 +17,13 @@ typedef ULONGLONG POOL_FLAGS;
 #define POOL_FLAG_NON_PAGED 0x0000000000000040ull
 #define POOL_FLAG_PAGED 0x0000000000000100ull
 
-/* At least NumberOfBytes, aligned to 16 (to a page when that large is not promised), or NULL. Tag:
-   four characters that a leak report shows. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source:
-   WDK ExAllocatePoolWithTag. */
+/* Allocates at least NumberOfBytes, aligned to 16. Page alignment of large blocks is not
+   guaranteed. Tag: four characters that a leak report shows. NULL when memory is short. IRQL: <=
+   DISPATCH_LEVEL; paged: <= APC_LEVEL. Source: WDK ExAllocatePoolWithTag. */
 NT_API PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag);
 
-/* The same; how badly it is wanted makes no difference here. IRQL and source alike: WDK
-   ExAllocatePoolWithTagPriority. */
+/* Allocates as ExAllocatePoolWithTag does; Priority is ignored. IRQL: <= DISPATCH_LEVEL; paged: <=
+   APC_LEVEL. Source: WDK ExAllocatePoolWithTagPriority. */
 NT_API PVOID ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag,
                                            EX_POOL_PRIORITY Priority);
 
@@ -32,12 +32,13 @@ NT_API PVOID ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBy
    POOL_FLAG_PAGED: <= APC_LEVEL. Source: WDK ExAllocatePool2. */
 NT_API PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
 
-/* Gives memory back; Tag 0 matches any. Verifier on: bug check 0xC2 for a wrong tag, 0xC4 for a bad
-   address or a second free. IRQL as the allocation. Source: WDK ExFreePoolWithTag, ExFreePool. */
+/* Frees pool memory. Tag 0 matches any tag. While the verifier is on: bug check 0xC2 for a wrong
+   tag, 0xC4 for a bad address or a second free. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL.
+   Source: WDK ExFreePoolWithTag, ExFreePool. */
 NT_API void ExFreePoolWithTag(PVOID P, ULONG Tag);
 NT_API void ExFreePool(PVOID P);
 
-/* What was allocated under a tag while the verifier watched the pool. */
+/* Sums of the allocations under a tag while the verifier watched the pool. */
 typedef struct _POOL_TAG_USAGE {
     ULONG Tag;
     ULONGLONG Allocations;
@@ -46,10 +47,11 @@ typedef struct _POOL_TAG_USAGE {
     SIZE_T PeakBytes;
 } POOL_TAG_USAGE, *PPOOL_TAG_USAGE;
 
-/* Tells the sums of a tag, of all when Tag is 0. FALSE: none was seen. IRQL: any. Ours. */
+/* Stores the sums of a tag in *Usage; Tag 0: the sums of all tags. FALSE: no such allocation was
+   recorded. IRQL: any. Ours. */
 NT_API BOOLEAN ExQueryPoolTagUsage(ULONG Tag, PPOOL_TAG_USAGE Usage) NT_NOEXCEPT;
 
-/* A stock of blocks of one size; Ownership: the list is the caller's memory. */
+/* A list of free blocks of one size. Ownership: the caller keeps the list's memory. */
 typedef struct _NPAGED_LOOKASIDE_LIST {
     ULONG_PTR Lock;
     SINGLE_LIST_ENTRY ListHead;
@@ -66,9 +68,9 @@ typedef struct _NPAGED_LOOKASIDE_LIST {
     POOL_TYPE Type;
 } NPAGED_LOOKASIDE_LIST, *PNPAGED_LOOKASIDE_LIST, PAGED_LOOKASIDE_LIST, *PPAGED_LOOKASIDE_LIST;
 
-/* Prepares a list of blocks of Size bytes; Allocate and Free NULL mean the pool; Flags must be 0;
-   Depth 0 lets the library choose. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source: WDK
-   ExInitializeNPagedLookasideList. */
+/* Initializes a list of blocks of Size bytes. When Allocate or Free is NULL, the pool's function is
+   used. Flags must be 0. Depth 0 lets the library choose. IRQL: <= DISPATCH_LEVEL; paged: <=
+   APC_LEVEL. Source: WDK ExInitializeNPagedLookasideList. */
 NT_API void ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside,
                                             PVOID (*Allocate)(POOL_TYPE, SIZE_T, ULONG),
                                             void (*Free)(PVOID), ULONG Flags, SIZE_T Size,
@@ -78,8 +80,8 @@ NT_API void ExInitializePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside,
                                            void (*Free)(PVOID), ULONG Flags, SIZE_T Size, ULONG Tag,
                                            USHORT Depth);
 
-/* Frees the blocks in stock. IRQL as the initialisation. Source: WDK ExDeleteNPagedLookasideList.
- */
+/* Frees the blocks that the list holds. IRQL: <= DISPATCH_LEVEL; paged: <= APC_LEVEL. Source: WDK
+   ExDeleteNPagedLookasideList. */
 NT_API void ExDeleteNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside);
 NT_API void ExDeletePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside);
 

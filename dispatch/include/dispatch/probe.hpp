@@ -1,5 +1,5 @@
-// Probes: marks "this rare thing happened" in library code, so that a campaign of simulated runs
-// can tell whether it got there at all.
+// Probes: marks in library code that count rare events, so that a campaign of simulated runs shows
+// whether it reached them.
 #ifndef IRPVERBS_DISPATCH_PROBE_HPP
 #define IRPVERBS_DISPATCH_PROBE_HPP
 
@@ -13,7 +13,7 @@
 
 namespace irpverbs::dispatch {
 
-/// One mark in the code. Known to the program from its start, also when never reached.
+/// One mark in the code. The program lists it from its start, also when it is never hit.
 class NT_API probe {
 public:
     struct state {
@@ -23,25 +23,26 @@ public:
         std::uint64_t hits;
     };
 
-    /// Use IRPVERBS_PROBE. The texts are not copied.
+    /// Called by IRPVERBS_PROBE. The texts are not copied.
     probe(const char* name, const char* file, unsigned line) noexcept;
     ~probe();
     probe(const probe&) = delete;
     probe& operator=(const probe&) = delete;
 
-    /// Counts a hit. Any thread, any IRQL; no locked instruction, so threads that hit at the same
-    /// moment may count as one. Never 0 once hit.
+    /// Counts a hit. Any thread, any IRQL. There is no locked instruction, so hits of several
+    /// threads at the same moment may count as one; the count is never 0 after a hit.
     void hit() noexcept {
         hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
 
-    /// Every probe of the program, by name, then file and line. IRQL: PASSIVE_LEVEL.
+    /// Returns every probe of the program, sorted by name, then file and line. IRQL: PASSIVE_LEVEL.
     static std::vector<state> all();
 
-    /// Hits of all probes of that name. IRQL: PASSIVE_LEVEL.
+    /// Returns the sum of the hits of all probes of that name. IRQL: PASSIVE_LEVEL.
     static std::uint64_t hits(std::string_view name);
 
-    /// Those of `required` that were not hit, or that no code has. IRQL: PASSIVE_LEVEL.
+    /// Returns the names in `required` that were not hit, or that no probe has. IRQL:
+    /// PASSIVE_LEVEL.
     static std::vector<std::string_view> never_hit(std::span<const std::string_view> required);
 
     /// Sets all counters to 0. IRQL: PASSIVE_LEVEL.
@@ -59,8 +60,8 @@ private:
 
 namespace detail {
 
-// A static member of a template is made at program start when any code names it, without the guard
-// that a static variable in a function has.
+// When any code names a static member of a template, it is constructed at program start, without
+// the guard that a static variable in a function has.
 template <class Place>
 struct probe_site {
     static inline probe mark{Place::name(), Place::file(), Place::line()};
@@ -69,7 +70,7 @@ struct probe_site {
 } // namespace detail
 } // namespace irpverbs::dispatch
 
-/// Marks the place under a name, a string literal "package_or_part.what_happened".
+/// Marks the place with a name, a string literal of the form "package_or_part.what_happened".
 #define IRPVERBS_PROBE(probe_name)                                                                 \
     do {                                                                                           \
         struct irpverbs_probe_place {                                                              \

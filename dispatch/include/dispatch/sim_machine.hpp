@@ -1,5 +1,5 @@
-/// The simulated machine: every processor and thread is a fiber of the one thread that runs it,
-/// time is virtual, and all that is left to chance is drawn from one `choices`. The same answers
+/// The simulated machine: every processor and thread is a fiber of the one thread that runs the
+/// machine, time is virtual, and one `choices` object makes all random decisions. The same answers
 /// give the same run, event for event, in every process and build.
 #pragma once
 
@@ -20,52 +20,54 @@ class simulation;
 
 /// How a simulated run ended.
 enum class sim_outcome : std::uint8_t {
-    finished,   // all that was spawned has ended, and nothing more can happen
-    hung,       // something spawned waits for what can't happen, or longer than the time limit
-    step_limit, // too many steps: a livelock, or a limit too small
-    bug_check,  // a rule was broken; what broke it goes no further
-    failed,     // an exception left what was spawned
+    finished,   // all spawned actors have ended, and no event is left
+    hung,       // a spawned actor waits for an event that can't happen, or beyond the time limit
+    step_limit, // the run took too many steps: a livelock, or a limit that is too small
+    bug_check,  // an actor broke a rule and stopped there
+    failed,     // an exception left a spawned actor
 };
 
 NT_API const char* name_of(sim_outcome outcome);
 
-/// One machine serves one thread, and one run at a time; what it runs may not call run(). Machines
-/// of several threads run side by side: none has a part in another's run or in its reports.
+/// One machine serves one thread, and one run at a time; code that runs inside run() may not call
+/// run(). Machines of several threads run side by side: no machine affects another's run or its
+/// reports.
 ///
-/// The thread that made it, in a machine::scope, sets the world up before run() and takes it down
-/// after: it is a visitor that nothing preempts. When it has to wait (for a DPC, a work item, a
-/// thread) the library's own threads run meanwhile, but nothing spawned starts before run(). A wait
+/// The thread that made the machine, in a machine::scope, builds the world before run() and tears
+/// it down afterwards: it is a visitor that no actor preempts. While it waits (for a DPC, a work
+/// item, a thread), the library's own threads run, but no spawned actor starts before run(). A wait
 /// that can't end throws std::runtime_error with the report.
 ///
-/// Code takes no virtual time; time passes when all wait. boost::asio::steady_timer and other
-/// clocks of the real world are not simulated. A loop that polls must call
-/// KeStallExecutionProcessor, yield() or anything else with a scheduling point in it, else it never
+/// Code takes no virtual time; time passes when all actors wait. boost::asio::steady_timer and
+/// other clocks of the real world are not simulated. A loop that polls must call
+/// KeStallExecutionProcessor, yield() or another function with a scheduling point, else it never
 /// ends.
 class NT_API sim_machine final : public machine {
 public:
     struct options {
-        /// Processors that run DPCs. None costs anything before its first DPC.
+        /// Number of processors that run DPCs. A processor costs nothing before its first DPC.
         std::uint32_t processors = 2;
-        /// Scheduling points and waits of one run.
+        /// Maximum number of scheduling points and waits of one run.
         std::uint64_t step_limit = 200'000;
-        /// Virtual time of one run, in units of 100 ns: 24 hours.
+        /// Maximum virtual time of one run, in units of 100 ns: 24 hours.
         std::uint64_t time_limit = 24ull * 3600 * 10'000'000;
-        /// After the end of the last spawned actor, timers that are set once still fire, however
-        /// late; periodic ones and waits with a time-out of other threads go on only so long, in
-        /// units of 100 ns: 10 s.
+        /// Time in units of 100 ns (10 s) for which a run continues after the end of the last
+        /// spawned actor with the periodic timers, and with the waits with a time-out of other
+        /// threads. Timers without a period still fire, however late.
         std::uint64_t drain_time = 10ull * 10'000'000;
-        /// Once in so many scheduling points an actor is held up for a while (100 ns to 13 s, the
-        /// long ones rare), in every other run; likewise for timers that are late. 0: never.
+        /// In half of the runs an actor is delayed once in so many scheduling points (by 100 ns to
+        /// 13 s, long delays being rare), and timers are late with that probability. 0: never.
         std::uint32_t delays = 0;
-        /// detail::platform::perturb draws faults (see swarm); otherwise it says no.
+        /// True: detail::platform::perturb draws faults (see swarm). False: it returns false.
         bool faults = false;
-        /// event_log() is written; otherwise only its hash is kept.
+        /// True: event_log() is written. False: only its hash is kept.
         bool log = false;
     };
 
     struct result {
         sim_outcome outcome = sim_outcome::finished;
-        /// When not finished: why, who waits for what and since when, then what state dumpers add.
+        /// For a run that did not finish: the reason, what each actor waits for and since when,
+        /// then the texts of the state dumpers.
         std::string report;
         std::uint64_t steps = 0;
         /// Units of 100 ns.
@@ -77,12 +79,12 @@ public:
     /// `source` is not owned and must outlive this.
     explicit sim_machine(choices& source);
     sim_machine(choices& source, const options& chosen);
-    /// Ends the library's threads when the last run finished. What a run that did not finish left
-    /// behind is not destroyed: its stacks and their contents are dropped.
+    /// Ends the library's threads when the last run finished. The remains of a run that did not
+    /// finish are not destroyed: its stacks and their contents are dropped.
     ~sim_machine() override;
 
-    /// Adds an actor, a processor of its own at PASSIVE_LEVEL that runs a copy of `body` on a stack
-    /// of 256 KiB. It starts with run(), or at once when called from inside the run.
+    /// Adds an actor: a processor of its own at PASSIVE_LEVEL that runs a copy of `body` on a stack
+    /// of 256 KiB. It starts with run(), or at once when the caller is inside the run.
     template <class Callable>
     void spawn(std::string_view name, Callable&& body) {
         using copy = std::decay_t<Callable>;
@@ -92,45 +94,46 @@ public:
             [](void* held) { delete static_cast<copy*>(held); });
     }
 
-    /// Runs all that was spawned, until that has ended and no DPC, work item or handler of
-    /// context() is left to run, and nothing more is due (see drain_time). System threads that wait
-    /// for ever do not keep it. May be called again after more was spawned; after a run that did
-    /// not finish it only gives the same result. While it runs, a bug check ends the run, unless a
-    /// thread of this machine installed a handler (KeSetBugCheckHandler).
+    /// Runs all spawned actors until they have ended, no DPC, work item or handler of context() is
+    /// left to run, and no timer is due (see drain_time). System threads that wait for ever do not
+    /// prolong the run. The caller may call it again after more actors were spawned; after a run
+    /// that did not finish it only returns that run's result. A bug check during the run ends it,
+    /// unless a thread of this machine installed a handler (KeSetBugCheckHandler).
     const result& run();
 
-    /// The last result.
+    /// The result of the last run.
     const result& last() const;
 
-    /// Another actor goes on, if there is one that can.
+    /// Lets another actor run, if one can.
     void yield();
 
-    /// Who calls: the name given to spawn.
+    /// The name of the calling actor, as given to spawn.
     std::string_view actor_name() const;
 
-    /// A line of the event log, in the caller's name. Must not hold an address or anything else
-    /// that choices do not determine.
+    /// Writes a line to the event log, in the calling actor's name. The text must not hold an
+    /// address or anything else that the choices do not determine.
     void note(std::string_view text);
 
-    /// A line an event: step, time, actor, what it is about to do, to which object.
+    /// The event log, one event a line: step, time, actor, the operation about to happen, its
+    /// object.
     const std::string& event_log() const;
-    /// Of all events, objects apart; kept also when the log is not written.
+    /// The hash of all events without their objects; also computed when the log is not written.
     std::uint64_t event_hash() const;
     choices& source() const;
 
-    /// Adds `dump(text, context)` to what a report tells. Not for removal: it lives as long as
-    /// this.
+    /// Adds `dump(text, context)` to every report. A dumper can't be removed: it must live as long
+    /// as the machine.
     void add_state_dumper(void (*dump)(std::string& text, void* context), void* context);
 
-    /// Created when first called; its handlers run one at a time, on an actor of their own. Threads
-    /// of the outside world must not post to it.
+    /// Returns the io_context; the first call creates it. Its handlers run one at a time, on an
+    /// actor of their own. Threads outside the simulation must not post to it.
     boost::asio::io_context& context() override;
     bool simulated() const noexcept override { return true; }
 
     std::uint64_t interrupt_time() override;
-    /// Begins on 2020-01-01, and goes on as interrupt_time() does.
+    /// Starts at 2020-01-01 and advances as interrupt_time() does.
     std::uint64_t system_time() override;
-    /// Sets the clock, as NTP or an operator does. KeQuerySystemTime gives `now` from here on;
+    /// Sets the clock, as NTP or an operator does. KeQuerySystemTime returns `now` from here on;
     /// timers and waits that end at an absolute time follow.
     void set_system_time(std::uint64_t now);
     bool park(detail::processor& self, std::uint64_t deadline) override;

@@ -8,20 +8,21 @@
 
 namespace irpverbs::dispatch {
 
-/// The category of NTSTATUS values. A status fails when NT_SUCCESS is false of it; those with a
-/// counterpart there equal boost::system::errc conditions (STATUS_CANCELLED: operation_canceled,
-/// STATUS_IO_TIMEOUT: timed_out, ...).
+/// The category of NTSTATUS values. A status is a failure when NT_SUCCESS is false for it. A status
+/// that has a counterpart among the boost::system::errc conditions equals it (STATUS_CANCELLED:
+/// operation_canceled, STATUS_IO_TIMEOUT: timed_out, ...).
 NT_API const boost::system::error_category& status_category() noexcept;
 
-/// The status as an error_code, false when NT_SUCCESS.
+/// Returns the status as an error_code, which is false when NT_SUCCESS holds.
 inline boost::system::error_code make_error_code(NTSTATUS status) noexcept {
     return {status, status_category()};
 }
 
-/// The status behind an error_code: its own, else a like one, else STATUS_UNSUCCESSFUL.
+/// Returns the status of an error_code: its own NTSTATUS, else the counterpart of its condition,
+/// else STATUS_UNSUCCESSFUL.
 NT_API NTSTATUS status_of(const boost::system::error_code& error) noexcept;
 
-/// A status thrown.
+/// A status as an exception.
 class status_error : public boost::system::system_error {
 public:
     explicit status_error(NTSTATUS status)

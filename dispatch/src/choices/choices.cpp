@@ -5,7 +5,7 @@
 
 namespace irpverbs::dispatch {
 
-// Most runs take fewer decisions; the memory is kept from run to run.
+// Most runs make fewer decisions; the memory is kept from run to run.
 constexpr std::size_t usual_length = 256;
 
 choices::choices() { trace_.reserve(usual_length); }

@@ -5,7 +5,7 @@
 
 namespace irpverbs::dispatch {
 
-// Any number: what matters is that each run draws the same values.
+// The seed is arbitrary: each run must only draw the same values.
 constexpr std::uint64_t value_seed = 1;
 
 exhaustive_choices::exhaustive_choices(std::optional<std::uint32_t> preemption_bound)
@@ -42,7 +42,7 @@ void exhaustive_choices::begin_run() {
 std::uint32_t exhaustive_choices::choose(std::uint32_t n) {
     if (diverged_) return 0;
     if (position_ == path_.size()) path_.push_back({0, n});
-    // A pick can't throw (it is called from noexcept C functions), so next() tells it later.
+    // A pick can't throw (noexcept C functions call it), so next() reports the error later.
     if (path_[position_].count != n) return diverged_ = true, 0;
     return path_[position_++].taken;
 }
@@ -87,8 +87,9 @@ void exhaustive_choices::collect_candidates(std::span<const actor_id> runnable,
         candidates_.push_back(i);
 }
 
-// Between two yields of an actor each of its rivals had a chance to run; those who did not take it
-// must run before it does. One yield alone binds nobody, so no interleaving with progress is lost.
+// Between two yields of an actor each of its rivals had a chance to run; a rival that did not take
+// it must run before the actor does. A single yield has no such effect, so no interleaving with
+// progress is lost.
 void exhaustive_choices::note_yield(std::span<const actor_id> runnable) {
     actor_state& me = actors_[runnable[0]];
     me.waits_for.swap(me.rivals);

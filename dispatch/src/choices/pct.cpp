@@ -38,8 +38,8 @@ void pct_choices::plan() {
     });
 }
 
-// Three bands: drawn priorities at the top, those of the changes (1..depth-1) below, yields from 0
-// down.
+// Three bands of priorities: drawn ones at the top, those of the changes (1..depth-1) below, those
+// of yields from 0 down.
 std::int64_t& pct_choices::priority_of(actor_id actor) {
     constexpr std::int64_t drawn_band = std::int64_t{1} << 62;
     while (priorities_.size() <= actor)

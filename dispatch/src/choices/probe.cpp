@@ -6,7 +6,7 @@
 
 namespace irpverbs::dispatch {
 
-// Never destroyed: probes of other translation units and of shared objects leave it at exit.
+// Never destroyed: probes of other translation units and of shared objects unregister at exit.
 struct probe_list {
     std::mutex mutex;
     probe* first = nullptr;
@@ -47,7 +47,7 @@ std::vector<probe::state> probe::all() {
     probe_list::instance().for_each([&](const probe& p) {
         states.push_back({p.name_, p.file_, p.line_, p.hits_.load(std::memory_order_relaxed)});
     });
-    // The order in which translation units start is the linker's choice.
+    // The linker chooses the order in which translation units are initialized.
     const auto key = [](const state& s) {
         return std::tuple(std::string_view(s.name), std::string_view(s.file), s.line);
     };

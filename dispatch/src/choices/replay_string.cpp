@@ -1,7 +1,8 @@
 // The replay string: "r1." payload checksum. The payload is a bit string, six bits a character, of
-// Elias gamma numbers: how many answers are not 0 (+1); before each the length of the run of zeros
-// (+1), then the answer; at the end the length of the last run (+1). Traces are mostly small
-// numbers before shrinking and mostly zeros after it; both come out short.
+// Elias gamma numbers: the number of answers that are not 0 (+1); for each of them the length of
+// the run of zeros before it (+1), then the answer; at the end the length of the last run of zeros
+// (+1). Traces consist mostly of small numbers before shrinking and mostly of zeros after it; both
+// have short strings.
 #include <dispatch/schedule.hpp>
 
 #include <array>
@@ -26,7 +27,7 @@ constexpr std::array<std::uint8_t, 256> digit_values = [] {
 
 std::uint8_t digit_value(char c) { return digit_values[static_cast<std::uint8_t>(c)]; }
 
-// CRC-32 (IEEE 802.3): finds every change of up to 32 neighbouring bits.
+// CRC-32 (IEEE 802.3) detects every change of up to 32 neighbouring bits.
 std::string checksum(std::string_view payload) {
     std::uint32_t crc = 0xffffffff;
     for (const char c : payload) {
@@ -169,7 +170,7 @@ std::vector<std::uint32_t> from_replay_string(std::string_view text) {
     const std::string_view payload = checked_payload(text);
     bit_reader bits(payload);
     std::vector<std::uint32_t> trace = unpack(bits);
-    // A made-up string with a right checksum may still carry something behind the last number.
+    // A forged string with a correct checksum may still have bits behind the last number.
     if (pack(trace) != payload) bits.damaged();
     return trace;
 }

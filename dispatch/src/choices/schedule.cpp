@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t deepest = 1000;
 
-// A part of a variable's value, and where in it the part starts.
+// A part of a variable's value, and the part's position in the value.
 struct part {
     std::string_view text;
     std::size_t position;
@@ -29,7 +29,8 @@ std::uint64_t number(const char* variable, std::string_view value, part digits,
     const auto [stop, error] = std::from_chars(digits.text.data(), end, result);
     const bool good = error == std::errc() && stop == end && result >= lowest && result <= highest;
     if (good) return result;
-    // A number that is out of range is wrong from its first digit on, a stray letter only there.
+    // The error position of a number out of range is its first digit; that of a stray letter is the
+    // letter.
     const bool stray = error == std::errc() && stop != end;
     const std::size_t into = stray ? static_cast<std::size_t>(stop - digits.text.data()) : 0;
     refuse(variable, value, digits.position + into,
@@ -71,7 +72,8 @@ private:
 
     bool done() const { return position_ > value_.size(); }
 
-    // Up to the next ':'; position_ ends behind it, or one past the end when there is none.
+    // Returns the text up to the next ':'. position_ is then behind the ':', or one past the end
+    // when there is none.
     part next_part() {
         const std::size_t from = position_;
         const std::size_t colon = value_.find(':', from);

@@ -1,4 +1,4 @@
-// The two strategies that take their answers from outside: a trace, a fuzzer's bytes.
+// The two strategies that read their answers from outside: from a trace, or from a fuzzer's bytes.
 #include <dispatch/choices.hpp>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::uint32_t replay_choices::choose_actor(std::span<const actor_id> runnable,
 
 bool replay_choices::choose_fires(std::uint32_t) { return choose(2) == 1; }
 
-// Past the end no answer was recorded, and "no" is what a shortened trace means there.
+// Past the end no answer was recorded; in a shortened trace that means "no".
 bool replay_choices::choose_suggested(bool) { return choose(2) == 1; }
 
 std::uint64_t replay_choices::choose_bits() {
@@ -71,7 +71,7 @@ std::uint32_t byte_choices::choose_actor(std::span<const actor_id> runnable, boo
     return index;
 }
 
-// 1 and not 0, so that an input of zeros is the plain run.
+// The test is for 1, not for 0, so that an input of zeros is the plain run.
 bool byte_choices::choose_fires(std::uint32_t one_in) { return choose(one_in) == 1; }
 
 std::uint64_t byte_choices::choose_bits() { return take(8); }

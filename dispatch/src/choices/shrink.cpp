@@ -47,7 +47,7 @@ private:
         return {result_.trace.begin(), result_.trace.begin() + static_cast<std::ptrdiff_t>(length)};
     }
 
-    // Halves what is cut until only the last answer is tried.
+    // Halves the length of the cut until only the last answer is cut.
     bool cut_tail() {
         bool smaller = false;
         for (std::size_t cut = result_.trace.size(); cut > 0 && !out_of_budget_;) {
@@ -66,7 +66,7 @@ private:
     bool by_blocks(block_change change) {
         bool smaller = false;
         for (std::size_t size = result_.trace.size(); size > 0; size /= 2) {
-            // From the back: what comes late depends on what comes early.
+            // From the back, since later answers depend on earlier ones.
             for (std::size_t end = result_.trace.size(); end > 0 && !out_of_budget_;) {
                 end = std::min(end, result_.trace.size());
                 const std::size_t from = end > size ? end - size : 0;
@@ -92,8 +92,8 @@ private:
         return keep(std::move(candidate));
     }
 
-    // Zero was tried: the least that may work is 1. Tries it, then halves the distance that is
-    // left.
+    // Zero was tried, so the least answer that may work is 1. Tries 1, then halves the remaining
+    // distance.
     bool lower_answers() {
         bool smaller = false;
         for (std::size_t i = 0; i < result_.trace.size(); ++i) {

@@ -76,8 +76,8 @@ void sweep::see(std::uint64_t key) {
     keys_.push_back(key);
 }
 
-// Keys come in as faults open new ways, so singles are finished before each pair, and pairs go by
-// their later key: those with a new key follow of themselves.
+// Keys are added as faults open new paths. All singles are finished before each pair, and pairs are
+// ordered by their later key, so the pairs of a new key come last.
 bool sweep::next() {
     ++runs_;
     spent_.clear();

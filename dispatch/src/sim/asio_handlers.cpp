@@ -8,7 +8,7 @@ using innermost = boost::asio::detail::tss_ptr<running_handlers::context>;
 
 innermost& place();
 
-// The arguments of an explicit instantiation may name what is private.
+// C++ lets the arguments of an explicit instantiation name private members.
 template <innermost* Place>
 struct reached {
     friend innermost& place() { return *Place; }

@@ -1,4 +1,5 @@
-// Asio keeps by thread which handlers run, on their stacks: who gives such a stack up must tell it.
+// Access to Asio's list of running handlers. Asio keeps the list by thread, and its entries lie on
+// the handlers' stacks: code that abandons such a stack must remove its entries.
 #pragma once
 
 #include <boost/asio/detail/call_stack.hpp>
@@ -10,10 +11,10 @@ namespace irpverbs::dispatch::sim {
 using running_handlers = boost::asio::detail::call_stack<boost::asio::detail::thread_context,
                                                          boost::asio::detail::thread_info_base>;
 
-/// The innermost; null: none.
+/// The innermost running handler; null: no handler runs.
 running_handlers::context* innermost_handler();
 
-/// Those inside of it are no more.
+/// Removes the handlers that run inside `innermost` from the list.
 void forget_handlers_in(running_handlers::context* innermost);
 
 } // namespace irpverbs::dispatch::sim

@@ -47,7 +47,7 @@ void attempt::run_body() {
         fail("exception", "the body threw what is no std::exception");
     }
     take_results();
-    machine_.reset(); // waits for the library's threads, so it may escape too
+    machine_.reset(); // the destructor waits for the library's threads, so it may escape too
 }
 
 void attempt::fail(std::string kind, std::string text) {

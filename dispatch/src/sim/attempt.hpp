@@ -1,4 +1,4 @@
-// One run of a program under one schedule, from its making to its end, however it ends.
+// One run of a program under one schedule, from its construction to its end, whatever the end is.
 #pragma once
 
 #include "simulation.hpp"
@@ -10,10 +10,10 @@
 
 namespace irpverbs::dispatch::sim {
 
-/// How a run ended.
+/// The end of a run.
 struct ending {
     std::optional<std::string> failure;
-    std::string kind; // of failure, without what differs from run to run
+    std::string kind; // kind of failure, without the parts that differ from run to run
     std::uint64_t hash = 0;
     std::uint64_t fingerprint = 0;
     std::string log;
@@ -23,8 +23,8 @@ struct ending {
     }
 };
 
-/// The body runs on a stack of its own, which is given up when the run doesn't finish: a world that
-/// was stopped in the middle can't be torn down.
+/// The body runs on a stack of its own, which is abandoned when the run doesn't finish: a world
+/// that stopped in the middle can't be torn down.
 class attempt {
 public:
     attempt(const detail::explore_program& what, choices& source,

@@ -1,5 +1,5 @@
-// The log of a simulated run: what happened, in an order and in words that depend on nothing but
-// the choices. No address appears in it: objects have numbers, given when they were initialised.
+// The log of a simulated run: its events, in an order and in words that depend only on the choices.
+// No address appears in it: objects have numbers, assigned when they are initialized.
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
@@ -22,21 +22,21 @@ public:
     void step(std::uint32_t actor, detail::point kind, std::uint64_t time) {
         mix((std::uint64_t{actor} << 8 | static_cast<std::uint64_t>(kind)) ^ time << 24);
     }
-    /// The line of a step; only when written().
+    /// Writes the line of a step. Only when written() is true.
     void write_step(std::uint64_t number, std::uint64_t time, const std::string& actor,
                     detail::point kind, const void* object);
 
-    /// A line of the test's own.
+    /// Writes a line of the test.
     void note(std::uint64_t number, std::uint64_t time, std::string_view who,
               std::string_view text);
-    /// A line that the hash leaves out.
+    /// Writes a line that the hash leaves out.
     void write_line(std::uint64_t number, std::uint64_t time, std::string_view who,
                     std::string_view text);
 
-    /// From now on the object at this address is a new one.
+    /// Begins a new object at this address.
     void introduce(const void* object, const char* kind);
 
-    /// "event3", or nothing for one that was not introduced.
+    /// Returns "event3", or an empty text for an object that was not introduced.
     std::string name_object(const void* object) const;
 
     const std::string& text() const { return text_; }
@@ -57,7 +57,7 @@ private:
     bool written_;
     std::uint64_t hash_ = 0xcbf29ce484222325u;
     std::string text_;
-    std::unordered_map<const void*, known> objects_; // only while written
+    std::unordered_map<const void*, known> objects_; // filled only when the log is written
     std::uint32_t last_number_ = 0;
 };
 

@@ -37,7 +37,7 @@ private:
     ending attempt_with(choices& source) const {
         return attempt(program_, source, options_.machine).run();
     }
-    /// False: enough.
+    /// False: no more runs are needed.
     bool judge(const ending& run, choices& source, explore_summary::counts& counts,
                std::uint64_t number, std::string found_by);
     template <class Choices>
@@ -49,7 +49,7 @@ private:
 
     explore_options options_;
     const detail::explore_program& program_;
-    schedule_options named_; // by the environment
+    schedule_options named_; // set by the environment
     bool only_one_ = false;
     std::optional<strategy> only_;
     explore_summary summary_;
@@ -74,7 +74,7 @@ void campaign::read_environment() {
                                            std::getenv("IRPVERBS_STRATEGY")};
     schedule_options defaults;
     defaults.depth = options_.pct_depth;
-    defaults.expected_steps = 0; // measured when not named
+    defaults.expected_steps = 0; // measured when the environment does not set it
     defaults.preemption_bound = options_.preemption_bound;
     named_ = parse_schedule(environment, defaults);
     if (environment.strategy != nullptr) only_ = named_.strategy;
@@ -87,7 +87,8 @@ void campaign::read_environment() {
     if (only_) give_runs_to(*only_);
 }
 
-// A strategy that a person names and the campaign has no runs of gets those of the others.
+// A strategy that the environment names, and for which the campaign has no runs, receives the runs
+// of the others.
 void campaign::give_runs_to(strategy named) {
     const std::uint64_t all = options_.random_runs + options_.pct_runs + options_.exhaustive_runs;
     std::uint64_t& runs = named == strategy::random ? options_.random_runs
@@ -130,7 +131,7 @@ explore_summary campaign::conclude() {
     return std::move(summary_);
 }
 
-// A line of another program, or of this one before it was changed, proves nothing by a run that
+// A line of another program, or of an older version of this one, proves nothing when its run
 // passes.
 static void require_fit(const replay_choices& line, ending& run) {
     if (run.failure || (line.unused() == 0 && line.out_of_range() == 0)) return;
@@ -168,7 +169,7 @@ void campaign::run_pct() {
     run_seeds(source, named, options_.pct_runs, summary_.pct);
 }
 
-// How long a run is, for PCT: the longest of a few.
+// Returns the length of a run for PCT: the longest of a few runs.
 std::uint32_t campaign::expected_steps() {
     std::uint64_t longest = 1;
     for (std::uint64_t seed = 0; seed < calibration_runs; ++seed) {
@@ -230,7 +231,7 @@ void campaign::report_failure(const ending& run, const choices& source, std::str
     failure_kind_ = run.kind;
 }
 
-// Shrinks it, and runs the smallest once more for its log.
+// Shrinks the failure, and runs the smallest schedule once more for its log.
 void campaign::finish_failure() {
     explore_failure& failure = *summary_.failure;
     if (failure_kind_ == misfit) {
@@ -249,7 +250,8 @@ void campaign::finish_failure() {
     std::vector<decision> decisions;
     source.log_to(&decisions);
     const ending last = attempt_with(source);
-    const bool has_line = failure.trace.size() <= longest_replay; // else only found_by repeats it
+    const bool has_line = failure.trace.size() <= longest_replay; // false: only found_by repeats
+                                                                  // the failure
     if (has_line && last.failure && last.kind == failure_kind_) failure.what = *last.failure;
     failure.event_log = last.log;
     failure.decisions = describe(decisions);

@@ -17,8 +17,8 @@ namespace ctx = boost::context::detail;
 
 constexpr std::size_t usual_stack_size = 256 * 1024;
 
-// What an abandoned stack points to is lost with it. Under AddressSanitizer such stacks are kept,
-// as roots of its leak check, since a run that hung is no leak of the program.
+// Objects that only an abandoned stack points to are leaked with it. Under AddressSanitizer such
+// stacks are kept as roots of its leak check, since a run that hung is no leak of the program.
 #ifdef SIM_ASAN
 constexpr std::size_t quarantine = 4096;
 #else
@@ -109,15 +109,16 @@ void fiber::abandon() {
     stacks().abandoned.push_back(this);
 }
 
-// The first arrival on a new stack: whoever switched says in `data` who it was and where it goes.
+// The data that a switch passes to the fiber it switches to; a new stack needs `to` to find its
+// fiber.
 struct handover {
     fiber* from;
     fiber* to;
 };
 
 void fiber::before_switch([[maybe_unused]] fiber& to) {
-    // A handler or a destructor may switch while an exception is under way; the runtime counts
-    // those by thread, so each fiber brings its own.
+    // A handler or a destructor may switch while an exception is in flight. The runtime counts
+    // exceptions by thread, so each fiber saves and restores its own count.
     std::memcpy(&exceptions_, abi::__cxa_get_globals(), sizeof exceptions_);
 #ifdef SIM_ASAN
     __sanitizer_start_switch_fiber(&fake_stack_, to.stack_, to.stack_size_);
@@ -154,7 +155,7 @@ void fiber::entry(ctx::transfer_t from) {
     self->run();
 }
 
-// Stays on its stack from job to job, so that only the first one pays for a new context.
+// The fiber stays on its stack from job to job, so that only the first job pays for a new context.
 void fiber::run() {
     for (;;) {
         fiber& next = body_(argument_);

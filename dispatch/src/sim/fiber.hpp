@@ -1,5 +1,5 @@
-// Fibers: stacks of their own that one thread switches between, known to the sanitizers. The stacks
-// are pooled a thread, so that starting one costs about as much as a call.
+// Fibers: one thread switches between several stacks, and the sanitizers know of each switch. Each
+// thread has a pool of stacks, so that starting a fiber costs about as much as a call.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -10,29 +10,30 @@ namespace irpverbs::dispatch::sim {
 
 class fiber {
 public:
-    /// Runs on the fiber, and says which one goes on when it has ended.
+    /// Runs on the fiber, and returns the fiber that runs next.
     using routine = fiber& (*)(void* context);
 
-    /// Stands for the calling thread itself.
+    /// The calling thread itself as a fiber.
     fiber();
     ~fiber();
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
-    /// A fiber of the calling thread that will run `body(context)`; it goes back to the pool when
-    /// that returns. std::bad_alloc when there is no memory.
+    /// Returns a fiber of the calling thread that will run `body(context)`. The fiber goes to the
+    /// pool when the body returns. Throws std::bad_alloc when there is no memory.
     static fiber& start(routine body, void* context);
 
-    /// Goes on at `to`. The caller must be what runs now; back when somebody switches to it.
+    /// Switches to `to`. The caller must be the running fiber. Returns when a fiber switches to the
+    /// caller.
     void switch_to(fiber& to);
 
-    /// Ends one that is parked for good: nothing on its stack is destroyed, the memory goes to the
-    /// pool.
+    /// Ends a fiber that is parked for good: nothing on its stack is destroyed, and the stack goes
+    /// to the pool.
     void abandon();
 
 private:
     struct pool;
-    /// What the C++ runtime keeps a thread: the exceptions that are being handled.
+    /// The C++ runtime's state of a thread: the exceptions that are being handled.
     struct exception_state {
         void* caught;
         unsigned int uncaught;

@@ -18,18 +18,20 @@ public:
 
     boost::asio::io_context& context() { return context_; }
 
-    /// Main lets the actor end. Handlers that are left are destroyed with the context.
+    /// Lets the actor end. Only main calls this. Handlers that have not run are destroyed with the
+    /// context.
     void close() {
         closing_ = true;
         schedule_.let_others_run();
     }
-    /// Of a run that did not finish: it may be in the middle of a handler.
+    /// Ends the loop of a run that did not finish. The actor may be inside a handler.
     void give_up() {
         if (polling_) forget_handlers_in(outer_);
     }
 
 private:
-    // Nobody tells when a handler is posted, so it looks again whenever somebody else has run.
+    // Asio does not announce that a handler is posted, so the loop polls again whenever another
+    // actor has run.
     static void run(void* self) {
         handler_loop& loop = *static_cast<handler_loop*>(self);
         const machine::scope here(loop.machine_);

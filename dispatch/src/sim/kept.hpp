@@ -1,5 +1,5 @@
-// Remains of runs that did not finish. They are never destroyed: abandoned stacks may point into
-// them, and their destructors belong to code that was stopped in the middle.
+// Remains of runs that did not finish. They are never destroyed: abandoned stacks may point to
+// them, and their destructors belong to code that stopped in the middle.
 #pragma once
 
 #include <mutex>
@@ -8,7 +8,7 @@
 
 namespace irpverbs::dispatch::sim {
 
-/// Keeps `left` for ever, where leak checkers find it. Machines of several threads share the place.
+/// Keeps `left` for ever, where leak checkers find it. The machines of all threads share the place.
 template <class Left>
 void keep_for_ever(Left left) {
     static std::mutex lock;

@@ -1,4 +1,4 @@
-// What a run that did not finish tells a person: who waits for what, since when.
+// The report of a run that did not finish: what each actor waits for, and since when.
 #include "scheduler.hpp"
 
 namespace irpverbs::dispatch::sim {
@@ -23,7 +23,7 @@ static const char* name_of(state now) {
     return "?";
 }
 
-// "0.0000123 s" without a float: the same on every machine.
+// Formats "0.0000123 s" without floating point, so that the text is the same on every machine.
 static std::string seconds(std::uint64_t time) {
     std::string fraction = std::to_string(time % 10'000'000);
     fraction.insert(0, 7 - fraction.size(), '0');

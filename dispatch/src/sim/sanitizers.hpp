@@ -1,4 +1,4 @@
-// Which sanitizer this is built with, under either compiler.
+// The sanitizer of this build, under either compiler.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

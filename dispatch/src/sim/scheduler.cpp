@@ -29,7 +29,7 @@ void scheduler::abandon_all() {
         const bool begun = each->stack != nullptr;
         const bool droppable = each->work.drop != nullptr;
         if (begun) each->stack->abandon();
-        // One that has begun and can't be dropped has what it holds on its stack.
+        // The stack of an actor that has begun and can't be dropped holds its data.
         if (begun == droppable) keep_for_ever(each->work);
         if (!begun && droppable) each->work.drop(each->work.held);
         each->now = state::ended;
@@ -97,10 +97,10 @@ void scheduler::fail(sim_outcome outcome, std::string reason, std::string kind) 
 
 void scheduler::escape() {
     escape_(escape_context_);
-    std::terminate(); // what it escapes to abandons this stack
+    std::terminate(); // the function it escapes to abandons this stack
 }
 
-// Ones that wait don't keep a run from ending, periodic timers neither.
+// A run may end while timers with a period are set, and while threads wait.
 bool scheduler::timers_left() const { return machine_.timers_set_once_are_armed(); }
 
 void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) {
@@ -161,7 +161,8 @@ void scheduler::step(detail::point kind, const void* object) {
     log_.step(me.id, kind, time_);
     if (log_.written()) log_.write_step(steps_, time_, me.name, kind, object);
     if (delaying_) delay_sometimes();
-    // One who polls without saying so must not keep the others from running, whatever its priority.
+    // An actor that polls without a yield must not keep the others from running, whatever its
+    // priority.
     actor& chosen = next(++steps_in_a_row_ % patience == 0);
     if (&chosen != &me) transfer(chosen);
 }
@@ -180,7 +181,7 @@ void scheduler::delay_sometimes() {
     --held_up_;
 }
 
-// Each doubling is as likely as the one before.
+// Draws a delay; each doubling is as likely as the one before.
 std::uint64_t scheduler::heavy_tail() { return std::uint64_t{1} << source_.pick(28, "delay size"); }
 
 bool scheduler::perturb(const char* site) { return limits_.faults && faults_.fires(site, 4); }
@@ -257,7 +258,7 @@ void scheduler::wake(actor& sleeper) {
         sleepers_.erase(std::find(sleepers_.begin(), sleepers_.end(), &sleeper));
         sleeper.deadline = detail::no_deadline;
     }
-    if (&sleeper != running_) add_ready(sleeper.id); // who blocks just now still stands at [0]
+    if (&sleeper != running_) add_ready(sleeper.id); // an actor in block() still stands at [0]
 }
 
 void scheduler::add_ready(actor_id id) {
@@ -276,7 +277,7 @@ void scheduler::wake_spinners() {
     }
 }
 
-// --- who goes on ---------------------------------------------------------------------------------
+// --- the next actor -----------------------------------------------------------------------------
 
 actor& scheduler::next(bool yielded) {
     if (outcome_ != sim_outcome::finished) return main_;
@@ -294,7 +295,7 @@ actor& scheduler::next(bool yielded) {
     }
 }
 
-// Makes the one at `place` the one that runs.
+// Makes the actor at `place` the running one.
 actor& scheduler::take(std::size_t place) {
     if (place == 0) return *running_;
     const actor_id chosen = ready_[place];

@@ -1,5 +1,5 @@
-// The scheduler: who goes on, and what time it is. It runs on the stack of whoever gives up the
-// thread.
+// The scheduler chooses the actor that runs next, and keeps the virtual time. It runs on the stack
+// of the actor that yields the thread.
 #pragma once
 
 #include "event_log.hpp"
@@ -18,7 +18,7 @@ namespace irpverbs::dispatch::sim {
 
 class scheduler;
 
-/// A job that an actor runs, and what frees it afterwards.
+/// A job that an actor runs, and the function that frees it afterwards.
 struct job {
     void (*body)(void*) = nullptr;
     void* held = nullptr;
@@ -29,11 +29,11 @@ enum class role : std::uint8_t { main, spawned, library };
 
 enum class state : std::uint8_t {
     running_others, // main, inside run()
-    ready,          // runs, or could
+    ready,          // running, or able to run
     parked,         // until unpark or the deadline
     spinning,       // until its predicate turns false
     stalled,        // until the deadline
-    idle,           // until anything else has happened
+    idle,           // until another event has happened
     ended,
 };
 
@@ -45,12 +45,12 @@ struct actor {
     std::uint64_t deadline = detail::no_deadline;
     bool (*blocked)(const void*) = nullptr;
     const void* blocked_context = nullptr;
-    detail::processor* current = nullptr; // what detail::current is while it runs
+    detail::processor* current = nullptr; // value of detail::current while it runs
     fiber* stack = nullptr;               // null before its first turn
     scheduler* owner;
     job work = {};
     std::string name = {};
-    // Where it was last, for reports.
+    // The actor's last scheduling point, for reports.
     detail::point at = detail::point::user;
     const void* object = nullptr;
     std::uint64_t since = 0;
@@ -61,29 +61,32 @@ public:
     scheduler(machine& owner, choices& source, const sim_machine::options& limits);
     ~scheduler();
 
-    /// An actor that can run, or that waits for run() when main adds a spawned one before.
+    /// Adds an actor. It is ready at once, except that an actor which main spawns before run()
+    /// waits for run().
     actor& add(std::string_view name, role part, job work);
 
-    // For main.
+    // Functions for main.
     void run();
-    /// Until nothing is left to run.
+    /// Runs the other actors until none of them has anything left to do.
     void let_others_run();
-    /// Nothing of what is unfinished goes on.
+    /// Ends all actors that have not finished; none of them runs again.
     void abandon_all();
     bool unfinished() const { return spawned_left_ != 0; }
-    /// From now on decisions are plain, and none is asked for.
+    /// From now on every decision is the plain one, and none is drawn.
     void stop_choosing() { choosing_ = false; }
 
-    // For whoever runs.
+    // Functions for the running actor.
     void step(detail::point kind, const void* object);
     bool park(detail::processor& self, std::uint64_t deadline);
     void unpark(detail::processor& target);
     void spin(bool (*blocked)(const void*), const void* context);
     void stall(std::uint64_t ticks);
     void yield();
-    /// Until another actor has taken a step. For one actor only.
+    /// Blocks until another actor has taken a step. Only one actor may wait in this function at a
+    /// time.
     void await_progress();
-    /// Ends the run; on main it escapes, or throws the reason when there is nowhere to escape to.
+    /// Ends the run. On main it escapes (see escape_by), or throws the reason when no escape is
+    /// set.
     [[noreturn]] void stop(sim_outcome outcome, std::string reason, std::string kind = {});
     bool perturb(const char* site);
     void note(std::string_view text);
@@ -96,10 +99,10 @@ public:
     event_log& log() { return log_; }
     sim_outcome outcome() const { return outcome_; }
     std::string report() const;
-    /// The outcome and which rule was broken, without what differs from run to run.
+    /// The outcome and the broken rule, without the parts that differ from run to run.
     std::string failure_kind() const;
 
-    /// Main goes there, and never comes back, when a run doesn't finish; null: it goes on.
+    /// When a run doesn't finish, main calls `way`, which never returns. Null: main continues.
     void escape_by(void (*way)(void*), void* context) {
         escape_ = way;
         escape_context_ = context;
@@ -139,20 +142,20 @@ private:
     fiber thread_;
     actor main_;
     actor* running_ = &main_;
-    actor* watcher_ = nullptr; // the one that awaits progress
+    actor* watcher_ = nullptr; // the actor that awaits progress
     bool progress_ = false;
     bool choosing_ = true;
     bool delaying_ = false;
-    bool timed_out_ = false;    // the time limit came
-    std::uint32_t held_up_ = 0; // actors that are delayed in the middle of something
+    bool timed_out_ = false;    // the time limit was reached
+    std::uint32_t held_up_ = 0; // number of actors that are delayed in the middle of an operation
     std::uint32_t steps_in_a_row_ = 0;
     std::size_t spawned_left_ = 0;
     std::vector<std::unique_ptr<actor>> actors_;
-    /// [0]: the one that runs. The rest: the others that could, by id.
+    /// [0] is the running actor; the rest are the other ready ones, by id.
     std::vector<actor_id> ready_;
     std::vector<actor*> waiting_for_run_;
     std::vector<actor*> spinners_;
-    std::vector<actor*> sleepers_; // have a deadline
+    std::vector<actor*> sleepers_; // actors that have a deadline
     sim_outcome outcome_ = sim_outcome::finished;
     std::string reason_;
     std::string kind_;

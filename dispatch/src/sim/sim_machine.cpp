@@ -16,7 +16,7 @@ namespace sim {
 simulation::simulation(sim_machine& owner, choices& source, const sim_machine::options& chosen)
     : schedule(owner, source, chosen), owner_(owner) {}
 
-/// While it lives, bug checks end the run.
+/// While this object exists, bug checks end the run.
 class bug_check_scope {
 public:
     explicit bug_check_scope(bool& they_do) : they_do_(they_do), before_(they_do) {
@@ -65,7 +65,7 @@ const sim_machine::result& simulation::run() {
 void simulation::conclude() {
     last.steps = schedule.steps();
     last.time = schedule.time();
-    if (last.outcome != sim_outcome::finished) return; // told already
+    if (last.outcome != sim_outcome::finished) return; // the run has reported a failure already
     last.outcome = schedule.outcome();
     if (!last) last.report = full_report();
 }
@@ -88,8 +88,8 @@ static std::string text_of(const BUG_CHECK_REPORT& report) {
     return text;
 }
 
-// The actor that broke the rule goes no further, and nothing is unwound: it may stand in C code, in
-// a function that is noexcept, or hold locks.
+// The actor that broke the rule stops here without unwinding: it may be in C code or in a noexcept
+// function, or hold locks.
 bool simulation::on_bug_check(const BUG_CHECK_REPORT& report) {
     if (receiver.handler != nullptr) {
         receiver.handler(&report, receiver.context);
@@ -139,7 +139,7 @@ sim_machine::~sim_machine() {
         }
         schedule.abandon_all();
     } catch (...) {
-        std::terminate(); // prints what it is: nobody is left to be told
+        std::terminate(); // prints the exception, since no caller is left to receive it
     }
     detail::instrumentation.fetch_sub(detail::simulating_unit, std::memory_order_relaxed);
 }

@@ -1,4 +1,4 @@
-// All that a sim_machine is made of.
+// The parts of a sim_machine.
 #pragma once
 
 #include "scheduler.hpp"
@@ -19,13 +19,14 @@ public:
     boost::asio::io_context& context();
     void start_thread(int processor_number, void (*body)(void*), void* context);
     const char* replay_line();
-    /// Ends the actor that runs handlers, after a run that finished.
+    /// Ends the actor that runs handlers. Only after a run that finished.
     void close();
-    /// The report, with what the dumpers say.
+    /// Returns the report with the texts of the dumpers.
     std::string full_report() const;
-    /// Fills last in.
+    /// Stores the result of the run in `last`.
     void conclude();
-    /// Gives the report to the machine's own handler, or ends the run with it. False: neither.
+    /// Passes the report to the machine's own handler, or ends the run with it. False: the machine
+    /// has no handler, and no run is in progress.
     bool on_bug_check(const BUG_CHECK_REPORT& report);
 
     scheduler schedule;
@@ -37,7 +38,7 @@ public:
 
 private:
     sim_machine& owner_;
-    std::unique_ptr<handler_loop> handlers_; // null until asked for
+    std::unique_ptr<handler_loop> handlers_; // null until first requested
     std::uint32_t threads_ = 0;
     std::string replay_line_;
 };

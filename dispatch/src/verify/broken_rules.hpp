@@ -1,4 +1,4 @@
-// This package's rules, by name, and what their parameters are made of.
+// The rules of this package by name, and helpers that make their parameters.
 #pragma once
 
 #include <dispatch/bugcheck.h>

@@ -6,7 +6,7 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-// From 0.1 us to 100 us, each doubling as likely as the one before.
+// Delays from 0.1 us to 100 us; each doubling is as likely as the one before.
 constexpr std::uint64_t doublings = 11;
 
 bool is_a_place_to_wait(point kind) {

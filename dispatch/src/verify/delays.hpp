@@ -1,11 +1,13 @@
-// Holds a thread up by chance before it takes a lock, waits or signals, so that others overtake it.
+// Random delays before a thread acquires a lock, waits or signals, so that other threads overtake
+// it.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
 
 namespace irpverbs::dispatch::detail {
 
-/// On real machines only: the simulator has delays of its own, in virtual time.
+/// Delays the caller by chance. Only on real machines: the simulator has delays of its own, in
+/// virtual time.
 void delay_sometimes(processor& self, point kind);
 
 } // namespace irpverbs::dispatch::detail

@@ -18,7 +18,7 @@ constinit std::atomic<std::uint32_t> orders_given{0};
 struct fault_ledger {
     raw_spin lock;
     sweep* plan = nullptr;                    // guarded by lock, as all below
-    std::unordered_set<std::uint64_t> failed; // stacks, under that order:
+    std::unordered_set<std::uint64_t> failed; // call stacks that failed under that order:
     std::uint32_t order = 0;
     std::uint64_t injected = 0;
     std::optional<injected_fault> last;
@@ -33,7 +33,7 @@ struct placed_stack {
     std::uint64_t places[call_stack::most] = {};
 };
 
-// Frames as offsets from where their module was loaded, which is the same in every run.
+// Stores frames as offsets from their module's load address. The offsets are the same in every run.
 int place_frames(dl_phdr_info* module, std::size_t, void* context) {
     auto& out = *static_cast<placed_stack*>(context);
     for (ElfW(Half) i = 0; i < module->dlpi_phnum; ++i) {
@@ -82,8 +82,9 @@ bool by_chance(machine& where, const char* site) {
     return where.fires(site, settings.fault_one_in.load(std::memory_order_relaxed));
 }
 
-// Where the call is to fail, if it is. The stack is taken only when it is needed: it costs
-// microseconds; and begins behind this function, which therefore has a frame.
+// Returns the call stack when this call is to fail. The stack is captured only when it is needed,
+// since that costs microseconds. It begins behind this function, which must have a frame of its own
+// and therefore is not inlined.
 [[gnu::noinline]] std::optional<call_stack> fault_due(machine& where, fault_ledger& ledger,
                                                       const char* site) {
     const bool in_sweep = is_planned(ledger);

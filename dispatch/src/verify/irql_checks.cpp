@@ -20,7 +20,8 @@ void report_with_id(finding found, ULONG_PTR id) {
     report(found);
 }
 
-// A DPC sees only its own raises, not those of the thread it interrupted.
+// The index of the first raise that counts: a DPC sees only its own raises, not those of the thread
+// that it interrupted.
 std::size_t first_raise(const verifier_state& state) {
     return std::min(state.floor, state.raises.size());
 }
@@ -35,7 +36,8 @@ raise* last_raise(verifier_state& state) {
     return state.raises.size() > first_raise(state) ? &state.raises.back() : nullptr;
 }
 
-// The rise that a release of `lock` ends: its own, or that of a lock released before it.
+// The raise that a release of `lock` ends: the lock's own, or that of a lock that was released
+// before it.
 raise* raise_ended_by(verifier_state& state, const void* lock) {
     raise* const own = raise_by(state, lock);
     return own != nullptr ? own : last_raise(state);
@@ -94,7 +96,7 @@ void check_lower(processor& self, KIRQL to) {
                from_to("KeLowerIrql does not restore what the paired raise saved", begun->from, to),
                self.irql, to, begun->from);
     found.keep("raised at", begun->where);
-    // The raises in between have no fall of their own any more.
+    // The raises in between have lost their paired falls.
     while (begun != nullptr && begun->from >= to) {
         pair_up(state, *begun);
         begun = last_raise(state);
@@ -112,7 +114,7 @@ void check_release_irql(processor& self, const void* lock, KIRQL to) {
             from_to("a spin lock is released to another IRQL than it saved", begun->from, to),
             reinterpret_cast<ULONG_PTR>(lock), to, begun->from);
         found.keep("raised at", begun->where);
-        report(found); // may change or clear what is remembered
+        report(found); // the handler may change or clear the records
     }
     verifier_state& state = checks_of(self);
     if (raise* ended = raise_ended_by(state, lock)) pair_up(state, *ended);

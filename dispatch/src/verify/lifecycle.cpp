@@ -6,7 +6,7 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-constinit lifecycle* registered = nullptr; // before main only
+constinit lifecycle* registered = nullptr; // changes before main only
 constinit std::atomic<bool> announced{false};
 
 } // namespace
@@ -28,7 +28,8 @@ void announce_rest(machine& ending) {
         try {
             each->at_rest(ending);
         } catch (...) {
-            continue; // a bug-check handler that throws has seen its report; a destructor waits
+            continue; // a bug-check handler that throws has received its report; the caller is a
+                      // destructor
         }
     }
 }

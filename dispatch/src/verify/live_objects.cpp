@@ -32,7 +32,7 @@ object_table& table() {
 
 address address_of(const void* object) { return reinterpret_cast<address>(object); }
 
-// The object itself knows best: what ended it may have passed unseen.
+// Asks the object itself, since the verifier may have missed the end of its life.
 bool is_alive(live_kind kind, const void* object) {
     switch (kind) {
     case live_kind::timer:

@@ -1,6 +1,6 @@
-// Timers that are set, DPCs and work items that are queued, lookaside lists that are not deleted:
-// what must not lie in memory that is freed or made something else. For the whole process, since
-// memory is; noted while the pool is watched.
+// Live objects: timers that are set, queued DPCs and work items, and lookaside lists that are not
+// deleted. Memory that holds one must not be freed or reused. There is one table for the process,
+// as memory belongs to the process; objects are recorded while the pool is watched.
 #pragma once
 
 #include "processor_checks.hpp"
@@ -9,17 +9,18 @@ namespace irpverbs::dispatch::detail {
 
 enum class live_kind : std::uint8_t { timer, dpc, work_item, lookaside };
 
-/// The object becomes live now, by the caller.
+/// Records that the caller makes the object live.
 void note_live(processor& self, live_kind kind, const void* object);
 void forget_live(live_kind kind, const void* object);
 
-/// Its initialisation is about to overwrite it.
+/// Reports a live object that its initialisation is about to overwrite.
 void check_reinitialised(processor& self, live_kind kind, const void* object);
 
-/// The memory is about to be given back: reports what is alive in it.
+/// Reports the live objects in memory that is about to be freed.
 void check_live_objects(processor& self, const void* memory, std::size_t size);
 
-/// Memory that was just allocated holds nothing, and a machine that is gone runs nothing.
+/// Forgets the objects in this memory: memory that was just allocated, or that of a machine that
+/// has ended, holds no live object.
 void forget_live_objects(const void* memory, std::size_t size);
 void forget_live_objects(const machine& gone);
 

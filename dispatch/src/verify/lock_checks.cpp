@@ -37,8 +37,9 @@ void report_with(finding found, const char* label, const call_stack& where) {
     report(found);
 }
 
-// A reader-writer lock is zeroed, and its function is none; a machine's own lock is there from the
-// first.
+// True for a spin lock that KeInitializeSpinLock should have initialized. A reader-writer lock has
+// no such function: it is zeroed. A machine's own lock needs none either: it is initialized with
+// the machine.
 bool needs_its_function(const processor& self, const acquisition& how) {
     return (how.kind == lock_kind::spin || how.kind == lock_kind::queued) &&
            how.lock != &self.owner->system_lock;
@@ -56,7 +57,8 @@ void check_use(processor& self, const acquisition& how, const lock_identity& loc
                       number(how.lock), self.number));
 }
 
-// It waits for itself, for ever; a reader for itself only while a writer waits.
+// Reports a processor that acquires a lock that it holds: it waits for itself for ever, or, when
+// both acquisitions are shared, while a writer waits in between.
 void check_twice(processor& self, const acquisition& how, const held_lock& mine) {
     const bool recursive = how.kind == lock_kind::shared && mine.kind == lock_kind::shared;
     const std::string text =
@@ -155,7 +157,7 @@ void lock_wanted(processor& self, const acquisition& how, const call_stack& wher
     if (!how.waits) return;
     if (const held_lock* mine = find_held(state, how.lock)) return check_twice(self, how, *mine);
     if (!lock.stable || !watching(watch::deadlocks)) return;
-    if (state.held.empty() && how.kind != lock_kind::exclusive) return; // closes no cycle
+    if (state.held.empty() && how.kind != lock_kind::exclusive) return; // no cycle can close
     const std::optional<finding> cycle =
         graph_of(self).wait_for(state.held, {how.lock, lock.id, how.kind}, where, self.number);
     if (cycle) report(*cycle);
@@ -189,7 +191,7 @@ void lock_released(processor& self, const void* lock, lock_kind kind, bool is_fr
         if (watching(watch::locks)) report_not_held(self, lock, kind, is_free);
         return;
     }
-    const held_lock mine = *found; // each report may change or clear what is remembered
+    const held_lock mine = *found; // a copy, since each report may change or clear the records
     if (mine.kind != kind && watching(watch::locks))
         report_with(
             broken(rule_of::LockReleaseApi,

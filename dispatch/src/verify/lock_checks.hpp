@@ -1,5 +1,5 @@
-// Rules about acquiring and releasing locks of all kinds. Called on the slow path, while something
-// is watched; each looks itself for what.
+// Rules about the acquisition and release of locks of all kinds. The functions are called on the
+// slow path, while anything is watched; each tests whether its own rules are watched.
 #pragma once
 
 #include "processor_checks.hpp"
@@ -11,35 +11,38 @@ namespace irpverbs::dispatch::detail {
 struct acquisition {
     const void* lock;
     lock_kind kind;
-    bool waits = true;   // until the lock is free, rather than giving up
-    bool to_dpc = false; // by KeAcquireSpinLockRaiseToDpc itself
+    bool waits = true;   // true: the acquisition waits until the lock is free; false: it gives up
+    bool to_dpc = false; // acquired by KeAcquireSpinLockRaiseToDpc itself
 };
 
-/// Something of what follows is watched.
+/// True when any rule of this file is watched.
 bool watching_locks() noexcept;
 
-/// The caller is about to acquire; nothing has changed yet, so a handler may throw.
+/// Checks an acquisition that is about to begin. The lock has not changed yet, so a handler may
+/// throw.
 void lock_wanted(processor& self, const acquisition& how, const call_stack& where);
 void lock_acquired(processor& self, const acquisition& how, const call_stack& where);
 
-/// The caller holds `lock` as another kind from now on.
+/// Records that the caller holds `lock` as another kind from now on.
 void lock_converted(processor& self, const void* lock, lock_kind kind);
 
-/// The caller is about to release. `is_free`: nobody holds it. `to`: the IRQL falls there.
+/// Checks a release that is about to begin. `is_free`: no processor holds the lock. `to`: the IRQL
+/// after the release.
 void lock_released(processor& self, const void* lock, lock_kind kind, bool is_free,
                    std::optional<KIRQL> to = std::nullopt);
 
-/// The memory of a lock is made a new one.
+/// Records that the memory becomes a new lock, and reports a holder of the old one.
 void lock_initialised(processor& self, const void* lock);
-/// The same for a spin lock, whose word is to hold what this gives: a mark to know it again by.
+/// Records a new spin lock as lock_initialised does. Returns the mark that its word must hold, by
+/// which the verifier recognizes the lock.
 KSPIN_LOCK spin_lock_initialised(processor& self, const KSPIN_LOCK* lock);
-/// The mark of a spin lock that is released, 0 for none.
+/// Returns the mark of a spin lock that is released; 0: the lock has none.
 KSPIN_LOCK mark_of_lock(const KSPIN_LOCK* lock);
 
-/// The caller is about to wait for something while spin locks may be held.
+/// Reports the spin locks that the caller holds when it is about to wait.
 void wait_with_locks(processor& self, const char* function);
 
-/// The thread that was `self` ends.
+/// Reports the locks that the thread of `self` holds when it ends.
 void thread_ends_with_locks(processor& self);
 
 } // namespace irpverbs::dispatch::detail

@@ -10,7 +10,7 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-// Cycles longer than this, or behind more paths than that, are not looked for.
+// The search gives up on cycles longer than this, or after more steps than that.
 constexpr std::size_t longest_cycle = 32;
 constexpr unsigned most_steps = 100'000;
 
@@ -31,7 +31,7 @@ bool is_between_readers(const lock_graph::order& waits, const lock_graph::order&
     return waits.to_shared && holds.from_shared;
 }
 
-// Keeps in `all` what is in `others`, too. Both are sorted.
+// Removes from `all` the elements that `others` lacks. Both are sorted.
 void intersect(std::vector<std::uint64_t>& all, const std::vector<std::uint64_t>& others) {
     std::vector<std::uint64_t> both;
     std::set_intersection(all.begin(), all.end(), others.begin(), others.end(),
@@ -45,14 +45,15 @@ bool lock_graph::conflict(const order& waits, const order& holds) const {
     return !is_between_readers(waits, holds) || nodes_[waits.to].written;
 }
 
-// Two that must hold the same third lock can't be in both places at once.
+// Two edges whose processors both hold the same third lock can't exist at the same time.
 bool lock_graph::fits(const path& so_far, const order& next) const {
     return conflict(*so_far.back(), next) &&
            std::all_of(so_far.begin(), so_far.end(),
                        [&](const order* each) { return disjoint(each->gates, next.gates); });
 }
 
-// A writer waits between two readers only if it need hold no lock that the cycle holds.
+// True when a writer can wait between each two readers. It can't when it needs a lock that the
+// cycle holds.
 bool lock_graph::writers_can_come(const path& cycle) const {
     for (std::size_t i = 0; i < cycle.size(); ++i) {
         const order& waits = *cycle[i];
@@ -93,7 +94,7 @@ std::uint32_t lock_graph::place(const lock_use& use) {
         by_address_.try_emplace(use.lock, static_cast<std::uint32_t>(nodes_.size()));
     if (is_new) nodes_.push_back({use.lock, use.id, use.kind, {}});
     node& here = nodes_[found->second];
-    if (here.id != use.id) here = {use.lock, use.id, use.kind, {}}; // another lock in old memory
+    if (here.id != use.id) here = {use.lock, use.id, use.kind, {}}; // new lock, old memory
     return found->second;
 }
 
@@ -126,7 +127,7 @@ std::vector<std::uint64_t> lock_graph::gates_of(std::span<const held_lock> held,
     return gates;
 }
 
-// Says whether it tells anything new.
+// Records an order. Returns true when it is new, or happened with fewer gates than before.
 bool lock_graph::sight(const held_lock& from, std::uint32_t to, lock_kind to_kind,
                        std::vector<std::uint64_t> gates, const call_stack& where,
                        std::uint32_t processor) {
@@ -224,7 +225,8 @@ std::string lock_graph::label(std::uint32_t which) const {
     return text;
 }
 
-// The caller's order comes first; the stacks are of it and of the one that contradicts it.
+// The text begins with the caller's order; the stacks are those of it and of the order that
+// contradicts it.
 finding lock_graph::describe_cycle(const path& cycle) const {
     const order& mine = *cycle[0];
     const order& other = *cycle[1];

@@ -1,7 +1,7 @@
-// The order in which a machine's locks are acquired: an edge from each lock that was held to each
-// one that was waited for. A cycle whose edges can come about at the same time is a deadlock that
-// waits for its schedule. Source of the rule for gates: Havelund, "Using Runtime Analysis to Guide
-// Model Checking of Java Programs" (GoodLock), SPIN 2000.
+// The order in which a machine's locks are acquired: a graph with an edge from each held lock to
+// each lock that the holder waited for. A cycle whose edges can exist at the same time is a
+// deadlock that needs only the right schedule. Source of the rule for gates: Havelund, "Using
+// Runtime Analysis to Guide Model Checking of Java Programs" (GoodLock), SPIN 2000.
 #pragma once
 
 #include <dispatch/detail/held_locks.hpp>
@@ -20,25 +20,26 @@ public:
         lock_kind kind;
     };
 
-    /// One order that was seen.
+    /// One order in which two locks were acquired.
     struct order {
         std::uint32_t from;
         std::uint32_t to;
         std::uint64_t to_id;
         bool from_shared;
         bool to_shared;
-        std::vector<std::uint64_t> gates; // held besides, in every sighting, by one at a time: ids
-        std::uint32_t processor;          // of the first sighting
+        std::vector<std::uint64_t> gates; // ids of the other locks that the processor held
+                                          // exclusively every time
+        std::uint32_t processor;          // the processor of the first time
         call_stack held_at;
         call_stack wanted_at;
     };
 
-    /// The lock's place in the graph.
+    /// Returns the lock's node in the graph.
     std::uint32_t node_of(const lock_use& use);
 
-    /// The processor holds `held` and waits for `wanted`: a report when that closes a cycle. Two
-    /// that share a lock keep one another waiting only when a writer waits for it in between, so
-    /// each writer may close cycles of readers that were seen before.
+    /// Records that the processor holds `held` and waits for `wanted`. Returns a report when that
+    /// closes a cycle. Two processors that share a lock block each other only when a writer waits
+    /// for it in between, so each writer may close cycles of readers that were recorded before.
     std::optional<finding> wait_for(std::span<const held_lock> held, const lock_use& wanted,
                                     const call_stack& where, std::uint32_t processor);
 
@@ -48,8 +49,9 @@ private:
         std::uint64_t id;
         lock_kind kind;
         std::vector<order> out;
-        bool written = false;                         // an exclusive acquisition was seen
-        std::vector<std::uint64_t> writer_gates = {}; // held in each of those besides: ids
+        bool written = false;                         // the lock was acquired exclusively
+        std::vector<std::uint64_t> writer_gates = {}; // ids of the other locks held in each of
+                                                      // those acquisitions
     };
     using path = std::vector<const order*>;
 
@@ -59,7 +61,8 @@ private:
     bool sight(const held_lock& from, std::uint32_t to, lock_kind to_kind,
                std::vector<std::uint64_t> gates, const call_stack& where, std::uint32_t processor);
     const order& edge(std::uint32_t from, std::uint32_t to, bool from_shared, bool to_shared) const;
-    /// True when the writer makes possible what was not: then cycles of readers are looked for.
+    /// Records a writer. Returns true when it makes new deadlocks possible; the caller then
+    /// searches for cycles of readers.
     bool sight_writer(std::uint32_t of, std::vector<std::uint64_t> gates);
     std::optional<finding> cycle_of_readers(std::uint32_t through) const;
     bool conflict(const order& waits, const order& holds) const;

@@ -1,9 +1,9 @@
-// Names that reports use for locks, besides numbers.
+// Names of locks in reports, beside their numbers.
 #pragma once
 
 namespace irpverbs::dispatch::detail {
 
-/// What name_lock said, or null.
+/// The name that name_lock set, or null.
 const char* name_of_lock(const void* lock);
 
 } // namespace irpverbs::dispatch::detail

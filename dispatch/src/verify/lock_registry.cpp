@@ -36,8 +36,9 @@ int holds_address(dl_phdr_info* module, std::size_t, void* address) {
     return 0;
 }
 
-// A lock that was only zeroed tells nothing of its life; but static memory has one use only, of
-// pool memory each free is seen, and a machine's own lock is told to be over.
+// True when the verifier knows that the memory held no other lock before. A lock that was only
+// zeroed has no recorded beginning; but static memory has one use only, the verifier sees each free
+// of pool memory, and the end of a machine's own lock is announced.
 bool keeps_its_place(const void* lock) {
     return pool_table::get().around(lock) || lock == &this_processor().owner->system_lock ||
            dl_iterate_phdr(holds_address, const_cast<void*>(lock)) != 0;
@@ -50,14 +51,16 @@ lock_registry& lock_registry::get() {
     return *only;
 }
 
-// What was noted under an earlier watch may be over: nobody looked on in between.
+// A record of an earlier watch does not count: the lock may have been released while nothing was
+// watched.
 bool lock_registry::is_held(const entry& lock) {
     return lock.holders != 0 && lock.last.epoch == this_epoch();
 }
 
-// A zeroed lock is legal, and of memory that is neither static nor of the pool nobody says when it
-// is given back. So the word tells: who finds the mark finds the lock that was initialised here,
-// who finds 0 another one. While it is held, its holder found it.
+// A zeroed lock is legal, and the free of memory that is neither static nor of the pool is not
+// announced. Therefore the lock's word decides: when it holds the mark, this is the lock that was
+// initialised here; when it holds 0, this is another lock. While the lock is held, its holder has
+// made this test.
 bool lock_registry::shows_mark(entry& known, const void* lock, lock_kind kind) {
     const KSPIN_LOCK mark = lock_mark(known.id);
     if (!is_reader_writer(kind)) {
@@ -69,7 +72,7 @@ bool lock_registry::shows_mark(entry& known, const void* lock, lock_kind kind) {
     auto marked = static_cast<std::uint32_t>(mark);
     if (!__atomic_compare_exchange_n(half, &marked, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return false;
-    known.from = origin::unseen; // those functions would take the mark for readers
+    known.from = origin::unseen; // the reader-writer functions would take the mark for readers
     return true;
 }
 
@@ -123,7 +126,8 @@ lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
             const bool initialised = here.initialised;
             here = {};
             here.id = ++ids_;
-            here.initialised = initialised; // it may be the same lock: its mark got lost unwatched
+            here.initialised = initialised; // it may be the same lock whose mark was lost while
+                                            // nothing was watched
         }
         here.met = this_epoch();
         examined = here.examined;
@@ -134,7 +138,7 @@ lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
     here.stable = here.stable || stable;
     here.examined = true;
     const bool mixed = here.kind && !same_family(*here.kind, kind);
-    if (!here.kind || mixed) here.kind = kind; // told once
+    if (!here.kind || mixed) here.kind = kind; // each mix of families is reported once
     return {here.id, here.initialised, here.stable, mixed && here.stable};
 }
 

@@ -1,5 +1,6 @@
-// Every lock that was initialised or acquired while locks were watched: which life of its memory it
-// is, what it is used with, who holds it. For the whole process, since memory is.
+// All locks that were initialised or acquired while locks were watched: the life of their memory to
+// which each belongs, its family of functions, its holder. There is one registry for the process,
+// as memory belongs to the process.
 #pragma once
 
 #include <dispatch/detail/held_locks.hpp>
@@ -19,44 +20,46 @@ struct lock_holder {
 };
 
 struct lock_identity {
-    std::uint64_t id; // never given twice
-    bool initialised; // by its function, not only zeroed
-    bool stable;      // its memory is known to have held no other lock meanwhile
-    bool mixed;       // used with another family of functions before
+    std::uint64_t id; // unique in the process
+    bool initialised; // by its initialisation function, not only zeroed
+    bool stable;      // the verifier knows that its memory held no other lock in between
+    bool mixed;       // was used before with another family of functions
 };
 
 class lock_registry {
 public:
     static lock_registry& get();
 
-    /// A lock begins its life here; who still holds the one before.
+    /// Begins the life of a lock. Returns the holder of the former lock at that address, if it is
+    /// held.
     std::optional<lock_holder> begin(const void* lock);
-    /// The same for a spin lock, whose word holds mark_of(lock) from now on while it is free.
+    /// Begins the life of a spin lock, whose word holds mark_of(lock) from now on while it is free.
+    /// Returns the holder of the former lock at that address, if it is held.
     std::optional<lock_holder> begin_marked(const KSPIN_LOCK* lock);
-    /// 0: it has none.
+    /// Returns the mark of the lock; 0: it has none.
     KSPIN_LOCK mark_of(const KSPIN_LOCK* lock);
-    /// It is about to be acquired.
+    /// Identifies the lock that is about to be acquired.
     lock_identity meet(const void* lock, lock_kind kind);
     void taken(const void* lock, const lock_holder& by);
     void dropped(const void* lock);
     std::optional<lock_holder> holder_of(const void* lock);
-    /// The memory is no more; gives the locks in it that are held.
+    /// Ends the life of the memory. Returns the held locks in it.
     std::vector<std::pair<const void*, lock_holder>> end(const void* memory, std::size_t size);
 
 private:
     enum class origin : std::uint8_t {
-        unseen, // it was only met
-        object, // its function initialised a mutex
-        marked, // its function initialised a spin lock
+        unseen, // the lock was acquired, but its initialisation was not seen
+        object, // an initialisation function of a mutex
+        marked, // an initialisation function of a spin lock
     };
     struct entry {
         std::uint64_t id = 0;
         origin from = origin::unseen;
         bool initialised = false;
         bool stable = false;
-        bool examined = false;         // whether it is stable
-        std::uint32_t met = 0;         // in that epoch
-        std::optional<lock_kind> kind; // of the first use
+        bool examined = false;         // the test for `stable` was made
+        std::uint32_t met = 0;         // the epoch of the last acquisition
+        std::optional<lock_kind> kind; // the kind at the first use
         unsigned holders = 0;
         lock_holder last{};
     };
@@ -70,7 +73,7 @@ private:
     std::uint64_t ids_ = 0;
 };
 
-/// The lock is no more, held or not.
+/// Forgets the lock at the end of its life, whether it is held or not.
 void forget_lock(const KSPIN_LOCK* lock);
 
 } // namespace irpverbs::dispatch::detail

@@ -32,7 +32,7 @@ std::string block_text(const pool_block& block) {
     return "block of " + std::to_string(block.size) + " bytes with tag " + tag_text(block.tag);
 }
 
-// At APC_LEVEL or below for paged pool, at DISPATCH_LEVEL or below for the other.
+// Checks the IRQL: at most APC_LEVEL for paged pool, at most DISPATCH_LEVEL for nonpaged pool.
 void check_pool_irql(processor& self, const rule& which, POOL_TYPE type, ULONG_PTR paged_id,
                      ULONG_PTR other_id, const char* what, ULONG_PTR which_one) {
     const KIRQL most = type == PagedPool ? APC_LEVEL : DISPATCH_LEVEL;
@@ -85,7 +85,7 @@ void check_tag(const pool_block& block, ULONG tag) {
     report(found);
 }
 
-// Says whether there is nothing there to free.
+// Returns true, after a report, when the address is no block that can be freed.
 bool is_bad_address(const void* memory) {
     pool_table& table = pool_table::get();
     if (const std::optional<pool_block> freed = table.freed_at(memory)) {
@@ -99,7 +99,7 @@ bool is_bad_address(const void* memory) {
     }
     const std::optional<pool_block> block = table.around(memory);
     if (!block && number(memory) % alignof(std::max_align_t) == 0 && memory != nullptr)
-        return false; // from before the pool was watched
+        return false; // allocated before the pool was watched
     finding found = broken(rule_of::PoolBadAddress,
                            block ? "an address inside a " + block_text(*block) + " is freed"
                                  : std::string("an address is freed that no allocation gave"),

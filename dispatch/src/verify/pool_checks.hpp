@@ -1,5 +1,6 @@
-// Rules about pool memory. Blocks are known by address, beside them, so that what was allocated
-// while nobody looked on is freed like any other, and the other way round.
+// Rules about pool memory. The records of blocks are kept by address, apart from the blocks, so
+// that a block that was allocated while nothing was watched is freed like any other, and the
+// reverse.
 #pragma once
 
 #include "processor_checks.hpp"
@@ -9,11 +10,11 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// ExAllocatePoolWithTag and ExFreePoolWithTag when somebody looks on.
+/// ExAllocatePoolWithTag and ExFreePoolWithTag while the pool is watched.
 void* allocate_watched(POOL_TYPE type, SIZE_T size, ULONG tag);
 void free_watched(void* block, ULONG tag);
 
-/// A work item is about to be queued.
+/// Checks the memory of a work item that is about to be queued.
 void check_work_item_address(const WORK_QUEUE_ITEM* item);
 
 } // namespace irpverbs::dispatch::detail

@@ -20,7 +20,7 @@ void pool_table::add(pool_block block) {
     block.serial = ++serial_;
     freed_.erase(key_of(block.memory));
     const auto [place, is_new] = live_.try_emplace(key_of(block.memory));
-    // Freed while nobody looked on.
+    // The former block was freed while nothing was watched.
     if (!is_new) count_out(place->second);
     place->second = block;
     count_in(block);
@@ -89,7 +89,7 @@ bool pool_table::usage(ULONG tag, POOL_TAG_USAGE& out) {
     return found != sums_.end();
 }
 
-// A tag's own sum, and that of all.
+// The sums of the block's tag, and the sums of all tags.
 std::array<POOL_TAG_USAGE*, 2> pool_table::sums_for(const pool_block& block) {
     return {block.tag != 0 ? &sums_[block.tag] : nullptr, &sums_[0]};
 }

@@ -1,4 +1,4 @@
-// The pool blocks of the process that were allocated while the pool was watched, those freed
+// The pool blocks of the process that were allocated while the pool was watched, the blocks freed
 // lately, and the sums by tag.
 #pragma once
 
@@ -15,13 +15,13 @@ namespace irpverbs::dispatch::detail {
 
 struct pool_block {
     const void* memory = nullptr;
-    SIZE_T size = 0; // as asked for; a guard follows it
+    SIZE_T size = 0; // as requested; a guard follows the block
     ULONG tag = 0;
     POOL_TYPE type = NonPagedPoolNx;
     const machine* owner = nullptr;
     std::uint64_t serial = 0;
     call_stack allocated_at;
-    call_stack freed_at; // only of one that was freed
+    call_stack freed_at; // only of a freed block
 };
 
 class pool_table {
@@ -29,18 +29,18 @@ public:
     static pool_table& get();
 
     void add(pool_block block);
-    /// Takes a live block that begins there out, and remembers it as freed at `where`.
+    /// Removes the live block that begins at `memory`, and records that it was freed at `where`.
     std::optional<pool_block> remove(const void* memory, const call_stack& where);
-    /// The live block that begins there.
+    /// Returns the live block that begins at `memory`.
     std::optional<pool_block> at(const void* memory);
-    /// The live block that this address lies in.
+    /// Returns the live block that contains the address.
     std::optional<pool_block> around(const void* address);
     std::optional<pool_block> freed_at(const void* memory);
 
-    /// Those of a machine, oldest first; afterwards they are nobody's.
+    /// Returns the blocks of a machine, oldest first, and records that they have no owner.
     std::vector<pool_block> disown(const machine& owner);
 
-    /// False: no block of that tag was ever seen. Tag 0: of all.
+    /// Stores the sums of a tag; tag 0: of all tags. False: no block of that tag was recorded.
     bool usage(ULONG tag, POOL_TAG_USAGE& out);
 
 private:

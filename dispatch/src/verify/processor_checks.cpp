@@ -18,7 +18,8 @@ verifier_state& checks_of(processor& self) {
     return *self.checks;
 }
 
-// A simulated run that did not finish leaves locks held for ever.
+// Drops the records, held locks included: a simulated run that did not finish leaves locks held for
+// ever.
 void drop_checks(processor& gone) {
     for (const held_lock& each : held_locks(gone))
         lock_registry::get().dropped(each.lock);

@@ -51,7 +51,7 @@ void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered
                 now - begun, settings.raised_limit, call);
 }
 
-/// What a DPC sees of the processor's memory, and back.
+/// Hides the interrupted thread's records from a DPC, and restores them afterwards.
 class dpc_frame {
 public:
     explicit dpc_frame(verifier_state& state)
@@ -97,7 +97,7 @@ void run_watched_routine(processor& self, const char* what, void (*routine)(void
     regions_left_open(self, critical, guarded, what);
 }
 
-// Comes from destructors too, where nothing may leave, and after a test or program was stopped
+// Never throws, since destructors call it too. It also runs after a test or a program stopped
 // half-way.
 void thread_ends(processor& self) noexcept {
     try {

@@ -1,6 +1,6 @@
-// Call stacks as evidence. To unwind one takes microseconds, and a program under the verifier asks
-// for the same few over and over: where the return addresses of a stack that was unwound before
-// stand unchanged in their places, it is that stack again.
+// Call stacks as evidence. An unwinding takes microseconds, and a program under the verifier needs
+// the same few stacks over and over. When the return addresses of a recorded stack still stand in
+// their places, the present stack is that recorded one, and no unwinding is needed.
 #include <dispatch/detail/verify.hpp>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ struct trail {
     };
     std::array<frame, call_stack::most + most_skipped> frames{};
     std::uint32_t count = 0;
-    std::uint32_t most = 0; // frames that were looked for
+    std::uint32_t most = 0; // number of frames that were requested
 
-    // From the innermost on: as long as these are the same, the next place is one of this stack.
-    // Return addresses are none of the sanitizers' business.
+    // Compares from the innermost frame on: as long as the frames are the same, the next place
+    // belongs to this stack. The sanitizers must ignore these reads of return addresses.
     __attribute__((no_sanitize("address"), no_sanitize("thread"))) bool
     stands(void* const* innermost, std::uint32_t wanted) const {
         if (most < wanted || frames[0].place != innermost) return false;
@@ -36,8 +36,8 @@ struct trail {
     }
 };
 
-// Of frames, by the return address into them. One whose size varies (alloca) has no places that
-// could be remembered; that it does is known when two sizes were met.
+// Sizes of frames, by the return address into them. A frame whose size varies (alloca) has no fixed
+// places; the class detects that when it meets a second size.
 class frame_sizes {
 public:
     bool all_fixed(const trail& found) {
@@ -56,7 +56,8 @@ private:
     std::unordered_map<const void*, std::ptrdiff_t> sizes_;
 };
 
-// A thread's. Those whose innermost return addresses stand and lead alike share a few entries.
+// The trails of one thread. Stacks whose innermost return addresses have the same place and value
+// share a few entries.
 class trails {
 public:
     /// Null: the thread is ending.
@@ -80,13 +81,13 @@ private:
     };
     std::array<shelf, 256> all_{};
     frame_sizes sizes_;
-    trail passing_; // not to be kept
+    trail passing_; // not kept
 };
 constinit thread_local bool trails::over = false;
 
 struct unwinding {
     trail found;
-    const void* innermost; // the calls before it are this file's
+    const void* innermost; // frames before this one belong to this file
 };
 
 _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* held) {
@@ -124,7 +125,8 @@ const trail& trails::from(const trail::frame& innermost, std::uint32_t wanted) {
 [[gnu::noinline]] call_stack capture_stack(std::uint32_t skip, std::uint32_t most) {
     const trail::frame innermost{__builtin_return_address(0),
                                  static_cast<void* const*>(__builtin_dwarf_cfa()) - 1};
-    skip = std::clamp(skip, 1u, most_skipped) - 1; // this one is not among them
+    skip = std::clamp(skip, 1u, most_skipped) - 1; // this function's own frame is not among those
+                                                   // skipped
     const std::uint32_t wanted = skip + std::min(most, call_stack::most);
     trails* const remembered = trails::of_this_thread();
     const trail found = remembered != nullptr ? remembered->from(innermost, wanted)

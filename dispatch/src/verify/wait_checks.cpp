@@ -54,7 +54,7 @@ void wait_watch::after(NTSTATUS status) const {
     if (index < blocks_.size()) taken(index, where);
 }
 
-// One that is acquired again is on record already.
+// A mutex that is acquired again is recorded already.
 void wait_watch::taken(std::size_t which, const call_stack& where) const {
     if ((mutexes_ >> which & 1) == 0) return;
     DISPATCHER_HEADER* object = blocks_[which].Object;
@@ -72,7 +72,9 @@ void check_event_wait(processor& self) {
 void mutex_released(processor& self, const KMUTANT& mutex) {
     if (!watching_locks()) return;
     const bool mine = owned_by(mutex.Header, self);
-    if (mine && mutex.Header.SignalState != 0) return; // acquired more than once
+    if (mine && mutex.Header.SignalState != 0)
+        return; // the mutex was acquired more than once and
+                // stays acquired
     const bool is_free = __atomic_load_n(&mutex.OwnerThread, __ATOMIC_RELAXED) == nullptr;
     lock_released(self, &mutex, lock_kind::mutex, is_free);
 }

@@ -1,4 +1,4 @@
-// Rules about waits, and mutexes as locks: they are acquired by waiting.
+// Rules about waits, and about mutexes, which a thread acquires by waiting.
 #pragma once
 
 #include "processor_checks.hpp"
@@ -7,7 +7,7 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// One wait, looked on from both sides.
+/// The checks of one wait, before and after it.
 class wait_watch {
 public:
     wait_watch(processor& self, std::span<const KWAIT_BLOCK> blocks, bool all,
@@ -25,13 +25,14 @@ private:
     std::span<const KWAIT_BLOCK> blocks_;
     bool all_;
     const LARGE_INTEGER* timeout_;
-    std::uint64_t mutexes_ = 0; // bit by block; afterwards other objects may be gone
+    std::uint64_t mutexes_ = 0; // one bit a block; the other objects may no longer exist after the
+                                // wait
 };
 
-/// KeSetEvent with Wait, which a wait follows.
+/// Checks KeSetEvent with Wait, which a wait follows.
 void check_event_wait(processor& self);
 
-/// KeReleaseMutex is about to release.
+/// Checks a mutex that KeReleaseMutex is about to release.
 void mutex_released(processor& self, const KMUTANT& mutex);
 
 } // namespace irpverbs::dispatch::detail

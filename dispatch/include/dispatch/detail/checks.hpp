@@ -5,11 +5,11 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// Stops the system with a text that a person can act on.
+/// Stops the system with a text that names the error.
 [[noreturn]] NT_API void bug_check(ULONG code, const char* text, ULONG_PTR p1 = 0, ULONG_PTR p2 = 0,
                                    ULONG_PTR p3 = 0, ULONG_PTR p4 = 0);
 
-/// Tells the handler of a broken verifier rule; goes on when the handler returns.
+/// Reports a broken verifier rule to the bug-check handler; returns when the handler returns.
 NT_API void violation(ULONG code, ULONG_PTR id, const char* rule, const char* text,
                       ULONG_PTR p2 = 0, ULONG_PTR p3 = 0, ULONG_PTR p4 = 0);
 
@@ -25,8 +25,9 @@ struct irql_rule {
 
 NT_API void check_irql(const irql_rule& rule);
 
-/// A function is called that says so at a scheduling point: checks the IRQL and lets another actor
-/// run. For whoever tested instrumented() before: where nothing is, both together cost one test.
+/// Checks the IRQL of a function that begins with a scheduling point, then lets another actor run.
+/// Callers test instrumented() first, so that both steps together cost one test where nothing is
+/// instrumented.
 NT_API void look_on(const irql_rule& rule, point kind, const void* object);
 
 } // namespace irpverbs::dispatch::detail

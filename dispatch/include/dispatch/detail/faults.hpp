@@ -1,5 +1,6 @@
-// Fault points: places where the library can be made to fail for want of resources. Who decides:
-// the sweep of a fault_plan, else a fault_order while watch::low_resources is on.
+// Fault points: places where the library can fail for want of resources. The sweep of a fault_plan
+// decides whether a fault point fails; without a plan, a fault_order decides while
+// watch::low_resources is on.
 #pragma once
 
 #include <dispatch/detail/verify.hpp>
@@ -10,28 +11,28 @@ namespace irpverbs::dispatch::detail {
 
 NT_API bool fault_point_slow(const char* site);
 
-/// Says whether what `site` stands for ("pool.allocate", a literal: kind, then what) fails here
-/// and now. Then the caller does as if memory were short.
+/// Returns whether the operation of `site` fails at this call; the caller then behaves as if memory
+/// were short. `site` is a literal "kind.operation", such as "pool.allocate".
 inline bool fault_point(const char* site) { return instrumented() && fault_point_slow(site); }
 
 enum class fault_order : std::uint8_t {
     chance,
-    each_stack, // each distinct call stack, when it comes the first time
+    each_stack, // each distinct call stack, the first time it is seen
 };
 
-/// Also begins anew: every call stack is unknown again.
+/// Sets the order and clears the record of call stacks.
 NT_API void set_fault_order(fault_order order);
 
-/// A failure that a fault point brought about.
+/// A failure that a fault point caused.
 struct injected_fault {
     const char* site = nullptr;
     call_stack where;
 };
 
-/// A copy of the last one on that machine, if there was one.
+/// Returns a copy of the last injected fault on that machine, if there was one.
 NT_API std::optional<injected_fault> last_fault(machine& where);
 
-/// Those so far.
+/// Returns the number of injected faults on that machine so far.
 NT_API std::uint64_t faults_injected(machine& where);
 
 } // namespace irpverbs::dispatch::detail

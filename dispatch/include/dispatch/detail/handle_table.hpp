@@ -1,4 +1,4 @@
-// Handles: numbers that lead to objects, and to nothing once they are removed.
+// Handles: numbers that identify objects until the handle is removed.
 #pragma once
 
 #include <dispatch/detail/spin.hpp>
@@ -11,10 +11,10 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// `Reference` is a smart pointer (intrusive_ptr, shared_ptr): copied under the lock, so that what
-/// find() returns is alive. A handle is {generation, slot, two zero bits}; the generation of a slot
-/// grows with each use, so no handle is given out twice. Distinct threads may call all members but
-/// the destructor. IRQL: <= DISPATCH_LEVEL; insert: PASSIVE_LEVEL.
+/// `Reference` is a smart pointer (intrusive_ptr, shared_ptr). find() copies it under the lock, so
+/// that the returned object is alive. A handle is {generation, slot, two zero bits}; the generation
+/// of a slot grows with each use, so no handle value occurs twice. Distinct threads may call all
+/// members but the destructor. IRQL: <= DISPATCH_LEVEL; insert: PASSIVE_LEVEL.
 template <class Reference>
 class handle_table {
 public:
@@ -24,8 +24,8 @@ public:
     handle_table(const handle_table&) = delete;
     handle_table& operator=(const handle_table&) = delete;
 
-    /// A new handle of the object, which the table keeps; 0 without memory, or when a million are
-    /// open.
+    /// Inserts the object and returns its new handle; 0 when memory is short or a million handles
+    /// are open. Ownership: the table keeps the reference.
     handle insert(Reference object) {
         const std::lock_guard guard(lock_);
         if (free_ == none && !grow()) return 0;
@@ -36,14 +36,16 @@ public:
         return (used.generation << slot_bits | index) << tag_bits;
     }
 
-    /// Null: the handle was removed, or never given out.
+    /// Returns a reference to the object of the handle. Null: the handle was removed, or never
+    /// existed.
     Reference find(handle of) const {
         const std::lock_guard guard(lock_);
         const slot* found = place_of(of);
         return found != nullptr ? found->object : Reference();
     }
 
-    /// Ends the handle; what it led to is the caller's. Null as above.
+    /// Removes the handle and moves its reference to the caller. Null: the handle was removed, or
+    /// never existed.
     Reference remove(handle of) {
         const std::lock_guard guard(lock_);
         auto* found = const_cast<slot*>(place_of(of));
@@ -57,7 +59,8 @@ public:
     }
 
 private:
-    static constexpr unsigned tag_bits = 2; // Windows leaves them to the caller; here they are 0
+    static constexpr unsigned tag_bits = 2; // Windows leaves these bits to the caller; here they
+                                            // are 0
     static constexpr unsigned slot_bits = 20;
     static constexpr handle slot_mask = (handle{1} << slot_bits) - 1;
     static constexpr handle last_generation = ~handle{0} >> (slot_bits + tag_bits);
@@ -69,7 +72,7 @@ private:
         std::uint32_t next_free = none;
     };
 
-    // The slot, if that is its handle now. Under the lock.
+    // Returns the slot if `of` is its present handle, else null. Under the lock.
     const slot* place_of(handle of) const {
         const handle index = of >> tag_bits & slot_mask;
         if ((of & ((1u << tag_bits) - 1)) != 0 || index >= slots_.size()) return nullptr;
@@ -92,7 +95,7 @@ private:
 
     mutable raw_spin lock_;
     std::vector<slot> slots_;   // guarded by lock_
-    std::uint32_t free_ = none; // guarded by lock_: the first slot not in use, by next_free
+    std::uint32_t free_ = none; // guarded by lock_: the first free slot; next_free links the others
 };
 
 } // namespace irpverbs::dispatch::detail

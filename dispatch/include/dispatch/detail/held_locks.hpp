@@ -1,4 +1,4 @@
-// The locks that a processor holds, as far as they were acquired while watch::locks or
+// The locks that a processor holds, as far as it acquired them while watch::locks or
 // watch::deadlocks was on.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// What a lock is acquired with, and must be released with.
+/// The family of functions that acquired a lock and must release it.
 enum class lock_kind : std::uint8_t {
     spin,   // KeAcquireSpinLock and its forms
     queued, // KeAcquireInStackQueuedSpinLock
@@ -19,7 +19,7 @@ enum class lock_kind : std::uint8_t {
     mutex,
 };
 
-/// A spin lock: held at DISPATCH_LEVEL, and never across a completion or a wait.
+/// True for a spin lock: it is held at DISPATCH_LEVEL, and never across a completion or a wait.
 constexpr bool is_spin_lock(lock_kind kind) noexcept { return kind < lock_kind::fast_mutex; }
 
 struct held_lock {
@@ -27,27 +27,27 @@ struct held_lock {
 
     const void* lock = nullptr;
     lock_kind kind = lock_kind::spin;
-    bool to_dpc = false;               // by KeAcquireSpinLockRaiseToDpc itself
+    bool to_dpc = false;               // acquired by KeAcquireSpinLockRaiseToDpc itself
     std::uint32_t node = no_node;      // in the graph of lock orders
     std::uint64_t since = no_deadline; // machine time, while watch::watchdog is on
-    call_stack where;                  // of the acquisition
+    call_stack where;                  // the acquisition
 };
 
-/// Oldest first. Valid until `self` acquires or releases a lock; only for the thread that is
-/// `self`.
+/// Returns the held locks, oldest first. Only the thread that is `self` may call this; the span is
+/// valid until that thread acquires or releases a lock.
 NT_API std::span<const held_lock> held_locks(processor& self);
 
-/// How many of them are spin locks.
+/// Returns the number of held spin locks.
 NT_API std::size_t held_spin_locks(processor& self);
 
-/// The first spin lock among them that is not `but`, or null.
+/// Returns the first held spin lock other than `but`, or null.
 NT_API const held_lock* first_held_spin_lock(processor& self, const void* but = nullptr);
 
-/// Whether that processor has the plain spin lock, watched or not.
+/// Returns whether that processor holds the plain spin lock, watched or not.
 NT_API bool holds_spin_lock(const processor& self, const KSPIN_LOCK* lock);
 
-/// What reports call the lock at that address from now on: "cancel spin lock". `name` is a literal;
-/// null: a lock like others.
+/// Sets the name of the lock at that address in later reports: "cancel spin lock". `name` is a
+/// literal; null removes the name.
 NT_API void name_lock(const void* lock, const char* name);
 
 } // namespace irpverbs::dispatch::detail

@@ -1,12 +1,12 @@
-// For owners of a DPC that know when it is queued.
+// Insertion of a DPC by an owner that keeps track of whether it is queued.
 #pragma once
 
 #include <dispatch/dpc.h>
 
 namespace irpverbs::dispatch::detail {
 
-/// KeInsertQueueDpc of a DPC that is not queued, and that nobody else queues meanwhile: then there
-/// is nothing to decide.
+/// Inserts a DPC as KeInsertQueueDpc does. The DPC must not be queued, and no other thread may
+/// queue it during the call, so the call can't fail.
 NT_API void queue_idle_dpc(KDPC& dpc);
 
 } // namespace irpverbs::dispatch::detail

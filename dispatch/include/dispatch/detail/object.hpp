@@ -1,33 +1,33 @@
-// The types of objects that are kept by references, and references as C++ values.
+// The types of reference-counted objects, and references as C++ values.
 #pragma once
 
 #include <dispatch/object.h>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-/// How objects of one type end.
+/// The destruction of the objects of one type.
 struct _OBJECT_TYPE {
     const char* name;
-    /// Object.Dispatcher.Type of each.
+    /// Value of Object.Dispatcher.Type in each object.
     UCHAR dispatcher_type;
-    /// Called with the last reference. False: that reference is not the caller's to drop, and the
-    /// object is untouched.
+    /// Called with the last reference. False: the caller does not own that reference, and the
+    /// object is unchanged.
     bool (*destroy)(OBJECT_HEADER& object);
-    /// Called by ObDereferenceObject while anything is instrumented, before the reference goes; or
-    /// null.
+    /// Called by ObDereferenceObject while anything is instrumented, before the reference is
+    /// dropped; may be null.
     void (*dereferenced)(OBJECT_HEADER& object);
 };
 
 namespace irpverbs::dispatch::detail {
 
-/// Dispatcher types of objects that can't be waited for; those that can are in waiting.hpp.
+/// Dispatcher types of objects that are not waitable; waiting.hpp has those of waitable objects.
 inline constexpr UCHAR device_object_type = 0x40;
 inline constexpr UCHAR driver_object_type = 0x41;
 
-/// The object begins with one reference, the caller's.
+/// Initializes the object with one reference, which is the caller's.
 NT_API void initialize_object(OBJECT_HEADER& object, const OBJECT_TYPE& type);
 
-/// As ObReferenceObject and ObDereferenceObject, at any level, by the library itself.
+/// ObReferenceObject and ObDereferenceObject for the library itself, at any level.
 NT_API void reference_object(OBJECT_HEADER& object);
 NT_API void dereference_object(OBJECT_HEADER& object);
 

@@ -1,5 +1,5 @@
-// What a machine gives to the library: threads that can be parked, a clock, and the places where a
-// simulated machine may switch to another actor.
+// The services that the library needs from a machine: threads that can be parked, a clock, and the
+// places where a simulated machine may switch to another actor.
 #pragma once
 
 #include <dispatch/bugcheck.h>
@@ -11,7 +11,7 @@ namespace irpverbs::dispatch::detail {
 
 struct processor;
 
-/// Where a simulated machine may switch: right before the step named is taken.
+/// The places where a simulated machine may switch: each is right before the named step.
 enum class point : std::uint8_t {
     lock_acquire,
     lock_release,
@@ -44,76 +44,78 @@ public:
     platform& operator=(const platform&) = delete;
     virtual ~platform() = default;
 
-    /// Machine time since start, in units of 100 ns.
+    /// Returns the machine time since start, in units of 100 ns.
     virtual std::uint64_t interrupt_time() = 0;
-    /// Not later than interrupt_time(), and cheaper.
+    /// Returns a time not later than interrupt_time(), at a lower cost.
     virtual std::uint64_t coarse_time() { return interrupt_time(); }
-    /// Not earlier than interrupt_time(), ahead by less than 10 ms, and cheaper. Behind it by as
-    /// much as the kernel's tick is late, as when a hypervisor has lent the processor to somebody
-    /// else.
+    /// Returns a time that is not earlier than interrupt_time() and ahead of it by less than 10 ms,
+    /// at a lower cost. When the kernel's tick is late, as when a hypervisor runs another guest on
+    /// the processor, the result is behind interrupt_time() by that delay.
     virtual std::uint64_t late_time();
-    /// What the computer's clock shows: units of 100 ns since 1601-01-01 UTC. The clock may be set
-    /// forward or back at any time.
+    /// Returns the time of the computer's clock in units of 100 ns since 1601-01-01 UTC. The clock
+    /// may be set forward or back at any time.
     virtual std::uint64_t system_time() = 0;
 
-    /// Blocks the calling thread, which is `self`, until unpark or the deadline; false: the
-    /// deadline came. A token given before counts. May return true for no reason.
+    /// Blocks the calling thread, which is `self`, until unpark or the deadline. False: the
+    /// deadline elapsed. An unpark before the call counts. May return true without an unpark.
     virtual bool park(processor& self, std::uint64_t deadline) = 0;
     virtual void unpark(processor& target) = 0;
 
-    /// Starts a thread of its own processor that runs `body(context)`; false: no resources.
-    /// `processor_number` at or above 0 makes it that home processor.
+    /// Starts a thread with a processor of its own that runs `body(context)`. False: no resources.
+    /// A `processor_number` of 0 or above makes the processor that home processor.
     virtual bool start_thread(int processor_number, void (*body)(void*), void* context) = 0;
 
-    /// Another actor may run here. Only called while instrumentation is on.
+    /// Scheduling point: another actor may run here. Only called while instrumentation is on.
     virtual void sched_point(processor& self, point kind, const void* object) = 0;
 
-    /// One turn of a spin loop: back when `blocked(context)` may have become false.
+    /// One turn of a spin loop: returns when `blocked(context)` may have become false.
     virtual void spin(processor& self, bool (*blocked)(const void*), const void* context,
                       unsigned turn) = 0;
 
-    /// Lets `ticks` of 100 ns pass without giving up the processor.
+    /// Lets `ticks` of 100 ns pass while the caller keeps the processor.
     virtual void stall(processor& self, std::uint64_t ticks) = 0;
 
-    /// Draws from the machine's source of chance.
+    /// Draws from the machine's source of random numbers.
     virtual std::uint64_t random() = 0;
 
-    /// Says whether what happens once in `one_in` times happens now; 0: never. `what` is a literal.
+    /// Returns whether an event that happens once in `one_in` times happens now; 0: never. `what`
+    /// is a literal.
     virtual bool fires(const char* what, std::uint32_t one_in) {
         (void)what;
         return one_in != 0 && random() % one_in == 0;
     }
 
-    /// Gives `answer` back; a simulated run records it, and repeats the recorded one when replayed.
+    /// Returns `answer`. A simulated run records it, and a replay returns the recorded answer.
     virtual bool suggest(const char* what, bool answer) {
         (void)what;
         return answer;
     }
 
-    /// A decision of the simulator: does this rare thing happen now? Real machines say no.
+    /// Returns whether a simulated fault happens at `site` now. Real machines return false.
     virtual bool perturb(const char* site) {
         (void)site;
         return false;
     }
 
-    /// From now on the memory at `object` is a new object of that kind ("event"), for logs of the
-    /// simulator. Only called while instrumentation is on.
+    /// Names the memory at `object` as a new object of that kind ("event") in the simulator's logs.
+    /// Only called while instrumentation is on.
     virtual void introduce(const void* object, const char* kind) {
         (void)object;
         (void)kind;
     }
 
-    /// The line that repeats the run so far, for reports; null where there is none.
+    /// Returns the line that repeats the run so far, for reports; null when there is none.
     virtual const char* replay_line() { return nullptr; }
 
     /// Receives each report of this machine's threads before the process's handler does. True: the
-    /// report is dealt with. May not return at all.
+    /// report is handled. May never return.
     virtual bool on_bug_check(const BUG_CHECK_REPORT& report) {
         (void)report;
         return false;
     }
 
-    /// The handler that this machine's threads install; null: they install the process's.
+    /// Returns the place of the handler that this machine's threads install; null: they install the
+    /// process-wide handler.
     virtual bug_check_receiver* own_receiver() { return nullptr; }
 };
 

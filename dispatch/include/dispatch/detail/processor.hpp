@@ -1,6 +1,6 @@
-// The virtual processor: what a thread is to the library. Every thread that calls in is a processor
-// of its own, so "one thread at DISPATCH_LEVEL a processor" holds by construction, and raising the
-// level is a store.
+// The virtual processor, which is the library's view of a thread. Every thread that calls the
+// library is a processor of its own, so "one thread at DISPATCH_LEVEL a processor" holds by
+// construction, and raising the level is a store.
 #pragma once
 
 #include <dispatch/detail/platform.hpp>
@@ -18,17 +18,18 @@ namespace irpverbs::dispatch::detail {
 
 struct verifier_state;
 
-/// DPCs that wait for a processor.
+/// The queued DPCs of a processor.
 struct dpc_queue {
     machine_spin lock;
     // Guarded by lock:
     LIST_ENTRY waiting;
     LIST_ENTRY threaded;
-    bool running_threaded = false;     // one of `threaded` is
-    std::uint64_t inserted = 0;        // so far
-    std::atomic<bool> retiring{false}; // one of `waiting` is running; reset without the lock
-    std::atomic<bool> pending{false};  // one waits that its processor has not been told of
-    /// While anything is instrumented: the one that runs. By identity: its routine may free it.
+    bool running_threaded = false;     // a DPC of `threaded` is running
+    std::uint64_t inserted = 0;        // number of insertions so far
+    std::atomic<bool> retiring{false}; // a DPC of `waiting` is running; reset without the lock
+    std::atomic<bool> pending{false};  // a DPC is queued of which the processor was not notified
+    /// The running DPC, while anything is instrumented. Only the address is valid: the routine may
+    /// free the DPC.
     std::atomic<const KDPC*> running{nullptr};
 
     dpc_queue() noexcept {
@@ -39,21 +40,23 @@ struct dpc_queue {
 
 struct alignas(64) processor {
     KIRQL irql = PASSIVE_LEVEL;
-    bool home = false;   // stands ready to run DPCs
+    bool home = false;   // an active processor: runs DPCs
     bool worker = false; // runs work items
     std::uint32_t number = 0;
     machine* owner = nullptr;
     KTHREAD* thread = nullptr;
-    /// Out-of-band records of the verifier; null until it first looks at this processor.
+    /// The verifier's records, kept apart from the processor; null until the verifier first checks
+    /// this processor.
     verifier_state* checks = nullptr;
-    /// Stocks that packages above keep for each processor (packets), with who empties them.
+    /// Free lists that packages above keep for each processor (packets), each with the routine that
+    /// empties it.
     struct stock {
         void* head = nullptr;
         void (*drop)(void*) = nullptr;
     };
     stock stocks[8];
     dpc_queue dpcs;
-    /// For the machine: how the thread is parked.
+    /// The machine's record of how the thread is parked.
     std::atomic<std::uint32_t> parking{0};
     void* actor = nullptr;
     processor* next = nullptr; // in its machine's list
@@ -65,10 +68,11 @@ struct alignas(64) processor {
 #define IRPVERBS_FAST_TLS
 #endif
 
-/// The processor that the calling thread is; null until it first calls in.
+/// The calling thread's processor; null until the thread's first call of the library.
 NT_API extern constinit thread_local processor* current IRPVERBS_FAST_TLS;
 
-/// Makes the calling thread a visitor of its machine, starting the default one if there is none.
+/// Makes the calling thread a visitor of its machine. Starts the default machine when the thread
+/// has none.
 NT_API processor& attach_visitor();
 
 inline processor& this_processor() {
@@ -76,8 +80,8 @@ inline processor& this_processor() {
     return self != nullptr ? *self : attach_visitor();
 }
 
-/// Bit 0: the verifier is on. Bits 1 to 7: fault plans in force. The rest: simulated machines
-/// alive.
+/// Bit 0: the verifier is on. Bits 1 to 7: number of fault plans in force. The other bits: number
+/// of simulated machines alive.
 NT_API extern std::atomic<std::uint32_t> instrumentation;
 inline constexpr std::uint32_t verifying_bit = 1;
 inline constexpr std::uint32_t fault_plan_unit = 0x2;
@@ -97,12 +101,14 @@ inline void sched_point(point kind, const void* object = nullptr) {
 }
 
 NT_API void introduce_slow(const void* object, const char* kind);
-/// An object begins to live here: for the logs of simulated runs, which hold no addresses.
+/// Announces that an object's life begins at this address. The logs of simulated runs need it,
+/// since they hold no addresses.
 inline void introduce(const void* object, const char* kind) {
     if (instrumented()) introduce_slow(object, kind);
 }
 
-/// Runs the DPCs that wait for `self` at DISPATCH_LEVEL; the level is back where it was afterwards.
+/// Runs the DPCs queued to `self` at DISPATCH_LEVEL; the level afterwards is the one before the
+/// call.
 NT_API void retire_dpcs(processor& self);
 
 inline void lower_irql(processor& self, KIRQL level) {

@@ -10,8 +10,8 @@ namespace irpverbs::dispatch::detail {
 
 inline void cpu_relax() noexcept { __builtin_ia32_pause(); }
 
-/// One turn of a spin loop on a real processor: later turns give the processor away, since the
-/// holder may have been preempted.
+/// One turn of a spin loop on a real processor. Later turns yield the processor, since the holder
+/// may have been preempted.
 inline void spin_turn(unsigned turn) noexcept {
     if (turn < 64)
         cpu_relax();
@@ -19,8 +19,8 @@ inline void spin_turn(unsigned turn) noexcept {
         sched_yield();
 }
 
-/// A lock under which nothing calls out and no scheduling point stands: a simulated run never finds
-/// it held.
+/// A lock whose holder calls no other code and passes no scheduling point, so a simulated run never
+/// finds it held.
 class raw_spin {
 public:
     void lock() noexcept {
@@ -41,8 +41,9 @@ private:
 };
 
 /// A short lock of an object that belongs to a machine. A thread that finds it held waits through
-/// the machine, so that a simulated run may switch to another actor while it is held. The same
-/// instructions as a raw_spin where it is free. No raw_spin may be held when it is acquired.
+/// the machine, so that a simulated run may switch to another actor while the lock is held. A free
+/// lock costs the same instructions as a raw_spin. The caller must hold no raw_spin when it
+/// acquires the lock.
 class machine_spin {
 public:
     void lock() noexcept {

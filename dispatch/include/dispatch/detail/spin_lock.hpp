@@ -1,5 +1,5 @@
-// The KSPIN_LOCK of whoever has found nothing instrumented: a free lock is taken inline, all else
-// is left to the functions of spin_lock.h.
+// KSPIN_LOCK for callers that have found nothing instrumented: a free lock is acquired inline; the
+// functions of spin_lock.h handle all other cases.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
@@ -7,23 +7,26 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// The word of a lock that is held: its owner, which tells a double acquisition from contention.
+/// The word of a held lock names its owner, which distinguishes a double acquisition from
+/// contention.
 inline ULONG_PTR owner_word(const processor& self) { return reinterpret_cast<ULONG_PTR>(&self); }
 
-/// Acquires a lock whose word is `word`; false: the word is another, which `word` is then.
+/// Acquires a lock whose word is `word`. False: the lock has another word, which is stored in
+/// `word`.
 inline bool try_acquire(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK& word) {
     return __atomic_compare_exchange_n(&lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
 }
 
-/// Leaves the word `free` in the lock; false, and nothing is done, when `self` does not hold it.
+/// Releases the lock and leaves the word `free` in it. False: `self` does not hold the lock, and
+/// nothing has changed.
 inline bool try_release(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK free = 0) {
     if (__atomic_load_n(&lock, __ATOMIC_RELAXED) != owner_word(self)) return false;
     __atomic_store_n(&lock, free, __ATOMIC_RELEASE);
     return true;
 }
 
-/// False, and nothing is done, when the lock is held or the level is above DISPATCH_LEVEL.
+/// False: the lock is held or the level is above DISPATCH_LEVEL, and nothing has changed.
 inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
     KSPIN_LOCK free = 0;
     if (self.irql > DISPATCH_LEVEL || !try_acquire(self, lock, free)) return false;
@@ -32,7 +35,7 @@ inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
     return true;
 }
 
-/// False, and nothing is done, when there is more to it: DPCs to run, or a misuse to report.
+/// False: DPCs must run or a misuse must be reported, and nothing has changed.
 inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
     if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
     if (!try_release(self, lock)) return false;
@@ -40,10 +43,10 @@ inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level)
     return true;
 }
 
-/// What acquire_raising gives besides the level, when the functions of spin_lock.h took the lock.
+/// A bit of acquire_raising's result: the functions of spin_lock.h acquired the lock.
 inline constexpr KIRQL taken_by_function = 0x80;
 
-/// Gives what release_lowering wants: the level that it raised from.
+/// Acquires the lock and returns the argument for release_lowering: the old level.
 inline KIRQL acquire_raising(processor& self, KSPIN_LOCK& lock) {
     KIRQL old = PASSIVE_LEVEL;
     if (instrumented() || !try_acquire_raising(self, lock, old)) [[unlikely]]
@@ -55,8 +58,8 @@ inline bool has_dpcs_below(const processor& self, KIRQL level) {
     return level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed);
 }
 
-/// Of a lock that `self` holds for sure. Runs DPCs, and so may throw what a bug check's handler
-/// throws. Whether anything is instrumented was asked when the lock was taken.
+/// Releases a lock that `self` is known to hold. Runs DPCs, and therefore may throw what a bug
+/// check's handler throws. acquire_raising has tested instrumented().
 inline void release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
     if (has_dpcs_below(self, level) || level >= taken_by_function) [[unlikely]] {
         KeReleaseSpinLock(&lock, level & ~taken_by_function);
@@ -66,7 +69,7 @@ inline void release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
     }
 }
 
-/// Holds a spin lock for the life of the scope. IRQL: <= DISPATCH_LEVEL; there meanwhile.
+/// Holds a spin lock for the life of the scope, at DISPATCH_LEVEL. IRQL: <= DISPATCH_LEVEL.
 class spin_guard {
 public:
     explicit spin_guard(KSPIN_LOCK& lock)

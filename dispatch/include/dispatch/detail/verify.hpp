@@ -1,5 +1,5 @@
-// The verifier's core, for the packages: what is watched, call stacks as evidence, findings, and
-// records kept beside a machine. The rules themselves live with what they watch.
+// The verifier's core for all packages: the set of watched rules, call stacks as evidence,
+// findings, and records of each machine. The rules themselves are beside the code that they check.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
@@ -11,17 +11,17 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// What the verifier watches: bits of `watched`. Bits from `first_outer_watch` on belong to the
-/// packages above.
+/// The rules that the verifier checks: bits of `watched`. Bits from `first_outer_watch` on belong
+/// to the packages above.
 enum class watch : std::uint32_t {
     irql = 1u << 0,          // preconditions of functions, pairing of raise and lower
     locks = 1u << 1,         // acquire and release pair up
     deadlocks = 1u << 2,     // the graph of lock orders
     pool = 1u << 3,          // tags, leaks, memory freed with something active in it
-    low_resources = 1u << 4, // what may fail, fails now and then
-    delays = 1u << 5,        // locks and waits are held up by chance
+    low_resources = 1u << 4, // operations that may fail, fail now and then
+    delays = 1u << 5,        // locks and waits are delayed by chance
     watchdog = 1u << 6,      // DPCs that run too long
-    // Off unless asked for: much code that is right does this.
+    // These rules are off unless requested, since much correct code breaks them.
     lock_initialisation = 1u << 7, // a spin lock that is only zeroed
     release_order = 1u << 8,       // locks released in another order than the reverse
 };
@@ -34,16 +34,16 @@ inline bool watching(std::uint32_t bits) noexcept {
 }
 inline bool watching(watch what) noexcept { return watching(static_cast<std::uint32_t>(what)); }
 
-/// Replaces what is watched; nothing: the verifier is off.
+/// Replaces the set of watched rules. 0: the verifier is off.
 NT_API void set_watched(std::uint32_t bits);
 
-/// What rules go by; set before what they belong to is watched.
+/// Parameters of rules. A program sets them before it turns on the rules that use them.
 struct verifier_settings {
     std::atomic<std::uint32_t> fault_one_in{17};                  // low resources: 6 %
     std::atomic<std::uint32_t> delay_one_in{64};                  // delays
     std::atomic<std::uint64_t> dpc_limit{20ull * 10'000'000};     // one DPC, in 100 ns: 20 s
     std::atomic<std::uint64_t> raised_limit{120ull * 10'000'000}; // at DISPATCH_LEVEL: 2 min
-    /// SDV's level, where a function's own page allows more.
+    /// True: uses SDV's level where the function's own page allows a higher one.
     std::atomic<bool> strict_sdv_irql{false};
 };
 NT_API extern verifier_settings settings;
@@ -54,19 +54,19 @@ struct call_stack {
     std::uint32_t count = 0;
 };
 
-/// Where the calling thread is, without the innermost `skip` frames.
+/// The calling thread's stack, without the innermost `skip` frames.
 NT_API call_stack capture_stack(std::uint32_t skip = 1, std::uint32_t most = call_stack::most);
 
-/// A line a frame: names where the program has them.
+/// The stack as text, one frame a line, with symbol names where the program has them.
 NT_API std::string describe(const call_stack& stack);
 
-/// A rule that was broken, with the evidence.
+/// A broken rule, with the evidence.
 struct finding {
     ULONG code = 0;             // DRIVER_VERIFIER_DETECTED_VIOLATION, ...
     const char* rule = nullptr; // "DoubleCompletion"
     ULONG_PTR parameters[4] = {};
     std::string text;
-    std::string history; // a line an event
+    std::string history; // one event a line
 
     struct evidence {
         const char* label = nullptr; // "first completed at"
@@ -74,37 +74,37 @@ struct finding {
     };
     evidence stacks[3] = {};
 
-    /// Adds a copy of the stack as the next evidence; the fourth and later ones are dropped.
+    /// Adds a copy of the stack as the next evidence. The fourth and later copies are dropped.
     NT_API void keep(const char* label, const call_stack& stack);
     std::vector<std::shared_ptr<const call_stack>> kept;
 };
 
 /// One row of a package's table of rules: src/verify/rules.def.
 struct rule {
-    const char* name; // Windows' name where it has one: "SpinLock"
+    const char* name; // Windows' name where Windows has the rule: "SpinLock"
     ULONG code;       // bug-check code
-    ULONG_PTR id;     // its first parameter; from 0x49520000 on: ours
+    ULONG_PTR id;     // the code's first parameter; from 0x49520000 on: irpverbs' own
 };
 
-/// A finding to which the stacks are still to be added.
+/// Makes a finding; the caller adds the stacks.
 NT_API finding broken(const rule& which, std::string text, ULONG_PTR p2 = 0, ULONG_PTR p3 = 0,
                       ULONG_PTR p4 = 0);
 
-/// Counts the finding and tells the bug-check handler; back when the handler returns.
+/// Counts the finding and reports it to the bug-check handler; returns when the handler returns.
 NT_API void report(const finding& found);
 
-/// The memory, which does not come from the pool, is about to be given back: reports what is still
-/// alive in it (timers, DPCs, work items, held locks).
+/// Reports the objects that are still alive in memory (timers, DPCs, work items, held locks). The
+/// memory does not come from the pool, and its owner is about to free it.
 NT_API void check_freed_memory(const void* memory, std::size_t size);
 
-/// Reports the pool blocks that `owner`'s threads allocated and nobody freed, by tag.
+/// Reports the pool blocks that `owner`'s threads allocated and that were not freed, by tag.
 NT_API void check_pool_leaks(machine& owner);
 
 /// Findings reported since the process began.
 NT_API std::uint64_t findings_reported();
 
-/// Where a package keeps its records of one machine. Made when first asked for, dropped with the
-/// machine.
+/// A package's records of one machine. The first request creates them, and they are dropped with
+/// the machine.
 enum class ledger_slot : std::uint32_t { locks, pool, faults, irp, count };
 
 NT_API void* machine_ledger(machine& owner, ledger_slot slot, void* (*make)(), void (*drop)(void*));

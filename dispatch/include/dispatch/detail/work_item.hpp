@@ -1,4 +1,4 @@
-// Work items for the packages above: their own are prepared at any IRQL, and let others by.
+// Work items for the packages above, which prepare theirs at any IRQL and yield to waiting ones.
 #pragma once
 
 #include <dispatch/work_item.h>
@@ -8,7 +8,8 @@ namespace irpverbs::dispatch::detail {
 /// ExInitializeWorkItem, at any IRQL.
 NT_API void prepare_work_item(WORK_QUEUE_ITEM* item, PWORKER_THREAD_ROUTINE routine, void* context);
 
-/// Whether some wait for a worker: then whoever has much to do goes behind them. IRQL: any.
+/// Returns true when work items wait for a worker; a routine with much left to do then queues
+/// itself behind them. IRQL: any.
 NT_API bool work_items_wait();
 
 } // namespace irpverbs::dispatch::detail
