@@ -101,7 +101,7 @@ public:
     void cancel_all() { pop_all().complete(STATUS_CANCELLED); }
 
     /// Completes all queued requests with STATUS_CANCELLED; later calls of park() complete their
-    /// request with `refusal`, which must be an error.
+    /// request with `refusal` (a success is replaced by STATUS_CANCELLED).
     void close(NTSTATUS refusal = STATUS_CANCELLED);
 
     /// The drain DPC, so that its target or importance can be set before the first request is
