@@ -25,20 +25,20 @@ IRP* packet_for(DEVICE_OBJECT* device, ULONG major) {
     return irp;
 }
 
-// Nothing was sent: what was made so far goes.
+// Frees a request that could not be built completely and was not sent.
 IRP* give_up(IRP* irp) {
     if ((irp->Flags & IRP_DEALLOCATE_BUFFER) != 0) ExFreePool(irp->AssociatedIrp.SystemBuffer);
     IoFreeIrp(irp);
     return nullptr;
 }
 
-// A buffer of `size` that begins with a copy of the input.
+// Allocates a system buffer of `size` bytes that begins with a copy of the input.
 bool add_system_buffer(IRP* irp, const void* input, ULONG input_length, ULONG size) {
     if (size == 0) return true;
     void* buffer = ExAllocatePoolWithTag(NonPagedPool, size, buffer_tag);
     if (buffer == nullptr) return false;
     if (input_length != 0) std::memcpy(buffer, input, input_length);
-    // The driver may be asked for less than it is given room for: no bytes of others.
+    // The driver may write less than the buffer holds: the rest must not expose old bytes.
     std::memset(static_cast<char*>(buffer) + input_length, 0, size - input_length);
     irp->AssociatedIrp.SystemBuffer = buffer;
     irp->Flags |= IRP_BUFFERED_IO | IRP_DEALLOCATE_BUFFER;
@@ -104,7 +104,7 @@ IRP* build_transfer(ULONG major, DEVICE_OBJECT* device, void* buffer, ULONG leng
     if (irp == nullptr) return nullptr;
     irp->UserIosb = status_block;
     if (major != IRP_MJ_READ && major != IRP_MJ_WRITE) return irp;
-    auto& parameters = IoGetNextIrpStackLocation(irp)->Parameters.Read; // Write is the same
+    auto& parameters = IoGetNextIrpStackLocation(irp)->Parameters.Read; // Write has the same layout
     parameters.Length = length;
     if (offset != nullptr) parameters.ByteOffset = *offset;
     return add_transfer_buffer(irp, *device, buffer, length) ? irp : give_up(irp);

@@ -16,7 +16,7 @@ struct scheduled_hooks : no_cancel_hooks {
     static void before_exchange(IRP* irp) { sched_point(point::cancel_exchange, irp); }
 };
 
-// In every case; IoCancelIrp itself handles only the one where it has nothing to wait for.
+// Handles every case; IoCancelIrp itself handles only the one without a wait.
 [[gnu::cold, gnu::noinline]] BOOLEAN cancel_slowly(IRP* irp) {
     if (instrumented()) require_irp(irp, "IoCancelIrp: the IRP is NULL");
     VERIFY_IRQL(IoCancelIrp);

@@ -12,21 +12,21 @@ namespace irpverbs::irp {
 
 using namespace dispatch::detail;
 
-// How a request is parked: its cancel routine is set by a plain store, then the lock is taken
-// (which is the barrier between that and the look at Irp->Cancel), then it is linked. So a
-// canceller may come before the request is linked: it leaves the request to park(), and tells so by
-// clearing DriverContext[3]. One locked instruction parks, one more claims.
+// park() sets the cancel routine by a plain store, acquires the lock (the barrier between that
+// store and the load of Irp->Cancel), and links the request. A canceller may therefore run before
+// the request is linked: it then leaves the request to park(), and clears DriverContext[3] as the
+// sign for that. To pend a request costs one locked instruction, to claim it one more.
 //
-// The drain DPC is queued when it is not `armed_`. That the queue was empty would not do: a request
-// whose canceller has it, but has not unlinked it yet, may outlive the drain, and what is parked
-// behind it would wait for ever.
+// park() queues the drain DPC when the queue is not `armed_`. A test for an empty queue would not
+// suffice: a request that its canceller owns but has not yet unlinked may stay in the queue after
+// the drain, and a request pended behind it would wait for ever.
 //
-// Each operation stands once, over hooks. The common path makes no call that would have to save
+// Each operation is written once, over hooks. The common path makes no call that would have to save
 // registers; rare paths end in a call of a cold function.
 namespace {
 
-/// The hook comes before a step that other threads may see: with `unwatched` it is nothing, with
-/// `scheduled` a simulated run may switch to another actor there. It stands under the lock, too.
+/// The hook precedes a step that is visible to other threads: `unwatched` does nothing, `scheduled`
+/// lets a simulated run switch to another actor. The hook is also called under the lock.
 struct unwatched {
     static void before(point, const void*) {}
 };
@@ -75,7 +75,7 @@ struct cancel_safe_queue::steps {
         return link<Hooks>(queue, irp);
     }
 
-    // Under the lock, which it releases.
+    // Called with the lock held; releases it.
     template <class Hooks>
     [[gnu::always_inline]] static NTSTATUS link(cancel_safe_queue& queue, IRP* irp) {
         if (cancelled(irp) || queue.refusal_ != STATUS_SUCCESS) [[unlikely]]
@@ -84,8 +84,8 @@ struct cancel_safe_queue::steps {
         return unlock_and_drain<Hooks>(queue);
     }
 
-    // After unlock() the request may be gone from the queue, and the queue's destructor may run: it
-    // waits for `armed_` to be cleared, which only the DPC does that is queued here.
+    // After unlock() the request may have left the queue, and the queue's destructor may run. The
+    // destructor waits until `armed_` is cleared, and only the DPC that is queued here clears it.
     template <class Hooks>
     [[gnu::always_inline]] static NTSTATUS unlock_and_drain(cancel_safe_queue& queue) {
         const bool armed = queue.armed_;
@@ -95,12 +95,13 @@ struct cancel_safe_queue::steps {
     }
 
     [[gnu::noinline]] static NTSTATUS queue_dpc(cancel_safe_queue& queue) {
-        queue_idle_dpc(queue.dpc_); // `armed_` was false, so it is not queued
+        queue_idle_dpc(queue.dpc_); // `armed_` was false, so the DPC is not queued
         return STATUS_PENDING;
     }
 
-    // The request is cancelled, or the queue closed. When its canceller has come and gone, or can
-    // be forestalled, it is completed here; else the canceller waits for the lock to unlink it.
+    // The request is cancelled, or the queue is closed. If the canceller has already finished, or
+    // its cancel routine can still be removed, the request is completed here; otherwise the
+    // canceller waits for the lock to unlink it.
     template <class Hooks>
     [[gnu::cold, gnu::noinline]] static NTSTATUS link_or_refuse(cancel_safe_queue& queue,
                                                                 IRP* irp) {
@@ -117,7 +118,7 @@ struct cancel_safe_queue::steps {
         return STATUS_PENDING;
     }
 
-    // The cancel routine.
+    // The cancel routine of a pended request.
     static void cancel(DEVICE_OBJECT*, IRP* irp) {
         auto& queue = *static_cast<cancel_safe_queue*>(queue_of(irp));
         processor* self = current;
@@ -148,7 +149,7 @@ struct cancel_safe_queue::steps {
         unlink<Hooks>(queue, irp);
     }
 
-    // Under the lock, which it releases. A request that is not linked yet is park()'s.
+    // Called with the lock held; releases it. A request that is not yet linked is left to park().
     template <class Hooks>
     [[gnu::always_inline]] static void unlink(cancel_safe_queue& queue, IRP* irp) {
         if (entry_of(irp).Flink == nullptr) [[unlikely]] {
@@ -162,7 +163,7 @@ struct cancel_safe_queue::steps {
         IoCompleteRequest(irp, IO_NO_INCREMENT);
     }
 
-    // Under the lock: all that can be claimed, linked by Flink.
+    // Called with the lock held. Removes all requests that can be claimed, linked by Flink.
     template <class Hooks>
     static LIST_ENTRY* claim(cancel_safe_queue& queue) {
         LIST_ENTRY* entry = queue.waiting_.Flink;
@@ -218,7 +219,7 @@ struct cancel_safe_queue::steps {
         queue.lock_.lock();
         queue.armed_ = false;
         LIST_ENTRY* entry = claim<Hooks>(queue);
-        release<Hooks>(queue); // the queue may be gone after its last request
+        release<Hooks>(queue); // the queue may be destroyed after its last request
         while (entry != nullptr) {
             IRP* irp = of(entry);
             entry = entry->Flink;
@@ -226,7 +227,7 @@ struct cancel_safe_queue::steps {
         }
     }
 
-    // The DPC.
+    // The drain DPC's routine.
     static void run_drain(KDPC*, void* queue, void*, void*) {
         if (instrumented()) return drain<scheduled>(*static_cast<cancel_safe_queue*>(queue));
         drain<unwatched>(*static_cast<cancel_safe_queue*>(queue));
@@ -246,8 +247,8 @@ cancel_safe_queue::~cancel_safe_queue() {
     lock_.lock();
     LIST_ENTRY* left = IsListEmpty(&waiting_) ? nullptr : waiting_.Flink;
     lock_.unlock();
-    // The caller of park() queues the DPC after the lock, when its request may have left already.
-    // So the DPC is waited for until it has run, or was removed before.
+    // The caller of park() queues the DPC after it released the lock, when its request may already
+    // have left. So this waits until the DPC has run, or was removed before.
     while (drain_ != nullptr && drain_is_coming() && !KeRemoveQueueDpc(&dpc_))
         KeFlushQueuedDpcs();
     if (left != nullptr) [[unlikely]]

@@ -1,5 +1,5 @@
-// IoCancelIrp from the moment when it holds the cancel spin lock, written once over hooks:
-// `no_cancel_hooks` compiles to the steps alone, the verifier's hooks see each of them.
+// IoCancelIrp after it has acquired the cancel spin lock, written once over hooks:
+// `no_cancel_hooks` compiles to the steps alone; the verifier's hooks observe each step.
 #pragma once
 
 #include "cancel_lock.hpp"
@@ -10,9 +10,10 @@
 
 namespace irpverbs::irp {
 
-/// Hooks of a cancellation. `step` performs one step on the IRP; false: the IRP is gone, and the
-/// step was not performed. `before_exchange` comes before the cancel routine is taken, `exchanged`
-/// within that step. Then comes either `call` or `release`, which gives the cancel spin lock back.
+/// Hooks of a cancellation. `step` performs one step on the IRP; false: the IRP was freed, and the
+/// step was not performed. `before_exchange` precedes the exchange of the cancel routine,
+/// `exchanged` is called within that step. The last hook is either `call` or `release`, which
+/// releases the cancel spin lock.
 struct no_cancel_hooks {
     template <class Step>
     static bool step(Step perform) {
@@ -38,7 +39,7 @@ struct no_cancel_hooks {
 }
 
 /// The caller holds the cancel spin lock and raised the IRQL from `level`. The cancel routine
-/// releases the lock; without one it is released here. The answer of IoCancelIrp.
+/// releases the lock; without a routine it is released here. Returns the result of IoCancelIrp.
 template <class Hooks>
 [[gnu::always_inline]] inline BOOLEAN cancel_under_lock(IRP* irp, KIRQL level, Hooks& hooks) {
     if (!hooks.step([irp] { store_cancel(irp); })) return hooks.release(level);

@@ -8,8 +8,8 @@
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
 
-// The way down and the way up are what every request pays for: one test of instrumented() each, and
-// reports that stand apart.
+// Sending and completion are a cost of every request: one test of instrumented() each, with the
+// reports in separate functions.
 namespace {
 
 ULONG_PTR address(const void* object) { return reinterpret_cast<ULONG_PTR>(object); }
@@ -39,7 +39,7 @@ bool completable(const IRP& irp, CCHAR current) {
     irpverbs::irp::walk_on(irp, none);
 }
 
-// The first location apart from the others: most IRPs have but one.
+// The first location is handled apart from the others: most IRPs have only one.
 [[gnu::always_inline]] inline void walk_up(IRP* irp) {
     verify::unveil_locations(irp); // the verifier may have been on when it was sent
     const CCHAR current = irp->CurrentLocation;
@@ -53,7 +53,8 @@ bool completable(const IRP& irp, CCHAR current) {
     bug_check(NO_MORE_IRP_STACK_LOCATIONS, "the IRP has no stack location left", address(irp));
 }
 
-// Why there is no dispatch routine to call; only for the driver's own hole does it come back.
+// Reports why there is no dispatch routine to call. Returns only for a major function that the
+// driver has no entry for.
 [[gnu::cold, gnu::noinline]] NTSTATUS cannot_send(const DEVICE_OBJECT* device, IRP* irp) {
     if (device == nullptr)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, "IoCallDriver: the device is NULL", 0x204, 0,

@@ -22,8 +22,7 @@ struct port_context {
     port_context* next;
 };
 
-// Alive as long as somebody may come to it: its creator, threads inside, IRPs on their way,
-// devices.
+// Lives as long as one of its users: its creator, threads inside, sent IRPs, devices.
 struct completion_port {
     KQUEUE queue;
     NPAGED_LOOKASIDE_LIST packets;
@@ -33,8 +32,8 @@ struct completion_port {
     BOOLEAN closed = FALSE;
 };
 
-// A packet without an IRP. What tells it from an IRP stands where DriverContext[3] does: there a
-// posted IRP has null.
+// A packet without an IRP. `self` distinguishes it from an IRP: it lies where DriverContext[3]
+// does, which is null in a posted IRP.
 struct user_packet {
     FILE_IO_COMPLETION_INFORMATION content;
     user_packet* self;
@@ -89,7 +88,7 @@ bool is_closed(const completion_port& port) {
     return __atomic_load_n(&port.closed, __ATOMIC_ACQUIRE) != FALSE;
 }
 
-// A packet that comes after the close is dropped like those that waited then.
+// A packet that is posted after the close is discarded like those that were queued then.
 void post(completion_port& port, LIST_ENTRY* entry) {
     if (KeInsertQueue(&port.queue, entry) == 0) port.descriptor.ring();
     if (is_closed(port)) {
@@ -111,7 +110,7 @@ FILE_IO_COMPLETION_INFORMATION open_packet(completion_port& port, LIST_ENTRY* en
     return content;
 }
 
-// Up to `count` packets, waiting for the first; as many at a time as fit on the stack.
+// Removes up to `count` packets and waits for the first, in portions that fit on the stack.
 ULONG remove(completion_port& port, FILE_IO_COMPLETION_INFORMATION* packets, ULONG count,
              LARGE_INTEGER* timeout) {
     constexpr ULONG most = 64;
@@ -174,7 +173,7 @@ void IoCloseIoCompletion(PVOID IoCompletion) {
     sched_point(point::interlocked, port);
     __atomic_store_n(&port->closed, BOOLEAN{TRUE}, __ATOMIC_RELEASE);
     drop_packets(*port);
-    port->descriptor.ring(); // for event loops: their next removal tells
+    port->descriptor.ring(); // for event loops: their next removal reports the close
     let_go(port);
 }
 

@@ -9,13 +9,13 @@ namespace irpverbs::irp {
 using dispatch::detail::point;
 using dispatch::detail::sched_point;
 
-// A removal is an IRP too, sent to a device of the queue's own that pends it; so it has all that
-// other calls have. An IRP and a removal leave their queues under one lock. One thread at a time
-// completes removals, so that they complete in order: the one that inserted something and found no
-// other.
+// A removal is an IRP too, sent to the queue's own device, which pends it; so it has the features
+// of all other calls. An IRP and a removal leave their queues under one lock. One thread at a time
+// completes removals, so that they complete in order: the one that inserted an entry while no other
+// thread was completing removals.
 //
 // A removal's handler, and the remover of an IRP, may destroy the queue as soon as they have it, so
-// a thread that inserts holds rundown protection until it touches the queue no more.
+// an inserting thread holds rundown protection until its last access to the queue.
 namespace {
 
 class rundown_guard {
@@ -103,7 +103,7 @@ void completion_queue::match() {
     {
         sched_point(point::lock_acquire, this);
         const std::lock_guard guard(lock_);
-        if (matching_) return; // that thread looks again after what was inserted here
+        if (matching_) return; // that thread checks again after this insertion
         matching_ = true;
     }
     std::size_t count = 0;
@@ -111,7 +111,8 @@ void completion_queue::match() {
         std::move(*remover).complete(STATUS_SUCCESS, count);
 }
 
-// The oldest removal with its IRPs; none, and the matching ends, when one of the two is missing.
+// Returns the oldest removal with its IRPs. Without a removal or an IRP it returns none, and the
+// matching ends.
 std::optional<obligation> completion_queue::serve_one(std::size_t& count) {
     sched_point(point::lock_acquire, this);
     const std::lock_guard guard(lock_);

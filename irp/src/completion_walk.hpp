@@ -1,13 +1,14 @@
-// The way of a completed IRP up its stack, written once over hooks: `no_hooks` compiles to the walk
-// alone, the verifier's hooks see each step of it.
+// The completion of an IRP, location by location, written once over hooks: `no_hooks` compiles to
+// the walk alone; the verifier's hooks observe each step of it.
 #pragma once
 
 #include "packet.hpp"
 
 namespace irpverbs::irp {
 
-/// Hooks of the walk. `leave` comes before the current location is left, and false ends the walk
-/// there; then comes either `call`, for a completion routine, or `pass`; `arrive` comes at the top.
+/// Hooks of the walk. `leave` precedes the end of the current location, and false stops the walk
+/// there; the next hook is `call`, for a completion routine, or `pass`. `arrive` is called at the
+/// top.
 struct no_hooks {
     static bool leave(IRP*) { return true; }
     static NTSTATUS call(PIO_COMPLETION_ROUTINE routine, DEVICE_OBJECT* device, IRP* irp,
@@ -18,14 +19,14 @@ struct no_hooks {
     static void arrive(IRP*) {}
 };
 
-// SL_INVOKE_ON_CANCEL when cancel was asked for.
+// SL_INVOKE_ON_CANCEL if cancellation was requested.
 inline int cancelled_bit(const IRP& irp) {
     static_assert(SL_INVOKE_ON_CANCEL == TRUE << 5);
     return __atomic_load_n(&irp.Cancel, __ATOMIC_RELAXED) << 5;
 }
 
-/// Leaves the current location; true: the walk ends here. Only the IRP is kept across the routine:
-/// reading the rest again costs less than saving it.
+/// Completes the current location; true: the walk ends here. Only the IRP is kept across the
+/// routine: reloading the other values costs less than saving them.
 template <class Hooks>
 [[gnu::always_inline]] inline bool leave_location(IRP* irp, CCHAR current, Hooks& hooks) {
     if (!hooks.leave(irp)) return true;
@@ -53,7 +54,7 @@ template <class Hooks>
     return false;
 }
 
-/// The rest of the walk.
+/// Completes the remaining locations.
 template <class Hooks>
 void walk_on(IRP* irp, Hooks& hooks) {
     while (irp->CurrentLocation <= irp->StackCount)

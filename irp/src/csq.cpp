@@ -9,8 +9,8 @@
 
 using namespace irpverbs::dispatch::detail;
 
-// DriverContext[3] of a queued IRP holds its key, or the queue when it has none; both begin with a
-// type.
+// DriverContext[3] of a queued IRP holds its key, or the queue for an IRP without a key; both begin
+// with a type.
 namespace {
 
 constexpr ULONG plain_queue = 1;
@@ -30,7 +30,7 @@ void forget(IRP* irp) {
     irp->Tail.Overlay.DriverContext[3] = nullptr;
 }
 
-// Called with the cancel spin lock held, by whoever won the exchange of the cancel routine.
+// Called with the cancel spin lock held, by the canceller that took the cancel routine.
 void cancel_queued(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     void* held = irp->Tail.Overlay.DriverContext[3];
@@ -66,14 +66,14 @@ NTSTATUS put_in(IO_CSQ* csq, IRP* irp, void* insert_context) {
         csq, irp, insert_context);
 }
 
-// The cancel routine is armed after the IRP is in the list, and Irp->Cancel is looked at once more:
-// an IoCancelIrp that came in between found nothing to call.
+// The cancel routine is set after the IRP is in the list, and Irp->Cancel is tested once more: an
+// IoCancelIrp in between found no routine to call.
 bool arm_or_take_back(IO_CSQ* csq, IRP* irp) {
     IoSetCancelRoutine(irp, cancel_queued);
     if (!__atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST)) return true;
     if (IoSetCancelRoutine(irp, nullptr) == nullptr) {
         IRPVERBS_PROBE("csq.cancelled_while_it_parked");
-        return true; // its cancel routine is on the way
+        return true; // the canceller has taken its cancel routine
     }
     IRPVERBS_PROBE("csq.cancel_won_before_park");
     csq->CsqRemoveIrp(csq, irp);
@@ -157,7 +157,7 @@ PIRP IoCsqRemoveNextIrp(PIO_CSQ Csq, PVOID PeekContext) {
     PIRP irp = Csq->CsqPeekNextIrp(Csq, nullptr, PeekContext);
     while (irp != nullptr && IoSetCancelRoutine(irp, nullptr) == nullptr) {
         IRPVERBS_PROBE("csq.remove_next_skipped_cancelled");
-        irp = Csq->CsqPeekNextIrp(Csq, irp, PeekContext); // that one's cancel routine owns it
+        irp = Csq->CsqPeekNextIrp(Csq, irp, PeekContext); // the canceller owns this IRP
     }
     if (irp != nullptr) {
         Csq->CsqRemoveIrp(Csq, irp);

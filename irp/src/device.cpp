@@ -34,7 +34,7 @@ DEVICE_OBJECT& device_of(OBJECT_HEADER& object) {
     return *CONTAINING_RECORD(&object, DEVICE_OBJECT, Header);
 }
 
-// Until IoDeleteDevice the device keeps a reference of its own.
+// The device holds a reference to itself until IoDeleteDevice.
 bool destroy_device(OBJECT_HEADER& object) {
     DEVICE_OBJECT& device = device_of(object);
     if (device.Deleted == 0) return false;
@@ -49,7 +49,7 @@ void note_dereference(OBJECT_HEADER& object) {
     irpverbs::irp::verify::device_given_back(&device_of(object));
 }
 
-// The memory of a driver is its maker's.
+// The memory of a driver belongs to its creator.
 bool keep_driver(OBJECT_HEADER&) { return false; }
 
 constexpr OBJECT_TYPE device_type{"device", device_object_type, destroy_device, note_dereference};
@@ -62,7 +62,7 @@ void unlink_from_driver(DEVICE_OBJECT* device) {
     if (*place != nullptr) *place = device->NextDevice;
 }
 
-// Keeps the device until its completion routine has run.
+// References the device until its completion routine has returned.
 struct completion_reference {
     DEVICE_OBJECT* device;
     PIO_COMPLETION_ROUTINE routine;
@@ -200,8 +200,8 @@ NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
                              InvokeOnSuccess != 0, InvokeOnError != 0, InvokeOnCancel != 0};
     if (held == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     reference_object(DeviceObject->Header);
-    // Called in every case, or the reference would be lost; the caller's routine only in the cases
-    // that it wants.
+    // Called for every result, or the reference would leak; the caller's routine is called only for
+    // the results that it asked for.
     IoSetCompletionRoutine(Irp, complete_with_reference, held, TRUE, TRUE, TRUE);
     if (instrumented()) irpverbs::irp::verify::routine_ex_set(DeviceObject, Irp);
     return STATUS_SUCCESS;

@@ -19,14 +19,14 @@ auto under_lock(KDEVICE_QUEUE* queue, const Change& change) {
     return result;
 }
 
-// Under the lock: false when the queue was not busy, and is now.
+// Called with the lock held. False: the queue was not busy, and is now.
 bool must_wait(KDEVICE_QUEUE* queue, KDEVICE_QUEUE_ENTRY* entry) {
     entry->Inserted = queue->Busy;
     queue->Busy = TRUE;
     return entry->Inserted != FALSE;
 }
 
-// The first with that key or one above it; the list's head when there is none.
+// The first entry with that key or a greater one; the list's head when there is none.
 LIST_ENTRY* first_from(KDEVICE_QUEUE* queue, ULONG key) {
     LIST_ENTRY* link = queue->DeviceListHead.Flink;
     while (link != &queue->DeviceListHead && entry_of(link)->SortKey < key)
@@ -34,7 +34,7 @@ LIST_ENTRY* first_from(KDEVICE_QUEUE* queue, ULONG key) {
     return link;
 }
 
-// The last with that key or one below it; the list's head when there is none.
+// The last entry with that key or a smaller one; the list's head when there is none.
 LIST_ENTRY* last_up_to(KDEVICE_QUEUE* queue, ULONG key) {
     LIST_ENTRY* link = queue->DeviceListHead.Blink;
     while (link != &queue->DeviceListHead && entry_of(link)->SortKey > key)
@@ -48,7 +48,7 @@ KDEVICE_QUEUE_ENTRY* take(LIST_ENTRY* link) {
     return entry_of(link);
 }
 
-// Under the lock.
+// Called with the lock held.
 KDEVICE_QUEUE_ENTRY* take_next(KDEVICE_QUEUE* queue, ULONG key) {
     queue->Busy = !IsListEmpty(&queue->DeviceListHead);
     if (!queue->Busy) return nullptr;

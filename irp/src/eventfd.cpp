@@ -24,7 +24,8 @@ int queue_descriptor::open(KQUEUE& queue) {
 
 void queue_descriptor::make_readable(int descriptor) { eventfd_write(descriptor, 1); }
 
-// An entry that comes between the look and the read had its ring read away: hence the second look.
+// The read may consume the notification of an entry inserted after the first check, hence the
+// second check.
 void queue_descriptor::settle_open(int descriptor, KQUEUE& queue) {
     if (KeReadStateQueue(&queue) > 0) return;
     eventfd_t rings = 0;

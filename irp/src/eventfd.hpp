@@ -7,7 +7,7 @@
 
 namespace irpverbs::irp {
 
-/// Opened on demand; until then nobody pays for it.
+/// Opened on demand; it costs nothing before that.
 class queue_descriptor {
 public:
     queue_descriptor() = default;
@@ -15,17 +15,17 @@ public:
     queue_descriptor& operator=(const queue_descriptor&) = delete;
     ~queue_descriptor();
 
-    /// The descriptor, -1 when there is none to be had.
+    /// Returns the descriptor, or -1 when the process has no more descriptors.
     int open(KQUEUE& queue);
 
-    /// The queue was empty and is not any more.
+    /// Called after an insertion into an empty queue.
     void ring() {
         // A write, not a load: either this sees the descriptor, or open() sees the entry.
         const int descriptor = descriptor_.fetch_add(0, std::memory_order_acq_rel);
         if (descriptor >= 0) make_readable(descriptor);
     }
 
-    /// Entries were removed, or none was there.
+    /// Called after a removal, and after one that found no entry.
     void settle(KQUEUE& queue) {
         const int descriptor = descriptor_.load(std::memory_order_relaxed);
         if (descriptor >= 0) settle_open(descriptor, queue);

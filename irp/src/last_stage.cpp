@@ -1,4 +1,4 @@
-// What happens to an IRP that no completion routine took back: see irp/build.h.
+// The last stage of an IRP that no completion routine kept: see irp/build.h.
 #include "completion_port.hpp"
 #include "packet.hpp"
 #include "rules.hpp"
@@ -13,7 +13,7 @@ using namespace irpverbs::dispatch::detail;
 namespace irpverbs::irp {
 namespace {
 
-// The originator's location is the top one; it still holds what was asked for.
+// The originator's location is the top one; it still holds the parameters of the request.
 ULONG output_room(const IRP* irp) {
     const auto* top = reinterpret_cast<const IO_STACK_LOCATION*>(irp + 1) + irp->StackCount - 1;
     return top->MajorFunction == IRP_MJ_READ ? top->Parameters.Read.Length
@@ -59,7 +59,8 @@ void one_less(IRP* associated) {
 void write_status(PIO_STATUS_BLOCK to, const IO_STATUS_BLOCK& status) {
     if (to == nullptr) return;
     to->Information = status.Information;
-    __atomic_store_n(&to->Status, status.Status, __ATOMIC_RELEASE); // last: others may look at it
+    __atomic_store_n(&to->Status, status.Status,
+                     __ATOMIC_RELEASE); // last: other threads may poll it
 }
 
 } // namespace
@@ -71,7 +72,7 @@ void last_stage(IRP* irp) {
     }
     give_buffers_back(irp);
     if ((irp->Flags & IRP_POST_COMPLETION) != 0) {
-        // One of the originator's own has its ApcContext there.
+        // In an IRP of IoAllocateIrp, UserIosb holds its ApcContext.
         if ((irp->AllocationFlags & thread_bound) != 0) write_status(irp->UserIosb, irp->IoStatus);
         post_completion(irp);
         return;
@@ -79,7 +80,7 @@ void last_stage(IRP* irp) {
     const IO_STATUS_BLOCK status = irp->IoStatus;
     IO_STATUS_BLOCK* block = irp->UserIosb;
     KEVENT* event = irp->UserEvent;
-    free_packet(irp); // before the event: then nothing is left to come
+    free_packet(irp); // before the event: its waiter may rely on the IRP's end
     write_status(block, status);
     if (event != nullptr) KeSetEvent(event, IO_NO_INCREMENT, FALSE);
 }

@@ -72,7 +72,7 @@ void deadline::set(operation& whose, ticks limit) {
     KeSetTimer(&timer_, due, &dpc_);
 }
 
-// False: the DPC has been queued and is not to be had any more.
+// False: the DPC has been queued and can no longer be removed.
 bool deadline::withdrawn() { return KeCancelTimer(&timer_) != 0 || KeRemoveQueueDpc(&dpc_) != 0; }
 
 void deadline::expired(KDPC*, void* context, void*, void*) {

@@ -19,9 +19,9 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
-// Each processor keeps freed packets of the common sizes, so that neither end of a packet's life
-// takes a lock. A packet in stock is linked through its MasterIrp. AddressSanitizer reports
-// each access to it but those to its first bytes: IoFreeIrp and IoCallDriver look at Type.
+// Each processor caches freed IRPs of the common sizes, so that neither allocation nor free takes a
+// lock. A cached IRP is linked through its MasterIrp. AddressSanitizer reports each access to it
+// except to its first bytes: IoFreeIrp and IoCallDriver read Type.
 struct packet_stock {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
@@ -81,15 +81,15 @@ bool into_stock(IRP* irp) {
     return true;
 }
 
-// Zeroes by stores, at most a cache line at a time: for the few lines of a packet a call to memset
-// costs more, and so does the string instruction that compilers make of a longer one.
+// Zeroes memory by stores, at most a cache line at a time: for the few lines of an IRP a call of
+// memset costs more, and so does the string instruction that compilers emit for a longer one.
 template <std::size_t From, std::size_t To>
 void zero_bytes(void* place) {
     static_assert(To - From <= 64);
     std::memset(static_cast<char*>(place) + From, 0, To - From);
 }
 
-// All but Type and Size.
+// Initialises all fields but Type and Size.
 [[gnu::always_inline]] inline void prepare(IRP* irp, CCHAR stack_size, UCHAR allocation,
                                            NTSTATUS status) {
     static_assert(sizeof(IRP) == 128 && sizeof(IO_STACK_LOCATION) == 64);
@@ -150,7 +150,7 @@ void zero_bytes(void* place) {
               0x20A, reinterpret_cast<ULONG_PTR>(irp));
 }
 
-// Not of IoAllocateIrp, or made under the verifier's eyes.
+// The IRP is not of IoAllocateIrp, or was allocated while the verifier was on.
 [[gnu::cold, gnu::noinline]] void free_apart(IRP* irp) {
     if (instrumented() && !verify::check_free(irp)) return;
     if ((irp->AllocationFlags & from_allocate) != 0) verify::end_life(irp);

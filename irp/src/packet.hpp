@@ -1,4 +1,4 @@
-// How an IRP's memory and state are kept, inside the library.
+// The memory and the state of an IRP, inside the library.
 #pragma once
 
 #include <irp/device.h>
@@ -12,14 +12,14 @@ inline constexpr CSHORT freed_packet = 0x0BAD;
 
 // IRP.AllocationFlags
 inline constexpr UCHAR from_allocate = 0x04;
-inline constexpr UCHAR under_watch = 0x40; // made while the verifier was on
+inline constexpr UCHAR under_watch = 0x40; // allocated while the verifier was on
 
-// IoCallDriver and IoCompleteRequest as such, for the verifier, which does the rest around them.
+// IoCallDriver and IoCompleteRequest without checks; the verifier's versions wrap them.
 NTSTATUS send_unwatched(DEVICE_OBJECT* device, IRP* irp);
 void complete_unwatched(IRP* irp);
 inline constexpr UCHAR thread_bound = 0x08; // built for a caller that never frees it
 
-// The last stage of completion has somebody to tell.
+// The last stage of completion has a receiver of the result.
 inline bool has_receiver(const IRP& irp) {
     return irp.Flags != 0 || irp.UserIosb != nullptr || irp.UserEvent != nullptr;
 }
@@ -28,7 +28,7 @@ inline void free_packet(IRP* irp) {
     if ((irp->AllocationFlags & from_allocate) != 0) IoFreeIrp(irp);
 }
 
-/// No completion routine took the IRP back, and its originator is to be told in other ways.
+/// Reports the result to the originator of an IRP that no completion routine kept.
 void last_stage(IRP* irp);
 
 } // namespace irpverbs::irp

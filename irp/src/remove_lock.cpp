@@ -10,7 +10,7 @@ using namespace irpverbs::dispatch::detail;
 
 namespace {
 
-// The one who removes holds the first count, and drops it with the others.
+// The remover holds the first count and releases it like any other.
 void drop(IO_REMOVE_LOCK* lock) {
     const LONG left = __atomic_sub_fetch(&lock->IoCount, 1, __ATOMIC_ACQ_REL);
     if (left < 0)

@@ -1,4 +1,4 @@
-// Arguments that must be there: NULL is a bug check with a name.
+// Required pointer arguments: NULL is a bug check that names the function.
 #pragma once
 
 #include <dispatch/detail/checks.hpp>
@@ -6,13 +6,13 @@
 
 namespace irpverbs::irp {
 
-/// A driver, a device, or the place for one. `text` says which function was given NULL.
+/// Checks a driver, a device, or the address for one. `text` names the function that received NULL.
 inline void require(const void* object, const char* text) {
     if (object == nullptr) [[unlikely]]
         dispatch::detail::bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, text, 0x204);
 }
 
-/// The same of an IRP. Functions on the fast path ask only while they are instrumented.
+/// Checks an IRP. Functions on the fast path call this only while they are instrumented.
 inline void require_irp(const IRP* irp, const char* text) {
     if (irp == nullptr) [[unlikely]]
         dispatch::detail::bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, text, 0x03);

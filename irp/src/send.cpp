@@ -12,16 +12,17 @@ namespace {
 constexpr std::size_t calls_index = 1; // of processor::stocks
 }
 
-// A send() that has not returned, on the stack of its processor. The completion routine looks for
-// its own there, to learn whether it runs inside the call: no locked instruction is needed. Neither
-// address alone would do, since stacks and coroutine frames are used again.
+// A send() that has not returned, on the stack of its processor. The completion routine searches
+// the processor's list for its own entry, to find out whether it runs inside the call: no locked
+// instruction is needed. Neither address alone would suffice, since stacks and coroutine frames are
+// reused.
 struct sent_packet::call {
     const sent_packet* packet;
     call* outer;
     bool completed = false;
 };
 
-// Leaves the call also when the send throws, which a bug check's handler may.
+// Removes the call from the list also when the send throws, which a bug-check handler may do.
 class sent_packet::call_scope {
 public:
     call_scope(void*& innermost, call& here) : innermost_(innermost), outer_(here.outer) {
@@ -36,7 +37,8 @@ private:
     call* outer_;
 };
 
-// False: the coroutine goes on at once. Otherwise *this may be gone when the call is back.
+// False: the coroutine continues at once. Otherwise *this may be destroyed when IoCallDriver
+// returns.
 bool sent_packet::send() {
     void*& innermost = this_processor().stocks[calls_index].head;
     call here{this, static_cast<call*>(innermost)};

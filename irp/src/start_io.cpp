@@ -15,7 +15,7 @@ namespace {
 constexpr UCHAR one_call_at_a_time = 1;
 constexpr UCHAR not_cancelable = 2;
 
-// DEVICE_OBJECT.StartIoNext: how the next IRP is to be started; 0: not at all.
+// DEVICE_OBJECT.StartIoNext: how to start the next IRP; 0: do not start one.
 constexpr UCHAR next_wanted = 1;
 constexpr UCHAR next_cancelable = 2;
 constexpr UCHAR next_by_key = 4;
@@ -34,7 +34,7 @@ void call_driver(DEVICE_OBJECT* device, IRP* irp) {
     device->DriverObject->DriverStartIo(device, irp);
 }
 
-// The cancel routine of the one that begins; under the cancel spin lock.
+// The cancel spin lock is held: it guards the cancel routine of the IRP that begins.
 void make_current(DEVICE_OBJECT* device, IRP* irp) {
     __atomic_store_n(&device->CurrentIrp, irp, __ATOMIC_RELEASE);
     if ((device->StartIoFlags & not_cancelable) != 0) IoSetCancelRoutine(irp, nullptr);
@@ -57,7 +57,7 @@ void start_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
     if (next != nullptr) call_driver(device, next);
 }
 
-// Whoever finds nobody at it does what is asked for, and what others ask for meanwhile.
+// The first thread inside serves its own request and those of threads that arrive before it leaves.
 void serve_in_turn(DEVICE_OBJECT* device) {
     sched_point(point::interlocked, device);
     if (__atomic_add_fetch(&device->StartIoCount, 1, __ATOMIC_SEQ_CST) != 1) {
@@ -81,9 +81,9 @@ void start(DEVICE_OBJECT* device, IRP* irp) {
         call_driver(device, irp);
 }
 
-// One IRP at a time is current, so at most one wish for the next is open.
+// One IRP at a time is current, so at most one request for the next is outstanding.
 void ask_for_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
-    const KIRQL level = KeRaiseIrqlToDpcLevel(); // whose level StartIo has
+    const KIRQL level = KeRaiseIrqlToDpcLevel(); // the IRQL of DriverStartIo
     if (is_deferred(device)) {
         __atomic_store_n(&device->StartIoKey, key, __ATOMIC_RELAXED);
         __atomic_store_n(&device->StartIoNext, how, __ATOMIC_RELEASE);
@@ -94,7 +94,7 @@ void ask_for_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
     KeLowerIrql(level);
 }
 
-// True: it waits.
+// True: the IRP waits.
 bool queue_or_make_current(DEVICE_OBJECT* device, IRP* irp, const ULONG* key) {
     KDEVICE_QUEUE_ENTRY* entry = &irp->Tail.Overlay.DeviceQueueEntry;
     const BOOLEAN waits = key != nullptr
@@ -102,13 +102,13 @@ bool queue_or_make_current(DEVICE_OBJECT* device, IRP* irp, const ULONG* key) {
                               : KeInsertDeviceQueue(&device->DeviceQueue, entry);
     if (waits) return true;
     make_current(device, irp);
-    // Before anybody can cancel it, and so wish for the next.
+    // This precedes any cancellation, whose cancel routine would request the next IRP.
     __atomic_store_n(&device->StartIoWaiting, irp, __ATOMIC_RELEASE);
     return false;
 }
 
-// Under the cancel spin lock, which this releases. An IRP that was cancelled before it had a cancel
-// routine would wait for nobody.
+// Called with the cancel spin lock held; releases it. No canceller would call the cancel routine of
+// an IRP that was cancelled before the routine was set, so it is called here.
 void let_wait(DEVICE_OBJECT* device, IRP* irp, KIRQL level) {
     const PDRIVER_CANCEL routine = irp->Cancel ? IoSetCancelRoutine(irp, nullptr) : nullptr;
     if (routine == nullptr) {

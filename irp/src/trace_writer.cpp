@@ -1,6 +1,6 @@
-// Events of IRPs in the Trace Event Format: a track for each processor with the steps it took, one
-// below it with its IRQL, an arrow from each call to its completion, a span for each IRP on its
-// way.
+// Writes events of IRPs in the Trace Event Format: for each processor a track with its steps and a
+// track with its IRQL below it, an arrow from each call to its completion, and a span for each IRP
+// from its first call to its return to the originator.
 #include <irp/trace.hpp>
 
 #include <dispatch/ntstatus.h>
@@ -90,14 +90,14 @@ bool is_moment(const trace_event& event) {
     return event.step == trace_step::location_left || event.step == trace_step::came_home;
 }
 
-/// The part of an event in an arrow: from where a location is sent (again), to where completion
-/// leaves it.
+/// The part of an event in an arrow, which runs from the (repeated) sending of a location to its
+/// completion.
 struct arrow {
-    char phase = 0; // s(tart), t (goes through), f(inish); 0: no part
+    char phase = 0; // s(tart), t (continues), f(inish); 0: no part
     std::size_t id = 0;
 };
 
-// Only arrows with both ends.
+// Keeps only arrows with both ends.
 std::vector<arrow> find_arrows(const std::vector<trace_event>& events) {
     std::vector<arrow> parts(events.size());
     std::map<std::pair<std::uint64_t, int>, std::vector<std::size_t>> open;
@@ -134,7 +134,7 @@ public:
     }
 
 private:
-    /// A processor, or an actor on it. Its IRQL has the track after it.
+    /// A processor, or an actor on it. The next track shows its IRQL.
     struct track {
         std::size_t id = 0;
         std::size_t depth = 0; // steps that have begun
@@ -144,7 +144,7 @@ private:
 
     struct request {
         std::string name;
-        std::size_t track = 0; // where it was sent from; 0: its maker has it
+        std::size_t track = 0; // track that sent it; 0: the originator has it
     };
 
     void emit(char phase, std::size_t track_id, const std::string& members) {
@@ -172,7 +172,7 @@ private:
         return place->second;
     }
 
-    // What the clock does not tell apart is drawn a nanosecond apart, in its order.
+    // Events with equal times are drawn a nanosecond apart, in their order.
     void advance(const trace_event& event) { now_ = std::max(event.time * 100, now_ + 1); }
 
     void write(const trace_event& event, const arrow& part) {
@@ -218,7 +218,7 @@ private:
                  arguments(event));
     }
 
-    // "bp": the arrow ends in the step around its point, not in the next one to begin.
+    // "bp": the arrow ends in the step around its point, not in the next step that begins.
     void draw(const track& where, const arrow& part) {
         emit(part.phase, where.id,
              member("name", "\"completes\"") + member("cat", "\"arrow\"") +
@@ -226,7 +226,7 @@ private:
                  (part.phase == 's' ? "" : member("bp", "\"e\"")));
     }
 
-    // The span from an IRP's first call to when its maker has it back.
+    // The span from an IRP's first call until its originator has it again.
     void follow(const track& where, const trace_event& event) {
         if (event.ends) return;
         request& irp = requests_[event.irp];

@@ -16,14 +16,14 @@ struct _IO_WORKITEM {
     WORK_QUEUE_ITEM Item;
     POBJECT_HEADER Object; /* of a device or driver */
     PIO_WORKITEM_ROUTINE Routine;
-    PIO_WORKITEM_ROUTINE_EX RoutineEx; /* or this */
+    PIO_WORKITEM_ROUTINE_EX RoutineEx; /* or this one */
     PVOID Context;
     BOOLEAN Queued;
 };
 
 namespace {
 
-// From here on the item is the driver's again: it is not touched once the routine has begun.
+// The driver owns the item again once the routine has begun, so it is not accessed after that.
 void run(void* parameter) {
     auto* item = static_cast<IO_WORKITEM*>(parameter);
     const IO_WORKITEM call = *item;
@@ -89,7 +89,7 @@ ULONG IoSizeofWorkItem(void) { return sizeof(IO_WORKITEM); }
 
 void IoInitializeWorkItem(PVOID IoObject, PIO_WORKITEM IoWorkItem) {
     require(IoObject, "IoInitializeWorkItem: the device is NULL");
-    ObReferenceObject(IoObject); // which refuses what is no object
+    ObReferenceObject(IoObject); // which rejects a pointer to no object
     *IoWorkItem = {};
     IoWorkItem->Object = static_cast<POBJECT_HEADER>(IoObject);
     dereference_object(*IoWorkItem->Object);

@@ -1,4 +1,4 @@
-// Datagrams in C++: a message comes whole, however long it is, and agents close themselves.
+// Datagrams in C++: a message of any length arrives whole, and agents close themselves.
 #include "fake_hca.hpp"
 
 #include <support/both_machines.hpp>

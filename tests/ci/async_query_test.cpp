@@ -1,4 +1,4 @@
-// Queries in C++: attributes come whole, however large they are, or not at all.
+// Queries in C++: attributes of any size arrive whole, or the query fails.
 #include "fake_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using irpverbs::testing::ending;
 using irpverbs::testing::fake_hca;
 
-// A port with so many GIDs, GID n having the GUID n.
+// Answers with a port of gid_count GIDs; GID n has the GUID n.
 NTSTATUS answer(IRP* irp, ULONG gid_count) {
     const auto& asked = IoGetCurrentIrpStackLocation(irp)->Parameters.Others;
     std::vector<ib_gid_t> all(gid_count);
@@ -48,7 +48,7 @@ protected:
     void query(Token&& token) {
         ci::query_port(ca, 1, std::forward<Token>(token));
     }
-    // Keeps what it is asked until the IRP is cancelled, or the test answers.
+    // Pends the query until the IRP is cancelled, or the test answers it.
     NTSTATUS park(IRP* irp) {
         parked = irp;
         IoMarkIrpPending(irp);
@@ -132,7 +132,7 @@ TEST_P(AsyncQuery, ThatFailsGivesNothing) {
     EXPECT_TRUE(answered.result().empty());
 }
 
-// A driver that is wrong about its own size is not asked for ever.
+// A driver that keeps reporting a wrong size is not queried for ever.
 TEST_P(AsyncQuery, EndsWhenTheSizeThatWasNeededIsNotEnough) {
     hca.on_query = [&](IRP* irp) {
         ++asked;
@@ -148,7 +148,7 @@ TEST_P(AsyncQuery, IsCancelledWhereverItIs) {
     hca.on_query = [&](IRP* irp) { return park(irp); };
     asio::cancellation_signal cancel;
     query(asio::bind_cancellation_slot(cancel.slot(), answered.handler()));
-    answer_parked(1000); // and it asks again
+    answer_parked(1000); // the library queries again
     cancel.emit(asio::cancellation_type::terminal);
     EXPECT_EQ(answered.status(), STATUS_CANCELLED);
     EXPECT_TRUE(answered.result().empty());

@@ -1,5 +1,5 @@
-// Values that a driver hands to the common half are checked, and a wrong one stops the system with
-// a text that names the device.
+// The common half checks the values that a driver passes to it; a wrong one is a bug check whose
+// text names the device.
 #include "fake_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -12,7 +12,7 @@ using namespace irpverbs::testing;
 
 class DriverChecks : public BothMachines {};
 
-/// The report that `call` brings about is of a driver, and its text has all of `words`.
+/// Expects that `call` emits a report about a driver, whose text has all of `words`.
 template <class Call>
 void expect_report(const Call& call, std::initializer_list<const char*> words) {
     const std::optional<broken_rule> report = report_of(call);
@@ -55,7 +55,7 @@ TEST_P(DriverChecks, CqEvent_CodeThatIsNoQueuesEvent_IsABugCheck) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-// The IRP is still the driver's after the report, and completes as it should.
+// The driver still owns the IRP after the report, and completes it correctly.
 TEST_P(DriverChecks, Information_MoreThanTheBufferHolds_IsABugCheck) {
     fake_hca hca;
     IRP* parked = nullptr;

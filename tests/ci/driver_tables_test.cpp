@@ -1,4 +1,4 @@
-// Drivers that were compiled with another ci/driver.h.
+// Drivers that were compiled with another version of ci/driver.h.
 #include "fake_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -13,7 +13,7 @@ using namespace irpverbs::testing;
 
 class DriverTables : public BothMachines {};
 
-/// A driver whose device is described as a test wants it.
+/// A driver whose device has the description that a test sets.
 struct described {
     HCA_OPERATIONS operations;
     HCA_DEVICE device;
@@ -29,7 +29,7 @@ struct described {
         HcaRegisterDriver(&driver);
     }
 
-    /// The status of an attach, and its message.
+    /// Attaches the device; returns the status, and its message.
     static NTSTATUS attach(std::string& message) {
         char text[512] = "";
         const NTSTATUS status = HcaAttachTelling("described:", nullptr, text, sizeof(text));
@@ -86,7 +86,7 @@ TEST_P(DriverTables, Attach_TableLongerOrShorterThanAnyKnown_IsRefusedWithAMessa
     expect_mismatch({"HCA_DEVICE", "Size"});
 }
 
-// Its memory ends there: what lies behind is not the table's.
+// The table's memory ends there: bytes behind it do not belong to it.
 TEST_P(DriverTables, Verb_BehindTheEndOfAnOlderTable_IsNotSupported) {
     described by;
     by.operations.QueryPort = [](HCA_CA*, UCHAR, IB_PORT_ATTR*, SIZE_T, IRP*) {
@@ -114,7 +114,7 @@ TEST_P(DriverTables, Create_WithoutOperationsOrName_IsAnInvalidParameter) {
     EXPECT_EQ(HcaCreateDevice(&by.device, &fdo), STATUS_INVALID_PARAMETER);
 }
 
-// A client finds in the structures of its objects what is the client's.
+// The public structures of objects hold only the client's fields.
 TEST_P(DriverTables, PublicQueue_OfACq_HasNoWordsOfTheDriver) {
     static_assert(sizeof(IB_CQ) == sizeof(IB_CQ_DISPATCH) + sizeof(void*));
     static_assert(offsetof(HCA_CQ, Direct) == sizeof(IB_CQ));

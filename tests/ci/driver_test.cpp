@@ -1,4 +1,4 @@
-// The common half of every driver: what it does before, around and after an operation.
+// The common half of every driver: its work before, around and after an operation.
 #include "fake_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -23,7 +23,7 @@ auto query_port(IB_CA* ca, Attr& attr) {
     return [&attr, ca](IRP* irp) { return CiQueryPort(ca, 1, sizeof(attr), &attr, irp); };
 }
 
-// The objects are made while the driver has operations that make them.
+// The objects are created while the driver has operations for that.
 TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     fake_hca hca;
     hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
@@ -39,7 +39,8 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     ASSERT_NE(agent, nullptr);
     agent_attr.ManagementClass = 0;
     agent_attr.QpKind = IB_MAD_QP_OWN_RAW;
-    EXPECT_EQ(verb_call(register_agent).status(), STATUS_NOT_SUPPORTED); // without the next
+    EXPECT_EQ(verb_call(register_agent).status(),
+              STATUS_NOT_SUPPORTED); // without the next operation
     hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {
         return STATUS_SUCCESS;
     };
@@ -86,7 +87,7 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
     EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);
 }
 
-// The value that an operation leaves in Information reaches the client, but not with an error.
+// A success passes the operation's Information to the client, an error does not.
 TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);
@@ -104,7 +105,7 @@ TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-// Law 3: what pends is marked; what does not is not.
+// Law 3: an IRP that pends is marked, and no other.
 TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
     fake_hca hca;
     IRP* parked = nullptr;
@@ -152,7 +153,7 @@ TEST_P(Driver, AFailedOpenLeavesNothing) {
     verb_call open([&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, nullptr, nullptr, irp); });
     EXPECT_EQ(open.status(), STATUS_IO_DEVICE_ERROR);
     EXPECT_EQ(open.information(), 0u);
-} // the end of the HCA finds nothing open
+} // the end of the HCA finds no open CA
 
 TEST_P(Driver, ADeviceThatIsOpenIsNotRefusedAndOneThatIsRefusedIsNotOpened) {
     fake_hca hca;
@@ -166,7 +167,7 @@ TEST_P(Driver, ADeviceThatIsOpenIsNotRefusedAndOneThatIsRefusedIsNotOpened) {
     EXPECT_EQ(close_ca(open_ca(hca.fdo)), STATUS_SUCCESS);
 }
 
-// The verb fills the location below the caller's own, and nothing but.
+// The verb fills only the location below the caller's own.
 TEST_P(Driver, TheCallersStackLocationStaysAsItIs) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);
@@ -242,7 +243,7 @@ TEST_P(Driver, QueuedCommandsRunOnTheirServersLevel) {
     }
 }
 
-// At DISPATCH_LEVEL on the caller's processor the DPC waits, and with it the commands.
+// At DISPATCH_LEVEL on the caller's processor the DPC waits, and so do the commands.
 TEST_P(Driver, ACommandIsCancelledWhileItWaitsAndACloseIsNot) {
     HCA_COMMAND_QUEUE queue;
     HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
@@ -299,7 +300,7 @@ TEST_P(Driver, ACommandCancelledBeforeItIsQueuedIsNotExecuted) {
     HcaRundownCommandQueue(&queue);
 }
 
-/// A driver in front of an HCA's, which pends each verb and forwards it when it is asked to.
+/// A filter driver above an HCA's, which pends each verb and forwards it on request.
 class holding_filter {
 public:
     explicit holding_filter(DEVICE_OBJECT* fdo) : fdo_(fdo), below_(fdo->DriverObject) {
@@ -336,7 +337,8 @@ private:
         each = 0xEE;
 }
 
-// A verb's parameters travel in its IRP: the frame of the call is gone when the driver sees them.
+// The parameters of a verb travel in its IRP: the frame of the call no longer exists when the
+// driver reads them.
 TEST_P(Driver, Creation_ForwardedAfterTheCallReturned_HasItsParameters) {
     fake_hca hca;
     hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
@@ -376,7 +378,7 @@ TEST_P(Driver, Creation_ForwardedAfterTheCallReturned_HasItsParameters) {
     forwarded([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
 }
 
-/// Takes memory that this thread has freed into use, and overwrites it.
+/// Reallocates memory that this thread has freed, and overwrites it.
 class freed_memory_in_use {
 public:
     freed_memory_in_use() {
@@ -389,7 +391,7 @@ private:
     std::vector<std::vector<char>> blocks_;
 };
 
-// The devices that stay keep the driver object that they point at.
+// Devices that outlive their machine keep the driver object that they point at.
 TEST(DriverAtTheEnd, MachineEnd_WithAnHcaThatIsOpen_LeavesItsDeviceWhole) {
     auto first = std::make_unique<irpverbs::dispatch::asio_machine>();
     std::unique_ptr<fake_hca> hca;

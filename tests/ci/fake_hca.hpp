@@ -1,4 +1,4 @@
-// A driver of one HCA with two ports, whose operations are a test's.
+// A driver of one HCA with two ports, whose operations a test sets.
 #pragma once
 
 #include <device.hpp>
@@ -16,12 +16,12 @@ struct fake_hca {
     static constexpr ib_guid_t guid = 0x77;
 
     DEVICE_OBJECT* const fdo;
-    HCA_OPERATIONS& operations;             // as the device has them
-    std::function<NTSTATUS(IRP*)> on_query; // of QueryPort
+    HCA_OPERATIONS& operations;             // the device's copy
+    std::function<NTSTATUS(IRP*)> on_query; // called by QueryPort
     std::function<NTSTATUS(IRP*)> on_submit;
     int opened = 0;
     int closed = 0;
-    int queues = 0; // that there are
+    int queues = 0; // created and not destroyed
 
     explicit fake_hca(bool submits = false)
         : fdo(make_device(submits)), operations(ci::device_of(fdo).operations) {

@@ -1,5 +1,5 @@
 // Handles and event streams under every schedule of a few actors: a reader on the machine's
-// context, a driver that reports, and somebody who closes or cancels.
+// context, a driver that reports events, and an actor that closes or cancels.
 #include "fake_hca.hpp"
 
 #include <support/coroutines.hpp>
@@ -37,7 +37,7 @@ dispatch::explore_options few_actors() {
     return options;
 }
 
-/// An HCA whose verbs are done by a work item, or at once, as the machine draws.
+/// An HCA that completes its verbs in a work item or inline; the machine chooses.
 struct capricious_hca {
     struct command_queue : HCA_COMMAND_QUEUE {
         command_queue() { HcaInitializeCommandQueue(this, HcaServeByWorkItem, nullptr); }
@@ -78,7 +78,7 @@ struct capricious_hca {
 constexpr std::array port_events{IB_AE_PORT_ACTIVE, IB_AE_PORT_ERROR, IB_AE_LID_CHANGE,
                                  IB_AE_PKEY_CHANGE, IB_AE_GID_CHANGE, IB_AE_SM_CHANGE};
 
-// Asks until it is told that there is no adapter.
+// Reads events until an error reports that the adapter is closed.
 asio::awaitable<NTSTATUS> read_to_the_end(ci::event_stream<IB_ASYNC_EVENT> events, int& seen) {
     for (;;) {
         const auto [error, event] = co_await events.next(as_tuple);
@@ -123,7 +123,7 @@ TEST(HandleRaces, AReaderEndsAlsoWithAnExplicitClose) {
     });
 }
 
-// Gives up each wait after a while, and asks again until all were seen.
+// Reads with a deadline, and again after each time-out, until all events were seen.
 asio::awaitable<void> read_impatiently(ci::event_stream<IB_ASYNC_EVENT> events,
                                        std::set<IB_ASYNC_EVENT>& seen) {
     while (seen.size() < port_events.size()) {
@@ -148,7 +148,7 @@ TEST(HandleRaces, NoEventIsLostBetweenTwoWaitsNorToADeadline) {
                        [&](std::exception_ptr error) { ended = !error; });
         sim.spawn("events", [&] {
             for (const IB_ASYNC_EVENT each : port_events) {
-                sleep_a_millisecond(); // at the very instant of a deadline
+                sleep_a_millisecond(); // at the exact time of a deadline
                 HcaReportPortEvent(world.hca.fdo, 1, each);
             }
         });
@@ -186,7 +186,8 @@ TEST(HandleRaces, NoEventIsLostToACancel) {
     });
 }
 
-// An adapter, its queue and a queue that is being made end at once: the last of them closes.
+// An adapter, its queue and a queue in creation end at the same time: the last of them closes the
+// CA.
 TEST(HandleRaces, AnAdapterClosesAfterTheLastOfItsQueues) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
@@ -222,7 +223,7 @@ TEST(HandleRaces, AnAdapterClosesAfterAQueueThatIsBeingDestroyed) {
     });
 }
 
-// A query is cancelled anywhere between its two questions, or done.
+// A cancellation meets a query between its two verbs, or after the end.
 TEST(HandleRaces, AQueryThatGrowsIsCancelledOrWhole) {
     std::set<NTSTATUS> ends;
     expect_explored(few_actors(), [&](sim_machine& sim) {

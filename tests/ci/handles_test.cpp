@@ -95,7 +95,7 @@ TEST_P(Handles, WaitsThatAreParkedAreCancelledBeforeTheDestructorReturns) {
     EXPECT_EQ(hca.closed, 1);
 }
 
-// fake_hca sees to it that the queue has gone when the adapter is closed.
+// fake_hca checks that the queue is destroyed when the adapter is closed.
 TEST_P(Handles, AnAdapterIsClosedAfterItsQueues) {
     for (const bool pended : {false, true}) {
         slow = pended;
@@ -125,14 +125,14 @@ TEST_P(Handles, CloseWithAQueueLeftIsRefusedAndChangesNothing) {
     EXPECT_EQ(hca.closed, 1);
 }
 
-// A queue that is let go is no obstacle, though its destruction takes a while.
+// A released queue does not fail the close, though its destruction takes a while.
 TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
     slow = true;
     ci::channel_adapter ca = open();
     ci::completion_queue cq = create(ca);
     ending<void> closed;
     {
-        const irpverbs::testing::at_dispatch_level raised; // the DPC comes later
+        const irpverbs::testing::at_dispatch_level raised; // the DPC runs later
         cq = {};
         ca.async_close(closed.handler());
         EXPECT_EQ(hca.queues, 1);
@@ -175,7 +175,7 @@ TEST_P(Handles, AnEventThatCameBeforeIsTheNext) {
     }
 }
 
-// A handler that is dropped takes what was made for it along.
+// The destruction of an uncalled handler also closes the adapter that was opened for it.
 TEST_P(Handles, AnAdapterThatNobodyIsToldOfIsClosed) {
     {
         asio::io_context gone;
@@ -231,10 +231,10 @@ TEST_P(Handles, MayEndInsideACoroutine) {
     irpverbs::testing::run_to_end(machine(), [&] { return open_wait_and_leave(hca.fdo, hca); });
 }
 
-// A real machine's handlers run on another thread, which no plan of faults reaches.
+// A real machine's handlers run on another thread, which a fault plan does not cover.
 class HandlesSimulated : public Handles {};
 
-// Whatever runs short, nothing is left open, and letting go never fails.
+// Under every allocation failure no object stays open, and the release of a handle never fails.
 TEST_P(HandlesSimulated, NothingIsLeftOpenWhenMemoryRunsShort) {
     int refused = 0;
     const auto summary = dispatch::fault_sweep([&] {

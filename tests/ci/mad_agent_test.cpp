@@ -1,4 +1,5 @@
-// The common half of the MAD service: what reaches an agent, and what becomes of those who wait.
+// The common half of the MAD service: the datagrams that reach an agent, and the end of waiting
+// receivers.
 #include "mad_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -188,7 +189,7 @@ TEST_P(MadAgent, AnAgentThatCanNotBeIsRefused) {
               STATUS_INVALID_PARAMETER);
 }
 
-// Either the waiter took the datagram or it is there for the next.
+// Either the waiter received the datagram, or the next receiver does.
 TEST(MadAgentRaces, ADatagramThatMeetsACancelIsNotLost) {
     expect_explored({}, [](sim_machine& sim) {
         const mad_hca hca;

@@ -1,4 +1,4 @@
-// Captures: the bytes of a packet, what is captured, and when it is written.
+// Captures: the bytes of a packet, the packets that are captured, and the time of the write.
 #include "mad_hca.hpp"
 
 #include <ci/mad_capture.hpp>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// The largest block that operator new was asked for since it was reset.
+/// The largest block that was requested from operator new since the last reset.
 constinit std::atomic<std::size_t> largest_allocation{0};
 
 } // namespace
@@ -39,7 +39,7 @@ constexpr std::size_t record_header = 16 + 16;
 constexpr std::size_t local_packet = 8 + 12 + 8 + 256 + 4 + 2;
 constexpr ib_lid_t own_lid = 0x11;
 
-// The sample packet of IBA 7.8, and its check.
+// The sample packet of IBA 7.8, and its CRC.
 TEST(WirePacket, InvariantCrcIsThatOfTheSpecification) {
     constexpr std::uint8_t sample[] = {
         0x70, 0x12, 0x37, 0x5C, 0x00, 0x0E, 0x17, 0xD2, 0x0A, 0x20, 0x24, 0x87, 0x00,
@@ -49,7 +49,8 @@ TEST(WirePacket, InvariantCrcIsThatOfTheSpecification) {
     EXPECT_EQ(ci::invariant_crc(sample, false), 0x5AB72596u); // on the wire 96 25 B7 5A
 }
 
-// A receiver that runs over all but the lane, and over the check, finds the same remainder always.
+// A receiver that computes the CRC over all bytes but the lane, the CRC included, always finds the
+// same remainder.
 TEST(WirePacket, VariantCrcCoversAllBeforeIt) {
     std::array<std::uint8_t, IB_MAD_SIZE> mad{1, 4, 1, 1};
     const auto remainder = [&] {
@@ -61,7 +62,7 @@ TEST(WirePacket, VariantCrcCoversAllBeforeIt) {
     EXPECT_EQ(remainder(), first);
 }
 
-// The invariant check leaves out all that routers change, and nothing else.
+// The invariant CRC leaves out exactly the fields that routers change.
 TEST(WirePacket, InvariantCrcLeavesOutWhatChangesOnTheWay) {
     const std::array<std::uint8_t, IB_MAD_SIZE> mad{};
     ci::wire_route route;
@@ -79,7 +80,7 @@ TEST(WirePacket, InvariantCrcLeavesOutWhatChangesOnTheWay) {
     EXPECT_NE(check(), first);
 }
 
-/// Attributes of two ports, in the block a query gives.
+/// Attributes of two ports, in the layout of a query's block.
 struct ca_block {
     ca_block() {
         ca.PortCount = 2;
@@ -137,7 +138,7 @@ TEST_P(MadCapture, HasWhatIsSentAndReceivedFromTheBeginningToTheEnd) {
         EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
         EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS);
         it.report(1);       // from LID 7
-        it.report(1, 1000); // a message of the driver's RMPP
+        it.report(1, 1000); // a message that the driver's RMPP assembled
         EXPECT_EQ(capture.lost(), 0u);
     }
     EXPECT_EQ(send_to(it, 3), STATUS_SUCCESS);
@@ -148,7 +149,8 @@ TEST_P(MadCapture, HasWhatIsSentAndReceivedFromTheBeginningToTheEnd) {
     EXPECT_EQ(seen.destination(1), own_lid);
 }
 
-// A datagram costs the same whatever waits to be written: nothing grows at DISPATCH_LEVEL.
+// The cost of a datagram does not depend on the number of unwritten ones: no memory grows at
+// DISPATCH_LEVEL.
 TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
     irpverbs::dispatch::explore_options once;
     once.random_runs = 1;
@@ -177,7 +179,7 @@ TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
     });
 }
 
-// The packets of a QP of an agent's own: MADs, with its number.
+// The packets of an agent's own QP are MADs, with the number of that QP.
 TEST_P(MadCapture, HasTheNumberOfAnAgentsOwnQpAndNothingRaw) {
     mad_hca hca;
     hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {
@@ -223,7 +225,8 @@ TEST_P(MadCapture, AnHcaHasOneAtATime) {
 
 IRPVERBS_ON_BOTH_MACHINES(MadCapture);
 
-// Each is in the file whole, or not at all, and both ends are back.
+// Each datagram is in the file whole or absent, and the sender and the end of the capture both
+// return.
 TEST(MadCaptureRaces, DatagramsAndTheEndOfTheirCapture) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = 1000;

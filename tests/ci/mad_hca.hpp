@@ -1,4 +1,4 @@
-// An HCA that carries datagrams only as far as a test, and an agent on it.
+// An HCA that passes datagrams only to the test, and an agent on it.
 #pragma once
 
 #include "fake_hca.hpp"
@@ -18,7 +18,7 @@ inline IB_MAD_AGENT_ATTR performance_agent() {
     return attr;
 }
 
-/// An HCA whose agents are at the test's hands.
+/// An HCA whose agents the test drives directly.
 struct mad_hca : fake_hca {
     mad_hca() {
         operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };

@@ -1,4 +1,4 @@
-// Polls without an IRP, and the function that a driver offers them.
+// Polls without an IRP, and a driver's function for direct polls.
 #include "fake_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -18,7 +18,7 @@ using irpverbs::dispatch::detail::watch;
 
 struct ibv_cq* const queue_name = reinterpret_cast<struct ibv_cq*>(0x1234);
 
-/// A driver that offers its polls a function, each time it is polled itself.
+/// A driver that enables direct polls whenever it is polled itself.
 class offering {
 public:
     offering() {
@@ -34,7 +34,7 @@ public:
     offering(const offering&) = delete;
     offering& operator=(const offering&) = delete;
 
-    /// The status of a poll of so many.
+    /// Polls for up to `most` entries; returns the status.
     NTSTATUS poll(ULONG most = 2) {
         taken = ~0u;
         return CiGetCqResults(cq, most, most != 0 ? entries_ : nullptr, &taken);
@@ -50,7 +50,7 @@ public:
         ASSERT_NE(straight, 0u);
     }
     void die() const { HcaReportFatal(hca_.fdo); }
-    /// Under the lock; `meanwhile` is done there.
+    /// Revokes the direct poll under the lock, and calls `meanwhile` before it releases the lock.
     template <class Meanwhile>
     void take_back(const Meanwhile& meanwhile) {
         const spin_guard guard(lock_);
@@ -65,9 +65,9 @@ public:
     ULONG taken = 0;
     unsigned by_driver = 0; // polls
     std::atomic<unsigned> straight{0};
-    std::function<void()> inside;     // of a straight one
-    int result = 1;                   // of those
-    NTSTATUS status = STATUS_SUCCESS; // of the driver's
+    std::function<void()> inside;     // called in each direct poll
+    int result = 1;                   // of direct polls
+    NTSTATUS status = STATUS_SUCCESS; // of the driver's polls
 
 private:
     static NTSTATUS poll_cq(HCA_CQ* of, ULONG most, IB_WC* entries, ULONG* got) {
@@ -124,7 +124,7 @@ TEST_F(Polls, GoStraightAfterManyOffers) {
     EXPECT_EQ(hca.straight, 2u);
 }
 
-// Nothing, or more than an int counts.
+// A poll for no entry, or for more than an int can count, goes to the driver.
 TEST_F(Polls, AreTheDriversWhereTheFunctionCanNotServe) {
     offering hca;
     hca.poll_until_it_is_straight();
@@ -149,7 +149,7 @@ TEST_F(Polls, AreTheDriversAgainOnceTakenBack) {
     EXPECT_EQ(hca.by_driver, 1u);
     hca.take_back();
     hca.poll_until_it_is_straight();
-    EXPECT_EQ(hca.by_driver, 33u); // those before count no more
+    EXPECT_EQ(hca.by_driver, 33u); // earlier polls no longer count
 }
 
 TEST_F(Polls, GoNowhereOnceTheHcaIsDead) {
@@ -187,7 +187,7 @@ TEST_F(Polls, AreTheDriversUnderTheVerifier) {
     EXPECT_EQ(seen.all().front().rule, "IrqlIoDispatch");
 }
 
-// A revocation waits for the poll that is inside, which sees it before it returns.
+// A revocation waits for a poll in progress, which sees the revocation before it returns.
 TEST_F(Polls, AreOverOnceTakenBack) {
     offering hca;
     hca.poll_until_it_is_straight();
@@ -214,7 +214,7 @@ TEST_F(Polls, AreOverOnceTakenBack) {
     EXPECT_EQ(hca.straight, 2u);
 }
 
-// After a revocation the owner has the queue to itself, whenever polls come.
+// After a revocation only the owner accesses the queue, whenever polls arrive.
 TEST_F(Polls, LeaveTheQueueToWhoTookItBack) {
     offering hca;
     std::atomic<bool> owned{false};

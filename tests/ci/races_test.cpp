@@ -1,5 +1,5 @@
-// The common half against a driver that reports from wherever it likes, and holds verbs as it
-// likes. The rules for every driver are in the conformance suite.
+// The common half under a driver that reports events from any thread, and pends verbs as it likes.
+// The rules for every driver are in the conformance suite.
 #include "fake_hca.hpp"
 
 #include <support/exhaustive_gtest.hpp>
@@ -27,8 +27,9 @@ auto close_of(IB_CA* ca) {
 }
 void report(DEVICE_OBJECT* fdo, UCHAR port = 1) { HcaReportPortEvent(fdo, port, IB_AE_SM_CHANGE); }
 
-// A waiter that comes while the CA closes is refused or cancelled: never left. It may come as long
-// as the CA is held, which the query that sends it does.
+// A waiter that arrives while the CA closes is refused or cancelled, and never left pending. It may
+// arrive as long as the CA is referenced, as it is by the query, which is completed after the
+// waiter was sent.
 TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
@@ -56,7 +57,7 @@ TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
     });
 }
 
-// Either the waiter took the event or it is there for the next.
+// Either the waiter received the event, or the next waiter does.
 TEST(CommonHalf, AnEventThatMeetsACancelIsNotLost) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
@@ -141,7 +142,7 @@ TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
     });
 }
 
-// One event, one up-call and one IRP: also of an open that completes while the HCA fails.
+// An open that completes while the HCA fails also sees one event by one up-call and one IRP.
 TEST(CommonHalf, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         static int fatal_events;
@@ -164,7 +165,7 @@ TEST(CommonHalf, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
     });
 }
 
-// A cancel meets a command in the queue, being executed, or done.
+// A cancel meets a command in the queue, in execution, or done.
 TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         HCA_COMMAND_QUEUE queue;

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// A page that is there in name only.
+/// A reserved page that cannot be accessed.
 class unmapped_page {
 public:
     unmapped_page() : page_(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
@@ -26,7 +26,8 @@ protected:
     KPROCESSOR_MODE mode() const { return static_cast<KPROCESSOR_MODE>(GetParam()); }
 };
 
-// The driver works on a copy: what the user does with its buffers meanwhile does not show.
+// The driver works on a copy: changes that the user makes to its buffers during the verb have no
+// effect.
 TEST_P(UserData, IsShadowedUntilTheVerbIsDone) {
     char input[8] = "command";
     char output[8] = "before";

@@ -1,4 +1,4 @@
-// The table of verbs: its numbers, which stay, and that each row is there whole.
+// The table of verbs: its numbers are stable, and each row is complete.
 #include "fake_hca.hpp"
 
 #include <ci/names.hpp>
@@ -19,7 +19,7 @@ struct row {
     const char* name;
     unsigned code;
     const char* object;
-    void (*function)(); // that it is linked
+    void (*function)(); // proves that it links
 };
 
 const row rows[] = {
@@ -29,7 +29,7 @@ const row rows[] = {
 #include <ci/verbs.def>
 };
 
-// Programs that were compiled before, and other processes, know a verb by its number.
+// Programs that were compiled earlier, and other processes, identify a verb by its number.
 TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
     const std::map<std::string_view, unsigned> released{
         {"CiOpenCa", 0x10},           {"CiCloseCa", 0x11},
@@ -69,7 +69,7 @@ TEST(Verbs, Rows_OfOneObject_ShareABlockOf16Codes) {
     }
 }
 
-// No operation is left out: the common half calls each without a test.
+// Every operation is filled in: the common half calls each without a test.
 TEST(Verbs, Operations_OfADriverThatHasNone_AreAllThere) {
     HCA_OPERATIONS none{};
     ci::complete_operations(none);

@@ -97,7 +97,7 @@ class Defects(unittest.TestCase):
                 seen = run(PLANTED, "--hca", f"planted:{name}", "--machine", "simulated",
                            "--filter", case)
                 self.assertEqual(seen.returncode, 1, seen.stdout + seen.stderr)
-                # It stops who touches what is not his; only then is there nothing on stdout.
+                # AddressSanitizer stops the write behind the buffer; only then stdout stays empty.
                 if "buffer-overflow on address" in seen.stderr:
                     self.assertEqual(name, "writes_beyond_the_buffer", seen.stderr)
                 else:

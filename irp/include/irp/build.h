@@ -1,11 +1,11 @@
-/* Requests built in one step, sent and waited for, or taken apart into several.
+/* Requests that are built in one step, sent synchronously, or divided into several IRPs.
 
-   The last stage of such a request, after the last completion routine: output is copied back from
-   the system buffer, buffer and MDLs are freed, *IoStatusBlock is written, the event set, the IRP
-   freed. Windows does this in an APC to the thread that asked; here the thread that completes the
-   IRP does it, at its IRQL. Windows tells nothing of a request that failed inside IoCallDriver;
-   here IoStatusBlock and event always tell. The same holds for UserIosb and UserEvent that an
-   originator sets itself. */
+   The last stage of a built request follows its last completion routine: it copies the output from
+   the system buffer, frees buffer and MDLs, writes *IoStatusBlock, sets the event and frees the
+   IRP. Windows does this in an APC to the requesting thread; here the thread that completes the IRP
+   does it, at its IRQL. Windows reports nothing for a request that failed inside IoCallDriver; here
+   the last stage always writes IoStatusBlock and sets the event. Both rules also hold for UserIosb
+   and UserEvent that an originator sets itself. */
 #ifndef IRPVERBS_IRP_BUILD_H
 #define IRPVERBS_IRP_BUILD_H
 
@@ -14,12 +14,13 @@
 
 NT_EXTERN_C_BEGIN
 
-/* A device control request (InternalDeviceIoControl: IRP_MJ_INTERNAL_DEVICE_CONTROL), its buffers
-   as the code's METHOD_ says, or NULL without memory. Ownership: the IRP and the buffers are the
-   system's from IoCallDriver until *IoStatusBlock is written; never IoFreeIrp. Event: NULL, or set
-   at the end. A device with a completion port (completion_port.h), and Event NULL: the request is
-   posted there at the end, with IoStatusBlock as its ApcContext.
-   Completed with more Information than OutputBufferLength: bug check 0xC9, 0x312.
+/* Builds a device control request (InternalDeviceIoControl: IRP_MJ_INTERNAL_DEVICE_CONTROL) with
+   its buffers as the code's METHOD_ demands. Returns NULL without memory. Ownership: the system
+   owns the IRP and the buffers from IoCallDriver until *IoStatusBlock is written; the caller never
+   calls IoFreeIrp. Event: NULL, or an event that the last stage sets. If Event is NULL and the
+   device has a completion port (completion_port.h), the last stage posts the request there, with
+   IoStatusBlock as its ApcContext. Completion with more Information than OutputBufferLength is bug
+   check 0xC9, 0x312.
    IRQL: <= APC_LEVEL. Source: WDK IoBuildDeviceIoControlRequest. */
 NT_API PIRP IoBuildDeviceIoControlRequest(ULONG IoControlCode, PDEVICE_OBJECT DeviceObject,
                                           PVOID InputBuffer, ULONG InputBufferLength,
@@ -27,31 +28,35 @@ NT_API PIRP IoBuildDeviceIoControlRequest(ULONG IoControlCode, PDEVICE_OBJECT De
                                           BOOLEAN InternalDeviceIoControl, PKEVENT Event,
                                           PIO_STATUS_BLOCK IoStatusBlock);
 
-/* A read, write, flush or shutdown request, or NULL without memory. The buffer goes as the device's
-   Flags say: DO_BUFFERED_IO by system buffer, DO_DIRECT_IO by MDL, else as UserBuffer; flush and
-   shutdown have none. StartingOffset may be NULL for them. IoStatusBlock: NULL, or written at the
-   end. Ownership: the caller's; its completion routine frees system buffer (ExFreePool, when Flags
-   has IRP_DEALLOCATE_BUFFER), MDL and IRP, and takes the IRP back; without one the last stage does.
+/* Builds a read, write, flush or shutdown request. Returns NULL without memory. The device's Flags
+   select how the buffer is passed: DO_BUFFERED_IO by system buffer, DO_DIRECT_IO by MDL, otherwise
+   as UserBuffer. Flush and shutdown have no buffer, and StartingOffset may be NULL for them.
+   IoStatusBlock: NULL, or a block that the last stage writes. Ownership: the caller's. Its
+   completion routine frees the system buffer (ExFreePool, when Flags has IRP_DEALLOCATE_BUFFER),
+   MDL and IRP, and returns STATUS_MORE_PROCESSING_REQUIRED; without a completion routine the last
+   stage frees them.
    IRQL: <= APC_LEVEL. Source: WDK IoBuildAsynchronousFsdRequest. */
 NT_API PIRP IoBuildAsynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT DeviceObject,
                                           PVOID Buffer, ULONG Length, PLARGE_INTEGER StartingOffset,
                                           PIO_STATUS_BLOCK IoStatusBlock);
 
-/* The same with an event; ownership as IoBuildDeviceIoControlRequest.
-   IRQL: <= APC_LEVEL. Source: WDK IoBuildSynchronousFsdRequest. */
+/* Builds the request of IoBuildAsynchronousFsdRequest with an event that the last stage sets.
+   Ownership: as IoBuildDeviceIoControlRequest. IRQL: <= APC_LEVEL. Source: WDK
+   IoBuildSynchronousFsdRequest. */
 NT_API PIRP IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT DeviceObject,
                                          PVOID Buffer, ULONG Length, PLARGE_INTEGER StartingOffset,
                                          PKEVENT Event, PIO_STATUS_BLOCK IoStatusBlock);
 
-/* Sends a copy of the caller's location down, waits, and has the IRP back: TRUE, Irp->IoStatus
-   tells. FALSE: there is no location below the caller's. IRQL: <= APC_LEVEL.
-   Source: WDK IoForwardIrpSynchronously. */
+/* Sends the IRP down with a copy of the caller's location and waits until it is completed. TRUE:
+   the IRP belongs to the caller again, and Irp->IoStatus holds the result. FALSE: there is no
+   location below the caller's. IRQL: <= APC_LEVEL. Source: WDK IoForwardIrpSynchronously. */
 NT_API BOOLEAN IoForwardIrpSynchronously(PDEVICE_OBJECT DeviceObject, PIRP Irp);
 
-/* An IRP that carries part of Irp's work, or NULL. The caller sets Irp->AssociatedIrp.IrpCount to
-   how many it makes before it sends the first, marks Irp pending, and sets its IoStatus (they
-   don't). Completion of the last one completes Irp, in its originator's place. Ownership: each is
-   freed by its completion. IRQL: <= DISPATCH_LEVEL. Source: WDK IoMakeAssociatedIrp. */
+/* Allocates an IRP that carries part of Irp's work, or returns NULL. Before the first one is sent,
+   the caller sets Irp->AssociatedIrp.IrpCount to the number of associated IRPs, marks Irp pending,
+   and sets its IoStatus (the associated IRPs do not). Completion of the last one completes Irp on
+   behalf of its originator. Ownership: completion frees each associated IRP. IRQL: <=
+   DISPATCH_LEVEL. Source: WDK IoMakeAssociatedIrp. */
 NT_API PIRP IoMakeAssociatedIrp(PIRP Irp, CCHAR StackSize);
 
 NT_EXTERN_C_END

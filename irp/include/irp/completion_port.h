@@ -1,11 +1,11 @@
-/* Completion ports: IRPs that are done wait in one queue until some thread removes them, one by one
-   or many at once. Nothing is allocated for an IRP that is posted: it waits in its own
-   Tail.Overlay.ListEntry. Names that Windows has only as system calls (NtCreateIoCompletion, ...)
-   begin with Io here.
+/* Completion ports: completed IRPs wait in one queue until a thread removes them, one by one or
+   several at once. Posting an IRP allocates nothing: the IRP is linked by its own
+   Tail.Overlay.ListEntry. Functions that Windows has only as system calls (NtCreateIoCompletion,
+   ...) begin with Io here.
 
-   An IRP that is posted belongs to the port from IoCallDriver until its packet is removed. Removal
-   frees one of IoBuildDeviceIoControlRequest, and hands one of IoAllocateIrp back to its
-   originator, to be reused or freed. */
+   A posted IRP belongs to the port from IoCallDriver until its packet is removed. Removal frees an
+   IRP of IoBuildDeviceIoControlRequest, and returns an IRP of IoAllocateIrp to its originator,
+   which reuses or frees it. */
 #ifndef IRPVERBS_IRP_COMPLETION_PORT_H
 #define IRPVERBS_IRP_COMPLETION_PORT_H
 
@@ -13,7 +13,7 @@
 
 NT_EXTERN_C_BEGIN
 
-/* Where completions go, and what they are called there. Lives as long as its port. */
+/* The port to which completions are posted, and their key there. Lives as long as its port. */
 typedef struct _IO_COMPLETION_CONTEXT {
     PVOID Port;
     PVOID Key;
@@ -26,64 +26,67 @@ typedef struct _FILE_IO_COMPLETION_INFORMATION {
     IO_STATUS_BLOCK IoStatusBlock;
 } FILE_IO_COMPLETION_INFORMATION, *PFILE_IO_COMPLETION_INFORMATION;
 
-/* A port that lets Count threads (0: one a processor) work at a time, by KQUEUE's rules.
+/* Creates a port that lets Count threads (0: one per processor) work at a time, by KQUEUE's rules.
    STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Ownership: the caller's; IoCloseIoCompletion.
    IRQL: PASSIVE_LEVEL. Source: NtCreateIoCompletion. */
 NT_API NTSTATUS IoCreateIoCompletion(PVOID* IoCompletion, ULONG Count);
 
-/* Ends the port: who waits gets STATUS_ABANDONED_WAIT_0. Packets that wait, and those of IRPs that
-   are still on their way, are dropped and their IRPs freed (IoInitializeIrp's left alone). The
-   memory goes with the last thread inside, IRP and device. IRQL: PASSIVE_LEVEL. Source: NtClose. */
+/* Closes the port: waiting threads return STATUS_ABANDONED_WAIT_0. Queued packets, and those of
+   IRPs that complete later, are discarded and their IRPs freed (IRPs of IoInitializeIrp are left
+   alone). The memory is freed when the last thread, IRP and device have left the port. IRQL:
+   PASSIVE_LEVEL. Source: NtClose. */
 NT_API void IoCloseIoCompletion(PVOID IoCompletion);
 
-/* A key of the port. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Ownership: the port's, until
-   it ends. IRQL: <= APC_LEVEL. Ours. */
+/* Creates a key of the port. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Ownership: the
+   port's, until its memory is freed. IRQL: <= APC_LEVEL. Ours. */
 NT_API NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
                                           PIO_COMPLETION_CONTEXT* CompletionContext);
 
-/* Has Irp posted when its last completion routine has let it go, instead of freed. The IRP is then
-   sent, and none of its routines keeps it: until it is posted it keeps the port's memory. Takes the
-   place of Irp->UserEvent; ApcContext that of Irp->UserIosb. IRQL: <= DISPATCH_LEVEL. Ours. */
+/* Makes completion post Irp after its last completion routine, instead of freeing it. The caller
+   must then send the IRP, and none of its completion routines may keep it: until it is posted, it
+   keeps the port's memory allocated. CompletionContext replaces Irp->UserEvent, ApcContext replaces
+   Irp->UserIosb. IRQL: <= DISPATCH_LEVEL. Ours. */
 NT_API void IoSetCompletionContext(PIRP Irp, PIO_COMPLETION_CONTEXT CompletionContext,
                                    PVOID ApcContext);
 
-/* Gives a device a port and key, for good: see IoBuildDeviceIoControlRequest, and
+/* Associates a device with a port and key permanently: see IoBuildDeviceIoControlRequest, and
    IoSetCompletionContext(Irp, DeviceObject->CompletionContext, ...). STATUS_SUCCESS;
-   STATUS_INVALID_PARAMETER when it has one; STATUS_INSUFFICIENT_RESOURCES. IRQL: <= APC_LEVEL.
-   Source: FileCompletionInformation of NtSetInformationFile. */
+   STATUS_INVALID_PARAMETER: the device already has a port; STATUS_INSUFFICIENT_RESOURCES. IRQL: <=
+   APC_LEVEL. Source: FileCompletionInformation of NtSetInformationFile. */
 NT_API NTSTATUS IoAssociateDevice(PDEVICE_OBJECT DeviceObject, PVOID IoCompletion, PVOID Key);
 
-/* Has Irp put into Queue by its Tail.Overlay.ListEntry when it comes back to its originator, whose
-   completion routine this is. Ownership: from then the queue's, and of who removes it.
+/* Sets the originator's completion routine to one that inserts Irp into Queue by its
+   Tail.Overlay.ListEntry. Ownership: the queue's from the insertion, then the removing thread's.
    IRQL: <= DISPATCH_LEVEL. Ours. */
 NT_API void IoSetCompletionQueue(PIRP Irp, PKQUEUE Queue);
 
-/* Posts a packet that no IRP stands behind. STATUS_SUCCESS; STATUS_INVALID_HANDLE after the close;
+/* Posts a packet that belongs to no IRP. STATUS_SUCCESS; STATUS_INVALID_HANDLE after the close;
    STATUS_INSUFFICIENT_RESOURCES. Quota is ignored. IRQL: <= DISPATCH_LEVEL. Source:
    NtSetIoCompletion. */
 NT_API NTSTATUS IoSetIoCompletion(PVOID IoCompletion, PVOID KeyContext, PVOID ApcContext,
                                   NTSTATUS IoStatus, ULONG_PTR IoStatusInformation, BOOLEAN Quota);
 
-/* Removes the oldest packet, waiting for one. STATUS_SUCCESS; STATUS_TIMEOUT;
-   STATUS_ABANDONED_WAIT_0 after the close. Timeout in units of 100 ns, negative relative to now,
-   NULL for ever. IRQL: <= APC_LEVEL; <= DISPATCH_LEVEL when *Timeout is 0.
-   Source: NtRemoveIoCompletion. */
+/* Removes the oldest packet, and waits for one if there is none. STATUS_SUCCESS; STATUS_TIMEOUT;
+   STATUS_ABANDONED_WAIT_0 after the close. IRQL: <= APC_LEVEL; <= DISPATCH_LEVEL when *Timeout is
+   0. Timeout: units of 100 ns, negative relative to now; NULL: no limit. Source:
+   NtRemoveIoCompletion. */
 NT_API NTSTATUS IoRemoveIoCompletion(PVOID IoCompletion, PVOID* KeyContext, PVOID* ApcContext,
                                      PIO_STATUS_BLOCK IoStatusBlock, PLARGE_INTEGER Timeout);
 
-/* Removes up to Count packets, waiting for the first. Alertable is ignored. Statuses, time-out and
-   IRQL as IoRemoveIoCompletion. Source: NtRemoveIoCompletionEx. */
+/* Removes up to Count packets, and waits for the first. Alertable is ignored. Statuses, Timeout and
+   IRQL: as IoRemoveIoCompletion. Source: NtRemoveIoCompletionEx. */
 NT_API NTSTATUS IoRemoveIoCompletionEx(PVOID IoCompletion,
                                        PFILE_IO_COMPLETION_INFORMATION IoCompletionInformation,
                                        ULONG Count, PULONG NumEntriesRemoved,
                                        PLARGE_INTEGER Timeout, BOOLEAN Alertable);
 
-/* Number of packets that wait. IRQL: <= DISPATCH_LEVEL. Source: NtQueryIoCompletion. */
+/* Number of queued packets. IRQL: <= DISPATCH_LEVEL. Source: NtQueryIoCompletion. */
 NT_API LONG IoQueryIoCompletion(PVOID IoCompletion);
 
-/* An eventfd that is readable while packets wait, for event loops; -1 when there are no more
-   descriptors. It may be readable once too often: remove with a time-out of 0 until STATUS_TIMEOUT,
-   never read it. Ownership: the port's, until it ends. IRQL: PASSIVE_LEVEL. Ours. */
+/* An eventfd that is readable while packets are queued, for event loops; -1 when the process has no
+   more descriptors. It may be readable while no packet is queued: remove with a time-out of 0 until
+   STATUS_TIMEOUT, and never read the descriptor. Ownership: the port's, until its memory is freed.
+   IRQL: PASSIVE_LEVEL. Ours. */
 NT_API int IoCompletionEventFd(PVOID IoCompletion);
 
 NT_EXTERN_C_END

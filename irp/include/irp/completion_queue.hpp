@@ -1,4 +1,4 @@
-/// Completed IRPs wait here until they are removed.
+/// A queue of completed IRPs.
 #pragma once
 
 #include <irp/cancel_safe_queue.hpp>
@@ -12,52 +12,53 @@
 
 namespace irpverbs::irp {
 
-/// First in, first out; nothing is allocated for an IRP. Distinct threads may call all members but
-/// the destructor. IRQL: <= DISPATCH_LEVEL; the destructor: <= APC_LEVEL.
+/// First in, first out; an inserted IRP needs no allocation. Distinct threads may call all members
+/// but the destructor. IRQL: <= DISPATCH_LEVEL; the destructor: <= APC_LEVEL.
 class NT_API completion_queue {
 public:
     /// Throws dispatch::status_error(STATUS_INSUFFICIENT_RESOURCES). IRQL: <= APC_LEVEL.
     completion_queue();
-    /// Closes; IRPs that wait are freed (IoFreeIrp). Each IRP of collect() was completed, and each
-    /// call of a member has had its effect; the destructor waits for the threads that have not
-    /// returned from that yet.
+    /// Closes the queue and frees its IRPs (IoFreeIrp). Every IRP of collect() must be completed,
+    /// and every call of a member must have had its effect; the destructor waits for the threads
+    /// that have not yet returned from such a call.
     ~completion_queue();
     completion_queue(const completion_queue&) = delete;
     completion_queue& operator=(const completion_queue&) = delete;
 
-    /// Sets the completion routine in the next location, which inserts the IRP here. Ownership:
-    /// from IoCallDriver to its removal the queue's; it waits by Tail.Overlay.ListEntry.
+    /// Sets the completion routine in the next location, which inserts the IRP here. Ownership: the
+    /// queue's from IoCallDriver until the IRP is removed; it is linked by Tail.Overlay.ListEntry.
     void collect(IRP* irp) noexcept {
         IoSetCompletionRoutine(irp, arrived, this, TRUE, TRUE, TRUE);
     }
 
-    /// The oldest, or null.
+    /// Removes the oldest IRP; null when the queue is empty.
     IRP* try_remove();
 
-    /// As many as there are, at most into.size(); gives back how many.
+    /// Removes up to into.size() IRPs; returns their number.
     std::size_t try_remove(std::span<IRP*> into);
 
-    /// The oldest, when there is one. Completes with void(error_code, IRP*): STATUS_CANCELLED after
-    /// cancel() or by the slot, STATUS_IO_TIMEOUT with within(), STATUS_FILE_CLOSED after close().
-    /// Removals are served in the order of their calls; handlers, memory and cancellation as in
-    /// irp::call.
+    /// Removes the oldest IRP, and waits for one if the queue is empty. Completes with
+    /// void(error_code, IRP*): STATUS_CANCELLED after cancel() or by the slot, STATUS_IO_TIMEOUT
+    /// with within(), STATUS_FILE_CLOSED after close(). Removals are served in the order of their
+    /// calls; handlers, memory and cancellation as in irp::call.
     template <class Token = boost::asio::deferred_t>
     auto async_remove(Token&& token = {}) {
         return detail::initiate(one{this, nullptr}, std::forward<Token>(token));
     }
 
-    /// At least one, at most into.size(): what there is by then. Completes with
-    /// void(error_code, std::size_t), else as async_remove; STATUS_INVALID_PARAMETER without room.
-    /// `into` must live until then.
+    /// Removes at least one and at most into.size() IRPs, as many as are queued when the first is
+    /// there. Completes with void(error_code, std::size_t) and the statuses of async_remove()
+    /// above; STATUS_INVALID_PARAMETER: `into` is empty. `into` must live until then.
     template <class Token = boost::asio::deferred_t>
     auto async_remove(std::span<IRP*> into, Token&& token = {}) {
         return detail::initiate(many{this, into}, std::forward<Token>(token));
     }
 
-    /// Ends the removals that wait, in order.
+    /// Cancels the waiting removals, in order.
     void cancel() { removers_.cancel_all(); }
 
-    /// Likewise, and asynchronous removals fail from now on; IRPs still arrive and can be removed.
+    /// Fails the waiting removals and all later asynchronous ones with STATUS_FILE_CLOSED; IRPs are
+    /// still inserted and can be removed with try_remove().
     void close() { removers_.close(STATUS_FILE_CLOSED); }
 
 private:
@@ -87,7 +88,7 @@ private:
     LIST_ENTRY done_{&done_, &done_}; // guarded by lock_
     bool matching_ = false;           // guarded by lock_: a thread is in match()
     cancel_safe_queue removers_;      // its lock is acquired under lock_, too
-    EX_RUNDOWN_REF inside_;           // threads that work here, for the destructor
+    EX_RUNDOWN_REF inside_;           // threads inside a member; the destructor waits for them
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
 };

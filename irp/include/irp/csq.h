@@ -1,5 +1,5 @@
-/* Cancel-safe queues: the driver supplies list and lock, the library the order of steps that makes
-   every IRP complete once. */
+/* Cancel-safe queues: the driver supplies list and lock; the library supplies the order of steps
+   that completes every IRP exactly once. */
 #ifndef IRPVERBS_IRP_CSQ_H
 #define IRPVERBS_IRP_CSQ_H
 
@@ -9,7 +9,7 @@ NT_EXTERN_C_BEGIN
 
 struct _IO_CSQ;
 
-/* A key to one queued IRP; lives as long as the IRP is queued. */
+/* A key to one queued IRP; valid as long as the IRP is queued. */
 typedef struct _IO_CSQ_IRP_CONTEXT {
     ULONG Type;
     struct _IRP* Irp; /* NULL once removed */
@@ -19,7 +19,7 @@ typedef struct _IO_CSQ_IRP_CONTEXT {
 typedef void (*PIO_CSQ_INSERT_IRP)(struct _IO_CSQ* Csq, PIRP Irp);
 typedef NTSTATUS (*PIO_CSQ_INSERT_IRP_EX)(struct _IO_CSQ* Csq, PIRP Irp, PVOID InsertContext);
 typedef void (*PIO_CSQ_REMOVE_IRP)(struct _IO_CSQ* Csq, PIRP Irp);
-/* The first IRP after Irp (NULL: from the head) that PeekContext asks for, or NULL. */
+/* Returns the first IRP after Irp (NULL: from the head) that matches PeekContext, or NULL. */
 typedef PIRP (*PIO_CSQ_PEEK_NEXT_IRP)(struct _IO_CSQ* Csq, PIRP Irp, PVOID PeekContext);
 typedef void (*PIO_CSQ_ACQUIRE_LOCK)(struct _IO_CSQ* Csq, PKIRQL Irql);
 typedef void (*PIO_CSQ_RELEASE_LOCK)(struct _IO_CSQ* Csq, KIRQL Irql);
@@ -56,17 +56,18 @@ NT_API NTSTATUS IoCsqInitializeEx(PIO_CSQ Csq, PIO_CSQ_INSERT_IRP_EX CsqInsertIr
    IoCsqRemoveIrp. IRQL: <= DISPATCH_LEVEL. Source: WDK IoCsqInsertIrp. */
 NT_API void IoCsqInsertIrp(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context);
 
-/* The same for IoCsqInitializeEx: a failure of CsqInsertIrp is given back, the IRP is then not
-   queued and not marked. Source: WDK IoCsqInsertIrpEx. */
+/* IoCsqInsertIrp for a queue of IoCsqInitializeEx. Returns the status of CsqInsertIrp; after a
+   failure the IRP is neither queued nor marked pending. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   IoCsqInsertIrpEx. */
 NT_API NTSTATUS IoCsqInsertIrpEx(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context,
                                  PVOID InsertContext);
 
-/* The IRP behind the key, not cancellable any more; NULL when it was removed or cancelled.
-   IRQL: <= DISPATCH_LEVEL. Source: WDK IoCsqRemoveIrp. */
+/* Removes the IRP of the key, which is then no longer cancellable. NULL: it was removed or
+   cancelled before. IRQL: <= DISPATCH_LEVEL. Source: WDK IoCsqRemoveIrp. */
 NT_API PIRP IoCsqRemoveIrp(PIO_CSQ Csq, PIO_CSQ_IRP_CONTEXT Context);
 
-/* The next IRP that PeekContext asks for and nobody cancels, or NULL. IRQL: <= DISPATCH_LEVEL.
-   Source: WDK IoCsqRemoveNextIrp. */
+/* Removes the next IRP that matches PeekContext and that no canceller owns. NULL: there is none.
+   IRQL: <= DISPATCH_LEVEL. Source: WDK IoCsqRemoveNextIrp. */
 NT_API PIRP IoCsqRemoveNextIrp(PIO_CSQ Csq, PVOID PeekContext);
 
 NT_EXTERN_C_END

@@ -1,4 +1,4 @@
-/* Drivers and devices, and stacks of them. */
+/* Drivers, devices and device stacks. */
 #ifndef IRPVERBS_IRP_DEVICE_H
 #define IRPVERBS_IRP_DEVICE_H
 
@@ -13,12 +13,12 @@ typedef void (*PDRIVER_UNLOAD)(struct _DRIVER_OBJECT* DriverObject);
 /* See start_io.h. */
 typedef void (*PDRIVER_STARTIO)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 
-/* Made by the caller, zeroed, and kept until its last device is gone; it is an object from its
-   first device on. Without an entry in MajorFunction IRPs complete with
-   STATUS_INVALID_DEVICE_REQUEST. */
+/* Allocated and zeroed by the caller, which keeps it until its last device is deleted; it becomes
+   an object with its first device. An IRP whose major function has no entry in MajorFunction
+   completes with STATUS_INVALID_DEVICE_REQUEST. */
 typedef struct _DRIVER_OBJECT {
     OBJECT_HEADER Header;
-    struct _DEVICE_OBJECT* DeviceObject; /* the driver's devices, by NextDevice */
+    struct _DEVICE_OBJECT* DeviceObject; /* the driver's devices, linked by NextDevice */
     PDRIVER_STARTIO DriverStartIo;
     PDRIVER_UNLOAD DriverUnload;
     UNICODE_STRING DriverName;
@@ -38,45 +38,45 @@ typedef struct _DEVICE_OBJECT {
     ULONG ExtensionSize; /* bytes */
     struct _DRIVER_OBJECT* DriverObject;
     struct _DEVICE_OBJECT* NextDevice;
-    struct _DEVICE_OBJECT* AttachedDevice; /* the one above */
-    struct _DEVICE_OBJECT* AttachedTo;     /* the one below */
+    struct _DEVICE_OBJECT* AttachedDevice; /* the device above */
+    struct _DEVICE_OBJECT* AttachedTo;     /* the device below */
     ULONG Flags;
     DEVICE_TYPE DeviceType;
     PVOID DeviceExtension;
-    struct _IO_COMPLETION_CONTEXT* CompletionContext; /* see completion_port.h; or NULL */
-    PIRP CurrentIrp;                                  /* what DriverStartIo works on */
-    KDEVICE_QUEUE DeviceQueue;                        /* what waits for it */
-    UCHAR StartIoFlags;                               /* the library's, as all below */
+    struct _IO_COMPLETION_CONTEXT* CompletionContext; /* NULL, or see completion_port.h */
+    PIRP CurrentIrp;                                  /* the IRP that DriverStartIo serves */
+    KDEVICE_QUEUE DeviceQueue;                        /* the IRPs that wait for it */
+    UCHAR StartIoFlags;                               /* this and all below: the library's */
     UCHAR StartIoNext;
     ULONG StartIoKey;
     PIRP StartIoWaiting;
     LONG StartIoCount;
 } DEVICE_OBJECT, *PDEVICE_OBJECT;
 
-/* A device of the driver with a zeroed extension. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES.
-   DeviceName, DeviceCharacteristics and Exclusive are ignored. Ownership: the driver's, until
-   IoDeleteDevice. Bug check 0xC9 when DriverObject or DeviceObject is NULL, here and in each
-   function below. IRQL: <= APC_LEVEL. Source: WDK IoCreateDevice. */
+/* Creates a device of the driver with a zeroed extension. DeviceName, DeviceCharacteristics and
+   Exclusive are ignored. Ownership: the driver's, until IoDeleteDevice. IRQL: <= APC_LEVEL.
+   STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Bug check 0xC9 when DriverObject or
+   DeviceObject is NULL, here and in each function below. Source: WDK IoCreateDevice. */
 NT_API NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
                                PUNICODE_STRING DeviceName, DEVICE_TYPE DeviceType,
                                ULONG DeviceCharacteristics, BOOLEAN Exclusive,
                                PDEVICE_OBJECT* DeviceObject);
 
-/* Deletes a device; its memory is freed with the last reference. Bug check 0xC9 while another
-   device is attached to it. IRQL: <= APC_LEVEL. Source: WDK IoDeleteDevice. */
+/* Deletes a device; the last dereference frees its memory. Bug check 0xC9 while another device is
+   attached to it. IRQL: <= APC_LEVEL. Source: WDK IoDeleteDevice. */
 NT_API void IoDeleteDevice(PDEVICE_OBJECT DeviceObject);
 
-/* Puts SourceDevice on top of TargetDevice's stack; gives back the device right below, or NULL.
+/* Attaches SourceDevice on top of TargetDevice's stack; returns the device right below it, or NULL.
    IRQL: <= DISPATCH_LEVEL. Source: WDK IoAttachDeviceToDeviceStack. */
 NT_API PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
                                                   PDEVICE_OBJECT TargetDevice);
 
-/* Takes what is attached to TargetDevice off it. IRQL: PASSIVE_LEVEL. Source: WDK IoDetachDevice.
- */
+/* Detaches the device that is attached to TargetDevice. IRQL: PASSIVE_LEVEL. Source: WDK
+   IoDetachDevice. */
 NT_API void IoDetachDevice(PDEVICE_OBJECT TargetDevice);
 
-/* The top of the stack; with a reference for the caller (ObDereferenceObject). IRQL: <=
-   DISPATCH_LEVEL. Source: WDK IoGetAttachedDevice(Reference). */
+/* Returns the top of the stack; ...Reference also references it for the caller
+   (ObDereferenceObject). IRQL: <= DISPATCH_LEVEL. Source: WDK IoGetAttachedDevice(Reference). */
 NT_API PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject);
 NT_API PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject);
 

@@ -4,7 +4,7 @@
 
 #include <dispatch/ntdef.h>
 
-/* How the buffers of a request travel; the two low bits of its code. */
+/* How the buffers of a request are passed; the two low bits of its code. */
 #define METHOD_BUFFERED 0 /* both in SystemBuffer */
 #define METHOD_IN_DIRECT                                                                           \
     1                       /* input in SystemBuffer, second buffer by MDL, for the driver to read \

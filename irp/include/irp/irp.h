@@ -1,4 +1,4 @@
-/* The I/O request packet: its memory, its stack locations, its journey down and up. */
+/* The I/O request packet: its memory, its stack locations, sending, completion and cancellation. */
 #ifndef IRPVERBS_IRP_IRP_H
 #define IRPVERBS_IRP_IRP_H
 
@@ -20,13 +20,14 @@ typedef struct _IO_STATUS_BLOCK {
     ULONG_PTR Information;
 } IO_STATUS_BLOCK, *PIO_STATUS_BLOCK;
 
-/* Called on the way up, at IRQL <= DISPATCH_LEVEL, on any thread. STATUS_MORE_PROCESSING_REQUIRED
-   takes the IRP back; any other value lets it go on up. */
+/* Called during completion, at IRQL <= DISPATCH_LEVEL, on any thread.
+   STATUS_MORE_PROCESSING_REQUIRED stops completion, and the driver owns the IRP again; any other
+   value lets completion continue. */
 typedef NTSTATUS (*PIO_COMPLETION_ROUTINE)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP* Irp,
                                            PVOID Context);
 typedef PIO_COMPLETION_ROUTINE IO_COMPLETION_ROUTINE_PTR;
 
-/* Called by IoCancelIrp at DISPATCH_LEVEL with the cancel spin lock held; must release it to
+/* Called by IoCancelIrp at DISPATCH_LEVEL with the cancel spin lock held; must release the lock to
    Irp->CancelIrql and complete the IRP. */
 typedef void (*PDRIVER_CANCEL)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP* Irp);
 
@@ -56,12 +57,12 @@ typedef void (*PDRIVER_CANCEL)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP*
 #define IRP_SYNCHRONOUS_API 0x00000004
 #define IRP_ASSOCIATED_IRP 0x00000008    /* AssociatedIrp is MasterIrp */
 #define IRP_BUFFERED_IO 0x00000010       /* AssociatedIrp is SystemBuffer */
-#define IRP_DEALLOCATE_BUFFER 0x00000020 /* ... from the pool, freed in the end */
-#define IRP_INPUT_OPERATION 0x00000040   /* ... copied to UserBuffer in the end */
+#define IRP_DEALLOCATE_BUFFER 0x00000020 /* SystemBuffer is from the pool; completion frees it */
+#define IRP_INPUT_OPERATION 0x00000040   /* completion copies SystemBuffer to UserBuffer */
 #define IRP_POST_COMPLETION 0x01000000   /* CompletionContext, not UserEvent (ours) */
 
-/* What one driver in the stack is asked. One cache line; there is no FileObject: no file system is
-   modelled. */
+/* The request to one driver in the stack, in one cache line. There is no FileObject, since no file
+   system is modelled. */
 typedef struct _IO_STACK_LOCATION {
     UCHAR MajorFunction;
     UCHAR MinorFunction;
@@ -97,7 +98,7 @@ typedef struct _IO_STACK_LOCATION {
     PVOID Context;
 } IO_STACK_LOCATION, *PIO_STACK_LOCATION;
 
-/* Lent down to a driver by IoCallDriver, returned by completion. */
+/* Owned by the driver that IoCallDriver passed it to, until that driver completes it. */
 typedef struct _IRP {
     CSHORT Type;
     USHORT Size; /* bytes, stack locations included */
@@ -126,11 +127,11 @@ typedef struct _IRP {
     PDRIVER_CANCEL CancelRoutine;
     union {
         struct {
-            __extension__ union { /* the driver's that holds the IRP */
+            __extension__ union { /* of the driver that holds the IRP */
                 KDEVICE_QUEUE_ENTRY DeviceQueueEntry;
                 PVOID DriverContext[4];
             };
-            LIST_ENTRY ListEntry; /* likewise */
+            LIST_ENTRY ListEntry; /* of the driver that holds the IRP */
         } Overlay;
     } Tail;
 } IRP, *PIRP;
@@ -138,23 +139,24 @@ typedef struct _IRP {
 NT_STATIC_ASSERT(sizeof(IO_STACK_LOCATION) == 64, "a stack location is one cache line");
 NT_STATIC_ASSERT(sizeof(IRP) == 128, "the header is two cache lines");
 
-/* Bytes of an IRP with that many stack locations. IRQL: any. Source: WDK IoSizeOfIrp. */
+/* Size in bytes of an IRP with stack_size stack locations. IRQL: any. Source: WDK IoSizeOfIrp. */
 #define IoSizeOfIrp(stack_size) ((USHORT)(sizeof(IRP) + (stack_size) * sizeof(IO_STACK_LOCATION)))
 
-/* A zeroed IRP with StackSize locations, or NULL. Ownership: the caller's, until it is sent and
-   from its completion routine on; IoFreeIrp. IRQL: <= DISPATCH_LEVEL. Source: WDK IoAllocateIrp. */
+/* Allocates a zeroed IRP with StackSize locations; NULL without memory. Ownership: the caller's
+   until it is sent, and again from its completion routine on; IoFreeIrp. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK IoAllocateIrp. */
 NT_API PIRP IoAllocateIrp(CCHAR StackSize, BOOLEAN ChargeQuota);
 
-/* Prepares memory of the caller's own as an IRP. IRQL: <= DISPATCH_LEVEL. Source: WDK
- * IoInitializeIrp. */
+/* Initialises memory of the caller as an IRP. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   IoInitializeIrp. */
 NT_API void IoInitializeIrp(PIRP Irp, USHORT PacketSize, CCHAR StackSize);
 
-/* Makes an IRP of IoAllocateIrp new, with Status in its status block. IRQL: <= DISPATCH_LEVEL.
-   Source: WDK IoReuseIrp. */
+/* Initialises an IRP of IoAllocateIrp again, with Status in its status block. IRQL: <=
+   DISPATCH_LEVEL. Source: WDK IoReuseIrp. */
 NT_API void IoReuseIrp(PIRP Irp, NTSTATUS Status);
 
-/* Frees an IRP of IoAllocateIrp that nobody else holds. IRQL: <= DISPATCH_LEVEL. Source: WDK
- * IoFreeIrp. */
+/* Frees an IRP of IoAllocateIrp that no driver, queue or canceller holds. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK IoFreeIrp. */
 NT_API void IoFreeIrp(PIRP Irp);
 
 static inline PIO_STACK_LOCATION IoGetCurrentIrpStackLocation(PIRP Irp) NT_NOEXCEPT {
@@ -164,8 +166,8 @@ static inline PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) NT_NOEXCEPT
     return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 2;
 }
 
-/* The caller's location becomes its own next one: for drivers that keep the first. IRQL: any.
-   Source: WDK IoSetNextIrpStackLocation. */
+/* Makes the caller's next location its current one, for an originator that keeps the first location
+   for itself. IRQL: any. Source: WDK IoSetNextIrpStackLocation. */
 NT_API void IoSetNextIrpStackLocation(PIRP Irp);
 
 typedef enum _INLINE_IRP_CALL {
@@ -175,7 +177,7 @@ typedef enum _INLINE_IRP_CALL {
     InlineMarkPending
 } INLINE_IRP_CALL;
 
-/* For the inline functions below alone. IRQL: any. */
+/* Only for the inline functions below. IRQL: any. */
 NT_API void VerifierInlineCall(PIRP Irp, INLINE_IRP_CALL Which);
 static inline void TellVerifierInline(PIRP Irp, INLINE_IRP_CALL Which) {
 #if IRPVERBS_CHECKED_INLINES
@@ -186,15 +188,15 @@ static inline void TellVerifierInline(PIRP Irp, INLINE_IRP_CALL Which) {
 #endif
 }
 
-/* The driver below gets this driver's location itself: no completion routine may be set.
-   IRQL: any. Source: WDK IoSkipCurrentIrpStackLocation. */
+/* Passes this driver's own location to the driver below; no completion routine may be set. IRQL:
+   any. Source: WDK IoSkipCurrentIrpStackLocation. */
 static inline void IoSkipCurrentIrpStackLocation(PIRP Irp) {
     TellVerifierInline(Irp, InlineSkipLocation);
     ++Irp->CurrentLocation;
 }
 
-/* The driver below gets a copy without the completion routine. IRQL: <= DISPATCH_LEVEL.
-   Source: WDK IoCopyCurrentIrpStackLocationToNext. */
+/* Copies this driver's location, without the completion routine, for the driver below. IRQL: <=
+   DISPATCH_LEVEL. Source: WDK IoCopyCurrentIrpStackLocationToNext. */
 static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
     TellVerifierInline(Irp, InlineCopyLocation);
     const IO_STACK_LOCATION* from = IoGetCurrentIrpStackLocation(Irp);
@@ -204,8 +206,8 @@ static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
     to->CompletionRoutine = NULL;
 }
 
-/* Who is told on the way up; in the next location. IRQL: <= DISPATCH_LEVEL.
-   Source: WDK IoSetCompletionRoutine. */
+/* Sets the completion routine in the next location. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   IoSetCompletionRoutine. */
 static inline void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
                                           PVOID Context, BOOLEAN InvokeOnSuccess,
                                           BOOLEAN InvokeOnError, BOOLEAN InvokeOnCancel) {
@@ -220,44 +222,46 @@ static inline void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE Compl
                             (InvokeOnCancel ? SL_INVOKE_ON_CANCEL : 0));
 }
 
-/* The same, keeping DeviceObject alive until the routine has run. STATUS_SUCCESS, or
-   STATUS_INSUFFICIENT_RESOURCES. IRQL: <= DISPATCH_LEVEL. Source: WDK IoSetCompletionRoutineEx. */
+/* Sets the completion routine in the next location and references DeviceObject until the routine
+   has returned. IRQL: <= DISPATCH_LEVEL. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Source:
+   WDK IoSetCompletionRoutineEx. */
 NT_API NTSTATUS IoSetCompletionRoutineEx(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp,
                                          PIO_COMPLETION_ROUTINE CompletionRoutine, PVOID Context,
                                          BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                          BOOLEAN InvokeOnCancel);
 
-/* This driver's dispatch routine returns STATUS_PENDING. IRQL: any. Source: WDK IoMarkIrpPending.
- */
+/* Marks the IRP pending; this driver's dispatch routine then returns STATUS_PENDING. IRQL: any.
+   Source: WDK IoMarkIrpPending. */
 static inline void IoMarkIrpPending(PIRP Irp) {
     TellVerifierInline(Irp, InlineMarkPending);
     IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED;
 }
 
-/* Hands the IRP to the driver of DeviceObject; gives back what its dispatch routine returned. After
-   the call the IRP is not the caller's. Bug check 0x35 without a location left. IRQL: <=
-   DISPATCH_LEVEL. Source: WDK IoCallDriver. */
+/* Passes the IRP to the driver of DeviceObject; returns the value of its dispatch routine.
+   Ownership: the caller no longer owns the IRP after the call. Bug check 0x35 when no location is
+   left. IRQL: <= DISPATCH_LEVEL. Source: WDK IoCallDriver. */
 NT_API NTSTATUS IoCallDriver(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 #define IofCallDriver IoCallDriver
 
-/* Sends the IRP, whose IoStatus is set, back up. Bug check 0x44 for one that was completed, 0xC9
-   with STATUS_PENDING or a cancel routine set. IRQL: <= DISPATCH_LEVEL. Source: WDK
-   IoCompleteRequest. */
+/* Completes the IRP, whose IoStatus is set: its completion routines run from the caller's location
+   up. Bug check 0x44 for an IRP that was completed before, 0xC9 with STATUS_PENDING or a cancel
+   routine set. IRQL: <= DISPATCH_LEVEL. Source: WDK IoCompleteRequest. */
 NT_API void IoCompleteRequest(PIRP Irp, CCHAR PriorityBoost);
 #define IofCompleteRequest IoCompleteRequest
 #define IO_NO_INCREMENT_BOOST 0
 
-/* Asks for the IRP to end soon: sets Irp->Cancel and calls the cancel routine if there is one.
-   TRUE: it was called. FALSE says nothing about whether the IRP is pending. The caller makes sure
-   that the IRP is not freed meanwhile. IRQL: <= DISPATCH_LEVEL. Source: WDK IoCancelIrp. */
+/* Requests cancellation: sets Irp->Cancel and calls the cancel routine if there is one. TRUE: the
+   cancel routine was called. FALSE does not imply that the IRP is complete, nor that it is pending.
+   The caller ensures that the IRP is not freed during the call. IRQL: <= DISPATCH_LEVEL. Source:
+   WDK IoCancelIrp. */
 NT_API BOOLEAN IoCancelIrp(PIRP Irp);
 
-/* Sets (NULL: withdraws) the cancel routine, gives back the old one. Whoever gets a routine back
-   owns the completion. IRQL: <= DISPATCH_LEVEL. Source: WDK IoSetCancelRoutine. */
+/* Sets the cancel routine (NULL removes it) and returns the old one. A caller that receives a
+   routine owns the completion. IRQL: <= DISPATCH_LEVEL. Source: WDK IoSetCancelRoutine. */
 NT_API PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL CancelRoutine);
 
-/* The system's cancel spin lock. IRQL: <= DISPATCH_LEVEL; release: = DISPATCH_LEVEL.
-   Source: WDK IoAcquireCancelSpinLock. */
+/* Acquires and releases the system's cancel spin lock. IRQL: <= DISPATCH_LEVEL; release: =
+   DISPATCH_LEVEL. Source: WDK IoAcquireCancelSpinLock. */
 NT_API void IoAcquireCancelSpinLock(PKIRQL Irql);
 NT_API void IoReleaseCancelSpinLock(KIRQL Irql);
 

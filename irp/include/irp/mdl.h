@@ -1,5 +1,5 @@
-/* Memory descriptor lists: how a buffer that is not copied is told to a driver. Memory of a Linux
-   process is always there, so an MDL is no more than an address and a length. */
+/* Memory descriptor lists: they describe to a driver a buffer that is not copied. Memory of a Linux
+   process is always accessible, so an MDL is only an address and a length. */
 #ifndef IRPVERBS_IRP_MDL_H
 #define IRPVERBS_IRP_MDL_H
 
@@ -30,28 +30,29 @@ typedef enum _MM_PAGE_PRIORITY {
     HighPagePriority = 32
 } MM_PAGE_PRIORITY;
 
-/* An MDL for Length bytes, or NULL. With an IRP it becomes its MdlAddress; as SecondaryBuffer, the
-   last of that chain. ChargeQuota is ignored. Ownership: the caller's; IoFreeMdl. IRQL: <=
-   DISPATCH_LEVEL. Source: WDK IoAllocateMdl, IoFreeMdl. */
+/* Allocates and frees an MDL for Length bytes; NULL without memory. With an IRP, the MDL becomes
+   its MdlAddress or, as SecondaryBuffer, the last of that chain. ChargeQuota is ignored. Ownership:
+   the caller's; IoFreeMdl. IRQL: <= DISPATCH_LEVEL. Source: WDK IoAllocateMdl, IoFreeMdl. */
 NT_API PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer,
                           BOOLEAN ChargeQuota, PIRP Irp);
 NT_API void IoFreeMdl(PMDL Mdl);
 
-/* Note what Windows would do to the pages. IRQL: <= DISPATCH_LEVEL. Source: WDK
+/* Set and clear the flags of the MDL; no page is locked. IRQL: <= DISPATCH_LEVEL. Source: WDK
    MmProbeAndLockPages, MmUnlockPages, MmBuildMdlForNonPagedPool. */
 NT_API void MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode,
                                 LOCK_OPERATION Operation);
 NT_API void MmUnlockPages(PMDL MemoryDescriptorList);
 NT_API void MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList);
 
-/* What an MDL describes. IRQL: any. Source: WDK MmGetMdlVirtualAddress and kin. */
+/* Address and length of the described buffer. IRQL: any. Source: WDK MmGetMdlVirtualAddress,
+   MmGetMdlByteCount, MmGetMdlByteOffset. */
 static inline PVOID MmGetMdlVirtualAddress(const MDL* mdl) NT_NOEXCEPT {
     return (char*)mdl->StartVa + mdl->ByteOffset;
 }
 static inline ULONG MmGetMdlByteCount(const MDL* mdl) NT_NOEXCEPT { return mdl->ByteCount; }
 static inline ULONG MmGetMdlByteOffset(const MDL* mdl) NT_NOEXCEPT { return mdl->ByteOffset; }
 
-/* The address for the driver to use. IRQL: <= DISPATCH_LEVEL. Source: WDK
+/* The address that the driver uses. IRQL: <= DISPATCH_LEVEL. Source: WDK
    MmGetSystemAddressForMdlSafe. */
 static inline PVOID MmGetSystemAddressForMdlSafe(const MDL* mdl, ULONG priority) NT_NOEXCEPT {
     (void)priority;

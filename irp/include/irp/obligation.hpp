@@ -1,4 +1,4 @@
-/// What a driver holds while an IRP is its own.
+/// Ownership of an IRP that its driver must complete.
 #pragma once
 
 #include <irp/device.h>
@@ -14,9 +14,9 @@ namespace detail {
 } // namespace detail
 
 /// Move-only proof that its holder owes an IRP one completion. A dispatch routine wraps its IRP on
-/// the first line; each way out then completes, forwards or parks it, or ends in bug check
-/// 0xC9/0x226. The members with && end the obligation: the IRP may be gone when they return.
-/// IRQL: <= DISPATCH_LEVEL.
+/// the first line; each way out then completes, forwards or pends it, or ends in bug check
+/// 0xC9/0x226. The members with && end the obligation: the IRP may be freed when they return. IRQL:
+/// <= DISPATCH_LEVEL.
 class [[nodiscard]] obligation {
 public:
     explicit obligation(IRP* irp) noexcept : irp_(irp) {}
@@ -40,13 +40,13 @@ public:
         return *reinterpret_cast<Parameters*>(&stack().Parameters);
     }
 
-    /// Stays owed.
+    /// The IRP; the obligation stays.
     IRP* get() const noexcept { return irp_; }
 
-    /// The IRP without the obligation: somebody else's code will complete it.
+    /// The IRP without the obligation: other code completes it.
     [[nodiscard]] IRP* release() && noexcept { return std::exchange(irp_, nullptr); }
 
-    /// Completes; gives the status back for the dispatch routine to return.
+    /// Completes the IRP; returns `status`, which the dispatch routine returns.
     NTSTATUS complete(NTSTATUS status, ULONG_PTR information = 0) && {
         IRP* irp = std::exchange(irp_, nullptr);
         irp->IoStatus.Status = status;
@@ -55,16 +55,16 @@ public:
         return status;
     }
 
-    /// To the driver below, who sees this driver's own location. The result is the dispatch
-    /// routine's to return.
+    /// Passes the IRP with this driver's own location to the driver below. The dispatch routine
+    /// returns the result.
     NTSTATUS forward(DEVICE_OBJECT* lower) && {
         IRP* irp = std::exchange(irp_, nullptr);
         IoSkipCurrentIrpStackLocation(irp);
         return IoCallDriver(lower, irp);
     }
 
-    /// To the driver below, with a copy of the location; `routine` sees the IRP on its way up,
-    /// whatever its status, and passes PendingReturned on.
+    /// Passes the IRP with a copy of the location to the driver below. Completion calls `routine`
+    /// for every status; `routine` propagates PendingReturned.
     NTSTATUS forward_with(DEVICE_OBJECT* lower, PIO_COMPLETION_ROUTINE routine, void* context) && {
         IRP* irp = std::exchange(irp_, nullptr);
         IoCopyCurrentIrpStackLocationToNext(irp);

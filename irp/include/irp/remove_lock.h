@@ -1,4 +1,4 @@
-/* Remove locks: a device is not deleted while a request is inside it. */
+/* Remove locks: a device is not deleted while a request holds its remove lock. */
 #ifndef IRPVERBS_IRP_REMOVE_LOCK_H
 #define IRPVERBS_IRP_REMOVE_LOCK_H
 
@@ -13,16 +13,17 @@ typedef struct _IO_REMOVE_LOCK {
     KEVENT RemoveEvent;
 } IO_REMOVE_LOCK, *PIO_REMOVE_LOCK;
 
-/* Prepares a lock. IRQL: PASSIVE_LEVEL. Source: WDK IoInitializeRemoveLock. */
+/* Initialises a lock. IRQL: PASSIVE_LEVEL. Source: WDK IoInitializeRemoveLock. */
 NT_API void IoInitializeRemoveLock(PIO_REMOVE_LOCK RemoveLock, ULONG AllocateTag,
                                    ULONG MaxLockedMinutes, ULONG HighWatermark);
 
-/* STATUS_SUCCESS: the device stays until the release with the same Tag. STATUS_DELETE_PENDING: it
-   goes. IRQL: <= DISPATCH_LEVEL. Source: WDK IoAcquireRemoveLock, IoReleaseRemoveLock. */
+/* Acquires and releases the lock. STATUS_SUCCESS: the device is not deleted before the release with
+   the same Tag. STATUS_DELETE_PENDING: the device is being removed. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK IoAcquireRemoveLock, IoReleaseRemoveLock. */
 NT_API NTSTATUS IoAcquireRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag);
 NT_API void IoReleaseRemoveLock(PIO_REMOVE_LOCK RemoveLock, PVOID Tag);
 
-/* Releases, lets nobody in any more, and waits until the last is out. IRQL: PASSIVE_LEVEL.
+/* Releases the lock, fails later acquisitions, and waits for the last release. IRQL: PASSIVE_LEVEL.
    Source: WDK IoReleaseRemoveLockAndWait. */
 NT_API void IoReleaseRemoveLockAndWait(PIO_REMOVE_LOCK RemoveLock, PVOID Tag);
 

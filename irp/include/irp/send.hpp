@@ -1,4 +1,4 @@
-/// Awaiting an IRP in any C++20 coroutine, without Asio and without an allocation.
+/// Awaits an IRP in any C++20 coroutine, without Asio and without an allocation.
 #pragma once
 
 #include <irp/device.h>
@@ -9,7 +9,7 @@
 
 namespace irpverbs::irp {
 
-/// How an IRP came home.
+/// The result of a completed IRP.
 struct sent_result {
     NTSTATUS status;
     ULONG_PTR information;
@@ -17,7 +17,7 @@ struct sent_result {
 
 namespace detail {
 
-/// An IRP on its way. The memory is the coroutine's: it must not be destroyed meanwhile.
+/// A sent IRP. The coroutine owns the memory and must not be destroyed before the IRP is completed.
 class NT_API sent_packet {
 public:
     sent_packet(DEVICE_OBJECT* device, IRP* irp) noexcept : device_(device), irp_(irp) {}
@@ -51,12 +51,12 @@ private:
 } // namespace detail
 
 /// `auto [status, information] = co_await send(device, irp);` sends an IRP whose next stack
-/// location has its major function and parameters; its completion routine is set here. Ownership:
-/// the IRP is the caller's again when the coroutine goes on; the coroutine must not be destroyed
-/// before that. The coroutine goes on at PASSIVE_LEVEL and never inside the call that sends:
-/// without suspension when the request was completed there, else on the thread that completes it if
-/// that is at PASSIVE_LEVEL, else on a worker thread. Cancellation: IoCancelIrp(irp). IRQL:
-/// PASSIVE_LEVEL.
+/// location holds its major function and parameters; this function sets its completion routine.
+/// Ownership: the IRP is the caller's again when the coroutine resumes; the coroutine must not be
+/// destroyed before that. The coroutine resumes at PASSIVE_LEVEL and never inside the call that
+/// sends. It is not suspended if the request was completed during that call. Otherwise it resumes
+/// on the completing thread if that is at PASSIVE_LEVEL, else on a worker thread. IRQL:
+/// PASSIVE_LEVEL. Cancellation: IoCancelIrp(irp).
 inline detail::sent_packet send(DEVICE_OBJECT* device, IRP* irp) noexcept { return {device, irp}; }
 
 } // namespace irpverbs::irp

@@ -9,8 +9,8 @@
 
 namespace irpverbs::irp {
 
-/// Verifies so (VerifierConfigure) while it lives, afterwards not at all. Throws
-/// std::invalid_argument with what is wrong with the options.
+/// Configures the verifier (VerifierConfigure) for its lifetime; the destructor turns all checks
+/// off. Throws std::invalid_argument, with VerifierMessage(), for wrong options.
 class verifier_scope {
 public:
     explicit verifier_scope(const std::string& options) {
@@ -23,13 +23,13 @@ public:
 };
 
 struct force_pending_summary {
-    std::uint64_t runs = 0;  // the one without anything forced included
-    std::uint64_t sites = 0; // distinct: who calls IoCallDriver, and which dispatch routine answers
+    std::uint64_t runs = 0;  // including the run without a forced pend
+    std::uint64_t sites = 0; // distinct pairs: call site of IoCallDriver, dispatch routine
 };
 
 namespace detail {
 
-/// One sweep in the process at a time.
+/// At most one sweep runs in the process.
 class NT_API force_pending_turns {
 public:
     force_pending_turns();
@@ -37,7 +37,7 @@ public:
     force_pending_turns(const force_pending_turns&) = delete;
     force_pending_turns& operator=(const force_pending_turns&) = delete;
 
-    /// False: every site had its turn.
+    /// Prepares the next run. False: every site was forced once.
     bool next();
     force_pending_summary summary() const;
 
@@ -47,10 +47,11 @@ private:
 
 } // namespace detail
 
-/// Calls `body()` until each call site of IoCallDriver that it reaches was inline once, and pended
-/// once: its IRP, though completed at once by the driver below, then comes back later from a DPC on
-/// another processor, and IoCallDriver returns STATUS_PENDING. What the body must keep to in either
-/// case is for the body to check. It may run campaigns of its own (dispatch/explore.hpp).
+/// Calls `body()` until each call site of IoCallDriver that it reaches completed inline once and
+/// pended once. For a forced pend, the IRP that the driver below completed at once reaches the
+/// caller later, from a DPC on another processor, and IoCallDriver returns STATUS_PENDING. The body
+/// checks its own invariants in both cases. It may run explorations of its own
+/// (dispatch/explore.hpp).
 template <class Body>
 force_pending_summary force_pending_sweep(Body&& body) {
     detail::force_pending_turns turns;

@@ -1,4 +1,4 @@
-/* Everything that a WDM-style driver includes. */
+/* All headers that a WDM-style driver includes. */
 #ifndef IRPVERBS_IRP_WDM_H
 #define IRPVERBS_IRP_WDM_H
 

@@ -33,8 +33,8 @@ struct timed_handler {
 
 } // namespace detail
 
-/// How long the operation of a handler may take: `ticks`, or no_deadline. Adapters of tokens hand
-/// it on like Asio's own associated properties.
+/// The time limit of a handler's operation: `ticks`, or no_deadline. Token adapters propagate it
+/// like Asio's own associated properties.
 template <class Handler, class Default = no_deadline>
 struct associated_deadline {
     using type = Default;
@@ -56,7 +56,7 @@ struct associated_deadline<detail::timed_handler<Handler>, Default> {
 
 namespace detail {
 
-/// The limit in ticks, rounded up; the nearest there is when machine time does not hold it.
+/// The limit in ticks, rounded up, and clamped to the range of machine time.
 template <class Rep, class Period>
 constexpr ticks ticks_of(std::chrono::duration<Rep, Period> limit) {
     using wide = std::chrono::duration<long double, ticks::period>;
@@ -67,15 +67,15 @@ constexpr ticks ticks_of(std::chrono::duration<Rep, Period> limit) {
 
 } // namespace detail
 
-/// A token that goes on as `token`, with a deadline.
+/// `token` with a deadline.
 template <class Token>
 struct within_t {
     ticks limit;
     Token token;
 };
 
-/// `limit` after the call is made the request is cancelled, and completes with STATUS_IO_TIMEOUT
-/// unless its result comes first. A limit beyond 29,000 years is cut to that.
+/// Cancels the request `limit` after the call; it then completes with STATUS_IO_TIMEOUT unless its
+/// result comes first. A limit beyond 29,000 years is clamped to that.
 template <class Rep, class Period, class Token = boost::asio::deferred_t>
 constexpr within_t<std::decay_t<Token>> within(std::chrono::duration<Rep, Period> limit,
                                                Token&& token = {}) {

@@ -1,4 +1,4 @@
-// IoCallDriver under the verifier's eyes.
+// IoCallDriver with the verifier's checks.
 #include "../packet.hpp"
 #include "../require.hpp"
 #include "../rules.hpp"
@@ -16,7 +16,7 @@
 namespace irpverbs::irp::verify {
 namespace {
 
-// What may be asked of a driver at DISPATCH_LEVEL.
+// The requests that may be sent at DISPATCH_LEVEL.
 bool may_be_sent_at_dispatch(UCHAR major) {
     switch (major) {
     case IRP_MJ_READ:
@@ -40,17 +40,17 @@ bool asks_for_completion(const IO_STACK_LOCATION& location) {
                0;
 }
 
-/// One IoCallDriver, as its checks see it.
+/// The state of one IoCallDriver for its checks.
 struct sending {
     core::processor& self;
     ledger& book;
     record& irp;
-    frame* by; // the routine that sends it; null: in none for this IRP
+    frame* by; // the routine that sends it; null: in no routine of this IRP
     DEVICE_OBJECT* device;
     std::uint32_t device_number;
     int location;
     const IO_STACK_LOCATION& next;
-    bool skipped; // the driver's own location goes on to the next driver
+    bool skipped; // the driver passes its own location to the next driver
 };
 
 draft* check_owner(sending& call) {
@@ -92,7 +92,7 @@ draft* check_location(sending& call) {
     if (above.CompletionRoutine != call.next.CompletionRoutine ||
         above.Context != call.next.Context)
         return nullptr;
-    // One driver twice in a stack may well set one routine twice.
+    // A driver that is twice in a stack may set one routine twice.
     const bool sole = call.location + 2 > call.irp.stack_count;
     if (!sole && call.irp.at(call.location + 2).driver == call.irp.at(call.location + 1).driver)
         return nullptr;
@@ -188,7 +188,7 @@ draft* check_sending(sending& call) {
     return told;
 }
 
-// What the records say from now on.
+// Records the call in the location, the IRP and the frame.
 void enter(sending& call, frame& mine, const void* caller) {
     record& irp = call.irp;
     level& own = irp.at(call.location);
@@ -292,7 +292,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
     const begun start = begin(self, book, device, irp, mine, by, caller);
     tell(book, start.told);
     if (start.stop) return STATUS_INVALID_PARAMETER;
-    if (mine.irp == nullptr) return send_unwatched(device, irp); // which refuses it
+    if (mine.irp == nullptr) return send_unwatched(device, irp); // which rejects it
     NTSTATUS status = STATUS_SUCCESS;
     {
         const frame_scope inside(self, mine);

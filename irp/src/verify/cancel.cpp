@@ -1,4 +1,4 @@
-// Cancel routines: who set them, who took them, who completes.
+// Cancel routines: the drivers that set them, the cancellers that take them, and the completion.
 #include "../cancel_steps.hpp"
 #include "../require.hpp"
 #include "../rules.hpp"
@@ -31,7 +31,7 @@ draft* check_owner(ledger& book, record& irp, const frame* by, bool set) {
                 .with("sent at", irp.sent_at);
 }
 
-// Of all devices, or of the one that has the IRP.
+// True if the option requires the lock for all devices, or the IRP's device requires it.
 bool lock_is_required(ledger& book, record& irp) {
     const int location = static_cast<UCHAR>(irp.irp->CurrentLocation);
     return settings.cancel_lock_required ||
@@ -106,8 +106,7 @@ record* begin_cancel(core::processor& self, ledger& book, IRP* irp, draft*& told
     return &of;
 }
 
-// IoCancelIrp is under way, and the IRP was freed since: a bug of its caller's, who must prevent
-// that.
+// Reports an IRP that was freed during IoCancelIrp: its caller must prevent that.
 draft* check_freed_meanwhile(ledger& book, record& of) {
     if (of.stage != stage::freed) return nullptr;
     --of.cancels_under_way;
@@ -117,7 +116,7 @@ draft* check_freed_meanwhile(ledger& book, record& of) {
                 .with("freed at", of.freed_at);
 }
 
-// Keeps the record for as long as IoCancelIrp needs it: the IRP may be gone before.
+// Keeps the record for as long as IoCancelIrp needs it: the IRP may be freed earlier.
 class cancel_scope {
 public:
     cancel_scope(ledger& book, record& of) : book_(book), of_(of) {}
@@ -130,7 +129,7 @@ private:
     record& of_;
 };
 
-// The hooks of IoCancelIrp that keep its record.
+// The hooks of IoCancelIrp that update the record.
 class watched_cancel {
 public:
     watched_cancel(core::processor& self, ledger& book, record& of)
@@ -165,7 +164,7 @@ public:
 
     void call(PDRIVER_CANCEL routine, DEVICE_OBJECT* device, IRP* irp) {
         const frame_scope inside(self_, mine_);
-        // The state that the routine was entered with, and must have restored.
+        // The state on the routine's entry, which it must restore.
         mine_.irql = irp->CancelIrql;
         mine_.cancel_lock_held = false;
         if (mine_.spin_locks != 0) --mine_.spin_locks;
@@ -195,7 +194,7 @@ private:
     ledger& book_;
     record& of_;
     frame mine_;
-    draft* told_ = nullptr; // the rule that the last step broke
+    draft* told_ = nullptr; // the finding of the last step
 };
 
 } // namespace

@@ -18,7 +18,7 @@ namespace {
 
 std::string completes(const record& irp) { return "irp#" + std::to_string(irp.generation); }
 
-// Its maker has it back, holds a location of its own, and lets the system do the rest.
+// The originator has the IRP again, in a location of its own, and lets the system complete it.
 bool resumed_by_maker(const record& irp) {
     return irp.stage == stage::home && irp.irp->CurrentLocation <= irp.irp->StackCount &&
            has_receiver(*irp.irp);
@@ -83,7 +83,7 @@ draft* check_size(ledger& book, record& irp) {
     const IRP& packet = *irp.irp;
     const IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp.irp);
     const bool buffered = packet.AssociatedIrp.SystemBuffer != nullptr &&
-                          (packet.Flags & IRP_ASSOCIATED_IRP) == 0; // or that is its master
+                          (packet.Flags & IRP_ASSOCIATED_IRP) == 0; // otherwise it is MasterIrp
     if (!buffered || !NT_SUCCESS(packet.IoStatus.Status)) return nullptr;
     ULONG size = 0;
     switch (location.MajorFunction) {
@@ -147,7 +147,7 @@ completion_begun begin(core::processor& self, ledger& book, IRP* irp) {
     return {told, false, &of};
 }
 
-// Holds the completion back before anything of the location is lost.
+// Defers the completion before any field of the location is cleared.
 bool hold_back(core::processor& self, ledger& book, record& of, level& own, UCHAR control) {
     if (!own.forced) return false;
     own.forced = false;
@@ -220,8 +220,8 @@ trace_event way_up(const record& of, trace_step step, int location, std::uint32_
     return what;
 }
 
-/// The verifier's hooks of the walk. The ledger's lock is held while a location is left, so that
-/// the return of a dispatch routine is judged before or after a step, never during one.
+/// The verifier's hooks of the walk. The ledger's lock is held while a location is completed, so
+/// that the return of a dispatch routine is checked before or after a step, never during one.
 class watched_walk {
 public:
     watched_walk(core::processor& self, ledger& book, record& of)
@@ -252,7 +252,7 @@ public:
         trace_moment(trace_step::location_left, left_);
     }
 
-    // STATUS_MORE_PROCESSING_REQUIRED also when the IRP went elsewhere during the routine.
+    // Returns STATUS_MORE_PROCESSING_REQUIRED also when the IRP was passed on during the routine.
     NTSTATUS call(PIO_COMPLETION_ROUTINE routine, DEVICE_OBJECT* device, IRP* irp, void* context) {
         of_.at(left_).returned = true;
         if (routine == nullptr) {
@@ -287,7 +287,7 @@ public:
     }
 
 private:
-    // The records of a completion routine's call. Under the lock.
+    // Records the call of a completion routine. Called under the lock.
     frame enter(DEVICE_OBJECT* device) {
         const bool originator = left_ == of_.irp->StackCount;
         frame mine;
@@ -314,7 +314,7 @@ private:
 
     NTSTATUS taken(std::uint32_t turn) {
         const std::lock_guard guard(book_.lock);
-        // Otherwise the IRP has another owner already.
+        // In the other cases the IRP already has another owner.
         if (of_.turn == turn || of_.stage == stage::freed) note_taken_back(book_, of_);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
@@ -349,7 +349,7 @@ private:
     ledger& book_;
     record& of_;
     std::unique_lock<core::raw_spin> guard_;
-    int left_ = 0; // the location left last
+    int left_ = 0; // the location completed last
     draft* found_ = nullptr;
 };
 
@@ -372,7 +372,7 @@ void complete_request(IRP* irp) {
     const completion_begun start = begin(self, book, irp);
     tell(book, start.told);
     if (start.stop) return;
-    if (start.irp == nullptr) return complete_unwatched(irp); // which refuses it
+    if (start.irp == nullptr) return complete_unwatched(irp); // which rejects it
     walk(self, book, *start.irp);
 }
 

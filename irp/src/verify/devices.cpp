@@ -1,4 +1,5 @@
-// Devices: deleted ones, references that were lent, and completion routines that hold one.
+// Devices: deleted ones, references by IoGetAttachedDeviceReference, and completion routines that
+// reference one.
 #include "hooks.hpp"
 #include "ledger.hpp"
 #include "remove_locks.hpp"
@@ -18,7 +19,7 @@ void device_created(DEVICE_OBJECT* device) {
     if (!tracking()) return;
     ledger& book = ledger::of(core::this_processor());
     const std::lock_guard guard(book.lock);
-    book.devices.erase(device); // of the one that was there before
+    book.devices.erase(device); // the record of an earlier device at this address
     book.device(device);
 }
 

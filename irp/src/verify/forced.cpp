@@ -20,7 +20,7 @@ void deliver(KDPC*, void* context, void*, void*) {
     resume_completion(irp);
 }
 
-// Another processor than the caller's, if there is one. PROCESSOR_NUMBER names 256 of them.
+// A processor other than the caller's, if there is one. PROCESSOR_NUMBER can name 256 processors.
 PROCESSOR_NUMBER target_for(const core::processor& self) {
     const std::uint32_t next = self.home ? self.number + 1 : self.number;
     const std::uint32_t count = std::min<std::uint32_t>(self.owner->processor_count(), 256);

@@ -9,7 +9,7 @@
 namespace irpverbs::irp::verify {
 namespace {
 
-constexpr std::size_t frame_index = 7; // of processor::stocks; nothing there needs dropping
+constexpr std::size_t frame_index = 7; // of processor::stocks; the entries need no cleanup
 
 // A processor's queue is retiring for as long as it is inside a DPC.
 bool inside_dpc(const core::processor& self) { return self.dpcs.retiring; }

@@ -1,4 +1,4 @@
-// Which driver routine a processor is in: a chain of frames on its stack.
+// The driver routines that a processor is in: a chain of frames on its stack.
 #pragma once
 
 #include "record.hpp"
@@ -7,11 +7,11 @@ namespace irpverbs::irp::verify {
 
 enum class routine : std::uint8_t { dispatch, completion, cancel };
 
-/// A driver's routine that is running, and what it did so far with its IRP.
+/// A driver's routine that is running, and its actions on its IRP so far.
 struct frame {
     routine kind = routine::dispatch;
     record* irp = nullptr;
-    int location = 0; // the driver's; past the last one: the maker of the IRP
+    int location = 0; // the driver's; above the top one: the IRP's originator
     std::uint32_t use = 0;
     DEVICE_OBJECT* device = nullptr;
     std::uint32_t device_number = 0;
@@ -20,7 +20,7 @@ struct frame {
     ULONG kernel_apc_disable = 0;
     ULONG special_apc_disable = 0;
     bool in_dpc = false;
-    std::size_t spin_locks = 0;    // held when it was entered
+    std::size_t spin_locks = 0;    // held on entry
     bool cancel_lock_held = false; // likewise
 
     bool forwarded = false;
@@ -32,17 +32,17 @@ struct frame {
     bool armed = false;      // a cancel routine was set
     bool routine_ex = false; // IoSetCompletionRoutineEx was called, IoCallDriver not yet
     bool routine_ex_failed = false;
-    bool used_late = false; // told: it used the IRP after it had handed it on
+    bool used_late = false; // reported: it used the IRP after it passed it down or completed it
     const void* remove_lock = nullptr;
-    std::uint64_t holder = 0; // of remove locks: its number; 0: it acquired none
-    // The request bound to its thread that it sent last, and how deep its stack was then.
+    std::uint64_t holder = 0; // number among the holders of remove locks; 0: it acquired none
+    // The last thread-bound request that it sent, and the depth of its stack then.
     const IRP* bound = nullptr;
     std::uint64_t bound_generation = 0;
     const void* bound_depth = nullptr;
     frame* outer = nullptr;
 };
 
-/// Pushes a frame for the life of the scope; the record is kept for as long.
+/// Pushes a frame for the lifetime of the scope, and keeps the record for as long.
 class frame_scope {
 public:
     frame_scope(core::processor& self, frame& mine);
@@ -55,7 +55,7 @@ private:
     frame& mine_;
 };
 
-/// The innermost routine that the caller is in; null when it is in none, or in a DPC that
+/// The innermost routine that the caller is in; null outside of every routine, and in a DPC that
 /// interrupted one.
 frame* context_of(core::processor& self);
 

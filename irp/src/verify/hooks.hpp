@@ -1,5 +1,5 @@
-// What the core calls when instrumentation is on. All of it stands apart from the paths that every
-// request takes; each function tests by itself what is watched.
+// The hooks that the core calls while instrumentation is on. They are apart from the common paths;
+// each function itself tests whether its check is enabled.
 #pragma once
 
 #include <irp/device.h>
@@ -16,28 +16,30 @@ namespace core = dispatch::detail;
 
 enum class origin : std::uint8_t;
 
-// The whole of IoCallDriver and IoCompleteRequest. `caller` is where IoCallDriver was called.
+// IoCallDriver and IoCompleteRequest with all checks. `caller` is the call site of IoCallDriver.
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller);
 void complete_request(IRP* irp);
 
-// The life of an IRP's memory. begin_life with origin::found: the IRP was made new in its place.
+// The lifetime of an IRP's memory. begin_life with origin::found: the IRP was initialised again in
+// place.
 void begin_life(IRP* irp, origin made);
-/// What was allocated is a request of that kind.
+/// Sets the kind of request that an allocated IRP was built as.
 void built(IRP* irp, origin made);
 void check_initialize(IRP* irp);
-/// False: the IRP is not to be made new.
+/// False: the IRP must not be initialised again.
 bool check_reuse(IRP* irp);
-/// False: the IRP is not to be freed.
+/// False: the IRP must not be freed.
 bool check_free(IRP* irp);
-/// ExFreePool is given that address. True: it is an IRP of the library's own memory, and is told.
+/// Called by ExFreePool with its address. True: it is an IRP in the library's own memory, and the
+/// finding was emitted.
 bool freed_as_pool(const void* memory);
-/// Gives the memory back, in the end.
+/// Frees the memory; while IRPs are tracked, after quarantine.
 void end_life(IRP* irp);
 
-/// The IRP's memory is used by that function, which no one calls who has handed the IRP on.
+/// `function` touches `irp`; emits a finding if the caller no longer owns the IRP.
 void check_use(IRP* irp, const char* function);
 
-// Cancelling.
+// Cancellation.
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
 BOOLEAN cancel(IRP* irp);
 void check_cancel_release();
@@ -49,14 +51,14 @@ void check_start_next(DEVICE_OBJECT* device, bool deferred);
 /// Calls DriverStartIo.
 void call_start_io(DEVICE_OBJECT* device, IRP* irp);
 
-// Completion routines that hold their device.
+// Completion routines that reference their device.
 void routine_ex_set(DEVICE_OBJECT* device, IRP* irp);
 void routine_ex_failed(IRP* irp);
 
-// strict_sdv_irql: SDV asks for PASSIVE_LEVEL where the functions' own pages allow APC_LEVEL.
+// strict_sdv_irql: SDV demands PASSIVE_LEVEL where the functions' own pages allow APC_LEVEL.
 void check_strict_irql(const char* function);
 
-// The level at which something is taken from a device queue, which lax_device_queue_irql widens.
+// Checks the IRQL of a removal from a device queue, which lax_device_queue_irql widens.
 void check_watched_queue_irql(core::irql_rule rule);
 inline void check_queue_irql(const core::irql_rule& rule) {
     if (core::verifying()) check_watched_queue_irql(rule);

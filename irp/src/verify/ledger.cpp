@@ -16,7 +16,7 @@ namespace irpverbs::irp::verify {
 namespace {
 constexpr std::size_t ring_size = 20; // as in Driver Verifier's IRP log
 
-// What a hung or broken run tells of IRPs.
+// The IRPs in the report of a hung or broken run.
 void dump_outstanding(std::string& text, void* held) {
     ledger& book = *static_cast<ledger*>(held);
     const std::lock_guard guard(book.lock);
@@ -118,7 +118,7 @@ record& ledger::born(IRP* irp, origin made, CCHAR stack_count) {
 
 record& ledger::known(IRP* irp) {
     if (record* already = find(irp)) return *already;
-    unveil_locations(irp); // it may have been sent under another watch
+    unveil_locations(irp); // the verifier may have been configured differently when it was sent
     record& fresh = born(irp, origin::found, irp->StackCount);
     fresh.stage = irp->CurrentLocation <= irp->StackCount ? stage::sent : stage::home;
     return fresh;

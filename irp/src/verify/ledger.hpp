@@ -1,4 +1,4 @@
-// The records of one machine, and findings made from them.
+// The records of one machine's IRPs, and the findings made from them.
 #pragma once
 
 #include "frames.hpp"
@@ -15,12 +15,13 @@
 
 namespace irpverbs::irp::verify {
 
-/// A finding that is ready to be told. The ledger owns it: the one who tells may never come back.
+/// A finding that is ready to be reported. The ledger owns it: a bug-check handler may unwind or
+/// end the reporting thread.
 struct draft {
     core::finding found;
     core::call_stack stacks[3];
     std::size_t stack_count = 0;
-    // Of an IRP's history, for a finding that has no stack of its own but the one it is told at.
+    // From an IRP's history, for a finding whose only own stack is the one of its report.
     const char* last_known = nullptr;
     core::call_stack last_known_at;
 
@@ -31,14 +32,14 @@ struct draft {
 struct remove_lock_record {
     struct holder {
         void* tag;
-        std::uint64_t within;  // the dispatch routine that acquired it; 0: none, or told
-        std::uint64_t request; // that routine's IRP, by generation; 0: in no dispatch routine
+        std::uint64_t within; // the dispatch routine that acquired it; 0: none, or already reported
+        std::uint64_t request; // generation of that routine's IRP; 0: in no dispatch routine
         core::call_stack where;
     };
     std::uint32_t number = 0;
-    bool watched = false;                  // from its initialisation on
-    bool removed = false;                  // nobody acquires it any more
-    const DEVICE_OBJECT* device = nullptr; // by identity: whose dispatch routines acquire it
+    bool watched = false;                  // its initialisation was seen
+    bool removed = false;                  // later acquisitions fail
+    const DEVICE_OBJECT* device = nullptr; // only its identity: its dispatch routines acquire it
     std::vector<holder> holders;
     core::call_stack released_at; // last
 };
@@ -46,16 +47,16 @@ struct remove_lock_record {
 struct device_record {
     std::uint32_t number = 0;
     bool deleted = false;
-    bool start_io_cancelable = false;          // as IoSetStartIoAttributes was told
-    bool cancel_lock_required = false;         // as VerifierRequireCancelLock was told
-    const core::processor* starting = nullptr; // is in its DriverStartIo
+    bool start_io_cancelable = false;          // as set by IoSetStartIoAttributes
+    bool cancel_lock_required = false;         // as set by VerifierRequireCancelLock
+    const core::processor* starting = nullptr; // the processor in its DriverStartIo
     std::uint32_t lent = 0;                    // references of IoGetAttachedDeviceReference
     core::call_stack deleted_at;
     core::call_stack lent_at;
     std::deque<event> log;
 };
 
-/// A completion that was held back, on its way.
+/// A deferred completion, whose DPC is queued.
 struct delivery {
     KDPC dpc{};
     IRP* irp = nullptr;
@@ -73,8 +74,8 @@ struct totals {
     std::uint64_t warnings = 0;
 };
 
-/// Everything in it is guarded by `lock`, under which nothing calls out; an IRP's memory is
-/// looked at only where a record says under the same lock that no completion has taken it away.
+/// Everything in it is guarded by `lock`, under which no outside code is called. An IRP's memory is
+/// read only where a record shows under the same lock that no completion has taken it away.
 class ledger {
 public:
     static ledger& of(core::processor& self);
@@ -87,16 +88,16 @@ public:
     core::raw_spin lock;
 
     record* find(const IRP* irp);
-    /// The record of an IRP that is alive; made when there is none.
+    /// The record of a live IRP; created if there is none.
     record& known(IRP* irp);
-    /// A new life begins at that address.
+    /// Begins a new record for the IRP at that address.
     record& born(IRP* irp, origin made, CCHAR stack_count);
     void hold(record& which) { ++which.references; }
-    void release(record& which); // takes the lock itself
-    /// The IRP is gone for good.
+    void release(record& which); // acquires the lock itself
+    /// Ends the record of an IRP whose memory is freed.
     void forget(const IRP* irp);
 
-    /// Something happened to the IRP: into its history, the device's ring and the trace.
+    /// Adds an event of the IRP to its history, the device's ring and the trace.
     void note(core::processor& self, record& irp, const char* what, int location = 0,
               std::uint32_t device_number = 0);
     void note(core::processor& self, record& irp, const char* what, int location,
@@ -104,20 +105,21 @@ public:
 
     device_record& device(const DEVICE_OBJECT* which);
 
-    /// A rule was broken. The text is what a person needs beside the rule's meaning.
+    /// Makes the finding of a broken rule. The text adds the facts of the case to the rule's
+    /// meaning.
     draft& broken(rule which, const record* irp, std::string text);
 
     std::map<const DEVICE_OBJECT*, device_record> devices;
     std::unordered_map<const void*, remove_lock_record> remove_locks;
-    std::uint64_t holders = 0; // dispatch routines that acquired one, so far
-    /// Who waits without a time-out, and for what.
+    std::uint64_t holders = 0; // number of dispatch routines that have acquired one
+    /// The processors that wait without a time-out, and the objects that they wait for.
     std::unordered_map<const core::processor*, const void*> waiting;
     std::deque<event> trace;
-    std::uint64_t trace_dropped = 0; // older ones, for want of trace_limit
-    trace_log* recording = nullptr;  // null: nobody wants one
+    std::uint64_t trace_dropped = 0; // older events beyond trace_limit
+    trace_log* recording = nullptr;  // null: no recorder
     totals counted;
     std::vector<std::unique_ptr<delivery>> deliveries;
-    /// Freed packets that are kept back, oldest first.
+    /// Freed IRPs in quarantine, oldest first.
     std::deque<IRP*> quarantine;
     std::unordered_map<const IRP*, std::unique_ptr<record>> records;
 
@@ -130,14 +132,14 @@ private:
     std::atomic<std::uint32_t> configured_{0};
     std::uint64_t generations_ = 0;
     std::uint32_t device_numbers_ = 0;
-    std::vector<std::unique_ptr<record>> past_; // still stood on
+    std::vector<std::unique_ptr<record>> past_; // still referenced by frames
     std::vector<std::unique_ptr<draft>> drafts_;
 };
 
-/// Reports it, if there is one; not under the lock.
+/// Reports `what`, unless it is null; the lock must not be held.
 void tell(ledger& book, draft* what);
 
-/// Who is calling, for people: "cancel", "processor 3".
+/// The name of the calling actor in texts: "cancel", "processor 3".
 std::string actor_of(const core::processor& self);
 
 std::string hex(std::uint64_t value);

@@ -1,4 +1,4 @@
-// The memory of IRPs: made, made new, freed.
+// The memory of IRPs: allocation, reinitialisation, free.
 #include "hooks.hpp"
 #include "ledger.hpp"
 #include "quarantine.hpp"
@@ -66,7 +66,7 @@ void check_initialize(IRP* irp) {
                                     std::to_string(before->generation) + " of IoAllocateIrp")
                         .with("allocated at", before->made_at);
     }
-    if (told != nullptr) unveil_locations(irp); // it is made new all the same
+    if (told != nullptr) unveil_locations(irp); // it is initialised again all the same
     tell(book, told);
 }
 
@@ -129,7 +129,7 @@ bool freed_as_pool(const void* memory) {
         const std::lock_guard guard(book.lock);
         const record* known = book.find(static_cast<const IRP*>(memory));
         if (known == nullptr || known->made == origin::found || known->made == origin::initialized)
-            return false; // memory of the caller's own
+            return false; // the caller's own memory
         const bool freed = known->stage == stage::freed;
         told = &book.broken(rule::IrpFreedAsPool, known,
                             "ExFreePool is given irp#" + std::to_string(known->generation))

@@ -15,7 +15,7 @@ namespace {
 constinit std::atomic<std::uint32_t> configurations{0};
 
 constinit core::raw_spin switching;
-constinit std::uint32_t recorders = 0; // guarded by switching, like every write to what is watched
+constinit std::uint32_t recorders = 0; // guarded by switching, like every write to core::watched
 [[maybe_unused]] const bool registered = register_with_machines();
 
 constexpr std::uint32_t bit(core::watch what) { return static_cast<std::uint32_t>(what); }
@@ -23,7 +23,7 @@ constexpr std::uint32_t bit(core::watch what) { return static_cast<std::uint32_t
 struct word {
     std::string_view name;
     std::uint32_t bits;
-    bool passive; // only looks: part of "default"
+    bool passive; // only observes: part of "default"
 };
 
 constexpr word words[] = {
@@ -117,7 +117,7 @@ bool read_answer(std::string_view text, answer& chosen) {
     return false;
 }
 
-// "" when the setting was understood.
+// Reads a setting; returns "" or the reason of the failure.
 std::string read_setting(std::string_view name, std::string_view value, choice& chosen) {
     const std::string given = std::string(name) + '=' + std::string(value);
     if (name == "pended_completed")

@@ -1,4 +1,4 @@
-// What the verifier of IRPs is asked to do.
+// The options of the IRP verifier.
 #pragma once
 
 #include <dispatch/detail/verify.hpp>
@@ -11,27 +11,27 @@ namespace irpverbs::irp::verify {
 
 namespace core = dispatch::detail;
 
-/// Bits of core::watched that are this package's.
+/// The bits of core::watched that belong to this package.
 enum class watch : std::uint32_t {
-    io = core::first_outer_watch << 0,            // the life of IRPs, what routines return
-    lifetime = core::first_outer_watch << 1,      // what is left at the end
+    io = core::first_outer_watch << 0,            // the life of IRPs, return values of routines
+    lifetime = core::first_outer_watch << 1,      // leftovers at the end
     cancel = core::first_outer_watch << 2,        // cancel routines, latency
     remove_locks = core::first_outer_watch << 3,  // tags
-    log = core::first_outer_watch << 4,           // a ring a device
+    log = core::first_outer_watch << 4,           // a ring per device
     trace = core::first_outer_watch << 5,         // all events
-    force_pending = core::first_outer_watch << 6, // inline completions are held back
-    sweep = core::first_outer_watch << 7,         // force_pending_sweep decides which
-    recording = core::first_outer_watch << 8,     // a trace_recorder is there
+    force_pending = core::first_outer_watch << 6, // inline completions are deferred
+    sweep = core::first_outer_watch << 7,         // force_pending_sweep selects them
+    recording = core::first_outer_watch << 8,     // a trace_recorder exists
 };
 
 constexpr std::uint32_t bit(watch what) { return static_cast<std::uint32_t>(what); }
 inline bool watching(watch what) noexcept { return core::watching(bit(what)); }
-/// Anything at all about IRPs: then they have records.
+/// True when any check of IRPs is on: then they have records.
 inline bool tracking() noexcept { return core::watching(~(core::first_outer_watch - 1)); }
 
 enum class answer : std::uint8_t { allow, warn, fail };
 
-/// The settings that are no switches. Each is read alone: nobody changes two of them at once.
+/// The settings with values. Each is read alone; no two of them have to change together.
 struct knobs {
     std::atomic<answer> pended_completed{answer::warn};
     std::atomic<bool> cancel_lock_required{false};
@@ -42,21 +42,23 @@ struct knobs {
 };
 extern knobs settings;
 
-/// Before main. Referred to from here, so that no linker leaves it out of a program that uses IRPs.
+/// Runs before main. This declaration refers to it so that no linker omits it from a program that
+/// uses IRPs.
 bool register_with_machines();
 
-/// Counts the times that tracking began: records from before are of no use.
+/// Counts how often tracking began: records of an earlier configuration are invalid.
 std::uint32_t configuration();
 
-/// A trace_recorder begins and ends, whatever the options.
+/// Begin and end a trace_recorder's recording, independent of the options.
 void begin_recording();
 void end_recording();
 
-/// A sweep of force_pending begins and ends; options that are configured meanwhile stay in force.
+/// Begin and end a sweep of force_pending; options that are configured during the sweep stay in
+/// force.
 void begin_sweep();
 void end_sweep();
 
-/// Puts the options into force, or says why not, and changes nothing.
+/// Applies the options and returns "", or changes nothing and returns the reason.
 std::string configure(std::string_view options);
 
 } // namespace irpverbs::irp::verify

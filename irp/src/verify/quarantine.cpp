@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_kept = 128;
 constexpr unsigned char pattern = 0xD5;
-// Type and Size stay readable: they tell IoFreeIrp and IoCallDriver what they were given.
+// Type and Size stay readable: by them IoFreeIrp and IoCallDriver recognise a freed IRP.
 constexpr std::size_t readable = 8;
 
 char* poisoned_part(IRP* irp) { return reinterpret_cast<char*>(irp) + readable; }

@@ -1,5 +1,5 @@
-// Freed packets are kept back for a while, filled with a pattern: who writes to one is found out,
-// who reads one meets AddressSanitizer.
+// Freed IRPs are kept for a while, filled with a pattern: a write to one is found when it leaves,
+// and AddressSanitizer stops a read.
 #pragma once
 
 #include <irp/irp.h>
@@ -9,14 +9,14 @@ namespace irpverbs::irp::verify {
 class ledger;
 struct draft;
 
-/// The IRP, freed, joins the quarantine, and the oldest leaves it; its memory is checked. Under the
-/// ledger's lock.
+/// Puts the freed IRP into quarantine; the oldest one leaves it, and its memory is checked. Called
+/// under the ledger's lock.
 draft* keep_back(ledger& book, IRP* irp);
 
-/// Takes the oldest out, which there must be. Under the ledger's lock.
+/// Removes the oldest IRP, which must exist. Called under the ledger's lock.
 draft* let_oldest_go(ledger& book);
 
-/// Memory out of quarantine, back to the heap. True: nobody wrote to it.
+/// Frees memory that left quarantine. True: it was not written to.
 bool let_go(IRP* irp);
 
 } // namespace irpverbs::irp::verify

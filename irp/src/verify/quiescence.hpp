@@ -1,11 +1,11 @@
-// What must not be left when all is over.
+// The check for leftovers at the end.
 #pragma once
 
 #include "ledger.hpp"
 
 namespace irpverbs::irp::verify {
 
-/// A finding for each thing that is left; gives back how many.
+/// Emits a finding for each leftover; returns their number.
 std::uint32_t check_quiescence(ledger& book);
 
 } // namespace irpverbs::irp::verify

@@ -1,5 +1,4 @@
-// What is known of one IRP, beside it: nothing here lies in the IRP's own memory, which may be
-// gone.
+// The verifier's record of one IRP. It lies outside of the IRP's memory, which may be freed.
 #pragma once
 
 #include "options.hpp"
@@ -13,9 +12,9 @@
 
 namespace irpverbs::irp::verify {
 
-/// Who made an IRP's memory one.
+/// The function that made memory an IRP.
 enum class origin : std::uint8_t {
-    found, // older than the verifier, or memory that nobody prepared under its eyes
+    found, // older than the verifier, or initialised without a call that it saw
     allocated,
     initialized,
     built_device_control,
@@ -26,27 +25,27 @@ enum class origin : std::uint8_t {
 const char* name_of(origin made);
 
 enum class stage : std::uint8_t {
-    home, // its maker has it
+    home, // its originator has it
     sent,
     freed,
 };
 
-/// A stack location, as last sent.
+/// A stack location, as sent last.
 struct level {
-    DEVICE_OBJECT* device = nullptr; // by identity: may be gone
-    DRIVER_OBJECT* driver = nullptr; // likewise
+    DEVICE_OBJECT* device = nullptr; // only its identity: it may be deleted
+    DRIVER_OBJECT* driver = nullptr; // only its identity, too
     std::uint32_t device_number = 0;
     std::uint32_t use = 0;  // how often it was sent
-    bool left = false;      // completion went past it
+    bool left = false;      // its completion is past
     bool marked = false;    // when left: SL_PENDING_RETURNED was set
-    NTSTATUS status = 0;    // when left: the IRP's
+    NTSTATUS status = 0;    // when left: the status of the IRP
     bool returned = false;  // its completion routine was called
-    bool went_on = false;   // ... and let the IRP go on up
-    bool forced = false;    // completion is to stop here, as if the driver had pended
-    bool held = false;      // ... and did
-    bool delivered = false; // ... and will go on
+    bool went_on = false;   // the routine let completion continue
+    bool forced = false;    // completion stops here, as if the driver had pended
+    bool held = false;      // completion stopped here
+    bool delivered = false; // the DPC that continues completion is queued
     bool sealed = false;    // its driver passed the IRP down
-    std::array<char, sizeof(IO_STACK_LOCATION)> contents{}; // when sealed: byte by byte
+    std::array<char, sizeof(IO_STACK_LOCATION)> contents{}; // when sealed: a copy of its bytes
     bool woken = false; // its driver's completion routine set an event
 };
 
@@ -71,27 +70,27 @@ struct record {
     origin made = origin::found;
     verify::stage stage = verify::stage::home;
     CCHAR stack_count = 0;
-    std::uint32_t references = 0; // frames that stand on it
+    std::uint32_t references = 0; // frames that refer to it
     std::uint32_t turn = 0;       // counts sends, completions, reuses, the free
     std::uint32_t completions = 0;
     bool walking = false;         // a completion is between two routines
-    bool at_top = false;          // no routine took it back: the system has it for its last stage
-    bool event_was_clear = false; // UserEvent, when the IRP was sent
+    bool at_top = false;          // no routine kept it: the system has it for its last stage
+    bool event_was_clear = false; // state of UserEvent when the IRP was sent
     bool start_io = false;        // it waits in a device queue, or for StartIo
-    const core::processor* sender = nullptr; // by identity: who sent it last
-    const void* left_waiting = nullptr; // what the sender waited for when the IRP was taken back
-    bool told = false;                  // that it was lost or leaked
+    const core::processor* sender = nullptr; // only its identity: the last sender
+    const void* left_waiting = nullptr; // object of the sender's wait when a routine kept the IRP
+    bool told = false;                  // reported as lost or leaked
 
     // cancel
     bool cancel_requested = false;
-    std::uint32_t cancels_under_way = 0; // IoCancelIrp, not yet at the exchange
+    std::uint32_t cancels_under_way = 0; // calls of IoCancelIrp before their exchange
     bool cancel_routine_taken = false;
     const core::processor* canceller = nullptr;
-    const core::processor* refused = nullptr; // got NULL, as the cancel routine was taken
+    const core::processor* refused = nullptr; // received NULL, since the cancel routine was taken
     std::uint64_t cancel_time = 0;
 
     std::vector<level> levels; // [0]: location 1
-    std::vector<event> events; // the last ones, from `oldest` on in a circle
+    std::vector<event> events; // the last ones, a ring that begins at `oldest`
     std::size_t oldest = 0;
 
     core::call_stack made_at;

@@ -1,4 +1,4 @@
-// Remove locks: who holds them, by tag.
+// Remove locks: their holders, by tag.
 #include "remove_locks.hpp"
 #include "hooks.hpp"
 #include "ledger.hpp"
@@ -25,7 +25,7 @@ frame* dispatch_of(core::processor& self) {
     return context != nullptr && context->kind == routine::dispatch ? context : nullptr;
 }
 
-// Where that routine acquired the remove lock that it has already.
+// The stack on which that routine acquired the remove lock that it already holds.
 core::call_stack acquired_at(const ledger& book, const frame& by) {
     const auto known = book.remove_locks.find(by.remove_lock);
     if (known != book.remove_locks.end())
@@ -34,7 +34,7 @@ core::call_stack acquired_at(const ledger& book, const frame& by) {
     return {};
 }
 
-// It would wait for the end of the request that it is called for.
+// A routine that waits here for all requests would wait for the one that it was called for.
 draft* check_in_hand(core::processor& self, ledger& book, const remove_lock_record& known) {
     const frame* context = context_of(self);
     if (context == nullptr || (context->kind == routine::dispatch && context->major == IRP_MJ_PNP))
@@ -136,8 +136,9 @@ draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
     return nullptr;
 }
 
-// By its tag, or since it was acquired for the IRP, or for one that is in hand meanwhile. What was
-// acquired for no request in particular may be meant for all.
+// True if the holder covers this IRP: by its tag, or because it was acquired in a dispatch routine
+// that the processor is still in. An acquisition outside of dispatch routines may cover every IRP,
+// unless its tag is another sent IRP.
 static bool stands_for(const holder& each, ledger& book, const record& irp, const frame* by) {
     if (each.tag == irp.irp) return true;
     if (each.request == 0) {

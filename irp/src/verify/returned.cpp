@@ -163,7 +163,7 @@ draft* check_protocol(ledger& book, frame& mine, NTSTATUS status) {
                                 ", and IoCallDriver had returned STATUS_PENDING");
     }
     const level& own = irp.at(mine.location);
-    if (own.use != mine.use) return nullptr; // completed, and sent once more from above
+    if (own.use != mine.use) return nullptr; // completed, and sent again from above
     const bool done = own.left || own.held || irp.stage != stage::sent;
     const bool marked = done ? own.marked : marked_now(irp, mine);
     if (mine.routine_ex)

@@ -1,4 +1,4 @@
-// The rules by name, and how a broken one is told.
+// The rules by name, and the report of a broken rule.
 #pragma once
 
 #include <dispatch/bugcheck.h>

@@ -14,7 +14,7 @@ IO_STACK_LOCATION* location_of(const record& irp, int location) {
 } // namespace
 
 void seal(record& irp, int location) {
-    // One that nobody was sent to is the maker's own, who may well write to it.
+    // A location that the IRP was never sent to belongs to the originator, which may write to it.
     if (!irp.has(location) || irp.at(location).use == 0 || irp.at(location).left) return;
     level& own = irp.at(location);
     IO_STACK_LOCATION* place = location_of(irp, location);
@@ -37,8 +37,8 @@ draft* unseal(ledger& book, record& irp, int location) {
                 .with("sent last at", irp.sent_at);
 }
 
-// Whoever owns the IRP meanwhile may mark it once more, or have it veiled. That races with this
-// look, and changes nothing: the sanitizers are not asked.
+// The current owner of the IRP may mark it again, or have it poisoned. That races with this read
+// and is harmless, so the sanitizers ignore it.
 [[gnu::no_sanitize_thread, gnu::no_sanitize_address]] UCHAR control_of(const record& irp,
                                                                        int location) {
     const volatile UCHAR& control = location_of(irp, location)->Control;

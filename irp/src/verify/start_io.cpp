@@ -1,4 +1,4 @@
-// StartIo: what is queued, what is called from where.
+// StartIo: the queued IRPs and the calls of its functions.
 #include "hooks.hpp"
 #include "ledger.hpp"
 #include "returned.hpp"
@@ -8,7 +8,7 @@
 namespace irpverbs::irp::verify {
 namespace {
 
-// While a processor is in a device's DriverStartIo.
+// Marks, for its lifetime, that a processor is in a device's DriverStartIo.
 class starting_scope {
 public:
     starting_scope(core::processor& self, ledger& book, const DEVICE_OBJECT* device)
@@ -20,7 +20,7 @@ public:
     starting_scope& operator=(const starting_scope&) = delete;
 
 private:
-    // The IRP after this one may have been started on another processor meanwhile.
+    // Another processor may already have started the next IRP.
     void set(const core::processor* now) {
         const std::lock_guard guard(book_.lock);
         const core::processor*& starting = book_.device(device_).starting;
@@ -32,7 +32,7 @@ private:
     const DEVICE_OBJECT* device_;
 };
 
-// The IRP that StartIo was called with last, which may be gone.
+// The IRP that StartIo was called with last; null if its record has ended.
 const record* served_by(ledger& book, const DEVICE_OBJECT* device) {
     return book.find(__atomic_load_n(&device->CurrentIrp, __ATOMIC_RELAXED));
 }

@@ -1,4 +1,4 @@
-// What happens when a machine begins and ends.
+// The actions at the beginning and the end of a machine.
 #include "hooks.hpp"
 #include "ledger.hpp"
 #include "quiescence.hpp"

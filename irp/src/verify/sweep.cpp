@@ -14,7 +14,7 @@ namespace {
 
 struct sweep_state {
     core::raw_spin lock;
-    std::map<call_site, bool> pended; // guarded by lock, as all below
+    std::map<call_site, bool> pended; // guarded by lock, like all below
     std::optional<call_site> turn;
 };
 

@@ -1,18 +1,18 @@
-// Which call sites a sweep of forced pending has been to.
+// The call sites that a sweep of forced pending has reached.
 #pragma once
 
 #include <compare>
 
 namespace irpverbs::irp::verify {
 
-/// Who calls IoCallDriver, and what answers there.
+/// The call site of IoCallDriver, and the dispatch routine that it calls.
 struct call_site {
     const void* caller;
     const void* dispatch;
     auto operator<=>(const call_site&) const = default;
 };
 
-/// Notes that the site was reached; true: it is its turn to pend.
+/// Records that the site was reached; true: it pends in this run.
 bool sweep_wants(const call_site& where);
 
 } // namespace irpverbs::irp::verify

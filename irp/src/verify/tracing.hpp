@@ -1,4 +1,4 @@
-// What a trace_recorder is told.
+// The events for a trace_recorder.
 #pragma once
 
 #include "ledger.hpp"
@@ -7,7 +7,7 @@
 
 namespace irpverbs::irp::verify {
 
-/// The events that a recorder wants, in the order in which they happened.
+/// The events of a recorder, in the order in which they happened.
 struct trace_log {
     std::size_t most = 0;
     std::vector<trace_event> events; // guarded by the ledger's lock
@@ -16,10 +16,10 @@ struct trace_log {
 
 trace_event event_of(const record& irp, trace_step step, int location, std::uint32_t device_number);
 
-/// A step of an IRP begins, or a moment came. Not under the ledger's lock.
+/// Records that a step of an IRP begins, or an instantaneous event. Not under the ledger's lock.
 void trace(core::processor& self, ledger& book, trace_event what);
 
-/// A step that takes time, for as long as this lives.
+/// A step that takes time: its lifetime is that of this object.
 class traced_step {
 public:
     traced_step(core::processor& self, ledger& book, trace_event begins)

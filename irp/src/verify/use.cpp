@@ -1,5 +1,5 @@
-// Uses of an IRP by one who has handed it on. Those that are inline in irp/irp.h are seen where
-// driver code is compiled with IRPVERBS_CHECKED_INLINES.
+// Uses of an IRP by a driver that has passed it down or completed it. The inline functions of
+// irp/irp.h are checked where driver code is compiled with IRPVERBS_CHECKED_INLINES.
 #include "../rules.hpp"
 #include "hooks.hpp"
 #include "returned.hpp"

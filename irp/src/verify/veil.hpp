@@ -1,4 +1,4 @@
-// AddressSanitizer, where it is: memory that is there and must not be touched.
+// Poisoned memory under AddressSanitizer: it is allocated and must not be accessed.
 #pragma once
 
 #include "../packet.hpp"
@@ -18,7 +18,7 @@
 
 namespace irpverbs::irp::verify {
 
-/// Whoever touches it is stopped.
+/// Every access to it is reported.
 inline void veil([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) {
 #ifdef IRPVERBS_VEILS
     __asan_poison_memory_region(memory, size);
@@ -31,13 +31,13 @@ inline void unveil([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t s
 #endif
 }
 
-/// Whether the IRP's locations may be veiled: only where its memory's end is known.
+/// True if the IRP's locations may be poisoned: only where the end of its memory is known.
 inline bool may_be_veiled(const IRP& irp) {
     constexpr UCHAR ours = from_allocate | under_watch;
     return (irp.AllocationFlags & ours) == ours;
 }
 
-/// All locations of an IRP that was passed down while the verifier was on.
+/// Unpoisons all locations of an IRP that was passed down while the verifier was on.
 inline void unveil_locations([[maybe_unused]] IRP* irp) {
 #ifdef IRPVERBS_VEILS
     if (may_be_veiled(*irp))

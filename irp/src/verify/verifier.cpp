@@ -1,4 +1,4 @@
-// The verifier's public face.
+// The verifier's public functions.
 #include "ledger.hpp"
 #include "options.hpp"
 #include "quiescence.hpp"

@@ -11,7 +11,8 @@ bool is_bound(const record& irp) {
 
 bool is_control(const record& irp) { return irp.made == origin::built_device_control; }
 
-// Stacks grow down: between where the request was sent and the frame of who called the routine.
+// Stacks grow down: true for an address between the sending of the request and the frame that
+// called the routine.
 bool was_on_stack(const frame& mine, const void* object) {
     const std::less<> below;
     return object != nullptr && below(mine.bound_depth, object) && below(object, &mine);
@@ -23,7 +24,7 @@ std::string told_of_hang(rule which, const record& irp, const std::string& text)
            "\nthe rule: " + entry.meaning + "\nstack (sent at):\n" + core::describe(irp.sent_at);
 }
 
-// Whether it came all the way back to its maker, and who that is.
+// The rule depends on whether the IRP returned to its originator, and on how it was allocated.
 rule not_woken(const record& irp) {
     if (irp.stage == stage::sent) return rule::SignalEventInCompletion;
     return irp.made == origin::allocated         ? rule::IoAllocateIrpSignalEventInCompletion

@@ -1,23 +1,24 @@
-// Those who wait for requests: whether they do, and whether the wait can end.
+// Waits for requests: whether a sender waits, and whether its wait can end.
 #pragma once
 
 #include "ledger.hpp"
 
 namespace irpverbs::irp::verify {
 
-/// Told by dispatch.
+/// Called by dispatch.
 void waits_for(const void* object);
 void sets_event(const void* event);
 
-/// A dispatch routine returned; did it leave a request behind that will write to its stack? Under
-/// the ledger's lock.
+/// Called when a dispatch routine returned: checks that no pending request will write to its stack.
+/// Called under the ledger's lock.
 draft* check_stack_left(ledger& book, const frame& mine);
 
-/// A completion routine took the IRP back; does its sender wait? Under the ledger's lock.
+/// Called when a completion routine kept the IRP: records the wait of its sender. Called under the
+/// ledger's lock.
 void note_taken_back(const ledger& book, record& irp);
 
-/// For the report of a run that hangs: who waits for what no request will signal, and which rule
-/// that breaks. Under the ledger's lock.
+/// For the report of a run that hangs: the waiting threads that no request will wake, and the rule
+/// that this breaks. Called under the ledger's lock.
 std::string waits_without_end(const ledger& book);
 
 } // namespace irpverbs::irp::verify

@@ -1,5 +1,6 @@
-/* The suite over the smallest driver, whose holes lead to skips that say so. In C, as its author
-   would write it; the sample's own main stands aside. */
+/* Runs the suite over the smallest driver; the cases for its missing operations are skipped with
+   that reason. It is in C, as a driver's author would write it, and renames the sample's own
+   main. */
 #define main SampleMain
 #include "../../../samples/minimal_hca.c"
 #undef main

@@ -1,4 +1,4 @@
-// What can go wrong with events, cancel and close.
+// Defects of events, cancellation and close.
 #include "hook.hpp"
 
 #include <memory>
@@ -7,7 +7,7 @@ namespace planted {
 
 namespace {
 
-// The cancel routine is gone, and nobody has taken over.
+// Removes the cancel routine, and no code takes over the cancellation.
 NTSTATUS loses_a_cancel(hook& at, IRP* irp) {
     const bool waits = minor_of(irp) == HCA_MN_GET_CA_PORT_EVENT;
     const NTSTATUS status = at.pass(irp);
@@ -15,7 +15,7 @@ NTSTATUS loses_a_cancel(hook& at, IRP* irp) {
     return status;
 }
 
-// What came while nobody waited is thrown away by the next who does.
+// Each waiter first discards the events that were latched while none waited.
 NTSTATUS forgets_the_latch(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_GET_CA_PORT_EVENT) return at.pass(irp);
     HCA_CA* ca = static_cast<HCA_CA*>(object_of(irp));
@@ -45,7 +45,7 @@ NTSTATUS tells_two_irps(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
 
 NTSTATUS tells_nobody(hook&, UCHAR, IB_ASYNC_EVENT) { return STATUS_SUCCESS; }
 
-/// CAs are opened by `forward`, which keeps their up-calls.
+/// Opens CAs with `forward`, which keeps their up-calls.
 NTSTATUS open_known(hook& at, IRP* irp) {
     return minor_of(irp) == HCA_MN_OPEN_CA ? complete(irp, forward(at, irp)) : at.pass(irp);
 }
@@ -98,7 +98,7 @@ NTSTATUS keeps_completions_from_up_calls(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-/// By whoever is at DISPATCH_LEVEL, inside an up-call.
+/// Refuses a close from inside an up-call, at DISPATCH_LEVEL.
 template <UCHAR Close>
 NTSTATUS is_not_closed_from_inside(hook& at, IRP* irp) {
     if (minor_of(irp) == Close && KeGetCurrentIrql() == DISPATCH_LEVEL)
@@ -106,7 +106,7 @@ NTSTATUS is_not_closed_from_inside(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-/// That verb is done for who has begun to close its object.
+/// Completes the verb `Minor` with success on an object whose close has begun.
 template <UCHAR Close, UCHAR Minor>
 NTSTATUS serves_what_is_being_closed(hook& at, IRP* irp) {
     const UCHAR minor = minor_of(irp);
@@ -117,7 +117,7 @@ NTSTATUS serves_what_is_being_closed(hook& at, IRP* irp) {
     return status;
 }
 
-/// It took effect, and is cancelled all the same.
+/// Cancels a verb that has already taken effect.
 template <UCHAR Minor>
 NTSTATUS heeds_a_late_cancel(hook& at, IRP* irp) {
     if (minor_of(irp) != Minor) return at.pass(irp);
@@ -137,7 +137,7 @@ struct later {
     IRP* irp;
 };
 
-// By a work item: those that are parked stay so until it comes.
+// Closes in a work item: pended IRPs stay pended until it runs.
 NTSTATUS closes_later(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_CLOSE_CA) return at.pass(irp);
     IoMarkIrpPending(irp);

@@ -11,9 +11,9 @@ namespace planted {
 
 namespace {
 
-constexpr UCHAR ours = 0x80; // IO_STACK_LOCATION.Flags of what `forward` sends
+constexpr UCHAR ours = 0x80; // IO_STACK_LOCATION.Flags of the IRPs that `forward` sends
 
-hook* hooked; // the suite has one HCA at a time; a verb may come while that is being detached
+hook* hooked; // the suite has one HCA at a time; a verb may arrive while it is being detached
 
 NTSTATUS note(DEVICE_OBJECT*, IRP*, void* completed) {
     KeSetEvent(static_cast<KEVENT*>(completed), IO_NO_INCREMENT, FALSE);

@@ -1,5 +1,5 @@
-// HCAs with a known defect: the software HCA, with a hook between the verbs and its FDO. What goes
-// wrong there may be a driver's mistake or one of the half that all drivers have in common.
+// HCAs with a known defect: the software HCA, with a hook between the verbs and its FDO. A defect
+// there may stand for a mistake of a driver or of the common half of all drivers.
 #pragma once
 
 #include <ci/driver.h>
@@ -20,14 +20,14 @@ struct hook;
 
 struct defect {
     const char* name;
-    const char* found_by; // the case that is meant to
-    /// In place of the FDO's dispatch routine; null: not touched.
+    const char* found_by; // the case that must find it
+    /// Replaces the FDO's dispatch routine; null: not replaced.
     NTSTATUS (*dispatch)(hook& at, IRP* irp);
-    /// In place of the adapter's hand; null: not touched.
+    /// Replaces the adapter's RaisePortEvent; null: not replaced.
     NTSTATUS (*raise)(hook& at, UCHAR port, IB_ASYNC_EVENT event);
 };
 
-/// An HCA that is hooked.
+/// A hooked HCA.
 struct hook {
     DRIVER_OBJECT driver; // the FDO's, while it is hooked
     DEVICE_OBJECT* fdo;
@@ -35,10 +35,10 @@ struct hook {
     const defect* plan;
     ib_guid_t guid;
     KSPIN_LOCK lock;
-    std::vector<client> clients; // those that opened through `forward`
-    const void* closing;         // whose close pends, where a defect takes note of it
+    std::vector<client> clients; // opened through `forward`
+    const void* closing;         // object whose close pends, if the defect records it
 
-    /// As it should be.
+    /// Passes the IRP to the original dispatch routine.
     NTSTATUS pass(IRP* irp) const {
         return original->MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL](fdo, irp);
     }
@@ -57,8 +57,8 @@ struct outcome {
     ULONG_PTR information;
 };
 
-/// Has the verb done with an IRP of our own, and waits for it: what then happens to the client's is
-/// the defect's.
+/// Executes the verb with another IRP and waits for it; the defect then decides the completion of
+/// the client's IRP.
 outcome forward(hook& at, IRP* irp);
 
 NTSTATUS complete(IRP* irp, outcome with);
@@ -66,7 +66,7 @@ NTSTATUS complete(IRP* irp, outcome with);
 extern const std::span<const defect> verb_defects;
 extern const std::span<const defect> event_defects;
 
-/// The scheme "planted:NAME", and the hands for it.
+/// The scheme "planted:NAME", and its adapter.
 extern HCA_DRIVER driver;
 extern const CONFORMANCE_ADAPTER adapter;
 

@@ -1,4 +1,5 @@
-// The suite over HCAs with a known defect. --defects: tells them, and the case that finds each.
+// Runs the suite over HCAs with a known defect. --defects: lists them, and the case that finds
+// each.
 #include "hook.hpp"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What can go wrong with one verb.
+// Defects of a single verb.
 #include "hook.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace planted {
 
 namespace {
 
-/// Where Parameters.Others of a verb's location has the buffer, and what it counts.
+/// Position of the buffer, and of its size or count, in Parameters.Others of a verb's location.
 template <class Type>
 Type* buffer_of(IRP* irp) {
     return static_cast<Type*>(IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument2);
@@ -42,7 +42,7 @@ NTSTATUS marks_what_is_done(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-// A size that is like any other.
+// Misbehaves for one arbitrary size.
 NTSTATUS stumbles_over_a_size(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_QUERY_CA || number_of(irp) != 307) return at.pass(irp);
     outcome seen = forward(at, irp);
@@ -86,7 +86,7 @@ NTSTATUS takes_unknown_flags(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-/// Does nothing for that flag of CiModifyPort.
+/// Ignores that flag of CiModifyPort.
 template <ULONG Flag>
 NTSTATUS ignores(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_MODIFY_PORT && (number_of(irp) & Flag) != 0)
@@ -101,7 +101,7 @@ NTSTATUS mixes_flags_up(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-/// Answers with the one status where it should be the other.
+/// Replaces the status Right by Wrong.
 template <UCHAR Minor, NTSTATUS Right, NTSTATUS Wrong>
 NTSTATUS confuses(hook& at, IRP* irp) {
     if (minor_of(irp) != Minor) return at.pass(irp);
@@ -182,7 +182,7 @@ NTSTATUS fails_otherwise_without_memory(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-// Another course every other time, whatever the machine's choices.
+// Behaves differently on every other call, independent of the machine's choices.
 NTSTATUS counts_the_calls(hook& at, IRP* irp) {
     static unsigned calls = 0;
     if (minor_of(irp) == HCA_MN_QUERY_PORT && ++calls % 2 == 0) {
@@ -207,7 +207,7 @@ NTSTATUS keeps_its_keys(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-/// A datagram's byte there is another one.
+/// Changes one byte of each sent datagram.
 template <std::size_t Offset>
 NTSTATUS sends_another_byte(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_SEND_MAD) return at.pass(irp);
@@ -251,7 +251,7 @@ NTSTATUS shares_methods(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-// ---- of polls without an IRP: what a queue offers them
+// ---- polls without an IRP: functions for direct polls of a queue
 
 int get_results(ibv_cq* queue, int count, ibv_wc* entries) {
     ULONG taken = 0;
@@ -261,7 +261,7 @@ int get_results(ibv_cq* queue, int count, ibv_wc* entries) {
     return NT_SUCCESS(status) ? static_cast<int>(taken) : -1;
 }
 
-/// Each queue is polled by that.
+/// Enables direct polls of each queue by the function Poll.
 template <int (*Poll)(ibv_cq* queue, int count, ibv_wc* entries)>
 NTSTATUS offers(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);

@@ -2,7 +2,7 @@
 #include "software.hpp"
 
 int main(int argc, char** argv) {
-    CONFORMANCE_ADAPTER rdma{}; // nobody makes things happen to a real HCA at will
+    CONFORMANCE_ADAPTER rdma{}; // a real HCA's events cannot be caused on demand
     rdma.Scheme = "rdma";
     rdma.RealOnly = TRUE;
     const CONFORMANCE_ADAPTER adapters[] = {software_adapter, rdma};

@@ -1,4 +1,4 @@
-// How the suite makes things happen to the software HCA.
+// The adapter that makes things happen to the software HCA.
 #pragma once
 
 #include <conformance/conformance.h>

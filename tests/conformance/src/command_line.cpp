@@ -19,7 +19,7 @@ CONFORMANCE_ADAPTER adapter_for(const std::string& uri,
     return {};
 }
 
-// The first one when none is named.
+// Returns the named variant, or the first one without a name.
 CONFORMANCE_VARIANT variant_of(const CONFORMANCE_ADAPTER& adapter, const std::string& name) {
     std::string names;
     for (const CONFORMANCE_VARIANT& each : std::span(adapter.Variants, adapter.VariantCount)) {
@@ -31,7 +31,7 @@ CONFORMANCE_VARIANT variant_of(const CONFORMANCE_ADAPTER& adapter, const std::st
         "--variant", "there is no '" + name + "'; there are: " + (names.empty() ? "none" : names));
 }
 
-// A pattern that names nothing would pass for ever.
+// Rejects a pattern that matches no case, since a run without cases would always pass.
 void check_patterns(const char* option, const std::vector<std::string>& patterns) {
     for (const std::string& pattern : patterns) {
         bool found = false;

@@ -12,10 +12,11 @@ struct invocation {
     bool list = false;
     bool markdown = false;
     bool require_hca = false;
-    std::string junit; // file; empty: none
+    std::string junit; // a file; empty: no report
 };
 
-/// Reads it; nothing to run: `status` is the exit status, and all is said.
+/// Reads the command line. Without a result there is nothing to run: all output is printed, and
+/// `status` is the exit status.
 std::optional<invocation> read_command_line(int argc, char** argv,
                                             std::span<const CONFORMANCE_ADAPTER> adapters,
                                             int& status);

@@ -17,7 +17,7 @@ inline IB_WC entry(std::uint64_t id, ULONG flags = 0, ULONG status = IB_WC_SUCCE
     return made;
 }
 
-/// What a poll of so many takes out.
+/// Removes up to `most` entries with one poll; returns their ids.
 inline ids poll(IB_CQ* queue, ULONG most) {
     std::vector<IB_WC> entries(most);
     const ULONG_PTR count = must(poll_cq(queue, most, entries.data()));
@@ -28,7 +28,7 @@ inline ids poll(IB_CQ* queue, ULONG most) {
     return taken;
 }
 
-/// CiGetCqResults; skips the case when the driver does not have it.
+/// Calls CiGetCqResults; skips the case when the driver does not have it.
 struct cq_results {
     cq_results(IB_CQ* queue, ULONG most, IB_WC* to)
         : status(CiGetCqResults(queue, most, to, &taken)) {
@@ -40,7 +40,7 @@ struct cq_results {
     NTSTATUS status;
 };
 
-/// What that takes out.
+/// Returns the entries that CiGetCqResults removes.
 inline std::vector<IB_WC> results(IB_CQ* queue, ULONG most) {
     std::vector<IB_WC> entries(most);
     const cq_results got(queue, most, entries.data());

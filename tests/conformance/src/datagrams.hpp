@@ -1,4 +1,4 @@
-// Agents and datagrams: each case sends to its own port, where every driver can.
+// Agents and datagrams: each case sends to its own port, which every driver supports.
 #pragma once
 
 #include "recorder.hpp"
@@ -7,10 +7,10 @@
 
 namespace irpverbs::conformance {
 
-/// Of a vendor's class without OUI; no methods: only answers come.
+/// Attributes of a vendor class without OUI. Without methods, the agent receives only responses.
 IB_MAD_AGENT_ATTR agent_attr(bool receives, UCHAR port = 1);
 
-/// A registered agent; its end deregisters it.
+/// A registered agent; the destructor deregisters it.
 class agent {
 public:
     explicit agent(IB_CA* by, const IB_MAD_AGENT_ATTR& attr = agent_attr(true),
@@ -35,7 +35,7 @@ private:
     IB_MAD_AGENT* agent_;
 };
 
-/// A datagram to the port that it is sent from. It carries a number.
+/// A datagram, with a number in its data, to the port that sends it.
 class datagram {
 public:
     datagram(IB_CA* by, ULONG number);
@@ -53,7 +53,7 @@ private:
 
 void send(IB_CA* by, IB_MAD_AGENT* from, ULONG number);
 
-/// Room for a datagram, and a wait for it.
+/// A buffer for a datagram, and the wait for it.
 class reception {
 public:
     reception() { into.Data = data.data(), into.Size = IB_MAD_SIZE; }
@@ -61,7 +61,7 @@ public:
     reception(const reception&) = delete;
     reception& operator=(const reception&) = delete;
 
-    /// Of the datagram that is waited for.
+    /// Waits for the datagram and returns its number.
     ULONG number();
 
     std::array<UCHAR, IB_MAD_SIZE> data{};

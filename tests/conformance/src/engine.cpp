@@ -14,7 +14,8 @@ namespace irpverbs::conformance {
 
 namespace {
 
-// Races meet on real threads by chance only: a few dozen runs, whatever the simulator does.
+// On real threads races meet only by chance: a few dozen runs suffice, for any number of simulated
+// ones.
 constexpr std::uint64_t most_real_runs = 20;
 
 std::uint64_t random_schedules(kind what, std::uint64_t seeds) {
@@ -29,7 +30,7 @@ std::uint64_t random_schedules(kind what, std::uint64_t seeds) {
     return seeds;
 }
 
-/// Runs the case once, on the caller's machine; gives back why it was skipped.
+/// Runs the case once, on the caller's machine; returns the reason if it was skipped.
 std::optional<std::string> play(const settings& chosen, const test_case& which) {
     std::optional<std::string> reason;
     try {
@@ -37,7 +38,7 @@ std::optional<std::string> play(const settings& chosen, const test_case& which) 
         which.body(here);
     } catch (const skipped& what) {
         reason = what.reason;
-    } catch (const abandoned&) { // has been told
+    } catch (const abandoned&) { // already reported as a failure
     }
     VerifierCheckQuiescence();
     return reason;
@@ -59,7 +60,7 @@ private:
         GTEST_SKIP() << reason;
     }
 
-    // The first run shows whether the driver has what the case is about.
+    // The first run shows whether the driver supports the subject of the case.
     std::string simulate() {
         dispatch::explore_options options;
         options.how_to_run = settings_.how_to_run + " --machine simulated --filter " + case_.name;

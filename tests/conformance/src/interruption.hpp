@@ -1,13 +1,13 @@
-// Ctrl-C half way through the suite.
+// Interruption of the suite by Ctrl-C.
 #pragma once
 
 namespace irpverbs::conformance {
 
-/// From now on SIGINT and SIGTERM let the running case end, and keep the others from being run. The
-/// second one of a kind kills.
+/// Installs handlers: SIGINT and SIGTERM let the running case end, and skip all later ones. The
+/// second signal of a kind kills the process.
 void heed_interruptions();
 
-/// The signal that came; 0: none.
+/// The received signal; 0: none.
 int interruption() noexcept;
 
 } // namespace irpverbs::conformance

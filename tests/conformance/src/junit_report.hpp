@@ -1,23 +1,23 @@
-// The file that --junit names.
+// The file of the option --junit.
 #pragma once
 
 #include <string>
 
 namespace irpverbs::conformance {
 
-/// GoogleTest, which does not look whether it could write, writes to memory; the file is opened at
-/// the beginning and written at the end, here.
+/// GoogleTest does not check whether it could write, so it writes to memory. This class opens the
+/// file at the beginning and writes it at the end.
 class junit_report {
 public:
-    /// An empty path: none is wanted. Throws std::system_error.
+    /// An empty path: no report. Throws std::system_error.
     explicit junit_report(const std::string& path);
     ~junit_report();
     junit_report(const junit_report&) = delete;
     junit_report& operator=(const junit_report&) = delete;
 
-    /// For GoogleTest's flag of that name; empty: none is wanted.
+    /// The value of GoogleTest's flag --gtest_output; empty: no report.
     std::string output() const;
-    /// Once GoogleTest is done. Throws std::system_error.
+    /// Called after GoogleTest has ended. Throws std::system_error.
     void write();
 
 private:

@@ -18,7 +18,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-// Attached once, to tell a driver that is not there from one that is wrong.
+// Attaches the HCA once, to distinguish a missing driver from a wrong one.
 NTSTATUS look_for_hca(settings& run) {
     dispatch::asio_machine machine(dispatch::asio_machine::options{.processors = 1});
     const dispatch::machine::scope inside(machine);
@@ -48,7 +48,7 @@ void start_google_test(char* program, const invocation& chosen, const junit_repo
     listeners.Append(new report(std::move(subject)));
 }
 
-// Whether all that was told has arrived.
+// Writes all output; false if a write failed.
 bool is_told(junit_report& junit) {
     bool told = true;
     try {

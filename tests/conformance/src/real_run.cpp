@@ -27,7 +27,7 @@ std::string text_of(const BUG_CHECK_REPORT& report) {
     return text;
 }
 
-/// What is reported while it lives.
+/// Collects the reports of its lifetime.
 class watch {
 public:
     watch() {
@@ -41,7 +41,7 @@ public:
     watch(const watch&) = delete;
     watch& operator=(const watch&) = delete;
 
-    /// Runs it; what ends it by a bug check is `stopped`.
+    /// Runs the body; throws `stopped` if a bug check ends it.
     void over(const std::function<void()>& body) {
         body_ = &dispatch::detail::this_processor();
         body();
@@ -63,7 +63,7 @@ private:
     static void stop(const BUG_CHECK_REPORT* report, void* context) {
         auto& self = *static_cast<watch*>(context);
         note(report, context);
-        // A second one while the first unwinds the body could not be thrown.
+        // A second exception must not be thrown while the first unwinds the body.
         const bool body = &dispatch::detail::this_processor() == self.body_;
         if (body && std::uncaught_exceptions() == 0) throw stopped();
         std::fputs(text_of(*report).c_str(), stderr);
@@ -87,7 +87,7 @@ void real_run(const std::function<void()>& body) {
         const dispatch::machine::scope inside(*machine);
         watching.over(body);
     } catch (const stopped&) {
-        static_cast<void>(machine.release()); // its threads may wait for what won't come
+        static_cast<void>(machine.release()); // leaked: its threads may wait for ever
     }
     machine.reset();
     for (const std::string& each : watching.findings())

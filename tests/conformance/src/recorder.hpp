@@ -1,4 +1,4 @@
-// What up-calls told, in their order.
+// Records up-calls in their order.
 #pragma once
 
 #include "world.hpp"
@@ -17,21 +17,21 @@ public:
     recorder(const recorder&) = delete;
     recorder& operator=(const recorder&) = delete;
 
-    /// With the recorder as Context.
+    /// Dispatch tables; their Context is the recorder.
     static const IB_CA_DISPATCH ca_calls;
     static const IB_CQ_DISPATCH cq_calls;
     static const IB_MAD_DISPATCH mad_calls;
 
-    /// Waits until there are so many; throws `abandoned` when they don't come.
+    /// Waits until there are `count` up-calls; throws `abandoned` when they do not arrive.
     std::vector<up_call> wait_for(std::size_t count);
     std::size_t count() { return all().size(); }
     std::vector<up_call> all();
-    /// From now on an up-call is a mistake.
+    /// Makes every later up-call a failure.
     void close() { closed_.store(true); }
-    /// None runs.
+    /// True when no up-call is running.
     bool idle() const { return running_.load() == 0; }
 
-    /// Called from inside each up-call, before it is recorded; set before the first.
+    /// Called inside each up-call, before it is recorded; set before the first up-call.
     std::function<void()> inside;
 
 private:

@@ -1,4 +1,4 @@
-// The suite's output for people.
+// The suite's text output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace irpverbs::conformance {
 
-/// A line a case; of a failure what was expected, and the sentence that does not hold.
+/// Prints a line for each case, and for a failure the expectation and the violated sentence.
 class report final : public ::testing::EmptyTestEventListener {
 public:
     explicit report(std::string subject) : subject_(std::move(subject)) {}
@@ -17,10 +17,10 @@ private:
     void OnTestProgramEnd(const ::testing::UnitTest& all) override;
 
     std::string subject_;
-    int not_run_ = 0; // since they were interrupted
+    int not_run_ = 0; // because of an interruption
 };
 
-/// All cases as text: a line each, or the rows of a table in Markdown.
+/// All cases as text: a line for each, or the rows of a Markdown table.
 std::string list_of_cases(bool markdown);
 
 } // namespace irpverbs::conformance

@@ -1,4 +1,4 @@
-// What a run of the suite is told.
+// The settings of a run of the suite.
 #pragma once
 
 #include "test_case.hpp"
@@ -19,12 +19,12 @@ struct settings {
     bool real = true;
     bool simulated = true;
     std::vector<std::string> filters;  // shell patterns of the cases to run; none: all
-    std::vector<std::string> required; // of those that must not be skipped
+    std::vector<std::string> required; // shell patterns of the cases that must not be skipped
     std::string how_to_run;            // the program and its options, without the case
-    std::string missing;               // why there is no HCA; empty: there is one
+    std::string missing;               // reason why there is no HCA; empty: there is one
 };
 
-/// True when `name` is one of these shell patterns.
+/// True when `name` matches one of these shell patterns.
 bool matches(const std::vector<std::string>& patterns, const char* name);
 
 } // namespace irpverbs::conformance

@@ -1,4 +1,4 @@
-// What the suite consists of.
+// The cases of the suite.
 #pragma once
 
 #include <span>
@@ -7,22 +7,22 @@ namespace irpverbs::conformance {
 
 class world;
 
-/// What a case asks of the adapter and of the way in which the driver is run.
+/// The demands of a case on the adapter and on the variant of the driver.
 enum need : unsigned {
     nothing = 0,
     port_events = 1,
     fatal_events = 2,
     completions = 4,
-    dispatch_callers = 8, // verbs that don't block
+    dispatch_callers = 8, // verbs that do not block
 };
 
-/// How often a case is run: a race once a schedule, steps a few times; one that goes through many
-/// values, where their order and time are no matter, hardly more than once.
+/// The number of runs of a case: a race runs once per schedule; steps run a few times; a case over
+/// many values, whose order and timing do not matter, runs about once.
 enum class kind { values, steps, race };
 
 struct test_case {
     const char* name;   // "QueryPort.WritesWhatFits"
-    const char* proves; // a sentence, as it stands in one of the files that check_contract.py names
+    const char* proves; // a sentence, word for word from a file that check_contract.py names
     unsigned needs;
     conformance::kind kind;
     void (*body)(world& here);

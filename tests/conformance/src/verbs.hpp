@@ -1,4 +1,4 @@
-// The verbs as values: a name, and the call with an IRP.
+// Verbs as values: a name, and the call with an IRP.
 #pragma once
 
 #include <ci/ci.h>
@@ -13,7 +13,7 @@ struct verb {
     NTSTATUS operator()(IRP* irp) const { return send(irp); }
 };
 
-/// The same for a user's request.
+/// The verb as a user's request.
 inline verb for_user(const verb& asked) {
     return {asked.name, [=](IRP* irp) {
                 irp->RequestorMode = UserMode;

@@ -1,4 +1,4 @@
-// What a case stands in: one HCA, attached for it, and hands to make things happen there.
+// The environment of a case: one attached HCA, and functions that make things happen to it.
 #pragma once
 
 #include "settings.hpp"
@@ -15,11 +15,11 @@ using testing::at_dispatch_level;
 using testing::name_of;
 using testing::verb_call;
 
-/// Thrown: the case can't be tried here.
+/// Thrown when the case cannot run here.
 struct skipped {
     std::string reason;
 };
-/// Thrown after an expectation failed that all the rest of the case rests on.
+/// Thrown after the failure of an expectation that the rest of the case depends on.
 struct abandoned {};
 
 class world {
@@ -31,21 +31,21 @@ public:
 
     DEVICE_OBJECT* fdo() const { return HcaFromGuid(guid_); }
     ib_guid_t guid() const { return guid_; }
-    /// Of the last HCA of the URI, which may be the same.
+    /// The FDO of the last HCA of the URI, which may be the same as fdo().
     DEVICE_OBJECT* last_fdo() const { return HcaFromGuid(last_); }
     NTSTATUS detach() const { return HcaDetach(settings_.uri.c_str()); }
-    /// About how many values of one kind to go through where there are more: as thorough as the
-    /// run.
+    /// The approximate number of values of one kind to try where there are more; it grows with the
+    /// run's thoroughness.
     std::uint64_t most_values() const { return 32 * settings_.seeds; }
 
-    /// By the adapter; skips the case when that can't do it.
+    /// Raises the event with the adapter; skips the case when the adapter cannot.
     void raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
-    /// The same, for who can do without: STATUS_NOT_SUPPORTED, nothing happened.
+    /// Raises the event if the adapter can; STATUS_NOT_SUPPORTED: nothing happened.
     NTSTATUS try_to_raise(IB_ASYNC_EVENT event, UCHAR port = 1) const;
     void fail() const;
     NTSTATUS complete(IB_CQ* cq, const IB_WC& completion) const;
 
-    /// Runs them at the same time, each on a thread of its own, and waits for their end.
+    /// Runs all actors at the same time, each on its own thread, and waits for their end.
     static void together(std::initializer_list<std::function<void()>> actors);
 
 private:
@@ -54,15 +54,17 @@ private:
     ib_guid_t last_ = 0;
 };
 
-/// Sends a verb and waits for what it comes to; skips the case when the driver does not have it.
+/// Sends a verb and returns its final status; skips the case when the driver does not have the
+/// verb.
 NTSTATUS answer(const verb& asked);
 
-/// The same, for a verb without which the case can't go on: its Information.
+/// Sends a verb that the case depends on, and returns its Information. Skips the case when the
+/// driver does not have the verb; throws `abandoned` after any other failure.
 ULONG_PTR must(const verb& asked);
 
 #define EXPECT_STATUS(actual, expected) EXPECT_STREQ(name_of(actual), name_of(expected))
 
-/// An open CA; its end closes it.
+/// An open CA; the destructor closes it.
 class ca {
 public:
     explicit ca(const world& here, const IB_CA_DISPATCH* dispatch = nullptr,
@@ -77,7 +79,7 @@ public:
 
     operator IB_CA*() const { return ca_; }
     IB_CA* get() const { return ca_; }
-    /// Somebody else closes it.
+    /// Releases the CA; the caller closes it.
     IB_CA* release() { return std::exchange(ca_, nullptr); }
     void close() { EXPECT_STATUS(verb_call(close_ca(release())).status(), STATUS_SUCCESS); }
 
@@ -85,7 +87,7 @@ private:
     IB_CA* ca_;
 };
 
-/// A completion queue; its end destroys it.
+/// A completion queue; the destructor destroys it.
 class cq {
 public:
     explicit cq(IB_CA* parent, ULONG entries = 4, const IB_CQ_DISPATCH* dispatch = nullptr,
@@ -108,12 +110,12 @@ private:
     IB_CQ* cq_;
 };
 
-/// Verbs of an object that is being closed.
+/// Verbs that are sent to an object during its close.
 class late_calls {
 public:
     explicit late_calls(std::vector<verb> all = {}) : all_(std::move(all)) {}
     void send();
-    /// Of each that was sent; waits for them.
+    /// Waits for each sent verb, and expects STATUS_FILE_CLOSED.
     void expect_closed();
 
 private:
@@ -121,10 +123,10 @@ private:
     std::vector<verb_call> sent_;
 };
 
-/// A new completion queue; null when the driver makes none.
+/// A new completion queue; null when the driver has none.
 IB_CQ* cq_if_there_is(IB_CA* parent, ULONG entries = 4);
 
-/// A whole block of attributes, in memory that is aligned for any.
+/// A whole block of attributes, in memory aligned for every attribute type.
 class block {
 public:
     explicit block(SIZE_T size) : bytes_(size / sizeof(std::uint64_t) + 1) {}
@@ -138,7 +140,7 @@ private:
     std::vector<std::uint64_t> bytes_;
 };
 
-/// Queries as much as there is; `query(to, size)` makes the verb.
+/// Queries the whole block; `query(to, size)` returns the verb.
 template <class Query>
 block whole(const Query& query) {
     ULONG needed = 0;
@@ -156,11 +158,12 @@ inline block whole_port(IB_CA* of, UCHAR port = 1) {
     return whole([=](void* to, SIZE_T size) { return query_port(of, port, to, size); });
 }
 
-/// The next after the last, where the driver tells how many there are; any that can't be where not.
+/// The number after the last port if the driver reports the number of ports, otherwise one that
+/// cannot exist.
 UCHAR port_beyond_the_last(IB_CA* of);
 
-/// The verbs that end by themselves, with arguments that are good. Those of a completion queue only
-/// when there is one. The buffers are the list's.
+/// The verbs that complete by themselves, with valid arguments; those of a completion queue only
+/// when there is one. The list owns the buffers.
 class good_calls {
 public:
     good_calls(IB_CA* by, IB_CQ* queue);

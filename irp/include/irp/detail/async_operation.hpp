@@ -1,4 +1,4 @@
-// An asynchronous call with its caller's handler; what every C++ twin of a verb is made of.
+// An asynchronous call with its caller's handler; the base of every C++ async wrapper of a verb.
 #pragma once
 
 #include <dispatch/status.hpp>
@@ -23,10 +23,10 @@ namespace irpverbs::irp::detail {
 
 namespace asio = boost::asio;
 
-/// What is asked, kept until the IRP is home: its members may be the request's buffers.
-/// `start(irp)` sends the IRP, whose completion routine is set, and does not throw;
-/// `result(Information)` is called once, whatever the status; also when there is nobody left to be
-/// told, and then what it returns is dropped.
+/// The parameters of a call, which live until the IRP is completed: its members may be the
+/// request's buffers. `start(irp)` sends the IRP, whose completion routine is set, and does not
+/// throw. `result(Information)` is called once, for every status; if no handler is left to receive
+/// its result, the result is discarded.
 template <class T>
 concept request = std::move_constructible<T> && requires(T call, IRP* irp, ULONG_PTR information) {
     { call.stack_size() } -> std::convertible_to<CCHAR>;
@@ -69,7 +69,7 @@ public:
             });
         if constexpr (timed)
             self->limit(self->deadline_, associated_deadline<Handler>::get(self->handler_));
-        self->call_.start(irp); // may complete inside: the operation may be gone
+        self->call_.start(irp); // may complete inside and destroy the operation
     }
 
 private:
@@ -108,7 +108,7 @@ private:
     }
     static void abandoned(operation* base) { discard(static_cast<async_operation*>(base)); }
 
-    // On the machine's context. To the handler's executor, if that is another one.
+    // Runs on the machine's context; dispatches to the handler's executor, if that is another one.
     static void arrived(operation* base) {
         auto* self = static_cast<async_operation*>(base);
         const executor where = self->work_.get_executor();
@@ -116,7 +116,7 @@ private:
             where, asio::bind_allocator(reserved_allocator<void>(self->memory_), finisher(self)));
     }
 
-    // Destroyed before it is called, it gives the memory back.
+    // A finisher that is destroyed before it is called frees the operation.
     class finisher {
     public:
         explicit finisher(async_operation* self) noexcept : self_(self) {}
@@ -131,8 +131,8 @@ private:
         async_operation* self_;
     };
 
-    // The slot is cleared on the handler's executor, where nobody cancels meanwhile: no cancel can
-    // reach an IRP that is gone. The memory goes back before the handler runs.
+    // The slot is cleared on the handler's executor, where no cancellation runs at the same time,
+    // so none can reach a freed IRP. The memory is freed before the handler runs.
     void finish() {
         auto slot = asio::get_associated_cancellation_slot(handler_);
         if (slot.is_connected()) slot.clear();
@@ -175,7 +175,7 @@ struct start_operation {
     }
 };
 
-/// Sends what `call` stands for; completes with void(error_code, result), or void(error_code).
+/// Sends the request of `call`; completes with void(error_code, result), or void(error_code).
 template <request Call, class Token>
 auto initiate(Call call, Token&& token) {
     using completes_with = typename signature<result_of<Call>>::type;

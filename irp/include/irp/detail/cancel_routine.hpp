@@ -1,4 +1,4 @@
-// IoSetCancelRoutine of whoever has found nothing instrumented: the exchange that it is.
+// IoSetCancelRoutine inline: a bare exchange when the call is not instrumented.
 #pragma once
 
 #include <dispatch/detail/processor.hpp>
@@ -6,7 +6,7 @@
 
 namespace irpverbs::irp::detail {
 
-/// Whoever gets a routine back owns the completion.
+/// A caller that receives a routine owns the completion.
 inline PDRIVER_CANCEL exchange_cancel_routine(PIRP irp, PDRIVER_CANCEL routine) {
     if (dispatch::detail::instrumented()) [[unlikely]]
         return IoSetCancelRoutine(irp, routine);

@@ -1,4 +1,4 @@
-// One asynchronous call, without the types of its caller: the IRP, its way home, its deadline.
+// One asynchronous call, without the types of its caller: the IRP, its completion, its deadline.
 #pragma once
 
 #include <irp/detail/reserve.hpp>
@@ -16,9 +16,9 @@ namespace irpverbs::irp::detail {
 
 class deadline;
 
-/// Everything that completing needs is reserved when this is made. Whoever completes the IRP, on
-/// any thread at IRQL <= DISPATCH_LEVEL, posts `arrived` to the machine's context; if that is
-/// destroyed first it is `abandoned` instead.
+/// The constructor reserves all that completion needs. The IRP's completion, on any thread at IRQL
+/// <= DISPATCH_LEVEL, posts `arrived` to the machine's context; if the context is destroyed first,
+/// `abandoned` is called instead.
 class NT_API operation {
 public:
     using step = void (*)(operation* self);
@@ -28,19 +28,20 @@ public:
 
     boost::asio::io_context& context() const noexcept { return context_; }
 
-    /// Asks for an early end. Only until `arrived` has been called.
+    /// Requests cancellation. Only until `arrived` has been called.
     void cancel() { cancel(cause::caller); }
 
 protected:
     operation(step arrived, step abandoned);
     ~operation();
 
-    /// An IRP that comes back here; null: no memory, and `arrived` is on its way.
+    /// Allocates an IRP whose completion ends this operation. Null without memory; `arrived` is
+    /// then posted.
     IRP* make_packet(CCHAR stack_size);
-    /// Before the IRP is sent.
+    /// Sets the deadline; precedes the sending of the IRP.
     void limit(deadline& by, ticks limit);
 
-    /// How it ended.
+    /// The result of the call.
     NTSTATUS status() const noexcept;
     ULONG_PTR information() const noexcept;
 
@@ -50,7 +51,7 @@ private:
     friend class deadline;
     enum class cause : unsigned char { none, caller, deadline };
 
-    // Posted; destroyed without being called when the context ends.
+    // The posted function; destroyed without being called when the context ends.
     class arrival {
     public:
         using allocator_type = reserved_allocator<void>;
@@ -81,7 +82,7 @@ private:
     step abandoned_;
     IRP* irp_ = nullptr;
     deadline* due_ = nullptr;
-    std::atomic<int> holders_{1}; // the IRP on its way, and the deadline's DPC
+    std::atomic<int> holders_{1}; // the sent IRP, and the deadline's DPC
     std::atomic<cause> cancelled_by_{cause::none};
 };
 
@@ -102,7 +103,7 @@ private:
     KDPC dpc_;
 };
 
-/// In place of a deadline that nobody wants.
+/// Replaces the deadline of a call without one.
 struct unlimited {};
 
 } // namespace irpverbs::irp::detail

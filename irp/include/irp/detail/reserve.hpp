@@ -1,4 +1,4 @@
-// Memory set aside beforehand, for the one allocation that Asio makes at a time to post a function.
+// Memory reserved in advance for the one allocation at a time that Asio makes to post a function.
 #pragma once
 
 #include <cstddef>

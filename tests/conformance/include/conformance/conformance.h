@@ -1,11 +1,10 @@
-/* The conformance suite: says of any HCA driver whether it keeps the contract of ci/ci.h.
+/* The conformance suite: checks whether an HCA driver keeps the contract of ci/ci.h.
 
    A driver's author writes a program:
        HcaRegisterDriver(&driver);
        return ConformanceMain(argc, argv, &adapter, 1);
-   The suite is driver-agnostic. What it can't do by verbs, make something happen to the HCA, it
-   asks of an adapter; every member but Scheme may be NULL, and the cases that need it are skipped.
- */
+   The suite is driver-agnostic. An adapter makes things happen to the HCA that no verb can cause.
+   Every member but Scheme may be NULL; the cases that need a missing one are skipped. */
 #ifndef IRPVERBS_CONFORMANCE_CONFORMANCE_H
 #define IRPVERBS_CONFORMANCE_CONFORMANCE_H
 
@@ -14,7 +13,7 @@
 
 NT_EXTERN_C_BEGIN
 
-/* A way in which the driver can be run. */
+/* One way to run the driver. */
 typedef struct _CONFORMANCE_VARIANT {
     const char* Name;
     NTSTATUS (*Prepare)(ib_guid_t Guid); /* after the HCA was attached; may be NULL */
@@ -23,27 +22,27 @@ typedef struct _CONFORMANCE_VARIANT {
 } CONFORMANCE_VARIANT;
 
 typedef struct _CONFORMANCE_ADAPTER {
-    const char* Scheme;                  /* of the URIs that it goes with */
+    const char* Scheme;                  /* of the URIs that it applies to */
     const CONFORMANCE_VARIANT* Variants; /* the first is the default */
     ULONG VariantCount;
-    BOOLEAN RealOnly; /* the HCA is out of a simulated machine's reach; cases run on a real one */
+    BOOLEAN RealOnly; /* a simulated machine cannot drive the HCA; cases run on a real one */
 
-    /* Has the port raise this one event, before or soon after it returns. STATUS_SUCCESS.
-       STATUS_NOT_SUPPORTED: it can't; nothing happened. IRQL: PASSIVE_LEVEL, any thread, like the
-       next two. */
+    /* Makes the port raise this one event, before or soon after it returns. IRQL: PASSIVE_LEVEL,
+       any thread, here and in the next two. STATUS_SUCCESS. STATUS_NOT_SUPPORTED: the adapter
+       cannot raise it; nothing happened. */
     NTSTATUS (*RaisePortEvent)(ib_guid_t Guid, UCHAR PortNumber, IB_ASYNC_EVENT Event);
 
-    /* The HCA fails for good, until it is detached and attached again. */
+    /* Makes the HCA fail until it is detached and attached again. */
     NTSTATUS (*Fail)(ib_guid_t Guid);
 
-    /* Puts a completion into a queue, as a queue pair would; one more than it takes overruns it,
-       STATUS_BUFFER_OVERFLOW. */
+    /* Inserts a completion into a queue, as a queue pair would. STATUS_BUFFER_OVERFLOW: the queue
+       was full, and this completion overran it. */
     NTSTATUS (*Complete)(IB_CQ* Cq, const IB_WC* Completion);
 } CONFORMANCE_ADAPTER;
 
-/* Runs the suite as its command line says ("--help"). Gives back what main returns: 0, no case
-   failed; 1, a case failed, or the results could not be written; 2, a mistake in the command line
-   or the URI; 128 and the signal's number, interrupted. Call it once. */
+/* Runs the suite according to its command line ("--help"). Returns the exit status for main: 0, no
+   case failed; 1, a case failed, or the results could not be written; 2, a mistake in the command
+   line or the URI; 128 and the signal's number, interrupted. Call it once. */
 NT_API int ConformanceMain(int argc, char** argv, const CONFORMANCE_ADAPTER* Adapters, ULONG Count);
 
 NT_EXTERN_C_END

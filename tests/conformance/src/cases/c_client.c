@@ -3,9 +3,9 @@
 #include <string.h>
 
 #define TAG 0x436E6F63u         /* "conC" */
-#define PATIENCE (-600000000LL) /* of who waits for an up-call: a minute of the machine's */
+#define PATIENCE (-600000000LL) /* limit of a wait for an up-call: a minute of machine time */
 
-/* One IRP, and what became of it. */
+/* One IRP and its completion. */
 typedef struct _CLIENT {
     PIRP Irp;
     KEVENT Completed;
@@ -45,7 +45,8 @@ static int Expect(CONFORMANCE_C_RESULT* Result, int Holds, NTSTATUS Seen, int Li
     return Holds;
 }
 
-/* Waits, and holds the verb to what it returned and what it must come to. */
+/* Waits for the completion: one, with the status Wanted; the verb must have returned that status or
+   STATUS_PENDING. */
 static int Came(CLIENT* Client, NTSTATUS Returned, NTSTATUS Wanted, int Line) {
     NTSTATUS status;
     KeWaitForSingleObject(&Client->Completed, Executive, KernelMode, FALSE, NULL);
@@ -56,7 +57,7 @@ static int Came(CLIENT* Client, NTSTATUS Returned, NTSTATUS Wanted, int Line) {
                   status, Line);
 }
 
-/* The same of a verb that a driver need not have: false, and no failure, when it has not. */
+/* Came() for an optional verb. A driver without it is no failure; the result is false then. */
 static int CameIfThereIs(CLIENT* Client, NTSTATUS Returned, NTSTATUS Wanted, int Line) {
     KeWaitForSingleObject(&Client->Completed, Executive, KernelMode, FALSE, NULL);
     if (Client->Irp->IoStatus.Status != STATUS_NOT_SUPPORTED)
@@ -65,7 +66,7 @@ static int CameIfThereIs(CLIENT* Client, NTSTATUS Returned, NTSTATUS Wanted, int
     return 0;
 }
 
-/* Of a verb that waits for what does not happen. */
+/* Cancels a verb that waits for an event that does not happen. */
 static void Cancelled(CLIENT* Client, NTSTATUS Returned, int Line) {
     IoCancelIrp(Client->Irp);
     Came(Client, Returned, STATUS_CANCELLED, Line);
@@ -166,7 +167,7 @@ CONFORMANCE_C_RESULT ConformanceCClient(DEVICE_OBJECT* Fdo,
     return result;
 }
 
-/* What the up-call told. */
+/* The arguments of the up-call. */
 typedef struct _HEARD {
     KEVENT Came;
     IB_CA* Ca;

@@ -1,12 +1,12 @@
-// Cancel at every point at which a verb may be suspended: the schedules of the sender and of who
-// cancels put it before the call, into it, while it is pended, and after it.
+// Cancellation at every point at which a verb may be suspended: the schedules of sender and
+// canceller place it before the call, inside it, while the verb is pended, and after it.
 #include "world.hpp"
 
 namespace irpverbs::conformance {
 
 namespace {
 
-// Sends the verb while its IRP is cancelled.
+// Sends the verb while another actor cancels its IRP.
 NTSTATUS cancelled_meanwhile(verb_call& call, const verb& asked) {
     world::together({[&] { call.send(asked); }, [&] { call.cancel(); }});
     return call.status();
@@ -25,9 +25,9 @@ void meets_an_open(world& here) {
         EXPECT_STATUS(open.status(), STATUS_CANCELLED);
         EXPECT_EQ(open.information(), 0u);
     }
-} // the world's end finds nothing open
+} // the world's end finds no open CA
 
-// The close of the CA shows whether there is a queue.
+// The close of the CA shows whether a queue exists.
 void meets_a_create(world& here) {
     ca opened(here);
     verb_call create;
@@ -77,7 +77,7 @@ void meets_verbs_of_a_queue(world& here) {
     }
 }
 
-// Nothing happens that it could wait for: sent and cancelled is cancelled.
+// No event happens that could complete the waiter: once sent and cancelled, it is cancelled.
 void meets_a_waiter(world& here) {
     const ca opened(here);
     for (const verb& each : {get_port_event(opened), get_fatal_event(opened)}) {
@@ -95,7 +95,7 @@ void meets_a_waiter_of_a_queue(world& here) {
     }
 }
 
-// From the middle of the queue, at DISPATCH_LEVEL, and each only once.
+// Cancels IRPs from the middle of the queue, at DISPATCH_LEVEL, each exactly once.
 void of_parked_ones_in_any_order(world& here) {
     const ca opened(here);
     verb_call first(get_port_event(opened));
@@ -120,7 +120,7 @@ void of_what_is_done_changes_nothing(world& here) {
     EXPECT_STATUS(query.status(), status);
 }
 
-// An IRP that was cancelled before it was sent.
+// Sends an IRP that was cancelled before.
 void before_the_call(world& here) {
     const ca opened(here);
     verb_call waiter;

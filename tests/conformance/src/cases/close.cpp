@@ -1,4 +1,4 @@
-// Closing: CiCloseCa, wherever it comes from and whatever is under way.
+// Close: CiCloseCa from every kind of caller and during every other verb.
 #include "datagrams.hpp"
 
 namespace irpverbs::conformance {
@@ -19,7 +19,7 @@ void with_children_is_busy(world& here) {
     EXPECT_STATUS(waiting.status(), STATUS_CANCELLED);
 }
 
-// A close that looks at its parked IRPs in its own return.
+// Closes, and checks the pended IRPs as soon as the close has returned.
 NTSTATUS close_and_look(IB_CA* which, std::initializer_list<const verb_call*> parked, IRP* irp) {
     const NTSTATUS status = CiCloseCa(which, nullptr, irp);
     for (const verb_call* each : parked)
@@ -42,7 +42,7 @@ void cancels_what_is_parked_before_it_returns(world& here) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-// Inside the up-call that `happening` brings.
+// Closes inside the up-call that `happening` causes.
 void close_inside(world& here, const std::function<void()>& happening) {
     recorder heard;
     verb_call close;
@@ -115,7 +115,7 @@ void from_inside_a_completion_routine(world& here) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-// The query is done, or cancelled while it waits for its turn; the close ends last.
+// The query completes, or is cancelled before its turn; the close completes last.
 void waits_for_a_query(world& here) {
     ca opened(here);
     IB_PORT_ATTR attr{};

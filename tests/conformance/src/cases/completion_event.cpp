@@ -1,4 +1,5 @@
-// What a completion queue tells, and when: CiArmCq, CiGetCqCompEvent, CiGetCqAsyncEvent, up-calls.
+// Events of a completion queue, and their times: CiArmCq, CiGetCqCompEvent, CiGetCqAsyncEvent,
+// up-calls.
 #include "completions.hpp"
 #include "recorder.hpp"
 
@@ -39,7 +40,7 @@ void an_entry_that_is_there_counts(world& here) {
     EXPECT_EQ(heard.wait_for(1).size(), 1u);
 }
 
-// Every pair of armings, and each kind of entry.
+// Tries every pair of armings with each kind of entry.
 void the_wider_of_two_armings_holds(world& here) {
     const ca opened(here);
     const IB_WC plain = entry(1);
@@ -68,7 +69,7 @@ void completes_an_irp_or_is_latched(world& here) {
     here.complete(queue, entry(1));
     EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
     EXPECT_EQ(waiter.information(), 0u);
-    arm(queue, IB_CQ_ARM_NEXT); // satisfied at once, and nobody waits
+    arm(queue, IB_CQ_ARM_NEXT); // satisfied at once, without a waiter
     EXPECT_STATUS(answer(get_comp_event(queue)), STATUS_SUCCESS);
 }
 
@@ -168,7 +169,7 @@ void goes_to_the_up_call_and_to_an_irp(world& here) {
     EXPECT_EQ(heard.count(), 1u);
 }
 
-// An arming and the entry that satisfies it come at the same time: the event comes.
+// An arming races with the entry that satisfies it: the event is always signalled.
 void no_entry_passes_an_arming_by(world& here) {
     const ca opened(here);
     const cq queue(opened.get());

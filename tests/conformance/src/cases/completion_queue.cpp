@@ -1,4 +1,4 @@
-// Completion queues: making, resizing, polling, destroying.
+// Completion queues: create, resize, poll, destroy.
 #include "completions.hpp"
 
 namespace irpverbs::conformance {

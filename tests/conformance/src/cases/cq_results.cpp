@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-// Who polls again and again may be served otherwise than who polls now and then.
+// A driver may serve a client that polls repeatedly by another path than one that polls rarely.
 constexpr unsigned again_and_again = 100;
 
 void poll_in_vain(IB_CQ* queue) {
@@ -126,7 +126,7 @@ void fails_after_a_fatal_event(world& here) {
         }
 }
 
-/// Entries that come while `other` is done to the queue are taken out in their order.
+/// Entries that are inserted during `other` are removed in their order.
 template <class Other>
 void meets(world& here, const Other& other) {
     const ca opened(here);

@@ -31,8 +31,8 @@ void waits_for_an_irp(world& here) {
         EXPECT_EQ(reception(receiver).number(), i);
 }
 
-// Each was received, or told as lost. Those that were lost last are told with the next one that is
-// received, so another is sent when none comes any more.
+// Each datagram is received or reported as lost. The next received datagram reports the last
+// losses, so another one is sent when no more arrive.
 void beyond_the_limit_is_told_as_lost(world& here) {
     const ca opened(here);
     IB_MAD_AGENT_ATTR attr = agent_attr(true);
@@ -92,7 +92,7 @@ void what_can_not_be_sent_is_refused(world& here) {
     EXPECT_STATUS(answer(send_mad(sender, empty.get())), STATUS_INVALID_PARAMETER);
 }
 
-// The high half of the transaction is the driver's, the low half is the asker's.
+// The high half of the transaction ID belongs to the driver, the low half to the requester.
 void an_answer_reaches_who_asked(world& here) {
     const ca opened(here);
     const agent receiver(opened);
@@ -163,7 +163,7 @@ void meets_the_end_of_its_agent(world& here) {
     EXPECT_TRUE(waiter.call.status() == STATUS_SUCCESS || waiter.call.status() == STATUS_CANCELLED);
 }
 
-// What was cancelled is not sent: the next is the first to come.
+// A cancelled datagram is not sent: the next one is the first that arrives.
 void sending_meets_a_cancel(world& here) {
     const ca opened(here);
     const agent both(opened);

@@ -1,4 +1,4 @@
-// Port events: by IRP, by up-call, by both, and later.
+// Port events: by IRP, by up-call, by both, and latched.
 #include "recorder.hpp"
 
 namespace irpverbs::conformance {
@@ -33,7 +33,8 @@ void of_another_port_completes_nothing(world& here) {
     EXPECT_STATUS(other.status(), STATUS_CANCELLED);
 }
 
-// A witness waits, so that the events have been delivered when it has seen them.
+// A witness with an up-call waits for the events, so they have been delivered when it has seen
+// them.
 void without_a_taker_is_latched_once(world& here) {
     recorder witness;
     const ca seeing(here, &recorder::ca_calls, &witness);
@@ -108,7 +109,8 @@ void a_cancelled_waiter_takes_none(world& here) {
     EXPECT_STATUS(next.status(), STATUS_SUCCESS);
 }
 
-// Whoever reads the latched events of a link in their order ends with the state that it has.
+// A client that reads the latched events of a link in their order ends with the link's actual
+// state.
 void latched_ones_end_with_the_latest(world& here) {
     recorder witness;
     const ca seeing(here, &recorder::ca_calls, &witness);
@@ -119,7 +121,7 @@ void latched_ones_end_with_the_latest(world& here) {
     witness.wait_for(3);
     EXPECT_EQ(must(get_port_event(opened)), static_cast<ULONG_PTR>(IB_AE_PORT_ACTIVE));
     EXPECT_EQ(must(get_port_event(opened)), static_cast<ULONG_PTR>(IB_AE_PORT_ERROR));
-    here.raise(IB_AE_PORT_ACTIVE); // as it was
+    here.raise(IB_AE_PORT_ACTIVE); // restores the state
 }
 
 constexpr const char* one_each = "any number of IRPs may wait, and an event completes the oldest.";

@@ -1,4 +1,4 @@
-// Port events against waiters, cancel, open and close, under every schedule of a few actors.
+// Port events against waiters, cancellation, open and close, under every schedule of a few actors.
 #include "recorder.hpp"
 
 namespace irpverbs::conformance {
@@ -51,7 +51,7 @@ void no_up_call_after_close(world& here) {
     here.raise(IB_AE_LID_CHANGE);
 }
 
-// The client learns of its IB_CA before anything is told about it.
+// The client receives its IB_CA before any up-call about it.
 void no_up_call_before_the_open_has_completed(world& here) {
     recorder heard;
     std::atomic<bool> told = false;

@@ -1,4 +1,4 @@
-// The fatal event, and what is left to do after it.
+// The fatal event, and the calls that work after it.
 #include "recorder.hpp"
 
 namespace irpverbs::conformance {

@@ -1,4 +1,4 @@
-// The fatal event against everything that a client may have under way.
+// The fatal event against every verb that a client may have in progress.
 #include "datagrams.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 using statuses = std::initializer_list<NTSTATUS>;
 
-// A verb that came in time is done as ever, one that came late is refused.
+// A verb before the failure completes as usual, one after it is refused.
 constexpr statuses done_or_refused = {STATUS_SUCCESS, STATUS_FILE_FORCED_CLOSED,
                                       STATUS_NOT_SUPPORTED};
 constexpr statuses queried_or_refused = {STATUS_SUCCESS, STATUS_BUFFER_OVERFLOW,
@@ -17,7 +17,7 @@ constexpr statuses queried_or_refused = {STATUS_SUCCESS, STATUS_BUFFER_OVERFLOW,
 constexpr statuses refused_or_cancelled = {STATUS_FILE_FORCED_CLOSED, STATUS_CANCELLED};
 constexpr statuses told_or_ended = {STATUS_SUCCESS, STATUS_FILE_FORCED_CLOSED, STATUS_CANCELLED};
 
-// The call's own end expects that it was completed once.
+// The destructor of the call expects exactly one completion.
 NTSTATUS came_to(verb_call& call, const char* name, statuses allowed) {
     const NTSTATUS status = call.status();
     EXPECT_NE(std::ranges::find(allowed, status), allowed.end()) << name << ": " << name_of(status);
@@ -31,7 +31,7 @@ NTSTATUS came_to(const verb& asked, statuses allowed) {
 void opens_and_closes(world& here) {
     verb_call open(open_ca(here.fdo()));
     if (came_to(open, "CiOpenCa", done_or_refused) != STATUS_SUCCESS) return;
-    auto* late = open.object<IB_CA>(); // it hears of the end, whenever that was
+    auto* late = open.object<IB_CA>(); // it receives the fatal event, whenever that happened
     came_to(get_fatal_event(late), {STATUS_SUCCESS});
     came_to(close_ca(late), {STATUS_SUCCESS});
 }
@@ -68,7 +68,7 @@ void gives_up(const verb& asked, statuses allowed) {
     came_to(call, asked.name, allowed);
 }
 
-// Nothing happens to the queue.
+// The queue has no event of its own.
 void waits_and_cancels(IB_CA* by, IB_CQ* queue) {
     gives_up(get_port_event(by), told_or_ended);
     if (queue == nullptr) return;
@@ -76,7 +76,7 @@ void waits_and_cancels(IB_CA* by, IB_CQ* queue) {
     gives_up(get_async_event(queue), refused_or_cancelled);
 }
 
-/// An agent that has a datagram under way and waits for it, where the HCA has management.
+/// An agent with a datagram in flight that it waits for, if the HCA has management.
 class correspondence {
 public:
     explicit correspondence(IB_CA* by)
@@ -127,7 +127,8 @@ void in_the_middle_of_everything(world& here) {
     came_to(port, "CiGetCaPortEvent", told_or_ended);
 }
 
-// What is parked on the queue ends with it at the latest, and is told nothing that did not happen.
+// A waiter on the queue ends with the queue at the latest, and receives no event that did not
+// happen.
 void meets_waiters_of_a_queue(world& here) {
     const ca opened(here);
     cq queue(opened.get());

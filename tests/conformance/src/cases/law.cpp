@@ -1,4 +1,4 @@
-// The laws of requests, as far as a client can see them.
+// The laws of requests, as far as they are visible to a client.
 #include "world.hpp"
 
 #include <dispatch/fault_sweep.hpp>
@@ -15,7 +15,7 @@ void completes_once_also_when_it_fails(world& here) {
          {query_port(opened, 255, &attr, sizeof(attr)), query_port(opened, 1, &attr, 0),
           modify_port(opened, 1, ~0u, &modify), modify_ca(opened, ~0u, nullptr),
           create_cq(opened, 0), get_port_event(opened, 255), query_ca(opened, &attr, 3)}) {
-        verb_call call(each); // its end expects one completion, as was returned
+        verb_call call(each); // its destructor expects one completion, as returned
         EXPECT_FALSE(NT_SUCCESS(call.status())) << each.name;
         EXPECT_EQ(call.information(), 0u) << each.name;
     }
@@ -65,7 +65,7 @@ void keeps_the_callers_location(world& here) {
     }
 }
 
-// Whoever still touched it would touch what the verifier watches.
+// The verifier reports every later access to the freed IRP.
 NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void* event) {
     IoFreeIrp(irp);
     KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
@@ -86,7 +86,7 @@ void may_be_freed_by_its_completion_routine(world& here) {
     }
 }
 
-// With a lock held this would never come back.
+// If a lock were held across the completion, this would never return.
 void no_lock_is_held_across_a_completion(world& here) {
     const ca opened(here);
     IB_PORT_ATTR attr{};
@@ -99,7 +99,7 @@ void no_lock_is_held_across_a_completion(world& here) {
     EXPECT_NE(inner.status(), STATUS_PENDING);
 }
 
-// Of many requests one after another, with cancel among them, nothing is left.
+// Many requests in sequence, some of them cancelled, leave nothing behind.
 void shutdown_drains(world& here) {
     ca opened(here);
     std::vector<verb_call> parked;
@@ -121,7 +121,7 @@ bool done_or_short(verb_call& call) {
     return status == STATUS_SUCCESS;
 }
 
-// Each verb by itself, for the kernel and for a user, whose buffers are shadowed.
+// Tries each verb alone, for the kernel and for a user, whose buffers are shadowed.
 void verbs_say_when_memory_runs_short(IB_CA* opened, IB_CQ* queue) {
     const good_calls calls(opened, queue);
     for (const verb& each : calls.all())
@@ -134,7 +134,7 @@ void verbs_say_when_memory_runs_short(IB_CA* opened, IB_CQ* queue) {
             });
 }
 
-// Wherever memory runs short a verb says so, and what was there before is there after.
+// A verb reports every allocation failure, and leaves the earlier state unchanged.
 void says_when_memory_runs_short(world& here) {
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
         verb_call open;
@@ -173,7 +173,7 @@ void completing_needs_no_memory(world& here) {
     });
 }
 
-// Every 64th seed is run twice, and must do the same.
+// Every 64th seed runs twice, and both runs must be equal.
 void nothing_but_the_machine_decides(world& here) {
     const ca opened(here);
     verb_call waiter;

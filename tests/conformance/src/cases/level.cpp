@@ -1,4 +1,4 @@
-// Callers at each IRQL, callers in C, and callers whose every request pends.
+// Callers at each IRQL, callers in C, and callers whose requests all pend.
 #include "c_client.h"
 #include "datagrams.hpp"
 
@@ -13,7 +13,7 @@ bool is_done(NTSTATUS status) {
            status == STATUS_NOT_SUPPORTED;
 }
 
-/// The verb, called at that level; what it pends for may end at any other.
+/// The verb, called at that IRQL; a pended one may complete at any other.
 verb at(KIRQL level, const verb& asked) {
     return {asked.name, [=](IRP* irp) {
                 KIRQL before = PASSIVE_LEVEL;
@@ -25,7 +25,7 @@ verb at(KIRQL level, const verb& asked) {
             }};
 }
 
-// The datagram comes to who sends it. Without management there is nothing to call.
+// The sender receives its own datagram. Without management there is no verb to call.
 void call_all_of_an_agent(IB_CA* by, KIRQL level) {
     const IB_MAD_AGENT_ATTR attr = agent_attr(true);
     const datagram one(by, 1);
@@ -40,7 +40,7 @@ void call_all_of_an_agent(IB_CA* by, KIRQL level) {
     EXPECT_STATUS(verb_call(at(level, deregister_agent(agent))).status(), STATUS_SUCCESS);
 }
 
-// All verbs but those that wait for events, from the open to the close.
+// Calls all verbs except waits for events, from the open to the close.
 void call_all(world& here, KIRQL level) {
     verb_call open(at(level, open_ca(here.fdo())));
     ASSERT_STREQ(name_of(open.status()), "STATUS_SUCCESS");

@@ -1,4 +1,4 @@
-// Agents: who may be one, and how one ends.
+// Agents: valid registrations, and the end of an agent.
 #include "datagrams.hpp"
 
 namespace irpverbs::conformance {

@@ -1,4 +1,4 @@
-// Queue pairs of an agent's own. Where the driver has none its refusal is all there is to see.
+// Queue pairs of an agent's own. For a driver without them, only the refusal is checked.
 #include "datagrams.hpp"
 
 #include <cstring>
@@ -72,7 +72,8 @@ void that_can_not_be_is_refused(world& here) {
     EXPECT_STATUS(answer(send_mad(own, to_qp0.get())), STATUS_INVALID_PARAMETER);
 }
 
-// Of any class, answers as well; the id is the sender's as a whole.
+// The agent receives datagrams of every class, responses too; the whole transaction ID is the
+// sender's.
 void is_given_all_that_comes(world& here) {
     const ca opened(here);
     const agent receiver(opened, own_qp());

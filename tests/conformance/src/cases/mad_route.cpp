@@ -1,4 +1,4 @@
-// Who is given a datagram, and where it came from.
+// The receiver of a datagram, and the address of its sender.
 #include "datagrams.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void by_method(world& here) {
     EXPECT_EQ(reception(first).number(), 1u);
 }
 
-// A driver may say that nobody is there.
+// A driver may report that there is no receiver.
 void what_nobody_receives_is_dropped(world& here) {
     const ca opened(here);
     const agent receiver(opened, of_oui(first_oui));
@@ -92,7 +92,7 @@ void what_nobody_receives_is_dropped(world& here) {
     EXPECT_EQ(reception(receiver).number(), 2u);
 }
 
-// The second goes where the first came from.
+// The second datagram is sent to the source address of the first.
 void expect_a_way_back(IB_CA* by, IB_MAD_AGENT* at, const IB_MAD_ADDRESS& there) {
     datagram first(by, 1);
     first.send().To = there;
@@ -121,8 +121,8 @@ void where_from_is_where_an_answer_goes(world& here) {
     expect_a_way_back(opened, both, there);
 }
 
-// Once it is there, every call finds it until one has room for it. From `compared` on it is as it
-// was sent.
+// A datagram that has arrived stays first until a call has room for it. From `compared` on its
+// bytes are as they were sent.
 void expect_it_stays_the_next(IB_MAD_AGENT* at, const std::vector<UCHAR>& expected,
                               std::ptrdiff_t compared = 0) {
     for (int look = 0; look < 2; ++look) {
@@ -156,7 +156,7 @@ void what_is_too_long_of_a_raw_qp(IB_CA* opened) {
     expect_it_stays_the_next(both, bytes);
 }
 
-// The headers are the driver's to change.
+// The driver may change the headers.
 void what_is_too_long_of_a_transfer(IB_CA* opened) {
     IB_MAD_AGENT_ATTR attr = of_oui(first_oui);
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
@@ -180,7 +180,7 @@ void what_is_too_long_of_a_transfer(IB_CA* opened) {
     expect_it_stays_the_next(receiver, bytes, headers);
 }
 
-// Of the two, what the driver has.
+// Checks raw queue pairs if the driver has them, otherwise transfers by the driver's RMPP.
 void what_is_too_long_stays_the_next(world& here) {
     const ca opened(here);
     const block all = whole_port(opened);

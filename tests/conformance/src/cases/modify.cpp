@@ -1,4 +1,4 @@
-// Changing attributes: CiModifyCa, CiModifyPort.
+// Modification of attributes: CiModifyCa, CiModifyPort.
 #include "datagrams.hpp"
 
 #include <cstring>
@@ -24,7 +24,7 @@ NTSTATUS clear(IB_CA* of, ULONG capabilities) {
     return answer(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
 }
 
-// What it was is put back: the HCA may be one that others use.
+// The case restores the old values: other programs may use the HCA.
 void ca_changes_what_flags_name(world& here) {
     const ca opened(here);
     const IB_CA_ATTR before = attributes_of(opened);
@@ -84,7 +84,7 @@ void port_refuses_what_can_not_be_modified(world& here) {
     EXPECT_EQ(capabilities_of(opened), before);
 }
 
-// A capability that nobody holds, and that the case may therefore play with.
+// A capability that no client holds, so that the case may change it.
 ULONG free_capability(IB_CA* of) {
     for (const ULONG each : {IB_PORT_CAP_BOOT_MGMT_SUP, IB_PORT_CAP_SNMP_SUP, IB_PORT_CAP_CM_SUP})
         if ((capabilities_of(of) & each) == 0) return each;
@@ -115,7 +115,7 @@ void port_capabilities_end_with_their_holder(world& here) {
     EXPECT_STATUS(set(other, wanted), STATUS_SUCCESS);
 }
 
-// One of two gets it.
+// Exactly one of two clients gets the capability.
 void port_capabilities_are_taken_once(world& here) {
     const ca one(here);
     const ca other(here);
@@ -132,7 +132,8 @@ void port_capabilities_are_taken_once(world& here) {
     EXPECT_STATUS(loser, STATUS_FILE_LOCK_CONFLICT);
 }
 
-// What the other flags name stays. The type is a wish: the reply to it is the subnet manager's.
+// Attributes of other flags stay unchanged. The type is a request to the subnet manager, whose
+// reply is not checked.
 void port_takes_an_init_type(world& here) {
     const ca opened(here);
     const ULONG unnamed = free_capability(opened);
@@ -141,7 +142,7 @@ void port_takes_an_init_type(world& here) {
     EXPECT_EQ(capabilities_of(opened) & unnamed, 0u) << "without its flag";
 }
 
-// Where there is management: a datagram with another Q_Key, and one that comes after it.
+// With management: sends a datagram with a wrong Q_Key, and a correct one after it.
 void violate_the_qkey(IB_CA* by) {
     const IB_MAD_AGENT_ATTR attr = agent_attr(true);
     verb_call made(register_agent(by, &attr));
@@ -166,7 +167,7 @@ void port_resets_its_qkey_violations(world& here) {
     EXPECT_EQ(whole_port(opened).as<IB_PORT_ATTR>().QKeyViolations, 0u);
 }
 
-// No verb brings it up again.
+// No verb brings the port up again.
 void port_is_shut_down(world& here) {
     ca opened(here);
     const ca other(here);

@@ -80,7 +80,7 @@ void closes_while_others_open(world& here) {
     }
 }
 
-// Which fails, since another HCA of the URI is open; where there is only one, that is.
+// The detach fails, since another HCA of the URI is open, or this one if the URI has only one.
 void meets_a_detach(world& here) {
     const ca other(reinterpret_cast<IB_CA*>(must(open_ca(here.last_fdo()))));
     verb_call open;

@@ -1,4 +1,4 @@
-// Attributes: CiQueryCa, CiQueryPort, CiQueryCq, and the size protocol that is theirs.
+// Attributes: CiQueryCa, CiQueryPort, CiQueryCq, and their size protocol.
 #include "world.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr UCHAR untouched = 0xEE;
 
-// Of a buffer of that size, and of some bytes beyond it.
+// Checks a query with a buffer of that size, and some bytes behind the buffer.
 template <class Query>
 void expect_size_protocol_of(ULONG size, const Query& query, const block& all) {
     const ULONG needed = all.as<ULONG>();
@@ -26,14 +26,15 @@ void expect_size_protocol_of(ULONG size, const Query& query, const block& all) {
         ASSERT_EQ(buffer[i], untouched) << "written beyond what is told";
 }
 
-// Every size is next, or of a large block every size near its ends.
+// The next size to try: every size, but for a large block only the sizes near its ends and steps
+// between them.
 ULONG size_after(ULONG size, ULONG all, std::uint64_t most_values) {
     constexpr ULONG near = 64;
     const auto step = static_cast<ULONG>(std::max<std::uint64_t>(all / most_values, 1));
     return size < near || size + step + near > all ? size + 1 : size + step;
 }
 
-// Sizes from none to more than all, for the kernel and for a user.
+// Tries sizes from 0 to more than the whole block, for the kernel and for a user.
 template <class Query>
 void expect_size_protocol(const world& here, const Query& query) {
     const auto by_user = [&](void* to, SIZE_T size) { return for_user(query(to, size)); };
@@ -64,7 +65,7 @@ void of_a_cq(world& here) {
     expect_size_protocol(here, [&](void* to, SIZE_T size) { return query_cq(queue, to, size); });
 }
 
-// A block has its ports and their tables inside, and they are what the ports say themselves.
+// A block contains its ports and their tables, with the values that queries of the ports return.
 void holds_its_ports(world& here) {
     const ca opened(here);
     const block all = whole([&](void* to, SIZE_T size) { return query_ca(opened, to, size); });

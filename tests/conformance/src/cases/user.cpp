@@ -1,4 +1,4 @@
-// Requests for a user: the requestor's mode, its buffers, and CI_UDATA.
+// Requests for a user: the requestor mode, its buffers, and CI_UDATA.
 #include "completions.hpp"
 #include "datagrams.hpp"
 
@@ -12,7 +12,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-/// A page that is there in name only.
+/// A reserved page that cannot be accessed.
 class unmapped_page {
 public:
     unmapped_page() : page_(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
@@ -122,12 +122,12 @@ void datagrams_come_and_go(world& here) {
     EXPECT_EQ(parked.number(), 1u);
     EXPECT_EQ(parked.into.Data, parked.data.data());
     must(send_mad(both, one.get()));
-    reception next; // parked or not, as the datagram is there or comes
+    reception next; // pends if the datagram has not arrived yet
     next.call.send(for_user(get_mad(both, &next.into)));
     EXPECT_EQ(next.number(), 1u);
 }
 
-// Only as much of the room is written as the driver says.
+// The user's buffer is written only up to the length that the driver reports.
 void data_is_taken_by_every_verb(world& here) {
     constexpr UCHAR untouched = 0xA5;
     const auto shadowed = [&](const auto& verb_with) {
