@@ -22,7 +22,7 @@ constexpr std::uint64_t must_be_equal = SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCL
                                         SA_MC_COMPMASK_SL | SA_MC_COMPMASK_FLOWLABEL |
                                         SA_MC_COMPMASK_HOPLIMIT;
 
-bool has(const multicast_request& request, std::uint64_t bits) {
+bool has_components(const multicast_request& request, std::uint64_t bits) {
     return (request.components & bits) == bits;
 }
 
@@ -74,15 +74,15 @@ bool suits(const choice& c, std::uint8_t group, const Size& size_of) {
 }
 
 choice mtu_of(const multicast_request& r) {
-    return {has(r, SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU), r.record.MTUSelector,
-            r.record.MTU};
+    return {has_components(r, SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU),
+            r.record.MTUSelector, r.record.MTU};
 }
 choice rate_of_request(const multicast_request& r) {
-    return {has(r, SA_MC_COMPMASK_RATESELECTOR | SA_MC_COMPMASK_RATE), r.record.RateSelector,
-            r.record.Rate};
+    return {has_components(r, SA_MC_COMPMASK_RATESELECTOR | SA_MC_COMPMASK_RATE),
+            r.record.RateSelector, r.record.Rate};
 }
 choice life_time_of(const multicast_request& r) {
-    return {has(r, SA_MC_COMPMASK_PKTLTSELECTOR | SA_MC_COMPMASK_PKTLT),
+    return {has_components(r, SA_MC_COMPMASK_PKTLTSELECTOR | SA_MC_COMPMASK_PKTLT),
             r.record.PacketLifeTimeSelector, r.record.PacketLifeTime};
 }
 
@@ -140,14 +140,14 @@ const multicast_groups::group* multicast_groups::find_group(ib_lid_t mlid) const
 }
 
 std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
-    if (!has(r, needed_to_join)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
+    if (!has_components(r, needed_to_join)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
     if (const std::uint16_t status = check_group_values(r.record, r.components)) return status;
     const ib_gid_t port = with_prefix(r.record.PortGID);
     if (port.gid_prefix != prefix_) return SA_STATUS_ERR_REQ_INVALID_GID;
     const bool proxy = !same_gid(port, with_prefix(r.requester));
     if (!r.port_known || (proxy && !shared_key(r.port_keys, r.requester_keys)))
         return SA_STATUS_ERR_REQ_INVALID;
-    if (has(r, SA_MC_COMPMASK_PKEY) && (r.record.P_Key & 0x7fff) == 0)
+    if (has_components(r, SA_MC_COMPMASK_PKEY) && (r.record.P_Key & 0x7fff) == 0)
         return SA_STATUS_ERR_REQ_INVALID;
     return (r.record.JoinState & all_states) == 0 ? SA_STATUS_ERR_REQ_INVALID : SA_STATUS_NO_ERROR;
 }
@@ -156,8 +156,8 @@ std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
 std::uint16_t multicast_groups::check_member(const group& into, const multicast_request& r) const {
     const sa_mcmember_record_t& is = into.properties;
     const bool key_differs =
-        has(r, SA_MC_COMPMASK_PKEY) && (((r.record.P_Key ^ is.P_Key) & 0x7fff) != 0 ||
-                                        ((r.record.P_Key | is.P_Key) & 0x8000) == 0);
+        has_components(r, SA_MC_COMPMASK_PKEY) && (((r.record.P_Key ^ is.P_Key) & 0x7fff) != 0 ||
+                                                   ((r.record.P_Key | is.P_Key) & 0x8000) == 0);
     if (key_differs || !matches(layout_of(&is), r.components & must_be_equal, &r.record, &is) ||
         !suits(mtu_of(r), is.MTU, code) ||
         !suits(rate_of_request(r), is.Rate, tenths_of_gigabits) ||
@@ -200,12 +200,12 @@ std::optional<ib_gid_t> multicast_groups::new_mgid(std::uint8_t scope) {
 
 std::uint16_t multicast_groups::create(const multicast_request& r, group& made) {
     if ((r.record.JoinState & full_states) == 0) return SA_STATUS_ERR_REQ_INVALID;
-    if (!has(r, needed_to_create)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
+    if (!has_components(r, needed_to_create)) return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
     sa_mcmember_record_t& is = made.properties;
     is = r.record;
     is.Reserved = is.ProxyJoin = is.JoinState = 0;
     is.PortGID = {};
-    if (!has(r, SA_MC_COMPMASK_HOPLIMIT)) is.HopLimit = 0;
+    if (!has_components(r, SA_MC_COMPMASK_HOPLIMIT)) is.HopLimit = 0;
     is.MTU = realize(mtu_of(r), r.port_mtu, mtu_below, code);
     is.Rate = realize(rate_of_request(r), r.port_rate, rate_below, tenths_of_gigabits);
     if (!life_time_of(r).asked) is.PacketLifeTime = subnet_life_time;
@@ -214,7 +214,7 @@ std::uint16_t multicast_groups::create(const multicast_request& r, group& made) 
 
     if (same_gid(is.MGID, {})) {
         const auto mgid =
-            new_mgid(has(r, SA_MC_COMPMASK_SCOPE) ? r.record.Scope & 0xf : link_local);
+            new_mgid(has_components(r, SA_MC_COMPMASK_SCOPE) ? r.record.Scope & 0xf : link_local);
         if (!mgid) return SA_STATUS_ERR_NO_RESOURCES;
         is.MGID = *mgid;
     } else if (!is_usable(is.MGID)) {
@@ -315,7 +315,8 @@ multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t me
 }
 
 multicast_answer multicast_groups::leave(const multicast_request& r) {
-    if (!has(r, needed_to_join)) return refused(SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS);
+    if (!has_components(r, needed_to_join))
+        return refused(SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS);
     const ib_gid_t port = with_prefix(r.record.PortGID);
     if (port.gid_prefix != prefix_) return refused(SA_STATUS_ERR_REQ_INVALID_GID);
     const auto at = groups_.find({r.record.MGID.gid_prefix, r.record.MGID.gid_guid});
