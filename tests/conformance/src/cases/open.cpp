@@ -32,10 +32,12 @@ void each_client_has_its_own(world& here) {
     EXPECT_EQ(whole_port(one).as<IB_PORT_ATTR>().PortNumber, 1);
 }
 
+std::string function_of(const char* verb) { return std::string("Ci") + verb; }
+
 std::set<std::string> names_of_all_verbs() {
     return {
 #define CI_OBJECT(object, block)
-#define CI_VERB(NAME, Name, ...) "Ci" #Name,
+#define CI_VERB(NAME, Name, ...) function_of(#Name),
 #include <ci/verbs.def>
     };
 }
