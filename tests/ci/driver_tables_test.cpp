@@ -38,20 +38,22 @@ struct described {
     }
 
     static inline described* now;
-    static inline HCA_DRIVER driver{
-        "described",
-        [](const char*, ULONG* count, VOID** handle, char*, SIZE_T) {
-            *count = 1;
-            return HcaCreateDevice(&now->device, reinterpret_cast<PDEVICE_OBJECT*>(handle));
-        },
-        [](VOID* handle) {
-            auto* fdo = static_cast<PDEVICE_OBJECT>(handle);
-            const NTSTATUS status = HcaRefuseOpen(fdo);
-            if (NT_SUCCESS(status)) HcaDeleteDevice(fdo);
-            return status;
-        },
-        nullptr};
+    static HCA_DRIVER driver;
 };
+
+HCA_DRIVER described::driver{"described",
+                             [](const char*, ULONG* count, VOID** handle, char*, SIZE_T) {
+                                 *count = 1;
+                                 return HcaCreateDevice(&now->device,
+                                                        reinterpret_cast<PDEVICE_OBJECT*>(handle));
+                             },
+                             [](VOID* handle) {
+                                 auto* fdo = static_cast<PDEVICE_OBJECT>(handle);
+                                 const NTSTATUS status = HcaRefuseOpen(fdo);
+                                 if (NT_SUCCESS(status)) HcaDeleteDevice(fdo);
+                                 return status;
+                             },
+                             nullptr};
 
 void expect_mismatch(std::initializer_list<const char*> words) {
     std::string message;

@@ -63,11 +63,11 @@ protected:
 
 TEST_P(Islands, PortThatNoSubnetManagerReaches_StaysInInit) {
     expect_untouched(port(1, 2));
-    for (const std::size_t hca : {2, 3, 4}) {
+    for (const std::size_t hca : {2u, 3u, 4u}) {
         expect_untouched(port(hca));
         EXPECT_EQ(session_at(hca), IBMF_BAD_PORT_STATE);
     }
-    for (const std::size_t hca : {0, 1}) {
+    for (const std::size_t hca : {0u, 1u}) {
         EXPECT_EQ(port(hca).State, IB_PORT_ACTIVE);
         EXPECT_EQ(port(hca).SmLid, port(0).Lid);
         EXPECT_EQ(session_at(hca), IBMF_SUCCESS);

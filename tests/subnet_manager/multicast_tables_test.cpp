@@ -166,7 +166,7 @@ struct churning_fabric : multicast_fabric {
         be_quiet();
         const bool all = sim.random() % 2 == 0;
         for (std::size_t i = 0; i < hcas.count(); ++i)
-            for (const std::uint64_t number : {1, 2})
+            for (const std::uint64_t number : {1u, 2u})
                 EXPECT_TRUE(comes_true([&] {
                     const sa_answer done = all ? join(*hosts[i], member(i, number))
                                                : leave(*hosts[i], member(i, number));

@@ -88,7 +88,7 @@ TEST_P(SweepFaults, BackToBackHosts_CableIsPulledAndReplugged_LinkIsActiveAgain)
         return true;
     };
     ASSERT_TRUE(active());
-    for (const std::size_t end : {0, 1}) {
+    for (const std::size_t end : {0u, 1u}) {
         HcaSoftwareSetLink(hcas.guid(end), 1, FALSE);
         EXPECT_FALSE(comes_true([&] { return manager->status().end_ports != 2; }));
         HcaSoftwareSetLink(hcas.guid(end), 1, TRUE);
