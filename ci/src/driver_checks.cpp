@@ -29,9 +29,9 @@ void check_reported_port(const hca_device& device, const char* function, UCHAR p
     report(device, driver_mistake::port, port, said);
 }
 
-void check_reported_event(const hca_device& device, const char* function, IB_ASYNC_EVENT event,
+void check_reported_event(const hca_device& device, const char* function, ULONG event,
                           IB_ASYNC_EVENT first, IB_ASYNC_EVENT last) {
-    if (event >= first && event <= last) return;
+    if (event >= static_cast<ULONG>(first) && event <= static_cast<ULONG>(last)) return;
     text said;
     std::snprintf(said, sizeof(said),
                   "%s: the driver of '%s' reports event %d, which no such object has (%d to %d)",

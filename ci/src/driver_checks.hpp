@@ -14,7 +14,7 @@ enum class driver_mistake : ULONG { port = 0x000C1001, event, information };
 void check_reported_port(const hca_device& device, const char* function, UCHAR port);
 
 /// Checks that `event` is one of [first, last].
-void check_reported_event(const hca_device& device, const char* function, IB_ASYNC_EVENT event,
+void check_reported_event(const hca_device& device, const char* function, ULONG event,
                           IB_ASYNC_EVENT first, IB_ASYNC_EVENT last);
 
 /// Checks that the driver filled at most `room` bytes or entries of the verb's buffer.

@@ -5,6 +5,8 @@
 #include "request.hpp"
 #include "verb.hpp"
 
+#include <bit>
+
 using namespace irpverbs::ci;
 
 extern "C" {
@@ -28,8 +30,8 @@ void HcaComplete(PIRP Irp, NTSTATUS Status, ULONG_PTR Information) {
 void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event) {
     hca_device& device = device_of(Device);
     check_reported_port(device, "HcaReportPortEvent", PortNumber);
-    check_reported_event(device, "HcaReportPortEvent", Event, IB_AE_PORT_ACTIVE,
-                         IB_AE_CLIENT_REREGISTER);
+    check_reported_event(device, "HcaReportPortEvent", std::bit_cast<ULONG>(Event),
+                         IB_AE_PORT_ACTIVE, IB_AE_CLIENT_REREGISTER);
     device.signal(PortNumber, Event);
 }
 
@@ -43,8 +45,8 @@ void HcaReportCqCompletion(HCA_CQ* Cq) {
 }
 
 void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
-    check_reported_event(device_of(Cq->Ca->Device), "HcaReportCqEvent", Event, IB_AE_CQ_ERROR,
-                         IB_AE_CQ_ERROR);
+    check_reported_event(device_of(Cq->Ca->Device), "HcaReportCqEvent", std::bit_cast<ULONG>(Event),
+                         IB_AE_CQ_ERROR, IB_AE_CQ_ERROR);
     cq_object& cq = cq_object::of(Cq);
     if (!cq.enter()) return;
     cq.signal(cq_object::async_channel, Event);

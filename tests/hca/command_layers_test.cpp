@@ -1,6 +1,7 @@
 // The question of 2005 about blocking: which command layer may a caller at DISPATCH_LEVEL use?
 // docs/blocking.md has the answer.
 #include <irp/verifier.hpp>
+#include <support/abandoned_runs.hpp>
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/verbs.hpp>
@@ -118,6 +119,7 @@ TEST(CommandLayer, ThatBlocksIsFoundAtDispatchLevelInEverySchedule) {
     all.pct_runs = 100;
     all.shrink_budget = 0;
     all.stop_at_failure = false;
+    const abandoned_runs leaked;
     const auto summary =
         expect_found(all, [](sim_machine& sim) { create_among_others(sim, blocking); });
     ASSERT_TRUE(summary.failure);

@@ -1,6 +1,8 @@
 // Accesses of the SA: the requests, and the status and records that each response yields.
 #include "scripted_sa.hpp"
 
+#include <access/first_times.hpp>
+
 #include <support/both_machines.hpp>
 
 #include <algorithm>
@@ -513,7 +515,7 @@ TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
     scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
     const session_scope session;
     EXPECT_EQ(path_access().ask(session), IBMF_TRANS_TIMEOUT);
-    EXPECT_EQ(sa.heard(), 4);
+    EXPECT_EQ(sa.heard(), irpverbs::saa::first_times.retrans_retries + 1);
     EXPECT_EQ(session.stats().ss_resent, 0u);
 }
 

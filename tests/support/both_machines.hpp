@@ -38,6 +38,7 @@ protected:
                 dispatch::asio_machine::options{.processors = processors});
         } else {
             dispatch::sim_machine::options chosen;
+            chosen.step_limit = 1'000'000; // checked driver code has more steps
             chosen.processors = processors;
             machine_ = std::make_unique<dispatch::sim_machine>(chance_, chosen);
         }
