@@ -19,6 +19,15 @@ constinit std::atomic<std::size_t> largest_allocation{0};
 
 } // namespace
 
+// Sanitizers have an operator new of their own, and the largest block stays 0 there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IRPVERBS_OWN_NEW 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IRPVERBS_OWN_NEW 0
+#endif
+#endif
+#ifndef IRPVERBS_OWN_NEW
 void* operator new(std::size_t size) {
     std::size_t seen = largest_allocation.load(std::memory_order_relaxed);
     while (seen < size && !largest_allocation.compare_exchange_weak(seen, size)) {
@@ -31,6 +40,7 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
