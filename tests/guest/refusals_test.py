@@ -61,8 +61,8 @@ class RefusalsTest(unittest.TestCase):
     def test_a_lid_on_ethernet_is_an_error(self):
         for name in ("a LID on Ethernet", "paths on Ethernet", "a datagram on Ethernet",
                      "without ib_umad, a LID"):
-            self.expect_line(name, "rxe0 port 1 is Ethernet", "LID")
-        self.expect_line("a LID on iWARP", "siw0 port 1 is Ethernet", "LID")
+            self.expect_line(name, "rxe0 port 1 is an Ethernet port", "LID")
+        self.expect_line("a LID on iWARP", "siw0 port 1 is an Ethernet port", "LID")
 
     def test_without_ib_umad_there_are_devices(self):
         status, output = self.said["without ib_umad"]
