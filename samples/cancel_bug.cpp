@@ -1,7 +1,7 @@
 // The classic cancel bug: a driver sets a cancel routine and does not check Irp->Cancel again. A
 // request that was cancelled just before then waits for ever. Few schedules show the bug; the
 // simulator finds one of them, shrinks it, and repeats it.
-#include <dispatch/explore.hpp>
+#include <dispatch/testing/explore.hpp>
 #include <irp/wdm.h>
 
 #include <cstdio>
@@ -12,15 +12,15 @@ namespace {
 using namespace irpverbs::dispatch;
 
 /// Pends one request until it is cancelled.
-class parking_driver {
+class pending_driver {
 public:
-    explicit parking_driver(bool looks_again) : looks_again_(looks_again) {
-        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = park;
-        IoCreateDevice(&driver_, sizeof(parking_driver*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE,
+    explicit pending_driver(bool rechecks) : rechecks_(rechecks) {
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = pend;
+        IoCreateDevice(&driver_, sizeof(pending_driver*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE,
                        &device);
-        *static_cast<parking_driver**>(device->DeviceExtension) = this;
+        *static_cast<pending_driver**>(device->DeviceExtension) = this;
     }
-    ~parking_driver() { IoDeleteDevice(device); }
+    ~pending_driver() { IoDeleteDevice(device); }
 
     DEVICE_OBJECT* device = nullptr;
 
@@ -36,19 +36,19 @@ private:
         complete_cancelled(irp);
     }
 
-    static NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
-        const auto* self = *static_cast<parking_driver**>(device->DeviceExtension);
+    static NTSTATUS pend(DEVICE_OBJECT* device, IRP* irp) {
+        const auto* self = *static_cast<pending_driver**>(device->DeviceExtension);
         IoMarkIrpPending(irp);
         IoSetCancelRoutine(irp, on_cancel);
         // IoCancelIrp ran before IoSetCancelRoutine, so the I/O manager will not call the routine.
-        if (self->looks_again_ && __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) &&
+        if (self->rechecks_ && __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) &&
             IoSetCancelRoutine(irp, nullptr) != nullptr)
             complete_cancelled(irp);
         return STATUS_PENDING;
     }
 
     DRIVER_OBJECT driver_{};
-    bool looks_again_;
+    bool rechecks_;
 };
 
 NTSTATUS count(DEVICE_OBJECT*, IRP*, void* completions) {
@@ -57,8 +57,8 @@ NTSTATUS count(DEVICE_OBJECT*, IRP*, void* completions) {
 }
 
 /// One run: a thread pends a request while another thread cancels it.
-std::optional<std::string> park_and_cancel(sim_machine& sim, bool looks_again) {
-    parking_driver driver(looks_again);
+std::optional<std::string> pend_and_cancel(sim_machine& sim, bool rechecks) {
+    pending_driver driver(rechecks);
     int completions = 0;
     IRP* irp = IoAllocateIrp(driver.device->StackSize, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
@@ -72,8 +72,8 @@ std::optional<std::string> park_and_cancel(sim_machine& sim, bool looks_again) {
     return std::nullopt;
 }
 
-std::optional<std::string> wrong(sim_machine& sim) { return park_and_cancel(sim, false); }
-std::optional<std::string> right(sim_machine& sim) { return park_and_cancel(sim, true); }
+std::optional<std::string> wrong(sim_machine& sim) { return pend_and_cancel(sim, false); }
+std::optional<std::string> right(sim_machine& sim) { return pend_and_cancel(sim, true); }
 
 /// Runs the one schedule that a replay line names.
 explore_summary repeat(const std::string& replay) {

@@ -34,19 +34,19 @@ public:
 
 private:
     static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* packet) {
-        irp::obligation request(packet);
+        irp::pending_irp request(packet);
         const ULONG number = request.stack().Parameters.DeviceIoControl.IoControlCode;
         if (number == 0)
             return (*static_cast<slow_driver**>(device->DeviceExtension))
-                ->parked_.park(std::move(request));
+                ->pended_.pend(std::move(request));
         return std::move(request).complete(STATUS_SUCCESS, ULONG_PTR{2} * number);
     }
 
     DRIVER_OBJECT driver_{};
-    irp::cancel_safe_queue parked_;
+    irp::cancel_safe_queue pended_;
 };
 
-auto asking(ULONG number) {
+auto query(ULONG number) {
     return [number](IRP* packet) {
         IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(packet);
         next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
@@ -54,23 +54,22 @@ auto asking(ULONG number) {
     };
 }
 
-asio::awaitable<int> ask(DEVICE_OBJECT* device) {
+asio::awaitable<int> run_queries(DEVICE_OBJECT* device) {
     constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
     int good = 0;
 
-    const ULONG_PTR answer = co_await irp::call(device, asking(21), asio::use_awaitable);
+    const ULONG_PTR answer = co_await irp::call(device, query(21), asio::use_awaitable);
     std::printf("twice 21 is %zu\n", static_cast<std::size_t>(answer));
     good += answer == 42;
 
-    const auto [late, nothing] =
-        co_await irp::call(device, asking(0), irp::within(20ms, as_result));
+    const auto [late, nothing] = co_await irp::call(device, query(0), irp::within(20ms, as_result));
     std::printf("with a deadline: %s\n", late.message().c_str());
     good += late == irpverbs::dispatch::make_error_code(STATUS_IO_TIMEOUT) && nothing == 0;
 
     // The operator cancels the slower request, and its IRP is complete before the coroutine
     // resumes.
-    const auto first = co_await (irp::call(device, asking(0), asio::use_awaitable) ||
-                                 irp::call(device, asking(4), asio::use_awaitable));
+    const auto first = co_await (irp::call(device, query(0), asio::use_awaitable) ||
+                                 irp::call(device, query(4), asio::use_awaitable));
     std::printf("the first of two: number %zu\n", first.index() + 1);
     good += first.index() == 1;
     co_return good;
@@ -78,7 +77,7 @@ asio::awaitable<int> ask(DEVICE_OBJECT* device) {
 
 asio::awaitable<bool> is_cancelled(DEVICE_OBJECT* device) {
     constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-    const auto [error, nothing] = co_await irp::call(device, asking(0), as_result);
+    const auto [error, nothing] = co_await irp::call(device, query(0), as_result);
     std::printf("cancelled from outside: %s\n", error.message().c_str());
     co_return error == irpverbs::dispatch::make_error_code(STATUS_CANCELLED);
 }
@@ -90,7 +89,8 @@ int main() {
     const irpverbs::dispatch::machine::scope inside(machine);
     slow_driver driver;
 
-    const int good = asio::co_spawn(machine.context(), ask(driver.device), asio::use_future).get();
+    const int good =
+        asio::co_spawn(machine.context(), run_queries(driver.device), asio::use_future).get();
 
     asio::cancellation_signal stop;
     auto cancelled = asio::co_spawn(machine.context(), is_cancelled(driver.device),

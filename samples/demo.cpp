@@ -101,21 +101,21 @@ asio::awaitable<void> show_adapters() {
 // ---- 2
 
 /// An IRP of the caller, as in C.
-class own_irp {
+class sync_irp {
 public:
-    own_irp() { KeInitializeEvent(&home_, NotificationEvent, FALSE); }
-    ~own_irp() { IoFreeIrp(irp_); }
-    own_irp(const own_irp&) = delete;
-    own_irp& operator=(const own_irp&) = delete;
+    sync_irp() { KeInitializeEvent(&completed_, NotificationEvent, FALSE); }
+    ~sync_irp() { IoFreeIrp(irp_); }
+    sync_irp(const sync_irp&) = delete;
+    sync_irp& operator=(const sync_irp&) = delete;
 
-    IRP* ready() {
+    IRP* prepare() {
         IoReuseIrp(irp_, STATUS_SUCCESS);
-        KeClearEvent(&home_);
-        IoSetCompletionRoutine(irp_, came_home, this, TRUE, TRUE, TRUE);
+        KeClearEvent(&completed_);
+        IoSetCompletionRoutine(irp_, on_completion, this, TRUE, TRUE, TRUE);
         return irp_;
     }
     NTSTATUS wait() {
-        KeWaitForSingleObject(&home_, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr);
         return irp_->IoStatus.Status;
     }
     template <class Object>
@@ -125,25 +125,25 @@ public:
     unsigned level() const { return level_; }
 
 private:
-    static NTSTATUS came_home(DEVICE_OBJECT*, IRP*, void* context) {
-        auto& self = *static_cast<own_irp*>(context);
+    static NTSTATUS on_completion(DEVICE_OBJECT*, IRP*, void* context) {
+        auto& self = *static_cast<sync_irp*>(context);
         self.level_ = KeGetCurrentIrql();
-        KeSetEvent(&self.home_, IO_NO_INCREMENT, FALSE);
+        KeSetEvent(&self.completed_, IO_NO_INCREMENT, FALSE);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
 
     IRP* irp_ = IoAllocateIrp(1, FALSE);
-    KEVENT home_;
+    KEVENT completed_;
     unsigned level_ = 0;
 };
 
 bool make_queue_at_dispatch(ib_guid_t guid) {
     HcaSoftwareSetCommands(guid, HcaCommandsByDpc); // so that the create request pends
     ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), asio::use_future).get();
-    own_irp irp;
+    sync_irp irp;
     KIRQL before = PASSIVE_LEVEL;
     KeRaiseIrql(DISPATCH_LEVEL, &before);
-    const NTSTATUS returned = CiCreateCq(ca, 64, nullptr, nullptr, nullptr, irp.ready());
+    const NTSTATUS returned = CiCreateCq(ca, 64, nullptr, nullptr, nullptr, irp.prepare());
     KeLowerIrql(before);
     const NTSTATUS status = irp.wait();
     std::printf("   at IRQL %u, where no thread may wait, it returned %s\n", DISPATCH_LEVEL,
@@ -152,7 +152,7 @@ bool make_queue_at_dispatch(ib_guid_t guid) {
     if (NT_SUCCESS(status)) {
         auto* cq = irp.object<IB_CQ>();
         std::printf(": room for %u completions", cq->NumCqes);
-        CiDestroyCq(cq, nullptr, irp.ready());
+        CiDestroyCq(cq, nullptr, irp.prepare());
         irp.wait();
     }
     std::printf("\n");
@@ -165,18 +165,18 @@ bool make_queue_at_dispatch(ib_guid_t guid) {
 
 /// Records the events of a port and their receivers. The demo prints the record at the end, since
 /// an up-call must not block.
-class hearsay {
+class event_log {
 public:
-    void note(const char* how, IB_ASYNC_EVENT event) {
+    void add(const char* how, IB_ASYNC_EVENT event) {
         const std::size_t place = count_.fetch_add(1);
-        if (place < heard_.size()) heard_[place] = {how, event, KeGetCurrentIrql(), now()};
+        if (place < entries_.size()) entries_[place] = {how, event, KeGetCurrentIrql(), now()};
     }
-    bool nothing() const { return count_.load() == 0; }
-    void tell(double since) const {
-        const std::size_t count = std::min(count_.load(), heard_.size());
+    bool empty() const { return count_.load() == 0; }
+    void print(double since) const {
+        const std::size_t count = std::min(count_.load(), entries_.size());
         for (std::size_t i = 0; i < count; ++i)
-            std::printf("   %6.0f us  %-8s at IRQL %u: %s\n", heard_[i].time - since, heard_[i].how,
-                        heard_[i].level, text(heard_[i].event).c_str());
+            std::printf("   %6.0f us  %-8s at IRQL %u: %s\n", entries_[i].time - since,
+                        entries_[i].how, entries_[i].level, text(entries_[i].event).c_str());
     }
 
 private:
@@ -186,12 +186,12 @@ private:
         unsigned level;
         double time;
     };
-    std::array<one, 16> heard_{};
+    std::array<one, 16> entries_{};
     std::atomic<std::size_t> count_{0};
 };
 
 void up_call(IB_CA*, VOID* context, UCHAR, IB_ASYNC_EVENT event) {
-    static_cast<hearsay*>(context)->note("up-call", event);
+    static_cast<event_log*>(context)->add("up-call", event);
 }
 
 // Returns false for a real HCA, whose cable only a person can pull.
@@ -201,12 +201,12 @@ bool flap_link(ib_guid_t guid) {
     return false;
 }
 
-bool hear_in_two_ways(ib_guid_t guid) {
-    hearsay heard;
+bool report_in_two_ways(ib_guid_t guid) {
+    event_log seen;
     const IB_CA_DISPATCH calls{nullptr, up_call};
-    ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), &heard, calls, asio::use_future).get();
+    ci::channel_adapter ca = ci::open_ca(HcaFromGuid(guid), &seen, calls, asio::use_future).get();
     const auto take = irp::within(3s, asio::use_future([&](error_code error, IB_ASYNC_EVENT event) {
-                                      if (!error) heard.note("IRP", event);
+                                      if (!error) seen.add("IRP", event);
                                       return !error;
                                   }));
     std::future<bool> first = ca.port_events(1).next(take);
@@ -216,8 +216,8 @@ bool hear_in_two_ways(ib_guid_t guid) {
     const bool one = first.get();
     const bool both = second.get() && one;
     ca.async_close(asio::use_future).get();
-    heard.tell(start);
-    if (heard.nothing()) std::printf("   nothing happened\n");
+    seen.print(start);
+    if (seen.empty()) std::printf("   nothing happened\n");
     return both || !flapped;
 }
 
@@ -288,7 +288,7 @@ private:
     irp::trace_recorder recorder_;
 };
 
-bool tell_of_trace(const trace_file& trace) {
+bool write_trace(const trace_file& trace) {
     if (!trace.write()) return false;
     std::printf(
         "   %zu events in %s\n   open it in https://ui.perfetto.dev: a track a processor, the "
@@ -338,12 +338,12 @@ bool show_all(machine& here, const options& chosen) {
     chapter("A link flaps: an up-call and an IRP report each event",
             "CiGetCaPortEvent, twice; an event completes its IRP, then makes the up-call, "
             "while\n   the IRP's waiter wakes");
-    good &= hear_in_two_ways(guids[0]);
+    good &= report_in_two_ways(guids[0]);
     chapter("Waits that end without an event", "CiGetCaPortEvent, four times");
     good &= end_waits(here, guids[0]);
     if (trace) {
         chapter("A trace of all that", "irp::trace_recorder");
-        good &= tell_of_trace(*trace);
+        good &= write_trace(*trace);
     }
     return good;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_HCAS 16
+#define MAX_HCAS 16
 #define ATTRIBUTE_NODE_INFO 0x11
 #define SMP_HEADER_SIZE 40 /* of the class: M_Key, DrSLID, DrDLID */
 #define SMP_DATA_SIZE 192  /* the attribute, and both paths */
@@ -67,8 +67,8 @@ static int Show(ib_guid_t Guid) {
 }
 
 int main(void) {
-    ib_guid_t guids[MOST_HCAS];
-    ULONG count = MOST_HCAS;
+    ib_guid_t guids[MAX_HCAS];
+    ULONG count = MAX_HCAS;
     ULONG i;
     int status = IBMF_SUCCESS;
     if (!NT_SUCCESS(HcaAttach("software:", NULL))) return 1;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define FABRIC "software:?unmanaged"
-#define MOST_HCAS 16
+#define MAX_HCAS 16
 
 typedef union {
     IB_PORT_ATTR Attr;
@@ -82,8 +82,8 @@ static NTSTATUS Manage(const ib_guid_t* Guids, ULONG Count) {
 }
 
 int main(void) {
-    ib_guid_t guids[MOST_HCAS];
-    ULONG count = MOST_HCAS;
+    ib_guid_t guids[MAX_HCAS];
+    ULONG count = MAX_HCAS;
     NTSTATUS status = HcaAttach(FABRIC, NULL);
     if (NT_SUCCESS(status)) status = HcaEnumerate(guids, &count);
     if (NT_SUCCESS(status)) {

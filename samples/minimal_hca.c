@@ -23,7 +23,7 @@ static NTSTATUS QueryPort(HCA_CA* Ca, UCHAR PortNumber, IB_PORT_ATTR* Attr, SIZE
     port.Lid = 1;
     port.GidCount = 1;
     port.PKeyCount = 1;
-    return HcaReturnPort(&port, &tables, Attr, AttrSize, Irp);
+    return HcaCopyPortAttributes(&port, &tables, Attr, AttrSize, Irp);
 }
 
 static const HCA_OPERATIONS operations = {HCA_SIZE_AND_VERSION(HCA_OPERATIONS),

@@ -2,7 +2,7 @@
 // and reports of changes. A cable is pulled, the subnet manager reports it, and the session
 // invalidates its cached paths. tools/demo runs it, on a software fabric and, with --opensm, under
 // OpenSM.
-#include "own_subnet.hpp"
+#include "local_subnet_manager.hpp"
 
 #include <dispatch/machine.hpp>
 #include <dispatch/status.hpp>
@@ -36,7 +36,7 @@ using boost::system::error_code;
 using namespace std::chrono_literals;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-constexpr irp::ticks patience = 10s;
+constexpr irp::ticks time_limit = 10s;
 
 struct options {
     std::string uri = "software:";
@@ -75,11 +75,11 @@ class subnet_events {
 public:
     explicit subnet_events(const asio::any_io_executor& executor) : channel_(executor, 1000) {}
 
-    ibmf_saa_subnet_event_args_t arguments() { return {heard, this}; }
+    ibmf_saa_subnet_event_args_t arguments() { return {on_event, this}; }
 
     /// Returns the port that appeared or disappeared. Throws when there is no such event in time.
     asio::awaitable<ib_gid_t> next(ibmf_saa_subnet_event_t wanted) {
-        asio::steady_timer late(co_await asio::this_coro::executor, patience);
+        asio::steady_timer late(co_await asio::this_coro::executor, time_limit);
         late.async_wait([this](error_code error) {
             if (!error) channel_.cancel();
         });
@@ -91,8 +91,8 @@ public:
     }
 
 private:
-    static void heard(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
-                      ibmf_saa_event_details_t* details, void* context) {
+    static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
         static_cast<subnet_events*>(context)->channel_.try_send(error_code(), what,
                                                                 details->ie_gid);
     }
@@ -121,34 +121,34 @@ std::string value_in(const sa_path_record_t& path, std::string_view field) {
 }
 
 // An SA returns either status when the port does not exist.
-bool says_none(int status) { return status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID; }
+bool is_no_path(int status) { return status == IBMF_NO_RECORDS || status == IBMF_INVALID_GID; }
 
 /// The results of one round of queries.
-struct survey {
+struct query_round {
     unsigned reached = 0;
     unsigned without = 0; // ports without a path
     double milliseconds = 0;
     std::uint64_t sent = 0; // queries sent to the SA
 };
 
-class main_job {
+class path_survey {
 public:
-    main_job(const options& chosen, place from, ibmf_saa_handle_t session, subnet_events& events)
+    path_survey(const options& chosen, place from, ibmf_saa_handle_t session, subnet_events& events)
         : chosen_(chosen), from_(from), session_(session), events_(events) {}
 
     asio::awaitable<bool> run() {
         co_await find_all();
         co_await await_reports();
         step("Paths to all of them, asked at once");
-        const survey first = co_await ask_all(true);
+        const query_round first = co_await query_all(true);
         step("The same again: the session remembers");
-        const survey again = co_await ask_all(false);
+        const query_round again = co_await query_all(false);
         step("A cable is pulled");
         const ib_gid_t gone = co_await change(false);
-        const survey without = co_await ask_all(false);
+        const query_round without = co_await query_all(false);
         step("It is put back");
         const ib_gid_t back = co_await change(true);
-        const survey whole = co_await ask_all(false);
+        const query_round whole = co_await query_all(false);
         co_return first.without == 0 && again.sent == 0 && without.without == 1 &&
             is_same(gone, back) && whole.without == 0;
     }
@@ -156,9 +156,9 @@ public:
 private:
     asio::awaitable<void> find_all();
     asio::awaitable<void> await_reports();
-    asio::awaitable<survey> ask_all(bool show);
+    asio::awaitable<query_round> query_all(bool show);
     asio::awaitable<ib_gid_t> change(bool mend);
-    void turn(bool up) const;
+    void set_cable(bool up) const;
     std::string name_of(const ib_gid_t& gid) const;
 
     const options& chosen_;
@@ -168,10 +168,10 @@ private:
     std::vector<destination> all_;
 };
 
-asio::awaitable<void> main_job::find_all() {
+asio::awaitable<void> path_survey::find_all() {
     const saa::query_template<sa_node_record_t> any;
     const auto found =
-        co_await saa::retrieve(session_, any, 0, irp::within(patience, asio::use_awaitable));
+        co_await saa::retrieve(session_, any, 0, irp::within(time_limit, asio::use_awaitable));
     for (const sa_node_record_t& each : found.records) {
         const auto* const text = reinterpret_cast<const char*>(each.NodeDescription.NodeString);
         const bool is_host = each.NodeInfo.NodeType == SM_NODE_TYPE_CA;
@@ -187,39 +187,39 @@ asio::awaitable<void> main_job::find_all() {
 }
 
 // The cache keeps no response to a query before the SA reports changes.
-asio::awaitable<void> main_job::await_reports() {
+asio::awaitable<void> path_survey::await_reports() {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     ibmf_saa_path_cache_stats_t cache{};
-    for (int i = 0; i < 1000 && cache.pc_hears == 0; ++i) {
+    for (int i = 0; i < 1000 && cache.pc_subscribed == 0; ++i) {
         saa::query_path_cache(session_, cache);
         timer.expires_after(1ms);
         co_await timer.async_wait(as_result);
     }
 }
 
-asio::awaitable<survey> main_job::ask_all(bool show) {
+asio::awaitable<query_round> path_survey::query_all(bool show) {
     ibmf_saa_stats_t before{};
     ibmf_saa_stats_t after{};
     saa::query_stats(session_, before);
-    const auto question = [&](const destination& to) {
+    const auto query = [&](const destination& to) {
         return saa::paths(session_, {.sgid = from_.gid, .dgid = to.gid},
-                          irp::within(patience, asio::deferred));
+                          irp::within(time_limit, asio::deferred));
     };
-    std::vector<decltype(question(all_[0]))> questions;
+    std::vector<decltype(query(all_[0]))> queries;
     for (const destination& each : all_)
-        questions.push_back(question(each));
+        queries.push_back(query(each));
     const double begun = now();
     auto [order, errors, answers] =
-        co_await asio::experimental::make_parallel_group(std::move(questions))
+        co_await asio::experimental::make_parallel_group(std::move(queries))
             .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-    survey told{.milliseconds = now() - begun};
+    query_round result{.milliseconds = now() - begun};
     saa::query_stats(session_, after);
-    told.sent = after.ss_queries - before.ss_queries;
+    result.sent = after.ss_queries - before.ss_queries;
     constexpr std::size_t shown = 8;
     for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (errors[i] && !says_none(answers[i].status))
+        if (errors[i] && !is_no_path(answers[i].status))
             throw std::runtime_error(all_[i].name + ": " + errors[i].message());
-        ++(answers[i].records.empty() ? told.without : told.reached);
+        ++(answers[i].records.empty() ? result.without : result.reached);
         if (!show || i >= shown) continue;
         if (answers[i].records.empty()) {
             std::printf("   %-20s no path\n", all_[i].name.c_str());
@@ -230,19 +230,19 @@ asio::awaitable<survey> main_job::ask_all(bool show) {
                     path.SL, value_in(path, "Mtu").c_str(), value_in(path, "Rate").c_str());
     }
     if (show && answers.size() > shown) std::printf("   ...\n");
-    std::printf("   paths to %u, none to %u; %.2f ms; questions to the SA: %" PRIu64 "\n",
-                told.reached, told.without, told.milliseconds, told.sent);
-    co_return told;
+    std::printf("   paths to %u, none to %u; %.2f ms; queries to the SA: %" PRIu64 "\n",
+                result.reached, result.without, result.milliseconds, result.sent);
+    co_return result;
 }
 
-std::string main_job::name_of(const ib_gid_t& gid) const {
+std::string path_survey::name_of(const ib_gid_t& gid) const {
     const auto found = std::ranges::find(all_, gid.gid_guid,
                                          [](const destination& each) { return each.gid.gid_guid; });
     return found != all_.end() ? found->name : "a port unknown so far";
 }
 
 // Pulls or mends the cable of the last host that is not the local one, or runs the command.
-void main_job::turn(bool up) const {
+void path_survey::set_cable(bool up) const {
     const std::string& command = up ? chosen_.mend : chosen_.pull;
     if (!command.empty()) {
         if (std::system(command.c_str()) != 0) throw std::runtime_error(command + " failed");
@@ -256,12 +256,12 @@ void main_job::turn(bool up) const {
         throw std::runtime_error("no cable to pull; --pull and --mend name commands that do it");
 }
 
-asio::awaitable<ib_gid_t> main_job::change(bool mend) {
+asio::awaitable<ib_gid_t> path_survey::change(bool mend) {
     ibmf_saa_path_cache_stats_t before{};
     ibmf_saa_path_cache_stats_t after{};
     saa::query_path_cache(session_, before);
     const double begun = now();
-    turn(mend);
+    set_cable(mend);
     const ib_gid_t who =
         co_await events_.next(mend ? IBMF_SAA_EVENT_GID_AVAILABLE : IBMF_SAA_EVENT_GID_UNAVAILABLE);
     saa::query_path_cache(session_, after);
@@ -284,7 +284,7 @@ asio::awaitable<bool> run(const options& chosen) {
     std::exception_ptr failed;
     bool good = false;
     try {
-        main_job job(chosen, from, session.handle, events);
+        path_survey job(chosen, from, session.handle, events);
         good = co_await job.run();
     } catch (...) {
         failed = std::current_exception();
@@ -320,7 +320,7 @@ int main(int count, char** words) {
     const irpverbs::dispatch::machine::scope inside(here);
     try {
         const hca::attachment attached(chosen.uri);
-        const samples::own_subnet subnet(chosen.uri);
+        const samples::local_subnet_manager subnet(chosen.uri);
         return asio::co_spawn(here.context(), run(chosen), asio::use_future).get() ? 0 : 1;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "paths_everywhere: %s: %s\n", chosen.uri.c_str(),

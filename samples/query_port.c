@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define MOST_HCAS 16
+#define MAX_HCAS 16
 
 typedef union {
     IB_PORT_ATTR Attr;
@@ -65,8 +65,8 @@ static NTSTATUS QueryPort(ib_guid_t Guid) {
 }
 
 int main(void) {
-    ib_guid_t guids[MOST_HCAS];
-    ULONG count = MOST_HCAS;
+    ib_guid_t guids[MAX_HCAS];
+    ULONG count = MAX_HCAS;
     ULONG i;
     NTSTATUS status = HcaAttach("software:", NULL);
     if (NT_SUCCESS(status)) status = HcaEnumerate(guids, &count);

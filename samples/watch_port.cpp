@@ -54,7 +54,7 @@ asio::awaitable<std::size_t> use_queue(const ci::channel_adapter& ca) {
     co_await ci::arm_cq(cq, IB_CQ_ARM_NEXT);
     IB_WC made{};
     made.WrId = 2005;
-    HcaSoftwareComplete(cq, &made);
+    HcaSoftwareInsertCompletion(cq, &made);
     co_await cq.comp_events().next(irp::within(1s));
     std::array<IB_WC, 8> found{};
     const std::size_t count = co_await ci::poll_cq(cq, found);

@@ -1,7 +1,7 @@
 // Required pointer arguments: NULL is a bug check that names the function.
 #pragma once
 
-#include <dispatch/detail/checks.hpp>
+#include <dispatch/support/checks.hpp>
 #include <irp/irp.h>
 
 namespace irpverbs::irp {

@@ -5,18 +5,18 @@
 
 namespace irpverbs::saa {
 
-template <class Whole>
+template <class Container>
 struct list_link {
-    explicit list_link(Whole& its_whole) : whole(&its_whole) {}
+    explicit list_link(Container& its_container) : container(&its_container) {}
     list_link(const list_link&) = delete;
     list_link& operator=(const list_link&) = delete;
 
-    static Whole& of(const LIST_ENTRY* entry) {
-        return *CONTAINING_RECORD(const_cast<LIST_ENTRY*>(entry), list_link, entry)->whole;
+    static Container& of(const LIST_ENTRY* entry) {
+        return *CONTAINING_RECORD(const_cast<LIST_ENTRY*>(entry), list_link, entry)->container;
     }
 
     LIST_ENTRY entry{};
-    Whole* const whole;
+    Container* const container;
 };
 
 } // namespace irpverbs::saa

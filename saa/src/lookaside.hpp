@@ -16,8 +16,8 @@ public:
     lookaside& operator=(const lookaside&) = delete;
 
     /// Returns null without memory.
-    void* take() { return ExAllocateFromNPagedLookasideList(&list_); }
-    void give(void* block) { ExFreeToNPagedLookasideList(&list_, block); }
+    void* allocate() { return ExAllocateFromNPagedLookasideList(&list_); }
+    void free(void* block) { ExFreeToNPagedLookasideList(&list_, block); }
 
 private:
     static constexpr USHORT depth = 16'384; // the number of accesses in a burst

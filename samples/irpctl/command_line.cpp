@@ -3,7 +3,7 @@
 #include "attributes.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
-#include "record_question.hpp"
+#include "record_query.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -43,7 +43,7 @@ struct port_words {
         command.add_option("DEVICE", device, "name or node GUID of the HCA (default: the first)");
         command.add_option("PORT", number, "port number (default: 1)");
     }
-    port_choice understood() const {
+    port_choice port() const {
         if (!number.empty()) return {device, value(number)};
         if (is_number(device)) return {"", value(device)};
         return {device, 1};
@@ -68,7 +68,7 @@ private:
 /// The parsed options of a command. The options that write them and the callback that reads them
 /// share the structure.
 template <class Options>
-struct told {
+struct parsed_command {
     port_words from;
     Options options;
 };
@@ -95,14 +95,14 @@ void add_count(CLI::App& command, std::uint64_t& count, const char* what) {
     command.add_option("--count", count, what)->check(problem)->type_name("N");
 }
 
-void add_capture(CLI::App& command, invocation& chosen) {
+void add_capture(CLI::App& command, program_options& chosen) {
     command
         .add_option("--pcap", chosen.pcap_file,
                     "capture all sent and received datagrams, for Wireshark")
         ->type_name("FILE");
 }
 
-void add_patience(CLI::App& command, patience& times) {
+void add_timeouts(CLI::App& command, timeouts& times) {
     command.add_option("--timeout", times.milliseconds, "time limit of one attempt")
         ->check(between(1u, 600'000u))
         ->type_name("MS")
@@ -119,7 +119,7 @@ void add_lid(CLI::App& command, std::uint16_t& lid) {
         ->type_name("LID");
 }
 
-void add_devices(CLI::App& parent, invocation& chosen) {
+void add_devices(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(parent, "devices", "Lists the HCAs and their ports");
     const auto with_limits = std::make_shared<bool>(false);
     command->add_flag("--all", *with_limits, "include limits");
@@ -128,22 +128,22 @@ void add_devices(CLI::App& parent, invocation& chosen) {
     });
 }
 
-void add_port(CLI::App& parent, invocation& chosen) {
+void add_port(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(parent, "port", "Shows all attributes of a port, its GIDs and P_Keys");
     const auto from = std::make_shared<port_words>();
     from->declare(*command);
     command->callback([&chosen, from] {
-        const port_choice which = from->understood();
+        const port_choice which = from->port();
         chosen.run = [which](session& here) { return show_port(here, which); };
     });
 }
 
-void add_events(CLI::App& parent, invocation& chosen) {
+void add_events(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(parent, "events", "Prints events of all ports and HCAs as they occur");
     const auto options = std::make_shared<event_options>();
     add_count(*command, options->count, "stop after N events");
     command->add_option("--for", options->seconds, "stop after this time")
-        ->check(between(0.0, a_century))
+        ->check(between(0.0, no_time_limit))
         ->type_name("SECONDS");
     command->add_flag("--provoke", options->provoke,
                       "software fabric only: flap port 1 of the first HCA every second; with "
@@ -158,7 +158,7 @@ void add_events(CLI::App& parent, invocation& chosen) {
     });
 }
 
-void add_words(CLI::App& command, question_words& words) {
+void add_words(CLI::App& command, mad_request_words& words) {
     command.add_option("--class", words.management_class, "smp, sa, perf, ... or a number")
         ->type_name("CLASS")
         ->capture_default_str();
@@ -198,30 +198,30 @@ void add_words(CLI::App& command, question_words& words) {
     command.add_option("--oui", words.oui, "OUI of classes 0x30 to 0x4f")->type_name("N");
 }
 
-void add_mad(CLI::App& parent, invocation& chosen) {
+void add_mad(CLI::App& parent, program_options& chosen) {
     struct words {
         port_words from;
-        question_words asked;
-        patience times;
+        mad_request_words request;
+        timeouts times;
     };
     CLI::App* command = add(parent, "mad", "Sends a management datagram and shows the response");
-    const auto heard = std::make_shared<words>();
-    heard->from.declare(*command);
-    add_words(*command, heard->asked);
-    add_patience(*command, heard->times);
+    const auto parsed = std::make_shared<words>();
+    parsed->from.declare(*command);
+    add_words(*command, parsed->request);
+    add_timeouts(*command, parsed->times);
     add_capture(*command, chosen);
-    command->callback([&chosen, heard] {
-        const mad_options options{heard->from.understood(), make_question(heard->asked),
-                                  heard->times};
+    command->callback([&chosen, parsed] {
+        const mad_options options{parsed->from.port(), make_mad_request(parsed->request),
+                                  parsed->times};
         chosen.run = [options](session& here) { return show_answer(here, options); };
     });
 }
 
-void add_ping(CLI::App& parent, invocation& chosen) {
+void add_ping(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(parent, "ping", "Measures MAD round-trip times to a port");
-    const auto heard = std::make_shared<told<ping_options>>();
-    ping_options& options = heard->options;
-    heard->from.declare(*command);
+    const auto parsed = std::make_shared<parsed_command<ping_options>>();
+    ping_options& options = parsed->options;
+    parsed->from.declare(*command);
     add_lid(*command, options.lid);
     add_count(*command, options.count, "stop after N requests");
     command->add_option("--interval", options.interval, "time between requests")
@@ -235,110 +235,111 @@ void add_ping(CLI::App& parent, invocation& chosen) {
     command->add_flag("--vendor", options.vendor,
                       "ping the ibping server instead of the performance management agent");
     add_capture(*command, chosen);
-    command->callback([&chosen, heard] {
-        heard->options.from = heard->from.understood();
-        chosen.run = [heard](session& here) { return show_pings(here, heard->options); };
+    command->callback([&chosen, parsed] {
+        parsed->options.from = parsed->from.port();
+        chosen.run = [parsed](session& here) { return show_pings(here, parsed->options); };
     });
 }
 
-void add_stats(CLI::App& parent, invocation& chosen) {
+void add_stats(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(
         parent, "stats", "Sends IBMF requests to a port, all at once, and shows IBMF's counters");
-    const auto heard = std::make_shared<told<stats_options>>();
-    stats_options& options = heard->options;
-    heard->from.declare(*command);
+    const auto parsed = std::make_shared<parsed_command<stats_options>>();
+    stats_options& options = parsed->options;
+    parsed->from.declare(*command);
     add_lid(*command, options.lid);
     command->add_option("--count", options.count, "number of requests")
         ->check(between(0u, 100'000u))
         ->type_name("N")
         ->capture_default_str();
-    add_patience(*command, options.times);
+    add_timeouts(*command, options.times);
     add_capture(*command, chosen);
-    command->callback([&chosen, heard] {
-        heard->options.from = heard->from.understood();
-        chosen.run = [heard](session& here) { return show_statistics(here, heard->options); };
+    command->callback([&chosen, parsed] {
+        parsed->options.from = parsed->from.port();
+        chosen.run = [parsed](session& here) { return show_statistics(here, parsed->options); };
     });
 }
 
-void add_wish(CLI::App& command, port_words& from, sa_wish& wish, invocation& chosen) {
+void add_sa_parameters(CLI::App& command, port_words& from, sa_parameters& parameters,
+                       program_options& chosen) {
     from.declare(command);
-    command.add_option("--timeout", wish.milliseconds, "time limit of a query to the SA")
+    command.add_option("--timeout", parameters.milliseconds, "time limit of a query to the SA")
         ->check(between(1u, 3'600'000u))
         ->type_name("MS")
         ->capture_default_str();
     add_capture(command, chosen);
 }
 
-void add_sa(CLI::App& parent, invocation& chosen) {
+void add_sa(CLI::App& parent, program_options& chosen) {
     struct words {
         std::string record;
         port_words from;
         std::vector<std::string> fields;
         bool list = false;
-        sa_wish wish;
+        sa_parameters parameters;
     };
     CLI::App* command =
         add(parent, "sa",
             "Shows records of the subnet administrator; without RECORD, lists the record types");
-    const auto heard = std::make_shared<words>();
-    command->add_option("RECORD", heard->record,
+    const auto parsed = std::make_shared<words>();
+    command->add_option("RECORD", parsed->record,
                         "name of a record type or the beginning of it, as in path");
-    add_wish(*command, heard->from, heard->wish, chosen);
-    command->add_option("--field", heard->fields, "only records with this value of a field")
+    add_sa_parameters(*command, parsed->from, parsed->parameters, chosen);
+    command->add_option("--field", parsed->fields, "only records with this value of a field")
         ->type_name("NAME=VALUE");
-    command->add_flag("--fields", heard->list, "list the fields for --field");
+    command->add_flag("--fields", parsed->list, "list the fields for --field");
     command
-        ->add_option("--key", heard->wish.key,
+        ->add_option("--key", parsed->parameters.key,
                      "SM_Key, for records that only subnet managers may read")
         ->check(between(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
         ->type_name("N");
-    command->callback([&chosen, heard] {
-        if (heard->record.empty()) {
+    command->callback([&chosen, parsed] {
+        if (parsed->record.empty()) {
             chosen.run = list_records;
             return;
         }
-        const irpverbs::saa::record_type& record = record_named(heard->record);
-        if (heard->list) {
+        const irpverbs::saa::record_type& record = record_named(parsed->record);
+        if (parsed->list) {
             chosen.run = [&record](session& here) { return list_fields(here, &record); };
             return;
         }
-        sa_options options{heard->wish, make_query(record, heard->fields)};
-        options.wish.from = heard->from.understood();
+        sa_options options{parsed->parameters, make_query(record, parsed->fields)};
+        options.parameters.from = parsed->from.port();
         chosen.run = [options](session& here) { return show_records(here, options); };
     });
 }
 
-void add_paths(CLI::App& parent, invocation& chosen) {
+void add_paths(CLI::App& parent, program_options& chosen) {
     CLI::App* command =
         add(parent, "paths", "Shows the path from a port to every port of its subnet");
-    const auto heard = std::make_shared<told<sa_wish>>();
-    add_wish(*command, heard->from, heard->options, chosen);
-    command->callback([&chosen, heard] {
-        heard->options.from = heard->from.understood();
-        chosen.run = [heard](session& here) { return show_paths(here, heard->options); };
+    const auto parsed = std::make_shared<parsed_command<sa_parameters>>();
+    add_sa_parameters(*command, parsed->from, parsed->options, chosen);
+    command->callback([&chosen, parsed] {
+        parsed->options.from = parsed->from.port();
+        chosen.run = [parsed](session& here) { return show_paths(here, parsed->options); };
     });
 }
 
-void add_fabric(CLI::App& parent, invocation& chosen) {
+void add_fabric(CLI::App& parent, program_options& chosen) {
     CLI::App* command =
         add(parent, "fabric", "Shows the subnet: hosts, switches, their links, the subnet manager");
-    const auto heard = std::make_shared<told<fabric_options>>();
-    add_wish(*command, heard->from, heard->options.wish, chosen);
+    const auto parsed = std::make_shared<parsed_command<fabric_options>>();
+    add_sa_parameters(*command, parsed->from, parsed->options.parameters, chosen);
     const auto add_form = [&](const char* flag, fabric_form form, const char* what) {
         return command->add_flag_callback(
-            flag, [heard, form] { heard->options.form = form; }, what);
+            flag, [parsed, form] { parsed->options.form = form; }, what);
     };
     CLI::Option* const dot = add_form("--dot", fabric_form::dot, "print a graph for Graphviz");
     add_form("--svg", fabric_form::svg, "print an SVG picture")->excludes(dot);
-    command->callback([&chosen, heard] {
-        if (chosen.json && heard->options.form != fabric_form::text)
+    command->callback([&chosen, parsed] {
+        if (chosen.json && parsed->options.form != fabric_form::text)
             throw wrong_usage("--json: --dot and --svg exclude it; choose one");
-        heard->options.wish.from = heard->from.understood();
-        chosen.run = [heard](session& here) { return show_fabric(here, heard->options); };
+        parsed->options.parameters.from = parsed->from.port();
+        chosen.run = [parsed](session& here) { return show_fabric(here, parsed->options); };
     });
 }
 
-void add_commands(CLI::App& parent, invocation& chosen) {
+void add_commands(CLI::App& parent, program_options& chosen) {
     parent.require_subcommand(1);
     for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_stats, add_sa,
                             add_paths, add_fabric})
@@ -346,7 +347,7 @@ void add_commands(CLI::App& parent, invocation& chosen) {
 }
 
 // The trace command has the other commands as subcommands.
-void add_trace(CLI::App& parent, invocation& chosen) {
+void add_trace(CLI::App& parent, program_options& chosen) {
     CLI::App* command =
         add(parent, "trace", "Runs a command and writes a trace of its IRPs, for ui.perfetto.dev");
     command->add_option("-o,--output", chosen.trace_file, "trace file")
@@ -355,7 +356,7 @@ void add_trace(CLI::App& parent, invocation& chosen) {
     add_commands(*command, chosen);
 }
 
-void declare(CLI::App& app, invocation& chosen) {
+void declare(CLI::App& app, program_options& chosen) {
     app.add_option("--hca", chosen.hca, "URI of the HCAs: software:, software:FILE, rdma:, ...")
         ->type_name("URI")
         ->capture_default_str();
@@ -397,7 +398,7 @@ std::string problem_with(const CLI::App& app, const CLI::ParseError& wrong) {
 
 } // namespace
 
-bool parse_command_line(int argc, char** argv, invocation& chosen) {
+bool parse_command_line(int argc, char** argv, program_options& chosen) {
     CLI::App app(
         "Inspects InfiniBand channel adapters (HCAs), and queries other ports by management "
         "datagrams.",

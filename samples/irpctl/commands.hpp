@@ -1,7 +1,7 @@
 // The subcommands, one file each.
 #pragma once
 
-#include "question.hpp"
+#include "mad_request.hpp"
 
 #include <saa/queries.hpp>
 #include <saa/records.hpp>
@@ -21,44 +21,45 @@ struct port_choice {
     std::uint8_t number = 1;
 };
 
-inline constexpr double a_century = 100.0 * 365 * 24 * 3600; // in seconds: in effect without end
+inline constexpr double no_time_limit =
+    100.0 * 365 * 24 * 3600; // in seconds: in effect without end
 
 struct event_options {
     std::uint64_t count = 0; // 0: unlimited
-    double seconds = a_century;
+    double seconds = no_time_limit;
     bool provoke = false;
     bool subnet = false; // also report events of the subnet
 };
 
 /// The port of an SA session, and the parameters of its queries.
-struct sa_wish {
+struct sa_parameters {
     port_choice from;
     ib_smkey_t key = 0;
     std::uint32_t milliseconds = 30'000; // for one query, its retries included
 };
 
 struct sa_options {
-    sa_wish wish;
-    irpverbs::saa::any_query asked;
+    sa_parameters parameters;
+    irpverbs::saa::any_query query;
 };
 
 enum class fabric_form : std::uint8_t { text, dot, svg };
 
 struct fabric_options {
-    sa_wish wish;
+    sa_parameters parameters;
     fabric_form form = fabric_form::text;
 };
 
 /// The time to wait for a response, and the number of retries.
-struct patience {
+struct timeouts {
     std::uint32_t milliseconds = 1000;
     std::uint32_t retries = 3;
 };
 
 struct mad_options {
     port_choice from;
-    question asked;
-    patience times;
+    mad_request request;
+    timeouts times;
 };
 
 struct ping_options {
@@ -74,7 +75,7 @@ struct stats_options {
     port_choice from;
     std::uint16_t lid = 0; // 0: the port's own
     std::uint32_t count = 10;
-    patience times;
+    timeouts times;
 };
 
 asio::awaitable<void> show_devices(session& here, bool with_limits);
@@ -86,7 +87,7 @@ asio::awaitable<void> show_statistics(session& here, stats_options options);
 asio::awaitable<void> list_records(session& here);
 asio::awaitable<void> list_fields(session& here, const irpverbs::saa::record_type* record);
 asio::awaitable<void> show_records(session& here, sa_options options);
-asio::awaitable<void> show_paths(session& here, sa_wish wish);
+asio::awaitable<void> show_paths(session& here, sa_parameters parameters);
 asio::awaitable<void> show_fabric(session& here, fabric_options options);
 
 } // namespace irpctl

@@ -14,11 +14,11 @@ namespace irp = irpverbs::irp;
 
 namespace {
 
-constexpr LONGLONG ticks_a_millisecond = 10'000;
+constexpr LONGLONG ticks_per_millisecond = 10'000;
 
 using datagram = std::array<std::uint8_t, ibmf::mad_size>;
 
-datagram datagram_of(const question& what) {
+datagram datagram_of(const mad_request& what) {
     datagram bytes{};
     const ibmf::class_layout layout = ibmf::layout_of(what.header.mgmt_class);
     ibmf::store(std::span(bytes).first<ibmf::mad_header_size>(), what.header);
@@ -27,7 +27,7 @@ datagram datagram_of(const question& what) {
     return bytes;
 }
 
-IB_MAD_SEND sending(const datagram& bytes, const question& what, std::uint16_t lid) {
+IB_MAD_SEND sending(const datagram& bytes, const mad_request& what, std::uint16_t lid) {
     IB_MAD_SEND send{};
     send.To = address_of(lid, what.header.mgmt_class);
     send.Data = bytes.data();
@@ -35,14 +35,14 @@ IB_MAD_SEND sending(const datagram& bytes, const question& what, std::uint16_t l
     return send;
 }
 
-std::optional<answer> answer_of(const ci::received_mad& came, std::uint64_t transaction) {
+std::optional<mad_response> response_of(const ci::received_mad& came, std::uint64_t transaction) {
     ibmf::mad_view view;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(came.data.data());
     if (ibmf::mad_view::parse({bytes, came.data.size()}, view) != ibmf::mad_fault::none)
         return std::nullopt;
     if (static_cast<std::uint32_t>(view.header().transaction_id) != transaction)
         return std::nullopt;
-    answer made;
+    mad_response made;
     made.header = view.header();
     made.class_header.assign(view.class_header().begin(), view.class_header().end());
     made.data.assign(view.data().begin(), view.data().end());
@@ -63,7 +63,8 @@ IB_MAD_ADDRESS address_of(std::uint16_t lid, std::uint8_t mgmt_class) {
 
 std::uint64_t now_in_ticks() { return irpverbs::dispatch::machine::current().interrupt_time(); }
 
-asio::awaitable<datagram_client> datagram_client::open(const open_port& at, const question& like) {
+asio::awaitable<datagram_client> datagram_client::open(const open_port& at,
+                                                       const mad_request& like) {
     IB_MAD_AGENT_ATTR attr{};
     attr.PortNumber = at.attributes.PortNumber;
     attr.ManagementClass = like.header.mgmt_class;
@@ -75,23 +76,23 @@ asio::awaitable<datagram_client> datagram_client::open(const open_port& at, cons
     co_return made;
 }
 
-asio::awaitable<outcome> datagram_client::ask(const question& what, std::uint16_t lid,
-                                              irp::ticks patience) {
+asio::awaitable<outcome> datagram_client::exchange(const mad_request& what, std::uint16_t lid,
+                                                   irp::ticks time_limit) {
     const datagram bytes = datagram_of(what);
     IB_MAD_SEND send = sending(bytes, what, lid);
-    send.AnswerTimeout = static_cast<ULONG>(patience.count() / ticks_a_millisecond);
+    send.ResponseTimeout = static_cast<ULONG>(time_limit.count() / ticks_per_millisecond);
     const std::uint64_t begun = now_in_ticks();
     const ci::mad_stream answers = agent_.datagrams();
     co_await ci::send_mad(agent_, send, asio::use_awaitable);
     for (;;) {
         const auto gone = static_cast<LONGLONG>(now_in_ticks() - begun);
-        const irp::ticks left(std::max(patience.count() - gone, LONGLONG{0}));
+        const irp::ticks left(std::max(time_limit.count() - gone, LONGLONG{0}));
         auto [error, came] = co_await answers.next(irp::within(left, as_result));
         const NTSTATUS status = irpverbs::dispatch::status_of(error);
         if (status == STATUS_IO_TIMEOUT) co_return outcome{};
         if (status == STATUS_CANCELLED) co_return outcome{std::nullopt, true};
         if (error) throw boost::system::system_error(error);
-        if (std::optional<answer> found = answer_of(came, what.header.transaction_id)) {
+        if (std::optional<mad_response> found = response_of(came, what.header.transaction_id)) {
             found->ticks = now_in_ticks() - begun;
             co_return outcome{std::move(found)};
         }
@@ -99,7 +100,7 @@ asio::awaitable<outcome> datagram_client::ask(const question& what, std::uint16_
     }
 }
 
-asio::awaitable<void> datagram_client::tell(const question& what, std::uint16_t lid) {
+asio::awaitable<void> datagram_client::send_only(const mad_request& what, std::uint16_t lid) {
     const datagram bytes = datagram_of(what);
     co_await ci::send_mad(agent_, sending(bytes, what, lid), asio::use_awaitable);
 }

@@ -1,7 +1,7 @@
 // Requests of one datagram and their responses.
 #pragma once
 
-#include "answer.hpp"
+#include "mad_response.hpp"
 #include "open_port.hpp"
 
 #include <irp/within.hpp>
@@ -16,7 +16,7 @@ std::uint64_t now_in_ticks();
 
 /// The result of a request: a response, a time-out, or an interruption by Ctrl-C.
 struct outcome {
-    std::optional<answer> answered;
+    std::optional<mad_response> response;
     bool interrupted = false;
 };
 
@@ -25,13 +25,13 @@ struct outcome {
 class datagram_client {
 public:
     /// Throws system_error.
-    static asio::awaitable<datagram_client> open(const open_port& at, const question& like);
+    static asio::awaitable<datagram_client> open(const open_port& at, const mad_request& like);
 
     /// Sends a request once. Drops and counts responses with another transaction id.
-    asio::awaitable<outcome> ask(const question& what, std::uint16_t lid,
-                                 irpverbs::irp::ticks patience);
+    asio::awaitable<outcome> exchange(const mad_request& what, std::uint16_t lid,
+                                      irpverbs::irp::ticks time_limit);
     /// Sends a datagram that has no response.
-    asio::awaitable<void> tell(const question& what, std::uint16_t lid);
+    asio::awaitable<void> send_only(const mad_request& what, std::uint16_t lid);
     std::uint64_t late() const { return late_; }
     asio::awaitable<void> close();
 

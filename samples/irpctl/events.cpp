@@ -25,7 +25,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr double ticks_a_second = 1e7;
+constexpr double ticks_per_second = 1e7;
 
 /// Thrown at the deadline, or after the last requested event.
 struct enough {};
@@ -57,13 +57,13 @@ private:
     void provoke();
 
     void stop(const boost::system::error_code& why);
-    void tell(const device& which, UCHAR port, std::string_view event,
-              const std::string& about = "");
+    void report(const device& which, UCHAR port, std::string_view event,
+                const std::string& about = "");
 
     session& here_;
     const event_options options_;
-    const LONGLONG end_ = now() + static_cast<LONGLONG>(options_.seconds * ticks_a_second);
-    std::size_t awaited_ = here_.devices().size(); // waits still to be started
+    const LONGLONG end_ = now() + static_cast<LONGLONG>(options_.seconds * ticks_per_second);
+    std::size_t to_start_ = here_.devices().size(); // waits still to be started
     std::uint64_t seen_ = 0;
     std::set<ib_sn_prefix_t> subnets_; // the subnets whose events are reported
     bool pulled_ = false;
@@ -106,7 +106,7 @@ asio::awaitable<void> watch::watch_device(const device& which) {
 
 // All HCAs are open: no later event is lost.
 void watch::arrived() {
-    if (--awaited_ != 0) return;
+    if (--to_start_ != 0) return;
     if (!here_.json()) print_row(columns, {"TIME", "DEVICE", "PORT", "EVENT"});
     if (options_.provoke) provoke();
 }
@@ -130,11 +130,11 @@ bool watch::is_new_subnet(const IB_PORT_ATTR& port) {
 }
 
 asio::awaitable<void> watch::watch_subnet_of(const open_port& at) {
-    ++awaited_;
+    ++to_start_;
     return watch_subnet(
         here_, at, [this] { arrived(); },
-        [this, &at](const subnet_news& news) {
-            tell(at.which, at.attributes.PortNumber, news.what, news.about);
+        [this, &at](const subnet_event& event) {
+            report(at.which, at.attributes.PortNumber, event.what, event.about);
         });
 }
 
@@ -161,14 +161,14 @@ asio::awaitable<void> watch::watch_port(const device& which, UCHAR port,
     for (;;) {
         const auto [error, event] = co_await events.next(irp::within(time_left(), as_result));
         if (error) co_return stop(error);
-        tell(which, port, ci::name_of(event));
+        report(which, port, ci::name_of(event));
     }
 }
 
 asio::awaitable<void> watch::watch_fatal(const device& which, ci::event_stream<void> events) {
     const auto [error] = co_await events.next(irp::within(time_left(), as_result));
     if (error) co_return stop(error);
-    tell(which, 0, ci::name_of(IB_AE_LOCAL_FATAL));
+    report(which, 0, ci::name_of(IB_AE_LOCAL_FATAL));
 }
 
 // A wait ended without an event. After a fatal event, no further event can occur.
@@ -186,17 +186,17 @@ void watch::stop(const boost::system::error_code& why) {
     }
 }
 
-void watch::tell(const device& which, UCHAR port, std::string_view event,
-                 const std::string& about) {
-    const double time = static_cast<double>(now()) / ticks_a_second;
+void watch::report(const device& which, UCHAR port, std::string_view event,
+                   const std::string& about) {
+    const double time = static_cast<double>(now()) / ticks_per_second;
     if (here_.json()) {
-        json::object told{{"time", time},
-                          {"device", which.name},
-                          {"node_guid", guid_text(which.guid)},
-                          {"port", port},
-                          {"event", event}};
-        if (!about.empty()) told["about"] = about;
-        print_json(told);
+        json::object output{{"time", time},
+                            {"device", which.name},
+                            {"node_guid", guid_text(which.guid)},
+                            {"port", port},
+                            {"event", event}};
+        if (!about.empty()) output["about"] = about;
+        print_json(output);
     } else {
         print_row(columns,
                   {fmt::format("{:.6f}", time), which.name, port != 0 ? std::to_string(port) : "-",

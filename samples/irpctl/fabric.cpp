@@ -81,15 +81,15 @@ void print(const fabric_map& map) {
 }
 
 json::object described(const fabric_map& map, const fabric_port& port, std::uint8_t number) {
-    json::object told{{"port", number}, {"state", port.state}};
-    if (port.lid != 0) told["lid"] = port.lid;
-    if (!port.link.empty()) told["link"] = port.link;
-    if (!port.manager.empty()) told["subnet_manager"] = port.manager;
+    json::object output{{"port", number}, {"state", port.state}};
+    if (port.lid != 0) output["lid"] = port.lid;
+    if (!port.link.empty()) output["link"] = port.link;
+    if (!port.manager.empty()) output["subnet_manager"] = port.manager;
     if (port.peer)
-        told["to"] = {{"node_guid", guid_text(map.nodes()[*port.peer].guid)},
-                      {"node", map.nodes()[*port.peer].name},
-                      {"port", port.peer_port}};
-    return told;
+        output["to"] = {{"node_guid", guid_text(map.nodes()[*port.peer].guid)},
+                        {"node", map.nodes()[*port.peer].name},
+                        {"port", port.peer_port}};
+    return output;
 }
 
 json::object described(const fabric_map& map) {
@@ -113,7 +113,7 @@ json::object described(const fabric_map& map) {
 
 asio::awaitable<void> show_fabric(session& here, fabric_options options) {
     fabric_map map;
-    co_await with_sa(here, options.wish, [&](sa_session& sa) -> asio::awaitable<void> {
+    co_await with_sa(here, options.parameters, [&](sa_session& sa) -> asio::awaitable<void> {
         co_await while_showing([] { return std::string("querying the SA ..."); },
                                [](fabric_map& into, sa_session& of) -> asio::awaitable<void> {
                                    into = co_await ask_for_map(of);

@@ -116,9 +116,9 @@ private:
 };
 
 /// Numbers the parallel links between two nodes, and returns how far each link is bent aside.
-class bends {
+class edge_routing {
 public:
-    explicit bends(const std::vector<fabric_link>& links) {
+    explicit edge_routing(const std::vector<fabric_link>& links) {
         for (const fabric_link& each : links)
             ++all_[ends(each)];
     }
@@ -216,7 +216,7 @@ std::string svg_of(const fabric_map& map) {
         "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
         places.width(), places.height());
     const std::vector<fabric_link> links = map.links();
-    bends aside(links);
+    edge_routing aside(links);
     for (const fabric_link& each : links)
         text += svg_link(map, places, each, aside.next(each));
     for (std::size_t i = 0; i < map.nodes().size(); ++i)

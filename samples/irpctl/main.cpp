@@ -24,7 +24,7 @@ int complain(int status, const std::string& line) {
 
 int run(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes an error of write(2), which is reported
-    invocation chosen;
+    program_options chosen;
     try {
         const bool done = !parse_command_line(argc, argv, chosen) || run_session(chosen);
         finish_output();

@@ -39,18 +39,18 @@ std::vector<destination> destinations_in(const saa::record_list<sa_node_record_t
 }
 
 json::object described(const destination& to) {
-    json::object told{{"to", to.name},
-                      {"port", to.port},
-                      {"port_guid", guid_text(to.guid)},
-                      {"lid", to.lid},
-                      {"reached", !to.paths.empty()}};
-    if (to.paths.empty()) return told;
+    json::object output{{"to", to.name},
+                        {"port", to.port},
+                        {"port_guid", guid_text(to.guid)},
+                        {"lid", to.lid},
+                        {"reached", !to.paths.empty()}};
+    if (to.paths.empty()) return output;
     const sa_path_record_t& path = to.paths[0];
     for (const char* field : {"Mtu", "Rate", "SL"})
-        told[field] = value_text(path, field);
-    told["P_Key"] = fmt::format("0x{:04x}", path.P_Key);
-    told["life_time_us"] = 4.096 * static_cast<double>(std::uint64_t{1} << path.PacketLifeTime);
-    return told;
+        output[field] = value_text(path, field);
+    output["P_Key"] = fmt::format("0x{:04x}", path.P_Key);
+    output["life_time_us"] = 4.096 * static_cast<double>(std::uint64_t{1} << path.PacketLifeTime);
+    return output;
 }
 
 void print(const json::array& all) {
@@ -79,27 +79,27 @@ void print(const json::array& all) {
 }
 
 /// Sends one query per path. SA access limits the number of queries in flight.
-class survey {
+class path_survey {
 public:
-    explicit survey(sa_session& sa) : sa_(sa) {}
+    explicit path_survey(sa_session& sa) : sa_(sa) {}
 
     asio::awaitable<void> run() {
         all_ = destinations_in(co_await sa_.all<sa_node_record_t>());
-        std::vector<asio::awaitable<void>> questions;
+        std::vector<asio::awaitable<void>> queries;
         for (destination& each : all_)
-            questions.push_back(ask(each));
-        co_await all_of(std::move(questions));
+            queries.push_back(query_path(each));
+        co_await all_of(std::move(queries));
     }
     std::string progress() const { return fmt::format("{} of {} paths", done_, all_.size()); }
     json::array result() const {
-        json::array told;
+        json::array output;
         for (const destination& each : all_)
-            told.push_back(described(each));
-        return told;
+            output.push_back(described(each));
+        return output;
     }
 
 private:
-    asio::awaitable<void> ask(destination& to) {
+    asio::awaitable<void> query_path(destination& to) {
         to.paths = co_await sa_.path_to(sa_.gid_of(to.guid));
         ++done_;
     }
@@ -111,17 +111,17 @@ private:
 
 } // namespace
 
-asio::awaitable<void> show_paths(session& here, sa_wish wish) {
-    json::array told;
-    co_await with_sa(here, wish, [&](sa_session& sa) -> asio::awaitable<void> {
-        survey paths(sa);
+asio::awaitable<void> show_paths(session& here, sa_parameters parameters) {
+    json::array output;
+    co_await with_sa(here, parameters, [&](sa_session& sa) -> asio::awaitable<void> {
+        path_survey paths(sa);
         co_await while_showing([&] { return paths.progress(); }, paths.run());
-        told = paths.result();
+        output = paths.result();
     });
     if (here.json())
-        print_json(told);
+        print_json(output);
     else
-        print(told);
+        print(output);
 }
 
 } // namespace irpctl

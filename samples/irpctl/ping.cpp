@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint8_t ping_class = 0x32;
 constexpr std::uint32_t ping_oui = 0x001405;
 
-question question_of(const ping_options& options) {
-    question made;
+mad_request request_of(const ping_options& options) {
+    mad_request made;
     made.header.mgmt_class = options.vendor ? ping_class : MAD_MGMT_CLASS_PERF;
     made.header.method = MAD_METHOD_GET;
     made.header.attribute_id = options.vendor ? 0 : MAD_ATTR_ID_CLASSPORTINFO;
@@ -39,74 +39,74 @@ question question_of(const ping_options& options) {
 class round_trips {
 public:
     void add(double took) {
-        least_ = count_ == 0 ? took : std::min(least_, took);
-        most_ = std::max(most_, took);
+        min_ = count_ == 0 ? took : std::min(min_, took);
+        max_ = std::max(max_, took);
         sum_ += took;
         squares_ += took * took;
         ++count_;
     }
     std::uint64_t count() const { return count_; }
-    json::object told() const {
+    json::object output() const {
         if (count_ == 0) return {};
         const double mean = sum_ / static_cast<double>(count_);
         const double variance = squares_ / static_cast<double>(count_) - mean * mean;
-        return {{"min", least_},
+        return {{"min", min_},
                 {"average", mean},
-                {"max", most_},
+                {"max", max_},
                 {"deviation", std::sqrt(std::max(variance, 0.0))}};
     }
 
 private:
     std::uint64_t count_ = 0;
-    double least_ = 0;
-    double most_ = 0;
+    double min_ = 0;
+    double max_ = 0;
     double sum_ = 0;
     double squares_ = 0;
 };
 
-class pinging {
+class ping_run {
 public:
-    pinging(session& here, const open_port& from, const ping_options& options)
+    ping_run(session& here, const open_port& from, const ping_options& options)
         : here_(here), from_(from), options_(options),
-          lid_(options.lid != 0 ? options.lid : from.attributes.Lid), asked_(question_of(options)) {
-    }
+          lid_(options.lid != 0 ? options.lid : from.attributes.Lid),
+          request_(request_of(options)) {}
 
     asio::awaitable<void> run();
 
 private:
     bool more() const { return options_.count == 0 || sent_ < options_.count; }
-    void tell(const outcome& how);
-    void tell_all(std::uint64_t late) const;
+    void print_result(const outcome& how);
+    void print_totals(std::uint64_t late) const;
     asio::awaitable<bool> wait_for(asio::steady_timer& due);
 
     session& here_;
     const open_port& from_;
     const ping_options& options_;
     const std::uint16_t lid_;
-    question asked_;
+    mad_request request_;
     std::uint64_t sent_ = 0;
     std::uint64_t refused_ = 0;
     round_trips answered_;
 };
 
-asio::awaitable<void> pinging::run() {
+asio::awaitable<void> ping_run::run() {
     here_.ends_by_interruption = options_.count == 0;
-    datagram_client client = co_await datagram_client::open(from_, asked_);
-    const irpverbs::irp::ticks patience = std::chrono::milliseconds(options_.milliseconds);
+    datagram_client client = co_await datagram_client::open(from_, request_);
+    const irpverbs::irp::ticks time_limit = std::chrono::milliseconds(options_.milliseconds);
     asio::steady_timer due(co_await asio::this_coro::executor, std::chrono::seconds(0));
     for (bool goes_on = true; goes_on && more();) {
-        asked_.header.transaction_id = ++sent_;
-        const outcome how = co_await client.ask(asked_, lid_, patience);
+        request_.header.transaction_id = ++sent_;
+        const outcome how = co_await client.exchange(request_, lid_, time_limit);
         goes_on = !how.interrupted;
         if (how.interrupted)
             --sent_; // its result is unknown
         else
-            tell(how);
+            print_result(how);
         due.expires_at(due.expiry() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                           std::chrono::duration<double>(options_.interval)));
         if (goes_on && more()) goes_on = co_await wait_for(due);
     }
-    tell_all(client.late());
+    print_totals(client.late());
     co_await asio::this_coro::reset_cancellation_state();
     co_await client.close();
     if (sent_ != 0 && answered_.count() == 0)
@@ -115,35 +115,35 @@ asio::awaitable<void> pinging::run() {
 }
 
 // Returns false when Ctrl-C interrupts the wait.
-asio::awaitable<bool> pinging::wait_for(asio::steady_timer& due) {
+asio::awaitable<bool> ping_run::wait_for(asio::steady_timer& due) {
     const auto [cancelled] = co_await due.async_wait(as_result);
     if (cancelled) ++here_.cancelled_waits;
     co_return !cancelled;
 }
 
-void pinging::tell(const outcome& how) {
-    json::object told{{"sequence", sent_}, {"lid", lid_}, {"answered", how.answered.has_value()}};
+void ping_run::print_result(const outcome& how) {
+    json::object output{{"sequence", sent_}, {"lid", lid_}, {"answered", how.response.has_value()}};
     std::string line = fmt::format("no answer from LID {}: sequence {}", lid_, sent_);
-    if (how.answered) {
-        const double took = static_cast<double>(how.answered->ticks) / 1e4;
-        const std::uint16_t status = how.answered->header.status;
+    if (how.response) {
+        const double took = static_cast<double>(how.response->ticks) / 1e4;
+        const std::uint16_t status = how.response->header.status;
         answered_.add(took);
         if (status != 0) ++refused_;
-        told["milliseconds"] = took;
-        told["status"] = fmt::format("0x{:04x}", status);
+        output["milliseconds"] = took;
+        output["status"] = fmt::format("0x{:04x}", status);
         line =
-            fmt::format("answer from LID {}: sequence {}, {:.3f} ms{}", how.answered->from_lid,
+            fmt::format("answer from LID {}: sequence {}, {:.3f} ms{}", how.response->from_lid,
                         sent_, took, status != 0 ? fmt::format(", status 0x{:04x}", status) : "");
     }
     if (here_.json())
-        print_json(told);
+        print_json(output);
     else
         print_line(line);
 }
 
-void pinging::tell_all(std::uint64_t late) const {
+void ping_run::print_totals(std::uint64_t late) const {
     const std::uint64_t lost = sent_ - answered_.count();
-    const json::object times = answered_.told();
+    const json::object times = answered_.output();
     if (here_.json())
         return print_json({{"sent", sent_},
                            {"answered", answered_.count()},
@@ -167,7 +167,7 @@ void pinging::tell_all(std::uint64_t late) const {
 asio::awaitable<void> show_pings(session& here, ping_options options) {
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
         expect_lids(from);
-        pinging all(here, from, options);
+        ping_run all(here, from, options);
         co_await all.run();
     });
 }

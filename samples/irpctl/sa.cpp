@@ -2,7 +2,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "record_question.hpp"
+#include "record_query.hpp"
 #include "sa_session.hpp"
 
 #include <saa/ibmf_saa_extras.h>
@@ -54,23 +54,23 @@ private:
 
 // All paths of a subnet are one response of hundreds of megabytes, which an SA computes for a long
 // time. The command queries each source by itself instead.
-bool is_all_pairs(const saa::any_query& asked) {
+bool is_all_pairs(const saa::any_query& query) {
     constexpr std::uint64_t ends =
         SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID | SA_PR_COMPMASK_DGID | SA_PR_COMPMASK_DLID;
-    return asked.attribute == SA_PATHRECORD_ATTRID && (asked.components & ends) == 0;
+    return query.attribute == SA_PATHRECORD_ATTRID && (query.components & ends) == 0;
 }
 
 /// One query of the user, as one or more queries to the SA.
-class inquiry {
+class user_query {
 public:
-    inquiry(session& here, sa_session& sa, const saa::any_query& asked)
-        : sa_(sa), asked_(asked), out_(here.json()) {}
+    user_query(session& here, sa_session& sa, const saa::any_query& query)
+        : sa_(sa), query_(query), out_(here.json()) {}
 
     asio::awaitable<void> run() {
-        if (is_all_pairs(asked_))
-            co_await ask_by_source();
+        if (is_all_pairs(query_))
+            co_await query_by_source();
         else
-            co_await ask_once();
+            co_await query_once();
     }
     std::string progress() const {
         if (sources_.empty()) return fmt::format("{} records ...", out_.count());
@@ -79,26 +79,26 @@ public:
     std::uint64_t count() const { return out_.count(); }
 
 private:
-    asio::awaitable<void> ask_once() {
-        saa::any_record_stream stream(sa_.handle(), asked_);
+    asio::awaitable<void> query_once() {
+        saa::any_record_stream stream(sa_.handle(), query_);
         for (;;) {
             const saa::any_found found = co_await sa_.next(stream);
             if (found.size() == 0) break;
             out_.write(found);
         }
     }
-    asio::awaitable<void> ask_by_source() {
+    asio::awaitable<void> query_by_source() {
         const auto nodes = co_await sa_.all<sa_node_record_t>();
         for (const sa_node_record_t& each : nodes)
             sources_.push_back(sa_.gid_of(each.NodeInfo.PortGUID));
         std::vector<asio::awaitable<void>> askers;
         for (std::size_t i = 0; i < std::min(sources_at_once, sources_.size()); ++i)
-            askers.push_back(ask_on());
+            askers.push_back(query_from());
         co_await all_of(std::move(askers));
     }
-    asio::awaitable<void> ask_on() {
+    asio::awaitable<void> query_from() {
         while (next_ < sources_.size()) {
-            saa::any_query from_one = asked_;
+            saa::any_query from_one = query_;
             auto* const record = reinterpret_cast<sa_path_record_t*>(from_one.record.data());
             record->SGID = sources_[next_++];
             from_one.components |= SA_PR_COMPMASK_SGID;
@@ -109,7 +109,7 @@ private:
     }
 
     sa_session& sa_;
-    const saa::any_query& asked_;
+    const saa::any_query& query_;
     record_writer out_;
     std::vector<ib_gid_t> sources_;
     std::size_t next_ = 0;
@@ -127,7 +127,7 @@ std::string values_of(const saa::field& field) {
 
 asio::awaitable<void> list_records(session&) {
     std::vector<std::vector<std::string>> rows;
-    for (const saa::record_type* each : askable_records())
+    for (const saa::record_type* each : queryable_records())
         rows.push_back({each->name, fmt::format("0x{:04x}", each->attribute_id)});
     print_table({{"RECORD"}, {"ATTRIBUTE"}}, rows);
     co_return;
@@ -135,7 +135,7 @@ asio::awaitable<void> list_records(session&) {
 
 asio::awaitable<void> list_fields(session&, const saa::record_type* record) {
     std::vector<std::vector<std::string>> rows;
-    for (const saa::field& each : asked_by(*record).fields) {
+    for (const saa::field& each : template_of(*record).fields) {
         if (each.kind == saa::field_kind::reserved || each.component == 0) continue;
         const bool is_text = each.kind == saa::field_kind::text;
         rows.push_back({each.name,
@@ -148,10 +148,10 @@ asio::awaitable<void> list_fields(session&, const saa::record_type* record) {
 }
 
 asio::awaitable<void> show_records(session& here, sa_options options) {
-    co_await with_sa(here, options.wish, [&](sa_session& sa) -> asio::awaitable<void> {
-        inquiry asked(here, sa, options.asked);
-        co_await while_showing([&] { return asked.progress(); }, asked.run());
-        if (asked.count() == 0 && !here.json()) print_line("no record matches");
+    co_await with_sa(here, options.parameters, [&](sa_session& sa) -> asio::awaitable<void> {
+        user_query query(here, sa, options.query);
+        co_await while_showing([&] { return query.progress(); }, query.run());
+        if (query.count() == 0 && !here.json()) print_line("no record matches");
     });
 }
 

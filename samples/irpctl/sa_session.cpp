@@ -32,7 +32,7 @@ void sa_session::check(const boost::system::error_code& error, int status) {
     switch (irpverbs::dispatch::status_of(error)) {
     case STATUS_CANCELLED:
         ++here_.cancelled_waits;
-        throw called_off();
+        throw query_cancelled();
     case STATUS_IO_TIMEOUT:
         throw failure(fmt::format("the SA at LID {} does not answer; --timeout allows more time",
                                   at_.attributes.SmLid));
@@ -55,37 +55,38 @@ void sa_session::check(const boost::system::error_code& error, int status) {
 
 asio::awaitable<saa::any_found> sa_session::all(saa::any_query wanted, uint_t flags) {
     auto [error, found] = co_await saa::retrieve(handle_, std::move(wanted), flags,
-                                                 in_time(patience_, asio::use_awaitable));
+                                                 in_time(time_limit_, asio::use_awaitable));
     check(error, found.status);
     co_return std::move(found);
 }
 
 asio::awaitable<saa::any_found> sa_session::next(saa::any_record_stream& of) {
-    auto [error, found] = co_await of.next(in_time(patience_, asio::use_awaitable));
+    auto [error, found] = co_await of.next(in_time(time_limit_, asio::use_awaitable));
     check(error, found.status);
     co_return std::move(found);
 }
 
 asio::awaitable<saa::record_list<sa_path_record_t>> sa_session::path_to(ib_gid_t to) {
     auto [error, found] = co_await saa::paths(handle_, {.sgid = gid(), .dgid = to},
-                                              in_time(patience_, asio::use_awaitable));
+                                              in_time(time_limit_, asio::use_awaitable));
     check(error, found.status);
     co_return std::move(found.records);
 }
 
-asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
+asio::awaitable<void> with_sa(session& here, const open_port& at, sa_parameters parameters,
                               ibmf_saa_subnet_event_args_t events,
                               std::function<asio::awaitable<void>(sa_session&)> use) {
     expect_lids(at);
     if (ci::gids(at.attributes).empty())
         throw failure(fmt::format("{} port {} has no GID; irpctl port lists the GIDs",
                                   at.which.name, at.attributes.PortNumber));
-    const auto [error, opened] =
-        co_await saa::session_open(at.attributes.PortGuid, wish.key, events, uint_t{0}, as_result);
+    const auto [error, opened] = co_await saa::session_open(at.attributes.PortGuid, parameters.key,
+                                                            events, uint_t{0}, as_result);
     if (error) throw not_opened(at, opened.status, error);
     std::exception_ptr failed;
     try {
-        sa_session made(here, at, opened.handle, std::chrono::milliseconds(wish.milliseconds));
+        sa_session made(here, at, opened.handle,
+                        std::chrono::milliseconds(parameters.milliseconds));
         co_await use(made);
     } catch (...) {
         failed = std::current_exception();
@@ -95,10 +96,10 @@ asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
     if (failed) std::rethrow_exception(failed);
 }
 
-asio::awaitable<void> with_sa(session& here, sa_wish wish,
+asio::awaitable<void> with_sa(session& here, sa_parameters parameters,
                               std::function<asio::awaitable<void>(sa_session&)> use) {
-    co_await with_port(here, wish.from,
-                       [&](const open_port& at) { return with_sa(here, at, wish, {}, use); });
+    co_await with_port(here, parameters.from,
+                       [&](const open_port& at) { return with_sa(here, at, parameters, {}, use); });
 }
 
 } // namespace irpctl

@@ -12,32 +12,34 @@ namespace irpctl {
 namespace saa = irpverbs::saa;
 
 /// The time limit of one query, its retries included.
-using sa_patience = irpverbs::irp::ticks;
+using sa_time_limit = irpverbs::irp::ticks;
 
 template <class Token>
-auto in_time(sa_patience patience, Token token) {
-    return irpverbs::irp::within(patience, asio::as_tuple(token));
+auto in_time(sa_time_limit time_limit, Token token) {
+    return irpverbs::irp::within(time_limit, asio::as_tuple(token));
 }
 
 /// Thrown after Ctrl-C. The command has ended, so no code handles it.
-struct called_off {};
+struct query_cancelled {};
 
 /// A port's session, and the messages of its failures.
 class sa_session {
 public:
-    sa_session(session& here, const open_port& at, ibmf_saa_handle_t handle, sa_patience patience)
-        : here_(here), at_(at), handle_(handle), patience_(patience) {}
+    sa_session(session& here, const open_port& at, ibmf_saa_handle_t handle,
+               sa_time_limit time_limit)
+        : here_(here), at_(at), handle_(handle), time_limit_(time_limit) {}
 
     const open_port& at() const { return at_; }
     ibmf_saa_handle_t handle() const { return handle_; }
     ib_gid_t gid() const { return ci::gids(at_.attributes)[0]; }
     ib_gid_t gid_of(ib_guid_t port_guid) const { return {gid().gid_prefix, port_guid}; }
 
-    /// Returns all records that match; an empty list is no failure. Throws failure, called_off.
+    /// Returns all records that match; an empty list is no failure. Throws failure,
+    /// query_cancelled.
     template <class Host>
     asio::awaitable<saa::record_list<Host>> all(const saa::query_template<Host>& wanted = {}) {
         auto [error, found] = co_await saa::retrieve(handle_, wanted, uint_t{0},
-                                                     in_time(patience_, asio::use_awaitable));
+                                                     in_time(time_limit_, asio::use_awaitable));
         check(error, found.status);
         co_return std::move(found.records);
     }
@@ -55,17 +57,17 @@ private:
     session& here_;
     const open_port& at_;
     const ibmf_saa_handle_t handle_;
-    const sa_patience patience_;
+    const sa_time_limit time_limit_;
 };
 
 /// Opens the HCA and a session on its port, runs `use(session)`, and closes both after success and
 /// failure. Throws failure.
-asio::awaitable<void> with_sa(session& here, sa_wish wish,
+asio::awaitable<void> with_sa(session& here, sa_parameters parameters,
                               std::function<asio::awaitable<void>(sa_session&)> use);
 
 /// Opens a session with events on a port that is already open, and runs `use(session)`. Throws
 /// failure.
-asio::awaitable<void> with_sa(session& here, const open_port& at, sa_wish wish,
+asio::awaitable<void> with_sa(session& here, const open_port& at, sa_parameters parameters,
                               ibmf_saa_subnet_event_args_t events,
                               std::function<asio::awaitable<void>(sa_session&)> use);
 

@@ -4,7 +4,7 @@
 #include "guid.hpp"
 #include "trace_file.hpp"
 
-#include <own_subnet.hpp>
+#include <local_subnet_manager.hpp>
 
 #include <dispatch/machine.hpp>
 
@@ -79,7 +79,7 @@ bool say_interrupted(const session& here) {
 }
 
 // Returns false when an interruption ends the command too early. The work has ended in either case.
-asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here) {
+asio::awaitable<bool> until_interrupted(const program_options& chosen, session& here) {
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     const auto ended = co_await (interruption(signals) || outcome_of(chosen.run(here)));
     if (ended.index() == 0) co_return say_interrupted(here);
@@ -89,22 +89,22 @@ asio::awaitable<bool> until_interrupted(const invocation& chosen, session& here)
 
 } // namespace
 
-session::session(const invocation& chosen) : chosen_(chosen) {
-    if (!samples::own_subnet::is_wanted(chosen.hca) &&
+session::session(const program_options& chosen) : chosen_(chosen) {
+    if (!samples::local_subnet_manager::is_wanted(chosen.hca) &&
         (!chosen.partitions.empty() || chosen.lmc != 0))
         throw wrong_usage(fmt::format("{}: only software: and software:FILE run a subnet manager",
                                       chosen.partitions.empty() ? "--lmc" : "--partitions"));
     std::string partitions = partitions_in(chosen.partitions);
     char message[512] = "";
     ULONG count = 0;
-    const NTSTATUS status = HcaAttachTelling(chosen.hca.c_str(), &count, message, sizeof message);
+    const NTSTATUS status = HcaAttachEx(chosen.hca.c_str(), &count, message, sizeof message);
     if (!NT_SUCCESS(status))
         throw failure(fmt::format("{}; --hca names the HCAs, as in --hca software:",
                                   message[0] != '\0' ? message : NtStatusMeaning(status)));
     devices_ = find_devices();
     try {
-        subnet_ = std::make_unique<samples::own_subnet>(chosen.hca, std::move(partitions),
-                                                        static_cast<std::uint8_t>(chosen.lmc));
+        subnet_ = std::make_unique<samples::local_subnet_manager>(
+            chosen.hca, std::move(partitions), static_cast<std::uint8_t>(chosen.lmc));
     } catch (const boost::system::system_error& why) {
         throw failure(fmt::format("{}: the subnet manager failed: {}; {}?static runs without one",
                                   chosen.hca, why.code().message(), chosen.hca));
@@ -154,7 +154,7 @@ asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> works) {
 }
 
 // The trace covers the command, without the subnet manager's first sweep and its stop.
-bool run_session(const invocation& chosen) {
+bool run_session(const program_options& chosen) {
     dispatch::asio_machine machine;
     const dispatch::machine::scope inside(machine);
     std::optional<capture_file> capture;

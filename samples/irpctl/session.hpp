@@ -2,7 +2,7 @@
 #pragma once
 
 #include "failure.hpp"
-#include "invocation.hpp"
+#include "program_options.hpp"
 
 #include <ci/async.hpp>
 #include <dispatch/status.hpp>
@@ -19,7 +19,7 @@
 #include <vector>
 
 namespace samples {
-class own_subnet;
+class local_subnet_manager;
 }
 
 namespace irpctl {
@@ -39,7 +39,7 @@ class capture_file;
 class session {
 public:
     /// Attaches the HCAs, and starts the subnet manager of a software fabric. Throws failure.
-    explicit session(const invocation& chosen);
+    explicit session(const program_options& chosen);
     ~session();
     session(const session&) = delete;
     session& operator=(const session&) = delete;
@@ -58,13 +58,13 @@ public:
     bool ends_by_interruption = false;
 
 private:
-    const invocation& chosen_;
+    const program_options& chosen_;
     std::vector<device> devices_;
-    std::unique_ptr<samples::own_subnet> subnet_;
+    std::unique_ptr<samples::local_subnet_manager> subnet_;
 };
 
 /// Returns false after an interruption before the command's end. Throws failure.
-bool run_session(const invocation& chosen);
+bool run_session(const program_options& chosen);
 
 /// Returns the failure for an error of a verb.
 failure verb_failed(const device& where, const boost::system::system_error& why);

@@ -45,7 +45,7 @@ constexpr counter counters[] = {
     {"wrong_class", &ibmf_stats_t::st_wrong_class},
     {"stale", &ibmf_stats_t::st_stale},
     {"wrong_peer", &ibmf_stats_t::st_wrong_peer},
-    {"wrong_answer", &ibmf_stats_t::st_wrong_answer},
+    {"wrong_response", &ibmf_stats_t::st_wrong_response},
     {"no_client", &ibmf_stats_t::st_no_client},
     {"no_callback", &ibmf_stats_t::st_no_callback},
     {"overflows", &ibmf_stats_t::st_overflows},
@@ -56,14 +56,14 @@ static_assert(std::size(counters) * sizeof(std::uint64_t) == sizeof(ibmf_stats_t
 json::object counted(ibmf_handle_t handle, boolean_t of_port) {
     ibmf_stats_t all{};
     ibmf_query_stats(handle, of_port, &all);
-    json::object told;
+    json::object output;
     for (const counter& each : counters)
-        told[each.name] = all.*each.value;
-    return told;
+        output[each.name] = all.*each.value;
+    return output;
 }
 
-question class_port_info(std::uint64_t transaction) {
-    question made;
+mad_request class_port_info(std::uint64_t transaction) {
+    mad_request made;
     made.header.mgmt_class = MAD_MGMT_CLASS_PERF;
     made.header.method = MAD_METHOD_GET;
     made.header.attribute_id = MAD_ATTR_ID_CLASSPORTINFO;
@@ -75,8 +75,8 @@ question class_port_info(std::uint64_t transaction) {
 }
 
 // The statistics count failed requests.
-asio::awaitable<void> ask(session& here, ibmf_handle_t handle, std::uint64_t transaction,
-                          std::uint16_t lid, patience times) {
+asio::awaitable<void> query_path(session& here, ibmf_handle_t handle, std::uint64_t transaction,
+                                 std::uint16_t lid, timeouts times) {
     try {
         const auto got = co_await transact(handle, class_port_info(transaction), lid, times);
         if (!got) ++here.cancelled_waits;
@@ -99,10 +99,10 @@ asio::awaitable<void> show_statistics(session& here, stats_options options) {
     co_await with_port(here, options.from, [&](const open_port& at) -> asio::awaitable<void> {
         const std::uint16_t lid = options.lid != 0 ? options.lid : at.attributes.Lid;
         co_await with_ibmf(at, PERF_MANAGER, 0, [&](ibmf_handle_t handle) -> asio::awaitable<void> {
-            std::vector<asio::awaitable<void>> questions;
+            std::vector<asio::awaitable<void>> queries;
             for (std::uint32_t i = 1; i <= options.count; ++i)
-                questions.push_back(ask(here, handle, i, lid, options.times));
-            co_await all_of(std::move(questions));
+                queries.push_back(query_path(here, handle, i, lid, options.times));
+            co_await all_of(std::move(queries));
             client = counted(handle, B_FALSE);
             port = counted(handle, B_TRUE);
         });

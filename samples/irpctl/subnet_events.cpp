@@ -15,7 +15,7 @@ namespace irpctl {
 
 namespace {
 
-struct told_event {
+struct numbered_event {
     ibmf_saa_subnet_event_t what{};
     ibmf_saa_event_details_t details{};
     std::uint64_t number = 0; // of the session's events
@@ -23,41 +23,42 @@ struct told_event {
 
 /// A queue from the callbacks, several of which may run at once, to the coroutine that prints the
 /// events in order.
-class event_line {
+class event_queue {
 public:
-    explicit event_line(const asio::any_io_executor& executor) : channel_(executor, most_waiting) {}
+    explicit event_queue(const asio::any_io_executor& executor) : channel_(executor, max_waiting) {}
 
-    ibmf_saa_subnet_event_args_t arguments() { return {heard, this}; }
+    ibmf_saa_subnet_event_args_t arguments() { return {on_event, this}; }
 
-    asio::awaitable<told_event> next() {
-        while (!early_.contains(next_)) {
+    asio::awaitable<numbered_event> next() {
+        while (!out_of_order_.contains(next_)) {
             if (lost_.exchange(false)) {
                 next_ = 0;
-                early_.clear();
-                co_return told_event{IBMF_SAA_EVENT_LOST, {}, 0};
+                out_of_order_.clear();
+                co_return numbered_event{IBMF_SAA_EVENT_LOST, {}, 0};
             }
-            const told_event came = co_await channel_.async_receive(asio::use_awaitable);
+            const numbered_event came = co_await channel_.async_receive(asio::use_awaitable);
             if (next_ == 0) next_ = came.number; // the first event after a gap
             if (came.number < next_) co_return came;
-            early_[came.number] = came;
+            out_of_order_[came.number] = came;
         }
-        co_return early_.extract(next_++).mapped();
+        co_return out_of_order_.extract(next_++).mapped();
     }
 
 private:
-    static constexpr std::size_t most_waiting = 10'000;
+    static constexpr std::size_t max_waiting = 10'000;
 
-    static void heard(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
-                      ibmf_saa_event_details_t* details, void* context) {
-        auto& self = *static_cast<event_line*>(context);
-        told_event event{what, *details, 0};
+    static void on_event(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
+        auto& self = *static_cast<event_queue*>(context);
+        numbered_event event{what, *details, 0};
         saa::event_number(handle, event.number);
         if (!self.channel_.try_send(boost::system::error_code(), event)) self.lost_ = true;
     }
 
-    asio::experimental::concurrent_channel<void(boost::system::error_code, told_event)> channel_;
+    asio::experimental::concurrent_channel<void(boost::system::error_code, numbered_event)>
+        channel_;
     std::atomic<bool> lost_{false};
-    std::map<std::uint64_t, told_event> early_;
+    std::map<std::uint64_t, numbered_event> out_of_order_;
     std::uint64_t next_ = 1;
 };
 
@@ -118,7 +119,7 @@ bool is_about_a_port(ibmf_saa_subnet_event_t what) {
     return what == IBMF_SAA_EVENT_GID_AVAILABLE || what == IBMF_SAA_EVENT_GID_UNAVAILABLE;
 }
 
-std::string details_of(const told_event& event) {
+std::string details_of(const numbered_event& event) {
     const ibmf_saa_event_details_t& details = event.details;
     switch (event.what) {
     case IBMF_SAA_EVENT_MCG_CREATED:
@@ -138,20 +139,20 @@ std::string details_of(const told_event& event) {
 } // namespace
 
 asio::awaitable<void> watch_subnet(session& here, const open_port& at, std::function<void()> ready,
-                                   std::function<void(const subnet_news&)> tell) {
-    event_line line(co_await asio::this_coro::executor);
-    const sa_wish wish; // a named object: GCC 12 destroys a temporary in the call twice
-    co_await with_sa(here, at, wish, line.arguments(),
+                                   std::function<void(const subnet_event&)> report) {
+    event_queue queue(co_await asio::this_coro::executor);
+    const sa_parameters parameters; // a named object: GCC 12 destroys a temporary in the call twice
+    co_await with_sa(here, at, parameters, queue.arguments(),
                      [&](sa_session& sa) -> asio::awaitable<void> {
                          port_names names(sa);
                          co_await names.read();
                          ready();
                          for (;;) {
-                             const told_event event = co_await line.next();
+                             const numbered_event event = co_await queue.next();
                              std::string about = details_of(event);
                              if (is_about_a_port(event.what))
                                  about = co_await names.find(event.details.ie_gid);
-                             tell({name_of(event.what), std::move(about)});
+                             report({name_of(event.what), std::move(about)});
                          }
                      });
 }

@@ -5,7 +5,7 @@
 
 namespace irpctl {
 
-struct subnet_news {
+struct subnet_event {
     std::string what;
     std::string about; // the port or group; empty: the event concerns none
 };
@@ -13,6 +13,6 @@ struct subnet_news {
 /// Reports the events of the port's subnet until it is cancelled. Calls `ready` when the session is
 /// open. Both functions may throw.
 asio::awaitable<void> watch_subnet(session& here, const open_port& at, std::function<void()> ready,
-                                   std::function<void(const subnet_news&)> tell);
+                                   std::function<void(const subnet_event&)> report);
 
 } // namespace irpctl

@@ -32,7 +32,8 @@ private:
 
 /// The bytes of a message's send buffers.
 struct send_parts {
-    explicit send_parts(const question& what) : class_header(what.class_header), data(what.data) {
+    explicit send_parts(const mad_request& what)
+        : class_header(what.class_header), data(what.data) {
         ibmf::store(header, what.header);
     }
     ibmf_msg_bufs_t buffers() {
@@ -49,10 +50,10 @@ std::vector<std::uint8_t> bytes_of(const void* from, std::size_t size) {
     return {first, first + size};
 }
 
-answer answer_in(const ibmf_msg_t& came) {
+mad_response response_in(const ibmf_msg_t& came) {
     const ibmf_msg_bufs_t& parts = came.im_msgbufs_recv;
     const std::vector<std::uint8_t> header = bytes_of(parts.im_bufs_mad_hdr, ibmf::mad_header_size);
-    answer made;
+    mad_response made;
     made.header = ibmf::load_mad_header(std::span(header).first<ibmf::mad_header_size>());
     made.class_header = bytes_of(parts.im_bufs_cl_hdr, parts.im_bufs_cl_hdr_len);
     made.data = bytes_of(parts.im_bufs_cl_data, parts.im_bufs_cl_data_len);
@@ -61,7 +62,7 @@ answer answer_in(const ibmf_msg_t& came) {
 }
 
 // GetMulti is a transfer in both directions. Source: IBA 15.4.
-uint_t flags_for(const question& what) {
+uint_t flags_for(const mad_request& what) {
     constexpr std::uint8_t sa_get_multi = 0x14;
     const bool both_ways = what.is_for_the_sa() && what.header.method == sa_get_multi;
     return IBMF_MSG_TRANS_FLAG_SEQ | (both_ways ? IBMF_MSG_TRANS_FLAG_RMPP : 0u);
@@ -94,8 +95,8 @@ asio::awaitable<void> with_ibmf(const open_port& at, ibmf_client_type_t type, ui
     if (failed) std::rethrow_exception(failed);
 }
 
-asio::awaitable<std::optional<answer>> transact(ibmf_handle_t handle, const question& what,
-                                                std::uint16_t lid, patience times) {
+asio::awaitable<std::optional<mad_response>> transact(ibmf_handle_t handle, const mad_request& what,
+                                                      std::uint16_t lid, timeouts times) {
     const message asked(handle);
     send_parts parts(what);
     asked->im_msgbufs_send = parts.buffers();
@@ -112,7 +113,7 @@ asio::awaitable<std::optional<answer>> transact(ibmf_handle_t handle, const ques
     if (error)
         throw failure(fmt::format("LID {}: {}; --timeout and --retries allow more time", lid,
                                   error.message()));
-    answer made = answer_in(*asked.get());
+    mad_response made = response_in(*asked.get());
     made.ticks = now_in_ticks() - begun;
     co_return made;
 }

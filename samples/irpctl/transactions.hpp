@@ -1,7 +1,7 @@
 // IBMF transactions, for requests of more than one datagram and for IBMF's statistics.
 #pragma once
 
-#include "answer.hpp"
+#include "mad_response.hpp"
 #include "open_port.hpp"
 
 #include <ibmf/ibmf_extras.h>
@@ -13,7 +13,7 @@ asio::awaitable<void> with_ibmf(const open_port& at, ibmf_client_type_t type, ui
                                 std::function<asio::awaitable<void>(ibmf_handle_t)> use);
 
 /// Returns the response, or nullopt after Ctrl-C. Throws failure when there is no response.
-asio::awaitable<std::optional<answer>> transact(ibmf_handle_t handle, const question& what,
-                                                std::uint16_t lid, patience times);
+asio::awaitable<std::optional<mad_response>> transact(ibmf_handle_t handle, const mad_request& what,
+                                                      std::uint16_t lid, timeouts times);
 
 } // namespace irpctl

@@ -80,7 +80,7 @@ private:
         sample taken;
         for (int attempt = 0; attempt < 4; ++attempt) {
             taken = one_sample(what, operations_[index]);
-            if (taken.clean || how_.smoke || !gate_.patient()) break;
+            if (taken.clean || how_.smoke || !gate_.may_wait()) break;
         }
         return taken;
     }

@@ -1,7 +1,7 @@
 // A coroutine that awaits a pended request: with the library's awaiter, and with a bare awaiter on
 // the C interface.
 #include "measurements.hpp"
-#include "ours_park.hpp"
+#include "ours_pend.hpp"
 
 #include <irp/send.hpp>
 
@@ -62,8 +62,8 @@ BENCH_OPAQUE routine send_many(PDEVICE_OBJECT device, packet& request, std::uint
 
 template <send_loop Loop>
 void await_pended(run& sample) {
-    parking_place place;
-    const device_stack stack(park, 0, &place);
+    pended_irp place;
+    const device_stack stack(pend, 0, &place);
     packet request(stack.top());
     std::uint64_t sum = 0;
     const routine sender =

@@ -1,6 +1,6 @@
 // Requests that pend in a driver and are completed on the same thread.
 #include "measurements.hpp"
-#include "ours_park.hpp"
+#include "ours_pend.hpp"
 
 namespace irpverbs::bench {
 namespace {
@@ -20,8 +20,8 @@ BENCH_OPAQUE NTSTATUS count_and_send_next(PDEVICE_OBJECT, PIRP irp, PVOID contex
 }
 
 void pend_chain(run& sample) {
-    parking_place place;
-    const device_stack stack(park, 0, &place);
+    pended_irp place;
+    const device_stack stack(pend, 0, &place);
     chained chain{packet(stack.top()), sample.operations(), 0};
     sample.start();
     chain.request.send(count_and_send_next, &chain);

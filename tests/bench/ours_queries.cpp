@@ -23,9 +23,9 @@ constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
 using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
 
 /// An HCA of one port. It stores requests until answer_all(), and answers each with its own record.
-class answering_hca {
+class responder_hca {
 public:
-    answering_hca() {
+    responder_hca() {
         HCA_OPERATIONS_INIT(&operations_);
         operations_.QueryPort = query_port;
         operations_.RegisterMadAgent = register_agent;
@@ -36,16 +36,16 @@ public:
         description.Name = "answering";
         description.NodeGuid = here;
         description.PortCount = 1;
-        description.ExtensionSize = sizeof(answering_hca*);
+        description.ExtensionSize = sizeof(responder_hca*);
         expect(NT_SUCCESS(HcaCreateDevice(&description, &fdo_)), "HcaCreateDevice");
-        *static_cast<answering_hca**>(HcaDeviceExtension(fdo_)) = this;
+        *static_cast<responder_hca**>(HcaDeviceExtension(fdo_)) = this;
     }
-    ~answering_hca() {
+    ~responder_hca() {
         expect(NT_SUCCESS(HcaRefuseOpen(fdo_)), "HcaRefuseOpen");
         HcaDeleteDevice(fdo_);
     }
-    answering_hca(const answering_hca&) = delete;
-    answering_hca& operator=(const answering_hca&) = delete;
+    responder_hca(const responder_hca&) = delete;
+    responder_hca& operator=(const responder_hca&) = delete;
 
     /// Answers all requests, also the ones that the answers cause.
     void answer_all() {
@@ -65,8 +65,8 @@ public:
     }
 
 private:
-    static answering_hca& of(DEVICE_OBJECT* device) {
-        return **static_cast<answering_hca**>(HcaDeviceExtension(device));
+    static responder_hca& of(DEVICE_OBJECT* device) {
+        return **static_cast<responder_hca**>(HcaDeviceExtension(device));
     }
     static NTSTATUS query_port(HCA_CA*, UCHAR, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
         IB_PORT_ATTR fixed{};
@@ -80,7 +80,7 @@ private:
         const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, here};
         const ib_pkey_t key = IB_PKEY_DEFAULT_FULL;
         const HCA_PORT_TABLES tables{&gid, &key};
-        return HcaReturnPort(&fixed, &tables, attr, size, irp);
+        return HcaCopyPortAttributes(&fixed, &tables, attr, size, irp);
     }
     static NTSTATUS register_agent(HCA_MAD_AGENT* agent, IRP*) {
         of(agent->Ca->Device).agent_ = agent;
@@ -140,7 +140,7 @@ private:
         std::free(result);
     }
 
-    answering_hca hca_;
+    responder_hca hca_;
     ibmf_saa_handle_t session_ = nullptr;
     std::uint64_t answered_queries_ = 0;
 };
@@ -148,17 +148,17 @@ private:
 /// Queries by IBMF, with messages that the client allocated beforehand.
 class ibmf_side {
 public:
-    ibmf_side() : questions_(most) {
+    ibmf_side() : queries_(most) {
         ibmf_register_info_t who{here, 1, SUBN_ADM_MANAGER};
         ibmf_impl_caps_t capabilities{};
         expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
                              nullptr, nullptr, &client_, &capabilities) == IBMF_SUCCESS,
                "ibmf_register");
-        for (question& each : questions_)
+        for (pending_query& each : queries_)
             prepare(each);
     }
     ~ibmf_side() {
-        for (question& each : questions_)
+        for (pending_query& each : queries_)
             ibmf_free_msg(client_, &each.message);
         ibmf_unregister(&client_, 0);
     }
@@ -166,7 +166,7 @@ public:
     ibmf_side& operator=(const ibmf_side&) = delete;
 
     void ask(std::uint64_t index) {
-        question& by = questions_[index % most];
+        pending_query& by = queries_[index % most];
         ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(by.bytes), 0),
                     ibmf::mad_header{.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                                      .class_version = 2,
@@ -186,12 +186,12 @@ public:
     static constexpr std::size_t most = 64;
 
 private:
-    struct question {
+    struct pending_query {
         ibmf_msg_t* message = nullptr;
         datagram bytes{};
     };
 
-    void prepare(question& each) {
+    void prepare(pending_query& each) {
         expect(ibmf_alloc_msg(client_, IBMF_ALLOC_SLEEP, &each.message) == IBMF_SUCCESS,
                "ibmf_alloc_msg");
         ibmf_msg_bufs_t& parts = each.message->im_msgbufs_send;
@@ -211,9 +211,9 @@ private:
             ++static_cast<ibmf_side*>(context)->answered_queries_;
     }
 
-    answering_hca hca_;
+    responder_hca hca_;
     ibmf_handle_t client_ = nullptr;
-    std::vector<question> questions_;
+    std::vector<pending_query> queries_;
     std::uint64_t answered_queries_ = 0;
 };
 

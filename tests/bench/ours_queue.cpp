@@ -59,14 +59,14 @@ public:
     static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp);
 
 private:
-    static void answer_one(irp::obligation request, void*) {
+    static void answer_one(irp::pending_irp request, void*) {
         std::move(request).complete(STATUS_SUCCESS, answer);
     }
     irp::cancel_safe_queue queue_{answer_one, nullptr};
 };
 
 BENCH_OPAQUE NTSTATUS queue_driver::dispatch(PDEVICE_OBJECT device, PIRP irp) {
-    return static_cast<queue_driver*>(context_of(device))->queue_.park(irp::obligation(irp));
+    return static_cast<queue_driver*>(context_of(device))->queue_.pend(irp::pending_irp(irp));
 }
 
 // Sends the batch at DISPATCH_LEVEL, so that the DPC runs once for it, when the level is lowered.

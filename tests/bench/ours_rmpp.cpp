@@ -76,7 +76,7 @@ public:
                                      .transaction_id = 1,
                                      .attribute_id = 0x11});
     }
-    rmpp::message lent() const {
+    rmpp::message as_message() const {
         const std::span<const std::uint8_t, ibmf::mad_size> all(headers_);
         return {all.first<ibmf::mad_header_size>(),
                 all.subspan(ibmf::rmpp_data_offset, ibmf::sa_header::size), data_};
@@ -106,7 +106,7 @@ BENCH_OPAQUE bool transfer(rmpp::sender& from, rmpp::receiver& to) {
             moved = carry(from, datagram);
         if (!moved) return false;
     }
-    return from.result().how == rmpp::ending::complete;
+    return from.result().state == rmpp::transfer_state::complete;
 }
 
 template <class Sink>
@@ -117,7 +117,7 @@ void transfers(run& sample) {
     for (std::uint64_t done = 0; done < operations; done += count) {
         Sink sink;
         rmpp::receiver to({}, sink);
-        rmpp::sender from({}, sent.lent());
+        rmpp::sender from({}, sent.as_message());
         sample.start();
         const bool complete = transfer(from, to);
         sample.stop();

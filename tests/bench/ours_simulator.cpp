@@ -3,7 +3,7 @@
 
 #include <support/reference_drivers.hpp>
 
-#include <dispatch/explore.hpp>
+#include <dispatch/testing/explore.hpp>
 
 #include <optional>
 #include <string>

@@ -4,7 +4,7 @@
 #include "ours_stack.hpp"
 
 #include <ci/attributes.h>
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 #include <irp/cancel_safe_queue.hpp>
 
 #include <algorithm>
@@ -21,17 +21,17 @@ namespace style_common {
 using attributes =
     std::array<std::byte, sizeof(IB_PORT_ATTR) + sizeof(ib_gid_t) + 16 * sizeof(ib_pkey_t)>;
 
-struct question {
+struct query_buffer {
     std::byte* into;
     std::size_t size;
 };
 
 class hardware {
 public:
-    BENCH_OPAQUE std::size_t answer(const question& asked) {
+    BENCH_OPAQUE std::size_t answer(const query_buffer& buffer) {
         const dispatch::detail::spin_guard guard(lock_);
-        const std::size_t size = std::min(asked.size, kept_.size());
-        std::memcpy(asked.into, kept_.data(), size);
+        const std::size_t size = std::min(buffer.size, kept_.size());
+        std::memcpy(buffer.into, kept_.data(), size);
         return size;
     }
 
@@ -44,12 +44,12 @@ private:
 
 using style_common::attributes;
 using style_common::hardware;
-using style_common::question;
+using style_common::query_buffer;
 
 /// Pended requests can be cancelled; the caller owns their memory.
 namespace style_irp {
 
-inline question asked_in(const IO_STACK_LOCATION& location) {
+inline query_buffer buffer_in(const IO_STACK_LOCATION& location) {
     const auto& given = location.Parameters.Others;
     return {static_cast<std::byte*>(given.Argument1),
             reinterpret_cast<std::size_t>(given.Argument2)};
@@ -58,9 +58,9 @@ inline question asked_in(const IO_STACK_LOCATION& location) {
 class prompt {
 public:
     BENCH_OPAQUE static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp) {
-        irp::obligation request(irp);
-        const question asked = asked_in(request.stack());
-        const std::size_t bytes = static_cast<prompt*>(context_of(device))->below_.answer(asked);
+        irp::pending_irp request(irp);
+        const query_buffer buffer = buffer_in(request.stack());
+        const std::size_t bytes = static_cast<prompt*>(context_of(device))->below_.answer(buffer);
         return std::move(request).complete(STATUS_SUCCESS, bytes);
     }
 
@@ -71,13 +71,13 @@ private:
 class pending {
 public:
     BENCH_OPAQUE static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp) {
-        return static_cast<pending*>(context_of(device))->queue_.park(irp::obligation(irp));
+        return static_cast<pending*>(context_of(device))->queue_.pend(irp::pending_irp(irp));
     }
 
 private:
-    static void answer(irp::obligation request, void* self) {
-        const question asked = asked_in(request.stack());
-        const std::size_t bytes = static_cast<pending*>(self)->below_.answer(asked);
+    static void answer(irp::pending_irp request, void* self) {
+        const query_buffer buffer = buffer_in(request.stack());
+        const std::size_t bytes = static_cast<pending*>(self)->below_.answer(buffer);
         std::move(request).complete(STATUS_SUCCESS, bytes);
     }
 
@@ -85,13 +85,13 @@ private:
     irp::cancel_safe_queue queue_{answer, this};
 };
 
-BENCH_OPAQUE void query(PDEVICE_OBJECT device, PIRP irp, const question& asked,
+BENCH_OPAQUE void query(PDEVICE_OBJECT device, PIRP irp, const query_buffer& buffer,
                         std::uint64_t& sum) {
     IoReuseIrp(irp, STATUS_SUCCESS);
     PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(irp);
     next->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-    next->Parameters.Others.Argument1 = asked.into;
-    next->Parameters.Others.Argument2 = reinterpret_cast<PVOID>(asked.size);
+    next->Parameters.Others.Argument1 = buffer.into;
+    next->Parameters.Others.Argument2 = reinterpret_cast<PVOID>(buffer.size);
     IoSetCompletionRoutine(irp, count_and_keep, &sum, TRUE, TRUE, TRUE);
     IoCallDriver(device, irp);
 }
@@ -105,8 +105,8 @@ using completion = void (*)(void* context, NTSTATUS status, std::size_t bytes);
 
 class prompt {
 public:
-    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes, completion, void*) {
-        bytes = below_.answer(asked);
+    BENCH_OPAQUE NTSTATUS query(const query_buffer& buffer, std::size_t& bytes, completion, void*) {
+        bytes = below_.answer(buffer);
         return STATUS_SUCCESS;
     }
 
@@ -125,11 +125,11 @@ public:
     pending(const pending&) = delete;
     pending& operator=(const pending&) = delete;
 
-    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t&, completion done,
+    BENCH_OPAQUE NTSTATUS query(const query_buffer& buffer, std::size_t&, completion done,
                                 void* context) {
         auto* made = static_cast<request*>(ExAllocateFromNPagedLookasideList(&requests_));
         if (made == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-        *made = {{}, asked, done, context};
+        *made = {{}, buffer, done, context};
         {
             const dispatch::detail::spin_guard guard(lock_);
             InsertTailList(&waiting_, &made->entry);
@@ -142,7 +142,7 @@ private:
     static constexpr ULONG tag = 0x6C797473; // "styl"
     struct request {
         LIST_ENTRY entry;
-        question asked;
+        query_buffer buffer;
         completion done;
         void* context;
     };
@@ -157,7 +157,7 @@ private:
         while (request* each = self.next()) {
             const request known = *each;
             ExFreeToNPagedLookasideList(&self.requests_, each);
-            known.done(known.context, STATUS_SUCCESS, self.below_.answer(known.asked));
+            known.done(known.context, STATUS_SUCCESS, self.below_.answer(known.buffer));
         }
     }
 
@@ -174,9 +174,9 @@ BENCH_OPAQUE void count(void* sum, NTSTATUS, std::size_t bytes) {
 
 // The provider calls `count` only if it returned STATUS_PENDING.
 template <class Provider>
-BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum) {
+BENCH_OPAQUE void query(Provider& of, const query_buffer& buffer, std::uint64_t& sum) {
     std::size_t bytes = 0;
-    const NTSTATUS status = of.query(asked, bytes, count, &sum);
+    const NTSTATUS status = of.query(buffer, bytes, count, &sum);
     if (status != STATUS_PENDING) count(&sum, status, bytes);
 }
 
@@ -187,8 +187,8 @@ namespace style_function {
 
 class prompt {
 public:
-    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes) {
-        bytes = below_.answer(asked);
+    BENCH_OPAQUE NTSTATUS query(const query_buffer& buffer, std::size_t& bytes) {
+        bytes = below_.answer(buffer);
         return STATUS_SUCCESS;
     }
 
@@ -200,7 +200,7 @@ class pending {
 public:
     explicit pending(KDPC_IMPORTANCE importance) : importance_(importance) {}
 
-    BENCH_OPAQUE NTSTATUS query(const question& asked, std::size_t& bytes) {
+    BENCH_OPAQUE NTSTATUS query(const query_buffer& buffer, std::size_t& bytes) {
         KEVENT given;
         KDPC dpc;
         KeInitializeEvent(&given, NotificationEvent, FALSE);
@@ -208,7 +208,7 @@ public:
         KeSetImportanceDpc(&dpc, importance_);
         KeInsertQueueDpc(&dpc, nullptr, nullptr);
         KeWaitForSingleObject(&given, Executive, KernelMode, FALSE, nullptr);
-        bytes = below_.answer(asked);
+        bytes = below_.answer(buffer);
         return STATUS_SUCCESS;
     }
 
@@ -222,26 +222,26 @@ private:
 };
 
 template <class Provider>
-BENCH_OPAQUE void query(Provider& of, const question& asked, std::uint64_t& sum) {
+BENCH_OPAQUE void query(Provider& of, const query_buffer& buffer, std::uint64_t& sum) {
     std::size_t bytes = 0;
-    if (NT_SUCCESS(of.query(asked, bytes))) sum += bytes;
+    if (NT_SUCCESS(of.query(buffer, bytes))) sum += bytes;
 }
 
 } // namespace style_function
 
 namespace {
 
-// `call(asked, sum)` makes one query. At DISPATCH_LEVEL the DPC that answers runs after the call,
+// `call(buffer, sum)` makes one query. At DISPATCH_LEVEL the DPC that answers runs after the call,
 // when the level is lowered, so the query pends. The style that waits is called at PASSIVE_LEVEL.
 template <class Call>
-void ask(run& sample, KIRQL level, const Call& call) {
+void measure_queries(run& sample, KIRQL level, const Call& call) {
     attributes got;
-    const question asked{got.data(), got.size()};
+    const query_buffer buffer{got.data(), got.size()};
     std::uint64_t sum = 0;
     const auto once = [&] {
         KIRQL before = PASSIVE_LEVEL;
         KeRaiseIrql(level, &before);
-        call(asked, sum);
+        call(buffer, sum);
         KeLowerIrql(before);
     };
     once(); // fills the caches of requests
@@ -258,23 +258,25 @@ void by_irp(run& sample) {
     Provider of;
     const device_stack stack(Provider::dispatch, 0, &of);
     const packet request(stack.top());
-    ask(sample, DISPATCH_LEVEL, [&](const question& asked, std::uint64_t& sum) {
-        style_irp::query(stack.top(), request.irp(), asked, sum);
+    measure_queries(sample, DISPATCH_LEVEL, [&](const query_buffer& buffer, std::uint64_t& sum) {
+        style_irp::query(stack.top(), request.irp(), buffer, sum);
     });
 }
 
 template <class Provider>
 void by_callback(run& sample) {
     Provider of;
-    ask(sample, DISPATCH_LEVEL,
-        [&](const question& asked, std::uint64_t& sum) { style_callback::query(of, asked, sum); });
+    measure_queries(sample, DISPATCH_LEVEL, [&](const query_buffer& buffer, std::uint64_t& sum) {
+        style_callback::query(of, buffer, sum);
+    });
 }
 
 template <class Provider, KDPC_IMPORTANCE... Importance>
 void by_function(run& sample) {
     Provider of(Importance...);
-    ask(sample, PASSIVE_LEVEL,
-        [&](const question& asked, std::uint64_t& sum) { style_function::query(of, asked, sum); });
+    measure_queries(sample, PASSIVE_LEVEL, [&](const query_buffer& buffer, std::uint64_t& sum) {
+        style_function::query(of, buffer, sum);
+    });
 }
 
 } // namespace

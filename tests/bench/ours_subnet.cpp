@@ -97,7 +97,8 @@ void remember(const session& by, sa_path_record_t wanted) {
     std::array<sa_path_record_t, 4> places;
     for (int turn = 0; turn < 100'000; ++turn) {
         auto count = static_cast<uint_t>(places.size());
-        if (ibmf_saa_recall_paths(by.get(), &wanted, ends, &count, places.data()) == IBMF_SUCCESS)
+        if (ibmf_saa_lookup_cached_paths(by.get(), &wanted, ends, &count, places.data()) ==
+            IBMF_SUCCESS)
             return;
         ibmf_saa_access_args_t args{};
         args.sq_attr_id = SA_PATHRECORD_ATTRID;
@@ -126,7 +127,7 @@ void recall(run& sample) {
     sample.start();
     for (std::uint64_t i = 0; i < operations; ++i) {
         auto count = static_cast<uint_t>(places.size());
-        ibmf_saa_recall_paths(by.get(), &wanted[next], ends, &count, places.data());
+        ibmf_saa_lookup_cached_paths(by.get(), &wanted[next], ends, &count, places.data());
         found += count;
         next = next + 1 == wanted.size() ? 0 : next + 1;
     }

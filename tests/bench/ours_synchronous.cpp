@@ -23,11 +23,11 @@ void levels(run& sample) {
 
 // The book-keeping of NT's I/O manager for each request: while it is outstanding, the packet is in
 // its thread's list, and the file (here the device, by its remove lock) is referenced.
-struct kept_books {
+struct bookkeeping {
     LIST_ENTRY packets_of_thread;
     IO_REMOVE_LOCK in_use;
 
-    kept_books() {
+    bookkeeping() {
         InitializeListHead(&packets_of_thread);
         IoInitializeRemoveLock(&in_use, 0, 0, 0);
     }
@@ -37,7 +37,7 @@ void nt_book_keeping(run& sample) {
     const device_stack stack(complete_at_once);
     const packet request(stack.top());
     const PIRP irp = request.irp();
-    kept_books books;
+    bookkeeping books;
     std::uint64_t sum = 0;
     const std::uint64_t operations = sample.operations();
     sample.start();

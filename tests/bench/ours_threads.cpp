@@ -9,9 +9,9 @@ namespace irpverbs::bench {
 namespace {
 
 // A list of packets for another thread, with many producers and one consumer.
-class alignas(far_apart) hand_over {
+class alignas(far_apart) packet_stack {
 public:
-    hand_over() { InitializeSListHead(&list_); }
+    packet_stack() { InitializeSListHead(&list_); }
     void push(PIRP irp) {
         InterlockedPushEntrySList(&list_, reinterpret_cast<PSLIST_ENTRY>(link_of(irp)));
     }
@@ -38,19 +38,19 @@ void complete_with_answer(PIRP irp) { complete(irp, STATUS_SUCCESS, answer); }
 // A driver with its own thread: the dispatch routine pushes the packet, the thread completes it.
 BENCH_OPAQUE NTSTATUS to_worker(PDEVICE_OBJECT device, PIRP irp) {
     IoMarkIrpPending(irp);
-    static_cast<hand_over*>(context_of(device))->push(irp);
+    static_cast<packet_stack*>(context_of(device))->push(irp);
     return STATUS_PENDING;
 }
 
 BENCH_OPAQUE NTSTATUS to_origin(PDEVICE_OBJECT, PIRP irp, PVOID context) {
-    static_cast<hand_over*>(context)->push(irp);
+    static_cast<packet_stack*>(context)->push(irp);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 // Keeps `Outstanding` requests outstanding; each completed packet is sent again.
 template <std::uint64_t Outstanding>
 void window(run& sample) {
-    hand_over out, back;
+    packet_stack out, back;
     const device_stack stack(to_worker, 0, &out);
     std::vector<std::unique_ptr<packet>> packets;
     for (std::uint64_t i = 0; i < Outstanding; ++i)
@@ -82,7 +82,7 @@ void window(run& sample) {
 
 // The same driver; its thread and the originator sleep on events.
 struct sleeping_worker {
-    hand_over out;
+    packet_stack out;
     KEVENT filled;
     sleeping_worker() { KeInitializeEvent(&filled, SynchronizationEvent, FALSE); }
 };

@@ -17,19 +17,19 @@ using ibmf::transaction_table;
 class exchange final : public transaction_table {
 public:
     std::uint32_t begin(PIRP irp) {
-        guard under(*this);
+        guard locked(*this);
         transaction* const fresh = acquire();
-        expect(fresh != nullptr && park(irp, *fresh), "a transaction begins");
-        set_due(*fresh, under.now_or_later() + time_out);
+        expect(fresh != nullptr && pend(irp, *fresh), "a transaction begins");
+        set_due(*fresh, locked.clock_upper_bound() + time_out);
         return fresh->slot.key;
     }
     void answer(std::uint32_t key) {
-        guard under(*this);
+        guard locked(*this);
         transaction* const found = find(key);
         expect(found != nullptr, "a transaction is found");
         PIRP const irp = claim(*found);
         release(*found);
-        under.complete(irp, STATUS_SUCCESS, bench::answer);
+        locked.complete(irp, STATUS_SUCCESS, bench::answer);
     }
 
 private:

@@ -43,13 +43,13 @@ private:
     ib_guid_t guid_;
 };
 
-BENCH_OPAQUE NTSTATUS keep_packet(PDEVICE_OBJECT, PIRP, PVOID) {
+BENCH_OPAQUE NTSTATUS keep_irp(PDEVICE_OBJECT, PIRP, PVOID) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 PIRP prepared(PIRP irp) {
     IoReuseIrp(irp, STATUS_SUCCESS);
-    IoSetCompletionRoutine(irp, keep_packet, nullptr, TRUE, TRUE, TRUE);
+    IoSetCompletionRoutine(irp, keep_irp, nullptr, TRUE, TRUE, TRUE);
     return irp;
 }
 

@@ -1,10 +1,10 @@
 // The cost of the verifier: the same work with different checks enabled.
 #include "measurements.hpp"
-#include "ours_park.hpp"
+#include "ours_pend.hpp"
 
-#include <dispatch/detail/verify.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/support/verify.hpp>
 #include <irp/verifier.hpp>
 
 namespace irpverbs::bench {
@@ -12,33 +12,33 @@ namespace {
 
 namespace detail = dispatch::detail;
 
-constexpr auto irql = static_cast<std::uint32_t>(detail::watch::irql);
-constexpr auto locks = static_cast<std::uint32_t>(detail::watch::locks);
-constexpr auto deadlocks = static_cast<std::uint32_t>(detail::watch::deadlocks);
-constexpr auto pool = static_cast<std::uint32_t>(detail::watch::pool);
+constexpr auto irql = static_cast<std::uint32_t>(detail::check::irql);
+constexpr auto locks = static_cast<std::uint32_t>(detail::check::locks);
+constexpr auto deadlocks = static_cast<std::uint32_t>(detail::check::deadlocks);
+constexpr auto pool = static_cast<std::uint32_t>(detail::check::pool);
 
 template <std::uint32_t Watched>
 void one_lock(run& sample) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
-    detail::set_watched(Watched);
+    detail::set_enabled_checks(Watched);
     const std::uint64_t operations = sample.operations();
     sample.start();
     for (std::uint64_t i = 0; i < operations; ++i)
         KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
     sample.stop();
-    detail::set_watched(0);
+    detail::set_enabled_checks(0);
 }
 
 template <std::uint32_t Watched>
 void one_block(run& sample) {
-    detail::set_watched(Watched);
+    detail::set_enabled_checks(Watched);
     const std::uint64_t operations = sample.operations();
     sample.start();
     for (std::uint64_t i = 0; i < operations; ++i)
         ExFreePoolWithTag(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 1), 1);
     sample.stop();
-    detail::set_watched(0);
+    detail::set_enabled_checks(0);
 }
 
 void pend_verified(run& sample) {

@@ -76,12 +76,12 @@ bool quiet_gate::wait(threads uses) {
     for (int in_a_row = 0; in_a_row < 4;) {
         in_a_row = runnable() <= tolerated(uses) ? in_a_row + 1 : 0;
         std::this_thread::sleep_for(std::chrono::microseconds(500));
-        if (seconds_since(start) > std::min(longest, patience_)) {
+        if (seconds_since(start) > std::min(longest, max_wait_)) {
             quiet = false;
             break;
         }
     }
-    if (seconds_since(start) > for_free) patience_ -= seconds_since(start);
+    if (seconds_since(start) > for_free) max_wait_ -= seconds_since(start);
     return quiet;
 }
 

@@ -13,12 +13,12 @@ double probe_indirect_call();
 // wait() returns false without waiting.
 class quiet_gate {
 public:
-    explicit quiet_gate(double patience_seconds) : patience_(patience_seconds) {}
+    explicit quiet_gate(double max_wait_seconds) : max_wait_(max_wait_seconds) {}
     bool wait(threads uses);
-    bool patient() const { return patience_ > 0; }
+    bool may_wait() const { return max_wait_ > 0; }
 
 private:
-    double patience_;
+    double max_wait_;
 };
 
 // Detects other load between its construction and the call of none().

@@ -1,7 +1,7 @@
 // Canaries: programs with a known defect, which the suite must find within its default budget.
 #pragma once
 
-#include "world.hpp"
+#include "fixture.hpp"
 
 #include <ostream>
 #include <vector>

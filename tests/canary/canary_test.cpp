@@ -67,7 +67,7 @@ class SanitizedCanary : public testing::TestWithParam<defect> {};
 
 TEST_P(SanitizedCanary, IsStoppedAtTheFirstTouch) {
     const irpverbs::irp::verifier_scope watched("default");
-    EXPECT_DEATH(irpverbs::testing::run_campaign({}, GetParam().run), "AddressSanitizer: ");
+    EXPECT_DEATH(irpverbs::testing::run_exploration({}, GetParam().run), "AddressSanitizer: ");
 }
 
 INSTANTIATE_TEST_SUITE_P(ByTheSanitizer, SanitizedCanary,

@@ -9,7 +9,7 @@ using irpverbs::dispatch::sim_machine;
 // Sends one request to a device with the dispatch routine.
 std::optional<std::string> one_request(PDRIVER_DISPATCH dispatch) {
     int nothing = 0;
-    world it(dispatch, &nothing);
+    fixture it(dispatch, &nothing);
     it.send(0);
     return it.verdict();
 }
@@ -63,7 +63,7 @@ std::optional<std::string> completes_with_its_cancel_routine_set(sim_machine&) {
 std::optional<std::string> completes_under_a_lock(sim_machine&) {
     return one_request([](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
         lock guarding;
-        const held guard(guarding);
+        const lock_scope guard(guarding);
         complete(irp, STATUS_SUCCESS);
         return STATUS_SUCCESS;
     });
@@ -80,7 +80,7 @@ std::optional<std::string> pends_without_a_mark(sim_machine& sim) {
             complete(static_cast<late*>(context)->irp, STATUS_SUCCESS);
         },
         &state);
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& its = state_of<late>(device);
             its.irp = irp;
@@ -235,7 +235,7 @@ std::optional<std::string> waits_for_a_signal_that_is_not_sent(sim_machine& sim)
 std::optional<std::string> keeps_a_remove_lock(sim_machine& sim) {
     IO_REMOVE_LOCK remove;
     IoInitializeRemoveLock(&remove, 0, 0, 0);
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& its = state_of<IO_REMOVE_LOCK>(device);
             if (!NT_SUCCESS(IoAcquireRemoveLock(&its, irp))) {

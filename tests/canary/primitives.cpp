@@ -65,7 +65,7 @@ struct late_marker {
 
 std::optional<std::string> marks_after_queueing_a_dpc(sim_machine& sim) {
     late_marker marker;
-    world it(late_marker::dispatch, &marker);
+    fixture it(late_marker::dispatch, &marker);
     sim.spawn("send", [&] { it.send(0); });
     sim.run();
     return it.verdict();
@@ -74,7 +74,7 @@ std::optional<std::string> marks_after_queueing_a_dpc(sim_machine& sim) {
 std::optional<std::string> lowers_to_passive_inside(sim_machine&) {
     lock outer;
     lock inner;
-    const held guard(outer);
+    const lock_scope guard(outer);
     KeAcquireSpinLockRaiseToDpc(&inner.word);
     KeReleaseSpinLock(&inner.word, PASSIVE_LEVEL);
     KeRaiseIrqlToDpcLevel();
@@ -152,12 +152,12 @@ std::optional<std::string> takes_two_locks_both_ways(sim_machine& sim) {
     lock first;
     lock second;
     sim.spawn("forth", [&] {
-        const held a(first);
-        const held b(second);
+        const lock_scope a(first);
+        const lock_scope b(second);
     });
     sim.spawn("back", [&] {
-        const held b(second);
-        const held a(first);
+        const lock_scope b(second);
+        const lock_scope a(first);
     });
     sim.run();
     return std::nullopt; // run() does not return from a deadlock
@@ -168,11 +168,11 @@ std::optional<std::string> takes_two_locks_both_ways_in_turn(sim_machine&) {
     lock first;
     lock second;
     {
-        const held a(first);
-        const held b(second);
+        const lock_scope a(first);
+        const lock_scope b(second);
     }
-    const held b(second);
-    const held a(first);
+    const lock_scope b(second);
+    const lock_scope a(first);
     return std::nullopt;
 }
 
@@ -180,7 +180,7 @@ std::optional<std::string> waits_at_dispatch(sim_machine&) {
     KEVENT never;
     KeInitializeEvent(&never, NotificationEvent, FALSE);
     lock guarding;
-    const held guard(guarding);
+    const lock_scope guard(guarding);
     LARGE_INTEGER later;
     later.QuadPart = -10;
     KeWaitForSingleObject(&never, Executive, KernelMode, FALSE, &later);
@@ -208,7 +208,7 @@ std::optional<std::string> frees_an_armed_timer(sim_machine&) {
 
 std::optional<std::string> returns_from_a_dispatch_above_its_level(sim_machine&) {
     int nothing = 0;
-    world it(
+    fixture it(
         [](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
             KIRQL level = PASSIVE_LEVEL;
             KeRaiseIrql(DISPATCH_LEVEL, &level);

@@ -34,7 +34,7 @@ IRP* request_at(LIST_ENTRY* entry) { return CONTAINING_RECORD(entry, IRP, Tail.O
 void cancel_queued(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     {
-        const held guard(driver_of(irp).guard);
+        const lock_scope guard(driver_of(irp).guard);
         unlink(irp);
     }
     complete(irp, STATUS_CANCELLED);
@@ -46,16 +46,16 @@ bool arm(queue_driver& driver, IRP* irp) {
     IoMarkIrpPending(irp);
     link(driver, irp);
     IoSetCancelRoutine(irp, cancel_queued);
-    if (!cancel_asked(irp) || IoSetCancelRoutine(irp, nullptr) == nullptr) return true;
+    if (!cancel_requested(irp) || IoSetCancelRoutine(irp, nullptr) == nullptr) return true;
     unlink(irp);
     return false;
 }
 
-NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
+NTSTATUS pend(DEVICE_OBJECT* device, IRP* irp) {
     auto& driver = state_of<queue_driver>(device);
     bool parked = false;
     {
-        const held guard(driver.guard);
+        const lock_scope guard(driver.guard);
         parked = arm(driver, irp);
     }
     if (!parked) complete(irp, STATUS_CANCELLED);
@@ -64,7 +64,7 @@ NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
 
 // Removes the oldest request that is not being cancelled.
 IRP* pop(queue_driver& driver) {
-    const held guard(driver.guard);
+    const lock_scope guard(driver.guard);
     for (LIST_ENTRY* each = driver.list.Flink; each != &driver.list; each = each->Flink) {
         if (IoSetCancelRoutine(request_at(each), nullptr) == nullptr) continue;
         unlink(request_at(each));
@@ -81,20 +81,20 @@ void serve(queue_driver& driver) {
 std::optional<std::string> race(sim_machine& sim, PDRIVER_DISPATCH dispatch,
                                 void (*consume)(queue_driver&)) {
     queue_driver driver;
-    world it(dispatch, &driver);
-    sim.spawn("park", [&] { it.send(0); });
+    fixture it(dispatch, &driver);
+    sim.spawn("pend", [&] { it.send(0); });
     sim.spawn("cancel", [&] { it.cancel(0); });
     sim.spawn("serve", [&] { consume(driver); });
     sim.run();
-    if (!cancel_asked(it.irp(0))) serve(driver);
+    if (!cancel_requested(it.irp(0))) serve(driver);
     return it.verdict();
 }
 
 std::optional<std::string> pop_ignores_the_owner(sim_machine& sim) {
-    return race(sim, park, [](queue_driver& driver) {
+    return race(sim, pend, [](queue_driver& driver) {
         IRP* irp = nullptr;
         {
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             if (IsListEmpty(&driver.list)) return;
             irp = request_at(driver.list.Flink);
             IoSetCancelRoutine(irp, nullptr);
@@ -110,11 +110,11 @@ std::optional<std::string> no_second_look_after_arming(sim_machine& sim) {
         sim,
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& driver = state_of<queue_driver>(device);
-            if (cancel_asked(irp)) {
+            if (cancel_requested(irp)) {
                 complete(irp, STATUS_CANCELLED);
                 return STATUS_CANCELLED;
             }
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             IoMarkIrpPending(irp);
             link(driver, irp);
             IoSetCancelRoutine(irp, cancel_queued);
@@ -130,10 +130,10 @@ std::optional<std::string> marks_after_it_is_out(sim_machine& sim) {
             auto& driver = state_of<queue_driver>(device);
             bool parked = true;
             {
-                const held guard(driver.guard);
+                const lock_scope guard(driver.guard);
                 link(driver, irp);
                 IoSetCancelRoutine(irp, cancel_queued);
-                if (cancel_asked(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr) {
+                if (cancel_requested(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr) {
                     unlink(irp);
                     parked = false;
                 }
@@ -150,7 +150,7 @@ std::optional<std::string> completes_the_cancelled_under_its_lock(sim_machine& s
         sim,
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& driver = state_of<queue_driver>(device);
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             if (!arm(driver, irp)) complete(irp, STATUS_CANCELLED);
             return STATUS_PENDING;
         },
@@ -165,13 +165,13 @@ std::optional<std::string> drains_only_what_was_empty(sim_machine& sim) {
         &driver.drain,
         [](KDPC*, void* context, void*, void*) { serve(*static_cast<queue_driver*>(context)); },
         &driver);
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& its = state_of<queue_driver>(device);
             bool parked = false;
             bool was_empty = false;
             {
-                const held guard(its.guard);
+                const lock_scope guard(its.guard);
                 was_empty = IsListEmpty(&its.list);
                 parked = arm(its, irp);
             }
@@ -190,19 +190,19 @@ std::optional<std::string> drains_only_what_was_empty(sim_machine& sim) {
 // Two readers read the head before either removes it.
 std::optional<std::string> peeks_and_pops_apart(sim_machine& sim) {
     queue_driver driver;
-    world it(park, &driver);
+    fixture it(pend, &driver);
     it.send(0);
     it.send(1);
     const auto read = [&] {
         IRP* irp = nullptr;
         {
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             if (IsListEmpty(&driver.list)) return;
             irp = request_at(driver.list.Flink);
         }
         IoSetCancelRoutine(irp, nullptr);
         {
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             unlink(irp);
         }
         complete(irp, STATUS_SUCCESS);
@@ -217,11 +217,11 @@ std::optional<std::string> peeks_and_pops_apart(sim_machine& sim) {
 // The reader that finds the request being cancelled reinitializes its links, though it is still in
 // the list.
 std::optional<std::string> resets_links_that_are_in_use(sim_machine& sim) {
-    return race(sim, park, [](queue_driver& driver) {
+    return race(sim, pend, [](queue_driver& driver) {
         for (bool more = true; more;) {
             IRP* irp = nullptr;
             {
-                const held guard(driver.guard);
+                const lock_scope guard(driver.guard);
                 more = !IsListEmpty(&driver.list);
                 if (!more) return;
                 irp = request_at(driver.list.Flink);
@@ -240,7 +240,7 @@ std::optional<std::string> resets_links_that_are_in_use(sim_machine& sim) {
 // the object that the request refers to.
 std::optional<std::string> cleanup_misses_the_one_in_hand(sim_machine& sim) {
     queue_driver driver;
-    world it(park, &driver);
+    fixture it(pend, &driver);
     it.send(0);
     sim.spawn("poll", [&] {
         IRP* irp = pop(driver);
@@ -261,23 +261,23 @@ std::optional<std::string> cleanup_misses_the_one_in_hand(sim_machine& sim) {
 
 std::optional<std::string> parks_after_the_close(sim_machine& sim) {
     queue_driver driver;
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& its = state_of<queue_driver>(device);
             bool closing = false;
             {
-                const held guard(its.guard);
+                const lock_scope guard(its.guard);
                 closing = its.closing;
             }
-            if (!closing) return park(device, irp);
+            if (!closing) return pend(device, irp);
             complete(irp, STATUS_FILE_FORCED_CLOSED);
             return STATUS_FILE_FORCED_CLOSED;
         },
         &driver);
-    sim.spawn("park", [&] { it.send(0); });
+    sim.spawn("pend", [&] { it.send(0); });
     sim.spawn("close", [&] {
         {
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             driver.closing = true;
         }
         serve(driver);
@@ -289,9 +289,9 @@ std::optional<std::string> parks_after_the_close(sim_machine& sim) {
 // The driver takes the reference for a pended request after another thread can complete it.
 std::optional<std::string> refers_after_it_is_out(sim_machine& sim) {
     queue_driver driver;
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
-            park(device, irp);
+            pend(device, irp);
             InterlockedIncrement(&state_of<queue_driver>(device).references);
             return STATUS_PENDING;
         },

@@ -19,7 +19,7 @@ struct slot_driver {
 void publish(slot_driver& driver, IRP* irp) {
     IoMarkIrpPending(irp);
     irp->Tail.Overlay.DriverContext[0] = &driver;
-    const held guard(driver.guard);
+    const lock_scope guard(driver.guard);
     driver.parked = irp;
 }
 
@@ -28,19 +28,19 @@ slot_driver& driver_of(IRP* irp) {
 }
 
 IRP* take(slot_driver& driver) {
-    const held guard(driver.guard);
+    const lock_scope guard(driver.guard);
     return std::exchange(driver.parked, nullptr);
 }
 
 // Empties the slot if it has that request.
 bool take_if(slot_driver& driver, IRP* irp) {
-    const held guard(driver.guard);
+    const lock_scope guard(driver.guard);
     if (driver.parked != irp) return false;
     driver.parked = nullptr;
     return true;
 }
 
-void cancel_parked(DEVICE_OBJECT*, IRP* irp) {
+void cancel_pending(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     if (take_if(driver_of(irp), irp)) complete(irp, STATUS_CANCELLED);
 }
@@ -49,7 +49,7 @@ void cancel_parked(DEVICE_OBJECT*, IRP* irp) {
 void event(slot_driver& driver) {
     IRP* irp = nullptr;
     {
-        const held guard(driver.guard);
+        const lock_scope guard(driver.guard);
         if (driver.parked != nullptr && IoSetCancelRoutine(driver.parked, nullptr) != nullptr)
             irp = std::exchange(driver.parked, nullptr);
     }
@@ -59,18 +59,18 @@ void event(slot_driver& driver) {
 // Pend and cancel race. Nothing happens afterwards, so a request that still pends is lost.
 std::optional<std::string> park_and_cancel(sim_machine& sim, PDRIVER_DISPATCH dispatch) {
     slot_driver driver;
-    world it(dispatch, &driver);
-    sim.spawn("park", [&] { it.send(0); });
+    fixture it(dispatch, &driver);
+    sim.spawn("pend", [&] { it.send(0); });
     sim.spawn("cancel", [&] { it.cancel(0); });
     sim.run();
-    if (!cancel_asked(it.irp(0))) event(driver);
+    if (!cancel_requested(it.irp(0))) event(driver);
     return it.verdict();
 }
 
 std::optional<std::string> never_looks_at_cancel(sim_machine& sim) {
     return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         publish(state_of<slot_driver>(device), irp);
-        IoSetCancelRoutine(irp, cancel_parked);
+        IoSetCancelRoutine(irp, cancel_pending);
         return STATUS_PENDING;
     });
 }
@@ -79,7 +79,7 @@ std::optional<std::string> arms_before_it_publishes(sim_machine& sim) {
     return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         irp->Tail.Overlay.DriverContext[0] = &state_of<slot_driver>(device);
         IoMarkIrpPending(irp);
-        IoSetCancelRoutine(irp, cancel_parked);
+        IoSetCancelRoutine(irp, cancel_pending);
         publish(state_of<slot_driver>(device), irp);
         return STATUS_PENDING;
     });
@@ -98,7 +98,7 @@ void cancel_under_locks(DEVICE_OBJECT*, IRP* irp) {
 NTSTATUS park_armed(DEVICE_OBJECT* device, IRP* irp, PDRIVER_CANCEL routine) {
     publish(state_of<slot_driver>(device), irp);
     IoSetCancelRoutine(irp, routine);
-    if (cancel_asked(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr)
+    if (cancel_requested(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr)
         if (take_if(state_of<slot_driver>(device), irp)) complete(irp, STATUS_CANCELLED);
     return STATUS_PENDING;
 }
@@ -119,9 +119,9 @@ void cancel_whatever_is_there(DEVICE_OBJECT*, IRP* irp) {
 
 std::optional<std::string> cancels_the_wrong_request(sim_machine& sim) {
     slot_driver driver;
-    world it([](DEVICE_OBJECT* device,
-                IRP* irp) { return park_armed(device, irp, cancel_whatever_is_there); },
-             &driver);
+    fixture it([](DEVICE_OBJECT* device,
+                  IRP* irp) { return park_armed(device, irp, cancel_whatever_is_there); },
+               &driver);
     sim.spawn("serve", [&] {
         it.send(0);
         if (IRP* irp = take(driver)) {
@@ -139,14 +139,15 @@ std::optional<std::string> cancels_the_wrong_request(sim_machine& sim) {
 
 std::optional<std::string> answers_without_asking_who_owns(sim_machine& sim) {
     slot_driver driver;
-    world it([](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_parked); },
-             &driver);
-    sim.spawn("park", [&] { it.send(0); });
+    fixture it(
+        [](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_pending); },
+        &driver);
+    sim.spawn("pend", [&] { it.send(0); });
     sim.spawn("cancel", [&] { it.cancel(0); });
     sim.spawn("answer", [&] {
         IRP* irp = nullptr;
         {
-            const held guard(driver.guard);
+            const lock_scope guard(driver.guard);
             irp = driver.parked;
         }
         if (irp == nullptr) return;
@@ -168,7 +169,7 @@ void cancel_and_drop(DEVICE_OBJECT*, IRP* irp) {
 
 std::optional<std::string> drops_another_request(sim_machine& sim) {
     slot_driver driver;
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_and_drop); },
         &driver);
     sim.spawn("re-arm", [&] {
@@ -184,7 +185,7 @@ std::optional<std::string> drops_another_request(sim_machine& sim) {
 
 std::optional<std::string> cleans_up_without_asking_who_owns(sim_machine& sim) {
     slot_driver driver;
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) {
             publish(state_of<slot_driver>(device), irp);
             IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* mine) {
@@ -212,12 +213,12 @@ std::optional<std::string> cleans_up_without_asking_who_owns(sim_machine& sim) {
 // acquires them in the other order.
 std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
     slot_driver driver;
-    world it(
+    fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) {
             auto& its = state_of<slot_driver>(device);
             IoMarkIrpPending(irp);
             irp->Tail.Overlay.DriverContext[0] = &its;
-            const held guard(its.guard);
+            const lock_scope guard(its.guard);
             KIRQL level = PASSIVE_LEVEL;
             IoAcquireCancelSpinLock(&level);
             its.parked = irp;
@@ -233,7 +234,7 @@ std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
         &driver);
     it.send(0);
     sim.spawn("cancel", [&] { it.cancel(0); });
-    sim.spawn("park", [&] { it.send(1); });
+    sim.spawn("pend", [&] { it.send(1); });
     sim.run();
     return std::nullopt; // run() does not return from a deadlock
 }

@@ -40,15 +40,15 @@ protected:
     }
 
     fake_hca hca;
-    ending<ci::channel_adapter> opened;
-    ending<ci::mad_agent> registered;
+    call_result<ci::channel_adapter> opened;
+    call_result<ci::mad_agent> registered;
     ci::mad_agent agent;
 };
 
 TEST_P(AsyncMad, ALongMessageComesWholeWithWhatWasLostBefore) {
     for (UCHAR each = 1; each <= 3; ++each)
         report(each, 1000);
-    ending<ci::received_mad> got;
+    call_result<ci::received_mad> got;
     ci::get_mad(agent, got.handler());
     EXPECT_EQ(got.status(), STATUS_SUCCESS);
     EXPECT_EQ(got.result().data.size(), 1000u);
@@ -58,7 +58,7 @@ TEST_P(AsyncMad, ALongMessageComesWholeWithWhatWasLostBefore) {
 }
 
 TEST_P(AsyncMad, AWaitTakesALongMessageThatComes) {
-    ending<ci::received_mad> got;
+    call_result<ci::received_mad> got;
     agent.datagrams().next(got.handler());
     report(5, 4000);
     EXPECT_EQ(got.status(), STATUS_SUCCESS);
@@ -66,7 +66,7 @@ TEST_P(AsyncMad, AWaitTakesALongMessageThatComes) {
 }
 
 TEST_P(AsyncMad, TheEndOfAnAgentCancelsItsWaitsAndKeepsItsAdapterOpenUntilThen) {
-    ending<ci::received_mad> waiting;
+    call_result<ci::received_mad> waiting;
     const ci::mad_stream datagrams = agent.datagrams();
     datagrams.next(waiting.handler());
     opened.result() = {};
@@ -75,7 +75,7 @@ TEST_P(AsyncMad, TheEndOfAnAgentCancelsItsWaitsAndKeepsItsAdapterOpenUntilThen) 
     EXPECT_EQ(hca.closed, 1);
     EXPECT_EQ(waiting.status(), STATUS_CANCELLED);
     EXPECT_TRUE(waiting.result().data.empty());
-    ending<ci::received_mad> late;
+    call_result<ci::received_mad> late;
     datagrams.next(late.handler());
     EXPECT_EQ(late.status(), STATUS_FILE_CLOSED);
 }

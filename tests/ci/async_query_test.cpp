@@ -28,8 +28,8 @@ NTSTATUS answer(IRP* irp, ULONG gid_count) {
     fixed.GidCount = static_cast<USHORT>(gid_count);
     fixed.PKeyCount = 1;
     const HCA_PORT_TABLES tables{all.data(), &pkey};
-    return HcaReturnPort(&fixed, &tables, static_cast<IB_PORT_ATTR*>(asked.Argument2),
-                         reinterpret_cast<SIZE_T>(asked.Argument3), irp);
+    return HcaCopyPortAttributes(&fixed, &tables, static_cast<IB_PORT_ATTR*>(asked.Argument2),
+                                 reinterpret_cast<SIZE_T>(asked.Argument3), irp);
 }
 
 class AsyncQuery : public irpverbs::testing::BothMachines {
@@ -39,7 +39,7 @@ protected:
         ca = std::move(opening.result());
     }
     ~AsyncQuery() override {
-        ending<void> closing;
+        call_result<void> closing;
         ca.async_close(closing.handler());
         EXPECT_EQ(closing.status(), STATUS_SUCCESS);
     }
@@ -50,7 +50,7 @@ protected:
     }
     // Pends the query until the IRP is cancelled, or the test answers it.
     NTSTATUS park(IRP* irp) {
-        parked = irp;
+        pended = irp;
         IoMarkIrpPending(irp);
         IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* cancelled) {
             IoReleaseCancelSpinLock(cancelled->CancelIrql);
@@ -60,22 +60,22 @@ protected:
             HcaComplete(irp, STATUS_CANCELLED, 0);
         return STATUS_PENDING;
     }
-    IRP* unparked() {
-        IoSetCancelRoutine(parked, nullptr);
-        return std::exchange(parked, nullptr);
+    IRP* take_pended() {
+        IoSetCancelRoutine(pended, nullptr);
+        return std::exchange(pended, nullptr);
     }
-    void answer_parked(ULONG gid_count) {
-        IRP* irp = unparked();
+    void answer_pended(ULONG gid_count) {
+        IRP* irp = take_pended();
         const NTSTATUS status = answer(irp, gid_count);
         HcaComplete(irp, status, irp->IoStatus.Information);
     }
 
     fake_hca hca;
-    ending<ci::channel_adapter> opening;
+    call_result<ci::channel_adapter> opening;
     ci::channel_adapter ca;
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     ULONG asked = 0;
-    ending<ci::port_attributes> answered;
+    call_result<ci::port_attributes> answered;
 };
 
 void expect_gids(const ci::port_attributes& port, std::size_t count) {
@@ -117,10 +117,10 @@ TEST_P(AsyncQuery, MayPendEachTime) {
     query(answered.handler());
     {
         const irpverbs::testing::at_dispatch_level raised;
-        answer_parked(1000);
+        answer_pended(1000);
     }
     EXPECT_FALSE(answered.done());
-    answer_parked(1000);
+    answer_pended(1000);
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
     expect_gids(answered.result(), 1000);
 }
@@ -148,7 +148,7 @@ TEST_P(AsyncQuery, IsCancelledWhereverItIs) {
     hca.on_query = [&](IRP* irp) { return park(irp); };
     asio::cancellation_signal cancel;
     query(asio::bind_cancellation_slot(cancel.slot(), answered.handler()));
-    answer_parked(1000); // the library queries again
+    answer_pended(1000); // the library queries again
     cancel.emit(asio::cancellation_type::terminal);
     EXPECT_EQ(answered.status(), STATUS_CANCELLED);
     EXPECT_TRUE(answered.result().empty());
@@ -157,7 +157,7 @@ TEST_P(AsyncQuery, IsCancelledWhereverItIs) {
 TEST_P(AsyncQuery, HasOneDeadlineForTheWhole) {
     hca.on_query = [&](IRP* irp) { return park(irp); };
     query(irp::within(5ms, answered.handler()));
-    if (simulated()) answer_parked(1000); // real time may have passed already
+    if (simulated()) answer_pended(1000); // real time may have passed already
     EXPECT_EQ(answered.status(), STATUS_IO_TIMEOUT);
 }
 

@@ -58,10 +58,10 @@ TEST_P(DriverChecks, CqEvent_CodeThatIsNoQueuesEvent_IsABugCheck) {
 // The driver still owns the IRP after the report, and completes it correctly.
 TEST_P(DriverChecks, Information_MoreThanTheBufferHolds_IsABugCheck) {
     fake_hca hca;
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     hca.on_query = [&](IRP* irp) {
         IoMarkIrpPending(irp);
-        parked = irp;
+        pended = irp;
         return STATUS_PENDING;
     };
     IB_CA* ca = open_ca(hca.fdo);
@@ -72,9 +72,9 @@ TEST_P(DriverChecks, Information_MoreThanTheBufferHolds_IsABugCheck) {
             return CiQueryPort(ca, 1, sizeof(attr), &attr, irp);
         });
         for (const NTSTATUS status : {STATUS_SUCCESS, STATUS_BUFFER_OVERFLOW})
-            expect_report([&] { HcaComplete(parked, status, sizeof(attr) + 1); },
+            expect_report([&] { HcaComplete(pended, status, sizeof(attr) + 1); },
                           {"CiQueryPort", "'fake'", "Information"});
-        HcaComplete(parked, STATUS_SUCCESS, sizeof(attr));
+        HcaComplete(pended, STATUS_SUCCESS, sizeof(attr));
         EXPECT_EQ(query.status(), STATUS_SUCCESS);
         EXPECT_EQ(query.information(), sizeof(attr));
     }

@@ -32,7 +32,7 @@ struct described {
     /// Attaches the device; returns the status, and its message.
     static NTSTATUS attach(std::string& message) {
         char text[512] = "";
-        const NTSTATUS status = HcaAttachTelling("described:", nullptr, text, sizeof(text));
+        const NTSTATUS status = HcaAttachEx("described:", nullptr, text, sizeof(text));
         message = text;
         return status;
     }

@@ -5,7 +5,7 @@
 #include <support/verbs.hpp>
 
 #include <ci/names.hpp>
-#include <verb.hpp>
+#include <verbs/verb.hpp>
 
 #include <algorithm>
 #include <array>
@@ -108,10 +108,10 @@ TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
 // Law 3: an IRP that pends is marked, and no other.
 TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
     fake_hca hca;
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     hca.on_query = [&](IRP* irp) {
         IoMarkIrpPending(irp);
-        parked = irp;
+        pended = irp;
         return STATUS_PENDING;
     };
     IB_CA* ca = open_ca(hca.fdo);
@@ -123,7 +123,7 @@ TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
     EXPECT_FALSE(close.done());
     EXPECT_EQ(hca.closed, 0);
     EXPECT_EQ(verb_call(query_port(ca, attr)).status(), STATUS_FILE_CLOSED);
-    HcaComplete(parked, STATUS_SUCCESS, 0);
+    HcaComplete(pended, STATUS_SUCCESS, 0);
     EXPECT_EQ(query.status(), STATUS_SUCCESS);
     EXPECT_EQ(close.status(), STATUS_SUCCESS);
     EXPECT_EQ(hca.closed, 1);
@@ -134,17 +134,17 @@ TEST(DriverToUser, WritesWhatThereIsRoomForAndItsSize) {
     for (const SIZE_T room : {0u, 1u, 3u, 4u}) {
         std::array<UCHAR, 4> buffer{9, 9, 9, 9};
         CI_UDATA user{nullptr, room != 0 ? buffer.data() : nullptr, 0, room};
-        HcaReturnUserData(&user, reply.data(), reply.size());
+        HcaCopyUserData(&user, reply.data(), reply.size());
         EXPECT_EQ(user.OutputSize, std::min(room, reply.size()));
         for (SIZE_T i = 0; i < buffer.size(); ++i)
             EXPECT_EQ(buffer[i], i < user.OutputSize ? reply[i] : 9) << "room " << room;
     }
     std::array<UCHAR, 1> untouched{9};
     CI_UDATA user{nullptr, untouched.data(), 0, untouched.size()};
-    HcaReturnUserData(&user, nullptr, 0);
+    HcaCopyUserData(&user, nullptr, 0);
     EXPECT_EQ(user.OutputSize, 0u);
     EXPECT_EQ(untouched[0], 9);
-    HcaReturnUserData(nullptr, reply.data(), reply.size());
+    HcaCopyUserData(nullptr, reply.data(), reply.size());
 }
 
 TEST_P(Driver, AFailedOpenLeavesNothing) {

@@ -1,7 +1,7 @@
 // A driver of one HCA with two ports, whose operations a test sets.
 #pragma once
 
-#include <device.hpp>
+#include <objects/hca_device.hpp>
 
 #include <ci/driver.h>
 #include <hca/hca.h>

@@ -57,18 +57,18 @@ struct capricious_hca {
     }
 
     ci::channel_adapter open() {
-        ending<ci::channel_adapter> opened;
+        call_result<ci::channel_adapter> opened;
         ci::open_ca(hca.fdo, opened.handler());
         EXPECT_EQ(opened.status(), STATUS_SUCCESS);
         return std::move(opened.result());
     }
     static void close(ci::channel_adapter& ca) {
-        ending<void> closed;
+        call_result<void> closed;
         ca.async_close(closed.handler());
         EXPECT_EQ(closed.status(), STATUS_SUCCESS);
     }
     static ci::completion_queue create(const ci::channel_adapter& ca) {
-        ending<ci::completion_queue> created;
+        call_result<ci::completion_queue> created;
         ci::create_cq(ca, 4, created.handler());
         EXPECT_EQ(created.status(), STATUS_SUCCESS);
         return std::move(created.result());
@@ -112,7 +112,7 @@ TEST(HandleRaces, AReaderEndsAlsoWithAnExplicitClose) {
         ci::channel_adapter ca = world.open();
         int seen = 0;
         NTSTATUS end = STATUS_PENDING;
-        ending<void> closed;
+        call_result<void> closed;
         asio::co_spawn(sim.context(), read_to_the_end(ca.port_events(1), seen),
                        [&](std::exception_ptr, NTSTATUS status) { end = status; });
         sim.spawn("events", [&] { HcaReportPortEvent(world.hca.fdo, 1, IB_AE_SM_CHANGE); });
@@ -163,8 +163,8 @@ TEST(HandleRaces, NoEventIsLostToACancel) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
         asio::cancellation_signal cancel;
-        ending<IB_ASYNC_EVENT> first;
-        ending<IB_ASYNC_EVENT> second;
+        call_result<IB_ASYNC_EVENT> first;
+        call_result<IB_ASYNC_EVENT> second;
         sim.spawn("wait", [&] {
             asio::post(sim.context(), [&] {
                 ca.port_events(1).next(
@@ -193,7 +193,7 @@ TEST(HandleRaces, AnAdapterClosesAfterTheLastOfItsQueues) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
         ci::completion_queue cq = world.create(ca);
-        ending<void> waiting;
+        call_result<void> waiting;
         cq.comp_events().next(waiting.handler());
         NTSTATUS created = STATUS_PENDING;
         sim.spawn("create", [&] {
@@ -215,7 +215,7 @@ TEST(HandleRaces, AnAdapterClosesAfterAQueueThatIsBeingDestroyed) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
         ci::completion_queue cq = world.create(ca);
-        ending<void> destroyed;
+        call_result<void> destroyed;
         sim.spawn("destroy", [&] { ci::destroy_cq(cq, destroyed.handler()); });
         sim.spawn("end of adapter", [&] { ca = {}; });
         sim.run();
@@ -235,11 +235,12 @@ TEST(HandleRaces, AQueryThatGrowsIsCancelledOrWhole) {
             IB_PORT_ATTR fixed{};
             fixed.GidCount = static_cast<USHORT>(gids.size());
             const HCA_PORT_TABLES tables{gids.data(), nullptr};
-            return HcaReturnPort(&fixed, &tables, static_cast<IB_PORT_ATTR*>(asked.Argument2),
-                                 reinterpret_cast<SIZE_T>(asked.Argument3), irp);
+            return HcaCopyPortAttributes(&fixed, &tables,
+                                         static_cast<IB_PORT_ATTR*>(asked.Argument2),
+                                         reinterpret_cast<SIZE_T>(asked.Argument3), irp);
         };
         asio::cancellation_signal cancel;
-        ending<ci::port_attributes> queried;
+        call_result<ci::port_attributes> queried;
         sim.spawn("query", [&] {
             asio::post(sim.context(), [&] {
                 ci::query_port(ca, 1,

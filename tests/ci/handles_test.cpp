@@ -5,7 +5,7 @@
 #include <support/coroutines.hpp>
 
 #include <ci/async.hpp>
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -29,20 +29,20 @@ protected:
     ~Handles() override { HcaRundownCommandQueue(&commands); }
 
     ci::channel_adapter open() {
-        ending<ci::channel_adapter> opened;
+        call_result<ci::channel_adapter> opened;
         ci::open_ca(hca.fdo, opened.handler());
         EXPECT_EQ(opened.status(), STATUS_SUCCESS);
         return std::move(opened.result());
     }
     static ci::completion_queue create(const ci::channel_adapter& ca) {
-        ending<ci::completion_queue> created;
+        call_result<ci::completion_queue> created;
         ci::create_cq(ca, 4, created.handler());
         EXPECT_EQ(created.status(), STATUS_SUCCESS);
         return std::move(created.result());
     }
     template <class Handle>
     static NTSTATUS close(Handle& handle) {
-        ending<void> closed;
+        call_result<void> closed;
         handle.async_close(closed.handler());
         return closed.status();
     }
@@ -79,9 +79,9 @@ TEST_P(Handles, AnAdapterCanBeMovedAndReplaced) {
 
 TEST_P(Handles, WaitsThatAreParkedAreCancelledBeforeTheDestructorReturns) {
     slow = true;
-    ending<IB_ASYNC_EVENT> port;
-    ending<IB_ASYNC_EVENT> streamed;
-    ending<void> fatal;
+    call_result<IB_ASYNC_EVENT> port;
+    call_result<IB_ASYNC_EVENT> streamed;
+    call_result<void> fatal;
     {
         const ci::channel_adapter ca = open();
         ci::get_ca_port_event(ca, 1, port.handler());
@@ -101,7 +101,7 @@ TEST_P(Handles, AnAdapterIsClosedAfterItsQueues) {
         slow = pended;
         ci::channel_adapter ca = open();
         ci::completion_queue cq = create(ca);
-        ending<void> waiting;
+        call_result<void> waiting;
         cq.comp_events().next(waiting.handler());
         ca = {};
         let_commands_run();
@@ -130,7 +130,7 @@ TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
     slow = true;
     ci::channel_adapter ca = open();
     ci::completion_queue cq = create(ca);
-    ending<void> closed;
+    call_result<void> closed;
     {
         const irpverbs::testing::at_dispatch_level raised; // the DPC runs later
         cq = {};
@@ -144,13 +144,13 @@ TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
 TEST_P(Handles, WhatIsNotOpenIsRefused) {
     ci::channel_adapter none;
     EXPECT_EQ(close(none), STATUS_INVALID_PARAMETER);
-    ending<ci::completion_queue> created;
+    call_result<ci::completion_queue> created;
     ci::create_cq(none, 4, created.handler());
     EXPECT_EQ(created.status(), STATUS_INVALID_PARAMETER);
-    ending<ci::channel_adapter> opened;
+    call_result<ci::channel_adapter> opened;
     ci::open_ca(nullptr, opened.handler());
     EXPECT_EQ(opened.status(), STATUS_INVALID_PARAMETER);
-    ending<ci::port_attributes> queried;
+    call_result<ci::port_attributes> queried;
     ci::query_port(none, 1, queried.handler());
     EXPECT_EQ(queried.status(), STATUS_INVALID_PARAMETER);
 }
@@ -159,7 +159,7 @@ TEST_P(Handles, AStreamOutlivesItsAdapter) {
     ci::channel_adapter ca = open();
     const auto events = ca.port_events(1);
     ca = {};
-    ending<IB_ASYNC_EVENT> ended;
+    call_result<IB_ASYNC_EVENT> ended;
     events.next(ended.handler());
     EXPECT_EQ(ended.status(), STATUS_FILE_CLOSED);
 }
@@ -169,7 +169,7 @@ TEST_P(Handles, AnEventThatCameBeforeIsTheNext) {
     HcaReportPortEvent(hca.fdo, 1, IB_AE_LID_CHANGE);
     HcaReportPortEvent(hca.fdo, 1, IB_AE_SM_CHANGE);
     for (const IB_ASYNC_EVENT expected : {IB_AE_LID_CHANGE, IB_AE_SM_CHANGE}) {
-        ending<IB_ASYNC_EVENT> next;
+        call_result<IB_ASYNC_EVENT> next;
         ca.port_events(1).next(next.handler());
         EXPECT_EQ(next.result(), expected);
     }
@@ -207,7 +207,7 @@ TEST_P(Handles, AnAdapterMayEndInsideItsUpCall) {
     const IB_CA_DISPATCH calls{nullptr, [](IB_CA*, void* context, UCHAR, IB_ASYNC_EVENT) {
                                    *static_cast<ci::channel_adapter*>(context) = {};
                                }};
-    ending<ci::channel_adapter> opened;
+    call_result<ci::channel_adapter> opened;
     ci::open_ca(hca.fdo, &ca, calls, opened.handler());
     ca = std::move(opened.result());
     HcaReportPortEvent(hca.fdo, 1, IB_AE_LID_CHANGE);
@@ -238,10 +238,10 @@ class HandlesSimulated : public Handles {};
 TEST_P(HandlesSimulated, NothingIsLeftOpenWhenMemoryRunsShort) {
     int refused = 0;
     const auto summary = dispatch::fault_sweep([&] {
-        ending<ci::channel_adapter> opened;
+        call_result<ci::channel_adapter> opened;
         ci::open_ca(hca.fdo, opened.handler());
         if (opened.status() == STATUS_SUCCESS) {
-            ending<ci::completion_queue> created;
+            call_result<ci::completion_queue> created;
             ci::create_cq(opened.result(), 4, created.handler());
             refused += created.status() == STATUS_INSUFFICIENT_RESOURCES;
         }

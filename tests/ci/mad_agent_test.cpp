@@ -76,21 +76,21 @@ TEST_P(MadAgent, AMessageTooLongForABufferStaysTheNext) {
 }
 
 TEST_P(MadAgent, AnUpCallComesAtDispatchLevelAndTakesAll) {
-    struct heard {
+    struct observation {
         KIRQL level = PASSIVE_LEVEL;
         std::vector<UCHAR> first;
-    } told;
+    } observed;
     const mad_hca hca;
     const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
-        auto& here = *static_cast<heard*>(context);
+        auto& here = *static_cast<observation*>(context);
         here.level = KeGetCurrentIrql();
         here.first.push_back(*static_cast<const UCHAR*>(received->Data));
     }};
-    const agent_scope it(hca, performance_agent(), &calls, &told);
+    const agent_scope it(hca, performance_agent(), &calls, &observed);
     it.report(1);
     it.report(2);
-    EXPECT_EQ(told.level, DISPATCH_LEVEL);
-    EXPECT_EQ(told.first, (std::vector<UCHAR>{1, 2}));
+    EXPECT_EQ(observed.level, DISPATCH_LEVEL);
+    EXPECT_EQ(observed.first, (std::vector<UCHAR>{1, 2}));
     buffer none;
     EXPECT_EQ(verb_call(none.get(it.agent)).status(), STATUS_INVALID_DEVICE_REQUEST);
 }
@@ -109,15 +109,15 @@ TEST_P(MadAgent, DeregistrationCancelsWhoWaitsAndAnOpenCaIsBusyUntilThen) {
 TEST_P(MadAgent, DeregisteringInsideTheUpCallIsLegal) {
     struct closer {
         std::unique_ptr<verb_call> call;
-    } told;
+    } observed;
     const mad_hca hca;
     const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT* agent, void* context, const IB_MAD_RECEIVED*) {
         static_cast<closer*>(context)->call =
             std::make_unique<verb_call>([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); });
     }};
-    agent_scope it(hca, performance_agent(), &calls, &told);
+    agent_scope it(hca, performance_agent(), &calls, &observed);
     it.report(1);
-    EXPECT_EQ(told.call->status(), STATUS_SUCCESS);
+    EXPECT_EQ(observed.call->status(), STATUS_SUCCESS);
     it.agent = nullptr;
 }
 

@@ -1,8 +1,8 @@
 // Captures: the bytes of a packet, the packets that are captured, and the time of the write.
 #include "mad_hca.hpp"
 
+#include <capture/wire_packet.hpp>
 #include <ci/mad_capture.hpp>
-#include <wire_packet.hpp>
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>

@@ -5,7 +5,7 @@
 #include <support/findings.hpp>
 #include <support/verbs.hpp>
 
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 
 #include <atomic>
 #include <thread>
@@ -13,8 +13,8 @@
 namespace {
 
 using namespace irpverbs::testing;
+using irpverbs::dispatch::detail::check;
 using irpverbs::dispatch::detail::spin_guard;
-using irpverbs::dispatch::detail::watch;
 
 struct ibv_cq* const queue_name = reinterpret_cast<struct ibv_cq*>(0x1234);
 
@@ -172,7 +172,7 @@ TEST_F(Polls, WithAnIrpAreTheDrivers) {
 }
 
 TEST_F(Polls, AreTheDriversUnderTheVerifier) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     offering hca;
     for (int i = 0; i < 100; ++i)
         EXPECT_EQ(hca.poll(), STATUS_SUCCESS);

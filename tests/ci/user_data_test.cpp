@@ -33,7 +33,7 @@ TEST_P(UserData, IsShadowedUntilTheVerbIsDone) {
     char output[8] = "before";
     const CI_UDATA user{input, output, sizeof(input), sizeof(output)};
     CI_UDATA* shadow = nullptr;
-    ASSERT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_SUCCESS);
+    ASSERT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_SUCCESS);
     std::strcpy(input, "changed");
     EXPECT_STREQ(static_cast<const char*>(shadow->pInputBuffer), "command");
     std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "answer");
@@ -49,7 +49,7 @@ TEST_P(UserData, TheBuffersMayOverlap) {
     char both[8] = "command";
     const CI_UDATA user{both, both, sizeof(both), sizeof(both)};
     CI_UDATA* shadow = nullptr;
-    ASSERT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_SUCCESS);
+    ASSERT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_SUCCESS);
     std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "answer");
     EXPECT_STREQ(static_cast<const char*>(shadow->pInputBuffer), "command");
     EXPECT_EQ(CiReturnUserData(shadow, mode(), nullptr), STATUS_SUCCESS);
@@ -60,7 +60,7 @@ TEST_P(UserData, AnOutputThatGrewIsCutToTheUsersBuffer) {
     char output[4] = "abc";
     const CI_UDATA user{nullptr, output, 0, 2};
     CI_UDATA* shadow = nullptr;
-    ASSERT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_SUCCESS);
+    ASSERT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_SUCCESS);
     std::memcpy(shadow->pOutputBuffer, "xy", 2);
     shadow->OutputSize = 1000;
     SIZE_T returned = 0;
@@ -75,7 +75,7 @@ TEST_P(UserData, SizesWithoutBuffersAndTooLargeOnesAreRefused) {
     for (const CI_UDATA& user : {CI_UDATA{nullptr, nullptr, 1, 0}, CI_UDATA{nullptr, nullptr, 0, 1},
                                  CI_UDATA{&byte, nullptr, CI_UDATA_MAXIMUM_SIZE + 1, 0},
                                  CI_UDATA{nullptr, &byte, 0, ~SIZE_T{0}}})
-        EXPECT_EQ(CiShadowUserData(&user, mode(), &shadow), STATUS_INVALID_PARAMETER);
+        EXPECT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_INVALID_PARAMETER);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, UserData, ::testing::Values(int{KernelMode}, int{UserMode}));
@@ -85,9 +85,9 @@ TEST(UserMemory, ThatIsNotMappedIsAViolationAndNoCrash) {
     char output[4] = "abc";
     CI_UDATA* shadow = nullptr;
     const CI_UDATA unreadable{page.get(), output, 16, 4};
-    EXPECT_EQ(CiShadowUserData(&unreadable, UserMode, &shadow), STATUS_ACCESS_VIOLATION);
+    EXPECT_EQ(CiCaptureUserData(&unreadable, UserMode, &shadow), STATUS_ACCESS_VIOLATION);
     const CI_UDATA unwritable{nullptr, page.get(), 0, 16};
-    ASSERT_EQ(CiShadowUserData(&unwritable, UserMode, &shadow), STATUS_SUCCESS);
+    ASSERT_EQ(CiCaptureUserData(&unwritable, UserMode, &shadow), STATUS_SUCCESS);
     SIZE_T returned = 1;
     EXPECT_EQ(CiReturnUserData(shadow, UserMode, &returned), STATUS_ACCESS_VIOLATION);
     EXPECT_EQ(returned, 0u);

@@ -2,7 +2,7 @@
 #include "fake_hca.hpp"
 
 #include <ci/names.hpp>
-#include <verb.hpp>
+#include <verbs/verb.hpp>
 
 #include <support/bug_checks.hpp>
 #include <support/verbs.hpp>

@@ -1,7 +1,7 @@
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
-#include <dispatch/detail/checks.hpp>
-#include <dispatch/detail/verify.hpp>
+#include <dispatch/support/checks.hpp>
+#include <dispatch/support/verify.hpp>
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 

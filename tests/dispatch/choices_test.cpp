@@ -20,7 +20,7 @@ void ask_everything(choices& source, int rounds) {
         source.pick_actor(three, i % 2 == 0, i % 4 == 0);
         source.pick(10, "value");
         source.fires("fault", 3);
-        source.suggest("advice", i % 2 == 1);
+        source.record_choice("advice", i % 2 == 1);
         source.value64();
     }
 }
@@ -250,7 +250,7 @@ TEST(pct_choices, a_spinning_actor_does_not_starve_others) {
 struct enumeration {
     std::set<std::vector<actor_id>> schedules;
     std::map<std::size_t, std::size_t> by_preemptions;
-    std::uint64_t leaves = 0;
+    std::uint64_t runs = 0;
 };
 
 enumeration enumerate(const std::function<toy_run(choices&)>& run,
@@ -266,7 +266,7 @@ enumeration enumerate(const std::function<toy_run(choices&)>& run,
         EXPECT_TRUE(result.schedules.insert(one.schedule).second) << "a schedule occurred twice";
         ++result.by_preemptions[one.preemptions];
     } while (source.next());
-    result.leaves = source.leaves();
+    result.runs = source.runs();
     return result;
 }
 
@@ -274,14 +274,14 @@ TEST(exhaustive_choices, two_actors_interleave_in_binomially_many_ways) {
     const std::array<std::uint64_t, 7> binomial{1, 2, 6, 20, 70, 252, 924}; // C(2k, k)
     for (int k = 1; k < 7; ++k) {
         const auto all = enumerate([&](choices& c) { return run_toy(c, counters(2, k)); });
-        EXPECT_EQ(all.leaves, binomial[static_cast<std::size_t>(k)]);
-        EXPECT_EQ(all.schedules.size(), all.leaves);
+        EXPECT_EQ(all.runs, binomial[static_cast<std::size_t>(k)]);
+        EXPECT_EQ(all.schedules.size(), all.runs);
     }
 }
 
 TEST(exhaustive_choices, three_actors_interleave_in_multinomially_many_ways) {
-    EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 2)); }).leaves, 90u);
-    EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 3)); }).leaves, 1680u);
+    EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 2)); }).runs, 90u);
+    EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 3)); }).runs, 1680u);
 }
 
 // Tests that a bound keeps exactly the schedules with at most that many preemptions.
@@ -293,7 +293,7 @@ TEST(exhaustive_choices, a_preemption_bound_counts_preemptions) {
     for (const auto& [preemptions, count] : all.by_preemptions) {
         expected += count;
         const enumeration bounded = enumerate(run, static_cast<std::uint32_t>(preemptions));
-        EXPECT_EQ(bounded.leaves, expected);
+        EXPECT_EQ(bounded.runs, expected);
         EXPECT_EQ(bounded.by_preemptions.rbegin()->first, preemptions);
     }
     EXPECT_EQ(expected, 1680u);
@@ -308,19 +308,19 @@ TEST(exhaustive_choices, values_and_faults_branch_and_draws_do_not) {
         if (source.fires("fault", 1000))
             source.pick(5, "value");
         else
-            source.suggest("advice", source.pick(2, "value") == 1);
+            source.record_choice("advice", source.pick(2, "value") == 1);
         seen.insert(source.trace());
     } while (source.next());
-    EXPECT_EQ(source.leaves(), 7u);
+    EXPECT_EQ(source.runs(), 7u);
     EXPECT_EQ(seen.size(), 7u);
     EXPECT_EQ(draws.size(), 1u);
 }
 
 TEST(exhaustive_choices, a_program_without_choices_has_one_leaf) {
     exhaustive_choices source;
-    EXPECT_EQ(source.leaves(), 0u);
+    EXPECT_EQ(source.runs(), 0u);
     EXPECT_FALSE(source.next());
-    EXPECT_EQ(source.leaves(), 1u);
+    EXPECT_EQ(source.runs(), 1u);
 }
 
 // Tests that a program that spins ends, and that every order of the actors that make progress
@@ -328,8 +328,8 @@ TEST(exhaustive_choices, a_program_without_choices_has_one_leaf) {
 TEST(exhaustive_choices, spinning_ends) {
     bool flag = false;
     const auto all = enumerate([&](choices& c) { return run_toy(c, spinners(flag), 100); });
-    EXPECT_GT(all.leaves, 1u);
-    EXPECT_LT(all.leaves, 1000u);
+    EXPECT_GT(all.runs, 1u);
+    EXPECT_LT(all.runs, 1000u);
 }
 
 // Tests that fairness loses no outcome: a spinning actor sees each value that the other one writes.
@@ -409,7 +409,7 @@ TEST(replay_choices, goes_on_whatever_the_script_says) {
     EXPECT_EQ(source.pick_actor(two, true, false), 0u);
     EXPECT_EQ(source.pick(5, "value"), 0u);
     EXPECT_FALSE(source.fires("fault", 10));
-    EXPECT_FALSE(source.suggest("advice", true));
+    EXPECT_FALSE(source.record_choice("advice", true));
     EXPECT_EQ(source.value64(), 0u);
     EXPECT_EQ(source.past_end(), 6u);
     EXPECT_EQ(source.trace(), (trace_t{1, 4, 1, 0, 0, 0, 0, 0, 0}));
@@ -466,7 +466,8 @@ TEST(byte_choices, exhausts_safely) {
         EXPECT_EQ(source.pick(1000, "value"), 0u);
         EXPECT_FALSE(source.fires("fault", 2));
         EXPECT_EQ(source.value64(), 0u);
-        EXPECT_TRUE(source.suggest("advice", true)) << "advice applies when the input is empty";
+        EXPECT_TRUE(source.record_choice("advice", true))
+            << "advice applies when the input is empty";
     }
 }
 

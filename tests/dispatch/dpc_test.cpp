@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <memory>
 #include <vector>

@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <memory>
 #include <vector>
@@ -35,16 +35,16 @@ TEST_P(Events, EveryCallGivesTheFormerState) {
 
 TEST_P(Events, InitialStateIsTheOneAsked) {
     event on(NotificationEvent, true), off(NotificationEvent, false);
-    EXPECT_EQ(look(&on), STATUS_SUCCESS);
-    EXPECT_EQ(look(&off), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&on), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&off), STATUS_TIMEOUT);
 }
 
 TEST_P(Events, NotificationStaysSynchronizationLetsOneThrough) {
     event all(NotificationEvent, true), one(SynchronizationEvent, true);
-    EXPECT_EQ(look(&all), STATUS_SUCCESS);
-    EXPECT_EQ(look(&all), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&all), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&all), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
 }
 
 TEST_P(Events, NotificationReleasesAll) {

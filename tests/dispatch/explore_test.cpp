@@ -1,8 +1,8 @@
 #include <support/explore_gtest.hpp>
 
-#include <dispatch/detail/processor.hpp>
-#include <dispatch/probe.hpp>
-#include <dispatch/schedule.hpp>
+#include <dispatch/support/processor.hpp>
+#include <dispatch/testing/probe.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <cstdlib>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 using detail::point;
 using irpverbs::testing::expect_explored;
 using irpverbs::testing::expect_found;
-using irpverbs::testing::run_campaign;
+using irpverbs::testing::run_exploration;
 
 void step() { detail::sched_point(point::user); }
 
@@ -116,13 +116,13 @@ TEST_F(Explore, ExhaustiveFindsPlantedRacesWithinTheBound) {
         explore_options options = counting(0);
         options.exhaustive_runs = 100'000;
         options.preemption_bound = 0;
-        EXPECT_EQ(run_campaign(options, race).exhaustive.failures, 0u);
+        EXPECT_EQ(run_exploration(options, race).exhaustive.failures, 0u);
         options.preemption_bound = 1;
-        const explore_summary one = run_campaign(options, race);
+        const explore_summary one = run_exploration(options, race);
         EXPECT_TRUE(one.exhausted);
         EXPECT_GT(one.exhaustive.failures, 0u);
         options.preemption_bound = 2;
-        EXPECT_GT(run_campaign(options, race).exhaustive.failures, one.exhaustive.failures);
+        EXPECT_GT(run_exploration(options, race).exhaustive.failures, one.exhaustive.failures);
     }
 }
 
@@ -173,42 +173,42 @@ TEST_F(Explore, ReplayLinesRepeatTheFailure) {
 TEST_F(Explore, EnvironmentMultipliesAndChooses) {
     explore_options options = counting(10);
     setenv("IRPVERBS_SEEDS", "3", 1);
-    EXPECT_EQ(run_campaign(options, lost_update).random.runs, 30u);
+    EXPECT_EQ(run_exploration(options, lost_update).random.runs, 30u);
     setenv("IRPVERBS_STRATEGY", "pct:2", 1);
-    const explore_summary only_pct = run_campaign(options, lost_update);
+    const explore_summary only_pct = run_exploration(options, lost_update);
     EXPECT_EQ(only_pct.random.runs, 0u);
     EXPECT_EQ(only_pct.pct.runs, 30u);
     setenv("IRPVERBS_SEEDS", "many", 1);
-    EXPECT_THROW(run_campaign(options, lost_update), std::invalid_argument);
+    EXPECT_THROW(run_exploration(options, lost_update), std::invalid_argument);
     setenv("IRPVERBS_SEEDS", "1", 1);
     setenv("IRPVERBS_STRATEGY", "replay:nonsense", 1);
-    EXPECT_THROW(run_campaign(options, lost_update), schedule_error);
+    EXPECT_THROW(run_exploration(options, lost_update), schedule_error);
 }
 
 TEST_F(Explore, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {
     explore_options options = counting(50);
     setenv("IRPVERBS_STRATEGY", "exhaustive", 1);
-    const explore_summary exhaustive = run_campaign(options, lost_update);
+    const explore_summary exhaustive = run_exploration(options, lost_update);
     EXPECT_EQ(exhaustive.exhaustive.runs, 100u);
     options.random_runs = 0;
     setenv("IRPVERBS_STRATEGY", "random", 1);
-    EXPECT_EQ(run_campaign(options, lost_update).random.runs, 50u);
+    EXPECT_EQ(run_exploration(options, lost_update).random.runs, 50u);
     options.random_runs = 50;
     options.pct_runs = 0;
     setenv("IRPVERBS_STRATEGY", "pct", 1);
-    EXPECT_EQ(run_campaign(options, lost_update).pct.runs, 50u);
+    EXPECT_EQ(run_exploration(options, lost_update).pct.runs, 50u);
 }
 
 TEST_F(Explore, CampaignWithoutRuns_DoesNotPass) {
     explore_options options = counting(0);
-    EXPECT_FALSE(run_campaign(options, [](sim_machine&) {}).passed());
+    EXPECT_FALSE(run_exploration(options, [](sim_machine&) {}).passed());
 }
 
 // The line was printed by another program, or by an earlier version of this one.
 TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
     const explore_summary found = expect_found(counting(500), torn_read);
     set_environment(found.failure->replay);
-    const explore_summary unused = run_campaign(explore_options{}, [](sim_machine& machine) {
+    const explore_summary unused = run_exploration(explore_options{}, [](sim_machine& machine) {
         machine.spawn("one", step);
         machine.run();
     });
@@ -216,7 +216,7 @@ TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
     EXPECT_NE(unused.text().find("does not fit this program"), std::string::npos) << unused.text();
     const std::vector<std::uint32_t> out_of_range{7};
     set_environment(replay_line(out_of_range));
-    const explore_summary wrong = run_campaign(explore_options{}, [](sim_machine& machine) {
+    const explore_summary wrong = run_exploration(explore_options{}, [](sim_machine& machine) {
         for (const char* name : {"one", "two"})
             machine.spawn(name, step);
         machine.run();
@@ -232,9 +232,9 @@ TEST_F(Explore, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsS
     options.pct_runs = 0;
     options.shrink_budget = 0;
     options.machine.step_limit = 10'000'000;
-    const explore_summary summary = run_campaign(options, [](sim_machine& machine) {
+    const explore_summary summary = run_exploration(options, [](sim_machine& machine) {
         machine.spawn("one", [&machine] {
-            for (std::size_t i = 0; i <= longest_replay / 2; ++i)
+            for (std::size_t i = 0; i <= max_replay_length / 2; ++i)
                 machine.random();
             KeBugCheck(MANUALLY_INITIATED_CRASH);
         });
@@ -346,7 +346,7 @@ TEST_F(Explore, RequiredProbesMustBeHit) {
         machine.run();
         if (machine.last().steps == 12345) IRPVERBS_PROBE("explore_test.never");
     };
-    const explore_summary summary = run_campaign(options, body);
+    const explore_summary summary = run_exploration(options, body);
     EXPECT_FALSE(summary.passed());
     EXPECT_EQ(summary.missed_probes, (std::vector<std::string_view>{"explore_test.never"}));
     EXPECT_NE(summary.text().find("probe never hit: explore_test.never"), std::string::npos);

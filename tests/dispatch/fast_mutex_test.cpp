@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 namespace {
 
@@ -109,7 +109,7 @@ TEST(FastMutexesExplored, OneInsideAndAllGetIn) {
         fast_mutex one;
         int inside = 0, visits = 0;
         for (int i = 0; i < 3; ++i)
-            machine.spawn("visitor" + std::to_string(i), [&] {
+            machine.spawn("attached" + std::to_string(i), [&] {
                 ExAcquireFastMutex(&one);
                 EXPECT_EQ(++inside, 1);
                 machine.yield();

@@ -1,8 +1,8 @@
 // Fault injection: random failures, and failures of one call stack after the other.
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/fault_sweep.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 #include <support/both_machines.hpp>
 #include <support/findings.hpp>
@@ -20,7 +20,7 @@ using dispatch::fault_sweep;
 using dispatch::fault_sweep_summary;
 using dispatch::sim_machine;
 using dispatch::sweep;
-using dispatch::detail::watch;
+using dispatch::detail::check;
 
 constexpr ULONG tag = 0x746C7546;
 
@@ -138,7 +138,7 @@ TEST(FaultSweep, IsPartOfTheTrace) {
 }
 
 TEST(LowResources, FailAboutSixInAHundred) {
-    const watch_scope on{watch::low_resources};
+    const checks_scope on{check::low_resources};
     dispatch::random_choices chance(3);
     sim_machine machine(chance);
     int failed = 0;
@@ -166,7 +166,7 @@ TEST(LowResources, AreNoMatterWhenOff) {
 
 // The driver's error path frees too much: the report names the call that had failed.
 TEST(FaultSweep, TellsTheFaultInReports) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     fault_sweep(
         [] {
             void* first = allocate();
@@ -179,7 +179,7 @@ TEST(FaultSweep, TellsTheFaultInReports) {
             ExFreePool(first);
         },
         sweep::order::singles);
-    EXPECT_TRUE(broke(seen, "PoolFreedTwice", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x13));
+    EXPECT_TRUE(only_reported(seen, "PoolFreedTwice", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x13));
     EXPECT_TRUE(seen.all()[0].has_stack("made to fail: pool.allocate")) << seen.text();
 }
 

@@ -1,6 +1,6 @@
 // The same seed yields the same event log, byte for byte, in every process, build and compiler.
 #include <support/golden.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 namespace {
 
@@ -16,7 +16,7 @@ void program(sim_machine& machine) {
     KQUEUE queue;
     LIST_ENTRY entry;
     WORK_QUEUE_ITEM item;
-    announcing_dpc dpc;
+    signaling_dpc dpc;
     KeInitializeMutex(&mutex, 0);
     KeInitializeTimer(&timer);
     KeInitializeSpinLock(&lock);
@@ -30,7 +30,8 @@ void program(sim_machine& machine) {
         wait(&mutex);
         delay(microsecond);
         KeReleaseMutex(&mutex, FALSE);
-        machine.note(look(&dpc.done) == STATUS_SUCCESS ? "after the timer" : "before the timer");
+        machine.note(try_wait(&dpc.done) == STATUS_SUCCESS ? "after the timer"
+                                                           : "before the timer");
         KeInsertQueue(&queue, &entry);
     });
     machine.spawn("second", [&] {

@@ -1,5 +1,5 @@
 // Handles refer to objects until they are removed.
-#include <dispatch/detail/handle_table.hpp>
+#include <dispatch/support/handle_table.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <dispatch/detail/processor.hpp>
+#include <dispatch/support/processor.hpp>
 
 namespace irpverbs::testing {
 

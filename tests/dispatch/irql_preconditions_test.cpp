@@ -3,9 +3,9 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/findings.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
-#include <dispatch/detail/object.hpp>
+#include <dispatch/support/object.hpp>
 
 #include <functional>
 #include <memory>
@@ -34,7 +34,7 @@ struct world {
     EX_SPIN_LOCK shared = 0;
     KLOCK_QUEUE_HANDLE handle;
     EX_RUNDOWN_REF rundown;
-    announcing_dpc dpc;
+    signaling_dpc dpc;
     LARGE_INTEGER now = from_now(0);
 
     world() {
@@ -139,7 +139,7 @@ protected:
         KeRaiseIrql(level, &old);
         std::optional<broken_rule> report;
         {
-            const watch_scope watching{detail::watch::irql};
+            const checks_scope watching{detail::check::irql};
             report = report_of([&] { call(*in); });
         }
         KIRQL now;

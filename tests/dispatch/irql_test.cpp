@@ -1,6 +1,6 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 namespace {
 

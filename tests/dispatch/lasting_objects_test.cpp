@@ -1,10 +1,10 @@
 // Timers, DPCs and work items of a program that outlive the machine on which they were used.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
 
 #include <gtest/gtest.h>
 

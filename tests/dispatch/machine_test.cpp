@@ -1,5 +1,5 @@
 #include <support/both_machines.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -136,7 +136,7 @@ TEST(AsioMachine, HasAsManyProcessorsAsAsked) {
 // Faults, logs and replays exist in the simulator only.
 TEST(AsioMachine, LeavesNothingToChance) {
     asio_machine machine({.processors = 1});
-    EXPECT_FALSE(machine.perturb("site"));
+    EXPECT_FALSE(machine.should_inject("site"));
     EXPECT_EQ(machine.replay_line(), nullptr);
     EXPECT_LE(machine.coarse_time(), machine.interrupt_time());
 }
@@ -148,7 +148,7 @@ TEST(AsioMachine, TheLateTimeIsNotBeforeTheTrueOne) {
     int tries = 10'000'000;
     for (std::uint64_t before = 1, late = 0; late < before && tries > 0; --tries) {
         before = machine.interrupt_time();
-        late = machine.late_time();
+        late = machine.clock_upper_bound();
     }
     EXPECT_GT(tries, 0);
 }
@@ -181,7 +181,7 @@ TEST(AsioMachine, HandlersThatNeverRanAreDestroyed) {
 
 struct chain {
     WORK_QUEUE_ITEM item;
-    announcing_dpc dpc;
+    signaling_dpc dpc;
     int links = 0;
 
     explicit chain(CCHAR processor) {

@@ -2,7 +2,7 @@
 // reports that.
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <memory>
 #include <vector>
@@ -25,7 +25,7 @@ TEST_P(Mutexes, OwnerMayTakeItAgainAndReleasesAsOften) {
     EXPECT_EQ(wait(&one), STATUS_SUCCESS);
     EXPECT_EQ(one.state(), 0);
     EXPECT_EQ(wait(&one), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
     EXPECT_EQ(one.release(), -2);
     EXPECT_EQ(one.release(), -1);
     EXPECT_EQ(one.state(), 0);
@@ -40,7 +40,7 @@ TEST_P(Mutexes, OthersWaitForTheLastRelease) {
     NTSTATUS while_owned = STATUS_UNSUCCESSFUL, after = STATUS_UNSUCCESSFUL;
     event looked;
     system_thread other([&] {
-        while_owned = look(&one);
+        while_owned = try_wait(&one);
         set(looked);
         after = wait(&one);
         one.release();
@@ -130,7 +130,7 @@ TEST(MutexesExplored, OneInsideAndAllGetIn) {
         mutex one;
         int inside = 0, visits = 0;
         for (int i = 0; i < 3; ++i)
-            machine.spawn("visitor" + std::to_string(i), [&] {
+            machine.spawn("attached" + std::to_string(i), [&] {
                 wait(&one);
                 EXPECT_EQ(++inside, 1);
                 machine.yield();

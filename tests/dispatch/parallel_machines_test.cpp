@@ -4,8 +4,8 @@
 #include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
 
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <support/both_machines.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <dispatch/probe.hpp>
+#include <dispatch/testing/probe.hpp>
 
 #include <gtest/gtest.h>
 

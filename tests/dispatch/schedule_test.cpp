@@ -1,4 +1,4 @@
-#include <dispatch/schedule.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <gtest/gtest.h>
 
@@ -157,15 +157,15 @@ TEST(replay_string, made_up_contents_are_refused_or_written_the_same_way) {
 
 // Tests that reading and writing both enforce the limit at the same length.
 TEST(replay_string, the_longest_trace) {
-    static_assert(longest_replay == 1 << 20);
+    static_assert(max_replay_length == 1 << 20);
     std::string run(20, '0');
-    run += "100000000000000000001"; // longest_replay zeros
-    const trace_t longest(longest_replay);
+    run += "100000000000000000001"; // max_replay_length zeros
+    const trace_t longest(max_replay_length);
     EXPECT_EQ(to_replay_string(longest), forged(characters("1" + run)));
     EXPECT_EQ(from_replay_string(to_replay_string(longest)), longest);
     const std::string one_more = "010" + run + "1" + "1"; // followed by a 1
     EXPECT_NE(refused_at(forged(characters(one_more))), std::string::npos);
-    EXPECT_THROW(to_replay_string(trace_t(longest_replay + 1)), std::length_error);
+    EXPECT_THROW(to_replay_string(trace_t(max_replay_length + 1)), std::length_error);
 }
 
 TEST(replay_string, says_where_it_is_wrong) {

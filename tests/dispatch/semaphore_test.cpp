@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <limits>
 
@@ -22,9 +22,9 @@ class Semaphores : public BothMachines {};
 
 TEST_P(Semaphores, EachWaitTakesOne) {
     semaphore one(2, 5);
-    EXPECT_EQ(look(&one), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
     EXPECT_EQ(one.count(), 0);
 }
 
@@ -75,7 +75,7 @@ TEST(SemaphoresExplored, NeverMoreInsideThanTheCount) {
         semaphore places(2, 2);
         int inside = 0, visits = 0;
         for (int i = 0; i < 3; ++i)
-            machine.spawn("visitor" + std::to_string(i), [&] {
+            machine.spawn("attached" + std::to_string(i), [&] {
                 wait(&places);
                 EXPECT_LE(++inside, 2);
                 machine.yield();

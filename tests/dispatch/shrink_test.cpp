@@ -1,6 +1,6 @@
 #include "toy_program.hpp"
 
-#include <dispatch/shrink.hpp>
+#include <dispatch/testing/shrink.hpp>
 
 #include <gtest/gtest.h>
 

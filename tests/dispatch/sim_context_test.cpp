@@ -1,6 +1,6 @@
 // An ordinary io_context inside a simulated run.
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -97,7 +97,7 @@ TEST(SimContext, AHandlerThatWasGivenUpIsForgotten) {
     options.stop_at_failure = false;
     options.pct_runs = 0;
     const explore_summary all =
-        irpverbs::testing::run_campaign(options, [&](sim_machine& machine) { hang(machine); });
+        irpverbs::testing::run_exploration(options, [&](sim_machine& machine) { hang(machine); });
     EXPECT_EQ(all.random.failures, 20u);
     EXPECT_EQ(boost::asio::detail::thread_context::top_of_thread_call_stack(), nullptr);
 }

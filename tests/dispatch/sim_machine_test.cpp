@@ -202,12 +202,12 @@ TEST(SimMachine, FaultsComeOnlyWhenAskedFor) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);
         sim_machine quiet(source);
-        EXPECT_FALSE(quiet.perturb("pool.allocate"));
+        EXPECT_FALSE(quiet.should_inject("pool.allocate"));
         sim_machine::options options;
         options.faults = true;
         sim_machine machine(source, options);
         for (int i = 0; i < 100; ++i)
-            fired += machine.perturb("pool.allocate");
+            fired += machine.should_inject("pool.allocate");
     }
     EXPECT_GT(fired, 0u);
     EXPECT_LT(fired, 2500u);

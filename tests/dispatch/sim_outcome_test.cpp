@@ -40,7 +40,7 @@ TEST(SimOutcome, HangIsReported) {
     machine.add_state_dumper(
         [](std::string& text, void* more) { text += *static_cast<std::string*>(more); }, &added);
     machine.spawn("lost", [&] {
-        machine.introduce(&object, "event");
+        machine.name_object(&object, "event");
         stall(machine, 1234567);
         this_processor().irql = APC_LEVEL;
         detail::sched_point(detail::point::wait, &object);

@@ -1,8 +1,8 @@
 // Steps that the actors of the simulator's own tests take.
 #pragma once
 
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
 
 namespace irpverbs::dispatch {
 

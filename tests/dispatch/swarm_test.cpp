@@ -1,4 +1,4 @@
-#include <dispatch/swarm.hpp>
+#include <dispatch/testing/swarm.hpp>
 
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ TEST(swarm, a_kind_that_is_switched_off_draws_nothing) {
         random_choices source(seed);
         swarm faults(source);
         for (const char* kind : {"pool", "dpc", "link"})
-            faults.switch_off(kind);
+            faults.disable(kind);
         const auto fired = visit(faults, 10);
         EXPECT_EQ(std::count(fired.begin(), fired.end(), true), 0);
         EXPECT_TRUE(source.trace().empty());
@@ -106,7 +106,7 @@ TEST(swarm, a_kind_can_be_switched_off_in_the_middle) {
     replay_choices source(trace_t{1, 1, 2, 1, 1, 1, 1}); // kind on, site active, weight 1, fires
     swarm faults(source);
     EXPECT_TRUE(faults.fires("pool.allocate", 2));
-    faults.switch_off("pool");
+    faults.disable("pool");
     EXPECT_FALSE(faults.fires("pool.allocate", 2));
     EXPECT_EQ(source.trace().size(), 4u);
 }

@@ -2,7 +2,7 @@
 // absolute time follow.
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST_F(SystemTime, ClockThatIsSet_IsFollowed) {
 
 TEST_F(SystemTime, AbsoluteTimer_ExpiresWhenTheClockIsSetPastIt) {
     KTIMER timer;
-    announcing_dpc dpc;
+    signaling_dpc dpc;
     KeInitializeTimer(&timer);
     EXPECT_FALSE(KeSetTimer(&timer, in(hour * second), &dpc));
     clock_is_ahead = hour + 1;
@@ -137,7 +137,7 @@ TEST(SystemTimeSimulated, ClockThatIsSet_MovesWhatEndsAtAnAbsoluteTime) {
 TEST(SystemTimeSimulated, PeriodsAfterAnAbsoluteTime_AreOfMachineTime) {
     expect_explored({}, [](sim_machine& machine) {
         KTIMER timer;
-        announcing_dpc dpc(3);
+        signaling_dpc dpc(3);
         KeInitializeTimer(&timer);
         KeSetTimerEx(&timer, in(second), 1000, &dpc);
         machine.spawn("clock", [&] {

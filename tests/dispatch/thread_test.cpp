@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <utility>
 #include <vector>
@@ -132,7 +132,7 @@ TEST_P(Threads, ObDereferenceObject_OfAThreadThatRuns_NeverTakesItsOwnReference)
     ObDereferenceObject(thread);
     ObDereferenceObject(thread);
     EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(thread); }), ULONG{REFERENCE_BY_POINTER});
-    EXPECT_EQ(look(thread), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(thread), STATUS_TIMEOUT);
     ObReferenceObject(thread);
     set(go);
     wait(thread);
@@ -144,7 +144,7 @@ TEST_P(Threads, ObjectLivesAsLongAsAReference) {
     ObReferenceObject(thread);
     ObDereferenceObject(thread);
     wait(thread);
-    EXPECT_EQ(look(thread), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(thread), STATUS_SUCCESS);
     ObDereferenceObject(thread);
 }
 

@@ -1,6 +1,6 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <limits>
 #include <memory>
@@ -73,7 +73,7 @@ TEST_P(Timers, SettingUnsignals) {
 TEST_P(Timers, SettingAgainReplacesTimeAndDpc) {
     timer one;
     counted_dpc never;
-    announcing_dpc second_dpc;
+    signaling_dpc second_dpc;
     EXPECT_FALSE(one.set(1000 * second, 0, &never));
     EXPECT_TRUE(one.set(millisecond, 0, &second_dpc));
     wait(&second_dpc.done);
@@ -86,7 +86,7 @@ TEST_P(Timers, CancelTellsWhetherItWasSet) {
     one.set(1000 * second);
     EXPECT_TRUE(one.cancel());
     EXPECT_FALSE(one.cancel());
-    EXPECT_EQ(look(&one), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
 }
 
 TEST_P(Timers, NotificationStaysSignalledSynchronizationLetsOneThrough) {
@@ -95,15 +95,15 @@ TEST_P(Timers, NotificationStaysSignalledSynchronizationLetsOneThrough) {
     all.set(0);
     one.set(0);
     EXPECT_EQ(wait(&all), STATUS_SUCCESS);
-    EXPECT_EQ(look(&all), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&all), STATUS_SUCCESS);
     EXPECT_EQ(wait(&one), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
     EXPECT_FALSE(one.signalled());
 }
 
 TEST_P(Timers, DpcRunsAtDispatchOnAProcessorThatStandsReady) {
     timer one;
-    announcing_dpc dpc;
+    signaling_dpc dpc;
     one.set(millisecond, 0, &dpc);
     wait(&dpc.done);
     EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
@@ -112,7 +112,7 @@ TEST_P(Timers, DpcRunsAtDispatchOnAProcessorThatStandsReady) {
 
 TEST_P(Timers, DpcRunsOnItsTarget) {
     timer one;
-    announcing_dpc dpc;
+    signaling_dpc dpc;
     KeSetTargetProcessorDpc(&dpc, 1);
     one.set(millisecond, 0, &dpc);
     wait(&dpc.done);
@@ -122,7 +122,7 @@ TEST_P(Timers, DpcRunsOnItsTarget) {
 // The period may be no multiple of the clock's tick.
 TEST_P(Timers, PeriodicOneKeepsItsPeriod) {
     timer one;
-    announcing_dpc dpc(20);
+    signaling_dpc dpc(20);
     const ULONGLONG start = KeQueryInterruptTime();
     one.set(millisecond, 1, &dpc);
     wait(&dpc.done);
@@ -197,7 +197,7 @@ TEST_P(Timers, ThousandsCanBeCancelled) {
         timers[i].set(static_cast<LONGLONG>(1 + i * i) * second);
     for (std::size_t i = count; i-- > 0;)
         EXPECT_TRUE(timers[i].cancel());
-    EXPECT_FALSE(machine().timers_set_once_are_armed());
+    EXPECT_FALSE(machine().has_one_shot_timers());
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Timers);
@@ -213,7 +213,7 @@ TEST(TimersOnTwoMachines, SettingOnAnotherMachineMovesIt) {
     }
     const machine::scope here(real);
     EXPECT_TRUE(one.set(1000 * second));
-    EXPECT_FALSE(simulated.timers_set_once_are_armed());
+    EXPECT_FALSE(simulated.has_one_shot_timers());
     EXPECT_TRUE(one.cancel());
 }
 

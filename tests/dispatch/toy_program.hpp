@@ -2,7 +2,7 @@
 #ifndef IRPVERBS_TESTS_DISPATCH_TOY_PROGRAM_HPP
 #define IRPVERBS_TESTS_DISPATCH_TOY_PROGRAM_HPP
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -19,10 +19,10 @@ struct toy_run {
     bool finished = false; // all actors finished within the limit
 };
 
-// Runs until all actors are done or `limit` steps are made. With `tell_yields` false the source
+// Runs until all actors are done or `limit` steps are made. With `report_yields` false the source
 // does not learn that an actor spins.
 inline toy_run run_toy(choices& source, const std::vector<actor_body>& actors,
-                       std::size_t limit = 1000, bool tell_yields = true) {
+                       std::size_t limit = 1000, bool report_yields = true) {
     toy_run result;
     std::vector<actor_id> runnable;
     for (actor_id id = 0; id < actors.size(); ++id)
@@ -38,7 +38,7 @@ inline toy_run run_toy(choices& source, const std::vector<actor_body>& actors,
         const step outcome = actors[current]();
         result.schedule.push_back(current);
         current_runnable = outcome != step::done;
-        yielded = outcome == step::spin && tell_yields;
+        yielded = outcome == step::spin && report_yields;
         if (current_runnable) runnable.insert(runnable.begin(), current);
     }
     result.finished = runnable.empty();

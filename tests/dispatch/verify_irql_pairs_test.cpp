@@ -1,8 +1,8 @@
 // IRQL pairs: a call that raises the IRQL is paired with one that lowers it; waits and pool calls
 // have conditions.
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/support/processor.hpp>
 
 #include "irql_level.hpp"
 #include <support/both_machines.hpp>
@@ -13,29 +13,29 @@
 namespace irpverbs::testing {
 namespace {
 
-using dispatch::detail::watch;
+using dispatch::detail::check;
 
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
 TEST(breaks, IrqlKeRaiseLower) {
-    findings seen{watch::irql};
+    findings seen{check::irql};
     KIRQL old = PASSIVE_LEVEL;
     KeRaiseIrql(DISPATCH_LEVEL, &old);
     KIRQL dropped = PASSIVE_LEVEL;
     EXPECT_THROW(KeRaiseIrql(APC_LEVEL, &dropped), stopped);
-    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower", violation, 0x30));
-    seen.forget();
+    EXPECT_TRUE(only_reported(seen, "IrqlKeRaiseLower", violation, 0x30));
+    seen.clear();
     EXPECT_THROW(KeLowerIrql(CLOCK_LEVEL), stopped);
-    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower", violation, 0x31));
+    EXPECT_TRUE(only_reported(seen, "IrqlKeRaiseLower", violation, 0x31));
     KeLowerIrql(old);
 }
 
 TEST(keeps, IrqlKeRaiseLower) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     KIRQL old = PASSIVE_LEVEL;
     KeRaiseIrql(PASSIVE_LEVEL, &old);
     KeLowerIrql(old);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 void lower_in_dpc(KDPC*, void*, void*, void*) {
@@ -45,26 +45,26 @@ void lower_in_dpc(KDPC*, void*, void*, void*) {
 }
 
 TEST(IrqlKeRaiseLowerRule, IsBrokenByADpcThatLowers) {
-    findings seen{watch::irql};
+    findings seen{check::irql};
     KDPC dpc;
     KeInitializeDpc(&dpc, lower_in_dpc, nullptr);
     KeInsertQueueDpc(&dpc, nullptr, nullptr);
-    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower", violation, 0x31));
+    EXPECT_TRUE(only_reported(seen, "IrqlKeRaiseLower", violation, 0x31));
 }
 
 TEST(breaks, IrqlKeRaiseLower2) {
-    findings seen{watch::irql};
+    findings seen{check::irql};
     KIRQL outer = PASSIVE_LEVEL;
     KIRQL inner = PASSIVE_LEVEL;
     KeRaiseIrql(APC_LEVEL, &outer);
     KeRaiseIrql(DISPATCH_LEVEL, &inner);
     KeLowerIrql(outer); // skips the inner one
-    EXPECT_TRUE(broke(seen, "IrqlKeRaiseLower2", violation, 0x31));
+    EXPECT_TRUE(only_reported(seen, "IrqlKeRaiseLower2", violation, 0x31));
     EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
 }
 
 TEST(keeps, IrqlKeRaiseLower2) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     KIRQL outer = PASSIVE_LEVEL;
     KIRQL inner = PASSIVE_LEVEL;
     KeRaiseIrql(APC_LEVEL, &outer);
@@ -73,7 +73,7 @@ TEST(keeps, IrqlKeRaiseLower2) {
     KeLowerIrql(same);
     KeLowerIrql(inner);
     KeLowerIrql(outer);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 using wait_function = NTSTATUS (*)(KEVENT& event, PLARGE_INTEGER timeout);
@@ -107,20 +107,20 @@ void breaks_at_each_level(const std::string& rule, wait_function wait) {
                  {DISPATCH_LEVEL, nullptr, 0x121},
                  {DISPATCH_LEVEL, &a_while, 0x122}};
     for (const auto& each : waits) {
-        findings seen{watch::irql};
+        findings seen{check::irql};
         EXPECT_THROW(wait_at(each.level, wait, each.timeout), stopped);
-        EXPECT_TRUE(broke(seen, rule, violation, each.id));
+        EXPECT_TRUE(only_reported(seen, rule, violation, each.id));
         EXPECT_EQ(seen.all().back().code, ATTEMPTED_SWITCH_FROM_DPC);
     }
 }
 
 void keeps_the_levels(wait_function wait) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     LARGE_INTEGER look;
     look.QuadPart = 0;
     EXPECT_EQ(wait_at(DISPATCH_LEVEL, wait, &look), STATUS_SUCCESS);
     EXPECT_EQ(wait_at(APC_LEVEL, wait, nullptr), STATUS_SUCCESS);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, IrqlKeWaitForMultipleObjects) {
@@ -135,17 +135,17 @@ TEST(keeps, IrqlKeWaitForMutexObject) { keeps_the_levels(wait_for_one); }
 void pageable() { PAGED_CODE(); }
 
 TEST(breaks, PagedCode) {
-    findings seen{watch::irql};
+    findings seen{check::irql};
     const at_level raised(DISPATCH_LEVEL);
     pageable();
-    EXPECT_TRUE(broke(seen, "PagedCode", DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0));
+    EXPECT_TRUE(only_reported(seen, "PagedCode", DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0));
 }
 
 TEST(keeps, PagedCode) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     const at_level raised(APC_LEVEL);
     pageable();
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 void* allocate_at(KIRQL level, POOL_FLAGS flags) {
@@ -159,35 +159,35 @@ void free_at(KIRQL level, void* block) {
 }
 
 TEST(breaks, IrqlExAllocatePool) {
-    findings seen{watch::irql};
+    findings seen{check::irql};
     ExFreePool(allocate_at(DISPATCH_LEVEL, POOL_FLAG_PAGED));
-    EXPECT_TRUE(broke(seen, "IrqlExAllocatePool", violation, 0x01));
-    seen.forget();
+    EXPECT_TRUE(only_reported(seen, "IrqlExAllocatePool", violation, 0x01));
+    seen.clear();
     ExFreePool(allocate_at(CLOCK_LEVEL, POOL_FLAG_NON_PAGED));
-    EXPECT_TRUE(broke(seen, "IrqlExAllocatePool", violation, 0x02));
+    EXPECT_TRUE(only_reported(seen, "IrqlExAllocatePool", violation, 0x02));
 }
 
 TEST(keeps, IrqlExAllocatePool) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     ExFreePool(allocate_at(APC_LEVEL, POOL_FLAG_PAGED));
     ExFreePool(allocate_at(DISPATCH_LEVEL, POOL_FLAG_NON_PAGED));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, IrqlExFree1) {
-    findings seen{watch::irql, watch::pool};
+    findings seen{check::irql, check::pool};
     free_at(DISPATCH_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_PAGED));
-    EXPECT_TRUE(broke(seen, "IrqlExFree1", violation, 0x11));
-    seen.forget();
+    EXPECT_TRUE(only_reported(seen, "IrqlExFree1", violation, 0x11));
+    seen.clear();
     free_at(CLOCK_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_NON_PAGED));
-    EXPECT_TRUE(broke(seen, "IrqlExFree1", violation, 0x12));
+    EXPECT_TRUE(only_reported(seen, "IrqlExFree1", violation, 0x12));
 }
 
 TEST(keeps, IrqlExFree1) {
-    const findings seen{watch::irql, watch::pool};
+    const findings seen{check::irql, check::pool};
     free_at(APC_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_PAGED));
     free_at(DISPATCH_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_NON_PAGED));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 } // namespace

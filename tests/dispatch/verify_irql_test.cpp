@@ -1,9 +1,9 @@
 // IRQL rules: the levels at which each function may be called, and the pairs that raise and lower
 // the level.
-#include <dispatch/detail/checks.hpp>
-#include <dispatch/detail/object.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/support/checks.hpp>
+#include <dispatch/support/object.hpp>
 
 #include "irql_level.hpp"
 #include <support/both_machines.hpp>
@@ -17,16 +17,16 @@
 namespace irpverbs::testing {
 namespace {
 
+using dispatch::detail::check;
 using dispatch::detail::irql_bound;
 using dispatch::detail::irql_rule;
 using dispatch::detail::this_processor;
-using dispatch::detail::watch;
 
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
 constexpr irql_rule table[] = {
 #define X(function, bound, level, id, sdv) {#function, irql_bound::bound, level, id, #sdv},
-#include "../../dispatch/src/irql_rules.def"
+#include "../../dispatch/src/irql/irql_rules.def"
 #undef X
 };
 
@@ -402,8 +402,8 @@ std::map<std::string, call> all_calls() {
     return all;
 }
 
-std::vector<found> findings_of(const call& function, KIRQL level) {
-    const findings seen{watch::irql};
+std::vector<reported_finding> findings_of(const call& function, KIRQL level) {
+    const findings seen{check::irql};
     try {
         function(level);
     } catch (const stopped&) { // the call's effect after the report does not matter here
@@ -422,7 +422,7 @@ void rows_of(const std::string& rule, bool wrong) {
         ++rows;
         ASSERT_TRUE(calls.contains(row.function)) << row.function;
         const KIRQL level = wrong ? wrong_level(row) : row.level;
-        const std::vector<found> seen = findings_of(calls.at(row.function), level);
+        const std::vector<reported_finding> seen = findings_of(calls.at(row.function), level);
         if (!wrong) {
             EXPECT_TRUE(seen.empty()) << row.function << ": " << seen[0].report;
             continue;
@@ -474,7 +474,7 @@ TEST(IrqlTable, HasSdvsLevelsWhenAskedFor) {
         EXPECT_TRUE(findings_of(calls.at(function), DISPATCH_LEVEL).empty()) << function;
         dispatch::detail::settings.strict_sdv_irql = true;
         EXPECT_TRUE(findings_of(calls.at(function), APC_LEVEL).empty()) << function;
-        const std::vector<found> seen = findings_of(calls.at(function), DISPATCH_LEVEL);
+        const std::vector<reported_finding> seen = findings_of(calls.at(function), DISPATCH_LEVEL);
         dispatch::detail::settings.strict_sdv_irql = false;
         ASSERT_EQ(seen.size(), 1u) << function;
         EXPECT_EQ(seen[0].rule, rule);
@@ -483,46 +483,46 @@ TEST(IrqlTable, HasSdvsLevelsWhenAskedFor) {
 
 TEST(breaks, IrqlKeReleaseSpinLock) {
     rows_of("IrqlKeReleaseSpinLock", true);
-    findings seen{watch::irql};
+    findings seen{check::irql};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const at_dispatch_level raised;
     KeAcquireSpinLockRaiseToDpc(&lock);
     KeReleaseSpinLock(&lock, PASSIVE_LEVEL); // the saved level was DISPATCH_LEVEL
-    EXPECT_TRUE(broke(seen, "IrqlKeReleaseSpinLock", violation, 0x00020015));
+    EXPECT_TRUE(only_reported(seen, "IrqlKeReleaseSpinLock", violation, 0x00020015));
     EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
 }
 
 TEST(keeps, IrqlKeReleaseSpinLock) {
     rows_of("IrqlKeReleaseSpinLock", false);
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
     KeReleaseSpinLockFromDpcLevel(&lock);
     KeLowerIrql(old);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, IrqlKeSetEvent) {
     rows_of("IrqlKeSetEvent", true);
-    findings seen{watch::irql};
+    findings seen{check::irql};
     KEVENT event;
     KeInitializeEvent(&event, NotificationEvent, FALSE);
     const at_level raised(DISPATCH_LEVEL);
     EXPECT_THROW(KeSetEvent(&event, 0, TRUE), stopped);
-    EXPECT_TRUE(broke(seen, "IrqlKeSetEvent", violation, 0x00020016));
+    EXPECT_TRUE(only_reported(seen, "IrqlKeSetEvent", violation, 0x00020016));
 }
 
 TEST(keeps, IrqlKeSetEvent) {
     rows_of("IrqlKeSetEvent", false);
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     KEVENT event;
     KeInitializeEvent(&event, NotificationEvent, FALSE);
     const at_level raised(APC_LEVEL);
     KeSetEvent(&event, 0, TRUE);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // Rules about single locks: a lock is released once, by its holder, with the matching function, and
 // before its memory, its thread or its routine ends.
-#include <dispatch/detail/held_locks.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/support/held_locks.hpp>
 
 #include <support/both_machines.hpp>
 #include <support/findings.hpp>
@@ -17,7 +17,7 @@
 namespace irpverbs::testing {
 namespace {
 
-using dispatch::detail::watch;
+using dispatch::detail::check;
 
 constexpr ULONG tag = 0x6B636F4C; // "Lock"
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
@@ -38,20 +38,20 @@ void run_dpc(PKDEFERRED_ROUTINE routine, void* context) {
 }
 
 TEST(breaks, SpinLock) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KIRQL old = PASSIVE_LEVEL;
     KeAcquireSpinLock(&lock, &old);
     EXPECT_THROW(KeAcquireSpinLockAtDpcLevel(&lock), stopped);
     KeReleaseSpinLock(&lock, old);
-    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    EXPECT_TRUE(only_reported(seen, "SpinLock", violation, 0x00040009));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
     EXPECT_TRUE(seen.all()[0].has_stack("here"));
 }
 
 TEST(keeps, SpinLock) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     lock_pair locks;
     for (int i = 0; i < 2; ++i) {
         KIRQL old = PASSIVE_LEVEL;
@@ -62,7 +62,7 @@ TEST(keeps, SpinLock) {
         KeReleaseSpinLock(&locks.first, old);
     }
     EXPECT_EQ(dispatch::detail::held_spin_locks(dispatch::detail::this_processor()), 0u);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 void keep_lock(KDPC*, void* lock, void*, void*) {
@@ -70,18 +70,18 @@ void keep_lock(KDPC*, void* lock, void*, void*) {
 }
 
 TEST(SpinLockRule, IsBrokenByADpcThatReturnsWithALock) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     run_dpc(keep_lock, &lock);
-    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    EXPECT_TRUE(only_reported(seen, "SpinLock", violation, 0x00040009));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
     const at_dispatch_level raised;
     KeReleaseSpinLockFromDpcLevel(&lock);
 }
 
 TEST(SpinLockRule, IsBrokenByAWait) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KEVENT event;
@@ -90,11 +90,11 @@ TEST(SpinLockRule, IsBrokenByAWait) {
     KeAcquireSpinLock(&lock, &old);
     EXPECT_THROW(KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr), stopped);
     KeReleaseSpinLock(&lock, old);
-    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    EXPECT_TRUE(only_reported(seen, "SpinLock", violation, 0x00040009));
 }
 
 TEST(SpinLockRule, IsKeptByALook) {
-    const findings seen{watch::locks, watch::irql};
+    const findings seen{check::locks, check::irql};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KEVENT event;
@@ -105,35 +105,35 @@ TEST(SpinLockRule, IsKeptByALook) {
     KeAcquireSpinLock(&lock, &old);
     EXPECT_EQ(KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, &look), STATUS_TIMEOUT);
     KeReleaseSpinLock(&lock, old);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(SpinLockRule, IsBrokenByLoweringWithALockHeld) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
     KeLowerIrql(old);
-    EXPECT_TRUE(broke(seen, "SpinLock", violation, 0x00040009));
+    EXPECT_TRUE(only_reported(seen, "SpinLock", violation, 0x00040009));
     KeReleaseSpinLock(&lock, old);
 }
 
 TEST(breaks, SpinlockRelease) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const at_dispatch_level raised;
     EXPECT_THROW(KeReleaseSpinLockFromDpcLevel(&lock), stopped);
-    EXPECT_TRUE(broke(seen, "SpinlockRelease", violation, 0x0004000A));
+    EXPECT_TRUE(only_reported(seen, "SpinlockRelease", violation, 0x0004000A));
 }
 
 TEST(keeps, SpinlockRelease) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
-    const findings seen{watch::locks}; // the lock was acquired before the check was enabled
+    const findings seen{check::locks}; // the lock was acquired before the check was enabled
     KeReleaseSpinLock(&lock, old);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 void keep_raised_lock(KDPC*, void* lock, void*, void*) {
@@ -141,11 +141,11 @@ void keep_raised_lock(KDPC*, void* lock, void*, void*) {
 }
 
 TEST(breaks, SpinLockDpc) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     run_dpc(keep_raised_lock, &lock);
-    EXPECT_TRUE(broke(seen, "SpinLockDpc", violation, 0x49520001));
+    EXPECT_TRUE(only_reported(seen, "SpinLockDpc", violation, 0x49520001));
     const at_dispatch_level raised;
     KeReleaseSpinLockFromDpcLevel(&lock);
 }
@@ -156,15 +156,15 @@ void use_raised_lock(KDPC*, void* lock, void*, void*) {
 }
 
 TEST(keeps, SpinLockDpc) {
-    const findings seen{watch::locks, watch::irql};
+    const findings seen{check::locks, check::irql};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     run_dpc(use_raised_lock, &lock);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, QueuedSpinLock) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KLOCK_QUEUE_HANDLE mine;
@@ -172,12 +172,12 @@ TEST(breaks, QueuedSpinLock) {
     KeAcquireInStackQueuedSpinLock(&lock, &mine);
     EXPECT_THROW(KeAcquireInStackQueuedSpinLock(&lock, &again), stopped);
     KeReleaseInStackQueuedSpinLock(&mine);
-    EXPECT_TRUE(broke(seen, "QueuedSpinLock", violation, 0x00040006));
+    EXPECT_TRUE(only_reported(seen, "QueuedSpinLock", violation, 0x00040006));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
 }
 
 TEST(keeps, QueuedSpinLock) {
-    const findings seen{watch::locks, watch::irql, watch::deadlocks};
+    const findings seen{check::locks, check::irql, check::deadlocks};
     lock_pair locks;
     KLOCK_QUEUE_HANDLE outer;
     KLOCK_QUEUE_HANDLE inner;
@@ -185,22 +185,22 @@ TEST(keeps, QueuedSpinLock) {
     KeAcquireInStackQueuedSpinLockAtDpcLevel(&locks.second, &inner);
     KeReleaseInStackQueuedSpinLockFromDpcLevel(&inner);
     KeReleaseInStackQueuedSpinLock(&outer);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, QueuedSpinLockRelease) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KLOCK_QUEUE_HANDLE handle;
     KeAcquireInStackQueuedSpinLock(&lock, &handle);
     KeReleaseInStackQueuedSpinLock(&handle);
     EXPECT_THROW(KeReleaseInStackQueuedSpinLock(&handle), stopped);
-    EXPECT_TRUE(broke(seen, "QueuedSpinLockRelease", violation, 0x00040007));
+    EXPECT_TRUE(only_reported(seen, "QueuedSpinLockRelease", violation, 0x00040007));
 }
 
 TEST(keeps, QueuedSpinLockRelease) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KLOCK_QUEUE_HANDLE handle;
@@ -208,35 +208,35 @@ TEST(keeps, QueuedSpinLockRelease) {
         KeAcquireInStackQueuedSpinLock(&lock, &handle);
         KeReleaseInStackQueuedSpinLock(&handle);
     }
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockUninitialised) {
-    findings seen{watch::lock_initialisation};
+    findings seen{check::lock_initialisation};
     static KSPIN_LOCK lock = 0;
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
-    EXPECT_TRUE(broke(seen, "LockUninitialised", violation, 0x1002));
+    EXPECT_TRUE(only_reported(seen, "LockUninitialised", violation, 0x1002));
 }
 
 TEST(keeps, LockUninitialised) {
-    const findings asked{watch::lock_initialisation};
+    const findings asked{check::lock_initialisation};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
-    const findings not_asked{watch::locks};
+    const findings not_asked{check::locks};
     static KSPIN_LOCK zeroed = 0;
     KeReleaseSpinLock(&zeroed, KeAcquireSpinLockRaiseToDpc(&zeroed));
-    EXPECT_TRUE(kept(asked));
-    EXPECT_TRUE(kept(not_asked));
+    EXPECT_TRUE(nothing_reported(asked));
+    EXPECT_TRUE(nothing_reported(not_asked));
 }
 
 TEST(breaks, LockReleaseOrder) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     lock_pair locks;
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&locks.first);
     KeAcquireSpinLockAtDpcLevel(&locks.second);
     KeReleaseSpinLock(&locks.first, old); // lowers the IRQL under the second one
-    EXPECT_TRUE(broke(seen, "LockReleaseOrder", violation, 0x1003));
+    EXPECT_TRUE(only_reported(seen, "LockReleaseOrder", violation, 0x1003));
     EXPECT_TRUE(seen.all()[0].has_stack("released lock held since"));
     EXPECT_TRUE(seen.all()[0].has_stack("other lock held since"));
     KeReleaseSpinLock(&locks.second, old);
@@ -250,27 +250,27 @@ void hand_over_hand(lock_pair& locks) {
 }
 
 TEST(keeps, LockReleaseOrder) {
-    const findings seen{watch::locks, watch::irql};
+    const findings seen{check::locks, check::irql};
     lock_pair locks;
     hand_over_hand(locks);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(LockReleaseOrderRule, IsStrictWhenAskedFor) {
-    findings seen{watch::locks, watch::release_order};
+    findings seen{check::locks, check::release_order};
     lock_pair locks;
     hand_over_hand(locks);
-    EXPECT_TRUE(broke(seen, "LockReleaseOrder", violation, 0x1003));
+    EXPECT_TRUE(only_reported(seen, "LockReleaseOrder", violation, 0x1003));
 }
 
 TEST(breaks, LockWrongThread) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
     bool refused = false;
     KeLowerIrql(PASSIVE_LEVEL); // so that the other thread can be waited for
-    seen.forget();
+    seen.clear();
     system_thread([&] {
         const at_dispatch_level raised;
         try {
@@ -280,7 +280,7 @@ TEST(breaks, LockWrongThread) {
         }
     }).join();
     EXPECT_TRUE(refused);
-    const std::vector<found> wrong = seen.of("LockWrongThread");
+    const std::vector<reported_finding> wrong = seen.of("LockWrongThread");
     ASSERT_EQ(wrong.size(), 1u) << seen.text();
     EXPECT_EQ(wrong[0].parameters[0], 0x1004u);
     EXPECT_TRUE(wrong[0].has_stack("held since"));
@@ -288,152 +288,152 @@ TEST(breaks, LockWrongThread) {
 }
 
 TEST(keeps, LockWrongThread) {
-    const findings seen{watch::locks, watch::deadlocks};
+    const findings seen{check::locks, check::deadlocks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const auto use = [&] { KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock)); };
     use();
     system_thread(use).join();
     use();
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockReinitialised) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
     KeInitializeSpinLock(&lock);
-    EXPECT_TRUE(broke(seen, "LockReinitialised", violation, 0x1005));
+    EXPECT_TRUE(only_reported(seen, "LockReinitialised", violation, 0x1005));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
     EXPECT_THROW(KeReleaseSpinLock(&lock, old), stopped); // the lock is free now
     dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
 }
 
 TEST(keeps, LockReinitialised) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     KSPIN_LOCK lock;
     for (int i = 0; i < 2; ++i) {
         KeInitializeSpinLock(&lock);
         KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
     }
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockNotAcquired) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
     EXPECT_THROW(KeReleaseMutex(&mutex, FALSE), stopped);
-    EXPECT_TRUE(broke(seen, "LockNotAcquired", violation, 0x1007));
+    EXPECT_TRUE(only_reported(seen, "LockNotAcquired", violation, 0x1007));
 }
 
 TEST(keeps, LockNotAcquired) {
-    const findings seen{watch::locks, watch::deadlocks};
+    const findings seen{check::locks, check::deadlocks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
     for (int i = 0; i < 2; ++i)
         KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
     for (int i = 0; i < 2; ++i)
         KeReleaseMutex(&mutex, FALSE);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockAcquireApi) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
     KLOCK_QUEUE_HANDLE handle;
     KeAcquireInStackQueuedSpinLock(&lock, &handle);
     KeReleaseInStackQueuedSpinLock(&handle);
-    EXPECT_TRUE(broke(seen, "LockAcquireApi", violation, 0x1008));
+    EXPECT_TRUE(only_reported(seen, "LockAcquireApi", violation, 0x1008));
 }
 
 TEST(keeps, LockAcquireApi) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     EX_SPIN_LOCK lock = 0;
     ExReleaseSpinLockShared(&lock, ExAcquireSpinLockShared(&lock));
     ExReleaseSpinLockExclusive(&lock, ExAcquireSpinLockExclusive(&lock));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(keeps, LockReleaseApiAfterAConversion) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     EX_SPIN_LOCK lock = 0;
     const KIRQL old = ExAcquireSpinLockShared(&lock);
     ASSERT_NE(ExTryConvertSharedSpinLockExclusive(&lock), 0);
     ExReleaseSpinLockExclusive(&lock, old);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockReleaseApi) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     EX_SPIN_LOCK lock = 0;
     const KIRQL old = ExAcquireSpinLockShared(&lock);
     EXPECT_THROW(ExReleaseSpinLockExclusive(&lock, old), stopped);
-    EXPECT_TRUE(broke(seen, "LockReleaseApi", violation, 0x1009));
+    EXPECT_TRUE(only_reported(seen, "LockReleaseApi", violation, 0x1009));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
     dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
 }
 
 TEST(keeps, LockReleaseApi) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeRaiseIrqlToDpcLevel();
     ASSERT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(&lock));
     KeReleaseSpinLock(&lock, old); // of the same family
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockThreadExit) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
     system_thread([&] {
         KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, nullptr);
     }).join();
-    EXPECT_TRUE(broke(seen, "LockThreadExit", violation, 0x100A));
+    EXPECT_TRUE(only_reported(seen, "LockThreadExit", violation, 0x100A));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
 }
 
 TEST(keeps, LockThreadExit) {
-    const findings seen{watch::locks};
+    const findings seen{check::locks};
     FAST_MUTEX mutex;
     ExInitializeFastMutex(&mutex);
     system_thread([&] {
         ExAcquireFastMutex(&mutex);
         ExReleaseFastMutex(&mutex);
     }).join();
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LockFreed) {
-    findings seen{watch::locks, watch::pool};
+    findings seen{check::locks, check::pool};
     auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
     KeInitializeSpinLock(lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock);
     ExFreePoolWithTag(lock, tag);
-    EXPECT_TRUE(broke(seen, "LockFreed", violation, 0x100B));
+    EXPECT_TRUE(only_reported(seen, "LockFreed", violation, 0x100B));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
     dispatch::detail::this_processor().irql = old;
 }
 
 TEST(keeps, LockFreed) {
-    const findings seen{watch::locks, watch::pool};
+    const findings seen{check::locks, check::pool};
     auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
     KeInitializeSpinLock(lock);
     KeReleaseSpinLock(lock, KeAcquireSpinLockRaiseToDpc(lock));
     ExFreePoolWithTag(lock, tag);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 // The verifier's tag in the word of a free lock does no harm when the check is off.
 TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
     KSPIN_LOCK lock;
     const auto initialise = [&] {
-        const watch_scope on{watch::locks};
+        const checks_scope on{check::locks};
         KeInitializeSpinLock(&lock);
     };
     initialise();
@@ -459,15 +459,15 @@ TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
     KeInitializeSpinLock(&lock);
     KIRQL old = PASSIVE_LEVEL;
     {
-        const watch_scope on{watch::locks};
+        const checks_scope on{check::locks};
         KeAcquireSpinLock(&lock, &old);
     }
     KeReleaseSpinLock(&lock, old);
-    const findings seen{watch::locks, watch::deadlocks};
+    const findings seen{check::locks, check::deadlocks};
     EXPECT_EQ(dispatch::detail::held_spin_locks(dispatch::detail::this_processor()), 0u);
     KeInitializeSpinLock(&lock);
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 /// A handler that uses so many locks of its own that the verifier's tables are reallocated.
@@ -501,7 +501,7 @@ private:
 
 // The verifier's record of the release is reallocated while it is reported.
 TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
-    const watch_scope on{watch::locks, watch::irql};
+    const checks_scope on{check::locks, check::irql};
     busy_handler seen;
     KSPIN_LOCK lock, other;
     KeInitializeSpinLock(&lock);
@@ -525,13 +525,13 @@ TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
 
 // A handler may change the enabled checks, which discards the verifier's records.
 TEST(WatchedLocks, ReleaseReportedToAHandlerThatWatchesAnew_GoesOn) {
-    const watch_scope on{watch::locks, watch::irql};
+    const checks_scope on{check::locks, check::irql};
     PVOID context = nullptr;
     const BUG_CHECK_HANDLER before = KeSetBugCheckHandler(
         [](const BUG_CHECK_REPORT*, PVOID) {
-            const std::uint32_t now = dispatch::detail::watched.load();
-            dispatch::detail::set_watched(0);
-            dispatch::detail::set_watched(now);
+            const std::uint32_t now = dispatch::detail::enabled_checks.load();
+            dispatch::detail::set_enabled_checks(0);
+            dispatch::detail::set_enabled_checks(now);
             dispatch::detail::held_locks(dispatch::detail::this_processor());
         },
         nullptr, &context);

@@ -1,7 +1,7 @@
 // Pool memory is freed once, whole, under its tag, and with no live object in it.
-#include <dispatch/explore.hpp>
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/testing/explore.hpp>
 
 #include <support/both_machines.hpp>
 #include <support/findings.hpp>
@@ -14,7 +14,7 @@
 namespace irpverbs::testing {
 namespace {
 
-using dispatch::detail::watch;
+using dispatch::detail::check;
 
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 constexpr ULONG tag = 0x74736554; // "Test"
@@ -35,83 +35,83 @@ LARGE_INTEGER far_away() {
 }
 
 TEST(breaks, PoolZeroBytes) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     ExFreePool(allocate(0));
-    EXPECT_TRUE(broke(seen, "PoolZeroBytes", violation, 0x00));
+    EXPECT_TRUE(only_reported(seen, "PoolZeroBytes", violation, 0x00));
 }
 
 TEST(keeps, PoolZeroBytes) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     ExFreePool(allocate(1));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, PoolBadAddress) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     char* block = allocate(64);
     ExFreePool(block + 16);
-    EXPECT_TRUE(broke(seen, "PoolBadAddress", violation, 0x10));
+    EXPECT_TRUE(only_reported(seen, "PoolBadAddress", violation, 0x10));
     EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
     ExFreePool(block);
-    seen.forget();
+    seen.clear();
     ExFreePool(nullptr);
-    EXPECT_TRUE(broke(seen, "PoolBadAddress", violation, 0x10));
+    EXPECT_TRUE(only_reported(seen, "PoolBadAddress", violation, 0x10));
 }
 
 TEST(keeps, PoolBadAddress) {
     char* from_before = allocate(64);
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     ExFreePool(from_before);
     ExFreePool(allocate(64));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, PoolFreedTwice) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     char* block = allocate(64);
     ExFreePool(block);
     ExFreePool(block);
-    EXPECT_TRUE(broke(seen, "PoolFreedTwice", violation, 0x13));
+    EXPECT_TRUE(only_reported(seen, "PoolFreedTwice", violation, 0x13));
     EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
     EXPECT_TRUE(seen.all()[0].has_stack("freed first at"));
 }
 
 TEST(keeps, PoolFreedTwice) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     for (int i = 0; i < 8; ++i)
         ExFreePool(allocate(64)); // the same memory again and again
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, PoolOverrun) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     char* block = allocate(20);
     block[20] = 1;
     ExFreePool(block);
-    EXPECT_TRUE(broke(seen, "PoolOverrun", violation, 0x51));
+    EXPECT_TRUE(only_reported(seen, "PoolOverrun", violation, 0x51));
     EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
 }
 
 TEST(keeps, PoolOverrun) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     char* block = allocate(20);
     std::memset(block, 1, 20);
     ExFreePool(block);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, PoolWrongTag) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     ExFreePoolWithTag(allocate(8), other_tag);
-    EXPECT_TRUE(broke(seen, "PoolWrongTag", BAD_POOL_CALLER, 0x0A));
+    EXPECT_TRUE(only_reported(seen, "PoolWrongTag", BAD_POOL_CALLER, 0x0A));
     EXPECT_NE(seen.all()[0].text.find("'Test'"), std::string::npos) << seen.text();
 }
 
 TEST(keeps, PoolWrongTag) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     ExFreePoolWithTag(allocate(8), tag);
     ExFreePoolWithTag(allocate(8), 0);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 // Leaves so many allocated blocks when its machine stops.
@@ -129,10 +129,10 @@ void leave_blocks(int count, bool freed) {
 }
 
 TEST(breaks, PoolLeak) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     leave_blocks(3, false);
-    EXPECT_TRUE(broke(seen, "PoolLeak", violation, 0x62));
-    const found leak = seen.all()[0];
+    EXPECT_TRUE(only_reported(seen, "PoolLeak", violation, 0x62));
+    const reported_finding leak = seen.all()[0];
     EXPECT_EQ(leak.parameters[1], tag);
     EXPECT_EQ(leak.parameters[2], 3u);
     EXPECT_EQ(leak.parameters[3], 300u);
@@ -140,13 +140,13 @@ TEST(breaks, PoolLeak) {
 }
 
 TEST(keeps, PoolLeak) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     leave_blocks(3, true);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(PoolTags, AreCounted) {
-    const watch_scope on{watch::pool};
+    const checks_scope on{check::pool};
     constexpr ULONG own = 0x6E774F31;
     POOL_TAG_USAGE usage;
     EXPECT_FALSE(ExQueryPoolTagUsage(own, &usage));
@@ -165,30 +165,30 @@ TEST(PoolTags, AreCounted) {
 }
 
 TEST(breaks, TimerFreed) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     auto* timer = allocate<KTIMER>();
     KeInitializeTimer(timer);
     KeSetTimer(timer, far_away(), nullptr);
     // The test goes on to use the memory, so it calls the check without freeing.
     dispatch::detail::check_freed_memory(timer, sizeof *timer);
-    EXPECT_TRUE(broke(seen, "TimerFreed", violation, 0x15));
+    EXPECT_TRUE(only_reported(seen, "TimerFreed", violation, 0x15));
     EXPECT_TRUE(seen.all()[0].has_stack("alive since"));
     KeCancelTimer(timer);
     ExFreePool(timer);
 }
 
 TEST(keeps, TimerFreed) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     auto* timer = allocate<KTIMER>();
     KeInitializeTimer(timer);
     KeSetTimer(timer, far_away(), nullptr);
     KeCancelTimer(timer);
     ExFreePool(timer);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(TimerFreedRule, IsKeptByATimerThatHasExpired) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     dispatch::random_choices chance(1);
     dispatch::sim_machine machine(chance);
     machine.spawn("driver", [] {
@@ -201,43 +201,43 @@ TEST(TimerFreedRule, IsKeptByATimerThatHasExpired) {
         ExFreePool(timer);
     });
     EXPECT_TRUE(machine.run());
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, TimerReinitialised) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     KTIMER timer;
     KeInitializeTimer(&timer);
     KeSetTimer(&timer, far_away(), nullptr);
     const KTIMER set = timer;
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
     KeCancelTimer(&timer);
     KeSetTimer(&timer, far_away(), nullptr);
     KeInitializeTimer(&timer);
-    EXPECT_TRUE(broke(seen, "TimerReinitialised", TIMER_OR_DPC_INVALID, 0));
+    EXPECT_TRUE(only_reported(seen, "TimerReinitialised", TIMER_OR_DPC_INVALID, 0));
     timer = set; // still in the timer wheel
     KeCancelTimer(&timer);
 }
 
 TEST(keeps, TimerReinitialised) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     KTIMER timer;
     for (int i = 0; i < 2; ++i) {
         KeInitializeTimer(&timer);
         KeSetTimer(&timer, far_away(), nullptr);
         KeCancelTimer(&timer);
     }
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, DpcFreed) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     auto* dpc = allocate<KDPC>();
     KeInitializeDpc(dpc, no_dpc, nullptr);
     const at_dispatch_level raised;
     KeInsertQueueDpc(dpc, nullptr, nullptr);
     dispatch::detail::check_freed_memory(dpc, sizeof *dpc);
-    EXPECT_TRUE(broke(seen, "DpcFreed", TIMER_OR_DPC_INVALID, 1));
+    EXPECT_TRUE(only_reported(seen, "DpcFreed", TIMER_OR_DPC_INVALID, 1));
     EXPECT_TRUE(seen.all()[0].has_stack("alive since"));
     KeRemoveQueueDpc(dpc);
     ExFreePool(dpc);
@@ -246,33 +246,33 @@ TEST(breaks, DpcFreed) {
 void free_dpc(KDPC* dpc, void*, void*, void*) { ExFreePool(dpc); }
 
 TEST(keeps, DpcFreed) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     auto* dpc = allocate<KDPC>();
     KeInitializeDpc(dpc, free_dpc, nullptr); // a DPC may free itself
     KeInsertQueueDpc(dpc, nullptr, nullptr);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, DpcReinitialised) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     KDPC dpc;
     KeInitializeDpc(&dpc, no_dpc, nullptr);
     const at_dispatch_level raised;
     KeInsertQueueDpc(&dpc, nullptr, nullptr);
     const KDPC queued = dpc;
     KeInitializeDpc(&dpc, no_dpc, nullptr);
-    EXPECT_TRUE(broke(seen, "DpcReinitialised", TIMER_OR_DPC_INVALID, 0x49520002));
+    EXPECT_TRUE(only_reported(seen, "DpcReinitialised", TIMER_OR_DPC_INVALID, 0x49520002));
     dpc = queued;
 }
 
 TEST(keeps, DpcReinitialised) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     KDPC dpc;
     for (int i = 0; i < 2; ++i) {
         KeInitializeDpc(&dpc, no_dpc, nullptr);
         KeInsertQueueDpc(&dpc, nullptr, nullptr);
     }
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 // A machine whose worker runs only while this thread waits.
@@ -289,42 +289,42 @@ struct quiet_machine {
 };
 
 TEST(breaks, WorkItemFreed) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     quiet_machine quiet;
     auto* item = allocate<WORK_QUEUE_ITEM>();
     ExInitializeWorkItem(item, nothing, nullptr);
     ExQueueWorkItem(item, DelayedWorkQueue);
     dispatch::detail::check_freed_memory(item, sizeof *item);
-    EXPECT_TRUE(broke(seen, "WorkItemFreed", INVALID_WORK_QUEUE_ITEM, 0x49520003));
+    EXPECT_TRUE(only_reported(seen, "WorkItemFreed", INVALID_WORK_QUEUE_ITEM, 0x49520003));
     quiet.let_it_run();
     ExFreePool(item);
 }
 
 TEST(keeps, WorkItemFreed) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     quiet_machine quiet;
     auto* item = allocate<WORK_QUEUE_ITEM>();
     ExInitializeWorkItem(item, ExFreePool, item); // a work item may free itself
     ExQueueWorkItem(item, DelayedWorkQueue);
     quiet.let_it_run();
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, WorkItemReinitialised) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     quiet_machine quiet;
     WORK_QUEUE_ITEM item;
     ExInitializeWorkItem(&item, nothing, nullptr);
     ExQueueWorkItem(&item, DelayedWorkQueue);
     const WORK_QUEUE_ITEM queued = item;
     ExInitializeWorkItem(&item, nothing, nullptr);
-    EXPECT_TRUE(broke(seen, "WorkItemReinitialised", INVALID_WORK_QUEUE_ITEM, 0x49520004));
+    EXPECT_TRUE(only_reported(seen, "WorkItemReinitialised", INVALID_WORK_QUEUE_ITEM, 0x49520004));
     item = queued;
     quiet.let_it_run();
 }
 
 TEST(keeps, WorkItemReinitialised) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     quiet_machine quiet;
     WORK_QUEUE_ITEM item;
     for (int i = 0; i < 2; ++i) {
@@ -332,7 +332,7 @@ TEST(keeps, WorkItemReinitialised) {
         ExQueueWorkItem(&item, DelayedWorkQueue);
         quiet.let_it_run();
     }
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 void queue_item_in(POOL_FLAGS flags) {
@@ -345,15 +345,15 @@ void queue_item_in(POOL_FLAGS flags) {
 }
 
 TEST(breaks, WorkItemPaged) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     queue_item_in(POOL_FLAG_PAGED);
-    EXPECT_TRUE(broke(seen, "WorkItemPaged", violation, 0x130));
+    EXPECT_TRUE(only_reported(seen, "WorkItemPaged", violation, 0x130));
 }
 
 TEST(keeps, WorkItemPaged) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     queue_item_in(POOL_FLAG_NON_PAGED);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 void use_lookaside(NPAGED_LOOKASIDE_LIST& list) {
@@ -362,49 +362,49 @@ void use_lookaside(NPAGED_LOOKASIDE_LIST& list) {
 }
 
 TEST(breaks, LookasideFreed) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     auto* list = allocate<NPAGED_LOOKASIDE_LIST>();
     use_lookaside(*list);
     dispatch::detail::check_freed_memory(list, sizeof *list);
-    EXPECT_TRUE(broke(seen, "LookasideFreed", violation, 0x49520005));
+    EXPECT_TRUE(only_reported(seen, "LookasideFreed", violation, 0x49520005));
     ExDeleteNPagedLookasideList(list);
     ExFreePool(list);
 }
 
 TEST(keeps, LookasideFreed) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     auto* list = allocate<NPAGED_LOOKASIDE_LIST>();
     use_lookaside(*list);
     ExDeleteNPagedLookasideList(list);
     ExFreePool(list);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, LookasideReinitialised) {
-    findings seen{watch::pool};
+    findings seen{check::pool};
     NPAGED_LOOKASIDE_LIST list;
     use_lookaside(list);
     const NPAGED_LOOKASIDE_LIST with_stock = list;
     ExInitializeNPagedLookasideList(&list, nullptr, nullptr, 0, 32, tag, 0);
-    EXPECT_TRUE(broke(seen, "LookasideReinitialised", violation, 0x49520006));
+    EXPECT_TRUE(only_reported(seen, "LookasideReinitialised", violation, 0x49520006));
     list = with_stock;
     ExDeleteNPagedLookasideList(&list);
 }
 
 TEST(keeps, LookasideReinitialised) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     NPAGED_LOOKASIDE_LIST list;
     for (int i = 0; i < 2; ++i) {
         use_lookaside(list);
         ExDeleteNPagedLookasideList(&list);
     }
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 // Blocks left behind by an abandoned run are no leaks of the next one, whose machine may lie at the
 // same address.
 TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
-    const watch_scope watched{watch::pool};
+    const checks_scope watched{check::pool};
     dispatch::explore_options one;
     one.random_runs = 1;
     one.pct_runs = 0;
@@ -423,19 +423,19 @@ TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
 
 // Blocks may be allocated with the check on and freed with it off, and the reverse.
 TEST(PoolChecks, MayComeAndGo) {
-    const findings seen{watch::pool};
+    const findings seen{check::pool};
     char* watched = nullptr;
     {
-        const watch_scope on{watch::pool};
+        const checks_scope on{check::pool};
         watched = allocate(64);
     }
     {
-        const watch_scope off(0);
+        const checks_scope off(0);
         ExFreePool(watched);
         ExFreePool(allocate(64));
     }
     ExFreePool(allocate(64));
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 } // namespace

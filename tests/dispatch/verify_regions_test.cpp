@@ -9,18 +9,18 @@
 namespace irpverbs::testing {
 namespace {
 
-using dispatch::detail::watch;
+using dispatch::detail::check;
 
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
 TEST(breaks, CriticalRegions) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     EXPECT_THROW(KeLeaveCriticalRegion(), stopped);
-    EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
+    EXPECT_TRUE(only_reported(seen, "CriticalRegions", violation, 0x00040003));
 }
 
 TEST(keeps, CriticalRegions) {
-    const findings seen{watch::locks, watch::irql};
+    const findings seen{check::locks, check::irql};
     system_thread([] {
         for (int i = 0; i < 2; ++i)
             KeEnterCriticalRegion();
@@ -28,13 +28,13 @@ TEST(keeps, CriticalRegions) {
         for (int i = 0; i < 2; ++i)
             KeLeaveCriticalRegion();
     }).join();
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(CriticalRegionsRule, IsBrokenByAThreadThatEndsInside) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     system_thread(KeEnterCriticalRegion).join();
-    EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
+    EXPECT_TRUE(only_reported(seen, "CriticalRegions", violation, 0x00040003));
     EXPECT_TRUE(seen.all()[0].has_stack("entered at"));
 }
 
@@ -46,7 +46,7 @@ void enter_region(void* done) {
 void leave_region(void* done) { KeSetEvent(static_cast<KEVENT*>(done), 0, FALSE); }
 
 TEST(CriticalRegionsRule, IsBrokenByAWorkItemThatReturnsInside) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     const dispatch::asio_machine::options chosen{.processors = 1};
     {
         dispatch::asio_machine machine(chosen);
@@ -60,17 +60,17 @@ TEST(CriticalRegionsRule, IsBrokenByAWorkItemThatReturnsInside) {
             KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
         }
     } // its threads have ended: all findings are reported
-    EXPECT_TRUE(broke(seen, "CriticalRegions", violation, 0x00040003));
+    EXPECT_TRUE(only_reported(seen, "CriticalRegions", violation, 0x00040003));
 }
 
 TEST(breaks, GuardedRegions) {
-    findings seen{watch::locks};
+    findings seen{check::locks};
     EXPECT_THROW(KeLeaveGuardedRegion(), stopped);
-    EXPECT_TRUE(broke(seen, "GuardedRegions", violation, 0x0004000E));
+    EXPECT_TRUE(only_reported(seen, "GuardedRegions", violation, 0x0004000E));
 }
 
 TEST(keeps, GuardedRegions) {
-    const findings seen{watch::locks, watch::irql};
+    const findings seen{check::locks, check::irql};
     system_thread([] {
         KeEnterGuardedRegion();
         KeEnterCriticalRegion();
@@ -78,7 +78,7 @@ TEST(keeps, GuardedRegions) {
         KeLeaveCriticalRegion();
         KeLeaveGuardedRegion();
     }).join();
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 } // namespace

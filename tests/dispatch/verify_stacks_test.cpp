@@ -1,5 +1,5 @@
 // Call stacks are served from a cache of earlier unwinding; they must equal the unwinder's result.
-#include <dispatch/detail/verify.hpp>
+#include <dispatch/support/verify.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,11 +19,11 @@ using irpverbs::dispatch::detail::capture_stack;
 // address sanitizer adds a frame of its own before it.
 [[gnu::noinline]] void compare(int& differences) {
     const call_stack ours = capture_stack(1);
-    void* theirs[call_stack::most];
-    const std::span<void*> whole(theirs, std::size_t(backtrace(theirs, call_stack::most)));
+    void* theirs[call_stack::max_frames];
+    const std::span<void*> whole(theirs, std::size_t(backtrace(theirs, call_stack::max_frames)));
     const auto first = std::find(whole.begin() + 1, whole.end(), ours.frames[1]);
     const auto left = std::size_t(whole.end() - first);
-    const bool cut = whole.size() == call_stack::most;
+    const bool cut = whole.size() == call_stack::max_frames;
     if (left == 0 || (!cut && left + 1 != ours.count)) ++differences;
     const auto common = std::ptrdiff_t(std::min<std::size_t>(left, ours.count - 1));
     if (!std::equal(first, first + common, ours.frames + 1)) ++differences;

@@ -11,8 +11,8 @@ namespace irpverbs::testing {
 namespace {
 
 using dispatch::sim_machine;
+using dispatch::detail::check;
 using dispatch::detail::settings;
-using dispatch::detail::watch;
 
 constexpr ULONG seconds = 1'000'000; // in us
 
@@ -40,32 +40,32 @@ void run_dpcs(const findings& seen, int count, ULONG microseconds) {
 }
 
 TEST(breaks, DpcTooLong) {
-    findings seen{watch::watchdog};
+    findings seen{check::watchdog};
     run_dpcs(seen, 1, 21 * seconds);
-    EXPECT_TRUE(broke(seen, "DpcTooLong", DPC_WATCHDOG_VIOLATION, 0));
+    EXPECT_TRUE(only_reported(seen, "DpcTooLong", DPC_WATCHDOG_VIOLATION, 0));
     EXPECT_EQ(seen.all()[0].parameters[1], 210'000'000u);
 }
 
 TEST(keeps, DpcTooLong) {
-    const findings seen{watch::watchdog};
+    const findings seen{check::watchdog};
     run_dpcs(seen, 1, 19 * seconds);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(breaks, RaisedTooLong) {
-    findings seen{watch::watchdog};
+    findings seen{check::watchdog};
     run_dpcs(seen, 7, 19 * seconds);
-    EXPECT_TRUE(broke(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
+    EXPECT_TRUE(only_reported(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
 }
 
 TEST(keeps, RaisedTooLong) {
-    const findings seen{watch::watchdog};
+    const findings seen{check::watchdog};
     run_dpcs(seen, 6, 19 * seconds);
-    EXPECT_TRUE(kept(seen));
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(RaisedTooLongRule, HoldsForLocks) {
-    findings seen{watch::watchdog};
+    findings seen{check::watchdog};
     dispatch::random_choices chance(1);
     sim_machine machine(chance);
     const dispatch::machine::scope here(machine);
@@ -78,7 +78,7 @@ TEST(RaisedTooLongRule, HoldsForLocks) {
         KeReleaseSpinLock(&lock, old);
     });
     EXPECT_TRUE(machine.run());
-    EXPECT_TRUE(broke(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
+    EXPECT_TRUE(only_reported(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
 }
 
@@ -100,7 +100,7 @@ TEST(Delays, TakeVirtualTimeInSomeRuns) {
     int delayed = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         EXPECT_EQ(time_of_a_run(seed), 0u);
-        const watch_scope on{watch::delays};
+        const checks_scope on{check::delays};
         delayed += time_of_a_run(seed) != 0;
     }
     EXPECT_GT(delayed, 0);
@@ -110,7 +110,7 @@ TEST(Delays, TakeVirtualTimeInSomeRuns) {
 TEST(Delays, HoldThreadsUpOnTheRealMachine) {
     const std::uint32_t usual = settings.delay_one_in.exchange(1); // at each place
     {
-        const watch_scope on{watch::delays};
+        const checks_scope on{check::delays};
         KSPIN_LOCK lock;
         KeInitializeSpinLock(&lock);
         const ULONGLONG begun = KeQueryInterruptTime();

@@ -1,7 +1,7 @@
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <array>
 #include <memory>
@@ -101,7 +101,7 @@ TEST_P(Waits, SixtyFourObjectsAreTheMost) {
 TEST_P(Waits, ZeroTimeoutOnlyLooks) {
     event one;
     const ULONGLONG before = KeQueryInterruptTime();
-    EXPECT_EQ(look(&one), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
     EXPECT_TRUE(!simulated() || KeQueryInterruptTime() == before);
 }
 
@@ -138,8 +138,8 @@ TEST_P(Waits, AtDispatchOnlyALookIsAllowed) {
     event one(SynchronizationEvent, true);
     LARGE_INTEGER short_time = from_now(1), zero = from_now(0);
     const at_dispatch_level raised;
-    EXPECT_EQ(look(&one), STATUS_SUCCESS);
-    EXPECT_EQ(look(&one), STATUS_TIMEOUT);
+    EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
+    EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
     EXPECT_EQ(wait_for<1>({&one}, WaitAny, &zero), STATUS_TIMEOUT);
     EXPECT_EQ(bug_check_of([&] { wait(&one); }), ATTEMPTED_SWITCH_FROM_DPC);
     EXPECT_EQ(bug_check_of([&] { wait_at_most(&one, 1); }), ATTEMPTED_SWITCH_FROM_DPC);
@@ -152,7 +152,7 @@ TEST_P(Waits, AboveDispatchNotEvenALookIsAllowed) {
     event one;
     KIRQL old;
     KeRaiseIrql(CLOCK_LEVEL, &old);
-    EXPECT_EQ(bug_check_of([&] { look(&one); }), ATTEMPTED_SWITCH_FROM_DPC);
+    EXPECT_EQ(bug_check_of([&] { try_wait(&one); }), ATTEMPTED_SWITCH_FROM_DPC);
     KeLowerIrql(old);
 }
 
@@ -171,7 +171,7 @@ TEST_P(Waits, DelayPassesInFull) {
 TEST_P(Waits, QueueIsNoObjectToWaitFor) {
     KQUEUE queue;
     KeInitializeQueue(&queue, 1);
-    EXPECT_EQ(bug_check_of([&] { look(&queue); }), INVALID_DATA_ACCESS_TRAP);
+    EXPECT_EQ(bug_check_of([&] { try_wait(&queue); }), INVALID_DATA_ACCESS_TRAP);
     event one;
     EXPECT_EQ(bug_check_of([&] {
                   wait_for<2>({&one, &queue}, WaitAny);
@@ -183,7 +183,7 @@ TEST_P(Waits, QueueIsNoObjectToWaitFor) {
 TEST_P(Waits, GarbageIsNoObjectToWaitFor) {
     event blank;
     blank.Header.Type = 0;
-    EXPECT_EQ(bug_check_of([&] { look(&blank); }), INVALID_DATA_ACCESS_TRAP);
+    EXPECT_EQ(bug_check_of([&] { try_wait(&blank); }), INVALID_DATA_ACCESS_TRAP);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Waits);

@@ -106,9 +106,9 @@ TEST_F(RaisedEvents, DeviceRemoval_WithPendingVerbs_CompletesThem) {
         verb_call port(waiting_for_port(ca));
         verb_call completion(waiting_for_completion(cq));
         verb_call error(waiting_for_error(cq));
-        system_thread taker([] { shell("rdma link delete rxe1"); });
+        system_thread remover([] { shell("rdma link delete rxe1"); });
         create_until_the_end(ca);
-        taker.join(); // the removal does not wait for the close
+        remover.join(); // the removal does not wait for the close
         EXPECT_STREQ(name_of(fatal.status()), "STATUS_SUCCESS");
         EXPECT_STREQ(name_of(verb_call(arming(cq)).status()), "STATUS_FILE_FORCED_CLOSED");
         EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);

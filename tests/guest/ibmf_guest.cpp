@@ -53,21 +53,21 @@ protected:
     static void TearDownTestSuite() { ends.reset(); }
 
     /// A request of the vendor's class to rxe1, with the data of pattern().
-    class question : public test_message {
+    class ibmf_request : public test_message {
     public:
-        question(ibmf_handle_t handle, std::uint8_t method, std::uint32_t answer_size,
-                 std::size_t size = 64)
+        ibmf_request(ibmf_handle_t handle, std::uint8_t method, std::uint32_t answer_size,
+                     std::size_t size = 64)
             : test_message(handle, {.mgmt_class = guest_class,
                                     .method = method,
                                     .tid = ++ends->transactions,
                                     .to = 0,
                                     .data_size = size}) {
             set_oui(guest_oui);
-            ibmf_msg_bufs_t& parts = shown->im_msgbufs_send;
+            ibmf_msg_bufs_t& parts = ibmf_msg->im_msgbufs_send;
             parts.im_bufs_mad_hdr->AttributeModifier = __builtin_bswap32(answer_size);
             std::ranges::copy(pattern(size), static_cast<std::uint8_t*>(parts.im_bufs_cl_data));
-            shown->im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
-            shown->im_global_addr = {ends->here, ends->there, 0, 0, 64};
+            ibmf_msg->im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
+            ibmf_msg->im_global_addr = {ends->here, ends->there, 0, 0, 64};
         }
     };
     /// Sends a request from the kernel's end.
@@ -84,10 +84,10 @@ TEST_F(IbmfGuest, AGetIsAnsweredByTheKernelsAgent) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     for (int i = 0; i < 20; ++i) {
-        question asked(manager.handle, get, 0);
-        ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
-        EXPECT_EQ(asked.received_header().method, MAD_METHOD_GET_RESPONSE);
-        EXPECT_TRUE(std::ranges::equal(asked.received().first(100), pattern(100)));
+        ibmf_request request(manager.handle, get, 0);
+        ASSERT_EQ(request.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+        EXPECT_EQ(request.received_header().method, MAD_METHOD_GET_RESPONSE);
+        EXPECT_TRUE(std::ranges::equal(request.received().first(100), pattern(100)));
     }
     EXPECT_EQ(manager.stats().st_transactions, 0u);
 }
@@ -106,10 +106,10 @@ TEST_F(IbmfGuest, AGetOfTheKernelIsAnswered) {
 TEST_F(IbmfGuest, AnotherVendorsClassHasNoAgentThere) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
-    question asked(manager.handle, get, 0);
-    asked.set_oui(guest_oui + 1);
-    ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
-    EXPECT_EQ(asked.received_header().status, MAD_STATUS_UNSUPP_METHOD_ATTR);
+    ibmf_request request(manager.handle, get, 0);
+    request.set_oui(guest_oui + 1);
+    ASSERT_EQ(request.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+    EXPECT_EQ(request.received_header().status, MAD_STATUS_UNSUPP_METHOD_ATTR);
 }
 
 /// The parameter is a list of data sizes in bytes.
@@ -120,9 +120,9 @@ TEST_P(Transfers, TheKernelsSegmentsAreReceived) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     for (const std::size_t size : GetParam()) {
-        question asked(manager.handle, get_table, static_cast<std::uint32_t>(size));
-        ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS) << size;
-        EXPECT_TRUE(std::ranges::equal(asked.received(), pattern(size))) << size;
+        ibmf_request request(manager.handle, get_table, static_cast<std::uint32_t>(size));
+        ASSERT_EQ(request.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS) << size;
+        EXPECT_TRUE(std::ranges::equal(request.received(), pattern(size))) << size;
     }
     EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
 }
@@ -144,11 +144,12 @@ TEST_P(Transfers, TheKernelReceivesALongRequest) {
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     unsigned requests = 0;
     for (const std::size_t size : GetParam()) {
-        question asked(manager.handle, set, 300, size);
-        ASSERT_EQ(asked.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, patient),
-                  IBMF_SUCCESS)
+        ibmf_request request(manager.handle, set, 300, size);
+        ASSERT_EQ(
+            request.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, patient),
+            IBMF_SUCCESS)
             << size;
-        EXPECT_TRUE(std::ranges::equal(asked.received(), pattern(300))) << size;
+        EXPECT_TRUE(std::ranges::equal(request.received(), pattern(300))) << size;
         EXPECT_EQ(agent.recognised(), ++requests) << size;
     }
     if (kernel_keeps_rmpp()) {
@@ -161,7 +162,7 @@ TEST_P(Transfers, ALongRequestOfTheKernelIsReceived) {
     agent.times = patient;
     agent.resize(300);
     std::atomic<unsigned> recognised{0};
-    agent.heard = [&](std::span<const std::uint8_t> data) {
+    agent.on_request = [&](std::span<const std::uint8_t> data) {
         if (std::ranges::equal(data, pattern(data.size()))) ++recognised;
     };
     unsigned requests = 0;

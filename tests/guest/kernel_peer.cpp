@@ -22,7 +22,7 @@ constexpr auto datagram_answered_within = 500ms;
 // With a nonzero timeout of 2 s or less the kernel repeats no segment but the first.
 constexpr auto answered_within = 5000ms;
 constexpr int retries = 10;
-constexpr int most_receives = 12; // including late answers
+constexpr int max_receives = 12; // including late answers
 
 std::span<std::uint8_t, ibmf::mad_header_size> mad_header_of(std::vector<std::uint8_t>& bytes) {
     return std::span(bytes).first<ibmf::mad_header_size>();
@@ -111,16 +111,15 @@ std::optional<kernel_message> kernel_port::receive(std::chrono::milliseconds wit
                           {bytes.begin(), bytes.end()}};
 }
 
-std::optional<kernel_message> kernel_port::ask(kernel_message question, const ib_gid_t& whom) {
-    question.peer.grh_present = 1;
-    question.peer.hop_limit = 64;
-    question.peer.ib_gid.global.subnet_prefix = htobe64(whom.gid_prefix);
-    question.peer.ib_gid.global.interface_id = htobe64(whom.gid_guid);
-    send(question,
-         question.method() == UMAD_METHOD_GET ? datagram_answered_within : answered_within);
-    for (int i = 0; i < most_receives; ++i) {
+std::optional<kernel_message> kernel_port::ask(kernel_message request, const ib_gid_t& whom) {
+    request.peer.grh_present = 1;
+    request.peer.hop_limit = 64;
+    request.peer.ib_gid.global.subnet_prefix = htobe64(whom.gid_prefix);
+    request.peer.ib_gid.global.interface_id = htobe64(whom.gid_guid);
+    send(request, request.method() == UMAD_METHOD_GET ? datagram_answered_within : answered_within);
+    for (int i = 0; i < max_receives; ++i) {
         std::optional<kernel_message> came = receive(answered_within);
-        if (came && came->transaction() == question.transaction()) return came;
+        if (came && came->transaction() == request.transaction()) return came;
     }
     return {};
 }

@@ -53,7 +53,7 @@ public:
     /// Returns a message, or nothing after `within` and for a request that the kernel returned.
     std::optional<kernel_message> receive(std::chrono::milliseconds within);
     /// Returns the response as the kernel reassembled it, or nothing after the timeout.
-    std::optional<kernel_message> ask(kernel_message question, const ib_gid_t& whom);
+    std::optional<kernel_message> ask(kernel_message request, const ib_gid_t& whom);
 
 private:
     int port_;

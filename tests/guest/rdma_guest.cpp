@@ -61,11 +61,11 @@ protected:
         return attr;
     }
     static void await_event(IB_CA* ca, IB_ASYNC_EVENT event) {
-        ULONG_PTR told = IB_AE_NONE;
-        while (told != static_cast<ULONG_PTR>(event)) {
+        ULONG_PTR reported = IB_AE_NONE;
+        while (reported != static_cast<ULONG_PTR>(event)) {
             verb_call waiting([&](IRP* irp) { return CiGetCaPortEvent(ca, 1, irp); });
             ASSERT_EQ(waiting.status(), STATUS_SUCCESS);
-            told = waiting.information();
+            reported = waiting.information();
         }
     }
 
@@ -111,15 +111,15 @@ TEST_F(RdmaGuest, AQuestionCrossesTheCableAndItsAnswerComesBack) {
     mad_client asker(here, agent_of(vendor_class));
     mad_client server(there, agent_of(vendor_class, {1}));
     const IB_MAD_ADDRESS to = address(there);
-    mad question(vendor_class, 1, 0x10, 42);
-    EXPECT_EQ(asker.send(to_lid(1), question), STATUS_INVALID_PARAMETER); // rxe has no LIDs
+    mad request(vendor_class, 1, 0x10, 42);
+    EXPECT_EQ(asker.send(to_lid(1), request), STATUS_INVALID_PARAMETER); // rxe has no LIDs
     for (ULONG transaction = 1; transaction <= 20; ++transaction) {
-        EXPECT_EQ(asker.send(to, question.with_transaction(transaction), IB_MAD_SIZE, 10'000),
+        EXPECT_EQ(asker.send(to, request.with_transaction(transaction), IB_MAD_SIZE, 10'000),
                   STATUS_SUCCESS);
-        received_mad heard = server.receive();
-        EXPECT_EQ(heard.data.get<4>(20), 42u);
-        EXPECT_EQ(text_of(heard.from.Gid), file_of("rxe0", "ports/1/gids/0"));
-        EXPECT_EQ(server.send(heard.from, heard.data.put<2>(64, 0xABCD).as_answer()),
+        received_mad received = server.receive();
+        EXPECT_EQ(received.data.get<4>(20), 42u);
+        EXPECT_EQ(text_of(received.from.Gid), file_of("rxe0", "ports/1/gids/0"));
+        EXPECT_EQ(server.send(received.from, received.data.put<2>(64, 0xABCD).as_response()),
                   STATUS_SUCCESS);
         const received_mad answer = asker.receive();
         EXPECT_EQ(answer.data.own_transaction(), transaction);
@@ -135,12 +135,12 @@ TEST_F(RdmaGuest, ATableComesWholeByTheKernelsRmpp) {
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
     const mad_client asker(here, attr);
     constexpr std::size_t size = 5000;
-    const auto question = kernel_message::of(0x12, 9, size, {}, false);
+    const auto request = kernel_message::of(0x12, 9, size, {}, false);
     IB_MAD_SEND sent{};
     sent.To = address(there);
-    sent.Data = question.bytes.data();
+    sent.Data = request.bytes.data();
     sent.Length = IB_MAD_SIZE;
-    sent.AnswerTimeout = 10'000;
+    sent.ResponseTimeout = 10'000;
     EXPECT_EQ(verb_call([&](IRP* irp) { return CiSendMad(asker.agent(), &sent, irp); }).status(),
               STATUS_SUCCESS);
     std::vector<UCHAR> table(size + kernel_message::headers);
@@ -155,7 +155,7 @@ TEST_F(RdmaGuest, ATableComesWholeByTheKernelsRmpp) {
 }
 
 TEST_F(RdmaGuest, TheLinkGoesDownAndComesUp) {
-    EXPECT_EQ(HcaRdmaSetLookInterval(hcas.guid(0), 20), STATUS_SUCCESS);
+    EXPECT_EQ(HcaRdmaSetPollInterval(hcas.guid(0), 20), STATUS_SUCCESS);
     const open_hca here(hcas.fdo(0));
     const open_hca there(hcas.fdo(1));
     mad_client asker(here, agent_of(vendor_class));

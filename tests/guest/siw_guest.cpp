@@ -67,19 +67,19 @@ TEST_F(SiwGuest, AnotherAddressIsAnotherLid) {
 }
 
 TEST_F(SiwGuest, DeviceRemoval_WithPendingVerbs_CompletesThem) {
-    std::unique_ptr<system_thread> taker;
+    std::unique_ptr<system_thread> remover;
     {
         const device hca("siw1");
         IB_CA* ca = open_ca(hca.fdo());
         verb_call fatal(waiting_for_end(ca));
         verb_call port(waiting_for_port(ca));
-        taker = std::make_unique<system_thread>([] { shell("rdma link delete siw1"); });
+        remover = std::make_unique<system_thread>([] { shell("rdma link delete siw1"); });
         create_until_the_end(ca);
         EXPECT_STREQ(name_of(fatal.status()), "STATUS_SUCCESS");
         EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
         EXPECT_STREQ(name_of(port.status()), "STATUS_CANCELLED");
     }
-    taker->join();
+    remover->join();
 }
 
 } // namespace

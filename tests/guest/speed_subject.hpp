@@ -25,10 +25,10 @@ public:
     explicit speed_subject(const std::string& device) {
         if (device.empty()) use_fake();
         library_ = device.empty() ? fake_verbs::library() : hca_rdma::real_verbs;
-        heard_ = library_;
-        heard_.create_cq = create_cq_and_note;
-        world_ = device.empty() ? fake_umad::as_outside() : hca_rdma::real_outside;
-        world_.verbs = &heard_;
+        hooked_ = library_;
+        hooked_.create_cq = create_cq_and_note;
+        world_ = device.empty() ? fake_umad::as_os_interface() : hca_rdma::real_os;
+        world_.verbs = &hooked_;
         NTSTATUS status = STATUS_UNSUCCESSFUL;
         std::string problem;
         made_ = hca_rdma::attachment::make(world_, device, status, problem);
@@ -82,8 +82,8 @@ private:
     static inline hca_rdma::verbs_library library_{};
 
     std::optional<fake_umad> fake_;
-    hca_rdma::verbs_library heard_{};
-    hca_rdma::outside world_{};
+    hca_rdma::verbs_library hooked_{};
+    hca_rdma::os_interface world_{};
     std::unique_ptr<hca_rdma::attachment> made_;
     IB_CA* ca_ = nullptr;
     std::optional<queue_pair> sender_;

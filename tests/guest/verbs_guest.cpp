@@ -65,13 +65,13 @@ TEST_F(VerbsGuest, CompletionEvent_OfAQueuePair_IsReportedAndPolled) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
-    verb_call told(waiting_for_completion(cq));
+    verb_call reported(waiting_for_completion(cq));
     EXPECT_EQ(verb_call(arming(cq)).status(), STATUS_SUCCESS);
-    EXPECT_FALSE(told.done());
+    EXPECT_FALSE(reported.done());
     queue_pair sender(listening::latest());
     std::vector<std::uint64_t> seen;
     sender.send(1);
-    EXPECT_STREQ(name_of(told.status()), "STATUS_SUCCESS");
+    EXPECT_STREQ(name_of(reported.status()), "STATUS_SUCCESS");
     sender.send(2);
     sender.send(3);
     while (seen.size() < 3 && !HasFailure()) {
@@ -144,7 +144,7 @@ TEST_F(VerbsGuest, QueueOverrun_OfSeveralEntries_IsReportedOnce) {
 
 // The removal waits for the last close; then the device can be added again.
 TEST_F(VerbsGuest, DeviceRemoval_WithPendingVerbs_CompletesThem) {
-    std::unique_ptr<system_thread> taker;
+    std::unique_ptr<system_thread> remover;
     {
         const device hca("rxe1");
         IB_CA* ca = open_ca(hca.fdo());
@@ -153,7 +153,7 @@ TEST_F(VerbsGuest, DeviceRemoval_WithPendingVerbs_CompletesThem) {
         verb_call port(waiting_for_port(ca));
         verb_call completion(waiting_for_completion(cq));
         verb_call error(waiting_for_error(cq));
-        taker = std::make_unique<system_thread>([] { shell("rdma link delete rxe1"); });
+        remover = std::make_unique<system_thread>([] { shell("rdma link delete rxe1"); });
         create_until_the_end(ca);
         EXPECT_STREQ(name_of(fatal.status()), "STATUS_SUCCESS");
         EXPECT_STREQ(name_of(verb_call(arming(cq)).status()), "STATUS_FILE_FORCED_CLOSED");
@@ -162,7 +162,7 @@ TEST_F(VerbsGuest, DeviceRemoval_WithPendingVerbs_CompletesThem) {
         for (verb_call* each : {&port, &completion, &error})
             EXPECT_STREQ(name_of(each->status()), "STATUS_CANCELLED");
     }
-    taker->join();
+    remover->join();
     shell("rdma link add rxe1 type rxe netdev rx1");
     const device back("rxe1");
     const open_hca ca(back.fdo());

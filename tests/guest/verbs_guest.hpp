@@ -28,14 +28,14 @@ inline void shell(const std::string& command) {
 class listening {
 public:
     static ibv_cq* latest() { return latest_; }
-    static const hca_rdma::outside& world() {
+    static const hca_rdma::os_interface& world() {
         static const hca_rdma::verbs_library verbs = [] {
             hca_rdma::verbs_library made = hca_rdma::real_verbs;
             made.create_cq = create_cq;
             return made;
         }();
-        static const hca_rdma::outside all = [] {
-            hca_rdma::outside made = hca_rdma::real_outside;
+        static const hca_rdma::os_interface all = [] {
+            hca_rdma::os_interface made = hca_rdma::real_os;
             made.verbs = &verbs;
             return made;
         }();
@@ -60,7 +60,7 @@ public:
         EXPECT_NE(made_, nullptr) << problem_;
         ULONG count = 1;
         EXPECT_EQ(HcaEnumerate(&guid_, &count), STATUS_SUCCESS);
-        EXPECT_EQ(HcaRdmaSetLookInterval(guid_, look_interval), STATUS_SUCCESS);
+        EXPECT_EQ(HcaRdmaSetPollInterval(guid_, look_interval), STATUS_SUCCESS);
     }
     ~device() { EXPECT_EQ(made_->refuse_opens(), STATUS_SUCCESS); }
     device(const device&) = delete;

@@ -10,12 +10,12 @@ namespace {
 
 using namespace irpverbs::testing;
 
-struct heard {
+struct event_log {
     std::vector<std::pair<int, int>> ports; // port, event
 };
 
 void on_port(IB_CA*, void* context, UCHAR port, IB_ASYNC_EVENT event) {
-    static_cast<heard*>(context)->ports.emplace_back(port, event);
+    static_cast<event_log*>(context)->ports.emplace_back(port, event);
 }
 
 constexpr IB_CA_DISPATCH calls{nullptr, on_port};
@@ -28,7 +28,7 @@ protected:
 // Each function of the control interface raises its event and changes the attributes that can be
 // queried.
 TEST_P(Fabric, RaisesEventsOfEveryKind) {
-    heard all;
+    event_log all;
     IB_CA* ca = open_ca(hcas.fdo(), &calls, &all);
     const ib_guid_t guid = hcas.guid();
     HcaSoftwareChangeSm(guid, 1, 77, 3);

@@ -83,7 +83,7 @@ TEST_P(MadAgents, ARequestReachesTheReceiverOfItsMethodAndTheAnswerTheOneWhoAske
     EXPECT_EQ(request.from.Qp, 1u);
     EXPECT_EQ(request.data.own_transaction(), 77u);
     EXPECT_NE(request.data.get<4>(8), 0u); // the driver's half
-    sets.send(request.from, request.data.as_answer());
+    sets.send(request.from, request.data.as_response());
     const received_mad answer = asker.receive();
     EXPECT_EQ(answer.data.method(), 0x82);
     EXPECT_EQ(answer.data.own_transaction(), 77u);

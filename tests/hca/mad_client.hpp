@@ -39,7 +39,7 @@ struct mad : std::array<UCHAR, IB_MAD_SIZE> {
     USHORT status() const { return static_cast<USHORT>(get<2>(4) & 0x7FFF); }
     ULONG own_transaction() const { return static_cast<ULONG>(get<4>(12)); }
     mad& with_transaction(ULONG low) { return put<4>(12, low); }
-    mad& as_answer() {
+    mad& as_response() {
         at(3) |= 0x80;
         return *this;
     }
@@ -101,7 +101,7 @@ public:
         sent.To = to;
         sent.Data = what.data();
         sent.Length = length;
-        sent.AnswerTimeout = answer_timeout;
+        sent.ResponseTimeout = answer_timeout;
         return verb_call([&](IRP* irp) { return CiSendMad(agent_, &sent, irp); }).status();
     }
     /// Waits for the next datagram.

@@ -1,5 +1,5 @@
 // The protection by an M_Key: protection levels, the lease, and the trap. Source: IBA 14.2.4.
-#include "bare_subnet.hpp"
+#include "unmanaged_subnet.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,7 @@ constexpr std::uint64_t other_key = 0x4321;
 constexpr UCHAR trap_method = 5;
 constexpr LONGLONG second = 10'000'000;
 
-class MKey : public bare_subnet {
+class MKey : public unmanaged_subnet {
 protected:
     void SetUp() override { configure(); }
 
@@ -100,15 +100,15 @@ TEST_P(MKey, ThatIsViolatedIsToldWithWhatWasTried) {
     protect(2);
     mad_client traps(one, agent_of(subnet_class, {trap_method}));
     EXPECT_FALSE(by_lid(set_method, sm_pkey_table, other_key));
-    const mad told = traps.receive().data;
+    const mad notice = traps.receive().data;
     const std::size_t details = smp_data + 10;
-    EXPECT_EQ(told.get<2>(smp_data + 4), 256u);
-    EXPECT_EQ(told.get<2>(details + 2), 3u); // the LID whose key it is
-    EXPECT_EQ(told.get<2>(details + 4), 1u); // the LID of the requester
-    EXPECT_EQ(told[details + 6], set_method);
-    EXPECT_EQ(told.get<2>(details + 8), sm_pkey_table);
-    EXPECT_EQ(told.get<8>(details + 14), other_key);
-    EXPECT_EQ(told[details + 23], 0);
+    EXPECT_EQ(notice.get<2>(smp_data + 4), 256u);
+    EXPECT_EQ(notice.get<2>(details + 2), 3u); // the LID whose key it is
+    EXPECT_EQ(notice.get<2>(details + 4), 1u); // the LID of the requester
+    EXPECT_EQ(notice[details + 6], set_method);
+    EXPECT_EQ(notice.get<2>(details + 8), sm_pkey_table);
+    EXPECT_EQ(notice.get<8>(details + 14), other_key);
+    EXPECT_EQ(notice[details + 23], 0);
 }
 
 // The trap of a switch that is reached by routes of very many hops between two switches.
@@ -122,23 +122,23 @@ TEST_P(MKey, ThatIsViolatedOverADirectedRouteIsToldWithTheWayBack) {
         mad wrong = directed_smp(set_method, sm_linear_table, 5, way);
         wrong.put<8>(smp_mkey, other_key);
         EXPECT_EQ(manager.agent().send(to_subnet(), wrong), STATUS_SUCCESS);
-        mad told = traps.receive().data;
+        mad notice = traps.receive().data;
         const std::size_t details = smp_data + 10;
-        EXPECT_EQ(told.get<2>(smp_data + 4), 256u);
-        EXPECT_EQ(told.get<2>(details + 2), 12u);
-        EXPECT_EQ(told.get<2>(details + 4), IB_LID_PERMISSIVE); // DrSLID
-        EXPECT_EQ(told[details + 6], set_method);
-        EXPECT_EQ(told.get<2>(details + 8), sm_linear_table);
-        EXPECT_EQ(told.get<4>(details + 10), 5u);
-        EXPECT_EQ(told.get<8>(details + 14), other_key);
+        EXPECT_EQ(notice.get<2>(smp_data + 4), 256u);
+        EXPECT_EQ(notice.get<2>(details + 2), 12u);
+        EXPECT_EQ(notice.get<2>(details + 4), IB_LID_PERMISSIVE); // DrSLID
+        EXPECT_EQ(notice[details + 6], set_method);
+        EXPECT_EQ(notice.get<2>(details + 8), sm_linear_table);
+        EXPECT_EQ(notice.get<4>(details + 10), 5u);
+        EXPECT_EQ(notice.get<8>(details + 14), other_key);
         const std::size_t kept = std::min(hops, room);
-        EXPECT_EQ(told[details + 23], (hops > room ? 0xC0 : 0x80) | kept);
+        EXPECT_EQ(notice[details + 23], (hops > room ? 0xC0 : 0x80) | kept);
         std::vector<UCHAR> expected(kept, 7);
         if (kept == hops) expected[0] = 1; // otherwise the route's start is left out
-        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), &told[details + 24])) << hops;
-        told[3] = 7;
-        told.put<8>(smp_mkey, key);
-        EXPECT_EQ(traps.send(to_subnet(12), told), STATUS_SUCCESS);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), &notice[details + 24])) << hops;
+        notice[3] = 7;
+        notice.put<8>(smp_mkey, key);
+        EXPECT_EQ(traps.send(to_subnet(12), notice), STATUS_SUCCESS);
         manager.mkey = key;
         manager.get(switch2, sm_node_info); // the repress has arrived before this is answered
     }

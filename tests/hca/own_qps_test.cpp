@@ -78,7 +78,7 @@ TEST_P(OwnQps, AreGivenAllMadsThatComeAndSendFromTheirNumber) {
         EXPECT_EQ(seen.from.Lid, one.lid());
         EXPECT_EQ(seen.from.Qp, number_of(asks));
         EXPECT_EQ(seen.from.QKey, own_qkey);
-        answers.send(seen.from, seen.data.as_answer());
+        answers.send(seen.from, seen.data.as_response());
         const received_mad back = asks.receive();
         EXPECT_EQ(back.data.method(), 0x83);
         EXPECT_EQ(back.data.get<8>(8), id);

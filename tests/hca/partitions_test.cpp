@@ -1,5 +1,5 @@
 // P_Keys at end ports, and at switches that enforce partitions for forwarded datagrams.
-#include "bare_subnet.hpp"
+#include "unmanaged_subnet.hpp"
 
 namespace {
 
@@ -12,7 +12,7 @@ constexpr UCHAR inbound = 8;
 constexpr UCHAR outbound = 4;
 
 // Datagrams from host1 to host3, which pass switch1 and switch2.
-class Partitions : public bare_subnet {
+class Partitions : public unmanaged_subnet {
 protected:
     void SetUp() override {
         configure();
@@ -41,16 +41,16 @@ protected:
         EXPECT_EQ(HcaSoftwareCounters(guid, port, &now), STATUS_SUCCESS);
         return now;
     }
-    void expect_switch_told(ib_lid_t lid, UCHAR port) {
-        const mad told = traps.receive().data;
-        EXPECT_EQ(told.get<2>(smp_data + 4), 259u);
-        EXPECT_EQ(told.get<2>(details + 2), 1u);
-        EXPECT_EQ(told.get<2>(details + 4), 3u);
-        EXPECT_EQ(told.get<2>(details + 6), partition);
-        EXPECT_EQ(told.get<4>(details + 8), 5u << 28 | 1);
-        EXPECT_EQ(told.get<4>(details + 12), 1u);
-        EXPECT_EQ(told.get<2>(details + 48), lid);
-        EXPECT_EQ(told[details + 50], port);
+    void expect_switch_trap(ib_lid_t lid, UCHAR port) {
+        const mad notice = traps.receive().data;
+        EXPECT_EQ(notice.get<2>(smp_data + 4), 259u);
+        EXPECT_EQ(notice.get<2>(details + 2), 1u);
+        EXPECT_EQ(notice.get<2>(details + 4), 3u);
+        EXPECT_EQ(notice.get<2>(details + 6), partition);
+        EXPECT_EQ(notice.get<4>(details + 8), 5u << 28 | 1);
+        EXPECT_EQ(notice.get<4>(details + 12), 1u);
+        EXPECT_EQ(notice.get<2>(details + 48), lid);
+        EXPECT_EQ(notice[details + 50], port);
     }
 
     static constexpr std::size_t details = smp_data + 10;
@@ -61,14 +61,14 @@ protected:
 
 TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
     send_with_key(1);
-    const mad told = traps.receive().data;
-    EXPECT_EQ(told.get<2>(smp_data + 4), 257u);
-    EXPECT_EQ(told.get<2>(smp_data + 6), 3u);
-    EXPECT_EQ(told.get<2>(details + 2), 1u);
-    EXPECT_EQ(told.get<2>(details + 4), 3u);
-    EXPECT_EQ(told.get<4>(details + 6), partition);
-    EXPECT_EQ(told.get<4>(details + 10), 5u << 28 | 1);
-    EXPECT_EQ(told.get<4>(details + 14), 1u);
+    const mad notice = traps.receive().data;
+    EXPECT_EQ(notice.get<2>(smp_data + 4), 257u);
+    EXPECT_EQ(notice.get<2>(smp_data + 6), 3u);
+    EXPECT_EQ(notice.get<2>(details + 2), 1u);
+    EXPECT_EQ(notice.get<2>(details + 4), 3u);
+    EXPECT_EQ(notice.get<4>(details + 6), partition);
+    EXPECT_EQ(notice.get<4>(details + 10), 5u << 28 | 1);
+    EXPECT_EQ(notice.get<4>(details + 14), 1u);
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);
     join(host3, 0);
     send_with_key(2);
@@ -85,11 +85,11 @@ TEST_P(Partitions, EachForeignerIsTold) {
         EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
     };
     const auto next = [&] {
-        const mad told = traps.receive().data;
-        EXPECT_EQ(told.get<2>(smp_data + 4), 257u);
-        return told;
+        const mad notice = traps.receive().data;
+        EXPECT_EQ(notice.get<2>(smp_data + 4), 257u);
+        return notice;
     };
-    const auto level_of = [](const mad& told) { return told.get<4>(details + 10) >> 28; };
+    const auto level_of = [](const mad& notice) { return notice.get<4>(details + 10) >> 28; };
     violate(1);
     const mad first = next();
     EXPECT_EQ(level_of(first), 1u);
@@ -120,13 +120,13 @@ TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
     const ib_gid_t from = *IbPortGid(&*port_block(one, 1), 0);
     for (const auto& [number, gids] : {std::pair{257u, details + 18}, {259u, details + 16}}) {
         EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
-        mad told = traps.receive().data;
-        while (told.get<2>(smp_data + 4) != number)
-            told = traps.receive().data; // the end port's trap, repeated
-        EXPECT_EQ(told.get<8>(gids), from.gid_prefix);
-        EXPECT_EQ(told.get<8>(gids + 8), from.gid_guid);
-        EXPECT_EQ(told.get<8>(gids + 16), to.Gid.gid_prefix);
-        EXPECT_EQ(told.get<8>(gids + 24), to.Gid.gid_guid);
+        mad notice = traps.receive().data;
+        while (notice.get<2>(smp_data + 4) != number)
+            notice = traps.receive().data; // the end port's trap, repeated
+        EXPECT_EQ(notice.get<8>(gids), from.gid_prefix);
+        EXPECT_EQ(notice.get<8>(gids + 8), from.gid_guid);
+        EXPECT_EQ(notice.get<8>(gids + 16), to.Gid.gid_prefix);
+        EXPECT_EQ(notice.get<8>(gids + 24), to.Gid.gid_guid);
         enforce(switch2, 1, outbound);
     }
 }
@@ -137,7 +137,7 @@ TEST_P(Partitions, WhatLeavesASwitchIsCheckedWhereItEnforcesThem) {
     send_with_key(1);
     send_with_key(2, 0);
     EXPECT_EQ(next_number(), 2u);
-    expect_switch_told(12, 1);
+    expect_switch_trap(12, 1);
     EXPECT_EQ(counters(second_switch, 1).TransmitConstraintErrors, 1u);
     EXPECT_EQ(counters(second_switch, 1).TransmitDiscards, 0u);
     EXPECT_EQ(manager.get(switch2, sm_port_info, 1).get<2>(smp_data + 46), 1u);
@@ -153,7 +153,7 @@ TEST_P(Partitions, WhatComesIntoASwitchIsCheckedWhereItEnforcesThem) {
     send_with_key(1);
     send_with_key(2, 0);
     EXPECT_EQ(next_number(), 2u);
-    expect_switch_told(11, 1);
+    expect_switch_trap(11, 1);
     EXPECT_EQ(counters(first_switch, 1).ReceiveConstraintErrors, 1u);
     EXPECT_EQ(counters(first_switch, 7).TransmitPackets, counters(second_switch, 7).ReceivePackets);
     join(switch1, 1);

@@ -115,7 +115,7 @@ TEST_P(Performance, SmallCountersStayAtTheirTop) {
     write(two.lid(), port_counters, 0xF000, 0xFF);
     for (int i = 0; i < 3; ++i)
         for (const USHORT trap : {USHORT{129}, USHORT{130}})
-            EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(1), 1, trap), STATUS_SUCCESS);
+            EXPECT_EQ(HcaSoftwareReportErrorThreshold(hcas.guid(1), 1, trap), STATUS_SUCCESS);
     HcaSoftwareFlapLink(hcas.guid(1), 1);
     HcaSoftwarePortError(hcas.guid(1), 1);
     const mad now = ask(two.lid(), get, port_counters);
@@ -135,7 +135,7 @@ TEST_P(Performance, ErrorsOfALinkAreCountedByTheirKind) {
     EXPECT_EQ(now.get<2>(at + 4), 1u); // SymbolErrors
     EXPECT_EQ(now[at + 6], 1);         // LinkErrorRecovery
     EXPECT_EQ(now[at + 19], 0x10);     // LocalLinkIntegrity
-    HcaSoftwarePassThreshold(hcas.guid(1), 1, 130);
+    HcaSoftwareReportErrorThreshold(hcas.guid(1), 1, 130);
     EXPECT_EQ(ask(two.lid(), get, port_counters)[at + 19], 0x11); // and BufferOverrun
     HCA_SOFTWARE_FAULTS losing{};
     losing.LossOnceIn = 1;
@@ -185,7 +185,7 @@ TEST_P(Performance, MulticastsAreCountedApart) {
 
 TEST_P(Performance, AllPortsOfASwitchAreReadAndResetAtOnce) {
     for (const UCHAR port : {UCHAR{1}, UCHAR{2}, UCHAR{2}})
-        EXPECT_EQ(HcaSoftwarePassThreshold(switch1_guid, port, 129), STATUS_SUCCESS);
+        EXPECT_EQ(HcaSoftwareReportErrorThreshold(switch1_guid, port, 129), STATUS_SUCCESS);
     EXPECT_EQ(ask(switch1, get, port_counters, 2)[at + 19], 0x20);
     EXPECT_EQ(ask(switch1, get, port_counters, all_ports)[at + 19], 0x30);
     const mad reset = write(switch1, port_counters, 1u << 9, 0, all_ports);
@@ -308,9 +308,9 @@ TEST_P(Samples, OfWhatIsNotThereAreRefused) {
     EXPECT_EQ(set_control(control(0, ticks, 1).put<4>(20, 1)).status(), bad_field);
     EXPECT_EQ(ask(two.lid(), set, samples_result).status(), bad_attribute);
     EXPECT_EQ(result()[at + 3], done);
-    const mad unasked = ask(two.lid(), get, samples_control);
-    EXPECT_EQ(unasked.status(), 0);
-    EXPECT_EQ(unasked[at + 1], 1);
+    const mad initial = ask(two.lid(), get, samples_control);
+    EXPECT_EQ(initial.status(), 0);
+    EXPECT_EQ(initial[at + 1], 1);
 }
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(Samples);
@@ -319,11 +319,11 @@ IRPVERBS_ON_THE_SIMULATED_MACHINE(Samples);
 class FullFabric : public Performance {};
 
 TEST_P(FullFabric, DropsSmpsAndCountsThem) {
-    constexpr unsigned most_under_way = 1u << 16;
+    constexpr unsigned max_in_flight = 1u << 16;
     HCA_SOFTWARE_FAULTS faults{};
     faults.Delay = 3'600'000'000; // an hour
     HcaSoftwareSetFaults(hcas.guid(0), 1, &faults);
-    for (unsigned i = 1; i < most_under_way; ++i)
+    for (unsigned i = 1; i < max_in_flight; ++i)
         client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
     faults = {};
     faults.DuplicationOnceIn = 1;

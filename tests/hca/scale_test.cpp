@@ -12,7 +12,7 @@ constexpr unsigned leaves = 64;
 constexpr unsigned spines = 16;
 constexpr unsigned hosts_of_leaf = 32;
 constexpr std::size_t hosts = leaves * hosts_of_leaf;
-constexpr std::size_t most_memory = 200'000'000;
+constexpr std::size_t max_memory = 200'000'000;
 
 /// Bytes of this process in memory.
 std::size_t resident() {
@@ -29,7 +29,7 @@ TEST(Scale, TwoThousandHostsAndEightySwitchesStandUpInUnder200Megabytes) {
     ASSERT_GT(before, 0u);
     const attached hcas(file.uri());
     EXPECT_EQ(hcas.count(), hosts);
-    EXPECT_LT(resident(), before + most_memory);
+    EXPECT_LT(resident(), before + max_memory);
 }
 
 TEST(Scale, TwoThousandHostsStandUpEachWithItsOwnLid) {

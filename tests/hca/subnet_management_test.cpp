@@ -1,7 +1,7 @@
 // The subnet management agents of CAs and switches, over directed routes, in a fabric without
 // configuration.
-#include "bare_subnet.hpp"
 #include "own_qp.hpp"
+#include "unmanaged_subnet.hpp"
 
 #include <support/explore_gtest.hpp>
 
@@ -12,7 +12,7 @@ using namespace irpverbs::testing;
 constexpr USHORT bad_attribute = 0x000C;
 constexpr USHORT bad_field = 0x001C;
 
-class SubnetManagement : public bare_subnet {};
+class SubnetManagement : public unmanaged_subnet {};
 
 TEST_P(SubnetManagement, NodesSayWhoTheyAre) {
     const mad host = manager.get(itself, sm_node_info);
@@ -85,8 +85,8 @@ TEST_P(SubnetManagement, ARouteMayBeDirectedInPart) {
 // The loop ends: later requests are answered.
 TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
     configure();
-    way_of(switch1, {{1, 1}, {3, 7}, {5, 7}, {11, 0}});
-    way_of(switch2, {{1, 7}, {3, 1}, {5, 7}, {12, 0}});
+    route_of(switch1, {{1, 1}, {3, 7}, {5, 7}, {11, 0}});
+    route_of(switch2, {{1, 7}, {3, 1}, {5, 7}, {12, 0}});
     mad_client receiver(three, agent_of(vendor_class, {3}));
     mad_client sender(one, agent_of(vendor_class));
     sender.send(to_lid(5), mad(vendor_class, 3, 1));
@@ -236,7 +236,7 @@ TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
     constexpr UCHAR none = 0xFF;
     EXPECT_EQ(manager.get(host3, sm_notice)[smp_data], none);
     for (const USHORT number : {USHORT{130}, USHORT{131}})
-        HcaSoftwarePassThreshold(hcas.guid(2), 1, number);
+        HcaSoftwareReportErrorThreshold(hcas.guid(2), 1, number);
     const mad first = manager.get(host3, sm_notice);
     EXPECT_EQ(first.get<2>(smp_data + 4), 130u);
     EXPECT_EQ(first.get<2>(smp_data + 6), 3u);
@@ -255,7 +255,7 @@ TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
     EXPECT_EQ(manager.set(host3, sm_notice, 0, second)[smp_data], none);
     mad_client traps(one, agent_of(subnet_class, {5}));
     for (const ib_guid_t guid : {hcas.guid(2), second_switch}) {
-        HcaSoftwarePassThreshold(guid, 1, 129);
+        HcaSoftwareReportErrorThreshold(guid, 1, 129);
         // cleared notices are not repeated
         EXPECT_EQ(traps.receive().data.get<2>(smp_data + 4), 129u);
     }
@@ -272,13 +272,13 @@ TEST_P(SubnetManagement, AnMKeyGuards) {
     mad_client by_lid(one, agent_of(subnet_class, {5})); // receives the trap
     mad wrong = directed_smp(set_method, sm_pkey_table, 0, {1, 7, 1});
     EXPECT_EQ(manager.agent().send(to_subnet(), wrong), STATUS_SUCCESS);
-    const received_mad told = by_lid.receive();
-    EXPECT_EQ(told.data.get<2>(smp_data + 4), 256u);
-    EXPECT_EQ(told.data.get<2>(smp_data + 10 + 2), 3u);
-    mad repress = told.data;
+    const received_mad notice = by_lid.receive();
+    EXPECT_EQ(notice.data.get<2>(smp_data + 4), 256u);
+    EXPECT_EQ(notice.data.get<2>(smp_data + 10 + 2), 3u);
+    mad repress = notice.data;
     repress[3] = 7;
     repress.put<8>(smp_mkey, 0x1234);
-    EXPECT_EQ(by_lid.send(to_subnet(told.from.Lid), repress), STATUS_SUCCESS);
+    EXPECT_EQ(by_lid.send(to_subnet(notice.from.Lid), repress), STATUS_SUCCESS);
     manager.mkey = 0x1234;
     // first read of the key: the response to the Set had none
     const mad now = manager.get(host3, sm_port_info, 1);
@@ -310,19 +310,19 @@ TEST_P(SubnetManagement, WhatHappensToAPortIsToldByItsTrap) {
     configure();
     mad_client traps(one, agent_of(subnet_class, {5}));
     const auto expect_trap = [&](USHORT number) {
-        const received_mad told = traps.receive();
-        EXPECT_EQ(told.data.get<2>(smp_data + 4), number);
-        EXPECT_EQ(told.data.get<2>(smp_data + 6), told.from.Lid);
-        mad repress = told.data;
+        const received_mad notice = traps.receive();
+        EXPECT_EQ(notice.data.get<2>(smp_data + 4), number);
+        EXPECT_EQ(notice.data.get<2>(smp_data + 6), notice.from.Lid);
+        mad repress = notice.data;
         repress[3] = 7;
-        EXPECT_EQ(traps.send(to_subnet(told.from.Lid), repress), STATUS_SUCCESS);
-        return told.data;
+        EXPECT_EQ(traps.send(to_subnet(notice.from.Lid), repress), STATUS_SUCCESS);
+        return notice.data;
     };
     for (const USHORT number : {USHORT{129}, USHORT{130}, USHORT{131}}) {
-        EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, number), STATUS_SUCCESS);
+        EXPECT_EQ(HcaSoftwareReportErrorThreshold(hcas.guid(2), 1, number), STATUS_SUCCESS);
         EXPECT_EQ(expect_trap(number)[smp_data + 10 + 4], 1);
     }
-    EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, 132), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(HcaSoftwareReportErrorThreshold(hcas.guid(2), 1, 132), STATUS_INVALID_PARAMETER);
     IB_MODIFY_PORT capability{};
     capability.SetCapabilities = IB_PORT_CAP_CM_SUP;
     verb_call([&](IRP* irp) {
@@ -358,14 +358,14 @@ TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
     to = to_lid(3);
     to.PKeyIndex = 1;
     sender.send(to, mad(vendor_class, 3, 1));
-    mad told;
+    mad notice;
     do // the first trap is repeated
-        told = traps.receive().data;
-    while (told.get<2>(smp_data + 4) == 258);
-    EXPECT_EQ(told.get<2>(smp_data + 4), 259u);
-    EXPECT_EQ(told.get<2>(smp_data + 10 + 6), 0x8123u);
-    EXPECT_EQ(told.get<2>(smp_data + 10 + 48), 12u);
-    EXPECT_EQ(told[smp_data + 10 + 50], 1);
+        notice = traps.receive().data;
+    while (notice.get<2>(smp_data + 4) == 258);
+    EXPECT_EQ(notice.get<2>(smp_data + 4), 259u);
+    EXPECT_EQ(notice.get<2>(smp_data + 10 + 6), 0x8123u);
+    EXPECT_EQ(notice.get<2>(smp_data + 10 + 48), 12u);
+    EXPECT_EQ(notice[smp_data + 10 + 50], 1);
 }
 
 // Both ports are in both partitions, the queue pair is in one.
@@ -383,11 +383,11 @@ TEST_P(SubnetManagement, AQueuePairOfAnAgentsOwnIsInOnePartition) {
     to.Qp = number_of(receiver);
     to.QKey = own_qkey;
     stranger.send(to, mad(vendor_class, 3, 1));
-    const mad told = traps.receive().data;
-    EXPECT_EQ(told.get<2>(smp_data + 4), 257u);
-    EXPECT_EQ(told.get<4>(smp_data + 10 + 6), 0x8123u);
-    EXPECT_EQ(told.get<4>(smp_data + 10 + 10), number_of(stranger));
-    EXPECT_EQ(told.get<4>(smp_data + 10 + 14), number_of(receiver));
+    const mad notice = traps.receive().data;
+    EXPECT_EQ(notice.get<2>(smp_data + 4), 257u);
+    EXPECT_EQ(notice.get<4>(smp_data + 10 + 6), 0x8123u);
+    EXPECT_EQ(notice.get<4>(smp_data + 10 + 10), number_of(stranger));
+    EXPECT_EQ(notice.get<4>(smp_data + 10 + 14), number_of(receiver));
     member.send(to, mad(vendor_class, 3, 2));
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 1);

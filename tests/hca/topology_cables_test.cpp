@@ -58,7 +58,7 @@ cables written_in(const std::filesystem::path& file) {
 /// Walks from port to port by directed routes, which lead through switches and end at hosts.
 class walk {
 public:
-    explicit walk(IB_CA* from) : client_(from) { leave(node_at({}), {}, 1); }
+    explicit walk(IB_CA* from) : client_(from) { traverse(node_at({}), {}, 1); }
     const cables& found() const { return found_; }
 
 private:
@@ -81,14 +81,14 @@ private:
         return {reinterpret_cast<const char*>(&name[smp_data]), info.get<8>(smp_data + 12),
                 info[smp_data + 2] == IB_NODE_SWITCH, info[smp_data + 3], info[smp_data + 36]};
     }
-    void leave(const node& from, way by, UCHAR port) {
+    void traverse(const node& from, way by, UCHAR port) {
         by.push_back(port);
         const node next = node_at(by);
         found_.add(from.name, port, next.name, next.entered_by);
         if (!next.is_switch || !known_.insert(next.guid).second) return;
         for (UCHAR out = 1; out <= next.ports; ++out)
             if (get(by, sm_port_info, out)[smp_data + 33] >> 4 == IB_PORT_PHYS_LINK_UP)
-                leave(next, by, out);
+                traverse(next, by, out);
     }
 
     subnet_client client_;

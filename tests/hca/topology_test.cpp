@@ -25,7 +25,7 @@ result attach(const std::string& uri) {
     char message[300] = "";
     ULONG count = 0;
     result seen;
-    seen.status = HcaAttachTelling(uri.c_str(), &count, message, sizeof(message));
+    seen.status = HcaAttachEx(uri.c_str(), &count, message, sizeof(message));
     seen.message = message;
     seen.guids.resize(count);
     HcaEnumerate(seen.guids.data(), &count);

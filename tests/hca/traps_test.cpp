@@ -1,5 +1,5 @@
 // How long a trap is repeated, and the events that end it.
-#include "bare_subnet.hpp"
+#include "unmanaged_subnet.hpp"
 
 namespace {
 
@@ -14,18 +14,18 @@ constexpr LONGLONG tick = 100 * millisecond; // of the timer that repeats traps
 // Source: IBA 14.2.5.6 (SubnetTimeOut).
 constexpr LONGLONG encoded_time(UCHAR value) { return (4096LL << value) / 100; }
 
-class Traps : public bare_subnet {
+class Traps : public unmanaged_subnet {
 protected:
     static constexpr UCHAR timeout = 18; // of every port at first
     static constexpr std::uint64_t key = 0x1234;
 
-    void tell() {
-        EXPECT_EQ(HcaSoftwarePassThreshold(hcas.guid(2), 1, link_integrity), STATUS_SUCCESS);
+    void raise_event() {
+        EXPECT_EQ(HcaSoftwareReportErrorThreshold(hcas.guid(2), 1, link_integrity), STATUS_SUCCESS);
     }
     mad next() { return listener().receive().data; }
-    static std::uint64_t number_of(const mad& told) { return told.get<2>(smp_data + 4); }
-    static mad repress_of(const mad& told) {
-        mad repress = told;
+    static std::uint64_t number_of(const mad& notice) { return notice.get<2>(smp_data + 4); }
+    static mad repress_of(const mad& notice) {
+        mad repress = notice;
         repress[3] = repress_method;
         return repress;
     }
@@ -33,7 +33,7 @@ protected:
         EXPECT_EQ(listener().send(to_subnet(to), what), STATUS_SUCCESS);
     }
     /// Returns whether the trap is repeated within two periods.
-    bool told_again() {
+    bool next_repetition() {
         for (int i = 0; i < 4; ++i)
             if (number_of(next()) == link_integrity) return true;
         return false;
@@ -70,7 +70,7 @@ TEST_P(Traps, AreToldOncePerSubnetTimeOut) {
     for (const UCHAR value : {timeout, UCHAR{20}}) {
         listener();
         manager.modify(host3, sm_port_info, 1, [&](mad& info) { info[smp_data + 51] = value; });
-        tell();
+        raise_event();
         const mad first = next();
         EXPECT_EQ(number_of(first), link_integrity);
         ULONGLONG before = KeQueryInterruptTime();
@@ -87,43 +87,43 @@ TEST_P(Traps, AreToldOncePerSubnetTimeOut) {
 
 TEST_P(Traps, ARepressedOneIsNotToldAgain) {
     listener();
-    tell();
+    raise_event();
     send(repress_of(next()));
     EXPECT_TRUE(silent_for(2 * encoded_time(timeout) + 2 * tick));
-    tell(); // the event occurs again
+    raise_event(); // the event occurs again
     EXPECT_EQ(number_of(next()), link_integrity);
 }
 
 TEST_P(Traps, OnlyItsOwnNumberAtItsOwnPortRepresses) {
     listener();
-    tell();
-    const mad told = next();
-    mad other = repress_of(told);
-    other.put<8>(8, told.get<8>(8) + 1);
+    raise_event();
+    const mad notice = next();
+    mad other = repress_of(notice);
+    other.put<8>(8, notice.get<8>(8) + 1);
     send(other);
-    EXPECT_TRUE(told_again());
-    send(repress_of(told), 12); // the switch's trap
-    EXPECT_TRUE(told_again());
-    send(repress_of(told));
+    EXPECT_TRUE(next_repetition());
+    send(repress_of(notice), 12); // the switch's trap
+    EXPECT_TRUE(next_repetition());
+    send(repress_of(notice));
     EXPECT_TRUE(silent_for(2 * encoded_time(timeout) + 2 * tick));
 }
 
 TEST_P(Traps, AWrongMKeyRepressesNothing) {
     listener();
     manager.modify(host3, sm_port_info, 1, [&](mad& info) { info.put<8>(smp_data, key); });
-    tell();
-    const mad told = next();
-    mad wrong = repress_of(told);
+    raise_event();
+    const mad notice = next();
+    mad wrong = repress_of(notice);
     wrong.put<8>(smp_mkey, key + 1);
     send(wrong);
-    EXPECT_TRUE(told_again());
+    EXPECT_TRUE(next_repetition());
     mad refused; // which raises a trap, too
     do
         refused = next();
     while (number_of(refused) == link_integrity);
     EXPECT_EQ(number_of(refused), 256u);
     EXPECT_EQ(refused[smp_data + 10 + 6], repress_method);
-    for (const mad& each : {told, refused})
+    for (const mad& each : {notice, refused})
         send(repress_of(each).put<8>(smp_mkey, key));
     EXPECT_TRUE(silent_for(2 * encoded_time(timeout) + 2 * tick));
 }

@@ -83,7 +83,7 @@ public:
     const client_scope client;
     qp_scope qp;
     std::atomic<bool> silent{false};
-    std::atomic<int> heard{0};
+    std::atomic<int> requests_received{0};
     ibmf_addr_info_t last_from{};
 
 private:
@@ -91,7 +91,7 @@ private:
         auto& self = *static_cast<qp_echo*>(context);
         self.held_.enter();
         self.last_from = msg->im_local_addr;
-        ++self.heard;
+        ++self.requests_received;
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         if (ib_mad_hdr_t* const header = msg->im_msgbufs_send.im_bufs_mad_hdr; header != nullptr)
             header->R_Method |= MAD_RESPONSE_BIT;
@@ -115,20 +115,20 @@ class raw_message {
 public:
     raw_message(ibmf_handle_t client, std::size_t size) : client_(client), bytes_(size) {
         std::iota(bytes_.begin(), bytes_.end(), std::uint8_t{1});
-        EXPECT_EQ(ibmf_alloc_msg(client, IBMF_ALLOC_SLEEP, &shown), IBMF_SUCCESS);
-        shown->im_msgbufs_send.im_bufs_cl_data = bytes_.data();
-        shown->im_msgbufs_send.im_bufs_cl_data_len = size;
+        EXPECT_EQ(ibmf_alloc_msg(client, IBMF_ALLOC_SLEEP, &ibmf_msg), IBMF_SUCCESS);
+        ibmf_msg->im_msgbufs_send.im_bufs_cl_data = bytes_.data();
+        ibmf_msg->im_msgbufs_send.im_bufs_cl_data_len = size;
     }
-    ~raw_message() { EXPECT_EQ(ibmf_free_msg(client_, &shown), IBMF_SUCCESS); }
+    ~raw_message() { EXPECT_EQ(ibmf_free_msg(client_, &ibmf_msg), IBMF_SUCCESS); }
     raw_message(const raw_message&) = delete;
     raw_message& operator=(const raw_message&) = delete;
 
     int send(ibmf_qp_handle_t qp, uint_t flags = 0) {
-        return ibmf_msg_transport(client_, qp, shown, nullptr, nullptr, nullptr, flags);
+        return ibmf_msg_transport(client_, qp, ibmf_msg, nullptr, nullptr, nullptr, flags);
     }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
 
-    ibmf_msg_t* shown = nullptr;
+    ibmf_msg_t* ibmf_msg = nullptr;
 
 private:
     ibmf_handle_t client_;
@@ -138,21 +138,21 @@ private:
 /// Keeps the messages that a queue pair receives.
 class qp_inbox {
 public:
-    struct letter {
+    struct received_message {
         bool has_header;
         std::vector<std::uint8_t> data;
         ibmf_addr_info_t from;
     };
 
     explicit qp_inbox(const qp_scope& at) {
-        KeInitializeSemaphore(&come_, 0, 1000);
+        KeInitializeSemaphore(&arrived_, 0, 1000);
         at.listen(take, this);
     }
-    letter next() {
-        KeWaitForSingleObject(&come_, Executive, KernelMode, FALSE, nullptr);
+    received_message next() {
+        KeWaitForSingleObject(&arrived_, Executive, KernelMode, FALSE, nullptr);
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock_);
-        letter first = std::move(letters_.front());
-        letters_.erase(letters_.begin());
+        received_message first = std::move(messages_.front());
+        messages_.erase(messages_.begin());
         KeReleaseSpinLock(&lock_, level);
         return first;
     }
@@ -162,19 +162,19 @@ private:
         auto& self = *static_cast<qp_inbox*>(context);
         const ibmf_msg_bufs_t& parts = msg->im_msgbufs_recv;
         const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
-        letter come{parts.im_bufs_mad_hdr != nullptr,
-                    {data, data + parts.im_bufs_cl_data_len},
-                    msg->im_local_addr};
+        received_message arrived{parts.im_bufs_mad_hdr != nullptr,
+                                 {data, data + parts.im_bufs_cl_data_len},
+                                 msg->im_local_addr};
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&self.lock_);
-        self.letters_.push_back(std::move(come));
+        self.messages_.push_back(std::move(arrived));
         KeReleaseSpinLock(&self.lock_, level);
         EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
-        KeReleaseSemaphore(&self.come_, IO_NO_INCREMENT, 1, FALSE);
+        KeReleaseSemaphore(&self.arrived_, IO_NO_INCREMENT, 1, FALSE);
     }
 
     KSPIN_LOCK lock_ = 0;
-    KSEMAPHORE come_;
-    std::vector<letter> letters_;
+    KSEMAPHORE arrived_;
+    std::vector<received_message> messages_;
 };
 
 } // namespace irpverbs::testing

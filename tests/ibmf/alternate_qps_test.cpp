@@ -30,7 +30,7 @@ TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
     for (const int each : {MAD_MGMT_CLASS_PERF, int{vendor_class}, MAD_MGMT_CLASS_SUBN_LID_ROUTED,
                            MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE, int{vendor_with_rmpp}}) {
         test_message msg(it.handle, {static_cast<std::uint8_t>(each), MAD_METHOD_GET, 77});
-        address(msg.shown, here.lids[1], peer.qp.its);
+        address(msg.ibmf_msg, here.lids[1], peer.qp.its);
         msg.qp = qp.handle;
         EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS) << each;
         EXPECT_EQ(msg.received_header().method, MAD_METHOD_GET | MAD_RESPONSE_BIT);
@@ -40,7 +40,7 @@ TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
         EXPECT_EQ(peer.last_from.ia_remote_qno, qp.its.number);
         EXPECT_EQ(peer.last_from.ia_q_key, common_qkey);
     }
-    EXPECT_EQ(peer.heard, 5);
+    EXPECT_EQ(peer.requests_received, 5);
 }
 
 TEST_P(AlternateQps, TransfersGoBothWays) {
@@ -48,7 +48,7 @@ TEST_P(AlternateQps, TransfersGoBothWays) {
     const client_scope it(here.client(0)); // without IBMF_REG_FLAG_RMPP: the QP's kind decides
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_RMPP);
     test_message msg(it.handle, {vendor_with_rmpp, MAD_METHOD_GET, 5, 0, 10'000});
-    address(msg.shown, here.lids[1], peer.qp.its);
+    address(msg.ibmf_msg, here.lids[1], peer.qp.its);
     msg.qp = qp.handle;
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, patient),
               IBMF_SUCCESS);
@@ -65,15 +65,15 @@ TEST_P(AlternateQps, RawDatagramsCarryBytesAndNoHeader) {
     const qp_scope from(sender.handle, IBMF_ALT_QP_RAW_ONLY);
     for (const std::size_t size : {1u, 255u, 256u, 4096u}) {
         raw_message msg(sender.handle, size);
-        address(msg.shown, here.lids[1], into.its);
+        address(msg.ibmf_msg, here.lids[1], into.its);
         EXPECT_EQ(msg.send(from.handle), IBMF_SUCCESS);
-        const qp_inbox::letter got = inbox.next();
+        const qp_inbox::received_message got = inbox.next();
         EXPECT_FALSE(got.has_header);
         EXPECT_EQ(got.data, msg.bytes());
         EXPECT_EQ(got.from.ia_remote_qno, from.its.number);
     }
     raw_message longer(sender.handle, 4097);
-    address(longer.shown, here.lids[1], into.its);
+    address(longer.ibmf_msg, here.lids[1], into.its);
     EXPECT_EQ(longer.send(from.handle), IBMF_BAD_SIZE);
 }
 
@@ -83,7 +83,7 @@ TEST_P(AlternateQps, ARawDatagramIsAnsweredFromTheBufferItCameIn) {
     const qp_scope qp(it.handle, IBMF_ALT_QP_RAW_ONLY);
     qp_inbox inbox(qp);
     raw_message msg(it.handle, 1000);
-    address(msg.shown, here.lids[1], peer.qp.its);
+    address(msg.ibmf_msg, here.lids[1], peer.qp.its);
     EXPECT_EQ(msg.send(qp.handle), IBMF_SUCCESS);
     EXPECT_EQ(inbox.next().data, msg.bytes());
 }
@@ -96,7 +96,7 @@ TEST_P(AlternateQps, WhatCanNotBeSentIsRefused) {
     const qp_scope raw(it.handle, IBMF_ALT_QP_RAW_ONLY);
     const qp_scope others(other.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     test_message msg(it.handle, {vendor_with_rmpp, MAD_METHOD_SEND});
-    address(msg.shown, here.lids[1], plain.its);
+    address(msg.ibmf_msg, here.lids[1], plain.its);
     const auto by = [&](ibmf_qp_handle_t qp, uint_t flags = 0) {
         msg.qp = qp;
         return msg.send_and_wait(flags);
@@ -106,20 +106,20 @@ TEST_P(AlternateQps, WhatCanNotBeSentIsRefused) {
     EXPECT_EQ(by(IBMF_QP_HANDLE_DEFAULT), IBMF_BAD_QP_HANDLE);
     EXPECT_EQ(by(others.handle), IBMF_BAD_QP_HANDLE);
     EXPECT_EQ(by(plain.handle, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
-    msg.shown->im_local_addr.ia_q_key = 5;
+    msg.ibmf_msg->im_local_addr.ia_q_key = 5;
     EXPECT_EQ(by(plain.handle), IBMF_BAD_QP_HANDLE);
-    msg.shown->im_local_addr.ia_q_key = common_qkey;
-    msg.shown->im_local_addr.ia_p_key = 0x8123;
+    msg.ibmf_msg->im_local_addr.ia_q_key = common_qkey;
+    msg.ibmf_msg->im_local_addr.ia_p_key = 0x8123;
     EXPECT_EQ(by(plain.handle), IBMF_BAD_QP_HANDLE);
-    msg.shown->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_LIMITED;
+    msg.ibmf_msg->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_LIMITED;
     EXPECT_EQ(by(plain.handle), IBMF_SUCCESS);
-    msg.shown->im_msgbufs_send.im_bufs_mad_hdr = nullptr;
+    msg.ibmf_msg->im_msgbufs_send.im_bufs_mad_hdr = nullptr;
     EXPECT_EQ(by(plain.handle), IBMF_BAD_SIZE);
     raw_message bytes(it.handle, 10);
-    address(bytes.shown, here.lids[1], raw.its);
+    address(bytes.ibmf_msg, here.lids[1], raw.its);
     EXPECT_EQ(bytes.send(raw.handle, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
     EXPECT_EQ(bytes.send(raw.handle, IBMF_MSG_TRANS_FLAG_SEQ), IBMF_REQ_INVALID);
-    bytes.shown->im_msgbufs_send.im_bufs_cl_data_len = 0;
+    bytes.ibmf_msg->im_msgbufs_send.im_bufs_cl_data_len = 0;
     EXPECT_EQ(bytes.send(raw.handle), IBMF_BAD_SIZE);
 }
 
@@ -128,7 +128,7 @@ TEST_P(AlternateQps, NothingGoesByAPortThatIsDownWhateverItsClass) {
     const client_scope it(here.client(0));
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     test_message msg(it.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED, MAD_METHOD_SEND});
-    address(msg.shown, here.lids[1], qp.its);
+    address(msg.ibmf_msg, here.lids[1], qp.its);
     msg.qp = qp.handle;
     EXPECT_EQ(HcaSoftwareSetLink(here.guids[0], 1, FALSE), STATUS_SUCCESS);
     EXPECT_EQ(msg.send_and_wait(0), IBMF_BAD_PORT_STATE);
@@ -205,8 +205,8 @@ TEST_P(AlternateQps, ModifyingChangesWhatIsLetIn) {
     const qp_scope from(sender.handle, IBMF_ALT_QP_RAW_ONLY, 1);
     const auto send = [&](std::size_t size, ib_qkey_t q_key) {
         raw_message msg(sender.handle, size);
-        address(msg.shown, here.lids[1], into.its);
-        msg.shown->im_local_addr.ia_q_key = q_key;
+        address(msg.ibmf_msg, here.lids[1], into.its);
+        msg.ibmf_msg->im_local_addr.ia_q_key = q_key;
         return msg.send(from.handle);
     };
     EXPECT_EQ(ibmf_modify_qp(receiver.handle, into.handle, 0xFFFF, 2, 0), IBMF_SUCCESS);
@@ -235,20 +235,20 @@ TEST_P(AlternateQps, EachHasACallbackOfItsOwn) {
     const client_scope sender(here.client(0, VENDOR_0A_MANAGER_AGENT));
     const qp_scope from(sender.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     test_message msg(sender.handle, {vendor_class, MAD_METHOD_SEND, 1});
-    address(msg.shown, here.lids[1], one.its);
+    address(msg.ibmf_msg, here.lids[1], one.its);
     msg.qp = from.handle;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
     EXPECT_EQ(inbox.next().from.ia_remote_qno, from.its.number);
-    address(msg.shown, here.lids[1], other.its); // from QP1
+    address(msg.ibmf_msg, here.lids[1], other.its); // from QP1
     msg.qp = IBMF_QP_HANDLE_DEFAULT;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
     EXPECT_EQ(others.next().from.ia_remote_qno, 1u);
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, one.handle, 0), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, one.handle, 0), IBMF_CB_NOT_REGISTERED);
-    address(msg.shown, here.lids[1], one.its);
+    address(msg.ibmf_msg, here.lids[1], one.its);
     msg.qp = from.handle;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // no agent receives it
-    address(msg.shown, here.lids[1], other.its);
+    address(msg.ibmf_msg, here.lids[1], other.its);
     msg.qp = IBMF_QP_HANDLE_DEFAULT;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
     others.next();
@@ -267,11 +267,11 @@ TEST_P(AlternateQps, FreeingIsBusyWithACallbackOrATransaction) {
     EXPECT_EQ(ibmf_free_qp(it.handle, &qp.handle, 0), IBMF_BUSY);
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, qp.handle, 0), IBMF_SUCCESS);
     test_message msg(it.handle, {vendor_class});
-    address(msg.shown, here.lids[1], peer.qp.its);
+    address(msg.ibmf_msg, here.lids[1], peer.qp.its);
     msg.qp = qp.handle;
     EXPECT_EQ(msg.send(), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_free_qp(it.handle, &qp.handle, 0), IBMF_BUSY);
-    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     const ibmf_qp_handle_t stale = qp.handle;
     EXPECT_EQ(ibmf_free_qp(it.handle, &qp.handle, 0), IBMF_SUCCESS);
@@ -324,12 +324,12 @@ TEST_P(AlternateQps, AnAnswerToAnotherQpIsNone) {
     const qp_scope lies(peer.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     liar its(lies, bystander.its.number);
     test_message msg(it.handle, {vendor_class});
-    address(msg.shown, here.lids[1], lies.its);
+    address(msg.ibmf_msg, here.lids[1], lies.its);
     msg.qp = asks.handle;
     EXPECT_EQ(msg.send(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     inbox.next(); // which arrived after the response
     EXPECT_EQ(it.stats().st_wrong_peer, 1u);
-    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     its.held.await_none();
 }
@@ -385,7 +385,7 @@ TEST_P(AlternateQps, AnAgentRedirectsToOneOfThem) {
     test_message msg(it.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 9, here.lids[1]});
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received().first(64), msg.data()));
-    EXPECT_EQ(elsewhere.heard, 1);
+    EXPECT_EQ(elsewhere.requests_received, 1);
     EXPECT_EQ(it.stats().st_redirected, 1u);
 }
 
@@ -406,21 +406,22 @@ struct offline_client {
 
 // The first client is notified, the second is not: each frees its own queue pair.
 TEST_P(AlternateQps, AnHcaThatFailsLeavesThemToBeFreed) {
-    offline_client told;
+    offline_client offline;
     ibmf_register_info_t info = here.client(0);
     ibmf_impl_caps_t caps{};
     client_scope silent(here.client(0, PERF_MANAGER));
-    ASSERT_EQ(
-        ibmf_register(&info, IBMF_VERSION, 0, offline_client::call, &told, &told.handle, &caps),
-        IBMF_SUCCESS);
-    ASSERT_EQ(ibmf_alloc_qp(told.handle, 0xFFFF, 1, IBMF_ALT_QP_RAW_ONLY, &told.qp), IBMF_SUCCESS);
+    ASSERT_EQ(ibmf_register(&info, IBMF_VERSION, 0, offline_client::call, &offline, &offline.handle,
+                            &caps),
+              IBMF_SUCCESS);
+    ASSERT_EQ(ibmf_alloc_qp(offline.handle, 0xFFFF, 1, IBMF_ALT_QP_RAW_ONLY, &offline.qp),
+              IBMF_SUCCESS);
     ibmf_qp_handle_t lost = nullptr;
     ASSERT_EQ(ibmf_alloc_qp(silent.handle, 0xFFFF, 1, IBMF_ALT_QP_RAW_ONLY, &lost), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_setup_async_cb(
                   silent.handle, lost, [](ibmf_handle_t, ibmf_msg_t*, void*) {}, nullptr, 0),
               IBMF_SUCCESS);
     HcaReportFatal(here.hcas.fdo(0));
-    KeWaitForSingleObject(&told.done, Executive, KernelMode, FALSE, nullptr);
+    KeWaitForSingleObject(&offline.done, Executive, KernelMode, FALSE, nullptr);
     ibmf_qp_handle_t fresh = nullptr;
     EXPECT_EQ(ibmf_alloc_qp(silent.handle, 0xFFFF, 1, IBMF_ALT_QP_RAW_ONLY, &fresh),
               IBMF_TRANSPORT_FAILURE);
@@ -432,19 +433,19 @@ TEST_P(AlternateQps, AnHcaThatFailsLeavesThemToBeFreed) {
 /// A handler's result, which a test can wait for.
 template <class Result>
 struct outcome {
-    outcome() { KeInitializeEvent(&come, NotificationEvent, FALSE); }
+    outcome() { KeInitializeEvent(&arrived, NotificationEvent, FALSE); }
     auto handler() {
         return [this](boost::system::error_code failed, Result what) {
             error = failed;
             result = std::move(what);
-            KeSetEvent(&come, IO_NO_INCREMENT, FALSE);
+            KeSetEvent(&arrived, IO_NO_INCREMENT, FALSE);
         };
     }
     const Result& get() {
-        KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&arrived, Executive, KernelMode, FALSE, nullptr);
         return result;
     }
-    KEVENT come;
+    KEVENT arrived;
     boost::system::error_code error;
     Result result{};
 };
@@ -463,10 +464,10 @@ TEST_P(AlternateQps, TwinsDoTheSame) {
     EXPECT_EQ(its.q_key, 7u);
     {
         test_message msg(it.handle, {vendor_class});
-        address(msg.shown, here.lids[1], peer.qp.its);
+        address(msg.ibmf_msg, here.lids[1], peer.qp.its);
         outcome<int> answered;
-        ibmf::msg_transport(it.handle, made.get().qp, msg.shown, patient, IBMF_MSG_TRANS_FLAG_SEQ,
-                            answered.handler());
+        ibmf::msg_transport(it.handle, made.get().qp, msg.ibmf_msg, patient,
+                            IBMF_MSG_TRANS_FLAG_SEQ, answered.handler());
         EXPECT_EQ(answered.get(), IBMF_SUCCESS);
     }
     outcome<int> refused;
@@ -494,19 +495,19 @@ TEST(AlternateQpRaces, AQpEndsWhileDatagramsCome) {
         const client_scope sender(here.client(0));
         const qp_scope from(sender.handle, IBMF_ALT_QP_RAW_ONLY);
         qp_scope into(receiver.handle, IBMF_ALT_QP_RAW_ONLY);
-        struct ear {
+        struct receive_state {
             std::atomic<bool> over{false};
-            static void hear(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-                EXPECT_FALSE(static_cast<ear*>(context)->over);
+            static void on_message(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+                EXPECT_FALSE(static_cast<receive_state*>(context)->over);
                 EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
             }
         } its;
-        into.listen(ear::hear, &its);
+        into.listen(receive_state::on_message, &its);
         const ibmf::qp_attributes target = into.its;
         sim.spawn("send", [&] {
             for (int i = 0; i < 3; ++i) {
                 raw_message msg(sender.handle, 300);
-                address(msg.shown, here.lids[1], target);
+                address(msg.ibmf_msg, here.lids[1], target);
                 EXPECT_EQ(msg.send(from.handle), IBMF_SUCCESS);
             }
         });
@@ -527,7 +528,7 @@ TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
         const client_scope it(here.client(0));
         qp_scope qp(it.handle, IBMF_ALT_QP_RAW_ONLY);
         raw_message msg(it.handle, 300);
-        address(msg.shown, here.lids[0], qp.its);
+        address(msg.ibmf_msg, here.lids[0], qp.its);
         sim.spawn("send", [&, by = qp.handle] {
             const int status = msg.send(by);
             EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BAD_QP_HANDLE ||
@@ -535,7 +536,7 @@ TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
                 << status;
         });
         sim.spawn("free", [&] {
-            ibmf_cancel_msg(it.handle, msg.shown);
+            ibmf_cancel_msg(it.handle, msg.ibmf_msg);
             const int status = ibmf_free_qp(it.handle, &qp.handle, 0);
             EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BUSY) << status;
         });
@@ -553,13 +554,13 @@ TEST(AlternateQpRaces, TwoCallbacksAreTornDownAtOnce) {
         const qp_scope from(sender.handle, IBMF_ALT_QP_RAW_ONLY);
         const qp_scope one(receiver.handle, IBMF_ALT_QP_RAW_ONLY);
         const qp_scope other(receiver.handle, IBMF_ALT_QP_RAW_ONLY);
-        const auto hear = [](ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
+        const auto on_message = [](ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
             EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
         };
         for (const qp_scope* each : {&one, &other}) {
-            each->listen(hear, nullptr);
+            each->listen(on_message, nullptr);
             raw_message msg(sender.handle, 300);
-            address(msg.shown, here.lids[1], each->its);
+            address(msg.ibmf_msg, here.lids[1], each->its);
             EXPECT_EQ(msg.send(from.handle), IBMF_SUCCESS);
         }
         for (const qp_scope* each : {&one, &other})

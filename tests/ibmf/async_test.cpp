@@ -1,7 +1,7 @@
 // The C++ wrappers: statuses, deadlines, cancellation slots.
 #include "ibmf_client.hpp"
 
-#include <engine/registry.hpp>
+#include <engine/client_table.hpp>
 #include <ibmf/async.hpp>
 
 #include <support/both_machines.hpp>
@@ -24,19 +24,19 @@ class Twins : public BothMachines {};
 /// A handler's result, which a test can wait for.
 template <class Result>
 struct outcome {
-    outcome() { KeInitializeEvent(&come, NotificationEvent, FALSE); }
+    outcome() { KeInitializeEvent(&arrived, NotificationEvent, FALSE); }
     auto handler() {
         return [this](error_code failed, Result what) {
             error = failed;
             result = std::move(what);
-            KeSetEvent(&come, IO_NO_INCREMENT, FALSE);
+            KeSetEvent(&arrived, IO_NO_INCREMENT, FALSE);
         };
     }
     const Result& get() {
-        KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&arrived, Executive, KernelMode, FALSE, nullptr);
         return *result;
     }
-    KEVENT come;
+    KEVENT arrived;
     error_code error;
     std::optional<Result> result;
 };
@@ -51,7 +51,7 @@ TEST_P(Twins, RegisterSendAndUnregister) {
     {
         test_message msg(handle, {MAD_MGMT_CLASS_PERF});
         outcome<int> sent;
-        ibmf::msg_transport(handle, nullptr, msg.shown, {}, IBMF_MSG_TRANS_FLAG_SEQ,
+        ibmf::msg_transport(handle, nullptr, msg.ibmf_msg, {}, IBMF_MSG_TRANS_FLAG_SEQ,
                             sent.handler());
         EXPECT_EQ(sent.get(), IBMF_SUCCESS);
         EXPECT_FALSE(sent.error);
@@ -82,14 +82,14 @@ TEST_P(Twins, WhatIsRefusedCompletesWithTheRefusal) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
     const auto status = [&](ibmf_handle_t handle, ibmf_msg_t* which, uint_t flags) {
-        outcome<int> told;
-        ibmf::msg_transport(handle, nullptr, which, {}, flags, told.handler());
-        return told.get();
+        outcome<int> result;
+        ibmf::msg_transport(handle, nullptr, which, {}, flags, result.handler());
+        return result.get();
     };
     EXPECT_EQ(status(manager.handle, nullptr, 0), IBMF_INVALID_ARG);
-    EXPECT_EQ(status(manager.handle, msg.shown, 4), IBMF_INVALID_ARG);
-    EXPECT_EQ(status(nullptr, msg.shown, 0), IBMF_BAD_HANDLE);
-    EXPECT_EQ(status(manager.handle, msg.shown, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
+    EXPECT_EQ(status(manager.handle, msg.ibmf_msg, 4), IBMF_INVALID_ARG);
+    EXPECT_EQ(status(nullptr, msg.ibmf_msg, 0), IBMF_BAD_HANDLE);
+    EXPECT_EQ(status(manager.handle, msg.ibmf_msg, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
     outcome<ibmf::allocated_qp> qp;
     ibmf::alloc_qp(manager.handle, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, qp.handler());
     EXPECT_EQ(qp.get().status, IBMF_NOT_SUPPORTED);
@@ -102,13 +102,13 @@ TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
     outcome<int> late;
-    ibmf::msg_transport(manager.handle, nullptr, msg.shown, {}, IBMF_MSG_TRANS_FLAG_SEQ,
+    ibmf::msg_transport(manager.handle, nullptr, msg.ibmf_msg, {}, IBMF_MSG_TRANS_FLAG_SEQ,
                         irp::within(std::chrono::milliseconds(5), late.handler()));
     EXPECT_EQ(late.get(), IBMF_TRANS_FAILURE);
     EXPECT_EQ(late.error, make_error_code(STATUS_IO_TIMEOUT));
     boost::asio::cancellation_signal signal;
     outcome<int> cancelled;
-    ibmf::msg_transport(manager.handle, nullptr, msg.shown, {}, IBMF_MSG_TRANS_FLAG_SEQ,
+    ibmf::msg_transport(manager.handle, nullptr, msg.ibmf_msg, {}, IBMF_MSG_TRANS_FLAG_SEQ,
                         boost::asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
     signal.emit(boost::asio::cancellation_type::all);
     EXPECT_EQ(cancelled.get(), IBMF_TRANS_FAILURE);
@@ -116,7 +116,7 @@ TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
     EXPECT_EQ(manager.stats().st_cancelled, 2u);
 }
 
-// The first call is in progress and waits for the registry's lock, which the test holds;
+// The first call is in progress and waits for the client table's lock, which the test holds;
 // the other calls wait behind it.
 TEST_P(Twins, ADeadlineOrASlotEndsACallThatWaitsForItsTurn) {
     const wire joined;
@@ -124,7 +124,7 @@ TEST_P(Twins, ADeadlineOrASlotEndsACallThatWaitsForItsTurn) {
     outcome<ibmf::registered> first, late, cancelled;
     boost::asio::cancellation_signal signal;
     {
-        const ibmf::registry::turn taken(ibmf::registry::here());
+        const ibmf::client_table::lifecycle_lock taken(ibmf::client_table::current());
         ibmf::register_(info, 0, nullptr, nullptr, first.handler());
         ibmf::register_(info, 0, nullptr, nullptr,
                         irp::within(std::chrono::milliseconds(5), late.handler()));

@@ -151,12 +151,12 @@ TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
         EXPECT_EQ(ibmf_cancel_msg(bad, msg), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_resume_msg(bad, msg), IBMF_BAD_HANDLE);
         std::size_t length = 1;
-        ibmf_transfer_end_t end;
+        ibmf_transfer_result_t end;
         EXPECT_EQ(ibmf_stream_msg(bad, msg, call, nullptr), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_read_msg(bad, msg, &length, &length), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_query_transfer(bad, msg, &end), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_limit_port(bad, 1), IBMF_BAD_HANDLE);
-        EXPECT_EQ(ibmf_show_sm(bad, B_TRUE), IBMF_BAD_HANDLE);
+        EXPECT_EQ(ibmf_set_is_sm(bad, B_TRUE), IBMF_BAD_HANDLE);
         EXPECT_EQ(ibmf_unregister(&copy, 0), IBMF_BAD_HANDLE);
     }
     EXPECT_EQ(ibmf_free_msg(other.handle, &msg), IBMF_SUCCESS);
@@ -234,7 +234,7 @@ TEST_P(Clients, AlternateQpsAreRefusedByTheDriverButTheirArgumentsAreChecked) {
 struct offline_client {
     ibmf_handle_t handle = nullptr;
     ibmf_msg_t* held = nullptr;
-    int told = 0;
+    int notifications = 0;
     KIRQL level = DISPATCH_LEVEL;
     KEVENT done;
 
@@ -243,7 +243,7 @@ struct offline_client {
         auto& self = *static_cast<offline_client*>(context);
         EXPECT_EQ(event, IBMF_CI_OFFLINE);
         EXPECT_EQ(handle, self.handle);
-        ++self.told;
+        ++self.notifications;
         self.level = KeGetCurrentIrql();
         EXPECT_EQ(ibmf_free_msg(handle, &self.held), IBMF_SUCCESS);
         EXPECT_EQ(ibmf_unregister(&self.handle, 0), IBMF_SUCCESS);
@@ -261,7 +261,7 @@ TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
     ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &it.held), IBMF_SUCCESS);
     HcaReportFatal(joined.fdo(0));
     KeWaitForSingleObject(&it.done, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_EQ(it.told, 1);
+    EXPECT_EQ(it.notifications, 1);
     EXPECT_EQ(it.level, PASSIVE_LEVEL);
     EXPECT_EQ(try_register(wire::guids[0], 1, PERF_MANAGER), IBMF_BAD_PORT_STATE);
 }
@@ -282,7 +282,7 @@ TEST_P(Clients, WithoutThatCallbackAClientKeepsWhatItHasUntilItUnregisters) {
     KeWaitForSingleObject(&last.done, Executive, KernelMode, FALSE, nullptr);
     EXPECT_EQ(msg.send_and_wait(), IBMF_BAD_PORT_STATE);
     EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_BUSY);
-    EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_unregister(&silent.handle, 0), IBMF_SUCCESS);
 }
 
@@ -299,7 +299,7 @@ TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
     test_message msg(silent.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED});
     silent.listen([](auto...) {}, nullptr);
     joined.answer_modify_port(STATUS_SUCCESS);
-    ASSERT_EQ(ibmf_show_sm(silent.handle, B_TRUE), IBMF_SUCCESS);
+    ASSERT_EQ(ibmf_set_is_sm(silent.handle, B_TRUE), IBMF_SUCCESS);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
     HcaReportFatal(joined.fdo(0));
     EXPECT_EQ(msg.status(), IBMF_TRANSPORT_FAILURE);
@@ -313,9 +313,9 @@ TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
         test_message asked(other.handle, {MAD_MGMT_CLASS_PERF});
         EXPECT_EQ(asked.send_and_wait(), IBMF_SUCCESS);
         EXPECT_EQ(msg.send_and_wait(), IBMF_BAD_PORT_STATE);
-        EXPECT_EQ(ibmf_show_sm(silent.handle, B_FALSE), IBMF_TRANSPORT_FAILURE);
+        EXPECT_EQ(ibmf_set_is_sm(silent.handle, B_FALSE), IBMF_TRANSPORT_FAILURE);
     }
-    EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_free_msg(silent.handle, &msg.ibmf_msg), IBMF_SUCCESS);
 }
 
 // Clients are notified while others unregister: each once, without memory for a list of them.
@@ -334,7 +334,7 @@ TEST_P(Clients, HcaThatFailed_WithManyClients_NotifiesEachOnce) {
         KeWaitForSingleObject(&each.done, Executive, KernelMode, FALSE, nullptr);
     await_closed(joined.fdo(0));
     for (const offline_client& each : all)
-        EXPECT_EQ(each.told, 1);
+        EXPECT_EQ(each.notifications, 1);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Clients);

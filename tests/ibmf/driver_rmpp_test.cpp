@@ -36,8 +36,8 @@ TEST_P(DriversRmpp, ATableOfAnyLengthComesInOneBlock) {
         EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table())) << size;
         EXPECT_EQ(msg.received_header().transaction_id, table_query.tid);
         const auto* const block =
-            reinterpret_cast<const std::uint8_t*>(msg.shown->im_msgbufs_recv.im_bufs_mad_hdr);
-        EXPECT_EQ(msg.shown->im_msgbufs_recv.im_bufs_cl_hdr, block + 24);
+            reinterpret_cast<const std::uint8_t*>(msg.ibmf_msg->im_msgbufs_recv.im_bufs_mad_hdr);
+        EXPECT_EQ(msg.ibmf_msg->im_msgbufs_recv.im_bufs_cl_hdr, block + 24);
         EXPECT_EQ(msg.received().data(), block + 44);
     }
     agent.await_answers();
@@ -60,18 +60,18 @@ TEST_P(DriversRmpp, ARequestOfManyDatagramsIsAnsweredByMany) {
 TEST_P(DriversRmpp, WhatNobodyAskedForIsHeardWhole) {
     wire_with_rmpp joined;
     table_agent agent(1);
-    KEVENT come;
-    KeInitializeEvent(&come, NotificationEvent, FALSE);
-    std::vector<std::uint8_t> heard;
-    agent.heard = [&](auto data) {
-        heard.assign(data.begin(), data.end());
-        KeSetEvent(&come, IO_NO_INCREMENT, FALSE);
+    KEVENT arrived;
+    KeInitializeEvent(&arrived, NotificationEvent, FALSE);
+    std::vector<std::uint8_t> received;
+    agent.on_request = [&](auto data) {
+        received.assign(data.begin(), data.end());
+        KeSetEvent(&arrived, IO_NO_INCREMENT, FALSE);
     };
     const sa_manager manager;
     test_message msg(manager.handle, multi_query);
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_SUCCESS);
-    KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_TRUE(std::ranges::equal(heard, msg.data()));
+    KeWaitForSingleObject(&arrived, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_TRUE(std::ranges::equal(received, msg.data()));
     EXPECT_EQ(agent.stats().st_msgs_received, 1u);
 }
 
@@ -90,12 +90,12 @@ TEST_P(DriversRmpp, AResponseIsCutAtTheClientsLimit) {
     agent.resize(5000);
     const sa_manager manager;
     test_message msg(manager.handle, table_query);
-    msg.shown->im_msg_sz_limit = 1000;
+    msg.ibmf_msg->im_msg_sz_limit = 1000;
     EXPECT_EQ(msg.send_and_wait(), IBMF_PARTIAL_TRANSFER);
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table().first(1000)));
-    ibmf_transfer_end_t end{1, B_TRUE, 1};
-    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
-    EXPECT_EQ(end.te_status, 0); // the transfer was complete
+    ibmf_transfer_result_t end{1, B_TRUE, 1};
+    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.ibmf_msg, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.tr_status, 0); // the transfer was complete
 }
 
 // The first response is lost without a report.
@@ -194,7 +194,7 @@ TEST_P(DriversRmpp, CancellingEndsARequestInManyDatagrams) {
     const sa_manager manager;
     test_message msg(manager.handle, multi_query);
     ASSERT_EQ(msg.send(both_ways), IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     EXPECT_EQ(manager.stats().st_cancelled, 1u);
 }

@@ -30,7 +30,7 @@ ib_lid_t lid_of(DEVICE_OBJECT* fdo) {
     return lid;
 }
 
-HCA_SOFTWARE_FAULTS bad_weather() {
+HCA_SOFTWARE_FAULTS lossy_fabric() {
     HCA_SOFTWARE_FAULTS faults{};
     faults.Jitter = 300;
     faults.LossOnceIn = 12;
@@ -71,16 +71,16 @@ public:
     }
 
     /// The invariants at the end of a run. `late`: how much a callback may exceed its deadline.
-    void expect_each_told_once(ULONGLONG late) {
+    void expect_each_completed_once(ULONGLONG late) {
         for (test_message& each : asked) {
-            const bool whole = told_in_time(each, time_of_a_request + late);
+            const bool whole = completed_in_time(each, time_of_a_request + late);
             if (whole) {
                 EXPECT_TRUE(
                     std::ranges::equal(each.received().first(each.data().size()), each.data()));
             }
         }
         for (test_message* each : {&table, &both}) {
-            const bool whole = told_in_time(*each, time_of_a_transfer + late);
+            const bool whole = completed_in_time(*each, time_of_a_transfer + late);
             if (whole) {
                 EXPECT_TRUE(std::ranges::equal(each->received(), tables.table()));
             }
@@ -109,7 +109,7 @@ private:
         KeReleaseSpinLock(&lock_, level);
     }
     // Returns whether the callback came with a response.
-    bool told_in_time(test_message& msg, ULONGLONG most) {
+    bool completed_in_time(test_message& msg, ULONGLONG most) {
         const bool begun = std::ranges::find(begun_, &msg) != begun_.end();
         if (begun) msg.wait();
         EXPECT_EQ(msg.calls(), begun ? 1 : 0);
@@ -147,13 +147,13 @@ TEST(FabricCampaign, EachIsToldOnceBeforeItsDeadlineAndWhole) {
     expect_explored(options, [&](sim_machine& sim) {
         two_hosts world;
         world.spoil(static_cast<two_hosts::cable>(sim.source().pick(two_hosts::cables, "cable")),
-                    bad_weather());
+                    lossy_fabric());
         for (std::size_t i = 0; i < requests; ++i)
             sim.spawn("ask", [&world, i] { world.ask(i); });
         sim.spawn("table", [&] { world.ask_for_table(); });
         sim.spawn("double-sided", [&] { world.send_and_ask_for_table(); });
         sim.run();
-        world.expect_each_told_once(0);
+        world.expect_each_completed_once(0);
         world.expect_nothing_left();
         answered += world.answered();
         ++runs;
@@ -166,7 +166,7 @@ class FabricExchanges : public BothMachines {};
 
 TEST_P(FabricExchanges, OutliveBadWeather) {
     two_hosts world;
-    HCA_SOFTWARE_FAULTS faults = bad_weather();
+    HCA_SOFTWARE_FAULTS faults = lossy_fabric();
     faults.FlapOnceIn = 0; // a port that is down refuses requests
     faults.Seed = 3;
     world.spoil(two_hosts::between_switches, faults);
@@ -175,7 +175,7 @@ TEST_P(FabricExchanges, OutliveBadWeather) {
     world.ask_for_table();
     world.send_and_ask_for_table();
     constexpr ULONGLONG a_busy_machine = 60'000 * millisecond;
-    world.expect_each_told_once(simulated() ? 0 : a_busy_machine);
+    world.expect_each_completed_once(simulated() ? 0 : a_busy_machine);
     EXPECT_GT(world.answered(), 0u);
 }
 

@@ -57,7 +57,7 @@ TEST_P(Hostile, DatagramsOfEveryLengthWithAnythingInThemAreCountedAndDropped) {
     joined.await_empty();
     // Datagrams that look like a request or a response reach IBMF; others have no agent.
     EXPECT_GE(manager.stats(B_TRUE).st_malformed, 2u * 2000u);
-    ibmf_cancel_msg(manager.handle, waiting.shown);
+    ibmf_cancel_msg(manager.handle, waiting.ibmf_msg);
     waiting.wait();
     EXPECT_EQ(waiting.calls(), 1);
 }
@@ -123,7 +123,7 @@ TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn
         answer(each.right, 9, 0); // of another class version, but otherwise right: not the response
         joined.await_empty();
         EXPECT_EQ(msg.calls(), 0);
-        EXPECT_EQ(manager.stats().st_wrong_answer, each.wrong.size() + 1);
+        EXPECT_EQ(manager.stats().st_wrong_response, each.wrong.size() + 1);
         answer(each.right, 1, 0);
         EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     }
@@ -143,7 +143,7 @@ TEST_P(Hostile, WhoRefusesMayHaveTheRequestsMethod) {
     answer[5] = MAD_STATUS_UNSUPP_METHOD;
     joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
-    EXPECT_EQ(manager.stats().st_wrong_answer, 0u);
+    EXPECT_EQ(manager.stats().st_wrong_response, 0u);
 }
 
 TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
@@ -163,7 +163,7 @@ TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
     joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
     joined.await_empty();
     EXPECT_EQ(msg.calls(), 0);
-    EXPECT_EQ(manager.stats().st_wrong_answer, 1u);
+    EXPECT_EQ(manager.stats().st_wrong_response, 1u);
     answer[oui_end] = 0x06;
     joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
@@ -184,7 +184,7 @@ TEST_P(Hostile, WhoDoesNotKnowTheVersionMayAnswerWithItsOwn) {
     answer[5] = MAD_STATUS_BAD_VERSION;
     joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
-    EXPECT_EQ(manager.stats().st_wrong_answer, 0u);
+    EXPECT_EQ(manager.stats().st_wrong_response, 0u);
 }
 
 TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
@@ -203,15 +203,15 @@ TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
 // U8: an agent and a manager share Get and Set of SMPs; SMInfo goes to the manager.
 TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     wire joined;
-    std::atomic<int> heard[2] = {};
+    std::atomic<int> requests_received[2] = {};
     const client_scope agent(0, SUBN_AGENT);
     const client_scope manager(0, SUBN_MANAGER);
     const auto count = [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         ++*static_cast<std::atomic<int>*>(context);
         free_it(handle, msg, nullptr);
     };
-    agent.listen(count, &heard[0]);
-    manager.listen(count, &heard[1]);
+    agent.listen(count, &requests_received[0]);
+    manager.listen(count, &requests_received[1]);
     const auto inject = [&](std::uint8_t mgmt_class, std::uint8_t method, std::uint8_t attribute) {
         std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, mgmt_class, 1, method};
         bytes[17] = attribute;
@@ -225,21 +225,21 @@ TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
     joined.await_empty();
     ibmf_tear_down_async_cb(agent.handle, nullptr, 0);
     ibmf_tear_down_async_cb(manager.handle, nullptr, 0);
-    EXPECT_EQ(heard[0] + static_cast<int>(agent.stats().st_no_callback), 2);
-    EXPECT_EQ(heard[1] + static_cast<int>(manager.stats().st_no_callback), 3);
+    EXPECT_EQ(requests_received[0] + static_cast<int>(agent.stats().st_no_callback), 2);
+    EXPECT_EQ(requests_received[1] + static_cast<int>(manager.stats().st_no_callback), 3);
 }
 
 // A peer's control packet or single segment of a transfer is not a message: found by the fuzzer.
 TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
     wire joined;
-    std::atomic<int> heard{0};
+    std::atomic<int> requests_received{0};
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     manager.listen(
         [](ibmf_handle_t handle, ibmf_msg_t* msg, void* count) {
             ++*static_cast<std::atomic<int>*>(count);
             free_it(handle, msg, nullptr);
         },
-        &heard);
+        &requests_received);
     std::array<UCHAR, IB_MAD_SIZE> answer{};
     joined.tap = [&](unsigned from, const auto& bytes) {
         if (from == 0) answer = bytes;
@@ -261,7 +261,7 @@ TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
     EXPECT_EQ(manager.stats().st_msgs_received, 1u);
     EXPECT_EQ(manager.stats().st_stale, 4u);
     ibmf_tear_down_async_cb(manager.handle, nullptr, 0);
-    EXPECT_EQ(heard + static_cast<int>(manager.stats().st_no_callback), 1);
+    EXPECT_EQ(requests_received + static_cast<int>(manager.stats().st_no_callback), 1);
 }
 
 // IDs of IBMF's own transactions have that bit, too: IBMF distinguishes unsequenced sends from
@@ -294,7 +294,7 @@ TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
     struct request {
         std::span<const ibmf_client_type_t, 2> pair;
         std::uint8_t mgmt_class, method, high, low; // bytes of the modifier
-        int heard_by;
+        int received_by;
     };
     const request requests[] = {
         {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 0, 0},
@@ -321,8 +321,8 @@ TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
         bytes[23] = each.low;
         joined.inject(0, bytes.data(), IB_MAD_SIZE, 2);
         joined.await_empty();
-        EXPECT_EQ(agent.stats().st_no_callback, each.heard_by == 0 ? 1u : 0u);
-        EXPECT_EQ(manager.stats().st_no_callback, each.heard_by == 1 ? 1u : 0u);
+        EXPECT_EQ(agent.stats().st_no_callback, each.received_by == 0 ? 1u : 0u);
+        EXPECT_EQ(manager.stats().st_no_callback, each.received_by == 1 ? 1u : 0u);
     }
 }
 
@@ -356,7 +356,7 @@ TEST_P(Hostile, ACallbackMayBlockOrIsToldThatItMayNot) {
             told.unregistered = ibmf_unregister(&copy, 0);
             KeSetEvent(&told.done, IO_NO_INCREMENT, FALSE);
         };
-        ASSERT_EQ(ibmf_msg_transport(manager.handle, nullptr, outer.shown, nullptr, call, &given,
+        ASSERT_EQ(ibmf_msg_transport(manager.handle, nullptr, outer.ibmf_msg, nullptr, call, &given,
                                      IBMF_MSG_TRANS_FLAG_SEQ),
                   IBMF_SUCCESS);
         KeWaitForSingleObject(&state.done, Executive, KernelMode, FALSE, nullptr);
@@ -375,7 +375,7 @@ TEST_P(Hostile, TwoThreadsThatSendOneMessageAreTold) {
     {
         const auto send = [&] {
             const int status = ibmf_msg_transport(
-                manager.handle, nullptr, msg.shown, nullptr,
+                manager.handle, nullptr, msg.ibmf_msg, nullptr,
                 [](ibmf_handle_t, ibmf_msg_t*, void* count) {
                     ++*static_cast<std::atomic<int>*>(count);
                 },
@@ -386,7 +386,7 @@ TEST_P(Hostile, TwoThreadsThatSendOneMessageAreTold) {
         system_thread second(send);
     }
     EXPECT_EQ(busy, 1);
-    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
     while (manager.stats().st_callbacks_active != 0)
         KeStallExecutionProcessor(10);
     EXPECT_EQ(begun, 1);
@@ -458,7 +458,7 @@ TEST_P(Hostile, AnythingMayComeInAnyState) {
             test_message msg(manager.handle, each.what);
             ASSERT_EQ(msg.send(each.flags), IBMF_SUCCESS) << each.name;
             inject_noise(joined, request);
-            ibmf_cancel_msg(manager.handle, msg.shown);
+            ibmf_cancel_msg(manager.handle, msg.ibmf_msg);
             msg.wait();
             EXPECT_EQ(msg.calls(), 1) << each.name;
         }
@@ -492,14 +492,14 @@ TEST_P(Hostile, AQueuedTransactionHasNoAnswer) {
     EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
     for (test_message* each : {&ahead, &behind}) {
         EXPECT_EQ(each->calls(), 0);
-        EXPECT_EQ(ibmf_cancel_msg(manager.handle, each->shown), IBMF_SUCCESS);
+        EXPECT_EQ(ibmf_cancel_msg(manager.handle, each->ibmf_msg), IBMF_SUCCESS);
     }
 }
 
 /// The datagrams that a client of a vendor's class has received.
-struct hearing {
+struct header_log {
     static void note(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-        auto& self = *static_cast<hearing*>(context);
+        auto& self = *static_cast<header_log*>(context);
         const ib_mad_hdr_t& header = *msg->im_msgbufs_recv.im_bufs_mad_hdr;
         self.versions.push_back(header.ClassVersion);
         self.methods.push_back(header.R_Method);
@@ -513,10 +513,10 @@ struct hearing {
 // the client; another vendor's datagrams have no receiver.
 TEST_P(Hostile, VersionsMethodsAndOuis) {
     wire joined;
-    hearing heard;
+    header_log log;
     const client_scope vendors(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405},
                                IBMF_REG_FLAG_NO_OFFLOAD);
-    vendors.listen(hearing::note, &heard);
+    vendors.listen(header_log::note, &log);
     std::array<std::uint8_t, IB_MAD_SIZE> bytes{1, 0x32, 1, MAD_METHOD_GET};
     const auto inject = [&](std::size_t at, std::uint8_t changed) {
         const std::uint8_t kept = std::exchange(bytes[at], changed);
@@ -538,10 +538,10 @@ TEST_P(Hostile, VersionsMethodsAndOuis) {
     inject(3, 0xFF); // a response to no request
     EXPECT_EQ(ibmf_tear_down_async_cb(vendors.handle, nullptr, 0), IBMF_SUCCESS);
     const auto dropped = vendors.stats().st_no_callback; // by the tear-down
-    EXPECT_EQ(heard.versions.size() + dropped, 3u);
+    EXPECT_EQ(log.versions.size() + dropped, 3u);
     if (dropped == 0) {
-        EXPECT_EQ(heard.versions, (std::vector<std::uint8_t>{0, 255, 1}));
-        EXPECT_EQ(heard.methods.back(), 0x7F);
+        EXPECT_EQ(log.versions, (std::vector<std::uint8_t>{0, 255, 1}));
+        EXPECT_EQ(log.methods.back(), 0x7F);
     }
 }
 

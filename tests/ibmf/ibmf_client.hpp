@@ -72,8 +72,8 @@ class test_message {
 public:
     test_message(ibmf_handle_t handle, const request_of& what)
         : handle_(handle), data_(what.data_size) {
-        KeInitializeEvent(&told_, NotificationEvent, FALSE);
-        EXPECT_EQ(ibmf_alloc_msg(handle, IBMF_ALLOC_SLEEP, &shown), IBMF_SUCCESS);
+        KeInitializeEvent(&completed_, NotificationEvent, FALSE);
+        EXPECT_EQ(ibmf_alloc_msg(handle, IBMF_ALLOC_SLEEP, &ibmf_msg), IBMF_SUCCESS);
         const ibmf::class_layout layout = ibmf::layout_of(what.mgmt_class);
         for (std::size_t i = 0; i < data_.size(); ++i)
             data_[i] = static_cast<std::uint8_t>(i * 7 + what.tid);
@@ -83,78 +83,78 @@ public:
                               .method = what.method,
                               .transaction_id = what.tid,
                               .attribute_id = 0x35});
-        ibmf_msg_bufs_t& parts = shown->im_msgbufs_send;
+        ibmf_msg_bufs_t& parts = ibmf_msg->im_msgbufs_send;
         parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(header_.data());
         parts.im_bufs_cl_hdr = class_header_.data();
         parts.im_bufs_cl_hdr_len = layout.class_header_size;
         parts.im_bufs_cl_data = data_.data();
         parts.im_bufs_cl_data_len = data_.size();
-        shown->im_local_addr.ia_remote_lid = what.to;
-        shown->im_local_addr.ia_remote_qno = 1;
-        shown->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_FULL;
-        shown->im_local_addr.ia_q_key = IB_QP1_QKEY;
+        ibmf_msg->im_local_addr.ia_remote_lid = what.to;
+        ibmf_msg->im_local_addr.ia_remote_qno = 1;
+        ibmf_msg->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_FULL;
+        ibmf_msg->im_local_addr.ia_q_key = IB_QP1_QKEY;
     }
     ~test_message() {
-        if (shown == nullptr) return;
+        if (ibmf_msg == nullptr) return;
         if (begun_) wait();
-        EXPECT_EQ(ibmf_free_msg(handle_, &shown), IBMF_SUCCESS);
+        EXPECT_EQ(ibmf_free_msg(handle_, &ibmf_msg), IBMF_SUCCESS);
     }
     test_message(const test_message&) = delete;
     test_message& operator=(const test_message&) = delete;
 
     void set_oui(std::uint32_t oui) { ibmf::store_oui(std::span(class_header_).first<4>(), oui); }
     int send(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
-        KeClearEvent(&told_);
+        KeClearEvent(&completed_);
         begun_ = true;
         sent_at_ = KeQueryInterruptTime();
-        const int status = ibmf_msg_transport(handle_, qp, shown, &times, note, this, flags);
+        const int status = ibmf_msg_transport(handle_, qp, ibmf_msg, &times, note, this, flags);
         if (status != IBMF_SUCCESS) begun_ = false;
         return status;
     }
     int send_and_wait(uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ, ibmf_retrans_t times = {}) {
-        return ibmf_msg_transport(handle_, qp, shown, &times, nullptr, nullptr, flags);
+        return ibmf_msg_transport(handle_, qp, ibmf_msg, &times, nullptr, nullptr, flags);
     }
-    void wait() { KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr); }
+    void wait() { KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr); }
     int status() {
         wait();
-        return shown->im_msg_status;
+        return ibmf_msg->im_msg_status;
     }
     int calls() const { return calls_; }
     /// The time from the call to the callback in 100 ns.
-    ULONGLONG took() const { return told_at_ - sent_at_; }
+    ULONGLONG took() const { return completed_at_ - sent_at_; }
     KIRQL level() const { return level_; }
     std::span<const std::uint8_t> data() const { return data_; }
     std::span<const std::uint8_t> received() const {
-        const ibmf_msg_bufs_t& parts = shown->im_msgbufs_recv;
+        const ibmf_msg_bufs_t& parts = ibmf_msg->im_msgbufs_recv;
         return {static_cast<const std::uint8_t*>(parts.im_bufs_cl_data), parts.im_bufs_cl_data_len};
     }
     ibmf::mad_header received_header() const {
         return ibmf::load_mad_header(std::span<const std::uint8_t, ibmf::mad_header_size>(
-            reinterpret_cast<const std::uint8_t*>(shown->im_msgbufs_recv.im_bufs_mad_hdr),
+            reinterpret_cast<const std::uint8_t*>(ibmf_msg->im_msgbufs_recv.im_bufs_mad_hdr),
             ibmf::mad_header_size));
     }
 
-    ibmf_msg_t* shown = nullptr;
+    ibmf_msg_t* ibmf_msg = nullptr;
     ibmf_qp_handle_t qp = IBMF_QP_HANDLE_DEFAULT; // that sends it
 
 private:
     static void note(ibmf_handle_t, ibmf_msg_t*, void* context) {
         auto& self = *static_cast<test_message*>(context);
         ++self.calls_;
-        self.told_at_ = KeQueryInterruptTime();
+        self.completed_at_ = KeQueryInterruptTime();
         self.level_ = KeGetCurrentIrql();
-        KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
+        KeSetEvent(&self.completed_, IO_NO_INCREMENT, FALSE);
     }
 
     ibmf_handle_t handle_;
     std::array<std::uint8_t, ibmf::mad_header_size> header_{};
     std::array<std::uint8_t, 40> class_header_{};
     std::vector<std::uint8_t> data_;
-    KEVENT told_;
+    KEVENT completed_;
     std::atomic<int> calls_{0};
     KIRQL level_ = PASSIVE_LEVEL;
     ULONGLONG sent_at_ = 0;
-    ULONGLONG told_at_ = 0;
+    ULONGLONG completed_at_ = 0;
     bool begun_ = false;
 };
 
@@ -176,12 +176,12 @@ public:
     std::atomic<bool> silent{false};
     /// Changes the response's header before it is sent.
     std::function<void(ib_mad_hdr_t&)> change;
-    std::atomic<int> heard{0};
+    std::atomic<int> requests_received{0};
 
 private:
     static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<echo_agent*>(context);
-        ++self.heard;
+        ++self.requests_received;
         self.held_.enter();
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;

@@ -35,7 +35,7 @@ TEST(Memory, OfAnOutstandingTransactionIsBounded) {
     EXPECT_LE(each, 512 * 1.1);
     EXPECT_GE(each, 256.0); // the measurement works
     for (const auto& one : all)
-        ibmf_cancel_msg(manager.handle, one->shown);
+        ibmf_cancel_msg(manager.handle, one->ibmf_msg);
 }
 
 } // namespace

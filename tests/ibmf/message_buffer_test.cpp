@@ -62,7 +62,7 @@ TEST_F(MessageBuffer, GivesAwayHeadersAndWhatWasNotRead) {
     EXPECT_EQ(copied(buffer.data()),
               octets(original.data.begin() + 3000, original.data.begin() + 5100));
     const std::size_t size = headers.size() + buffer.data().size();
-    const message_buffer::block block = buffer.take();
+    const message_buffer::block block = buffer.detach();
     octets expected = headers;
     expected.insert(expected.end(), original.data.begin() + 3000, original.data.begin() + 5100);
     EXPECT_EQ(copied({block.get(), size}), expected);

@@ -53,8 +53,8 @@ TEST_P(Redirects, AreFollowed) {
         return true;
     };
     EXPECT_EQ(asked_.send_and_wait(), IBMF_SUCCESS);
-    EXPECT_EQ(far_.heard, 1);
-    EXPECT_EQ(near_.heard, 1);
+    EXPECT_EQ(far_.requests_received, 1);
+    EXPECT_EQ(near_.requests_received, 1);
     EXPECT_EQ(manager_.stats().st_redirected, 1u);
     EXPECT_EQ(manager_.stats().st_retries, 0u);
 }
@@ -85,7 +85,7 @@ TEST_P(Redirects, InACircleEndWithTheLastAnswer) {
     };
     EXPECT_EQ(asked_.send_and_wait(), IBMF_SUCCESS);
     EXPECT_EQ(asked_.received_header().status, MAD_STATUS_REDIRECT_REQUIRED);
-    EXPECT_EQ(far_.heard, 5);
+    EXPECT_EQ(far_.requests_received, 5);
     EXPECT_EQ(manager_.stats().st_redirected, 4u);
 }
 
@@ -102,7 +102,7 @@ TEST_P(Redirects, ThatDoNotSayWhereAreAnswers) {
         EXPECT_EQ(asked_.send_and_wait(), IBMF_SUCCESS);
         EXPECT_EQ(asked_.received_header().status, MAD_STATUS_REDIRECT_REQUIRED);
     }
-    EXPECT_EQ(near_.heard, 0);
+    EXPECT_EQ(near_.requests_received, 0);
     EXPECT_EQ(manager_.stats().st_redirected, 0u);
 }
 

@@ -14,40 +14,40 @@ inline std::optional<std::string> judge(const outcome& sent, const outcome& rece
                                         const message_buffer& buffer, const test_message& original,
                                         bool begun) {
     const auto honest = [](const outcome& result) {
-        return result.how == ending::complete ||
-               (result.how == ending::timed_out && !result.by_peer) ||
-               (result.how == ending::aborted && result.by_peer &&
+        return result.state == transfer_state::complete ||
+               (result.state == transfer_state::timed_out && !result.by_peer) ||
+               (result.state == transfer_state::aborted && result.by_peer &&
                 (result.code == rmpp_status::too_many_retries ||
                  result.code == rmpp_status::total_time_too_long));
     };
     if (!honest(sent)) return "sender: " + text_of(sent);
     // A receiver that got no segment still waits; its caller has the deadline.
     if (begun && !honest(received)) return "receiver: " + text_of(received);
-    if (received.how != ending::complete)
-        return sent.how == ending::complete ? std::optional("sent, but not received")
-                                            : std::nullopt;
+    if (received.state != transfer_state::complete)
+        return sent.state == transfer_state::complete ? std::optional("sent, but not received")
+                                                      : std::nullopt;
     if (!std::ranges::equal(buffer.data(), original.data)) return "other data than were sent";
-    if (!std::ranges::equal(buffer.class_header(), original.lent().class_header))
+    if (!std::ranges::equal(buffer.class_header(), original.as_message().class_header))
         return "another class header than was sent";
     return std::nullopt;
 }
 
 // One transfer of `size` bytes over a wire with those faults.
 inline std::optional<std::string> transfer(dispatch::choices& source, std::size_t size,
-                                           const settings& chosen, const weather& sky,
+                                           const settings& chosen, const link_faults& planned,
                                            std::uint8_t mgmt_class = MAD_MGMT_CLASS_SUBN_ADM) {
     const test_message original(size, mgmt_class);
     message_buffer buffer;
-    sender from(chosen, original.lent());
+    sender from(chosen, original.as_message());
     receiver to(chosen, buffer);
-    wire between(source, sky);
+    wire between(source, planned);
     const window_watch watch(between);
     if (!between.run(end_of(from), end_of(to))) return "does not end";
     if (watch.broken()) return watch.broken();
     if (from.result().running()) return "the sender never ends";
     if (to.begun() && !to.retired()) return "the receiver never retires";
-    const bool fair = sky.faults <= chosen.retries;
-    if (fair && from.result().how != ending::complete)
+    const bool fair = planned.faults <= chosen.retries;
+    if (fair && from.result().state != transfer_state::complete)
         return "given up after few faults: " + text_of(from.result());
     return judge(from.result(), to.result(), buffer, original, to.begun());
 }
@@ -63,8 +63,9 @@ inline std::optional<std::string> lossy_transfer(dispatch::sim_machine& machine)
     const std::size_t each = layout_of(mgmt_class).data_size();
     const std::size_t size =
         each * source.pick(20, "segments") + source.pick(3, "rest") * (each / 2);
-    const weather sky{.faults = source.pick(41, "faults"), .one_in = 1 + source.pick(12, "one in")};
-    return transfer(source, size, chosen, sky, mgmt_class);
+    const link_faults planned{.faults = source.pick(41, "faults"),
+                              .one_in = 1 + source.pick(12, "one in")};
+    return transfer(source, size, chosen, planned, mgmt_class);
 }
 
 // Segments in any order, with false lengths and flags. The receiver may refuse them, but it

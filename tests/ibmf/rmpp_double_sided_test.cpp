@@ -34,7 +34,7 @@ public:
         if (sender_) sender_->expire(now);
     }
     void reply(const message& response) {
-        if (receiver_.result().how == ending::complete && !sender_)
+        if (receiver_.result().state == transfer_state::complete && !sender_)
             sender_.emplace(settings_, response);
     }
 
@@ -52,14 +52,14 @@ struct exchange {
     exchange(const settings& chosen, std::size_t request_size, std::size_t response_size)
         : request(request_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi),
           response(response_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi_response),
-          asking(chosen, request.lent(), answer), answering(chosen, question) {}
+          asking(chosen, request.as_message(), answer), answering(chosen, question) {}
 
     // Responds as soon as the request is complete.
-    party answering_end() {
-        party end = end_of(answering);
+    endpoint answering_end() {
+        endpoint end = end_of(answering);
         end.receive = [this, receive = end.receive](const mad_view& view, ticks now) {
             receive(view, now);
-            answering.reply(response.lent());
+            answering.reply(response.as_message());
         };
         return end;
     }
@@ -89,8 +89,8 @@ TEST(RmppDoubleSided, TurnsWithAnAckOfSegmentZero) {
     EXPECT_EQ(seen, (std::vector<std::string>{"asks data 1", "answers ack 1", "asks data 2",
                                               "answers ack 2", "answers data 1", "asks ack 0",
                                               "asks ack 1", "answers data 2", "asks ack 2"}));
-    EXPECT_EQ(both.asking.result().how, ending::complete);
-    EXPECT_EQ(both.answering.result().how, ending::complete);
+    EXPECT_EQ(both.asking.result().state, transfer_state::complete);
+    EXPECT_EQ(both.answering.result().state, transfer_state::complete);
     EXPECT_TRUE(both.asking.retired() && both.answering.retired());
 }
 
@@ -109,8 +109,8 @@ TEST(RmppDoubleSided, CompletesOrBothSidesKnowWhyNot) {
         EXPECT_FALSE(both.asking.result().running());
         // A responder that got no segment of the request still waits for it.
         EXPECT_FALSE(both.answering.result().running() && both.answering.request().begun());
-        const bool asked = both.asking.result().how == ending::complete;
-        const bool answered = both.answering.result().how == ending::complete;
+        const bool asked = both.asking.result().state == transfer_state::complete;
+        const bool answered = both.answering.result().state == transfer_state::complete;
         EXPECT_TRUE(asked || faults > 2) << text_of(both.asking.result());
         EXPECT_TRUE(!(asked || answered) ||
                     std::ranges::equal(both.answer.data(), both.response.data));
@@ -123,7 +123,7 @@ struct Asking : ::testing::Test {
     exchange both{{}, 150, 350};
     ticks now = 0;
 
-    void hear(const rmpp_header& header) {
+    void receive(const rmpp_header& header) {
         both.asking.receive(view_of(packet(both.response, header)), now);
     }
     std::vector<rmpp_header> sent() {
@@ -134,15 +134,15 @@ using RmppRequester = Asking;
 
 TEST_F(RmppRequester, RepeatsTheTurnWhenTheLastAckRepeats) {
     sent();
-    hear(ack(1, 2));
+    receive(ack(1, 2));
     EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
-    hear(ack(1, 2));
+    receive(ack(1, 2));
     EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
 }
 
 TEST_F(RmppRequester, RepeatsTheTurnUntilItGivesUp) {
     sent();
-    hear(ack(1, 2));
+    receive(ack(1, 2));
     sent();
     for (std::uint32_t i = 0; i < settings{}.retries; ++i) {
         now = both.asking.deadline();
@@ -152,8 +152,8 @@ TEST_F(RmppRequester, RepeatsTheTurnUntilItGivesUp) {
     now = both.asking.deadline();
     both.asking.expire(now);
     EXPECT_EQ(text_of(both.asking.result()),
-              text_of({ending::timed_out, rmpp_status::too_many_retries, false}));
-    expect_refusal(sent(), rmpp_status::too_many_retries);
+              text_of({transfer_state::timed_out, rmpp_status::too_many_retries, false}));
+    expect_stop_or_abort(sent(), rmpp_status::too_many_retries);
     EXPECT_TRUE(both.asking.retired());
     EXPECT_EQ(both.asking.deadline(), never);
 }
@@ -161,7 +161,7 @@ TEST_F(RmppRequester, RepeatsTheTurnUntilItGivesUp) {
 TEST_F(RmppRequester, AResponseStandsForALostLastAck) {
     sent();
     both.asking.receive(view_of(data_packet(both.response, 1)), now);
-    EXPECT_EQ(both.asking.request().result().how, ending::complete);
+    EXPECT_EQ(both.asking.request().result().state, transfer_state::complete);
     EXPECT_EQ(segments_of(sent()), (std::vector<std::uint32_t>{1}));
 }
 
@@ -169,7 +169,7 @@ TEST_F(RmppRequester, StaleSegmentsAreNoResponse) {
     sent();
     both.asking.receive(view_of(data_packet(both.response, 2)), now);
     EXPECT_TRUE(both.asking.request().result().running());
-    hear(ack(1, 2));
+    receive(ack(1, 2));
     sent();
     both.asking.receive(view_of(data_packet(both.response, 2)), now);
     EXPECT_TRUE(both.asking.result().running());
@@ -187,18 +187,18 @@ TEST_F(RmppRequester, CancelsInEveryPhase) {
         if (phase > 1) other.asking.receive(view_of(data_packet(other.response, 1)), now);
         drain();
         other.asking.cancel(now);
-        EXPECT_EQ(other.asking.result().how, ending::cancelled) << phase;
-        expect_refusal(drain(), rmpp_status::unspecified);
+        EXPECT_EQ(other.asking.result().state, transfer_state::cancelled) << phase;
+        expect_stop_or_abort(drain(), rmpp_status::unspecified);
     }
 }
 
 TEST_F(RmppRequester, AnAbortInsteadOfAResponseIsReported) {
     sent();
-    hear(ack(1, 2));
+    receive(ack(1, 2));
     sent();
-    hear({.type = rmpp_type::abort, .flags = rmpp_active, .status = rmpp_status::unspecified});
+    receive({.type = rmpp_type::abort, .flags = rmpp_active, .status = rmpp_status::unspecified});
     EXPECT_EQ(text_of(both.asking.result()),
-              text_of({ending::aborted, rmpp_status::unspecified, true}));
+              text_of({transfer_state::aborted, rmpp_status::unspecified, true}));
     EXPECT_TRUE(both.asking.retired());
     EXPECT_EQ(both.asking.deadline(), never);
 }

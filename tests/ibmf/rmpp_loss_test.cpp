@@ -33,9 +33,9 @@ TEST(RmppLoss, EverySmallWindowSurvivesEveryTwoFaults) {
             dispatch::exhaustive_choices source;
             settings chosen;
             chosen.window = window;
-            const weather sky{.faults = 2};
+            const link_faults planned{.faults = 2};
             do {
-                const auto wrong = transfer(source, 200 * segments - 1, chosen, sky);
+                const auto wrong = transfer(source, 200 * segments - 1, chosen, planned);
                 ASSERT_FALSE(wrong) << *wrong << "; window " << window << ", " << segments
                                     << " segments, run " << source.leaves();
             } while (source.next());

@@ -21,7 +21,7 @@ dispatch::explore_options many_runs() {
 }
 
 // A run's three faults cannot exhaust four retries.
-weather some_faults(dispatch::choices& source) {
+link_faults some_faults(dispatch::choices& source) {
     return {.faults = source.pick(4, "faults"), .one_in = 1 + source.pick(10, "one in")};
 }
 
@@ -30,7 +30,7 @@ TEST(RmppPeers, OurSenderServesAReceiverThatKeepsNothing) {
         dispatch::choices& source = machine.source();
         const test_message original(100 * source.pick(60, "size"));
         plain_receiver to(1 + source.pick(8, "window"));
-        sender from({.retries = 4}, original.lent());
+        sender from({.retries = 4}, original.as_message());
         wire between(source, some_faults(source));
         const window_watch watch(between);
         EXPECT_TRUE(between.run(end_of(from), end_of(to)));
@@ -137,11 +137,11 @@ TEST(RmppModel, TheReceiverAgreesWithTheModel) {
             side.receive(view_of(packet(original, header)), 0);
             const rmpp_status code = expected.receive(header);
             if (code != rmpp_status::normal) {
-                EXPECT_EQ(text_of(side.result()), text_of({ending::aborted, code, false}));
+                EXPECT_EQ(text_of(side.result()), text_of({transfer_state::aborted, code, false}));
                 return;
             }
             EXPECT_EQ(side.received(), expected.bytes());
-            EXPECT_EQ(side.result().how == ending::complete, expected.complete());
+            EXPECT_EQ(side.result().state == transfer_state::complete, expected.complete());
             if (source.fires("busy", 3)) continue; // its response is delayed
             for (const rmpp_header& answer : drained(side)) {
                 EXPECT_EQ(answer.type, rmpp_type::ack);

@@ -16,8 +16,12 @@ struct Receiving : ::testing::Test {
     receiver side{chosen, buffer};
     ticks now = 0;
 
-    void hear(std::uint32_t segment) { side.receive(view_of(data_packet(original, segment)), now); }
-    void hear(const rmpp_header& header) { side.receive(view_of(packet(original, header)), now); }
+    void receive(std::uint32_t segment) {
+        side.receive(view_of(data_packet(original, segment)), now);
+    }
+    void receive(const rmpp_header& header) {
+        side.receive(view_of(packet(original, header)), now);
+    }
     void expect_ack(std::uint32_t segment, std::uint32_t window_last) {
         const std::vector<rmpp_header> sent = drained(side);
         ASSERT_EQ(sent.size(), 1u) << segment;
@@ -25,21 +29,22 @@ struct Receiving : ::testing::Test {
     }
     void expect_silence() { EXPECT_TRUE(drained(side).empty()); }
     void begin() {
-        hear(1);
+        receive(1);
         expect_ack(1, 5);
     }
-    void expect(ending how, rmpp_status code, bool by_peer) {
+    void expect(transfer_state how, rmpp_status code, bool by_peer) {
         EXPECT_EQ(text_of(side.result()), text_of({how, code, by_peer}));
     }
     // This header, after a good start, ends the transfer with that code.
-    void expect_refused(const rmpp_header& header, rmpp_status code, ending how = ending::aborted) {
+    void expect_refused(const rmpp_header& header, rmpp_status code,
+                        transfer_state how = transfer_state::aborted) {
         message_buffer other_buffer;
         receiver other(chosen, other_buffer);
         other.receive(view_of(data_packet(original, 1)), now);
         drained(other);
         other.receive(view_of(packet(original, header)), now);
         EXPECT_EQ(text_of(other.result()), text_of({how, code, false}));
-        expect_refusal(drained(other), code);
+        expect_stop_or_abort(drained(other), code);
     }
     rmpp_header changed(std::uint32_t segment, auto change) {
         rmpp_header header = data_header(original, segment);
@@ -51,18 +56,18 @@ using RmppReceiver = Receiving;
 
 TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
     begin();
-    hear(2);
+    receive(2);
     expect_silence();
-    hear(3);
+    receive(3);
     expect_ack(3, 7);
-    hear(4);
-    hear(5);
-    hear(6); // pending acknowledgements are merged
+    receive(4);
+    receive(5);
+    receive(6); // pending acknowledgements are merged
     expect_ack(6, 10);
     for (std::uint32_t segment = 7; segment <= 10; ++segment)
-        hear(segment);
+        receive(segment);
     expect_ack(10, 14);
-    expect(ending::complete, rmpp_status::normal, false);
+    expect(transfer_state::complete, rmpp_status::normal, false);
     EXPECT_TRUE(std::ranges::equal(buffer.data(), original.data));
     EXPECT_EQ(side.received(), original.data.size());
 }
@@ -70,14 +75,14 @@ TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
 // One block: common header, class header, data; the headers are the first segment's.
 TEST_F(RmppReceiver, TheMessageIsOneBlock) {
     for (std::uint32_t segment = 1; segment <= 10; ++segment) {
-        hear(segment);
+        receive(segment);
         drained(side);
     }
     const mad_bytes all = buffer.bytes();
     ASSERT_EQ(all.size(), 24 + 20 + original.data.size());
-    EXPECT_TRUE(std::ranges::equal(all.first(24), original.lent().header));
-    EXPECT_TRUE(std::ranges::equal(all.subspan(24, 20), original.lent().class_header));
-    const message_buffer::block block = buffer.take();
+    EXPECT_TRUE(std::ranges::equal(all.first(24), original.as_message().header));
+    EXPECT_TRUE(std::ranges::equal(all.subspan(24, 20), original.as_message().class_header));
+    const message_buffer::block block = buffer.detach();
     EXPECT_TRUE(buffer.bytes().empty());
     EXPECT_EQ(block[44], original.data[0]);
 }
@@ -85,48 +90,49 @@ TEST_F(RmppReceiver, TheMessageIsOneBlock) {
 // The peer's headers with the response bit inverted; the attribute need not be kept, but the class
 // header is (a vendor's OUI).
 TEST_F(RmppReceiver, ControlPacketsTurnTheResponseBit) {
-    hear(1);
+    receive(1);
     datagram bytes{};
     ASSERT_TRUE(side.transmit(bytes));
     mad_header wanted = view_of(original.headers).header();
     wanted.method ^= MAD_RESPONSE_BIT;
     EXPECT_EQ(view_of(bytes).header(), wanted);
-    EXPECT_TRUE(std::ranges::equal(view_of(bytes).class_header(), original.lent().class_header));
+    EXPECT_TRUE(
+        std::ranges::equal(view_of(bytes).class_header(), original.as_message().class_header));
 }
 
 TEST_F(RmppReceiver, KeepsWhatComesEarlyAndTellsOfAGapOnce) {
     begin();
-    hear(4);
+    receive(4);
     expect_ack(1, 5);
-    hear(5);
-    hear(3);
+    receive(5);
+    receive(3);
     expect_silence();
     EXPECT_EQ(side.counts().out_of_order, 3u);
-    hear(2);
+    receive(2);
     expect_ack(5, 9);
     EXPECT_EQ(side.received(), 1000u);
 }
 
 TEST_F(RmppReceiver, DuplicatesAreAcknowledgedAndNotKept) {
     begin();
-    hear(2);
-    hear(1);
+    receive(2);
+    receive(1);
     expect_ack(2, 6);
-    hear(4);
+    receive(4);
     expect_ack(2, 6);
-    hear(4);
+    receive(4);
     expect_silence(); // the gap was acknowledged before
     EXPECT_EQ(side.counts().duplicates, 2u);
     EXPECT_EQ(side.received(), 400u);
 }
 
 TEST_F(RmppReceiver, WhatBeginsNoTransferIsIgnored) {
-    hear(2);
-    hear(10);
-    hear(ack(1, 5));
+    receive(2);
+    receive(10);
+    receive(ack(1, 5));
     rmpp_header inactive = data_header(original, 1);
     inactive.flags = rmpp_first;
-    hear(inactive);
+    receive(inactive);
     expect_silence();
     EXPECT_FALSE(side.begun());
     EXPECT_EQ(side.deadline(), never);
@@ -137,11 +143,11 @@ TEST_F(RmppReceiver, WhatBeginsNoTransferIsIgnored) {
 TEST_F(RmppReceiver, InactiveDatagramsAreNotOfTheTransfer) {
     begin();
     rmpp_header inactive{.version = 77, .type = static_cast<rmpp_type>(99), .segment = 2};
-    hear(inactive);
+    receive(inactive);
     EXPECT_TRUE(side.result().running());
     EXPECT_EQ(side.counts().ignored, 1u);
-    hear(2);
-    hear(3);
+    receive(2);
+    receive(3);
     expect_ack(3, 7);
 }
 
@@ -167,7 +173,7 @@ TEST_F(RmppReceiver, LastLengthsThatCannotBeAreILPL) {
         message_buffer other_buffer;
         receiver other(chosen, other_buffer);
         other.receive(view_of(packet(original, only)), now);
-        expect_refusal(drained(other), rmpp_status::inconsistent_last);
+        expect_stop_or_abort(drained(other), rmpp_status::inconsistent_last);
         EXPECT_TRUE(other_buffer.bytes().empty());
     }
 }
@@ -179,7 +185,7 @@ TEST_F(RmppReceiver, AFirstOfManyThatAnnouncesOneIsILPL) {
         other.receive(
             view_of(packet(original, changed(1, [&](auto& it) { it.length_or_window = length; }))),
             now);
-        expect_refusal(drained(other), rmpp_status::inconsistent_last);
+        expect_stop_or_abort(drained(other), rmpp_status::inconsistent_last);
     }
 }
 
@@ -191,14 +197,14 @@ TEST_F(RmppReceiver, LastBeforeOrAfterTheAnnouncedEndIsILPL) {
                            }),
                    rmpp_status::inconsistent_last);
     for (std::uint32_t segment = 1; segment <= 9; ++segment) {
-        hear(segment);
+        receive(segment);
         drained(side);
     }
     // 2050 bytes announced: eleven segments if class headers were counted once, not more
-    hear(changed(10, [](auto& it) { it.flags = rmpp_active; }));
+    receive(changed(10, [](auto& it) { it.flags = rmpp_active; }));
     EXPECT_TRUE(side.result().running());
-    hear(changed(2, [](auto& it) { it.segment = 11; }));
-    expect(ending::aborted, rmpp_status::inconsistent_last, false);
+    receive(changed(2, [](auto& it) { it.segment = 11; }));
+    expect(transfer_state::aborted, rmpp_status::inconsistent_last, false);
 }
 
 TEST_F(RmppReceiver, NothingFollowsTheLastSegment) {
@@ -216,7 +222,7 @@ TEST_F(RmppReceiver, NothingFollowsTheLastSegment) {
     other.receive(view_of(packet(longer, last)), now);
     drained(other);
     other.receive(view_of(packet(longer, data_header(longer, 4))), now);
-    expect_refusal(drained(other), rmpp_status::inconsistent_last);
+    expect_stop_or_abort(drained(other), rmpp_status::inconsistent_last);
 }
 
 // Lengths in the middle segments, and padding in the last segment, are ignored.
@@ -233,7 +239,7 @@ TEST_F(RmppReceiver, IsLenientAboutMiddleLengthsAndPadding) {
             other.receive(view_of(bytes), now);
             drained(other);
         }
-        EXPECT_EQ(other.result().how, ending::complete) << announced;
+        EXPECT_EQ(other.result().state, transfer_state::complete) << announced;
         EXPECT_TRUE(std::ranges::equal(other_buffer.data(), original.data));
     }
 }
@@ -271,7 +277,7 @@ TEST_F(RmppReceiver, TotalTime_OfATransferThatGoesOn_EndsItWithT2L) {
     begin();
     while (now + 10 * second < 40 * second) {
         now += 10 * second;
-        hear(1);
+        receive(1);
         drained(side);
     }
     EXPECT_EQ(side.deadline(), 40 * second);
@@ -279,8 +285,8 @@ TEST_F(RmppReceiver, TotalTime_OfATransferThatGoesOn_EndsItWithT2L) {
     side.expire(now - 1);
     EXPECT_TRUE(side.result().running());
     side.expire(now);
-    expect(ending::timed_out, rmpp_status::total_time_too_long, false);
-    expect_refusal(drained(side), rmpp_status::total_time_too_long);
+    expect(transfer_state::timed_out, rmpp_status::total_time_too_long, false);
+    expect_stop_or_abort(drained(side), rmpp_status::total_time_too_long);
 }
 
 // The time of the transfer is 3.28 s per segment; the wait for a dead peer is shorter.
@@ -289,7 +295,7 @@ TEST_F(RmppReceiver, Silence_InMidTransfer_EndsItWithTMRAfterAResponseTimePerRet
     begin();
     EXPECT_EQ(side.deadline(), 4 * chosen.response_timer());
     now = 10 * second;
-    hear(2);
+    receive(2);
     drained(side);
     const ticks due = now + (chosen.retries + 1) * chosen.response_timer();
     EXPECT_EQ(side.deadline(), due);
@@ -297,16 +303,16 @@ TEST_F(RmppReceiver, Silence_InMidTransfer_EndsItWithTMRAfterAResponseTimePerRet
     EXPECT_TRUE(side.result().running());
     now = due;
     side.expire(now);
-    expect(ending::timed_out, rmpp_status::too_many_retries, false);
-    expect_refusal(drained(side), rmpp_status::too_many_retries);
+    expect(transfer_state::timed_out, rmpp_status::too_many_retries, false);
+    expect_stop_or_abort(drained(side), rmpp_status::too_many_retries);
 }
 
 // The requester's short timers do not apply to the peer: they end no transfer between two segments.
 TEST_F(RmppReceiver, Silence_OfAHastyClientsPeer_IsBorneForTheDefaultTimer) {
     chosen = {.response_time = millisecond, .round_trip = millisecond, .retries = 0};
-    EXPECT_EQ(longest_silence_of(chosen), settings{}.response_timer());
+    EXPECT_EQ(max_silence_of(chosen), settings{}.response_timer());
     chosen.retries = 2;
-    EXPECT_EQ(longest_silence_of(chosen), 3 * settings{}.response_timer());
+    EXPECT_EQ(max_silence_of(chosen), 3 * settings{}.response_timer());
 }
 
 TEST_F(RmppReceiver, Silence_WhileTheWindowIsHeldClosed_EndsNothing) {
@@ -320,7 +326,7 @@ TEST_F(RmppReceiver, Silence_WhileTheWindowIsHeldClosed_EndsNothing) {
     drained(side);
     EXPECT_EQ(side.deadline(), 40 * second);
     now = 35 * second;
-    hear(2);
+    receive(2);
     EXPECT_TRUE(side.result().running());
 }
 
@@ -346,7 +352,7 @@ TEST_F(RmppReceiver, Announcement_BeyondTheSizeLimit_BuysNoTimeAndNoMemory) {
     }
     EXPECT_LE(kept.announced, 1000u);
     EXPECT_EQ(text_of(liar.result()),
-              text_of({ending::timed_out, rmpp_status::total_time_too_long, false}));
+              text_of({transfer_state::timed_out, rmpp_status::total_time_too_long, false}));
     EXPECT_EQ(now, 50 * second);
 }
 
@@ -362,14 +368,14 @@ TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
     const test_message small(50);
     side.receive(view_of(data_packet(small, 1)), now);
     expect_ack(1, 5);
-    EXPECT_EQ(side.deadline(), chosen.linger);
+    EXPECT_EQ(side.deadline(), chosen.time_wait);
     for (int i = 0; i < 3; ++i) {
         side.receive(view_of(data_packet(small, 1)), now);
         expect_ack(1, 5);
     }
     EXPECT_EQ(buffer.data().size(), 50u);
-    EXPECT_EQ(side.deadline(), chosen.linger); // repeated segments do not extend it
-    side.expire(chosen.linger);
+    EXPECT_EQ(side.deadline(), chosen.time_wait); // repeated segments do not extend it
+    side.expire(chosen.time_wait);
     EXPECT_TRUE(side.retired());
     EXPECT_EQ(side.deadline(), never);
     side.receive(view_of(data_packet(small, 1)), now);
@@ -378,11 +384,11 @@ TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
 
 TEST_F(RmppReceiver, ARefusedPeerIsRefusedAgain) {
     begin();
-    hear(10);
-    expect_refusal(drained(side), rmpp_status::segment_too_big);
-    hear(2);
-    expect_refusal(drained(side), rmpp_status::segment_too_big);
-    hear(ack(1, 2));
+    receive(10);
+    expect_stop_or_abort(drained(side), rmpp_status::segment_too_big);
+    receive(2);
+    expect_stop_or_abort(drained(side), rmpp_status::segment_too_big);
+    receive(ack(1, 2));
     expect_silence(); // control packets are not answered: two refusing sides would never stop
 }
 
@@ -395,8 +401,8 @@ TEST_F(RmppReceiver, TheSizeLimitKeepsThatMuchAndStops) {
         if (segment < 3) drained(other);
     }
     EXPECT_EQ(text_of(other.result()),
-              text_of({ending::truncated, rmpp_status::resources_exhausted, false}));
-    expect_refusal(drained(other), rmpp_status::resources_exhausted);
+              text_of({transfer_state::truncated, rmpp_status::resources_exhausted, false}));
+    expect_stop_or_abort(drained(other), rmpp_status::resources_exhausted);
     EXPECT_TRUE(std::ranges::equal(other_buffer.data(), mad_bytes(original.data).first(450)));
     EXPECT_EQ(other.received(), 450u);
 }
@@ -409,14 +415,14 @@ TEST_F(RmppReceiver, AMessageOfExactlyTheLimitIsWhole) {
         other.receive(view_of(data_packet(original, segment)), now);
         drained(other);
     }
-    EXPECT_EQ(other.result().how, ending::complete);
+    EXPECT_EQ(other.result().state, transfer_state::complete);
 }
 
 // A peer that announces 4 GB gets a megabyte until the bytes arrive.
 TEST_F(RmppReceiver, AnAnnouncementReservesLittle) {
-    hear(changed(1, [](auto& it) { it.length_or_window = 0xFFFFFFFF; }));
+    receive(changed(1, [](auto& it) { it.length_or_window = 0xFFFFFFFF; }));
     expect_ack(1, 5);
-    EXPECT_LT(malloc_usable_size(buffer.take().get()), std::size_t{2} << 20);
+    EXPECT_LT(malloc_usable_size(buffer.detach().get()), std::size_t{2} << 20);
 }
 
 class record_of_data final : public sink {
@@ -440,16 +446,16 @@ public:
 TEST_F(RmppReceiver, StreamsDataInOrderAsTheyCome) {
     record_of_data stream;
     receiver streaming(chosen, stream);
-    const auto come = [&](std::uint32_t segment) {
+    const auto arrived = [&](std::uint32_t segment) {
         streaming.receive(view_of(data_packet(original, segment)), now);
         drained(streaming);
     };
-    come(1);
+    arrived(1);
     EXPECT_EQ(stream.method, 0x92);
     EXPECT_EQ(stream.announced, 2050u);
-    come(3);
+    arrived(3);
     EXPECT_EQ(stream.sizes.size(), 1u);
-    come(2);
+    arrived(2);
     EXPECT_EQ(stream.sizes, (std::vector<std::size_t>{200, 200, 200}));
 }
 
@@ -462,8 +468,8 @@ TEST_F(RmppReceiver, ASinkThatRefusesStopsThePeer) {
         streaming.receive(view_of(data_packet(original, 1)), now);
         if (welcome) drained(streaming);
         streaming.receive(view_of(data_packet(original, 2)), now);
-        EXPECT_EQ(streaming.result().how, ending::refused);
-        expect_refusal(drained(streaming), rmpp_status::resources_exhausted);
+        EXPECT_EQ(streaming.result().state, transfer_state::refused);
+        expect_stop_or_abort(drained(streaming), rmpp_status::resources_exhausted);
     }
 }
 
@@ -471,9 +477,9 @@ TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
     begin();
     side.set_window(0, now);
     for (std::uint32_t segment = 2; segment <= 5; ++segment)
-        hear(segment);
+        receive(segment);
     expect_ack(5, 5);
-    hear(5); // the peer requests it
+    receive(5); // the peer requests it
     expect_ack(5, 5);
     side.set_window(100, now); // at most the configured one
     expect_ack(5, 9);
@@ -482,12 +488,12 @@ TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
 TEST_F(RmppReceiver, CancelTellsThePeerUNSPEC) {
     begin();
     side.cancel(now);
-    expect(ending::cancelled, rmpp_status::unspecified, false);
-    expect_refusal(drained(side), rmpp_status::unspecified);
+    expect(transfer_state::cancelled, rmpp_status::unspecified, false);
+    expect_stop_or_abort(drained(side), rmpp_status::unspecified);
     message_buffer other_buffer;
     receiver waiting(chosen, other_buffer);
     waiting.cancel(now);
-    EXPECT_EQ(waiting.result().how, ending::cancelled);
+    EXPECT_EQ(waiting.result().state, transfer_state::cancelled);
     EXPECT_TRUE(drained(waiting).empty());
     EXPECT_TRUE(waiting.retired());
 }

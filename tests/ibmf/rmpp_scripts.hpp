@@ -73,7 +73,7 @@ inline std::vector<std::uint32_t> segments_of(const std::vector<rmpp_header>& he
     return numbers;
 }
 
-inline void expect_refusal(const std::vector<rmpp_header>& sent, rmpp_status code) {
+inline void expect_stop_or_abort(const std::vector<rmpp_header>& sent, rmpp_status code) {
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].type,
               code == rmpp_status::resources_exhausted ? rmpp_type::stop : rmpp_type::abort);

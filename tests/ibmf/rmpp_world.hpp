@@ -4,7 +4,7 @@
 
 #include <rmpp/double_sided.hpp>
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,7 +50,7 @@ struct test_message {
         for (std::size_t i = layout.class_header_offset; i < layout.data_offset(); ++i)
             headers[i] = static_cast<std::uint8_t>(0xC0 + i);
     }
-    message lent() const {
+    message as_message() const {
         const std::span<const std::uint8_t, mad_size> all(headers);
         return {all.first<mad_header_size>(),
                 all.subspan(layout.class_header_offset, layout.class_header_size), data};
@@ -59,25 +59,25 @@ struct test_message {
 };
 
 // One end of a transfer, as functions.
-struct party {
+struct endpoint {
     std::function<bool(mad_buffer, ticks)> transmit;
     std::function<void(const mad_view&, ticks)> receive;
     std::function<ticks()> deadline;
     std::function<void(ticks)> expire;
 };
 
-inline party end_of(sender& it) {
+inline endpoint end_of(sender& it) {
     return {[&](mad_buffer to, ticks now) { return it.transmit(to, now); },
             [&](const mad_view& view, ticks now) { it.receive(view, now); },
             [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
 }
-inline party end_of(receiver& it) {
+inline endpoint end_of(receiver& it) {
     return {[&](mad_buffer to, ticks) { return it.transmit(to); },
             [&](const mad_view& view, ticks now) { it.receive(view, now); },
             [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
 }
 template <class Side>
-party end_of(Side& it) {
+endpoint end_of(Side& it) {
     return {[&](mad_buffer to, ticks now) { return it.transmit(to, now); },
             [&](const mad_view& view, ticks now) { it.receive(view, now); },
             [&] { return it.deadline(); }, [&](ticks now) { it.expire(now); }};
@@ -85,7 +85,7 @@ party end_of(Side& it) {
 
 // Faults of datagrams. At most `faults` in a run, once in `one_in` datagrams; 0: each time there is
 // a choice (for exhaustive searches).
-struct weather {
+struct link_faults {
     std::uint32_t faults = 0;
     std::uint32_t one_in = 0;
     ticks delay = millisecond;
@@ -93,16 +93,17 @@ struct weather {
 
 class wire {
 public:
-    wire(dispatch::choices& source, const weather& chosen) : source_(source), weather_(chosen) {}
+    wire(dispatch::choices& source, const link_faults& chosen)
+        : source_(source), link_faults_(chosen) {}
 
-    // Called for every datagram sent, with its sender (0, 1), whatever its fate; and for every one
+    // Called for every datagram sent, with its sender (0, 1), delivered or not; and for every one
     // that arrives.
     std::function<void(int from, const mad_view&)> on_send = [](int, const mad_view&) {};
     std::function<void(int to, const mad_view&)> on_arrival = [](int, const mad_view&) {};
 
     // Runs both ends until no event is left. Returns false when that takes more than `most` events.
-    bool run(party a, party b, std::size_t most = 100'000) {
-        const std::array<party*, 2> ends{&a, &b};
+    bool run(endpoint a, endpoint b, std::size_t most = 100'000) {
+        const std::array<endpoint*, 2> ends{&a, &b};
         for (std::size_t i = 0; i < most; ++i) {
             pump(ends);
             const ticks next = std::min({due(), a.deadline(), b.deadline()});
@@ -112,7 +113,7 @@ public:
                 arrive(ends);
                 continue;
             }
-            for (party* end : ends)
+            for (endpoint* end : ends)
                 if (end->deadline() <= now_) end->expire(now_);
         }
         return false;
@@ -122,14 +123,14 @@ public:
     std::uint64_t sent() const { return sent_; }
 
 private:
-    struct flying {
+    struct datagram_in_flight {
         datagram bytes;
         int to;
         ticks due;
     };
-    enum fate : std::uint32_t { arrives, lost, doubled, late, fates };
+    enum delivery : std::uint32_t { arrives, lost, doubled, late, deliveries };
 
-    void pump(const std::array<party*, 2>& ends) {
+    void pump(const std::array<endpoint*, 2>& ends) {
         for (int from = 0; from < 2; ++from) {
             datagram bytes{};
             while (ends[static_cast<std::size_t>(from)]->transmit(bytes, now_)) {
@@ -141,42 +142,46 @@ private:
         }
     }
     void launch(const datagram& bytes, int to) {
-        const fate what = choose_fate();
+        const delivery what = choose_delivery();
         if (what == lost) return;
-        const ticks late_by = what == late ? weather_.delay * (1 + source_.pick(4, "late by")) : 0;
-        fly(bytes, to, now_ + weather_.delay + late_by);
+        const ticks late_by =
+            what == late ? link_faults_.delay * (1 + source_.pick(4, "late by")) : 0;
+        schedule(bytes, to, now_ + link_faults_.delay + late_by);
         if (what == doubled)
-            fly(bytes, to, now_ + weather_.delay * (1 + source_.pick(4, "second copy")));
+            schedule(bytes, to, now_ + link_faults_.delay * (1 + source_.pick(4, "second copy")));
     }
-    fate choose_fate() {
-        if (faults_ == weather_.faults) return arrives;
-        if (weather_.one_in != 0 && !source_.fires("fault", weather_.one_in)) return arrives;
-        const bool must = weather_.one_in != 0;
-        const auto what =
-            static_cast<fate>(source_.pick(must ? fates - 1 : fates, "fate") + (must ? 1 : 0));
+    delivery choose_delivery() {
+        if (faults_ == link_faults_.faults) return arrives;
+        if (link_faults_.one_in != 0 && !source_.fires("fault", link_faults_.one_in))
+            return arrives;
+        const bool must = link_faults_.one_in != 0;
+        const auto what = static_cast<delivery>(
+            source_.pick(must ? deliveries - 1 : deliveries, "delivery") + (must ? 1 : 0));
         if (what != arrives) ++faults_;
         return what;
     }
     // Inserted in order of arrival; datagrams of one moment keep the order of their sends.
-    void fly(const datagram& bytes, int to, ticks due) {
-        const auto later = [](ticks time, const flying& other) { return time < other.due; };
-        flight_.insert(std::upper_bound(flight_.begin(), flight_.end(), due, later),
-                       {bytes, to, due});
+    void schedule(const datagram& bytes, int to, ticks due) {
+        const auto later = [](ticks time, const datagram_in_flight& other) {
+            return time < other.due;
+        };
+        in_flight_.insert(std::upper_bound(in_flight_.begin(), in_flight_.end(), due, later),
+                          {bytes, to, due});
     }
-    ticks due() const { return flight_.empty() ? never : flight_.front().due; }
-    void arrive(const std::array<party*, 2>& ends) {
-        const flying first = flight_.front();
-        flight_.erase(flight_.begin());
+    ticks due() const { return in_flight_.empty() ? never : in_flight_.front().due; }
+    void arrive(const std::array<endpoint*, 2>& ends) {
+        const datagram_in_flight first = in_flight_.front();
+        in_flight_.erase(in_flight_.begin());
         on_arrival(first.to, view_of(first.bytes));
         ends[static_cast<std::size_t>(first.to)]->receive(view_of(first.bytes), now_);
     }
 
     dispatch::choices& source_;
-    weather weather_;
+    link_faults link_faults_;
     std::uint32_t faults_ = 0;
     ticks now_ = 0;
     std::uint64_t sent_ = 0;
-    std::vector<flying> flight_;
+    std::vector<datagram_in_flight> in_flight_;
 };
 
 // Checks that the sender is never beyond the window in the ACKs that it received.
@@ -204,7 +209,7 @@ private:
 };
 
 inline std::string text_of(const outcome& result) {
-    return std::string(name_of(result.how)) + " " + ibmf::name_of(result.code) +
+    return std::string(name_of(result.state)) + " " + ibmf::name_of(result.code) +
            (result.by_peer ? " by the peer" : "");
 }
 

@@ -41,7 +41,7 @@ constexpr struct {
     {"wrong_class", &ibmf_stats_t::st_wrong_class},
     {"stale", &ibmf_stats_t::st_stale},
     {"wrong_peer", &ibmf_stats_t::st_wrong_peer},
-    {"wrong_answer", &ibmf_stats_t::st_wrong_answer},
+    {"wrong_response", &ibmf_stats_t::st_wrong_response},
     {"no_client", &ibmf_stats_t::st_no_client},
     {"no_callback", &ibmf_stats_t::st_no_callback},
     {"overflows", &ibmf_stats_t::st_overflows},
@@ -122,16 +122,16 @@ TEST_P(Statistics, SayAllThatAClientAndItsPortHaveAndHaveDone) {
         KeWaitForSingleObject(&self.go_on, Executive, KernelMode, FALSE, nullptr);
     };
     ibmf_retrans_t times{6, 20'000, 5'000, 0};
-    ASSERT_EQ(ibmf_msg_transport(manager.handle, nullptr, msg.shown, &times, block, &callback,
+    ASSERT_EQ(ibmf_msg_transport(manager.handle, nullptr, msg.ibmf_msg, &times, block, &callback,
                                  IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP),
               IBMF_SUCCESS);
     KeWaitForSingleObject(&callback.begun, Executive, KernelMode, FALSE, nullptr);
     agent.await_answers();
     EXPECT_TRUE(held);
     EXPECT_GT(seen.resent(), 0u);
-    ibmf_transfer_end_t end{};
-    EXPECT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
-    EXPECT_EQ(end.te_segments_resent, seen.resent());
+    ibmf_transfer_result_t end{};
+    EXPECT_EQ(ibmf_query_transfer(manager.handle, msg.ibmf_msg, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.tr_segments_resent, seen.resent());
     counters expected{{"msgs_alloced", 1},
                       {"transactions", 1}, // acknowledges repeated segments again
                       {"buffers", 1},

@@ -1,8 +1,8 @@
 // Documented statuses that the other tests do not produce.
 #include "ibmf_client.hpp"
 
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 #include <support/both_machines.hpp>
 
 #include <set>
@@ -21,17 +21,18 @@ class no_memory {
 public:
     no_memory() {
         detail::settings.fault_one_in = 1;
-        detail::set_watched(before_ | static_cast<std::uint32_t>(detail::watch::low_resources));
+        detail::set_enabled_checks(before_ |
+                                   static_cast<std::uint32_t>(detail::check::low_resources));
     }
     ~no_memory() {
-        detail::set_watched(before_);
+        detail::set_enabled_checks(before_);
         detail::settings.fault_one_in = 17;
     }
     no_memory(const no_memory&) = delete;
     no_memory& operator=(const no_memory&) = delete;
 
 private:
-    const std::uint32_t before_ = detail::watched.load();
+    const std::uint32_t before_ = detail::enabled_checks.load();
 };
 
 int register_at(ibmf_register_info_t* info, ibmf_handle_t* handle, ibmf_impl_caps_t* features) {
@@ -122,9 +123,9 @@ TEST_P(Statuses, AMessageMustBeTheClients) {
     test_message foreign(other.handle, performance);
     std::uint8_t byte = 0;
     std::size_t length = 1;
-    ibmf_transfer_end_t end{};
+    ibmf_transfer_result_t end{};
     const auto note = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
-    for (ibmf_msg_t* const bad : {foreign.shown, static_cast<ibmf_msg_t*>(nullptr)}) {
+    for (ibmf_msg_t* const bad : {foreign.ibmf_msg, static_cast<ibmf_msg_t*>(nullptr)}) {
         EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, bad, nullptr, note, nullptr, 0),
                   IBMF_INVALID_ARG);
         EXPECT_EQ(ibmf_cancel_msg(it.handle, bad), IBMF_INVALID_ARG);
@@ -157,8 +158,8 @@ TEST_P(Statuses, OutputsMustBeThere) {
     const client_scope it(0, PERF_MANAGER);
     test_message msg(it.handle, performance);
     std::uint8_t byte = 0;
-    EXPECT_EQ(ibmf_query_transfer(it.handle, msg.shown, nullptr), IBMF_INVALID_ARG);
-    EXPECT_EQ(ibmf_read_msg(it.handle, msg.shown, &byte, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_query_transfer(it.handle, msg.ibmf_msg, nullptr), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_read_msg(it.handle, msg.ibmf_msg, &byte, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(ibmf_query_stats(it.handle, B_FALSE, nullptr), IBMF_INVALID_ARG);
 }
 
@@ -167,14 +168,14 @@ TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message msg(it.handle, performance);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-    ibmf_transfer_end_t end{};
-    EXPECT_EQ(ibmf_query_transfer(it.handle, msg.shown, &end), IBMF_BUSY);
-    EXPECT_EQ(ibmf_stream_msg(it.handle, msg.shown, nullptr, nullptr), IBMF_BUSY);
-    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.shown), IBMF_SUCCESS);
+    ibmf_transfer_result_t end{};
+    EXPECT_EQ(ibmf_query_transfer(it.handle, msg.ibmf_msg, &end), IBMF_BUSY);
+    EXPECT_EQ(ibmf_stream_msg(it.handle, msg.ibmf_msg, nullptr, nullptr), IBMF_BUSY);
+    EXPECT_EQ(ibmf_cancel_msg(it.handle, msg.ibmf_msg), IBMF_SUCCESS);
     msg.wait();
-    ASSERT_EQ(ibmf_query_transfer(it.handle, msg.shown, &end), IBMF_SUCCESS);
-    EXPECT_EQ(end.te_status, 0);
-    EXPECT_EQ(end.te_segments_resent, 0u);
+    ASSERT_EQ(ibmf_query_transfer(it.handle, msg.ibmf_msg, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.tr_status, 0);
+    EXPECT_EQ(end.tr_segments_resent, 0u);
 }
 
 // IBMF reads nothing behind the memory's end, which a sanitizer checks.
@@ -183,7 +184,7 @@ TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message real(it.handle, performance);
     const auto of_ones_own = std::make_unique<ibmf_msg_t>();
-    auto* const within = reinterpret_cast<ibmf_msg_t*>(reinterpret_cast<char*>(real.shown) + 8);
+    auto* const within = reinterpret_cast<ibmf_msg_t*>(reinterpret_cast<char*>(real.ibmf_msg) + 8);
     auto* const wild = reinterpret_cast<ibmf_msg_t*>(~std::uintptr_t{0} - 7);
     auto* const low = reinterpret_cast<ibmf_msg_t*>(std::uintptr_t{8});
     const auto note = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
@@ -191,7 +192,7 @@ TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
         ibmf_msg_t* copy = bad;
         std::uint8_t byte = 0;
         std::size_t length = 1;
-        ibmf_transfer_end_t end{};
+        ibmf_transfer_result_t end{};
         EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, bad, nullptr, note, nullptr, 0),
                   IBMF_INVALID_ARG);
         EXPECT_EQ(ibmf_free_msg(it.handle, &copy), IBMF_BAD_HANDLE);
@@ -217,12 +218,12 @@ TEST_P(Statuses, Messages_OfALargeNumber_AreAllMessages) {
 TEST_P(Statuses, WhetherAPortShowsAManagerIsTheDrivers) {
     wire joined;
     const client_scope manager(0, SUBN_MANAGER);
-    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_TRANSPORT_FAILURE);
+    EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_TRANSPORT_FAILURE);
     joined.answer_modify_port(STATUS_FILE_LOCK_CONFLICT);
-    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_PORT_IN_USE);
+    EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_PORT_IN_USE);
     joined.answer_modify_port(STATUS_SUCCESS);
-    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_show_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // already in effect
+    EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // already in effect
 }
 
 TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
@@ -231,7 +232,7 @@ TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
     test_message msg(it.handle, performance);
     {
         const no_memory short_of_it;
-        ibmf_msg_t* none = msg.shown;
+        ibmf_msg_t* none = msg.ibmf_msg;
         EXPECT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_NOSLEEP, &none), IBMF_NO_RESOURCES);
         EXPECT_EQ(none, nullptr);
         EXPECT_EQ(msg.send(), IBMF_NO_RESOURCES);
@@ -263,7 +264,7 @@ TEST_P(Statuses, WithoutMemoryForTheResponseTheTransactionEndsSo) {
         EXPECT_EQ(msg.status(), IBMF_NO_MEMORY);
         joined.await_empty();
     }
-    EXPECT_EQ(msg.shown->im_msgbufs_recv.im_bufs_mad_hdr, nullptr);
+    EXPECT_EQ(msg.ibmf_msg->im_msgbufs_recv.im_bufs_mad_hdr, nullptr);
     EXPECT_EQ(agent.stats().st_no_memory, 1u); // and an unsolicited message is dropped
 }
 

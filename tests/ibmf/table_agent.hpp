@@ -32,7 +32,7 @@ public:
     void await_answers() { held_.await_none(); }
 
     /// Called with the data of each request.
-    std::function<void(std::span<const std::uint8_t>)> heard;
+    std::function<void(std::span<const std::uint8_t>)> on_request;
     ibmf_retrans_t times{6, 20'000, 5'000, 0};
     /// While set it answers by one datagram without data.
     std::atomic<bool> as_one_datagram{false};
@@ -44,9 +44,9 @@ private:
         const ibmf_msg_bufs_t& request = msg->im_msgbufs_recv;
         self.request_size_ = request.im_bufs_cl_data_len;
         self.request_status_ = msg->im_msg_status;
-        if (self.heard)
-            self.heard({static_cast<const std::uint8_t*>(request.im_bufs_cl_data),
-                        request.im_bufs_cl_data_len});
+        if (self.on_request)
+            self.on_request({static_cast<const std::uint8_t*>(request.im_bufs_cl_data),
+                             request.im_bufs_cl_data_len});
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         ib_mad_hdr_t& header = *msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.R_Method = header.R_Method == 0x14 ? 0x94 : 0x92;

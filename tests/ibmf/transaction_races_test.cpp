@@ -41,7 +41,7 @@ TEST(TransactionRaces, AnswerCancelAndTimeOutEndItOnce) {
             test_message second(manager.handle, another);
             sim.spawn("first", [&] { first.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry); });
             sim.spawn("second", [&] { second.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry); });
-            sim.spawn("cancel", [&] { ibmf_cancel_msg(manager.handle, first.shown); });
+            sim.spawn("cancel", [&] { ibmf_cancel_msg(manager.handle, first.ibmf_msg); });
             sim.run();
             EXPECT_EQ(first.calls(), 1);
             EXPECT_EQ(second.calls(), 1);
@@ -86,10 +86,10 @@ TEST(TransactionRaces, UnregisteringIsDoneOnceAlsoFromInsideACallback) {
                 ibmf_msg_t* msg = nullptr;
                 ASSERT_EQ(ibmf_alloc_msg(it.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
                 test_message made(it.handle, performance);
-                *msg = *made.shown;
+                *msg = *made.ibmf_msg;
                 sim.spawn("send", [&] {
                     ibmf_retrans_t times = one_retry;
-                    EXPECT_EQ(ibmf_free_msg(it.handle, &made.shown), IBMF_SUCCESS);
+                    EXPECT_EQ(ibmf_free_msg(it.handle, &made.ibmf_msg), IBMF_SUCCESS);
                     EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, msg, &times, leaver::told, &it,
                                                  IBMF_MSG_TRANS_FLAG_SEQ),
                               IBMF_SUCCESS);
@@ -110,7 +110,7 @@ TEST(TransactionRaces, AMessageIsFreedOnceWhoeverElseSendsIt) {
         test_message made(manager.handle, performance);
         ibmf_msg_t* msg = nullptr;
         ASSERT_EQ(ibmf_alloc_msg(manager.handle, IBMF_ALLOC_SLEEP, &msg), IBMF_SUCCESS);
-        *msg = *made.shown;
+        *msg = *made.ibmf_msg;
         int freed = 0;
         int ended = 0;
         int sent = IBMF_FAILURE;
@@ -169,13 +169,13 @@ TEST(TransactionRaces, OneMessageFromTwoThreads) {
             const echo_agent agent(1);
             const client_scope manager(0, PERF_MANAGER);
             test_message msg(manager.handle, performance);
-            ibmf_msg_t* const shown = msg.shown;
+            ibmf_msg_t* const ibmf_msg = msg.ibmf_msg;
             const bool under_way = one == act::cancel;
             if (under_way) msg.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry);
             int sent = 0;
             int freed = 0;
             const auto play = [&](act what) {
-                ibmf_msg_t* mine = shown;
+                ibmf_msg_t* mine = ibmf_msg;
                 int status = IBMF_SUCCESS;
                 if (what == act::send) {
                     status = msg.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry);
@@ -195,7 +195,7 @@ TEST(TransactionRaces, OneMessageFromTwoThreads) {
             sim.run();
             EXPECT_LE(freed, 1);
             EXPECT_EQ(msg.calls(), sent + under_way);
-            if (freed == 1) msg.shown = nullptr;
+            if (freed == 1) msg.ibmf_msg = nullptr;
         });
 }
 
@@ -206,13 +206,13 @@ TEST(TransactionRaces, TheCallbackIsNotCalledAfterItsTearDown) {
         const client_scope manager(0, PERF_MANAGER);
         struct state {
             bool torn_down = false;
-            int heard = 0;
+            int requests_received = 0;
         } seen;
         agent.listen(
             [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
                 auto& told = *static_cast<state*>(context);
                 EXPECT_FALSE(told.torn_down);
-                ++told.heard;
+                ++told.requests_received;
                 EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
             },
             &seen);
@@ -223,8 +223,8 @@ TEST(TransactionRaces, TheCallbackIsNotCalledAfterItsTearDown) {
             seen.torn_down = true;
         });
         sim.run();
-        EXPECT_LE(seen.heard, 1);
-        EXPECT_EQ(agent.stats().st_no_callback + static_cast<unsigned>(seen.heard), 1u);
+        EXPECT_LE(seen.requests_received, 1);
+        EXPECT_EQ(agent.stats().st_no_callback + static_cast<unsigned>(seen.requests_received), 1u);
         EXPECT_EQ(agent.stats().st_msgs_alloced, 0u);
     });
 }
@@ -237,14 +237,14 @@ TEST(TransactionRaces, CallbacksOfASingleOffloadComeOneAtATime) {
         struct state {
             sim_machine& sim;
             int inside = 0;
-            int heard = 0;
+            int requests_received = 0;
         } seen{sim};
         agent.listen(
             [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
                 auto& told = *static_cast<state*>(context);
                 EXPECT_EQ(told.inside++, 0);
                 told.sim.yield();
-                ++told.heard;
+                ++told.requests_received;
                 --told.inside;
                 EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
             },
@@ -254,7 +254,7 @@ TEST(TransactionRaces, CallbacksOfASingleOffloadComeOneAtATime) {
         sim.spawn("first", [&] { first.send(0); });
         sim.spawn("second", [&] { second.send(0); });
         sim.run();
-        EXPECT_EQ(seen.heard, 2);
+        EXPECT_EQ(seen.requests_received, 2);
     });
 }
 
@@ -278,7 +278,7 @@ TEST(TransactionRaces, ATransferOverABadWireIsWholeOrFails) {
         sim.spawn("double-sided",
                   [&] { both.send(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP, times); });
         sim.spawn("cancel", [&] {
-            if (sim.source().fires("cancel", 4)) ibmf_cancel_msg(manager.handle, both.shown);
+            if (sim.source().fires("cancel", 4)) ibmf_cancel_msg(manager.handle, both.ibmf_msg);
         });
         sim.run();
         for (test_message* each : {&whole, &both}) {

@@ -54,7 +54,7 @@ TEST_P(Transactions, NobodyAnswersAndAllRetriesAreMade) {
     ibmf_retrans_t times = quick;
     times.retrans_retries = 2;
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_TRANS_TIMEOUT);
-    EXPECT_EQ(msg.shown->im_msg_status, IBMF_TRANS_TIMEOUT);
+    EXPECT_EQ(msg.ibmf_msg->im_msg_status, IBMF_TRANS_TIMEOUT);
     joined.await_empty();
     EXPECT_EQ(joined.datagrams(), 3u);
     EXPECT_EQ(manager.stats().st_retries, 2u);
@@ -77,12 +77,12 @@ TEST_P(Transactions, ABusyPeerIsAskedAgainWithoutARetryBeingSpent) {
     const wire joined;
     echo_agent agent(1);
     agent.change = [&](ib_mad_hdr_t& header) {
-        if (agent.heard < 3) header.Status = __builtin_bswap16(MAD_STATUS_BUSY);
+        if (agent.requests_received < 3) header.Status = __builtin_bswap16(MAD_STATUS_BUSY);
     };
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
     EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
-    EXPECT_EQ(agent.heard, 3);
+    EXPECT_EQ(agent.requests_received, 3);
     EXPECT_EQ(manager.stats().st_busy, 2u);
 }
 
@@ -136,10 +136,10 @@ TEST_P(Transactions, AMessageIsBusyWhileItIsSent) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
     ASSERT_EQ(msg.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_msg_transport(manager.handle, nullptr, msg.shown, nullptr, nullptr, nullptr,
+    EXPECT_EQ(ibmf_msg_transport(manager.handle, nullptr, msg.ibmf_msg, nullptr, nullptr, nullptr,
                                  IBMF_MSG_TRANS_FLAG_SEQ),
               IBMF_BUSY);
-    ibmf_msg_t* copy = msg.shown;
+    ibmf_msg_t* copy = msg.ibmf_msg;
     EXPECT_EQ(ibmf_free_msg(manager.handle, &copy), IBMF_BUSY);
     EXPECT_EQ(msg.status(), IBMF_TRANS_TIMEOUT);
 }
@@ -150,9 +150,9 @@ TEST_P(Transactions, CancellingEndsItOnceAndALateAnswerIsStale) {
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
-    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_FAILURE);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_FAILURE);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     EXPECT_EQ(manager.stats().st_cancelled, 1u);
     EXPECT_EQ(msg.calls(), 1);
@@ -163,10 +163,10 @@ TEST_P(Transactions, WhatCanNotBeSentIsRefusedByName) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
     const auto refusal = [&](auto change, uint_t flags = 0) {
-        ibmf_msg_t kept = *msg.shown;
-        change(*msg.shown);
+        ibmf_msg_t kept = *msg.ibmf_msg;
+        change(*msg.ibmf_msg);
         const int status = msg.send(flags, quick);
-        *msg.shown = kept;
+        *msg.ibmf_msg = kept;
         return status;
     };
     const auto nothing = [](ibmf_msg_t&) {};
@@ -177,11 +177,11 @@ TEST_P(Transactions, WhatCanNotBeSentIsRefusedByName) {
               IBMF_BAD_SIZE);
     EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = 5; }),
               IBMF_BAD_QP_HANDLE);
-    msg.shown->im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = MAD_MGMT_CLASS_PERF;
+    msg.ibmf_msg->im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = MAD_MGMT_CLASS_PERF;
     EXPECT_EQ(refusal([](auto& m) { m.im_local_addr.ia_p_key = 0x0777; }), IBMF_BAD_QP_HANDLE);
     EXPECT_EQ(refusal(nothing, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
-    EXPECT_EQ(ibmf_msg_transport(manager.handle, reinterpret_cast<ibmf_qp_handle_t>(1), msg.shown,
-                                 nullptr, nullptr, nullptr, 0),
+    EXPECT_EQ(ibmf_msg_transport(manager.handle, reinterpret_cast<ibmf_qp_handle_t>(1),
+                                 msg.ibmf_msg, nullptr, nullptr, nullptr, 0),
               IBMF_BAD_QP_HANDLE);
     joined.set_state(0, IB_PORT_DOWN);
     EXPECT_EQ(refusal(nothing), IBMF_BAD_PORT_STATE);
@@ -195,7 +195,7 @@ TEST_P(Transactions, AnyPKeyOfThePortWillDo) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
     for (const ib_pkey_t key : std::initializer_list<ib_pkey_t>{0xFFFF, 0x7FFF, 0x8123, 0x0123}) {
-        msg.shown->im_local_addr.ia_p_key = key;
+        msg.ibmf_msg->im_local_addr.ia_p_key = key;
         EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS) << key;
     }
 }
@@ -227,11 +227,11 @@ TEST_P(Transactions, ReceivedBuffersAreNotSentInSequence) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
     ASSERT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
-    const ibmf_msg_bufs_t own = msg.shown->im_msgbufs_send;
-    msg.shown->im_msgbufs_send = msg.shown->im_msgbufs_recv;
+    const ibmf_msg_bufs_t own = msg.ibmf_msg->im_msgbufs_send;
+    msg.ibmf_msg->im_msgbufs_send = msg.ibmf_msg->im_msgbufs_recv;
     EXPECT_EQ(msg.send_and_wait(), IBMF_REQ_INVALID);
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
-    msg.shown->im_msgbufs_send = own;
+    msg.ibmf_msg->im_msgbufs_send = own;
     EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS); // rule 2: the old ones are freed
 }
 
@@ -240,7 +240,7 @@ TEST_P(Transactions, AnAnswerIsCutAtTheClientsLimit) {
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
-    msg.shown->im_msg_sz_limit = 10;
+    msg.ibmf_msg->im_msg_sz_limit = 10;
     EXPECT_EQ(msg.send_and_wait(), IBMF_PARTIAL_TRANSFER);
     EXPECT_EQ(msg.received().size(), 10u);
 }
@@ -262,7 +262,7 @@ TEST_P(Transactions, TheBoundHoldsAndTheQueueIsServedUrgentFirstThenClientByClie
         request_of what{mgmt_class};
         what.tid = tid;
         all.push_back(std::make_unique<test_message>(by.handle, what));
-        all.back()->shown->im_msg_flags = flags;
+        all.back()->ibmf_msg->im_msg_flags = flags;
         ASSERT_EQ(all.back()->send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
     };
     for (const UCHAR tid : std::initializer_list<UCHAR>{1, 2, 3})
@@ -343,7 +343,7 @@ TEST_P(Transactions, GlobalRoute_OfAReceivedMessage_NamesItsSenderAndLeadsBackTu
     for (const bool turns : {false, true}) {
         agent.turns = turns;
         test_message msg(manager.handle, performance);
-        route_globally(*msg.shown, 0, 1);
+        route_globally(*msg.ibmf_msg, 0, 1);
         EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS);
         EXPECT_TRUE((agent.flags & IBMF_MSG_FLAGS_GLOBAL_ADDRESS) != 0);
         EXPECT_TRUE(same(agent.route.ig_sender_gid, wire::gid_of(0)));
@@ -361,9 +361,9 @@ TEST_P(Transactions, GlobalRoute_ToThePortItself_IsNotTurned) {
     joined.sending = [&](unsigned, const IB_MAD_SEND& what) { sent_to = what.To.Gid; };
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
-    route_globally(*msg.shown, 0, 0);
+    route_globally(*msg.ibmf_msg, 0, 0);
     for (const ib_gid_t& sender : {wire::gid_of(0), ib_gid_t{}}) {
-        msg.shown->im_global_addr.ig_sender_gid = sender;
+        msg.ibmf_msg->im_global_addr.ig_sender_gid = sender;
         EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
         EXPECT_TRUE(same(sent_to, wire::gid_of(0)));
     }

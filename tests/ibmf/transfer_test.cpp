@@ -27,8 +27,8 @@ TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
         EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table())) << size;
         EXPECT_EQ(msg.received_header().transaction_id, table_query.tid);
         const auto* const block =
-            reinterpret_cast<const std::uint8_t*>(msg.shown->im_msgbufs_recv.im_bufs_mad_hdr);
-        EXPECT_EQ(msg.shown->im_msgbufs_recv.im_bufs_cl_hdr, block + 24);
+            reinterpret_cast<const std::uint8_t*>(msg.ibmf_msg->im_msgbufs_recv.im_bufs_mad_hdr);
+        EXPECT_EQ(msg.ibmf_msg->im_msgbufs_recv.im_bufs_cl_hdr, block + 24);
         EXPECT_EQ(msg.received().data(), block + 44);
     }
 }
@@ -72,7 +72,8 @@ void expect_held_up(const request_of& what, uint_t flags) {
     const client_scope manager(0, SUBN_ADM_MANAGER,
                                IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message msg(manager.handle, what);
-    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, lazy_reader::told, &reader), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.ibmf_msg, lazy_reader::told, &reader),
+              IBMF_SUCCESS);
     EXPECT_EQ(msg.send(flags), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     constexpr std::size_t headers = 44;
@@ -132,14 +133,14 @@ TEST_P(Transfers, AReaderThatLeftSomeAsksToBeToldAgain) {
     paused_reader reader;
     test_message msg(manager.handle, table_query);
     EXPECT_EQ(ibmf_resume_msg(manager.handle, nullptr), IBMF_INVALID_ARG);
-    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.shown), IBMF_SUCCESS); // not sent yet
-    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.shown, paused_reader::told, &reader),
+    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS); // not sent yet
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.ibmf_msg, paused_reader::told, &reader),
               IBMF_SUCCESS);
     EXPECT_EQ(msg.send(), IBMF_SUCCESS);
     KeWaitForSingleObject(&closed, Executive, KernelMode, FALSE, nullptr);
     EXPECT_EQ(reader.got, 0u);
     reader.reads = true;
-    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     constexpr std::size_t headers = 44;
     EXPECT_GT(reader.got, std::size_t{64} << 10);
@@ -151,14 +152,15 @@ TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
     const client_scope many_at_a_time(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     test_message msg(many_at_a_time.handle, table_query);
     EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
-    EXPECT_EQ(ibmf_stream_msg(nullptr, msg.shown, nullptr, nullptr), IBMF_BAD_HANDLE);
-    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, msg.shown, lazy_reader::told, nullptr),
+    EXPECT_EQ(ibmf_stream_msg(nullptr, msg.ibmf_msg, nullptr, nullptr), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, msg.ibmf_msg, lazy_reader::told, nullptr),
               IBMF_NOT_SUPPORTED);
     std::uint8_t byte = 0;
     std::size_t length = 1;
-    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, &byte, &length), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.ibmf_msg, &byte, &length), IBMF_SUCCESS);
     EXPECT_EQ(length, 0u);
-    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.shown, nullptr, &length), IBMF_INVALID_ARG);
+    EXPECT_EQ(ibmf_read_msg(many_at_a_time.handle, msg.ibmf_msg, nullptr, &length),
+              IBMF_INVALID_ARG);
 }
 
 TEST_P(Transfers, WhatComesInAndWhatIsHeldIsCounted) {
@@ -222,13 +224,13 @@ TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
     agent.resize(5000);
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, table_query);
-    msg.shown->im_msg_sz_limit = 1000;
+    msg.ibmf_msg->im_msg_sz_limit = 1000;
     EXPECT_EQ(msg.send_and_wait(), IBMF_PARTIAL_TRANSFER);
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table().first(1000)));
-    ibmf_transfer_end_t end{};
-    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
-    EXPECT_EQ(end.te_status, 1); // RESX: a STOP
-    EXPECT_EQ(end.te_by_peer, B_FALSE);
+    ibmf_transfer_result_t end{};
+    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.ibmf_msg, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.tr_status, 1); // RESX: a STOP
+    EXPECT_EQ(end.tr_by_peer, B_FALSE);
     agent.await_answers();
     EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer got a STOP
 }
@@ -239,19 +241,19 @@ TEST(LongTransfers, WhatNobodyAskedForIsCutAtALimitAndSaysSo) {
     const irpverbs::dispatch::machine::scope inside(machine);
     const wire joined;
     table_agent agent(1);
-    KEVENT heard;
-    KeInitializeEvent(&heard, NotificationEvent, FALSE);
-    agent.heard = [&](std::span<const std::uint8_t>) {
-        KeSetEvent(&heard, IO_NO_INCREMENT, FALSE);
+    KEVENT requests_received;
+    KeInitializeEvent(&requests_received, NotificationEvent, FALSE);
+    agent.on_request = [&](std::span<const std::uint8_t>) {
+        KeSetEvent(&requests_received, IO_NO_INCREMENT, FALSE);
     };
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     request_of what = multi_query;
-    what.data_size = IBMF_MAX_UNASKED_LEN + 1000;
+    what.data_size = IBMF_MAX_UNSOLICITED_LEN + 1000;
     test_message msg(manager.handle, what);
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_TRANS_FAILURE); // a STOP
-    KeWaitForSingleObject(&heard, Executive, KernelMode, FALSE, nullptr);
+    KeWaitForSingleObject(&requests_received, Executive, KernelMode, FALSE, nullptr);
     EXPECT_EQ(agent.last_request_status(), IBMF_PARTIAL_TRANSFER);
-    EXPECT_EQ(agent.last_request_size(), IBMF_MAX_UNASKED_LEN);
+    EXPECT_EQ(agent.last_request_size(), IBMF_MAX_UNSOLICITED_LEN);
 }
 
 // Seed 000, 240: trans_to is ignored for a message that is only sent. The peer acknowledges at
@@ -363,10 +365,10 @@ TEST_P(Transfers, ThePeersAbortReachesTheRequester) {
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, table_query);
     EXPECT_EQ(msg.send_and_wait(), IBMF_TRANS_FAILURE);
-    ibmf_transfer_end_t end{};
-    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.shown, &end), IBMF_SUCCESS);
-    EXPECT_EQ(end.te_status, 200);
-    EXPECT_EQ(end.te_by_peer, B_TRUE);
+    ibmf_transfer_result_t end{};
+    ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.ibmf_msg, &end), IBMF_SUCCESS);
+    EXPECT_EQ(end.tr_status, 200);
+    EXPECT_EQ(end.tr_by_peer, B_TRUE);
 }
 
 TEST_P(Transfers, CancellingInMidTransferTellsThePeer) {
@@ -387,7 +389,7 @@ TEST_P(Transfers, CancellingInMidTransferTellsThePeer) {
     test_message msg(manager.handle, table_query);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
     KeWaitForSingleObject(&under_way, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     agent.await_answers();
     EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE);

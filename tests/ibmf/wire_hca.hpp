@@ -5,8 +5,8 @@
 #include <ci/driver.h>
 #include <hca/hca.h>
 
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ namespace irpverbs::testing {
 struct wire_faults {
     std::uint32_t loss = 0;
     std::uint32_t duplication = 0;
-    std::uint32_t most_delay_us = 0; // each is delayed by up to so much more, which loses the order
+    std::uint32_t max_delay_us = 0; // each is delayed by up to so much more, which loses the order
 };
 
 /// Counts operations in progress; a caller can wait until there is none.
@@ -106,11 +106,11 @@ public:
                            state == IB_PORT_ACTIVE ? IB_AE_PORT_ACTIVE : IB_AE_PORT_ERROR);
     }
     /// Moves the ports' subnet manager and reports the change by that event.
-    void move_sm(ib_lid_t lid, UCHAR service_level = 0, IB_ASYNC_EVENT told = IB_AE_SM_CHANGE) {
+    void move_sm(ib_lid_t lid, UCHAR service_level = 0, IB_ASYNC_EVENT event = IB_AE_SM_CHANGE) {
         sm_lid_ = lid;
         sm_level_ = service_level;
         for (const end_of_wire& each : ends_)
-            HcaReportPortEvent(each.fdo, 1, told);
+            HcaReportPortEvent(each.fdo, 1, event);
     }
     unsigned datagrams() const { return datagrams_; }
     /// Called for each datagram when it is sent, and may change it; false: the datagram is lost.
@@ -132,7 +132,7 @@ public:
         launch(flight, 0);
     }
     /// Waits until no datagram is on the wire.
-    void await_empty() { under_way_.await_none(); }
+    void await_empty() { in_flight_.await_none(); }
 
 private:
     struct agent_state {
@@ -205,7 +205,7 @@ private:
         fixed.PKeyCount = 2;
         const ib_gid_t gid = gid_of(end.number);
         const HCA_PORT_TABLES tables{&gid, keys};
-        return HcaReturnPort(&fixed, &tables, attr, size, irp);
+        return HcaCopyPortAttributes(&fixed, &tables, attr, size, irp);
     }
 
     static NTSTATUS modify_port(HCA_CA* ca, UCHAR, ULONG, const IB_MODIFY_PORT*, IRP*) {
@@ -294,20 +294,20 @@ private:
         return machine().fires(what, one_in);
     }
     LONGLONG delay() const {
-        if (faults_.most_delay_us == 0) return 0;
-        return static_cast<LONGLONG>(machine().random() % (faults_.most_delay_us * 10ull));
+        if (faults_.max_delay_us == 0) return 0;
+        return static_cast<LONGLONG>(machine().random() % (faults_.max_delay_us * 10ull));
     }
 
     void launch(datagram_in_flight* flight, LONGLONG delay) {
-        under_way_.enter();
+        in_flight_.enter();
         KeInitializeTimer(&flight->timer);
-        KeInitializeDpc(&flight->dpc, landed, flight);
+        KeInitializeDpc(&flight->dpc, delivered, flight);
         LARGE_INTEGER due;
         due.QuadPart = -(1 + delay);
         KeSetTimer(&flight->timer, due, &flight->dpc);
     }
 
-    static void landed(KDPC*, void* context, void*, void*) {
+    static void delivered(KDPC*, void* context, void*, void*) {
         auto* flight = static_cast<datagram_in_flight*>(context);
         wire& self = *flight->on;
         end_of_wire& end = self.ends_[flight->to_end];
@@ -317,10 +317,10 @@ private:
             if (end.reporting) return;
             end.reporting = true;
         }
-        self.under_way_.enter();
+        self.in_flight_.enter();
         while (self.report_next(end)) {
         }
-        self.under_way_.leave();
+        self.in_flight_.leave();
     }
 
     bool report_next(end_of_wire& end) {
@@ -340,13 +340,13 @@ private:
         if (agent != nullptr) {
             const IB_MAD_RECEIVED received{flight->from, flight->bytes.data(), flight->length};
             HcaReportMad(agent, &received);
-            let_go(agent);
+            release_agent(agent);
         }
-        under_way_.leave();
+        in_flight_.leave();
         return true;
     }
 
-    void let_go(HCA_MAD_AGENT* agent) {
+    void release_agent(HCA_MAD_AGENT* agent) {
         IRP* leaving = nullptr;
         {
             const guard locked(*this);
@@ -409,7 +409,7 @@ private:
     std::atomic<ib_lid_t> sm_lid_{lids[1]};
     std::atomic<UCHAR> sm_level_{0};
     std::atomic<unsigned> datagrams_{0};
-    busy_count under_way_;
+    busy_count in_flight_;
 };
 
 } // namespace irpverbs::testing

@@ -9,7 +9,7 @@
 #include <irp/cancel_safe_queue.hpp>
 #include <irp/send.hpp>
 
-#include <dispatch/detail/processor.hpp>
+#include <dispatch/support/processor.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -33,7 +33,7 @@ namespace {
 namespace asio = boost::asio;
 using namespace irpverbs;
 using namespace std::chrono_literals;
-using irp::obligation;
+using irp::pending_irp;
 using irpverbs::testing::test_device;
 
 void ask(IRP* irp) {
@@ -43,11 +43,11 @@ void ask(IRP* irp) {
 struct devices {
     irp::cancel_safe_queue queue;
     test_device at_once{
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
-    test_device parking{[this](obligation owed) { return queue.park(std::move(owed)); }};
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
+    test_device pending_device{[this](pending_irp owed) { return queue.pend(std::move(owed)); }};
 
     void serve() {
-        while (auto owed = queue.pop())
+        while (auto owed = queue.remove_next())
             std::move(*owed).complete(STATUS_SUCCESS, 7);
     }
 };
@@ -66,11 +66,11 @@ asio::awaitable<void> use_all(devices& device) {
     EXPECT_EQ(co_await irp::call(device.at_once.get(), ask, asio::use_awaitable), 42u);
     EXPECT_EQ(co_await irp::call(device.at_once.get(), ask), 42u); // deferred
     auto [error, information] = co_await irp::call(
-        device.parking.get(), ask, irp::within(1ms, asio::as_tuple(asio::use_awaitable)));
+        device.pending_device.get(), ask, irp::within(1ms, asio::as_tuple(asio::use_awaitable)));
     EXPECT_EQ(error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     EXPECT_EQ(information, 0u);
     try {
-        co_await irp::call(device.parking.get(), ask, irp::within(1ms));
+        co_await irp::call(device.pending_device.get(), ask, irp::within(1ms));
         ADD_FAILURE() << "nothing was thrown";
     } catch (const boost::system::system_error& thrown) {
         EXPECT_EQ(thrown.code(), dispatch::make_error_code(STATUS_IO_TIMEOUT));
@@ -84,7 +84,7 @@ TEST_P(AsyncCoroutine, AwaitsCalls) {
 
 asio::awaitable<void> first_of_two(devices& device) {
     using namespace asio::experimental::awaitable_operators;
-    const auto first = co_await (irp::call(device.parking.get(), ask, asio::use_awaitable) ||
+    const auto first = co_await (irp::call(device.pending_device.get(), ask, asio::use_awaitable) ||
                                  irp::call(device.at_once.get(), ask, asio::use_awaitable));
     EXPECT_EQ(first.index(), 1u);
     EXPECT_TRUE(device.queue.empty());
@@ -97,7 +97,7 @@ TEST_P(AsyncCoroutine, LoserIsCancelled) {
 
 asio::awaitable<void> three_calls(devices& device, int& done) {
     for (done = 0; done < 3; ++done)
-        co_await irp::call(device.parking.get(), ask, asio::use_awaitable);
+        co_await irp::call(device.pending_device.get(), ask, asio::use_awaitable);
 }
 
 // Tests that a cancellation at each suspension point ends the coroutine there: either the pending
@@ -186,7 +186,7 @@ TEST_P(SentPacket, GoesOnAtOnce) {
 
 // Tests that a completion at PASSIVE_LEVEL resumes the coroutine on the completing thread.
 TEST_P(SentPacket, ResumesWhereItIsCompleted) {
-    send_one(device.parking.get(), irp, end);
+    send_one(device.pending_device.get(), irp, end);
     EXPECT_EQ(end.thread, nullptr);
     device.serve();
     EXPECT_EQ(end.result.information, 7u);
@@ -196,7 +196,7 @@ TEST_P(SentPacket, ResumesWhereItIsCompleted) {
 
 // Tests that a completion at DISPATCH_LEVEL resumes the coroutine on a worker, at PASSIVE_LEVEL.
 TEST_P(SentPacket, IsNotResumedAtDispatch) {
-    send_one(device.parking.get(), irp, end);
+    send_one(device.pending_device.get(), irp, end);
     {
         const irpverbs::testing::at_dispatch_level raised;
         device.serve();
@@ -216,7 +216,7 @@ plain_coroutine send_many(DEVICE_OBJECT* device, IRP* irp, int count, int& done)
 
 // Tests that the stack does not grow with a driver that pends and completes before it returns.
 TEST_P(SentPacket, IsNotResumedInsideTheCall) {
-    const test_device hasty([](obligation owed) -> NTSTATUS {
+    const test_device hasty([](pending_irp owed) -> NTSTATUS {
         IoMarkIrpPending(owed.get());
         std::move(owed).complete(STATUS_SUCCESS);
         return STATUS_PENDING;
@@ -238,15 +238,15 @@ plain_coroutine send_and_catch(DEVICE_OBJECT* device, IRP* irp, bool& caught) {
 // A bug check's handler may throw through IoCallDriver. The processor then removes the record of
 // that call, since a completion searches the processor's current calls for its own.
 TEST_P(SentPacket, Send_ThatThrows_LeavesNoCallBehind) {
-    const test_device throwing([](obligation owed) -> NTSTATUS {
+    const test_device throwing([](pending_irp owed) -> NTSTATUS {
         static_cast<void>(std::move(owed).release());
         throw std::runtime_error("reported");
     });
     bool caught = false;
     send_and_catch(throwing.get(), irp, caught);
     EXPECT_TRUE(caught);
-    for (const auto& stock : dispatch::detail::this_processor().stocks)
-        EXPECT_TRUE(stock.drop != nullptr || stock.head == nullptr);
+    for (const auto& slot : dispatch::detail::this_processor().caches)
+        EXPECT_TRUE(slot.drop != nullptr || slot.head == nullptr);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(AsyncCoroutine);
@@ -263,7 +263,7 @@ void served_by_two(dispatch::sim_machine& sim) {
             sim.yield();
         }
     };
-    sim.spawn("send", [&] { send_many(device.parking.get(), irp, 3, done); });
+    sim.spawn("send", [&] { send_many(device.pending_device.get(), irp, 3, done); });
     sim.spawn("serve", [&] { served([&] { device.serve(); }); });
     sim.spawn("serve at dispatch", [&] {
         served([&] {

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace irpverbs;
 using namespace std::chrono_literals;
-using irp::obligation;
+using irp::pending_irp;
 using irpverbs::testing::test_device;
 
 void ask(IRP* irp) {
@@ -45,7 +45,7 @@ struct meanwhile {
 // All events fall at the same instant of machine time, so that the schedule decides.
 void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
     irp::cancel_safe_queue queue;
-    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     asio::cancellation_signal cancel;
     int ended = 0;
     NTSTATUS status = STATUS_PENDING;
@@ -60,7 +60,7 @@ void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
     if (others.serve)
         sim.spawn("serve", [&] {
             sleep_a_millisecond();
-            if (auto owed = queue.pop()) std::move(*owed).complete(STATUS_SUCCESS);
+            if (auto owed = queue.remove_next()) std::move(*owed).complete(STATUS_SUCCESS);
         });
     if (others.cancel)
         sim.spawn("cancel", [&] {

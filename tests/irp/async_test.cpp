@@ -30,7 +30,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace irpverbs;
 using namespace std::chrono_literals;
-using irp::obligation;
+using irp::pending_irp;
 using irpverbs::testing::signal;
 using irpverbs::testing::test_device;
 
@@ -61,7 +61,7 @@ protected:
     };
 
     void serve(NTSTATUS status = STATUS_SUCCESS, ULONG_PTR information = 7) {
-        while (auto owed = queue.pop())
+        while (auto owed = queue.remove_next())
             std::move(*owed).complete(status, information);
     }
     // Runs the machine's context until it has delivered every earlier completion.
@@ -71,12 +71,12 @@ protected:
         arrived.wait();
     }
     DEVICE_OBJECT* at_once() { return inline_device.get(); }
-    DEVICE_OBJECT* parking() { return parking_device.get(); }
+    DEVICE_OBJECT* pending_device() { return queue_device.get(); }
 
     irp::cancel_safe_queue queue;
     test_device inline_device{
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
-    test_device parking_device{[this](obligation owed) { return queue.park(std::move(owed)); }};
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
+    test_device queue_device{[this](pending_irp owed) { return queue.pend(std::move(owed)); }};
     end ended;
 };
 
@@ -94,7 +94,7 @@ TEST_P(Async, CallbackIsPosted) {
 // Tests that the handler runs at PASSIVE_LEVEL although the pending request is completed at
 // DISPATCH_LEVEL.
 TEST_P(Async, HandlerIsNeverAtDispatch) {
-    irp::call(parking(), ask, ended.handler());
+    irp::call(pending_device(), ask, ended.handler());
     {
         const irpverbs::testing::at_dispatch_level raised;
         serve();
@@ -106,7 +106,7 @@ TEST_P(Async, HandlerIsNeverAtDispatch) {
 
 // Tests that a failure arrives as an error_code of the NTSTATUS category.
 TEST_P(Async, FailureIsAnErrorCode) {
-    irp::call(parking(), ask, ended.handler());
+    irp::call(pending_device(), ask, ended.handler());
     serve(STATUS_INVALID_DEVICE_STATE, 0);
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_INVALID_DEVICE_STATE));
@@ -115,7 +115,7 @@ TEST_P(Async, FailureIsAnErrorCode) {
 
 // Tests that statuses that are no failures produce no error.
 TEST_P(Async, InformationalStatusIsNoError) {
-    irp::call(parking(), ask, ended.handler());
+    irp::call(pending_device(), ask, ended.handler());
     serve(STATUS_ALERTED);
     ended.done.wait();
     EXPECT_FALSE(ended.error);
@@ -124,7 +124,7 @@ TEST_P(Async, InformationalStatusIsNoError) {
 
 // Tests that a deferred call starts only when it is invoked, and that it can be invoked again.
 TEST_P(Async, Deferred) {
-    auto later = irp::call(parking(), ask);
+    auto later = irp::call(pending_device(), ask);
     EXPECT_TRUE(queue.empty());
     later(ended.handler());
     end second;
@@ -146,7 +146,7 @@ TEST_P(Async, AsTuple) {
 
 // Tests that a detached call is sent and completes.
 TEST_P(Async, Detached) {
-    irp::call(parking(), ask, asio::detached);
+    irp::call(pending_device(), ask, asio::detached);
     EXPECT_FALSE(queue.empty());
     serve();
     EXPECT_TRUE(queue.empty());
@@ -170,7 +170,7 @@ TEST_P(Async, ExecutorIsHonoured) {
 // Tests that the request keeps the program's own context running, and that its handler runs there.
 TEST_P(Async, ForeignContextIsHonoured) {
     asio::io_context own;
-    irp::call(parking(), ask, asio::bind_executor(own, ended.handler()));
+    irp::call(pending_device(), ask, asio::bind_executor(own, ended.handler()));
     EXPECT_EQ(own.poll(), 0u);
     EXPECT_FALSE(own.stopped());
     own.restart();
@@ -216,7 +216,7 @@ TEST_P(Async, MemoryIsBackBeforeTheHandler) {
         return asio::bind_allocator(block_allocator<void>(&block), std::move(handler));
     };
     int taken_in_handler = -1;
-    irp::call(parking(), ask, with_block([&](error_code, ULONG_PTR) {
+    irp::call(pending_device(), ask, with_block([&](error_code, ULONG_PTR) {
                   taken_in_handler = block.taken;
                   irp::call(at_once(), ask, with_block(ended.handler()));
               }));
@@ -243,11 +243,11 @@ struct read_text {
 // Tests that the objects that fill holds live until the request is completed, and that fill's
 // result is delivered.
 TEST_P(Async, FillProvidesTheResult) {
-    irp::call(parking(), read_text{}, [&](error_code error, const std::string& text) {
+    irp::call(pending_device(), read_text{}, [&](error_code error, const std::string& text) {
         EXPECT_EQ(text, "hello");
         ended.note(error, text.size());
     });
-    auto owed = queue.pop();
+    auto owed = queue.remove_next();
     ASSERT_TRUE(owed);
     std::memcpy(owed->stack().Parameters.Others.Argument1, "hello", 5);
     std::move(*owed).complete(STATUS_SUCCESS, 5);
@@ -259,7 +259,7 @@ TEST_P(Async, FillProvidesTheResult) {
 // effect.
 TEST_P(Async, SlotCancels) {
     asio::cancellation_signal cancel;
-    irp::call(parking(), ask, asio::bind_cancellation_slot(cancel.slot(), ended.handler()));
+    irp::call(pending_device(), ask, asio::bind_cancellation_slot(cancel.slot(), ended.handler()));
     cancel.emit(asio::cancellation_type::none);
     EXPECT_FALSE(queue.empty());
     cancel.emit(asio::cancellation_type::total);
@@ -275,7 +275,7 @@ TEST_P(Async, ResultWinsOverCancel) {
     asio::io_context own; // its handler waits until this context runs
     asio::cancellation_signal cancel;
     irp::call(
-        parking(), ask,
+        pending_device(), ask,
         asio::bind_executor(own, asio::bind_cancellation_slot(cancel.slot(), ended.handler())));
     serve();
     cancel.emit(asio::cancellation_type::terminal);
@@ -287,7 +287,7 @@ TEST_P(Async, ResultWinsOverCancel) {
 
 // Tests that a request that is not completed in time is cancelled and ends with STATUS_IO_TIMEOUT.
 TEST_P(Async, DeadlinePasses) {
-    irp::call(parking(), ask, irp::within(2ms, ended.handler()));
+    irp::call(pending_device(), ask, irp::within(2ms, ended.handler()));
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     EXPECT_EQ(ended.error, boost::system::errc::timed_out);
@@ -296,28 +296,28 @@ TEST_P(Async, DeadlinePasses) {
 
 // Tests that a deadline passes through token adapters, outside and inside them.
 TEST_P(Async, DeadlineIsAssociated) {
-    irp::call(parking(), ask,
+    irp::call(pending_device(), ask,
               irp::within(2ms, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
                               ended.note(std::get<0>(all), std::get<1>(all));
                           })));
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     end second;
-    irp::call(parking(), ask,
+    irp::call(pending_device(), ask,
               asio::bind_executor(machine().context().get_executor(),
                                   irp::within(2ms, second.handler())));
     second.done.wait();
     EXPECT_EQ(second.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
     end third;
     constexpr auto soon = irp::within(2ms); // a token that is used repeatedly
-    irp::call(parking(), ask, soon)(third.handler());
+    irp::call(pending_device(), ask, soon)(third.handler());
     third.done.wait();
     EXPECT_EQ(third.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
 }
 
 // Tests that a result in time ends the call at once, and that the deadline leaves no timer behind.
 TEST_P(Async, ResultComesInTime) {
-    irp::call(parking(), ask, irp::within(1h, ended.handler()));
+    irp::call(pending_device(), ask, irp::within(1h, ended.handler()));
     serve();
     ended.done.wait();
     EXPECT_FALSE(ended.error);
@@ -326,7 +326,7 @@ TEST_P(Async, ResultComesInTime) {
 
 // Tests that a limit beyond the range of machine time becomes the longest limit, not none.
 TEST_P(Async, Within_MoreThanMachineTimeHolds_Waits) {
-    irp::call(parking(), ask, irp::within(std::chrono::seconds::max(), ended.handler()));
+    irp::call(pending_device(), ask, irp::within(std::chrono::seconds::max(), ended.handler()));
     serve();
     ended.done.wait();
     EXPECT_FALSE(ended.error);
@@ -344,7 +344,7 @@ TEST(Within, LimitsOutOfRange_AreTheNearestInRange) {
 // Tests that a cancellation by the slot is reported as one when the call also has a deadline.
 TEST_P(Async, CancelIsNoTimeout) {
     asio::cancellation_signal cancel;
-    irp::call(parking(), ask,
+    irp::call(pending_device(), ask,
               irp::within(1h, asio::bind_cancellation_slot(cancel.slot(), ended.handler())));
     cancel.emit(asio::cancellation_type::total);
     ended.done.wait();
@@ -353,7 +353,7 @@ TEST_P(Async, CancelIsNoTimeout) {
 
 // Tests that a call with a deadline of zero is still sent.
 TEST_P(Async, DeadlineAtOnce) {
-    irp::call(parking(), ask, irp::within(0ms, ended.handler()));
+    irp::call(pending_device(), ask, irp::within(0ms, ended.handler()));
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
 }
@@ -381,7 +381,7 @@ class RealAsync : public Async {};
 TEST_P(RealAsync, Future) {
     std::future<ULONG_PTR> good = irp::call(at_once(), ask, asio::use_future);
     EXPECT_EQ(good.get(), 42u);
-    std::future<ULONG_PTR> bad = irp::call(parking(), ask, asio::use_future);
+    std::future<ULONG_PTR> bad = irp::call(pending_device(), ask, asio::use_future);
     serve(STATUS_IO_DEVICE_ERROR);
     EXPECT_THROW(bad.get(), boost::system::system_error);
 }

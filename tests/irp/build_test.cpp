@@ -5,7 +5,7 @@
 #include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 #include <array>
 #include <cstring>
@@ -184,13 +184,13 @@ TEST_P(BuildRequest, ShortOfMemoryThereIsNoRequest) {
 
 // Tests that a waiting sender is woken when a system thread completes the request later.
 TEST_P(BuildRequest, EventIsSetWhenAPendedRequestEnds) {
-    IRP* parked = nullptr;
-    test_driver bottom(park, &parked);
+    IRP* pended = nullptr;
+    test_driver bottom(pend, &pended);
     EXPECT_EQ(IoCallDriver(bottom.device, control(bottom, METHOD_BUFFERED)), STATUS_PENDING);
     EXPECT_EQ(KeReadStateEvent(&done), 0);
     system_thread other([&] {
         const at_dispatch_level raised; // the last completion stage works at DISPATCH_LEVEL
-        complete(parked, STATUS_SUCCESS, 4);
+        complete(pended, STATUS_SUCCESS, 4);
     });
     EXPECT_EQ(wait_for(done), STATUS_SUCCESS);
     EXPECT_EQ(status.Information, 4u);
@@ -337,15 +337,15 @@ NTSTATUS split(DEVICE_OBJECT* device, IRP* irp) {
 }
 
 TEST_P(BuildRequest, MasterEndsWithItsLastAssociatedIrp) {
-    IRP* parked = nullptr;
-    test_driver bottom(park, &parked);
+    IRP* pended = nullptr;
+    test_driver bottom(pend, &pended);
     LONG parts = 1;
     test_driver top(split, bottom, &parts);
     outcome result;
     IRP* irp = request(top.device, result);
     EXPECT_EQ(IoCallDriver(top.device, irp), STATUS_PENDING);
     EXPECT_EQ(result.completions, 0);
-    complete(parked, STATUS_IO_DEVICE_ERROR);
+    complete(pended, STATUS_IO_DEVICE_ERROR);
     EXPECT_EQ(result.completions, 1);
     // the master's own result; combining the parts' results is up to completion routines
     EXPECT_EQ(result.status, STATUS_SUCCESS);
@@ -415,17 +415,17 @@ TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
 // time.
 TEST(BuildRequestRaces, ForwardAndACompleter) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
-        IRP* parked = nullptr;
-        test_driver bottom(park, &parked);
+        IRP* pended = nullptr;
+        test_driver bottom(pend, &pended);
         forwarded seen;
         test_driver filter(forward_and_complete, bottom, &seen);
         outcome result;
         IRP* irp = request(filter.device, result);
         sim.spawn("forward", [&] { IoCallDriver(filter.device, irp); });
         sim.spawn("complete", [&] {
-            while (parked == nullptr)
+            while (pended == nullptr)
                 sim.yield();
-            complete(parked, STATUS_SUCCESS, 6);
+            complete(pended, STATUS_SUCCESS, 6);
         });
         sim.run();
         EXPECT_TRUE(seen.sent);
@@ -439,8 +439,8 @@ TEST(BuildRequestRaces, ForwardAndACompleter) {
 // accessed afterwards.
 TEST(BuildRequestRaces, SenderLeavesAtOnce) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
-        IRP* parked = nullptr;
-        test_driver bottom(park, &parked);
+        IRP* pended = nullptr;
+        test_driver bottom(pend, &pended);
         sim.spawn("send", [&] {
             KEVENT done;
             KeInitializeEvent(&done, NotificationEvent, FALSE);
@@ -455,10 +455,10 @@ TEST(BuildRequestRaces, SenderLeavesAtOnce) {
             EXPECT_EQ(output, "done");
         });
         sim.spawn("complete", [&] {
-            while (parked == nullptr)
+            while (pended == nullptr)
                 sim.yield();
-            std::memcpy(parked->AssociatedIrp.SystemBuffer, "done", 4);
-            complete(parked, STATUS_SUCCESS, 4);
+            std::memcpy(pended->AssociatedIrp.SystemBuffer, "done", 4);
+            complete(pended, STATUS_SUCCESS, 4);
         });
         sim.run();
     });

@@ -13,7 +13,7 @@ namespace {
 
 using namespace irpverbs::dispatch;
 using irpverbs::irp::cancel_safe_queue;
-using irpverbs::irp::obligation;
+using irpverbs::irp::pending_irp;
 using irpverbs::testing::numbered_request;
 using irpverbs::testing::test_device;
 
@@ -25,18 +25,18 @@ explore_options thorough(std::vector<std::string_view> probes = {}) {
     return options;
 }
 
-void answer(obligation owed, void*) { std::move(owed).complete(STATUS_SUCCESS); }
+void answer(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS); }
 
 // One actor pends a request, one cancels, one serves.
-void park_cancel_serve(sim_machine& sim) {
+void pend_cancel_serve(sim_machine& sim) {
     cancel_safe_queue queue;
-    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     numbered_request one(device);
     const auto serve = [&] {
-        while (auto owed = queue.pop())
+        while (auto owed = queue.remove_next())
             std::move(*owed).complete(STATUS_SUCCESS);
     };
-    sim.spawn("park", [&] { EXPECT_EQ(one.send(), STATUS_PENDING); });
+    sim.spawn("pend", [&] { EXPECT_EQ(one.send(), STATUS_PENDING); });
     sim.spawn("cancel", [&] { one.cancel(); });
     sim.spawn("serve", serve);
     sim.run();
@@ -47,10 +47,10 @@ void park_cancel_serve(sim_machine& sim) {
 // One actor pends two requests, another cancels the first; only the drain DPC completes the second.
 // The DPC runs on the first actor's processor or on another one.
 void cancel_beside_a_drain(sim_machine& sim, cancel_safe_queue& queue) {
-    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     numbered_request first(device);
     numbered_request second(device);
-    sim.spawn("park", [&] {
+    sim.spawn("pend", [&] {
         first.send();
         second.send();
     });
@@ -74,18 +74,18 @@ void drained_elsewhere(sim_machine& sim) {
 }
 
 // Two actors pend a request each at DISPATCH_LEVEL, and the DPC drains both.
-void park_park_drain(sim_machine& sim) {
+void pend_pend_drain(sim_machine& sim) {
     cancel_safe_queue queue(answer, nullptr);
     KeSetTargetProcessorDpc(queue.drain_dpc(), 0);
-    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     numbered_request first(device);
     numbered_request second(device);
     numbered_request third(device);
-    sim.spawn("park", [&] {
+    sim.spawn("pend", [&] {
         first.send();
         second.send();
     });
-    sim.spawn("park another", [&] { third.send(); });
+    sim.spawn("pend another", [&] { third.send(); });
     sim.run();
     EXPECT_TRUE(queue.empty());
     EXPECT_EQ(first.completions() + second.completions() + third.completions(), 3);
@@ -93,12 +93,12 @@ void park_park_drain(sim_machine& sim) {
 
 // One actor pends two requests, one cancels the first, one closes: a refused request has the
 // close's status.
-void park_cancel_close(sim_machine& sim) {
+void pend_cancel_close(sim_machine& sim) {
     cancel_safe_queue queue;
-    const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+    const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     numbered_request first(device);
     numbered_request second(device);
-    sim.spawn("park", [&] {
+    sim.spawn("pend", [&] {
         first.send();
         second.send();
     });
@@ -117,12 +117,12 @@ void pop_and_destroy(sim_machine& sim) {
     alignas(cancel_safe_queue) static unsigned char memory[sizeof(cancel_safe_queue)];
     unsigned char left[sizeof memory];
     auto* queue = new (memory) cancel_safe_queue(answer, nullptr);
-    const test_device device([&](obligation owed) { return queue->park(std::move(owed)); });
+    const test_device device([&](pending_irp owed) { return queue->pend(std::move(owed)); });
     numbered_request only(device);
-    sim.spawn("park", [&] { only.send(); });
-    sim.spawn("pop and destroy", [&] {
+    sim.spawn("pend", [&] { only.send(); });
+    sim.spawn("remove and destroy", [&] {
         while (only.completions() == 0) {
-            if (auto owed = queue->pop())
+            if (auto owed = queue->remove_next())
                 answer(std::move(*owed), nullptr);
             else
                 KeStallExecutionProcessor(1);
@@ -143,9 +143,9 @@ TEST(QueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatParked) {
 
 TEST(QueueRaces, ParkCancelServe) {
     irpverbs::testing::expect_exhausted(
-        thorough({"queue.cancel_won_before_park", "queue.canceller_waits_to_unlink",
-                  "queue.park_waits_for_the_lock", "queue.canceller_waits_for_the_lock"}),
-        park_cancel_serve);
+        thorough({"queue.cancelled_before_pend", "queue.canceller_waits_to_unlink",
+                  "queue.pend_waits_for_the_lock", "queue.canceller_waits_for_the_lock"}),
+        pend_cancel_serve);
 }
 TEST(QueueRaces, CancelBesideADrainHere) {
     irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}), drained_here);
@@ -155,11 +155,11 @@ TEST(QueueRaces, CancelBesideADrainElsewhere) {
                                         drained_elsewhere);
 }
 TEST(QueueRaces, ParkParkDrain) {
-    irpverbs::testing::expect_exhausted(thorough(), park_park_drain);
+    irpverbs::testing::expect_exhausted(thorough(), pend_pend_drain);
 }
 TEST(QueueRaces, ParkCancelClose) {
     irpverbs::testing::expect_exhausted(
-        thorough({"cancel.found_no_routine", "queue.claim_skipped_cancelled"}), park_cancel_close);
+        thorough({"cancel.found_no_routine", "queue.claim_skipped_cancelled"}), pend_cancel_close);
 }
 
 } // namespace

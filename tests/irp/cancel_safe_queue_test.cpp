@@ -12,12 +12,12 @@
 namespace {
 
 using irpverbs::irp::cancel_safe_queue;
-using irpverbs::irp::obligation;
+using irpverbs::irp::pending_irp;
 using irpverbs::testing::numbered_request;
 using irpverbs::testing::report_of;
 using irpverbs::testing::test_device;
 
-void answer(obligation owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
+void answer(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
 
 class Queue : public irpverbs::testing::BothMachines {
 protected:
@@ -30,7 +30,7 @@ protected:
     const numbered_request& at(std::size_t i) const { return *requests[i]; }
 
     cancel_safe_queue queue;
-    test_device device{[this](obligation owed) { return queue.park(std::move(owed)); }};
+    test_device device{[this](pending_irp owed) { return queue.pend(std::move(owed)); }};
     std::vector<int> order;
     std::vector<std::unique_ptr<numbered_request>> requests;
 };
@@ -39,13 +39,13 @@ protected:
 TEST_P(Queue, IsFirstInFirstOut) {
     send(3);
     for (int i = 0; i < 3; ++i) {
-        auto owed = queue.pop();
+        auto owed = queue.remove_next();
         ASSERT_TRUE(owed);
         EXPECT_EQ(owed->get(), at(static_cast<std::size_t>(i)).irp());
         EXPECT_FALSE(requests[static_cast<std::size_t>(i)]->cancel());
         std::move(*owed).complete(STATUS_SUCCESS, static_cast<ULONG_PTR>(i));
     }
-    EXPECT_FALSE(queue.pop());
+    EXPECT_FALSE(queue.remove_next());
     EXPECT_EQ(order, (std::vector{0, 1, 2}));
     EXPECT_EQ(at(2).information(), 2u);
 }
@@ -57,12 +57,12 @@ TEST_P(Queue, CancelledRequestLeaves) {
     EXPECT_EQ(at(1).completions(), 1);
     EXPECT_EQ(at(1).status(), STATUS_CANCELLED);
     EXPECT_FALSE(requests[1]->cancel());
-    queue.pop_all().complete(STATUS_SUCCESS);
+    queue.remove_all().complete(STATUS_SUCCESS);
     EXPECT_EQ(order, (std::vector{1, 0, 2}));
     EXPECT_TRUE(queue.empty());
 }
 
-// Tests that park completes a request that is already cancelled, and returns STATUS_PENDING as it
+// Tests that pend completes a request that is already cancelled, and returns STATUS_PENDING as it
 // must.
 TEST_P(Queue, ParksWhatIsCancelledAlready) {
     numbered_request early(device);
@@ -79,7 +79,7 @@ TEST_P(Queue, GivesUpTheOneAskedFor) {
     auto last = queue.remove(at(2).irp());
     ASSERT_TRUE(last);
     std::move(*last).complete(STATUS_SUCCESS);
-    auto second = queue.pop_if([&](const IRP& irp) { return &irp != at(0).irp(); });
+    auto second = queue.remove_next_if([&](const IRP& irp) { return &irp != at(0).irp(); });
     ASSERT_TRUE(second);
     std::move(*second).complete(STATUS_SUCCESS);
     queue.cancel_all();
@@ -103,12 +103,12 @@ TEST_P(Queue, DrainsItself) {
     static int at_dispatch;
     at_dispatch = 0;
     cancel_safe_queue drained(
-        [](obligation owed, void*) {
+        [](pending_irp owed, void*) {
             at_dispatch += KeGetCurrentIrql() == DISPATCH_LEVEL;
             std::move(owed).complete(STATUS_SUCCESS);
         },
         nullptr);
-    const test_device other([&](obligation owed) { return drained.park(std::move(owed)); });
+    const test_device other([&](pending_irp owed) { return drained.pend(std::move(owed)); });
     numbered_request first(other, &order, 1);
     numbered_request second(other, &order, 2);
     {
@@ -124,7 +124,7 @@ TEST_P(Queue, DrainsItself) {
 // Tests that a queue may be destroyed while its DPC waits for a processor.
 TEST_P(Queue, EndsBeforeItsDpc) {
     auto drained = std::make_unique<cancel_safe_queue>(answer, nullptr);
-    const test_device other([&](obligation owed) { return drained->park(std::move(owed)); });
+    const test_device other([&](pending_irp owed) { return drained->pend(std::move(owed)); });
     numbered_request one(other);
     {
         const irpverbs::testing::at_dispatch_level raised;
@@ -138,17 +138,17 @@ TEST_P(Queue, EndsBeforeItsDpc) {
 // Tests that dropping a list of removed requests is reported.
 TEST_P(Queue, TakenRequestsAreOwed) {
     send(1);
-    const auto report = report_of([&] { static_cast<void>(queue.pop_all()); });
+    const auto report = report_of([&] { static_cast<void>(queue.remove_all()); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->id, 0x226u);
-    obligation(requests[0]->irp()).complete(STATUS_SUCCESS);
+    pending_irp(requests[0]->irp()).complete(STATUS_SUCCESS);
 }
 
 // Tests real contention: threads queue and cancel while the DPC drains; each request completes
 // once.
 TEST_P(Queue, ServesThreads) {
     cancel_safe_queue drained(answer, nullptr);
-    const test_device other([&](obligation owed) { return drained.park(std::move(owed)); });
+    const test_device other([&](pending_irp owed) { return drained.pend(std::move(owed)); });
     const int rounds = simulated() ? 20 : 2000;
     const auto worker = [&] {
         for (int i = 0; i < rounds; ++i) {
@@ -171,12 +171,12 @@ IRPVERBS_ON_BOTH_MACHINES(Queue);
 TEST(QueueDeathTest, EndsEmpty) {
     const auto end_too_early = [] {
         cancel_safe_queue queue;
-        const test_device device([&](obligation owed) { return queue.park(std::move(owed)); });
+        const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
         numbered_request one(device);
         one.send();
         queue.~cancel_safe_queue();
     };
-    EXPECT_DEATH(end_too_early(), "neither completed, forwarded nor parked");
+    EXPECT_DEATH(end_too_early(), "neither completed, forwarded nor pended");
 }
 
 } // namespace

@@ -25,7 +25,7 @@ void cancel_and_complete(DEVICE_OBJECT* device, IRP* irp) {
     complete(irp, STATUS_CANCELLED);
 }
 
-NTSTATUS park_cancelable(DEVICE_OBJECT* device, IRP* irp) {
+NTSTATUS pend_cancelable(DEVICE_OBJECT* device, IRP* irp) {
     test_driver::context_of<IRP*>(device) = irp;
     IoMarkIrpPending(irp);
     EXPECT_EQ(IoSetCancelRoutine(irp, cancel_and_complete), nullptr);
@@ -37,8 +37,8 @@ protected:
     Cancel() { seen = {}; }
     ~Cancel() override { IoFreeIrp(irp); }
 
-    IRP* parked = nullptr;
-    test_driver bottom{park_cancelable, &parked};
+    IRP* pended = nullptr;
+    test_driver bottom{pend_cancelable, &pended};
     outcome result;
     IRP* irp = request(bottom.device, result);
 };
@@ -76,14 +76,14 @@ TEST_P(Cancel, RoutineThatIsWithdrawnIsNotCalled) {
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), cancel_and_complete);
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), nullptr); // only one caller gets it
     EXPECT_FALSE(IoCancelIrp(irp));
-    complete(parked, STATUS_SUCCESS); // an available result wins
+    complete(pended, STATUS_SUCCESS); // an available result wins
     EXPECT_EQ(result.status, STATUS_SUCCESS);
     EXPECT_EQ(seen.calls, 0);
 }
 
 TEST_P(Cancel, CompletionWithARoutineSetIsReported) {
     IoCallDriver(bottom.device, irp);
-    const auto report = report_of([&] { complete(parked, STATUS_SUCCESS); });
+    const auto report = report_of([&] { complete(pended, STATUS_SUCCESS); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);
     EXPECT_EQ(report->id, 0x07u);

@@ -3,7 +3,7 @@
 #include <support/exhaustive_gtest.hpp>
 #include <support/irp_stack.hpp>
 
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 #include <array>
 #include <map>
@@ -111,7 +111,7 @@ TEST_P(CompletionPort, OriginatorsRoutineRunsFirstAndMayKeepTheIrp) {
         outcome result;
         result.answer = answer;
         IRP* irp = posted_request(bottom.device, port.context(nullptr), nullptr);
-        IoSetCompletionRoutine(irp, note_outcome, &result, TRUE, TRUE, TRUE);
+        IoSetCompletionRoutine(irp, record_outcome, &result, TRUE, TRUE, TRUE);
         IoCallDriver(bottom.device, irp);
         EXPECT_EQ(result.completions, 1);
         EXPECT_EQ(IoQueryIoCompletion(port.port), answer == STATUS_CONTINUE_COMPLETION ? 1 : 0);
@@ -126,8 +126,8 @@ TEST_P(CompletionPort, OriginatorsRoutineRunsFirstAndMayKeepTheIrp) {
 }
 
 TEST_P(CompletionPort, IrpIsSentAndPostedAgainAndAgain) {
-    IRP* parked = nullptr;
-    test_driver bottom(park, &parked);
+    IRP* pended = nullptr;
+    test_driver bottom(pend, &pended);
     PIO_COMPLETION_CONTEXT context = port.context(name(1));
     IRP* irp = IoAllocateIrp(1, FALSE);
     for (ULONG_PTR i = 0; i < 5; ++i) {
@@ -135,7 +135,7 @@ TEST_P(CompletionPort, IrpIsSentAndPostedAgainAndAgain) {
         IoSetCompletionContext(irp, context, name(i));
         EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_PENDING);
         EXPECT_EQ(port.remove(got, &none), STATUS_TIMEOUT);
-        complete(parked, STATUS_SUCCESS, i);
+        complete(pended, STATUS_SUCCESS, i);
         EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
         EXPECT_EQ(got.ApcContext, name(i));
     }
@@ -226,8 +226,8 @@ TEST_P(CompletionPort, CloseWakesWhoWaits) {
     });
     PIO_COMPLETION_CONTEXT keeper = nullptr; // an IRP in progress keeps the port until its end
     IoCreateCompletionContext(closing, nullptr, &keeper);
-    IRP* parked = nullptr;
-    test_driver bottom(park, &parked);
+    IRP* pended = nullptr;
+    test_driver bottom(pend, &pended);
     IoCallDriver(bottom.device, posted_request(bottom.device, keeper, nullptr));
     KeWaitForSingleObject(&inside, Executive, KernelMode, FALSE, nullptr);
     IoCloseIoCompletion(closing);
@@ -236,14 +236,14 @@ TEST_P(CompletionPort, CloseWakesWhoWaits) {
     EXPECT_EQ(IoRemoveIoCompletion(closing, &got.KeyContext, &got.ApcContext, &got.IoStatusBlock,
                                    nullptr),
               STATUS_ABANDONED_WAIT_0);
-    complete(parked, STATUS_SUCCESS);
+    complete(pended, STATUS_SUCCESS);
 }
 
 // Tests that packets left at the close, and packets posted later, are freed (a sanitizer reports
 // leaks).
 TEST_P(CompletionPort, CloseDropsPackets) {
-    IRP* parked = nullptr;
-    test_driver bottom(park, &parked);
+    IRP* pended = nullptr;
+    test_driver bottom(pend, &pended);
     test_driver quick(complete_at_once);
     PIO_COMPLETION_CONTEXT context = port.context(nullptr);
     EXPECT_EQ(IoAssociateDevice(bottom.device, port.port, nullptr), STATUS_SUCCESS);
@@ -252,7 +252,7 @@ TEST_P(CompletionPort, CloseDropsPackets) {
     port.post(1);
     port.post(2);
     port.close();
-    complete(parked, STATUS_SUCCESS);
+    complete(pended, STATUS_SUCCESS);
 }
 
 TEST_P(CompletionPort, DescriptorIsReadableWhilePacketsWait) {
@@ -362,8 +362,8 @@ TEST(CompletionPortRaces, PostRemoveAndClose) {
     explore_options options = thorough();
     options.required_probes = {"port.packet_after_close"};
     expect_exhausted(options, [](sim_machine& sim) {
-        IRP* parked = nullptr;
-        test_driver bottom(park, &parked);
+        IRP* pended = nullptr;
+        test_driver bottom(pend, &pended);
         owned_port port(1);
         PIO_COMPLETION_CONTEXT context = port.context(nullptr);
         IRP* irp = posted_request(bottom.device, context, nullptr);
@@ -372,7 +372,7 @@ TEST(CompletionPortRaces, PostRemoveAndClose) {
         const PVOID handle = port.port;
         // This association keeps the port while the actors use it, as a program's own handles do.
         EXPECT_EQ(IoAssociateDevice(bottom.device, handle, nullptr), STATUS_SUCCESS);
-        sim.spawn("complete", [&] { complete(parked, STATUS_SUCCESS); });
+        sim.spawn("complete", [&] { complete(pended, STATUS_SUCCESS); });
         for (int remover = 0; remover < 2; ++remover)
             sim.spawn("remover", [&] {
                 packet got{};

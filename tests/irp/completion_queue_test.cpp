@@ -25,7 +25,7 @@ using boost::system::error_code;
 using namespace irpverbs;
 using namespace std::chrono_literals;
 using irp::completion_queue;
-using irp::obligation;
+using irp::pending_irp;
 using irpverbs::testing::test_device;
 
 // Sends an IRP whose completion goes to the queue.
@@ -60,7 +60,7 @@ struct removal {
 class CompletionQueue : public irpverbs::testing::BothMachines {
 protected:
     test_device device{
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS, 42); }};
     completion_queue queue;
 };
 
@@ -166,7 +166,7 @@ IRPVERBS_ON_THE_REAL_MACHINE(RealCompletionQueue);
 // Two IRPs arrive while two removals wait and one is removed by try_remove: each gets its IRP.
 void arrive_and_remove(dispatch::sim_machine& sim) {
     const test_device device(
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS); });
     completion_queue queue;
     std::array<IRP*, 3> sent{};
     std::array<removal, 2> removals;
@@ -223,7 +223,7 @@ private:
 // last one may not have returned.
 void remove_and_destroy(dispatch::sim_machine& sim) {
     const test_device device(
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS); });
     watched_queue queue;
     sim.spawn("send", [&] { send(*queue, device); });
     sim.spawn("remove", [&] {
@@ -248,7 +248,7 @@ TEST(CompletionQueueRaces, Destructor_AfterTheLastRemoval_WaitsForTheOneThatComp
 // returned.
 void remove_later_and_destroy(dispatch::sim_machine& sim) {
     const test_device device(
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS); });
     watched_queue queue;
     removal removed;
     sim.spawn("ask", [&] { (*queue).async_remove(removed.handler()); });
@@ -272,7 +272,7 @@ TEST(CompletionQueueRaces, Destructor_AfterTheLastHandler_WaitsForTheCallThatBeg
 // One consumer removes without waiting while two removals wait: the first removal is served first.
 void serve_in_order(dispatch::sim_machine& sim) {
     const test_device device(
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS); });
     completion_queue queue;
     std::vector<IRP*> sent;
     removal first, second;
@@ -301,7 +301,7 @@ TEST(CompletionQueueRaces, Removals_OneTakesByHand_AreServedInOrder) {
 // A cancel ends the waiting removals, also while an IRP arrives and is removed without waiting.
 void cancel_beside_arrival(dispatch::sim_machine& sim) {
     const test_device device(
-        [](obligation owed) { return std::move(owed).complete(STATUS_SUCCESS); });
+        [](pending_irp owed) { return std::move(owed).complete(STATUS_SUCCESS); });
     completion_queue queue;
     IRP* sent = nullptr;
     removal waiting;

@@ -25,7 +25,7 @@ using irpverbs::testing::queue_driver;
 std::optional<std::string> race(sim_machine& sim) {
     queue_driver driver;
     counted_request only(driver.device());
-    sim.spawn("park", [&] { only.send(); });
+    sim.spawn("pend", [&] { only.send(); });
     sim.spawn("cancel", [&] { only.cancel(); });
     sim.spawn("serve", [&] { driver.serve(); });
     sim.run();
@@ -41,8 +41,8 @@ TEST(CancelSafeQueue, CompletesOnceUnderRandomAndPctSchedules) {
     irpverbs::testing::expect_exhausted(options, race);
 }
 
-using irpverbs::testing::note_outcome;
 using irpverbs::testing::outcome;
+using irpverbs::testing::record_outcome;
 using irpverbs::testing::request;
 
 // Selects IRPs by a value in their location; refuses one kind.
@@ -202,7 +202,7 @@ std::optional<std::string> race_for_key(sim_machine& sim) {
     driver.with_key = true;
     outcome result;
     IRP* irp = request(driver.device(), result);
-    sim.spawn("park", [&] { IoCallDriver(driver.device(), irp); });
+    sim.spawn("pend", [&] { IoCallDriver(driver.device(), irp); });
     sim.spawn("cancel", [&] { IoCancelIrp(irp); });
     sim.spawn("key", [&] {
         if (IRP* mine = IoCsqRemoveIrp(driver.csq(), &driver.key))
@@ -220,7 +220,7 @@ std::optional<std::string> race_for_key(sim_machine& sim) {
 TEST(CancelSafeQueue, KeyCancelAndServeCompleteOnce) {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
-    options.required_probes = {"csq.cancel_won_before_park", "csq.cancelled_while_it_parked",
+    options.required_probes = {"csq.cancelled_before_pend", "csq.cancelled_during_pend",
                                "csq.key_lost_to_cancel", "csq.remove_next_skipped_cancelled"};
     irpverbs::testing::expect_explored(options, race_for_key);
 }

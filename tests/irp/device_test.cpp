@@ -49,8 +49,8 @@ TEST_P(Device, DriverListsItsDevices) {
 
 TEST_P(Device, AttachGoesOnTopOfTheStack) {
     test_driver bottom(complete_at_once);
-    test_driver middle(pass_on, bottom);
-    test_driver top(pass_on);
+    test_driver middle(forward, bottom);
+    test_driver top(forward);
     EXPECT_EQ(IoAttachDeviceToDeviceStack(top.device, bottom.device), middle.device);
     EXPECT_EQ(top.device->StackSize, 3);
     EXPECT_EQ(top.device->AttachedTo, middle.device);
@@ -66,7 +66,7 @@ TEST_P(Device, AttachGoesOnTopOfTheStack) {
 
 TEST_P(Device, DetachTakesOffWhatIsAbove) {
     test_driver bottom(complete_at_once);
-    test_driver top(pass_on, bottom);
+    test_driver top(forward, bottom);
     IoDetachDevice(bottom.device);
     EXPECT_EQ(IoGetAttachedDevice(bottom.device), bottom.device);
     EXPECT_EQ(top.device->AttachedTo, nullptr);
@@ -141,7 +141,7 @@ TEST_P(Device, KeWaitForSingleObject_OnADevice_IsABugCheck) {
 }
 
 TEST_P(Device, NothingAttachesToADeletedDevice) {
-    test_driver top(pass_on);
+    test_driver top(forward);
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* gone = nullptr;
     IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &gone);
@@ -200,7 +200,7 @@ TEST_P(Device, EachFunction_OfANullIrp_IsABugCheckUnderTheVerifier) {
 
 TEST_P(Device, EachMisuseIsReported) {
     test_driver bottom(complete_at_once);
-    test_driver top(pass_on, bottom);
+    test_driver top(forward, bottom);
     auto report = report_of([&] { IoDeleteDevice(bottom.device); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);

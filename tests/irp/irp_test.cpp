@@ -101,7 +101,7 @@ TEST_P(IrpLife, LocationsStandAboveOneAnother) {
 TEST_P(IrpLife, CopiedLocationHasNoRoutineAndNoControl) {
     IRP* irp = IoAllocateIrp(2, FALSE);
     outcome result;
-    IoSetCompletionRoutine(irp, note_outcome, &result, TRUE, FALSE, TRUE);
+    IoSetCompletionRoutine(irp, record_outcome, &result, TRUE, FALSE, TRUE);
     IO_STACK_LOCATION* mine = IoGetNextIrpStackLocation(irp);
     mine->MajorFunction = IRP_MJ_READ;
     mine->MinorFunction = 3;
@@ -169,12 +169,13 @@ TEST_P(IrpLife, InvokeOnSelectsTheRoutine) {
                 outcome last;
                 outcome result;
                 result.answer = STATUS_CONTINUE_COMPLETION;
-                test_driver top(pass_on, bottom);
+                test_driver top(forward, bottom);
                 IRP* irp = IoAllocateIrp(3, FALSE);
                 // The originator has a location of its own, so that the IRP always returns to it.
-                IoSetCompletionRoutine(irp, note_outcome, &last, TRUE, TRUE, TRUE);
+                IoSetCompletionRoutine(irp, record_outcome, &last, TRUE, TRUE, TRUE);
                 IoSetNextIrpStackLocation(irp);
-                IoSetCompletionRoutine(irp, note_outcome, &result, on_success, on_error, on_cancel);
+                IoSetCompletionRoutine(irp, record_outcome, &result, on_success, on_error,
+                                       on_cancel);
                 if (cancelled) IoCancelIrp(irp);
                 IoCallDriver(top.device, irp);
                 const bool expected =
@@ -215,9 +216,9 @@ NTSTATUS filter(DEVICE_OBJECT* device, IRP* irp) {
 }
 
 struct two_levels {
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     filter_routine routine;
-    test_driver bottom{park, &parked};
+    test_driver bottom{pend, &pended};
     test_driver top{filter, bottom, &routine};
     outcome result;
     IRP* irp = request(top.device, result);
@@ -240,7 +241,7 @@ TEST_P(IrpLife, PendingTravelsThroughTwoLevels) {
         stack.routine.passes_mark_on = each.passes_on;
         EXPECT_EQ(IoCallDriver(stack.top.device, stack.irp), STATUS_PENDING);
         EXPECT_EQ(stack.result.completions, 0);
-        complete(stack.parked, STATUS_SUCCESS);
+        complete(stack.pended, STATUS_SUCCESS);
         EXPECT_EQ(stack.result.completions, 1);
         EXPECT_EQ(stack.routine.called, each.routine);
         EXPECT_EQ(stack.result.pending_returned != FALSE, each.arrives);
@@ -263,7 +264,7 @@ TEST_P(IrpLife, PendingPassesARoutineThatWasNotChosen) {
         return IoCallDriver(device->AttachedTo, irp);
     };
     IoCallDriver(stack.top.device, stack.irp);
-    complete(stack.parked, STATUS_SUCCESS);
+    complete(stack.pended, STATUS_SUCCESS);
     EXPECT_FALSE(stack.routine.called);
     EXPECT_TRUE(stack.result.pending_returned);
 }
@@ -273,7 +274,7 @@ TEST_P(IrpLife, ErrorIsMarkedInLocationsLeftBehind) {
     for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
         two_levels stack;
         IoCallDriver(stack.top.device, stack.irp);
-        complete(stack.parked, end);
+        complete(stack.pended, end);
         EXPECT_EQ(stack.routine.control, NT_SUCCESS(end) ? 0 : SL_ERROR_RETURNED);
         const auto* locations = reinterpret_cast<const IO_STACK_LOCATION*>(stack.irp + 1);
         for (int i = 0; i < 2; ++i) {
@@ -290,7 +291,7 @@ TEST_P(IrpLife, WalkStopsAndGoesOn) {
     two_levels stack;
     stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
     IoCallDriver(stack.top.device, stack.irp);
-    complete(stack.parked, STATUS_SUCCESS, 5);
+    complete(stack.pended, STATUS_SUCCESS, 5);
     EXPECT_TRUE(stack.routine.called);
     EXPECT_EQ(stack.result.completions, 0);
     EXPECT_EQ(stack.irp->CurrentLocation, 2); // the filter's own location again
@@ -304,10 +305,10 @@ TEST_P(IrpLife, RoutineMaySendTheIrpDownAgain) {
     two_levels stack;
     stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
     IoCallDriver(stack.top.device, stack.irp);
-    complete(stack.parked, STATUS_DEVICE_NOT_READY);
+    complete(stack.pended, STATUS_DEVICE_NOT_READY);
     stack.routine.answer = STATUS_CONTINUE_COMPLETION;
     EXPECT_EQ(filter(stack.top.device, stack.irp), STATUS_PENDING);
-    complete(stack.parked, STATUS_SUCCESS);
+    complete(stack.pended, STATUS_SUCCESS);
     EXPECT_EQ(stack.result.completions, 1);
     EXPECT_EQ(stack.result.status, STATUS_SUCCESS);
 }
@@ -330,18 +331,18 @@ TEST_P(IrpLife, NobodysIrpIsFreedInTheEnd) {
 // passed.
 TEST_P(IrpLife, RoutineExKeepsItsDevice) {
     for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
-        IRP* parked = nullptr;
-        test_driver bottom(park, &parked);
+        IRP* pended = nullptr;
+        test_driver bottom(pend, &pended);
         test_driver other(complete_at_once);
         outcome result;
         IRP* irp = request(bottom.device, result);
-        EXPECT_EQ(
-            IoSetCompletionRoutineEx(other.device, irp, note_outcome, &result, TRUE, FALSE, FALSE),
-            STATUS_SUCCESS);
+        EXPECT_EQ(IoSetCompletionRoutineEx(other.device, irp, record_outcome, &result, TRUE, FALSE,
+                                           FALSE),
+                  STATUS_SUCCESS);
         irp->UserIosb = nullptr;
         EXPECT_EQ(other.device->Header.ReferenceCount, 2);
         IoCallDriver(bottom.device, irp);
-        complete(parked, end); // without a routine for errors the IRP passes and is freed
+        complete(pended, end); // without a routine for errors the IRP passes and is freed
         EXPECT_EQ(result.completions, NT_SUCCESS(end) ? 1 : 0);
         EXPECT_EQ(other.device->Header.ReferenceCount, 1);
         if (NT_SUCCESS(end)) IoFreeIrp(irp);

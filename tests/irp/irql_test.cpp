@@ -14,7 +14,7 @@
 namespace {
 
 using namespace irpverbs::testing;
-using irpverbs::dispatch::detail::watch;
+using irpverbs::dispatch::detail::check;
 
 // Calls at that level; the level is PASSIVE_LEVEL afterwards in every case.
 std::optional<broken_rule> report_at(KIRQL level, const std::function<void()>& call) {
@@ -44,7 +44,7 @@ struct packet_memory {
 class IrqlRules : public BothMachines {
 protected:
     static void expect_reported(const std::vector<precondition>& all) {
-        const watch_scope watching{watch::irql};
+        const checks_scope watching{check::irql};
         for (const precondition& each : all) {
             const auto report = report_at(each.wrong, each.call);
             ASSERT_TRUE(report) << each.function;
@@ -78,7 +78,8 @@ TEST_P(IrqlRules, IrpsAndCancel) {
         {"IoCompleteRequest", above_dispatch, "IrqlIoDispatch", [&] { IoCompleteRequest(irp, 0); }},
         {"IoSetCompletionRoutineEx", above_dispatch, "IrqlIoDispatch",
          [&] {
-             IoSetCompletionRoutineEx(bottom.device, irp, note_outcome, nullptr, TRUE, TRUE, TRUE);
+             IoSetCompletionRoutineEx(bottom.device, irp, record_outcome, nullptr, TRUE, TRUE,
+                                      TRUE);
          }},
         {"IoMakeAssociatedIrp", above_dispatch, "IrqlIoDispatch",
          [&] { IoMakeAssociatedIrp(irp, 1); }},
@@ -100,7 +101,7 @@ TEST_P(IrqlRules, IrpsAndCancel) {
 }
 
 TEST_P(IrqlRules, AllocationAboveDispatchLevel) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     const KIRQL before = KeGetCurrentIrql();
     irpverbs::dispatch::detail::this_processor().irql = above_dispatch;
     IRP* irp = IoAllocateIrp(1, FALSE); // the handler lets the program continue
@@ -228,7 +229,7 @@ TEST_P(IrqlRules, WorkItemsAndCompletionPorts) {
 
 // Tests that sending and completing a request at DISPATCH_LEVEL is within the rules.
 TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
-    const findings seen{watch::irql};
+    const findings seen{check::irql};
     outcome result;
     {
         const at_dispatch_level raised;

@@ -346,7 +346,7 @@ TEST(StartIoRaces, SendCancelServe) {
 
 TEST(StartIoRaces, SendCancelServeDeferred) {
     explore_options options = thorough();
-    options.required_probes.push_back("start_io.left_to_who_is_at_it");
+    options.required_probes.push_back("start_io.left_to_running_call");
     expect_exhausted(options, [](sim_machine& sim) { race(sim, true); });
 }
 

@@ -1,7 +1,7 @@
 // A driver that is one function object, and requests that record their results.
 #pragma once
 
-#include <irp/obligation.hpp>
+#include <irp/pending_irp.hpp>
 #include <irp/wdm.h>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace irpverbs::testing {
 
 class test_device {
 public:
-    using dispatch_function = std::function<NTSTATUS(irp::obligation)>;
+    using dispatch_function = std::function<NTSTATUS(irp::pending_irp)>;
 
     explicit test_device(dispatch_function dispatch) : dispatch_(std::move(dispatch)) {
         driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = call;
@@ -34,7 +34,7 @@ public:
 private:
     static NTSTATUS call(DEVICE_OBJECT* device, IRP* irp) {
         return (*static_cast<test_device**>(device->DeviceExtension))
-            ->dispatch_(irp::obligation(irp));
+            ->dispatch_(irp::pending_irp(irp));
     }
 
     DRIVER_OBJECT driver_{};

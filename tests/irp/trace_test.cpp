@@ -100,15 +100,15 @@ TEST(Trace, OfAPendedRequestHasAnArrowToAnotherTrack) {
     random_choices chance(3);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
-    IRP* parked = nullptr;
-    lambda_driver driver(park_in(parked));
+    IRP* pended = nullptr;
+    lambda_driver driver(pend_in(pended));
     const trace_recorder recorder(sim);
     request asked;
     sim.spawn("ask", [&] { asked.send(driver); });
     ASSERT_TRUE(sim.run());
     sim.spawn("answer", [&] {
         const KIRQL old = KeRaiseIrqlToDpcLevel();
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
         KeLowerIrql(old);
     });
     ASSERT_TRUE(sim.run());
@@ -119,7 +119,7 @@ TEST(Trace, OfAPendedRequestHasAnArrowToAnotherTrack) {
     EXPECT_EQ(found.crossing, 1u);
     EXPECT_TRUE(found.has("Ask to \"hca\""));
     EXPECT_TRUE(found.has("IoCompleteRequest Ask irp#1"));
-    EXPECT_TRUE(found.has("completion routine of the maker"));
+    EXPECT_TRUE(found.has("completion routine of the originator"));
     EXPECT_TRUE(found.has("PASSIVE_LEVEL"));
     EXPECT_TRUE(found.has("DISPATCH_LEVEL"));
 }
@@ -130,12 +130,12 @@ TEST(Trace, OfWhatIsNotOverIsClosed) {
     random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     std::string half_way;
     const trace_recorder recorder(sim);
     lambda_driver driver([&](DEVICE_OBJECT* device, IRP* irp) {
         half_way = text_of(recorder);
-        return park_in(parked)(device, irp);
+        return pend_in(pended)(device, irp);
     });
     request asked;
     asked.send(driver);
@@ -145,7 +145,7 @@ TEST(Trace, OfWhatIsNotOverIsClosed) {
         EXPECT_EQ(found.spans, 1u);
         EXPECT_TRUE(found.has("IRP_MJ_INTERNAL_DEVICE_CONTROL to device#1"));
     }
-    complete(parked, STATUS_SUCCESS);
+    complete(pended, STATUS_SUCCESS);
     EXPECT_EQ(expect_trace(text_of(recorder)).arrows, 1u);
 }
 

@@ -67,7 +67,7 @@ inline NTSTATUS complete(IRP* irp, NTSTATUS status) {
 inline NTSTATUS succeed_at_once(DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS); }
 
 /// A dispatch routine that stores its IRP in `place` and pends it.
-inline lambda_driver::routine park_in(IRP*& place) {
+inline lambda_driver::routine pend_in(IRP*& place) {
     return [&place](DEVICE_OBJECT*, IRP* irp) {
         IoMarkIrpPending(irp);
         place = irp;
@@ -94,7 +94,7 @@ public:
     int completions() const { return completions_; }
     NTSTATUS status() const { return status_; }
     /// Another owner frees the IRP.
-    void let_go() { irp_ = nullptr; }
+    void release() { irp_ = nullptr; }
 
 private:
     static NTSTATUS take_back(DEVICE_OBJECT*, IRP* irp, void* context) {
@@ -111,8 +111,8 @@ private:
 
 /// A report about an IRP has the stack of the violation and an earlier one: where the IRP was sent,
 /// completed or freed, or the lock was acquired.
-inline void expect_both_stacks(const std::vector<found>& all) {
-    for (const found& each : all) {
+inline void expect_both_stacks(const std::vector<reported_finding>& all) {
+    for (const reported_finding& each : all) {
         const bool about_an_irp = !each.rule.empty() && !each.history.empty();
         EXPECT_TRUE(!about_an_irp || each.stacks.size() >= 2) << each.report;
     }
@@ -120,9 +120,9 @@ inline void expect_both_stacks(const std::vector<found>& all) {
 
 /// Runs `body(sim_machine&)` in one schedule of the simulator and returns the findings.
 template <class Body>
-std::vector<found> found_with(const std::string& options, const Body& body) {
+std::vector<reported_finding> found_with(const std::string& options, const Body& body) {
     const irp::verifier_scope verified(options);
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     {
         dispatch::random_choices chance(1);
         dispatch::sim_machine sim(chance);
@@ -133,34 +133,34 @@ std::vector<found> found_with(const std::string& options, const Body& body) {
         } catch (const stopped&) { // reported already
         }
     }
-    std::vector<found> all = seen.all();
+    std::vector<reported_finding> all = seen.all();
     expect_both_stacks(all);
     return all;
 }
 
 /// Runs with the verifier's checks that do not change behaviour.
 template <class Body>
-std::vector<found> found_in(const Body& body) {
+std::vector<reported_finding> found_in(const Body& body) {
     return found_with("default", body);
 }
 
-inline std::string text_of(const std::vector<found>& all) {
+inline std::string text_of(const std::vector<reported_finding>& all) {
     std::string text;
-    for (const found& each : all)
+    for (const reported_finding& each : all)
         text += each.report;
     return text;
 }
 
 /// Tests that the first finding is of that rule.
-inline ::testing::AssertionResult is(const std::vector<found>& all, const std::string& rule,
-                                     ULONG code, ULONG_PTR id) {
+inline ::testing::AssertionResult is(const std::vector<reported_finding>& all,
+                                     const std::string& rule, ULONG code, ULONG_PTR id) {
     if (all.empty()) return ::testing::AssertionFailure() << "nothing was found";
     if (all[0].rule != rule || all[0].code != code || all[0].parameters[0] != id)
         return ::testing::AssertionFailure() << "another finding:\n" << text_of(all);
     return ::testing::AssertionSuccess();
 }
 
-inline ::testing::AssertionResult nothing(const std::vector<found>& all) {
+inline ::testing::AssertionResult nothing(const std::vector<reported_finding>& all) {
     if (all.empty()) return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << text_of(all);
 }

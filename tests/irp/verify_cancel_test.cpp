@@ -36,8 +36,8 @@ lambda_driver::routine pend_with(PDRIVER_CANCEL routine) {
     };
 }
 
-std::vector<found> cancel_one(PDRIVER_CANCEL routine,
-                              const std::string& options = "io,cancel,lifetime") {
+std::vector<reported_finding> cancel_one(PDRIVER_CANCEL routine,
+                                         const std::string& options = "io,cancel,lifetime") {
     return found_with(options, [routine](sim_machine&) {
         lambda_driver driver(pend_with(routine));
         request asked;
@@ -64,13 +64,13 @@ TEST(CancelAgainstFree, IoCancelIrp_OfAnIrpFreedMeanwhile_IsUseAfterFree) {
     options.exhaustive_runs = 5000;
     options.preemption_bound = 2;
     bool during = false;
-    const auto summary = run_campaign(options, [&](sim_machine& sim) {
-        const findings seen(irpverbs::dispatch::detail::watched.load());
+    const auto summary = run_exploration(options, [&](sim_machine& sim) {
+        const findings seen(irpverbs::dispatch::detail::enabled_checks.load());
         lambda_driver driver(succeed_at_once);
         request asked;
         asked.send(driver);
         IRP* irp = asked.irp();
-        asked.let_go();
+        asked.release();
         bool begun = false;
         bool freed = false;
         bool cancelled = false;
@@ -87,7 +87,7 @@ TEST(CancelAgainstFree, IoCancelIrp_OfAnIrpFreedMeanwhile_IsUseAfterFree) {
             during = during || (begun && !cancelled);
         });
         sim.run();
-        for (const found& each : seen.all())
+        for (const reported_finding& each : seen.all())
             EXPECT_EQ(each.rule, "UseAfterFree") << each.report;
         EXPECT_TRUE(!must_be_found || !seen.none());
     });
@@ -107,7 +107,7 @@ TEST(breaks, SpinLockSafe) {
 }
 TEST(keeps, SpinLockSafe) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
-std::vector<found> complete_in_lock(bool inside) {
+std::vector<reported_finding> complete_in_lock(bool inside) {
     return found_in([inside](sim_machine&) {
         KSPIN_LOCK lock;
         KeInitializeSpinLock(&lock);
@@ -133,7 +133,7 @@ TEST(SpinLockSafe, NamesWhereTheLockWasAcquired) {
     EXPECT_TRUE(nothing(complete_in_lock(false)));
 }
 
-std::vector<found> return_with_lock(bool held) {
+std::vector<reported_finding> return_with_lock(bool held) {
     return found_in([held](sim_machine&) {
         KSPIN_LOCK lock;
         KeInitializeSpinLock(&lock);
@@ -185,7 +185,7 @@ void send_and_cancel(const lambda_driver& driver) {
     IoCancelIrp(asked.irp());
 }
 
-std::vector<found> arm_one(bool locked) {
+std::vector<reported_finding> arm_one(bool locked) {
     return found_with("default,cancel_lock_required",
                       [locked](sim_machine&) { send_and_cancel(lambda_driver(arm(locked))); });
 }
@@ -195,7 +195,7 @@ TEST(breaks, CancelLockRequired) {
 TEST(keeps, CancelLockRequired) { EXPECT_TRUE(nothing(arm_one(true))); }
 
 // One device queues its IRPs in its device queue, the other in one of its own.
-std::vector<found> arm_one_of_two(bool at_declared, BOOLEAN required) {
+std::vector<reported_finding> arm_one_of_two(bool at_declared, BOOLEAN required) {
     return found_in([=](sim_machine&) {
         const lambda_driver declared(arm(!at_declared));
         const lambda_driver other(arm(false));
@@ -211,7 +211,7 @@ TEST(CancelLock, IsRequiredOfTheDevicesThatDeclareIt) {
     EXPECT_TRUE(nothing(arm_one_of_two(true, FALSE)));
 }
 
-std::vector<found> complete_armed(bool withdrawn) {
+std::vector<reported_finding> complete_armed(bool withdrawn) {
     return found_in([withdrawn](sim_machine&) {
         lambda_driver driver(pend_with(finish_cancelled));
         request asked;
@@ -227,7 +227,7 @@ TEST(breaks, CompletedWithCancelRoutine) {
 }
 TEST(keeps, CompletedWithCancelRoutine) { EXPECT_TRUE(nothing(complete_armed(true))); }
 
-std::vector<found> send_armed(bool withdrawn) {
+std::vector<reported_finding> send_armed(bool withdrawn) {
     return found_in([withdrawn](sim_machine&) {
         lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
@@ -246,10 +246,10 @@ TEST(breaks, ForwardedWithCancelRoutine) {
 }
 TEST(keeps, ForwardedWithCancelRoutine) { EXPECT_TRUE(nothing(send_armed(true))); }
 
-std::vector<found> arm_around_sending(bool after) {
+std::vector<reported_finding> arm_around_sending(bool after) {
     return found_in([after](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver below(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver below(pend_in(pended));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             IoMarkIrpPending(irp);
             if (!after) {
@@ -266,7 +266,7 @@ std::vector<found> arm_around_sending(bool after) {
         });
         request asked(2);
         asked.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
 }
 TEST(breaks, CancelRoutineBelow) {
@@ -275,7 +275,7 @@ TEST(breaks, CancelRoutineBelow) {
 TEST(keeps, CancelRoutineBelow) { EXPECT_TRUE(nothing(arm_around_sending(false))); }
 
 // A driver that sets a cancel routine and then checks Irp->Cancel, or does not.
-std::vector<found> cancel_then_send(bool looks) {
+std::vector<reported_finding> cancel_then_send(bool looks) {
     return found_in([looks](sim_machine&) {
         lambda_driver driver([looks](DEVICE_OBJECT*, IRP* irp) {
             IoMarkIrpPending(irp);
@@ -325,17 +325,17 @@ TEST(IrpCancelField, IsFoundInARace) {
 }
 
 // The driver holds the IRP for so many milliseconds after its cancellation.
-std::vector<found> cancel_and_wait(ULONG milliseconds) {
+std::vector<reported_finding> cancel_and_wait(ULONG milliseconds) {
     return found_with("default,cancel_limit_ms=1000", [milliseconds](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver driver(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver driver(pend_in(pended));
         request asked;
         asked.send(driver);
         IoCancelIrp(asked.irp());
         LARGE_INTEGER interval;
         interval.QuadPart = -10'000ll * milliseconds;
         KeDelayExecutionThread(KernelMode, FALSE, &interval);
-        complete(parked, STATUS_CANCELLED);
+        complete(pended, STATUS_CANCELLED);
     });
 }
 TEST(breaks, CancelLatency) {
@@ -369,7 +369,7 @@ struct slot_driver {
         complete(victim, STATUS_CANCELLED);
     }
 };
-std::vector<found> cancel_first_of_two(bool careful) {
+std::vector<reported_finding> cancel_first_of_two(bool careful) {
     return found_in([careful](sim_machine&) {
         slot_driver slots(careful);
         request first;

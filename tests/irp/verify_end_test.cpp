@@ -4,7 +4,7 @@
 
 #include <support/bug_checks.hpp>
 
-#include <dispatch/swarm.hpp>
+#include <dispatch/testing/swarm.hpp>
 
 #include <utility>
 
@@ -20,12 +20,12 @@ constexpr ULONG lock_tag = 0x6B636F4C;
 
 TEST(breaks, LostIrp) {
     const auto found = found_in([](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver driver(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver driver(pend_in(pended));
         request asked;
         asked.send(driver);
         EXPECT_EQ(VerifierCheckQuiescence(), 1u);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
     EXPECT_TRUE(is(found, "LostIrp", io, 0x49521011));
     EXPECT_TRUE(found.at(0).has_stack("sent at"));
@@ -144,7 +144,7 @@ TEST(DeviceMemory, IoDeleteDevice_WithATimerCancelled_IsRight) {
               "");
 }
 
-std::vector<found> borrow(bool give_back) {
+std::vector<reported_finding> borrow(bool give_back) {
     return found_in([give_back](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         DEVICE_OBJECT* top = IoGetAttachedDeviceReference(driver.device());
@@ -158,7 +158,7 @@ TEST(breaks, DanglingDeviceObjectReference) {
 }
 TEST(keeps, DanglingDeviceObjectReference) { EXPECT_TRUE(nothing(borrow(true))); }
 
-std::vector<found> with_lock(const std::function<void(IO_REMOVE_LOCK*)>& use) {
+std::vector<reported_finding> with_lock(const std::function<void(IO_REMOVE_LOCK*)>& use) {
     return found_in([&](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
@@ -236,8 +236,9 @@ constexpr UCHAR majors[] = {IRP_MJ_CREATE,
                             IRP_MJ_PNP};
 
 /// A dispatch routine that acquires and releases remove locks.
-std::vector<found> ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before,
-                              UCHAR major = IRP_MJ_READ) {
+std::vector<reported_finding>
+ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before,
+           UCHAR major = IRP_MJ_READ) {
     return found_in([&](sim_machine&) {
         IO_REMOVE_LOCK one;
         IO_REMOVE_LOCK two;
@@ -288,7 +289,7 @@ TEST(keeps, MultRemoveLock) {
 }
 
 /// A request during whose dispatch IoReleaseRemoveLockAndWait is called.
-std::vector<found> waits_in_hand(UCHAR major) {
+std::vector<reported_finding> waits_in_hand(UCHAR major) {
     return found_in([major](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
@@ -321,13 +322,13 @@ enum class holds {
 
 /// A filter holds its remove lock for a first request, which is still below or was completed when a
 /// second one arrives.
-std::vector<found> forwards(UCHAR major, holds second, bool first_is_below) {
+std::vector<reported_finding> forwards(UCHAR major, holds second, bool first_is_below) {
     return found_in([=](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
-        IRP* parked = nullptr;
+        IRP* pended = nullptr;
         bool is_first = true;
-        lambda_driver below(park_in(parked));
+        lambda_driver below(pend_in(pended));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             const holds what = std::exchange(is_first, false) ? holds::with_the_irp : second;
             IoCopyCurrentIrpStackLocationToNext(irp);
@@ -344,11 +345,11 @@ std::vector<found> forwards(UCHAR major, holds second, bool first_is_below) {
         });
         request first(2, IRP_MJ_WRITE);
         first.send(filter);
-        if (!first_is_below) complete(std::exchange(parked, nullptr), STATUS_SUCCESS);
-        IRP* of_first = std::exchange(parked, nullptr);
+        if (!first_is_below) complete(std::exchange(pended, nullptr), STATUS_SUCCESS);
+        IRP* of_first = std::exchange(pended, nullptr);
         request other(2, major);
         other.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
         if (of_first != nullptr) complete(of_first, STATUS_SUCCESS);
         IoAcquireRemoveLock(&lock, &lock);
         IoReleaseRemoveLockAndWait(&lock, &lock);
@@ -374,9 +375,9 @@ TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
-        IRP* parked = nullptr;
+        IRP* pended = nullptr;
         lambda_driver below([&](DEVICE_OBJECT* device, IRP* irp) {
-            return parked == nullptr ? park_in(parked)(device, irp) : succeed_at_once(device, irp);
+            return pended == nullptr ? pend_in(pended)(device, irp) : succeed_at_once(device, irp);
         });
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             IoAcquireRemoveLock(&lock, irp);
@@ -387,7 +388,7 @@ TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
         std::array<request, 2> both{request(2, IRP_MJ_READ), request(2, IRP_MJ_READ)};
         for (request& each : both)
             each.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     })));
 }
 
@@ -418,9 +419,9 @@ TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
     const auto found = found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
-        IRP* parked = nullptr;
+        IRP* pended = nullptr;
         bool locks = true;
-        lambda_driver below(park_in(parked));
+        lambda_driver below(pend_in(pended));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             IoSkipCurrentIrpStackLocation(irp);
             if (!std::exchange(locks, false)) return IoCallDriver(below.device(), irp);
@@ -432,10 +433,10 @@ TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
         request first(2);
         request other(2);
         first.send(filter);
-        IRP* of_first = std::exchange(parked, nullptr);
+        IRP* of_first = std::exchange(pended, nullptr);
         IoAcquireRemoveLock(&lock, of_first); // the driver's other use of the request
         other.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
         complete(of_first, STATUS_SUCCESS);
         IoReleaseRemoveLockAndWait(&lock, of_first);
     });
@@ -469,21 +470,21 @@ TEST(RemoveLockForwardRule, IsKeptByTheRequestAround) {
 }
 
 /// A device that is deleted while a request is pending in it, or afterwards.
-std::vector<found> deleted(bool early) {
+std::vector<reported_finding> deleted(bool early) {
     return found_in([early](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
-        IRP* parked = nullptr;
+        IRP* pended = nullptr;
         const auto finish = [&] {
-            complete(parked, STATUS_SUCCESS);
-            IoReleaseRemoveLock(&lock, parked);
+            complete(pended, STATUS_SUCCESS);
+            IoReleaseRemoveLock(&lock, pended);
         };
         request asked(1);
         {
             lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
                 IoAcquireRemoveLock(&lock, irp);
                 IoMarkIrpPending(irp);
-                parked = irp;
+                pended = irp;
                 return STATUS_PENDING;
             });
             asked.send(driver);
@@ -505,26 +506,26 @@ NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
 }
 
 // IoSetCompletionRoutineEx fails each time; one filter checks its status, one does not.
-std::vector<found> short_of_memory(bool heeds) {
+std::vector<reported_finding> short_of_memory(bool heeds) {
     const irpverbs::irp::verifier_scope verified("default,low_resources");
     dispatch::detail::settings.fault_one_in = 1;
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     {
         dispatch::random_choices chance(1);
         sim_machine sim(chance);
         const dispatch::machine::scope here(sim);
-        dispatch::detail::set_watched(
-            dispatch::detail::watched.load() &
-            ~static_cast<std::uint32_t>(dispatch::detail::watch::low_resources));
+        dispatch::detail::set_enabled_checks(
+            dispatch::detail::enabled_checks.load() &
+            ~static_cast<std::uint32_t>(dispatch::detail::check::low_resources));
         lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT* self, IRP* irp) {
-            const std::uint32_t calm = dispatch::detail::watched.load();
-            dispatch::detail::set_watched(
-                calm | static_cast<std::uint32_t>(dispatch::detail::watch::low_resources));
+            const std::uint32_t calm = dispatch::detail::enabled_checks.load();
+            dispatch::detail::set_enabled_checks(
+                calm | static_cast<std::uint32_t>(dispatch::detail::check::low_resources));
             IoCopyCurrentIrpStackLocationToNext(irp);
             const NTSTATUS status =
                 IoSetCompletionRoutineEx(self, irp, go_on, nullptr, TRUE, TRUE, TRUE);
-            dispatch::detail::set_watched(calm);
+            dispatch::detail::set_enabled_checks(calm);
             if (heeds && !NT_SUCCESS(status)) return complete(irp, status);
             return IoCallDriver(below.device(), irp);
         });

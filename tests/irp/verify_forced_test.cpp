@@ -53,10 +53,10 @@ TEST(ForcePending, SweepPendsEachCallSite) {
 
 TEST(ForcePending, SweepThatEnds_KeepsWhatWasConfiguredMeanwhile) {
     const verifier_scope verified("default,log");
-    const std::uint32_t logging = dispatch::detail::watched.load();
+    const std::uint32_t logging = dispatch::detail::enabled_checks.load();
     EXPECT_EQ(VerifierConfigure("default"), STATUS_SUCCESS);
     force_pending_sweep([] { EXPECT_EQ(VerifierConfigure("default,log"), STATUS_SUCCESS); });
-    EXPECT_EQ(dispatch::detail::watched.load(), logging);
+    EXPECT_EQ(dispatch::detail::enabled_checks.load(), logging);
 }
 
 // A filter that assumes success works only as long as the driver below completes inline.
@@ -64,7 +64,7 @@ TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
     const verifier_scope verified("default");
     const auto wrong = [](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; };
     EXPECT_EQ(ask_once(wrong), STATUS_SUCCESS);
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     force_pending_sweep([&] { ask_once(wrong, &seen); });
     ASSERT_FALSE(seen.none());
     EXPECT_EQ(seen.all()[0].rule, "LowerDriverReturn") << seen.text();
@@ -73,7 +73,7 @@ TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
 // The completion moves to the next processor, whose number exceeds a CCHAR.
 TEST(ForcePending, OnProcessor130_TheNextOneCompletes) {
     const verifier_scope verified("default,force_pending,force_pending_percent=100");
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     dispatch::random_choices chance(1);
     sim_machine::options many;
     many.processors = 200;
@@ -134,7 +134,7 @@ TEST(ForcePending, ByChanceUnderAllSchedules) {
 // On real threads the completion comes from another processor, and the sender waits for it.
 TEST(ForcePending, OnRealThreads) {
     const verifier_scope verified("default,force_pending,force_pending_percent=100");
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     {
         dispatch::asio_machine machine(dispatch::asio_machine::options{.processors = 2});
         const dispatch::machine::scope here(machine);

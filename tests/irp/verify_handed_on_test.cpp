@@ -58,7 +58,7 @@ constexpr struct {
 
 /// A filter above a driver that pends; the filter's dispatch routine ends with `afterwards`.
 struct filtered {
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     lambda_driver lower;
     lambda_driver upper;
     request asked{2};
@@ -66,7 +66,7 @@ struct filtered {
     using ending = std::function<NTSTATUS(DEVICE_OBJECT*, IRP*, NTSTATUS)>;
 
     filtered(PIO_COMPLETION_ROUTINE on_return, const ending& afterwards)
-        : filtered(on_return, park_in(parked), afterwards) {}
+        : filtered(on_return, pend_in(pended), afterwards) {}
     filtered(PIO_COMPLETION_ROUTINE on_return, const lambda_driver::routine& below,
              const ending& afterwards)
         : lower(below), upper(lower, [=, this](DEVICE_OBJECT* self, IRP* irp) {
@@ -74,7 +74,7 @@ struct filtered {
               IoSetCompletionRoutine(irp, on_return, nullptr, TRUE, TRUE, TRUE);
               return afterwards(self, irp, IoCallDriver(lower.device(), irp));
           }) {}
-    void finish_lower() { complete(std::exchange(parked, nullptr), STATUS_SUCCESS); }
+    void finish_lower() { complete(std::exchange(pended, nullptr), STATUS_SUCCESS); }
 };
 
 /// Returns the rule that the verifier reports for that call, which then has no effect.
@@ -150,12 +150,12 @@ void store(IO_STACK_LOCATION* location) {
     location->Parameters.Others.Argument1 = location;
 }
 
-std::vector<found> written_while_below(bool by_filter) {
+std::vector<reported_finding> written_while_below(bool by_filter) {
     return found_with("io", [=](sim_machine&) {
         filtered stack(go_on_up, [](DEVICE_OBJECT*, IRP*, NTSTATUS status) { return status; });
         stack.asked.send(stack.upper);
         // The lower driver's location is current; its filter's is above it.
-        IO_STACK_LOCATION* lower = IoGetCurrentIrpStackLocation(stack.parked);
+        IO_STACK_LOCATION* lower = IoGetCurrentIrpStackLocation(stack.pended);
         store(by_filter ? lower + 1 : lower);
         stack.finish_lower();
     });

@@ -4,7 +4,7 @@
 
 #include <support/bug_checks.hpp>
 
-#include <dispatch/detail/processor.hpp>
+#include <dispatch/support/processor.hpp>
 
 namespace {
 
@@ -14,7 +14,7 @@ using irpverbs::dispatch::sim_machine;
 constexpr KIRQL above_dispatch = CLOCK_LEVEL;
 
 // The findings of the call at that level, on an IRP with a current and a next location.
-std::vector<found> found_at(KIRQL level, void (*call)(IRP*)) {
+std::vector<reported_finding> found_at(KIRQL level, void (*call)(IRP*)) {
     return found_with("irql", [&](sim_machine&) {
         IRP* irp = IoAllocateIrp(2, FALSE);
         IoSetNextIrpStackLocation(irp);

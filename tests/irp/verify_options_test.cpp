@@ -20,14 +20,14 @@ namespace dispatch = irpverbs::dispatch;
 
 TEST(VerifierOptions, UnknownOnesAreRefusedAndNothingChanges) {
     const verifier_scope verified("io,-io,cancel");
-    const std::uint32_t before = dispatch::detail::watched.load();
+    const std::uint32_t before = dispatch::detail::enabled_checks.load();
     for (const char* wrong : {"spells", "-spells", "pended_completed=maybe", "cancel_limit_ms=x",
                               "force_pending_percent=101", "colour=red", "io,spells",
                               "dpc_limit_ms=long", "raised_limit_ms=-1", "raised_limit_ms=86400001",
                               "dpc_limit_ms", "lock_initialisation=1", "release_order=reverse"}) {
         EXPECT_EQ(VerifierConfigure(wrong), STATUS_INVALID_PARAMETER) << wrong;
         EXPECT_STRNE(VerifierMessage(), "") << wrong;
-        EXPECT_EQ(dispatch::detail::watched.load(), before) << wrong;
+        EXPECT_EQ(dispatch::detail::enabled_checks.load(), before) << wrong;
     }
     EXPECT_EQ(VerifierConfigure("spells"), STATUS_INVALID_PARAMETER);
     EXPECT_THAT(VerifierMessage(), HasSubstr("'spells'"));
@@ -42,7 +42,7 @@ TEST(VerifierOptions, NothingIsOff) {
     EXPECT_TRUE(dispatch::detail::verifying());
     EXPECT_EQ(VerifierConfigure(""), STATUS_SUCCESS);
     EXPECT_FALSE(dispatch::detail::verifying());
-    EXPECT_EQ(dispatch::detail::watched.load(), 0u);
+    EXPECT_EQ(dispatch::detail::enabled_checks.load(), 0u);
 }
 
 TEST(VerifierOptionsDeathTest, EnvironmentIsReadOnceAndMustBeRight) {
@@ -64,12 +64,12 @@ TEST(VerifierOptionsDeathTest, EnvironmentIsReadOnceAndMustBeRight) {
 // The program continues after a finding that the callback handles; the bug check handler is not
 // called.
 TEST(Verifier, CallbackDealsWithFindings) {
-    static std::string told;
+    static std::string reported;
     const verifier_scope verified("default");
-    const findings unheard(dispatch::detail::watched.load());
+    const findings unheard(dispatch::detail::enabled_checks.load());
     VerifierSetCallback(
         [](const BUG_CHECK_REPORT* report, PVOID) -> BOOLEAN {
-            told = report->Rule;
+            reported = report->Rule;
             return TRUE;
         },
         nullptr);
@@ -84,25 +84,25 @@ TEST(Verifier, CallbackDealsWithFindings) {
         request(1).send(driver);
     }
     VerifierSetCallback(nullptr, nullptr);
-    EXPECT_EQ(told, "CompleteRequestStatusCheck");
+    EXPECT_EQ(reported, "CompleteRequestStatusCheck");
     EXPECT_TRUE(unheard.none());
 }
 
 TEST(Verifier, CountsAndLogs) {
     const verifier_scope verified("default,log,trace");
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     dispatch::random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
-    IRP* parked = nullptr;
-    lambda_driver driver(park_in(parked));
+    IRP* pended = nullptr;
+    lambda_driver driver(pend_in(pended));
     request asked;
     asked.send(driver);
     VERIFIER_COUNTERS counted;
     VerifierQueryCounters(&counted);
     EXPECT_EQ(counted.IrpsOutstanding, 1u);
     EXPECT_EQ(counted.Calls, 1u);
-    complete(parked, STATUS_SUCCESS);
+    complete(pended, STATUS_SUCCESS);
     VerifierQueryCounters(&counted);
     EXPECT_EQ(counted.IrpsOutstanding, 0u);
     EXPECT_EQ(counted.Completions, 1u);
@@ -116,7 +116,7 @@ TEST(Verifier, CountsAndLogs) {
     for (int i = 0; i < 30; ++i) {
         request again;
         again.send(driver);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     }
     std::string ring(VerifierDumpLog(driver.device(), nullptr, 0), '\0');
     VerifierDumpLog(driver.device(), ring.data(), ring.size() + 1);
@@ -162,9 +162,10 @@ void use_zeroed_locks(sim_machine&) {
 
 TEST(VerifierOptions, LocksMustBeInitialisedWhenAskedFor) {
     EXPECT_TRUE(nothing(found_with("default", use_zeroed_locks)));
-    const std::vector<found> told = found_with("default,lock_initialisation", use_zeroed_locks);
-    EXPECT_TRUE(is(told, "LockUninitialised", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x1002));
-    EXPECT_EQ(told.size(), 1u) << text_of(told);
+    const std::vector<reported_finding> reported =
+        found_with("default,lock_initialisation", use_zeroed_locks);
+    EXPECT_TRUE(is(reported, "LockUninitialised", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x1002));
+    EXPECT_EQ(reported.size(), 1u) << text_of(reported);
 }
 
 TEST(VerifierOptions, LocksAreReleasedInReverseOrderWhenAskedFor) {
@@ -219,7 +220,7 @@ std::string dumped_trace() {
 // The trace that remains of that many requests, with three events each after the first line.
 std::string trace_of(int requests, const std::string& options) {
     const verifier_scope verified(options);
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     dispatch::random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
@@ -280,7 +281,7 @@ TEST(Verifier, IsSilentAboutAStackOfThree) {
 // Correct drivers on real threads have no finding either.
 TEST(Verifier, IsSilentAboutAStackOfThreeOnRealThreads) {
     const verifier_scope verified("default");
-    const findings seen(dispatch::detail::watched.load());
+    const findings seen(dispatch::detail::enabled_checks.load());
     {
         dispatch::asio_machine machine(dispatch::asio_machine::options{.processors = 2});
         const dispatch::machine::scope here(machine);
@@ -306,9 +307,9 @@ TEST(Verifier, HungRunListsOutstandingIrps) {
     {
         sim_machine sim(chance);
         const dispatch::machine::scope here(sim);
-        static IRP* parked = nullptr;
+        static IRP* pended = nullptr;
         static lambda_driver* driver = nullptr; // a run that does not finish unwinds nothing
-        driver = new lambda_driver(park_in(parked));
+        driver = new lambda_driver(pend_in(pended));
         sim.spawn("ask", [&] {
             static KEVENT never;
             KeInitializeEvent(&never, NotificationEvent, FALSE);

@@ -17,7 +17,7 @@ using irpverbs::dispatch::sim_machine;
 constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
 
 /// The findings when `use` gets a new IRP, which it frees or passes on.
-std::vector<found> own(const std::function<void(IRP*, const lambda_driver&)>& use) {
+std::vector<reported_finding> own(const std::function<void(IRP*, const lambda_driver&)>& use) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         IRP* irp = IoAllocateIrp(1, FALSE);
@@ -98,7 +98,7 @@ TEST(keeps, IrpFreedAsPool) {
     })));
 }
 
-std::vector<found> complete_initialized(bool sent) {
+std::vector<reported_finding> complete_initialized(bool sent) {
     return found_in([sent](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         own_memory memory;
@@ -127,19 +127,19 @@ TEST(keeps, IoReuseIrp) {
     })));
 }
 
-std::vector<found> while_parked(const std::function<void(IRP*)>& misuse) {
+std::vector<reported_finding> while_pended(const std::function<void(IRP*)>& misuse) {
     return found_in([&](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver driver(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver driver(pend_in(pended));
         request asked;
         asked.send(driver);
-        misuse(parked);
-        complete(parked, STATUS_SUCCESS);
+        misuse(pended);
+        complete(pended, STATUS_SUCCESS);
     });
 }
-TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_parked(IoFreeIrp), "FreedInUse", io, 0x20A)); }
+TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_pended(IoFreeIrp), "FreedInUse", io, 0x20A)); }
 TEST(keeps, FreedInUse) {
-    EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
+    EXPECT_TRUE(nothing(while_pended([](IRP*) {})));
     // with a location of the originator's own on top
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         lambda_driver driver(succeed_at_once);
@@ -150,11 +150,11 @@ TEST(keeps, FreedInUse) {
     })));
 }
 TEST(breaks, InitializedInUse) {
-    EXPECT_TRUE(is(while_parked([](IRP* irp) { IoReuseIrp(irp, STATUS_SUCCESS); }),
+    EXPECT_TRUE(is(while_pended([](IRP* irp) { IoReuseIrp(irp, STATUS_SUCCESS); }),
                    "InitializedInUse", io, 0x310));
 }
 TEST(keeps, InitializedInUse) {
-    EXPECT_TRUE(nothing(while_parked([](IRP*) {})));
+    EXPECT_TRUE(nothing(while_pended([](IRP*) {})));
 }
 
 TEST(breaks, InitializedAllocated) {
@@ -220,7 +220,7 @@ TEST(keeps, WriteAfterFree) {
 }
 
 /// An asynchronous read that `use` sends and frees.
-std::vector<found> built(const std::function<void(IRP*, const lambda_driver&)>& use) {
+std::vector<reported_finding> built(const std::function<void(IRP*, const lambda_driver&)>& use) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         LARGE_INTEGER offset{};
@@ -264,8 +264,8 @@ NTSTATUS set_event(DEVICE_OBJECT*, IRP*, void* event) {
 }
 
 /// A request bound to its thread, with that completion routine; null: none.
-std::vector<found> bound(bool control, PIO_COMPLETION_ROUTINE routine,
-                         KIRQL level = PASSIVE_LEVEL) {
+std::vector<reported_finding> bound(bool control, PIO_COMPLETION_ROUTINE routine,
+                                    KIRQL level = PASSIVE_LEVEL) {
     return found_in([=](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         KEVENT done;
@@ -306,7 +306,7 @@ TEST(breaks, ForwardedAtBadIrqlFsdSync) {
 }
 TEST(keeps, ForwardedAtBadIrqlFsdSync) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
 
-std::vector<found> flush_at(KIRQL level) {
+std::vector<reported_finding> flush_at(KIRQL level) {
     return found_in([level](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         IRP* irp = IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, driver.device(), nullptr, 0,

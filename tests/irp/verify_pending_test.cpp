@@ -30,38 +30,38 @@ TEST(breaks, MarkIrpPending) {
 
 TEST(keeps, MarkIrpPending) {
     const auto found = found_in([](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver driver(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver driver(pend_in(pended));
         request asked;
         EXPECT_EQ(asked.send(driver), STATUS_PENDING);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
     EXPECT_TRUE(nothing(found));
 }
 
 TEST(breaks, MarkIrpPending2) {
     const auto found = found_in([](sim_machine&) {
-        IRP* parked = nullptr;
+        IRP* pended = nullptr;
         lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
-            parked = irp;
+            pended = irp;
             return STATUS_PENDING;
         });
         request asked;
         asked.send(driver);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
     EXPECT_TRUE(is(found, "MarkIrpPending2", io, 0x23D));
 }
 
 TEST(keeps, MarkIrpPending2) {
     const auto found = found_in([](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver bottom(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver bottom(pend_in(pended));
         lambda_driver filter(
             bottom, [&](DEVICE_OBJECT* device, IRP* irp) { return forward(device, irp, bottom); });
         request asked(2);
         EXPECT_EQ(asked.send(filter), STATUS_PENDING); // passed down: the lower driver marks it
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
     EXPECT_TRUE(nothing(found));
 }
@@ -70,7 +70,7 @@ void set_nothing(DEVICE_OBJECT*, IRP* irp) { IoReleaseCancelSpinLock(irp->Cancel
 
 // The driver sets the cancel routine, which makes the IRP cancellable, before it marks the IRP
 // pending.
-std::vector<found> queue_one(bool locked) {
+std::vector<reported_finding> queue_one(bool locked) {
     return found_in([locked](sim_machine&) {
         KSPIN_LOCK lock;
         KeInitializeSpinLock(&lock);
@@ -144,7 +144,7 @@ TEST(keeps, MarkingInterlockedQueuedIrps) {
     expect_exhausted(options, [](sim_machine& sim) { queue_and_serve(sim, true); });
 }
 
-std::vector<found> complete_and_pend(const char* options) {
+std::vector<reported_finding> complete_and_pend(const char* options) {
     return found_with(options, [](sim_machine&) {
         lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
             IoMarkIrpPending(irp);
@@ -167,15 +167,15 @@ TEST(keeps, PendedCompletedRequest) {
 // A filter that completes an IRP after it has passed it down.
 TEST(breaks, PendedCompletedRequest2) {
     const auto found = found_in([](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver bottom(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver bottom(pend_in(pended));
         lambda_driver filter(bottom, [&](DEVICE_OBJECT* device, IRP* irp) {
             forward(device, irp, bottom);
             return complete(irp, STATUS_CANCELLED);
         });
         request asked(2);
         asked.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
     EXPECT_TRUE(is(found, "PendedCompletedRequest2", io, 0x209));
 }
@@ -188,8 +188,8 @@ NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
 // The filter waits for the IRP's return before it completes it.
 TEST(keeps, PendedCompletedRequest2) {
     const auto found = found_in([](sim_machine& sim) {
-        IRP* parked = nullptr;
-        lambda_driver bottom(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver bottom(pend_in(pended));
         lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
             KEVENT back;
             KeInitializeEvent(&back, NotificationEvent, FALSE);
@@ -202,9 +202,9 @@ TEST(keeps, PendedCompletedRequest2) {
         request asked(2);
         sim.spawn("ask", [&] { asked.send(filter); });
         sim.spawn("serve", [&] {
-            while (parked == nullptr)
+            while (pended == nullptr)
                 sim.yield();
-            complete(parked, STATUS_SUCCESS);
+            complete(pended, STATUS_SUCCESS);
         });
         sim.run();
     });
@@ -217,10 +217,10 @@ NTSTATUS pass_mark(DEVICE_OBJECT*, IRP* irp, void*) {
     return STATUS_CONTINUE_COMPLETION;
 }
 
-std::vector<found> filter_with(PIO_COMPLETION_ROUTINE routine) {
+std::vector<reported_finding> filter_with(PIO_COMPLETION_ROUTINE routine) {
     return found_in([routine](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver bottom(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver bottom(pend_in(pended));
         lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
             IoCopyCurrentIrpStackLocationToNext(irp);
             IoSetCompletionRoutine(irp, routine, nullptr, TRUE, TRUE, TRUE);
@@ -228,7 +228,7 @@ std::vector<found> filter_with(PIO_COMPLETION_ROUTINE routine) {
         });
         request asked(2);
         asked.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
 }
 

@@ -11,7 +11,7 @@ constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
 constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
 /// The findings when one request goes to a driver with that dispatch routine.
-std::vector<found> ask(lambda_driver::routine dispatch) {
+std::vector<reported_finding> ask(lambda_driver::routine dispatch) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(dispatch);
         request(1).send(driver);
@@ -19,7 +19,7 @@ std::vector<found> ask(lambda_driver::routine dispatch) {
 }
 
 /// The findings when one request goes through a filter with that dispatch routine.
-std::vector<found> ask_filter(
+std::vector<reported_finding> ask_filter(
     const std::function<NTSTATUS(DEVICE_OBJECT* self, DEVICE_OBJECT* lower, IRP* irp)>& dispatch,
     const lambda_driver::routine& bottom = succeed_at_once) {
     return found_in([&](sim_machine&) {
@@ -32,7 +32,7 @@ std::vector<found> ask_filter(
 }
 
 /// The findings when one request goes through a filter with that completion routine.
-std::vector<found> ask_with(PIO_COMPLETION_ROUTINE routine) {
+std::vector<reported_finding> ask_with(PIO_COMPLETION_ROUTINE routine) {
     return ask_filter([routine](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         IoCopyCurrentIrpStackLocationToNext(irp);
         IoSetCompletionRoutine(irp, routine, nullptr, TRUE, TRUE, TRUE);
@@ -164,15 +164,15 @@ TEST(InformationSizeRule, OfAnAssociatedIrp_IsNotAsked) {
             IoCompleteRequest(irp, IO_NO_INCREMENT);
             return STATUS_SUCCESS;
         });
-        IRP* parked = nullptr;
-        lambda_driver above(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver above(pend_in(pended));
         request master(1, IRP_MJ_DEVICE_CONTROL);
         master.send(above);
-        IRP* part = IoMakeAssociatedIrp(parked, 1);
-        parked->AssociatedIrp.IrpCount = 1;
+        IRP* part = IoMakeAssociatedIrp(pended, 1);
+        pended->AssociatedIrp.IrpCount = 1;
         IoGetNextIrpStackLocation(part)->MajorFunction = IRP_MJ_DEVICE_CONTROL;
         IoGetNextIrpStackLocation(part)->Parameters.DeviceIoControl.OutputBufferLength = 8;
-        parked->IoStatus.Status = STATUS_SUCCESS;
+        pended->IoStatus.Status = STATUS_SUCCESS;
         IoCallDriver(driver.device(), part); // the last part completes its master
     })));
 }
@@ -192,17 +192,17 @@ TEST(breaks, IrpProcessingComplete) {
 }
 TEST(keeps, IrpProcessingComplete) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
-std::vector<found> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
+std::vector<reported_finding> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
     return found_in([judge](sim_machine&) {
-        IRP* parked = nullptr;
-        lambda_driver below(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver below(pend_in(pended));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             IoSkipCurrentIrpStackLocation(irp);
             return judge(IoCallDriver(below.device(), irp));
         });
         request asked(2);
         asked.send(filter);
-        complete(parked, STATUS_SUCCESS);
+        complete(pended, STATUS_SUCCESS);
     });
 }
 TEST(breaks, LowerDriverReturn) {
@@ -282,7 +282,7 @@ TEST(breaks, IoCompleteRequestIrql) {
 TEST(keeps, IoCompleteRequestIrql) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 /// An IRP that its originator sends at that level.
-std::vector<found> send_at(KIRQL level, UCHAR major) {
+std::vector<reported_finding> send_at(KIRQL level, UCHAR major) {
     return found_in([&](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         request asked(1, major);
@@ -303,7 +303,7 @@ TEST(breaks, ForwardedAtBadIrqlAllocate) {
 TEST(keeps, ForwardedAtBadIrqlAllocate) { EXPECT_TRUE(nothing(send_at(APC_LEVEL, IRP_MJ_CREATE))); }
 
 /// A filter that forwards at that level.
-std::vector<found> forward_at(KIRQL level) {
+std::vector<reported_finding> forward_at(KIRQL level) {
     return found_in([&](sim_machine&) {
         lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
@@ -370,7 +370,7 @@ TEST(keeps, ForwardedTwice) {
 }
 
 /// A request to the top of three devices; the lower two pass and complete it correctly.
-std::vector<found> ask_three(CCHAR depth, bool skips) {
+std::vector<reported_finding> ask_three(CCHAR depth, bool skips) {
     return found_in([=](sim_machine&) {
         lambda_driver bottom(succeed_at_once);
         lambda_driver middle(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
@@ -392,7 +392,7 @@ TEST(keeps, IrpStackLocations) { EXPECT_TRUE(nothing(ask_three(3, false))); }
 TEST(breaks, SkippedDevice) { EXPECT_TRUE(is(ask_three(3, true), "SkippedDevice", io, 0x211)); }
 TEST(keeps, SkippedDevice) { EXPECT_TRUE(nothing(ask_three(3, false))); }
 
-std::vector<found> complete_after(void (*use)(IO_STACK_LOCATION*)) {
+std::vector<reported_finding> complete_after(void (*use)(IO_STACK_LOCATION*)) {
     return found_in([use](sim_machine&) {
         lambda_driver driver([use](DEVICE_OBJECT*, IRP* irp) {
             use(IoGetCurrentIrpStackLocation(irp));

@@ -51,7 +51,7 @@ private:
 };
 
 /// One request to a device that `set_up` configured.
-std::vector<found> started(const std::function<void(start_io_driver&)>& set_up) {
+std::vector<reported_finding> started(const std::function<void(start_io_driver&)>& set_up) {
     return found_in([&](sim_machine&) {
         start_io_driver driver;
         set_up(driver);
@@ -88,7 +88,7 @@ TEST(keeps, StartIoCancel) {
 }
 
 // Some WDK pages allow any level up to DISPATCH_LEVEL where SDV's IrqlDispatch requires it.
-std::vector<found> take_at(KIRQL level, const std::string& options) {
+std::vector<reported_finding> take_at(KIRQL level, const std::string& options) {
     return found_with(options, [level](sim_machine&) {
         KDEVICE_QUEUE queue;
         KDEVICE_QUEUE_ENTRY entries[2];

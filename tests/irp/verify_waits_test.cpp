@@ -15,7 +15,7 @@ std::string campaign(const Body& body) {
     const irpverbs::irp::verifier_scope verified("default");
     irpverbs::dispatch::explore_options few;
     few.random_runs = few.pct_runs = 100;
-    const auto summary = run_campaign(few, body);
+    const auto summary = run_exploration(few, body);
     if (!summary.failure) return "";
     const std::string rule = rule_in(summary.failure->what);
     return rule.empty() ? summary.failure->what : rule;
@@ -26,10 +26,10 @@ void wait_for(KEVENT& event) {
 }
 
 /// Completes the pending IRP as soon as there is one.
-void complete_parked(sim_machine& sim, IRP*& parked) {
-    while (parked == nullptr)
+void complete_pending(sim_machine& sim, IRP*& pended) {
+    while (pended == nullptr)
         sim.yield();
-    complete(parked, STATUS_SUCCESS);
+    complete(pended, STATUS_SUCCESS);
 }
 
 NTSTATUS keep(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
@@ -45,8 +45,8 @@ NTSTATUS mark_keep_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
 /// A filter that waits for an IRP that it passed down with that completion routine.
 std::string waiting_filter(PIO_COMPLETION_ROUTINE routine) {
     return campaign([=](sim_machine& sim) {
-        IRP* parked = nullptr;
-        lambda_driver below(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver below(pend_in(pended));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             KEVENT back;
             KeInitializeEvent(&back, NotificationEvent, FALSE);
@@ -57,7 +57,7 @@ std::string waiting_filter(PIO_COMPLETION_ROUTINE routine) {
         });
         request asked(2);
         sim.spawn("send", [&] { asked.send(filter); });
-        sim.spawn("complete", [&] { complete_parked(sim, parked); });
+        sim.spawn("complete", [&] { complete_pending(sim, pended); });
         sim.run();
     });
 }
@@ -93,8 +93,8 @@ NTSTATUS free_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
 /// An originator that sends a request with that completion routine and waits for its return.
 std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE routine) {
     return campaign([=](sim_machine& sim) {
-        IRP* parked = nullptr;
-        lambda_driver below(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver below(pend_in(pended));
         sim.spawn("ask", [&] {
             KEVENT back;
             KeInitializeEvent(&back, NotificationEvent, FALSE);
@@ -108,7 +108,7 @@ std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE r
             LARGE_INTEGER millisecond; // machine time: the originator waits by then
             millisecond.QuadPart = -10'000;
             KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
-            complete_parked(sim, parked);
+            complete_pending(sim, pended);
         });
         sim.run();
     });
@@ -136,8 +136,8 @@ enum class care { none, waits };
 /// A dispatch routine that sends a request on its stack to the device below.
 std::string asks_below(kind what, care taken, bool answered) {
     return campaign([=](sim_machine& sim) {
-        IRP* parked = nullptr;
-        lambda_driver below(park_in(parked));
+        IRP* pended = nullptr;
+        lambda_driver below(pend_in(pended));
         lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
             KEVENT done;
             IO_STATUS_BLOCK status{};
@@ -160,7 +160,7 @@ std::string asks_below(kind what, care taken, bool answered) {
                     // otherwise it would write to a dead stack frame, and the report would come too
                     // late
                     sim.yield();
-                complete_parked(sim, parked);
+                complete_pending(sim, pended);
             });
         sim.run();
     });

@@ -3,7 +3,7 @@
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
 
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 #include <cstddef>
 #include <vector>

@@ -137,9 +137,9 @@ TEST(IrpctlGolden, DefaultFabric_EveryCommand_AsBefore) {
 }
 
 /// A fabric of one switch, whose hosts have descriptions that are hard to print.
-class nasty_topology {
+class hostile_topology {
 public:
-    nasty_topology() {
+    hostile_topology() {
         const std::array<std::string, 10> names{"\"tab\there\"",
                                                 "\"$(reboot) `id` ; rm -rf / & %n%s '\"",
                                                 "\"h\xC3\xB4te-\xCE\xBB-\xE6\x9C\xAC\"",
@@ -160,9 +160,9 @@ public:
         for (std::size_t i = 1; i <= names.size(); ++i)
             file << "\nCa 1 \"H-" << i << "\" # " << names[i - 1] << "\n[1] \"S-1\"[" << i << "]\n";
     }
-    ~nasty_topology() { fs::remove(path_); }
-    nasty_topology(const nasty_topology&) = delete;
-    nasty_topology& operator=(const nasty_topology&) = delete;
+    ~hostile_topology() { fs::remove(path_); }
+    hostile_topology(const hostile_topology&) = delete;
+    hostile_topology& operator=(const hostile_topology&) = delete;
 
     std::string uri() const { return "software:" + path_; }
 
@@ -171,7 +171,7 @@ private:
 };
 
 TEST(IrpctlGolden, NastyNames_EveryCommand_SafeAndAsBefore) {
-    const nasty_topology nasty;
+    const hostile_topology nasty;
     std::vector<golden_case> cases{
         {"devices", {"devices"}},
         {"port-nameless", {"port", "0x0200000000000700"}},

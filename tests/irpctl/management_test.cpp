@@ -58,7 +58,7 @@ std::size_t malformed(const std::string& path) {
 }
 
 // The source, destination and protocol of each packet.
-std::vector<std::string> told_by_tshark(const std::string& path) {
+std::vector<std::string> decoded_by_tshark(const std::string& path) {
     EXPECT_EQ(malformed(path), 0u);
     return packets(path, "-e infiniband.lrh.slid -e infiniband.lrh.dlid -e infiniband.mad.method "
                          "-e infiniband.mad.attributeid -E separator=,");
@@ -116,9 +116,9 @@ TEST(IrpctlMad, WhatHasNoAnswerIsSent) {
             run({"mad", "--method", method, "--lid", "3", "--timeout", "1", "--pcap", file.path});
         EXPECT_EQ(how.status, 0) << method << how.err;
         EXPECT_THAT(how.out, StartsWith("sent"));
-        EXPECT_EQ(told_by_tshark(file.path).size(), 1u) << method;
-        const json::value told = answer_to({"--method", method, "--lid", "3"});
-        EXPECT_EQ(told, (json::object{{"sent", true}}));
+        EXPECT_EQ(decoded_by_tshark(file.path).size(), 1u) << method;
+        const json::value output = answer_to({"--method", method, "--lid", "3"});
+        EXPECT_EQ(output, (json::object{{"sent", true}}));
     }
 }
 
@@ -236,14 +236,14 @@ TEST(IrpctlStats, CountsWhatWasAskedAndWhatNobodyAnswered) {
 TEST(IrpctlPcap, HasEveryDatagramBothWaysAndTsharkReadsThem) {
     const capture_path file;
     EXPECT_EQ(run({"mad", "--lid", "3", "--pcap", file.path}).status, 0);
-    EXPECT_EQ(told_by_tshark(file.path),
+    EXPECT_EQ(decoded_by_tshark(file.path),
               (std::vector<std::string>{"1,3,0x01,0x0001", "3,1,0x81,0x0001"}));
     EXPECT_EQ(
         run({"ping", "--lid", "4", "--count", "2", "--interval", "0", "--pcap", file.path}).status,
         0);
-    EXPECT_EQ(told_by_tshark(file.path).size(), 4u);
+    EXPECT_EQ(decoded_by_tshark(file.path).size(), 4u);
     EXPECT_EQ(run({"stats", "--lid", "4", "--count", "50", "--pcap", file.path}).status, 0);
-    const std::vector<std::string> all = told_by_tshark(file.path);
+    const std::vector<std::string> all = decoded_by_tshark(file.path);
     EXPECT_EQ(all.size(), 100u);
     for (const std::string& each : all)
         EXPECT_THAT(each, ::testing::AnyOf("1,4,0x01,0x0001", "4,1,0x81,0x0001"));
@@ -274,7 +274,7 @@ TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
                    "--pcap", file.path})
                   .status,
               0);
-    const std::vector<std::string> table = told_by_tshark(file.path);
+    const std::vector<std::string> table = decoded_by_tshark(file.path);
     const auto count = [&](std::string_view method) {
         return std::ranges::count_if(
             table, [&](const std::string& each) { return each.find(method) != std::string::npos; });
@@ -290,7 +290,7 @@ TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
                    "--pcap", file.path})
                   .status,
               1);
-    EXPECT_EQ(told_by_tshark(file.path).size(), 2u);
+    EXPECT_EQ(decoded_by_tshark(file.path).size(), 2u);
 }
 
 TEST(IrpctlPcap, HasDirectedRoutes) {
@@ -313,7 +313,7 @@ TEST(IrpctlPcap, HasWhatWasSentWhenTheProgramIsKilled) {
         EXPECT_EQ(pinging.wait().signal, SIGKILL);
     }
     // The last ping's datagrams may not have left the program yet.
-    EXPECT_GE(told_by_tshark(file.path).size(), 8u);
+    EXPECT_GE(decoded_by_tshark(file.path).size(), 8u);
 }
 
 TEST(IrpctlPcap, AFileThatCanNotBeWrittenIsStatus1) {

@@ -153,9 +153,9 @@ TEST(IrpctlFabric, ShowsHostsSwitchesLinksAndTheManager) {
     EXPECT_THAT(text, StartsWith("2 switches, 4 hosts, 7 links\n"
                                  "subnet manager: host1 port 1, LID 1 (Master)\n"));
     EXPECT_THAT(text, HasSubstr("7     Active  4X QDR   switch2 port 7"));
-    const json::value told = values({"fabric"}).at(0);
-    EXPECT_EQ(told.at("links"), 7);
-    EXPECT_EQ(told.at("nodes").as_array().size(), 6u);
+    const json::value output = values({"fabric"}).at(0);
+    EXPECT_EQ(output.at("links"), 7);
+    EXPECT_EQ(output.at("nodes").as_array().size(), 6u);
 }
 
 TEST(IrpctlFabric, DrawsIt) {
@@ -168,13 +168,13 @@ TEST(IrpctlFabric, DrawsIt) {
 }
 
 TEST(IrpctlEvents, OfTheSubnetTellWhoComesAndGoes) {
-    const auto told = values({"events", "--subnet", "--provoke", "--count", "5"});
-    std::set<std::string> heard;
-    for (const json::value& each : told)
+    const auto output = values({"events", "--subnet", "--provoke", "--count", "5"});
+    std::set<std::string> seen;
+    for (const json::value& each : output)
         if (const json::value* const about = each.as_object().if_contains("about"))
-            heard.insert(std::string(each.at("event").as_string()) + " " +
-                         std::string(about->as_string()));
-    EXPECT_EQ(heard.count("GID_OUT_OF_SERVICE fe80::200:0:0:401 (host4 port 1)"), 1u);
+            seen.insert(std::string(each.at("event").as_string()) + " " +
+                        std::string(about->as_string()));
+    EXPECT_EQ(seen.count("GID_OUT_OF_SERVICE fe80::200:0:0:401 (host4 port 1)"), 1u);
 }
 
 TEST(IrpctlEvents, OfTheSubnetEndWithTheTimeAndWithCtrlC) {

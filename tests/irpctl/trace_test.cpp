@@ -46,7 +46,7 @@ TEST_F(IrpctlTrace, NamesVerbsAndDevices) {
     EXPECT_EQ(how.out, run({"--hca", without_manager, "port", "1"}).out);
     const trace_contents found = read();
     for (const char* name : {"CiOpenCa to host1", "CiQueryCa to host1", "CiQueryPort to host1",
-                             "CiCloseCa to host1", "completion routine of the maker"})
+                             "CiCloseCa to host1", "completion routine of the originator"})
         EXPECT_TRUE(found.has(name)) << name;
     EXPECT_GE(found.arrows, found.spans);
     EXPECT_EQ(found.spans, 4u);

@@ -14,11 +14,11 @@ namespace {
 TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
     constexpr std::uint64_t count = 200;
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
-    std::vector<std::unique_ptr<sa_question>> all;
+    std::vector<std::unique_ptr<sa_request>> all;
     for (std::uint64_t i = 0; i < count; ++i) {
         const ib_lid_t about = i % 2 == 0 ? lid : sm_lid;
-        all.push_back(std::make_unique<sa_question>(manager.handle, sm_lid, SA_NODERECORD_ATTRID,
-                                                    MAD_METHOD_GET, i + 1));
+        all.push_back(std::make_unique<sa_request>(manager.handle, sm_lid, SA_NODERECORD_ATTRID,
+                                                   MAD_METHOD_GET, i + 1));
         all.back()->with_lid(about);
     }
     constexpr ibmf_retrans_t stubborn{12, 100'000, 100'000, 0};
@@ -41,7 +41,7 @@ TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
 TEST_F(IbmfLab, ATableComesThrough) {
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     for (std::uint64_t i = 1; i <= 5; ++i) {
-        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
+        sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
         expect_same_answer(nodes);
         EXPECT_EQ(nodes.message().received_header().status, 0);
     }
@@ -53,14 +53,14 @@ TEST_F(IbmfLab, ATableComesThroughLoss) {
     constexpr std::size_t segment_data = 200;
     constexpr std::size_t stride = 112;
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
-    sa_question first(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 1);
+    sa_request first(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 1);
     const std::vector<std::uint8_t> known = raw.ask(first.raw(), sm_lid, 3000);
-    const std::size_t size = known.size() - sa_question::data_at;
+    const std::size_t size = known.size() - sa_request::data_at;
     std::cout << "nodes " << size / stride << std::endl;
     std::string line;
     std::getline(std::cin, line);
     for (std::uint64_t i = 1; i <= times; ++i) {
-        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
+        sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
         ASSERT_EQ(nodes.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
         expect_equal(nodes, known);
         EXPECT_EQ(nodes.message().received().size(), size);
@@ -87,7 +87,7 @@ TEST_F(IbmfLab, AnAgentIsAsked) {
     const auto agent = static_cast<ib_lid_t>(std::stoi(where));
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     for (std::uint64_t i = 1; i <= 10; ++i) {
-        sa_question table(manager.handle, agent, SA_NODERECORD_ATTRID, get_table, i);
+        sa_request table(manager.handle, agent, SA_NODERECORD_ATTRID, get_table, i);
         ASSERT_EQ(table.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
         const std::span<const std::uint8_t> got = table.message().received();
         ASSERT_EQ(got.size(), 100'000u);

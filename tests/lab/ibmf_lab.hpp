@@ -3,7 +3,7 @@
 #pragma once
 
 #include "raw_umad.hpp"
-#include "sa_question.hpp"
+#include "sa_request.hpp"
 
 #include <support/verbs.hpp>
 
@@ -32,20 +32,20 @@ protected:
     ibmf_register_info_t as(ibmf_client_type_t type) { return {hcas.guid(), 1, type}; }
 
     /// Sends the request by libibumad and by IBMF, and expects the same answer.
-    void expect_same_answer(sa_question& question) {
-        const std::vector<std::uint8_t> theirs = raw.ask(question.raw(), sm_lid, 3000);
-        ASSERT_GE(theirs.size(), sa_question::data_at);
-        ASSERT_EQ(question.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
-        expect_equal(question, theirs);
+    void expect_same_answer(sa_request& request) {
+        const std::vector<std::uint8_t> theirs = raw.ask(request.raw(), sm_lid, 3000);
+        ASSERT_GE(theirs.size(), sa_request::data_at);
+        ASSERT_EQ(request.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
+        expect_equal(request, theirs);
     }
-    static void expect_equal(sa_question& question, std::span<const std::uint8_t> theirs) {
-        const ibmf::mad_header mine = question.message().received_header();
+    static void expect_equal(sa_request& request, std::span<const std::uint8_t> theirs) {
+        const ibmf::mad_header mine = request.message().received_header();
         const ibmf::mad_header other = ibmf::load_mad_header(theirs.first<ibmf::mad_header_size>());
         EXPECT_EQ(mine.status, other.status);
         EXPECT_EQ(mine.method, other.method);
         if (mine.status != 0) return; // the data of an error response is undefined
-        const std::span<const std::uint8_t> data = question.message().received();
-        const auto expected = theirs.subspan(sa_question::data_at);
+        const std::span<const std::uint8_t> data = request.message().received();
+        const auto expected = theirs.subspan(sa_request::data_at);
         EXPECT_EQ(data.size(), expected.size());
         EXPECT_TRUE(std::ranges::equal(data, expected));
     }

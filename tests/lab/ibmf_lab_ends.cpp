@@ -2,7 +2,7 @@
 // replaced. Each test prints a line when it is ready; ibmf_test.py then acts and answers with a
 // line.
 #include "ibmf_lab.hpp"
-#include "open_questions.hpp"
+#include "outstanding_queries.hpp"
 
 #include <memory>
 #include <string>
@@ -32,7 +32,7 @@ protected:
         std::getline(std::cin, line);
     }
     std::vector<ib_lid_t> lids_of_nodes() {
-        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 1);
+        sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 1);
         EXPECT_EQ(nodes.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
         const std::span<const std::uint8_t> data = nodes.message().received();
         std::vector<ib_lid_t> lids;
@@ -41,10 +41,10 @@ protected:
         return lids;
     }
     std::vector<std::uint8_t> all_paths() {
-        sa_question paths(manager.handle, sm_lid, SA_PATHRECORD_ATTRID, get_table, 2);
+        sa_request paths(manager.handle, sm_lid, SA_PATHRECORD_ATTRID, get_table, 2);
         std::vector<std::uint8_t> whole = raw.ask(paths.raw(), sm_lid, 3000);
         EXPECT_GT(whole.size(), 2 * held_table::held_up_at);
-        whole.erase(whole.begin(), whole.begin() + sa_question::data_at);
+        whole.erase(whole.begin(), whole.begin() + sa_request::data_at);
         return whole;
     }
     /// Sends 64 Gets, and stops a table in its middle, at an SA that does not answer any more.
@@ -63,7 +63,7 @@ protected:
         EXPECT_EQ(manager.stats().st_receives_active, 1u);
     }
     void expect_gets_end_with(int status) {
-        gets->for_each([&](watched_question& each) {
+        gets->for_each([&](watched_query& each) {
             EXPECT_EQ(each.status(), status);
             EXPECT_TRUE(each.one_callback_per_send());
         });
@@ -76,7 +76,7 @@ protected:
         pass(300);
         pass(300);
         pass(scheduling);
-        gets->for_each([](watched_question& each) {
+        gets->for_each([](watched_query& each) {
             EXPECT_TRUE(each.done());
             EXPECT_GE(each.took() + tick, 525 * millisecond);
         });
@@ -95,12 +95,12 @@ protected:
         EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
     }
     void expect_success_again() {
-        sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 4);
+        sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 4);
         expect_same_answer(nodes);
         standing_gets again(manager.handle, sm_lid, lids_of_nodes());
         again.let_run_out();
         again.send(patient);
-        again.for_each([](watched_question& each) { EXPECT_EQ(each.status(), IBMF_SUCCESS); });
+        again.for_each([](watched_query& each) { EXPECT_EQ(each.status(), IBMF_SUCCESS); });
         EXPECT_EQ(again.wrong(), 0u);
     }
 

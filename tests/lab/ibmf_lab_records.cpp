@@ -65,31 +65,33 @@ std::string text_of(const ib_gid_t& gid) {
 
 class IbmfLabRecords : public IbmfLab {
 protected:
-    std::unique_ptr<sa_question> question(const char* record, std::uint8_t method,
-                                          const std::vector<field_value>& with, std::uint64_t key) {
+    std::unique_ptr<sa_request> make_request(const char* record, std::uint8_t method,
+                                             const std::vector<field_value>& with,
+                                             std::uint64_t key) {
         const saa::record_type& type = *saa::find_record(std::string_view(record));
         std::vector<std::uint64_t> host(type.host_size / sizeof(std::uint64_t) + 1);
         std::uint64_t components = 0;
         for (const field_value& each : with)
             EXPECT_EQ(saa::set_component(type, host.data(), components, each.name, each.value), "");
-        auto asked = std::make_unique<sa_question>(manager.handle, sm_lid, type.attribute_id,
-                                                   method, ++transaction);
+        auto asked = std::make_unique<sa_request>(manager.handle, sm_lid, type.attribute_id, method,
+                                                  ++transaction);
         saa::pack(type, host.data(), asked->data());
         ibmf::store(asked->class_header(), ibmf::sa_header{key, 0, components});
         return asked;
     }
-    static void expect_done(sa_question& asked) {
+    static void expect_done(sa_request& asked) {
         EXPECT_EQ(asked.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
         EXPECT_EQ(asked.message().received_header().status, 0);
     }
     void expect_set(const char* record, const std::vector<field_value>& fields) {
         SCOPED_TRACE(record);
-        expect_done(*question(record, MAD_METHOD_SET, fields, 0));
+        expect_done(*make_request(record, MAD_METHOD_SET, fields, 0));
     }
     void expect_answer(const expected_answer& expected) {
         SCOPED_TRACE(std::string(expected.record) + " by method " +
                      std::to_string(expected.method));
-        const auto asked = question(expected.record, expected.method, expected.with, expected.key);
+        const auto asked =
+            make_request(expected.record, expected.method, expected.with, expected.key);
         const bool silent = expected.status == silence;
         const std::vector<std::uint8_t> theirs = raw.ask(asked->raw(), sm_lid, silent ? 100 : 3000);
         if (silent) {
@@ -98,7 +100,7 @@ protected:
                       IBMF_TRANS_TIMEOUT);
             return;
         }
-        ASSERT_GE(theirs.size(), sa_question::data_at);
+        ASSERT_GE(theirs.size(), sa_request::data_at);
         ASSERT_EQ(asked->message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
         expect_equal(*asked, theirs);
         EXPECT_EQ(asked->message().received_header().status, expected.status);
@@ -112,16 +114,16 @@ protected:
         const ibmf::sa_header found =
             ibmf::load_sa_header(answer.subspan<ibmf::rmpp_data_offset, ibmf::sa_header::size>());
         const std::size_t stride = found.attribute_offset * 8u;
-        return stride == 0 ? 0 : (answer.size() - sa_question::data_at) / stride;
+        return stride == 0 ? 0 : (answer.size() - sa_request::data_at) / stride;
     }
     template <class Host>
     Host record(const char* name, const std::vector<field_value>& with) {
-        const auto asked = question(name, get, with, 0);
+        const auto asked = make_request(name, get, with, 0);
         expect_done(*asked);
         return saa::unpack<Host>(asked->message().received()).value_or(Host{});
     }
     bool has_entries(const char* name) {
-        const auto asked = question(name, get_table, {}, 0);
+        const auto asked = make_request(name, get_table, {}, 0);
         expect_done(*asked);
         return !asked->message().received().empty();
     }
@@ -157,7 +159,7 @@ TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
     subscription.IsGeneric = subscription.Subscribe = 1;
     subscription.QPN = 1;
     subscription.ProducerType_VendorID = 0xFFFFFF;
-    const auto subscribing = question("InformInfo", MAD_METHOD_SET, {}, 0);
+    const auto subscribing = make_request("InformInfo", MAD_METHOD_SET, {}, 0);
     saa::pack(subscription, subscribing->data());
     expect_done(*subscribing);
     // OpenSM answers a join before the switches have the group's forwarding entries.
@@ -236,7 +238,7 @@ TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
     ASSERT_GT(theirs.size(), ibmf::mad_size);
     const ibmf::mad_header header =
         ibmf::load_mad_header(std::span(theirs).first<ibmf::mad_header_size>());
-    sa_question asked(manager.handle, sm_lid, header.attribute_id, get_table, ++transaction);
+    sa_request asked(manager.handle, sm_lid, header.attribute_id, get_table, ++transaction);
     ASSERT_EQ(asked.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     expect_equal(asked, theirs);
     std::cout << "records " << header.attribute_id << ' ' << records_in(theirs) << std::endl;
@@ -244,7 +246,7 @@ TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
 
 // Request and response are both RMPP transfers.
 TEST_F(IbmfLabRecords, PathsToSeveralAreAskedForInOne) {
-    sa_question nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, ++transaction);
+    sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, ++transaction);
     ASSERT_EQ(nodes.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     std::vector<ib_gid_t> gids{gid};
     std::span<const std::uint8_t> data = nodes.message().received();
@@ -259,20 +261,20 @@ TEST_F(IbmfLabRecords, PathsToSeveralAreAskedForInOne) {
     asked.NumbPath = 127;
     asked.SGIDCount = 1;
     asked.DGIDCount = wanted;
-    sa_question question(manager.handle, sm_lid, SA_MULTIPATHRECORD_ATTRID, get_multi,
-                         ++transaction, 24 + 16 * gids.size());
-    ASSERT_EQ(saa::pack_multipath(asked, gids, question.data()), question.data().size());
-    ibmf::store(question.class_header(),
+    sa_request request(manager.handle, sm_lid, SA_MULTIPATHRECORD_ATTRID, get_multi, ++transaction,
+                       24 + 16 * gids.size());
+    ASSERT_EQ(saa::pack_multipath(asked, gids, request.data()), request.data().size());
+    ibmf::store(request.class_header(),
                 ibmf::sa_header{0, 0,
                                 SA_MPR_COMPMASK_REVERSIBLE | SA_MPR_COMPMASK_NUMBPATH |
                                     SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT});
-    const std::vector<std::uint8_t> theirs = raw.ask(question.raw(true), sm_lid, 3000);
-    ASSERT_GE(theirs.size(), sa_question::data_at);
-    ASSERT_EQ(question.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP,
-                                               patient),
+    const std::vector<std::uint8_t> theirs = raw.ask(request.raw(true), sm_lid, 3000);
+    ASSERT_GE(theirs.size(), sa_request::data_at);
+    ASSERT_EQ(request.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP,
+                                              patient),
               IBMF_SUCCESS);
-    expect_equal(question, theirs);
-    EXPECT_EQ(question.message().received_header().status, 0);
+    expect_equal(request, theirs);
+    EXPECT_EQ(request.message().received_header().status, 0);
     EXPECT_EQ(records_in(theirs), found);
 }
 

@@ -27,15 +27,15 @@ public:
         for (const ib_guid_t each : all_hcas())
             if (!std::ranges::binary_search(others_, each)) hcas_.push_back(each);
         manager_ = subnet_manager::manager({.hca = hcas_.front(), .light_sweep_ms = 0});
-        ending<void> started;
+        call_result<void> started;
         manager_.start(started.handler());
         EXPECT_EQ(started.status(), STATUS_SUCCESS);
-        ending<void> up;
+        call_result<void> up;
         manager_.wait_until_up(up.handler());
         EXPECT_EQ(up.status(), STATUS_SUCCESS);
     }
     ~managed_tree() {
-        ending<void> stopped;
+        call_result<void> stopped;
         manager_.stop(stopped.handler());
         stopped.status();
         HcaDetach(uri_.c_str());
@@ -71,14 +71,14 @@ private:
 };
 
 /// Requests to the SA, and their answers, by the MAD service alone.
-class raw_questions {
+class raw_queries {
 public:
     using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
     /// Writes the request with number `index`, which is its transaction id.
     using writer = std::function<datagram(std::size_t index)>;
 
-    raw_questions(DEVICE_OBJECT* hca, writer question)
-        : ca_(open_ca(hca)), question_(std::move(question)) {
+    raw_queries(DEVICE_OBJECT* hca, writer request)
+        : ca_(open_ca(hca)), request_(std::move(request)) {
         {
             const port_block port(ca_, 1);
             sm_lid_ = port->SmLid;
@@ -92,13 +92,13 @@ public:
         EXPECT_EQ(made.status(), STATUS_SUCCESS);
         agent_ = made.object<IB_MAD_AGENT>();
     }
-    ~raw_questions() {
+    ~raw_queries() {
         verb_call gone([&](IRP* irp) { return CiDeregisterMadAgent(agent_, irp); });
         EXPECT_EQ(gone.status(), STATUS_SUCCESS);
         EXPECT_EQ(close_ca(ca_), STATUS_SUCCESS);
     }
-    raw_questions(const raw_questions&) = delete;
-    raw_questions& operator=(const raw_questions&) = delete;
+    raw_queries(const raw_queries&) = delete;
+    raw_queries& operator=(const raw_queries&) = delete;
 
     /// Sends `count` requests, `depth` at a time; false if an answer has an error status.
     bool ask(std::size_t count, std::size_t depth) {
@@ -119,7 +119,7 @@ private:
     };
 
     static void received(IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* what) {
-        auto& self = *static_cast<raw_questions*>(context);
+        auto& self = *static_cast<raw_queries*>(context);
         const auto* const bytes = static_cast<const std::uint8_t*>(what->Data);
         const auto header = ibmf::load_mad_header(
             std::span<const std::uint8_t, ibmf::mad_header::size>(bytes, ibmf::mad_header::size));
@@ -131,13 +131,13 @@ private:
         const std::size_t index = next_++;
         if (index >= count_) return;
         auto out = std::make_unique<send>();
-        out->bytes = question_(index);
+        out->bytes = request_(index);
         out->what.To.Lid = sm_lid_;
         out->what.To.Qp = 1;
         out->what.To.QKey = IB_QP1_QKEY;
         out->what.Data = out->bytes.data();
         out->what.Length = IB_MAD_SIZE;
-        out->what.AnswerTimeout = 5000;
+        out->what.ResponseTimeout = 5000;
         IRP* const irp = IoAllocateIrp(1, FALSE);
         IoSetCompletionRoutine(irp, sent, out.get(), TRUE, TRUE, TRUE);
         CiSendMad(agent_, &out.release()->what, irp);
@@ -150,7 +150,7 @@ private:
     }
 
     IB_CA* ca_;
-    const writer question_;
+    const writer request_;
     IB_MAD_AGENT* agent_ = nullptr;
     ib_lid_t sm_lid_ = 0;
     signal* all_ = nullptr;

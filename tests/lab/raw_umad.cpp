@@ -30,7 +30,7 @@ raw_umad::~raw_umad() {
 
 std::vector<std::uint8_t> raw_umad::ask(const std::vector<std::uint8_t>& request, std::uint16_t lid,
                                         int milliseconds) {
-    const int given_back_by = 3 * milliseconds + 3000; // the kernel returns an unanswered request
+    const int return_deadline = 3 * milliseconds + 3000; // the kernel returns an unanswered request
     const std::size_t head = umad_size();
     std::vector<std::uint8_t> buffer(head + request.size());
     std::ranges::copy(request, buffer.begin() + static_cast<std::ptrdiff_t>(head));
@@ -39,10 +39,10 @@ std::vector<std::uint8_t> raw_umad::ask(const std::vector<std::uint8_t>& request
                         milliseconds, retries),
               0);
     int length = static_cast<int>(request.size());
-    int came = umad_recv(port_, buffer.data(), &length, given_back_by);
+    int came = umad_recv(port_, buffer.data(), &length, return_deadline);
     if (came == -ENOSPC) {
         buffer.resize(head + static_cast<std::size_t>(length));
-        came = umad_recv(port_, buffer.data(), &length, given_back_by);
+        came = umad_recv(port_, buffer.data(), &length, return_deadline);
     }
     EXPECT_EQ(came, agent_);
     if (came != agent_ || umad_status(buffer.data()) != 0) return {};

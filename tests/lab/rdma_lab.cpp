@@ -18,7 +18,7 @@ using namespace irpverbs;
 using namespace irpverbs::testing;
 
 constexpr UCHAR sa_class = UMAD_CLASS_SUBN_ADM;
-constexpr ULONG patience = 20'000; // ms until a missing answer fails the test
+constexpr ULONG time_limit = 20'000; // ms until a missing answer fails the test
 
 LARGE_INTEGER from_now(ULONG milliseconds) {
     LARGE_INTEGER due;
@@ -32,8 +32,8 @@ bool happens(KEVENT& event, ULONG milliseconds) {
 }
 
 /// A request to the SA.
-struct sa_question {
-    sa_question(USHORT attribute, ULONG transaction, UCHAR method = UMAD_METHOD_GET) {
+struct sa_request {
+    sa_request(USHORT attribute, ULONG transaction, UCHAR method = UMAD_METHOD_GET) {
         mad.mad_hdr.base_version = UMAD_BASE_VERSION;
         mad.mad_hdr.mgmt_class = sa_class;
         mad.mad_hdr.class_version = UMAD_SA_CLASS_VERSION;
@@ -49,8 +49,8 @@ struct sa_question {
     umad_sa_packet mad{};
 };
 
-sa_question node_at(ib_lid_t lid, ULONG transaction) {
-    sa_question made(UMAD_SA_ATTR_NODE_REC, transaction);
+sa_request node_at(ib_lid_t lid, ULONG transaction) {
+    sa_request made(UMAD_SA_ATTR_NODE_REC, transaction);
     made.put_lid(0, lid, 0);
     return made;
 }
@@ -99,14 +99,14 @@ protected:
         EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status(),
                   STATUS_SUCCESS);
     }
-    NTSTATUS ask(IB_MAD_AGENT* agent, const sa_question& question, ULONG answer_timeout) const {
+    NTSTATUS ask(IB_MAD_AGENT* agent, const sa_request& request, ULONG answer_timeout) const {
         IB_MAD_SEND send{};
         send.To.Lid = sm_lid;
         send.To.Qp = 1;
         send.To.QKey = IB_QP1_QKEY;
-        send.Data = &question.mad;
-        send.Length = sizeof(question.mad);
-        send.AnswerTimeout = answer_timeout;
+        send.Data = &request.mad;
+        send.Length = sizeof(request.mad);
+        send.ResponseTimeout = answer_timeout;
         return verb_call([&](IRP* irp) { return CiSendMad(agent, &send, irp); }).status();
     }
 
@@ -155,7 +155,7 @@ TEST_F(RdmaLab, TheSaAnswersToAnIrp) {
     EXPECT_EQ(node.number_at(16), hcas.guid());
     EXPECT_EQ(node.number_at(24), port_block(ca, 1)->PortGuid);
 
-    sa_question path(UMAD_SA_ATTR_PATH_REC, 0x1235);
+    sa_request path(UMAD_SA_ATTR_PATH_REC, 0x1235);
     path.put_lid(40, sm_lid, 4);
     path.put_lid(42, lid, 5);
     EXPECT_EQ(ask(agent, path, 2000), STATUS_SUCCESS);
@@ -171,21 +171,21 @@ TEST_F(RdmaLab, TheSaAnswersToAnUpCall) {
         KEVENT event;
         umad_class_port_info info;
         KIRQL level;
-    } heard{};
-    KeInitializeEvent(&heard.event, NotificationEvent, FALSE);
+    } up_call{};
+    KeInitializeEvent(&up_call.event, NotificationEvent, FALSE);
     const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
-        auto& seen = *static_cast<decltype(heard)*>(context);
+        auto& seen = *static_cast<decltype(up_call)*>(context);
         seen.level = KeGetCurrentIrql();
         std::memcpy(&seen.info, static_cast<const umad_sa_packet*>(received->Data)->data,
                     sizeof(seen.info));
         KeSetEvent(&seen.event, IO_NO_INCREMENT, FALSE);
     }};
-    IB_MAD_AGENT* agent = make_agent(sa_client(), &calls, &heard);
-    EXPECT_EQ(ask(agent, sa_question(UMAD_ATTR_CLASS_PORT_INFO, 7), 2000), STATUS_SUCCESS);
-    EXPECT_TRUE(happens(heard.event, patience));
-    EXPECT_EQ(heard.level, DISPATCH_LEVEL);
-    EXPECT_EQ(heard.info.base_ver, 1);
-    EXPECT_EQ(heard.info.class_ver, UMAD_SA_CLASS_VERSION);
+    IB_MAD_AGENT* agent = make_agent(sa_client(), &calls, &up_call);
+    EXPECT_EQ(ask(agent, sa_request(UMAD_ATTR_CLASS_PORT_INFO, 7), 2000), STATUS_SUCCESS);
+    EXPECT_TRUE(happens(up_call.event, time_limit));
+    EXPECT_EQ(up_call.level, DISPATCH_LEVEL);
+    EXPECT_EQ(up_call.info.base_ver, 1);
+    EXPECT_EQ(up_call.info.class_ver, UMAD_SA_CLASS_VERSION);
     end_agent(agent);
 }
 
@@ -257,7 +257,7 @@ TEST_F(RdmaLab, ASilentSaIsWaitedForUntilTheCancel) {
 // Receives a message longer than any buffer so far in one piece, by the kernel's RMPP.
 TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
     IB_MAD_AGENT* agent = make_agent(sa_client(IB_MAD_RMPP_BY_DRIVER));
-    const sa_question all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
+    const sa_request all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
     EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
     answer table(100'000);
     EXPECT_EQ(verb_call(table.get(agent)).status(), STATUS_SUCCESS);
@@ -274,7 +274,7 @@ TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
 // first is acknowledged.
 TEST_F(RdmaLab, SegmentsComeSinglyToAClientThatDoesRmpp) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
-    const sa_question all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
+    const sa_request all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
     EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
     for (ULONG segment = 1; segment <= 2; ++segment) {
         answer got;
@@ -282,7 +282,7 @@ TEST_F(RdmaLab, SegmentsComeSinglyToAClientThatDoesRmpp) {
         EXPECT_EQ(got.receive.Length, IB_MAD_SIZE);
         EXPECT_EQ(got.transaction(), 9u);
         EXPECT_EQ(be32toh(got.mad().rmpp_hdr.seg_num), segment);
-        sa_question acknowledged = all;
+        sa_request acknowledged = all;
         acknowledged.mad.rmpp_hdr = got.mad().rmpp_hdr;
         acknowledged.mad.rmpp_hdr.rmpp_type = 2;
         acknowledged.mad.rmpp_hdr.rmpp_rtime_flags = UMAD_RMPP_FLAG_ACTIVE;
@@ -309,7 +309,7 @@ TEST_F(RdmaLab, AMethodHasOneReceiver) {
 // rdma_test.py pulls the cable of this host and puts it back when this test prints so.
 TEST_F(RdmaLab, TheCableIsPulledAndPutBack) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
-    EXPECT_EQ(HcaRdmaSetLookInterval(hcas.guid(), 20), STATUS_SUCCESS);
+    EXPECT_EQ(HcaRdmaSetPollInterval(hcas.guid(), 20), STATUS_SUCCESS);
     ca = open_ca(hcas.fdo());
     for (const auto& [order, event] :
          {std::pair{"pull", IB_AE_PORT_ERROR}, {"put", IB_AE_PORT_ACTIVE}}) {

@@ -68,7 +68,7 @@ saa::query_template<sa_path_record_t> path_wanted(const surroundings& around, st
 
 using mad = std::array<std::uint8_t, ibmf::mad_size>;
 
-mad path_question(const surroundings& around, std::size_t index, std::uint64_t transaction) {
+mad path_request(const surroundings& around, std::size_t index, std::uint64_t transaction) {
     mad bytes{};
     ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(bytes), 0),
                 ibmf::mad_header{.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
@@ -103,20 +103,20 @@ public:
     void paths(unsigned count, unsigned depth) {
         unsigned sent = 0;
         while (sent < std::min(depth, count))
-            send(path_question(around_, sent, sent + 1)), ++sent;
+            send(path_request(around_, sent, sent + 1)), ++sent;
         for (unsigned received = 0; received < count; ++received) {
             receive(ibmf::mad_size);
-            if (sent < count) send(path_question(around_, sent, sent + 1)), ++sent;
+            if (sent < count) send(path_request(around_, sent, sent + 1)), ++sent;
         }
     }
-    void table(const mad& question) {
-        send(question);
+    void table(const mad& request) {
+        send(request);
         receive(room_);
     }
 
 private:
-    void send(const mad& question) {
-        std::memcpy(buffer_.data() + umad_size(), question.data(), question.size());
+    void send(const mad& request) {
+        std::memcpy(buffer_.data() + umad_size(), request.data(), request.size());
         umad_set_addr(buffer_.data(), around_.sm_lid, 1, 0, static_cast<int>(IB_QP1_QKEY));
         expect(umad_send(port_, agent_, buffer_.data(), ibmf::mad_size, 5000, 3) == 0, "umad_send");
     }
@@ -161,17 +161,17 @@ private:
 /// Queries by IBMF with callbacks, several outstanding at once.
 class ibmf_side {
 public:
-    explicit ibmf_side(const surroundings& around) : around_(around), questions_(most_at_once) {
+    explicit ibmf_side(const surroundings& around) : around_(around), queries_(max_at_once) {
         ibmf_register_info_t who{around.hca, 1, SUBN_ADM_MANAGER};
         ibmf_impl_caps_t capabilities{};
         expect(ibmf_register(&who, IBMF_VERSION, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD,
                              nullptr, nullptr, &client_, &capabilities) == IBMF_SUCCESS,
                "ibmf_register");
-        for (question& each : questions_)
+        for (request& each : queries_)
             prepare(each);
     }
     ~ibmf_side() {
-        for (question& each : questions_)
+        for (request& each : queries_)
             ibmf_free_msg(client_, &each.message);
         ibmf_unregister(&client_, 0);
     }
@@ -183,12 +183,12 @@ public:
         left_to_come_ = count;
         all_answered all;
         all_ = &all;
-        for (question& each : std::span(questions_).first(depth))
+        for (request& each : std::span(queries_).first(depth))
             send_next(each);
         all.wait();
     }
     void table(const mad& asked) {
-        question& only = questions_.front();
+        request& only = queries_.front();
         only.bytes = asked;
         ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
         expect(ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, only.message, &times, nullptr,
@@ -197,13 +197,13 @@ public:
     }
 
 private:
-    struct question {
+    struct request {
         ibmf_side* of = nullptr;
         ibmf_msg_t* message = nullptr;
         mad bytes{};
     };
 
-    void prepare(question& each) {
+    void prepare(request& each) {
         each.of = this;
         expect(ibmf_alloc_msg(client_, IBMF_ALLOC_SLEEP, &each.message) == IBMF_SUCCESS,
                "ibmf_alloc_msg");
@@ -219,30 +219,30 @@ private:
         to.ia_p_key = IB_PKEY_DEFAULT_FULL;
         to.ia_q_key = IB_QP1_QKEY;
     }
-    void send_next(question& by) {
+    void send_next(request& by) {
         const unsigned index = left_to_send_.fetch_sub(1);
         if (index == 0 || index > far_beyond) {
             left_to_send_ = 0;
             return;
         }
-        by.bytes = path_question(around_, index, index);
+        by.bytes = path_request(around_, index, index);
         ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
         expect(ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, answered,
                                   &by, IBMF_MSG_TRANS_FLAG_SEQ) == IBMF_SUCCESS,
                "ibmf_msg_transport");
     }
     static void answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
-        auto& by = *static_cast<question*>(context);
+        auto& by = *static_cast<request*>(context);
         expect(message->im_msg_status == IBMF_SUCCESS, "a path by IBMF");
         by.of->send_next(by);
         if (by.of->left_to_come_.fetch_sub(1) == 1) by.of->all_->set();
     }
 
-    static constexpr unsigned most_at_once = 64;
+    static constexpr unsigned max_at_once = 64;
     static constexpr unsigned far_beyond = 1u << 31; // a counter above it has wrapped below zero
     const surroundings& around_;
     ibmf_handle_t client_ = nullptr;
-    std::vector<question> questions_;
+    std::vector<request> queries_;
     std::atomic<unsigned> left_to_send_{0};
     std::atomic<unsigned> left_to_come_{0};
     all_answered* all_ = nullptr;
@@ -304,12 +304,12 @@ public:
         : tree_(static_cast<unsigned>((lab.others.size() + hosts_of_leaf - 1) / hosts_of_leaf),
                 spines, hosts_of_leaf) {
         around_.others = tree_.gids();
-        questions_.emplace(tree_.hca(1), [this](std::size_t index) {
-            return path_question(around_, index, index + 1);
+        queries_.emplace(tree_.hca(1), [this](std::size_t index) {
+            return path_request(around_, index, index + 1);
         });
     }
     void paths(unsigned count, unsigned depth) {
-        expect(questions_->ask(count, depth), "a path by our subnet manager");
+        expect(queries_->ask(count, depth), "a path by our subnet manager");
     }
 
 private:
@@ -318,7 +318,7 @@ private:
 
     managed_tree tree_;
     surroundings around_;
-    std::optional<raw_questions> questions_;
+    std::optional<raw_queries> queries_;
 };
 
 surroundings look_around(const attached& hcas) {
@@ -335,7 +335,7 @@ surroundings look_around(const attached& hcas) {
     expect(ibmf_sa_session_open(around.here.gid_guid, 0, nullptr, IBMF_VERSION, 0, &session) ==
                IBMF_SUCCESS,
            "ibmf_sa_session_open");
-    ending<saa::found<sa_path_record_t>> paths;
+    call_result<saa::found<sa_path_record_t>> paths;
     saa::paths_from_gid(session, around.here, 0, true, 0, paths.handler());
     for (const sa_path_record_t& each : paths.result().records)
         if (each.DGID.gid_guid != around.here.gid_guid) around.others.push_back(each.DGID);
@@ -344,7 +344,7 @@ surroundings look_around(const attached& hcas) {
     return around;
 }
 
-mad table_question() {
+mad table_request() {
     mad bytes{};
     ibmf::store(ibmf::header_at<ibmf::mad_header::size>(ibmf::mad_buffer(bytes), 0),
                 ibmf::mad_header{.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
@@ -495,7 +495,7 @@ int main(int count, char** words) {
     const dispatch::machine::scope inside(machine);
     const attached hcas("rdma:");
     const surroundings around = look_around(hcas);
-    const mad table = table_question();
+    const mad table = table_request();
     const unsigned queries = chosen.queries;
     const unsigned few = std::max(queries / 10, 1u);
     const auto umad = [&](unsigned each, unsigned depth) {

@@ -1,7 +1,7 @@
 // SA access on a host of a lab, over the rdma driver, against OpenSM; or against our own subnet
 // manager, if the environment names software:FILE. saa_test.py runs each test of this program in a
 // new lab.
-#include <own_subnet.hpp>
+#include <local_subnet_manager.hpp>
 #include <support/coroutines.hpp>
 #include <support/verbs.hpp>
 
@@ -48,14 +48,14 @@ protected:
 
     template <class Host>
     saa::found<Host> all_of(const Host& wanted = {}, std::uint64_t components = 0) {
-        ending<saa::found<Host>> told;
-        saa::retrieve(session, saa::query_template<Host>{wanted, components}, 0, told.handler());
-        return std::move(told.result());
+        call_result<saa::found<Host>> result;
+        saa::retrieve(session, saa::query_template<Host>{wanted, components}, 0, result.handler());
+        return std::move(result.result());
     }
     saa::found<sa_path_record_t> paths_from_here() {
-        ending<saa::found<sa_path_record_t>> told;
-        saa::paths_from_gid(session, gid, 0, true, 0, told.handler());
-        return std::move(told.result());
+        call_result<saa::found<sa_path_record_t>> result;
+        saa::paths_from_gid(session, gid, 0, true, 0, result.handler());
+        return std::move(result.result());
     }
 
     /// IBMF's counter of the port's retries, which any client can read.
@@ -78,7 +78,7 @@ protected:
         return said != nullptr ? said : "rdma:";
     }
     attached hcas{uri()};
-    samples::own_subnet managed{uri()};
+    samples::local_subnet_manager managed{uri()};
     ib_lid_t lid = 0;
     ib_gid_t gid{};
     ibmf_saa_handle_t session = nullptr;
@@ -221,7 +221,7 @@ TEST_F(SaaLab, TenThousandQueriesAtOnce) {
     constexpr unsigned many = 10'000;
     ibmf_saa_stats_t before{};
     EXPECT_EQ(ibmf_saa_query_stats(session, &before), IBMF_SUCCESS);
-    using one = ending<saa::found<sa_node_record_t>>;
+    using one = call_result<saa::found<sa_node_record_t>>;
     std::vector<std::unique_ptr<one>> all;
     for (unsigned i = 0; i < many; ++i) {
         const saa::query_template<sa_node_record_t> wanted{
@@ -248,8 +248,8 @@ TEST_F(SaaLab, TenThousandQueriesAtOnce) {
 // one that takes over. saa_test.py unplugs a host, ends the SM, and unplugs another.
 TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
     struct listener {
-        static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
-                         ibmf_saa_event_details_t* details, void* context) {
+        static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                             ibmf_saa_event_details_t* details, void* context) {
             auto& self = *static_cast<listener*>(context);
             if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE) {
                 std::cout << "gone 0x" << std::hex << details->ie_gid.gid_guid << std::endl;
@@ -259,24 +259,24 @@ TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
                 self.lost = true;
             }
         }
-        bool has_heard_all() const { return lost && gone >= 2; }
+        bool has_all() const { return lost && gone >= 2; }
         std::atomic<int> gone{0};
         std::atomic<bool> lost{false};
-    } hears;
-    ibmf_saa_subnet_event_args_t args{listener::hear, &hears};
+    } subscriber;
+    ibmf_saa_subnet_event_args_t args{listener::on_event, &subscriber};
     ibmf_saa_handle_t events = nullptr;
     ASSERT_EQ(ibmf_sa_session_open(gid.gid_guid, 0, &args, IBMF_VERSION,
                                    IBMF_SAA_SESSION_CACHED_PATHS, &events),
               IBMF_SUCCESS);
     ibmf_saa_path_cache_stats_t cached{};
-    while (cached.pc_hears == 0)
+    while (cached.pc_subscribed == 0)
         ASSERT_EQ(ibmf_saa_query_path_cache(events, &cached), IBMF_SUCCESS);
     std::cout << "subscribed" << std::endl;
     const char* const said = std::getenv("IRPVERBS_SAA_LAB_STORM");
     const unsigned at_once = said != nullptr ? static_cast<unsigned>(std::atoi(said)) : 200;
     unsigned asked = 0, failed = 0;
-    while (!hears.has_heard_all()) {
-        using one = ending<saa::found<sa_node_record_t>>;
+    while (!subscriber.has_all()) {
+        using one = call_result<saa::found<sa_node_record_t>>;
         std::vector<std::unique_ptr<one>> all;
         for (unsigned i = 0; i < at_once; ++i, ++asked) {
             const saa::query_template<sa_node_record_t> wanted{
@@ -297,8 +297,8 @@ TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
 
 // OpenSM is stopped during this test.
 TEST_F(SaaLab, WhatASilentSaOwesEndsWithTheDeadlineOrTheSession) {
-    ending<saa::found<sa_node_record_t>> late;
-    ending<saa::found<sa_path_record_t>> closed;
+    call_result<saa::found<sa_node_record_t>> late;
+    call_result<saa::found<sa_path_record_t>> closed;
     const saa::query_template<sa_node_record_t> nodes;
     saa::retrieve(session, nodes, 0, irp::within(std::chrono::milliseconds(50), late.handler()));
     saa::paths(session, {.sgid = gid, .dgid = gid}, closed.handler());

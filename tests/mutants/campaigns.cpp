@@ -1,6 +1,6 @@
 // The programs that must find a mistake in the library itself: usage: campaigns NAME. Exit status:
 // 0 when every schedule passes, 1 when one fails (its report is printed), 2 for another name.
-#include <dispatch/explore.hpp>
+#include <dispatch/testing/explore.hpp>
 #include <irp/cancel_safe_queue.hpp>
 #include <irp/completion_port.h>
 #include <irp/remove_lock.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace irpverbs::dispatch;
 using irpverbs::irp::cancel_safe_queue;
-using irpverbs::irp::obligation;
+using irpverbs::irp::pending_irp;
 
 using verdict = std::optional<std::string>;
 
@@ -35,7 +35,7 @@ public:
 
 private:
     static NTSTATUS pend(DEVICE_OBJECT* device, IRP* irp) {
-        return (*static_cast<cancel_safe_queue**>(device->DeviceExtension))->park(obligation(irp));
+        return (*static_cast<cancel_safe_queue**>(device->DeviceExtension))->pend(pending_irp(irp));
     }
 
     DRIVER_OBJECT driver_{};
@@ -78,7 +78,7 @@ verdict completed_once(std::initializer_list<const request*> all) {
 // own.
 verdict drained(sim_machine& sim) {
     cancel_safe_queue queue(
-        [](obligation owed, void*) { std::move(owed).complete(STATUS_SUCCESS); }, nullptr);
+        [](pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS); }, nullptr);
     KeSetTargetProcessorDpc(queue.drain_dpc(), 1);
     const queue_device device(queue);
     request first;
@@ -101,7 +101,7 @@ verdict served(sim_machine& sim) {
     request first;
     request second;
     const auto serve = [&] {
-        while (auto owed = queue.pop())
+        while (auto owed = queue.remove_next())
             std::move(*owed).complete(STATUS_SUCCESS);
     };
     sim.spawn("pend", [&] {

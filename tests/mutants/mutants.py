@@ -18,8 +18,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = "mutant_campaigns"
-QUEUE = "irp/src/cancel_safe_queue.cpp"
-DPC = "dispatch/src/dpc.cpp"
+QUEUE = "irp/src/cancel/cancel_safe_queue.cpp"
+DPC = "dispatch/src/dpc/dpc.cpp"
 
 # name, campaign, mutated file, [(text, replacement)...], sources to compile (the file itself if absent)
 ROWS = [
@@ -34,13 +34,13 @@ ROWS = [
        "const bool armed = queue.waiting_.Flink != queue.waiting_.Blink;")]),
     ("armed_cleared_after_the_drain", "drained", QUEUE,
      [("        queue.armed_ = false;\n", ""),
-      ("            call(obligation(irp), its_context);\n        }\n",
-       "            call(obligation(irp), its_context);\n        }\n        queue.armed_ = false;\n")]),
+      ("            call(pending_irp(irp), drain_context);\n        }\n",
+       "            call(pending_irp(irp), drain_context);\n        }\n        queue.armed_ = false;\n")]),
     ("cancel_looked_at_before_the_routine_is_set", "served", QUEUE,
      [("        store_routine_before_lock(irp, cancel);\n",
-       "        if (cancelled(irp)) {\n            obligation(irp).complete(STATUS_CANCELLED);\n"
+       "        if (cancelled(irp)) {\n            pending_irp(irp).complete(STATUS_CANCELLED);\n"
        "            return STATUS_PENDING;\n        }\n        store_routine_before_lock(irp, cancel);\n"),
-      ("if (cancelled(irp) || queue.refusal_ != STATUS_SUCCESS)", "if (queue.refusal_ != STATUS_SUCCESS)")]),
+      ("if (cancelled(irp) || queue.close_status_ != STATUS_SUCCESS)", "if (queue.close_status_ != STATUS_SUCCESS)")]),
     ("routine_taken_without_a_look_at_the_result", "drained", QUEUE,
      [("if (exchange_routine(of(entry), nullptr) != nullptr) {",
        "if (exchange_routine(of(entry), nullptr); true) {")]),
@@ -52,16 +52,16 @@ ROWS = [
      [("                last = &entry->Flink;\n", "")]),
     ("pop_takes_what_is_being_cancelled", "served", QUEUE,
      [("if (exchange_routine(irp, nullptr) == nullptr) continue;", "exchange_routine(irp, nullptr);")]),
-    ("cancel_stored_after_the_exchange", "cancelled", "irp/src/cancel_steps.hpp",
+    ("cancel_stored_after_the_exchange", "cancelled", "irp/src/cancel/cancel_steps.hpp",
      [("    if (!hooks.step([irp] { store_cancel(irp); })) return hooks.release(level);\n"
        "    hooks.before_exchange(irp);\n", ""),
       ("    if (!taken || routine == nullptr) return",
        "    hooks.before_exchange(irp);\n    hooks.step([irp] { store_cancel(irp); });\n"
        "    if (!taken || routine == nullptr) return")],
-     ["irp/src/cancel.cpp"]),
-    ("cancel_lock_kept_without_a_routine", "cancelled", "irp/src/cancel_steps.hpp",
+     ["irp/src/cancel/cancel.cpp"]),
+    ("cancel_lock_kept_without_a_routine", "cancelled", "irp/src/cancel/cancel_steps.hpp",
      [("        IoReleaseCancelSpinLock(level);\n", "        KeLowerIrql(level);\n")],
-     ["irp/src/cancel.cpp"]),
+     ["irp/src/cancel/cancel.cpp"]),
     ("dpc_pending_cleared_early", "inserted", DPC,
      [("    if (IsListEmpty(&queue.waiting)) queue.pending.store", "    queue.pending.store")]),
     ("dpc_linked_before_it_is_owned", "inserted", DPC,
@@ -69,18 +69,18 @@ ROWS = [
        "    if (!__atomic_compare_exchange_n(&dpc.DpcData, &free, static_cast<void*>(&target.dpcs), false,\n"
        "                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))\n        return false;\n",
        "    if (__atomic_load_n(&dpc.DpcData, __ATOMIC_RELAXED) != nullptr) return false;\n")]),
-    ("spin_lock_taken_while_it_is_held", "excluded", "dispatch/include/dispatch/detail/spin_lock.hpp",
+    ("spin_lock_taken_while_it_is_held", "excluded", "dispatch/include/dispatch/support/spin_lock.hpp",
      [("    return __atomic_compare_exchange_n(&lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,\n"
        "                                       __ATOMIC_RELAXED);\n",
        "    word = __atomic_exchange_n(&lock, owner_word(self), __ATOMIC_ACQUIRE);\n    return true;\n")],
-     ["dispatch/src/spin_lock.cpp"]),
-    ("port_wake_lost", "posted", "dispatch/src/queue.cpp",
-     [("        hand_over(*queue, woken);\n    }\n    woken.flush();\n    return old;",
-       "        hand_over(*queue, woken);\n    }\n    return old;")]),
-    ("remove_lock_wake_lost", "removed", "irp/src/remove_lock.cpp",
+     ["dispatch/src/locks/spin_lock.cpp"]),
+    ("port_wake_lost", "posted", "dispatch/src/wait/queue.cpp",
+     [("        deliver_entries(*queue, woken);\n    }\n    woken.flush();\n    return old;",
+       "        deliver_entries(*queue, woken);\n    }\n    return old;")]),
+    ("remove_lock_wake_lost", "removed", "irp/src/device/remove_lock.cpp",
      [("    drop(RemoveLock);\n    return STATUS_DELETE_PENDING;",
        "    __atomic_sub_fetch(&RemoveLock->IoCount, 1, __ATOMIC_ACQ_REL);\n    return STATUS_DELETE_PENDING;")]),
-    ("remove_lock_looked_at_before_it_is_counted", "removed", "irp/src/remove_lock.cpp",
+    ("remove_lock_looked_at_before_it_is_counted", "removed", "irp/src/device/remove_lock.cpp",
      [("    __atomic_add_fetch(&RemoveLock->IoCount, 1, __ATOMIC_SEQ_CST);\n",
        "    if (__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) return STATUS_DELETE_PENDING;\n"),
       ("    if (!__atomic_load_n(&RemoveLock->Removed, __ATOMIC_SEQ_CST)) {\n",

@@ -1,7 +1,7 @@
 // Accesses of the SA: the requests, and the status and records that each response yields.
 #include "scripted_sa.hpp"
 
-#include <access/first_times.hpp>
+#include <access/default_retrans.hpp>
 
 #include <support/both_machines.hpp>
 
@@ -154,7 +154,7 @@ TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
     test_access<sa_switchinfo_record_t> access(SA_SWITCHINFORECORD_ATTRID, {}, 0);
     for (int i = 0; i < 2; ++i) // also after the response to ClassPortInfo has arrived
         EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
-    EXPECT_EQ(sa.heard(), 2);
+    EXPECT_EQ(sa.requests_received(), 2);
 }
 
 TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
@@ -385,7 +385,7 @@ TEST_P(SaAccess, AccessTypeBeyondTheEnumeration_RefusedAndNotLoaded) {
         void* result = nullptr;
         EXPECT_EQ(ibmf_sa_access(session.handle, &args, 0, &length, &result), IBMF_REQ_INVALID);
     }
-    EXPECT_EQ(sa.heard(), 0);
+    EXPECT_EQ(sa.requests_received(), 0);
 }
 
 // answer_bounds_test.cpp tests the memory of such a response.
@@ -452,10 +452,10 @@ TEST_P(SaAccess, EqualQueriesShareOneRequest) {
         EXPECT_EQ(each->records().size(), 1u);
     }
     const ibmf_saa_stats_t stats = session.stats();
-    EXPECT_EQ(stats.ss_merged + static_cast<unsigned>(sa.heard()), 4u);
+    EXPECT_EQ(stats.ss_merged + static_cast<unsigned>(sa.requests_received()), 4u);
     if (simulated()) {
         EXPECT_EQ(stats.ss_merged, 2u);
-        EXPECT_EQ(sa.heard(), 2);
+        EXPECT_EQ(sa.requests_received(), 2);
     }
 }
 
@@ -473,7 +473,7 @@ TEST_P(SaAccess, ChangesAreNeverMerged) {
     EXPECT_EQ(second.begin(session), IBMF_SUCCESS);
     EXPECT_EQ(first.status(), IBMF_SUCCESS);
     EXPECT_EQ(second.status(), IBMF_SUCCESS);
-    EXPECT_EQ(sa.heard(), 2);
+    EXPECT_EQ(sa.requests_received(), 2);
 }
 
 // The bound holds, bulk accesses wait, and all are answered.
@@ -515,7 +515,7 @@ TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
     scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
     const session_scope session;
     EXPECT_EQ(path_access().ask(session), IBMF_TRANS_TIMEOUT);
-    EXPECT_EQ(sa.heard(), irpverbs::saa::first_times.retrans_retries + 1);
+    EXPECT_EQ(sa.requests_received(), irpverbs::saa::default_retrans.retrans_retries + 1);
     EXPECT_EQ(session.stats().ss_resent, 0u);
 }
 

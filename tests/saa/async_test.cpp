@@ -39,7 +39,7 @@ sa_service_record_t service_42() {
 
 sa_reply one_path(const sa_request&) { return table_of<sa_path_record_t>({path_to(7, 1)}); }
 
-const saa::path_wish wish{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .most = 1};
+const saa::path_criteria wish{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .max_paths = 1};
 
 // The most common use, complete.
 TEST_P(SaTwins, PathsInACoroutine) {
@@ -71,7 +71,7 @@ TEST_P(SaTwins, TheOtherHelpersAskAsTheirSeedsDo) {
         return reply;
     });
     const session_scope session;
-    ending<saa::found<sa_service_record_t>> endings[4];
+    call_result<saa::found<sa_service_record_t>> endings[4];
     saa::name_to_service_record(session.handle, "svc", 0, 0, endings[0].handler());
     EXPECT_EQ(endings[0].result().status, IBMF_SUCCESS);
     saa::id_to_service_record(session.handle, 42, 0, 0, endings[1].handler());
@@ -88,11 +88,11 @@ TEST_P(SaTwins, TheOtherHelpersAskAsTheirSeedsDo) {
 
 TEST_P(SaTwins, WhatIsRefusedCompletesWithTheRefusal) {
     const wire joined;
-    ending<paths_found> refused;
+    call_result<paths_found> refused;
     saa::paths(nullptr, wish, refused.handler());
     EXPECT_EQ(refused.result().status, IBMF_BAD_HANDLE);
     EXPECT_EQ(refused.status(), STATUS_INVALID_HANDLE);
-    ending<saa::opened_session> no_port;
+    call_result<saa::opened_session> no_port;
     saa::session_open(0x1234, 0, {}, 0, no_port.handler());
     EXPECT_EQ(no_port.result().status, IBMF_BAD_PORT);
 }
@@ -104,9 +104,9 @@ TEST_P(SaTwins, ADeadlineOrASlotEndsOneAccessAlone) {
     std::atomic<bool> open{false};
     joined.tap = [&](unsigned from, const auto&) { return from == 0 || open.load(); };
     const session_scope session;
-    ending<paths_found> late;
-    ending<paths_found> cancelled;
-    ending<paths_found> patient;
+    call_result<paths_found> late;
+    call_result<paths_found> cancelled;
+    call_result<paths_found> patient;
     boost::asio::cancellation_signal signal;
     saa::paths(session.handle, wish, patient.handler());
     saa::paths(session.handle, wish, irp::within(std::chrono::milliseconds(5), late.handler()));
@@ -121,7 +121,7 @@ TEST_P(SaTwins, ADeadlineOrASlotEndsOneAccessAlone) {
     EXPECT_FALSE(patient.done());
     open = true;
     EXPECT_EQ(patient.result().status, IBMF_SUCCESS);
-    EXPECT_EQ(session.stats().ss_withdrawn, 0u);
+    EXPECT_EQ(session.stats().ss_cancelled, 0u);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(SaTwins);
@@ -135,8 +135,8 @@ TEST(SaTwinRaces, EachOfEqualAccessesIsWithdrawnAlone) {
         const wire joined({0, 0, 100});
         scripted_sa sa(one_path);
         const session_scope session;
-        ending<paths_found> kept;
-        ending<paths_found> withdrawn;
+        call_result<paths_found> kept;
+        call_result<paths_found> withdrawn;
         boost::asio::cancellation_signal signal;
         boost::asio::post(sim.context(), [&] {
             saa::paths(session.handle, wish,

@@ -1,12 +1,12 @@
 // Sessions with a path cache: the requests that they answer, and the events that invalidate
 // entries.
-#include "reports.hpp"
 #include "scripted_sa.hpp"
+#include "trap_notices.hpp"
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 #include <saa/async.hpp>
 
 #include <map>
@@ -63,13 +63,13 @@ struct remembering_session : session_scope {
     remembering_session() : session_scope(nullptr, IBMF_SAA_SESSION_CACHED_PATHS) {}
 
     ibmf_saa_path_cache_stats_t cached() const {
-        ibmf_saa_path_cache_stats_t told{};
-        EXPECT_EQ(ibmf_saa_query_path_cache(handle, &told), IBMF_SUCCESS);
-        return told;
+        ibmf_saa_path_cache_stats_t stats{};
+        EXPECT_EQ(ibmf_saa_query_path_cache(handle, &stats), IBMF_SUCCESS);
+        return stats;
     }
     /// Returns when responses are cached: the SA has accepted the subscriptions.
     void await_hearing() const {
-        while (cached().pc_hears == 0) {
+        while (cached().pc_subscribed == 0) {
             path_access another(2, SA_PR_COMPMASK_DGID);
             EXPECT_EQ(another.ask(*this), IBMF_SUCCESS);
         }
@@ -154,7 +154,7 @@ TEST_P(CachedPaths, AreRecalled) {
     sa_path_record_t path{};
     const auto recall = [&](const session_scope& by, const sa_path_record_t& of, uint_t places) {
         const at_dispatch_level up;
-        const int status = ibmf_saa_recall_paths(by.handle, &of, ends, &places, &path);
+        const int status = ibmf_saa_lookup_cached_paths(by.handle, &of, ends, &places, &path);
         EXPECT_EQ(places, status == IBMF_SUCCESS ? 1u : 0u);
         return status;
     };
@@ -170,9 +170,10 @@ TEST_P(CachedPaths, AreRecalled) {
     EXPECT_EQ(recall(session, path_to(3), 1), IBMF_NO_RECORDS);
     EXPECT_EQ(recall(forgetful, wanted, 1), IBMF_NOT_SUPPORTED);
     uint_t places = 1;
-    EXPECT_EQ(ibmf_saa_recall_paths(session.handle, nullptr, ends, &places, &path),
+    EXPECT_EQ(ibmf_saa_lookup_cached_paths(session.handle, nullptr, ends, &places, &path),
               IBMF_INVALID_ARG);
-    EXPECT_EQ(irpverbs::saa::recall_paths(session.handle, {wanted, ends}, {&path, 1}).count, 1u);
+    EXPECT_EQ(irpverbs::saa::lookup_cached_paths(session.handle, {wanted, ends}, {&path, 1}).count,
+              1u);
     EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
     EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
 }
@@ -255,7 +256,7 @@ TEST_F(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt
     EXPECT_EQ(after.status(), IBMF_SUCCESS);
     EXPECT_EQ(session.stats().ss_merged, 0u);
     EXPECT_EQ(before.status(), IBMF_SUCCESS);
-    EXPECT_EQ(session.cached().pc_late_answers, 1u);
+    EXPECT_EQ(session.cached().pc_late_responses, 1u);
 }
 
 explore_options campaign() {
@@ -274,10 +275,10 @@ TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
         versioned_sa& sa = world.sa;
         const remembering_session& session = world.session;
         world.joined.set_faults({20, 20, 5000});
-        std::atomic<std::uint64_t> heard{0};
+        std::atomic<std::uint64_t> reported{0};
         const auto ask = [&] {
             for (int i = 0; i < 5; ++i) {
-                const std::uint64_t known = heard;
+                const std::uint64_t known = reported;
                 path_access access;
                 if (access.ask(session) == IBMF_SUCCESS) {
                     EXPECT_GE(access.records().at(0).ServiceID, known);
@@ -289,7 +290,7 @@ TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
         sim.spawn("reports", [&] {
             for (int i = 0; i < 3; ++i) {
                 const std::uint64_t changed = sa.version + 1;
-                if (sa.report_change() == IBMF_SUCCESS) heard = changed;
+                if (sa.report_change() == IBMF_SUCCESS) reported = changed;
             }
         });
         sim.run();

@@ -4,8 +4,8 @@
 // withdrawn before its request.
 //
 // IRPVERBS_SEEDS=250 saa_test --gtest_filter='SaCampaign.*' makes 100,000 runs of it.
-#include "reports.hpp"
 #include "scripted_sa.hpp"
+#include "trap_notices.hpp"
 
 #include <support/explore_gtest.hpp>
 
@@ -33,7 +33,7 @@ void let_pass_ms(std::uint64_t time) {
 
 /// The state of the subnet, and the part of it that a client must know. One change happens at a
 /// time.
-struct truth {
+struct subnet_state {
     std::array<std::atomic<std::uint64_t>, changes> version{}; // of the paths to each port
     // the lowest version that a client may get
     std::array<std::atomic<std::uint64_t>, changes> known{};
@@ -49,20 +49,20 @@ struct truth {
     }
 };
 
-enum class mood { well, silent, busy, cutting };
+enum class sa_state { normal, silent, busy, cutting };
 
 /// An SA with changing faults, which may lose its subscriptions.
-struct moody_sa {
-    explicit moody_sa(truth& its_net) : net(its_net) {}
+struct faulty_sa {
+    explicit faulty_sa(subnet_state& its_net) : net(its_net) {}
 
     sa_reply answer(const sa_request& request) {
-        if (now == mood::silent) return {.silent = true};
-        if (now == mood::busy) return {.status = MAD_STATUS_BUSY, .data = request.data};
+        if (now == sa_state::silent) return {.silent = true};
+        if (now == sa_state::busy) return {.status = MAD_STATUS_BUSY, .data = request.data};
         if (request.header.attribute_id == SA_INFORMINFO_ATTRID) return subscribe(request);
         auto record = request.record<sa_path_record_t>();
         record.ServiceID = net.version[record.DGID.gid_guid - guid_of(0)];
         sa_reply reply = table_of<sa_path_record_t>({record});
-        if (now == mood::cutting) reply.data.resize(reply.data.size() / 2);
+        if (now == sa_state::cutting) reply.data.resize(reply.data.size() / 2);
         return reply;
     }
     sa_reply subscribe(const sa_request& request) {
@@ -77,7 +77,7 @@ struct moody_sa {
     /// acknowledged it.
     bool change(std::uint64_t which) {
         const std::uint64_t changed = ++net.version[which];
-        while (now == mood::silent && subscribed)
+        while (now == sa_state::silent && subscribed)
             let_pass_ms(50);
         if (!subscribed) return false;
         if (sa.report(trap_about(SM_GID_OUT_OF_SERVICE_TRAP, gid_of(guid_of(which)))) !=
@@ -87,8 +87,8 @@ struct moody_sa {
         return true;
     }
 
-    truth& net;
-    std::atomic<mood> now{mood::well};
+    subnet_state& net;
+    std::atomic<sa_state> now{sa_state::normal};
     std::atomic<bool> subscribed{false};
     scripted_sa sa{[this](const sa_request& request) { return answer(request); }};
 };
@@ -99,53 +99,53 @@ constexpr std::uint64_t loss = ~std::uint64_t{0};
 enum class defect { none, keeps_what_was_withdrawn, loses_in_silence };
 
 /// Records the ports of the reported events, and `loss` for a reported loss.
-struct diary {
-    diary(sim_machine& its_sim, truth& its_net, bool is_slow, defect its_defect)
+struct event_history {
+    event_history(sim_machine& its_sim, subnet_state& its_net, bool is_slow, defect its_defect)
         : sim(its_sim), net(its_net), slow(is_slow), wrong(its_defect) {}
 
-    static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
-                     ibmf_saa_event_details_t* details, void* context) {
-        auto& self = *static_cast<diary*>(context);
+    static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
+        auto& self = *static_cast<event_history*>(context);
         EXPECT_FALSE(self.closed);
-        const bool drops = self.wrong == defect::loses_in_silence && self.heard.size() == 3;
+        const bool drops = self.wrong == defect::loses_in_silence && self.received.size() == 3;
         if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE && !drops)
-            self.heard.push_back(details->ie_gid.gid_guid - guid_of(0));
+            self.received.push_back(details->ie_gid.gid_guid - guid_of(0));
         if (what == IBMF_SAA_EVENT_LOST) {
-            self.heard.push_back(loss);
+            self.received.push_back(loss);
             self.net.all_known();
         }
         if (self.slow) let_pass_ms(drawn(self.sim, 3000));
     }
-    bool has(std::uint64_t entry) const { return std::ranges::count(heard, entry) != 0; }
+    bool has(std::uint64_t entry) const { return std::ranges::count(received, entry) != 0; }
 
     /// Each change was reported once, in order, or a loss was reported in its place.
     void check(const std::vector<std::uint64_t>& happened) const {
         std::size_t at = 0;
         for (const std::uint64_t change : happened) {
-            const auto rest = heard.begin() + static_cast<std::ptrdiff_t>(at);
-            const auto found = std::find(rest, heard.end(), change);
-            if (found != heard.end())
-                at = static_cast<std::size_t>(found - heard.begin()) + 1;
+            const auto rest = received.begin() + static_cast<std::ptrdiff_t>(at);
+            const auto found = std::find(rest, received.end(), change);
+            if (found != received.end())
+                at = static_cast<std::size_t>(found - received.begin()) + 1;
             else
-                EXPECT_NE(std::find(rest, heard.end(), loss), heard.end())
+                EXPECT_NE(std::find(rest, received.end(), loss), received.end())
                     << change << " is missing, and no loss was reported";
         }
         // After a change of SA, a Report duplicated by the wire may count as new.
-        for (auto first = heard.begin(); first != heard.end(); ++first) {
-            const auto again = std::find(first + 1, heard.end(), *first);
-            EXPECT_TRUE(*first == loss || again == heard.end() ||
-                        std::find(first, heard.end(), loss) != heard.end())
+        for (auto first = received.begin(); first != received.end(); ++first) {
+            const auto again = std::find(first + 1, received.end(), *first);
+            EXPECT_TRUE(*first == loss || again == received.end() ||
+                        std::find(first, received.end(), loss) != received.end())
                 << *first << " came twice";
         }
     }
 
     sim_machine& sim;
-    truth& net;
+    subnet_state& net;
     const bool slow;
     const defect wrong;
-    std::vector<std::uint64_t> heard;
+    std::vector<std::uint64_t> received;
     std::atomic<bool> closed{false};
-    ibmf_saa_subnet_event_args_t args{hear, this};
+    ibmf_saa_subnet_event_args_t args{on_event, this};
 };
 
 struct troubled_world {
@@ -194,17 +194,17 @@ struct troubled_world {
             let_pass_ms(drawn(sim, 4000));
             switch (drawn(sim, 6)) {
             case 0:
-                stay(mood::silent, drawn(sim, 20'000));
+                stay(sa_state::silent, drawn(sim, 20'000));
                 break;
             case 1:
-                stay(mood::busy, 60'000);
+                stay(sa_state::busy, 60'000);
                 break;
             case 2:
-                stay(mood::cutting, drawn(sim, 5000));
+                stay(sa_state::cutting, drawn(sim, 5000));
                 break;
             case 3: // killed, and restarted
                 sa.subscribed = false;
-                stay(mood::silent, drawn(sim, 20'000));
+                stay(sa_state::silent, drawn(sim, 20'000));
                 move(IB_AE_CLIENT_REREGISTER);
                 break;
             case 4:
@@ -221,14 +221,14 @@ struct troubled_world {
             }
         }
     }
-    void stay(mood what, std::uint64_t ms) {
+    void stay(sa_state what, std::uint64_t ms) {
         sa.now = what;
         let_pass_ms(ms);
-        sa.now = mood::well;
+        sa.now = sa_state::normal;
     }
-    void move(IB_ASYNC_EVENT told) {
+    void move(IB_ASYNC_EVENT event) {
         sa.subscribed = false; // for earlier requests
-        joined.move_sm(wire::lids[1], ++level, told);
+        joined.move_sm(wire::lids[1], ++level, event);
     }
 
     /// All faults have ended: the last change must be reported.
@@ -241,13 +241,13 @@ struct troubled_world {
 
     sim_machine& sim;
     const defect wrong;
-    truth net;
+    subnet_state net;
     std::atomic<bool> cut_off{false};
     UCHAR level = 0;
     wire joined;
-    moody_sa sa{net};
-    diary quick{sim, net, false, wrong};
-    diary slow{sim, net, true, wrong};
+    faulty_sa sa{net};
+    event_history quick{sim, net, false, wrong};
+    event_history slow{sim, net, true, wrong};
     session_scope session{&quick.args, IBMF_SAA_SESSION_CACHED_PATHS};
     session_scope other{&slow.args};
 };

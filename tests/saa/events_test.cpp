@@ -1,6 +1,6 @@
 // Events of the subnet: subscriptions with the SA, and the delivery of Reports to the subscribers.
-#include "reports.hpp"
 #include "scripted_sa.hpp"
+#include "trap_notices.hpp"
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
@@ -23,7 +23,7 @@ using irpverbs::dispatch::sim_machine;
 
 class SaEvents : public BothMachines {};
 
-struct told_event {
+struct received_event {
     ibmf_saa_subnet_event_t what;
     ibmf_saa_event_details_t details;
 };
@@ -32,27 +32,27 @@ struct told_event {
 struct gate {
     gate() {
         KeInitializeEvent(&opened, NotificationEvent, FALSE);
-        KeInitializeEvent(&somebody, NotificationEvent, FALSE);
+        KeInitializeEvent(&arrived, NotificationEvent, FALSE);
     }
     void pass() {
-        KeSetEvent(&somebody, IO_NO_INCREMENT, FALSE);
+        KeSetEvent(&arrived, IO_NO_INCREMENT, FALSE);
         KeWaitForSingleObject(&opened, Executive, KernelMode, FALSE, nullptr);
     }
     void await_somebody() {
-        KeWaitForSingleObject(&somebody, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&arrived, Executive, KernelMode, FALSE, nullptr);
     }
     void open() { KeSetEvent(&opened, IO_NO_INCREMENT, FALSE); }
 
     KEVENT opened;
-    KEVENT somebody;
+    KEVENT arrived;
 };
 
 /// A subscriber that records its events, and returns them in the order of their numbers.
-struct listener {
-    listener() { KeInitializeSemaphore(&come, 0, INT32_MAX); }
-    static void hear(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
-                     ibmf_saa_event_details_t* details, void* context) {
-        auto& self = *static_cast<listener*>(context);
+struct event_recorder {
+    event_recorder() { KeInitializeSemaphore(&come, 0, INT32_MAX); }
+    static void on_event(ibmf_saa_handle_t handle, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
+        auto& self = *static_cast<event_recorder*>(context);
         EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
         EXPECT_NE(handle, nullptr);
         EXPECT_FALSE(self.closed);
@@ -62,21 +62,21 @@ struct listener {
         if (self.inside) self.inside();
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&self.lock);
         if (status == IBMF_SUCCESS) {
-            EXPECT_TRUE(self.heard.insert({number, {what, *details}}).second) << number;
+            EXPECT_TRUE(self.received.insert({number, {what, *details}}).second) << number;
         }
         KeReleaseSpinLock(&self.lock, level);
         EXPECT_FALSE(self.closed) << "closed during the callback";
         KeReleaseSemaphore(&self.come, 0, 1, FALSE);
     }
-    told_event next() {
+    received_event next() {
         for (;;) {
             const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
-            const auto found = heard.find(taken + 1);
-            const bool here = found != heard.end();
-            const told_event told = here ? found->second : told_event{};
+            const auto found = received.find(taken + 1);
+            const bool here = found != received.end();
+            const received_event got = here ? found->second : received_event{};
             if (here) ++taken;
             KeReleaseSpinLock(&lock, level);
-            if (here) return told;
+            if (here) return got;
             KeWaitForSingleObject(&come, Executive, KernelMode, FALSE, nullptr);
         }
     }
@@ -87,15 +87,15 @@ struct listener {
     }
     bool silent() {
         const KIRQL level = KeAcquireSpinLockRaiseToDpc(&lock);
-        const bool none = heard.size() == taken;
+        const bool none = received.size() == taken;
         KeReleaseSpinLock(&lock, level);
         return none;
     }
 
-    ibmf_saa_subnet_event_args_t args{hear, this};
+    ibmf_saa_subnet_event_args_t args{on_event, this};
     std::function<void()> inside;
     KSPIN_LOCK lock = 0;
-    std::map<std::uint64_t, told_event> heard; // by number; guarded by the lock
+    std::map<std::uint64_t, received_event> received; // by number; guarded by the lock
     std::size_t taken = 0;
     std::atomic<bool> closed{false};
     KSEMAPHORE come;
@@ -103,18 +103,18 @@ struct listener {
 
 constexpr std::uint64_t most_calls = 8; // concurrent callbacks of a session
 
-/// A listener whose callbacks block until it is opened.
-struct held_listener : listener {
-    held_listener() {
+/// An event recorder whose callbacks block until it is opened.
+struct held_event_recorder : event_recorder {
+    held_event_recorder() {
         inside = [this] {
-            calls.happen();
+            calls.increment();
             go_on.pass();
         };
     }
     void await_calls(std::uint64_t count) { calls.await(static_cast<int>(count)); }
 
     gate go_on;
-    happenings calls;
+    event_counter calls;
 };
 
 /// An SA that accepts subscriptions, and may refuse those of some producers.
@@ -122,8 +122,8 @@ struct subscribing_sa {
     std::atomic<unsigned> refused{0};
     std::atomic<bool> keeps_all{false};     // refuses unsubscriptions
     std::atomic<unsigned> service_level{0}; // of the last request
-    happenings subscribed;
-    happenings unsubscribed;
+    event_counter subscribed;
+    event_counter unsubscribed;
     /// Reports that these ports appear, one after the other.
     void report(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t i = first; i < end; ++i)
@@ -139,7 +139,7 @@ struct subscribing_sa {
         EXPECT_EQ(info.TrapNumber_DeviceID, 0xFFFF);
         EXPECT_EQ(info.QPN, info.Subscribe == 1 ? 0u : 1u);
         service_level = request.service_level;
-        (info.Subscribe == 1 ? subscribed : unsubscribed).happen();
+        (info.Subscribe == 1 ? subscribed : unsubscribed).increment();
         sa_reply reply;
         reply.data = request.data;
         if (info.ProducerType_VendorID == refused.load()) reply.status = 0x0100;
@@ -172,8 +172,8 @@ TEST(EventLog, KeepsTheLastOnesAndTellsOfTheOthers) {
 TEST_P(SaEvents, EachTrapIsItsEvent) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
-    const session_scope session(&hears.args);
+    event_recorder recorder;
+    const session_scope session(&recorder.args);
     const std::pair<std::uint16_t, ibmf_saa_subnet_event_t> about_gids[]{
         {64, IBMF_SAA_EVENT_GID_AVAILABLE},
         {65, IBMF_SAA_EVENT_GID_UNAVAILABLE},
@@ -181,27 +181,27 @@ TEST_P(SaEvents, EachTrapIsItsEvent) {
         {67, IBMF_SAA_EVENT_MCG_DELETED}};
     for (const auto& [number, what] : about_gids) {
         EXPECT_EQ(sa.sa.report(trap_about(number, gid_of(number))), IBMF_SUCCESS);
-        const told_event told = hears.next();
-        EXPECT_EQ(told.what, what);
-        EXPECT_EQ(told.details.ie_gid.gid_guid, number);
-        EXPECT_EQ(told.details.ie_lid, 0);
+        const received_event got = recorder.next();
+        EXPECT_EQ(got.what, what);
+        EXPECT_EQ(got.details.ie_gid.gid_guid, number);
+        EXPECT_EQ(got.details.ie_lid, 0);
     }
     ib_mad_notice_t capabilities = trap(144);
     capabilities.DataDetails[3] = 9;    // LID
     capabilities.DataDetails[9] = 0x42; // CapabilityMask
     EXPECT_EQ(sa.sa.report(capabilities), IBMF_SUCCESS);
-    told_event told = hears.next();
-    EXPECT_EQ(told.what, IBMF_SAA_EVENT_CAP_MASK_CHG);
-    EXPECT_EQ(told.details.ie_lid, 9);
-    EXPECT_EQ(told.details.ie_capability_mask, 0x42u);
+    received_event got = recorder.next();
+    EXPECT_EQ(got.what, IBMF_SAA_EVENT_CAP_MASK_CHG);
+    EXPECT_EQ(got.details.ie_lid, 9);
+    EXPECT_EQ(got.details.ie_capability_mask, 0x42u);
     ib_mad_notice_t image = trap(145);
     image.DataDetails[13] = 0x77;
     EXPECT_EQ(sa.sa.report(image), IBMF_SUCCESS);
-    told = hears.next();
-    EXPECT_EQ(told.what, IBMF_SAA_EVENT_SYS_IMG_GUID_CHG);
-    EXPECT_EQ(told.details.ie_sysimg_guid, 0x77u);
+    got = recorder.next();
+    EXPECT_EQ(got.what, IBMF_SAA_EVENT_SYS_IMG_GUID_CHG);
+    EXPECT_EQ(got.details.ie_sysimg_guid, 0x77u);
     EXPECT_EQ(sa.sa.report(trap(128)), IBMF_SUCCESS); // answered, but not one of the seven events
-    EXPECT_TRUE(hears.silent());
+    EXPECT_TRUE(recorder.silent());
 }
 
 // Four producers, one subscription each, for any number of sessions; the last session's close ends
@@ -209,24 +209,24 @@ TEST_P(SaEvents, EachTrapIsItsEvent) {
 TEST_P(SaEvents, ThePortSubscribesOnceAndUnsubscribesAtTheEnd) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
-    listener hears_too;
+    event_recorder recorder;
+    event_recorder second_recorder;
     const session_scope quiet;
     EXPECT_EQ(sa.subscribed.so_far(), 0);
     {
-        const session_scope session(&hears.args);
+        const session_scope session(&recorder.args);
         {
-            const session_scope other(&hears_too.args);
+            const session_scope other(&second_recorder.args);
             EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
-            EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
-            EXPECT_EQ(hears_too.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
+            EXPECT_EQ(recorder.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
+            EXPECT_EQ(second_recorder.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
         }
         sa.subscribed.await(4);
         EXPECT_EQ(sa.unsubscribed.so_far(), 0);
     }
     sa.unsubscribed.await(4);
     EXPECT_EQ(sa.subscribed.so_far(), 4);
-    EXPECT_TRUE(hears.silent()); // all four succeeded: no change
+    EXPECT_TRUE(recorder.silent()); // all four succeeded: no change
 }
 
 // A refused subscription is reported, to later sessions too, and is retried.
@@ -234,25 +234,25 @@ TEST_P(SaEvents, AProducerThatIsMissingIsToldAndTriedAgain) {
     const wire joined;
     subscribing_sa sa;
     sa.refused = MAD_INFORMINFO_NODETYPE_ROUTER;
-    listener hears;
-    listener later;
-    const session_scope session(&hears.args);
-    told_event told = hears.next();
-    EXPECT_EQ(told.what, IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG);
-    EXPECT_EQ(told.details.ie_producer_event_status_mask, 0xB);
+    event_recorder recorder;
+    event_recorder later;
+    const session_scope session(&recorder.args);
+    received_event got = recorder.next();
+    EXPECT_EQ(got.what, IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG);
+    EXPECT_EQ(got.details.ie_producer_event_status_mask, 0xB);
     const session_scope other(&later.args);
     EXPECT_EQ(later.next().details.ie_producer_event_status_mask, 0xB);
-    EXPECT_TRUE(hears.silent());
+    EXPECT_TRUE(recorder.silent());
     sa.refused = 0;
-    EXPECT_EQ(hears.next().details.ie_producer_event_status_mask, 0xF);
+    EXPECT_EQ(recorder.next().details.ie_producer_event_status_mask, 0xF);
     EXPECT_EQ(later.next().details.ie_producer_event_status_mask, 0xF);
 }
 
 TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
     wire joined;
     subscribing_sa sa;
-    listener hears;
-    const session_scope session(&hears.args);
+    event_recorder recorder;
+    const session_scope session(&recorder.args);
     sa.subscribed.await(4);
     joined.set_state(0, IB_PORT_DOWN);
     joined.set_state(0, IB_PORT_ACTIVE);
@@ -260,10 +260,11 @@ TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
     // Reports sent while the port was down are lost. IBMF may learn of the port's return after SA
     // access does: then a producer is missing for a while, and that is reported, too.
     int missing = 0;
-    for (told_event told = hears.next(); told.what != IBMF_SAA_EVENT_LOST; told = hears.next())
-        missing += told.details.ie_producer_event_status_mask == 0xF ? 0 : 1;
+    for (received_event got = recorder.next(); got.what != IBMF_SAA_EVENT_LOST;
+         got = recorder.next())
+        missing += got.details.ie_producer_event_status_mask == 0xF ? 0 : 1;
     if (missing != 0) {
-        EXPECT_EQ(hears.next().details.ie_producer_event_status_mask, 0xF);
+        EXPECT_EQ(recorder.next().details.ie_producer_event_status_mask, 0xF);
     }
 }
 
@@ -272,8 +273,8 @@ TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
 TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
     wire joined;
     subscribing_sa sa;
-    listener hears;
-    const session_scope session(&hears.args);
+    event_recorder recorder;
+    const session_scope session(&recorder.args);
     sa.subscribed.await(4);
     UCHAR level = 0;
     for (const IB_ASYNC_EVENT event :
@@ -281,7 +282,7 @@ TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
         joined.move_sm(wire::lids[1], ++level, event);
         sa.subscribed.await(4);
         EXPECT_EQ(sa.service_level, level) << event;
-        EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_LOST) << event;
+        EXPECT_EQ(recorder.next().what, IBMF_SAA_EVENT_LOST) << event;
     }
 }
 
@@ -294,9 +295,11 @@ TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
         return subscribes && ++sent == 2;
     };
     subscribing_sa sa;
-    listener hears;
-    const session_scope session(&hears.args);
-    const auto missing = [&] { return 0xF ^ hears.next().details.ie_producer_event_status_mask; };
+    event_recorder recorder;
+    const session_scope session(&recorder.args);
+    const auto missing = [&] {
+        return 0xF ^ recorder.next().details.ie_producer_event_status_mask;
+    };
     EXPECT_EQ(std::popcount(static_cast<unsigned>(missing())), 1);
     EXPECT_EQ(missing(), 0);
     sa.subscribed.await(4);
@@ -307,17 +310,17 @@ TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
 TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
+    event_recorder recorder;
     {
-        const session_scope session(&hears.args); // whose close succeeds
+        const session_scope session(&recorder.args); // whose close succeeds
         sa.subscribed.await(4);
         // Follows the responses to the subscriptions.
         EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
-        EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
+        EXPECT_EQ(recorder.next().what, IBMF_SAA_EVENT_GID_AVAILABLE);
         sa.keeps_all = true;
     }
     sa.unsubscribed.await(4);
-    EXPECT_TRUE(hears.silent());
+    EXPECT_TRUE(recorder.silent());
 }
 
 // Every Report is answered, however slow the subscriber is. After the events of its first callbacks
@@ -325,85 +328,85 @@ TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
 TEST_P(SaEvents, SlowSubscriber_HearsTheLastAndThatOthersAreMissing) {
     const wire joined;
     subscribing_sa sa;
-    held_listener hears;
-    const session_scope session(&hears.args);
+    held_event_recorder recorder;
+    const session_scope session(&recorder.args);
     constexpr std::uint64_t many = 300;
     sa.report(0, most_calls);
-    hears.await_calls(most_calls);
+    recorder.await_calls(most_calls);
     sa.report(most_calls, many);
-    hears.go_on.open();
-    hears.expect(0, most_calls);
-    EXPECT_EQ(hears.next().what, IBMF_SAA_EVENT_LOST);
-    hears.expect(many - 256, many);
-    EXPECT_TRUE(hears.silent());
+    recorder.go_on.open();
+    recorder.expect(0, most_calls);
+    EXPECT_EQ(recorder.next().what, IBMF_SAA_EVENT_LOST);
+    recorder.expect(many - 256, many);
+    EXPECT_TRUE(recorder.silent());
     sa.report(many, many + 1);
-    hears.expect(many, many + 1);
+    recorder.expect(many, many + 1);
 }
 
 // Exactly as many events as the log keeps are no gap.
 TEST_P(SaEvents, SlowSubscriber_MayBeAsManyBehindAsAreKept) {
     const wire joined;
     subscribing_sa sa;
-    held_listener hears;
-    const session_scope session(&hears.args);
+    held_event_recorder recorder;
+    const session_scope session(&recorder.args);
     sa.report(0, most_calls);
-    hears.await_calls(most_calls);
+    recorder.await_calls(most_calls);
     sa.report(most_calls, most_calls + 256);
-    hears.go_on.open();
-    hears.expect(0, most_calls + 256);
+    recorder.go_on.open();
+    recorder.expect(0, most_calls + 256);
 }
 
 // Seed 003: each callback is on a separate thread, and may block.
 TEST_P(SaEvents, CallbackThatWaitsForTheNextEvent_GetsIt) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
+    event_recorder recorder;
     gate second;
     std::atomic<int> calls{0};
-    hears.inside = [&] {
+    recorder.inside = [&] {
         if (++calls == 2) return second.open();
         second.pass();
     };
-    const session_scope session(&hears.args);
+    const session_scope session(&recorder.args);
     sa.report(0, 2);
-    hears.expect(0, 2);
+    recorder.expect(0, 2);
 }
 
 TEST_P(SaEvents, CallbacksOfASession_AtMostEightAtOnce) {
     const wire joined;
     subscribing_sa sa;
-    held_listener hears;
-    listener other; // whose events show that the worker has run
-    const session_scope session(&hears.args);
+    held_event_recorder recorder;
+    event_recorder other; // whose events show that the worker has run
+    const session_scope session(&recorder.args);
     const session_scope quick(&other.args);
     sa.report(0, 20);
-    hears.await_calls(most_calls);
+    recorder.await_calls(most_calls);
     other.expect(0, 20);
-    EXPECT_EQ(hears.calls.so_far(), static_cast<int>(most_calls));
-    hears.go_on.open();
-    hears.expect(0, 20);
+    EXPECT_EQ(recorder.calls.so_far(), static_cast<int>(most_calls));
+    recorder.go_on.open();
+    recorder.expect(0, 20);
 }
 
 TEST_P(SaEvents, EventNumber_OnlyInsideTheCallback) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
-    const session_scope session(&hears.args);
+    event_recorder recorder;
+    const session_scope session(&recorder.args);
     const session_scope other;
     sa.report(0, 1);
-    hears.expect(0, 1);
+    recorder.expect(0, 1);
     std::uint64_t number = 7;
     EXPECT_EQ(ibmf_saa_event_number(session.handle, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(ibmf_saa_event_number(nullptr, &number), IBMF_BAD_HANDLE);
     number = 7;
     EXPECT_EQ(ibmf_saa_event_number(session.handle, &number), IBMF_FAILURE);
     EXPECT_EQ(number, 0u);
-    hears.inside = [&] {
+    recorder.inside = [&] {
         EXPECT_EQ(saa::event_number(other.handle, number), IBMF_FAILURE);
         EXPECT_EQ(saa::event_number(session.handle, number), IBMF_SUCCESS);
     };
     sa.report(1, 2);
-    hears.expect(1, 2);
+    recorder.expect(1, 2);
     EXPECT_EQ(number, 2u);
 }
 
@@ -412,17 +415,17 @@ TEST_P(SaEvents, EventNumber_OnlyInsideTheCallback) {
 TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
     const wire joined;
     subscribing_sa sa;
-    std::array<held_listener, 4> slow;
-    listener hears;
+    std::array<held_event_recorder, 4> slow;
+    event_recorder recorder;
     std::vector<std::unique_ptr<session_scope>> sessions;
-    for (held_listener& each : slow)
+    for (held_event_recorder& each : slow)
         sessions.push_back(std::make_unique<session_scope>(&each.args));
-    sessions.push_back(std::make_unique<session_scope>(&hears.args));
+    sessions.push_back(std::make_unique<session_scope>(&recorder.args));
     sa.report(0, 3);
-    hears.expect(0, 3);
-    for (held_listener& each : slow)
+    recorder.expect(0, 3);
+    for (held_event_recorder& each : slow)
         each.go_on.open();
-    for (held_listener& each : slow)
+    for (held_event_recorder& each : slow)
         each.expect(0, 3);
 }
 
@@ -430,27 +433,27 @@ TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
 TEST_P(SaEvents, ASubscriberMayCloseTheSessionsOfOthers) {
     const wire joined;
     subscribing_sa sa;
-    std::array<listener, 3> hear;
+    std::array<event_recorder, 3> recorders;
     std::vector<std::unique_ptr<session_scope>> sessions;
-    for (listener& each : hear)
+    for (event_recorder& each : recorders)
         sessions.push_back(std::make_unique<session_scope>(&each.args));
-    hear[0].inside = [&] {
+    recorders[0].inside = [&] {
         EXPECT_EQ(ibmf_sa_session_close(&sessions[1]->handle, 0), IBMF_SUCCESS);
-        hear[1].closed = true;
+        recorders[1].closed = true;
     };
     EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
-    hear[0].next();
-    EXPECT_EQ(hear[2].next().details.ie_gid.gid_guid, 1u);
+    recorders[0].next();
+    EXPECT_EQ(recorders[2].next().details.ie_gid.gid_guid, 1u);
 }
 
 TEST_P(SaEvents, ASubscriberMayCloseItsSession) {
     const wire joined;
     subscribing_sa sa;
-    listener hears;
-    session_scope session(&hears.args);
-    hears.inside = [&] { EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS); };
+    event_recorder recorder;
+    session_scope session(&recorder.args);
+    recorder.inside = [&] { EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS); };
     EXPECT_EQ(sa.sa.report(trap_about(64, gid_of(1))), IBMF_SUCCESS);
-    hears.next();
+    recorder.next();
     EXPECT_EQ(session.handle, nullptr);
 }
 
@@ -464,9 +467,9 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
     expect_explored(options, [](sim_machine& sim) {
         const wire joined({0, 0, 100});
         subscribing_sa sa;
-        listener hears;
+        event_recorder recorder;
         {
-            session_scope session(&hears.args);
+            session_scope session(&recorder.args);
             sa.subscribed.await(4);
             sim.spawn("reports", [&] { // the later ones may arrive after the session's close
                 for (std::uint64_t i = 0; i < 3; ++i)
@@ -474,12 +477,12 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
             });
             sim.spawn("closes", [&] {
                 EXPECT_EQ(ibmf_sa_session_close(&session.handle, 0), IBMF_SUCCESS);
-                hears.closed = true;
+                recorder.closed = true;
             });
             sim.run();
         }
         std::uint64_t last = 0;
-        for (const auto& [number, event] : hears.heard) {
+        for (const auto& [number, event] : recorder.received) {
             EXPECT_TRUE(number == 1 || event.details.ie_gid.gid_guid > last);
             last = event.details.ie_gid.gid_guid;
         }
@@ -495,21 +498,21 @@ TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
     expect_explored(options, [](sim_machine& sim) {
         const wire joined({0, 0, 100});
         subscribing_sa sa;
-        std::array<listener, 3> hear;
+        std::array<event_recorder, 3> recorders;
         KSPIN_LOCK any = 0;
         const auto last_for = [&any](int turns) {
             for (int turn = 0; turn < turns; ++turn)
                 KeReleaseSpinLock(&any, KeAcquireSpinLockRaiseToDpc(&any));
         };
         gate goes;
-        hear[0].inside = [&] { // the next one is notified while that one is closing
+        recorders[0].inside = [&] { // the next one is notified while that one is closing
             goes.open();
             last_for(3);
         };
-        hear[1].inside = [&] { last_for(12); };
-        session_scope first(&hear[0].args);
-        session_scope closed(&hear[1].args);
-        session_scope last(&hear[2].args);
+        recorders[1].inside = [&] { last_for(12); };
+        session_scope first(&recorders[0].args);
+        session_scope closed(&recorders[1].args);
+        session_scope last(&recorders[2].args);
         constexpr std::uint64_t count = 4;
         sim.spawn("reports", [&] {
             for (std::uint64_t i = 0; i < count; ++i)
@@ -518,13 +521,13 @@ TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
         sim.spawn("closes", [&] {
             goes.pass();
             EXPECT_EQ(ibmf_sa_session_close(&closed.handle, 0), IBMF_SUCCESS);
-            hear[1].closed = true;
+            recorders[1].closed = true;
         });
         sim.run();
-        for (listener* const each : {&hear[0], &hear[2]}) {
-            ASSERT_EQ(each->heard.size(), count);
+        for (event_recorder* const each : {&recorders[0], &recorders[2]}) {
+            ASSERT_EQ(each->received.size(), count);
             for (std::uint64_t i = 0; i < count; ++i)
-                EXPECT_EQ(each->heard[i + 1].details.ie_gid.gid_guid, i);
+                EXPECT_EQ(each->received[i + 1].details.ie_gid.gid_guid, i);
         }
     });
 }

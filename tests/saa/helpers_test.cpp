@@ -145,10 +145,10 @@ TEST_P(SaHelpers, WithoutAnOutputNothingIsWritten) {
                                                  services(result));
         },
         uint_t{5});
-    EXPECT_EQ(sa.heard(), 0);
+    EXPECT_EQ(sa.requests_received(), 0);
 }
 
-static_assert(noexcept(irpverbs::saa::one_path_a_port({})), "a C function calls it");
+static_assert(noexcept(irpverbs::saa::one_path_per_port({})), "a C function calls it");
 
 TEST_P(SaHelpers, OnePathToEachPort) {
     reply = table_of<sa_path_record_t>(
@@ -201,7 +201,7 @@ TEST_P(SaHelpers, ANameOf64BytesIsInvalid) {
                                                   &length, &result),
                   IBMF_REQ_INVALID);
     }
-    EXPECT_EQ(sa.heard(), 0);
+    EXPECT_EQ(sa.requests_received(), 0);
 }
 
 // Without the lease's component bit the SA would keep the record for ever.

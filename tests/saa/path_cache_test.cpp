@@ -1,6 +1,6 @@
 #include <path_cache/path_cache.hpp>
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ struct cache_with_one : ::testing::Test {
     path_key key = key_of(1, 2);
     std::vector<sa_path_record_t> records{between(1, 2)};
 
-    void SetUp() override { ASSERT_TRUE(cache.store(key, records, cache.asked(), 0)); }
+    void SetUp() override { ASSERT_TRUE(cache.store(key, records, cache.current_ticket(), 0)); }
     bool hits(const path_key& asked, machine_time now = 0) {
         return cache.look_up(asked, now).what == path_cache::outcome::hit;
     }
@@ -84,7 +84,7 @@ TEST_F(PathCache, AnswersUntilItsTimeIsOver) {
 
 TEST_F(PathCache, NegativeEntriesKeepTheirStatusForAShortTime) {
     const path_key other = key_of(1, 3);
-    ASSERT_TRUE(cache.store_negative(other, -23, cache.asked(), 0));
+    ASSERT_TRUE(cache.store_negative(other, -23, cache.current_ticket(), 0));
     EXPECT_EQ(cache.look_up(other, second - 1).what, path_cache::outcome::negative);
     EXPECT_EQ(cache.look_up(other, second - 1).status, -23);
     EXPECT_EQ(cache.look_up(other, second).what, path_cache::outcome::miss);
@@ -92,8 +92,8 @@ TEST_F(PathCache, NegativeEntriesKeepTheirStatusForAShortTime) {
 }
 
 TEST_F(PathCache, AGidOutOfServiceTakesThePathsOfBothDirections) {
-    ASSERT_TRUE(cache.store(key_of(2, 3), records, cache.asked(), 0));
-    ASSERT_TRUE(cache.store(key_of(3, 1), records, cache.asked(), 0));
+    ASSERT_TRUE(cache.store(key_of(2, 3), records, cache.current_ticket(), 0));
+    ASSERT_TRUE(cache.store(key_of(3, 1), records, cache.current_ticket(), 0));
     cache.invalidate_gid({0xfe80000000000000, 2}, invalidation::gid_out_of_service);
     EXPECT_FALSE(hits(key_of(1, 2)));
     EXPECT_FALSE(hits(key_of(2, 3)));
@@ -102,7 +102,7 @@ TEST_F(PathCache, AGidOutOfServiceTakesThePathsOfBothDirections) {
 }
 
 TEST_F(PathCache, AGidInServiceTakesTheNegativeAnswer) {
-    ASSERT_TRUE(cache.store_negative(key_of(1, 3), -1, cache.asked(), 0));
+    ASSERT_TRUE(cache.store_negative(key_of(1, 3), -1, cache.current_ticket(), 0));
     cache.invalidate_gid({0xfe80000000000000, 3}, invalidation::gid_in_service);
     EXPECT_EQ(cache.look_up(key_of(1, 3), 0).what, path_cache::outcome::miss);
 }
@@ -110,7 +110,7 @@ TEST_F(PathCache, AGidInServiceTakesTheNegativeAnswer) {
 TEST_F(PathCache, TheOtherReasonsTakeAll) {
     for (const auto reason : {invalidation::sm_change, invalidation::client_reregister,
                               invalidation::lid_change, invalidation::pkey_change}) {
-        ASSERT_TRUE(cache.store(key, records, cache.asked(), 0));
+        ASSERT_TRUE(cache.store(key, records, cache.current_ticket(), 0));
         cache.invalidate_all(reason);
         EXPECT_FALSE(hits(key));
         EXPECT_EQ(cache.counters().invalidated[static_cast<std::size_t>(reason)], 1u);
@@ -119,17 +119,17 @@ TEST_F(PathCache, TheOtherReasonsTakeAll) {
 
 // A response that was outstanding while its path was withdrawn is not cached.
 TEST_F(PathCache, AnAnswerOlderThanTheEventIsNotKept) {
-    const auto before = cache.asked();
+    const auto before = cache.current_ticket();
     cache.invalidate_gid({0xfe80000000000000, 2}, invalidation::gid_out_of_service);
     EXPECT_FALSE(cache.store(key, records, before, 0));
     EXPECT_FALSE(cache.store_negative(key, -1, before, 0));
     EXPECT_TRUE(cache.store(key_of(1, 3), records, before, 0)) << "another path";
-    EXPECT_TRUE(cache.store(key, records, cache.asked(), 0));
-    EXPECT_EQ(cache.counters().late_answers, 2u);
+    EXPECT_TRUE(cache.store(key, records, cache.current_ticket(), 0));
+    EXPECT_EQ(cache.counters().late_responses, 2u);
 }
 
 TEST_F(PathCache, AVeryOldAnswerIsNotKeptWhateverItTells) {
-    const auto before = cache.asked();
+    const auto before = cache.current_ticket();
     for (std::uint64_t gid = 100; gid < 100 + 257; ++gid)
         cache.invalidate_gid({0xfe80000000000000, gid}, invalidation::gid_out_of_service);
     EXPECT_FALSE(cache.store(key_of(1, 3), records, before, 0));
@@ -137,9 +137,9 @@ TEST_F(PathCache, AVeryOldAnswerIsNotKeptWhateverItTells) {
 
 TEST_F(PathCache, TheLeastRecentlyUsedMakesRoom) {
     for (std::uint64_t to = 3; to <= 5; ++to)
-        ASSERT_TRUE(cache.store(key_of(1, to), records, cache.asked(), 0));
+        ASSERT_TRUE(cache.store(key_of(1, to), records, cache.current_ticket(), 0));
     EXPECT_TRUE(hits(key)); // used: no longer the oldest
-    ASSERT_TRUE(cache.store(key_of(1, 6), records, cache.asked(), 0));
+    ASSERT_TRUE(cache.store(key_of(1, 6), records, cache.current_ticket(), 0));
     EXPECT_TRUE(hits(key));
     EXPECT_FALSE(hits(key_of(1, 3)));
     EXPECT_EQ(cache.size(), 4u);
@@ -196,7 +196,7 @@ private:
     }
     void ask() {
         const auto from = source_.pick(ports, "from"), to = source_.pick(ports, "to");
-        asked_.push_back({from, to, cache_.asked(), version_of(from, to)});
+        asked_.push_back({from, to, cache_.current_ticket(), version_of(from, to)});
     }
     void answer() {
         if (asked_.empty()) return;

@@ -1,6 +1,6 @@
 #include <saa/records.hpp>
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

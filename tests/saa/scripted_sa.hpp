@@ -1,7 +1,7 @@
 // A subnet administrator with scripted responses, and its client: the two ends of a wire.
 #pragma once
 
-#include "../../saa/subnet_manager/src/answer_times.hpp"
+#include "../../saa/subnet_manager/src/response_retrans.hpp"
 
 #include <ibmf/ibmf_client.hpp>
 
@@ -65,9 +65,10 @@ public:
     int report(const ib_mad_notice_t& notice) {
         test_message out(
             handle, {MAD_MGMT_CLASS_SUBN_ADM, MAD_METHOD_REPORT, ++reports_, wire::lids[0], 200});
-        ib_mad_hdr_t& header = *out.shown->im_msgbufs_send.im_bufs_mad_hdr;
+        ib_mad_hdr_t& header = *out.ibmf_msg->im_msgbufs_send.im_bufs_mad_hdr;
         header.AttributeID = __builtin_bswap16(MAD_ATTR_ID_NOTICE);
-        auto* const data = static_cast<std::uint8_t*>(out.shown->im_msgbufs_send.im_bufs_cl_data);
+        auto* const data =
+            static_cast<std::uint8_t*>(out.ibmf_msg->im_msgbufs_send.im_bufs_cl_data);
         saa::pack(notice, std::span(data, 200));
         const int status = out.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {2, 100'000, 10'000, 0});
         if (status == IBMF_SUCCESS) {
@@ -76,7 +77,7 @@ public:
         return status;
     }
     /// The number of requests so far, except those for ClassPortInfo.
-    int heard() const { return heard_; }
+    int requests_received() const { return requests_received_; }
 
 private:
     /// An outstanding response with its own buffers.
@@ -117,7 +118,7 @@ private:
         self.held_.enter();
         const sa_request request = read(*msg);
         const bool about_itself = request.header.attribute_id == SA_CLASSPORTINFO_ATTRID;
-        if (!about_itself) ++self.heard_;
+        if (!about_itself) ++self.requests_received_;
         sa_reply reply = about_itself ? class_port_info() : self.script_(request);
         auto* const out = new answer{&self, {}, {}, std::move(reply.data)};
         if (reply.silent) return sent(handle, msg, out);
@@ -133,7 +134,7 @@ private:
                                 out->sa.size(), out->data.data(), out->data.size()};
         const bool table = reply.status == 0 && (method_for(request.header.method) & 0x10) != 0 &&
                            request.header.method != SA_SUBN_ADM_DELETE;
-        ibmf_retrans_t times{subnet_manager::answer_times.retrans_retries, 20'000, 5'000, 0};
+        ibmf_retrans_t times{subnet_manager::response_retrans.retrans_retries, 20'000, 5'000, 0};
         if (ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &times, sent, out,
                                table ? IBMF_MSG_TRANS_FLAG_RMPP : 0) != IBMF_SUCCESS)
             sent(handle, msg, out);
@@ -145,7 +146,7 @@ private:
     }
 
     script script_;
-    std::atomic<int> heard_{0};
+    std::atomic<int> requests_received_{0};
     std::atomic<std::uint64_t> reports_{0};
     busy_count held_;
 };
@@ -166,9 +167,9 @@ struct session_scope {
     session_scope& operator=(const session_scope&) = delete;
 
     ibmf_saa_stats_t stats() const {
-        ibmf_saa_stats_t told{};
-        EXPECT_EQ(ibmf_saa_query_stats(handle, &told), IBMF_SUCCESS);
-        return told;
+        ibmf_saa_stats_t all{};
+        EXPECT_EQ(ibmf_saa_query_stats(handle, &all), IBMF_SUCCESS);
+        return all;
     }
 
     ibmf_saa_handle_t handle = nullptr;
@@ -182,7 +183,7 @@ public:
                 ibmf_saa_access_type_t type = IBMF_SAA_RETRIEVE)
         : wanted_(wanted), args_{attribute,    type,    components, &wanted_,
                                  sizeof(Host), nullptr, nullptr} {
-        KeInitializeEvent(&told_, NotificationEvent, FALSE);
+        KeInitializeEvent(&completed_, NotificationEvent, FALSE);
     }
     ~test_access() {
         if (begun_) wait();
@@ -210,7 +211,7 @@ public:
         EXPECT_EQ(length, 0u);
         return status;
     }
-    void wait() { KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr); }
+    void wait() { KeWaitForSingleObject(&completed_, Executive, KernelMode, FALSE, nullptr); }
     int status() {
         wait();
         return status_;
@@ -232,7 +233,7 @@ private:
         self.status_ = status;
         self.keep(length, result);
         if (self.inside) self.inside();
-        KeSetEvent(&self.told_, IO_NO_INCREMENT, FALSE);
+        KeSetEvent(&self.completed_, IO_NO_INCREMENT, FALSE);
     }
     void keep(std::size_t length, void* result) {
         EXPECT_EQ(length == 0, result == nullptr);
@@ -245,7 +246,7 @@ private:
 
     Host wanted_;
     ibmf_saa_access_args_t args_;
-    KEVENT told_;
+    KEVENT completed_;
     bool begun_ = false;
     std::atomic<int> calls_{0};
     KIRQL level_ = PASSIVE_LEVEL;

@@ -2,8 +2,8 @@
 // later calls work.
 #include "scripted_sa.hpp"
 
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 #include <support/both_machines.hpp>
 
 #include <set>

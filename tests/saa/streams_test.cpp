@@ -38,7 +38,7 @@ sa_reply numbered_paths(unsigned count) {
 struct taken {
     void take(path_stream& from) {
         for (;;) {
-            ending<paths_found> next;
+            call_result<paths_found> next;
             from.next(next.handler());
             nt_status = next.status();
             status = next.result().status;
@@ -68,7 +68,7 @@ TEST_P(SaStreams, TheFirstRecordsComeBeforeTheLaterSegmentsAreSent) {
     scripted_sa sa([](const sa_request&) { return numbered_paths(1000); });
     const session_scope session;
     path_stream stream(session.handle, all_paths);
-    ending<paths_found> first;
+    call_result<paths_found> first;
     stream.next(first.handler());
     EXPECT_EQ(first.result().status, IBMF_SUCCESS);
     EXPECT_EQ(first.result().records.size(), segment_data / stride);
@@ -144,10 +144,10 @@ TEST_P(SaStreams, ItsEndWithdrawsTheQuestion) {
     };
     scripted_sa sa([](const sa_request&) { return numbered_paths(1000); });
     const session_scope session;
-    ending<paths_found> waiting;
+    call_result<paths_found> waiting;
     {
         path_stream stream(session.handle, all_paths);
-        ending<paths_found> first;
+        call_result<paths_found> first;
         stream.next(first.handler());
         EXPECT_EQ(first.status(), STATUS_SUCCESS);
         stream.next(waiting.handler());
@@ -164,7 +164,7 @@ TEST_P(SaStreams, ACallThatIsCancelledTakesNothing) {
     const session_scope session;
     path_stream stream(session.handle, all_paths);
     boost::asio::cancellation_signal signal;
-    ending<paths_found> withdrawn;
+    call_result<paths_found> withdrawn;
     stream.next(boost::asio::bind_cancellation_slot(signal.slot(), withdrawn.handler()));
     signal.emit(boost::asio::cancellation_type::all);
     EXPECT_EQ(withdrawn.status(), STATUS_CANCELLED);
@@ -214,7 +214,7 @@ TEST_P(SaStreams, AShortLastRecordIsKept) {
     std::size_t came = 0;
     ib_lid_t last = 0;
     for (;;) {
-        ending<saa::found<sa_node_record_t>> next;
+        call_result<saa::found<sa_node_record_t>> next;
         stream.next(next.handler());
         EXPECT_EQ(next.result().status, IBMF_SUCCESS);
         if (next.result().records.empty()) break;
@@ -295,7 +295,7 @@ TEST_P(SaStreams, OfATypeThatIsChosenWhileTheProgramRuns) {
     std::size_t count = 0;
     saa::any_record_stream paths = ask(SA_PATHRECORD_ATTRID);
     for (;;) {
-        ending<saa::any_found> told;
+        call_result<saa::any_found> told;
         paths.next(told.handler());
         const saa::any_found& part = told.result();
         EXPECT_EQ(part.type, saa::find_record(std::uint16_t{SA_PATHRECORD_ATTRID}));
@@ -305,7 +305,7 @@ TEST_P(SaStreams, OfATypeThatIsChosenWhileTheProgramRuns) {
     }
     EXPECT_EQ(count, 500u);
     EXPECT_EQ(last, 500);
-    ending<saa::any_found> told;
+    call_result<saa::any_found> told;
     saa::any_record_stream unknown = ask(0xFF40);
     unknown.next(told.handler());
     EXPECT_EQ(told.result().status, IBMF_REQ_INVALID);
@@ -328,7 +328,7 @@ TEST(SaStreamRaces, RecordsComeInOrderOnce) {
         const session_scope session;
         std::optional<path_stream> closed(std::in_place, session.handle, all_paths);
         path_stream read(session.handle, all_paths);
-        ending<paths_found> waiting;
+        call_result<paths_found> waiting;
         closed->next(waiting.handler());
         sim.spawn("closes", [&] { closed.reset(); });
         taken all;

@@ -27,8 +27,8 @@ void expect_nothing_reported(const Body& body) {
     explore_options half_random_half_pct;
     half_random_half_pct.random_runs = schedules / 2;
     half_random_half_pct.pct_runs = schedules / 2;
-    half_random_half_pct.required_probes = {"cancel.found_no_routine", "csq.cancel_won_before_park",
-                                            "csq.cancelled_while_it_parked"};
+    half_random_half_pct.required_probes = {"cancel.found_no_routine", "csq.cancelled_before_pend",
+                                            "csq.cancelled_during_pend"};
 #ifdef NDEBUG // too rare for fewer schedules with the more steps of checked inlines
     half_random_half_pct.required_probes.push_back("csq.remove_next_skipped_cancelled");
 #endif

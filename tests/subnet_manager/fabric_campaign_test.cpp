@@ -19,7 +19,7 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-void let_pass_ms(std::uint64_t time) {
+void sleep_ms(std::uint64_t time) {
     LARGE_INTEGER due;
     due.QuadPart = -static_cast<LONGLONG>(time * 10'000);
     KeDelayExecutionThread(KernelMode, FALSE, &due);
@@ -32,9 +32,10 @@ irpverbs::subnet_manager::manager_options quick(ib_guid_t hca) {
 /// The hosts that are present in a subscriber's view.
 class watcher {
 public:
-    watcher(const attached& hcas, std::size_t host, bool is_deaf)
-        : deaf_(is_deaf), session(&args_, IBMF_SAA_SESSION_CACHED_PATHS, hcas.guid(host) + 1) {
-        let_pass_ms(1000); // has subscribed by then
+    watcher(const attached& hcas, std::size_t host, bool ignores_leaving)
+        : ignores_leaving_(ignores_leaving),
+          session(&args_, IBMF_SAA_SESSION_CACHED_PATHS, hcas.guid(host) + 1) {
+        sleep_ms(1000); // has subscribed by then
         ask();
     }
 
@@ -42,18 +43,19 @@ public:
     const std::set<ib_guid_t>& present() {
         for (int i = 0; i < 60 && stale_; ++i) {
             ask();
-            let_pass_ms(500);
+            sleep_ms(500);
         }
         return present_;
     }
 
 private:
-    static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
-                     ibmf_saa_event_details_t* details, void* context) {
+    static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
         auto& self = *static_cast<watcher*>(context);
         const ib_guid_t guid = details->ie_gid.gid_guid;
         if (what == IBMF_SAA_EVENT_GID_AVAILABLE) self.present_.insert(guid);
-        if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE && !self.deaf_) self.present_.erase(guid);
+        if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE && !self.ignores_leaving_)
+            self.present_.erase(guid);
         if (what == IBMF_SAA_EVENT_LOST || what == IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG)
             self.stale_ = true;
         if (self.stale_ && self.session.handle != nullptr) self.ask();
@@ -67,22 +69,22 @@ private:
         stale_ = false;
     }
 
-    const bool deaf_; // planted: ignores ports that leave
+    const bool ignores_leaving_; // planted: ignores ports that leave
     std::set<ib_guid_t> present_;
     std::atomic<bool> stale_{false};
-    ibmf_saa_subnet_event_args_t args_{hear, this};
+    ibmf_saa_subnet_event_args_t args_{on_event, this};
 
 public:
     const session_scope session;
 };
 
-struct troubled_fabric {
-    troubled_fabric(sim_machine& its_sim, bool is_deaf) : sim(its_sim) {
+struct faulty_fabric {
+    faulty_fabric(sim_machine& its_sim, bool ignores_leaving) : sim(its_sim) {
         one.emplace(quick(hcas.guid(0)));
         one->wait_until_up();
         other.emplace(quick(hcas.guid(3)));
         other->wait_until_up();
-        subscriber.emplace(hcas, 1, is_deaf);
+        subscriber.emplace(hcas, 1, ignores_leaving);
         HCA_SOFTWARE_FAULTS faults{};
         faults.LossOnceIn = faults.DuplicationOnceIn = faults.ReorderingOnceIn = 20;
         faults.ReorderingTime = 1000;
@@ -98,31 +100,31 @@ struct troubled_fabric {
     void set_link(std::size_t host, bool up) { HcaSoftwareSetLink(hcas.guid(host), 1, up); }
 
     /// Disturbs both managers' hosts, the subscriber's host, and one host without a role.
-    void make_trouble() {
+    void inject_faults() {
         for (int i = 0; i < 4; ++i) {
-            let_pass_ms(drawn(3000));
+            sleep_ms(drawn(3000));
             const std::size_t host = drawn(4);
             switch (drawn(3)) {
             case 0:
                 set_link(host, false);
-                let_pass_ms(drawn(4) == 0 ? 0 : drawn(6000));
+                sleep_ms(drawn(4) == 0 ? 0 : drawn(6000));
                 set_link(host, true);
                 break;
             case 1:
                 one.reset();
-                let_pass_ms(drawn(6000));
+                sleep_ms(drawn(6000));
                 one.emplace(quick(hcas.guid(0)));
                 break;
             case 2:
                 other.reset();
-                let_pass_ms(drawn(6000));
+                sleep_ms(drawn(6000));
                 other.emplace(quick(hcas.guid(3)));
                 break;
             }
         }
     }
 
-    void ask_some() {
+    void send_queries() {
         for (int i = 0; i < 6; ++i) {
             sa_path_record_t wanted{};
             wanted.SGID = gid_of(hcas.guid(1) + 1);
@@ -133,7 +135,7 @@ struct troubled_fabric {
                 access.wait();
                 EXPECT_EQ(access.calls(), 1);
             }
-            let_pass_ms(drawn(3000));
+            sleep_ms(drawn(3000));
         }
     }
 
@@ -150,12 +152,12 @@ struct troubled_fabric {
     void check() {
         for (std::size_t i = 0; i < hcas.count(); ++i)
             set_link(i, true);
-        let_pass_ms(60'000);
+        sleep_ms(60'000);
         const bool stays = drawn(2) == 0;
         set_link(2, false);
-        let_pass_ms(10'000);
+        sleep_ms(10'000);
         if (stays) set_link(2, true);
-        let_pass_ms(30'000);
+        sleep_ms(30'000);
         const ib_guid_t last = hcas.guid(2) + 1;
         EXPECT_EQ(subscriber->present().contains(last), stays);
         EXPECT_EQ(subscriber->present().size(), stays ? 7u : 6u);
@@ -178,10 +180,10 @@ irpverbs::dispatch::explore_options campaign() {
     return options;
 }
 
-void run_all(sim_machine& sim, bool deaf) {
-    troubled_fabric world(sim, deaf);
-    sim.spawn("asks", [&] { world.ask_some(); });
-    sim.spawn("trouble", [&] { world.make_trouble(); });
+void run_all(sim_machine& sim, bool ignores_leaving) {
+    faulty_fabric world(sim, ignores_leaving);
+    sim.spawn("asks", [&] { world.send_queries(); });
+    sim.spawn("trouble", [&] { world.inject_faults(); });
     sim.run();
     world.check();
 }

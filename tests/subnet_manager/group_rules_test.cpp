@@ -21,8 +21,8 @@ protected:
     explicit GroupRules(irpverbs::subnet_manager::manager_options options)
         : AdministeredSubnet(std::move(options)) {}
 
-    sa_answer ask(std::uint8_t method, const ib_gid_t& mgid, std::uint8_t state,
-                  std::uint64_t components = to_join, ib_pkey_t key = 0xFFFF) {
+    sa_response ask(std::uint8_t method, const ib_gid_t& mgid, std::uint8_t state,
+                    std::uint64_t components = to_join, ib_pkey_t key = 0xFFFF) {
         sa_mcmember_record_t record{};
         record.MGID = mgid;
         record.PortGID = gid(2);
@@ -51,7 +51,7 @@ TEST_P(GroupRules, DefaultPartition_HasItsBroadcastGroup) {
 }
 
 TEST_P(GroupRules, BroadcastGroup_IsJoinedByMgidPortAndStateAloneAndOutlivesItsMembers) {
-    const sa_answer joined = ask(SA_SUBN_ADM_SET, broadcast, SA_MC_JOIN_FULL);
+    const sa_response joined = ask(SA_SUBN_ADM_SET, broadcast, SA_MC_JOIN_FULL);
     ASSERT_EQ(joined.status, 0);
     EXPECT_EQ(joined.record<sa_mcmember_record_t>().MLID, 0xC000);
     EXPECT_EQ(joined.record<sa_mcmember_record_t>().Q_Key, 0xB1Bu);
@@ -70,7 +70,7 @@ TEST_P(GroupRules, LastFullMemberLeaves_TheAnswerHasJoinState0) {
     ASSERT_EQ(ask(SA_SUBN_ADM_SET, made, state, to_create).status, 0);
     ASSERT_EQ(ask(SA_SUBN_ADM_SET, broadcast, state).status, 0);
     for (const ib_gid_t& mgid : {made, broadcast}) {
-        const sa_answer left = ask(SA_SUBN_ADM_DELETE, mgid, SA_MC_JOIN_FULL);
+        const sa_response left = ask(SA_SUBN_ADM_DELETE, mgid, SA_MC_JOIN_FULL);
         EXPECT_EQ(left.status, 0);
         EXPECT_EQ(left.record<sa_mcmember_record_t>().JoinState, 0);
         EXPECT_EQ(ask(SA_SUBN_ADM_DELETE, mgid, send_only).status, SA_STATUS_ERR_REQ_INVALID);
@@ -81,7 +81,7 @@ TEST_P(GroupRules, LastFullMemberLeaves_TheAnswerHasJoinState0) {
 // The membership bit describes the port and does not identify the group.
 TEST_P(GroupRules, FullMember_MakesAGroupOfAPKeyWithoutMembershipBit) {
     const ib_gid_t mgid{0xff12000000000000, 8};
-    const sa_answer made = ask(SA_SUBN_ADM_SET, mgid, SA_MC_JOIN_FULL, to_create, 0x7FFF);
+    const sa_response made = ask(SA_SUBN_ADM_SET, mgid, SA_MC_JOIN_FULL, to_create, 0x7FFF);
     EXPECT_EQ(made.status, 0);
     EXPECT_EQ(made.record<sa_mcmember_record_t>().P_Key, 0x7FFF);
     EXPECT_EQ(ask(SA_SUBN_ADM_SET, mgid, SA_MC_JOIN_FULL).status, 0);

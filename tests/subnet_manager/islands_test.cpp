@@ -80,7 +80,7 @@ TEST_P(Islands, CableOfAnIslandThatComesBack_LeavesItsPortsInInit) {
     expect_untouched(port(3));
     EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(1), 1, FALSE), STATUS_SUCCESS);
     EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(1), 1, TRUE), STATUS_SUCCESS);
-    EXPECT_TRUE(comes_true([&] { return port(1).State == IB_PORT_ACTIVE; }));
+    EXPECT_TRUE(eventually([&] { return port(1).State == IB_PORT_ACTIVE; }));
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Islands);

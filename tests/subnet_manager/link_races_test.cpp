@@ -4,7 +4,7 @@
 
 #include <hca/software.h>
 #include <support/explore_gtest.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 namespace {
 
@@ -53,16 +53,16 @@ TEST(LinkRaces, OneThatFlapsInASweepComesUp) {
 /// Records whether a Report of the port, or of a loss, has arrived.
 struct listener {
     explicit listener(ib_guid_t its_port) : port(its_port) {}
-    static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
-                     ibmf_saa_event_details_t* details, void* context) {
+    static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* context) {
         auto& self = *static_cast<listener*>(context);
         const bool came = what == IBMF_SAA_EVENT_GID_AVAILABLE;
         if (what == IBMF_SAA_EVENT_LOST || (came && details->ie_gid.gid_guid == self.port))
-            self.knows = true;
+            self.notified = true;
     }
     const ib_guid_t port;
-    std::atomic<bool> knows{false};
-    ibmf_saa_subnet_event_args_t args{hear, this};
+    std::atomic<bool> notified{false};
+    ibmf_saa_subnet_event_args_t args{on_event, this};
 };
 
 // A Report that could not be sent because the manager's port was down is sent when it is up; and
@@ -76,7 +76,7 @@ TEST(LinkRaces, AReportOutlivesTheManagersLink) {
         const session_scope session(&subscriber.args, 0, hcas.guid(1) + 1);
         delay(second);
         flap_in_a_sweep(sim, hcas, 0);
-        EXPECT_TRUE(subscriber.knows);
+        EXPECT_TRUE(subscriber.notified);
     });
 }
 

@@ -23,7 +23,7 @@ TEST_P(LossyLink, Table_SegmentsAndAcknowledgementsLost_EveryTableArrivesWhole) 
     running_manager manager({.hca = hcas.guid(0)});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
     sa_client client(hcas.guid(7), open_hca(hcas.fdo(0)).lid());
-    client.times = irpverbs::saa::first_times; // outlasts the server's own repeats
+    client.times = irpverbs::saa::default_retrans; // outlasts the server's own repeats
     lose_once_in(hcas, 7, 10);
     unsigned whole = 0;
     for (int i = 0; i < 100; ++i)
@@ -46,7 +46,7 @@ TEST_P(LossyLink, Table_PeerDiesInTheMiddle_OthersAreAnsweredAndTheManagerEnds) 
     HCA_SOFTWARE_FAULTS slow{};
     slow.Delay = 10'000;
     EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(7), 1, &slow), STATUS_SUCCESS);
-    sa_answer last;
+    sa_response last;
     {
         const system_thread asks([&] {
             last = dies.ask(SA_SUBN_ADM_GET_TABLE, SA_PATHRECORD_ATTRID,

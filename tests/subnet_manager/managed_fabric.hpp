@@ -30,19 +30,19 @@ public:
     subnet_manager::manager* operator->() { return &manager_; }
 
     NTSTATUS wait_until_up() {
-        ending<void> up;
+        call_result<void> up;
         manager_.wait_until_up(up.handler());
         return up.status();
     }
     NTSTATUS stop() {
-        ending<void> stopped;
+        call_result<void> stopped;
         manager_.stop(stopped.handler());
         return stopped.status();
     }
 
 private:
     NTSTATUS started() {
-        ending<void> done;
+        call_result<void> done;
         manager_.start(done.handler());
         return done.status();
     }
@@ -52,7 +52,7 @@ private:
 
 /// Checks once a second of virtual time, for at most five minutes.
 template <class Reached>
-bool comes_true(const Reached& reached) {
+bool eventually(const Reached& reached) {
     for (int i = 0; i < 300 && !reached(); ++i) {
         LARGE_INTEGER second;
         second.QuadPart = -10'000'000;

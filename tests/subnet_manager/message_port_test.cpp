@@ -45,18 +45,18 @@ protected:
 
 TEST_P(MessagePort, Flood_ByOnePeer_IsAnsweredBusyBeyondItsShare) {
     unsigned heard = 0;
-    message_port port(*queue, message_port::overflow::answer_busy, [] {});
+    message_port port(*queue, message_port::overflow::respond_busy, [] {});
     ASSERT_EQ(port.open(client, [&](message_parts) { ++heard; }), IBMF_SUCCESS);
     constexpr unsigned surplus = 10;
-    flood(message_port::most_of_a_peer + surplus);
+    flood(message_port::max_per_peer + surplus);
     for (unsigned i = 0; i < surplus; ++i)
         EXPECT_EQ(sender.receive().data.status(), MAD_STATUS_BUSY);
     EXPECT_FALSE(port.idle());
     KeSetEvent(&go_on, IO_NO_INCREMENT, FALSE);
-    EXPECT_TRUE(comes_true([&] { return port.idle(); }));
-    EXPECT_EQ(heard, message_port::most_of_a_peer);
+    EXPECT_TRUE(eventually([&] { return port.idle(); }));
+    EXPECT_EQ(heard, message_port::max_per_peer);
     flood(1);
-    EXPECT_TRUE(comes_true([&] { return heard == message_port::most_of_a_peer + 1; }));
+    EXPECT_TRUE(eventually([&] { return heard == message_port::max_per_peer + 1; }));
     port.close();
 }
 
@@ -64,11 +64,11 @@ TEST_P(MessagePort, Flood_OfTraps_IsDroppedBeyondItsShare) {
     unsigned heard = 0;
     message_port port(*queue, message_port::overflow::drop, [] {});
     ASSERT_EQ(port.open(client, [&](message_parts) { ++heard; }), IBMF_SUCCESS);
-    flood(message_port::most_of_a_peer + 10);
-    EXPECT_TRUE(comes_true([&] { return !port.idle(); }));
+    flood(message_port::max_per_peer + 10);
+    EXPECT_TRUE(eventually([&] { return !port.idle(); }));
     KeSetEvent(&go_on, IO_NO_INCREMENT, FALSE);
-    EXPECT_TRUE(comes_true([&] { return port.idle(); }));
-    EXPECT_EQ(heard, message_port::most_of_a_peer);
+    EXPECT_TRUE(eventually([&] { return port.idle(); }));
+    EXPECT_EQ(heard, message_port::max_per_peer);
     port.close();
 }
 
@@ -78,7 +78,7 @@ TEST_P(MessagePort, Task_ThatThrows_CostsNothingButItself) {
     bool after = false;
     EXPECT_TRUE(other->post_call([] { throw std::bad_alloc(); }));
     EXPECT_TRUE(other->post_call([&] { after = true; }));
-    EXPECT_TRUE(comes_true([&] { return after; }));
+    EXPECT_TRUE(eventually([&] { return after; }));
     EXPECT_EQ(failures, 1u);
     KeSetEvent(&go_on, IO_NO_INCREMENT, FALSE);
 }

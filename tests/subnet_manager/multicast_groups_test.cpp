@@ -1,6 +1,6 @@
 #include <model/multicast_groups.hpp>
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ constexpr std::uint64_t to_join =
 constexpr std::uint64_t to_create = to_join | SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS |
                                     SA_MC_COMPMASK_PKEY | SA_MC_COMPMASK_FLOWLABEL |
                                     SA_MC_COMPMASK_SL;
-constexpr std::uint64_t mtu_asked = SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU;
+constexpr std::uint64_t mtu_components = SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU;
 constexpr ib_sn_prefix_t prefix = 0xfe80000000000000;
 const ib_gid_t ipoib{0xff12401bffff0000, 0xffffffff};
 const std::vector<ib_pkey_t> full_key{0xffff};
@@ -119,9 +119,9 @@ TEST(Multicast, AJoinerMustAgreeWithTheGroup) {
     differs(SA_MC_COMPMASK_FLOWLABEL, [](auto& r) { r.FlowLabel = 1; });
     differs(SA_MC_COMPMASK_HOPLIMIT, [](auto& r) { r.HopLimit = 1; });
     differs(SA_MC_COMPMASK_PKEY, [](auto& r) { r.P_Key = 0x8001; });
-    differs(mtu_asked, [](auto& r) { r.MTUSelector = SA_PR_MTU_SEL_EXACTLY, r.MTU = 4; });
-    differs(mtu_asked, [](auto& r) { r.MTUSelector = SA_PR_MTU_SEL_GREATER, r.MTU = 5; });
-    differs(mtu_asked, [](auto& r) { r.MTUSelector = SA_PR_MTU_SEL_LESS, r.MTU = 5; });
+    differs(mtu_components, [](auto& r) { r.MTUSelector = SA_PR_MTU_SEL_EXACTLY, r.MTU = 4; });
+    differs(mtu_components, [](auto& r) { r.MTUSelector = SA_PR_MTU_SEL_GREATER, r.MTU = 5; });
+    differs(mtu_components, [](auto& r) { r.MTUSelector = SA_PR_MTU_SEL_LESS, r.MTU = 5; });
     differs(SA_MC_COMPMASK_RATESELECTOR | SA_MC_COMPMASK_RATE,
             [](auto& r) { r.RateSelector = SA_PR_RATE_SEL_GREATER, r.Rate = 7 + 5; });
 }
@@ -129,7 +129,7 @@ TEST(Multicast, AJoinerMustAgreeWithTheGroup) {
 TEST(Multicast, AGroupIsMadeAsItsCreatorAsks) {
     const auto made = [](std::uint8_t selector, std::uint8_t value) {
         multicast_groups groups;
-        multicast_request r = request(1, 1, to_create | mtu_asked);
+        multicast_request r = request(1, 1, to_create | mtu_components);
         r.port_mtu = 4;
         r.record.MTUSelector = selector;
         r.record.MTU = value;
@@ -222,9 +222,9 @@ TEST(Multicast, MembersAreToldToTheTrusted) {
     EXPECT_EQ(groups.find(wanted, SA_MC_COMPMASK_PORTGID, true).size(), 1u);
     wanted.MTUSelector = SA_PR_MTU_SEL_GREATER;
     wanted.MTU = 4;
-    EXPECT_EQ(groups.find(wanted, mtu_asked, false).size(), 1u);
+    EXPECT_EQ(groups.find(wanted, mtu_components, false).size(), 1u);
     wanted.MTU = 5;
-    EXPECT_EQ(groups.find(wanted, mtu_asked, false).size(), 0u);
+    EXPECT_EQ(groups.find(wanted, mtu_components, false).size(), 0u);
 }
 
 TEST(Multicast, APortThatGoesLeavesAllItsGroups) {

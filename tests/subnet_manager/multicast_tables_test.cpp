@@ -42,10 +42,10 @@ struct multicast_fabric {
         record.Q_Key = 0x1234;
         return record;
     }
-    static sa_answer join(sa_client& by, const sa_mcmember_record_t& who) {
+    static sa_response join(sa_client& by, const sa_mcmember_record_t& who) {
         return by.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, who, to_create);
     }
-    static sa_answer leave(sa_client& by, const sa_mcmember_record_t& who) {
+    static sa_response leave(sa_client& by, const sa_mcmember_record_t& who) {
         return by.ask(SA_SUBN_ADM_DELETE, SA_MCMEMBERRECORD_ATTRID, who, to_join);
     }
 
@@ -95,7 +95,7 @@ TEST_P(MulticastTables, Leave_WhileTheJoinsTableIsInFlight_LeavesNoPortBehind) {
         EXPECT_EQ(leave(host, member(1)).status, 0);
     }
     set_faults({}, 0);
-    EXPECT_TRUE(comes_true([&] { return ports_in_tables() == 0; }));
+    EXPECT_TRUE(eventually([&] { return ports_in_tables() == 0; }));
 }
 
 TEST_P(MulticastTables, Takeover_NobodyJoinsAgain_FormerMastersTreesGo) {
@@ -109,7 +109,7 @@ TEST_P(MulticastTables, Takeover_NobodyJoinsAgain_FormerMastersTreesGo) {
     }
     running_manager second({.hca = hcas.guid(0)});
     ASSERT_EQ(second.wait_until_up(), STATUS_SUCCESS);
-    EXPECT_TRUE(comes_true([&] { return ports_in_tables() == 0; }));
+    EXPECT_TRUE(eventually([&] { return ports_in_tables() == 0; }));
 }
 
 // IBMF repeats the request after BUSY; in the end a sweep finds that the switch cannot be reached.
@@ -124,8 +124,8 @@ TEST_P(MulticastTables, Join_SwitchDoesNotTakeItsTable_IsBusyUntilASweepKnowsMor
     EXPECT_EQ(join(near, member(1)).status, 0);
     EXPECT_GT(manager->status().sweeps, 1u);
     lose_between_switches(near, 0);
-    EXPECT_TRUE(comes_true([&] {
-        const sa_answer done = join(far, member(2));
+    EXPECT_TRUE(eventually([&] {
+        const sa_response done = join(far, member(2));
         return done.code == IBMF_SUCCESS && done.status == 0;
     }));
     EXPECT_EQ(ports_in_tables(), 4u);
@@ -156,20 +156,20 @@ struct churning_fabric : multicast_fabric {
             wait_ms(static_cast<LONGLONG>(sim.random() % 3));
         }
     }
-    void be_quiet() {
+    void settle() {
         for (std::size_t i = 0; i < hcas.count(); ++i)
             set_faults({}, i);
         lose_between_switches(*hosts[0], 0);
         wait_ms(10'000); // outstanding requests
     }
     void check() {
-        be_quiet();
+        settle();
         const bool all = sim.random() % 2 == 0;
         for (std::size_t i = 0; i < hcas.count(); ++i)
             for (const std::uint64_t number : {1u, 2u})
-                EXPECT_TRUE(comes_true([&] {
-                    const sa_answer done = all ? join(*hosts[i], member(i, number))
-                                               : leave(*hosts[i], member(i, number));
+                EXPECT_TRUE(eventually([&] {
+                    const sa_response done = all ? join(*hosts[i], member(i, number))
+                                                 : leave(*hosts[i], member(i, number));
                     return done.code == IBMF_SUCCESS && done.status != MAD_STATUS_BUSY;
                 }));
         // Four hosts and the cable's two ends, in each of two groups; the tables are complete when

@@ -144,7 +144,7 @@ TEST_P(PartitionedSubnet, AServiceIsOfAPartitionAndForItsMembers) {
     EXPECT_EQ(ask(stranger, SA_SUBN_ADM_SET), SA_STATUS_ERR_REQ_INVALID);
 }
 
-sa_answer join(sa_client& by, const ib_gid_t& port, ib_pkey_t key) {
+sa_response join(sa_client& by, const ib_gid_t& port, ib_pkey_t key) {
     sa_mcmember_record_t record{};
     record.MGID = {0xff12401b00000000 | std::uint64_t{key} << 16, 0x42};
     record.PortGID = port;
@@ -219,7 +219,7 @@ TEST_P(PartitionedSubnet, EventsAreReportedToWhoSeesThePortOrHasTheGroupsKey) {
     const ib_mad_notice_t in = one.next_report();
     EXPECT_EQ(in.TrapNumber_DeviceID, SM_GID_IN_SERVICE_TRAP);
     EXPECT_EQ(gid_guid_in(in), gid(2).gid_guid);
-    const sa_answer everybodys = join(of_manager, gid(0), 0xFFFF);
+    const sa_response everybodys = join(of_manager, gid(0), 0xFFFF);
     EXPECT_EQ(everybodys.status, 0);
     EXPECT_EQ(gid_prefix_in(stranger.next_report()),
               everybodys.record<sa_mcmember_record_t>().MGID.gid_prefix);

@@ -24,14 +24,14 @@ protected:
         wanted.DGID = gid(to);
         return wanted;
     }
-    sa_answer ask(const sa_path_record_t& wanted, std::uint64_t components) {
+    sa_response ask(const sa_path_record_t& wanted, std::uint64_t components) {
         return client.ask(SA_SUBN_ADM_GET_TABLE, SA_PATHRECORD_ATTRID, wanted, components);
     }
     std::uint16_t status_of(const sa_path_record_t& wanted, std::uint64_t components) {
         return ask(wanted, components).status;
     }
     std::size_t count(const sa_path_record_t& wanted, std::uint64_t components) {
-        const sa_answer got = ask(wanted, components);
+        const sa_response got = ask(wanted, components);
         EXPECT_EQ(got.status, 0);
         return got.records<sa_path_record_t>().size();
     }

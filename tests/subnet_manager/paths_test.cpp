@@ -9,8 +9,8 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t mtu_asked = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU;
-constexpr std::uint64_t rate_asked = SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE;
+constexpr std::uint64_t mtu_components = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU;
+constexpr std::uint64_t rate_components = SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE;
 
 // Two leaves under one spine; the uplink of the first leaf is slow and narrow.
 struct Paths : ::testing::Test {
@@ -44,7 +44,7 @@ struct Paths : ::testing::Test {
     }
     ib_guid_t manager = 0;
 
-    void everybody_full() {
+    void make_all_full_members() {
         partition open;
         open.pkey = 0x7fff;
         open.all = membership::full;
@@ -54,7 +54,7 @@ struct Paths : ::testing::Test {
 };
 
 TEST_F(Paths, TheSlowestLinkDecides) {
-    everybody_full();
+    make_all_full_members();
     const auto across = ask(hosts[0], hosts[3]);
     ASSERT_EQ(across.size(), 1u);
     EXPECT_EQ(across[0].Mtu, 4);
@@ -71,12 +71,12 @@ TEST_F(Paths, TheSlowestLinkDecides) {
 }
 
 TEST_F(Paths, SelectorsFilterOrLowerAsOpensmDoes) {
-    everybody_full();
+    make_all_full_members();
     sa_path_record_t wanted{};
     const auto mtu = [&](std::uint8_t selector, std::uint8_t value) {
         wanted.MtuSelector = selector;
         wanted.Mtu = value;
-        const auto found = ask(hosts[0], hosts[3], wanted, mtu_asked);
+        const auto found = ask(hosts[0], hosts[3], wanted, mtu_components);
         return found.empty() ? 0 : int{found[0].Mtu};
     };
     EXPECT_EQ(mtu(SA_PR_MTU_SEL_GREATER, 3), 4);
@@ -90,7 +90,7 @@ TEST_F(Paths, SelectorsFilterOrLowerAsOpensmDoes) {
     const auto rate = [&](std::uint8_t selector, std::uint8_t value) {
         wanted.RateSelector = selector;
         wanted.Rate = value;
-        const auto found = ask(hosts[0], hosts[3], wanted, rate_asked);
+        const auto found = ask(hosts[0], hosts[3], wanted, rate_components);
         return found.empty() ? 0 : int{found[0].Rate};
     };
     EXPECT_EQ(rate(SA_PR_RATE_SEL_GREATER, 15), 7) << "25 Gb/s has the larger code";
@@ -109,7 +109,7 @@ TEST_F(Paths, LimitedMembersReachFullOnesOnly) {
 }
 
 TEST_F(Paths, TheKeyAskedForMustBeShared) {
-    everybody_full();
+    make_all_full_members();
     sa_path_record_t wanted{};
     wanted.P_Key = 0x7fff;
     EXPECT_EQ(ask(hosts[0], hosts[3], wanted, SA_PR_COMPMASK_PKEY).size(), 1u);
@@ -118,7 +118,7 @@ TEST_F(Paths, TheKeyAskedForMustBeShared) {
 }
 
 TEST_F(Paths, PortsWithManyLids_OnePathForEachPairUpToTheNumberAskedFor) {
-    everybody_full();
+    make_all_full_members();
     lmc = 2;
     route_all();
     const auto all = ask(hosts[0], hosts[3]);
@@ -137,7 +137,7 @@ TEST_F(Paths, PortsWithManyLids_OnePathForEachPairUpToTheNumberAskedFor) {
 }
 
 TEST_F(Paths, ToASwitchToOneselfAndToNobody) {
-    everybody_full();
+    make_all_full_members();
     const port_ref leaf{subnet.at(hosts[0]).peer.node, 0};
     EXPECT_EQ(ask(hosts[0], leaf).size(), 1u);
     EXPECT_EQ(ask(leaf, hosts[3]).size(), 1u);
@@ -151,7 +151,7 @@ TEST_F(Paths, ToASwitchToOneselfAndToNobody) {
 
 // Inconsistent tables yield no path, and no endless walk.
 TEST_F(Paths, TablesOfAnotherSubnetEndTheWalk) {
-    everybody_full();
+    make_all_full_members();
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         dispatch::random_choices source(seed);
         const topology other = irregular(source);

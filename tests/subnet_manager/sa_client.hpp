@@ -1,7 +1,7 @@
 // A client of the subnet administration for tests: one request at a time, by IBMF.
 #pragma once
 
-#include "../../saa/src/access/first_times.hpp"
+#include "../../saa/src/access/default_retrans.hpp"
 
 #include <ibmf/ibmf.h>
 #include <ibmf/mad.hpp>
@@ -16,7 +16,7 @@
 
 namespace irpverbs::testing {
 
-struct sa_answer {
+struct sa_response {
     int code = IBMF_FAILURE;  // IBMF's
     std::uint16_t status = 0; // the SA's
     std::uint16_t attribute = 0;
@@ -43,7 +43,7 @@ struct sa_answer {
 class sa_client {
 public:
     sa_client(ib_guid_t hca, ib_lid_t sa) : sa_(sa) {
-        KeInitializeSemaphore(&told_, 0, 1000);
+        KeInitializeSemaphore(&responses_ready_, 0, 1000);
         ibmf_register_info_t info{hca, 1, SUBN_ADM_MANAGER};
         ibmf_impl_caps_t capabilities{};
         EXPECT_EQ(ibmf_register(&info, IBMF_VERSION,
@@ -62,32 +62,32 @@ public:
 
     std::uint64_t key = 0;
     std::uint8_t class_version = 2;
-    ibmf_retrans_t times{saa::first_times.retrans_retries, 100'000, 10'000, 0};
+    ibmf_retrans_t times{saa::default_retrans.retrans_retries, 100'000, 10'000, 0};
 
     template <class Host>
-    sa_answer ask(std::uint8_t method, std::uint16_t attribute, const Host& record,
-                  std::uint64_t components) {
+    sa_response ask(std::uint8_t method, std::uint16_t attribute, const Host& record,
+                    std::uint64_t components) {
         std::vector<std::uint8_t> data(200);
         saa::pack(record, data);
         return ask(method, attribute, data, components);
     }
     template <class Host>
     std::vector<Host> table(const Host& wanted = {}, std::uint64_t components = 0) {
-        const sa_answer got =
+        const sa_response got =
             ask(SA_SUBN_ADM_GET_TABLE, saa::layout_of(&wanted).attribute_id, wanted, components);
         EXPECT_EQ(got.code, IBMF_SUCCESS);
         EXPECT_EQ(got.status, 0);
         return got.records<Host>();
     }
 
-    sa_answer ask(std::uint8_t method, std::uint16_t attribute, std::vector<std::uint8_t> data,
-                  std::uint64_t components, uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ) {
+    sa_response ask(std::uint8_t method, std::uint16_t attribute, std::vector<std::uint8_t> data,
+                    std::uint64_t components, uint_t flags = IBMF_MSG_TRANS_FLAG_SEQ) {
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::sa_header::size> class_header{};
         ibmf::store(header, {.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                              .class_version = class_version,
                              .method = method,
-                             .transaction_id = ++asked_,
+                             .transaction_id = ++requests_,
                              .attribute_id = attribute});
         ibmf::store(class_header, {.sm_key = key, .component_mask = components});
         ibmf_msg_t* message = nullptr;
@@ -100,7 +100,7 @@ public:
         message->im_local_addr.ia_p_key = IB_PKEY_DEFAULT_FULL;
         message->im_local_addr.ia_q_key = IB_QP1_QKEY;
         ibmf_retrans_t given = times;
-        sa_answer got;
+        sa_response got;
         got.code = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, message, &given, nullptr,
                                       nullptr, flags);
         if (got.code == IBMF_SUCCESS) take(message->im_msgbufs_recv, got);
@@ -110,7 +110,7 @@ public:
 
     /// Waits for the next Report.
     ib_mad_notice_t next_report() {
-        KeWaitForSingleObject(&told_, Executive, KernelMode, FALSE, nullptr);
+        KeWaitForSingleObject(&responses_ready_, Executive, KernelMode, FALSE, nullptr);
         KIRQL before = KeAcquireSpinLockRaiseToDpc(&lock_);
         const ib_mad_notice_t first = reports_.front();
         reports_.pop_front();
@@ -119,14 +119,14 @@ public:
     }
 
 private:
-    static void take(const ibmf_msg_bufs_t& parts, sa_answer& got) {
+    static void take(const ibmf_msg_bufs_t& parts, sa_response& got) {
         const auto* const header = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
         const auto* const class_header = static_cast<const std::uint8_t*>(parts.im_bufs_cl_hdr);
         const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
-        const ibmf::mad_header told = ibmf::load_mad_header(
+        const ibmf::mad_header response = ibmf::load_mad_header(
             std::span<const std::uint8_t, ibmf::mad_header::size>(header, 24));
-        got.status = told.status;
-        got.attribute = told.attribute_id;
+        got.status = response.status;
+        got.attribute = response.attribute_id;
         got.offset = ibmf::load_sa_header(
                          std::span<const std::uint8_t, ibmf::sa_header::size>(class_header, 20))
                          .attribute_offset;
@@ -134,7 +134,7 @@ private:
     }
     static void reported(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
         auto& self = *static_cast<sa_client*>(context);
-        sa_answer report;
+        sa_response report;
         take(message->im_msgbufs_recv, report);
         KIRQL before = KeAcquireSpinLockRaiseToDpc(&self.lock_);
         self.reports_.push_back(report.record<ib_mad_notice_t>());
@@ -145,14 +145,14 @@ private:
                                      nullptr, 0),
                   IBMF_SUCCESS);
         ibmf_free_msg(client, &message);
-        KeReleaseSemaphore(&self.told_, IO_NO_INCREMENT, 1, FALSE);
+        KeReleaseSemaphore(&self.responses_ready_, IO_NO_INCREMENT, 1, FALSE);
     }
 
     ib_lid_t sa_;
     ibmf_handle_t client_ = nullptr;
-    std::uint64_t asked_ = 0;
+    std::uint64_t requests_ = 0;
     KSPIN_LOCK lock_ = 0;
-    KSEMAPHORE told_{};
+    KSEMAPHORE responses_ready_{};
     std::deque<ib_mad_notice_t> reports_;
 };
 

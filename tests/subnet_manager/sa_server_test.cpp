@@ -36,7 +36,7 @@ TEST_P(SubnetAdministration, ComponentsChooseRecords) {
     EXPECT_STREQ(reinterpret_cast<const char*>(switches[0].NodeDescription.NodeString), "switch1");
     wanted = {};
     wanted.LID = lid(3);
-    const sa_answer one =
+    const sa_response one =
         client.ask(SA_SUBN_ADM_GET, SA_NODERECORD_ATTRID, wanted, SA_NODEINFO_COMPMASK_NODELID);
     EXPECT_EQ(one.status, 0);
     EXPECT_EQ(one.record<sa_node_record_t>().NodeInfo.NodeGUID, hcas.guid(3));
@@ -57,7 +57,7 @@ TEST_P(SubnetAdministration, AGetIsAnsweredByOneRecordOrAnError) {
     EXPECT_EQ(status_of(SA_SUBN_ADM_SET, SA_NODERECORD_ATTRID, 0), MAD_STATUS_UNSUPP_METHOD_ATTR);
     EXPECT_EQ(status_of(SA_SUBN_ADM_GET_TABLE, SA_CLASSPORTINFO_ATTRID, 0),
               MAD_STATUS_UNSUPP_METHOD_ATTR);
-    const sa_answer ports = client.ask(SA_SUBN_ADM_GET, SA_CLASSPORTINFO_ATTRID, wanted, 0);
+    const sa_response ports = client.ask(SA_SUBN_ADM_GET, SA_CLASSPORTINFO_ATTRID, wanted, 0);
     EXPECT_EQ(ports.record<ib_mad_classportinfo_t>().ClassVersion, 2);
     EXPECT_EQ(ports.record<ib_mad_classportinfo_t>().CapabilityMask & 0x700, 0x700);
 }
@@ -90,8 +90,8 @@ TEST_P(SubnetAdministration, PathsLeadFromOneToAll) {
     EXPECT_EQ(client.table<sa_path_record_t>().size(), 7u * 7);
 
     wanted.DGID = gid(3);
-    const sa_answer one = client.ask(SA_SUBN_ADM_GET, SA_PATHRECORD_ATTRID, wanted,
-                                     SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID);
+    const sa_response one = client.ask(SA_SUBN_ADM_GET, SA_PATHRECORD_ATTRID, wanted,
+                                       SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID);
     EXPECT_EQ(one.status, 0);
     EXPECT_EQ(one.record<sa_path_record_t>().DLID, lid(3));
     wanted.DGID.gid_guid = 0x77;
@@ -113,7 +113,7 @@ TEST_P(SubnetAdministration, MultiPathsLeadFromSeveralToSeveral) {
         return client.ask(SA_SUBN_ADM_GET_MULTI, SA_MULTIPATHRECORD_ATTRID, data, components,
                           IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
     };
-    const sa_answer got = ask(SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT);
+    const sa_response got = ask(SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT);
     EXPECT_EQ(got.code, IBMF_SUCCESS);
     EXPECT_EQ(got.attribute, SA_PATHRECORD_ATTRID);
     const auto paths = got.records<sa_path_record_t>();
@@ -170,7 +170,7 @@ TEST_P(SubnetAdministration, AnswerToASet_IsWhatIsStored) {
     service.ServiceP_Key = 0x8001;
     service.ServiceLease = 200;
     constexpr std::uint64_t identity = SA_SR_COMPMASK_ID | SA_SR_COMPMASK_GID;
-    const sa_answer set = client.ask(SA_SUBN_ADM_SET, SA_SERVICERECORD_ATTRID, service, identity);
+    const sa_response set = client.ask(SA_SUBN_ADM_SET, SA_SERVICERECORD_ATTRID, service, identity);
     EXPECT_EQ(set.status, 0);
     const auto stored = client.table<sa_service_record_t>();
     ASSERT_EQ(stored.size(), 1u);
@@ -178,7 +178,7 @@ TEST_P(SubnetAdministration, AnswerToASet_IsWhatIsStored) {
         EXPECT_EQ(each.ServiceP_Key, 0xFFFF);
         EXPECT_EQ(each.ServiceLease, SA_SR_INDEFINITE_SERVICE_LEASE);
     }
-    const sa_answer subscribed =
+    const sa_response subscribed =
         client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(64), 0);
     EXPECT_EQ(subscribed.record<ib_mad_informinfo_t>().QPN, 1u);
     EXPECT_EQ(client.table<sa_informinfo_record_t>().at(0).InformInfo.QPN, 1u);
@@ -213,7 +213,7 @@ TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
                                          SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
                                          SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL;
     sa_client other(hcas.guid(1), lid(0));
-    const sa_answer joined =
+    const sa_response joined =
         client.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, membership_of(gid(2)), components);
     ASSERT_EQ(joined.status, 0);
     ASSERT_EQ(
@@ -302,18 +302,18 @@ TEST_P(SubnetAdministration, TheTrapsOfNodesAreReported) {
     for (const auto trap : {std::uint16_t{128}, std::uint16_t{144}, std::uint16_t{145}})
         EXPECT_EQ(
             client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap), 0).status, 0);
-    const open_hca told(hcas.fdo(3));
+    const open_hca opened(hcas.fdo(3));
     IB_MODIFY_PORT port{};
     port.SetCapabilities = IB_PORT_CAP_CM_SUP;
     verb_call(
-        [&](IRP* irp) { return CiModifyPort(told, 1, IB_MODIFY_PORT_CAPABILITIES, &port, irp); });
+        [&](IRP* irp) { return CiModifyPort(opened, 1, IB_MODIFY_PORT_CAPABILITIES, &port, irp); });
     const ib_mad_notice_t capabilities = client.next_report();
     EXPECT_EQ(capabilities.TrapNumber_DeviceID, 144);
     EXPECT_EQ(capabilities.IssuerLID, lid(3));
     IB_MODIFY_CA image{};
     image.SystemImageGuid = 0x99;
     verb_call(
-        [&](IRP* irp) { return CiModifyCa(told, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &image, irp); });
+        [&](IRP* irp) { return CiModifyCa(opened, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &image, irp); });
     const ib_mad_notice_t renamed = client.next_report();
     EXPECT_EQ(renamed.TrapNumber_DeviceID, 145);
     EXPECT_EQ(renamed.IssuerLID, lid(3));

@@ -2,7 +2,7 @@
 #include <serial_queue.hpp>
 
 #include <dispatch/machine.hpp>
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <sa/service_registry.hpp>
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include "managed_fabric.hpp"
 #include "sa_client.hpp"
 
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/fault_sweep.hpp>
 #include <dispatch/sim_machine.hpp>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 #include <hca/software.h>
 
 #include <gtest/gtest.h>
@@ -50,16 +50,16 @@ TEST(ManagerShortOfMemory, Sweep_AnAllocationFails_SubnetComesUpAllTheSame) {
     expect_each_fault_survived([&](sweep& faults) {
         const attached hcas(unmanaged());
         irpverbs::subnet_manager::manager manager({.hca = hcas.guid(0)});
-        ending<void> started, up, stopped;
+        call_result<void> started, up, stopped;
         manager.start(started.handler());
         EXPECT_EQ(started.status(), STATUS_SUCCESS);
         {
             const fault_plan plan(machine::current(), faults);
             manager.wait_until_up(up.handler());
-            comes_true([&] { return manager.status().sweeps != 0; });
+            eventually([&] { return manager.status().sweeps != 0; });
         }
         failed.insert(last_site());
-        EXPECT_TRUE(comes_true([&] {
+        EXPECT_TRUE(eventually([&] {
             const auto now = manager.status();
             return now.state == manager_state::master && now.sweeps != 0 && !now.incomplete &&
                    now.end_ports == 7;
@@ -111,8 +111,8 @@ TEST(ManagerShortOfMemory, Request_AnAllocationFails_LaterOnesAreAnswered) {
         failed.insert(last_site());
         slow = {};
         HcaSoftwareSetFaults(hcas.guid(0), 1, &slow);
-        EXPECT_TRUE(comes_true([&] {
-            const sa_answer done = join();
+        EXPECT_TRUE(eventually([&] {
+            const sa_response done = join();
             return done.code == IBMF_SUCCESS && done.status == 0;
         })) << last_site();
     });

@@ -65,14 +65,14 @@ struct subscribed_host {
             .ask(session);
     }
 
-    static void hear(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
-                     ibmf_saa_event_details_t* details, void* self) {
+    static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+                         ibmf_saa_event_details_t* details, void* self) {
         if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE)
             static_cast<subscribed_host*>(self)->gone = details->ie_gid.gid_guid;
     }
 
     std::atomic<ib_guid_t> gone{0};
-    ibmf_saa_subnet_event_args_t args{hear, this};
+    ibmf_saa_subnet_event_args_t args{on_event, this};
     ib_gid_t own;
     session_scope session;
 };
@@ -93,8 +93,8 @@ TEST_P(Standby, TheHigherPriorityIsTheMaster) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0), 3));
     running_manager second(quick(hcas.guid(3), 4));
-    EXPECT_TRUE(comes_true([&] { return is_master(second) && stands_by(first); }));
-    EXPECT_TRUE(comes_true([&] { return all_ports_are_managed_by(hcas, 3); }));
+    EXPECT_TRUE(eventually([&] { return is_master(second) && stands_by(first); }));
+    EXPECT_TRUE(eventually([&] { return all_ports_are_managed_by(hcas, 3); }));
 }
 
 // Clients learn of the new master from their port's event, subscribe again, and continue.
@@ -108,14 +108,14 @@ TEST_P(Standby, TakesOverWhenTheMasterHasGone) {
     subscribed_host host(hcas, 2);
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
     first.reset();
-    EXPECT_TRUE(comes_true([&] { return is_master(second); }));
+    EXPECT_TRUE(eventually([&] { return is_master(second); }));
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 3));
     EXPECT_FALSE(second->status().incomplete);
     EXPECT_EQ(open_hca(hcas.fdo(2)).lid(), before);
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
     const ib_gid_t leaving = gid(hcas, 0);
     EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(0), 1, FALSE), STATUS_SUCCESS);
-    EXPECT_TRUE(comes_true([&] { return host.gone == leaving.gid_guid; }));
+    EXPECT_TRUE(eventually([&] { return host.gone == leaving.gid_guid; }));
     EXPECT_EQ(host.path_to(leaving), IBMF_NO_RECORDS);
 }
 
@@ -126,7 +126,7 @@ TEST_P(Standby, TakesOverWhenTheMastersHcaFails) {
     running_manager second(quick(hcas.guid(3)));
     second.wait_until_up();
     EXPECT_EQ(HcaSoftwareFail(hcas.guid(0)), STATUS_SUCCESS);
-    EXPECT_TRUE(comes_true([&] { return is_master(second); }));
+    EXPECT_TRUE(eventually([&] { return is_master(second); }));
     subscribed_host host(hcas, 2);
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
 }
@@ -137,7 +137,7 @@ TEST_P(Standby, AMasterHandsOverToOneThatRanksHigher) {
     first.wait_until_up();
     subscribed_host host(hcas, 2);
     running_manager second(quick(hcas.guid(3), 9));
-    EXPECT_TRUE(comes_true([&] { return is_master(second) && stands_by(first); }));
+    EXPECT_TRUE(eventually([&] { return is_master(second) && stands_by(first); }));
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 3));
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
     sa_client client(hcas.guid(1), open_hca(hcas.fdo(3)).lid());
@@ -147,7 +147,7 @@ TEST_P(Standby, AMasterHandsOverToOneThatRanksHigher) {
     EXPECT_EQ(managers[0].SMInfo.SMState, SM_STATE_MASTER);
     EXPECT_EQ(managers[1].LID, open_hca(hcas.fdo(0)).lid());
     second.stop();
-    EXPECT_TRUE(comes_true([&] { return is_master(first); })); // which returns the mastership
+    EXPECT_TRUE(eventually([&] { return is_master(first); })); // which returns the mastership
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
 }
@@ -173,15 +173,15 @@ TEST_P(Standby, OneOfAnotherKeyIsNotHandedOverTo) {
     stranger.sm_key = 7;
     running_manager second(stranger);
     second.wait_until_up();
-    EXPECT_FALSE(comes_true([&] { return !is_master(first) || !stands_by(second); }));
+    EXPECT_FALSE(eventually([&] { return !is_master(first) || !stands_by(second); }));
 }
 
 // Set(SMInfo) as another master sends it, by LID.
-struct rival_master {
-    explicit rival_master(const attached& hcas, ib_lid_t to)
+struct other_master {
+    explicit other_master(const attached& hcas, ib_lid_t to)
         : ca(hcas.fdo(2)), agent(ca, agent_of(subnet_class)), lid(to) {}
 
-    mad tell(ULONG control, std::uint8_t state = SM_STATE_MASTER, std::uint64_t key = 0) {
+    mad send_command(ULONG control, std::uint8_t state = SM_STATE_MASTER, std::uint64_t key = 0) {
         mad smp(subnet_class, set_method, sm_info, control);
         smp.put<8>(smp_data, 1).put<8>(smp_data + 8, key).put<1>(smp_data + 20, 0xF0u | state);
         return agent.ask(to_subnet(lid), smp).data;
@@ -200,17 +200,18 @@ TEST_P(Standby, AMasterMayDisableIt) {
     first.wait_until_up();
     running_manager second(quick(hcas.guid(3)));
     second.wait_until_up();
-    rival_master master(hcas, open_hca(hcas.fdo(3)).lid());
-    EXPECT_EQ(master.tell(stand_by).status(), MAD_STATUS_INVALID_FIELD); // it stands by already
-    EXPECT_EQ(master.tell(disable, SM_STATE_STANDBY).status(), MAD_STATUS_INVALID_FIELD);
-    EXPECT_EQ(master.tell(disable, SM_STATE_MASTER, 5).status(), MAD_STATUS_INVALID_FIELD);
-    EXPECT_EQ(master.tell(99).status(), MAD_STATUS_INVALID_FIELD);
-    EXPECT_EQ(master.tell(disable).status(), 0);
-    EXPECT_TRUE(comes_true([&] { return is(second, manager_state::not_active); }));
+    other_master master(hcas, open_hca(hcas.fdo(3)).lid());
+    EXPECT_EQ(master.send_command(stand_by).status(),
+              MAD_STATUS_INVALID_FIELD); // it stands by already
+    EXPECT_EQ(master.send_command(disable, SM_STATE_STANDBY).status(), MAD_STATUS_INVALID_FIELD);
+    EXPECT_EQ(master.send_command(disable, SM_STATE_MASTER, 5).status(), MAD_STATUS_INVALID_FIELD);
+    EXPECT_EQ(master.send_command(99).status(), MAD_STATUS_INVALID_FIELD);
+    EXPECT_EQ(master.send_command(disable).status(), 0);
+    EXPECT_TRUE(eventually([&] { return is(second, manager_state::not_active); }));
     first.stop();
-    EXPECT_FALSE(comes_true([&] { return is_master(second); }));
-    EXPECT_EQ(master.tell(stand_by).status(), 0);
-    EXPECT_TRUE(comes_true([&] { return is_master(second); })); // no master answers its polls
+    EXPECT_FALSE(eventually([&] { return is_master(second); }));
+    EXPECT_EQ(master.send_command(stand_by).status(), 0);
+    EXPECT_TRUE(eventually([&] { return is_master(second); })); // no master answers its polls
 }
 
 // Managers find each other by IsSM. A process that has set it for a port keeps this manager off the
@@ -230,7 +231,7 @@ TEST_P(Standby, AManagersPortShowsIt) {
         [&](IRP* irp) { return CiModifyPort(ca, 1, IB_MODIFY_PORT_CAPABILITIES, &change, irp); });
     EXPECT_EQ(take.status(), STATUS_SUCCESS);
     irpverbs::subnet_manager::manager second(quick(hcas.guid(0)));
-    ending<void> started;
+    call_result<void> started;
     second.start(started.handler());
     EXPECT_EQ(started.status(), STATUS_SHARING_VIOLATION);
 }
@@ -242,9 +243,9 @@ TEST_P(Standby, OnlyASubnetManagersClientShowsIt) {
     ibmf_impl_caps_t capabilities{};
     ASSERT_EQ(ibmf_register(&info, IBMF_VERSION, 0, nullptr, nullptr, &client, &capabilities),
               IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_show_sm(client, B_TRUE), IBMF_BAD_CLASS);
+    EXPECT_EQ(ibmf_set_is_sm(client, B_TRUE), IBMF_BAD_CLASS);
     EXPECT_EQ(ibmf_unregister(&client, 0), IBMF_SUCCESS);
-    EXPECT_EQ(ibmf_show_sm(client, B_TRUE), IBMF_BAD_HANDLE);
+    EXPECT_EQ(ibmf_set_is_sm(client, B_TRUE), IBMF_BAD_HANDLE);
 }
 
 // The managers agree despite losses, and the fabric is fully configured.
@@ -253,9 +254,9 @@ TEST_P(Standby, AgreeOnALossyFabric) {
     set_faults(hcas, 5);
     running_manager first(quick(hcas.guid(0)));
     running_manager second(quick(hcas.guid(3), 1));
-    EXPECT_TRUE(comes_true([&] { return is_master(second) && stands_by(first); }));
+    EXPECT_TRUE(eventually([&] { return is_master(second) && stands_by(first); }));
     set_faults(hcas, 0);
-    EXPECT_TRUE(comes_true([&] {
+    EXPECT_TRUE(eventually([&] {
         return is_master(second) && stands_by(first) && !second->status().incomplete &&
                all_ports_are_managed_by(hcas, 3);
     }));
@@ -277,11 +278,11 @@ TEST(StandbyRaces, ThereIsOneMasterInTheEnd) {
         sim.spawn("one", [&] { one.emplace(quick(hcas.guid(0))); });
         sim.spawn("other", [&] { other.emplace(quick(hcas.guid(3), 1)); });
         sim.run();
-        EXPECT_TRUE(comes_true([&] { return is_master(*other) && stands_by(*one); }));
+        EXPECT_TRUE(eventually([&] { return is_master(*other) && stands_by(*one); }));
         other.reset();
-        EXPECT_TRUE(comes_true([&] { return is_master(*one); }));
+        EXPECT_TRUE(eventually([&] { return is_master(*one); }));
         set_faults(hcas, 0);
-        EXPECT_TRUE(comes_true([&] { return all_ports_are_managed_by(hcas, 0); }));
+        EXPECT_TRUE(eventually([&] { return all_ports_are_managed_by(hcas, 0); }));
     });
 }
 

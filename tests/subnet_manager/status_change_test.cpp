@@ -27,7 +27,7 @@ protected:
             ++*static_cast<std::atomic<int>*>(context);
     }
     // The port itself requests ClassPortInfo and one subscription per producer.
-    static void await_answers(ibmf_saa_handle_t session) {
+    static void await_responses(ibmf_saa_handle_t session) {
         for (ibmf_saa_stats_t stats{}; stats.ss_queries < 5 || stats.ss_in_flight != 0;) {
             ASSERT_EQ(saa::query_stats(session, stats), IBMF_SUCCESS);
             std::this_thread::yield();
@@ -40,7 +40,7 @@ protected:
             ibmf_saa_handle_t session = nullptr;
             EXPECT_EQ(ibmf_sa_session_open(port_guid, 0, &events, IBMF_VERSION, 0, &session),
                       IBMF_SUCCESS);
-            await_answers(session);
+            await_responses(session);
             EXPECT_EQ(ibmf_sa_session_close(&session, 0), IBMF_SUCCESS);
         }
         return changes;

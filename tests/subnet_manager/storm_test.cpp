@@ -19,8 +19,8 @@ using irpverbs::dispatch::sim_machine;
 using path_access = test_access<sa_path_record_t>;
 
 constexpr unsigned leaves = 10;
-constexpr unsigned hosts_a_leaf = 10;
-constexpr unsigned hosts = leaves * hosts_a_leaf;
+constexpr unsigned hosts_per_leaf = 10;
+constexpr unsigned hosts = leaves * hosts_per_leaf;
 constexpr unsigned queries = hosts * hosts;
 
 ULONGLONG packets_sent(ib_guid_t hca) {
@@ -52,7 +52,7 @@ TEST(Storm, OfTenThousandQuestionsNoneFailsAndNoneIsRepeated) {
     chosen.step_limit = 50'000'000;
     sim_machine sim(chance, chosen);
     const machine::scope inside(sim);
-    const topology_file file(fat_tree_file(leaves, 4, hosts_a_leaf));
+    const topology_file file(fat_tree_file(leaves, 4, hosts_per_leaf));
     const attached hcas(unmanaged(file.path()));
     running_manager manager({.hca = hcas.guid(0)});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);

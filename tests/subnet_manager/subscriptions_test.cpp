@@ -83,7 +83,7 @@ TEST(Subscriptions, SubscribingTwiceIsOneSubscription) {
     EXPECT_EQ(set(table, host, all_of(4), false), SA_STATUS_NO_ERROR);
     EXPECT_EQ(set(table, host, all_of(2), false), SA_STATUS_NO_ERROR);
     EXPECT_EQ(table.size(), 2u);
-    EXPECT_EQ(table.interested(gid_in_service()).size(), 1u);
+    EXPECT_EQ(table.matching(gid_in_service()).size(), 1u);
 }
 
 // OpenSM stores the requester's QP number and compares it with that of an unsubscription.
@@ -105,8 +105,8 @@ TEST(Subscriptions, OthersMayHaveTheSameOne) {
     other.lid = 13;
     set(table, host, all_of(4), false);
     EXPECT_EQ(set(table, other, all_of(4), false), SA_STATUS_NO_ERROR);
-    ASSERT_EQ(table.interested(gid_in_service()).size(), 2u);
-    EXPECT_EQ(table.interested(gid_in_service())[1]->from.lid, 13);
+    ASSERT_EQ(table.matching(gid_in_service()).size(), 2u);
+    EXPECT_EQ(table.matching(gid_in_service())[1]->from.lid, 13);
     other.lid = 14;
     EXPECT_EQ(set(table, other, all_of(4), false), SA_STATUS_ERR_NO_RESOURCES);
 }

@@ -39,11 +39,11 @@ TEST_P(SweepFaults, WhenACableBreaksTheOthersCarryItsPaths) {
         const ib_guid_t guid = ends[0].NodeInfo.NodeGUID;
         const auto before = manager->status().sweeps;
         HcaSoftwareSetLink(guid, link.FromPort, FALSE);
-        ASSERT_TRUE(comes_true([&] { return manager->status().sweeps > before; }));
+        ASSERT_TRUE(eventually([&] { return manager->status().sweeps > before; }));
         EXPECT_TRUE(reaches(near, far, receiver));
         const auto mended = manager->status().sweeps;
         HcaSoftwareSetLink(guid, link.FromPort, TRUE);
-        ASSERT_TRUE(comes_true([&] { return manager->status().sweeps > mended; }));
+        ASSERT_TRUE(eventually([&] { return manager->status().sweeps > mended; }));
         EXPECT_FALSE(manager->status().incomplete);
     }
 }
@@ -59,7 +59,7 @@ TEST_P(SweepFaults, ALossyFabricComesUpAtLast) {
     for (std::size_t i = 0; i < hcas.count(); ++i)
         EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(i), 1, &faults), STATUS_SUCCESS);
     running_manager manager({.hca = hcas.guid(0)});
-    EXPECT_TRUE(comes_true([&] {
+    EXPECT_TRUE(eventually([&] {
         const auto status = manager->status();
         return status.sweeps != 0 && !status.incomplete && status.end_ports == 7;
     }));
@@ -72,7 +72,7 @@ TEST_P(SweepFaults, AManagerEndsWithItsHca) {
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
     manager.wait_until_up();
     EXPECT_EQ(HcaSoftwareFail(hcas.guid(0)), STATUS_SUCCESS);
-    EXPECT_TRUE(comes_true([&] { return manager->status().state == manager_state::stopped; }));
+    EXPECT_TRUE(eventually([&] { return manager->status().state == manager_state::stopped; }));
     EXPECT_EQ(manager.wait_until_up(), STATUS_FILE_CLOSED);
 }
 
@@ -90,11 +90,11 @@ TEST_P(SweepFaults, BackToBackHosts_CableIsPulledAndReplugged_LinkIsActiveAgain)
     ASSERT_TRUE(active());
     for (const std::size_t end : {0u, 1u}) {
         HcaSoftwareSetLink(hcas.guid(end), 1, FALSE);
-        EXPECT_FALSE(comes_true([&] { return manager->status().end_ports != 2; }));
+        EXPECT_FALSE(eventually([&] { return manager->status().end_ports != 2; }));
         HcaSoftwareSetLink(hcas.guid(end), 1, TRUE);
-        EXPECT_TRUE(comes_true(active));
+        EXPECT_TRUE(eventually(active));
         HcaSoftwareFlapLink(hcas.guid(end), 1);
-        EXPECT_TRUE(comes_true(active));
+        EXPECT_TRUE(eventually(active));
     }
 }
 
@@ -104,10 +104,10 @@ TEST_P(SweepFaults, OwnLink_IsDownDuringSweeps_ManagerWaitsAndKeepsTheSubnet) {
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
     HcaSoftwareSetLink(hcas.guid(0), 1, FALSE);
-    EXPECT_FALSE(comes_true([&] { return manager->status().end_ports != 7; }));
+    EXPECT_FALSE(eventually([&] { return manager->status().end_ports != 7; }));
     EXPECT_TRUE(manager->status().incomplete);
     HcaSoftwareSetLink(hcas.guid(0), 1, TRUE);
-    EXPECT_TRUE(comes_true([&] { return !manager->status().incomplete; }));
+    EXPECT_TRUE(eventually([&] { return !manager->status().incomplete; }));
     EXPECT_EQ(port_block(open_hca(hcas.fdo(0)), 1)->State, IB_PORT_ACTIVE);
 }
 
@@ -135,7 +135,7 @@ TEST_P(SweepFaults, Traps_ComeInAStorm_SweepsAreOneASecond) {
     EXPECT_LE(manager->status().sweeps - before, 4u + 11u);
     const auto during = manager->status().sweeps;
     // the sweep for the last trap
-    EXPECT_TRUE(comes_true([&] { return manager->status().sweeps > during; }));
+    EXPECT_TRUE(eventually([&] { return manager->status().sweeps > during; }));
 }
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(SweepFaults);

@@ -111,7 +111,7 @@ TEST_P(Sweep, OneManagerAPort) {
     const attached hcas(unmanaged());
     running_manager first({.hca = hcas.guid(0)});
     irpverbs::subnet_manager::manager second({.hca = hcas.guid(0)});
-    ending<void> done;
+    call_result<void> done;
     second.start(done.handler());
     EXPECT_STREQ(name_of(done.status()), "STATUS_SHARING_VIOLATION");
 }
@@ -120,7 +120,7 @@ TEST_P(Sweep, WhatIsWrongIsSaidAtTheStart) {
     const attached hcas(unmanaged());
     const auto started = [](manager_options options) {
         irpverbs::subnet_manager::manager manager(std::move(options));
-        ending<void> done;
+        call_result<void> done;
         manager.start(done.handler());
         return done.status();
     };
@@ -129,7 +129,7 @@ TEST_P(Sweep, WhatIsWrongIsSaidAtTheStart) {
     EXPECT_EQ(started({.hca = hcas.guid(0), .lmc = 8}), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(started({.hca = hcas.guid(0), .partitions = "nonsense"}), STATUS_INVALID_PARAMETER);
     irpverbs::subnet_manager::manager none;
-    ending<void> done;
+    call_result<void> done;
     none.start(done.handler());
     EXPECT_EQ(done.status(), STATUS_INVALID_PARAMETER);
 }
@@ -137,7 +137,7 @@ TEST_P(Sweep, WhatIsWrongIsSaidAtTheStart) {
 TEST_P(Sweep, AManagerCanBeStoppedAtOnceAndNotStartedAgain) {
     const attached hcas(unmanaged());
     irpverbs::subnet_manager::manager manager({.hca = hcas.guid(0)});
-    ending<void> started, up, stopped, again;
+    call_result<void> started, up, stopped, again;
     manager.start(started.handler());
     manager.wait_until_up(up.handler());
     manager.stop(stopped.handler());
@@ -160,7 +160,7 @@ TEST(SweepRaces, StoppedAndAbandonedAtAnyTime) {
     expect_explored(options, [](sim_machine& sim) {
         const attached hcas(unmanaged());
         irpverbs::subnet_manager::manager manager({.hca = hcas.guid(0)});
-        ending<void> started, up, stopped;
+        call_result<void> started, up, stopped;
         manager.start(started.handler());
         manager.wait_until_up(up.handler());
         sim.spawn("stop", [&] { manager.stop(stopped.handler()); });

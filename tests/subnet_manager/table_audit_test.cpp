@@ -21,7 +21,7 @@ TEST_P(TableAudit, LinearTable_OverwrittenByAnOldSet_IsRestored) {
     for (std::size_t lid = 1; lid < 8; ++lid)
         bad[smp_data + lid] = 0xFF;
     EXPECT_EQ(asks.set({1}, sm_linear_table, 0, bad).status(), 0);
-    EXPECT_TRUE(comes_true([&] {
+    EXPECT_TRUE(eventually([&] {
         const mad now = asks.get({1}, sm_linear_table, 0);
         return std::equal(now.begin() + smp_data, now.begin() + smp_data + 64,
                           good.begin() + smp_data);

@@ -1,7 +1,7 @@
 // Generated subnets for the subnet manager's algorithms.
 #pragma once
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 #include <model/topology.hpp>
 
 #include <vector>

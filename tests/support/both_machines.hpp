@@ -40,7 +40,7 @@ protected:
             dispatch::sim_machine::options chosen;
             chosen.step_limit = 1'000'000; // checked driver code has more steps
             chosen.processors = processors;
-            machine_ = std::make_unique<dispatch::sim_machine>(chance_, chosen);
+            machine_ = std::make_unique<dispatch::sim_machine>(choices_, chosen);
         }
         inside_ = std::make_unique<dispatch::machine::scope>(*machine_);
     }
@@ -49,7 +49,7 @@ protected:
     bool simulated() const { return GetParam() == machine_kind::simulated; }
 
 private:
-    dispatch::random_choices chance_{seed};
+    dispatch::random_choices choices_{seed};
     std::unique_ptr<dispatch::machine> machine_;
     std::unique_ptr<dispatch::machine::scope> inside_;
 };

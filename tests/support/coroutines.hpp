@@ -30,7 +30,7 @@ private:
 /// The result of an asynchronous call that completes with an error_code and perhaps a value;
 /// handler() is its completion handler.
 template <class Result>
-class ending {
+class call_result {
 public:
     auto handler() {
         return [this](boost::system::error_code error, Result result) {
@@ -56,7 +56,7 @@ private:
 };
 
 template <>
-class ending<void> {
+class call_result<void> {
 public:
     auto handler() {
         return [this](boost::system::error_code error) {

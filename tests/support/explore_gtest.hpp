@@ -2,7 +2,7 @@
 // schedule fails the test and is printed with the command line that replays it.
 #pragma once
 
-#include <dispatch/explore.hpp>
+#include <dispatch/testing/explore.hpp>
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ private:
 
 /// dispatch::explore with a body that may use EXPECT_*. Does not itself fail the test.
 template <class Body>
-dispatch::explore_summary run_campaign(dispatch::explore_options options, const Body& body) {
-    if (options.how_to_run.empty()) options.how_to_run = this_test();
+dispatch::explore_summary run_exploration(dispatch::explore_options options, const Body& body) {
+    if (options.run_command.empty()) options.run_command = this_test();
     detail::expectations expectations;
     return dispatch::explore(
         options, [&](dispatch::sim_machine& machine) -> std::optional<std::string> {
@@ -65,7 +65,7 @@ dispatch::explore_summary run_campaign(dispatch::explore_options options, const 
 template <class Body>
 dispatch::explore_summary expect_explored(const dispatch::explore_options& options,
                                           const Body& body) {
-    dispatch::explore_summary summary = run_campaign(options, body);
+    dispatch::explore_summary summary = run_exploration(options, body);
     EXPECT_TRUE(summary.passed()) << summary.text();
     return summary;
 }
@@ -73,7 +73,7 @@ dispatch::explore_summary expect_explored(const dispatch::explore_options& optio
 /// The program is wrong, and some schedule must show it.
 template <class Body>
 dispatch::explore_summary expect_found(const dispatch::explore_options& options, const Body& body) {
-    dispatch::explore_summary summary = run_campaign(options, body);
+    dispatch::explore_summary summary = run_exploration(options, body);
     EXPECT_TRUE(summary.failure) << "not found: " << summary.text();
     return summary;
 }

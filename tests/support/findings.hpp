@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dispatch/bugcheck.h>
-#include <dispatch/detail/verify.hpp>
+#include <dispatch/support/verify.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,20 +16,20 @@
 namespace irpverbs::testing {
 
 /// Enables exactly the given checks for the life of the scope.
-class watch_scope {
+class checks_scope {
 public:
-    explicit watch_scope(std::uint32_t bits) : before_(dispatch::detail::watched.load()) {
-        dispatch::detail::set_watched(bits);
+    explicit checks_scope(std::uint32_t bits) : before_(dispatch::detail::enabled_checks.load()) {
+        dispatch::detail::set_enabled_checks(bits);
     }
-    watch_scope(std::initializer_list<dispatch::detail::watch> things)
-        : watch_scope(bits_of(things)) {}
-    ~watch_scope() { dispatch::detail::set_watched(before_); }
-    watch_scope(const watch_scope&) = delete;
-    watch_scope& operator=(const watch_scope&) = delete;
+    checks_scope(std::initializer_list<dispatch::detail::check> things)
+        : checks_scope(bits_of(things)) {}
+    ~checks_scope() { dispatch::detail::set_enabled_checks(before_); }
+    checks_scope(const checks_scope&) = delete;
+    checks_scope& operator=(const checks_scope&) = delete;
 
-    static std::uint32_t bits_of(std::initializer_list<dispatch::detail::watch> things) {
+    static std::uint32_t bits_of(std::initializer_list<dispatch::detail::check> things) {
         std::uint32_t bits = 0;
-        for (const dispatch::detail::watch each : things)
+        for (const dispatch::detail::check each : things)
             bits |= static_cast<std::uint32_t>(each);
         return bits;
     }
@@ -44,7 +44,7 @@ struct stopped : std::runtime_error {
 };
 
 /// A copy of a report.
-struct found {
+struct reported_finding {
     ULONG code;
     std::vector<ULONG_PTR> parameters;
     std::string rule; // empty: a bug check of the core
@@ -64,30 +64,28 @@ struct found {
 /// and a bug check of the core throws `stopped`.
 class findings {
 public:
-    explicit findings(std::uint32_t bits) : watching_(bits) { install(); }
-    findings(std::initializer_list<dispatch::detail::watch> things) : watching_(things) {
-        install();
-    }
+    explicit findings(std::uint32_t bits) : checks_(bits) { install(); }
+    findings(std::initializer_list<dispatch::detail::check> things) : checks_(things) { install(); }
     ~findings() { KeSetBugCheckHandler(handler_, context_, nullptr); }
     findings(const findings&) = delete;
     findings& operator=(const findings&) = delete;
 
     /// A copy of all reports so far.
-    std::vector<found> all() const {
+    std::vector<reported_finding> all() const {
         const std::lock_guard guard(lock_);
         return all_;
     }
     bool none() const { return all().empty(); }
 
     /// The reports that name `rule`.
-    std::vector<found> of(const std::string& rule) const {
-        std::vector<found> some;
-        for (found& each : all())
+    std::vector<reported_finding> of(const std::string& rule) const {
+        std::vector<reported_finding> some;
+        for (reported_finding& each : all())
             if (each.rule == rule) some.push_back(std::move(each));
         return some;
     }
 
-    void forget() {
+    void clear() {
         const std::lock_guard guard(lock_);
         all_.clear();
     }
@@ -95,7 +93,7 @@ public:
     /// All reports as text, for a failing test.
     std::string text() const {
         std::string text;
-        for (const found& each : all())
+        for (const reported_finding& each : all())
             text += each.report;
         return text;
     }
@@ -120,13 +118,13 @@ private:
     void install() { handler_ = KeSetBugCheckHandler(&findings::receive, this, &context_); }
 
     static void receive(const BUG_CHECK_REPORT* report, void* context) {
-        static_cast<findings*>(context)->keep(*report);
+        static_cast<findings*>(context)->add(*report);
         if (report->Rule == nullptr)
             throw stopped(report->Text != nullptr ? report->Text : "bug check");
     }
 
-    void keep(const BUG_CHECK_REPORT& report) {
-        found one{report.Code, {}, {}, {}, {}, {}, {}};
+    void add(const BUG_CHECK_REPORT& report) {
+        reported_finding one{report.Code, {}, {}, {}, {}, {}, {}};
         one.parameters.assign(report.Parameters, report.Parameters + 4);
         if (report.Rule != nullptr) one.rule = report.Rule;
         if (report.Text != nullptr) one.text = report.Text;
@@ -139,9 +137,9 @@ private:
         all_.push_back(std::move(one));
     }
 
-    watch_scope watching_;
-    mutable dispatch::detail::raw_spin lock_;
-    std::vector<found> all_; // guarded by lock_
+    checks_scope checks_;
+    mutable dispatch::detail::raw_spin_lock lock_;
+    std::vector<reported_finding> all_; // guarded by lock_
     BUG_CHECK_HANDLER handler_ = nullptr;
     void* context_ = nullptr;
 };
@@ -157,10 +155,10 @@ inline std::string rule_in(const std::string& report) {
 
 /// Exactly one report of the verifier was made, with this rule, code and first parameter. Bug
 /// checks of the core that follow it do not count.
-inline ::testing::AssertionResult broke(const findings& seen, const std::string& rule, ULONG code,
-                                        ULONG_PTR id) {
-    std::vector<found> all = seen.all();
-    std::erase_if(all, [](const found& each) { return each.rule.empty(); });
+inline ::testing::AssertionResult only_reported(const findings& seen, const std::string& rule,
+                                                ULONG code, ULONG_PTR id) {
+    std::vector<reported_finding> all = seen.all();
+    std::erase_if(all, [](const reported_finding& each) { return each.rule.empty(); });
     if (all.size() != 1)
         return ::testing::AssertionFailure() << all.size() << " findings instead of one\n"
                                              << seen.text();
@@ -170,7 +168,7 @@ inline ::testing::AssertionResult broke(const findings& seen, const std::string&
 }
 
 /// Nothing was reported.
-inline ::testing::AssertionResult kept(const findings& seen) {
+inline ::testing::AssertionResult nothing_reported(const findings& seen) {
     if (seen.none()) return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << seen.text();
 }

@@ -2,8 +2,8 @@
 // and with every compiler.
 #pragma once
 
-#include <dispatch/choices.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <gtest/gtest.h>
 

@@ -57,14 +57,14 @@ inline NTSTATUS complete_at_once(DEVICE_OBJECT* device, IRP* irp) {
 }
 
 /// Dispatch routine: marks the IRP pending and stores it in the context, an IRP*.
-inline NTSTATUS park(DEVICE_OBJECT* device, IRP* irp) {
+inline NTSTATUS pend(DEVICE_OBJECT* device, IRP* irp) {
     IoMarkIrpPending(irp);
     test_driver::context_of<IRP*>(device) = irp;
     return STATUS_PENDING;
 }
 
 /// Dispatch routine: passes the IRP down, without a completion routine.
-inline NTSTATUS pass_on(DEVICE_OBJECT* device, IRP* irp) {
+inline NTSTATUS forward(DEVICE_OBJECT* device, IRP* irp) {
     IoCopyCurrentIrpStackLocationToNext(irp);
     return IoCallDriver(device->AttachedTo, irp);
 }
@@ -79,7 +79,7 @@ struct outcome {
     NTSTATUS answer = STATUS_MORE_PROCESSING_REQUIRED;
 };
 
-inline NTSTATUS note_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
+inline NTSTATUS record_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
     auto& result = *static_cast<outcome*>(context);
     ++result.completions;
     result.status = irp->IoStatus.Status;
@@ -93,7 +93,7 @@ inline NTSTATUS note_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
 inline IRP* request(DEVICE_OBJECT* device, outcome& result) {
     IRP* irp = IoAllocateIrp(device->StackSize, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-    IoSetCompletionRoutine(irp, note_outcome, &result, TRUE, TRUE, TRUE);
+    IoSetCompletionRoutine(irp, record_outcome, &result, TRUE, TRUE, TRUE);
     return irp;
 }
 

@@ -99,10 +99,10 @@ private:
             return entered;
         }
         IoCopyCurrentIrpStackLocationToNext(irp);
-        IoSetCompletionRoutine(irp, passed_up, self, TRUE, TRUE, TRUE);
+        IoSetCompletionRoutine(irp, lower_completed, self, TRUE, TRUE, TRUE);
         return IoCallDriver(self->lower_, irp);
     }
-    static NTSTATUS passed_up(DEVICE_OBJECT*, IRP* irp, void* context) {
+    static NTSTATUS lower_completed(DEVICE_OBJECT*, IRP* irp, void* context) {
         if (irp->PendingReturned) IoMarkIrpPending(irp);
         IoReleaseRemoveLock(&static_cast<filter_driver*>(context)->removal_, irp);
         return STATUS_CONTINUE_COMPLETION;
@@ -120,7 +120,7 @@ public:
     explicit counted_request(DEVICE_OBJECT* device)
         : device_(device), irp_(IoAllocateIrp(device->StackSize, FALSE)) {
         IoGetNextIrpStackLocation(irp_)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-        IoSetCompletionRoutine(irp_, came_back, this, TRUE, TRUE, TRUE);
+        IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
     }
     /// An IRP that has not completed is not freed, since a driver owns it.
     ~counted_request() {
@@ -136,7 +136,7 @@ public:
     NTSTATUS status = STATUS_PENDING;
 
 private:
-    static NTSTATUS came_back(DEVICE_OBJECT*, IRP* irp, void* context) {
+    static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* context) {
         auto* self = static_cast<counted_request*>(context);
         ++self->completions;
         self->status = irp->IoStatus.Status;

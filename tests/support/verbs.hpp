@@ -17,7 +17,7 @@
 namespace irpverbs::testing {
 
 /// The longest wait for a verb's completion in machine time, as a relative timeout (-1 = 100 ns).
-inline constexpr LONGLONG patience = -60LL * 10'000'000;
+inline constexpr LONGLONG completion_timeout = -60LL * 10'000'000;
 
 /// One verb's IRP, from the call to its completion. The destructor waits for the completion and
 /// checks laws 1 and 3: one completion, and STATUS_PENDING exactly when the IRP was marked pending.
@@ -91,7 +91,7 @@ private:
     }
     bool wait() {
         LARGE_INTEGER limit;
-        limit.QuadPart = patience;
+        limit.QuadPart = completion_timeout;
         if (KeWaitForSingleObject(&state_->completed, Executive, KernelMode, FALSE, &limit) !=
             STATUS_SUCCESS) {
             ADD_FAILURE() << "the IRP was not completed";
@@ -163,7 +163,7 @@ public:
     explicit attached(std::string uri = "software:") : uri_(std::move(uri)) {
         char message[200] = "";
         ULONG count = 0;
-        EXPECT_EQ(HcaAttachTelling(uri_.c_str(), &count, message, sizeof(message)), STATUS_SUCCESS)
+        EXPECT_EQ(HcaAttachEx(uri_.c_str(), &count, message, sizeof(message)), STATUS_SUCCESS)
             << message;
         guids_.resize(count);
         EXPECT_EQ(HcaEnumerate(guids_.data(), &count), STATUS_SUCCESS);

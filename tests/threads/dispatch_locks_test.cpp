@@ -1,7 +1,7 @@
 // Every kind of spin lock around a plain counter.
-#include "crowd.hpp"
+#include "concurrent_rounds.hpp"
 
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ protected:
             for (int i = 0; i < turns; ++i)
                 section([&] { ++count; });
         };
-        repeat_together(machine_, rounds, {add, add, add},
-                        [&](int round) { EXPECT_EQ(count, 3 * turns * (round + 1)); });
+        run_concurrent_rounds(machine_, rounds, {add, add, add},
+                              [&](int round) { EXPECT_EQ(count, 3 * turns * (round + 1)); });
     }
 };
 
@@ -80,7 +80,7 @@ TEST_F(LockStress, InterlockedList) {
             while (ExInterlockedRemoveHeadList(&head, &lock) == nullptr) {
             }
         });
-    repeat_together(machine_, rounds, roles, [&](int) { EXPECT_TRUE(IsListEmpty(&head)); });
+    run_concurrent_rounds(machine_, rounds, roles, [&](int) { EXPECT_TRUE(IsListEmpty(&head)); });
 }
 
 // Readers see both halves of a write, or neither.
@@ -102,7 +102,7 @@ TEST_F(LockStress, ReadersAndWriter) {
             ExReleaseSpinLockExclusive(&lock, old);
         }
     };
-    repeat_together(machine_, rounds, {read, read, write}, [](int) {});
+    run_concurrent_rounds(machine_, rounds, {read, read, write}, [](int) {});
     EXPECT_EQ(first, rounds * turns);
 }
 

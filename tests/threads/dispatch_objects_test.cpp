@@ -1,7 +1,7 @@
 // Events, semaphores, mutexes and queues under real contention.
-#include "crowd.hpp"
+#include "concurrent_rounds.hpp"
 
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,33 +19,34 @@ protected:
 TEST_F(ObjectStress, SetAgainstTimeout) {
     event one(SynchronizationEvent);
     NTSTATUS status = STATUS_UNSUCCESSFUL;
-    repeat_together(machine_, 1000,
-                    {[&](int round) { status = wait_at_most(&one, round % 8 * 20 * microsecond); },
-                     [&](int round) {
-                         KeStallExecutionProcessor(static_cast<ULONG>(round % 7) * 20);
-                         set(one);
-                     }},
-                    [&](int) { EXPECT_EQ(KeResetEvent(&one), status == STATUS_TIMEOUT ? 1 : 0); });
+    run_concurrent_rounds(
+        machine_, 1000,
+        {[&](int round) { status = wait_at_most(&one, round % 8 * 20 * microsecond); },
+         [&](int round) {
+             KeStallExecutionProcessor(static_cast<ULONG>(round % 7) * 20);
+             set(one);
+         }},
+        [&](int) { EXPECT_EQ(KeResetEvent(&one), status == STATUS_TIMEOUT ? 1 : 0); });
 }
 
 TEST_F(ObjectStress, EverySignalReleasesOneWaiter) {
     event one(SynchronizationEvent), other(SynchronizationEvent);
-    repeat_together(machine_, 1000,
-                    {[&](int) {
-                         PVOID both[] = {&one, &other};
-                         KeWaitForMultipleObjects(2, both, WaitAny, Executive, KernelMode, FALSE,
-                                                  nullptr, nullptr);
-                     },
-                     [&](int) {
-                         PVOID both[] = {&other, &one};
-                         KeWaitForMultipleObjects(2, both, WaitAny, Executive, KernelMode, FALSE,
-                                                  nullptr, nullptr);
-                     },
-                     [&](int) { set(one); }, [&](int) { set(other); }},
-                    [&](int) {
-                        EXPECT_EQ(KeReadStateEvent(&one) + KeReadStateEvent(&other), 0);
-                        EXPECT_TRUE(IsListEmpty(&one.Header.WaitListHead));
-                    });
+    run_concurrent_rounds(machine_, 1000,
+                          {[&](int) {
+                               PVOID both[] = {&one, &other};
+                               KeWaitForMultipleObjects(2, both, WaitAny, Executive, KernelMode,
+                                                        FALSE, nullptr, nullptr);
+                           },
+                           [&](int) {
+                               PVOID both[] = {&other, &one};
+                               KeWaitForMultipleObjects(2, both, WaitAny, Executive, KernelMode,
+                                                        FALSE, nullptr, nullptr);
+                           },
+                           [&](int) { set(one); }, [&](int) { set(other); }},
+                          [&](int) {
+                              EXPECT_EQ(KeReadStateEvent(&one) + KeReadStateEvent(&other), 0);
+                              EXPECT_TRUE(IsListEmpty(&one.Header.WaitListHead));
+                          });
 }
 
 TEST_F(ObjectStress, MutexesTakenTogether) {
@@ -62,12 +63,12 @@ TEST_F(ObjectStress, MutexesTakenTogether) {
         KeReleaseMutex(&forks[left], FALSE);
         KeReleaseMutex(&forks[right], FALSE);
     };
-    repeat_together(machine_, 1000,
-                    {[&](int) { eat(0); }, [&](int) { eat(1); }, [&](int) { eat(2); }},
-                    [&](int round) {
-                        for (const int each : meals)
-                            EXPECT_EQ(each, 2 * (round + 1));
-                    });
+    run_concurrent_rounds(machine_, 1000,
+                          {[&](int) { eat(0); }, [&](int) { eat(1); }, [&](int) { eat(2); }},
+                          [&](int round) {
+                              for (const int each : meals)
+                                  EXPECT_EQ(each, 2 * (round + 1));
+                          });
 }
 
 TEST_F(ObjectStress, SemaphoreCountsEveryone) {
@@ -81,8 +82,8 @@ TEST_F(ObjectStress, SemaphoreCountsEveryone) {
         InterlockedDecrement(&in_there);
         KeReleaseSemaphore(&places, IO_NO_INCREMENT, 1, FALSE);
     };
-    repeat_together(machine_, 500, {visit, visit, visit, visit},
-                    [&](int) { EXPECT_EQ(KeReadStateSemaphore(&places), 2); });
+    run_concurrent_rounds(machine_, 500, {visit, visit, visit, visit},
+                          [&](int) { EXPECT_EQ(KeReadStateSemaphore(&places), 2); });
 }
 
 TEST_F(ObjectStress, FastMutexExcludes) {
@@ -99,8 +100,8 @@ TEST_F(ObjectStress, FastMutexExcludes) {
         ++count;
         ExReleaseFastMutex(&mutex);
     };
-    repeat_together(machine_, 1000, {add, try_to_add, add},
-                    [&](int round) { EXPECT_EQ(count, 3 * (round + 1)); });
+    run_concurrent_rounds(machine_, 1000, {add, try_to_add, add},
+                          [&](int round) { EXPECT_EQ(count, 3 * (round + 1)); });
 }
 
 // The waiter of the rundown frees the object after the last use.
@@ -113,16 +114,16 @@ TEST_F(ObjectStress, RundownEndsAfterTheLastUser) {
         InterlockedIncrement(object.get());
         ExReleaseRundownProtection(&door);
     };
-    repeat_together(machine_, 1000,
-                    {use, use,
-                     [&](int) {
-                         ExWaitForRundownProtectionRelease(&door);
-                         object.reset();
-                     }},
-                    [&](int) {
-                        object = std::make_unique<LONG>(0);
-                        ExReInitializeRundownProtection(&door);
-                    });
+    run_concurrent_rounds(machine_, 1000,
+                          {use, use,
+                           [&](int) {
+                               ExWaitForRundownProtectionRelease(&door);
+                               object.reset();
+                           }},
+                          [&](int) {
+                              object = std::make_unique<LONG>(0);
+                              ExReInitializeRundownProtection(&door);
+                          });
 }
 
 // Each entry is either removed or returned by the rundown.
@@ -147,18 +148,18 @@ TEST_F(ObjectStress, QueueInsertAgainstRundown) {
         const ULONG count = KeRemoveQueueEx(&queue, KernelMode, FALSE, &timeout, taken, 3);
         InterlockedExchangeAdd(&served, static_cast<LONG>(count));
     };
-    repeat_together(machine_, 500,
-                    {serve, serve,
-                     [&](int) {
-                         for (LIST_ENTRY& each : entries)
-                             KeInsertQueue(&queue, &each);
-                     },
-                     [&](int) { run_down(); }},
-                    [&](int) {
-                        run_down();
-                        EXPECT_EQ(served + given_back, many);
-                        served = given_back = 0;
-                    });
+    run_concurrent_rounds(machine_, 500,
+                          {serve, serve,
+                           [&](int) {
+                               for (LIST_ENTRY& each : entries)
+                                   KeInsertQueue(&queue, &each);
+                           },
+                           [&](int) { run_down(); }},
+                          [&](int) {
+                              run_down();
+                              EXPECT_EQ(served + given_back, many);
+                              served = given_back = 0;
+                          });
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Threads of the real machine park and are unparked.
 #include <dispatch/asio_machine.hpp>
-#include <dispatch/detail/processor.hpp>
+#include <dispatch/support/processor.hpp>
 
 #include <gtest/gtest.h>
 

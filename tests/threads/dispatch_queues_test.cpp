@@ -1,7 +1,7 @@
 // DPCs, timers, work items and lists under real contention.
-#include "crowd.hpp"
+#include "concurrent_rounds.hpp"
 
-#include <support/ke_words.hpp>
+#include <support/ke_shorthand.hpp>
 
 #include <gtest/gtest.h>
 
@@ -42,12 +42,12 @@ TEST_F(QueueStress, DpcInsertAgainstRemove) {
         const auto insert = [&](int) {
             if (KeInsertQueueDpc(&dpc, nullptr, nullptr)) InterlockedIncrement(&expected);
         };
-        repeat_together(machine_, 1000,
-                        {insert, insert,
-                         [&](int) {
-                             if (KeRemoveQueueDpc(&dpc)) InterlockedDecrement(&expected);
-                         }},
-                        [](int) {});
+        run_concurrent_rounds(machine_, 1000,
+                              {insert, insert,
+                               [&](int) {
+                                   if (KeRemoveQueueDpc(&dpc)) InterlockedDecrement(&expected);
+                               }},
+                              [](int) {});
         flush();
         EXPECT_EQ(InterlockedExchangeAdd(&dpc.runs, 0), expected);
     }
@@ -66,7 +66,7 @@ TEST_F(QueueStress, DpcMemoryMayGoAfterRemoveOrFlush) {
         KeInsertQueueDpc(dpc.get(), nullptr, nullptr);
         if (!KeRemoveQueueDpc(dpc.get())) KeFlushQueuedDpcs();
     };
-    repeat_together(machine_, 500, {own, own, own}, [](int) {});
+    run_concurrent_rounds(machine_, 500, {own, own, own}, [](int) {});
 }
 
 // A cancelled timer runs no DPC; an expired one runs it once.
@@ -84,21 +84,21 @@ TEST_F(QueueStress, TimerCancelAgainstExpiry) {
         &dpc);
     LONG cancelled = 0;
     LONG set_again = 0;
-    repeat_together(machine_, 300,
-                    {[&](int) {
-                         if (KeSetTimer(&timer, from_now(0), &dpc))
-                             InterlockedIncrement(&set_again);
-                     },
-                     [&](int) {
-                         if (KeSetTimer(&timer, from_now(100 * microsecond), &dpc))
-                             InterlockedIncrement(&set_again);
-                     },
-                     [&](int round) {
-                         KeStallExecutionProcessor(static_cast<ULONG>(round % 40) * 25);
-                         if (KeCancelTimer(&timer)) InterlockedIncrement(&cancelled);
-                         KeReadStateTimer(&timer);
-                     }},
-                    [](int) {});
+    run_concurrent_rounds(machine_, 300,
+                          {[&](int) {
+                               if (KeSetTimer(&timer, from_now(0), &dpc))
+                                   InterlockedIncrement(&set_again);
+                           },
+                           [&](int) {
+                               if (KeSetTimer(&timer, from_now(100 * microsecond), &dpc))
+                                   InterlockedIncrement(&set_again);
+                           },
+                           [&](int round) {
+                               KeStallExecutionProcessor(static_cast<ULONG>(round % 40) * 25);
+                               if (KeCancelTimer(&timer)) InterlockedIncrement(&cancelled);
+                               KeReadStateTimer(&timer);
+                           }},
+                          [](int) {});
     {
         const machine::scope inside(machine_);
         KeCancelTimer(&timer);
@@ -111,11 +111,11 @@ TEST_F(QueueStress, TimerCancelAgainstExpiry) {
 TEST_F(QueueStress, TimerWaitAgainstSet) {
     KTIMER timer;
     KeInitializeTimerEx(&timer, SynchronizationTimer);
-    repeat_together(machine_, 100,
-                    {[&](int) { KeSetTimer(&timer, from_now(20 * microsecond), nullptr); },
-                     [&](int) { wait_at_most(&timer, 3 * millisecond); },
-                     [&](int) { look(&timer); }},
-                    [](int) {});
+    run_concurrent_rounds(machine_, 100,
+                          {[&](int) { KeSetTimer(&timer, from_now(20 * microsecond), nullptr); },
+                           [&](int) { wait_at_most(&timer, 3 * millisecond); },
+                           [&](int) { try_wait(&timer); }},
+                          [](int) {});
     const machine::scope inside(machine_);
     KeCancelTimer(&timer);
 }
@@ -135,7 +135,7 @@ TEST_F(QueueStress, TimerMemoryMayGoAfterCancelAndFlush) {
         KeCancelTimer(&object->timer);
         if (!KeRemoveQueueDpc(&object->dpc)) KeFlushQueuedDpcs();
     };
-    repeat_together(machine_, 300, {own, own, own}, [](int) {});
+    run_concurrent_rounds(machine_, 300, {own, own, own}, [](int) {});
 }
 
 TEST_F(QueueStress, EveryQueueingOfAWorkItemRunsOnce) {
@@ -169,7 +169,7 @@ TEST_F(QueueStress, EveryQueueingOfAWorkItemRunsOnce) {
         }
     };
     prepare(0);
-    repeat_together(machine_, 500, roles, prepare);
+    run_concurrent_rounds(machine_, 500, roles, prepare);
 }
 
 // An entry has one owner at a time: after a torn pop or an ABA error it would have two.
@@ -209,8 +209,8 @@ TEST_F(QueueStress, SListHandsEachEntryToOne) {
             each = next;
         }
     };
-    repeat_together(machine_, 500, {juggle, juggle, flush_and_return},
-                    [&](int) { EXPECT_EQ(QueryDepthSList(&list), 6); });
+    run_concurrent_rounds(machine_, 500, {juggle, juggle, flush_and_return},
+                          [&](int) { EXPECT_EQ(QueryDepthSList(&list), 6); });
 }
 
 TEST_F(QueueStress, LookasideListKeepsItsCounts) {
@@ -223,7 +223,7 @@ TEST_F(QueueStress, LookasideListKeepsItsCounts) {
         ExFreeToNPagedLookasideList(&list, one);
         ExFreeToNPagedLookasideList(&list, two);
     };
-    repeat_together(machine_, 1000, {use, use, use}, [&](int round) {
+    run_concurrent_rounds(machine_, 1000, {use, use, use}, [&](int round) {
         EXPECT_EQ(list.TotalAllocates, 6u * static_cast<ULONG>(round + 1));
         EXPECT_EQ(list.TotalAllocates, list.TotalFrees);
     });

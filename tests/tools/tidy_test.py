@@ -82,20 +82,20 @@ class Tidy(unittest.TestCase):
         header = ('#define X(a) \\\n  CiNot(a)\nextern "C" {\nstruct s { int (*CiField)(void); };\n'
                   "typedef void (*CiCallback)(int);\nstatic inline int CiInline(void) { return 1; }\n"
                   "NTSTATUS CiQueryPort(IB_CA *ca,\n    ULONG port) noexcept;\nVOID CiCloseCa(void);\n}\n")
-        twins = "template <class T> auto query_port(T token);\nauto close_ca(int);\n"
-        status, output = self.check({"ci/include/ci/ci.h": header, "ci/include/ci/async.hpp": twins})
+        wrappers = "template <class T> auto query_port(T token);\nauto close_ca(int);\n"
+        status, output = self.check({"ci/include/ci/ci.h": header, "ci/include/ci/async.hpp": wrappers})
         self.assertEqual(status, 0, output)
         split = {"ci/include/ci/async.hpp": "#include <ci/port.hpp>\nauto close_ca(int);\n",
                  "ci/include/ci/port.hpp": "#include <ci/async.hpp>\nauto query_port(int);\n"}
         status, output = self.check({"ci/include/ci/ci.h": header, **split})
         self.assertEqual(status, 0, output)
-        self.rejects("ci/include/ci/ci.h", header, "CiQueryPort has no twin query_port",
+        self.rejects("ci/include/ci/ci.h", header, "CiQueryPort has no wrapper query_port",
                      "1 findings",
                      others={**split, "ci/include/ci/async.hpp": "auto close_ca(int);\n"})
-        self.rejects("ci/include/ci/ci.h", header, "CiCloseCa has no twin close_ca", "1 findings",
+        self.rejects("ci/include/ci/ci.h", header, "CiCloseCa has no wrapper close_ca", "1 findings",
                      others={"ci/include/ci/async.hpp": "auto query_port(int); // close_ca(int)\n"})
         self.rejects("saa/include/saa/ibmf_saa.h", "int ibmf_sa_session_open(void);\n",
-                     "ibmf_sa_session_open has no twin session_open")
+                     "ibmf_sa_session_open has no wrapper session_open")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-/// The channel interface in C++: an async wrapper (a twin) for every verb of ci/ci.h and ci/mad.h.
+/// The channel interface in C++: an async wrapper for every verb of ci/ci.h and ci/mad.h.
 ///
-/// A twin has the parameters of its verb (without IRP and CI_UDATA) and, last, a completion token
-/// of Asio; the default token makes `co_await query_port(ca, 1)` of it. It completes with an
+/// A wrapper has the parameters of its verb (without IRP and CI_UDATA) and, last, a completion
+/// token of Asio; the default token makes `co_await query_port(ca, 1)` of it. It completes with an
 /// error_code of dispatch::status_category, and with the verb's result if there is one; statuses
 /// and IRQL are the verb's. Handlers, executors, memory, cancellation slots and deadlines
-/// (irp::within) are as in irp::call. A twin keeps its reference and value parameters itself,
+/// (irp::within) are as in irp::call. A wrapper keeps its reference and value parameters itself,
 /// except objects and spans. A query repeats itself with a larger buffer, so attributes are always
 /// whole.
 #pragma once

@@ -1,4 +1,4 @@
-/// Twins of the verbs of channel adapters and ports.
+/// Wrappers of the verbs of channel adapters and ports.
 #pragma once
 
 #include <ci/channel_adapter.hpp>
@@ -43,7 +43,7 @@ auto get_ca_port_event(IB_CA* ca, UCHAR port, Token&& token = {}) {
 /// CiQueryCa: void(error_code, ca_attributes), the whole block.
 template <class Token = boost::asio::deferred_t>
 auto query_ca(IB_CA* ca, Token&& token = {}) {
-    return detail::ask<IB_CA_ATTR>(
+    return detail::query_attributes<IB_CA_ATTR>(
         detail::usual_tables,
         [=](SIZE_T size, IB_CA_ATTR* attr, IRP* irp) { CiQueryCa(ca, size, attr, irp); },
         std::forward<Token>(token));
@@ -52,7 +52,7 @@ auto query_ca(IB_CA* ca, Token&& token = {}) {
 /// CiQueryPort: void(error_code, port_attributes), the whole block.
 template <class Token = boost::asio::deferred_t>
 auto query_port(IB_CA* ca, UCHAR port, Token&& token = {}) {
-    return detail::ask<IB_PORT_ATTR>(
+    return detail::query_attributes<IB_PORT_ATTR>(
         detail::usual_tables,
         [=](SIZE_T size, IB_PORT_ATTR* attr, IRP* irp) { CiQueryPort(ca, port, size, attr, irp); },
         std::forward<Token>(token));

@@ -25,7 +25,7 @@ public:
     /// STATUS_INVALID_PARAMETER: the adapter is empty.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
-        return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
+        return irp::detail::initiate(detail::close_call{&open_}, std::forward<Token>(token));
     }
 
     /// The events of a port (from 1).
@@ -49,13 +49,13 @@ public:
 private:
     friend struct detail::access;
 
-    explicit channel_adapter(std::shared_ptr<detail::owned> open) noexcept
+    explicit channel_adapter(std::shared_ptr<detail::closing_handle> open) noexcept
         : open_(std::move(open)) {}
     static NTSTATUS close(void* ca, IRP* irp) {
         return CiCloseCa(static_cast<IB_CA*>(ca), nullptr, irp);
     }
 
-    std::shared_ptr<detail::owned> open_;
+    std::shared_ptr<detail::closing_handle> open_;
 };
 
 } // namespace irpverbs::ci

@@ -38,7 +38,7 @@ NT_EXTERN_C_BEGIN
 
 /* Bytes that a user-mode provider and the HCA's driver exchange in addition to a verb's parameters.
    The buffers may overlap; the driver sets OutputSize to the size of its output. A caller for a
-   user shadows them in non-paged memory (CiShadowUserData). The buffers stay valid until
+   user captures them in non-paged memory (CiCaptureUserData). The buffers stay valid until
    completion. */
 typedef struct _CI_UDATA {
     const VOID* const pInputBuffer;

@@ -21,7 +21,7 @@ public:
     /// destruction that has begun is not cancelled. STATUS_INVALID_PARAMETER: the object is empty.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
-        return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
+        return irp::detail::initiate(detail::close_call{&open_}, std::forward<Token>(token));
     }
 
     /// Completion events; arm_cq requests each.
@@ -45,13 +45,13 @@ public:
 private:
     friend struct detail::access;
 
-    explicit completion_queue(std::shared_ptr<detail::owned> open) noexcept
+    explicit completion_queue(std::shared_ptr<detail::closing_handle> open) noexcept
         : open_(std::move(open)) {}
     static NTSTATUS close(void* cq, IRP* irp) {
         return CiDestroyCq(static_cast<IB_CQ*>(cq), nullptr, irp);
     }
 
-    std::shared_ptr<detail::owned> open_;
+    std::shared_ptr<detail::closing_handle> open_;
 };
 
 } // namespace irpverbs::ci

@@ -1,4 +1,4 @@
-/// Twins of the verbs of completion queues.
+/// Wrappers of the verbs of completion queues.
 #pragma once
 
 #include <ci/channel_adapter.hpp>
@@ -36,7 +36,7 @@ auto destroy_cq(completion_queue& cq, Token&& token = {}) {
 /// CiQueryCq: void(error_code, cq_attributes).
 template <class Token = boost::asio::deferred_t>
 auto query_cq(IB_CQ* cq, Token&& token = {}) {
-    return detail::ask<IB_CQ_ATTR>(
+    return detail::query_attributes<IB_CQ_ATTR>(
         0, [=](SIZE_T size, IB_CQ_ATTR* attr, IRP* irp) { CiQueryCq(cq, size, attr, irp); },
         std::forward<Token>(token));
 }

@@ -67,7 +67,7 @@ typedef struct _HCA_MAD_AGENT {
    Size, completes STATUS_NOT_SUPPORTED; OpenCa and the verbs that end an object then succeed.
    CloseCa, DestroyCq and DeregisterMadAgent must succeed; no other operation of the object is under
    way. UserData may be NULL; its OutputSize is the size of the output buffer on entry, and on
-   return the size of the output that the operation wrote, 0 for none (HcaReturnUserData). */
+   return the size of the output that the operation wrote, 0 for none (HcaCopyUserData). */
 typedef struct _HCA_OPERATIONS {
     ULONG Size;    /* sizeof(HCA_OPERATIONS) of the header that the driver was compiled with */
     ULONG Version; /* HCA_DRIVER_VERSION */
@@ -132,7 +132,7 @@ static inline void HCA_DEVICE_INIT(HCA_DEVICE* Description) {
    the driver's, until HcaDeleteDevice. IRQL: PASSIVE_LEVEL.
    STATUS_SUCCESS. STATUS_OBJECT_NAME_COLLISION: the GUID is taken. STATUS_REVISION_MISMATCH: the
    Version of a table is not HCA_DRIVER_VERSION, or its Size is that of a later header; the message
-   of HcaAttachTelling names the table, unless the driver's Attach has a message of its own.
+   of HcaAttachEx names the table, unless the driver's Attach has a message of its own.
    STATUS_INVALID_PARAMETER: Operations or Name is NULL. STATUS_INSUFFICIENT_RESOURCES. */
 NT_API NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device);
 
@@ -221,7 +221,7 @@ NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
 
 /* TRUE after HcaReportFatal. IRQL: any. */
-NT_API BOOLEAN HcaIsDead(PDEVICE_OBJECT Device) NT_NOEXCEPT;
+NT_API BOOLEAN HcaIsFailed(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
 /* Write a block of attributes by the size protocol of CiQueryCa: Fixed with Size and the offsets of
    the tables filled in, then Ports (PortCount of them) and the tables. Each returns the status, and
@@ -230,17 +230,17 @@ typedef struct _HCA_PORT_TABLES {
     const ib_gid_t* Gids;   /* GidCount of them */
     const ib_pkey_t* PKeys; /* PKeyCount of them */
 } HCA_PORT_TABLES;
-NT_API NTSTATUS HcaReturnPort(const IB_PORT_ATTR* Fixed, const HCA_PORT_TABLES* Tables,
-                              IB_PORT_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
-NT_API NTSTATUS HcaReturnCa(const IB_CA_ATTR* Fixed, const IB_PORT_ATTR* Ports,
-                            const HCA_PORT_TABLES* Tables, IB_CA_ATTR* Attr, SIZE_T AttrSize,
-                            PIRP Irp);
-NT_API NTSTATUS HcaReturnBlock(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T AttrSize,
-                               PIRP Irp);
+NT_API NTSTATUS HcaCopyPortAttributes(const IB_PORT_ATTR* Fixed, const HCA_PORT_TABLES* Tables,
+                                      IB_PORT_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
+NT_API NTSTATUS HcaCopyCaAttributes(const IB_CA_ATTR* Fixed, const IB_PORT_ATTR* Ports,
+                                    const HCA_PORT_TABLES* Tables, IB_CA_ATTR* Attr,
+                                    SIZE_T AttrSize, PIRP Irp);
+NT_API NTSTATUS HcaCopyAttributes(const VOID* Block, ULONG Size, VOID* Attr, SIZE_T AttrSize,
+                                  PIRP Irp);
 
 /* Writes the Size bytes of Data to UserData's output buffer, as far as they fit, and their number
    to OutputSize; Size 0 returns no bytes to the user. UserData may be NULL. IRQL: any. */
-NT_API void HcaReturnUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT;
+NT_API void HcaCopyUserData(CI_UDATA* UserData, const VOID* Data, SIZE_T Size) NT_NOEXCEPT;
 
 /* A driver, as HcaAttach sees it. Attach creates the devices of a location (the text behind
    "scheme:") and returns their number and a handle; a failed Attach leaves no device behind and

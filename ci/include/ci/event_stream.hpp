@@ -1,7 +1,7 @@
 /// Events of an object, one after the other.
 #pragma once
 
-#include <ci/detail/owned.hpp>
+#include <ci/detail/closing_handle.hpp>
 
 namespace irpverbs::ci {
 
@@ -22,10 +22,10 @@ public:
     auto next(Token&& token = {}) const {
         return detail::call<Event>(
             [from = source_, verb = verb_, port = port_](IRP* irp) {
-                if (const std::shared_ptr<detail::owned> held = from.lock())
+                if (const std::shared_ptr<detail::closing_handle> held = from.lock())
                     verb(held->object(), port, irp);
                 else
-                    detail::refuse(irp, STATUS_FILE_CLOSED);
+                    detail::fail_unsent(irp, STATUS_FILE_CLOSED);
             },
             std::forward<Token>(token));
     }
@@ -35,10 +35,11 @@ private:
     friend class completion_queue;
     using waiting_verb = NTSTATUS (*)(void* object, UCHAR port, IRP* irp);
 
-    event_stream(std::weak_ptr<detail::owned> source, waiting_verb verb, UCHAR port) noexcept
+    event_stream(std::weak_ptr<detail::closing_handle> source, waiting_verb verb,
+                 UCHAR port) noexcept
         : source_(std::move(source)), verb_(verb), port_(port) {}
 
-    std::weak_ptr<detail::owned> source_;
+    std::weak_ptr<detail::closing_handle> source_;
     waiting_verb verb_ = nullptr;
     UCHAR port_ = 0;
 };

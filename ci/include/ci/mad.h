@@ -120,7 +120,7 @@ typedef struct _IB_MAD_SEND {
        is expected. Expiry is not reported: the requester keeps a deadline of its own. A request
        that is repeated earlier may be held until then, and is not sent when the response has
        arrived. */
-    ULONG AnswerTimeout;
+    ULONG ResponseTimeout;
 } IB_MAD_SEND;
 
 /* A buffer for a datagram to be received. */

@@ -1,8 +1,8 @@
 /// An agent for management datagrams that deregisters itself.
 #pragma once
 
-#include <ci/detail/owned.hpp>
-#include <ci/detail/receipt.hpp>
+#include <ci/detail/closing_handle.hpp>
+#include <ci/detail/receive_call.hpp>
 
 namespace irpverbs::ci {
 
@@ -19,20 +19,20 @@ public:
     auto next(Token&& token = {}) const {
         return detail::receive(
             [from = source_](IB_MAD_RECEIVE* received, IRP* irp) {
-                if (const std::shared_ptr<detail::owned> held = from.lock())
+                if (const std::shared_ptr<detail::closing_handle> held = from.lock())
                     CiGetMad(static_cast<IB_MAD_AGENT*>(held->object()), received, irp);
                 else
-                    detail::refuse(irp, STATUS_FILE_CLOSED);
+                    detail::fail_unsent(irp, STATUS_FILE_CLOSED);
             },
             std::forward<Token>(token));
     }
 
 private:
     friend class mad_agent;
-    explicit mad_stream(std::weak_ptr<detail::owned> source) noexcept
+    explicit mad_stream(std::weak_ptr<detail::closing_handle> source) noexcept
         : source_(std::move(source)) {}
 
-    std::weak_ptr<detail::owned> source_;
+    std::weak_ptr<detail::closing_handle> source_;
 };
 
 /// register_mad_agent makes it. It is moved, not copied, converts to the IB_MAD_AGENT* that the
@@ -53,7 +53,7 @@ public:
     /// empty.
     template <class Token = boost::asio::deferred_t>
     auto async_close(Token&& token = {}) {
-        return irp::detail::initiate(detail::closing{&open_}, std::forward<Token>(token));
+        return irp::detail::initiate(detail::close_call{&open_}, std::forward<Token>(token));
     }
 
     /// The datagrams that the agent receives.
@@ -62,12 +62,13 @@ public:
 private:
     friend struct detail::access;
 
-    explicit mad_agent(std::shared_ptr<detail::owned> open) noexcept : open_(std::move(open)) {}
+    explicit mad_agent(std::shared_ptr<detail::closing_handle> open) noexcept
+        : open_(std::move(open)) {}
     static NTSTATUS close(void* agent, IRP* irp) {
         return CiDeregisterMadAgent(static_cast<IB_MAD_AGENT*>(agent), irp);
     }
 
-    std::shared_ptr<detail::owned> open_;
+    std::shared_ptr<detail::closing_handle> open_;
 };
 
 } // namespace irpverbs::ci

@@ -1,4 +1,4 @@
-/// Twins of the verbs for management datagrams.
+/// Wrappers of the verbs for management datagrams.
 #pragma once
 
 #include <ci/channel_adapter.hpp>

@@ -14,14 +14,14 @@ NT_EXTERN_C_BEGIN
    the output zeroed, for the verb's pUserData. With Mode UserMode, User's buffers may have any
    address; STATUS_ACCESS_VIOLATION when they are not mapped. STATUS_SUCCESS.
    STATUS_INVALID_PARAMETER: a size without a buffer, or beyond CI_UDATA_MAXIMUM_SIZE. Ownership:
-   the shadow is the caller's until CiReturnUserData. IRQL: <= APC_LEVEL. */
-NT_API NTSTATUS CiShadowUserData(const CI_UDATA* User, KPROCESSOR_MODE Mode, CI_UDATA** Shadow);
+   the copy is the caller's until CiReturnUserData. IRQL: <= APC_LEVEL. */
+NT_API NTSTATUS CiCaptureUserData(const CI_UDATA* User, KPROCESSOR_MODE Mode, CI_UDATA** Captured);
 
 /* Ours. Called after the verb has completed, also when it failed: writes the first OutputSize bytes
-   of the shadow's output to the user's buffer and frees the shadow. *Returned (Returned may be
+   of the copy's output to the user's buffer and frees the copy. *Returned (Returned may be
    NULL) is the number of bytes written. STATUS_SUCCESS. STATUS_BUFFER_OVERFLOW: the driver had more
    bytes than the buffer holds. STATUS_ACCESS_VIOLATION. IRQL: <= APC_LEVEL. */
-NT_API NTSTATUS CiReturnUserData(CI_UDATA* Shadow, KPROCESSOR_MODE Mode, SIZE_T* Returned);
+NT_API NTSTATUS CiReturnUserData(CI_UDATA* Captured, KPROCESSOR_MODE Mode, SIZE_T* Returned);
 
 NT_EXTERN_C_END
 

@@ -18,7 +18,7 @@ NT_API NTSTATUS HcaAttach(const char* uri, ULONG* count);
 /* Does what HcaAttach does, and writes the reason of a failure to message as a sentence for people
    ("fabric.net:12: ..."), ended by NUL and cut to size bytes. Statuses and IRQL as for
    HcaAttach. */
-NT_API NTSTATUS HcaAttachTelling(const char* uri, ULONG* count, char* message, SIZE_T size);
+NT_API NTSTATUS HcaAttachEx(const char* uri, ULONG* count, char* message, SIZE_T size);
 
 /* Detaches the HCAs that HcaAttach attached. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND.
    STATUS_DEVICE_BUSY: one of the HCAs is open; nothing changed. IRQL: PASSIVE_LEVEL. */

@@ -11,7 +11,7 @@ namespace irpverbs::hca {
 /// Keeps the HCAs of a URI attached during its lifetime. IRQL: PASSIVE_LEVEL.
 class NT_API attachment {
 public:
-    /// Throws dispatch::status_error with the message of HcaAttachTelling.
+    /// Throws dispatch::status_error with the message of HcaAttachEx.
     explicit attachment(std::string uri);
     /// While one of its HCAs is open, the URI stays attached, until the machine ends.
     ~attachment();

@@ -23,7 +23,7 @@ public:
 
     std::uint64_t interrupt_time() override;
     std::uint64_t coarse_time() override;
-    std::uint64_t late_time() override;
+    std::uint64_t clock_upper_bound() override;
     std::uint64_t system_time() override;
     bool park(detail::processor& self, std::uint64_t deadline) override;
     void unpark(detail::processor& target) override;

@@ -40,27 +40,27 @@ public:
     detail::machine_state& state() noexcept { return *state_; }
 
     /// An object of a package above, kept for this machine. `drop(held)` runs when the machine
-    /// ends, as a visitor of it at PASSIVE_LEVEL, while its threads still run; the last place is
-    /// dropped first.
-    struct belonging {
+    /// ends, on a thread attached to it at PASSIVE_LEVEL, while its threads still run; the last
+    /// slot is dropped first.
+    struct local_slot {
         std::atomic<void*> held{nullptr};
         std::atomic<void (*)(void*)> drop{nullptr};
     };
-    belonging belongings[4]; // 0: ci, 1: ibmf, 2: saa
+    local_slot locals[4]; // 0: ci, 1: ibmf, 2: saa
 
-    /// Returns the object kept at that place for the calling thread's machine. The first call
+    /// Returns the object in that slot of the calling thread's machine. The first call
     /// creates it.
-    template <class Kept>
-    static Kept& current_belonging(std::size_t place);
+    template <class Object>
+    static Object& machine_local(std::size_t slot);
 
-    /// The one spin lock of a system that the package above needs: irp's cancel spin lock.
-    KSPIN_LOCK system_lock = 0;
+    /// The system's cancel spin lock, for irp.
+    KSPIN_LOCK cancel_spin_lock = 0;
 
     /// True while a timer without a period is set. The simulator waits for such timers.
-    bool timers_set_once_are_armed() const;
+    bool has_one_shot_timers() const;
 
-    /// Makes a machine the calling thread's machine for the life of the scope. A thread is a
-    /// visitor of one machine at a time; scopes nest.
+    /// Makes a machine the calling thread's machine for the life of the scope. A thread is
+    /// attached to one machine at a time; scopes nest.
     class NT_API scope {
     public:
         explicit scope(machine& chosen);
@@ -81,19 +81,19 @@ protected:
     void stop(bool await_system_threads);
 
 private:
-    void drop_belongings();
+    void drop_locals();
 
     std::unique_ptr<detail::machine_state> state_;
 };
 
-template <class Kept>
-Kept& machine::current_belonging(std::size_t place) {
-    belonging& here = current().belongings[place];
+template <class Object>
+Object& machine::machine_local(std::size_t slot) {
+    local_slot& here = current().locals[slot];
     void* held = here.held.load(std::memory_order_acquire);
-    if (held != nullptr) return *static_cast<Kept*>(held);
-    auto fresh = std::make_unique<Kept>();
-    here.drop.store([](void* last) { delete static_cast<Kept*>(last); });
-    if (!here.held.compare_exchange_strong(held, fresh.get())) return *static_cast<Kept*>(held);
+    if (held != nullptr) return *static_cast<Object*>(held);
+    auto fresh = std::make_unique<Object>();
+    here.drop.store([](void* last) { delete static_cast<Object*>(last); });
+    if (!here.held.compare_exchange_strong(held, fresh.get())) return *static_cast<Object*>(held);
     return *fresh.release();
 }
 

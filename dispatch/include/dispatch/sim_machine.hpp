@@ -3,8 +3,8 @@
 /// give the same run, event for event, in every process and build.
 #pragma once
 
-#include <dispatch/choices.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@
 namespace irpverbs::dispatch {
 
 namespace sim {
-class attempt;
+class explored_run;
 class simulation;
 } // namespace sim
 
@@ -34,9 +34,9 @@ NT_API const char* name_of(sim_outcome outcome);
 /// reports.
 ///
 /// The thread that made the machine, in a machine::scope, builds the world before run() and tears
-/// it down afterwards: it is a visitor that no actor preempts. While it waits (for a DPC, a work
-/// item, a thread), the library's own threads run, but no spawned actor starts before run(). A wait
-/// that can't end throws std::runtime_error with the report.
+/// it down afterwards: it is attached to the machine, and no actor preempts it. While it waits (for
+/// a DPC, a work item, a thread), the library's own threads run, but no spawned actor starts before
+/// run(). A wait that can't end throws std::runtime_error with the report.
 ///
 /// Code takes no virtual time; time passes when all actors wait. boost::asio::steady_timer and
 /// other clocks of the real world are not simulated. A loop that polls must call
@@ -58,7 +58,7 @@ public:
         /// In half of the runs an actor is delayed once in so many scheduling points (by 100 ns to
         /// 13 s, long delays being rare), and timers are late with that probability. 0: never.
         std::uint32_t delays = 0;
-        /// True: detail::platform::perturb draws faults (see swarm). False: it returns false.
+        /// True: detail::platform::should_inject draws faults (see swarm). False: it returns false.
         bool faults = false;
         /// True: event_log() is written. False: only its hash is kept.
         bool log = false;
@@ -145,15 +145,15 @@ public:
     void stall(detail::processor& self, std::uint64_t ticks) override;
     std::uint64_t random() override;
     bool fires(const char* what, std::uint32_t one_in) override;
-    bool suggest(const char* what, bool answer) override;
-    bool perturb(const char* site) override;
-    void introduce(const void* object, const char* kind) override;
+    bool record_choice(const char* what, bool answer) override;
+    bool should_inject(const char* site) override;
+    void name_object(const void* object, const char* kind) override;
     const char* replay_line() override;
     bool on_bug_check(const BUG_CHECK_REPORT& report) override;
-    detail::bug_check_receiver* own_receiver() override;
+    detail::bug_check_callback* own_bug_check_callback() override;
 
 private:
-    friend class sim::attempt;
+    friend class sim::explored_run;
     void spawn_actor(std::string_view name, void (*body)(void*), void* held, void (*drop)(void*));
 
     std::unique_ptr<sim::simulation> simulation_;

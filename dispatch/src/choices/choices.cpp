@@ -1,4 +1,4 @@
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -6,9 +6,9 @@
 namespace irpverbs::dispatch {
 
 // Most runs make fewer decisions; the memory is kept from run to run.
-constexpr std::size_t usual_length = 256;
+constexpr std::size_t typical_length = 256;
 
-choices::choices() { trace_.reserve(usual_length); }
+choices::choices() { trace_.reserve(typical_length); }
 
 choices::~choices() = default;
 

@@ -1,4 +1,4 @@
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,11 +13,11 @@ exhaustive_choices::exhaustive_choices(std::optional<std::uint32_t> preemption_b
 
 bool exhaustive_choices::next() {
     if (diverged_ || position_ != path_.size())
-        throw std::logic_error("exhaustive: run " + std::to_string(leaves_ + 1) +
+        throw std::logic_error("exhaustive: run " + std::to_string(runs_ + 1) +
                                " took another way at choice " + std::to_string(position_) +
                                " than the run before it; something beside choices decides "
                                "(a clock, an address, state kept from the last run)");
-    ++leaves_;
+    ++runs_;
     while (!path_.empty() && path_.back().taken + 1 == path_.back().count)
         path_.pop_back();
     if (path_.empty()) return false;
@@ -35,7 +35,7 @@ void exhaustive_choices::begin_run() {
     for (actor_state& actor : actors_) {
         actor.last_ran = actor.last_yield = actor.waits_since = 0;
         actor.rivals.clear();
-        actor.waits_for.clear();
+        actor.must_follow.clear();
     }
 }
 
@@ -59,7 +59,7 @@ std::uint32_t exhaustive_choices::choose_actor(std::span<const actor_id> runnabl
     if (last >= actors_.size()) actors_.resize(last + std::size_t{1});
     if (current_runnable) {
         actors_[runnable[0]].last_ran = ++step_;
-        actors_[runnable[0]].waits_for.clear();
+        actors_[runnable[0]].must_follow.clear();
         if (yielded) note_yield(runnable);
     }
     collect_candidates(runnable, current_runnable, yielded);
@@ -67,7 +67,7 @@ std::uint32_t exhaustive_choices::choose_actor(std::span<const actor_id> runnabl
     const std::uint32_t index = candidates_[count == 1 ? 0 : choose(count)];
     if (index != 0 && current_runnable && !yielded) ++preemptions_;
     actors_[runnable[index]].last_ran = ++step_;
-    actors_[runnable[index]].waits_for.clear();
+    actors_[runnable[index]].must_follow.clear();
     return index;
 }
 
@@ -92,7 +92,7 @@ void exhaustive_choices::collect_candidates(std::span<const actor_id> runnable,
 // progress is lost.
 void exhaustive_choices::note_yield(std::span<const actor_id> runnable) {
     actor_state& me = actors_[runnable[0]];
-    me.waits_for.swap(me.rivals);
+    me.must_follow.swap(me.rivals);
     me.waits_since = me.last_yield;
     me.last_yield = ++step_;
     me.rivals.assign(runnable.begin() + 1, runnable.end());
@@ -100,7 +100,7 @@ void exhaustive_choices::note_yield(std::span<const actor_id> runnable) {
 
 bool exhaustive_choices::must_wait(actor_id actor, std::span<const actor_id> runnable) const {
     const actor_state& state = actors_[actor];
-    return std::any_of(state.waits_for.begin(), state.waits_for.end(), [&](actor_id rival) {
+    return std::any_of(state.must_follow.begin(), state.must_follow.end(), [&](actor_id rival) {
         return actors_[rival].last_ran <= state.waits_since &&
                std::find(runnable.begin(), runnable.end(), rival) != runnable.end();
     });

@@ -1,4 +1,4 @@
-#include <dispatch/schedule.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <algorithm>
 

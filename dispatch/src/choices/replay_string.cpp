@@ -3,7 +3,7 @@
 // the run of zeros before it (+1), then the answer; at the end the length of the last run of zeros
 // (+1). Traces consist mostly of small numbers before shrinking and mostly of zeros after it; both
 // have short strings.
-#include <dispatch/schedule.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <array>
 #include <bit>
@@ -70,7 +70,7 @@ private:
     unsigned used_ = 0;
 };
 
-[[noreturn]] void refuse(const std::string& why, std::size_t position) {
+[[noreturn]] void throw_parse_error(const std::string& why, std::size_t position) {
     throw schedule_error("replay string: " + why + " at character " + std::to_string(position + 1) +
                              "; expected the whole token that a failing run printed, \"r1.\" and "
                              "letters, digits, '-', '_'",
@@ -93,7 +93,7 @@ public:
     }
 
     [[noreturn]] void damaged() const {
-        refuse("the contents make no sense", prefix.size() + position_ / 6);
+        throw_parse_error("the contents make no sense", prefix.size() + position_ / 6);
     }
 
 private:
@@ -109,14 +109,17 @@ private:
 
 std::string_view checked_payload(std::string_view text) {
     for (std::size_t i = 0; i < prefix.size(); ++i)
-        if (i >= text.size() || text[i] != prefix[i]) refuse("does not begin with \"r1.\"", i);
+        if (i >= text.size() || text[i] != prefix[i])
+            throw_parse_error("does not begin with \"r1.\"", i);
     for (std::size_t i = prefix.size(); i < text.size(); ++i)
-        if (digit_value(text[i]) == 0xff) refuse("a character that can't be part of it", i);
+        if (digit_value(text[i]) == 0xff)
+            throw_parse_error("a character that can't be part of it", i);
     const std::string_view rest = text.substr(prefix.size());
-    if (rest.size() <= checksum_length) refuse("ends too soon", text.size());
+    if (rest.size() <= checksum_length) throw_parse_error("ends too soon", text.size());
     const std::string_view payload = rest.substr(0, rest.size() - checksum_length);
     if (rest.substr(payload.size()) != checksum(payload))
-        refuse("the checksum is wrong (cut, or changed)", prefix.size() + payload.size());
+        throw_parse_error("the checksum is wrong (cut, or changed)",
+                          prefix.size() + payload.size());
     return payload;
 }
 
@@ -124,12 +127,12 @@ std::vector<std::uint32_t> unpack(bit_reader& bits) {
     std::vector<std::uint32_t> trace;
     const auto zeros = [&] {
         const std::uint64_t run = bits.gamma() - 1;
-        if (run > longest_replay - trace.size()) bits.damaged();
+        if (run > max_replay_length - trace.size()) bits.damaged();
         trace.resize(trace.size() + run);
     };
     for (std::uint64_t left = bits.gamma() - 1; left > 0; --left) {
         zeros();
-        if (trace.size() == longest_replay) bits.damaged();
+        if (trace.size() == max_replay_length) bits.damaged();
         trace.push_back(static_cast<std::uint32_t>(bits.gamma()));
     }
     zeros();
@@ -159,9 +162,10 @@ std::string pack(std::span<const std::uint32_t> trace) {
 } // namespace
 
 std::string to_replay_string(std::span<const std::uint32_t> trace) {
-    if (trace.size() > longest_replay)
+    if (trace.size() > max_replay_length)
         throw std::length_error("replay string: " + std::to_string(trace.size()) +
-                                " decisions, at most " + std::to_string(longest_replay) + " fit");
+                                " decisions, at most " + std::to_string(max_replay_length) +
+                                " fit");
     const std::string payload = pack(trace);
     return std::string(prefix) + payload + checksum(payload);
 }

@@ -1,4 +1,4 @@
-#include <dispatch/schedule.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <charconv>
 #include <limits>
@@ -7,7 +7,7 @@
 namespace irpverbs::dispatch {
 namespace {
 
-constexpr std::uint32_t deepest = 1000;
+constexpr std::uint32_t max_depth = 1000;
 
 // A part of a variable's value, and the part's position in the value.
 struct part {
@@ -15,8 +15,8 @@ struct part {
     std::size_t position;
 };
 
-[[noreturn]] void refuse(const char* variable, std::string_view value, std::size_t position,
-                         const std::string& expected) {
+[[noreturn]] void throw_parse_error(const char* variable, std::string_view value,
+                                    std::size_t position, const std::string& expected) {
     throw schedule_error(std::string(variable) + "=" + std::string(value) + ": expected " +
                              expected + " at character " + std::to_string(position + 1),
                          position);
@@ -33,8 +33,9 @@ std::uint64_t number(const char* variable, std::string_view value, part digits,
     // letter.
     const bool stray = error == std::errc() && stop != end;
     const std::size_t into = stray ? static_cast<std::size_t>(stop - digits.text.data()) : 0;
-    refuse(variable, value, digits.position + into,
-           "a decimal number " + std::to_string(lowest) + ".." + std::to_string(highest));
+    throw_parse_error(variable, value, digits.position + into,
+                      "a decimal number " + std::to_string(lowest) + ".." +
+                          std::to_string(highest));
 }
 
 class strategy_parser {
@@ -48,7 +49,7 @@ public:
             options_.strategy = strategy::random;
         } else if (name.text == "pct") {
             options_.strategy = strategy::pct;
-            if (!done()) options_.depth = next_number(1, deepest);
+            if (!done()) options_.depth = next_number(1, max_depth);
             if (!done()) options_.expected_steps = next_number(1, most);
         } else if (name.text == "exhaustive") {
             options_.strategy = strategy::exhaustive;
@@ -67,7 +68,7 @@ private:
     static constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
 
     [[noreturn]] void fail(std::size_t position, const std::string& expected) const {
-        refuse("IRPVERBS_STRATEGY", value_, position, expected);
+        throw_parse_error("IRPVERBS_STRATEGY", value_, position, expected);
     }
 
     bool done() const { return position_ > value_.size(); }
@@ -152,7 +153,7 @@ std::string replay_line(std::span<const std::uint32_t> trace) {
 }
 
 std::string replay_line_of(const choices& source) {
-    return source.trace().size() <= longest_replay ? replay_line(source.trace()) : source.line();
+    return source.trace().size() <= max_replay_length ? replay_line(source.trace()) : source.line();
 }
 
 } // namespace irpverbs::dispatch

@@ -1,5 +1,5 @@
 // The two strategies that read their answers from outside: from a trace, or from a fuzzer's bytes.
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <algorithm>
 
@@ -12,14 +12,14 @@ void replay_choices::restart(std::span<const std::uint32_t> script) {
     fair_.clear();
 }
 
-std::uint32_t replay_choices::take() {
+std::uint32_t replay_choices::next_answer() {
     if (position_ < script_.size()) return script_[position_++];
     ++past_end_;
     return 0;
 }
 
 std::uint32_t replay_choices::choose(std::uint32_t n) {
-    const std::uint32_t answer = take();
+    const std::uint32_t answer = next_answer();
     if (answer < n) return answer;
     ++out_of_range_;
     return n - 1;
@@ -38,18 +38,18 @@ std::uint32_t replay_choices::choose_actor(std::span<const actor_id> runnable,
 bool replay_choices::choose_fires(std::uint32_t) { return choose(2) == 1; }
 
 // Past the end no answer was recorded; in a shortened trace that means "no".
-bool replay_choices::choose_suggested(bool) { return choose(2) == 1; }
+bool replay_choices::choose_recorded(bool) { return choose(2) == 1; }
 
 std::uint64_t replay_choices::choose_bits() {
-    const std::uint64_t high = take();
-    return high << 32 | take();
+    const std::uint64_t high = next_answer();
+    return high << 32 | next_answer();
 }
 
 std::uint64_t replay_choices::peek() const {
     return position_ < script_.size() ? script_[position_] : 0;
 }
 
-std::uint64_t byte_choices::take(std::size_t bytes) {
+std::uint64_t byte_choices::read(std::size_t bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < bytes && !exhausted(); ++i)
         value |= std::uint64_t{input_[position_++]} << (8 * i);
@@ -59,7 +59,7 @@ std::uint64_t byte_choices::take(std::size_t bytes) {
 static std::size_t width_of(std::uint32_t n) { return n <= 0x100 ? 1 : n <= 0x10000 ? 2 : 4; }
 
 std::uint32_t byte_choices::choose(std::uint32_t n) {
-    return static_cast<std::uint32_t>(take(width_of(n)) % n);
+    return static_cast<std::uint32_t>(read(width_of(n)) % n);
 }
 
 std::uint32_t byte_choices::choose_actor(std::span<const actor_id> runnable, bool current_runnable,
@@ -74,7 +74,7 @@ std::uint32_t byte_choices::choose_actor(std::span<const actor_id> runnable, boo
 // The test is for 1, not for 0, so that an input of zeros is the plain run.
 bool byte_choices::choose_fires(std::uint32_t one_in) { return choose(one_in) == 1; }
 
-std::uint64_t byte_choices::choose_bits() { return take(8); }
+std::uint64_t byte_choices::choose_bits() { return read(8); }
 
 std::uint64_t byte_choices::peek() const { return input_.size() - position_; }
 

@@ -1,4 +1,4 @@
-#include <dispatch/shrink.hpp>
+#include <dispatch/testing/shrink.hpp>
 
 #include <algorithm>
 #include <utility>

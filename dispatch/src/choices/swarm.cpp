@@ -1,4 +1,4 @@
-#include <dispatch/swarm.hpp>
+#include <dispatch/testing/swarm.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -47,7 +47,7 @@ swarm::kind& swarm::kind_of(std::string_view site_name) {
     return kinds_.emplace_back(kind{std::string(wanted), on});
 }
 
-void swarm::switch_off(std::string_view name) {
+void swarm::disable(std::string_view name) {
     const auto found =
         std::find_if(kinds_.begin(), kinds_.end(), [&](const kind& k) { return k.name == name; });
     if (found != kinds_.end()) {
@@ -58,7 +58,7 @@ void swarm::switch_off(std::string_view name) {
 }
 
 bool sweep::fires(choices& source, const char* what, std::uint64_t key) {
-    return source.suggest(what, due(key));
+    return source.record_choice(what, due(key));
 }
 
 bool sweep::due(std::uint64_t key) {

@@ -6,19 +6,19 @@ namespace {
 
 using innermost = boost::asio::detail::tss_ptr<running_handlers::context>;
 
-innermost& place();
+innermost& top_of_stack();
 
 // C++ lets the arguments of an explicit instantiation name private members.
 template <innermost* Place>
-struct reached {
-    friend innermost& place() { return *Place; }
+struct private_member_access {
+    friend innermost& top_of_stack() { return *Place; }
 };
-template struct reached<&running_handlers::top_>;
+template struct private_member_access<&running_handlers::top_>;
 
 } // namespace
 
-running_handlers::context* innermost_handler() { return place(); }
+running_handlers::context* innermost_handler() { return top_of_stack(); }
 
-void forget_handlers_in(running_handlers::context* innermost) { place() = innermost; }
+void unlink_handlers_in(running_handlers::context* innermost) { top_of_stack() = innermost; }
 
 } // namespace irpverbs::dispatch::sim

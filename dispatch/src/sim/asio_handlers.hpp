@@ -15,6 +15,6 @@ using running_handlers = boost::asio::detail::call_stack<boost::asio::detail::th
 running_handlers::context* innermost_handler();
 
 /// Removes the handlers that run inside `innermost` from the list.
-void forget_handlers_in(running_handlers::context* innermost);
+void unlink_handlers_in(running_handlers::context* innermost);
 
 } // namespace irpverbs::dispatch::sim

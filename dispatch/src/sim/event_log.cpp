@@ -54,7 +54,7 @@ void event_log::write_step(std::uint64_t number, std::uint64_t time, const std::
                            detail::point kind, const void* object) {
     begin_line(number, time, actor);
     text_ += name_of(kind);
-    if (const std::string name = name_object(object); !name.empty()) (text_ += ' ') += name;
+    if (const std::string name = object_name(object); !name.empty()) (text_ += ' ') += name;
     text_ += '\n';
 }
 
@@ -74,11 +74,11 @@ void event_log::write_line(std::uint64_t number, std::uint64_t time, std::string
     text_ += '\n';
 }
 
-void event_log::introduce(const void* object, const char* kind) {
+void event_log::name_object(const void* object, const char* kind) {
     if (written_) objects_[object] = {kind, ++last_number_};
 }
 
-std::string event_log::name_object(const void* object) const {
+std::string event_log::object_name(const void* object) const {
     const auto found = objects_.find(object);
     if (found == objects_.end()) return {};
     return found->second.kind + std::to_string(found->second.number);

@@ -34,10 +34,10 @@ public:
                     std::string_view text);
 
     /// Begins a new object at this address.
-    void introduce(const void* object, const char* kind);
+    void name_object(const void* object, const char* kind);
 
-    /// Returns "event3", or an empty text for an object that was not introduced.
-    std::string name_object(const void* object) const;
+    /// Returns "event3", or an empty text for an object that was not named.
+    std::string object_name(const void* object) const;
 
     const std::string& text() const { return text_; }
     std::uint64_t hash() const { return hash_; }

@@ -1,9 +1,9 @@
-#include "attempt.hpp"
+#include "explored_run.hpp"
 
-#include <dispatch/explore.hpp>
-#include <dispatch/probe.hpp>
-#include <dispatch/schedule.hpp>
-#include <dispatch/shrink.hpp>
+#include <dispatch/testing/explore.hpp>
+#include <dispatch/testing/probe.hpp>
+#include <dispatch/testing/schedule.hpp>
+#include <dispatch/testing/shrink.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -14,13 +14,13 @@ namespace irpverbs::dispatch {
 
 namespace sim {
 
-constexpr std::uint64_t twice_every = 64;
+constexpr std::uint64_t repeat_interval = 64;
 constexpr std::uint64_t calibration_runs = 8;
 constexpr const char* misfit = "replay line does not fit";
 
-class campaign {
+class exploration {
 public:
-    campaign(const explore_options& options, const detail::explore_program& what)
+    exploration(const explore_options& options, const detail::explore_program& what)
         : options_(options), program_(what) {}
 
     explore_summary run();
@@ -28,24 +28,24 @@ public:
 
 private:
     void read_environment();
-    void give_runs_to(strategy named);
+    void assign_runs(strategy named);
     void run_one(const schedule_options& which);
     void run_random();
     void run_pct();
     void run_exhaustive();
     std::uint32_t expected_steps();
-    ending attempt_with(choices& source) const {
-        return attempt(program_, source, options_.machine).run();
+    run_result run_with(choices& source) const {
+        return explored_run(program_, source, options_.machine).run();
     }
     /// False: no more runs are needed.
-    bool judge(const ending& run, choices& source, explore_summary::counts& counts,
-               std::uint64_t number, std::string found_by);
+    bool record_run(const run_result& run, choices& source, explore_summary::counts& counts,
+                    std::uint64_t number, std::string found_by);
     template <class Choices>
     void run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
                    explore_summary::counts& counts);
-    void report_failure(const ending& run, const choices& source, std::string found_by);
-    void finish_failure();
-    explore_summary conclude();
+    void report_failure(const run_result& run, const choices& source, std::string found_by);
+    void shrink_failure();
+    explore_summary store_result();
 
     explore_options options_;
     const detail::explore_program& program_;
@@ -69,7 +69,7 @@ static std::uint64_t runs_factor() {
     return factor;
 }
 
-void campaign::read_environment() {
+void exploration::read_environment() {
     const schedule_environment environment{std::getenv("IRPVERBS_SEED"),
                                            std::getenv("IRPVERBS_STRATEGY")};
     schedule_options defaults;
@@ -84,12 +84,12 @@ void campaign::read_environment() {
     options_.random_runs *= factor;
     options_.pct_runs *= factor;
     options_.exhaustive_runs *= factor;
-    if (only_) give_runs_to(*only_);
+    if (only_) assign_runs(*only_);
 }
 
 // A strategy that the environment names, and for which the campaign has no runs, receives the runs
 // of the others.
-void campaign::give_runs_to(strategy named) {
+void exploration::assign_runs(strategy named) {
     const std::uint64_t all = options_.random_runs + options_.pct_runs + options_.exhaustive_runs;
     std::uint64_t& runs = named == strategy::random ? options_.random_runs
                           : named == strategy::pct  ? options_.pct_runs
@@ -97,7 +97,7 @@ void campaign::give_runs_to(strategy named) {
     if (runs == 0) runs = all;
 }
 
-explore_summary campaign::run() {
+explore_summary exploration::run() {
     read_environment();
     std::vector<std::uint64_t> hits;
     for (const std::string_view name : options_.required_probes)
@@ -114,26 +114,26 @@ explore_summary campaign::run() {
             if (probe::hits(options_.required_probes[i]) == hits[i])
                 summary_.missed_probes.push_back(options_.required_probes[i]);
     }
-    return conclude();
+    return store_result();
 }
 
-explore_summary campaign::run_input(std::span<const std::uint8_t> input) {
+explore_summary exploration::run_input(std::span<const std::uint8_t> input) {
     byte_choices source(input);
-    judge(attempt_with(source), source, summary_.random, 0, "");
-    return conclude();
+    record_run(run_with(source), source, summary_.random, 0, "");
+    return store_result();
 }
 
-explore_summary campaign::conclude() {
+explore_summary exploration::store_result() {
     std::sort(hashes_.begin(), hashes_.end());
     summary_.distinct =
         static_cast<std::uint64_t>(std::unique(hashes_.begin(), hashes_.end()) - hashes_.begin());
-    if (summary_.failure) finish_failure();
+    if (summary_.failure) shrink_failure();
     return std::move(summary_);
 }
 
 // A line of another program, or of an older version of this one, proves nothing when its run
 // passes.
-static void require_fit(const replay_choices& line, ending& run) {
+static void require_fit(const replay_choices& line, run_result& run) {
     if (run.failure || (line.unused() == 0 && line.out_of_range() == 0)) return;
     run.kind = misfit;
     run.failure = "the replay line does not fit this program: " + std::to_string(line.unused()) +
@@ -141,26 +141,26 @@ static void require_fit(const replay_choices& line, ending& run) {
                   " were out of range; the run itself passed";
 }
 
-void campaign::run_one(const schedule_options& which) {
+void exploration::run_one(const schedule_options& which) {
     schedule_options chosen = which;
     if (chosen.expected_steps == 0) chosen.expected_steps = expected_steps();
     const std::unique_ptr<choices> source = make_choices(chosen);
     explore_summary::counts& counts =
         chosen.strategy == strategy::pct ? summary_.pct : summary_.random;
-    ending run = attempt_with(*source);
+    run_result run = run_with(*source);
     if (const auto* replayed = dynamic_cast<const replay_choices*>(source.get()))
         require_fit(*replayed, run);
-    judge(run, *source, counts, chosen.seed, replay_line(chosen));
+    record_run(run, *source, counts, chosen.seed, replay_line(chosen));
 }
 
-void campaign::run_random() {
+void exploration::run_random() {
     random_choices source(0);
     schedule_options named;
     named.strategy = strategy::random;
     run_seeds(source, named, options_.random_runs, summary_.random);
 }
 
-void campaign::run_pct() {
+void exploration::run_pct() {
     if (options_.pct_runs == 0) return;
     schedule_options named = named_;
     named.strategy = strategy::pct;
@@ -170,49 +170,50 @@ void campaign::run_pct() {
 }
 
 // Returns the length of a run for PCT: the longest of a few runs.
-std::uint32_t campaign::expected_steps() {
+std::uint32_t exploration::expected_steps() {
     std::uint64_t longest = 1;
     for (std::uint64_t seed = 0; seed < calibration_runs; ++seed) {
         random_choices source(seed);
-        attempt_with(source);
+        run_with(source);
         longest = std::max(longest, source.actor_decisions());
     }
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, 1'000'000));
 }
 
 template <class Choices>
-void campaign::run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
-                         explore_summary::counts& counts) {
+void exploration::run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
+                            explore_summary::counts& counts) {
     for (std::uint64_t seed = 0; seed < runs; ++seed) {
         named.seed = seed;
         source.restart(seed);
-        ending first = attempt_with(source);
-        if (seed % twice_every == 0) {
+        run_result first = run_with(source);
+        if (seed % repeat_interval == 0) {
             source.restart(seed);
-            if (!attempt_with(source).same_run(first) && !first.failure) {
+            if (!run_with(source).same_run(first) && !first.failure) {
                 first.failure = "not deterministic: the same seed gave two different runs; "
                                 "something beside choices decides (a clock, an address, state kept "
                                 "from the last run)";
                 first.kind = "not deterministic";
             }
         }
-        if (!judge(first, source, counts, seed, replay_line(named))) return;
+        if (!record_run(first, source, counts, seed, replay_line(named))) return;
     }
 }
 
-void campaign::run_exhaustive() {
+void exploration::run_exhaustive() {
     if (options_.exhaustive_runs == 0) return;
     exhaustive_choices source(named_.preemption_bound);
     for (std::uint64_t number = 0; number < options_.exhaustive_runs; ++number) {
-        if (!judge(attempt_with(source), source, summary_.exhaustive, number, "")) return;
+        if (!record_run(run_with(source), source, summary_.exhaustive, number, "")) return;
         if (source.next()) continue;
         summary_.exhausted = true;
         return;
     }
 }
 
-bool campaign::judge(const ending& run, choices& source, explore_summary::counts& counts,
-                     std::uint64_t number, std::string found_by) {
+bool exploration::record_run(const run_result& run, choices& source,
+                             explore_summary::counts& counts, std::uint64_t number,
+                             std::string found_by) {
     ++counts.runs;
     hashes_.push_back(run.hash);
     if (!run.failure) return true;
@@ -222,7 +223,8 @@ bool campaign::judge(const ending& run, choices& source, explore_summary::counts
     return !options_.stop_at_failure;
 }
 
-void campaign::report_failure(const ending& run, const choices& source, std::string found_by) {
+void exploration::report_failure(const run_result& run, const choices& source,
+                                 std::string found_by) {
     explore_failure& failure = summary_.failure.emplace();
     failure.what = *run.failure;
     failure.found_by = std::move(found_by);
@@ -232,7 +234,7 @@ void campaign::report_failure(const ending& run, const choices& source, std::str
 }
 
 // Shrinks the failure, and runs the smallest schedule once more for its log.
-void campaign::finish_failure() {
+void exploration::shrink_failure() {
     explore_failure& failure = *summary_.failure;
     if (failure_kind_ == misfit) {
         failure.report = failure.what;
@@ -240,7 +242,7 @@ void campaign::finish_failure() {
     }
     const auto fails = [this](std::span<const std::uint32_t> trace) {
         replay_choices source(std::vector<std::uint32_t>(trace.begin(), trace.end()));
-        const ending run = attempt_with(source);
+        const run_result run = run_with(source);
         return run.failure && run.kind == failure_kind_;
     };
     const shrunk smallest = shrink(failure.trace, fails, options_.shrink_budget);
@@ -249,16 +251,16 @@ void campaign::finish_failure() {
     replay_choices source(failure.trace);
     std::vector<decision> decisions;
     source.log_to(&decisions);
-    const ending last = attempt_with(source);
-    const bool has_line = failure.trace.size() <= longest_replay; // false: only found_by repeats
-                                                                  // the failure
+    const run_result last = run_with(source);
+    const bool has_line = failure.trace.size() <= max_replay_length; // false: only found_by repeats
+                                                                     // the failure
     if (has_line && last.failure && last.kind == failure_kind_) failure.what = *last.failure;
     failure.event_log = last.log;
     failure.decisions = describe(decisions);
     failure.replay = has_line ? replay_line(failure.trace) : failure.found_by;
     failure.report =
         "replay: " + (failure.replay.empty() ? "too many decisions for a line" : failure.replay) +
-        ' ' + options_.how_to_run + '\n' + failure.what +
+        ' ' + options_.run_command + '\n' + failure.what +
         "\nfound by: " + (failure.found_by.empty() ? "no seed" : failure.found_by) + "; " +
         std::to_string(failure.decisions_found) + " decisions, " +
         std::to_string(failure.trace.size()) + " after " + std::to_string(smallest.reruns) +
@@ -270,13 +272,13 @@ void campaign::finish_failure() {
 } // namespace sim
 
 explore_summary detail::explore(const explore_options& options, const explore_program& program) {
-    return sim::campaign(options, program).run();
+    return sim::exploration(options, program).run();
 }
 
 explore_summary detail::explore_input(const explore_options& options,
                                       const explore_program& program,
                                       std::span<const std::uint8_t> input) {
-    return sim::campaign(options, program).run_input(input);
+    return sim::exploration(options, program).run_input(input);
 }
 
 static void append(std::string& text, const char* name, const explore_summary::counts& counts) {

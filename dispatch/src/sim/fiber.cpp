@@ -15,7 +15,7 @@ namespace irpverbs::dispatch::sim {
 
 namespace ctx = boost::context::detail;
 
-constexpr std::size_t usual_stack_size = 256 * 1024;
+constexpr std::size_t default_stack_size = 256 * 1024;
 
 // Objects that only an abandoned stack points to are leaked with it. Under AddressSanitizer such
 // stacks are kept as roots of its leak check, since a run that hung is no leak of the program.
@@ -32,7 +32,7 @@ struct fiber::pool {
     std::vector<fiber*> idle;
     std::deque<fiber*> abandoned;
 
-    fiber& take() {
+    fiber& allocate() {
         if (abandoned.size() > quarantine) {
             fiber* oldest = abandoned.front();
             abandoned.pop_front();
@@ -44,7 +44,7 @@ struct fiber::pool {
             return *oldest;
         }
         if (idle.empty()) {
-            all.push_back(std::unique_ptr<fiber>(new fiber(usual_stack_size)));
+            all.push_back(std::unique_ptr<fiber>(new fiber(default_stack_size)));
             idle.reserve(all.size());
             return *all.back();
         }
@@ -96,7 +96,7 @@ void fiber::make_ready() {
 }
 
 fiber& fiber::start(routine body, void* context) {
-    fiber& chosen = stacks().take();
+    fiber& chosen = stacks().allocate();
     chosen.body_ = body;
     chosen.argument_ = context;
     return chosen;
@@ -111,7 +111,7 @@ void fiber::abandon() {
 
 // The data that a switch passes to the fiber it switches to; a new stack needs `to` to find its
 // fiber.
-struct handover {
+struct switch_data {
     fiber* from;
     fiber* to;
 };
@@ -130,28 +130,28 @@ void fiber::before_switch([[maybe_unused]] fiber& to) {
 
 void fiber::switch_to(fiber& to) {
     before_switch(to);
-    handover note{this, &to};
-    arrived(ctx::jump_fcontext(to.context_, &note));
+    switch_data note{this, &to};
+    after_switch(ctx::jump_fcontext(to.context_, &note));
 }
 
-void fiber::arrived(ctx::transfer_t from) {
-    fiber* came_from = static_cast<handover*>(from.data)->from;
-    came_from->context_ = from.fctx;
+void fiber::after_switch(ctx::transfer_t from) {
+    fiber* previous = static_cast<switch_data*>(from.data)->from;
+    previous->context_ = from.fctx;
 #ifdef SIM_ASAN
     const void* stack = nullptr;
     std::size_t size = 0;
     __sanitizer_finish_switch_fiber(fake_stack_, &stack, &size);
-    if (came_from->body_ == nullptr) { // the thread's own stack
-        came_from->stack_ = const_cast<void*>(stack);
-        came_from->stack_size_ = size;
+    if (previous->body_ == nullptr) { // the thread's own stack
+        previous->stack_ = const_cast<void*>(stack);
+        previous->stack_size_ = size;
     }
 #endif
     std::memcpy(abi::__cxa_get_globals(), &exceptions_, sizeof exceptions_);
 }
 
 void fiber::entry(ctx::transfer_t from) {
-    fiber* self = static_cast<handover*>(from.data)->to;
-    self->arrived(from);
+    fiber* self = static_cast<switch_data*>(from.data)->to;
+    self->after_switch(from);
     self->run();
 }
 

@@ -45,7 +45,7 @@ private:
     [[noreturn]] void run();
     void make_ready();
     void before_switch(fiber& to);
-    void arrived(boost::context::detail::transfer_t from);
+    void after_switch(boost::context::detail::transfer_t from);
 
     boost::context::detail::fcontext_t context_ = nullptr;
     void* stack_ = nullptr; // lowest address

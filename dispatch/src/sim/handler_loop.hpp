@@ -25,8 +25,8 @@ public:
         schedule_.let_others_run();
     }
     /// Ends the loop of a run that did not finish. The actor may be inside a handler.
-    void give_up() {
-        if (polling_) forget_handlers_in(outer_);
+    void abandon() {
+        if (polling_) unlink_handlers_in(outer_);
     }
 
 private:

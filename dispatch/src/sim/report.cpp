@@ -46,7 +46,7 @@ void scheduler::describe(std::string& text, const actor& which) const {
     }
     text += " at ";
     text += sim::name_of(which.at);
-    if (const std::string object = log_.name_object(which.object); !object.empty())
+    if (const std::string object = log_.object_name(which.object); !object.empty())
         text += ' ' + object;
     text += ", since " + seconds(which.since);
     if (which.deadline != detail::no_deadline) text += ", until " + seconds(which.deadline);

@@ -1,8 +1,8 @@
 #include "scheduler.hpp"
 
-#include "kept.hpp"
+#include "intentional_leak.hpp"
 
-#include <dispatch/detail/verify.hpp>
+#include <dispatch/support/verify.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -11,7 +11,7 @@
 namespace irpverbs::dispatch::sim {
 
 constexpr actor_id main_id = 0;
-constexpr std::uint32_t patience = 1000;
+constexpr std::uint32_t max_steps_in_a_row = 1000;
 
 scheduler::scheduler(machine& owner, choices& source, const sim_machine::options& limits)
     : machine_(owner), source_(source), limits_(limits), faults_(source), log_(limits.log),
@@ -30,7 +30,7 @@ void scheduler::abandon_all() {
         const bool droppable = each->work.drop != nullptr;
         if (begun) each->stack->abandon();
         // The stack of an actor that has begun and can't be dropped holds its data.
-        if (begun == droppable) keep_for_ever(each->work);
+        if (begun == droppable) leak_intentionally(each->work);
         if (!begun && droppable) each->work.drop(each->work.held);
         each->now = state::ended;
     }
@@ -73,10 +73,10 @@ fiber& scheduler::run_actor(void* which) {
                    self.name + " ended by an exception that is no std::exception");
     }
     if (self.work.drop != nullptr) self.work.drop(self.work.held);
-    return owner.end_of(self);
+    return owner.finish_actor(self);
 }
 
-fiber& scheduler::end_of(actor& self) {
+fiber& scheduler::finish_actor(actor& self) {
     self.now = state::ended;
     self.stack = nullptr;
     progress_ = true;
@@ -95,18 +95,18 @@ void scheduler::fail(sim_outcome outcome, std::string reason, std::string kind) 
     reason_ = std::move(reason);
 }
 
-void scheduler::escape() {
-    escape_(escape_context_);
-    std::terminate(); // the function it escapes to abandons this stack
+void scheduler::abort_run() {
+    abort_(abort_context_);
+    std::terminate(); // the function that it calls abandons this stack
 }
 
 // A run may end while timers with a period are set, and while threads wait.
-bool scheduler::timers_left() const { return machine_.timers_set_once_are_armed(); }
+bool scheduler::timers_left() const { return machine_.has_one_shot_timers(); }
 
 void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) {
-    if (on_main() && escape_ == nullptr) throw std::runtime_error(reason);
+    if (on_main() && abort_ == nullptr) throw std::runtime_error(reason);
     fail(outcome, std::move(reason), std::move(kind));
-    if (on_main()) escape();
+    if (on_main()) abort_run();
     running_->now = state::stalled; // for ever
     transfer(main_);
     std::terminate(); // main abandons this stack
@@ -114,7 +114,7 @@ void scheduler::stop(sim_outcome outcome, std::string reason, std::string kind) 
 
 void scheduler::run() {
     if (outcome_ != sim_outcome::finished) return;
-    if (limits_.delays == 0 && detail::watching(detail::watch::delays))
+    if (limits_.delays == 0 && detail::enabled(detail::check::delays))
         limits_.delays = detail::settings.delay_one_in;
     delaying_ = limits_.delays != 0 && source_.fires("delays in this run", 2);
     for (actor* each : waiting_for_run_) {
@@ -125,7 +125,7 @@ void scheduler::run() {
     let_others_run();
     if (spawned_left_ != 0)
         fail(sim_outcome::hung, timed_out_ ? "the time limit came" : "nothing can happen any more");
-    if (outcome_ != sim_outcome::finished && escape_ != nullptr) escape();
+    if (outcome_ != sim_outcome::finished && abort_ != nullptr) abort_run();
 }
 
 void scheduler::let_others_run() {
@@ -138,7 +138,7 @@ void scheduler::main_is_stuck() {
     main_.now = state::ready;
     if (outcome_ == sim_outcome::finished)
         fail(sim_outcome::hung, "the thread outside the run waits for what can't happen");
-    if (escape_ != nullptr) escape();
+    if (abort_ != nullptr) abort_run();
     throw std::runtime_error(report());
 }
 
@@ -160,10 +160,10 @@ void scheduler::step(detail::point kind, const void* object) {
     me.since = time_;
     log_.step(me.id, kind, time_);
     if (log_.written()) log_.write_step(steps_, time_, me.name, kind, object);
-    if (delaying_) delay_sometimes();
+    if (delaying_) maybe_delay();
     // An actor that polls without a yield must not keep the others from running, whatever its
     // priority.
-    actor& chosen = next(++steps_in_a_row_ % patience == 0);
+    actor& chosen = next(++steps_in_a_row_ % max_steps_in_a_row == 0);
     if (&chosen != &me) transfer(chosen);
 }
 
@@ -174,40 +174,40 @@ void scheduler::yield() {
     if (&chosen != running_) transfer(chosen);
 }
 
-void scheduler::delay_sometimes() {
+void scheduler::maybe_delay() {
     if (!source_.fires("delay", limits_.delays)) return;
-    ++held_up_;
+    ++delayed_actors_;
     stall(heavy_tail());
-    --held_up_;
+    --delayed_actors_;
 }
 
 // Draws a delay; each doubling is as likely as the one before.
 std::uint64_t scheduler::heavy_tail() { return std::uint64_t{1} << source_.pick(28, "delay size"); }
 
-bool scheduler::perturb(const char* site) { return limits_.faults && faults_.fires(site, 4); }
+bool scheduler::should_inject(const char* site) { return limits_.faults && faults_.fires(site, 4); }
 
 void scheduler::note(std::string_view text) { log_.note(steps_, time_, running_->name, text); }
 
 // --- waiting -------------------------------------------------------------------------------------
 
-static bool take_token(detail::processor& self) {
+static bool consume_token(detail::processor& self) {
     return self.parking.exchange(0, std::memory_order_relaxed) != 0;
 }
 
 bool scheduler::park(detail::processor& self, std::uint64_t deadline) {
     self.actor = running_;
-    if (take_token(self)) return true;
+    if (consume_token(self)) return true;
     if (deadline <= time_) {
         yield();
-        return take_token(self);
+        return consume_token(self);
     }
-    if (perturb("park.wakes_for_no_reason")) return true;
+    if (should_inject("park.wakes_for_no_reason")) return true;
     if (delaying_ && deadline != detail::no_deadline && source_.fires("late", limits_.delays))
         deadline += heavy_tail();
     actor& me = *running_;
     block(state::parked, deadline);
     if (me.now != state::ready) main_is_stuck();
-    return !me.timed_out || take_token(self);
+    return !me.timed_out || consume_token(self);
 }
 
 void scheduler::unpark(detail::processor& target) {
@@ -287,16 +287,16 @@ actor& scheduler::next(bool yielded) {
         const bool current_runnable = running_->now == state::ready;
         const std::size_t first = current_runnable ? 0 : 1;
         if (ready_.size() > first) {
-            if (!choosing_) return take(first);
+            if (!choosing_) return make_running(first);
             const std::span<const actor_id> runnable(ready_.data() + first, ready_.size() - first);
-            return take(first + source_.pick_actor(runnable, current_runnable, yielded));
+            return make_running(first + source_.pick_actor(runnable, current_runnable, yielded));
         }
         if (!pass_time()) return main_;
     }
 }
 
 // Makes the actor at `place` the running one.
-actor& scheduler::take(std::size_t place) {
+actor& scheduler::make_running(std::size_t place) {
     if (place == 0) return *running_;
     const actor_id chosen = ready_[place];
     ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -331,7 +331,7 @@ bool scheduler::may_pass_to(std::uint64_t due) {
     }
     if (main_.now != state::running_others || spawned_left_ != 0) return true;
     if (due <= drained_at_ + limits_.drain_time) return true;
-    return held_up_ != 0 || timers_left();
+    return delayed_actors_ != 0 || timers_left();
 }
 
 void scheduler::prepare(actor& to) {

@@ -5,10 +5,10 @@
 #include "event_log.hpp"
 #include "fiber.hpp"
 
-#include <dispatch/choices.hpp>
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/sim_machine.hpp>
-#include <dispatch/swarm.hpp>
+#include <dispatch/support/processor.hpp>
+#include <dispatch/testing/choices.hpp>
+#include <dispatch/testing/swarm.hpp>
 
 #include <memory>
 #include <string>
@@ -85,10 +85,10 @@ public:
     /// Blocks until another actor has taken a step. Only one actor may wait in this function at a
     /// time.
     void await_progress();
-    /// Ends the run. On main it escapes (see escape_by), or throws the reason when no escape is
-    /// set.
+    /// Ends the run. On main it aborts the run (see on_abort), or throws the reason when no
+    /// function is set.
     [[noreturn]] void stop(sim_outcome outcome, std::string reason, std::string kind = {});
-    bool perturb(const char* site);
+    bool should_inject(const char* site);
     void note(std::string_view text);
 
     actor& running() { return *running_; }
@@ -103,23 +103,23 @@ public:
     std::string failure_kind() const;
 
     /// When a run doesn't finish, main calls `way`, which never returns. Null: main continues.
-    void escape_by(void (*way)(void*), void* context) {
-        escape_ = way;
-        escape_context_ = context;
+    void on_abort(void (*way)(void*), void* context) {
+        abort_ = way;
+        abort_context_ = context;
     }
 
 private:
     static fiber& run_actor(void* which);
-    fiber& end_of(actor& self);
+    fiber& finish_actor(actor& self);
     void count_step();
-    void delay_sometimes();
+    void maybe_delay();
     std::uint64_t heavy_tail();
 
     void block(state why, std::uint64_t deadline);
     void wake(actor& sleeper);
     void add_ready(actor_id id);
     actor& next(bool yielded);
-    actor& take(std::size_t place);
+    actor& make_running(std::size_t place);
     void transfer(actor& to);
     void prepare(actor& to);
     void wake_spinners();
@@ -127,7 +127,7 @@ private:
     bool may_pass_to(std::uint64_t due);
     void fail(sim_outcome outcome, std::string reason, std::string kind = {});
     [[noreturn]] void main_is_stuck();
-    [[noreturn]] void escape();
+    [[noreturn]] void abort_run();
     bool timers_left() const;
     void describe(std::string& text, const actor& which) const;
 
@@ -146,8 +146,9 @@ private:
     bool progress_ = false;
     bool choosing_ = true;
     bool delaying_ = false;
-    bool timed_out_ = false;    // the time limit was reached
-    std::uint32_t held_up_ = 0; // number of actors that are delayed in the middle of an operation
+    bool timed_out_ = false; // the time limit was reached
+    std::uint32_t delayed_actors_ =
+        0; // number of actors that are delayed in the middle of an operation
     std::uint32_t steps_in_a_row_ = 0;
     std::size_t spawned_left_ = 0;
     std::vector<std::unique_ptr<actor>> actors_;
@@ -159,8 +160,8 @@ private:
     sim_outcome outcome_ = sim_outcome::finished;
     std::string reason_;
     std::string kind_;
-    void (*escape_)(void*) = nullptr;
-    void* escape_context_ = nullptr;
+    void (*abort_)(void*) = nullptr;
+    void* abort_context_ = nullptr;
 };
 
 } // namespace irpverbs::dispatch::sim

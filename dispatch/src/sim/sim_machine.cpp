@@ -1,9 +1,9 @@
-#include "../machine_state.hpp"
 #include "handler_loop.hpp"
-#include "kept.hpp"
+#include "intentional_leak.hpp"
+#include "machine/machine_state.hpp"
 #include "simulation.hpp"
 
-#include <dispatch/schedule.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <dispatch/bugcheck.h>
 
@@ -19,22 +19,20 @@ simulation::simulation(sim_machine& owner, choices& source, const sim_machine::o
 /// While this object exists, bug checks end the run.
 class bug_check_scope {
 public:
-    explicit bug_check_scope(bool& they_do) : they_do_(they_do), before_(they_do) {
-        they_do = true;
-    }
-    ~bug_check_scope() { they_do_ = before_; }
+    explicit bug_check_scope(bool& flag) : flag_(flag), before_(flag) { flag = true; }
+    ~bug_check_scope() { flag_ = before_; }
     bug_check_scope(const bug_check_scope&) = delete;
     bug_check_scope& operator=(const bug_check_scope&) = delete;
 
 private:
-    bool& they_do_;
+    bool& flag_;
     bool before_;
 };
 
 simulation::~simulation() {
     if (handlers_ == nullptr || schedule.outcome() == sim_outcome::finished) return;
-    handlers_->give_up();
-    keep_for_ever(std::move(handlers_));
+    handlers_->abandon();
+    leak_intentionally(std::move(handlers_));
 }
 
 void simulation::close() {
@@ -57,12 +55,12 @@ const sim_machine::result& simulation::run() {
         const bug_check_scope here(bug_checks_end_the_run);
         schedule.run();
     }
-    conclude();
+    store_result();
     if (!last) schedule.abandon_all();
     return last;
 }
 
-void simulation::conclude() {
+void simulation::store_result() {
     last.steps = schedule.steps();
     last.time = schedule.time();
     if (last.outcome != sim_outcome::finished) return; // the run has reported a failure already
@@ -91,8 +89,8 @@ static std::string text_of(const BUG_CHECK_REPORT& report) {
 // The actor that broke the rule stops here without unwinding: it may be in C code or in a noexcept
 // function, or hold locks.
 bool simulation::on_bug_check(const BUG_CHECK_REPORT& report) {
-    if (receiver.handler != nullptr) {
-        receiver.handler(&report, receiver.context);
+    if (callback.handler != nullptr) {
+        callback.handler(&report, callback.context);
         return true;
     }
     if (!bug_checks_end_the_run) return false;
@@ -212,12 +210,16 @@ bool sim_machine::fires(const char* what, std::uint32_t one_in) {
     return source().fires(what, one_in);
 }
 
-bool sim_machine::suggest(const char* what, bool answer) { return source().suggest(what, answer); }
+bool sim_machine::record_choice(const char* what, bool answer) {
+    return source().record_choice(what, answer);
+}
 
-bool sim_machine::perturb(const char* site) { return simulation_->schedule.perturb(site); }
+bool sim_machine::should_inject(const char* site) {
+    return simulation_->schedule.should_inject(site);
+}
 
-void sim_machine::introduce(const void* object, const char* kind) {
-    simulation_->schedule.log().introduce(object, kind);
+void sim_machine::name_object(const void* object, const char* kind) {
+    simulation_->schedule.log().name_object(object, kind);
 }
 
 const char* sim_machine::replay_line() { return simulation_->replay_line(); }
@@ -226,6 +228,6 @@ bool sim_machine::on_bug_check(const BUG_CHECK_REPORT& report) {
     return simulation_->on_bug_check(report);
 }
 
-detail::bug_check_receiver* sim_machine::own_receiver() { return &simulation_->receiver; }
+detail::bug_check_callback* sim_machine::own_bug_check_callback() { return &simulation_->callback; }
 
 } // namespace irpverbs::dispatch

@@ -24,14 +24,14 @@ public:
     /// Returns the report with the texts of the dumpers.
     std::string full_report() const;
     /// Stores the result of the run in `last`.
-    void conclude();
+    void store_result();
     /// Passes the report to the machine's own handler, or ends the run with it. False: the machine
     /// has no handler, and no run is in progress.
     bool on_bug_check(const BUG_CHECK_REPORT& report);
 
     scheduler schedule;
     sim_machine::result last;
-    detail::bug_check_receiver receiver; // installed by a thread of the machine
+    detail::bug_check_callback callback; // installed by a thread of the machine
     bool bug_checks_end_the_run = false;
     std::uint64_t system_time_at_0 = 132'223'104'000'000'000; // 2020-01-01
     std::vector<std::pair<void (*)(std::string&, void*), void*>> dumpers;

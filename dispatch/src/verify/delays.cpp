@@ -1,7 +1,7 @@
 #include "delays.hpp"
 
-#include <dispatch/detail/verify.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/verify.hpp>
 
 namespace irpverbs::dispatch::detail {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 // Delays from 0.1 us to 100 us; each doubling is as likely as the one before.
 constexpr std::uint64_t doublings = 11;
 
-bool is_a_place_to_wait(point kind) {
+bool is_blocking_point(point kind) {
     switch (kind) {
     case point::lock_acquire:
     case point::lock_release:
@@ -24,9 +24,9 @@ bool is_a_place_to_wait(point kind) {
 
 } // namespace
 
-void delay_sometimes(processor& self, point kind) {
+void maybe_delay(processor& self, point kind) {
     machine& owner = *self.owner;
-    if (owner.simulated() || !is_a_place_to_wait(kind)) return;
+    if (owner.simulated() || !is_blocking_point(kind)) return;
     if (!owner.fires("delay", settings.delay_one_in.load(std::memory_order_relaxed))) return;
     owner.stall(self, std::uint64_t{1} << owner.random() % doublings);
 }

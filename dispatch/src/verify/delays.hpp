@@ -2,12 +2,12 @@
 // it.
 #pragma once
 
-#include <dispatch/detail/processor.hpp>
+#include <dispatch/support/processor.hpp>
 
 namespace irpverbs::dispatch::detail {
 
 /// Delays the caller by chance. Only on real machines: the simulator has delays of its own, in
 /// virtual time.
-void delay_sometimes(processor& self, point kind);
+void maybe_delay(processor& self, point kind);
 
 } // namespace irpverbs::dispatch::detail

@@ -1,6 +1,6 @@
 #include "irql_checks.hpp"
 
-#include "broken_rules.hpp"
+#include "verifier_rules.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -43,99 +43,104 @@ raise* raise_ended_by(verifier_state& state, const void* lock) {
     return own != nullptr ? own : last_raise(state);
 }
 
-void lower_that_raises(processor& self, KIRQL to) {
-    if (!watching(watch::irql)) return;
-    report_with_id(broken(rule_of::IrqlKeRaiseLower,
-                          from_to("KeLowerIrql raises the IRQL", self.irql, to), self.irql, to),
+void report_lower_that_raises(processor& self, KIRQL to) {
+    if (!enabled(check::irql)) return;
+    report_with_id(make_finding(verifier_rules::IrqlKeRaiseLower,
+                                from_to("KeLowerIrql raises the IRQL", self.irql, to), self.irql,
+                                to),
                    0x31);
 }
 
-void pair_up(verifier_state& state, raise& begun) {
+void end_raise(verifier_state& state, raise& begun) {
     state.raises.erase(state.raises.begin() + (&begun - state.raises.data()));
 }
 
 } // namespace
 
-void note_raise(processor& self, KIRQL from) { note_raise(self, from, nullptr, {}); }
+void record_raise(processor& self, KIRQL from) { record_raise(self, from, nullptr, {}); }
 
-void note_raise(processor& self, KIRQL from, const void* lock, const call_stack& where) {
-    if (!watching(watch::irql)) return;
-    checks_of(self).raises.push_back({from, lock, where.count != 0 ? where : capture_stack(2, 16)});
+void record_raise(processor& self, KIRQL from, const void* lock, const call_stack& where) {
+    if (!enabled(check::irql)) return;
+    verifier_state_of(self).raises.push_back(
+        {from, lock, where.count != 0 ? where : capture_stack(2, 16)});
 }
 
-void note_raise_to(processor& self, KIRQL to) {
-    if (!watching(watch::irql)) return;
+void check_raise(processor& self, KIRQL to) {
+    if (!enabled(check::irql)) return;
     if (to < self.irql)
-        report(broken(rule_of::IrqlKeRaiseLower,
-                      from_to("KeRaiseIrql lowers the IRQL", self.irql, to), self.irql, to));
+        report(make_finding(verifier_rules::IrqlKeRaiseLower,
+                            from_to("KeRaiseIrql lowers the IRQL", self.irql, to), self.irql, to));
     else
-        note_raise(self, self.irql);
+        record_raise(self, self.irql);
 }
 
 void check_lower(processor& self, KIRQL to) {
-    if (to > self.irql) return lower_that_raises(self, to);
+    if (to > self.irql) return report_lower_that_raises(self, to);
     if (const held_lock* held = to < DISPATCH_LEVEL ? first_held_spin_lock(self) : nullptr;
-        held != nullptr && watching(watch::locks)) {
-        finding found = broken(rule_of::SpinLock,
-                               "the IRQL falls below DISPATCH_LEVEL while a spin lock is held",
-                               reinterpret_cast<ULONG_PTR>(held->lock), self.number);
-        found.keep("held since", held->where);
+        held != nullptr && enabled(check::locks)) {
+        finding found =
+            make_finding(verifier_rules::SpinLock,
+                         "the IRQL falls below DISPATCH_LEVEL while a spin lock is held",
+                         reinterpret_cast<ULONG_PTR>(held->lock), self.number);
+        found.add_stack("held since", held->where);
         report(found);
     }
-    if (!watching(watch::irql)) return;
-    verifier_state& state = checks_of(self);
+    if (!enabled(check::irql)) return;
+    verifier_state& state = verifier_state_of(self);
     if (state.in_dpc && to < DISPATCH_LEVEL)
-        report_with_id(broken(rule_of::IrqlKeRaiseLower,
-                              from_to("a DPC lowers the IRQL", self.irql, to), self.irql, to),
+        report_with_id(make_finding(verifier_rules::IrqlKeRaiseLower,
+                                    from_to("a DPC lowers the IRQL", self.irql, to), self.irql, to),
                        0x31);
     raise* begun = last_raise(state);
     if (begun == nullptr) return;
-    if (begun->from == to) return pair_up(state, *begun);
-    finding found =
-        broken(rule_of::IrqlKeRaiseLower2,
-               from_to("KeLowerIrql does not restore what the paired raise saved", begun->from, to),
-               self.irql, to, begun->from);
-    found.keep("raised at", begun->where);
+    if (begun->from == to) return end_raise(state, *begun);
+    finding found = make_finding(
+        verifier_rules::IrqlKeRaiseLower2,
+        from_to("KeLowerIrql does not restore what the paired raise saved", begun->from, to),
+        self.irql, to, begun->from);
+    found.add_stack("raised at", begun->where);
     // The raises in between have lost their paired falls.
     while (begun != nullptr && begun->from >= to) {
-        pair_up(state, *begun);
+        end_raise(state, *begun);
         begun = last_raise(state);
     }
     report(found);
 }
 
 void check_release_irql(processor& self, const void* lock, KIRQL to) {
-    if (!watching(watch::irql)) return;
-    const raise* begun = raise_ended_by(checks_of(self), lock);
+    if (!enabled(check::irql)) return;
+    const raise* begun = raise_ended_by(verifier_state_of(self), lock);
     if (begun == nullptr) return;
     if (begun->from != to) {
-        finding found = broken(
-            rule_of::IrqlKeReleaseSpinLock,
+        finding found = make_finding(
+            verifier_rules::IrqlKeReleaseSpinLock,
             from_to("a spin lock is released to another IRQL than it saved", begun->from, to),
             reinterpret_cast<ULONG_PTR>(lock), to, begun->from);
-        found.keep("raised at", begun->where);
+        found.add_stack("raised at", begun->where);
         report(found); // the handler may change or clear the records
     }
-    verifier_state& state = checks_of(self);
-    if (raise* ended = raise_ended_by(state, lock)) pair_up(state, *ended);
+    verifier_state& state = verifier_state_of(self);
+    if (raise* ended = raise_ended_by(state, lock)) end_raise(state, *ended);
 }
 
 void check_paged_code(processor& self, const char* function) {
-    report(broken(rule_of::PagedCode,
-                  std::string(function) + " is pageable code and runs above APC_LEVEL", self.irql));
+    report(make_finding(verifier_rules::PagedCode,
+                        std::string(function) + " is pageable code and runs above APC_LEVEL",
+                        self.irql));
 }
 
 void check_wait_irql(processor& self, const char* function, bool may_wait, bool for_ever) {
-    if (!watching(watch::irql)) return;
+    if (!enabled(check::irql)) return;
     if (self.irql < DISPATCH_LEVEL || (self.irql == DISPATCH_LEVEL && !may_wait)) return;
     const ULONG_PTR id = self.irql > DISPATCH_LEVEL ? 0x120 : for_ever ? 0x121 : 0x122;
     const bool multiple = std::string_view(function) == "KeWaitForMultipleObjects";
     report_with_id(
-        broken(multiple ? rule_of::IrqlKeWaitForMultipleObjects : rule_of::IrqlKeWaitForMutexObject,
-               from_to(function, self.irql, APC_LEVEL) +
-                   ": waits are allowed at or below APC_LEVEL, and with a time-out of 0 "
-                   "at DISPATCH_LEVEL",
-               self.irql),
+        make_finding(multiple ? verifier_rules::IrqlKeWaitForMultipleObjects
+                              : verifier_rules::IrqlKeWaitForMutexObject,
+                     from_to(function, self.irql, APC_LEVEL) +
+                         ": waits are allowed at or below APC_LEVEL, and with a time-out of 0 "
+                         "at DISPATCH_LEVEL",
+                     self.irql),
         id);
 }
 

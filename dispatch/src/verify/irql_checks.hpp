@@ -7,12 +7,12 @@
 namespace irpverbs::dispatch::detail {
 
 /// Records that the IRQL is about to rise.
-void note_raise(processor& self, KIRQL from);
+void record_raise(processor& self, KIRQL from);
 /// Records that the acquisition of `lock` is about to raise the IRQL. `where` may be empty when the
 /// stack is not known.
-void note_raise(processor& self, KIRQL from, const void* lock, const call_stack& where);
+void record_raise(processor& self, KIRQL from, const void* lock, const call_stack& where);
 /// Checks and records that KeRaiseIrql is about to set the IRQL.
-void note_raise_to(processor& self, KIRQL to);
+void check_raise(processor& self, KIRQL to);
 /// Checks that KeLowerIrql may set the IRQL.
 void check_lower(processor& self, KIRQL to);
 /// Checks that a release may set the IRQL.

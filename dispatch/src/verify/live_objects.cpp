@@ -1,6 +1,6 @@
 #include "live_objects.hpp"
 
-#include "broken_rules.hpp"
+#include "verifier_rules.hpp"
 
 #include <dispatch/dpc.h>
 #include <dispatch/pool.h>
@@ -21,8 +21,8 @@ struct live_object {
 };
 
 struct object_table {
-    raw_spin lock;
-    std::map<std::pair<address, live_kind>, live_object> objects; // guarded by lock
+    raw_spin_lock lock;
+    std::map<std::pair<address, live_object_kind>, live_object> objects; // guarded by lock
 };
 
 object_table& table() {
@@ -33,18 +33,18 @@ object_table& table() {
 address address_of(const void* object) { return reinterpret_cast<address>(object); }
 
 // Asks the object itself, since the verifier may have missed the end of its life.
-bool is_alive(live_kind kind, const void* object) {
+bool is_alive(live_object_kind kind, const void* object) {
     switch (kind) {
-    case live_kind::timer:
+    case live_object_kind::timer:
         return __atomic_load_n(&static_cast<const KTIMER*>(object)->Queue, __ATOMIC_RELAXED) !=
                nullptr;
-    case live_kind::dpc:
+    case live_object_kind::dpc:
         return __atomic_load_n(&static_cast<const KDPC*>(object)->DpcData, __ATOMIC_RELAXED) !=
                nullptr;
-    case live_kind::work_item:
+    case live_object_kind::work_item:
         return __atomic_load_n(&static_cast<const WORK_QUEUE_ITEM*>(object)->List.Flink,
                                __ATOMIC_RELAXED) != nullptr;
-    case live_kind::lookaside:
+    case live_object_kind::lookaside:
         return static_cast<const NPAGED_LOOKASIDE_LIST*>(object)->Allocate != nullptr;
     }
     return false;
@@ -56,42 +56,43 @@ struct wording {
     const rule& reinitialised;
 };
 
-const wording& words_for(live_kind kind) {
+const wording& words_for(live_object_kind kind) {
     static constexpr wording words[] = {
-        {"a timer that is set", rule_of::TimerFreed, rule_of::TimerReinitialised},
-        {"a DPC that is queued", rule_of::DpcFreed, rule_of::DpcReinitialised},
-        {"a work item that is queued", rule_of::WorkItemFreed, rule_of::WorkItemReinitialised},
-        {"a lookaside list that was not deleted", rule_of::LookasideFreed,
-         rule_of::LookasideReinitialised}};
+        {"a timer that is set", verifier_rules::TimerFreed, verifier_rules::TimerReinitialised},
+        {"a DPC that is queued", verifier_rules::DpcFreed, verifier_rules::DpcReinitialised},
+        {"a work item that is queued", verifier_rules::WorkItemFreed,
+         verifier_rules::WorkItemReinitialised},
+        {"a lookaside list that was not deleted", verifier_rules::LookasideFreed,
+         verifier_rules::LookasideReinitialised}};
     return words[static_cast<std::size_t>(kind)];
 }
 
 void report_alive(const rule& which, const std::string& text, const void* object,
                   const live_object& known, const void* memory, std::size_t size) {
-    finding found =
-        broken(which, text, address_of(object), address_of(memory), static_cast<ULONG_PTR>(size));
-    found.keep("alive since", known.since);
+    finding found = make_finding(which, text, address_of(object), address_of(memory),
+                                 static_cast<ULONG_PTR>(size));
+    found.add_stack("alive since", known.since);
     report(found);
 }
 
 } // namespace
 
-void note_live(processor& self, live_kind kind, const void* object) {
-    if (!watching(watch::pool)) return;
+void add_live_object(processor& self, live_object_kind kind, const void* object) {
+    if (!enabled(check::pool)) return;
     const call_stack since = capture_stack(2, 16);
     object_table& all = table();
     const std::lock_guard guard(all.lock);
     all.objects[{address_of(object), kind}] = {self.owner, since};
 }
 
-void forget_live(live_kind kind, const void* object) {
+void remove_live_object(live_object_kind kind, const void* object) {
     object_table& all = table();
     const std::lock_guard guard(all.lock);
     all.objects.erase({address_of(object), kind});
 }
 
-void check_reinitialised(processor&, live_kind kind, const void* object) {
-    if (!watching(watch::pool)) return;
+void check_reinitialised(processor&, live_object_kind kind, const void* object) {
+    if (!enabled(check::pool)) return;
     object_table& all = table();
     live_object known{};
     {
@@ -108,11 +109,11 @@ void check_reinitialised(processor&, live_kind kind, const void* object) {
 }
 
 void check_live_objects(processor&, const void* memory, std::size_t size) {
-    std::vector<std::pair<std::pair<address, live_kind>, live_object>> inside;
+    std::vector<std::pair<std::pair<address, live_object_kind>, live_object>> inside;
     object_table& all = table();
     {
         const std::lock_guard guard(all.lock);
-        auto each = all.objects.lower_bound({address_of(memory), live_kind::timer});
+        auto each = all.objects.lower_bound({address_of(memory), live_object_kind::timer});
         while (each != all.objects.end() && each->first.first < address_of(memory) + size) {
             inside.push_back(*each);
             each = all.objects.erase(each);
@@ -127,14 +128,15 @@ void check_live_objects(processor&, const void* memory, std::size_t size) {
     }
 }
 
-void forget_live_objects(const void* memory, std::size_t size) {
+void clear_live_objects(const void* memory, std::size_t size) {
     object_table& all = table();
     const std::lock_guard guard(all.lock);
-    all.objects.erase(all.objects.lower_bound({address_of(memory), live_kind::timer}),
-                      all.objects.lower_bound({address_of(memory) + size, live_kind::timer}));
+    all.objects.erase(
+        all.objects.lower_bound({address_of(memory), live_object_kind::timer}),
+        all.objects.lower_bound({address_of(memory) + size, live_object_kind::timer}));
 }
 
-void forget_live_objects(const machine& gone) {
+void clear_live_objects(const machine& gone) {
     object_table& all = table();
     const std::lock_guard guard(all.lock);
     std::erase_if(all.objects, [&](const auto& each) { return each.second.owner == &gone; });

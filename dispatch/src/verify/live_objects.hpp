@@ -7,21 +7,21 @@
 
 namespace irpverbs::dispatch::detail {
 
-enum class live_kind : std::uint8_t { timer, dpc, work_item, lookaside };
+enum class live_object_kind : std::uint8_t { timer, dpc, work_item, lookaside };
 
 /// Records that the caller makes the object live.
-void note_live(processor& self, live_kind kind, const void* object);
-void forget_live(live_kind kind, const void* object);
+void add_live_object(processor& self, live_object_kind kind, const void* object);
+void remove_live_object(live_object_kind kind, const void* object);
 
 /// Reports a live object that its initialisation is about to overwrite.
-void check_reinitialised(processor& self, live_kind kind, const void* object);
+void check_reinitialised(processor& self, live_object_kind kind, const void* object);
 
 /// Reports the live objects in memory that is about to be freed.
 void check_live_objects(processor& self, const void* memory, std::size_t size);
 
 /// Forgets the objects in this memory: memory that was just allocated, or that of a machine that
 /// has ended, holds no live object.
-void forget_live_objects(const void* memory, std::size_t size);
-void forget_live_objects(const machine& gone);
+void clear_live_objects(const void* memory, std::size_t size);
+void clear_live_objects(const machine& gone);
 
 } // namespace irpverbs::dispatch::detail

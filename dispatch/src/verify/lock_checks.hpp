@@ -16,11 +16,11 @@ struct acquisition {
 };
 
 /// True when any rule of this file is watched.
-bool watching_locks() noexcept;
+bool lock_checks_enabled() noexcept;
 
 /// Checks an acquisition that is about to begin. The lock has not changed yet, so a handler may
 /// throw.
-void lock_wanted(processor& self, const acquisition& how, const call_stack& where);
+void lock_requested(processor& self, const acquisition& how, const call_stack& where);
 void lock_acquired(processor& self, const acquisition& how, const call_stack& where);
 
 /// Records that the caller holds `lock` as another kind from now on.
@@ -40,9 +40,9 @@ KSPIN_LOCK spin_lock_initialised(processor& self, const KSPIN_LOCK* lock);
 KSPIN_LOCK mark_of_lock(const KSPIN_LOCK* lock);
 
 /// Reports the spin locks that the caller holds when it is about to wait.
-void wait_with_locks(processor& self, const char* function);
+void check_wait_with_locks(processor& self, const char* function);
 
 /// Reports the locks that the thread of `self` holds when it ends.
-void thread_ends_with_locks(processor& self);
+void check_locks_at_thread_end(processor& self);
 
 } // namespace irpverbs::dispatch::detail

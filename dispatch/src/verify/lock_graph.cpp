@@ -1,7 +1,7 @@
 #include "lock_graph.hpp"
 
-#include "broken_rules.hpp"
 #include "lock_names.hpp"
+#include "verifier_rules.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,8 +11,8 @@ namespace irpverbs::dispatch::detail {
 namespace {
 
 // The search gives up on cycles longer than this, or after more steps than that.
-constexpr std::size_t longest_cycle = 32;
-constexpr unsigned most_steps = 100'000;
+constexpr std::size_t max_cycle_length = 32;
+constexpr unsigned max_steps = 100'000;
 
 bool disjoint(const std::vector<std::uint64_t>& one, const std::vector<std::uint64_t>& other) {
     auto a = one.begin();
@@ -103,11 +103,11 @@ std::optional<finding> lock_graph::wait_for(std::span<const held_lock> held, con
     const std::lock_guard guard(guard_);
     const std::uint32_t to = place(wanted);
     std::optional<finding> found;
-    if (wanted.kind == lock_kind::exclusive && sight_writer(to, gates_of(held)))
+    if (wanted.kind == lock_kind::exclusive && record_writer(to, gates_of(held)))
         found = cycle_of_readers(to);
     for (const held_lock& from : held) {
         if (from.node == held_lock::no_node || from.node == to ||
-            !sight(from, to, wanted.kind, gates_of(held, &from), where, processor))
+            !record_order(from, to, wanted.kind, gates_of(held, &from), where, processor))
             continue;
         if (found || !reaches(to, from.node)) continue;
         const path cycle = cycle_through(
@@ -128,9 +128,9 @@ std::vector<std::uint64_t> lock_graph::gates_of(std::span<const held_lock> held,
 }
 
 // Records an order. Returns true when it is new, or happened with fewer gates than before.
-bool lock_graph::sight(const held_lock& from, std::uint32_t to, lock_kind to_kind,
-                       std::vector<std::uint64_t> gates, const call_stack& where,
-                       std::uint32_t processor) {
+bool lock_graph::record_order(const held_lock& from, std::uint32_t to, lock_kind to_kind,
+                              std::vector<std::uint64_t> gates, const call_stack& where,
+                              std::uint32_t processor) {
     const bool from_shared = from.kind == lock_kind::shared;
     const bool to_shared = to_kind == lock_kind::shared;
     std::vector<order>& out = nodes_[from.node].out;
@@ -173,13 +173,13 @@ bool lock_graph::reaches(std::uint32_t from, std::uint32_t to) const {
 
 lock_graph::path lock_graph::cycle_through(const order& fresh) const {
     path cycle{&fresh};
-    unsigned budget = most_steps;
+    unsigned budget = max_steps;
     if (!close_cycle(cycle, fresh.from, budget)) cycle.clear();
     return cycle;
 }
 
-bool lock_graph::close_cycle(path& so_far, std::uint32_t home, unsigned& budget) const {
-    if (so_far.size() == longest_cycle) return false;
+bool lock_graph::close_cycle(path& so_far, std::uint32_t start, unsigned& budget) const {
+    if (so_far.size() == max_cycle_length) return false;
     for (const order& next : nodes_[so_far.back()->to].out) {
         if (budget == 0 || --budget == 0) return false;
         if (nodes_[next.to].id != next.to_id || !fits(so_far, next)) continue;
@@ -187,15 +187,15 @@ bool lock_graph::close_cycle(path& so_far, std::uint32_t home, unsigned& budget)
                                          [&](const order* each) { return each->to == next.to; });
         if (visited) continue;
         so_far.push_back(&next);
-        if (next.to == home ? conflict(next, *so_far.front()) && writers_can_come(so_far)
-                            : close_cycle(so_far, home, budget))
+        if (next.to == start ? conflict(next, *so_far.front()) && writers_can_come(so_far)
+                             : close_cycle(so_far, start, budget))
             return true;
         so_far.pop_back();
     }
     return false;
 }
 
-bool lock_graph::sight_writer(std::uint32_t of, std::vector<std::uint64_t> gates) {
+bool lock_graph::record_writer(std::uint32_t of, std::vector<std::uint64_t> gates) {
     node& here = nodes_[of];
     const std::size_t before = here.writer_gates.size();
     if (here.written)
@@ -238,13 +238,13 @@ finding lock_graph::describe_cycle(const path& cycle) const {
                    ", acquired at\n" + describe(each->held_at) + "and waited for " +
                    label(each->to) + " at\n" + describe(each->wanted_at);
     }
-    finding found = broken(rule_of::LockOrder, std::move(text),
-                           reinterpret_cast<ULONG_PTR>(nodes_[mine.to].lock),
-                           reinterpret_cast<ULONG_PTR>(nodes_[mine.from].lock), cycle.size());
+    finding found = make_finding(verifier_rules::LockOrder, std::move(text),
+                                 reinterpret_cast<ULONG_PTR>(nodes_[mine.to].lock),
+                                 reinterpret_cast<ULONG_PTR>(nodes_[mine.from].lock), cycle.size());
     found.history = std::move(history);
-    found.keep("lock held since", mine.held_at);
-    found.keep("the other order: lock held since", other.held_at);
-    found.keep("the other order: waited at", other.wanted_at);
+    found.add_stack("lock held since", mine.held_at);
+    found.add_stack("the other order: lock held since", other.held_at);
+    found.add_stack("the other order: waited at", other.wanted_at);
     return found;
 }
 

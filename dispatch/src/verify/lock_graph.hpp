@@ -4,7 +4,7 @@
 // Runtime Analysis to Guide Model Checking of Java Programs" (GoodLock), SPIN 2000.
 #pragma once
 
-#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/support/held_locks.hpp>
 
 #include <optional>
 #include <unordered_map>
@@ -58,23 +58,24 @@ private:
     std::uint32_t place(const lock_use& use);
     std::vector<std::uint64_t> gates_of(std::span<const held_lock> held,
                                         const held_lock* but = nullptr) const;
-    bool sight(const held_lock& from, std::uint32_t to, lock_kind to_kind,
-               std::vector<std::uint64_t> gates, const call_stack& where, std::uint32_t processor);
+    bool record_order(const held_lock& from, std::uint32_t to, lock_kind to_kind,
+                      std::vector<std::uint64_t> gates, const call_stack& where,
+                      std::uint32_t processor);
     const order& edge(std::uint32_t from, std::uint32_t to, bool from_shared, bool to_shared) const;
     /// Records a writer. Returns true when it makes new deadlocks possible; the caller then
     /// searches for cycles of readers.
-    bool sight_writer(std::uint32_t of, std::vector<std::uint64_t> gates);
+    bool record_writer(std::uint32_t of, std::vector<std::uint64_t> gates);
     std::optional<finding> cycle_of_readers(std::uint32_t through) const;
     bool conflict(const order& waits, const order& holds) const;
     bool fits(const path& so_far, const order& next) const;
     bool writers_can_come(const path& cycle) const;
     bool reaches(std::uint32_t from, std::uint32_t to) const;
-    bool close_cycle(path& so_far, std::uint32_t home, unsigned& budget) const;
+    bool close_cycle(path& so_far, std::uint32_t start, unsigned& budget) const;
     path cycle_through(const order& fresh) const;
     finding describe_cycle(const path& cycle) const;
     std::string label(std::uint32_t node) const;
 
-    raw_spin guard_;
+    raw_spin_lock guard_;
     std::vector<node> nodes_; // guarded by guard_, as all below
     std::unordered_map<const void*, std::uint32_t> by_address_;
 };

@@ -1,6 +1,6 @@
 #include "lock_names.hpp"
 
-#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/support/held_locks.hpp>
 
 #include <map>
 #include <mutex>
@@ -9,7 +9,7 @@ namespace irpverbs::dispatch::detail {
 namespace {
 
 struct name_table {
-    raw_spin lock;
+    raw_spin_lock lock;
     std::map<const void*, const char*> names; // guarded by lock
 };
 

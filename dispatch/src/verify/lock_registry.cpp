@@ -1,6 +1,6 @@
 #include "lock_registry.hpp"
 
-#include "../lock_word.hpp"
+#include "locks/lock_word.hpp"
 #include "pool_table.hpp"
 #include "processor_checks.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 std::uintptr_t key(const void* lock) { return reinterpret_cast<std::uintptr_t>(lock); }
 
-std::uint32_t this_epoch() { return watch_epoch.load(std::memory_order_relaxed); }
+std::uint32_t this_epoch() { return check_epoch.load(std::memory_order_relaxed); }
 
 bool is_reader_writer(lock_kind kind) {
     return kind == lock_kind::shared || kind == lock_kind::exclusive;
@@ -27,7 +27,7 @@ bool same_family(lock_kind one, lock_kind other) {
     return family(one) == family(other);
 }
 
-int holds_address(dl_phdr_info* module, std::size_t, void* address) {
+int contains_address(dl_phdr_info* module, std::size_t, void* address) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (ElfW(Half) i = 0; i < module->dlpi_phnum; ++i)
         if (module->dlpi_phdr[i].p_type == PT_LOAD &&
@@ -39,9 +39,9 @@ int holds_address(dl_phdr_info* module, std::size_t, void* address) {
 // True when the verifier knows that the memory held no other lock before. A lock that was only
 // zeroed has no recorded beginning; but static memory has one use only, the verifier sees each free
 // of pool memory, and the end of a machine's own lock is announced.
-bool keeps_its_place(const void* lock) {
-    return pool_table::get().around(lock) || lock == &this_processor().owner->system_lock ||
-           dl_iterate_phdr(holds_address, const_cast<void*>(lock)) != 0;
+bool has_stable_address(const void* lock) {
+    return pool_table::get().around(lock) || lock == &this_processor().owner->cancel_spin_lock ||
+           dl_iterate_phdr(contains_address, const_cast<void*>(lock)) != 0;
 }
 
 } // namespace
@@ -66,7 +66,7 @@ bool lock_registry::shows_mark(entry& known, const void* lock, lock_kind kind) {
     if (!is_reader_writer(kind)) {
         const KSPIN_LOCK word =
             __atomic_load_n(static_cast<const KSPIN_LOCK*>(lock), __ATOMIC_RELAXED);
-        return is_free_word(word) ? word == mark : known.met == this_epoch();
+        return is_free_word(word) ? word == mark : known.last_epoch == this_epoch();
     }
     auto* half = static_cast<std::uint32_t*>(const_cast<void*>(lock));
     auto marked = static_cast<std::uint32_t>(mark);
@@ -88,12 +88,12 @@ bool lock_registry::is_same(entry& known, const void* lock, lock_kind kind) {
     return true;
 }
 
-std::optional<lock_holder> lock_registry::begin(const void* lock) {
-    return begin(lock, origin::object);
+std::optional<lock_holder> lock_registry::add(const void* lock) {
+    return add(lock, origin::object);
 }
 
-std::optional<lock_holder> lock_registry::begin_marked(const KSPIN_LOCK* lock) {
-    return begin(lock, origin::marked);
+std::optional<lock_holder> lock_registry::add_marked(const KSPIN_LOCK* lock) {
+    return add(lock, origin::marked);
 }
 
 KSPIN_LOCK lock_registry::mark_of(const KSPIN_LOCK* lock) {
@@ -104,7 +104,7 @@ KSPIN_LOCK lock_registry::mark_of(const KSPIN_LOCK* lock) {
                : 0;
 }
 
-std::optional<lock_holder> lock_registry::begin(const void* lock, origin from) {
+std::optional<lock_holder> lock_registry::add(const void* lock, origin from) {
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
     std::optional<lock_holder> holder;
@@ -116,7 +116,7 @@ std::optional<lock_holder> lock_registry::begin(const void* lock, origin from) {
     return holder;
 }
 
-lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
+lock_identity lock_registry::identify(const void* lock, lock_kind kind) {
     bool examined = false;
     {
         const std::lock_guard guard(guard_);
@@ -129,10 +129,10 @@ lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
             here.initialised = initialised; // it may be the same lock whose mark was lost while
                                             // nothing was watched
         }
-        here.met = this_epoch();
+        here.last_epoch = this_epoch();
         examined = here.examined;
     }
-    const bool stable = !examined && keeps_its_place(lock);
+    const bool stable = !examined && has_stable_address(lock);
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
     here.stable = here.stable || stable;
@@ -142,7 +142,7 @@ lock_identity lock_registry::meet(const void* lock, lock_kind kind) {
     return {here.id, here.initialised, here.stable, mixed && here.stable};
 }
 
-void lock_registry::taken(const void* lock, const lock_holder& by) {
+void lock_registry::acquired(const void* lock, const lock_holder& by) {
     const std::lock_guard guard(guard_);
     entry& here = locks_[key(lock)];
     if (!is_held(here)) here.holders = 0;
@@ -150,7 +150,7 @@ void lock_registry::taken(const void* lock, const lock_holder& by) {
     here.last = by;
 }
 
-void lock_registry::dropped(const void* lock) {
+void lock_registry::released(const void* lock) {
     const std::lock_guard guard(guard_);
     const auto found = locks_.find(key(lock));
     if (found != locks_.end() && found->second.holders != 0) --found->second.holders;
@@ -163,8 +163,8 @@ std::optional<lock_holder> lock_registry::holder_of(const void* lock) {
     return found->second.last;
 }
 
-std::vector<std::pair<const void*, lock_holder>> lock_registry::end(const void* memory,
-                                                                    std::size_t size) {
+std::vector<std::pair<const void*, lock_holder>> lock_registry::remove(const void* memory,
+                                                                       std::size_t size) {
     std::vector<std::pair<const void*, lock_holder>> held;
     const std::lock_guard guard(guard_);
     auto each = locks_.lower_bound(key(memory));
@@ -176,8 +176,8 @@ std::vector<std::pair<const void*, lock_holder>> lock_registry::end(const void* 
     return held;
 }
 
-void forget_lock(const KSPIN_LOCK* lock) {
-    lock_registry::get().end(lock, sizeof *lock);
+void unregister_lock(const KSPIN_LOCK* lock) {
+    lock_registry::get().remove(lock, sizeof *lock);
     name_lock(lock, nullptr);
 }
 

@@ -3,7 +3,7 @@
 // as memory belongs to the process.
 #pragma once
 
-#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/support/held_locks.hpp>
 
 #include <map>
 #include <optional>
@@ -32,19 +32,19 @@ public:
 
     /// Begins the life of a lock. Returns the holder of the former lock at that address, if it is
     /// held.
-    std::optional<lock_holder> begin(const void* lock);
+    std::optional<lock_holder> add(const void* lock);
     /// Begins the life of a spin lock, whose word holds mark_of(lock) from now on while it is free.
     /// Returns the holder of the former lock at that address, if it is held.
-    std::optional<lock_holder> begin_marked(const KSPIN_LOCK* lock);
+    std::optional<lock_holder> add_marked(const KSPIN_LOCK* lock);
     /// Returns the mark of the lock; 0: it has none.
     KSPIN_LOCK mark_of(const KSPIN_LOCK* lock);
     /// Identifies the lock that is about to be acquired.
-    lock_identity meet(const void* lock, lock_kind kind);
-    void taken(const void* lock, const lock_holder& by);
-    void dropped(const void* lock);
+    lock_identity identify(const void* lock, lock_kind kind);
+    void acquired(const void* lock, const lock_holder& by);
+    void released(const void* lock);
     std::optional<lock_holder> holder_of(const void* lock);
     /// Ends the life of the memory. Returns the held locks in it.
-    std::vector<std::pair<const void*, lock_holder>> end(const void* memory, std::size_t size);
+    std::vector<std::pair<const void*, lock_holder>> remove(const void* memory, std::size_t size);
 
 private:
     enum class origin : std::uint8_t {
@@ -58,7 +58,7 @@ private:
         bool initialised = false;
         bool stable = false;
         bool examined = false;         // the test for `stable` was made
-        std::uint32_t met = 0;         // the epoch of the last acquisition
+        std::uint32_t last_epoch = 0;  // the epoch of the last acquisition
         std::optional<lock_kind> kind; // the kind at the first use
         unsigned holders = 0;
         lock_holder last{};
@@ -66,14 +66,14 @@ private:
     static bool is_held(const entry& lock);
     static bool is_same(entry& known, const void* lock, lock_kind kind);
     static bool shows_mark(entry& known, const void* lock, lock_kind kind);
-    std::optional<lock_holder> begin(const void* lock, origin from);
+    std::optional<lock_holder> add(const void* lock, origin from);
 
-    raw_spin guard_;
+    raw_spin_lock guard_;
     std::map<std::uintptr_t, entry> locks_; // guarded by guard_
     std::uint64_t ids_ = 0;
 };
 
 /// Forgets the lock at the end of its life, whether it is held or not.
-void forget_lock(const KSPIN_LOCK* lock);
+void unregister_lock(const KSPIN_LOCK* lock);
 
 } // namespace irpverbs::dispatch::detail

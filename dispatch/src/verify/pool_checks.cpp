@@ -1,14 +1,14 @@
 #include "pool_checks.hpp"
 
-#include "../rules.hpp"
-#include "broken_rules.hpp"
+#include "irql/irql_rules.hpp"
 #include "live_objects.hpp"
 #include "lock_registry.hpp"
 #include "pool_table.hpp"
+#include "verifier_rules.hpp"
 
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/detail/lifecycle.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/support/machine_hooks.hpp>
 
 #include <cstdlib>
 #include <cstring>
@@ -36,12 +36,12 @@ std::string block_text(const pool_block& block) {
 void check_pool_irql(processor& self, const rule& which, POOL_TYPE type, ULONG_PTR paged_id,
                      ULONG_PTR other_id, const char* what, ULONG_PTR which_one) {
     const KIRQL most = type == PagedPool ? APC_LEVEL : DISPATCH_LEVEL;
-    if (self.irql <= most || !watching(watch::irql)) return;
-    finding found = broken(which,
-                           std::string(type == PagedPool ? "paged" : "non-paged") + " pool is " +
-                               what + " at IRQL " + std::to_string(self.irql) +
-                               "; it may be only at or below " + std::to_string(most),
-                           self.irql, static_cast<ULONG_PTR>(type), which_one);
+    if (self.irql <= most || !enabled(check::irql)) return;
+    finding found = make_finding(which,
+                                 std::string(type == PagedPool ? "paged" : "non-paged") +
+                                     " pool is " + what + " at IRQL " + std::to_string(self.irql) +
+                                     "; it may be only at or below " + std::to_string(most),
+                                 self.irql, static_cast<ULONG_PTR>(type), which_one);
     found.parameters[0] = type == PagedPool ? paged_id : other_id;
     report(found);
 }
@@ -50,8 +50,8 @@ void* allocate_tracked(processor& self, POOL_TYPE type, SIZE_T size, ULONG tag) 
     auto* memory = static_cast<char*>(std::malloc(size + guard_size));
     if (memory == nullptr) return nullptr;
     std::memset(memory + size, guard_byte, guard_size);
-    forget_live_objects(memory, size);
-    lock_registry::get().end(memory, size);
+    clear_live_objects(memory, size);
+    lock_registry::get().remove(memory, size);
     pool_block block;
     block.memory = memory;
     block.size = size;
@@ -67,10 +67,10 @@ void check_guard(const pool_block& block) {
     const auto* guard = static_cast<const unsigned char*>(block.memory) + block.size;
     for (SIZE_T i = 0; i < guard_size; ++i) {
         if (guard[i] == guard_byte) continue;
-        finding found =
-            broken(rule_of::PoolOverrun, "somebody wrote past the end of a " + block_text(block),
-                   number(block.memory), number(guard + i), block.size);
-        found.keep("allocated at", block.allocated_at);
+        finding found = make_finding(
+            verifier_rules::PoolOverrun, "somebody wrote past the end of a " + block_text(block),
+            as_parameter(block.memory), as_parameter(guard + i), block.size);
+        found.add_stack("allocated at", block.allocated_at);
         report(found);
         return;
     }
@@ -78,10 +78,10 @@ void check_guard(const pool_block& block) {
 
 void check_tag(const pool_block& block, ULONG tag) {
     if (tag == 0 || tag == block.tag) return;
-    finding found = broken(rule_of::PoolWrongTag,
-                           "a " + block_text(block) + " is freed with tag " + tag_text(tag),
-                           number(block.memory), block.tag, tag);
-    found.keep("allocated at", block.allocated_at);
+    finding found = make_finding(verifier_rules::PoolWrongTag,
+                                 "a " + block_text(block) + " is freed with tag " + tag_text(tag),
+                                 as_parameter(block.memory), block.tag, tag);
+    found.add_stack("allocated at", block.allocated_at);
     report(found);
 }
 
@@ -89,41 +89,41 @@ void check_tag(const pool_block& block, ULONG tag) {
 bool is_bad_address(const void* memory) {
     pool_table& table = pool_table::get();
     if (const std::optional<pool_block> freed = table.freed_at(memory)) {
-        finding found =
-            broken(rule_of::PoolFreedTwice,
-                   "a " + block_text(*freed) + " is freed for the second time", number(memory));
-        found.keep("allocated at", freed->allocated_at);
-        found.keep("freed first at", freed->freed_at);
+        finding found = make_finding(verifier_rules::PoolFreedTwice,
+                                     "a " + block_text(*freed) + " is freed for the second time",
+                                     as_parameter(memory));
+        found.add_stack("allocated at", freed->allocated_at);
+        found.add_stack("freed first at", freed->freed_at);
         report(found);
         return true;
     }
     const std::optional<pool_block> block = table.around(memory);
-    if (!block && number(memory) % alignof(std::max_align_t) == 0 && memory != nullptr)
+    if (!block && as_parameter(memory) % alignof(std::max_align_t) == 0 && memory != nullptr)
         return false; // allocated before the pool was watched
-    finding found = broken(rule_of::PoolBadAddress,
-                           block ? "an address inside a " + block_text(*block) + " is freed"
-                                 : std::string("an address is freed that no allocation gave"),
-                           number(memory));
-    if (block) found.keep("allocated at", block->allocated_at);
+    finding found = make_finding(verifier_rules::PoolBadAddress,
+                                 block ? "an address inside a " + block_text(*block) + " is freed"
+                                       : std::string("an address is freed that no allocation gave"),
+                                 as_parameter(memory));
+    if (block) found.add_stack("allocated at", block->allocated_at);
     report(found);
     return true;
 }
 
 void check_locks_in(const void* memory, std::size_t size) {
-    for (const auto& [lock, holder] : lock_registry::get().end(memory, size)) {
-        if (!watching(watch::locks)) continue;
-        finding found = broken(rule_of::LockFreed,
-                               "memory is freed that a lock lies in which processor " +
-                                   std::to_string(holder.who->number) + " holds",
-                               number(lock), number(memory), size);
-        found.keep("held since", holder.since);
+    for (const auto& [lock, holder] : lock_registry::get().remove(memory, size)) {
+        if (!enabled(check::locks)) continue;
+        finding found = make_finding(verifier_rules::LockFreed,
+                                     "memory is freed that a lock lies in which processor " +
+                                         std::to_string(holder.who->number) + " holds",
+                                     as_parameter(lock), as_parameter(memory), size);
+        found.add_stack("held since", holder.since);
         report(found);
     }
 }
 
 void check_block(processor& self, const pool_block& block, ULONG tag) {
-    check_pool_irql(self, rule_of::IrqlExFree1, block.type, 0x11, 0x12, "freed",
-                    number(block.memory));
+    check_pool_irql(self, verifier_rules::IrqlExFree1, block.type, 0x11, 0x12, "freed",
+                    as_parameter(block.memory));
     check_tag(block, tag);
     check_guard(block);
     check_live_objects(self, block.memory, block.size);
@@ -132,24 +132,24 @@ void check_block(processor& self, const pool_block& block, ULONG tag) {
 
 } // namespace
 
-void* allocate_watched(POOL_TYPE type, SIZE_T size, ULONG tag) {
+void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag) {
     processor& self = this_processor();
-    check_pool_irql(self, rule_of::IrqlExAllocatePool, type, 0x01, 0x02, "allocated", size);
-    if (size == 0 && watching(watch::pool))
-        report(broken(rule_of::PoolZeroBytes, "a pool block of no bytes is allocated", self.irql,
-                      static_cast<ULONG_PTR>(type), tag));
+    check_pool_irql(self, verifier_rules::IrqlExAllocatePool, type, 0x01, 0x02, "allocated", size);
+    if (size == 0 && enabled(check::pool))
+        report(make_finding(verifier_rules::PoolZeroBytes, "a pool block of no bytes is allocated",
+                            self.irql, static_cast<ULONG_PTR>(type), tag));
     if (fault_point("pool.allocate")) return nullptr;
-    if (watching(watch::pool)) return allocate_tracked(self, type, size, tag);
+    if (enabled(check::pool)) return allocate_tracked(self, type, size, tag);
     return std::malloc(size);
 }
 
-void free_watched(void* memory, ULONG tag) {
+void free_checked(void* memory, ULONG tag) {
     processor& self = this_processor();
     if (verifying()) {
         pool_table& table = pool_table::get();
         if (const std::optional<pool_block> block = table.at(memory))
             check_block(self, *block, tag);
-        else if (watching(watch::pool) && (announce_pool_free(memory) || is_bad_address(memory)))
+        else if (enabled(check::pool) && (notify_pool_free(memory) || is_bad_address(memory)))
             return;
         table.remove(memory, capture_stack(2));
     }
@@ -157,23 +157,24 @@ void free_watched(void* memory, ULONG tag) {
 }
 
 void check_freed_memory(const void* memory, std::size_t size) {
-    if (!watching(watch::pool)) return;
+    if (!enabled(check::pool)) return;
     check_live_objects(this_processor(), memory, size);
     check_locks_in(memory, size);
 }
 
 void check_work_item_address(const WORK_QUEUE_ITEM* item) {
-    if (!watching(watch::pool)) return;
+    if (!enabled(check::pool)) return;
     const std::optional<pool_block> block = pool_table::get().around(item);
     if (!block || block->type != PagedPool) return;
-    finding found = broken(rule_of::WorkItemPaged, "a work item is queued that lies in paged pool",
-                           number(item), number(block->memory));
-    found.keep("allocated at", block->allocated_at);
+    finding found =
+        make_finding(verifier_rules::WorkItemPaged, "a work item is queued that lies in paged pool",
+                     as_parameter(item), as_parameter(block->memory));
+    found.add_stack("allocated at", block->allocated_at);
     report(found);
 }
 
 void check_pool_leaks(machine& owner) {
-    if (!watching(watch::pool)) return;
+    if (!enabled(check::pool)) return;
     std::vector<pool_block> left = pool_table::get().disown(owner);
     while (!left.empty()) {
         const pool_block oldest = left.front();
@@ -186,11 +187,11 @@ void check_pool_leaks(machine& owner) {
         });
         const std::size_t blocks = before - left.size();
         finding found =
-            broken(rule_of::PoolLeak,
-                   std::to_string(blocks) + " pool blocks with tag " + tag_text(oldest.tag) + ", " +
-                       std::to_string(bytes) + " bytes, were never freed",
-                   oldest.tag, blocks, bytes);
-        found.keep("the first one allocated at", oldest.allocated_at);
+            make_finding(verifier_rules::PoolLeak,
+                         std::to_string(blocks) + " pool blocks with tag " + tag_text(oldest.tag) +
+                             ", " + std::to_string(bytes) + " bytes, were never freed",
+                         oldest.tag, blocks, bytes);
+        found.add_stack("the first one allocated at", oldest.allocated_at);
         report(found);
     }
 }

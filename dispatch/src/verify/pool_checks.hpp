@@ -11,8 +11,8 @@
 namespace irpverbs::dispatch::detail {
 
 /// ExAllocatePoolWithTag and ExFreePoolWithTag while the pool is watched.
-void* allocate_watched(POOL_TYPE type, SIZE_T size, ULONG tag);
-void free_watched(void* block, ULONG tag);
+void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag);
+void free_checked(void* block, ULONG tag);
 
 /// Checks the memory of a work item that is about to be queued.
 void check_work_item_address(const WORK_QUEUE_ITEM* item);

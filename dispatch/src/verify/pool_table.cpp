@@ -36,7 +36,7 @@ std::optional<pool_block> pool_table::remove(const void* memory, const call_stac
     block.freed_at = where;
     freed_[key_of(memory)] = block;
     freed_order_.push_back(key_of(memory));
-    if (freed_order_.size() > most_freed) {
+    if (freed_order_.size() > max_freed) {
         freed_.erase(freed_order_.front());
         freed_order_.pop_front();
     }

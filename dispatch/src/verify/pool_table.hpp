@@ -2,8 +2,8 @@
 // lately, and the sums by tag.
 #pragma once
 
-#include <dispatch/detail/verify.hpp>
 #include <dispatch/pool.h>
+#include <dispatch/support/verify.hpp>
 
 #include <array>
 #include <deque>
@@ -44,12 +44,12 @@ public:
     bool usage(ULONG tag, POOL_TAG_USAGE& out);
 
 private:
-    static constexpr std::size_t most_freed = 4096;
+    static constexpr std::size_t max_freed = 4096;
     std::array<POOL_TAG_USAGE*, 2> sums_for(const pool_block& block);
     void count_in(const pool_block& block);
     void count_out(const pool_block& block);
 
-    raw_spin guard_;
+    raw_spin_lock guard_;
     std::map<std::uintptr_t, pool_block> live_; // guarded by guard_, as all below
     std::map<std::uintptr_t, pool_block> freed_;
     std::deque<std::uintptr_t> freed_order_;

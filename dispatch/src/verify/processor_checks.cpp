@@ -6,30 +6,30 @@
 
 namespace irpverbs::dispatch::detail {
 
-std::atomic<std::uint32_t> watch_epoch{0};
+std::atomic<std::uint32_t> check_epoch{0};
 
-verifier_state& checks_of(processor& self) {
-    if (self.checks == nullptr) self.checks = new verifier_state;
-    const std::uint32_t now = watch_epoch.load(std::memory_order_relaxed);
-    if (self.checks->epoch != now) {
-        *self.checks = {};
-        self.checks->epoch = now;
+verifier_state& verifier_state_of(processor& self) {
+    if (self.verifier == nullptr) self.verifier = new verifier_state;
+    const std::uint32_t now = check_epoch.load(std::memory_order_relaxed);
+    if (self.verifier->epoch != now) {
+        *self.verifier = {};
+        self.verifier->epoch = now;
     }
-    return *self.checks;
+    return *self.verifier;
 }
 
 // Drops the records, held locks included: a simulated run that did not finish leaves locks held for
 // ever.
-void drop_checks(processor& gone) {
+void drop_verifier_state(processor& gone) {
     for (const held_lock& each : held_locks(gone))
-        lock_registry::get().dropped(each.lock);
-    delete gone.checks;
-    gone.checks = nullptr;
+        lock_registry::get().released(each.lock);
+    delete gone.verifier;
+    gone.verifier = nullptr;
 }
 
 std::span<const held_lock> held_locks(processor& self) {
-    if (self.checks == nullptr) return {};
-    return checks_of(self).held;
+    if (self.verifier == nullptr) return {};
+    return verifier_state_of(self).held;
 }
 
 std::size_t held_spin_locks(processor& self) {

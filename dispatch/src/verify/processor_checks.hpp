@@ -1,7 +1,7 @@
 // The verifier's records of one processor. Only the thread that is the processor accesses them.
 #pragma once
 
-#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/support/held_locks.hpp>
 
 #include <vector>
 
@@ -26,11 +26,11 @@ struct verifier_state {
 
 /// Incremented when a rule is watched that was not watched before: the records of earlier epochs
 /// have gaps.
-extern std::atomic<std::uint32_t> watch_epoch;
+extern std::atomic<std::uint32_t> check_epoch;
 
 /// Returns the processor's records; they are cleared when they had gaps.
-verifier_state& checks_of(processor& self);
+verifier_state& verifier_state_of(processor& self);
 /// Drops the records when the processor's machine ends.
-void drop_checks(processor& gone);
+void drop_verifier_state(processor& gone);
 
 } // namespace irpverbs::dispatch::detail

@@ -1,8 +1,8 @@
 #include "routine_checks.hpp"
 
-#include "broken_rules.hpp"
 #include "lock_checks.hpp"
 #include "region_checks.hpp"
+#include "verifier_rules.hpp"
 
 #include <dispatch/machine.hpp>
 
@@ -13,21 +13,21 @@ namespace irpverbs::dispatch::detail {
 namespace {
 
 const rule& rule_about(const held_lock& left) {
-    if (left.kind == lock_kind::queued) return rule_of::QueuedSpinLock;
-    return left.to_dpc ? rule_of::SpinLockDpc : rule_of::SpinLock;
+    if (left.kind == lock_kind::queued) return verifier_rules::QueuedSpinLock;
+    return left.to_dpc ? verifier_rules::SpinLockDpc : verifier_rules::SpinLock;
 }
 
 void check_locks_left(processor& self, std::size_t before, const char* what) {
-    if (!watching(watch::locks)) return;
+    if (!enabled(check::locks)) return;
     const std::span<const held_lock> all = held_locks(self);
     const std::span<const held_lock> new_ones = all.subspan(std::min(before, all.size()));
     const std::vector<held_lock> left(new_ones.begin(), new_ones.end());
     for (const held_lock& each : left) {
         if (!is_spin_lock(each.kind)) continue;
         finding found =
-            broken(rule_about(each), std::string(what) + " returns with a spin lock held",
-                   reinterpret_cast<ULONG_PTR>(each.lock), self.number);
-        found.keep("held since", each.where);
+            make_finding(rule_about(each), std::string(what) + " returns with a spin lock held",
+                         reinterpret_cast<ULONG_PTR>(each.lock), self.number);
+        found.add_stack("held since", each.where);
         report(found);
     }
 }
@@ -35,20 +35,21 @@ void check_locks_left(processor& self, std::size_t before, const char* what) {
 void check_limit(const rule& which, const char* text, std::uint64_t spent, std::uint64_t limit,
                  const dpc_call& call) {
     if (spent <= limit) return;
-    report(broken(which,
-                  text + std::to_string(spent / 10'000) + " ms, more than " +
-                      std::to_string(limit / 10'000),
-                  static_cast<ULONG_PTR>(spent), static_cast<ULONG_PTR>(limit),
-                  reinterpret_cast<ULONG_PTR>(call.routine)));
+    report(make_finding(which,
+                        text + std::to_string(spent / 10'000) + " ms, more than " +
+                            std::to_string(limit / 10'000),
+                        static_cast<ULONG_PTR>(spent), static_cast<ULONG_PTR>(limit),
+                        reinterpret_cast<ULONG_PTR>(call.routine)));
 }
 
 void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered,
                     std::uint64_t begun) {
-    if (!watching(watch::watchdog)) return;
+    if (!enabled(check::watchdog)) return;
     const std::uint64_t now = self.owner->interrupt_time();
-    check_limit(rule_of::DpcTooLong, "a DPC took ", now - entered, settings.dpc_limit, call);
-    check_limit(rule_of::RaisedTooLong, "DPCs have kept the processor at DISPATCH_LEVEL for ",
-                now - begun, settings.raised_limit, call);
+    check_limit(verifier_rules::DpcTooLong, "a DPC took ", now - entered, settings.dpc_limit, call);
+    check_limit(verifier_rules::RaisedTooLong,
+                "DPCs have kept the processor at DISPATCH_LEVEL for ", now - begun,
+                settings.raised_limit, call);
 }
 
 /// Hides the interrupted thread's records from a DPC, and restores them afterwards.
@@ -75,20 +76,20 @@ private:
 
 } // namespace
 
-void run_watched_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun) {
-    const bool timed = watching(watch::watchdog);
+void run_checked_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun) {
+    const bool timed = enabled(check::watchdog);
     const std::uint64_t entered = timed ? self.owner->interrupt_time() : 0;
     const std::size_t held = held_locks(self).size();
     {
-        const dpc_frame frame(checks_of(self));
+        const dpc_frame frame(verifier_state_of(self));
         call(dpc);
     }
     check_locks_left(self, held, "a DPC");
     if (timed) check_dpc_time(self, call, entered, begun);
 }
 
-void run_watched_routine(processor& self, const char* what, void (*routine)(void*), void* context) {
-    verifier_state& state = checks_of(self);
+void run_checked_routine(processor& self, const char* what, void (*routine)(void*), void* context) {
+    verifier_state& state = verifier_state_of(self);
     const std::size_t held = held_locks(self).size();
     const std::size_t critical = state.critical_regions.size();
     const std::size_t guarded = state.guarded_regions.size();
@@ -102,12 +103,12 @@ void run_watched_routine(processor& self, const char* what, void (*routine)(void
 void thread_ends(processor& self) noexcept {
     try {
         if (std::uncaught_exceptions() == 0) {
-            thread_ends_with_locks(self);
+            check_locks_at_thread_end(self);
             regions_left_open(self, 0, 0, "a thread");
         }
     } catch (...) {
     }
-    checks_of(self).raises.clear();
+    verifier_state_of(self).raises.clear();
 }
 
 void machine_stopped(machine& where) noexcept {

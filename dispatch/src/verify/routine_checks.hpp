@@ -1,17 +1,17 @@
 // Rules about the state in which a routine returns: DPCs, work items, threads.
 #pragma once
 
-#include "../dpc.hpp"
+#include "dpc/dpc.hpp"
 #include "processor_checks.hpp"
 
 namespace irpverbs::dispatch::detail {
 
 /// Calls a DPC's routine and checks its effects. `begun`: the machine time at which this processor
 /// began to run DPCs without a pause.
-void run_watched_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun);
+void run_checked_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun);
 
 /// Calls a routine that runs at PASSIVE_LEVEL and checks its effects. `what`: "a work item".
-void run_watched_routine(processor& self, const char* what, void (*routine)(void*), void* context);
+void run_checked_routine(processor& self, const char* what, void (*routine)(void*), void* context);
 
 /// Checks a thread that ends. Reports, but never throws.
 void thread_ends(processor& self) noexcept;

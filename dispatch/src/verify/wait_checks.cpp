@@ -1,11 +1,11 @@
 #include "wait_checks.hpp"
 
-#include "../waiting.hpp"
-#include "broken_rules.hpp"
 #include "irql_checks.hpp"
 #include "lock_checks.hpp"
+#include "verifier_rules.hpp"
+#include "wait/waiting.hpp"
 
-#include <dispatch/detail/lifecycle.hpp>
+#include <dispatch/support/machine_hooks.hpp>
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ bool owned_by(const DISPATCHER_HEADER& object, const processor& self) {
     return __atomic_load_n(&mutex.OwnerThread, __ATOMIC_RELAXED) == self.thread;
 }
 
-bool on_record(processor& self, const void* lock) {
+bool is_recorded(processor& self, const void* lock) {
     const std::span<const held_lock> held = held_locks(self);
     return std::any_of(held.begin(), held.end(),
                        [=](const held_lock& each) { return each.lock == lock; });
@@ -25,52 +25,52 @@ bool on_record(processor& self, const void* lock) {
 
 } // namespace
 
-void wait_watch::before(const char* function) {
-    check_wait_irql(self_, function, !only_looks(), timeout_ == nullptr);
-    if (!only_looks()) wait_with_locks(self_, function);
-    if (blocks_.size() == 1 && timeout_ == nullptr) announce_wait(blocks_[0].Object);
-    if (!watching_locks()) return;
+void wait_checks::before(const char* function) {
+    check_wait_irql(self_, function, !is_poll(), timeout_ == nullptr);
+    if (!is_poll()) check_wait_with_locks(self_, function);
+    if (blocks_.size() == 1 && timeout_ == nullptr) notify_wait(blocks_[0].Object);
+    if (!lock_checks_enabled()) return;
     const call_stack where = capture_stack(3, 16);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
         const DISPATCHER_HEADER& object = *blocks_[i].Object;
         if (object.Type != mutant_object) continue;
         mutexes_ |= std::uint64_t{1} << i;
         if (!owned_by(object, self_))
-            lock_wanted(self_, {&object, lock_kind::mutex, all_ && timeout_ == nullptr}, where);
+            lock_requested(self_, {&object, lock_kind::mutex, all_ && timeout_ == nullptr}, where);
     }
 }
 
-void wait_watch::after(NTSTATUS status) const {
-    if (blocks_.size() == 1 && timeout_ == nullptr) announce_wait(nullptr);
+void wait_checks::after(NTSTATUS status) const {
+    if (blocks_.size() == 1 && timeout_ == nullptr) notify_wait(nullptr);
     if (mutexes_ == 0 || status == STATUS_TIMEOUT) return;
     const call_stack where = capture_stack(3, 16);
     if (all_) {
         for (std::size_t i = 0; i < blocks_.size(); ++i)
-            taken(i, where);
+            record_acquired(i, where);
         return;
     }
     const auto index = static_cast<std::size_t>(
         status >= STATUS_ABANDONED_WAIT_0 ? status - STATUS_ABANDONED_WAIT_0 : status);
-    if (index < blocks_.size()) taken(index, where);
+    if (index < blocks_.size()) record_acquired(index, where);
 }
 
 // A mutex that is acquired again is recorded already.
-void wait_watch::taken(std::size_t which, const call_stack& where) const {
+void wait_checks::record_acquired(std::size_t which, const call_stack& where) const {
     if ((mutexes_ >> which & 1) == 0) return;
     DISPATCHER_HEADER* object = blocks_[which].Object;
-    if (owned_by(*object, self_) && !on_record(self_, object))
+    if (owned_by(*object, self_) && !is_recorded(self_, object))
         lock_acquired(self_, {object, lock_kind::mutex}, where);
 }
 
 void check_event_wait(processor& self) {
-    if (self.irql <= APC_LEVEL || !watching(watch::irql)) return;
-    report(broken(rule_of::IrqlKeSetEvent,
-                  "KeSetEvent is called with Wait above APC_LEVEL, where no wait may follow",
-                  self.irql, APC_LEVEL));
+    if (self.irql <= APC_LEVEL || !enabled(check::irql)) return;
+    report(make_finding(verifier_rules::IrqlKeSetEvent,
+                        "KeSetEvent is called with Wait above APC_LEVEL, where no wait may follow",
+                        self.irql, APC_LEVEL));
 }
 
 void mutex_released(processor& self, const KMUTANT& mutex) {
-    if (!watching_locks()) return;
+    if (!lock_checks_enabled()) return;
     const bool mine = owned_by(mutex.Header, self);
     if (mine && mutex.Header.SignalState != 0)
         return; // the mutex was acquired more than once and

@@ -8,18 +8,18 @@
 namespace irpverbs::dispatch::detail {
 
 /// The checks of one wait, before and after it.
-class wait_watch {
+class wait_checks {
 public:
-    wait_watch(processor& self, std::span<const KWAIT_BLOCK> blocks, bool all,
-               const LARGE_INTEGER* timeout)
+    wait_checks(processor& self, std::span<const KWAIT_BLOCK> blocks, bool all,
+                const LARGE_INTEGER* timeout)
         : self_(self), blocks_(blocks), all_(all || blocks.size() == 1), timeout_(timeout) {}
 
     void before(const char* function);
     void after(NTSTATUS status) const;
 
 private:
-    bool only_looks() const { return timeout_ != nullptr && timeout_->QuadPart == 0; }
-    void taken(std::size_t which, const call_stack& where) const;
+    bool is_poll() const { return timeout_ != nullptr && timeout_->QuadPart == 0; }
+    void record_acquired(std::size_t which, const call_stack& where) const;
 
     processor& self_;
     std::span<const KWAIT_BLOCK> blocks_;

@@ -14,16 +14,17 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-constexpr const char* who_may = ": it must be readable and writable (by root, or by a udev rule)";
+constexpr const char* access_hint =
+    ": it must be readable and writable (by root, or by a udev rule)";
 
 } // namespace
 
-adapter::adapter(const outside& world, std::string name)
-    : world_(world), name_(std::move(name)), monitor_(world, name_),
-      lanes_(KeQueryActiveProcessorCount()) {
+adapter::adapter(const os_interface& os, std::string name)
+    : os_(os), name_(std::move(name)), monitor_(os, name_),
+      cq_commands_(KeQueryActiveProcessorCount()) {
     HcaInitializeCommandQueue(&commands_, HcaServeByWorkItem, nullptr);
     HcaInitializeCommandQueue(&sends_, HcaServeByWorkItem, nullptr);
-    for (HCA_COMMAND_QUEUE& each : lanes_)
+    for (HCA_COMMAND_QUEUE& each : cq_commands_)
         HcaInitializeCommandQueue(&each, HcaServeByWorkItem, nullptr);
 }
 
@@ -31,7 +32,7 @@ adapter::~adapter() {
     if (device_ == nullptr) return;
     HcaRundownCommandQueue(&commands_);
     HcaRundownCommandQueue(&sends_);
-    for (HCA_COMMAND_QUEUE& each : lanes_)
+    for (HCA_COMMAND_QUEUE& each : cq_commands_)
         HcaRundownCommandQueue(&each);
     HcaDeleteDevice(device_);
 }
@@ -45,10 +46,10 @@ NTSTATUS adapter::start(std::string& problem) {
     description.Operations = &operations;
     description.Name = name_.c_str();
     description.PortCount = port_count();
-    description.ExtensionSize = sizeof(device_part);
-    description.CaExtensionSize = sizeof(ca_part);
-    description.CqExtensionSize = sizeof(cq_part);
-    description.MadAgentExtensionSize = sizeof(agent_part);
+    description.ExtensionSize = sizeof(device_extension);
+    description.CaExtensionSize = sizeof(ca_extension);
+    description.CqExtensionSize = sizeof(cq_extension);
+    description.MadAgentExtensionSize = sizeof(agent_extension);
     DEVICE_OBJECT* made = nullptr;
     if (status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
         problem = name_ + ": " +
@@ -57,7 +58,7 @@ NTSTATUS adapter::start(std::string& problem) {
                        : NtStatusMeaning(status));
         return status;
     }
-    static_cast<device_part*>(HcaDeviceExtension(made))->owner = this;
+    static_cast<device_extension*>(HcaDeviceExtension(made))->owner = this;
     device_ = made;
     return STATUS_SUCCESS;
 }
@@ -65,14 +66,14 @@ NTSTATUS adapter::start(std::string& problem) {
 // Opens the device to check for access. A device that is not in libibverbs' list has no verbs.
 NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
     std::vector<verbs_device> there;
-    if (const int error = find_devices(*world_.verbs, there); error != 0)
+    if (const int error = find_devices(*os_.verbs, there); error != 0)
         return describe(error, "libibverbs", problem);
     const auto found = std::ranges::find(there, name_, &verbs_device::name);
     if (found == there.end()) return STATUS_SUCCESS;
-    const open_device opened(*world_.verbs, *found);
+    const open_device opened(*os_.verbs, *found);
     IB_CA_ATTR attr{};
     int error = cause_of(opened.error(), found->file);
-    if (error == 0) error = verbs_query(*world_.verbs, opened.get()).device(attr);
+    if (error == 0) error = verbs_query(*os_.verbs, opened.get()).device(attr);
     if (error != 0) return describe(error, found->file, problem);
     ports_.resize(std::min<std::size_t>(attr.PortCount, UCHAR_MAX));
     guid = found->guid;
@@ -82,7 +83,7 @@ NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
 
 // If libibverbs may not open a file it tries another one, and reports the error of that one.
 int adapter::cause_of(int error, const std::string& file) const {
-    const int own = error != 0 ? world_.try_file(file) : 0;
+    const int own = error != 0 ? os_.try_file(file) : 0;
     return own == EACCES || own == EPERM ? own : error;
 }
 
@@ -93,30 +94,30 @@ NTSTATUS adapter::describe(int error, const std::string& file, std::string& prob
         return STATUS_DEVICE_REMOVED;
     }
     const bool denied = error == EACCES || error == EPERM;
-    problem =
-        (denied ? "" : name_ + ": ") + file + ": " + std::strerror(error) + (denied ? who_may : "");
+    problem = (denied ? "" : name_ + ": ") + file + ": " + std::strerror(error) +
+              (denied ? access_hint : "");
     return status_of(error);
 }
 
 // A management side with another GUID belongs to a device that has taken over the name.
 NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
-    if (has_verbs() && is_rnic(world_, name_)) return STATUS_SUCCESS;
-    const ca_facts facts(world_, name_);
-    const bool readable = facts.error() == 0 && facts.port_count() != 0;
-    if (has_verbs() && (!readable || be64toh(facts->node_guid) != guid)) return STATUS_SUCCESS;
+    if (has_verbs() && is_rnic(os_, name_)) return STATUS_SUCCESS;
+    const ca_snapshot snapshot(os_, name_);
+    const bool readable = snapshot.error() == 0 && snapshot.port_count() != 0;
+    if (has_verbs() && (!readable || be64toh(snapshot->node_guid) != guid)) return STATUS_SUCCESS;
     if (!readable) {
         problem = name_ + ": libibumad can't read it: " +
-                  (facts.error() != 0 ? std::strerror(facts.error()) : "it has no ports");
-        return facts.gone() ? STATUS_DEVICE_REMOVED : STATUS_NO_SUCH_DEVICE;
+                  (snapshot.error() != 0 ? std::strerror(snapshot.error()) : "it has no ports");
+        return snapshot.gone() ? STATUS_DEVICE_REMOVED : STATUS_NO_SUCH_DEVICE;
     }
-    guid = be64toh(facts->node_guid);
-    if (!has_verbs()) ports_.resize(facts.port_count());
-    const auto both = std::min<std::size_t>(ports_.size(), facts.port_count());
+    guid = be64toh(snapshot->node_guid);
+    if (!has_verbs()) ports_.resize(snapshot.port_count());
+    const auto both = std::min<std::size_t>(ports_.size(), snapshot.port_count());
     for (unsigned number = 1; number <= both; ++number) {
         if (const NTSTATUS status = check_access(number, problem); !NT_SUCCESS(status))
             return status;
-        const IB_PORT_ATTR attr = attributes_of(world_, facts.port(number)).fixed;
-        ports_[number - 1] = {is_infiniband(facts.port(number)), attr.GidCount, attr.PKeyCount};
+        const IB_PORT_ATTR attr = attributes_of(os_, snapshot.port(number)).fixed;
+        ports_[number - 1] = {is_infiniband(snapshot.port(number)), attr.GidCount, attr.PKeyCount};
     }
     has_agents_ = true;
     return STATUS_SUCCESS;
@@ -125,8 +126,8 @@ NTSTATUS adapter::read_management(std::string& problem, ib_guid_t& guid) {
 // A port without a umad device exists, but has no agents.
 NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
     const auto number = static_cast<int>(port);
-    if (const int descriptor = world_.open_port(name_.c_str(), number); descriptor >= 0) {
-        world_.close_port(descriptor);
+    if (const int descriptor = os_.open_port(name_.c_str(), number); descriptor >= 0) {
+        os_.close_port(descriptor);
         return STATUS_SUCCESS;
     }
     const int error = errno;
@@ -134,7 +135,7 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
     std::array<char, 256> path{};
     std::string file = "umad device of " + name_;
     // libibumad returns the name of the issm file; both file names end in the same number.
-    if (world_.get_issm_path(name_.c_str(), number, path.data(), path.size()) == 0) {
+    if (os_.get_issm_path(name_.c_str(), number, path.data(), path.size()) == 0) {
         file = path.data();
         if (const std::size_t at = file.rfind("issm"); at != std::string::npos)
             file.replace(at, 4, "umad");
@@ -153,7 +154,7 @@ NTSTATUS adapter::submit(IRP* irp) {
     case HCA_MN_DESTROY_CQ:
     case HCA_MN_QUERY_CQ:
     case HCA_MN_RESIZE_CQ:
-        return HcaQueueCommand(&lane_of(location), irp);
+        return HcaQueueCommand(&cq_commands_of(location), irp);
     default:
         return HcaQueueCommand(&commands_, irp);
     }
@@ -167,18 +168,19 @@ NTSTATUS adapter::submit_send(const IO_STACK_LOCATION* location, IRP* irp) {
 }
 
 // Chooses the command queues in rotation, since the kernel creates several queues at a time.
-HCA_COMMAND_QUEUE& adapter::lane_of(const IO_STACK_LOCATION* location) {
-    cq_part& part = part_of(static_cast<HCA_CQ*>(location->Parameters.Others.Argument1));
-    if (location->MinorFunction == HCA_MN_CREATE_CQ) part.lane = next_lane_.fetch_add(1);
-    return lanes_[part.lane % lanes_.size()];
+HCA_COMMAND_QUEUE& adapter::cq_commands_of(const IO_STACK_LOCATION* location) {
+    cq_extension& extension =
+        extension_of(static_cast<HCA_CQ*>(location->Parameters.Others.Argument1));
+    if (location->MinorFunction == HCA_MN_CREATE_CQ)
+        extension.command_queue = next_cq_commands_.fetch_add(1);
+    return cq_commands_[extension.command_queue % cq_commands_.size()];
 }
 
-NTSTATUS adapter::opened() {
+NTSTATUS adapter::acquire_device() {
     if (opens_ == 0) {
         if (verbs_) {
-            const int error =
-                cause_of(verbs_context::open(world_, *verbs_, device_, port_count(), context_),
-                         verbs_->file);
+            const int error = cause_of(
+                verbs_context::open(os_, *verbs_, device_, port_count(), context_), verbs_->file);
             if (is_gone(error)) HcaReportFatal(device_);
             if (error != 0) return status_of(error);
         }
@@ -188,7 +190,7 @@ NTSTATUS adapter::opened() {
     return STATUS_SUCCESS;
 }
 
-void adapter::closed() {
+void adapter::release_device() {
     if (--opens_ != 0) return;
     monitor_.stop();
     context_.reset();

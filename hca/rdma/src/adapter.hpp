@@ -13,32 +13,32 @@ namespace irpverbs::hca_rdma {
 class adapter;
 
 /// The HcaDeviceExtension of the FDO.
-struct device_part {
+struct device_extension {
     adapter* owner;
 };
 
 /// The extension of an agent.
-struct agent_part {
+struct agent_extension {
     agent_file* file;
 };
 
 class adapter {
 public:
-    adapter(const outside& world, std::string name);
+    adapter(const os_interface& os, std::string name);
     ~adapter();
     adapter(const adapter&) = delete;
     adapter& operator=(const adapter&) = delete;
 
     static adapter& of(const DEVICE_OBJECT* device) {
         void* part = HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device));
-        return *static_cast<device_part*>(part)->owner;
+        return *static_cast<device_extension*>(part)->owner;
     }
 
     /// Makes the FDO. A failure leaves no FDO and writes the reason to `problem`.
     /// STATUS_DEVICE_REMOVED: the device has been removed.
     NTSTATUS start(std::string& problem);
     DEVICE_OBJECT* device() const { return device_; }
-    const outside& world() const { return world_; }
+    const os_interface& os() const { return os_; }
     const std::string& name() const { return name_; }
     port_monitor& monitor() { return monitor_; }
     bool has_verbs() const { return verbs_.has_value(); }
@@ -53,8 +53,8 @@ public:
     NTSTATUS submit(IRP* irp);
     /// The first open CA opens the device and starts its monitor, the last one closes it. One call
     /// at a time.
-    NTSTATUS opened();
-    void closed();
+    NTSTATUS acquire_device();
+    void release_device();
 
 private:
     NTSTATUS read_verbs(std::string& problem, ib_guid_t& guid);
@@ -63,9 +63,9 @@ private:
     int cause_of(int error, const std::string& file) const;
     NTSTATUS describe(int error, const std::string& file, std::string& problem) const;
     NTSTATUS submit_send(const IO_STACK_LOCATION* location, IRP* irp);
-    HCA_COMMAND_QUEUE& lane_of(const IO_STACK_LOCATION* location);
+    HCA_COMMAND_QUEUE& cq_commands_of(const IO_STACK_LOCATION* location);
 
-    const outside& world_;
+    const os_interface& os_;
     const std::string name_;
     std::optional<verbs_device> verbs_;
     bool has_agents_ = false;
@@ -75,9 +75,9 @@ private:
     unsigned opens_ = 0;
     std::unique_ptr<verbs_context> context_;
     HCA_COMMAND_QUEUE commands_;
-    HCA_COMMAND_QUEUE sends_;              // sends don't wait for other verbs
-    std::vector<HCA_COMMAND_QUEUE> lanes_; // a completion queue always uses the same one
-    std::atomic<unsigned> next_lane_{0};
+    HCA_COMMAND_QUEUE sends_;                    // sends don't wait for other verbs
+    std::vector<HCA_COMMAND_QUEUE> cq_commands_; // a completion queue always uses the same one
+    std::atomic<unsigned> next_cq_commands_{0};
 };
 
 /// The operations of the driver.

@@ -12,14 +12,14 @@ namespace irpverbs::hca_rdma {
 namespace {
 
 // The maximum per call of the reactor, which serves other descriptors as well.
-constexpr int most_datagrams_at_once = 64;
+constexpr int max_datagrams_per_call = 64;
 
-constexpr int most_tries = 50; // tries of a send, a millisecond apart
+constexpr int max_tries = 50; // tries of a send, a millisecond apart
 
 constexpr ULONGLONG longest_failing = 10ull * 10'000'000; // failing receives, 10 s
 
 // The buffer has this size between calls; the memory of a longer message is freed.
-constexpr std::size_t usual_room = umad_header_size + 4 * IB_MAD_SIZE;
+constexpr std::size_t usual_buffer_size = umad_header_size + 4 * IB_MAD_SIZE;
 
 NTSTATUS open_failure(int result) {
     if (result != -EIO) return STATUS_NOT_SUPPORTED; // the port has no umad device
@@ -82,34 +82,34 @@ umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG fl
 
 } // namespace
 
-NTSTATUS agent_file::open(const outside& world, const char* ca_name, const port_limits& port,
+NTSTATUS agent_file::open(const os_interface& os, const char* ca_name, const port_limits& port,
                           HCA_MAD_AGENT& agent, std::unique_ptr<agent_file>& made) {
     const IB_MAD_AGENT_ATTR& attr = agent.Agent.Attr;
     if (const NTSTATUS status = check_class(port, attr); !NT_SUCCESS(status)) return status;
-    const int descriptor = world.open_port(ca_name, attr.PortNumber);
+    const int descriptor = os.open_port(ca_name, attr.PortNumber);
     if (descriptor < 0) return open_failure(descriptor);
-    made.reset(new agent_file(world, port, agent, descriptor));
+    made.reset(new agent_file(os, port, agent, descriptor));
     NTSTATUS status = made->register_agent();
     if (NT_SUCCESS(status)) status = made->watch();
     if (!NT_SUCCESS(status)) made.reset();
     return status;
 }
 
-agent_file::agent_file(const outside& world, const port_limits& port, HCA_MAD_AGENT& agent,
+agent_file::agent_file(const os_interface& os, const port_limits& port, HCA_MAD_AGENT& agent,
                        int descriptor)
-    : world_(world), port_(port), agent_(agent), descriptor_(descriptor), buffer_(usual_room) {}
+    : os_(os), port_(port), agent_(agent), descriptor_(descriptor), buffer_(usual_buffer_size) {}
 
 agent_file::~agent_file() {
     watch_.reset();
-    world_.close_port(descriptor_);
+    os_.close_port(descriptor_);
 }
 
 NTSTATUS agent_file::register_agent() {
     // Kernels before 2.6.24 have a shorter header, without a P_Key index.
-    if (world_.header_size() != umad_header_size) return STATUS_NOT_SUPPORTED;
-    const bool whole = attr().Rmpp == IB_MAD_RMPP_BY_DRIVER;
-    const bool raw = !whole && has_rmpp(attr().ManagementClass);
-    const int error = try_register(whole || raw, raw ? UMAD_USER_RMPP : 0);
+    if (os_.header_size() != umad_header_size) return STATUS_NOT_SUPPORTED;
+    const bool kernel_rmpp = attr().Rmpp == IB_MAD_RMPP_BY_DRIVER;
+    const bool raw = !kernel_rmpp && has_rmpp(attr().ManagementClass);
+    const int error = try_register(kernel_rmpp || raw, raw ? UMAD_USER_RMPP : 0);
     if (error == 0) return STATUS_SUCCESS;
     if (error == ENOMEM) return STATUS_INSUFFICIENT_RESOURCES;
     if (error != EINVAL) return STATUS_NOT_SUPPORTED;
@@ -122,13 +122,13 @@ NTSTATUS agent_file::register_agent() {
 int agent_file::try_register(bool rmpp, ULONG flags) {
     umad_reg_attr wanted = registration_of(attr(), rmpp, flags);
     std::uint32_t id = 0;
-    const int error = world_.register_agent(descriptor_, &wanted, &id);
+    const int error = os_.register_agent(descriptor_, &wanted, &id);
     id_ = static_cast<int>(id);
     return error;
 }
 
 NTSTATUS agent_file::watch() {
-    watch_ = world_.watch(
+    watch_ = os_.watch(
         descriptor_, [](void* self) { return static_cast<agent_file*>(self)->read(); }, this);
     return watch_ != nullptr ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
 }
@@ -150,7 +150,7 @@ NTSTATUS agent_file::send(const IB_MAD_SEND& what) {
     NTSTATUS status = transmit(made.message());
     // The kernel refuses also a transaction whose previous request has not left yet. On Ethernet,
     // where that takes longest, a work item has time to try again.
-    const int most = port_.infiniband ? 1 : most_tries;
+    const int most = port_.infiniband ? 1 : max_tries;
     for (int tries = 1; status == STATUS_INVALID_PARAMETER && tries < most; ++tries) {
         wait_a_millisecond();
         status = transmit(made.message());
@@ -162,31 +162,31 @@ int agent_file::write(std::span<UCHAR> message) {
     const ib_user_mad_t& header = header_of(message);
     const int length = static_cast<int>(datagram_of(message).size());
     const int result =
-        world_.send(descriptor_, id_, message.data(), length, static_cast<int>(header.timeout_ms),
-                    static_cast<int>(header.retries));
+        os_.send(descriptor_, id_, message.data(), length, static_cast<int>(header.timeout_ms),
+                 static_cast<int>(header.retries));
     return result == 0 ? 0 : errno;
 }
 
 // Returns an errno, or 0 if the request was sent or is held.
-int agent_file::ask(std::span<UCHAR> message, bool& repeated) {
+int agent_file::send_request(std::span<UCHAR> message, bool& repeated) {
     const std::uint32_t transaction = transaction_of(datagram_of(message));
-    if (const int error = questions_.ask(transaction, header_of(message).timeout_ms, repeated);
+    if (const int error = outstanding_.begin(transaction, header_of(message).timeout_ms, repeated);
         error != 0)
         return error;
     const int error = write(message);
     if (error == 0) return 0;
-    if (error == EINVAL) return questions_.hold(transaction, message);
-    questions_.withdraw(transaction);
+    if (error == EINVAL) return outstanding_.hold(transaction, message);
+    outstanding_.remove(transaction);
     return error;
 }
 
 NTSTATUS agent_file::transmit(std::span<UCHAR> message) {
-    if (header_of(message).timeout_ms == 0 || is_answer(datagram_of(message)))
+    if (header_of(message).timeout_ms == 0 || is_response(datagram_of(message)))
         return failure(write(message));
     bool repeated = false;
-    int error = ask(message, repeated);
+    int error = send_request(message, repeated);
     // The request in progress may have ended between the kernel's refusal and this look-up.
-    if (error == EINVAL && repeated) error = ask(message, repeated);
+    if (error == EINVAL && repeated) error = send_request(message, repeated);
     return failure(error);
 }
 
@@ -214,13 +214,13 @@ NTSTATUS agent_file::failure(int error) {
 
 // Runs on the reactor. Returns false to end the watch.
 bool agent_file::read() {
-    for (int i = 0; i < most_datagrams_at_once; ++i) {
+    for (int i = 0; i < max_datagrams_per_call; ++i) {
         int length = static_cast<int>(buffer_.size() - umad_header_size);
         errno = 0;
-        if (world_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
+        if (os_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
             failing_since_ = 0;
             received(std::span(buffer_).first(umad_header_size + static_cast<unsigned>(length)));
-            give_room_back();
+            shrink_buffer();
             continue;
         }
         const int error = errno;
@@ -245,9 +245,9 @@ bool agent_file::may_recover(int error) {
     return now - failing_since_ < longest_failing;
 }
 
-void agent_file::give_room_back() {
-    if (buffer_.size() == usual_room) return;
-    buffer_.resize(usual_room);
+void agent_file::shrink_buffer() {
+    if (buffer_.size() == usual_buffer_size) return;
+    buffer_.resize(usual_buffer_size);
     try {
         buffer_.shrink_to_fit();
     } catch (const std::bad_alloc&) { // the buffer keeps its size
@@ -271,12 +271,12 @@ void agent_file::received(std::span<UCHAR> message) {
     if (datagram.size() < IB_MAD_HEADER_SIZE) return;
     const ib_user_mad_t& header = header_of(message);
     if (header.status != 0) { // the agent's own request, given up by the kernel
-        if (is_answer(datagram)) return;
-        questions::message again = questions_.expired(transaction_of(datagram));
+        if (is_response(datagram)) return;
+        outstanding_requests::message again = outstanding_.on_timeout(transaction_of(datagram));
         if (!again.empty()) transmit(again); // a failed send counts as a lost datagram
         return;
     }
-    if (is_answer(datagram)) questions_.answered(transaction_of(datagram));
+    if (is_response(datagram)) outstanding_.on_response(transaction_of(datagram));
     IB_MAD_RECEIVED mad{};
     mad.From = sender_of(header.addr);
     mad.Data = datagram.data();

@@ -1,7 +1,7 @@
 // The HCAs of one "rdma:" or "rdma:NAME".
 #pragma once
 
-#include "outside.hpp"
+#include "os_interface.hpp"
 
 #include <ci/driver.h>
 
@@ -15,7 +15,7 @@ class attachment {
 public:
     /// Makes the adapter of that name, or all adapters if the name is empty. Null: `status` and
     /// `problem` have the reason.
-    static std::unique_ptr<attachment> make(const outside& world, const std::string& name,
+    static std::unique_ptr<attachment> make(const os_interface& os, const std::string& name,
                                             NTSTATUS& status, std::string& problem);
     ~attachment();
     attachment(const attachment&) = delete;
@@ -28,7 +28,7 @@ public:
 
 private:
     attachment();
-    NTSTATUS add(const outside& world, const std::string& name, std::string& problem);
+    NTSTATUS add(const os_interface& os, const std::string& name, std::string& problem);
 
     std::vector<std::unique_ptr<adapter>> adapters_;
 };

@@ -18,26 +18,25 @@ std::string folder_of_port(const umad_port_t& port) {
     return folder_of(port.ca_name) + SYS_CA_PORTS_DIR + '/' + std::to_string(port.portnum) + '/';
 }
 
-std::vector<ib_gid_t> gids_of(const outside& world, const umad_port_t& port) {
+std::vector<ib_gid_t> gids_of(const os_interface& os, const umad_port_t& port) {
     std::vector<ib_gid_t> table;
     const std::string folder = folder_of_port(port) + "gids/";
     std::string text;
-    while (table.size() < UINT16_MAX &&
-           world.read_file(folder + std::to_string(table.size()), text))
+    while (table.size() < UINT16_MAX && os.read_file(folder + std::to_string(table.size()), text))
         table.push_back(gid(text));
     return table;
 }
 
 } // namespace
 
-bool is_rnic(const outside& world, const std::string& ca_name) {
+bool is_rnic(const os_interface& os, const std::string& ca_name) {
     std::string text;
-    return world.read_file(folder_of(ca_name) + SYS_NODE_TYPE, text) && text.starts_with("4:");
+    return os.read_file(folder_of(ca_name) + SYS_NODE_TYPE, text) && text.starts_with("4:");
 }
 
-void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr) {
+void read_description(const os_interface& os, const std::string& ca_name, IB_CA_ATTR& attr) {
     std::string text;
-    if (world.read_file(folder_of(ca_name) + "node_desc", text))
+    if (os.read_file(folder_of(ca_name) + "node_desc", text))
         std::copy_n(text.begin(), std::min<std::size_t>(text.size(), IB_NODE_DESCRIPTION_SIZE),
                     attr.NodeDescription);
 }
@@ -51,9 +50,9 @@ std::vector<ib_pkey_t> pkeys_of(const umad_port_t& port) {
     return {port.pkeys, port.pkeys + port.pkeys_size};
 }
 
-port_attributes attributes_of(const outside& world, const umad_port_t& port) {
+port_attributes attributes_of(const os_interface& os, const umad_port_t& port) {
     port_attributes made;
-    made.gids = gids_of(world, port);
+    made.gids = gids_of(os, port);
     made.pkeys = pkeys_of(port);
     IB_PORT_ATTR& attr = made.fixed;
     attr.PortNumber = static_cast<UCHAR>(port.portnum);
@@ -68,7 +67,7 @@ port_attributes attributes_of(const outside& world, const umad_port_t& port) {
     attr.LinkLayer = is_infiniband(port) ? 1 : 2;
     attr.GidCount = static_cast<USHORT>(made.gids.size());
     attr.PKeyCount = static_cast<USHORT>(made.pkeys.size());
-    if (std::string text; world.read_file(folder_of_port(port) + SYS_PORT_RATE, text)) {
+    if (std::string text; os.read_file(folder_of_port(port) + SYS_PORT_RATE, text)) {
         const link_rate now = rate(text);
         attr.ActiveWidth = now.width;
         attr.ActiveSpeed = now.speed;

@@ -1,7 +1,7 @@
 // Attributes of a channel adapter and its ports.
 #pragma once
 
-#include "outside.hpp"
+#include "os_interface.hpp"
 
 #include <ci/driver.h>
 
@@ -10,15 +10,15 @@
 namespace irpverbs::hca_rdma {
 
 /// libibumad's data of a channel adapter at one moment.
-class ca_facts {
+class ca_snapshot {
 public:
-    ca_facts(const outside& world, const std::string& name)
-        : world_(world), error_(-world.get_ca(name.c_str(), &ca_)) {}
-    ~ca_facts() {
-        if (error_ == 0) world_.release_ca(&ca_);
+    ca_snapshot(const os_interface& os, const std::string& name)
+        : os_(os), error_(-os.get_ca(name.c_str(), &ca_)) {}
+    ~ca_snapshot() {
+        if (error_ == 0) os_.release_ca(&ca_);
     }
-    ca_facts(const ca_facts&) = delete;
-    ca_facts& operator=(const ca_facts&) = delete;
+    ca_snapshot(const ca_snapshot&) = delete;
+    ca_snapshot& operator=(const ca_snapshot&) = delete;
 
     /// An errno; 0: the data are valid.
     int error() const { return error_; }
@@ -30,7 +30,7 @@ public:
     const umad_port_t& port(unsigned number) const { return *ca_.ports[number]; }
 
 private:
-    const outside& world_;
+    const os_interface& os_;
     umad_ca_t ca_{};
     int error_;
 };
@@ -44,15 +44,15 @@ struct port_attributes {
     HCA_PORT_TABLES tables() const { return {gids.data(), pkeys.data()}; }
 };
 
-port_attributes attributes_of(const outside& world, const umad_port_t& port);
+port_attributes attributes_of(const os_interface& os, const umad_port_t& port);
 IB_CA_ATTR attributes_of(const umad_ca_t& ca);
 
 /// "/sys/class/infiniband/NAME/"
 std::string folder_of(const std::string& ca_name);
 /// True for iWARP. libibumad would print an error about it on standard error.
-bool is_rnic(const outside& world, const std::string& ca_name);
+bool is_rnic(const os_interface& os, const std::string& ca_name);
 /// Reads the node description, which is in sysfs only.
-void put_description(const outside& world, const std::string& ca_name, IB_CA_ATTR& attr);
+void read_description(const os_interface& os, const std::string& ca_name, IB_CA_ATTR& attr);
 
 bool is_infiniband(const umad_port_t& port);
 std::vector<ib_pkey_t> pkeys_of(const umad_port_t& port);

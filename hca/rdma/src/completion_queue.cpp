@@ -3,7 +3,7 @@
 #include "failure.hpp"
 #include "work_completion.hpp"
 
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 
 #include <algorithm>
 #include <climits>
@@ -16,7 +16,7 @@ namespace {
 
 // libibverbs does not report which entries were solicited. Failures count as solicited, and so do
 // all receives: an event too many is better than one too few.
-bool deserves(const IB_WC& entry) {
+bool is_solicited(const IB_WC& entry) {
     return entry.Status != IB_WC_SUCCESS || (entry.Opcode & IB_WC_RECEIVE) != 0;
 }
 
@@ -24,7 +24,7 @@ bool deserves(const IB_WC& entry) {
 
 completion_queue::completion_queue(verbs_context& context, HCA_CQ& owner)
     : context_(context), owner_(owner) {
-    ExInitializeRundownProtection(&told_);
+    ExInitializeRundownProtection(&notifications_);
 }
 
 completion_queue::~completion_queue() {
@@ -40,7 +40,7 @@ NTSTATUS completion_queue::make(verbs_context& context, HCA_CQ& owner,
     if (const int error = failure_of(queue->cq_); error != 0) return context.failure(error);
     const auto entries = static_cast<ULONG>(queue->cq_->cqe);
     if (const NTSTATUS status = queue->make_room(entries); !NT_SUCCESS(status)) {
-        end(std::move(queue));
+        destroy(std::move(queue));
         return status;
     }
     owner.Cq.NumCqes = entries;
@@ -48,14 +48,14 @@ NTSTATUS completion_queue::make(verbs_context& context, HCA_CQ& owner,
     return STATUS_SUCCESS;
 }
 
-void completion_queue::end(std::unique_ptr<completion_queue> queue) {
-    if (queue->kernel_destroys()) return;
-    ExWaitForRundownProtectionRelease(&queue->told_);
+void completion_queue::destroy(std::unique_ptr<completion_queue> queue) {
+    if (queue->destroy_in_kernel()) return;
+    ExWaitForRundownProtectionRelease(&queue->notifications_);
     verbs_context& context = queue->context_;
     context.keep(std::move(queue));
 }
 
-bool completion_queue::kernel_destroys() {
+bool completion_queue::destroy_in_kernel() {
     if (failure_of(context_.verbs().destroy_cq(cq_)) != 0) return false;
     cq_ = nullptr;
     return true;
@@ -68,14 +68,14 @@ NTSTATUS completion_queue::make_room(ULONG entries) {
     if (fresh == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     const dispatch::detail::spin_guard guard(lock_);
     for (ULONG i = 0; i < count_; ++i)
-        fresh[i] = stash_[(first_ + i) % capacity_];
-    stash_.swap(fresh);
+        fresh[i] = prefetched_[(first_ + i) % capacity_];
+    prefetched_.swap(fresh);
     capacity_ = entries;
     first_ = 0;
     return STATUS_SUCCESS;
 }
 
-int completion_queue::take_from_kernel(ULONG count, IB_WC* entries) {
+int completion_queue::poll_kernel(ULONG count, IB_WC* entries) {
     if (count == 0) return 0;
     const int wanted = static_cast<int>(std::min<ULONG>(count, INT_MAX));
     const int got = ibv_poll_cq(cq_, wanted, as_libibverbs(entries));
@@ -83,23 +83,23 @@ int completion_queue::take_from_kernel(ULONG count, IB_WC* entries) {
 }
 
 // Returns false if the kernel had no entry, or if there is no room.
-bool completion_queue::take_over(ULONG most) {
+bool completion_queue::prefetch(ULONG most) {
     HcaRevokeDirectPoll(&owner_);
     if (count_ == capacity_) return false;
     const ULONG place = (first_ + count_) % capacity_;
     const ULONG room = std::min(capacity_ - count_, capacity_ - place);
-    const int got = take_from_kernel(std::min(room, most), &stash_[place]);
+    const int got = poll_kernel(std::min(room, most), &prefetched_[place]);
     for (int i = 0; i < got; ++i)
-        deserving_ += deserves(stash_[place + static_cast<ULONG>(i)]) ? 1 : 0;
+        solicited_ += is_solicited(prefetched_[place + static_cast<ULONG>(i)]) ? 1 : 0;
     count_ += static_cast<ULONG>(std::max(got, 0));
     return got > 0;
 }
 
-IB_WC completion_queue::take() {
-    const IB_WC entry = stash_[first_];
+IB_WC completion_queue::remove_prefetched() {
+    const IB_WC entry = prefetched_[first_];
     first_ = (first_ + 1) % capacity_;
     --count_;
-    if (deserves(entry)) --deserving_;
+    if (is_solicited(entry)) --solicited_;
     return entry;
 }
 
@@ -107,16 +107,16 @@ int completion_queue::poll(ULONG count, IB_WC* entries) {
     const dispatch::detail::spin_guard guard(lock_);
     ULONG taken = 0;
     while (taken < count && count_ != 0)
-        entries[taken++] = take();
+        entries[taken++] = remove_prefetched();
     if (resizing_) return static_cast<int>(taken);
     if (count_ == 0) HcaEnableDirectPoll(&owner_, cq_->context->ops.poll_cq, cq_);
-    const int more = take_from_kernel(count - taken, entries + taken);
+    const int more = poll_kernel(count - taken, entries + taken);
     return more < 0 && taken == 0 ? more : static_cast<int>(taken) + std::max(more, 0);
 }
 
 ULONG completion_queue::filled() {
     const dispatch::detail::spin_guard guard(lock_);
-    while (take_over(capacity_)) {
+    while (prefetch(capacity_)) {
     }
     return count_;
 }
@@ -125,16 +125,16 @@ ULONG completion_queue::filled() {
 
 bool completion_queue::satisfied() const {
     return (armed_ == IB_CQ_ARM_NEXT && count_ != 0) ||
-           (armed_ == IB_CQ_ARM_SOLICITED && deserving_ != 0);
+           (armed_ == IB_CQ_ARM_SOLICITED && solicited_ != 0);
 }
 
 // Returns true once: the consumer is to be notified.
-bool completion_queue::fire() {
-    while (!satisfied() && take_over(1)) {
+bool completion_queue::take_notification() {
+    while (!satisfied() && prefetch(1)) {
     }
-    const bool fires = satisfied();
-    if (fires) armed_ = 0;
-    return fires;
+    const bool notifies = satisfied();
+    if (notifies) armed_ = 0;
+    return notifies;
 }
 
 int completion_queue::request() {
@@ -143,24 +143,24 @@ int completion_queue::request() {
 
 // The kernel checks only entries that arrive after the request, so this function checks before and
 // after it.
-int completion_queue::rearm(bool& tell) {
-    tell = fire();
-    if (tell) return 0;
+int completion_queue::rearm(bool& notify) {
+    notify = take_notification();
+    if (notify) return 0;
     const int error = request();
     if (error != 0) armed_ = 0;
-    tell = error == 0 && fire();
+    notify = error == 0 && take_notification();
     return error;
 }
 
 NTSTATUS completion_queue::arm(ULONG flags) {
-    bool tell = false;
+    bool notify = false;
     int error = 0;
     {
         const dispatch::detail::spin_guard guard(lock_);
         if (armed_ != IB_CQ_ARM_NEXT) armed_ = flags;
-        if (!resizing_) error = rearm(tell);
+        if (!resizing_) error = rearm(notify);
     }
-    if (tell) HcaReportCqCompletion(&owner_);
+    if (notify) HcaReportCqCompletion(&owner_);
     return context_.failure(error);
 }
 
@@ -180,38 +180,38 @@ NTSTATUS completion_queue::resize(ULONG num_cqes) {
         owner_.Cq.NumCqes = static_cast<ULONG>(cq_->cqe);
         static_cast<void>(make_room(owner_.Cq.NumCqes)); // without new memory the old one stays
     }
-    bool tell = false;
+    bool notify = false;
     {
         const dispatch::detail::spin_guard guard(lock_);
         resizing_ = false;
-        if (armed_ != 0) rearm(tell);
+        if (armed_ != 0) rearm(notify);
     }
-    if (tell) HcaReportCqCompletion(&owner_);
+    if (notify) HcaReportCqCompletion(&owner_);
     return context_.failure(error);
 }
 
 // ---- events
 
 void completion_queue::completed() {
-    if (!ExAcquireRundownProtection(&told_)) return;
-    bool tell = false;
+    if (!ExAcquireRundownProtection(&notifications_)) return;
+    bool notify = false;
     {
         const dispatch::detail::spin_guard guard(lock_);
-        tell = std::exchange(armed_, 0) != 0;
+        notify = std::exchange(armed_, 0) != 0;
     }
-    if (tell) HcaReportCqCompletion(&owner_);
-    ExReleaseRundownProtection(&told_);
+    if (notify) HcaReportCqCompletion(&owner_);
+    ExReleaseRundownProtection(&notifications_);
 }
 
 void completion_queue::failed() {
-    if (!ExAcquireRundownProtection(&told_)) return;
-    bool tell = false;
+    if (!ExAcquireRundownProtection(&notifications_)) return;
+    bool notify = false;
     {
         const dispatch::detail::spin_guard guard(lock_);
-        tell = !std::exchange(failed_, true);
+        notify = !std::exchange(failed_, true);
     }
-    if (tell) HcaReportCqEvent(&owner_, IB_AE_CQ_ERROR);
-    ExReleaseRundownProtection(&told_);
+    if (notify) HcaReportCqEvent(&owner_, IB_AE_CQ_ERROR);
+    ExReleaseRundownProtection(&notifications_);
 }
 
 } // namespace irpverbs::hca_rdma

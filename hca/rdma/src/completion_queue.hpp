@@ -19,7 +19,7 @@ public:
     /// Destroys the queue in the kernel. If the kernel refuses, the context keeps the queue while
     /// it is open. IRQL: PASSIVE_LEVEL, also for make and resize; waits until the events of the
     /// queue are acknowledged.
-    static void end(std::unique_ptr<completion_queue> queue);
+    static void destroy(std::unique_ptr<completion_queue> queue);
     ~completion_queue();
     completion_queue(const completion_queue&) = delete;
     completion_queue& operator=(const completion_queue&) = delete;
@@ -39,27 +39,27 @@ private:
     completion_queue(verbs_context& context, HCA_CQ& owner);
 
     NTSTATUS make_room(ULONG entries);
-    int take_from_kernel(ULONG count, IB_WC* entries);
-    bool take_over(ULONG most);
-    IB_WC take();
+    int poll_kernel(ULONG count, IB_WC* entries);
+    bool prefetch(ULONG most);
+    IB_WC remove_prefetched();
     bool satisfied() const;
-    bool fire();
+    bool take_notification();
     int request();
-    int rearm(bool& tell);
-    bool kernel_destroys();
+    int rearm(bool& notify);
+    bool destroy_in_kernel();
 
     verbs_context& context_;
     HCA_CQ& owner_;
     ibv_cq* cq_ = nullptr;
-    EX_RUNDOWN_REF told_{};                  // acquired while the owner is notified
+    EX_RUNDOWN_REF notifications_{};         // acquired while the owner is notified
     std::unique_ptr<completion_queue> next_; // link of the queues that the context keeps
 
     KSPIN_LOCK lock_ = 0;
-    std::unique_ptr<IB_WC[]> stash_; // a ring; guarded by lock_, as are the members below
+    std::unique_ptr<IB_WC[]> prefetched_; // a ring; guarded by lock_, as are the members below
     ULONG capacity_ = 0;
     ULONG first_ = 0;
     ULONG count_ = 0;
-    ULONG deserving_ = 0;   // of these, entries that may satisfy IB_CQ_ARM_SOLICITED
+    ULONG solicited_ = 0;   // of these, entries that may satisfy IB_CQ_ARM_SOLICITED
     ULONG armed_ = 0;       // IB_CQ_ARM, or 0
     bool resizing_ = false; // the kernel's queue must not be used
     bool failed_ = false;

@@ -13,7 +13,7 @@ NTSTATUS attach(const char* location, ULONG* count, void** handle, char* message
     NTSTATUS status = STATUS_INSUFFICIENT_RESOURCES;
     std::string problem;
     try {
-        auto made = attachment::make(real_outside, location, status, problem);
+        auto made = attachment::make(real_os, location, status, problem);
         if (made == nullptr) {
             std::snprintf(message, message_size, "%s", problem.c_str());
             return status;

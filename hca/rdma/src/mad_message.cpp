@@ -26,7 +26,7 @@ constexpr UCHAR rmpp_active = 1;
 constexpr int segment_retries = 3; // by the kernel, per segment without an ACK
 
 // With a timeout from 1 ms to 2 s the kernel's RMPP never repeats a segment, except the first one.
-constexpr std::uint32_t least_timeout = 2001;
+constexpr std::uint32_t min_timeout = 2001;
 
 bool is_segmented(const IB_MAD_SEND& from) {
     if (from.Length > IB_MAD_SIZE) return true;
@@ -66,7 +66,7 @@ bool is_subnet_management(UCHAR management_class) {
     return management_class == 0x01 || management_class == 0x81;
 }
 
-bool is_answer(std::span<const UCHAR> datagram) {
+bool is_response(std::span<const UCHAR> datagram) {
     const UCHAR method = datagram[method_at];
     return (method & response_bit) != 0 || method == trap_repress;
 }
@@ -79,8 +79,8 @@ std::uint32_t transaction_of(std::span<const UCHAR> datagram) {
     return be32toh(low);
 }
 
-outgoing::outgoing(const IB_MAD_SEND& from, bool whole) : message_(small_) {
-    const bool segmented = whole && is_segmented(from);
+outgoing::outgoing(const IB_MAD_SEND& from, bool kernel_rmpp) : message_(small_) {
+    const bool segmented = kernel_rmpp && is_segmented(from);
     // A single segment has the length of a segment on the wire.
     const std::size_t length = segmented ? from.Length : IB_MAD_SIZE;
     if (length > IB_MAD_SIZE) {
@@ -91,11 +91,11 @@ outgoing::outgoing(const IB_MAD_SEND& from, bool whole) : message_(small_) {
     std::memcpy(datagram_of(message_).data(), from.Data, from.Length);
     ib_user_mad_t& header = header_of(message_);
     write_address(from.To, header.addr);
-    header.timeout_ms = std::min<ULONG>(from.AnswerTimeout, INT_MAX);
+    header.timeout_ms = std::min<ULONG>(from.ResponseTimeout, INT_MAX);
     header.length = static_cast<std::uint32_t>(length);
     if (!segmented) return;
     header.retries = segment_retries;
-    if (header.timeout_ms != 0) header.timeout_ms = std::max(header.timeout_ms, least_timeout);
+    if (header.timeout_ms != 0) header.timeout_ms = std::max(header.timeout_ms, min_timeout);
     datagram_of(message_)[rmpp_version_at] = rmpp_version;
     datagram_of(message_)[rmpp_type_at] = rmpp_data;
     datagram_of(message_)[rmpp_flags_at] |= rmpp_active;

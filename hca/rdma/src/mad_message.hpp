@@ -20,7 +20,7 @@ bool is_subnet_management(UCHAR management_class);
 bool has_oui(UCHAR management_class);
 
 /// True for a response, or a TrapRepress, which get no response.
-bool is_answer(std::span<const UCHAR> datagram);
+bool is_response(std::span<const UCHAR> datagram);
 UCHAR class_of(std::span<const UCHAR> datagram);
 /// The agent's half of the TransactionID.
 std::uint32_t transaction_of(std::span<const UCHAR> datagram);
@@ -34,10 +34,10 @@ inline std::span<UCHAR> datagram_of(std::span<UCHAR> message) {
 }
 
 /// Converts `from` to the format of umad_send. The kernel sends the segments of a message that is
-/// `whole`.
+/// `kernel_rmpp`.
 class outgoing {
 public:
-    outgoing(const IB_MAD_SEND& from, bool whole);
+    outgoing(const IB_MAD_SEND& from, bool kernel_rmpp);
     std::span<UCHAR> message() { return message_; }
 
 private:

@@ -17,9 +17,9 @@ namespace {
 NTSTATUS hold(const adapter& self, UCHAR number, int& file) {
     if (file != 0) return STATUS_SUCCESS;
     std::array<char, 256> path{};
-    if (self.world().get_issm_path(self.name().c_str(), number, path.data(), path.size()) != 0)
+    if (self.os().get_issm_path(self.name().c_str(), number, path.data(), path.size()) != 0)
         return STATUS_NOT_SUPPORTED;
-    const int descriptor = self.world().open_file(path.data());
+    const int descriptor = self.os().open_file(path.data());
     if (descriptor >= 0) {
         file = descriptor + 1;
         return STATUS_SUCCESS;
@@ -29,7 +29,7 @@ NTSTATUS hold(const adapter& self, UCHAR number, int& file) {
 }
 
 void release(const adapter& self, int& file) {
-    if (file != 0) self.world().close_file(std::exchange(file, 0) - 1);
+    if (file != 0) self.os().close_file(std::exchange(file, 0) - 1);
 }
 
 NTSTATUS release_own(HCA_CA* ca, UCHAR number, int& file) {
@@ -51,8 +51,8 @@ NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) tr
     if ((flags & IB_MODIFY_CA_NODE_DESCRIPTION) == 0) return STATUS_SUCCESS;
     const adapter& self = adapter::of(ca->Device);
     const auto* text = reinterpret_cast<const char*>(modify->NodeDescription);
-    return status_of(self.world().write_file(folder_of(self.name()) + "node_desc",
-                                             {text, strnlen(text, IB_NODE_DESCRIPTION_SIZE)}));
+    return status_of(self.os().write_file(folder_of(self.name()) + "node_desc",
+                                          {text, strnlen(text, IB_NODE_DESCRIPTION_SIZE)}));
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
@@ -61,7 +61,7 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
                      PIRP) try {
     if (flags == 0) return STATUS_SUCCESS;
     const ULONG named = modify->SetCapabilities | modify->ClearCapabilities;
-    std::array<int, UMAD_CA_MAX_PORTS>& files = part_of(ca).sm_files;
+    std::array<int, UMAD_CA_MAX_PORTS>& files = extension_of(ca).issm_files;
     if (flags != IB_MODIFY_PORT_CAPABILITIES || (named & ~IB_PORT_CAP_IS_SM) != 0 ||
         number >= files.size())
         return STATUS_NOT_SUPPORTED;
@@ -73,7 +73,7 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
 }
 
 void release_ports(HCA_CA* ca) {
-    for (int& each : part_of(ca).sm_files)
+    for (int& each : extension_of(ca).issm_files)
         release(adapter::of(ca->Device), each);
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 NTSTATUS submit(PDEVICE_OBJECT device, PIRP irp) { return adapter::of(device).submit(irp); }
 
-NTSTATUS unreadable(const HCA_CA* ca, const ca_facts& facts) {
-    if (!facts.gone()) return STATUS_IO_DEVICE_ERROR;
+NTSTATUS unreadable(const HCA_CA* ca, const ca_snapshot& snapshot) {
+    if (!snapshot.gone()) return STATUS_IO_DEVICE_ERROR;
     HcaReportFatal(ca->Device);
     return STATUS_FILE_FORCED_CLOSED;
 }
@@ -33,21 +33,21 @@ NTSTATUS read_port_by_verbs(const adapter& self, UCHAR number, bool wanted, port
 bool is_cancelled(const IRP* irp) { return irp->Cancel != FALSE; }
 
 NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP irp) try {
-    HcaReturnUserData(user, nullptr, 0);
+    HcaCopyUserData(user, nullptr, 0);
     adapter& self = adapter::of(ca->Device);
-    if (const NTSTATUS status = self.opened(); !NT_SUCCESS(status)) return status;
-    const bool dead = HcaIsDead(ca->Device) != FALSE;
+    if (const NTSTATUS status = self.acquire_device(); !NT_SUCCESS(status)) return status;
+    const bool dead = HcaIsFailed(ca->Device) != FALSE;
     if (!dead && !is_cancelled(irp)) return STATUS_SUCCESS;
-    self.closed();
+    self.release_device();
     return dead ? STATUS_FILE_FORCED_CLOSED : STATUS_CANCELLED;
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
 NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
-    HcaReturnUserData(user, nullptr, 0);
+    HcaCopyUserData(user, nullptr, 0);
     release_ports(ca);
-    adapter::of(ca->Device).closed();
+    adapter::of(ca->Device).release_device();
     return STATUS_SUCCESS;
 }
 
@@ -58,11 +58,11 @@ NTSTATUS read_ca(const HCA_CA* ca, IB_CA_ATTR& made) {
         if (const int error = verbs_query(opened.verbs(), opened.get()).device(made); error != 0)
             return opened.failure(error);
     } else {
-        const ca_facts facts(self.world(), self.name());
-        if (facts.error() != 0) return unreadable(ca, facts);
-        made = attributes_of(*facts);
+        const ca_snapshot snapshot(self.os(), self.name());
+        if (snapshot.error() != 0) return unreadable(ca, snapshot);
+        made = attributes_of(*snapshot);
     }
-    put_description(self.world(), self.name(), made);
+    read_description(self.os(), self.name(), made);
     made.PortCount = self.port_count();
     return STATUS_SUCCESS;
 }
@@ -80,7 +80,7 @@ NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) try {
         tables.push_back(each.tables());
     }
     if (!NT_SUCCESS(status)) return status;
-    return HcaReturnCa(&fixed, fixed_of_ports.data(), tables.data(), attr, size, irp);
+    return HcaCopyCaAttributes(&fixed, fixed_of_ports.data(), tables.data(), attr, size, irp);
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
@@ -90,20 +90,20 @@ NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, P
     const NTSTATUS status = read_port(ca, number, size > sizeof(port.fixed), port);
     if (!NT_SUCCESS(status)) return status;
     const HCA_PORT_TABLES tables = port.tables();
-    return HcaReturnPort(&port.fixed, &tables, attr, size, irp);
+    return HcaCopyPortAttributes(&port.fixed, &tables, attr, size, irp);
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
 agent_file*& file_of(HCA_MAD_AGENT* agent) {
-    return static_cast<agent_part*>(agent->Extension)->file;
+    return static_cast<agent_extension*>(agent->Extension)->file;
 }
 
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP irp) try {
     const adapter& self = adapter::of(agent->Ca->Device);
     if (!self.has_agents()) return STATUS_NOT_SUPPORTED;
     std::unique_ptr<agent_file> made;
-    const NTSTATUS status = agent_file::open(self.world(), self.name().c_str(),
+    const NTSTATUS status = agent_file::open(self.os(), self.name().c_str(),
                                              self.port(agent->Agent.Attr.PortNumber), *agent, made);
     if (NT_SUCCESS(status) && is_cancelled(irp)) return STATUS_CANCELLED;
     file_of(agent) = made.release();
@@ -128,10 +128,10 @@ NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP) try {
 NTSTATUS read_port(const HCA_CA* ca, UCHAR number, bool wanted, port_attributes& made) {
     const adapter& self = adapter::of(ca->Device);
     if (self.has_verbs()) return read_port_by_verbs(self, number, wanted, made);
-    const ca_facts facts(self.world(), self.name());
-    if (facts.error() != 0) return unreadable(ca, facts);
-    if (number > facts.port_count()) return STATUS_IO_DEVICE_ERROR;
-    made = attributes_of(self.world(), facts.port(number));
+    const ca_snapshot snapshot(self.os(), self.name());
+    if (snapshot.error() != 0) return unreadable(ca, snapshot);
+    if (number > snapshot.port_count()) return STATUS_IO_DEVICE_ERROR;
+    made = attributes_of(self.os(), snapshot.port(number));
     return STATUS_SUCCESS;
 }
 
@@ -158,7 +158,7 @@ const HCA_OPERATIONS operations = {
 
 } // namespace irpverbs::hca_rdma
 
-extern "C" NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds) {
+extern "C" NTSTATUS HcaRdmaSetPollInterval(ib_guid_t guid, ULONG milliseconds) {
     using namespace irpverbs::hca_rdma;
     const DEVICE_OBJECT* device = HcaFromGuid(guid);
     if (device == nullptr || HcaDeviceOperations(device) != &operations)

@@ -12,19 +12,19 @@ namespace irpverbs::hca_rdma {
 class completion_queue;
 
 /// The extension of a CA.
-struct ca_part {
+struct ca_extension {
     // Per port: the open descriptor of the issm file plus 1; 0: none.
-    std::array<int, UMAD_CA_MAX_PORTS> sm_files;
+    std::array<int, UMAD_CA_MAX_PORTS> issm_files;
 };
 
 /// The extension of a completion queue.
-struct cq_part {
+struct cq_extension {
     completion_queue* queue;
-    unsigned lane; // number of the queue of its commands
+    unsigned command_queue; // number of the queue of its commands
 };
 
-inline ca_part& part_of(HCA_CA* ca) { return *static_cast<ca_part*>(ca->Extension); }
-inline cq_part& part_of(HCA_CQ* cq) { return *static_cast<cq_part*>(cq->Extension); }
+inline ca_extension& extension_of(HCA_CA* ca) { return *static_cast<ca_extension*>(ca->Extension); }
+inline cq_extension& extension_of(HCA_CQ* cq) { return *static_cast<cq_extension*>(cq->Extension); }
 
 /// Reads the fixed part, and the tables if `wanted`.
 NTSTATUS read_port(const HCA_CA* ca, UCHAR number, bool wanted, port_attributes& made);

@@ -24,7 +24,7 @@ std::vector<IB_ASYNC_EVENT> changes(const port_state& before, const port_state& 
 
 class port_monitor {
 public:
-    port_monitor(const outside& world, std::string name);
+    port_monitor(const os_interface& os, std::string name);
     ~port_monitor() { stop(); }
     port_monitor(const port_monitor&) = delete;
     port_monitor& operator=(const port_monitor&) = delete;
@@ -40,13 +40,13 @@ public:
 
 private:
     static void due(KDPC*, void* self, void*, void*);
-    static void look(void* self);
+    static void poll(void* self);
     void compare();
     void compare_listing();
-    void compare_ports(const ca_facts& now);
+    void compare_ports(const ca_snapshot& now);
     void set_timer();
 
-    const outside& world_;
+    const os_interface& os_;
     const std::string name_;
     DEVICE_OBJECT* device_ = nullptr;
     const verbs_device* listed_ = nullptr;
@@ -54,8 +54,8 @@ private:
     std::vector<port_state> seen_;
     std::atomic<ULONG> interval_{1000};
     ULONG period_ = 0; // of the timer
-    std::atomic<bool> looking_{false};
-    EX_RUNDOWN_REF looks_{};
+    std::atomic<bool> poll_running_{false};
+    EX_RUNDOWN_REF poll_rundown_{};
     KTIMER timer_{};
     KDPC dpc_{};
     WORK_QUEUE_ITEM item_{};

@@ -41,7 +41,7 @@ USHORT width_of(unsigned lanes) {
 
 USHORT speed_of(unsigned tenths_of_gigabits, unsigned lanes) {
     struct named {
-        unsigned a_lane; // tenths of Gb/s per lane
+        unsigned per_lane; // tenths of Gb/s per lane
         USHORT speed;
     };
     constexpr std::array speeds{named{25, IB_LINK_SPEED_SDR},  named{50, IB_LINK_SPEED_DDR},
@@ -49,7 +49,7 @@ USHORT speed_of(unsigned tenths_of_gigabits, unsigned lanes) {
                                 named{250, IB_LINK_SPEED_EDR}, named{500, IB_LINK_SPEED_HDR},
                                 named{1000, IB_LINK_SPEED_NDR}};
     for (const named& each : speeds)
-        if (each.a_lane * lanes == tenths_of_gigabits) return each.speed;
+        if (each.per_lane * lanes == tenths_of_gigabits) return each.speed;
     return 0;
 }
 

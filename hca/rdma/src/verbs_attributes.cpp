@@ -83,7 +83,7 @@ ULONG capabilities_of(unsigned flags) {
 
 ULONG limit(int value) { return value > 0 ? static_cast<ULONG>(value) : 0; }
 
-void put_identity(IB_CA_ATTR& attr, const ibv_device_attr& from) {
+void fill_identity(IB_CA_ATTR& attr, const ibv_device_attr& from) {
     attr.VendorId = from.vendor_id;
     attr.VendorPartId = from.vendor_part_id;
     attr.HardwareVersion = from.hw_ver;
@@ -99,7 +99,7 @@ void put_identity(IB_CA_ATTR& attr, const ibv_device_attr& from) {
     attr.MaxPKeys = from.max_pkeys;
 }
 
-void put_limits(IB_CA_ATTR& attr, const ibv_device_attr& from) {
+void fill_limits(IB_CA_ATTR& attr, const ibv_device_attr& from) {
     attr.MaxQps = limit(from.max_qp);
     attr.MaxQpWrs = limit(from.max_qp_wr);
     attr.MaxSges = limit(from.max_sge);
@@ -219,8 +219,8 @@ int verbs_query::device(IB_CA_ATTR& made) const {
     ibv_device_attr_ex attr{};
     if (const int error = failure_of(verbs_.query_device(context_, &attr)); error != 0)
         return error;
-    put_identity(made, attr.orig_attr);
-    put_limits(made, attr.orig_attr);
+    fill_identity(made, attr.orig_attr);
+    fill_limits(made, attr.orig_attr);
     made.Extended = extended(attr);
     made.MaxCompletionHandlers = limit(context_->num_comp_vectors);
     static_assert(int{IB_TRANSPORT_IWARP} == int{IBV_TRANSPORT_IWARP});

@@ -4,7 +4,7 @@
 #include "completion_queue.hpp"
 #include "failure.hpp"
 
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 
 #include <cerrno>
 
@@ -12,18 +12,18 @@ namespace irpverbs::hca_rdma {
 
 namespace {
 
-constexpr int most_events_at_once = 64; // per call of the reactor, which also serves others
+constexpr int max_events_per_call = 64; // per call of the reactor, which also serves others
 
 } // namespace
 
-verbs_context::verbs_context(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
-                             unsigned port_count)
-    : world_(world), verbs_(*world.verbs), device_(told), port_count_(port_count),
-      opened_(verbs_, which) {}
+verbs_context::verbs_context(const os_interface& os, const verbs_device& which,
+                             DEVICE_OBJECT* device, unsigned port_count)
+    : os_(os), verbs_(*os.verbs), device_(device), port_count_(port_count), opened_(verbs_, which) {
+}
 
-int verbs_context::open(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
+int verbs_context::open(const os_interface& os, const verbs_device& which, DEVICE_OBJECT* device,
                         unsigned port_count, std::unique_ptr<verbs_context>& made) {
-    std::unique_ptr<verbs_context> opened(new verbs_context(world, which, told, port_count));
+    std::unique_ptr<verbs_context> opened(new verbs_context(os, which, device, port_count));
     if (const int error = opened->opened_.error(); error != 0) return error;
     if (const int error = opened->watch(); error != 0) return error;
     made = std::move(opened);
@@ -41,10 +41,10 @@ verbs_context::~verbs_context() {
 int verbs_context::watch() {
     channel_ = verbs_.create_comp_channel(get());
     if (const int error = failure_of(channel_); error != 0) return error;
-    events_ = world_.watch(
+    events_ = os_.watch(
         get()->async_fd,
         [](void* self) { return static_cast<verbs_context*>(self)->read_events(); }, this);
-    completions_ = world_.watch(
+    completions_ = os_.watch(
         channel_->fd,
         [](void* self) { return static_cast<verbs_context*>(self)->read_completions(); }, this);
     return events_ != nullptr && completions_ != nullptr ? 0 : ENOMEM;
@@ -69,26 +69,26 @@ void verbs_context::keep(std::unique_ptr<completion_queue> queue) {
 // ---- events, on the reactor
 
 // Returns false if no further event follows.
-bool verbs_context::goes_on(int error) const {
+bool verbs_context::can_continue(int error) const {
     if (error == EAGAIN) return true;
     HcaReportFatal(device_);
     return false;
 }
 
 bool verbs_context::read_events() {
-    for (int i = 0; i < most_events_at_once; ++i) {
+    for (int i = 0; i < max_events_per_call; ++i) {
         ibv_async_event event{};
         const int error = failure_of(verbs_.get_async_event(get(), &event));
         if (error == EINTR) continue;
-        if (error != 0) return goes_on(error);
-        tell(event);
+        if (error != 0) return can_continue(error);
+        notify(event);
         verbs_.ack_async_event(&event); // last: the destruction of a queue waits for it
     }
     return true;
 }
 
 // The driver has no queue pairs, so it drops their events.
-void verbs_context::tell(const ibv_async_event& event) const {
+void verbs_context::notify(const ibv_async_event& event) const {
     const IB_ASYNC_EVENT what = event_of(event.event_type);
     if (what == IB_AE_LOCAL_FATAL) {
         HcaReportFatal(device_);
@@ -102,12 +102,12 @@ void verbs_context::tell(const ibv_async_event& event) const {
 }
 
 bool verbs_context::read_completions() {
-    for (int i = 0; i < most_events_at_once; ++i) {
+    for (int i = 0; i < max_events_per_call; ++i) {
         ibv_cq* cq = nullptr;
         void* queue = nullptr;
         const int error = failure_of(verbs_.get_cq_event(channel_, &cq, &queue));
         if (error == EINTR) continue;
-        if (error != 0) return goes_on(error);
+        if (error != 0) return can_continue(error);
         static_cast<completion_queue*>(queue)->completed();
         verbs_.ack_cq_events(cq, 1);
     }

@@ -1,7 +1,7 @@
 // An open device, and the watch on its events.
 #pragma once
 
-#include "outside.hpp"
+#include "os_interface.hpp"
 #include "verbs_device.hpp"
 
 #include <ci/driver.h>
@@ -14,8 +14,8 @@ class completion_queue;
 
 class verbs_context {
 public:
-    /// Returns an errno; 0: `made` is valid. `told` is the FDO, with `port_count` ports.
-    static int open(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
+    /// Returns an errno; 0: `made` is valid. `device` is the FDO, with `port_count` ports.
+    static int open(const os_interface& os, const verbs_device& which, DEVICE_OBJECT* device,
                     unsigned port_count, std::unique_ptr<verbs_context>& made);
     /// Only kept completion queues may be left. IRQL: PASSIVE_LEVEL.
     ~verbs_context();
@@ -35,15 +35,15 @@ public:
     void keep(std::unique_ptr<completion_queue> queue);
 
 private:
-    verbs_context(const outside& world, const verbs_device& which, DEVICE_OBJECT* told,
+    verbs_context(const os_interface& os, const verbs_device& which, DEVICE_OBJECT* device,
                   unsigned port_count);
     int watch();
-    bool goes_on(int error) const;
+    bool can_continue(int error) const;
     bool read_events();
     bool read_completions();
-    void tell(const ibv_async_event& event) const;
+    void notify(const ibv_async_event& event) const;
 
-    const outside& world_;
+    const os_interface& os_;
     const verbs_library& verbs_;
     DEVICE_OBJECT* device_;
     unsigned port_count_;

@@ -8,28 +8,28 @@ namespace {
 
 // The firmware responds from another processor, and the verb's thread sleeps until then. HCAs with
 // one command register were driven in this way.
-struct firmware_answer {
-    KEVENT given;
+struct firmware_response {
+    KEVENT arrived;
     KDPC dpc;
 };
 
-void answer(KDPC*, void* given, void*, void*) {
-    KeSetEvent(static_cast<KEVENT*>(given), IO_NO_INCREMENT, FALSE);
+void signal_response(KDPC*, void* arrived, void*, void*) {
+    KeSetEvent(static_cast<KEVENT*>(arrived), IO_NO_INCREMENT, FALSE);
 }
 
 // A pended close runs on the thread that releases the object last, at any IRQL.
-bool left_to_others(IRP* irp) {
+bool must_not_block(IRP* irp) {
     return KeGetCurrentIrql() == DISPATCH_LEVEL &&
            (IoGetCurrentIrpStackLocation(irp)->Control & SL_PENDING_RETURNED) != 0;
 }
 
 NTSTATUS execute_blocking(IRP* irp) {
-    firmware_answer coming;
-    KeInitializeEvent(&coming.given, NotificationEvent, FALSE);
-    KeInitializeDpc(&coming.dpc, answer, &coming.given);
-    KeSetImportanceDpc(&coming.dpc, LowImportance);
-    KeInsertQueueDpc(&coming.dpc, nullptr, nullptr);
-    KeWaitForSingleObject(&coming.given, Executive, KernelMode, FALSE, nullptr);
+    firmware_response response;
+    KeInitializeEvent(&response.arrived, NotificationEvent, FALSE);
+    KeInitializeDpc(&response.dpc, signal_response, &response.arrived);
+    KeSetImportanceDpc(&response.dpc, LowImportance);
+    KeInsertQueueDpc(&response.dpc, nullptr, nullptr);
+    KeWaitForSingleObject(&response.arrived, Executive, KernelMode, FALSE, nullptr);
     return HcaExecute(irp);
 }
 
@@ -38,14 +38,14 @@ NTSTATUS execute_blocking(IRP* irp) {
 adapter::adapter(fabric& its_fabric, node& its_node)
     : fabric_(its_fabric), node_(its_node), attributes_(its_node.ports.size()),
       agents_(its_fabric) {
-    HcaInitializeCommandQueue(&by_dpc_, HcaServeByDpc, nullptr);
-    HcaInitializeCommandQueue(&by_worker_, HcaServeByWorkItem, execute_blocking);
+    HcaInitializeCommandQueue(&dpc_commands_, HcaServeByDpc, nullptr);
+    HcaInitializeCommandQueue(&worker_commands_, HcaServeByWorkItem, execute_blocking);
 }
 
 adapter::~adapter() {
     if (device_ == nullptr) return;
-    HcaRundownCommandQueue(&by_dpc_);
-    HcaRundownCommandQueue(&by_worker_);
+    HcaRundownCommandQueue(&dpc_commands_);
+    HcaRundownCommandQueue(&worker_commands_);
     HcaDeleteDevice(device_);
 }
 
@@ -56,13 +56,13 @@ NTSTATUS adapter::start() {
     description.Name = node_.description.c_str();
     description.NodeGuid = node_.guid;
     description.PortCount = static_cast<UCHAR>(node_.ports.size() - 1);
-    description.ExtensionSize = sizeof(device_part);
+    description.ExtensionSize = sizeof(device_extension);
     description.CqExtensionSize = cq_extension_size();
     description.MadAgentExtensionSize = mad_agents::extension_size;
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;
-    static_cast<device_part*>(HcaDeviceExtension(made))->owner = this;
+    static_cast<device_extension*>(HcaDeviceExtension(made))->owner = this;
     device_ = made;
     return STATUS_SUCCESS;
 }
@@ -71,17 +71,18 @@ port* adapter::find_port(ULONG number) const {
     return number != 0 && number < node_.ports.size() ? &node_.ports[number] : nullptr;
 }
 
-NTSTATUS adapter::submit_over(HCA_SOFTWARE_COMMANDS layer, IRP* irp) {
-    switch (layer) {
+NTSTATUS adapter::submit_by(HCA_SOFTWARE_COMMANDS mode, IRP* irp) {
+    switch (mode) {
     case HcaCommandsByDpc:
-        return HcaQueueCommand(&by_dpc_, irp);
+        return HcaQueueCommand(&dpc_commands_, irp);
     case HcaCommandsBlocking:
-        return left_to_others(irp) ? HcaQueueCommand(&by_worker_, irp) : execute_blocking(irp);
+        return must_not_block(irp) ? HcaQueueCommand(&worker_commands_, irp)
+                                   : execute_blocking(irp);
     case HcaCommandsBlockingWorker:
-        return HcaQueueCommand(&by_worker_, irp);
+        return HcaQueueCommand(&worker_commands_, irp);
     case HcaCommandsEither:
         if (dispatch::machine::current().fires("hca.software.pend", 2))
-            return HcaQueueCommand(&by_dpc_, irp);
+            return HcaQueueCommand(&dpc_commands_, irp);
         break;
     case HcaCommandsInline:
     case HcaCommandsCount:

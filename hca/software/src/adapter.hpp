@@ -11,7 +11,7 @@
 namespace irpverbs::hca_software {
 
 /// The HcaDeviceExtension of the FDO.
-struct device_part {
+struct device_extension {
     adapter* owner;
 };
 
@@ -23,22 +23,22 @@ public:
     adapter& operator=(const adapter&) = delete;
 
     static adapter& of(const DEVICE_OBJECT* device) {
-        void* part = HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device));
-        return *static_cast<device_part*>(part)->owner;
+        void* extension = HcaDeviceExtension(const_cast<DEVICE_OBJECT*>(device));
+        return *static_cast<device_extension*>(extension)->owner;
     }
 
     /// Makes the FDO. A failure leaves no FDO.
     NTSTATUS start();
     DEVICE_OBJECT* device() const { return device_; }
-    fabric& where() const { return fabric_; }
-    node& at() const { return node_; }
+    fabric& owner_fabric() const { return fabric_; }
+    node& own_node() const { return node_; }
 
     /// Returns the port of that number, or null.
     port* find_port(ULONG number) const;
 
     /// Completes CiQueryPort.
     NTSTATUS query_port(ULONG number, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
-        return attributes_[number].answer(fabric_, node_, number, attr, size, irp);
+        return attributes_[number].complete_query(fabric_, node_, number, attr, size, irp);
     }
 
     /// The receivers of the datagrams that arrive at its ports.
@@ -47,20 +47,20 @@ public:
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: executes the command in the selected way.
     NTSTATUS submit(IRP* irp) {
-        const HCA_SOFTWARE_COMMANDS over = commands_.load();
-        return over == HcaCommandsInline ? HcaExecute(irp) : submit_over(over, irp);
+        const HCA_SOFTWARE_COMMANDS mode = commands_.load();
+        return mode == HcaCommandsInline ? HcaExecute(irp) : submit_by(mode, irp);
     }
 
 private:
-    NTSTATUS submit_over(HCA_SOFTWARE_COMMANDS layer, IRP* irp);
+    NTSTATUS submit_by(HCA_SOFTWARE_COMMANDS mode, IRP* irp);
 
     fabric& fabric_;
     node& node_;
     DEVICE_OBJECT* device_ = nullptr;
     std::atomic<HCA_SOFTWARE_COMMANDS> commands_{HcaCommandsInline};
-    HCA_COMMAND_QUEUE by_dpc_;
-    HCA_COMMAND_QUEUE by_worker_;
-    std::vector<kept_attributes> attributes_; // one per port
+    HCA_COMMAND_QUEUE dpc_commands_;
+    HCA_COMMAND_QUEUE worker_commands_;
+    std::vector<cached_attributes> attributes_; // one per port
     mad_agents agents_;
 };
 

@@ -2,7 +2,7 @@
 
 #include "adapter.hpp"
 
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 #include <hca/software.h>
 
 #include <bit>
@@ -21,7 +21,7 @@ struct ring {
     ULONG capacity; // a power of two
     ULONG first;
     ULONG count;
-    ULONG deserving; // of these, entries that satisfy IB_CQ_ARM_SOLICITED
+    ULONG solicited; // of these, entries that satisfy IB_CQ_ARM_SOLICITED
     ULONG armed;     // IB_CQ_ARM, or 0
     bool overrun;
 };
@@ -33,30 +33,30 @@ IB_WC* allocate(ULONG capacity) {
 }
 
 // Solicited or failed entries. Source: IBA 11.4.2.2.
-bool deserves(const IB_WC& entry) {
+bool is_solicited(const IB_WC& entry) {
     return entry.Status != IB_WC_SUCCESS || (entry.Flags & IB_WC_SOLICITED) != 0;
 }
 
 // Returns true once: the consumer is to be notified.
-bool fire(ring& at) {
+bool take_notification(ring& at) {
     const bool satisfied = (at.armed == IB_CQ_ARM_NEXT && at.count != 0) ||
-                           (at.armed == IB_CQ_ARM_SOLICITED && at.deserving != 0);
+                           (at.armed == IB_CQ_ARM_SOLICITED && at.solicited != 0);
     if (satisfied) at.armed = 0;
     return satisfied;
 }
 
-IB_WC take(ring& from) {
+IB_WC remove_first(ring& from) {
     const IB_WC entry = from.entries[from.first & (from.capacity - 1)];
     ++from.first;
     --from.count;
-    if (deserves(entry)) --from.deserving;
+    if (is_solicited(entry)) --from.solicited;
     return entry;
 }
 
-void put(ring& into, const IB_WC& entry) {
+void insert_last(ring& into, const IB_WC& entry) {
     into.entries[(into.first + into.count) & (into.capacity - 1)] = entry;
     ++into.count;
-    if (deserves(entry)) ++into.deserving;
+    if (is_solicited(entry)) ++into.solicited;
 }
 
 // Moves the entries and returns the old memory.
@@ -71,7 +71,7 @@ IB_WC* replace(ring& at, IB_WC* fresh, ULONG capacity) {
 }
 
 NTSTATUS make_ring(HCA_CQ* cq) {
-    if (cq->Cq.NumCqes > most_cqes) return STATUS_INVALID_PARAMETER;
+    if (cq->Cq.NumCqes > max_cqes) return STATUS_INVALID_PARAMETER;
     ring& made = *new (cq->Extension) ring{};
     made.capacity = std::bit_ceil(cq->Cq.NumCqes);
     made.entries = allocate(made.capacity);
@@ -81,7 +81,7 @@ NTSTATUS make_ring(HCA_CQ* cq) {
 }
 
 NTSTATUS resize_ring(HCA_CQ* cq, ULONG num_cqes, PIRP irp) {
-    if (num_cqes > most_cqes) return STATUS_INVALID_PARAMETER;
+    if (num_cqes > max_cqes) return STATUS_INVALID_PARAMETER;
     const ULONG capacity = std::bit_ceil(num_cqes);
     IB_WC* unused = allocate(capacity);
     if (unused == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
@@ -101,18 +101,18 @@ NTSTATUS resize_ring(HCA_CQ* cq, ULONG num_cqes, PIRP irp) {
 }
 
 // Returns the result of the verb, with the reply to the user's library.
-NTSTATUS told(CI_UDATA* user, const HCA_CQ* cq, NTSTATUS status) {
+NTSTATUS with_reply(CI_UDATA* user, const HCA_CQ* cq, NTSTATUS status) {
     const HCA_SOFTWARE_CQ_REPLY reply{cq->Cq.NumCqes};
-    HcaReturnUserData(user, &reply, NT_SUCCESS(status) ? sizeof(reply) : 0);
+    HcaCopyUserData(user, &reply, NT_SUCCESS(status) ? sizeof(reply) : 0);
     return status;
 }
 
 } // namespace
 
-NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) { return told(user, cq, make_ring(cq)); }
+NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) { return with_reply(user, cq, make_ring(cq)); }
 
 NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user, PIRP) {
-    HcaReturnUserData(user, nullptr, 0);
+    HcaCopyUserData(user, nullptr, 0);
     ExFreePoolWithTag(ring_of(cq).entries, tag);
     return STATUS_SUCCESS;
 }
@@ -125,11 +125,11 @@ NTSTATUS query_cq(HCA_CQ* cq, IB_CQ_ATTR* attr, SIZE_T size, PIRP irp) {
         seen.NumCqes = at.capacity;
         seen.Filled = at.count;
     }
-    return HcaReturnBlock(&seen, sizeof(seen), attr, size, irp);
+    return HcaCopyAttributes(&seen, sizeof(seen), attr, size, irp);
 }
 
 NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
-    return told(user, cq, resize_ring(cq, num_cqes, irp));
+    return with_reply(user, cq, resize_ring(cq, num_cqes, irp));
 }
 
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
@@ -137,26 +137,26 @@ NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
     const dispatch::detail::spin_guard guard(from.lock);
     ULONG so_far = 0;
     while (so_far < count && from.count != 0)
-        entries[so_far++] = take(from);
+        entries[so_far++] = remove_first(from);
     *taken = so_far;
     return STATUS_SUCCESS;
 }
 
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
     ring& at = ring_of(cq);
-    bool tell = false;
+    bool notify = false;
     {
         const dispatch::detail::spin_guard guard(at.lock);
         if (at.armed != IB_CQ_ARM_NEXT) at.armed = flags;
-        tell = fire(at);
+        notify = take_notification(at);
     }
-    if (tell) HcaReportCqCompletion(cq);
+    if (notify) HcaReportCqCompletion(cq);
     return STATUS_SUCCESS;
 }
 
-NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion) {
+NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion) {
     ring& into = ring_of(cq);
-    bool tell = false;
+    bool notify = false;
     bool newly_overrun = false;
     bool taken = false;
     {
@@ -164,10 +164,10 @@ NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion) {
         taken = !into.overrun && into.count < into.capacity;
         newly_overrun = !taken && !into.overrun;
         into.overrun = !taken;
-        if (taken) put(into, completion);
-        tell = taken && fire(into);
+        if (taken) insert_last(into, completion);
+        notify = taken && take_notification(into);
     }
-    if (tell) HcaReportCqCompletion(cq);
+    if (notify) HcaReportCqCompletion(cq);
     if (newly_overrun) HcaReportCqEvent(cq, IB_AE_CQ_ERROR);
     return taken ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
 }

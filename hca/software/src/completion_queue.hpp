@@ -6,8 +6,8 @@
 
 namespace irpverbs::hca_software {
 
-inline constexpr ULONG most_cqs = 1u << 16;
-inline constexpr ULONG most_cqes = 1u << 16;
+inline constexpr ULONG max_cqs = 1u << 16;
+inline constexpr ULONG max_cqes = 1u << 16;
 
 NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
 NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
@@ -18,6 +18,6 @@ NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 
 /// Inserts the completion of a work request. STATUS_BUFFER_OVERFLOW: the queue was full, and is in
 /// error.
-NTSTATUS add_completion(HCA_CQ* cq, const IB_WC& completion);
+NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion);
 
 } // namespace irpverbs::hca_software

@@ -12,36 +12,37 @@ adapter* find(ib_guid_t guid) {
     return &adapter::of(device);
 }
 
-struct place {
+struct node_location {
     fabric* where = nullptr;
     node* at = nullptr;
 };
 
 // Finds a switch through the adapters of its fabric.
-place find_switch(ib_guid_t guid) {
+node_location find_switch(ib_guid_t guid) {
     ULONG count = 0;
     HcaEnumerate(nullptr, &count);
     std::vector<ib_guid_t> guids(count);
     HcaEnumerate(guids.data(), &count);
-    fabric* looked_at = nullptr;
+    fabric* searched = nullptr;
     for (const ib_guid_t each : guids) {
         const adapter* one = find(each);
-        if (one == nullptr || &one->where() == looked_at) continue;
-        looked_at = &one->where();
-        if (node* found = looked_at->find_node(guid)) return {looked_at, found};
+        if (one == nullptr || &one->owner_fabric() == searched) continue;
+        searched = &one->owner_fabric();
+        if (node* found = searched->find_node(guid)) return {searched, found};
     }
     return {};
 }
 
-place find_place(ib_guid_t guid) {
+node_location find_location(ib_guid_t guid) {
     const adapter* self = find(guid);
-    return self != nullptr ? place{&self->where(), &self->at()} : find_switch(guid);
+    return self != nullptr ? node_location{&self->owner_fabric(), &self->own_node()}
+                           : find_switch(guid);
 }
 
 // Changes a port under the fabric's lock: `change(fabric, port)` returns the status.
 template <class Change>
 NTSTATUS on_port(ib_guid_t guid, UCHAR number, const Change& change) {
-    const place found = find_place(guid);
+    const node_location found = find_location(guid);
     if (found.at == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
     if (number == 0 || number >= found.at->ports.size()) return STATUS_INVALID_PARAMETER;
     return found.where->change([&] { return change(*found.where, found.at->ports[number]); });
@@ -81,7 +82,7 @@ NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR number) {
     });
 }
 
-NTSTATUS HcaSoftwarePassThreshold(ib_guid_t guid, UCHAR number, USHORT trap) {
+NTSTATUS HcaSoftwareReportErrorThreshold(ib_guid_t guid, UCHAR number, USHORT trap) {
     if (trap < trap_link_integrity || trap > trap_flow_control) return STATUS_INVALID_PARAMETER;
     return on_port(guid, number, [trap](fabric& where, port& at) {
         if (trap == trap_link_integrity) ++at.counters.LinkIntegrityErrors;
@@ -155,10 +156,10 @@ NTSTATUS HcaSoftwareFail(ib_guid_t guid) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS HcaSoftwareComplete(IB_CQ* cq, const IB_WC* completion) {
+NTSTATUS HcaSoftwareInsertCompletion(IB_CQ* cq, const IB_WC* completion) {
     auto* queue = reinterpret_cast<HCA_CQ*>(cq);
     if (!is_software(queue->Ca->Device)) return STATUS_INVALID_PARAMETER;
-    return add_completion(queue, *completion);
+    return insert_completion(queue, *completion);
 }
 
 NTSTATUS HcaSoftwareCounters(ib_guid_t guid, UCHAR number, HCA_SOFTWARE_COUNTERS* counters) {

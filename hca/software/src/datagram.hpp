@@ -19,7 +19,7 @@ struct global_route {
 };
 
 /// Content of any length; copies of a datagram share it.
-using long_bytes = std::shared_ptr<const std::vector<UCHAR>>;
+using shared_payload = std::shared_ptr<const std::vector<UCHAR>>;
 
 struct datagram {
     ib_lid_t from = 0;
@@ -32,13 +32,13 @@ struct datagram {
     bool global = false; // `route` is valid
     global_route route;
     mad_bytes mad;
-    long_bytes longer; // content of another length than that of a MAD
+    shared_payload payload; // content of another length than that of a MAD
 
-    std::size_t length() const { return longer != nullptr ? longer->size() : mad.size(); }
-    bool multicast() const { return to >= IB_LID_MULTICAST_FIRST && to != IB_LID_PERMISSIVE; }
+    std::size_t length() const { return payload != nullptr ? payload->size() : mad.size(); }
+    bool is_multicast() const { return to >= IB_LID_MULTICAST_FIRST && to != IB_LID_PERMISSIVE; }
     /// True for subnet management, which passes links that are not yet active, needs no partition
     /// and has its own VL. Source: IBA 13.5.1, 7.2.7.
-    bool managing() const { return to_qp == 0; }
+    bool is_smp() const { return to_qp == 0; }
 };
 
 struct packet : datagram {
@@ -47,16 +47,16 @@ struct packet : datagram {
 };
 
 /// The pool of packets. Guarded by the fabric's lock.
-class packet_stock {
+class packet_pool {
 public:
-    packet_stock() { slabs_.reserve(most / slab); }
-    packet_stock(const packet_stock&) = delete;
-    packet_stock& operator=(const packet_stock&) = delete;
+    packet_pool() { slabs_.reserve(most / slab); }
+    packet_pool(const packet_pool&) = delete;
+    packet_pool& operator=(const packet_pool&) = delete;
 
     /// Null: too many packets are in use.
-    packet* take();
+    packet* allocate();
     packet* copy(const packet& of);
-    void give(packet* back);
+    void free(packet* back);
 
 private:
     static constexpr std::size_t most = 1u << 16;
@@ -67,7 +67,7 @@ private:
 };
 
 /// A FIFO, linked by packet::next.
-class packet_line {
+class packet_queue {
 public:
     bool empty() const { return first_ == nullptr; }
     void push(packet* last) {

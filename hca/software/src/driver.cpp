@@ -18,7 +18,7 @@ struct location {
 };
 
 // "?static" is for programs that would run a subnet manager; the driver ignores it.
-location understood(std::string_view text) {
+location parse_location(std::string_view text) {
     location made;
     for (const std::string_view suffix : {"?unmanaged", "?static"}) {
         if (!text.ends_with(suffix)) continue;
@@ -30,7 +30,7 @@ location understood(std::string_view text) {
     return made;
 }
 
-NTSTATUS tell(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
+NTSTATUS set_message(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
     if (size != 0) *std::copy_n(text.data(), std::min(text.size(), size - 1), message) = '\0';
     return status;
 }
@@ -76,27 +76,28 @@ NTSTATUS attach_text(std::string_view text, std::string_view name, bool configur
 
 NTSTATUS attach(const char* where, ULONG* count, void** attachment, char* message,
                 SIZE_T message_size) {
-    const auto [name, configured] = understood(where);
+    const auto [name, configured] = parse_location(where);
     try {
         std::string text(built_in_topology());
         if (!name.empty() && !read_file(name, text))
-            return tell(STATUS_NO_SUCH_FILE, message, message_size,
-                        name + ": " + std::strerror(errno));
+            return set_message(STATUS_NO_SUCH_FILE, message, message_size,
+                               name + ": " + std::strerror(errno));
         std::string problem;
         const NTSTATUS status = attach_text(text, name.empty() ? "built-in" : name, configured,
                                             *count, attachment, problem);
-        return tell(status, message, message_size, problem);
+        return set_message(status, message, message_size, problem);
     } catch (const topology_error& wrong) {
-        return tell(STATUS_DATA_ERROR, message, message_size, wrong.what());
+        return set_message(STATUS_DATA_ERROR, message, message_size, wrong.what());
     } catch (const std::bad_alloc&) {
-        return tell(STATUS_INSUFFICIENT_RESOURCES, message, message_size, "not enough memory");
+        return set_message(STATUS_INSUFFICIENT_RESOURCES, message, message_size,
+                           "not enough memory");
     }
 }
 
 NTSTATUS detach(void* attachment) {
-    auto* leaving = static_cast<fabric*>(attachment);
+    auto* detached = static_cast<fabric*>(attachment);
     std::vector<DEVICE_OBJECT*> refusing;
-    for (node& each : leaving->nodes()) {
+    for (node& each : detached->nodes()) {
         if (each.attached == nullptr) continue;
         if (!NT_SUCCESS(HcaRefuseOpen(each.attached->device()))) {
             for (DEVICE_OBJECT* device : refusing)
@@ -105,7 +106,7 @@ NTSTATUS detach(void* attachment) {
         }
         refusing.push_back(each.attached->device());
     }
-    delete leaving;
+    delete detached;
     return STATUS_SUCCESS;
 }
 

@@ -16,7 +16,7 @@ constexpr ULONG capabilities =
 
 // Sizes of P_Key tables.
 constexpr std::size_t ca_pkeys = 16;
-constexpr std::size_t switch_pkeys = port::most_pkeys;
+constexpr std::size_t switch_pkeys = port::max_pkeys;
 
 port make_port(node& owner, UCHAR number, const port_plan& plan) {
     port made;
@@ -50,45 +50,45 @@ fabric::fabric(const topology& plan) {
     for (const node_plan& each : plan.nodes)
         add_node(each);
     connect(plan);
-    wire_.prepare(serve_wire, this);
-    traps_.prepare(serve_traps, this);
+    scheduler_.initialize(run_scheduler, this);
+    traps_.initialize(resend_traps, this);
 }
 
 fabric::~fabric() {
-    look([this] {
-        wire_.close();
+    with_lock([this] {
+        scheduler_.close();
         traps_.close();
         return true;
     });
-    wire_.run_down();
+    scheduler_.run_down();
     traps_.run_down();
 }
 
-void fabric::serve_wire(KDPC*, void* context, void*, void*) {
+void fabric::run_scheduler(KDPC*, void* context, void*, void*) {
     auto& self = *static_cast<fabric*>(context);
     self.change([&] {
-        self.serve();
+        self.run_due_events();
         return true;
     });
 }
 
-void fabric::serve_traps(KDPC*, void* context, void*, void*) {
+void fabric::resend_traps(KDPC*, void* context, void*, void*) {
     auto& self = *static_cast<fabric*>(context);
     self.change([&] {
-        self.traps_.repeat(self);
+        self.traps_.resend_due(self);
         return true;
     });
 }
 
-void fabric::serve() {
-    wire::event due{};
-    for (unsigned turn = 0; wire_.take(turn, due); ++turn)
+void fabric::run_due_events() {
+    event_scheduler::event due{};
+    for (unsigned turn = 0; scheduler_.next_due(turn, due); ++turn)
         if (due.what != nullptr)
             arrive(due.what);
-        else if (due.mended != nullptr)
-            plug(*due.mended, true);
+        else if (due.repaired != nullptr)
+            plug(*due.repaired, true);
         else
-            traps_.repeat(*this);
+            traps_.resend_due(*this);
 }
 
 node* fabric::find_node(ib_guid_t guid) {
@@ -172,7 +172,7 @@ bool fabric::set_state(port& end, IB_PORT_STATE state) {
 
 void fabric::raise(port& end, IB_ASYNC_EVENT event) {
     const adapter* attached = end.owner->attached.get();
-    if (attached != nullptr) news_.push_back({attached->device(), end.number, event});
+    if (attached != nullptr) events_.push_back({attached->device(), end.number, event});
 }
 
 // Both ends take the state of the cable between them.
@@ -188,9 +188,9 @@ void fabric::follow_cable(port& end) {
     configure(*end.peer);
 }
 
-void fabric::plug(port& end, bool whole) {
-    if (end.peer == nullptr || end.plugged == whole) return;
-    end.plugged = end.peer->plugged = whole;
+void fabric::plug(port& end, bool connected) {
+    if (end.peer == nullptr || end.plugged == connected) return;
+    end.plugged = end.peer->plugged = connected;
     follow_cable(end);
 }
 
@@ -219,20 +219,20 @@ void fabric::fail(port& end) {
     configure(*end.peer);
 }
 
-bool fabric::next_news(piece_of_news& next) {
+bool fabric::next_event(pending_event& next) {
     const dispatch::detail::spin_guard guard(lock_);
-    const bool more = !news_.empty();
+    const bool more = !events_.empty();
     if (more) {
-        next = news_.front();
-        news_.pop_front();
+        next = events_.front();
+        events_.pop_front();
     }
-    telling_ = more;
+    reporting_ = more;
     return more;
 }
 
-void fabric::tell() {
-    piece_of_news next{};
-    while (next_news(next))
+void fabric::report_events() {
+    pending_event next{};
+    while (next_event(next))
         HcaReportPortEvent(next.device, next.port, next.event);
 }
 

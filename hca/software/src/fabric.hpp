@@ -5,7 +5,7 @@
 #include "topology.hpp"
 #include "traps.hpp"
 
-#include <dispatch/detail/spin_lock.hpp>
+#include <dispatch/support/spin_lock.hpp>
 
 namespace irpverbs::hca_software {
 
@@ -25,27 +25,27 @@ public:
     /// links return; switches have forwarding tables. Must be called before adapters exist.
     void bring_up(const topology& plan);
 
-    /// Reads under the fabric's lock. `look` must call no other function of the fabric.
-    template <class Look>
-    auto look(const Look& look) {
+    /// Reads under the fabric's lock. `function` must call no other function of the fabric.
+    template <class Function>
+    auto with_lock(const Function& function) {
         const dispatch::detail::spin_guard guard(lock_);
-        return look();
+        return function();
     }
 
     /// Makes a change under the fabric's lock, then reports the resulting events to the clients.
     /// Events are reported in the order of the changes, by one thread at a time.
     template <class Change>
     auto change(const Change& change) {
-        bool teller = false;
+        bool reports = false;
         auto result = [&] {
             const dispatch::detail::spin_guard guard(lock_);
             auto made = change();
             changes_.store(changes() + 1, std::memory_order_release);
-            teller = !telling_ && !news_.empty();
-            telling_ = telling_ || teller;
+            reports = !reporting_ && !events_.empty();
+            reporting_ = reporting_ || reports;
             return made;
         }();
-        if (teller) tell();
+        if (reports) report_events();
         return result;
     }
 
@@ -57,7 +57,7 @@ public:
     /// Sends a datagram from a port; a switch sends from its port 0. Ownership: `what` belongs to
     /// the fabric.
     void send(port& from, packet* what);
-    packet_stock& packets() { return packets_; }
+    packet_pool& packets() { return packets_; }
     /// Returns a new number other than 0.
     ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
 
@@ -76,14 +76,14 @@ public:
     void raise_bad_qkey(port& at, const datagram& what);
     void raise_switch_bad_pkey(port& at, const datagram& what);
 
-    void plug(port& end, bool whole);
+    void plug(port& end, bool connected);
     void enable(port& end, bool on);
     void fail(port& end);
     bool set_state(port& end, IB_PORT_STATE state);
     void raise(port& end, IB_ASYNC_EVENT event);
 
 private:
-    struct piece_of_news {
+    struct pending_event {
         DEVICE_OBJECT* device;
         UCHAR port;
         IB_ASYNC_EVENT event;
@@ -97,24 +97,24 @@ private:
     void retrain_link(port& end);
     void follow_cable(port& end);
     void arrive(packet* what);
-    void arrive_managing(packet* what);
-    void arrive_general(packet* what);
-    void arrive_at_own_qp(packet* what);
-    bool give_to_client(packet* what);
+    void arrive_smp(packet* what);
+    void arrive_gmp(packet* what);
+    void arrive_at_agent_qp(packet* what);
+    bool deliver_to_client(packet* what);
     void raise_local_change(port& at, USHORT flags);
     void raise_trap(port& from, USHORT number, const trap_details& details);
-    void serve();
-    static void serve_wire(KDPC* dpc, void* context, void*, void*);
-    static void serve_traps(KDPC* dpc, void* context, void*, void*);
-    void tell();
-    bool next_news(piece_of_news& next);
+    void run_due_events();
+    static void run_scheduler(KDPC* dpc, void* context, void*, void*);
+    static void resend_traps(KDPC* dpc, void* context, void*, void*);
+    void report_events();
+    bool next_event(pending_event& next);
 
     std::deque<node> nodes_;
     KSPIN_LOCK lock_ = 0;
-    bool telling_ = false;              // guarded by lock_
-    std::deque<piece_of_news> news_;    // guarded by lock_
-    packet_stock packets_;              // guarded by lock_
-    wire wire_;                         // guarded by lock_
+    bool reporting_ = false;            // guarded by lock_
+    std::deque<pending_event> events_;  // guarded by lock_
+    packet_pool packets_;               // guarded by lock_
+    event_scheduler scheduler_;         // guarded by lock_
     trap_list traps_;                   // guarded by lock_
     ULONG numbers_ = 0;                 // guarded by lock_
     std::atomic<ULONGLONG> changes_{1}; // written under lock_

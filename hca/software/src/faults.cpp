@@ -12,7 +12,7 @@ bool fires(link_faults& faults, const char* what, ULONG once_in) {
     return once_in != 0 && faults.chance.below(once_in) == 0;
 }
 
-machine_time up_to(link_faults& faults, ULONG microseconds) {
+machine_time random_up_to(link_faults& faults, ULONG microseconds) {
     if (microseconds == 0) return 0;
     dispatch::machine& here = dispatch::machine::current();
     const std::uint64_t drawn = here.simulated() ? here.random() : faults.chance.next();
@@ -21,24 +21,24 @@ machine_time up_to(link_faults& faults, ULONG microseconds) {
 
 } // namespace
 
-mishap draw_mishap(link_faults& faults, machine_time when) {
-    const HCA_SOFTWARE_FAULTS& wanted = faults.wanted;
-    mishap met;
-    if (fires(faults, "hca.software.flap", wanted.FlapOnceIn)) {
-        met.flaps = met.lost = true;
-        return met;
+fault_outcome choose_faults(link_faults& faults, machine_time when) {
+    const HCA_SOFTWARE_FAULTS& configured = faults.configured;
+    fault_outcome outcome;
+    if (fires(faults, "hca.software.flap", configured.FlapOnceIn)) {
+        outcome.flaps = outcome.lost = true;
+        return outcome;
     }
-    if (fires(faults, "hca.software.partition", wanted.PartitionOnceIn))
-        faults.silent_until = when + wanted.PartitionTime * microsecond;
-    met.lost = when < faults.silent_until;
-    met.damaged = !met.lost && fires(faults, "hca.software.loss", wanted.LossOnceIn);
-    met.lost |= met.damaged;
-    if (met.lost) return met;
-    met.doubled = fires(faults, "hca.software.duplication", wanted.DuplicationOnceIn);
-    met.late = wanted.Delay * microsecond + up_to(faults, wanted.Jitter);
-    met.overtaken = fires(faults, "hca.software.reordering", wanted.ReorderingOnceIn);
-    if (met.overtaken) met.late += up_to(faults, wanted.ReorderingTime);
-    return met;
+    if (fires(faults, "hca.software.partition", configured.PartitionOnceIn))
+        faults.partitioned_until = when + configured.PartitionTime * microsecond;
+    outcome.lost = when < faults.partitioned_until;
+    outcome.corrupted = !outcome.lost && fires(faults, "hca.software.loss", configured.LossOnceIn);
+    outcome.lost |= outcome.corrupted;
+    if (outcome.lost) return outcome;
+    outcome.duplicated = fires(faults, "hca.software.duplication", configured.DuplicationOnceIn);
+    outcome.delay = configured.Delay * microsecond + random_up_to(faults, configured.Jitter);
+    outcome.reordered = fires(faults, "hca.software.reordering", configured.ReorderingOnceIn);
+    if (outcome.reordered) outcome.delay += random_up_to(faults, configured.ReorderingTime);
+    return outcome;
 }
 
 } // namespace irpverbs::hca_software

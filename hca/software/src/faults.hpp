@@ -1,9 +1,9 @@
 // Faults of links, as configured and as chosen for a datagram.
 #pragma once
 
-#include "wire.hpp"
+#include "event_scheduler.hpp"
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 #include <hca/software.h>
 
 namespace irpverbs::hca_software {
@@ -11,24 +11,24 @@ namespace irpverbs::hca_software {
 /// The faults of a link; both its ends refer to them. Guarded by the fabric's lock.
 struct link_faults {
     explicit link_faults(const HCA_SOFTWARE_FAULTS& asked_for)
-        : wanted(asked_for), chance(asked_for.Seed) {}
+        : configured(asked_for), chance(asked_for.Seed) {}
 
-    const HCA_SOFTWARE_FAULTS wanted;
+    const HCA_SOFTWARE_FAULTS configured;
     dispatch::detail::generator chance; // used on a real machine
-    machine_time silent_until = 0;      // end of the partition
+    machine_time partitioned_until = 0; // end of the partition
 };
 
 /// The faults of one datagram on one link.
-struct mishap {
+struct fault_outcome {
     bool lost = false;
-    bool damaged = false; // it is lost, and the other end counts it as corrupted
-    bool doubled = false;
-    bool overtaken = false; // datagrams that are sent later may arrive earlier
+    bool corrupted = false; // it is lost, and the other end counts it as corrupted
+    bool duplicated = false;
+    bool reordered = false; // datagrams that are sent later may arrive earlier
     bool flaps = false;     // the link flaps
-    machine_time late = 0;
+    machine_time delay = 0;
 };
 
 /// Chooses the faults of a datagram that is sent at `when`.
-mishap draw_mishap(link_faults& faults, machine_time when);
+fault_outcome choose_faults(link_faults& faults, machine_time when);
 
 } // namespace irpverbs::hca_software

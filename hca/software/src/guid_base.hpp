@@ -14,20 +14,20 @@ public:
     explicit guid_base(ib_guid_t first) : base_(first) {}
 
     /// "caguid=0x5"
-    void assign(ib_guid_t guid) { take_next_from(base_ = guid); }
+    void assign(ib_guid_t guid) { restart_at(base_ = guid); }
     /// "caguid+8": relative to the last assigned GUID.
-    void add(ib_guid_t above) { take_next_from(base_ + above); }
+    void add(ib_guid_t above) { restart_at(base_ + above); }
 
     /// Returns the GUID of a node that uses `used` GUIDs, or 0 if there is none. `called`: the GUID
     /// in its name, or 0.
-    ib_guid_t take(ib_guid_t used, ib_guid_t called) {
+    ib_guid_t allocate(ib_guid_t used, ib_guid_t called) {
         const bool just_assigned = std::exchange(just_assigned_, false);
         if (next_ == 0 || (called != 0 && !just_assigned)) return called;
         return std::exchange(next_, next_ + used);
     }
 
 private:
-    void take_next_from(ib_guid_t guid) {
+    void restart_at(ib_guid_t guid) {
         next_ = guid;
         just_assigned_ = true;
     }

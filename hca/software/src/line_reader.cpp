@@ -62,7 +62,7 @@ std::string_view line_reader::word() {
     return found;
 }
 
-std::string_view line_reader::before(std::initializer_list<std::string_view> marks) {
+std::string_view line_reader::read_until(std::initializer_list<std::string_view> marks) {
     skip_blanks();
     std::size_t length = rest_.size();
     for (const std::string_view mark : marks)

@@ -24,7 +24,7 @@ public:
     }
     /// Skips `word` and returns true if the line continues with it.
     bool accept(std::string_view word);
-    bool sees(std::string_view word) {
+    bool starts_with(std::string_view word) {
         skip_blanks();
         return rest_.starts_with(word);
     }
@@ -37,7 +37,7 @@ public:
     /// Reads up to the next blank.
     std::string_view word();
     /// Reads up to the first of these marks, or to the end; removes the blanks around the text.
-    std::string_view before(std::initializer_list<std::string_view> marks);
+    std::string_view read_until(std::initializer_list<std::string_view> marks);
 
 private:
     void skip_blanks();

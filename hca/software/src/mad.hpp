@@ -55,7 +55,7 @@ inline constexpr USHORT notice_id = 0x0002;
 
 // Source: IBA 13.4.7 (status field).
 enum mad_status : USHORT {
-    status_done = 0,
+    status_ok = 0,
     status_bad_version = 0x0004,
     status_bad_method = 0x0008,
     status_bad_attribute = 0x000C,
@@ -75,10 +75,10 @@ struct mad_header {
     USHORT attribute() const { return load16(bytes + 16); }
     ULONG modifier() const { return load32(bytes + 20); }
     /// True for a response. Source: IBA 13.4.5 (TrapRepress answers a Trap).
-    bool answers() const {
+    bool is_response() const {
         return (method() & response_bit) != 0 || method() == method_trap_repress;
     }
-    bool of_subnet_management() const {
+    bool is_subnet_management() const {
         return management_class() == class_subnet || management_class() == class_directed;
     }
 

@@ -1,7 +1,7 @@
 #include "mad_agents.hpp"
 
 #include "adapter.hpp"
-#include "admission.hpp"
+#include "key_checks.hpp"
 
 #include <algorithm>
 
@@ -10,13 +10,13 @@ namespace irpverbs::hca_software {
 namespace {
 
 /// HCA_MAD_AGENT.Extension
-struct agent_part {
+struct agent_extension {
     ULONG number;     // the high half of the TransactionIDs of its requests
     IB_MAD_KEYS keys; // keys of its own QP; guarded by the fabric's lock
 };
 
-agent_part& part_of(const HCA_MAD_AGENT& agent) {
-    return *static_cast<agent_part*>(agent.Extension);
+agent_extension& extension_of(const HCA_MAD_AGENT& agent) {
+    return *static_cast<agent_extension*>(agent.Extension);
 }
 
 constexpr ib_qpn_t last_qp_number = 0xFFFFFE; // the next number means multicast
@@ -48,9 +48,9 @@ bool receives(const IB_MAD_AGENT_ATTR& agent, const mad_header& mad) {
     return (agent.MethodMask[mad.method() / 32] >> mad.method() % 32 & 1) != 0;
 }
 
-bool asked(const HCA_MAD_AGENT& agent, const mad_header& mad) {
+bool expects_response(const HCA_MAD_AGENT& agent, const mad_header& mad) {
     return agent.Agent.Attr.ManagementClass == mad.management_class() &&
-           part_of(agent).number == mad.transaction() >> 32;
+           extension_of(agent).number == mad.transaction() >> 32;
 }
 
 // Returns the index of the GID in the receiving port's table, or 0.
@@ -72,7 +72,7 @@ IB_MAD_ADDRESS address_of(const packet& what, const IB_MAD_KEYS* keys) {
     const auto entry = keys != nullptr ? find_membership(at, keys->PKey) : find_pkey(at, what.pkey);
     from.PKeyIndex = static_cast<USHORT>(entry.value_or(0));
     from.Qp = what.from_qp;
-    if (!what.managing()) from.QKey = keys != nullptr ? keys->QKey : IB_QP1_QKEY;
+    if (!what.is_smp()) from.QKey = keys != nullptr ? keys->QKey : IB_QP1_QKEY;
     if (!what.global) return from;
     from.Flags = IB_MAD_GRH;
     from.Gid = what.route.from;
@@ -94,7 +94,7 @@ bool valid_shared(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEN
 
 bool valid_own(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
     return what.To.Qp != 0 && what.Length <= bytes_of_mtu(from) &&
-           find_membership(from, part_of(agent).keys.PKey).has_value();
+           find_membership(from, extension_of(agent).keys.PKey).has_value();
 }
 
 /// The queue pair that sends a datagram.
@@ -107,7 +107,7 @@ struct sender {
 sender sender_of(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
     if (!has_own_qp(agent))
         return {on_qp0(agent.Agent.Attr.ManagementClass) ? 0u : 1u, what.To.PKeyIndex, IB_QP1_QKEY};
-    const IB_MAD_KEYS& keys = part_of(agent).keys;
+    const IB_MAD_KEYS& keys = extension_of(agent).keys;
     return {agent.Agent.Attr.Qp, *find_membership(from, keys.PKey), keys.QKey};
 }
 
@@ -133,10 +133,10 @@ void address(packet& what, const port& from, const IB_MAD_ADDRESS& to, const sen
 
 // Copies the content; QPs for MADs pad it to the size of a MAD. Returns false if there is no
 // memory.
-bool put_content(packet& what, const HCA_MAD_AGENT& by, const IB_MAD_SEND& from) try {
+bool write_payload(packet& what, const HCA_MAD_AGENT& by, const IB_MAD_SEND& from) try {
     const auto* bytes = static_cast<const UCHAR*>(from.Data);
     if (by.Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW && from.Length != IB_MAD_SIZE)
-        what.longer = std::make_shared<const std::vector<UCHAR>>(bytes, bytes + from.Length);
+        what.payload = std::make_shared<const std::vector<UCHAR>>(bytes, bytes + from.Length);
     else
         std::fill(std::copy_n(bytes, from.Length, what.mad.begin()), what.mad.end(), UCHAR{0});
     return true;
@@ -157,11 +157,11 @@ port& port_of(const HCA_MAD_AGENT* agent) {
 /// The data of an up-call.
 struct mad_agents::report_data {
     mad_bytes mad;
-    long_bytes longer;
+    shared_payload payload;
     IB_MAD_RECEIVED received{};
 };
 
-const SIZE_T mad_agents::extension_size = sizeof(agent_part);
+const SIZE_T mad_agents::extension_size = sizeof(agent_extension);
 
 mad_agents::mad_agents(fabric& where) : fabric_(where) {
     KeInitializeDpc(&dpc_, report_some, this);
@@ -193,34 +193,34 @@ ib_qpn_t mad_agents::next_qp() {
 NTSTATUS mad_agents::add(HCA_MAD_AGENT& agent, const port& at) {
     IB_MAD_AGENT_ATTR& attr = agent.Agent.Attr;
     if (attr.Rmpp != IB_MAD_RMPP_BY_CLIENT) return STATUS_NOT_SUPPORTED;
-    return fabric_.look([&] {
+    return fabric_.with_lock([&] {
         if (!has_own_qp(agent)) {
             if (conflicts(attr)) return STATUS_SHARING_VIOLATION;
         } else {
             if (!find_membership(at, attr.Keys.PKey)) return STATUS_INVALID_PARAMETER;
             attr.Qp = next_qp();
-            part_of(agent).keys = attr.Keys;
+            extension_of(agent).keys = attr.Keys;
         }
-        part_of(agent).number = fabric_.next_number();
+        extension_of(agent).number = fabric_.next_number();
         agents_.push_back(&agent);
         return STATUS_SUCCESS;
     });
 }
 
 NTSTATUS mad_agents::modify(HCA_MAD_AGENT& agent, const port& at, const IB_MAD_KEYS& keys) {
-    return fabric_.look([&] {
+    return fabric_.with_lock([&] {
         if (!find_membership(at, keys.PKey)) return STATUS_INVALID_PARAMETER;
-        part_of(agent).keys = keys;
+        extension_of(agent).keys = keys;
         return STATUS_SUCCESS;
     });
 }
 
 NTSTATUS mad_agents::remove(HCA_MAD_AGENT& agent, IRP* irp) {
-    return fabric_.look([&] {
+    return fabric_.with_lock([&] {
         std::erase(agents_, &agent);
-        if (called_ != &agent) return STATUS_SUCCESS;
+        if (active_agent_ != &agent) return STATUS_SUCCESS;
         IoMarkIrpPending(irp);
-        remover_ = irp;
+        pending_removal_ = irp;
         return STATUS_PENDING;
     });
 }
@@ -230,40 +230,40 @@ NTSTATUS mad_agents::send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_S
     if (!valid_route(from, what.To) ||
         !(own ? valid_own(agent, from, what) : valid_shared(agent, from, what)))
         return STATUS_INVALID_PARAMETER;
-    packet* sent = fabric_.packets().take();
-    if (sent == nullptr || !put_content(*sent, agent, what)) { // counts as a lost datagram
-        if (sent != nullptr) fabric_.packets().give(sent);
+    packet* sent = fabric_.packets().allocate();
+    if (sent == nullptr || !write_payload(*sent, agent, what)) { // counts as a lost datagram
+        if (sent != nullptr) fabric_.packets().free(sent);
         ++from.counters.TransmitDiscards;
         return STATUS_SUCCESS;
     }
     address(*sent, from, what.To, sender_of(agent, from, what));
     mad_header header = header_of(sent->mad);
-    if (!own && !header.answers()) {
+    if (!own && !header.is_response()) {
         const auto low = static_cast<ULONG>(header.transaction());
-        header.set_transaction(std::uint64_t{part_of(agent).number} << 32 | low);
+        header.set_transaction(std::uint64_t{extension_of(agent).number} << 32 | low);
     }
     fabric_.send(from, sent);
     return STATUS_SUCCESS;
 }
 
 const IB_MAD_KEYS* mad_agents::find_keys(packet& what) {
-    if (what.multicast() || what.from_qp == 0) return nullptr;
+    if (what.is_multicast() || what.from_qp == 0) return nullptr;
     HCA_MAD_AGENT* owner = find_qp(*what.at, what.to_qp);
     if (owner == nullptr) return nullptr;
-    const bool is_mad = what.longer == nullptr && header_of(what.mad).base() == base_version;
-    return is_mad || owner->Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW ? &part_of(*owner).keys
+    const bool is_mad = what.payload == nullptr && header_of(what.mad).base() == base_version;
+    return is_mad || owner->Agent.Attr.QpKind == IB_MAD_QP_OWN_RAW ? &extension_of(*owner).keys
                                                                    : nullptr;
 }
 
-HCA_MAD_AGENT* mad_agents::find_taker(packet& what) {
+HCA_MAD_AGENT* mad_agents::find_receiver(packet& what) {
     if (what.to_qp > 1) return find_qp(*what.at, what.to_qp);
     const mad_header mad = header_of(what.mad);
     HCA_MAD_AGENT* of_any_oui = nullptr;
     for (HCA_MAD_AGENT* each : agents_) {
         const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
         if (has_own_qp(*each) || attr.PortNumber != what.at->number) continue;
-        if (!(mad.answers() ? asked(*each, mad) : receives(attr, mad))) continue;
-        if (mad.answers() || !is_of_any_oui(attr)) return each;
+        if (!(mad.is_response() ? expects_response(*each, mad) : receives(attr, mad))) continue;
+        if (mad.is_response() || !is_of_any_oui(attr)) return each;
         of_any_oui = each;
     }
     return of_any_oui;
@@ -278,29 +278,30 @@ void mad_agents::deliver(packet* what) {
 
 // Drops datagrams for agents that have been deregistered. Null: no more.
 HCA_MAD_AGENT* mad_agents::next_report(report_data& data) {
-    return fabric_.look([&] {
+    return fabric_.with_lock([&] {
         while (packet* what = arrived_.pop()) {
-            called_ = find_taker(*what);
-            if (called_ != nullptr) {
-                data.longer = what->longer;
-                if (data.longer == nullptr) data.mad = what->mad;
-                data.received = {
-                    address_of(*what, has_own_qp(*called_) ? &part_of(*called_).keys : nullptr),
-                    data.longer != nullptr ? data.longer->data() : data.mad.data(),
-                    static_cast<ULONG>(what->length())};
+            active_agent_ = find_receiver(*what);
+            if (active_agent_ != nullptr) {
+                data.payload = what->payload;
+                if (data.payload == nullptr) data.mad = what->mad;
+                data.received = {address_of(*what, has_own_qp(*active_agent_)
+                                                       ? &extension_of(*active_agent_).keys
+                                                       : nullptr),
+                                 data.payload != nullptr ? data.payload->data() : data.mad.data(),
+                                 static_cast<ULONG>(what->length())};
             }
-            fabric_.packets().give(what);
-            if (called_ != nullptr) return called_;
+            fabric_.packets().free(what);
+            if (active_agent_ != nullptr) return active_agent_;
         }
         delivering_ = false;
-        return called_;
+        return active_agent_;
     });
 }
 
 IRP* mad_agents::end_report() {
-    return fabric_.look([&] {
-        called_ = nullptr;
-        return std::exchange(remover_, nullptr);
+    return fabric_.with_lock([&] {
+        active_agent_ = nullptr;
+        return std::exchange(pending_removal_, nullptr);
     });
 }
 
@@ -316,7 +317,7 @@ void mad_agents::report(unsigned turns) {
 }
 
 void mad_agents::report_some(KDPC*, void* context, void*, void*) {
-    static_cast<mad_agents*>(context)->report(most_a_turn);
+    static_cast<mad_agents*>(context)->report(max_per_run);
 }
 
 NTSTATUS register_mad_agent(HCA_MAD_AGENT* agent, PIRP) {
@@ -334,7 +335,7 @@ NTSTATUS deregister_mad_agent(HCA_MAD_AGENT* agent, PIRP irp) {
 NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP) {
     adapter& self = adapter::of(agent->Ca->Device);
     port& from = port_of(agent);
-    return self.where().change([&] { return self.agents().send(*agent, from, *send); });
+    return self.owner_fabric().change([&] { return self.agents().send(*agent, from, *send); });
 }
 
 } // namespace irpverbs::hca_software

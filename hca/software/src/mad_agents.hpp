@@ -31,16 +31,16 @@ public:
     /// QP, or it does not accept the datagram.
     const IB_MAD_KEYS* find_keys(packet& what);
     /// True if an agent receives the datagram. A response without a waiting agent has no receiver.
-    bool takes(packet& what) { return find_taker(what) != nullptr; }
+    bool has_receiver(packet& what) { return find_receiver(what) != nullptr; }
     /// Queues the datagram for its receiver. Ownership: `what` belongs to the table.
     void deliver(packet* what);
 
 private:
-    static constexpr unsigned most_a_turn = 32;
+    static constexpr unsigned max_per_run = 32;
 
     struct report_data;
 
-    HCA_MAD_AGENT* find_taker(packet& what);
+    HCA_MAD_AGENT* find_receiver(packet& what);
     HCA_MAD_AGENT* find_qp(const port& at, ib_qpn_t qp);
     ib_qpn_t next_qp();
     bool conflicts(const IB_MAD_AGENT_ATTR& with) const;
@@ -54,10 +54,10 @@ private:
     // Guarded by the fabric's lock:
     std::vector<HCA_MAD_AGENT*> agents_;
     ib_qpn_t last_qp_ = 1;
-    packet_line arrived_;
-    bool delivering_ = false;         // the DPC is queued or runs
-    HCA_MAD_AGENT* called_ = nullptr; // the agent inside an up-call
-    IRP* remover_ = nullptr;          // the deregistration of called_
+    packet_queue arrived_;
+    bool delivering_ = false;               // the DPC is queued or runs
+    HCA_MAD_AGENT* active_agent_ = nullptr; // the agent inside an up-call
+    IRP* pending_removal_ = nullptr;        // the deregistration of active_agent_
 };
 
 /// Operations of HCA_OPERATIONS.

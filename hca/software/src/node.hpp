@@ -23,13 +23,13 @@ class adapter;
 
 /// The last datagram that passed a link. Routes are computed ahead of time, so a datagram that is
 /// computed later may have entered earlier.
-struct passage {
+struct fifo_delay {
     machine_time entered = 0;
     machine_time left = 0;
 
     /// Returns the time at which a datagram leaves that would leave at `leaving` without earlier
     /// datagrams.
-    machine_time stay_behind(machine_time entering, machine_time leaving) {
+    machine_time apply(machine_time entering, machine_time leaving) {
         if (entering < entered) return leaving;
         entered = entering;
         left = std::max(left, leaving);
@@ -50,7 +50,7 @@ struct mkey_guard {
 
 /// Maps SLs to VLs, 4 bits each.
 using sl_to_vl_map = std::array<UCHAR, 8>;
-inline constexpr sl_to_vl_map straight_sl_to_vl{0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67};
+inline constexpr sl_to_vl_map default_sl_to_vl{0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67};
 
 struct vl_arbitration {
     static constexpr std::size_t blocks = 4;
@@ -69,8 +69,8 @@ struct switch_routing {
 };
 
 struct port {
-    static constexpr UCHAR most_gids = 32;
-    static constexpr UCHAR most_pkeys = 32;
+    static constexpr UCHAR max_gids = 32;
+    static constexpr UCHAR max_pkeys = 32;
 
     node* owner = nullptr;
     UCHAR number = 0;
@@ -112,13 +112,13 @@ struct port {
     USHORT pkey_violations = 0;
     HCA_SOFTWARE_COUNTERS counters{};
     std::vector<ib_pkey_t> pkeys{IB_PKEY_DEFAULT_FULL};
-    std::vector<ib_gid_t> gids;                        // [0] is made of prefix and guid
-    std::vector<std::pair<ULONG, const HCA_CA*>> held; // capability bit, holder
+    std::vector<ib_gid_t> gids; // [0] is made of prefix and guid
+    std::vector<std::pair<ULONG, const HCA_CA*>> capability_holders; // capability bit, holder
 
     std::shared_ptr<link_faults> faults; // faults of its cable; null: none
-    bool enforces_out = false;           // switch: enforces partitions, also for forwarded packets
-    bool enforces_in = false;
-    passage last_sent;
+    bool enforces_outbound = false;      // switch: enforces partitions, also for forwarded packets
+    bool enforces_inbound = false;
+    fifo_delay fifo;
 
     bool linked() const;
     void set_prefix(ib_sn_prefix_t to) {
@@ -145,18 +145,18 @@ struct node {
     std::vector<UCHAR> forwarding;           // switch: LID to port; no_port: dropped
     std::vector<USHORT> multicasting;        // switch: a mask of ports for each MLID
     switch_routing routing;                  // switch
-    std::map<USHORT, sl_to_vl_map> sl_to_vl; // port in * 256 + port out; absent: straight
+    std::map<USHORT, sl_to_vl_map> sl_to_vl; // port in * 256 + port out; absent: the default
     port_samples samples;
     std::unique_ptr<adapter> attached; // channel adapter
 
     static constexpr UCHAR no_port = 255;
-    static constexpr unsigned ports_a_mask = 16;
+    static constexpr unsigned ports_per_mask = 16;
 
     bool switches() const { return type == IB_NODE_SWITCH; }
     /// The port with the LIDs and keys for datagrams that arrive at `in`.
     port& end_port(port& in) { return switches() ? ports[0] : in; }
     /// The number of words of `multicasting` per MLID.
-    std::size_t masks() const { return (ports.size() + ports_a_mask - 1) / ports_a_mask; }
+    std::size_t masks() const { return (ports.size() + ports_per_mask - 1) / ports_per_mask; }
 };
 
 } // namespace irpverbs::hca_software

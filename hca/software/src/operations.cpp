@@ -21,8 +21,8 @@ IB_CA_ATTR attributes_of(const node& from) {
                         IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
                         IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
                         IB_CA_CAP_CQ_RESIZE;
-    attr.MaxCqs = attr.MaxCompletionHandlers = most_cqs; // each queue has its own up-calls
-    attr.MaxCqes = most_cqes;
+    attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
+    attr.MaxCqes = max_cqes;
     attr.PageSizes = 4096;
     attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());
     attr.Atomicity = IB_ATOMIC_NONE;
@@ -35,7 +35,7 @@ adapter& adapter_of(const HCA_CA* ca) { return adapter::of(ca->Device); }
 NTSTATUS submit(PDEVICE_OBJECT device, PIRP irp) { return adapter::of(device).submit(irp); }
 
 void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
-    std::erase_if(from.held, [&](const std::pair<ULONG, const HCA_CA*>& each) {
+    std::erase_if(from.capability_holders, [&](const std::pair<ULONG, const HCA_CA*>& each) {
         const bool released = each.second == holder && (each.first & which) != 0;
         if (released) from.capabilities &= ~each.first;
         return released;
@@ -43,13 +43,13 @@ void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
 }
 
 NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
-    HcaReturnUserData(user, nullptr, 0);
+    HcaCopyUserData(user, nullptr, 0);
     adapter& self = adapter_of(ca);
-    return self.where().change([&] {
-        for (port& each : self.at().ports) {
+    return self.owner_fabric().change([&] {
+        for (port& each : self.own_node().ports) {
             const ULONG before = each.capabilities;
             release_capabilities(each, ca, ~ULONG{0});
-            if (each.capabilities != before) self.where().raise_capabilities(each);
+            if (each.capabilities != before) self.owner_fabric().raise_capabilities(each);
         }
         return STATUS_SUCCESS;
     });
@@ -79,17 +79,17 @@ private:
 
 NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
     adapter& self = adapter_of(ca);
-    const std::size_t count = self.at().ports.size() - 1;
+    const std::size_t count = self.own_node().ports.size() - 1;
     const pool_array<IB_PORT_ATTR> ports(count);
     const pool_array<HCA_PORT_TABLES> tables(count);
     if (!ports || !tables) return STATUS_INSUFFICIENT_RESOURCES;
-    return self.where().look([&] {
+    return self.owner_fabric().with_lock([&] {
         for (std::size_t i = 0; i < count; ++i) {
-            ports[i] = attributes_of(self.at().ports[i + 1]);
-            tables[i] = tables_of(self.at().ports[i + 1]);
+            ports[i] = attributes_of(self.own_node().ports[i + 1]);
+            tables[i] = tables_of(self.own_node().ports[i + 1]);
         }
-        const IB_CA_ATTR fixed = attributes_of(self.at());
-        return HcaReturnCa(&fixed, ports.get(), tables.get(), attr, size, irp);
+        const IB_CA_ATTR fixed = attributes_of(self.own_node());
+        return HcaCopyCaAttributes(&fixed, ports.get(), tables.get(), attr, size, irp);
     });
 }
 
@@ -99,15 +99,15 @@ NTSTATUS query_port(HCA_CA* ca, UCHAR number, IB_PORT_ATTR* attr, SIZE_T size, P
 
 NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) try {
     adapter& self = adapter_of(ca);
-    return self.where().change([&] {
+    return self.owner_fabric().change([&] {
         if ((flags & IB_MODIFY_CA_SYSTEM_IMAGE_GUID) != 0) {
-            self.at().system_image_guid = modify->SystemImageGuid;
-            self.where().raise_system_image(self.at());
+            self.own_node().system_image_guid = modify->SystemImageGuid;
+            self.owner_fabric().raise_system_image(self.own_node());
         }
         if ((flags & IB_MODIFY_CA_NODE_DESCRIPTION) != 0) {
             const auto* text = reinterpret_cast<const char*>(modify->NodeDescription);
-            self.at().description.assign(text, strnlen(text, IB_NODE_DESCRIPTION_SIZE));
-            self.where().raise_description(self.at());
+            self.own_node().description.assign(text, strnlen(text, IB_NODE_DESCRIPTION_SIZE));
+            self.owner_fabric().raise_description(self.own_node());
         }
         return STATUS_SUCCESS;
     });
@@ -116,15 +116,15 @@ NTSTATUS modify_ca(HCA_CA* ca, ULONG flags, const IB_MODIFY_CA* modify, PIRP) tr
 }
 
 // Takes all requested capabilities, or none.
-bool take_capabilities(port& at, const HCA_CA* ca, const IB_MODIFY_PORT& modify) {
+bool acquire_capabilities(port& at, const HCA_CA* ca, const IB_MODIFY_PORT& modify) {
     const ULONG asked = modify.SetCapabilities | modify.ClearCapabilities;
-    for (const auto& [capability, holder] : at.held)
+    for (const auto& [capability, holder] : at.capability_holders)
         if ((capability & asked) != 0 && holder != ca) return false;
     release_capabilities(at, ca, modify.ClearCapabilities);
     for (ULONG bit = 1; bit != 0; bit <<= 1) {
         if ((modify.SetCapabilities & ~at.capabilities & bit) == 0) continue;
         at.capabilities |= bit;
-        at.held.emplace_back(bit, ca);
+        at.capability_holders.emplace_back(bit, ca);
     }
     return true;
 }
@@ -133,14 +133,14 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
                      PIRP) try {
     adapter& self = adapter_of(ca);
     port& at = *self.find_port(number);
-    return self.where().change([&] {
+    return self.owner_fabric().change([&] {
         const ULONG before = at.capabilities;
-        if ((flags & IB_MODIFY_PORT_CAPABILITIES) != 0 && !take_capabilities(at, ca, *modify))
+        if ((flags & IB_MODIFY_PORT_CAPABILITIES) != 0 && !acquire_capabilities(at, ca, *modify))
             return STATUS_FILE_LOCK_CONFLICT;
-        if (at.capabilities != before) self.where().raise_capabilities(at);
+        if (at.capabilities != before) self.owner_fabric().raise_capabilities(at);
         if ((flags & IB_MODIFY_PORT_INIT_TYPE) != 0) at.init_type = modify->InitType;
         if ((flags & IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS) != 0) at.qkey_violations = 0;
-        if ((flags & IB_MODIFY_PORT_SHUTDOWN) != 0) self.where().enable(at, false);
+        if ((flags & IB_MODIFY_PORT_SHUTDOWN) != 0) self.owner_fabric().enable(at, false);
         return STATUS_SUCCESS;
     });
 } catch (const std::bad_alloc&) {

@@ -30,7 +30,7 @@ struct counter_field {
 using counters = HCA_SOFTWARE_COUNTERS;
 
 // Source: IBA 16.1.3.5.
-constexpr counter_field narrow[]{
+constexpr counter_field port_counter_fields[]{
     {&counters::SymbolErrors, 4, 16, 0},
     {&counters::LinkErrorRecoveries, 6, 8, 1},
     {&counters::LinkDowned, 7, 8, 2},
@@ -50,14 +50,14 @@ constexpr counter_field narrow[]{
 };
 
 // Source: IBA 16.1.4.11.
-constexpr counter_field wide[]{
+constexpr counter_field extended_counter_fields[]{
     {&counters::TransmitData, 8, 64, 0},        {&counters::ReceiveData, 16, 64, 1},
     {&counters::TransmitPackets, 24, 64, 2},    {&counters::ReceivePackets, 32, 64, 3},
     {&counters::TransmitUnicasts, 40, 64, 4},   {&counters::ReceiveUnicasts, 48, 64, 5},
     {&counters::TransmitMulticasts, 56, 64, 6}, {&counters::ReceiveMulticasts, 64, 64, 7},
 };
 
-ULONGLONG most_in(const counter_field& field) {
+ULONGLONG max_value(const counter_field& field) {
     return field.bits == 64 ? ~0ull : (1ull << field.bits) - 1;
 }
 
@@ -65,11 +65,11 @@ ULONGLONG read(const counter_field& field, counter_data data) {
     ULONGLONG value = 0;
     for (std::size_t i = 0; i < (field.bits + 7u) / 8; ++i)
         value = value << 8 | data[field.offset + i];
-    return value >> field.shift & most_in(field);
+    return value >> field.shift & max_value(field);
 }
 
 void write(const counter_field& field, counter_data data, ULONGLONG value) {
-    value = std::min(value, most_in(field)) << field.shift;
+    value = std::min(value, max_value(field)) << field.shift;
     for (std::size_t i = (field.bits + 7u) / 8; i-- != 0; value >>= 8)
         data[field.offset + i] |= static_cast<UCHAR>(value);
 }
@@ -85,7 +85,7 @@ std::span<port*> selected(node& here, port& in, UCHAR number, std::vector<port*>
 
 // A Set writes the values of the attribute; a read returns the sum over the ports. Fields of
 // different widths access the same counter.
-USHORT access(packet& request, std::span<const counter_field> fields, bool set) {
+USHORT access_counters(packet& request, std::span<const counter_field> fields, bool set) {
     counter_data data = data_of(request);
     const UCHAR number = data[1];
     const USHORT select = load16(&data[2]);
@@ -105,7 +105,7 @@ USHORT access(packet& request, std::span<const counter_field> fields, bool set) 
             sum += each->counters.*field.counter;
         write(field, data, sum);
     }
-    return status_done;
+    return status_ok;
 }
 
 USHORT write_class_port_info(packet& request) {
@@ -114,7 +114,7 @@ USHORT write_class_port_info(packet& request) {
     data[0] = data[1] = 1; // versions
     store<2>(&data[2], all_port_select | extended_width);
     data[7] = response_time;
-    return status_done;
+    return status_ok;
 }
 
 USHORT handle(packet& request, const mad_header& header) {
@@ -129,9 +129,9 @@ USHORT handle(packet& request, const mad_header& header) {
     case samples_result:
         return set ? USHORT{status_bad_attribute} : port_samples_result(request);
     case port_counters:
-        return access(request, narrow, set);
+        return access_counters(request, port_counter_fields, set);
     case port_counters_extended:
-        return access(request, wide, set);
+        return access_counters(request, extended_counter_fields, set);
     default:
         return status_bad_attribute;
     }

@@ -33,10 +33,10 @@ constexpr std::array signallings{
 };
 
 machine_time time_of(ULONG ticks, const port& at) {
-    constexpr machine_time bits_a_tick = (tick + 1) * 10; // a symbol has ten bits
+    constexpr machine_time bits_per_tick = (tick + 1) * 10; // a symbol has ten bits
     const auto* const place = std::ranges::find(signallings, at.active_speed, &signalling::speed);
     const USHORT bits = place == signallings.end() ? signallings[0].bits : place->bits;
-    return ticks * bits_a_tick / bits;
+    return ticks * bits_per_tick / bits;
 }
 
 bool known(const std::array<USHORT, port_samples::most>& selected) {
@@ -83,7 +83,7 @@ USHORT port_samples_control(packet& request, bool set) {
     store<2>(&data[tag_at], samples.tag);
     for (std::size_t i = 0; i < port_samples::most; ++i)
         store<2>(&data[select_at + 2 * i], samples.selected[i]);
-    return status_done;
+    return status_ok;
 }
 
 USHORT port_samples_result(packet& request) {
@@ -95,8 +95,8 @@ USHORT port_samples_result(packet& request) {
     store<2>(&data[0], samples.tag);
     data[3] = now;
     for (std::size_t i = 0; now == samples_done && i < port_samples::most; ++i)
-        store<4>(&data[4 + 4 * i], samples.seen[samples.selected[i]]);
-    return status_done;
+        store<4>(&data[4 + 4 * i], samples.counts[samples.selected[i]]);
+    return status_ok;
 }
 
 } // namespace irpverbs::hca_software

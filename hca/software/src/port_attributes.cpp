@@ -52,13 +52,13 @@ IB_PORT_ATTR attributes_of(const port& from) {
 
 HCA_PORT_TABLES tables_of(const port& from) { return {from.gids.data(), from.pkeys.data()}; }
 
-std::size_t kept_attributes::read_anew(fabric& where, const port& of, IB_PORT_ATTR* attr,
+std::size_t cached_attributes::refresh(fabric& where, const port& of, IB_PORT_ATTR* attr,
                                        SIZE_T size, IRP* irp) {
-    return where.look([&] {
+    return where.with_lock([&] {
         const IB_PORT_ATTR fixed = attributes_of(of);
         const HCA_PORT_TABLES tables = tables_of(of);
         block made;
-        HcaReturnPort(&fixed, &tables, &made.attr, sizeof(made), irp);
+        HcaCopyPortAttributes(&fixed, &tables, &made.attr, sizeof(made), irp);
         block_.write(&made, made.attr.Size, where.changes());
         return block_.read(where.changes(), attr, size);
     });

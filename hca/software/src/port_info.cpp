@@ -13,10 +13,10 @@ constexpr UCHAR any_width = 0xFF;
 constexpr UCHAR any_speed = 0x0F;
 constexpr UCHAR vl_capability = 4; // VL0 to VL7
 constexpr UCHAR arbitration_entries = 8;
-constexpr UCHAR guid_capacity = port::most_gids;
+constexpr UCHAR guid_capacity = port::max_gids;
 constexpr USHORT base_speeds = IB_LINK_SPEED_SDR | IB_LINK_SPEED_DDR | IB_LINK_SPEED_QDR;
 
-enum physical_wish : UCHAR { wish_sleep = 1, wish_polling = 2, wish_disabled = 3 };
+enum physical_request : UCHAR { request_sleep = 1, request_polling = 2, request_disabled = 3 };
 
 UCHAR high(UCHAR byte) { return byte >> 4; }
 UCHAR low(UCHAR byte) { return byte & 0xF; }
@@ -25,15 +25,15 @@ UCHAR pack(unsigned high_half, unsigned low_half) {
 }
 
 // The writable fields of a PortInfo, by name. Source: IBA 14.2.5.6.
-struct wishes {
-    explicit wishes(const UCHAR* data)
+struct requested_port_info {
+    explicit requested_port_info(const UCHAR* data)
         : mkey(load<8>(data)), prefix(load<8>(data + 8)), lid(load16(data + 16)),
           sm_lid(load16(data + 18)), lease(load16(data + 26)), widths(data[29]),
           state(low(data[32])), physical(high(data[33])), down_default(low(data[33])),
           protect(data[34] >> 6), lmc(data[34] & 7), speeds(low(data[35])), mtu(high(data[36])),
           sm_sl(low(data[36])), high_limit(data[38]), init_type_reply(high(data[41])),
-          stall_and_life(data[42]), vls(high(data[43])), enforces_in((data[43] & 8) != 0),
-          enforces_out((data[43] & 4) != 0), mkey_violations(load16(data + 44)),
+          stall_and_life(data[42]), vls(high(data[43])), enforces_inbound((data[43] & 8) != 0),
+          enforces_outbound((data[43] & 4) != 0), mkey_violations(load16(data + 44)),
           pkey_violations(load16(data + 46)), qkey_violations(load16(data + 48)),
           reregister((data[51] & 0x80) != 0), trap_suppression((data[51] >> 5) & 3),
           timeout(data[51] & 0x1F), errors(data[53]), extended_speeds(data[63] & 0x1F) {}
@@ -44,7 +44,7 @@ struct wishes {
     USHORT lease;
     UCHAR widths, state, physical, down_default, protect, lmc, speeds, mtu, sm_sl, high_limit;
     UCHAR init_type_reply, stall_and_life, vls;
-    bool enforces_in, enforces_out;
+    bool enforces_inbound, enforces_outbound;
     USHORT mkey_violations, pkey_violations, qkey_violations;
     bool reregister;
     UCHAR trap_suppression, timeout, errors, extended_speeds;
@@ -52,7 +52,7 @@ struct wishes {
 
 bool is_subset(unsigned part, unsigned of) { return (part & ~of) == 0; }
 
-bool may_become(const port& at, UCHAR state) {
+bool is_valid_transition(const port& at, UCHAR state) {
     switch (state) {
     case IB_PORT_NO_STATE_CHANGE:
     case IB_PORT_DOWN:
@@ -66,105 +66,109 @@ bool may_become(const port& at, UCHAR state) {
     }
 }
 
-bool link_valid(const port& at, const wishes& wish) {
-    const bool widths = wish.widths == any_width || is_subset(wish.widths, supported_widths(at));
-    const bool speeds = wish.speeds == any_speed || is_subset(wish.speeds, supported_speeds(at));
-    const bool extended =
-        wish.extended_speeds == 0x1F || is_subset(wish.extended_speeds, supported_speeds(at) >> 8);
-    return widths && speeds && extended && wish.mtu <= IB_MTU_4096 && wish.vls <= vl_capability &&
-           wish.physical <= wish_disabled && wish.down_default <= wish_polling;
+bool link_valid(const port& at, const requested_port_info& request) {
+    const bool widths =
+        request.widths == any_width || is_subset(request.widths, supported_widths(at));
+    const bool speeds =
+        request.speeds == any_speed || is_subset(request.speeds, supported_speeds(at));
+    const bool extended = request.extended_speeds == 0x1F ||
+                          is_subset(request.extended_speeds, supported_speeds(at) >> 8);
+    return widths && speeds && extended && request.mtu <= IB_MTU_4096 &&
+           request.vls <= vl_capability && request.physical <= request_disabled &&
+           request.down_default <= request_polling;
 }
 
-bool valid(const port& at, bool has_lid, const wishes& wish) {
-    if (!link_valid(at, wish)) return false;
-    if (at.number != 0 && !may_become(at, wish.state)) return false;
+bool valid(const port& at, bool has_lid, const requested_port_info& request) {
+    if (!link_valid(at, request)) return false;
+    if (at.number != 0 && !is_valid_transition(at, request.state)) return false;
     if (!has_lid) return true;
-    if (wish.lid >= IB_LID_MULTICAST_FIRST || wish.sm_lid >= IB_LID_MULTICAST_FIRST) return false;
-    return at.number != 0 || wish.lmc == 0; // a switch has one LID
+    if (request.lid >= IB_LID_MULTICAST_FIRST || request.sm_lid >= IB_LID_MULTICAST_FIRST)
+        return false;
+    return at.number != 0 || request.lmc == 0; // a switch has one LID
 }
 
-void take_lids(fabric& where, port& at, const wishes& wish) {
-    const bool moved = at.lid != wish.lid || at.lmc != wish.lmc;
-    const bool other_sm = at.sm_lid != wish.sm_lid || at.sm_sl != wish.sm_sl;
-    const bool other_prefix = at.prefix != wish.prefix;
-    at.lid = wish.lid;
-    at.lmc = wish.lmc;
-    at.sm_lid = wish.sm_lid;
-    at.sm_sl = wish.sm_sl;
-    at.set_prefix(wish.prefix);
+void apply_lids(fabric& where, port& at, const requested_port_info& request) {
+    const bool moved = at.lid != request.lid || at.lmc != request.lmc;
+    const bool other_sm = at.sm_lid != request.sm_lid || at.sm_sl != request.sm_sl;
+    const bool other_prefix = at.prefix != request.prefix;
+    at.lid = request.lid;
+    at.lmc = request.lmc;
+    at.sm_lid = request.sm_lid;
+    at.sm_sl = request.sm_sl;
+    at.set_prefix(request.prefix);
     if (moved) where.raise(at, IB_AE_LID_CHANGE);
     if (other_sm) where.raise(at, IB_AE_SM_CHANGE);
     if (other_prefix) where.raise(at, IB_AE_GID_CHANGE);
-    if (wish.reregister) where.raise(at, IB_AE_CLIENT_REREGISTER);
+    if (request.reregister) where.raise(at, IB_AE_CLIENT_REREGISTER);
 }
 
-void take_keys(port& at, const wishes& wish) {
-    at.mkey.key = wish.mkey;
-    at.mkey.protect = wish.protect;
-    at.mkey.lease = wish.lease;
-    at.mkey.violations = wish.mkey_violations;
+void apply_keys(port& at, const requested_port_info& request) {
+    at.mkey.key = request.mkey;
+    at.mkey.protect = request.protect;
+    at.mkey.lease = request.lease;
+    at.mkey.violations = request.mkey_violations;
     at.mkey.lease_ends = 0;
-    at.subnet_timeout = wish.timeout;
-    at.pkey_trap_suppression = wish.trap_suppression;
-    at.init_type_reply = wish.init_type_reply;
+    at.subnet_timeout = request.timeout;
+    at.pkey_trap_suppression = request.trap_suppression;
+    at.init_type_reply = request.init_type_reply;
     at.managed = true;
 }
 
-void take_speeds(port& at, const wishes& wish) {
+void apply_speeds(port& at, const requested_port_info& request) {
     const USHORT supported = supported_speeds(at);
     unsigned base = at.enabled_speeds & 0x00FFu;
     unsigned extended = at.enabled_speeds & 0xFF00u;
-    if (wish.speeds == any_speed)
+    if (request.speeds == any_speed)
         base = supported & 0x00FFu;
-    else if (wish.speeds != no_change)
-        base = wish.speeds;
-    if (wish.extended_speeds == 0x1F)
+    else if (request.speeds != no_change)
+        base = request.speeds;
+    if (request.extended_speeds == 0x1F)
         extended = supported & 0xFF00u;
-    else if (wish.extended_speeds != no_change)
-        extended = wish.extended_speeds * 0x100u;
+    else if (request.extended_speeds != no_change)
+        extended = request.extended_speeds * 0x100u;
     at.enabled_speeds = static_cast<USHORT>(base | extended);
 }
 
-void take_link(port& at, const wishes& wish) {
-    if (wish.widths == any_width)
+void apply_link(port& at, const requested_port_info& request) {
+    if (request.widths == any_width)
         at.enabled_widths = supported_widths(at);
-    else if (wish.widths != no_change)
-        at.enabled_widths = wish.widths;
-    take_speeds(at, wish);
-    if (wish.down_default != no_change) at.down_default = wish.down_default;
-    if (wish.mtu != no_change) at.mtu = wish.mtu;
-    if (wish.vls != no_change) at.vls = wish.vls;
-    at.vl_high_limit = wish.high_limit;
-    at.stall_and_life = wish.stall_and_life;
-    at.error_thresholds = wish.errors;
-    at.pkey_violations = wish.pkey_violations;
-    at.qkey_violations = wish.qkey_violations;
+    else if (request.widths != no_change)
+        at.enabled_widths = request.widths;
+    apply_speeds(at, request);
+    if (request.down_default != no_change) at.down_default = request.down_default;
+    if (request.mtu != no_change) at.mtu = request.mtu;
+    if (request.vls != no_change) at.vls = request.vls;
+    at.vl_high_limit = request.high_limit;
+    at.stall_and_life = request.stall_and_life;
+    at.error_thresholds = request.errors;
+    at.pkey_violations = request.pkey_violations;
+    at.qkey_violations = request.qkey_violations;
 }
 
-void take_state(fabric& where, port& at, const wishes& wish) {
-    if (wish.physical == wish_disabled)
+void apply_state(fabric& where, port& at, const requested_port_info& request) {
+    if (request.physical == request_disabled)
         where.enable(at, false);
-    else if (wish.physical != no_change)
+    else if (request.physical != no_change)
         where.enable(at, true);
-    if (wish.state != no_change && wish.state != at.state)
-        where.set_state(at, static_cast<IB_PORT_STATE>(wish.state));
+    if (request.state != no_change && request.state != at.state)
+        where.set_state(at, static_cast<IB_PORT_STATE>(request.state));
 }
 
 bool set_port_info(const attribute_access& with, port& at) {
-    const wishes wish(with.data.data());
+    const requested_port_info request(with.data.data());
     const bool of_switch = with.here.switches();
     const bool has_lid = !of_switch || at.number == 0;
-    if (!valid(at, has_lid, wish)) return false;
+    if (!valid(at, has_lid, request)) return false;
     if (has_lid) {
-        take_keys(at, wish);
-        take_lids(with.where, at, wish);
+        apply_keys(at, request);
+        apply_lids(with.where, at, request);
     }
-    take_link(at, wish);
+    apply_link(at, request);
     if (of_switch && at.number != 0) {
-        at.enforces_in = wish.enforces_in;
-        at.enforces_out = wish.enforces_out;
+        at.enforces_inbound = request.enforces_inbound;
+        at.enforces_outbound = request.enforces_outbound;
     }
-    if (at.number != 0) take_state(with.where, at, wish);
+    if (at.number != 0) apply_state(with.where, at, request);
     return true;
 }
 
@@ -204,7 +208,7 @@ void write_link(const attribute_access& with, const port& at) {
     data[39] = data[40] = arbitration_entries;
     data[41] = pack(at.init_type_reply, IB_MTU_4096);
     data[42] = at.stall_and_life;
-    data[43] = pack(at.vls, (at.enforces_in ? 8u : 0u) | (at.enforces_out ? 4u : 0u));
+    data[43] = pack(at.vls, (at.enforces_inbound ? 8u : 0u) | (at.enforces_outbound ? 4u : 0u));
     data[53] = at.error_thresholds;
     data[62] = pack(at.active_speed >> 8, supported >> 8);
     data[63] = static_cast<UCHAR>(at.enabled_speeds >> 8);
@@ -223,7 +227,7 @@ USHORT port_info(const attribute_access& with) {
     write_identity(with, at);
     write_link(with, at);
     if (reregister) with.data[51] |= 0x80;
-    return status_done;
+    return status_ok;
 }
 
 } // namespace irpverbs::hca_software

@@ -1,7 +1,7 @@
 // The samples of one port of a node, during an interval that starts later. Source: IBA 16.1.3.2.
 #pragma once
 
-#include "wire.hpp"
+#include "event_scheduler.hpp"
 
 #include <array>
 #include <limits>
@@ -16,7 +16,7 @@ enum sampled_counter : USHORT {
     sampled_transmit_wait = 5, // waits for credits, which these links don't have: 0
 };
 
-enum sample_status : UCHAR { samples_done = 0, samples_to_come = 1, samples_running = 2 };
+enum sample_status : UCHAR { samples_done = 0, samples_pending = 1, samples_running = 2 };
 
 /// Guarded by the fabric's lock.
 struct port_samples {
@@ -30,17 +30,18 @@ struct port_samples {
     std::array<USHORT, most> selected{};
     machine_time begins = 0;
     machine_time ends = 0;
-    std::array<ULONG, sampled_transmit_wait + 1> seen{};
+    std::array<ULONG, sampled_transmit_wait + 1> counts{};
 
     sample_status status(machine_time now) const {
-        if (now < begins) return samples_to_come;
+        if (now < begins) return samples_pending;
         return now < ends ? samples_running : samples_done;
     }
-    /// Notes that a port has sent or received a datagram.
-    void note(const port& at, sampled_counter data, sampled_counter packets, ULONGLONG words) {
+    /// Counts that a port has sent or received a datagram.
+    void add_sample(const port& at, sampled_counter data, sampled_counter packets,
+                    ULONGLONG words) {
         if (&at != of || status(KeQueryInterruptTime()) != samples_running) return;
-        add(seen[data], words);
-        add(seen[packets], 1);
+        add(counts[data], words);
+        add(counts[packets], 1);
     }
 
 private:

@@ -1,7 +1,7 @@
 // The reception of a datagram at its node: an agent of the node answers it, a client's agent
 // receives it, or it is dropped.
 #include "adapter.hpp"
-#include "admission.hpp"
+#include "key_checks.hpp"
 #include "pma.hpp"
 #include "sma.hpp"
 
@@ -12,11 +12,11 @@ namespace irpverbs::hca_software {
 namespace {
 
 // Each class has its queue pair, and QP0 accepts no GRH. Source: IBA 13.4.2, 13.5.1.
-bool in_place(packet& what) {
-    if (what.longer != nullptr) return false;
+bool has_valid_qp(packet& what) {
+    if (what.payload != nullptr) return false;
     const mad_header mad = header_of(what.mad);
-    if (mad.base() != base_version || mad.of_subnet_management() != what.managing()) return false;
-    return what.managing() ? !what.global : what.to_qp == 1;
+    if (mad.base() != base_version || mad.is_subnet_management() != what.is_smp()) return false;
+    return what.is_smp() ? !what.global : what.to_qp == 1;
 }
 
 bool is_request(const mad_header& mad) {
@@ -24,12 +24,12 @@ bool is_request(const mad_header& mad) {
 }
 
 // The TransactionIDs of the node's own traps have no client's number.
-bool represses_own(const mad_header& mad) {
+bool represses_own_trap(const mad_header& mad) {
     return mad.method() == method_trap_repress && mad.transaction() >> 32 == 0;
 }
 
 // Answers a request of an unknown class. Source: IBA 13.4.7.
-void refuse(packet& request) {
+void reject(packet& request) {
     mad_header header = header_of(request.mad);
     header.set_method(header.method() | response_bit);
     header.set_status(status_bad_attribute);
@@ -37,7 +37,7 @@ void refuse(packet& request) {
 
 // Addresses the response: exchanges source and destination, with the P_Key of the port's table.
 // Source: IBA 13.5.4.
-void turn(packet& what, const port& at) {
+void swap_addresses(packet& what, const port& at) {
     std::swap(what.from, what.to);
     std::swap(what.from_qp, what.to_qp);
     std::swap(what.route.from, what.route.to);
@@ -48,61 +48,61 @@ void turn(packet& what, const port& at) {
 
 void fabric::answer(packet* what) {
     port& in = *what->at;
-    turn(*what, in.owner->end_port(in));
+    swap_addresses(*what, in.owner->end_port(in));
     send(in, what);
 }
 
-bool fabric::give_to_client(packet* what) {
+bool fabric::deliver_to_client(packet* what) {
     adapter* attached = what->at->owner->attached.get();
-    if (attached == nullptr || !attached->agents().takes(*what)) return false;
+    if (attached == nullptr || !attached->agents().has_receiver(*what)) return false;
     attached->agents().deliver(what);
     return true;
 }
 
 // Subnet management: the node itself answers all requests except SMInfo.
-void fabric::arrive_managing(packet* what) {
+void fabric::arrive_smp(packet* what) {
     const mad_header mad = header_of(what->mad);
     const bool own = is_request(mad) && mad.attribute() != sm_info_id;
-    if (!own && give_to_client(what)) return;
+    if (!own && deliver_to_client(what)) return;
     if (is_request(mad) && answer_smp(*this, *what)) return answer(what);
-    if (represses_own(mad) && allowed_by_mkey(*this, *what))
+    if (represses_own_trap(mad) && allowed_by_mkey(*this, *what))
         traps_.repress(what->at->owner->end_port(*what->at), static_cast<ULONG>(mad.transaction()));
-    packets_.give(what);
+    packets_.free(what);
 }
 
 // Other classes: a client's agent has precedence over the node's.
-void fabric::arrive_general(packet* what) {
+void fabric::arrive_gmp(packet* what) {
     port& at = what->at->owner->end_port(*what->at);
-    if (!admits(*this, at, *what)) return packets_.give(what);
-    if (give_to_client(what)) return;
+    if (!accepts(*this, at, *what)) return packets_.free(what);
+    if (deliver_to_client(what)) return;
     const mad_header mad = header_of(what->mad);
-    if (!is_request(mad) || what->multicast()) return packets_.give(what);
+    if (!is_request(mad) || what->is_multicast()) return packets_.free(what);
     if (mad.management_class() == class_performance)
         answer_performance(*what);
     else
-        refuse(*what);
+        reject(*what);
     answer(what);
 }
 
 // An agent's own QP, on an HCA. A datagram without a receiver is dropped silently.
-void fabric::arrive_at_own_qp(packet* what) {
+void fabric::arrive_at_agent_qp(packet* what) {
     adapter* attached = what->at->owner->attached.get();
     const IB_MAD_KEYS* keys = attached != nullptr ? attached->agents().find_keys(*what) : nullptr;
-    if (keys == nullptr || !admits(*this, *what->at, *what, keys)) return packets_.give(what);
+    if (keys == nullptr || !accepts(*this, *what->at, *what, keys)) return packets_.free(what);
     attached->agents().deliver(what);
 }
 
 void fabric::arrive(packet* what) {
     const adapter* attached = what->at->owner->attached.get();
-    const bool dead = attached != nullptr && HcaIsDead(attached->device());
+    const bool dead = attached != nullptr && HcaIsFailed(attached->device());
     if (!dead && what->to_qp > 1)
-        arrive_at_own_qp(what);
-    else if (dead || !in_place(*what))
-        packets_.give(what);
-    else if (what->managing())
-        arrive_managing(what);
+        arrive_at_agent_qp(what);
+    else if (dead || !has_valid_qp(*what))
+        packets_.free(what);
+    else if (what->is_smp())
+        arrive_smp(what);
     else
-        arrive_general(what);
+        arrive_gmp(what);
 }
 
 } // namespace irpverbs::hca_software

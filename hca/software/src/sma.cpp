@@ -87,7 +87,7 @@ bool answer_smp(fabric& where, packet& smp) {
     const USHORT status = handle(where, smp, header);
     header.set_method(method_get_response);
     header.set_status(status);
-    if (header.management_class() == class_directed) turn_directed(smp.mad);
+    if (header.management_class() == class_directed) set_direction(smp.mad);
     return true;
 }
 

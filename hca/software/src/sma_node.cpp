@@ -32,14 +32,14 @@ USHORT notice(const attribute_access& with) {
     trap_list& traps = with.where.traps();
     if (with.set) traps.clear_oldest(with.end_port(), with.data);
     traps.read_oldest(with.end_port(), with.data);
-    return status_done;
+    return status_ok;
 }
 
 USHORT node_description(const attribute_access& with) {
     clear(with.data);
     const std::string& text = with.here.description;
     std::copy_n(text.data(), std::min(text.size(), with.data.size()), with.data.data());
-    return status_done;
+    return status_ok;
 }
 
 // Source: IBA 14.2.5.3.
@@ -58,7 +58,7 @@ USHORT node_info(const attribute_access& with) {
     store<2>(data + 30, here.device_id);
     data[36] = with.in.number;
     store<3>(data + 37, here.vendor_id);
-    return status_done;
+    return status_ok;
 }
 
 // Source: IBA 14.2.5.4.
@@ -80,19 +80,19 @@ USHORT switch_info(const attribute_access& with) {
     store<2>(data + 14, with.here.ports[1].pkeys.size());
     data[16] = inbound_enforcement | outbound_enforcement;
     store<2>(data + 18, now.multicast_top);
-    return status_done;
+    return status_ok;
 }
 
 // Without a subnet manager, reports an inactive one. Source: IBA 14.2.5.13.
 USHORT sm_info(const attribute_access& with) {
     clear(with.data);
     store<8>(with.data.data(), with.end_port().guid);
-    return status_done;
+    return status_ok;
 }
 
 USHORT vendor_diagnostics(const attribute_access& with) {
     clear(with.data);
-    return with.modifier == 0 ? status_done : status_bad_field;
+    return with.modifier == 0 ? status_ok : status_bad_field;
 }
 
 USHORT led_info(const attribute_access& with) {
@@ -101,27 +101,27 @@ USHORT led_info(const attribute_access& with) {
     if (with.set) at.led = (with.data[0] & on) != 0;
     clear(with.data);
     with.data[0] = at.led ? on : 0;
-    return status_done;
+    return status_ok;
 }
 
 // Entry 0 is the port's own GUID and can't be set. Source: IBA 14.2.5.5.
 USHORT guid_info(const attribute_access& with) {
-    constexpr std::size_t guids_a_block = 8;
+    constexpr std::size_t guids_per_block = 8;
     port& at = with.end_port();
-    const std::size_t first = with.modifier * guids_a_block;
-    if (first >= port::most_gids) return status_bad_field;
+    const std::size_t first = with.modifier * guids_per_block;
+    if (first >= port::max_gids) return status_bad_field;
     if (with.set) {
-        at.gids.resize(std::max(at.gids.size(), first + guids_a_block), {at.prefix, 0});
-        for (std::size_t i = first == 0 ? 1 : 0; i < guids_a_block; ++i)
+        at.gids.resize(std::max(at.gids.size(), first + guids_per_block), {at.prefix, 0});
+        for (std::size_t i = first == 0 ? 1 : 0; i < guids_per_block; ++i)
             at.gids[first + i].gid_guid = load<8>(&with.data[i * 8]);
         while (at.gids.size() > 1 && at.gids.back().gid_guid == 0)
             at.gids.pop_back();
         with.where.raise(at, IB_AE_GID_CHANGE);
     }
     clear(with.data);
-    for (std::size_t i = 0; i < guids_a_block && first + i < at.gids.size(); ++i)
+    for (std::size_t i = 0; i < guids_per_block && first + i < at.gids.size(); ++i)
         store<8>(&with.data[i * 8], at.gids[first + i].gid_guid);
-    return status_done;
+    return status_ok;
 }
 
 } // namespace irpverbs::hca_software

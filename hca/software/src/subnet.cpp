@@ -42,7 +42,7 @@ std::vector<port*> lid_holders(std::deque<node>& nodes) {
 }
 
 // Assigns the LIDs of the topology to ports of the subnet.
-void take_lids(std::deque<node>& nodes, const topology& plan) {
+void assign_configured_lids(std::deque<node>& nodes, const topology& plan) {
     for (std::size_t i = 0; i < nodes.size(); ++i)
         for (port& end : nodes[i].ports) {
             if (!end.in_subnet) continue;
@@ -52,7 +52,7 @@ void take_lids(std::deque<node>& nodes, const topology& plan) {
 }
 
 // Keeps the LIDs of the topology, except duplicates. The other ports get the next free LIDs.
-void give_lids(const std::vector<port*>& holders) {
+void assign_free_lids(const std::vector<port*>& holders) {
     std::unordered_set<ib_lid_t> taken;
     for (port* each : holders)
         if (each->lid != 0 && !taken.insert(each->lid).second) each->lid = 0;
@@ -69,17 +69,17 @@ void give_lids(const std::vector<port*>& holders) {
 
 // Writes the shortest route to a LID into the table of every switch. `from`: the switch with the
 // LID, or the switch next to the port with the LID.
-void spread(node& from, UCHAR port_there, ib_lid_t lid) {
+void flood_routes(node& from, UCHAR port_there, ib_lid_t lid) {
     std::deque<node*> reached{&from};
     from.forwarding[lid] = port_there;
     while (!reached.empty()) {
         const node& here = *reached.front();
         reached.pop_front();
-        for (const port& way : here.ports) {
-            if (!way.linked() || way.peer->owner->type != IB_NODE_SWITCH) continue;
-            node& there = *way.peer->owner;
+        for (const port& out : here.ports) {
+            if (!out.linked() || out.peer->owner->type != IB_NODE_SWITCH) continue;
+            node& there = *out.peer->owner;
             if (there.forwarding[lid] != node::no_port) continue;
-            there.forwarding[lid] = way.peer->number;
+            there.forwarding[lid] = out.peer->number;
             reached.push_back(&there);
         }
     }
@@ -97,9 +97,9 @@ void route(std::deque<node>& nodes, const std::vector<port*>& holders) {
     for (port* each : holders) {
         if (each->lid == 0) continue;
         if (each->owner->type == IB_NODE_SWITCH)
-            spread(*each->owner, 0, each->lid);
+            flood_routes(*each->owner, 0, each->lid);
         else if (each->linked() && each->peer->owner->type == IB_NODE_SWITCH)
-            spread(*each->peer->owner, each->peer->number, each->lid);
+            flood_routes(*each->peer->owner, each->peer->number, each->lid);
     }
 }
 
@@ -116,8 +116,8 @@ void fabric::bring_up(const topology& plan) {
     if (manager == nullptr) return;
     mark_reach(*manager);
     const std::vector<port*> holders = lid_holders(nodes_);
-    take_lids(nodes_, plan);
-    give_lids(holders);
+    assign_configured_lids(nodes_, plan);
+    assign_free_lids(holders);
     route(nodes_, holders);
     const ib_lid_t sm_lid = first_host_lid(holders);
     for (node& each : nodes_)

@@ -2,7 +2,7 @@
 
 #include "guid_base.hpp"
 #include "line_reader.hpp"
-#include "link_words.hpp"
+#include "link_width_speed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +17,8 @@ namespace irpverbs::hca_software {
 namespace {
 
 // GUIDs of nodes without one in the file: locally administered, by the index of the node.
-constexpr ib_guid_t own_guids = 0x0200000000000000;
-constexpr std::uint64_t most_ports = 254;
+constexpr ib_guid_t generated_guids = 0x0200000000000000;
+constexpr std::uint64_t max_ports = 254;
 
 // The other end of a cable, a node or an alias, as named in the file. It is resolved after all
 // files are read.
@@ -37,7 +37,7 @@ struct alias {
 };
 
 // The maximum depth of included files; only a file that includes itself exceeds it.
-constexpr unsigned deepest = 16;
+constexpr unsigned max_include_depth = 16;
 
 constexpr ib_guid_t any_guid = ~ib_guid_t{0};
 
@@ -77,24 +77,24 @@ private:
     void port_comment(line_reader& in, port_plan& port, bool of_switch);
     void name_node(line_reader& in, node_plan& node);
     void add_node(line_reader& in, node_plan node);
-    void give_guids(node_plan& node, std::size_t index);
+    void assign_guids(node_plan& node, std::size_t index);
     endpoint find(const cable& each) const;
     void connect(const cable& each);
     void connect_end(endpoint from, endpoint to, const cable& by);
     void check_guids();
 
     file_reader read_;
-    std::deque<std::string> names_;    // names of all files
-    std::string_view name_;            // name of this file
-    unsigned depth_ = 0;               // depth of this file
-    unsigned last_line_ = 0;           // last line of the outermost file
-    std::vector<std::string_view> in_; // the file of each node
+    std::deque<std::string> names_;              // names of all files
+    std::string_view name_;                      // name of this file
+    unsigned depth_ = 0;                         // depth of this file
+    unsigned last_line_ = 0;                     // last line of the outermost file
+    std::vector<std::string_view> file_of_node_; // the file of each node
     topology result_;
     std::unordered_map<std::string, std::size_t> by_id_;
     std::unordered_map<std::string, alias> aliases_;
     std::vector<cable> cables_;
-    node_plan coming_;   // values assigned for the next node
-    std::string module_; // module of the next nodes; the next four members apply to them as well
+    node_plan next_node_; // values assigned for the next node
+    std::string module_;  // module of the next nodes; the next four members apply to them as well
     USHORT width_ = IB_LINK_WIDTH_4X;
     USHORT speed_ = IB_LINK_SPEED_QDR;
     USHORT extended_speed_ = 0;
@@ -120,8 +120,8 @@ void parser::file(std::string_view text, std::string name) {
 // include "leaves.net"
 void parser::include(line_reader& in) {
     const std::string named = in.expect_quoted("the file's name");
-    if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
-    if (depth_ == deepest)
+    if (!in.at_end() && !in.starts_with("#")) in.fail("expected the end of the line");
+    if (depth_ == max_include_depth)
         in.fail("\"" + named + "\" is included too deep: does it include itself?");
     const std::size_t folder = name_.rfind('/');
     const bool beside = !named.starts_with('/') && folder != std::string_view::npos;
@@ -138,14 +138,15 @@ void parser::line(line_reader in) {
         in_node_ = false;
         return;
     }
-    if (in.sees("#") || in.sees("Chassis") || in.sees("Non-Chassis")) return;
-    if (in.sees("[")) return port(in);
+    if (in.starts_with("#") || in.starts_with("Chassis") || in.starts_with("Non-Chassis")) return;
+    if (in.starts_with("[")) return port(in);
     if (in.accept("@")) return port_alias(in);
     if (in.accept("Switch")) return header(in, IB_NODE_SWITCH);
     if (in.accept("Hca") || in.accept("Ca")) return header(in, IB_NODE_CA);
     if (in.accept("Rt")) return header(in, IB_NODE_ROUTER);
     if (in.accept("include")) return include(in);
-    if (in.sees("do ")) in.fail("'do' is a command of ibsim's console, which is not supported");
+    if (in.starts_with("do "))
+        in.fail("'do' is a command of ibsim's console, which is not supported");
     assignment(in);
 }
 
@@ -157,11 +158,11 @@ void parser::assignment(line_reader& in) {
         return true;
     };
     if (assigns("vendid")) {
-        coming_.vendor_id = static_cast<ULONG>(in.expect_number("a vendor id", any));
+        next_node_.vendor_id = static_cast<ULONG>(in.expect_number("a vendor id", any));
     } else if (assigns("devid")) {
-        coming_.device_id = static_cast<ULONG>(in.expect_number("a device id", any));
+        next_node_.device_id = static_cast<ULONG>(in.expect_number("a device id", any));
     } else if (assigns("sysimgguid")) {
-        coming_.system_image_guid = in.expect_number("a GUID", any_guid);
+        next_node_.system_image_guid = in.expect_number("a GUID", any_guid);
     } else if (in.accept("switchguid")) {
         guid_assignment(in, guids_[IB_NODE_SWITCH]);
     } else if (in.accept("caguid") || in.accept("hcaguid")) {
@@ -184,7 +185,7 @@ void parser::assignment(line_reader& in) {
                 "(@[1] \"alias\") or an assignment (vendid= devid= sysimgguid= switchguid= caguid= "
                 "rtguid= width= speed= extspeed= module= include)");
     }
-    if (!in.at_end() && !in.sees("#")) in.fail("expected the end of the line");
+    if (!in.at_end() && !in.starts_with("#")) in.fail("expected the end of the line");
 }
 
 // switchguid=0x2c90200404c40(2c90200404c40): the GUID in parentheses is that of port 0; hcaguids+16
@@ -196,15 +197,15 @@ void parser::guid_assignment(line_reader& in, guid_base& base) {
         in.expect("=");
         base.assign(in.expect_number("a GUID", any_guid));
     }
-    coming_.ports.resize(1);
-    if (const auto guid = in.accept_guid()) coming_.ports[0].guid = *guid;
+    next_node_.ports.resize(1);
+    if (const auto guid = in.accept_guid()) next_node_.ports[0].guid = *guid;
 }
 
 void parser::header(line_reader& in, IB_NODE_TYPE type) {
-    node_plan node = std::exchange(coming_, {});
+    node_plan node = std::exchange(next_node_, {});
     node.type = type;
     node.line = in.number();
-    const std::uint64_t ports = in.expect_number("a number of ports", most_ports);
+    const std::uint64_t ports = in.expect_number("a number of ports", max_ports);
     if (ports == 0) in.fail("a node has at least one port");
     node.ports.resize(ports + 1);
     for (port_plan& each : node.ports) {
@@ -212,7 +213,7 @@ void parser::header(line_reader& in, IB_NODE_TYPE type) {
         each.speed = speed_ | extended_speed_;
     }
     name_node(in, node);
-    node.guid = guids_[type].take(type == IB_NODE_SWITCH ? 1 : ports + 1, guid_in(node.id));
+    node.guid = guids_[type].allocate(type == IB_NODE_SWITCH ? 1 : ports + 1, guid_in(node.id));
     if (in.accept("#")) {
         node_description(in, node);
         if (type == IB_NODE_SWITCH) switch_comment(in, node);
@@ -231,11 +232,11 @@ void parser::name_node(line_reader& in, node_plan& node) {
 
 // "node01 HCA-1"; older tools wrote it without quotes.
 void parser::node_description(line_reader& in, node_plan& node) {
-    if (in.sees("\"")) {
+    if (in.starts_with("\"")) {
         node.description = in.expect_quoted("the node's description");
         return;
     }
-    const std::string_view text = in.before({"base port 0", "enhanced port 0"});
+    const std::string_view text = in.read_until({"base port 0", "enhanced port 0"});
     if (!text.empty()) node.description = text;
 }
 
@@ -254,7 +255,7 @@ void parser::add_node(line_reader& in, node_plan node) {
         in.fail("\"" + node.id + "\" is a node already, at line " +
                 std::to_string(result_.nodes[place->second].line));
     result_.nodes.push_back(std::move(node));
-    in_.push_back(name_);
+    file_of_node_.push_back(name_);
     in_node_ = true;
 }
 
@@ -281,7 +282,7 @@ void parser::port(line_reader& in) {
     if (const auto guid = in.accept_guid()) port.guid = *guid;
     cable found{here, other_end(in), 1, name_, in.number()};
     if (in.accept("[")) {
-        found.to_port = static_cast<UCHAR>(in.expect_number("a port number", most_ports));
+        found.to_port = static_cast<UCHAR>(in.expect_number("a port number", max_ports));
         in.expect("]");
     }
     in.accept_guid();
@@ -313,7 +314,7 @@ std::string parser::other_end(line_reader& in) {
 // ibsim: w=3 s=4 e=2
 void parser::port_options(line_reader& in, port_plan& port) {
     constexpr unsigned extended = 0xFF00; // PortInfo's LinkSpeedExt
-    while (!in.at_end() && !in.sees("#")) {
+    while (!in.at_end() && !in.starts_with("#")) {
         if (in.accept("w=")) {
             port.width = expect_width(in);
         } else if (in.accept("s=")) {
@@ -335,7 +336,7 @@ void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
         port.lid = static_cast<ib_lid_t>(in.expect_number("a LID", IB_LID_UNICAST_LAST));
         if (in.accept("lmc")) port.lmc = static_cast<UCHAR>(in.expect_number("an LMC", 7));
     }
-    if (!in.sees("\"")) return;
+    if (!in.starts_with("\"")) return;
     in.expect_quoted("the other node's description");
     if (!in.accept("lid")) return;
     in.expect_number("a LID", 0xFFFF);
@@ -345,8 +346,8 @@ void parser::port_comment(line_reader& in, port_plan& port, bool of_switch) {
     port.speed = link->speed;
 }
 
-void parser::give_guids(node_plan& node, std::size_t index) {
-    if (node.guid == 0) node.guid = own_guids + ((index + 1) << 8);
+void parser::assign_guids(node_plan& node, std::size_t index) {
+    if (node.guid == 0) node.guid = generated_guids + ((index + 1) << 8);
     if (node.system_image_guid == 0) node.system_image_guid = node.guid;
     if (node.ports[0].guid == 0) node.ports[0].guid = node.guid;
     for (std::size_t i = 1; i < node.ports.size(); ++i)
@@ -396,7 +397,7 @@ void parser::check_guids() {
                                const char* of) {
             const auto [place, fresh] = seen.emplace(guid, node.line);
             if (!fresh)
-                throw topology_error(in_[i], node.line,
+                throw topology_error(file_of_node_[i], node.line,
                                      "the GUID of \"" + node.id + '"' + whose + " is that of " +
                                          of + " at line " + std::to_string(place->second));
         };
@@ -412,7 +413,7 @@ topology parser::finish() {
     if (result_.nodes.empty())
         throw topology_error(name_, last_line_, "expected at least one node");
     for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
-        give_guids(result_.nodes[i], i);
+        assign_guids(result_.nodes[i], i);
         for (port_plan& each : result_.nodes[i].ports)
             each.speed = std::bit_floor(each.speed);
     }

@@ -18,48 +18,49 @@ void write_gids(UCHAR* to, const global_route& route) {
 
 // The details of traps 257 and 258: sender, receiver and key.
 trap_details key_details(const datagram& what, ULONG key) {
-    trap_details told{};
-    store<2>(&told[2], what.from);
-    store<2>(&told[4], what.to);
-    store<4>(&told[6], key);
-    store<4>(&told[10], ULONG{what.service_level} << 28 | what.from_qp);
-    store<4>(&told[14], what.to_qp);
-    if (what.global) write_gids(&told[18], what.route);
-    return told;
+    trap_details details{};
+    store<2>(&details[2], what.from);
+    store<2>(&details[4], what.to);
+    store<4>(&details[6], key);
+    store<4>(&details[10], ULONG{what.service_level} << 28 | what.from_qp);
+    store<4>(&details[14], what.to_qp);
+    if (what.global) write_gids(&details[18], what.route);
+    return details;
 }
 
 trap_details local_details(const port& at) {
-    trap_details told{};
-    store<2>(&told[2], at.lid);
-    return told;
+    trap_details details{};
+    store<2>(&details[2], at.lid);
+    return details;
 }
 
 } // namespace
 
 void fabric::raise_trap(port& from, USHORT number, const trap_details& details) {
-    if (traps_.add(from, number, next_number(), details)) wire_.post_traps(KeQueryInterruptTime());
+    if (traps_.add(from, number, next_number(), details))
+        scheduler_.post_traps(KeQueryInterruptTime());
 }
 
 void fabric::raise_link_state(node& of) {
     of.routing.state_changed = true;
-    trap_details told{};
-    store<2>(told.data(), of.ports[0].lid);
-    raise_trap(of.ports[0], trap_link_state, told);
+    trap_details details{};
+    store<2>(details.data(), of.ports[0].lid);
+    raise_trap(of.ports[0], trap_link_state, details);
 }
 
 void fabric::raise_link_error(port& at, USHORT number) {
     port& from = at.owner->end_port(at);
-    trap_details told = local_details(from);
-    told[4] = at.number;
-    raise_trap(from, number, told);
+    trap_details details = local_details(from);
+    details[4] = at.number;
+    raise_trap(from, number, details);
 }
 
 void fabric::raise_local_change(port& at, USHORT flags) {
-    trap_details told = local_details(at);
-    told[5] = flags != 0 ? 1 : 0;
-    store<4>(&told[6], at.capabilities);
-    store<2>(&told[10], flags);
-    raise_trap(at, trap_local_change, told);
+    trap_details details = local_details(at);
+    details[5] = flags != 0 ? 1 : 0;
+    store<4>(&details[6], at.capabilities);
+    store<2>(&details[10], flags);
+    raise_trap(at, trap_local_change, details);
 }
 
 void fabric::raise_capabilities(port& at) { raise_local_change(at, 0); }
@@ -72,9 +73,9 @@ void fabric::raise_description(node& of) {
 
 void fabric::raise_system_image(node& of) {
     for (port& each : of.ports) {
-        trap_details told = local_details(each);
-        store<8>(&told[6], of.system_image_guid);
-        raise_trap(each, trap_system_image, told);
+        trap_details details = local_details(each);
+        store<8>(&details[6], of.system_image_guid);
+        raise_trap(each, trap_system_image, details);
     }
 }
 
@@ -82,21 +83,21 @@ void fabric::raise_bad_mkey(port& at, packet& smp) {
     constexpr UCHAR directed = 0x80;
     constexpr UCHAR truncated = 0x40;
     const mad_header header = header_of(smp.mad);
-    trap_details told = local_details(at);
-    told[6] = header.method();
-    store<2>(&told[8], header.attribute());
-    store<4>(&told[10], header.modifier());
-    std::copy_n(&smp.mad[24], 8, &told[14]);
+    trap_details details = local_details(at);
+    details[6] = header.method();
+    store<2>(&details[8], header.attribute());
+    store<4>(&details[10], header.modifier());
+    std::copy_n(&smp.mad[24], 8, &details[14]);
     if (header.management_class() == class_directed) {
         const std::size_t hops = smp.mad[7];
         const std::size_t kept = std::min(hops, notice_path);
-        store<2>(&told[4], load16(&smp.mad[32]));
-        told[23] = static_cast<UCHAR>(directed | (kept < hops ? truncated : 0) | kept);
-        std::copy_n(&smp.mad[192 + hops - kept + 1], kept, &told[24]);
+        store<2>(&details[4], load16(&smp.mad[32]));
+        details[23] = static_cast<UCHAR>(directed | (kept < hops ? truncated : 0) | kept);
+        std::copy_n(&smp.mad[192 + hops - kept + 1], kept, &details[24]);
     } else {
-        store<2>(&told[4], smp.from);
+        store<2>(&details[4], smp.from);
     }
-    raise_trap(at, trap_bad_mkey, told);
+    raise_trap(at, trap_bad_mkey, details);
 }
 
 void fabric::raise_bad_pkey(port& at, const datagram& what) {
@@ -108,17 +109,17 @@ void fabric::raise_bad_qkey(port& at, const datagram& what) {
 }
 
 void fabric::raise_switch_bad_pkey(port& at, const datagram& what) {
-    trap_details told{};
-    store<2>(&told[2], what.from);
-    store<2>(&told[4], what.to);
-    store<2>(&told[6], what.pkey);
-    store<4>(&told[8], ULONG{what.service_level} << 28 | what.from_qp);
-    store<4>(&told[12], what.to_qp);
-    if (what.global) write_gids(&told[16], what.route);
+    trap_details details{};
+    store<2>(&details[2], what.from);
+    store<2>(&details[4], what.to);
+    store<2>(&details[6], what.pkey);
+    store<4>(&details[8], ULONG{what.service_level} << 28 | what.from_qp);
+    store<4>(&details[12], what.to_qp);
+    if (what.global) write_gids(&details[16], what.route);
     port& from = at.owner->ports[0];
-    store<2>(&told[48], from.lid);
-    told[50] = at.number;
-    raise_trap(from, trap_switch_bad_pkey, told);
+    store<2>(&details[48], from.lid);
+    details[50] = at.number;
+    raise_trap(from, trap_switch_bad_pkey, details);
 }
 
 } // namespace irpverbs::hca_software

@@ -24,7 +24,7 @@ notice_type type_of(USHORT number) {
 
 // Returns the shortest interval between two repetitions of a trap, 4.096 us * 2^n. Source: IBA
 // 14.2.5.6 (SubnetTimeOut), 13.4.9.
-machine_time repeat_time(const port& from) {
+machine_time resend_interval(const port& from) {
     return std::max<machine_time>((std::uint64_t{4096} << (from.subnet_timeout & 0x1F)) / 100,
                                   tick * 1000 * microsecond);
 }
@@ -51,14 +51,14 @@ void write(packet& into, const trap& what) {
 
 } // namespace
 
-void trap_list::prepare(PKDEFERRED_ROUTINE serve, void* context) {
+void trap_list::initialize(PKDEFERRED_ROUTINE serve, void* context) {
     KeInitializeDpc(&dpc_, serve, context);
     KeInitializeTimer(&timer_);
 }
 
 void trap_list::close() {
     closed_ = true;
-    told_.clear();
+    pending_.clear();
 }
 
 void trap_list::run_down() {
@@ -70,21 +70,21 @@ bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_det
     if (closed_ || !from.managed || from.sm_lid == 0 || from.lid == 0) return false;
     const trap fresh{&from, number, details, transaction, 0};
     const auto find = [&](const auto& which) {
-        return std::ranges::find_if(told_, [&](const trap& each) {
+        return std::ranges::find_if(pending_, [&](const trap& each) {
             return each.from == &from && each.number == number && which(each);
         });
     };
-    if (find([&](const trap& each) { return each.details == details; }) != told_.end())
+    if (find([&](const trap& each) { return each.details == details; }) != pending_.end())
         return false;
     // A new transaction: a TrapRepress of the previous one may be on its way.
     if (const auto before = find([](const trap& each) { return each.due != 0; });
-        before != told_.end()) {
+        before != pending_.end()) {
         *before = fresh;
         return true;
     }
-    if (told_.size() == most) return false;
-    told_.push_back(fresh);
-    if (std::exchange(ticking_, true)) return true;
+    if (pending_.size() == most) return false;
+    pending_.push_back(fresh);
+    if (std::exchange(timer_running_, true)) return true;
     // The timer is periodic: a simulated run does not wait for a subnet manager that never
     // responds.
     LARGE_INTEGER from_now;
@@ -94,26 +94,26 @@ bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_det
 }
 
 void trap_list::repress(const port& at, ULONG transaction) {
-    std::erase_if(told_, [&](const trap& each) {
+    std::erase_if(pending_, [&](const trap& each) {
         return each.from == &at && each.transaction == transaction;
     });
 }
 
 std::size_t trap_list::oldest(const port& of) const {
-    const auto place = std::ranges::find(told_, &of, &trap::from);
-    return static_cast<std::size_t>(place - told_.begin());
+    const auto place = std::ranges::find(pending_, &of, &trap::from);
+    return static_cast<std::size_t>(place - pending_.begin());
 }
 
 // Source: IBA 13.4.10.
 void trap_list::read_oldest(const port& of, attribute_bytes notice) const {
     std::ranges::fill(notice, UCHAR{0});
     const std::size_t place = oldest(of);
-    if (place == told_.size()) {
+    if (place == pending_.size()) {
         notice[0] = generic | empty;
         return;
     }
-    write_notice(notice.data(), told_[place]);
-    const auto count = std::ranges::count(told_, &of, &trap::from);
+    write_notice(notice.data(), pending_[place]);
+    const auto count = std::ranges::count(pending_, &of, &trap::from);
     store<2>(&notice[8], static_cast<std::uint64_t>(count));
     if (of.notice_toggle) notice[8] |= toggle;
 }
@@ -123,24 +123,24 @@ void trap_list::clear_oldest(port& of, attribute_bytes notice) {
     read_oldest(of, known);
     // The count may have changed since the notice was read.
     const bool same = std::equal(&known[0], &known[8], &notice[0]) &&
-                      ((known[8] ^ notice[8]) & toggle) == 0 && oldest(of) != told_.size();
+                      ((known[8] ^ notice[8]) & toggle) == 0 && oldest(of) != pending_.size();
     if (!same) return;
-    told_.erase(told_.begin() + static_cast<std::ptrdiff_t>(oldest(of)));
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(oldest(of)));
     of.notice_toggle = !of.notice_toggle;
 }
 
-void trap_list::repeat(fabric& where) {
+void trap_list::resend_due(fabric& where) {
     const machine_time now = KeQueryInterruptTime();
-    for (std::size_t i = 0; i < told_.size(); ++i) // a send may raise further traps
-        if (told_[i].due <= now) send(where, told_[i]);
-    if (!told_.empty() && !closed_) return;
+    for (std::size_t i = 0; i < pending_.size(); ++i) // a send may raise further traps
+        if (pending_[i].due <= now) send(where, pending_[i]);
+    if (!pending_.empty() && !closed_) return;
     KeCancelTimer(&timer_);
-    ticking_ = false;
+    timer_running_ = false;
 }
 
 void trap_list::send(fabric& where, trap& what) {
-    what.due = KeQueryInterruptTime() + repeat_time(*what.from);
-    packet* sent = where.packets().take();
+    what.due = KeQueryInterruptTime() + resend_interval(*what.from);
+    packet* sent = where.packets().allocate();
     if (sent == nullptr) return;
     write(*sent, what);
     sent->from = what.from->lid;

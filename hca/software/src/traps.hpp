@@ -1,7 +1,7 @@
 // Traps: notices of a node to the subnet manager, repeated until it represses them.
 #pragma once
 
-#include "wire.hpp"
+#include "event_scheduler.hpp"
 
 #include <array>
 
@@ -36,16 +36,16 @@ struct trap {
     machine_time due; // 0: not yet sent
 };
 
-/// Guarded by the fabric's lock, except `prepare` and `run_down`.
+/// Guarded by the fabric's lock, except `initialize` and `run_down`.
 class trap_list {
 public:
-    void prepare(PKDEFERRED_ROUTINE serve, void* context);
+    void initialize(PKDEFERRED_ROUTINE serve, void* context);
     void close();
     void run_down();
 
-    /// Adds a trap, which `repeat` sends from now on. It replaces an earlier trap of the port with
-    /// that number. False: there is nothing to send now, for example because an identical trap is
-    /// in the list. A port without a subnet manager has no traps.
+    /// Adds a trap, which `resend_due` sends from now on. It replaces an earlier trap of the port
+    /// with that number. False: there is nothing to send now, for example because an identical trap
+    /// is in the list. A port without a subnet manager has no traps.
     bool add(port& from, USHORT number, ULONG transaction, const trap_details& details);
     /// Processes a TrapRepress.
     void repress(const port& at, ULONG transaction);
@@ -54,15 +54,15 @@ public:
     /// Processes a Set of Notice: removes the oldest trap if it is this one.
     void clear_oldest(port& of, attribute_bytes notice);
     /// Sends the traps that are due.
-    void repeat(fabric& where);
+    void resend_due(fabric& where);
 
 private:
     void send(fabric& where, trap& what);
     std::size_t oldest(const port& of) const;
 
-    std::vector<trap> told_; // oldest first
+    std::vector<trap> pending_; // oldest first
     bool closed_ = false;
-    bool ticking_ = false;
+    bool timer_running_ = false;
     KDPC dpc_{};
     KTIMER timer_{};
 };

@@ -18,7 +18,7 @@
 #include <ibmf/detail/requests.hpp>
 #include <ibmf/ibmf_extras.h>
 #include <ibmf/utils.hpp>
-#include <irp/detail/async_operation.hpp>
+#include <irp/support/async_operation.hpp>
 #include <irp/within.hpp>
 
 #include <boost/asio/deferred.hpp>
@@ -45,8 +45,8 @@ struct transport_request {
 /// handler receives.
 template <class Body>
 struct blocking_request : blocking_call {
-    blocking_request(Body its_body, bool its_ends)
-        : blocking_call{run_body, its_ends}, body(std::move(its_body)) {}
+    blocking_request(Body its_body, bool its_uncancellable)
+        : blocking_call{run_body, its_uncancellable}, body(std::move(its_body)) {}
 
     CCHAR stack_size() const { return request_stack_size(); }
     void start(IRP* to) { start_blocking(to, *this); }
@@ -72,7 +72,7 @@ auto run_blocking(Body body, Token&& token) {
 }
 
 template <class Body, class Token>
-auto run_an_end(Body body, Token&& token) {
+auto run_uncancellable(Body body, Token&& token) {
     return irp::detail::initiate(blocking_request<Body>(std::move(body), true),
                                  std::forward<Token>(token));
 }
@@ -111,9 +111,9 @@ registering(Call, const ibmf_register_info_t&) -> registering<Call>;
 template <class Token = boost::asio::deferred_t>
 auto register_(const ibmf_register_info_t& info, uint_t flags, ibmf_async_event_cb_t event_call,
                void* event_argument, Token&& token = {}) {
-    const auto call = [=](ibmf_register_info_t* whom, registered* given) {
-        return ibmf_register(whom, IBMF_VERSION, flags, event_call, event_argument, &given->handle,
-                             &given->features);
+    const auto call = [=](ibmf_register_info_t* client_info, registered* given) {
+        return ibmf_register(client_info, IBMF_VERSION, flags, event_call, event_argument,
+                             &given->handle, &given->features);
     };
     return detail::run_blocking(detail::registering{call, info}, std::forward<Token>(token));
 }
@@ -122,8 +122,8 @@ auto register_(const ibmf_register_info_t& info, uint_t flags, ibmf_async_event_
 template <class Token = boost::asio::deferred_t>
 auto register_oui(const ibmf_register_info_t& info, std::uint32_t oui, uint_t flags,
                   ibmf_async_event_cb_t event_call, void* event_argument, Token&& token = {}) {
-    const auto call = [=](ibmf_register_info_t* whom, registered* given) {
-        return ibmf_register_oui(whom, oui, IBMF_VERSION, flags, event_call, event_argument,
+    const auto call = [=](ibmf_register_info_t* client_info, registered* given) {
+        return ibmf_register_oui(client_info, oui, IBMF_VERSION, flags, event_call, event_argument,
                                  &given->handle, &given->features);
     };
     return detail::run_blocking(detail::registering{call, info}, std::forward<Token>(token));
@@ -132,8 +132,8 @@ auto register_oui(const ibmf_register_info_t& info, std::uint32_t oui, uint_t fl
 /// ibmf_unregister with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto unregister(ibmf_handle_t handle, Token&& token = {}) {
-    return detail::run_an_end([handle]() mutable { return ibmf_unregister(&handle, 0); },
-                              std::forward<Token>(token));
+    return detail::run_uncancellable([handle]() mutable { return ibmf_unregister(&handle, 0); },
+                                     std::forward<Token>(token));
 }
 
 /// ibmf_setup_async_cb.
@@ -145,8 +145,8 @@ inline int setup_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, ibmf_msg_cb
 /// ibmf_tear_down_async_cb with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto tear_down_async_cb(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
-    return detail::run_an_end([=] { return ibmf_tear_down_async_cb(handle, qp, 0); },
-                              std::forward<Token>(token));
+    return detail::run_uncancellable([=] { return ibmf_tear_down_async_cb(handle, qp, 0); },
+                                     std::forward<Token>(token));
 }
 
 /// ibmf_msg_transport with a completion token: void(error_code, int). The int is a status of the
@@ -201,8 +201,9 @@ struct qp_attributes {
 };
 
 /// ibmf_query_qp.
-inline int query_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, qp_attributes& told) {
-    return ibmf_query_qp(handle, qp, &told.number, &told.p_key, &told.q_key, &told.port, 0);
+inline int query_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, qp_attributes& attributes) {
+    return ibmf_query_qp(handle, qp, &attributes.number, &attributes.p_key, &attributes.q_key,
+                         &attributes.port, 0);
 }
 
 /// ibmf_modify_qp with a completion token: void(error_code, int).
@@ -216,13 +217,13 @@ auto modify_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, ib_pkey_t p_key, ib_qk
 /// ibmf_free_qp with a completion token: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto free_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp, Token&& token = {}) {
-    return detail::run_an_end([=]() mutable { return ibmf_free_qp(handle, &qp, 0); },
-                              std::forward<Token>(token));
+    return detail::run_uncancellable([=]() mutable { return ibmf_free_qp(handle, &qp, 0); },
+                                     std::forward<Token>(token));
 }
 
 /// The calls of ibmf_extras.h.
-inline int show_sm(ibmf_handle_t handle, bool is_sm) {
-    return ibmf_show_sm(handle, is_sm ? B_TRUE : B_FALSE);
+inline int set_is_sm(ibmf_handle_t handle, bool is_sm) {
+    return ibmf_set_is_sm(handle, is_sm ? B_TRUE : B_FALSE);
 }
 inline int cancel_msg(ibmf_handle_t handle, ibmf_msg_t* message) {
     return ibmf_cancel_msg(handle, message);
@@ -239,8 +240,9 @@ inline int read_msg(ibmf_handle_t handle, ibmf_msg_t* message, std::span<std::ui
 inline int resume_msg(ibmf_handle_t handle, ibmf_msg_t* message) {
     return ibmf_resume_msg(handle, message);
 }
-inline int query_transfer(ibmf_handle_t handle, ibmf_msg_t* message, ibmf_transfer_end_t& end) {
-    return ibmf_query_transfer(handle, message, &end);
+inline int query_transfer(ibmf_handle_t handle, ibmf_msg_t* message,
+                          ibmf_transfer_result_t& result) {
+    return ibmf_query_transfer(handle, message, &result);
 }
 inline int query_stats(ibmf_handle_t handle, bool of_port, ibmf_stats_t& stats) {
     return ibmf_query_stats(handle, of_port ? B_TRUE : B_FALSE, &stats);

@@ -1,4 +1,4 @@
-/* Extensions of IBMF beyond its seed: OUIs, IsSM, cancellation, streams, the end status of a
+/* Extensions of IBMF beyond its seed: OUIs, IsSM, cancellation, streams, the result of a
    transfer, statistics, the limit of transactions in flight. All declarations are our own. */
 #ifndef IRPVERBS_IBMF_IBMF_EXTRAS_H
 #define IRPVERBS_IBMF_IBMF_EXTRAS_H
@@ -28,7 +28,7 @@ NT_API int ibmf_register_oui(ibmf_register_info_t* client_info, uint32_t oui, ui
      IBMF_BAD_CLASS          the client is not of class SUBN_MANAGER
      IBMF_PORT_IN_USE        another program or client has set IsSM on this port
      IBMF_TRANSPORT_FAILURE  the HCA does not support it */
-NT_API int ibmf_show_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm);
+NT_API int ibmf_set_is_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm);
 
 /* im_msg_flags: the transaction precedes those without the flag in the queue of the port's
    window. */
@@ -45,12 +45,12 @@ NT_API int ibmf_show_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm);
      IBMF_SUCCESS      the request was made */
 NT_API int ibmf_cancel_msg(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp);
 
-/* The end of an RMPP transfer, for people and logs. */
-typedef struct _ibmf_transfer_end {
-    uint8_t te_status;    /* RMPPStatus of the STOP or ABORT (IBA table 165); 0: none */
-    boolean_t te_by_peer; /* the peer sent the STOP or ABORT */
-    uint32_t te_segments_resent;
-} ibmf_transfer_end_t;
+/* The result of an RMPP transfer, for people and logs. */
+typedef struct _ibmf_transfer_result {
+    uint8_t tr_status;    /* RMPPStatus of the STOP or ABORT (IBA table 165); 0: none */
+    boolean_t tr_by_peer; /* the peer sent the STOP or ABORT */
+    uint32_t tr_segments_resent;
+} ibmf_transfer_result_t;
 
 /* Returns how the last transfer of a message ended; zeros if the message had no transfer.
    IRQL: <= DISPATCH_LEVEL.
@@ -60,7 +60,7 @@ typedef struct _ibmf_transfer_end {
      IBMF_BAD_HANDLE   no such client
      IBMF_BUSY         the message is being sent */
 NT_API int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp,
-                               ibmf_transfer_end_t* end);
+                               ibmf_transfer_result_t* result);
 
 /* Requests notification of the segments of a long response while they arrive. IBMF calls
    `data_cb` in the way of the transports' callback, before that callback and one call at a time,
@@ -125,14 +125,14 @@ typedef struct _ibmf_stats {
     uint64_t st_rmpp_resent;   /* segments sent again */
     uint64_t st_tids_in_use;   /* transports refused with IBMF_TID_IN_USE */
     /* Dropped datagrams: */
-    uint64_t st_malformed;    /* not a valid MAD */
-    uint64_t st_wrong_class;  /* of another class, or a response of another class */
-    uint64_t st_stale;        /* responses to no transaction in progress */
-    uint64_t st_wrong_peer;   /* responses of another peer */
-    uint64_t st_wrong_answer; /* responses of another method, version or OUI */
-    uint64_t st_no_client;    /* for a client type that is not registered */
-    uint64_t st_no_callback;  /* unsolicited, and there is no callback */
-    uint64_t st_overflows;    /* unsolicited, and the callback queue is full */
+    uint64_t st_malformed;      /* not a valid MAD */
+    uint64_t st_wrong_class;    /* of another class, or a response of another class */
+    uint64_t st_stale;          /* responses to no transaction in progress */
+    uint64_t st_wrong_peer;     /* responses of another peer */
+    uint64_t st_wrong_response; /* responses of another method, version or OUI */
+    uint64_t st_no_client;      /* for a client type that is not registered */
+    uint64_t st_no_callback;    /* unsolicited, and there is no callback */
+    uint64_t st_overflows;      /* unsolicited, and the callback queue is full */
     uint64_t st_no_memory;
 } ibmf_stats_t;
 

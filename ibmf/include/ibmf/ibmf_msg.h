@@ -41,8 +41,8 @@ typedef struct _ibmf_msg_bufs {
     size_t im_bufs_cl_data_len;
 } ibmf_msg_bufs_t;
 
-#define IBMF_MAX_ANSWER_LEN ((size_t)256 << 20) /* bytes of data of a response */
-#define IBMF_MAX_UNASKED_LEN ((size_t)16 << 20) /* of an unsolicited message; more is cut */
+#define IBMF_MAX_RESPONSE_LEN ((size_t)256 << 20)   /* bytes of data of a response */
+#define IBMF_MAX_UNSOLICITED_LEN ((size_t)16 << 20) /* of an unsolicited message; more is cut */
 
 /* Send buffers belong to the client and must live from the send to its completion. Receive
    buffers belong to IBMF, are one block that begins at im_bufs_mad_hdr, and live until the
@@ -55,7 +55,7 @@ typedef struct _ibmf_msg {
     int32_t im_msg_status;
     uint32_t im_msg_flags; /* IBMF_MSG_FLAGS_* */
     /* The maximum of received bytes of data; more are cut and give IBMF_PARTIAL_TRANSFER. 0:
-       IBMF_MAX_ANSWER_LEN, except for a response that is read while it arrives
+       IBMF_MAX_RESPONSE_LEN, except for a response that is read while it arrives
        (ibmf_stream_msg). */
     size_t im_msg_sz_limit;
     ibmf_msg_bufs_t im_msgbufs_send;

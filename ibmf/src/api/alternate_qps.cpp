@@ -1,4 +1,4 @@
-#include <engine/registry.hpp>
+#include <engine/client_table.hpp>
 
 #include <bit>
 
@@ -17,7 +17,7 @@ struct named_qp {
     int status = IBMF_SUCCESS;
 
     named_qp(ibmf_handle_t handle, ibmf_qp_handle_t qp_handle)
-        : who(registry::here().find(handle)) {
+        : who(client_table::current().find(handle)) {
         if (who == nullptr)
             status = IBMF_BAD_HANDLE;
         else if (qp_handle == IBMF_QP_HANDLE_DEFAULT || !who->find_qp(qp_handle, qp))
@@ -32,7 +32,7 @@ extern "C" {
 int ibmf_alloc_qp(ibmf_handle_t ibmf_handle, ib_pkey_t p_key, ib_qkey_t q_key, uint_t flags,
                   ibmf_qp_handle_t* ibmf_qp_handlep) {
     if (ibmf_qp_handlep == nullptr || no_partition(p_key)) return IBMF_INVALID_ARG;
-    registry& here = registry::here();
+    client_table& here = client_table::current();
     const client_ref who = here.find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
     if ((flags & ~kinds) != 0 || !std::has_single_bit(flags)) return IBMF_BAD_FLAGS;
@@ -46,7 +46,7 @@ int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, ui
         return IBMF_INVALID_ARG;
     const named_qp named(ibmf_handle, ibmf_qp_handle);
     if (named.status != IBMF_SUCCESS) return named.status;
-    const port::guard under(*named.who->at);
+    const port_context::guard locked(*named.who->at);
     if (!named.qp->listed) return IBMF_BAD_QP_HANDLE;
     *qp_num = named.qp->number;
     *p_key = named.qp->keys.PKey;
@@ -60,7 +60,7 @@ int ibmf_modify_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, i
     if (no_partition(p_key) || flags != 0) return IBMF_INVALID_ARG;
     const named_qp named(ibmf_handle, ibmf_qp_handle);
     if (named.status != IBMF_SUCCESS) return named.status;
-    const registry::turn mine(registry::here());
+    const client_table::lifecycle_lock lock(client_table::current());
     return named.who->at->modify_qp(*named.qp, {p_key, q_key});
 }
 
@@ -68,7 +68,7 @@ int ibmf_free_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t* ibmf_qp_handle, ui
     if (ibmf_qp_handle == nullptr || flags != 0) return IBMF_INVALID_ARG;
     const named_qp named(ibmf_handle, *ibmf_qp_handle);
     if (named.status != IBMF_SUCCESS) return named.status;
-    const registry::turn mine(registry::here());
+    const client_table::lifecycle_lock lock(client_table::current());
     const int status = named.who->at->close_qp(*named.qp);
     if (status == IBMF_SUCCESS) *ibmf_qp_handle = IBMF_QP_HANDLE_DEFAULT;
     return status;

@@ -10,12 +10,12 @@ constexpr ibmf_retrans_t default_times = IBMF_RETRANS_DEFAULT;
 // The transport was refused before it began: the call returns the status, and no callback runs.
 bool refused(const IRP* irp) { return irp->PendingReturned == FALSE; }
 
-NTSTATUS tell_by_callback(DEVICE_OBJECT*, IRP* irp, void* context) {
+NTSTATUS complete_by_callback(DEVICE_OBJECT*, IRP* irp, void* context) {
     if (!refused(irp)) {
         message& which = *static_cast<message*>(context);
         client& who = *which.who.load();
-        port::guard under(*who.at);
-        who.deliver(under, which);
+        port_context::guard locked(*who.at);
+        who.deliver(locked, which);
     }
     IoFreeIrp(irp);
     return STATUS_MORE_PROCESSING_REQUIRED;
@@ -26,10 +26,10 @@ NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-int send(DEVICE_OBJECT* device, IRP* irp, transport& wanted, PIO_COMPLETION_ROUTINE home,
+int send(DEVICE_OBJECT* device, IRP* irp, transport& wanted, PIO_COMPLETION_ROUTINE routine,
          void* context) {
     prepare(irp, begin_transaction, &wanted);
-    IoSetCompletionRoutine(irp, home, context, TRUE, TRUE, TRUE);
+    IoSetCompletionRoutine(irp, routine, context, TRUE, TRUE, TRUE);
     IoCallDriver(device, irp);
     return wanted.refused;
 }
@@ -41,9 +41,9 @@ int transport_and_wait(DEVICE_OBJECT* device, IRP* irp, transport& wanted) {
     KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
     IoFreeIrp(irp);
     if (status != IBMF_SUCCESS) return status;
-    const port::guard under(*wanted.who->at);
+    const port_context::guard locked(*wanted.who->at);
     wanted.msg->busy = false;
-    return wanted.msg->shown.im_msg_status;
+    return wanted.msg->public_part.im_msg_status;
 }
 
 } // namespace
@@ -57,7 +57,7 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
     if (msgp == nullptr || (flags & ~known_message_flags) != 0 ||
         (blocks && KeGetCurrentIrql() >= DISPATCH_LEVEL))
         return IBMF_INVALID_ARG;
-    registry& here = registry::here();
+    client_table& here = client_table::current();
     const client_ref who = here.find(ibmf_handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
     qp_ref qp;
@@ -71,12 +71,12 @@ int ibmf_msg_transport(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handl
                      found,
                      retrans != nullptr ? *retrans : default_times,
                      flags,
-                     blocks ? told_by::return_value : told_by::callback,
+                     blocks ? completion_style::return_value : completion_style::callback,
                      msg_cb,
                      msg_cb_args,
                      qp.get()};
     if (blocks) return transport_and_wait(here.device(), irp, wanted);
-    return send(here.device(), irp, wanted, tell_by_callback, wanted.msg);
+    return send(here.device(), irp, wanted, complete_by_callback, wanted.msg);
 }
 
 } // extern "C"

@@ -6,7 +6,7 @@
 
 namespace irpverbs::ibmf {
 
-struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, listener {
+struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, receive_handler {
     alternate_qp(client& its_owner, std::uint32_t its_key, uint_t its_kind,
                  const IB_MAD_KEYS& its_keys)
         : owner(its_owner), key(its_key), kind(its_kind), keys(its_keys) {}
@@ -24,17 +24,17 @@ struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, listener {
     const std::uint32_t key; // identifies it in its transactions
     const uint_t kind;
     ibmf_qp_handle_t handle = nullptr;
-    agent place;
+    agent slot;
     ib_qpn_t number = 0; // queue pair number
 
     // Members guarded by the port's lock:
     struct client_link {
         LIST_ENTRY entry;
-        alternate_qp* whole;
+        alternate_qp* container;
         static alternate_qp& of(LIST_ENTRY* entry) {
-            return *CONTAINING_RECORD(entry, client_link, entry)->whole;
+            return *CONTAINING_RECORD(entry, client_link, entry)->container;
         }
-    } of_client{{}, this};
+    } client_entry{{}, this};
     bool listed = false; // in the client's list
     IB_MAD_KEYS keys;
     std::uint32_t sends = 0; // datagrams that the driver has or is about to get

@@ -1,10 +1,10 @@
 // Alternate queue pairs: allocation, modification and release. Runs without the lock, one caller at
 // a time.
-#include <engine/port.hpp>
+#include <engine/port_context.hpp>
 
 #include <engine/status.hpp>
 
-#include <ci/detail/blocking_verb.hpp>
+#include <ci/support/blocking_verb.hpp>
 
 namespace irpverbs::ibmf {
 
@@ -21,9 +21,9 @@ int failure_of_keys(NTSTATUS status) {
 
 } // namespace
 
-int port::open_qp(alternate_qp& fresh) {
+int port_context::open_qp(alternate_qp& fresh) {
     {
-        const guard under(*this);
+        const guard locked(*this);
         if (!fresh.owner.ready) return IBMF_BAD_HANDLE;
         if (offline) return IBMF_TRANSPORT_FAILURE;
         if (!attributes.has_mad_qps()) return IBMF_NOT_SUPPORTED;
@@ -39,55 +39,56 @@ int port::open_qp(alternate_qp& fresh) {
         call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &fresh, &calls, irp); });
     if (made.status == STATUS_NOT_SUPPORTED) return IBMF_NOT_SUPPORTED;
     if (!made.success()) return failure_of_keys(made.status);
-    fresh.place.mad = made.object<IB_MAD_AGENT>();
-    fresh.number = fresh.place.mad->Attr.Qp;
-    if (enlist_qp(fresh)) return IBMF_SUCCESS;
-    deregister_agent(fresh.place);
+    fresh.slot.mad = made.object<IB_MAD_AGENT>();
+    fresh.number = fresh.slot.mad->Attr.Qp;
+    if (attach_qp(fresh)) return IBMF_SUCCESS;
+    deregister_agent(fresh.slot);
     return IBMF_BAD_HANDLE;
 }
 
 // Returns false if the client is being unregistered.
-bool port::enlist_qp(alternate_qp& fresh) {
+bool port_context::attach_qp(alternate_qp& fresh) {
     client& who = fresh.owner;
-    const guard under(*this);
+    const guard locked(*this);
     if (!who.ready) return false;
     intrusive_ptr_add_ref(&fresh); // released by close_qp
-    InsertTailList(&who.qps, &fresh.of_client.entry);
+    InsertTailList(&who.qps, &fresh.client_entry.entry);
     fresh.listed = true;
     who.count(&ibmf_stats_t::st_alt_qps);
     return true;
 }
 
-int port::modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys) {
+int port_context::modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys) {
     {
-        const guard under(*this);
+        const guard locked(*this);
         if (!which.listed) return IBMF_BAD_QP_HANDLE;
         if (offline) return IBMF_TRANSPORT_FAILURE;
         if (!attributes.index_of(keys.PKey)) return IBMF_INVALID_ARG;
     }
     const NTSTATUS status =
-        call_verb([&](IRP* irp) { return CiModifyMadAgent(which.place.mad, &keys, irp); }).status;
+        call_verb([&](IRP* irp) { return CiModifyMadAgent(which.slot.mad, &keys, irp); }).status;
     if (!NT_SUCCESS(status)) return failure_of_keys(status);
-    const guard under(*this);
+    const guard locked(*this);
     which.keys = keys;
     return IBMF_SUCCESS;
 }
 
-int port::close_qp(alternate_qp& gone) {
+int port_context::close_qp(alternate_qp& gone) {
     client& who = gone.owner;
     {
-        const guard under(*this);
+        const guard locked(*this);
         if (!gone.listed) return IBMF_BAD_QP_HANDLE;
-        if (gone.unasked != nullptr || gone.unasked_due != 0 || has_transactions(gone))
+        if (gone.receive_callback != nullptr || gone.unsolicited_queued != 0 ||
+            has_transactions(gone))
             return IBMF_BUSY;
-        RemoveEntryList(&gone.of_client.entry);
+        RemoveEntryList(&gone.client_entry.entry);
         gone.listed = false;
-        forget_lingering(gone);
+        free_time_wait(gone);
         --who.counts.st_alt_qps;
         --counts.st_alt_qps;
     }
     who.await_sends(gone);
-    deregister_agent(gone.place);
+    deregister_agent(gone.slot);
     intrusive_ptr_release(&gone);
     return IBMF_SUCCESS;
 }

@@ -1,21 +1,21 @@
-#include <engine/port.hpp>
-#include <engine/registry.hpp>
+#include <engine/client_table.hpp>
+#include <engine/port_context.hpp>
 
-#include <dispatch/detail/processor.hpp>
+#include <dispatch/support/processor.hpp>
 
 namespace irpverbs::ibmf {
 
-client::client(port& its_port, const registration& wanted)
-    : at(&its_port), type(wanted.info.ir_client_class), oui(wanted.oui), plan(plan_of(type)),
-      flags(wanted.flags) {
+client::client(port_context& its_port, const registration& wanted)
+    : at(&its_port), type(wanted.info.ir_client_class), oui(wanted.oui),
+      mapping(client_mapping_of(type)), flags(wanted.flags) {
     InitializeListHead(&messages);
     InitializeListHead(&receiving);
-    InitializeListHead(&lingering);
+    InitializeListHead(&time_wait);
     InitializeListHead(&qps);
     InitializeListHead(&frames);
-    InitializeListHead(&line_);
+    InitializeListHead(&callback_queue_);
     InitializeListHead(&waiters_);
-    drain_start_.whole = this;
+    drain_start_.container = this;
     KeInitializeDpc(&drain_dpc_, drain_by_dpc, this);
 }
 
@@ -29,7 +29,7 @@ agent* client::agent_of(std::uint8_t mgmt_class) {
 
 bool client::find_qp(ibmf_qp_handle_t named, qp_ref& found) {
     if (named == IBMF_QP_HANDLE_DEFAULT) return !universal();
-    const transaction_table::guard under(*at);
+    const transaction_table::guard locked(*at);
     for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink)
         if (alternate_qp& which = alternate_qp::client_link::of(each); which.handle == named)
             found = &which;
@@ -45,48 +45,48 @@ alternate_qp* client::qp_of(const transaction& which) {
 }
 
 void client::free(message& gone) {
-    RemoveEntryList(&gone.of_client);
+    RemoveEntryList(&gone.client_entry);
     --counts.st_msgs_alloced;
     --at->counts.st_msgs_alloced;
     at->messages.free(gone);
 }
 
 // A pending callback references its client, since it may unregister the client.
-void client::deliver(transaction_table::guard& under, message& which) {
+void client::deliver(transaction_table::guard& locked, message& which) {
     which.busy = true;
-    if (which.how == told_by::unasked) ++which.heard_by->unasked_due;
+    if (which.completion == completion_style::unsolicited) ++which.handler->unsolicited_queued;
     intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
-    if (one_by_one())
-        queue(under, which.in_line);
+    if (serializes_callbacks())
+        enqueue(locked, which.completion_entry);
     else
-        under.later(which.start, start_alone);
+        locked.defer(which.start, start_concurrent);
 }
 
-void client::deliver_data(transaction_table::guard& under, message& which) {
+void client::deliver_data(transaction_table::guard& locked, message& which) {
     if (std::exchange(which.data_due, true)) return;
     intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
-    queue(under, which.data_in_line);
+    enqueue(locked, which.data_entry);
 }
 
-void client::start_alone(deferred& start) {
+void client::start_concurrent(deferred& start) {
     message& which = *CONTAINING_RECORD(&start, message, start);
     ExInitializeWorkItem(
         &which.work, [](void* called) { call(*static_cast<message*>(called)); }, &which);
     ExQueueWorkItem(&which.work, DelayedWorkQueue);
 }
 
-void client::queue(transaction_table::guard& under, line_place& which) {
-    InsertTailList(&line_, &which.entry);
+void client::enqueue(transaction_table::guard& locked, callback_entry& which) {
+    InsertTailList(&callback_queue_, &which.entry);
     if (draining_) return;
     draining_ = true;
     intrusive_ptr_add_ref(this);
-    under.later(drain_start_, start_draining);
+    locked.defer(drain_start_, start_draining);
 }
 
 void client::start_draining(deferred& start) {
-    client& self = *static_cast<drain_start&>(start).whole;
+    client& self = *static_cast<drain_start&>(start).container;
     if ((self.flags & IBMF_REG_FLAG_NO_OFFLOAD) != 0) {
         KeInsertQueueDpc(&self.drain_dpc_, nullptr, nullptr);
     } else {
@@ -100,27 +100,27 @@ void client::drain_by_dpc(KDPC*, void* self, void*, void*) { drain(self); }
 void client::drain(void* context) {
     const client_ref self(static_cast<client*>(context), false);
     for (;;) {
-        line_place* next = nullptr;
+        callback_entry* next = nullptr;
         {
-            const transaction_table::guard under(*self->at);
-            if (IsListEmpty(&self->line_)) {
+            const transaction_table::guard locked(*self->at);
+            if (IsListEmpty(&self->callback_queue_)) {
                 self->draining_ = false;
                 return;
             }
-            next = &line_place::of(RemoveHeadList(&self->line_));
+            next = &callback_entry::of(RemoveHeadList(&self->callback_queue_));
         }
-        next->of_data ? call_for_data(*next->whole) : call(*next->whole);
+        next->is_data ? call_for_data(*next->container) : call(*next->container);
     }
 }
 
 // Called under the lock.
-void client::called() {
+void client::callback_returned() {
     --counts.st_callbacks_active;
     --at->counts.st_callbacks_active;
-    changed();
+    wake_waiters();
 }
 
-void client::changed() {
+void client::wake_waiters() {
     for (LIST_ENTRY* each = waiters_.Flink; each != &waiters_; each = each->Flink)
         KeSetEvent(&CONTAINING_RECORD(each, waiter, entry)->woken, IO_NO_INCREMENT, FALSE);
 }
@@ -128,31 +128,33 @@ void client::changed() {
 // Drops a message without a callback. Called under the lock. The caller releases the message's
 // reference to the client.
 void client::drop(message& which) {
-    --which.heard_by->unasked_due;
+    --which.handler->unsolicited_queued;
     count(&ibmf_stats_t::st_no_callback);
     free(which);
-    called();
+    callback_returned();
 }
 
 void client::call(message& which) {
     const client_ref self(which.who.load(), false);
-    listener* const ear = which.how == told_by::unasked ? which.heard_by : nullptr;
-    callback_frame frame{{}, &dispatch::detail::this_processor(), ear};
+    receive_handler* const handler =
+        which.completion == completion_style::unsolicited ? which.handler : nullptr;
+    callback_frame frame{{}, &dispatch::detail::this_processor(), handler};
     ibmf_msg_cb_t const routine = which.call;
     void* const argument = which.argument;
     {
-        const transaction_table::guard under(*self->at);
-        if (ear != nullptr && (ear->unasked == nullptr || which.set_up != ear->set_ups))
+        const transaction_table::guard locked(*self->at);
+        if (handler != nullptr && (handler->receive_callback == nullptr ||
+                                   which.receive_generation != handler->receive_generation))
             return self->drop(which); // torn down since the message was queued
-        if (ear != nullptr) --ear->unasked_due;
+        if (handler != nullptr) --handler->unsolicited_queued;
         which.busy = false;
         which.call = nullptr;
-        InsertTailList(&self->frames, &frame.of_client);
+        InsertTailList(&self->frames, &frame.client_entry);
     }
-    routine(self->handle, &which.shown, argument);
-    const transaction_table::guard under(*self->at);
-    RemoveEntryList(&frame.of_client);
-    self->called();
+    routine(self->handle, &which.public_part, argument);
+    const transaction_table::guard locked(*self->at);
+    RemoveEntryList(&frame.client_entry);
+    self->callback_returned();
 }
 
 // The callback for the end of the message is behind it in the queue.
@@ -160,35 +162,37 @@ void client::call_for_data(message& which) {
     const client_ref self(which.who.load(), false);
     callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
     {
-        const transaction_table::guard under(*self->at);
+        const transaction_table::guard locked(*self->at);
         which.data_due = false;
-        InsertTailList(&self->frames, &frame.of_client);
+        InsertTailList(&self->frames, &frame.client_entry);
     }
-    which.data_call(self->handle, &which.shown, which.data_argument);
-    const transaction_table::guard under(*self->at);
-    RemoveEntryList(&frame.of_client);
-    self->called();
+    which.data_call(self->handle, &which.public_part, which.data_argument);
+    const transaction_table::guard locked(*self->at);
+    RemoveEntryList(&frame.client_entry);
+    self->callback_returned();
 }
 
-void client::drop_unasked(listener& of) {
+void client::drop_unsolicited(receive_handler& handler) {
     LIST_ENTRY* next = nullptr;
-    for (LIST_ENTRY* each = line_.Flink; each != &line_; each = next) {
+    for (LIST_ENTRY* each = callback_queue_.Flink; each != &callback_queue_; each = next) {
         next = each->Flink;
-        const line_place& place = line_place::of(each);
-        message& which = *place.whole;
-        if (place.of_data || which.how != told_by::unasked || which.heard_by != &of) continue;
+        const callback_entry& entry = callback_entry::of(each);
+        message& which = *entry.container;
+        if (entry.is_data || which.completion != completion_style::unsolicited ||
+            which.handler != &handler)
+            continue;
         RemoveEntryList(each);
         drop(which);
         intrusive_ptr_release(this); // the caller has another reference
     }
 }
 
-// A null `of` stands for all listeners.
-bool client::runs_elsewhere(const listener* of) const {
+// A null `handler` stands for all receive handlers.
+bool client::runs_on_other_processor(const receive_handler* handler) const {
     const auto* here = &dispatch::detail::this_processor();
     for (const LIST_ENTRY* each = frames.Flink; each != &frames; each = each->Flink) {
-        const callback_frame& frame = *CONTAINING_RECORD(each, callback_frame, of_client);
-        if (frame.on != here && (of == nullptr || frame.of == of)) return true;
+        const callback_frame& frame = *CONTAINING_RECORD(each, callback_frame, client_entry);
+        if (frame.on != here && (handler == nullptr || frame.handler == handler)) return true;
     }
     return false;
 }
@@ -198,39 +202,39 @@ void client::await(const Predicate& quiet) {
     waiter mine;
     KeInitializeEvent(&mine.woken, SynchronizationEvent, FALSE);
     {
-        const transaction_table::guard under(*at);
+        const transaction_table::guard locked(*at);
         if (quiet()) return;
         InsertTailList(&waiters_, &mine.entry);
     }
     for (;;) {
         KeWaitForSingleObject(&mine.woken, Executive, KernelMode, FALSE, nullptr);
-        const transaction_table::guard under(*at);
+        const transaction_table::guard locked(*at);
         if (!quiet()) continue;
         RemoveEntryList(&mine.entry);
         return;
     }
 }
 
-void client::tell_offline() {
+void client::notify_offline() {
     if (event_call == nullptr) return;
     callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
     {
-        const transaction_table::guard under(*at);
+        const transaction_table::guard locked(*at);
         if (!ready) return;
-        InsertTailList(&frames, &frame.of_client);
+        InsertTailList(&frames, &frame.client_entry);
     }
     event_call(handle, event_argument, IBMF_CI_OFFLINE);
-    const transaction_table::guard under(*at);
-    RemoveEntryList(&frame.of_client);
-    changed();
+    const transaction_table::guard locked(*at);
+    RemoveEntryList(&frame.client_entry);
+    wake_waiters();
 }
 
 void client::await_callbacks() {
-    await([&] { return !runs_elsewhere(nullptr); });
+    await([&] { return !runs_on_other_processor(nullptr); });
 }
 
-void client::await_unasked(listener& of) {
-    await([&] { return of.unasked_due == 0 && !runs_elsewhere(&of); });
+void client::await_unsolicited(receive_handler& handler) {
+    await([&] { return handler.unsolicited_queued == 0 && !runs_on_other_processor(&handler); });
 }
 
 void client::await_sends(const alternate_qp& from) {

@@ -2,9 +2,9 @@
 #ifndef IRPVERBS_IBMF_ENGINE_CLIENT_HPP
 #define IRPVERBS_IBMF_ENGINE_CLIENT_HPP
 
-#include <engine/classes.hpp>
-#include <engine/flow.hpp>
+#include <engine/class_mapping.hpp>
 #include <engine/message.hpp>
+#include <engine/send_window.hpp>
 #include <ibmf/ibmf_extras.h>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -15,32 +15,32 @@
 
 namespace irpverbs::ibmf {
 
-class port;
+class port_context;
 struct registration;
 
 /// An agent of ci. Datagrams of shared methods belong to more than one client type.
 struct agent {
-    port* at = nullptr;
+    port_context* at = nullptr;
     client* owner = nullptr; // null: shared
     IB_MAD_AGENT* mad = nullptr;
     std::uint8_t mgmt_class = 0;
-    bool whole = false;      // the driver does RMPP: sends and receives whole messages
-    bool sends_only = false; // the driver delivers no requests to it
+    bool driver_rmpp = false; // the driver does RMPP: sends and receives whole messages
+    bool sends_only = false;  // the driver delivers no requests to it
 };
 
 /// The receive handler for the unsolicited messages of a queue pair. Guarded by the port's lock.
-struct listener {
-    ibmf_msg_cb_t unasked = nullptr;
-    void* unasked_argument = nullptr;
-    std::uint32_t set_ups = 0; // number of installed callbacks so far
-    std::uint32_t unasked_due = 0;
+struct receive_handler {
+    ibmf_msg_cb_t receive_callback = nullptr;
+    void* receive_argument = nullptr;
+    std::uint32_t receive_generation = 0; // number of installed callbacks so far
+    std::uint32_t unsolicited_queued = 0;
 };
 
 /// A running callback.
 struct callback_frame {
-    LIST_ENTRY of_client;
+    LIST_ENTRY client_entry;
     const dispatch::detail::processor* on;
-    const listener* of; // null: another kind of callback
+    const receive_handler* handler; // null: another kind of callback
 };
 
 /// The TransactionIDs of the last unsequenced requests that look like keys of transactions. They
@@ -63,9 +63,9 @@ private:
 struct alternate_qp;
 using qp_ref = boost::intrusive_ptr<alternate_qp>;
 
-/// As a listener, it serves the default QP of its class.
-struct client : boost::intrusive_ref_counter<client>, listener {
-    client(port& its_port, const registration& wanted);
+/// As a receive handler, it serves the default QP of its class.
+struct client : boost::intrusive_ref_counter<client>, receive_handler {
+    client(port_context& its_port, const registration& wanted);
     ~client();
 
     bool has_rmpp() const { return (flags & IBMF_REG_FLAG_RMPP) != 0; }
@@ -81,39 +81,39 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     void count(Counter counter, std::uint64_t by = 1);
 
     /// Called under the lock: queues the callback of the message.
-    void deliver(transaction_table::guard& under, message& which);
+    void deliver(transaction_table::guard& locked, message& which);
     /// Called under the lock: queues the callback for data of which the client has not been
     /// notified.
-    void deliver_data(transaction_table::guard& under, message& which);
+    void deliver_data(transaction_table::guard& locked, message& which);
     /// True if callbacks run one at a time.
-    bool one_by_one() const {
+    bool serializes_callbacks() const {
         return (flags & (IBMF_REG_FLAG_NO_OFFLOAD | IBMF_REG_FLAG_SINGLE_OFFLOAD)) != 0;
     }
     /// Called without the lock, at PASSIVE_LEVEL. Waits until no callback runs, except on this
     /// processor.
     void await_callbacks();
     /// Called under the lock: drops the unsolicited messages in the callback queue.
-    void drop_unasked(listener& of);
+    void drop_unsolicited(receive_handler& handler);
     /// Called without the lock, at PASSIVE_LEVEL. Waits until work items have dropped their
-    /// unsolicited messages, and no callback of `of` runs, except on this processor.
-    void await_unasked(listener& of);
+    /// unsolicited messages, and no callback of `handler` runs, except on this processor.
+    void await_unsolicited(receive_handler& handler);
     void await_sends();
     /// Called without the lock, at PASSIVE_LEVEL. Waits until the cancelled transactions have
     /// ended.
     void await_transactions();
     void await_sends(const alternate_qp& from);
     /// Called under the lock, after the number of frames or sends has decreased.
-    void changed();
+    void wake_waiters();
     /// Called under the lock.
     void free(message& gone);
     /// Notifies the client of the removal of the HCA by IBMF_CI_OFFLINE. IRQL: PASSIVE_LEVEL,
     /// without the lock.
-    void tell_offline();
+    void notify_offline();
 
-    const boost::intrusive_ptr<port> at;
+    const boost::intrusive_ptr<port_context> at;
     const ibmf_client_type_t type;
     const std::uint32_t oui;
-    const client_plan plan;
+    const client_mapping mapping;
     const uint_t flags;
     ibmf_handle_t handle = nullptr;
     ibmf_async_event_cb_t event_call = nullptr;
@@ -123,43 +123,43 @@ struct client : boost::intrusive_ref_counter<client>, listener {
     // Members guarded by the port's lock:
     struct port_link {
         LIST_ENTRY entry;
-        client* whole;
+        client* container;
         static client& of(LIST_ENTRY* entry) {
-            return *CONTAINING_RECORD(entry, port_link, entry)->whole;
+            return *CONTAINING_RECORD(entry, port_link, entry)->container;
         }
-    } of_port{{}, this};
-    bool ready = false;         // registered and not yet unregistered
-    bool knows_offline = false; // notified of the HCA's failure
-    std::uint32_t incoming = 0; // transfers in progress that peers began
-    LIST_ENTRY receiving;       // list of these
-    std::uint32_t lingering_count = 0;
-    LIST_ENTRY lingering;  // transactions in time-wait, the oldest first
-    bool shows_sm = false; // changed under registry::turn
-    client_lines lines;
+    } port_entry{{}, this};
+    bool ready = false;            // registered and not yet unregistered
+    bool offline_notified = false; // notified of the HCA's failure
+    std::uint32_t incoming = 0;    // transfers in progress that peers began
+    LIST_ENTRY receiving;          // list of these
+    std::uint32_t time_wait_count = 0;
+    LIST_ENTRY time_wait; // transactions in time-wait, the oldest first
+    bool is_sm = false;   // changed under client_table::lifecycle_lock
+    client_queues queues;
     unsequenced_ids unsequenced;
     LIST_ENTRY messages;
-    LIST_ENTRY qps; // changed under registry::turn
+    LIST_ENTRY qps; // changed under client_table::lifecycle_lock
     LIST_ENTRY frames;
     ibmf_stats_t counts{};
 
 private:
-    void queue(transaction_table::guard& under, line_place& which);
+    void enqueue(transaction_table::guard& locked, callback_entry& which);
     static void start_draining(deferred& start);
-    static void start_alone(deferred& start);
+    static void start_concurrent(deferred& start);
     static void drain_by_dpc(KDPC*, void* self, void*, void*);
     static void drain(void* self);
     static void call(message& which);
     static void call_for_data(message& which);
-    bool runs_elsewhere(const listener* of) const;
+    bool runs_on_other_processor(const receive_handler* handler) const;
     void drop(message& which);
-    void called();
+    void callback_returned();
     template <class Predicate>
     void await(const Predicate& quiet);
 
-    LIST_ENTRY line_; // callback queue, if callbacks run one at a time
+    LIST_ENTRY callback_queue_; // callback queue, if callbacks run one at a time
     bool draining_ = false;
     struct drain_start : deferred {
-        client* whole = nullptr;
+        client* container = nullptr;
     } drain_start_;
     KDPC drain_dpc_;
     WORK_QUEUE_ITEM drain_work_;

@@ -1,8 +1,8 @@
 #ifndef IRPVERBS_IBMF_ENGINE_CLOCK_HPP
 #define IRPVERBS_IBMF_ENGINE_CLOCK_HPP
 
-#include <dispatch/detail/processor.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
 #include <rmpp/protocol.hpp>
 
 namespace irpverbs::ibmf {
@@ -11,7 +11,7 @@ using rmpp::never;
 using rmpp::ticks;
 
 /// The exact time of the machine.
-inline ticks now_exactly() { return dispatch::detail::this_processor().owner->interrupt_time(); }
+inline ticks exact_time() { return dispatch::detail::this_processor().owner->interrupt_time(); }
 
 } // namespace irpverbs::ibmf
 

@@ -21,17 +21,17 @@ datagram_pool::~datagram_pool() {
     }
 }
 
-datagram* datagram_pool::take(port& whose) {
+datagram* datagram_pool::allocate(port_context& whose) {
     if (free_ != nullptr) return std::exchange(free_, free_->next_free);
-    if (made_ == most) return nullptr;
+    if (count_ == max_datagrams) return nullptr;
     std::unique_ptr<datagram> fresh(new (std::nothrow) datagram);
     if (fresh == nullptr || (fresh->irp = IoAllocateIrp(1, FALSE)) == nullptr) return nullptr;
     fresh->at = &whose;
-    ++made_;
+    ++count_;
     return fresh.release();
 }
 
-void datagram_pool::give_back(datagram& done) {
+void datagram_pool::free(datagram& done) {
     done.whole.bytes.reset();
     done.next_free = std::exchange(free_, &done);
 }

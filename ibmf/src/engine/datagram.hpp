@@ -2,7 +2,7 @@
 #ifndef IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 #define IRPVERBS_IBMF_ENGINE_DATAGRAM_HPP
 
-#include <engine/owned.hpp>
+#include <engine/standard_layout_ptr.hpp>
 #include <engine/transaction_table.hpp>
 #include <ibmf/mad.hpp>
 
@@ -11,11 +11,11 @@ namespace irpverbs::ibmf {
 struct agent;
 struct alternate_qp;
 struct client;
-class port;
+class port_context;
 
 /// Null bytes: no message, or no memory.
 struct whole_message {
-    owned<std::unique_ptr<std::uint8_t[]>> bytes;
+    standard_layout_ptr<std::unique_ptr<std::uint8_t[]>> bytes;
     std::size_t size = 0;
 };
 
@@ -23,7 +23,7 @@ struct datagram {
     deferred start;
     datagram* next_free = nullptr;
     IRP* irp = nullptr;
-    port* at = nullptr;
+    port_context* at = nullptr;
     client* who = nullptr;
     agent* by = nullptr;
     alternate_qp* qp = nullptr; // null: the default QP of the class
@@ -48,14 +48,14 @@ public:
     ~datagram_pool();
 
     /// Null: no memory, or the driver has too many datagrams.
-    datagram* take(port& whose);
-    void give_back(datagram& done);
+    datagram* allocate(port_context& whose);
+    void free(datagram& done);
 
 private:
-    static constexpr unsigned most = 1024;
+    static constexpr unsigned max_datagrams = 1024;
 
     datagram* free_ = nullptr;
-    unsigned made_ = 0;
+    unsigned count_ = 0;
 };
 
 } // namespace irpverbs::ibmf

@@ -1,8 +1,8 @@
 #include <engine/message.hpp>
 
-#include <engine/bytes.hpp>
+#include <engine/message_codec.hpp>
 
-#include <dispatch/detail/faults.hpp>
+#include <dispatch/support/faults.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,16 +14,16 @@
 
 namespace irpverbs::ibmf {
 
-void message::take(rmpp::message_buffer& from, std::uint64_t transaction_id) {
+void message::set_received(rmpp::message_buffer& from, std::uint64_t transaction_id) {
     received_size = from.bytes().size();
     const std::size_t class_header = from.class_header().size();
     const std::size_t data = from.data().size();
-    received = from.take();
+    received = from.detach();
     std::uint8_t* const block = received.get();
-    ibmf_msg_bufs_t& parts = shown.im_msgbufs_recv;
+    ibmf_msg_bufs_t& parts = public_part.im_msgbufs_recv;
     parts = {};
     if (block == nullptr) return;
-    set_id(block, transaction_id);
+    set_transaction_id(block, transaction_id);
     parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(block);
     parts.im_bufs_cl_hdr = class_header != 0 ? block + mad_header_size : nullptr;
     parts.im_bufs_cl_hdr_len = class_header;
@@ -31,18 +31,18 @@ void message::take(rmpp::message_buffer& from, std::uint64_t transaction_id) {
     parts.im_bufs_cl_data_len = data;
 }
 
-void message::take_raw(rmpp::message_buffer::block bytes, std::size_t size) {
+void message::set_received_raw(rmpp::message_buffer::block bytes, std::size_t size) {
     received_size = size;
     received = std::move(bytes);
-    shown.im_msgbufs_recv = {};
-    shown.im_msgbufs_recv.im_bufs_cl_data = received.get();
-    shown.im_msgbufs_recv.im_bufs_cl_data_len = size;
+    public_part.im_msgbufs_recv = {};
+    public_part.im_msgbufs_recv.im_bufs_cl_data = received.get();
+    public_part.im_msgbufs_recv.im_bufs_cl_data_len = size;
 }
 
-void message::drop_received() {
+void message::free_received() {
     received.reset();
     received_size = 0;
-    shown.im_msgbufs_recv = {};
+    public_part.im_msgbufs_recv = {};
 }
 
 bool message::sends_from_received() const {
@@ -52,7 +52,7 @@ bool message::sends_from_received() const {
         return at != nullptr && std::greater_equal<>()(at, begin) &&
                std::less<>()(at, begin + received_size);
     };
-    const ibmf_msg_bufs_t& sent = shown.im_msgbufs_send;
+    const ibmf_msg_bufs_t& sent = public_part.im_msgbufs_send;
     return begin != nullptr && (inside(sent.im_bufs_mad_hdr) || inside(sent.im_bufs_cl_hdr) ||
                                 inside(sent.im_bufs_cl_data));
 }
@@ -65,12 +65,12 @@ constexpr std::size_t chunk_size = 16 << 10;
 
 /// A chunk is aligned to its size, so an address inside it leads to its start.
 struct alignas(chunk_size) message_pool::chunk {
-    static constexpr std::size_t room = (chunk_size - sizeof(void*)) / sizeof(message);
+    static constexpr std::size_t capacity = (chunk_size - sizeof(void*)) / sizeof(message);
 
     chunk* next = nullptr;
-    std::array<message, room> messages;
+    std::array<message, capacity> messages;
 
-    static std::uintptr_t around(const void* address) {
+    static std::uintptr_t base_of(const void* address) {
         return reinterpret_cast<std::uintptr_t>(address) & ~(std::uintptr_t{chunk_size} - 1);
     }
 };
@@ -78,33 +78,33 @@ struct alignas(chunk_size) message_pool::chunk {
 /// A set of addresses, at most half full. Readers acquire no lock, so a directory that was replaced
 /// lives until the end.
 struct message_pool::directory {
-    static directory* make(std::size_t size, directory* former) {
+    static directory* make(std::size_t size, directory* previous) {
         std::unique_ptr<directory> made(new (std::nothrow) directory);
         if (made == nullptr) return nullptr;
         made->chunks.reset(new (std::nothrow) std::atomic<std::uintptr_t>[size]());
         if (made->chunks == nullptr) return nullptr;
         made->mask = size - 1;
-        made->former = former;
+        made->previous = previous;
         return made.release();
     }
     /// Returns the slot of an address, or the empty slot where it belongs.
-    std::atomic<std::uintptr_t>& place_of(std::uintptr_t chunk) const {
+    std::atomic<std::uintptr_t>& slot_of(std::uintptr_t chunk) const {
         std::size_t at = chunk / chunk_size;
         while (true) {
-            std::atomic<std::uintptr_t>& place = chunks[at++ & mask];
-            const std::uintptr_t there = place.load(std::memory_order_acquire);
-            if (there == chunk || there == 0) return place;
+            std::atomic<std::uintptr_t>& slot = chunks[at++ & mask];
+            const std::uintptr_t there = slot.load(std::memory_order_acquire);
+            if (there == chunk || there == 0) return slot;
         }
     }
     void insert(std::uintptr_t chunk) {
-        place_of(chunk).store(chunk, std::memory_order_release);
+        slot_of(chunk).store(chunk, std::memory_order_release);
         ++used;
     }
 
     std::unique_ptr<std::atomic<std::uintptr_t>[]> chunks;
     std::size_t mask = 0;
     std::size_t used = 0;
-    directory* former = nullptr;
+    directory* previous = nullptr;
 };
 
 message_pool::~message_pool() {
@@ -112,66 +112,65 @@ message_pool::~message_pool() {
         delete std::exchange(chunks_, chunks_->next);
     directory* last = directory_.load();
     while (last != nullptr)
-        delete std::exchange(last, last->former);
+        delete std::exchange(last, last->previous);
 }
 
-message* message_pool::find(const ibmf_msg_t* shown) const {
+message* message_pool::find(const ibmf_msg_t* public_part) const {
     const directory* const known = directory_.load(std::memory_order_acquire);
     if (known == nullptr) return nullptr;
-    const std::uintptr_t around = chunk::around(shown);
-    if (known->place_of(around).load(std::memory_order_relaxed) != around || around == 0)
-        return nullptr;
-    auto& in = *reinterpret_cast<chunk*>(around);
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(shown) -
-                                  reinterpret_cast<std::uintptr_t>(&in.messages[0].shown);
+    const std::uintptr_t base = chunk::base_of(public_part);
+    if (known->slot_of(base).load(std::memory_order_relaxed) != base || base == 0) return nullptr;
+    auto& in = *reinterpret_cast<chunk*>(base);
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(public_part) -
+                                  reinterpret_cast<std::uintptr_t>(&in.messages[0].public_part);
     const std::size_t index = offset / sizeof(message);
-    return index < chunk::room && offset % sizeof(message) == 0 ? &in.messages[index] : nullptr;
+    return index < chunk::capacity && offset % sizeof(message) == 0 ? &in.messages[index] : nullptr;
 }
 
 // Called under the lock. Returns false if there is no memory.
-bool message_pool::note(chunk& fresh) {
-    constexpr std::size_t least = 16;
+bool message_pool::index_chunk(chunk& fresh) {
+    constexpr std::size_t min_size = 16;
     directory* known = directory_.load(std::memory_order_relaxed);
     if (known == nullptr || 2 * (known->used + 1) > known->mask + 1) {
         directory* const larger =
-            directory::make(known != nullptr ? 2 * (known->mask + 1) : least, known);
+            directory::make(known != nullptr ? 2 * (known->mask + 1) : min_size, known);
         if (larger == nullptr) return false;
         for (chunk* each = chunks_; each != nullptr; each = each->next)
-            larger->insert(chunk::around(each));
+            larger->insert(chunk::base_of(each));
         directory_.store(larger, std::memory_order_release);
         known = larger;
     }
-    known->insert(chunk::around(&fresh));
+    known->insert(chunk::base_of(&fresh));
     return true;
 }
 
 bool message_pool::grow() {
     std::unique_ptr<chunk> fresh(new (std::nothrow) chunk);
-    if (fresh == nullptr || !note(*fresh)) return false;
+    if (fresh == nullptr || !index_chunk(*fresh)) return false;
     for (message& each : fresh->messages)
-        each.of_client.Flink = reinterpret_cast<LIST_ENTRY*>(std::exchange(free_, &each));
+        each.client_entry.Flink = reinterpret_cast<LIST_ENTRY*>(std::exchange(free_, &each));
     fresh->next = std::exchange(chunks_, fresh.get());
     fresh.release();
     return true;
 }
 
-message* message_pool::make(client& its_client) {
+message* message_pool::allocate(client& its_client) {
     if (dispatch::detail::fault_point("ibmf.message")) return nullptr;
     message* fresh = nullptr;
     {
         const std::lock_guard guard(lock_);
         if (free_ == nullptr && !grow()) return nullptr;
         fresh = free_;
-        free_ = reinterpret_cast<message*>(fresh->of_client.Flink);
+        free_ = reinterpret_cast<message*>(fresh->client_entry.Flink);
     }
-    fresh->shown = {};
+    fresh->public_part = {};
     fresh->busy = false;
     fresh->call = nullptr;
     fresh->data_call = nullptr;
     fresh->data_due = false;
-    fresh->in_line.whole = fresh->data_in_line.whole = fresh;
-    fresh->in_line.of_data = false;
-    fresh->data_in_line.of_data = true;
+    fresh->completion_entry.container = fresh->data_entry.container = fresh;
+    fresh->completion_entry.is_data = false;
+    fresh->data_entry.is_data = true;
     fresh->transfer_end = {};
     fresh->segments_resent = 0;
     fresh->who.store(&its_client, std::memory_order_release);
@@ -179,10 +178,10 @@ message* message_pool::make(client& its_client) {
 }
 
 void message_pool::free(message& gone) {
-    gone.drop_received();
+    gone.free_received();
     gone.who.store(nullptr, std::memory_order_release);
     const std::lock_guard guard(lock_);
-    gone.of_client.Flink = reinterpret_cast<LIST_ENTRY*>(std::exchange(free_, &gone));
+    gone.client_entry.Flink = reinterpret_cast<LIST_ENTRY*>(std::exchange(free_, &gone));
 }
 
 } // namespace irpverbs::ibmf

@@ -3,67 +3,67 @@
 #ifndef IRPVERBS_IBMF_ENGINE_MESSAGE_HPP
 #define IRPVERBS_IBMF_ENGINE_MESSAGE_HPP
 
-#include <engine/owned.hpp>
+#include <engine/standard_layout_ptr.hpp>
 #include <engine/transaction_table.hpp>
 #include <ibmf/ibmf.h>
 #include <rmpp/sink.hpp>
 
-#include <dispatch/detail/spin.hpp>
+#include <dispatch/support/spin.hpp>
 
 #include <atomic>
 
 namespace irpverbs::ibmf {
 
 struct client;
-struct listener;
+struct receive_handler;
 struct message;
 
 /// The way in which the end of a transport is reported, or the kind of a callback.
-enum class told_by : std::uint8_t { irp, callback, return_value, unasked };
+enum class completion_style : std::uint8_t { irp, callback, return_value, unsolicited };
 
 /// An entry in the callback queue of a client: the end of a message, or received data.
-struct line_place {
+struct callback_entry {
     LIST_ENTRY entry;
-    message* whole;
-    bool of_data;
+    message* container;
+    bool is_data;
 
-    static line_place& of(LIST_ENTRY* entry) {
-        return *CONTAINING_RECORD(entry, line_place, entry);
+    static callback_entry& of(LIST_ENTRY* entry) {
+        return *CONTAINING_RECORD(entry, callback_entry, entry);
     }
 };
 
 struct message {
-    ibmf_msg_t shown;                  // the public part
+    ibmf_msg_t public_part;            // the public part
     std::atomic<client*> who{nullptr}; // null: free
     // Guarded by the lock of the client's port:
     bool busy = false; // being sent, or its callback is queued
-    LIST_ENTRY of_client;
-    owned<rmpp::message_buffer::block> received;
+    LIST_ENTRY client_entry;
+    standard_layout_ptr<rmpp::message_buffer::block> received;
     std::size_t received_size = 0;
-    transaction* carried_by = nullptr;
+    transaction* current_transaction = nullptr;
     rmpp::outcome transfer_end;
     std::uint32_t segments_resent = 0;
     // A queued callback:
     ibmf_msg_cb_t call = nullptr;
     void* argument = nullptr;
-    told_by how = told_by::irp;
-    listener* heard_by = nullptr; // unsolicited: the receive handler
-    std::uint32_t set_up = 0;     // unsolicited: number of the handler's callback
-    line_place in_line;
+    completion_style completion = completion_style::irp;
+    receive_handler* handler = nullptr;   // unsolicited: the receive handler
+    std::uint32_t receive_generation = 0; // unsolicited: number of the handler's callback
+    callback_entry completion_entry;
     // A response with notification of its data (ibmf_stream_msg):
     ibmf_msg_cb_t data_call = nullptr;
     void* data_argument = nullptr;
     bool data_due = false;
-    line_place data_in_line;
+    callback_entry data_entry;
     deferred start;
     WORK_QUEUE_ITEM work;
 
     /// Takes the received bytes: one block, with its parts in the public part, and the id that the
     /// client knows.
-    void take(rmpp::message_buffer& from, std::uint64_t transaction_id);
+    void set_received(rmpp::message_buffer& from, std::uint64_t transaction_id);
     /// Takes received bytes that are not a MAD.
-    void take_raw(rmpp::message_buffer::block bytes, std::size_t size);
-    void drop_received();
+    void set_received_raw(rmpp::message_buffer::block bytes, std::size_t size);
+    void free_received();
     bool sends_from_received() const;
 };
 
@@ -76,20 +76,20 @@ public:
     ~message_pool();
 
     /// Allocates a message of the client, zeroed. Null: no memory.
-    message* make(client& its_client);
+    message* allocate(client& its_client);
     void free(message& gone);
-    /// Returns the message with this public part, or null; in that case `shown` is not read.
+    /// Returns the message with this public part, or null; in that case `public_part` is not read.
     /// Acquires no lock.
-    message* find(const ibmf_msg_t* shown) const;
+    message* find(const ibmf_msg_t* public_part) const;
 
 private:
     struct chunk;
     struct directory;
     bool grow();
-    bool note(chunk& fresh);
+    bool index_chunk(chunk& fresh);
 
-    dispatch::detail::raw_spin lock_;
-    message* free_ = nullptr; // linked by of_client.Flink
+    dispatch::detail::raw_spin_lock lock_;
+    message* free_ = nullptr; // linked by client_entry.Flink
     chunk* chunks_ = nullptr;
     std::atomic<directory*> directory_{nullptr}; // the chunks, by their address
 };

@@ -1,6 +1,6 @@
 #include <engine/port_attributes.hpp>
 
-#include <engine/classes.hpp>
+#include <engine/class_mapping.hpp>
 
 #include <algorithm>
 
@@ -16,16 +16,16 @@ bool same_gid(const ib_gid_t& left, const ib_gid_t& right) {
 
 } // namespace
 
-void port_attributes::set(const IB_PORT_ATTR& whole) {
-    state_ = whole.State;
-    lmc_ = whole.Lmc;
-    lid_ = whole.Lid;
-    mtu_ = whole.ActiveMtu;
-    has_mad_qps_ = (whole.Flags & IB_PORT_MAD_QPS) != 0;
+void port_attributes::set(const IB_PORT_ATTR& attr) {
+    state_ = attr.State;
+    lmc_ = attr.Lmc;
+    lid_ = attr.Lid;
+    mtu_ = attr.ActiveMtu;
+    has_mad_qps_ = (attr.Flags & IB_PORT_MAD_QPS) != 0;
     keys_.clear();
-    for (ULONG i = 0; i < whole.PKeyCount; ++i)
-        keys_.push_back(IbPortPKey(&whole, i));
-    gids_.assign(IbPortGid(&whole, 0), IbPortGid(&whole, 0) + whole.GidCount);
+    for (ULONG i = 0; i < attr.PKeyCount; ++i)
+        keys_.push_back(IbPortPKey(&attr, i));
+    gids_.assign(IbPortGid(&attr, 0), IbPortGid(&attr, 0) + attr.GidCount);
 }
 
 // SMPs configure the port, so they need no active one; a directed route of no hops does not leave
@@ -36,7 +36,7 @@ bool port_attributes::can_send(std::uint8_t mgmt_class) const {
 
 std::optional<USHORT> port_attributes::index_of(ib_pkey_t key) const {
     if ((key & partition_bits) == 0) return std::nullopt;
-    const auto index = [&](auto place) { return static_cast<USHORT>(place - keys_.begin()); };
+    const auto index = [&](auto slot) { return static_cast<USHORT>(slot - keys_.begin()); };
     const auto exact = std::ranges::find(keys_, key);
     if (exact != keys_.end()) return index(exact);
     const auto same = std::ranges::find_if(
@@ -45,8 +45,8 @@ std::optional<USHORT> port_attributes::index_of(ib_pkey_t key) const {
     return std::nullopt;
 }
 
-std::optional<IB_MAD_ADDRESS> port_attributes::to(const ibmf_msg_t& message,
-                                                  std::uint8_t mgmt_class) const {
+std::optional<IB_MAD_ADDRESS> port_attributes::address_to(const ibmf_msg_t& message,
+                                                          std::uint8_t mgmt_class) const {
     const ibmf_addr_info_t& local = message.im_local_addr;
     IB_MAD_ADDRESS address{};
     address.Lid = local.ia_remote_lid;
@@ -87,8 +87,8 @@ void port_attributes::route(IB_MAD_ADDRESS& address, const ibmf_global_addr_info
     address.TrafficClass = global.ig_tclass;
 }
 
-void port_attributes::write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from,
-                                 std::uint8_t mgmt_class) const {
+void port_attributes::fill_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from,
+                                std::uint8_t mgmt_class) const {
     ibmf_addr_info_t& local = message.im_local_addr;
     local.ia_local_lid = static_cast<ib_lid_t>(lid_ + from.PathBits);
     local.ia_remote_lid = from.Lid;

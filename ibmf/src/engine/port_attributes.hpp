@@ -14,7 +14,7 @@ namespace irpverbs::ibmf {
 
 class port_attributes {
 public:
-    void set(const IB_PORT_ATTR& whole);
+    void set(const IB_PORT_ATTR& attr);
     void set_state(UCHAR state) { state_ = state; }
 
     /// True if the port can send datagrams of a class.
@@ -23,9 +23,10 @@ public:
     /// The maximum content of a datagram, in bytes.
     std::size_t mtu() const { return std::size_t{128} << mtu_; }
     /// Nothing: the port does not have that P_Key.
-    std::optional<IB_MAD_ADDRESS> to(const ibmf_msg_t& message, std::uint8_t mgmt_class) const;
+    std::optional<IB_MAD_ADDRESS> address_to(const ibmf_msg_t& message,
+                                             std::uint8_t mgmt_class) const;
     /// Writes the address for a response to the sender; the global route stays as received.
-    void write_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from, std::uint8_t mgmt_class) const;
+    void fill_from(ibmf_msg_t& message, const IB_MAD_ADDRESS& from, std::uint8_t mgmt_class) const;
     /// Full and limited membership of a partition match; an exact match is preferred.
     std::optional<USHORT> index_of(ib_pkey_t key) const;
 

@@ -1,10 +1,10 @@
 // The device that receives transactions and calls as IRPs.
 #include <engine/requests.hpp>
 
-#include <engine/bytes.hpp>
+#include <engine/message_codec.hpp>
 #include <engine/status.hpp>
 
-#include <ci/detail/refuse.hpp>
+#include <ci/support/fail_unsent.hpp>
 
 namespace irpverbs::ibmf {
 
@@ -18,7 +18,7 @@ NTSTATUS complete(IRP* irp, int code) {
     return status;
 }
 
-void run_an_end(void* context) {
+void run_uncancellable(void* context) {
     auto& call = *static_cast<detail::blocking_call*>(context);
     IRP* const irp = call.irp;
     complete(irp, call.run(call)); // the completion may free the call
@@ -37,7 +37,7 @@ int check_parts(const client& who, const alternate_qp* qp, const ibmf_msg_bufs_t
     if (qp != nullptr && qp->raw()) return check_raw(parts, flags);
     if (parts.im_bufs_mad_hdr == nullptr) return IBMF_BAD_SIZE;
     const std::uint8_t mgmt_class = parts.im_bufs_mad_hdr->MgmtClass;
-    if (qp == nullptr && !who.plan.has(mgmt_class)) return IBMF_BAD_QP_HANDLE;
+    if (qp == nullptr && !who.mapping.has(mgmt_class)) return IBMF_BAD_QP_HANDLE;
     const class_layout layout = layout_of(mgmt_class);
     if ((flags & IBMF_MSG_TRANS_FLAG_RMPP) == 0)
         return fits_datagram(parts, layout) ? IBMF_SUCCESS : IBMF_BAD_SIZE;
@@ -57,14 +57,14 @@ NTSTATUS dispatch_request(DEVICE_OBJECT*, IRP* irp) {
         wanted.refused = refused;
         return complete(irp, refused);
     }
-    if (location.MinorFunction == refuse_a_call)
+    if (location.MinorFunction == fail_call)
         return complete(irp, static_cast<int>(reinterpret_cast<LONG_PTR>(argument)));
     auto& call = *static_cast<detail::blocking_call*>(argument);
-    if (!call.ends) return registry::here().run_in_turn(irp);
+    if (!call.uncancellable) return client_table::current().run_serialized(irp);
     call.ran = true;
     call.irp = irp;
     IoMarkIrpPending(irp);
-    ExInitializeWorkItem(&call.item, run_an_end, &call);
+    ExInitializeWorkItem(&call.item, run_uncancellable, &call);
     ExQueueWorkItem(&call.item, DelayedWorkQueue);
     return STATUS_PENDING;
 }
@@ -92,9 +92,9 @@ namespace {
 
 // The code that allocated an IRP must not complete it; the device completes it.
 void refuse(IRP* irp, int code) {
-    DEVICE_OBJECT* const device = registry::here().device();
-    if (device == nullptr) return ci::detail::refuse(irp, status_of(code));
-    prepare(irp, refuse_a_call, reinterpret_cast<void*>(static_cast<LONG_PTR>(code)));
+    DEVICE_OBJECT* const device = client_table::current().device();
+    if (device == nullptr) return ci::detail::fail_unsent(irp, status_of(code));
+    prepare(irp, fail_call, reinterpret_cast<void*>(static_cast<LONG_PTR>(code)));
     IoCallDriver(device, irp);
 }
 
@@ -103,7 +103,7 @@ void refuse(IRP* irp, int code) {
 CCHAR request_stack_size() { return 1; }
 
 void start_transport(IRP* irp, const transport_arguments& given) {
-    registry& here = registry::here();
+    client_table& here = client_table::current();
     constexpr uint_t known = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
     if (given.message == nullptr || (given.flags & ~known) != 0)
         return refuse(irp, IBMF_INVALID_ARG);
@@ -113,16 +113,16 @@ void start_transport(IRP* irp, const transport_arguments& given) {
     message* found = nullptr;
     const int refused = check_transport(*who, given.qp, *given.message, given.flags, qp, found);
     if (refused != IBMF_SUCCESS) return refuse(irp, refused);
-    transport wanted{who.get(), found, given.retrans, given.flags, told_by::irp};
+    transport wanted{who.get(), found, given.retrans, given.flags, completion_style::irp};
     wanted.qp = qp.get();
     prepare(irp, begin_transaction, &wanted);
     IoCallDriver(here.device(), irp);
 }
 
 void start_blocking(IRP* irp, blocking_call& call) {
-    registry& here = registry::here();
+    client_table& here = client_table::current();
     if (here.device() == nullptr) return refuse(irp, IBMF_NO_RESOURCES);
-    prepare(irp, run_a_call, &call);
+    prepare(irp, run_call, &call);
     IoCallDriver(here.device(), irp);
 }
 

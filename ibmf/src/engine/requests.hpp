@@ -2,14 +2,14 @@
 #ifndef IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
 #define IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
 
-#include <engine/registry.hpp>
+#include <engine/client_table.hpp>
 #include <ibmf/detail/requests.hpp>
 
 namespace irpverbs::ibmf {
 
 /// The MinorFunction of a request. Argument1 is its transport, its blocking_call, or the IBMF_
 /// status.
-enum request_kind : UCHAR { begin_transaction, run_a_call, refuse_a_call };
+enum request_kind : UCHAR { begin_transaction, run_call, fail_call };
 
 /// Makes the checks that need no lock, and returns an IBMF_ status. `qp`: the queue pair of
 /// `handle`; null: the default QP. `found`: the message with the public part `msg`.

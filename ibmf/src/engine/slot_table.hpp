@@ -27,7 +27,7 @@ public:
     static constexpr std::uint32_t slot_mask = (1u << slot_bits) - 1;
     /// The minimum number of released slots before one is used again: with 2,048 generations per
     /// slot, a key returns after half a million others.
-    static constexpr std::uint32_t resting = 256;
+    static constexpr std::uint32_t min_released = 256;
 
     slot_table() = default;
     slot_table(const slot_table&) = delete;
@@ -41,14 +41,14 @@ public:
     /// Null: no memory, or a million slots are in use. `prepare` is called for a new slot.
     template <class Function>
     T* acquire(const Function& prepare) {
-        T* next = unused_ < resting ? grow(prepare) : nullptr;
-        if (next == nullptr && (next = take_unused()) == nullptr) return nullptr;
-        renew(*next);
+        T* next = unused_ < min_released ? grow(prepare) : nullptr;
+        if (next == nullptr && (next = reuse_slot()) == nullptr) return nullptr;
+        advance_key(*next);
         return next;
     }
 
     /// Assigns the key of the next generation.
-    static void renew(T& used) {
+    static void advance_key(T& used) {
         table_slot& slot = used.slot;
         slot.key = slot.next_key;
         slot.next_key = (slot.next_key + (1u << slot_bits)) | key_mark;
@@ -64,17 +64,17 @@ public:
     /// Null: no slot in use has that key.
     T* find(std::uint32_t key) const {
         const std::uint32_t index = key & slot_mask;
-        if (index >= fresh_) return nullptr;
+        if (index >= next_new_) return nullptr;
         T* const found = at(index);
         return found->slot.key == key ? found : nullptr;
     }
 
-    std::uint32_t used() const { return fresh_ - unused_; }
+    std::uint32_t used() const { return next_new_ - unused_; }
 
     /// Visits all slots that have ever been used.
     template <class Function>
     void for_each(const Function& function) {
-        for (std::uint32_t index = 0; index < fresh_; ++index)
+        for (std::uint32_t index = 0; index < next_new_; ++index)
             function(*at(index));
     }
 
@@ -86,7 +86,7 @@ private:
     T* at(std::uint32_t index) const { return chunks_[index >> chunk_bits] + index % chunk_slots; }
 
     // Returns the slot that was released first.
-    T* take_unused() {
+    T* reuse_slot() {
         if (unused_ == 0) return nullptr;
         T* const taken = static_cast<T*>(first_unused_);
         first_unused_ = taken->slot.next_free;
@@ -96,10 +96,10 @@ private:
     // Returns a new slot, which is in no list.
     template <class Function>
     [[gnu::noinline]] T* grow(const Function& prepare) {
-        if (fresh_ > slot_mask || (fresh_ == chunks_.size() * chunk_slots && !add_chunk()))
+        if (next_new_ > slot_mask || (next_new_ == chunks_.size() * chunk_slots && !add_chunk()))
             return nullptr;
-        T* const made = new (at(fresh_)) T;
-        made->slot.next_key = key_mark | fresh_++;
+        T* const made = new (at(next_new_)) T;
+        made->slot.next_key = key_mark | next_new_++;
         prepare(*made);
         return made;
     }
@@ -120,7 +120,7 @@ private:
     void* first_unused_ = nullptr;
     void** last_link_ = &first_unused_;
     std::uint32_t unused_ = 0;
-    std::uint32_t fresh_ = 0; // slots from here on are new
+    std::uint32_t next_new_ = 0; // slots from here on are new
 };
 
 } // namespace irpverbs::ibmf

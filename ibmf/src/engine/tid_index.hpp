@@ -28,18 +28,18 @@ public:
 
 private:
     // Fibonacci hashing, since clients use consecutive ids.
-    std::size_t place(std::uint64_t tid) const {
+    std::size_t slot(std::uint64_t tid) const {
         return static_cast<std::size_t>((tid * 0x9E3779B97F4A7C15u) >> shift_);
     }
-    transaction*& bucket(std::uint64_t tid) const { return buckets_[place(tid)]; }
+    transaction*& bucket(std::uint64_t tid) const { return buckets_[slot(tid)]; }
     void grow();
 
-    static constexpr std::size_t least = 64;
-    std::array<transaction*, least> first_buckets_{};
+    static constexpr std::size_t min_buckets = 64;
+    std::array<transaction*, min_buckets> first_buckets_{};
     std::unique_ptr<transaction*[]> further_buckets_;
     transaction** buckets_ = first_buckets_.data();
-    std::size_t size_ = least;
-    unsigned shift_ = 64 - std::countr_zero(least);
+    std::size_t size_ = min_buckets;
+    unsigned shift_ = 64 - std::countr_zero(min_buckets);
     std::size_t count_ = 0;
 };
 

@@ -23,7 +23,7 @@ void transaction_table::guard::complete_in_order(LIST_ENTRY* last) {
     for_each_of(last, &LIST_ENTRY::Flink, complete_one);
 }
 
-void transaction_table::guard::run_later(deferred* last) {
+void transaction_table::guard::run_deferred(deferred* last) {
     for_each_of(last, &deferred::next, [](deferred& each) { each.run(each); });
 }
 
@@ -39,13 +39,13 @@ void transaction_table::cancel(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     auto& which = *static_cast<transaction*>(irp->Tail.Overlay.DriverContext[0]);
     transaction_table& self = *which.owner;
-    guard under(self);
+    guard locked(self);
     which.irp = nullptr;
-    self.cancelled(under, which, irp);
+    self.cancelled(locked, which, irp);
 }
 
 void transaction_table::arm(transaction& which) {
-    const ticks now = now_exactly();
+    const ticks now = exact_time();
     LARGE_INTEGER distance;
     distance.QuadPart = which.due > now ? -static_cast<LONGLONG>(which.due - now) : -1;
     which.armed = which.due;
@@ -55,13 +55,13 @@ void transaction_table::arm(transaction& which) {
 void transaction_table::timer_fired(KDPC*, void* context, void*, void*) {
     auto& which = *static_cast<transaction*>(context);
     transaction_table& self = *which.owner;
-    guard under(self);
-    const ticks now = now_exactly();
+    guard locked(self);
+    const ticks now = exact_time();
     which.armed = never;
     if (which.due == never) return;
     if (which.due > now) return self.arm(which);
     which.due = never;
-    self.expired(under, which, now);
+    self.expired(locked, which, now);
 }
 
 void transaction_table::stop_timers() {

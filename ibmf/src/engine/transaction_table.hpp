@@ -6,8 +6,8 @@
 #include <engine/slot_table.hpp>
 #include <engine/transaction.hpp>
 
-#include <dispatch/detail/spin_lock.hpp>
-#include <irp/detail/cancel_routine.hpp>
+#include <dispatch/support/spin_lock.hpp>
+#include <irp/support/cancel_routine.hpp>
 #include <irp/wdm.h>
 
 #include <utility>
@@ -44,7 +44,7 @@ public:
 
     /// Marks the IRP pending and makes it cancellable. Returns false if it is already cancelled;
     /// then the caller completes it.
-    bool park(IRP* irp, transaction& by) {
+    bool pend(IRP* irp, transaction& by) {
         by.irp = irp;
         irp->Tail.Overlay.DriverContext[0] = &by;
         IoMarkIrpPending(irp);
@@ -72,9 +72,9 @@ public:
     void stop_timers();
 
 protected:
-    virtual void expired(guard& under, transaction& which, ticks now) = 0;
+    virtual void expired(guard& locked, transaction& which, ticks now) = 0;
     /// The callee completes `irp`.
-    virtual void cancelled(guard& under, transaction& which, IRP* irp) = 0;
+    virtual void cancelled(guard& locked, transaction& which, IRP* irp) = 0;
 
 private:
     void prepare(transaction& fresh);
@@ -104,23 +104,23 @@ public:
         dispatch::detail::release_lowering(self_, table_.lock_, level_);
         if (irps_ != nullptr) [[likely]]
             complete_irps(irps_);
-        if (later_ != nullptr) run_later(later_);
+        if (deferred_ != nullptr) run_deferred(deferred_);
     }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
 
     /// Returns a time that is never before the exact one, and cheaper. A timer set by it is early
     /// only if the kernel's tick is late.
-    ticks now_or_later() const { return self_.owner->late_time(); }
+    ticks clock_upper_bound() const { return self_.owner->clock_upper_bound(); }
 
     void complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {
         irp->IoStatus.Status = status;
         irp->IoStatus.Information = information;
         append(irps_, irp->Tail.Overlay.ListEntry, &LIST_ENTRY::Flink);
     }
-    void later(deferred& what, void (*run)(deferred&)) {
+    void defer(deferred& what, void (*run)(deferred&)) {
         what.run = run;
-        append(later_, what, &deferred::next);
+        append(deferred_, what, &deferred::next);
     }
 
 private:
@@ -141,13 +141,13 @@ private:
         IoCompleteRequest(CONTAINING_RECORD(last, IRP, Tail.Overlay.ListEntry), IO_NO_INCREMENT);
     }
     static void complete_in_order(LIST_ENTRY* last);
-    static void run_later(deferred* last);
+    static void run_deferred(deferred* last);
 
     transaction_table& table_;
     dispatch::detail::processor& self_;
     const KIRQL level_;
-    LIST_ENTRY* irps_ = nullptr; // the last one, whose next is the first
-    deferred* later_ = nullptr;  // the last one, whose next is the first
+    LIST_ENTRY* irps_ = nullptr;   // the last one, whose next is the first
+    deferred* deferred_ = nullptr; // the last one, whose next is the first
 };
 
 } // namespace irpverbs::ibmf

@@ -47,12 +47,12 @@ transfer::transfer(const rmpp::settings& chosen)
     : role_(std::in_place_type<rmpp::receiver>, chosen, buffer_) {}
 
 transfer::transfer(const rmpp::settings& chosen, const rmpp::message& sent)
-    : role_(std::in_place_type<rmpp::sender>, chosen, with_own_header(sent)) {}
+    : role_(std::in_place_type<rmpp::sender>, chosen, copy_header(sent)) {}
 
 transfer::transfer(const rmpp::settings& chosen, const rmpp::message& sent, double_sided)
-    : role_(std::in_place_type<rmpp::requester>, chosen, with_own_header(sent), buffer_) {}
+    : role_(std::in_place_type<rmpp::requester>, chosen, copy_header(sent), buffer_) {}
 
-rmpp::message transfer::with_own_header(const rmpp::message& sent) {
+rmpp::message transfer::copy_header(const rmpp::message& sent) {
     std::ranges::copy(sent.header, header_.begin());
     return {header_, sent.class_header, sent.data};
 }
@@ -86,14 +86,14 @@ bool transfer::retired() const {
     return std::visit([](const auto& role) { return roles::retired(role); }, role_);
 }
 
-bool transfer::came_back() {
-    return --at_driver_ == most_at_driver / 2 && std::exchange(held_back_, false);
+bool transfer::segment_completed() {
+    return --at_driver_ == max_at_driver / 2 && std::exchange(sending_paused_, false);
 }
 
-void transfer::balance(rmpp::ticks now) {
-    constexpr std::size_t most_unread = 64u << 10;
-    const bool full = buffer_.data().size() >= most_unread;
-    if (std::exchange(held_up_, full) == full) return;
+void transfer::update_window(rmpp::ticks now) {
+    constexpr std::size_t max_unread = 64u << 10;
+    const bool full = buffer_.data().size() >= max_unread;
+    if (std::exchange(receiving_paused_, full) == full) return;
     std::visit([&](auto& role) { roles::set_window(role, full ? 0 : UINT32_MAX, now); }, role_);
 }
 

@@ -34,23 +34,23 @@ public:
 
     /// Limits the segments at the driver, independent of the peer's window, so that one transfer
     /// does not use up the port's datagrams.
-    bool may_send() const { return at_driver_ < most_at_driver || !result().running(); }
+    bool may_send() const { return at_driver_ < max_at_driver || !result().running(); }
     void sent() { ++at_driver_; }
     /// The driver has completed a segment. Returns true if a held transfer may continue.
-    bool came_back();
-    void hold_back() { held_back_ = true; }
+    bool segment_completed();
+    void pause_sending() { sending_paused_ = true; }
 
     /// Closes the receive window while much of a response is unread.
-    void balance(rmpp::ticks now);
+    void update_window(rmpp::ticks now);
 
 private:
-    static constexpr std::uint32_t most_at_driver = 64;
-    rmpp::message with_own_header(const rmpp::message& sent);
+    static constexpr std::uint32_t max_at_driver = 64;
+    rmpp::message copy_header(const rmpp::message& sent);
 
     std::array<std::uint8_t, mad_header_size> header_{};
     rmpp::message_buffer buffer_;
-    bool held_up_ = false;
-    bool held_back_ = false;
+    bool receiving_paused_ = false;
+    bool sending_paused_ = false;
     std::uint32_t at_driver_ = 0;
     std::variant<rmpp::receiver, rmpp::sender, rmpp::requester> role_;
 };

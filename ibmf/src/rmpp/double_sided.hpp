@@ -28,24 +28,25 @@ public:
     // The result of both transfers; until the request is complete, the result of the request.
     const outcome& result() const;
     bool retired() const {
-        return given_up_ || (!result().running() && (!turned() || receiver_.retired()));
+        return response_failure_ ||
+               (!result().running() && (!direction_switched() || receiver_.retired()));
     }
     const sender& request() const { return sender_; }
     const receiver& response() const { return receiver_; }
 
 private:
-    bool turned() const { return sender_.result().how == ending::complete; }
-    void turn(ticks now);
+    bool direction_switched() const { return sender_.result().state == transfer_state::complete; }
+    void switch_direction(ticks now);
 
     settings settings_;
-    envelope envelope_;
+    header_template header_template_;
     sender sender_;
     receiver receiver_;
     std::uint32_t retries_left_;
-    ticks response_deadline_ = never; // limit for the first segment
-    bool turn_due_ = false;           // the ACK of segment 0 is to be sent
-    std::optional<rmpp_status> refusal_;
-    std::optional<outcome> given_up_; // result if no response arrived
+    ticks response_deadline_ = never;   // limit for the first segment
+    bool direction_switch_due_ = false; // the ACK of segment 0 is to be sent
+    std::optional<rmpp_status> stop_or_abort_;
+    std::optional<outcome> response_failure_; // result if no response arrived
 };
 
 } // namespace irpverbs::ibmf::rmpp

@@ -9,31 +9,31 @@ namespace irpverbs::ibmf::rmpp {
 // against false announcements.
 ticks total_time_of(const settings& chosen, std::uint64_t announced) {
     const std::uint64_t segments = (announced + rmpp_segment_size - 1) / rmpp_segment_size;
-    return std::clamp(chosen.response_timer() / 5 * 4 * segments, 40 * second, longest_total_time);
+    return std::clamp(chosen.response_timer() / 5 * 4 * segments, 40 * second, max_total_time);
 }
 
-ticks longest_silence_of(const settings& chosen) {
+ticks max_silence_of(const settings& chosen) {
     const ticks resend_timer = std::max(chosen.response_timer(), settings{}.response_timer());
     return (ticks{chosen.retries} + 1) * resend_timer;
 }
 
-const char* name_of(ending how) {
-    switch (how) {
-    case ending::running:
+const char* name_of(transfer_state state) {
+    switch (state) {
+    case transfer_state::running:
         return "running";
-    case ending::complete:
+    case transfer_state::complete:
         return "complete";
-    case ending::truncated:
+    case transfer_state::truncated:
         return "truncated";
-    case ending::refused:
+    case transfer_state::refused:
         return "refused";
-    case ending::stopped:
+    case transfer_state::stopped:
         return "stopped";
-    case ending::aborted:
+    case transfer_state::aborted:
         return "aborted";
-    case ending::timed_out:
+    case transfer_state::timed_out:
         return "timed out";
-    case ending::cancelled:
+    case transfer_state::cancelled:
         return "cancelled";
     }
     return "unknown";

@@ -17,15 +17,15 @@ inline constexpr ticks never = std::numeric_limits<ticks>::max();
 inline constexpr ticks millisecond = 10'000;
 inline constexpr ticks second = 1000 * millisecond;
 
-inline constexpr ticks longest_total_time = 3600 * second;
-inline constexpr ticks longest_response_time = 5 * second; // code 20 is 4.3 s
+inline constexpr ticks max_total_time = 3600 * second;
+inline constexpr ticks max_response_time = 5 * second; // code 20 is 4.3 s
 
 struct settings {
     ticks response_time = 4 * second; // of the peer, until it announces its own; at most 5 s
     ticks round_trip = 100 * millisecond;
-    ticks linger = 10 * second; // time after the end in which duplicates are acknowledged
-    std::uint32_t retries = 3;  // consecutive, without progress
-    std::uint32_t window = 64;  // segments in flight that we allow; at least 1
+    ticks time_wait = 10 * second; // time after the end in which duplicates are acknowledged
+    std::uint32_t retries = 3;     // consecutive, without progress
+    std::uint32_t window = 64;     // segments in flight that we allow; at least 1
     std::uint64_t size_limit = std::uint64_t{256} << 20;             // bytes of received data
     std::uint8_t response_time_code = rmpp_header::no_response_time; // announced to the peer
 
@@ -38,14 +38,14 @@ ticks total_time_of(const settings& chosen, std::uint64_t announced);
 
 // The maximum silence of a sender in the middle of a transfer. Exceeding it gives TMR. The receiver
 // does not know the sender's resend timer, and assumes at least the default one.
-ticks longest_silence_of(const settings& chosen);
+ticks max_silence_of(const settings& chosen);
 
 // 4.096 us * 2^code.
 constexpr ticks decoded_time(std::uint8_t code) {
     return (std::uint64_t{4096} << (code & 31)) / 100;
 }
 
-enum class ending : std::uint8_t {
+enum class transfer_state : std::uint8_t {
     running,
     complete,
     truncated, // at the size limit; sends a STOP
@@ -56,18 +56,18 @@ enum class ending : std::uint8_t {
     cancelled, // sends an ABORT UNSPEC if the peer is known
 };
 
-const char* name_of(ending how);
+const char* name_of(transfer_state state);
 
 struct outcome {
-    ending how = ending::running;
+    transfer_state state = transfer_state::running;
     rmpp_status code = rmpp_status::normal; // status of the STOP or ABORT
     bool by_peer = false;
 
-    bool running() const { return how == ending::running; }
+    bool running() const { return state == transfer_state::running; }
     bool operator==(const outcome&) const = default;
 };
 
-struct tally {
+struct counters {
     std::uint32_t resent = 0;       // segments sent again
     std::uint32_t duplicates = 0;   // segments received again
     std::uint32_t out_of_order = 0; // segments received before earlier ones
@@ -81,7 +81,7 @@ struct message {
     mad_bytes data;
 };
 
-// Returns the fault of an RMPP header that every receiver must answer with an ABORT, or normal.
+// Returns the fault of an RMPP header that every receiver must respond to with an ABORT, or normal.
 rmpp_status fault_of(const rmpp_header& header);
 
 } // namespace irpverbs::ibmf::rmpp

@@ -1,21 +1,21 @@
 #include <rmpp/receiver.hpp>
 
-#include <dispatch/probe.hpp>
+#include <dispatch/testing/probe.hpp>
 
 #include <algorithm>
 
 namespace irpverbs::ibmf::rmpp {
 
 receiver::receiver(const settings& chosen, sink& to)
-    : settings_(chosen), sink_(to), early_(std::max(chosen.window, 1u)),
+    : settings_(chosen), sink_(to), reassembly_(std::max(chosen.window, 1u)),
       window_(std::max(chosen.window, 1u)) {
     settings_.window = window_;
 }
 
 bool receiver::transmit(mad_buffer datagram) {
-    if (refusal_) {
-        envelope_->write_control(datagram, refusal(*refusal_));
-        refusal_.reset();
+    if (stop_or_abort_) {
+        header_template_->write_control(datagram, stop_or_abort(*stop_or_abort_));
+        stop_or_abort_.reset();
         return true;
     }
     if (!ack_due_) return false;
@@ -23,11 +23,11 @@ bool receiver::transmit(mad_buffer datagram) {
     acknowledged_ = in_order();
     window_last_ =
         std::max(window_last_, std::min<std::uint64_t>(in_order() + window_, UINT32_MAX));
-    envelope_->write_control(datagram,
-                             {.type = rmpp_type::ack,
-                              .response_time = settings_.response_time_code,
-                              .segment = static_cast<std::uint32_t>(in_order()),
-                              .length_or_window = static_cast<std::uint32_t>(window_last_)});
+    header_template_->write_control(datagram,
+                                    {.type = rmpp_type::ack,
+                                     .response_time = settings_.response_time_code,
+                                     .segment = static_cast<std::uint32_t>(in_order()),
+                                     .length_or_window = static_cast<std::uint32_t>(window_last_)});
     return true;
 }
 
@@ -41,24 +41,24 @@ void receiver::receive(const mad_view& view, ticks now) {
         if (header.type != rmpp_type::data) return;
         // The peer does not know the end: the receiver repeats it.
         ++counts_.duplicates;
-        if (result_.how == ending::complete)
+        if (result_.state == transfer_state::complete)
             ack_due_ = true;
         else
-            refusal_ = result_.code;
+            stop_or_abort_ = result_.code;
         return;
     }
     const rmpp_status fault = fault_of(header);
     if (fault != rmpp_status::normal) {
-        if (!envelope_) envelope_.emplace(view);
-        return refuse(ending::aborted, fault, now);
+        if (!header_template_) header_template_.emplace(view);
+        return terminate(transfer_state::aborted, fault, now);
     }
     switch (header.type) {
     case rmpp_type::data:
         return accept_data(view, header, now);
     case rmpp_type::stop:
-        return end(ending::stopped, header.status, true, now);
+        return end(transfer_state::stopped, header.status, true, now);
     case rmpp_type::abort:
-        return end(ending::aborted, header.status, true, now);
+        return end(transfer_state::aborted, header.status, true, now);
     default:
         ++counts_.ignored;
     }
@@ -73,14 +73,14 @@ void receiver::accept_data(const mad_view& view, const rmpp_header& header, tick
     }
     if (fault == rmpp_status::normal) fault = fault_of_length(header, class_header);
     if (fault != rmpp_status::normal) {
-        if (!envelope_) envelope_.emplace(view);
-        return refuse(ending::aborted, fault, now);
+        if (!header_template_) header_template_.emplace(view);
+        return terminate(transfer_state::aborted, fault, now);
     }
     const segment received{header.segment, header.last(),
                            view.data().first(header.last() && header.segment >= expected_
                                                  ? header.length_or_window - class_header
                                                  : view.data().size())};
-    await_segment(now);
+    restart_segment_timer(now);
     if (received.number < expected_) {
         ++counts_.duplicates;
         return acknowledge_if_due(true);
@@ -88,7 +88,7 @@ void receiver::accept_data(const mad_view& view, const rmpp_header& header, tick
     if (!begun() && !begin(view, header, now)) return;
     highest_ = std::max(highest_, received.number);
     if (received.last) last_ = received.number;
-    if (received.number != expected_) return keep_early(received);
+    if (received.number != expected_) return buffer_segment(received);
     deliver_in_order(received, now);
 }
 
@@ -117,7 +117,7 @@ rmpp_status receiver::fault_of_length(const rmpp_header& header, std::size_t cla
 }
 
 bool receiver::begin(const mad_view& view, const rmpp_header& header, ticks now) {
-    envelope_.emplace(view);
+    header_template_.emplace(view);
     const std::uint64_t announced = header.last() ? 0 : header.length_or_window;
     if (announced != 0) {
         // Senders count the class header once or in every segment, and some pad. The announcement
@@ -132,43 +132,44 @@ bool receiver::begin(const mad_view& view, const rmpp_header& header, ticks now)
     const std::uint64_t expected = std::min(announced, settings_.size_limit);
     deadline_ = now + total_time_of(settings_, expected);
     if (sink_.begin(view, expected)) return true;
-    refuse(ending::refused, rmpp_status::resources_exhausted, now);
+    terminate(transfer_state::refused, rmpp_status::resources_exhausted, now);
     return false;
 }
 
-void receiver::keep_early(const segment& received) {
-    switch (early_.put(received.number, received.data)) {
-    case early_segments::put_result::kept:
+void receiver::buffer_segment(const segment& received) {
+    switch (reassembly_.insert(received.number, received.data)) {
+    case reassembly_buffer::insert_result::inserted:
         ++counts_.out_of_order;
         break;
-    case early_segments::put_result::there_already:
+    case reassembly_buffer::insert_result::duplicate:
         ++counts_.duplicates;
         break;
-    case early_segments::put_result::no_memory:
+    case reassembly_buffer::insert_result::no_memory:
         break; // the segment counts as lost
     }
-    acknowledge_if_due(gap_told_ != expected_);
-    gap_told_ = expected_;
+    acknowledge_if_due(gap_reported_ != expected_);
+    gap_reported_ = expected_;
 }
 
 void receiver::deliver_in_order(const segment& received, ticks now) {
     bool taken = deliver(received.data);
-    early_.drop(expected_);
+    reassembly_.remove(expected_);
     ++expected_;
     while (taken) {
-        const std::optional<mad_bytes> next = early_.find(expected_);
+        const std::optional<mad_bytes> next = reassembly_.find(expected_);
         if (!next) break;
         IRPVERBS_PROBE("rmpp.gap_filled");
         taken = deliver(*next);
-        early_.drop(expected_);
+        reassembly_.remove(expected_);
         ++expected_;
     }
     if (!taken)
-        return refuse(received_ >= settings_.size_limit ? ending::truncated : ending::refused,
-                      rmpp_status::resources_exhausted, now);
+        return terminate(received_ >= settings_.size_limit ? transfer_state::truncated
+                                                           : transfer_state::refused,
+                         rmpp_status::resources_exhausted, now);
     if (in_order() == last_) {
         ack_due_ = true;
-        return end(ending::complete, rmpp_status::normal, false, now);
+        return end(transfer_state::complete, rmpp_status::normal, false, now);
     }
     acknowledge_if_due(false);
 }
@@ -183,54 +184,54 @@ bool receiver::deliver(mad_bytes data) {
 }
 
 // An ACK at half a window keeps the other half in flight.
-void receiver::acknowledge_if_due(bool out_of_turn) {
+void receiver::acknowledge_if_due(bool at_once) {
     const std::uint64_t half = std::max(window_ / 2, 1u);
     ack_due_ =
-        ack_due_ || out_of_turn || in_order() - acknowledged_ >= half || in_order() >= window_last_;
+        ack_due_ || at_once || in_order() - acknowledged_ >= half || in_order() >= window_last_;
 }
 
-void receiver::await_segment(ticks now) {
-    silent_until_ = window_ != 0 ? now + longest_silence_of(settings_) : never;
+void receiver::restart_segment_timer(ticks now) {
+    segment_deadline_ = window_ != 0 ? now + max_silence_of(settings_) : never;
 }
 
 void receiver::set_window(std::uint32_t segments, ticks now) {
     window_ = std::min(segments, settings_.window);
     if (!begun() || !result_.running()) return;
-    await_segment(now);
+    restart_segment_timer(now);
     if (in_order() + window_ > window_last_) ack_due_ = true;
 }
 
 void receiver::expire(ticks now) {
     if (now < deadline()) return;
     if (result_.running())
-        return refuse(ending::timed_out,
-                      now >= deadline_ ? rmpp_status::total_time_too_long
-                                       : rmpp_status::too_many_retries,
-                      now);
+        return terminate(transfer_state::timed_out,
+                         now >= deadline_ ? rmpp_status::total_time_too_long
+                                          : rmpp_status::too_many_retries,
+                         now);
     retired_ = true;
     deadline_ = never;
     ack_due_ = false;
-    refusal_.reset();
+    stop_or_abort_.reset();
 }
 
 void receiver::cancel(ticks now) {
     if (!result_.running()) return;
-    if (!begun()) return end(ending::cancelled, rmpp_status::unspecified, false, now);
-    refuse(ending::cancelled, rmpp_status::unspecified, now);
+    if (!begun()) return end(transfer_state::cancelled, rmpp_status::unspecified, false, now);
+    terminate(transfer_state::cancelled, rmpp_status::unspecified, now);
 }
 
-void receiver::end(ending how, rmpp_status code, bool by_peer, ticks now) {
-    result_ = {how, code, by_peer};
-    early_.clear();
-    silent_until_ = never;
-    if (how != ending::complete) ack_due_ = false;
+void receiver::end(transfer_state state, rmpp_status code, bool by_peer, ticks now) {
+    result_ = {state, code, by_peer};
+    reassembly_.clear();
+    segment_deadline_ = never;
+    if (state != transfer_state::complete) ack_due_ = false;
     retired_ = by_peer || !begun();
-    deadline_ = retired_ ? never : now + settings_.linger;
+    deadline_ = retired_ ? never : now + settings_.time_wait;
 }
 
-void receiver::refuse(ending how, rmpp_status code, ticks now) {
-    refusal_ = code;
-    end(how, code, false, now);
+void receiver::terminate(transfer_state state, rmpp_status code, ticks now) {
+    stop_or_abort_ = code;
+    end(state, code, false, now);
 }
 
 } // namespace irpverbs::ibmf::rmpp

@@ -3,8 +3,8 @@
 #ifndef IRPVERBS_IBMF_RMPP_RECEIVER_HPP
 #define IRPVERBS_IBMF_RMPP_RECEIVER_HPP
 
-#include <rmpp/control.hpp>
-#include <rmpp/early_segments.hpp>
+#include <rmpp/header_template.hpp>
+#include <rmpp/reassembly_buffer.hpp>
 #include <rmpp/sink.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ public:
 
     // The earlier deadline of the whole transfer and of the peer's next segment. After the end it
     // is the end of the time-wait.
-    ticks deadline() const { return std::min(deadline_, silent_until_); }
+    ticks deadline() const { return std::min(deadline_, segment_deadline_); }
     void expire(ticks now); // no effect before the deadline
     void cancel(ticks now);
 
@@ -35,9 +35,9 @@ public:
     void set_window(std::uint32_t segments, ticks now);
 
     const outcome& result() const { return result_; }
-    const tally& counts() const { return counts_; }
+    const counters& counts() const { return counts_; }
     std::uint64_t received() const { return received_; } // bytes of data in order
-    bool begun() const { return envelope_.has_value(); }
+    bool begun() const { return header_template_.has_value(); }
     bool retired() const { return retired_; } // the time-wait is over: duplicates get no response
 
 private:
@@ -51,25 +51,25 @@ private:
     rmpp_status fault_of_order(const rmpp_header& header) const;
     rmpp_status fault_of_length(const rmpp_header& header, std::size_t class_header) const;
     bool begin(const mad_view& view, const rmpp_header& header, ticks now);
-    void keep_early(const segment& received);
+    void buffer_segment(const segment& received);
     void deliver_in_order(const segment& received, ticks now);
     bool deliver(mad_bytes data);
-    void acknowledge_if_due(bool out_of_turn);
-    void await_segment(ticks now);
+    void acknowledge_if_due(bool at_once);
+    void restart_segment_timer(ticks now);
 
     std::uint64_t in_order() const { return expected_ - 1; }
-    void end(ending how, rmpp_status code, bool by_peer, ticks now);
-    void refuse(ending how, rmpp_status code, ticks now);
+    void end(transfer_state state, rmpp_status code, bool by_peer, ticks now);
+    void terminate(transfer_state state, rmpp_status code, ticks now);
 
     settings settings_;
     sink& sink_;
-    std::optional<envelope> envelope_;
-    early_segments early_;
+    std::optional<header_template> header_template_;
+    reassembly_buffer reassembly_;
     std::uint32_t window_;
     std::uint64_t expected_ = 1;    // the next segment in order
     std::uint64_t window_last_ = 1; // last advertised value
     std::uint64_t acknowledged_ = 0;
-    std::uint64_t gap_told_ = 0;      // the gap before this segment was reported
+    std::uint64_t gap_reported_ = 0;  // the gap before this segment was reported
     std::uint64_t highest_ = 0;       // highest received segment
     std::uint64_t last_ = 0;          // number of the last segment, after it has arrived; else 0
     std::uint64_t earliest_last_ = 0; // according to the announcement
@@ -77,12 +77,12 @@ private:
     std::uint64_t latest_last_ = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t received_ = 0;
     ticks deadline_ = never;
-    ticks silent_until_ = never; // deadline of the next segment
+    ticks segment_deadline_ = never; // deadline of the next segment
     bool ack_due_ = false;
     bool retired_ = false;
-    std::optional<rmpp_status> refusal_; // to be sent
+    std::optional<rmpp_status> stop_or_abort_; // to be sent
     outcome result_;
-    tally counts_;
+    counters counts_;
 };
 
 } // namespace irpverbs::ibmf::rmpp

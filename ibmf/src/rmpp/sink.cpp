@@ -1,6 +1,6 @@
 #include <rmpp/sink.hpp>
 
-#include <dispatch/detail/faults.hpp>
+#include <dispatch/support/faults.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -9,16 +9,16 @@
 namespace irpverbs::ibmf::rmpp {
 
 // The maximum memory that an announcement reserves.
-constexpr std::size_t most_reserved_ahead = std::size_t{1} << 20;
+constexpr std::size_t max_reserved_ahead = std::size_t{1} << 20;
 
 bool message_buffer::begin(const mad_view& first, std::uint64_t announced) {
     size_ = headers_read_ = data_begin_ = class_header_size_ = 0;
     const std::size_t headers = mad_header_size + first.class_header().size();
     const auto ahead =
-        std::min<std::uint64_t>(std::max<std::uint64_t>(announced, mad_size), most_reserved_ahead);
+        std::min<std::uint64_t>(std::max<std::uint64_t>(announced, mad_size), max_reserved_ahead);
     if (!reserve(headers + static_cast<std::size_t>(ahead))) return false;
-    put(first.bytes().first<mad_header_size>());
-    put(first.class_header());
+    append_bytes(first.bytes().first<mad_header_size>());
+    append_bytes(first.class_header());
     class_header_size_ = first.class_header().size();
     data_begin_ = size_;
     return true;
@@ -27,9 +27,9 @@ bool message_buffer::begin(const mad_view& first, std::uint64_t announced) {
 bool message_buffer::append(mad_bytes data) {
     // The gap is at least as large as the data that move into it, so no byte moves twice.
     if (capacity_ - size_ < data.size() && data_begin_ - headers_size() >= this->data().size())
-        close_up();
+        compact();
     if (capacity_ - size_ < data.size() && !reserve(2 * capacity_ + data.size())) return false;
-    put(data);
+    append_bytes(data);
     return true;
 }
 
@@ -46,17 +46,17 @@ std::size_t message_buffer::read(std::span<std::uint8_t> to) {
 }
 
 mad_bytes message_buffer::bytes() {
-    close_up();
+    compact();
     return {block_.get(), size_};
 }
 
-message_buffer::block message_buffer::take() {
-    close_up();
+message_buffer::block message_buffer::detach() {
+    compact();
     size_ = headers_read_ = data_begin_ = capacity_ = class_header_size_ = 0;
     return std::move(block_);
 }
 
-void message_buffer::close_up() {
+void message_buffer::compact() {
     const std::size_t gap = data_begin_ - headers_size();
     if (gap == 0) return;
     std::memmove(block_.get() + headers_size(), data().data(), data().size());
@@ -76,7 +76,7 @@ bool message_buffer::reserve(std::size_t capacity) {
     return true;
 }
 
-void message_buffer::put(mad_bytes bytes) {
+void message_buffer::append_bytes(mad_bytes bytes) {
     if (bytes.empty()) return;
     std::memcpy(block_.get() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();

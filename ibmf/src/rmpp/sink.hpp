@@ -11,8 +11,8 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-// Called from inside receive. A return of false ends the transfer with a STOP (ending::refused).
-// The bytes are valid during the call.
+// Called from inside receive. A return of false ends the transfer with a STOP
+// (transfer_state::refused). The bytes are valid during the call.
 class sink {
 public:
     sink() = default;
@@ -52,13 +52,13 @@ public:
     bool has_unread_data() const { return !data().empty(); }
 
     // Returns the block to the caller, and leaves the buffer empty.
-    block take();
+    block detach();
 
 private:
     std::size_t headers_size() const { return header().size() + class_header_size_; }
-    void close_up();
+    void compact();
     bool reserve(std::size_t capacity);
-    void put(mad_bytes bytes);
+    void append_bytes(mad_bytes bytes);
 
     block block_;
     std::size_t size_ = 0;

@@ -1,8 +1,8 @@
 /// Sends an IRP with any completion token of Asio.
 #pragma once
 
-#include <irp/detail/async_operation.hpp>
 #include <irp/device.h>
+#include <irp/support/async_operation.hpp>
 
 namespace irpverbs::irp {
 

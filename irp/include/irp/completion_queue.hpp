@@ -2,7 +2,7 @@
 #pragma once
 
 #include <irp/cancel_safe_queue.hpp>
-#include <irp/detail/async_operation.hpp>
+#include <irp/support/async_operation.hpp>
 
 #include <dispatch/rundown.h>
 
@@ -28,7 +28,7 @@ public:
     /// Sets the completion routine in the next location, which inserts the IRP here. Ownership: the
     /// queue's from IoCallDriver until the IRP is removed; it is linked by Tail.Overlay.ListEntry.
     void collect(IRP* irp) noexcept {
-        IoSetCompletionRoutine(irp, arrived, this, TRUE, TRUE, TRUE);
+        IoSetCompletionRoutine(irp, insert_completed, this, TRUE, TRUE, TRUE);
     }
 
     /// Removes the oldest IRP; null when the queue is empty.
@@ -77,18 +77,18 @@ private:
         std::size_t result(ULONG_PTR count) && { return count; }
     };
 
-    static NTSTATUS arrived(DEVICE_OBJECT*, IRP* irp, void* context);
+    static NTSTATUS insert_completed(DEVICE_OBJECT*, IRP* irp, void* context);
     static NTSTATUS remove(DEVICE_OBJECT* device, IRP* remover);
     void send(IRP* remover, std::span<IRP*> into);
-    static std::size_t take(LIST_ENTRY& from, std::span<IRP*> into);
-    void match();
-    std::optional<obligation> serve_one(std::size_t& count);
+    static std::size_t remove_entries(LIST_ENTRY& from, std::span<IRP*> into);
+    void serve_removals();
+    std::optional<pending_irp> next_removal(std::size_t& count);
 
-    dispatch::detail::machine_spin lock_;
+    dispatch::detail::machine_spin_lock lock_;
     LIST_ENTRY done_{&done_, &done_}; // guarded by lock_
-    bool matching_ = false;           // guarded by lock_: a thread is in match()
+    bool serving_ = false;            // guarded by lock_: a thread is in serve_removals()
     cancel_safe_queue removers_;      // its lock is acquired under lock_, too
-    EX_RUNDOWN_REF inside_;           // threads inside a member; the destructor waits for them
+    EX_RUNDOWN_REF rundown_;          // threads inside a member; the destructor waits for them
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
 };

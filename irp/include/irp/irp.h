@@ -179,7 +179,7 @@ typedef enum _INLINE_IRP_CALL {
 
 /* Only for the inline functions below. IRQL: any. */
 NT_API void VerifierInlineCall(PIRP Irp, INLINE_IRP_CALL Which);
-static inline void TellVerifierInline(PIRP Irp, INLINE_IRP_CALL Which) {
+static inline void NotifyVerifier(PIRP Irp, INLINE_IRP_CALL Which) {
 #if IRPVERBS_CHECKED_INLINES
     VerifierInlineCall(Irp, Which);
 #else
@@ -191,14 +191,14 @@ static inline void TellVerifierInline(PIRP Irp, INLINE_IRP_CALL Which) {
 /* Passes this driver's own location to the driver below; no completion routine may be set. IRQL:
    any. Source: WDK IoSkipCurrentIrpStackLocation. */
 static inline void IoSkipCurrentIrpStackLocation(PIRP Irp) {
-    TellVerifierInline(Irp, InlineSkipLocation);
+    NotifyVerifier(Irp, InlineSkipLocation);
     ++Irp->CurrentLocation;
 }
 
 /* Copies this driver's location, without the completion routine, for the driver below. IRQL: <=
    DISPATCH_LEVEL. Source: WDK IoCopyCurrentIrpStackLocationToNext. */
 static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
-    TellVerifierInline(Irp, InlineCopyLocation);
+    NotifyVerifier(Irp, InlineCopyLocation);
     const IO_STACK_LOCATION* from = IoGetCurrentIrpStackLocation(Irp);
     PIO_STACK_LOCATION to = IoGetNextIrpStackLocation(Irp);
     *to = *from;
@@ -211,7 +211,7 @@ static inline void IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
 static inline void IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
                                           PVOID Context, BOOLEAN InvokeOnSuccess,
                                           BOOLEAN InvokeOnError, BOOLEAN InvokeOnCancel) {
-    TellVerifierInline(Irp, InlineSetCompletionRoutine);
+    NotifyVerifier(Irp, InlineSetCompletionRoutine);
     PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(Irp);
     next->CompletionRoutine = CompletionRoutine;
     next->Context = Context;
@@ -233,7 +233,7 @@ NT_API NTSTATUS IoSetCompletionRoutineEx(struct _DEVICE_OBJECT* DeviceObject, PI
 /* Marks the IRP pending; this driver's dispatch routine then returns STATUS_PENDING. IRQL: any.
    Source: WDK IoMarkIrpPending. */
 static inline void IoMarkIrpPending(PIRP Irp) {
-    TellVerifierInline(Irp, InlineMarkPending);
+    NotifyVerifier(Irp, InlineMarkPending);
     IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED;
 }
 

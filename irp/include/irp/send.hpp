@@ -18,11 +18,11 @@ struct sent_result {
 namespace detail {
 
 /// A sent IRP. The coroutine owns the memory and must not be destroyed before the IRP is completed.
-class NT_API sent_packet {
+class NT_API sent_irp {
 public:
-    sent_packet(DEVICE_OBJECT* device, IRP* irp) noexcept : device_(device), irp_(irp) {}
-    sent_packet(const sent_packet&) = delete;
-    sent_packet& operator=(const sent_packet&) = delete;
+    sent_irp(DEVICE_OBJECT* device, IRP* irp) noexcept : device_(device), irp_(irp) {}
+    sent_irp(const sent_irp&) = delete;
+    sent_irp& operator=(const sent_irp&) = delete;
 
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> waiting) {
@@ -57,7 +57,7 @@ private:
 /// sends. It is not suspended if the request was completed during that call. Otherwise it resumes
 /// on the completing thread if that is at PASSIVE_LEVEL, else on a worker thread. IRQL:
 /// PASSIVE_LEVEL. Cancellation: IoCancelIrp(irp).
-inline detail::sent_packet send(DEVICE_OBJECT* device, IRP* irp) noexcept { return {device, irp}; }
+inline detail::sent_irp send(DEVICE_OBJECT* device, IRP* irp) noexcept { return {device, irp}; }
 
 } // namespace irpverbs::irp
 #endif

@@ -26,8 +26,8 @@ enum class trace_step : std::uint8_t {
     completion_routine, // of the device; device number 0: of the originator
     cancelling,         // IoCancelIrp
     cancel_routine,
-    location_left, // instantaneous: completion passes a location without a routine to call
-    came_home,     // instantaneous: completion is at the top, no routine kept the IRP
+    location_completed,     // instantaneous: completion passes a location without a routine to call
+    returned_to_originator, // instantaneous: no completion routine kept the IRP
 };
 
 struct trace_event {

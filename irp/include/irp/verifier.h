@@ -77,7 +77,7 @@ typedef struct _VERIFIER_SWEEP {
    has failed once, and then, with Pairs, each pair of them. All runs must be equal except for the
    failures. Runs on the calling thread's machine; needs no option. In a program that cannot be run
    repeatedly, low_resources=stacks fails each stack once, at its first occurrence. IRQL:
-   PASSIVE_LEVEL. Ours; see dispatch/fault_sweep.hpp. */
+   PASSIVE_LEVEL. Ours; see dispatch/testing/fault_sweep.hpp. */
 NT_API void VerifierSweepLowResources(VERIFIER_SWEEP_ROUTINE Routine, PVOID Context, BOOLEAN Pairs,
                                       VERIFIER_SWEEP* Summary);
 

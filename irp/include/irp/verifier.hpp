@@ -30,12 +30,12 @@ struct force_pending_summary {
 namespace detail {
 
 /// At most one sweep runs in the process.
-class NT_API force_pending_turns {
+class NT_API force_pending_runs {
 public:
-    force_pending_turns();
-    ~force_pending_turns();
-    force_pending_turns(const force_pending_turns&) = delete;
-    force_pending_turns& operator=(const force_pending_turns&) = delete;
+    force_pending_runs();
+    ~force_pending_runs();
+    force_pending_runs(const force_pending_runs&) = delete;
+    force_pending_runs& operator=(const force_pending_runs&) = delete;
 
     /// Prepares the next run. False: every site was forced once.
     bool next();
@@ -51,10 +51,10 @@ private:
 /// pended once. For a forced pend, the IRP that the driver below completed at once reaches the
 /// caller later, from a DPC on another processor, and IoCallDriver returns STATUS_PENDING. The body
 /// checks its own invariants in both cases. It may run explorations of its own
-/// (dispatch/explore.hpp).
+/// (dispatch/testing/explore.hpp).
 template <class Body>
 force_pending_summary force_pending_sweep(Body&& body) {
-    detail::force_pending_turns turns;
+    detail::force_pending_runs turns;
     do
         body();
     while (turns.next());

@@ -1,17 +1,17 @@
 // IoCallDriver with the verifier's checks.
-#include "../packet.hpp"
 #include "../require.hpp"
-#include "../rules.hpp"
-#include "forced.hpp"
+#include "force_pending.hpp"
 #include "hooks.hpp"
-#include "parked.hpp"
+#include "irql_rules.hpp"
+#include "packet/irp_allocation.hpp"
+#include "pended.hpp"
 #include "remove_locks.hpp"
-#include "returned.hpp"
-#include "seals.hpp"
+#include "routine_return.hpp"
+#include "snapshots.hpp"
 #include "tracing.hpp"
 #include "waits.hpp"
 
-#include <dispatch/detail/checks.hpp>
+#include <dispatch/support/checks.hpp>
 
 namespace irpverbs::irp::verify {
 namespace {
@@ -43,7 +43,7 @@ bool asks_for_completion(const IO_STACK_LOCATION& location) {
 /// The state of one IoCallDriver for its checks.
 struct sending {
     core::processor& self;
-    ledger& book;
+    irp_tracker& tracker;
     record& irp;
     frame* by; // the routine that sends it; null: in no routine of this IRP
     DEVICE_OBJECT* device;
@@ -53,38 +53,38 @@ struct sending {
     bool skipped; // the driver passes its own location to the next driver
 };
 
-draft* check_owner(sending& call) {
+pending_report* check_owner(sending& call) {
     const record& irp = call.irp;
     const frame* by = call.by;
     if (by != nullptr && by->kind == routine::dispatch && is_below(call.irp, *by))
-        return &call.book
-                    .broken(rule::ForwardedTwice, &irp,
-                            sends(irp, call.device_number) + " while a lower driver has it")
+        return &call.tracker
+                    .violation(rule::ForwardedTwice, &irp,
+                               sends(irp, call.device_number) + " while a lower driver has it")
                     .with("sent before at", irp.sent_at);
     const bool gone = by != nullptr && by->kind == routine::dispatch &&
                       call.irp.at(by->location).use == by->use && call.irp.at(by->location).left;
     if (!gone && !irp.walking) return nullptr;
-    return &call.book
-                .broken(rule::ForwardedTwice, &irp,
-                        sends(irp, call.device_number) + " after it was completed")
+    return &call.tracker
+                .violation(rule::ForwardedTwice, &irp,
+                           sends(irp, call.device_number) + " after it was completed")
                 .with("completed at", irp.completed_at);
 }
 
-draft* check_cancel_routine(sending& call) {
+pending_report* check_cancel_routine(sending& call) {
     if (__atomic_load_n(&call.irp.irp->CancelRoutine, __ATOMIC_RELAXED) == nullptr) return nullptr;
-    return &call.book
-                .broken(rule::ForwardedWithCancelRoutine, &call.irp,
-                        sends(call.irp, call.device_number) + " with a cancel routine set")
+    return &call.tracker
+                .violation(rule::ForwardedWithCancelRoutine, &call.irp,
+                           sends(call.irp, call.device_number) + " with a cancel routine set")
                 .with("cancel routine set at", call.irp.armed_at);
 }
 
-draft* check_location(sending& call) {
+pending_report* check_location(sending& call) {
     if ((call.next.Control & SL_PENDING_RETURNED) != 0)
-        return &call.book.broken(rule::ControlNotZeroed, &call.irp,
-                                 sends(call.irp, call.device_number) +
-                                     (call.skipped
-                                          ? ": IoSkipCurrentIrpStackLocation after IoMarkIrpPending"
-                                          : ": the next stack location is marked pending already"));
+        return &call.tracker.violation(
+            rule::ControlNotZeroed, &call.irp,
+            sends(call.irp, call.device_number) +
+                (call.skipped ? ": IoSkipCurrentIrpStackLocation after IoMarkIrpPending"
+                              : ": the next stack location is marked pending already"));
     if (call.skipped || call.by == nullptr || !asks_for_completion(call.next) ||
         call.location >= call.irp.stack_count)
         return nullptr;
@@ -96,28 +96,29 @@ draft* check_location(sending& call) {
     const bool sole = call.location + 2 > call.irp.stack_count;
     if (!sole && call.irp.at(call.location + 2).driver == call.irp.at(call.location + 1).driver)
         return nullptr;
-    return &call.book.broken(rule::CopiedCompletionRoutine, &call.irp,
-                             sends(call.irp, call.device_number) +
-                                 " with the upper driver's completion routine: the location was "
-                                 "copied by hand");
+    return &call.tracker.violation(
+        rule::CopiedCompletionRoutine, &call.irp,
+        sends(call.irp, call.device_number) +
+            " with the upper driver's completion routine: the location was "
+            "copied by hand");
 }
 
-draft* check_maker(sending& call) {
+pending_report* check_originator(sending& call) {
     const origin made = call.irp.made;
     const bool own = made == origin::allocated || made == origin::built_async_fsd;
-    if (!own || call.irp.stage != stage::home || asks_for_completion(call.next) ||
-        has_receiver(*call.irp.irp))
+    if (!own || call.irp.stage != stage::with_originator || asks_for_completion(call.next) ||
+        needs_finalizing(*call.irp.irp))
         return nullptr;
     const rule which =
         made == origin::allocated ? rule::IoAllocateForward : rule::IoBuildFsdForward;
-    return &call.book
-                .broken(which, &call.irp,
-                        sends(call.irp, call.device_number) + " without a completion routine")
+    return &call.tracker
+                .violation(which, &call.irp,
+                           sends(call.irp, call.device_number) + " without a completion routine")
                 .with("allocated at", call.irp.made_at);
 }
 
-rule bad_level_of(const record& irp) {
-    if (irp.stage != stage::home) return rule::ForwardedAtBadIrql;
+rule irql_rule_of(const record& irp) {
+    if (irp.stage != stage::with_originator) return rule::ForwardedAtBadIrql;
     switch (irp.made) {
     case origin::allocated:
         return rule::ForwardedAtBadIrqlAllocate;
@@ -130,96 +131,98 @@ rule bad_level_of(const record& irp) {
     }
 }
 
-draft* check_level(sending& call) {
+pending_report* check_level(sending& call) {
     const std::string level = " at IRQL " + std::to_string(call.self.irql);
     if (call.self.irql > DISPATCH_LEVEL)
-        return &call.book.broken(rule::IoCallDriverIrql, &call.irp,
-                                 sends(call.irp, call.device_number) + level);
+        return &call.tracker.violation(rule::IoCallDriverIrql, &call.irp,
+                                       sends(call.irp, call.device_number) + level);
     if (call.self.irql == DISPATCH_LEVEL && !may_be_sent_at_dispatch(call.next.MajorFunction))
-        return &call.book.broken(bad_level_of(call.irp), &call.irp,
-                                 sends(call.irp, call.device_number) + level +
-                                     " with major function " +
-                                     std::to_string(call.next.MajorFunction));
+        return &call.tracker.violation(irql_rule_of(call.irp), &call.irp,
+                                       sends(call.irp, call.device_number) + level +
+                                           " with major function " +
+                                           std::to_string(call.next.MajorFunction));
     const origin made = call.irp.made;
-    if (call.irp.stage != stage::home || call.self.irql < APC_LEVEL ||
+    if (call.irp.stage != stage::with_originator || call.self.irql < APC_LEVEL ||
         (made != origin::built_sync_fsd && made != origin::built_device_control))
         return nullptr;
-    return &call.book.broken(rule::ThreadBoundIrql, &call.irp,
-                             sends(call.irp, call.device_number) + level +
-                                 ", and is bound to its thread");
+    return &call.tracker.violation(rule::ThreadBoundIrql, &call.irp,
+                                   sends(call.irp, call.device_number) + level +
+                                       ", and is bound to its thread");
 }
 
-draft* check_routine_ex(sending& call) {
+pending_report* check_routine_ex(sending& call) {
     if (call.by == nullptr || !call.by->routine_ex_failed) return nullptr;
-    return &call.book.broken(rule::IoSetCompletionExCompleteIrp, &call.irp,
-                             sends(call.irp, call.device_number) +
-                                 ", and IoSetCompletionRoutineEx had failed");
+    return &call.tracker.violation(rule::IoSetCompletionExCompleteIrp, &call.irp,
+                                   sends(call.irp, call.device_number) +
+                                       ", and IoSetCompletionRoutineEx had failed");
 }
 
-draft* check_stack(sending& call) {
+pending_report* check_stack(sending& call) {
     const int left = call.location;
     if (left < call.device->StackSize)
-        return &call.book.broken(rule::IrpStackLocations, &call.irp,
-                                 sends(call.irp, call.device_number) + " with " +
-                                     std::to_string(left) + " stack locations left; " +
-                                     std::to_string(call.device->StackSize) + " devices are there");
+        return &call.tracker.violation(rule::IrpStackLocations, &call.irp,
+                                       sends(call.irp, call.device_number) + " with " +
+                                           std::to_string(left) + " stack locations left; " +
+                                           std::to_string(call.device->StackSize) +
+                                           " devices are there");
     if (call.by == nullptr || call.by->kind != routine::dispatch) return nullptr;
     const DEVICE_OBJECT* below = call.by->device->AttachedTo;
     if (below == nullptr || below == call.device) return nullptr;
     while (below != nullptr && below != call.device)
         below = below->AttachedTo;
     if (below == nullptr) return nullptr; // to another stack
-    return &call.book.broken(rule::SkippedDevice, &call.irp,
-                             sends(call.irp, call.device_number) + " by " +
-                                 device_text(call.by->device_number) +
-                                 ", and the device between them does not see it");
+    return &call.tracker.violation(rule::SkippedDevice, &call.irp,
+                                   sends(call.irp, call.device_number) + " by " +
+                                       device_text(call.by->device_number) +
+                                       ", and the device between them does not see it");
 }
 
-draft* check_sending(sending& call) {
-    draft* told = check_owner(call);
-    if (told == nullptr) told = check_routine_ex(call);
-    if (told == nullptr) told = check_remove_lock_held(call.book, call.irp, call.by);
-    if (!watching(watch::io)) return told;
-    if (told == nullptr) told = check_stack(call);
-    if (told == nullptr) told = check_maker(call);
-    if (told == nullptr) told = check_cancel_routine(call);
-    if (told == nullptr) told = check_location(call);
-    if (told == nullptr) told = check_level(call);
-    return told;
+pending_report* check_sending(sending& call) {
+    pending_report* report = check_owner(call);
+    if (report == nullptr) report = check_routine_ex(call);
+    if (report == nullptr) report = check_remove_lock_held(call.tracker, call.irp, call.by);
+    if (!enabled(check::io)) return report;
+    if (report == nullptr) report = check_stack(call);
+    if (report == nullptr) report = check_originator(call);
+    if (report == nullptr) report = check_cancel_routine(call);
+    if (report == nullptr) report = check_location(call);
+    if (report == nullptr) report = check_level(call);
+    return report;
 }
 
 // Records the call in the location, the IRP and the frame.
 void enter(sending& call, frame& mine, const void* caller) {
     record& irp = call.irp;
-    level& own = irp.at(call.location);
+    location_record& own = irp.at(call.location);
     if (!call.skipped) {
         const std::uint32_t use = own.use + 1;
-        own = level{};
+        own = location_record{};
         own.use = use;
     }
     own.device = call.device;
     own.driver = call.device->DriverObject;
     own.device_number = call.device_number;
-    own.forced = to_be_forced(call.self, call.book, *call.device, call.next.MajorFunction, caller);
-    if (irp.stage == stage::home && irp.irp->UserEvent != nullptr)
+    own.forced = should_force_pending(call.self, call.tracker, *call.device,
+                                      call.next.MajorFunction, caller);
+    if (irp.stage == stage::with_originator && irp.irp->UserEvent != nullptr)
         irp.event_was_clear =
             __atomic_load_n(&irp.irp->UserEvent->Header.SignalState, __ATOMIC_RELAXED) == 0;
-    if (!call.skipped && watching(watch::io)) seal(irp, call.location + 1);
+    if (!call.skipped && enabled(check::io)) snapshot(irp, call.location + 1);
     irp.stage = stage::sent;
     irp.sender = &call.self;
     irp.left_waiting = nullptr;
-    ++irp.turn;
-    ++call.book.counted.calls;
+    ++irp.epoch;
+    ++call.tracker.counters.calls;
     irp.sent_at = core::capture_stack(3);
-    call.book.note(call.self, irp, call.skipped ? "sent, location skipped" : "sent", call.location,
-                   call.device_number);
+    call.tracker.log_event(call.self, irp, call.skipped ? "sent, location skipped" : "sent",
+                           call.location, call.device_number);
     mine.irp = &irp;
     mine.location = call.location;
     mine.use = own.use;
     mine.device = call.device;
     mine.device_number = call.device_number;
     mine.major = call.next.MajorFunction;
-    call.book.hold(irp);
+    call.tracker.reference(irp);
     if (call.by == nullptr) return;
     call.by->forwarded = true;
     call.by->lower_returned = false;
@@ -229,28 +232,31 @@ void enter(sending& call, frame& mine, const void* caller) {
 }
 
 struct begun {
-    draft* told = nullptr;
+    pending_report* report = nullptr;
     bool stop = false; // the IRP must not be touched
 };
 
-begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp, frame& mine,
-            frame*& by, const void* caller) {
-    const std::lock_guard guard(book.lock);
-    if (const record* old = book.find(irp); old != nullptr && old->stage == stage::freed)
-        return {&book.broken(rule::UseAfterFree, old,
-                             "IoCallDriver is given irp#" + std::to_string(old->generation) +
-                                 ", which was freed")
+begun begin(core::processor& self, irp_tracker& tracker, DEVICE_OBJECT* device, IRP* irp,
+            frame& mine, frame*& by, const void* caller) {
+    const std::lock_guard guard(tracker.lock);
+    if (const record* old = tracker.find(irp); old != nullptr && old->stage == stage::freed)
+        return {&tracker
+                     .violation(rule::UseAfterFree, old,
+                                "IoCallDriver is given irp#" + std::to_string(old->generation) +
+                                    ", which was freed")
                      .with("freed at", old->freed_at),
                 true};
-    const device_record& known = book.device(device);
+    const device_record& known = tracker.device(device);
     if (known.deleted)
-        return {
-            &book.broken(rule::DeleteDevice, nullptr,
-                         "an IRP is sent to " + device_text(known.number) + ", which was deleted")
-                 .with("deleted at", known.deleted_at),
-            true};
-    record& of = book.known(irp);
-    if (irp->Type != live_packet || irp->CurrentLocation <= 1 || !of.has(irp->CurrentLocation - 1))
+        return {&tracker
+                     .violation(rule::DeleteDevice, nullptr,
+                                "an IRP is sent to " + device_text(known.number) +
+                                    ", which was deleted")
+                     .with("deleted at", known.deleted_at),
+                true};
+    record& of = tracker.record_of(irp);
+    if (irp->Type != live_irp_type || irp->CurrentLocation <= 1 ||
+        !of.has(irp->CurrentLocation - 1))
         return {};
     const int location = irp->CurrentLocation - 1;
     if (by != nullptr && by->irp != &of) {
@@ -260,14 +266,14 @@ begun begin(core::processor& self, ledger& book, DEVICE_OBJECT* device, IRP* irp
         by = nullptr;
     }
     const bool skipped = by != nullptr && by->location == location && !of.at(location).left;
-    sending call{self,   book,         of,       by,
+    sending call{self,   tracker,      of,       by,
                  device, known.number, location, *IoGetNextIrpStackLocation(irp),
                  skipped};
-    draft* told = check_sending(call);
-    if (told != nullptr && std::string_view(told->found.rule) == "ForwardedTwice")
-        return {told, true};
+    pending_report* report = check_sending(call);
+    if (report != nullptr && std::string_view(report->found.rule) == "ForwardedTwice")
+        return {report, true};
     enter(call, mine, caller);
-    return {told, false};
+    return {report, false};
 }
 
 trace_event sent(const frame& mine, const IO_STACK_LOCATION& next) {
@@ -282,33 +288,33 @@ trace_event sent(const frame& mine, const IO_STACK_LOCATION& next) {
 
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
     require_irp(irp, "IoCallDriver: the IRP is NULL");
-    if (!watching(watch::io)) VERIFY_IRQL(IoCallDriver);
+    if (!enabled(check::io)) VERIFY_IRQL(IoCallDriver);
     core::sched_point_slow(core::point::call_driver, irp);
-    if (!tracking() || device == nullptr) return send_unwatched(device, irp);
+    if (!tracking() || device == nullptr) return call_driver_unchecked(device, irp);
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
+    irp_tracker& tracker = irp_tracker::of(self);
     frame mine;
     frame* by = context_of(self);
-    const begun start = begin(self, book, device, irp, mine, by, caller);
-    tell(book, start.told);
+    const begun start = begin(self, tracker, device, irp, mine, by, caller);
+    emit(tracker, start.report);
     if (start.stop) return STATUS_INVALID_PARAMETER;
-    if (mine.irp == nullptr) return send_unwatched(device, irp); // which rejects it
+    if (mine.irp == nullptr) return call_driver_unchecked(device, irp); // which rejects it
     NTSTATUS status = STATUS_SUCCESS;
     {
         const frame_scope inside(self, mine);
-        traced_step step(self, book, sent(mine, *IoGetNextIrpStackLocation(irp)));
-        status = send_unwatched(device, irp);
-        if (watching(watch::io)) tell(book, check_surroundings(self, book, mine));
-        draft* told = nullptr;
+        traced_step step(self, tracker, sent(mine, *IoGetNextIrpStackLocation(irp)));
+        status = call_driver_unchecked(device, irp);
+        if (enabled(check::io)) emit(tracker, check_routine_state(self, tracker, mine));
+        pending_report* report = nullptr;
         {
-            const std::lock_guard guard(book.lock);
-            if (watching(watch::io)) told = check_protocol(book, mine, status);
-            if (told == nullptr) told = check_parked(book, mine, status);
-            if (told == nullptr) told = check_stack_left(book, mine);
-            if (told == nullptr) told = check_remove_locks(book, mine, status);
+            const std::lock_guard guard(tracker.lock);
+            if (enabled(check::io)) report = check_protocol(tracker, mine, status);
+            if (report == nullptr) report = check_pended(tracker, mine, status);
+            if (report == nullptr) report = check_stack_left(tracker, mine);
+            if (report == nullptr) report = check_remove_locks(tracker, mine, status);
         }
-        tell(book, told);
-        status = deliver_later(self, book, mine, status);
+        emit(tracker, report);
+        status = queue_deferred(self, tracker, mine, status);
         step.returned(status);
     }
     if (by != nullptr) {

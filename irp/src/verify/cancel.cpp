@@ -1,15 +1,15 @@
 // Cancel routines: the drivers that set them, the cancellers that take them, and the completion.
-#include "../cancel_steps.hpp"
 #include "../require.hpp"
-#include "../rules.hpp"
+#include "cancel/cancel_steps.hpp"
 #include "hooks.hpp"
-#include "parked.hpp"
-#include "returned.hpp"
+#include "irql_rules.hpp"
+#include "pended.hpp"
+#include "routine_return.hpp"
 #include "tracing.hpp"
 
-#include <dispatch/detail/checks.hpp>
-#include <dispatch/detail/held_locks.hpp>
-#include <dispatch/probe.hpp>
+#include <dispatch/support/checks.hpp>
+#include <dispatch/support/held_locks.hpp>
+#include <dispatch/testing/probe.hpp>
 
 namespace irpverbs::irp::verify {
 namespace {
@@ -22,124 +22,131 @@ bool marked(const IRP* irp) {
                0;
 }
 
-draft* check_owner(ledger& book, record& irp, const frame* by, bool set) {
+pending_report* check_owner(irp_tracker& tracker, record& irp, const frame* by, bool set) {
     if (by == nullptr || by->kind != routine::dispatch || !is_below(irp, *by)) return nullptr;
-    return &book.broken(rule::CancelRoutineBelow, &irp,
-                        std::string("a cancel routine is ") + (set ? "set on" : "taken from") +
-                            " irp#" + std::to_string(irp.generation) + " by " +
-                            device_text(by->device_number) + ", and a lower driver has it")
+    return &tracker
+                .violation(rule::CancelRoutineBelow, &irp,
+                           std::string("a cancel routine is ") + (set ? "set on" : "taken from") +
+                               " irp#" + std::to_string(irp.generation) + " by " +
+                               device_text(by->device_number) + ", and a lower driver has it")
                 .with("sent at", irp.sent_at);
 }
 
 // True if the option requires the lock for all devices, or the IRP's device requires it.
-bool lock_is_required(ledger& book, record& irp) {
+bool lock_is_required(irp_tracker& tracker, record& irp) {
     const int location = static_cast<UCHAR>(irp.irp->CurrentLocation);
     return settings.cancel_lock_required ||
            (irp.has(location) && irp.at(location).device != nullptr &&
-            book.device(irp.at(location).device).cancel_lock_required);
+            tracker.device(irp.at(location).device).cancel_lock_required);
 }
 
-draft* check_arming(core::processor& self, ledger& book, record& irp) {
+pending_report* check_arming(core::processor& self, irp_tracker& tracker, record& irp) {
     const std::string name = "a cancel routine is set on irp#" + std::to_string(irp.generation);
-    if (lock_is_required(book, irp) && !holds_cancel_lock(self))
-        return &book.broken(rule::CancelLockRequired, &irp, name + " without the cancel spin lock");
+    if (lock_is_required(tracker, irp) && !holds_cancel_lock(self))
+        return &tracker.violation(rule::CancelLockRequired, &irp,
+                                  name + " without the cancel spin lock");
     if (irp.stage != stage::sent || marked(irp.irp) || core::held_spin_locks(self) != 0 ||
         holds_cancel_lock(self))
         return nullptr;
-    return &book.broken(rule::MarkingQueuedIrps, &irp,
-                        name + " before it is marked pending, and no lock keeps others from it");
+    return &tracker.violation(rule::MarkingQueuedIrps, &irp,
+                              name +
+                                  " before it is marked pending, and no lock keeps others from it");
 }
 
 struct exchanged {
     PDRIVER_CANCEL before = nullptr;
-    draft* told = nullptr;
+    pending_report* report = nullptr;
 };
 
-exchanged exchange(core::processor& self, ledger& book, IRP* irp, PDRIVER_CANCEL routine) {
-    const std::lock_guard guard(book.lock);
-    if (const record* old = book.find(irp); old != nullptr && old->stage == stage::freed)
-        return {nullptr, &book.broken(rule::UseAfterFree, old,
-                                      "IoSetCancelRoutine is given irp#" +
-                                          std::to_string(old->generation) + ", which was freed")
+exchanged exchange(core::processor& self, irp_tracker& tracker, IRP* irp, PDRIVER_CANCEL routine) {
+    const std::lock_guard guard(tracker.lock);
+    if (const record* old = tracker.find(irp); old != nullptr && old->stage == stage::freed)
+        return {nullptr, &tracker
+                              .violation(rule::UseAfterFree, old,
+                                         "IoSetCancelRoutine is given irp#" +
+                                             std::to_string(old->generation) + ", which was freed")
                               .with("freed at", old->freed_at)};
-    record& of = book.known(irp);
+    record& of = tracker.record_of(irp);
     frame* context = context_of(self);
     frame* by = context != nullptr && context->irp == &of ? context : nullptr;
     exchanged result;
-    if (watching(watch::cancel)) result.told = check_owner(book, of, by, routine != nullptr);
+    if (enabled(check::cancel)) result.report = check_owner(tracker, of, by, routine != nullptr);
     if (routine != nullptr) {
-        if (watching(watch::cancel) && result.told == nullptr)
-            result.told = check_arming(self, book, of);
+        if (enabled(check::cancel) && result.report == nullptr)
+            result.report = check_arming(self, tracker, of);
         of.armed_at = core::capture_stack(3);
         if (by != nullptr) by->armed = true;
     }
     result.before = __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
     if (routine != nullptr)
-        book.note(self, of, "cancel routine set");
+        tracker.log_event(self, of, "cancel routine set");
     else if (result.before != nullptr)
-        book.note(self, of, "cancel routine taken back");
+        tracker.log_event(self, of, "cancel routine taken back");
     else if (of.cancel_routine_taken)
         of.refused = &self;
     return result;
 }
 
 // The record of an IRP that may be cancelled; null: it was freed.
-record* begin_cancel(core::processor& self, ledger& book, IRP* irp, draft*& told) {
-    const std::lock_guard guard(book.lock);
-    if (const record* old = book.find(irp); old != nullptr && old->stage == stage::freed) {
-        told = &book.broken(rule::UseAfterFree, old,
-                            "IoCancelIrp is given irp#" + std::to_string(old->generation) +
-                                ", which was freed")
-                    .with("freed at", old->freed_at);
+record* begin_cancel(core::processor& self, irp_tracker& tracker, IRP* irp,
+                     pending_report*& report) {
+    const std::lock_guard guard(tracker.lock);
+    if (const record* old = tracker.find(irp); old != nullptr && old->stage == stage::freed) {
+        report = &tracker
+                      .violation(rule::UseAfterFree, old,
+                                 "IoCancelIrp is given irp#" + std::to_string(old->generation) +
+                                     ", which was freed")
+                      .with("freed at", old->freed_at);
         return nullptr;
     }
-    record& of = book.known(irp);
-    ++book.counted.cancels;
+    record& of = tracker.record_of(irp);
+    ++tracker.counters.cancels;
     if (!of.cancel_requested) {
         of.cancel_time = self.owner->interrupt_time();
         of.cancelled_at = core::capture_stack(3);
     }
     of.cancel_requested = true;
     ++of.cancels_under_way;
-    book.hold(of);
-    book.note(self, of, "cancelled");
+    tracker.reference(of);
+    tracker.log_event(self, of, "cancelled");
     return &of;
 }
 
 // Reports an IRP that was freed during IoCancelIrp: its caller must prevent that.
-draft* check_freed_meanwhile(ledger& book, record& of) {
+pending_report* check_freed_during_cancel(irp_tracker& tracker, record& of) {
     if (of.stage != stage::freed) return nullptr;
     --of.cancels_under_way;
-    return &book.broken(rule::UseAfterFree, &of,
-                        "IoCancelIrp is cancelling irp#" + std::to_string(of.generation) +
-                            ", which was freed meanwhile")
+    return &tracker
+                .violation(rule::UseAfterFree, &of,
+                           "IoCancelIrp is cancelling irp#" + std::to_string(of.generation) +
+                               ", which was freed meanwhile")
                 .with("freed at", of.freed_at);
 }
 
 // Keeps the record for as long as IoCancelIrp needs it: the IRP may be freed earlier.
 class cancel_scope {
 public:
-    cancel_scope(ledger& book, record& of) : book_(book), of_(of) {}
-    ~cancel_scope() { book_.release(of_); }
+    cancel_scope(irp_tracker& tracker, record& of) : tracker_(tracker), of_(of) {}
+    ~cancel_scope() { tracker_.dereference(of_); }
     cancel_scope(const cancel_scope&) = delete;
     cancel_scope& operator=(const cancel_scope&) = delete;
 
 private:
-    ledger& book_;
+    irp_tracker& tracker_;
     record& of_;
 };
 
 // The hooks of IoCancelIrp that update the record.
-class watched_cancel {
+class tracked_cancel {
 public:
-    watched_cancel(core::processor& self, ledger& book, record& of)
-        : self_(self), book_(book), of_(of) {}
+    tracked_cancel(core::processor& self, irp_tracker& tracker, record& of)
+        : self_(self), tracker_(tracker), of_(of) {}
 
     template <class Step>
     bool step(Step perform) {
-        const std::lock_guard guard(book_.lock);
-        told_ = check_freed_meanwhile(book_, of_);
-        if (told_ != nullptr) return false;
+        const std::lock_guard guard(tracker_.lock);
+        report_ = check_freed_during_cancel(tracker_, of_);
+        if (report_ != nullptr) return false;
         perform();
         return true;
     }
@@ -158,8 +165,9 @@ public:
         mine_.location = static_cast<UCHAR>(of_.irp->CurrentLocation);
         mine_.device = IoGetCurrentIrpStackLocation(of_.irp)->DeviceObject;
         mine_.device_number = of_.at(mine_.location).device_number;
-        book_.hold(of_);
-        book_.note(self_, of_, "cancel routine called", mine_.location, mine_.device_number);
+        tracker_.reference(of_);
+        tracker_.log_event(self_, of_, "cancel routine called", mine_.location,
+                           mine_.device_number);
     }
 
     void call(PDRIVER_CANCEL routine, DEVICE_OBJECT* device, IRP* irp) {
@@ -170,115 +178,121 @@ public:
         if (mine_.spin_locks != 0) --mine_.spin_locks;
         {
             const traced_step traced(
-                self_, book_,
+                self_, tracker_,
                 event_of(of_, trace_step::cancel_routine, mine_.location, mine_.device_number));
             routine(device, irp);
         }
         {
-            const std::lock_guard guard(book_.lock);
+            const std::lock_guard guard(tracker_.lock);
             of_.cancel_routine_taken = false;
             of_.refused = nullptr;
         }
-        if (watching(watch::cancel)) tell(book_, check_surroundings(self_, book_, mine_));
+        if (enabled(check::cancel)) emit(tracker_, check_routine_state(self_, tracker_, mine_));
     }
 
     BOOLEAN release(KIRQL level) {
-        if (told_ == nullptr) IRPVERBS_PROBE("cancel.found_no_routine");
+        if (report_ == nullptr) IRPVERBS_PROBE("cancel.found_no_routine");
         KeReleaseSpinLock(&cancel_lock_of(self_), level);
-        tell(book_, told_);
+        emit(tracker_, report_);
         return FALSE;
     }
 
 private:
     core::processor& self_;
-    ledger& book_;
+    irp_tracker& tracker_;
     record& of_;
     frame mine_;
-    draft* told_ = nullptr; // the finding of the last step
+    pending_report* report_ = nullptr; // the finding of the last step
 };
 
 } // namespace
 
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine) {
     require_irp(irp, "IoSetCancelRoutine: the IRP is NULL");
-    core::look_on(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
+    core::instrumented_call(irql_rules::IoSetCancelRoutine, core::point::cancel_exchange, irp);
     if (!tracking()) return __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    const exchanged result = exchange(self, book, irp, routine);
-    tell(book, result.told);
+    irp_tracker& tracker = irp_tracker::of(self);
+    const exchanged result = exchange(self, tracker, irp, routine);
+    emit(tracker, result.report);
     return result.before;
 }
 
 BOOLEAN cancel(IRP* irp) {
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
-    record* of = begin_cancel(self, book, irp, told);
-    tell(book, told);
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
+    record* of = begin_cancel(self, tracker, irp, report);
+    emit(tracker, report);
     if (of == nullptr) return FALSE;
-    const cancel_scope until_over(book, *of);
-    const traced_step traced(self, book, event_of(*of, trace_step::cancelling, 0, 0));
+    const cancel_scope until_over(tracker, *of);
+    const traced_step traced(self, tracker, event_of(*of, trace_step::cancelling, 0, 0));
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&cancel_lock_of(self));
-    watched_cancel hooks(self, book, *of);
+    tracked_cancel hooks(self, tracker, *of);
     return cancel_under_lock(irp, old, hooks);
 }
 
 void check_cancel_release() {
-    if (!watching(watch::cancel)) return;
+    if (!enabled(check::cancel)) return;
     core::processor& self = core::this_processor();
     if (holds_cancel_lock(self)) return;
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
-        told = &book.broken(rule::CancelSpinlockRelease, nullptr,
-                            "IoReleaseCancelSpinLock is called by a processor that does not hold "
-                            "the cancel spin lock");
+        const std::lock_guard guard(tracker.lock);
+        report = &tracker.violation(
+            rule::CancelSpinlockRelease, nullptr,
+            "IoReleaseCancelSpinLock is called by a processor that does not hold "
+            "the cancel spin lock");
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
-draft* check_parked(ledger& book, const frame& mine, NTSTATUS status) {
-    if (!mine.armed || mine.irp->start_io || status != STATUS_PENDING || !watching(watch::cancel))
+pending_report* check_pended(irp_tracker& tracker, const frame& mine, NTSTATUS status) {
+    if (!mine.armed || mine.irp->start_io || status != STATUS_PENDING || !enabled(check::cancel))
         return nullptr;
     record& irp = *mine.irp;
-    const level& own = irp.at(mine.location);
-    if (own.use != mine.use || own.left || own.held || irp.stage != stage::sent ||
+    const location_record& own = irp.at(mine.location);
+    if (own.use != mine.use || own.left || own.deferred || irp.stage != stage::sent ||
         irp.cancels_under_way != 0 || !__atomic_load_n(&irp.irp->Cancel, __ATOMIC_RELAXED) ||
         __atomic_load_n(&irp.irp->CancelRoutine, __ATOMIC_RELAXED) == nullptr)
         return nullptr;
-    return &book.broken(rule::IrpCancelField, &irp,
-                        device_text(mine.device_number) + " pended irp#" +
-                            std::to_string(irp.generation) +
-                            " with a cancel routine that nobody will call: the IRP was cancelled "
-                            "before the routine was set, and Irp->Cancel was not looked at")
+    return &tracker
+                .violation(
+                    rule::IrpCancelField, &irp,
+                    device_text(mine.device_number) + " pended irp#" +
+                        std::to_string(irp.generation) +
+                        " with a cancel routine that will not be called: the IRP was cancelled "
+                        "before the routine was set, and Irp->Cancel was not looked at")
                 .with("cancelled at", irp.cancelled_at)
                 .with("cancel routine set at", irp.armed_at);
 }
 
-draft* check_cancelled_completion(core::processor& self, ledger& book, record& irp,
-                                  const frame* context) {
+pending_report* check_cancelled_completion(core::processor& self, irp_tracker& tracker, record& irp,
+                                           const frame* context) {
     const std::string name = "irp#" + std::to_string(irp.generation);
     if (irp.cancel_routine_taken && irp.refused == &self && irp.canceller != &self)
-        return &book.broken(rule::CancelRoutineOwnsIrp, &irp,
-                            name + " is completed by one who got NULL from IoSetCancelRoutine: its "
+        return &tracker
+                    .violation(rule::CancelRoutineOwnsIrp, &irp,
+                               name +
+                                   " is completed by one who got NULL from IoSetCancelRoutine: its "
                                    "cancel routine is running, and owns it")
                     .with("cancelled at", irp.cancelled_at);
     const bool other = context != nullptr && context->kind == routine::cancel &&
                        context->irp != &irp && !irp.cancel_requested;
     if (other && irp.irp->IoStatus.Status == STATUS_CANCELLED)
-        return &book.broken(rule::WrongIrpCancelled, &irp,
-                            "the cancel routine of irp#" +
-                                std::to_string(context->irp->generation) + " cancels " + name +
-                                ", for which nobody asked");
+        return &tracker.violation(rule::WrongIrpCancelled, &irp,
+                                  "the cancel routine of irp#" +
+                                      std::to_string(context->irp->generation) + " cancels " +
+                                      name + ", which was not cancelled");
     if (!irp.cancel_requested) return nullptr;
     const std::uint64_t limit = settings.cancel_limit_ms * ticks_of_ms;
     const std::uint64_t waited = self.owner->interrupt_time() - irp.cancel_time;
     if (waited <= limit) return nullptr;
-    return &book.broken(rule::CancelLatency, &irp,
-                        name + " is completed " + std::to_string(waited / ticks_of_ms) +
-                            " ms after it was cancelled")
+    return &tracker
+                .violation(rule::CancelLatency, &irp,
+                           name + " is completed " + std::to_string(waited / ticks_of_ms) +
+                               " ms after it was cancelled")
                 .with("cancelled at", irp.cancelled_at);
 }
 

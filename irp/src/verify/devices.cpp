@@ -1,10 +1,10 @@
 // Devices: deleted ones, references by IoGetAttachedDeviceReference, and completion routines that
 // reference one.
 #include "hooks.hpp"
-#include "ledger.hpp"
+#include "irp_tracker.hpp"
 #include "remove_locks.hpp"
 
-#include <dispatch/detail/checks.hpp>
+#include <dispatch/support/checks.hpp>
 
 namespace irpverbs::irp::verify {
 
@@ -15,71 +15,71 @@ void check_strict_irql(const char* function) {
 }
 
 void device_created(DEVICE_OBJECT* device) {
-    core::introduce_slow(device, "device");
+    core::name_object_slow(device, "device");
     if (!tracking()) return;
-    ledger& book = ledger::of(core::this_processor());
-    const std::lock_guard guard(book.lock);
-    book.devices.erase(device); // the record of an earlier device at this address
-    book.device(device);
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    const std::lock_guard guard(tracker.lock);
+    tracker.devices.erase(device); // the record of an earlier device at this address
+    tracker.device(device);
 }
 
 void device_deleted(DEVICE_OBJECT* device) {
     if (!tracking()) return;
-    ledger& book = ledger::of(core::this_processor());
-    draft* told = nullptr;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
-        device_record& known = book.device(device);
+        const std::lock_guard guard(tracker.lock);
+        device_record& known = tracker.device(device);
         known.deleted = true;
         known.deleted_at = core::capture_stack(2);
-        if (watching(watch::remove_locks)) told = check_lock_of_deleted(book, device);
+        if (enabled(check::remove_locks)) report = check_lock_of_deleted(tracker, device);
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
-void device_lent(DEVICE_OBJECT* device) {
-    if (!watching(watch::lifetime)) return;
-    ledger& book = ledger::of(core::this_processor());
-    const std::lock_guard guard(book.lock);
-    device_record& known = book.device(device);
-    ++known.lent;
-    known.lent_at = core::capture_stack(2);
+void device_referenced(DEVICE_OBJECT* device) {
+    if (!enabled(check::lifetime)) return;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    const std::lock_guard guard(tracker.lock);
+    device_record& known = tracker.device(device);
+    ++known.references;
+    known.referenced_at = core::capture_stack(2);
 }
 
-void device_given_back(DEVICE_OBJECT* device) {
-    if (!watching(watch::lifetime)) return;
-    ledger& book = ledger::of(core::this_processor());
-    const std::lock_guard guard(book.lock);
-    device_record& known = book.device(device);
-    if (known.lent != 0) --known.lent;
+void device_dereferenced(DEVICE_OBJECT* device) {
+    if (!enabled(check::lifetime)) return;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    const std::lock_guard guard(tracker.lock);
+    device_record& known = tracker.device(device);
+    if (known.references != 0) --known.references;
 }
 
 void routine_ex_set(DEVICE_OBJECT* device, IRP* irp) {
-    if (!watching(watch::io)) return;
+    if (!enabled(check::io)) return;
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
+        const std::lock_guard guard(tracker.lock);
         frame* context = context_of(self);
         if (context == nullptr || context->kind != routine::dispatch || context->irp == nullptr ||
             context->irp->irp != irp)
             return;
         context->routine_ex = true;
         if (device != context->device)
-            told = &book.broken(rule::IoSetCompletionRoutineExCheckDeviceObject, context->irp,
-                                device_text(context->device_number) + " gives " +
-                                    device_text(book.device(device).number) +
-                                    " to IoSetCompletionRoutineEx");
+            report = &tracker.violation(
+                rule::IoSetCompletionRoutineExCheckDeviceObject, context->irp,
+                device_text(context->device_number) + " gives " +
+                    device_text(tracker.device(device).number) + " to IoSetCompletionRoutineEx");
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
 void routine_ex_failed(IRP* irp) {
-    if (!watching(watch::io)) return;
+    if (!enabled(check::io)) return;
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    const std::lock_guard guard(book.lock);
+    irp_tracker& tracker = irp_tracker::of(self);
+    const std::lock_guard guard(tracker.lock);
     frame* context = context_of(self);
     if (context != nullptr && context->irp != nullptr && context->irp->irp == irp)
         context->routine_ex_failed = true;

@@ -1,18 +1,18 @@
 #include "frames.hpp"
 
-#include "ledger.hpp"
-#include "returned.hpp"
+#include "irp_tracker.hpp"
+#include "routine_return.hpp"
 
-#include <dispatch/detail/held_locks.hpp>
+#include <dispatch/support/held_locks.hpp>
 #include <dispatch/thread.h>
 
 namespace irpverbs::irp::verify {
 namespace {
 
-constexpr std::size_t frame_index = 7; // of processor::stocks; the entries need no cleanup
+constexpr std::size_t frame_index = 7; // of processor::caches; the entries need no cleanup
 
-// A processor's queue is retiring for as long as it is inside a DPC.
-bool inside_dpc(const core::processor& self) { return self.dpcs.retiring; }
+// A processor's queue is draining for as long as it is inside a DPC.
+bool inside_dpc(const core::processor& self) { return self.dpcs.draining; }
 
 } // namespace
 
@@ -23,18 +23,18 @@ frame_scope::frame_scope(core::processor& self, frame& mine) : self_(self), mine
     mine.in_dpc = inside_dpc(self);
     mine.spin_locks = core::held_spin_locks(self);
     mine.cancel_lock_held = holds_cancel_lock(self);
-    void*& top = self.stocks[frame_index].head;
+    void*& top = self.caches[frame_index].head;
     mine.outer = static_cast<frame*>(top);
     top = &mine;
 }
 
 frame_scope::~frame_scope() {
-    self_.stocks[frame_index].head = mine_.outer;
-    if (mine_.irp != nullptr) ledger::of(self_).release(*mine_.irp);
+    self_.caches[frame_index].head = mine_.outer;
+    if (mine_.irp != nullptr) irp_tracker::of(self_).dereference(*mine_.irp);
 }
 
 frame* context_of(core::processor& self) {
-    auto* top = static_cast<frame*>(self.stocks[frame_index].head);
+    auto* top = static_cast<frame*>(self.caches[frame_index].head);
     return top == nullptr || top->in_dpc != inside_dpc(self) ? nullptr : top;
 }
 

@@ -6,7 +6,7 @@
 #include <irp/irp.h>
 #include <irp/remove_lock.h>
 
-#include <dispatch/detail/checks.hpp>
+#include <dispatch/support/checks.hpp>
 
 #include <cstdint>
 
@@ -20,11 +20,11 @@ enum class origin : std::uint8_t;
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller);
 void complete_request(IRP* irp);
 
-// The lifetime of an IRP's memory. begin_life with origin::found: the IRP was initialised again in
-// place.
-void begin_life(IRP* irp, origin made);
+// The lifetime of an IRP's memory. begin_lifetime with origin::found: the IRP was initialised again
+// in place.
+void begin_lifetime(IRP* irp, origin made);
 /// Sets the kind of request that an allocated IRP was built as.
-void built(IRP* irp, origin made);
+void set_origin(IRP* irp, origin made);
 void check_initialize(IRP* irp);
 /// False: the IRP must not be initialised again.
 bool check_reuse(IRP* irp);
@@ -32,9 +32,9 @@ bool check_reuse(IRP* irp);
 bool check_free(IRP* irp);
 /// Called by ExFreePool with its address. True: it is an IRP in the library's own memory, and the
 /// finding was emitted.
-bool freed_as_pool(const void* memory);
+bool on_pool_free(const void* memory);
 /// Frees the memory; while IRPs are tracked, after quarantine.
-void end_life(IRP* irp);
+void end_lifetime(IRP* irp);
 
 /// `function` touches `irp`; emits a finding if the caller no longer owns the IRP.
 void check_use(IRP* irp, const char* function);
@@ -67,8 +67,8 @@ inline void check_queue_irql(const core::irql_rule& rule) {
 // Devices.
 void device_created(DEVICE_OBJECT* device);
 void device_deleted(DEVICE_OBJECT* device);
-void device_lent(DEVICE_OBJECT* device);
-void device_given_back(DEVICE_OBJECT* device);
+void device_referenced(DEVICE_OBJECT* device);
+void device_dereferenced(DEVICE_OBJECT* device);
 
 // Remove locks.
 void remove_lock_initialized(IO_REMOVE_LOCK* lock);

@@ -1,6 +1,6 @@
 #include "options.hpp"
 
-#include <dispatch/detail/faults.hpp>
+#include <dispatch/support/faults.hpp>
 
 #include <charconv>
 #include <mutex>
@@ -8,17 +8,18 @@
 
 namespace irpverbs::irp::verify {
 
-constinit knobs settings;
+constinit verifier_settings settings;
 
 namespace {
 
 constinit std::atomic<std::uint32_t> configurations{0};
 
-constinit core::raw_spin switching;
-constinit std::uint32_t recorders = 0; // guarded by switching, like every write to core::watched
+constinit core::raw_spin_lock switching;
+constinit std::uint32_t recorders =
+    0; // guarded by switching, like every write to core::enabled_checks
 [[maybe_unused]] const bool registered = register_with_machines();
 
-constexpr std::uint32_t bit(core::watch what) { return static_cast<std::uint32_t>(what); }
+constexpr std::uint32_t bit(core::check what) { return static_cast<std::uint32_t>(what); }
 
 struct word {
     std::string_view name;
@@ -27,22 +28,22 @@ struct word {
 };
 
 constexpr word words[] = {
-    {"irql", bit(core::watch::irql), true},
-    {"locks", bit(core::watch::locks), true},
-    {"deadlocks", bit(core::watch::deadlocks), true},
-    {"pool", bit(core::watch::pool), true},
-    {"watchdog", bit(core::watch::watchdog), true},
-    {"io", bit(watch::io), true},
-    {"lifetime", bit(watch::lifetime), true},
-    {"cancel", bit(watch::cancel), true},
-    {"remove_locks", bit(watch::remove_locks), true},
-    {"lock_initialisation", bit(core::watch::lock_initialisation), false},
-    {"release_order", bit(core::watch::release_order), false},
-    {"log", bit(watch::log), false},
-    {"trace", bit(watch::trace), false},
-    {"force_pending", bit(watch::force_pending), false},
-    {"low_resources", bit(core::watch::low_resources), false},
-    {"delays", bit(core::watch::delays), false},
+    {"irql", bit(core::check::irql), true},
+    {"locks", bit(core::check::locks), true},
+    {"deadlocks", bit(core::check::deadlocks), true},
+    {"pool", bit(core::check::pool), true},
+    {"watchdog", bit(core::check::watchdog), true},
+    {"io", bit(check::io), true},
+    {"lifetime", bit(check::lifetime), true},
+    {"cancel", bit(check::cancel), true},
+    {"remove_locks", bit(check::remove_locks), true},
+    {"lock_initialisation", bit(core::check::lock_initialisation), false},
+    {"release_order", bit(core::check::release_order), false},
+    {"log", bit(check::log), false},
+    {"trace", bit(check::trace), false},
+    {"force_pending", bit(check::force_pending), false},
+    {"low_resources", bit(core::check::low_resources), false},
+    {"delays", bit(core::check::delays), false},
 };
 
 std::uint32_t default_bits() {
@@ -52,10 +53,10 @@ std::uint32_t default_bits() {
     return bits;
 }
 
-struct choice {
+struct parsed_options {
     std::uint32_t bits = 0;
-    answer pended_completed = answer::warn;
-    core::fault_order low_resources = core::fault_order::chance;
+    policy pended_completed = policy::warn;
+    core::fault_mode low_resources = core::fault_mode::random;
     bool strict_sdv_irql = false;
     bool cancel_lock_required = false;
     bool lax_device_queue_irql = false;
@@ -68,23 +69,23 @@ struct choice {
 
 constexpr struct {
     std::string_view name;
-    bool choice::*place;
+    bool parsed_options::*place;
 } flags[] = {
-    {"strict_sdv_irql", &choice::strict_sdv_irql},
-    {"cancel_lock_required", &choice::cancel_lock_required},
-    {"lax_device_queue_irql", &choice::lax_device_queue_irql},
+    {"strict_sdv_irql", &parsed_options::strict_sdv_irql},
+    {"cancel_lock_required", &parsed_options::cancel_lock_required},
+    {"lax_device_queue_irql", &parsed_options::lax_device_queue_irql},
 };
 
 constexpr struct {
     std::string_view name;
-    std::uint32_t choice::*place;
+    std::uint32_t parsed_options::*place;
     std::uint32_t most;
 } numbers[] = {
-    {"cancel_limit_ms", &choice::cancel_limit_ms, 86'400'000},
-    {"dpc_limit_ms", &choice::dpc_limit_ms, 86'400'000},
-    {"raised_limit_ms", &choice::raised_limit_ms, 86'400'000},
-    {"force_pending_percent", &choice::force_pending_percent, 100},
-    {"trace_limit", &choice::trace_limit, 100'000'000},
+    {"cancel_limit_ms", &parsed_options::cancel_limit_ms, 86'400'000},
+    {"dpc_limit_ms", &parsed_options::dpc_limit_ms, 86'400'000},
+    {"raised_limit_ms", &parsed_options::raised_limit_ms, 86'400'000},
+    {"force_pending_percent", &parsed_options::force_pending_percent, 100},
+    {"trace_limit", &parsed_options::trace_limit, 100'000'000},
 };
 
 std::string all_words() {
@@ -107,29 +108,29 @@ bool read_number(std::string_view text, std::uint32_t most, std::uint32_t& numbe
     return true;
 }
 
-bool read_answer(std::string_view text, answer& chosen) {
+bool read_policy(std::string_view text, policy& chosen) {
     constexpr std::string_view names[] = {"allow", "warn", "fail"};
     for (std::uint8_t i = 0; i < 3; ++i)
         if (text == names[i]) {
-            chosen = answer{i};
+            chosen = policy{i};
             return true;
         }
     return false;
 }
 
 // Reads a setting; returns "" or the reason of the failure.
-std::string read_setting(std::string_view name, std::string_view value, choice& chosen) {
+std::string read_setting(std::string_view name, std::string_view value, parsed_options& chosen) {
     const std::string given = std::string(name) + '=' + std::string(value);
     if (name == "pended_completed")
-        return read_answer(value, chosen.pended_completed)
+        return read_policy(value, chosen.pended_completed)
                    ? ""
                    : given + ": allow, warn or fail was expected";
     if (name == "low_resources") {
         if (value != "chance" && value != "stacks")
             return given + ": chance or stacks was expected";
-        chosen.bits |= bit(core::watch::low_resources);
+        chosen.bits |= bit(core::check::low_resources);
         chosen.low_resources =
-            value == "stacks" ? core::fault_order::each_stack : core::fault_order::chance;
+            value == "stacks" ? core::fault_mode::each_stack : core::fault_mode::random;
         return "";
     }
     for (const auto& each : numbers)
@@ -141,7 +142,7 @@ std::string read_setting(std::string_view name, std::string_view value, choice& 
     return "unknown setting '" + std::string(name) + "'; there are: " + all_words();
 }
 
-std::string read_word(std::string_view text, choice& chosen) {
+std::string read_word(std::string_view text, parsed_options& chosen) {
     if (const std::size_t equals = text.find('='); equals != std::string_view::npos)
         return read_setting(text.substr(0, equals), text.substr(equals + 1), chosen);
     const bool on = !text.starts_with('-');
@@ -170,7 +171,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::uint64_t ticks(std::uint32_t milliseconds) { return std::uint64_t{milliseconds} * 10'000; }
 
-void apply(const choice& chosen) {
+void apply(const parsed_options& chosen) {
     settings.pended_completed = chosen.pended_completed;
     core::settings.strict_sdv_irql = chosen.strict_sdv_irql;
     settings.cancel_lock_required = chosen.cancel_lock_required;
@@ -180,10 +181,10 @@ void apply(const choice& chosen) {
     settings.trace_limit = chosen.trace_limit;
     core::settings.dpc_limit = ticks(chosen.dpc_limit_ms);
     core::settings.raised_limit = ticks(chosen.raised_limit_ms);
-    core::set_fault_order(chosen.low_resources);
+    core::set_fault_mode(chosen.low_resources);
     configurations.fetch_add(1);
     const std::lock_guard guard(switching);
-    core::set_watched(chosen.bits | (recorders != 0 ? bit(watch::recording) : 0));
+    core::set_enabled_checks(chosen.bits | (recorders != 0 ? bit(check::recording) : 0));
 }
 
 } // namespace
@@ -192,28 +193,29 @@ void begin_recording() {
     const std::lock_guard guard(switching);
     ++recorders;
     if (!tracking()) configurations.fetch_add(1);
-    core::set_watched(core::watched.load() | bit(watch::recording));
+    core::set_enabled_checks(core::enabled_checks.load() | bit(check::recording));
 }
 
 void end_recording() {
     const std::lock_guard guard(switching);
-    if (--recorders == 0) core::set_watched(core::watched.load() & ~bit(watch::recording));
+    if (--recorders == 0)
+        core::set_enabled_checks(core::enabled_checks.load() & ~bit(check::recording));
 }
 
 void begin_sweep() {
     const std::lock_guard guard(switching);
-    core::set_watched(core::watched.load() | bit(watch::sweep));
+    core::set_enabled_checks(core::enabled_checks.load() | bit(check::sweep));
 }
 
 void end_sweep() {
     const std::lock_guard guard(switching);
-    core::set_watched(core::watched.load() & ~bit(watch::sweep));
+    core::set_enabled_checks(core::enabled_checks.load() & ~bit(check::sweep));
 }
 
 std::uint32_t configuration() { return configurations.load(std::memory_order_relaxed); }
 
 std::string configure(std::string_view options) {
-    choice chosen;
+    parsed_options chosen;
     while (!options.empty()) {
         const std::size_t comma = options.find(',');
         const std::string_view text = trimmed(options.substr(0, comma));

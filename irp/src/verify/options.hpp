@@ -1,7 +1,7 @@
 // The options of the IRP verifier.
 #pragma once
 
-#include <dispatch/detail/verify.hpp>
+#include <dispatch/support/verify.hpp>
 
 #include <atomic>
 #include <string>
@@ -11,36 +11,36 @@ namespace irpverbs::irp::verify {
 
 namespace core = dispatch::detail;
 
-/// The bits of core::watched that belong to this package.
-enum class watch : std::uint32_t {
-    io = core::first_outer_watch << 0,            // the life of IRPs, return values of routines
-    lifetime = core::first_outer_watch << 1,      // leftovers at the end
-    cancel = core::first_outer_watch << 2,        // cancel routines, latency
-    remove_locks = core::first_outer_watch << 3,  // tags
-    log = core::first_outer_watch << 4,           // a ring per device
-    trace = core::first_outer_watch << 5,         // all events
-    force_pending = core::first_outer_watch << 6, // inline completions are deferred
-    sweep = core::first_outer_watch << 7,         // force_pending_sweep selects them
-    recording = core::first_outer_watch << 8,     // a trace_recorder exists
+/// The bits of core::enabled_checks that belong to this package.
+enum class check : std::uint32_t {
+    io = core::first_package_check << 0,            // the life of IRPs, return values of routines
+    lifetime = core::first_package_check << 1,      // leftovers at the end
+    cancel = core::first_package_check << 2,        // cancel routines, latency
+    remove_locks = core::first_package_check << 3,  // tags
+    log = core::first_package_check << 4,           // a ring per device
+    trace = core::first_package_check << 5,         // all events
+    force_pending = core::first_package_check << 6, // inline completions are deferred
+    sweep = core::first_package_check << 7,         // force_pending_sweep selects them
+    recording = core::first_package_check << 8,     // a trace_recorder exists
 };
 
-constexpr std::uint32_t bit(watch what) { return static_cast<std::uint32_t>(what); }
-inline bool watching(watch what) noexcept { return core::watching(bit(what)); }
+constexpr std::uint32_t bit(check what) { return static_cast<std::uint32_t>(what); }
+inline bool enabled(check what) noexcept { return core::enabled(bit(what)); }
 /// True when any check of IRPs is on: then they have records.
-inline bool tracking() noexcept { return core::watching(~(core::first_outer_watch - 1)); }
+inline bool tracking() noexcept { return core::enabled(~(core::first_package_check - 1)); }
 
-enum class answer : std::uint8_t { allow, warn, fail };
+enum class policy : std::uint8_t { allow, warn, fail };
 
 /// The settings with values. Each is read alone; no two of them have to change together.
-struct knobs {
-    std::atomic<answer> pended_completed{answer::warn};
+struct verifier_settings {
+    std::atomic<policy> pended_completed{policy::warn};
     std::atomic<bool> cancel_lock_required{false};
     std::atomic<bool> lax_device_queue_irql{false};
     std::atomic<std::uint32_t> cancel_limit_ms{300'000};
     std::atomic<std::uint32_t> force_pending_percent{10};
     std::atomic<std::uint32_t> trace_limit{100'000};
 };
-extern knobs settings;
+extern verifier_settings settings;
 
 /// Runs before main. This declaration refers to it so that no linker omits it from a program that
 /// uses IRPs.

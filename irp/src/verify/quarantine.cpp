@@ -1,7 +1,7 @@
 #include "quarantine.hpp"
 
-#include "ledger.hpp"
-#include "veil.hpp"
+#include "irp_tracker.hpp"
+#include "poison.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,39 +19,40 @@ char* poisoned_part(IRP* irp) { return reinterpret_cast<char*>(irp) + readable; 
 
 } // namespace
 
-bool let_go(IRP* irp) {
+bool release_freed(IRP* irp) {
     const std::size_t size = irp->Size - readable;
     char* bytes = poisoned_part(irp);
-    unveil(bytes, size);
+    unpoison(bytes, size);
     const bool untouched = std::all_of(
         bytes, bytes + size, [](char byte) { return static_cast<unsigned char>(byte) == pattern; });
     std::free(irp);
     return untouched;
 }
 
-draft* let_oldest_go(ledger& book) {
-    IRP* oldest = book.quarantine.front();
-    book.quarantine.pop_front();
-    const bool untouched = let_go(oldest);
-    const record* past = book.find(oldest);
-    draft* told = nullptr;
+pending_report* release_oldest(irp_tracker& tracker) {
+    IRP* oldest = tracker.quarantine.front();
+    tracker.quarantine.pop_front();
+    const bool untouched = release_freed(oldest);
+    const record* past = tracker.find(oldest);
+    pending_report* report = nullptr;
     if (!untouched && past != nullptr)
-        told = &book.broken(rule::WriteAfterFree, past,
-                            "irp#" + std::to_string(past->generation) +
-                                " was written to after it was freed")
-                    .with("freed at", past->freed_at);
-    book.forget(oldest);
-    return told;
+        report = &tracker
+                      .violation(rule::WriteAfterFree, past,
+                                 "irp#" + std::to_string(past->generation) +
+                                     " was written to after it was freed")
+                      .with("freed at", past->freed_at);
+    tracker.end_record(oldest);
+    return report;
 }
 
-draft* keep_back(ledger& book, IRP* irp) {
-    irp->Type = freed_packet;
+pending_report* add_to_quarantine(irp_tracker& tracker, IRP* irp) {
+    irp->Type = freed_irp_type;
     const std::size_t size = irp->Size - readable;
-    unveil_locations(irp);
+    unpoison_locations(irp);
     std::memset(poisoned_part(irp), pattern, size);
-    veil(poisoned_part(irp), size);
-    book.quarantine.push_back(irp);
-    return book.quarantine.size() > most_kept ? let_oldest_go(book) : nullptr;
+    poison(poisoned_part(irp), size);
+    tracker.quarantine.push_back(irp);
+    return tracker.quarantine.size() > most_kept ? release_oldest(tracker) : nullptr;
 }
 
 } // namespace irpverbs::irp::verify

@@ -6,17 +6,17 @@
 
 namespace irpverbs::irp::verify {
 
-class ledger;
-struct draft;
+class irp_tracker;
+struct pending_report;
 
 /// Puts the freed IRP into quarantine; the oldest one leaves it, and its memory is checked. Called
-/// under the ledger's lock.
-draft* keep_back(ledger& book, IRP* irp);
+/// under the tracker's lock.
+pending_report* add_to_quarantine(irp_tracker& tracker, IRP* irp);
 
-/// Removes the oldest IRP, which must exist. Called under the ledger's lock.
-draft* let_oldest_go(ledger& book);
+/// Removes the oldest IRP, which must exist. Called under the tracker's lock.
+pending_report* release_oldest(irp_tracker& tracker);
 
 /// Frees memory that left quarantine. True: it was not written to.
-bool let_go(IRP* irp);
+bool release_freed(IRP* irp);
 
 } // namespace irpverbs::irp::verify

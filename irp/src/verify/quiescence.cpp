@@ -8,68 +8,73 @@
 namespace irpverbs::irp::verify {
 namespace {
 
-draft* check_sent(ledger& book, record& irp) {
+pending_report* check_sent(irp_tracker& tracker, record& irp) {
     const std::string name = "irp#" + std::to_string(irp.generation);
     if (!irp.cancel_requested)
-        return &book.broken(rule::LostIrp, &irp, name + " was never completed")
+        return &tracker.violation(rule::LostIrp, &irp, name + " was never completed")
                     .with("sent at", irp.sent_at)
                     .with(name_of(irp.made), irp.made_at);
-    return &book.broken(rule::CancelLatency, &irp, name + " was cancelled, and was never completed")
+    return &tracker
+                .violation(rule::CancelLatency, &irp,
+                           name + " was cancelled, and was never completed")
                 .with("cancelled at", irp.cancelled_at)
                 .with("cancel routine set at", irp.armed_at);
 }
 
-void check_irps(ledger& book, std::vector<draft*>& told) {
+void check_irps(irp_tracker& tracker, std::vector<pending_report*>& reports) {
     std::vector<record*> left;
-    for (auto& [irp, each] : book.records)
-        if (!each->told && each->stage != stage::freed) left.push_back(each.get());
+    for (auto& [irp, each] : tracker.records)
+        if (!each->reported && each->stage != stage::freed) left.push_back(each.get());
     std::sort(left.begin(), left.end(),
               [](const record* a, const record* b) { return a->generation < b->generation; });
     for (record* each : left) {
         if (each->stage == stage::sent && each->made != origin::found)
-            told.push_back(check_sent(book, *each));
-        else if (each->stage == stage::home && each->made == origin::allocated)
-            told.push_back(
-                &book.broken(rule::IrpLeak, each,
-                             "irp#" + std::to_string(each->generation) + " was never freed")
+            reports.push_back(check_sent(tracker, *each));
+        else if (each->stage == stage::with_originator && each->made == origin::allocated)
+            reports.push_back(
+                &tracker
+                     .violation(rule::IrpLeak, each,
+                                "irp#" + std::to_string(each->generation) + " was never freed")
                      .with("allocated at", each->made_at));
         else
             continue;
-        each->told = true;
+        each->reported = true;
     }
 }
 
-void check_devices(ledger& book, std::vector<draft*>& told) {
-    for (auto& [device, each] : book.devices) {
-        if (each.lent == 0) continue;
-        told.push_back(&book.broken(rule::DanglingDeviceObjectReference, nullptr,
-                                    device_text(each.number) +
-                                        ": a reference of IoGetAttachedDeviceReference was not "
-                                        "given back")
-                            .with("referenced at", each.lent_at));
-        each.lent = 0;
+void check_devices(irp_tracker& tracker, std::vector<pending_report*>& reports) {
+    for (auto& [device, each] : tracker.devices) {
+        if (each.references == 0) continue;
+        reports.push_back(
+            &tracker
+                 .violation(rule::DanglingDeviceObjectReference, nullptr,
+                            device_text(each.number) +
+                                ": a reference of IoGetAttachedDeviceReference was not "
+                                "released")
+                 .with("referenced at", each.referenced_at));
+        each.references = 0;
     }
 }
 
-void check_freed(ledger& book, std::vector<draft*>& told) {
-    while (!book.quarantine.empty())
-        if (draft* wrong = let_oldest_go(book)) told.push_back(wrong);
+void check_freed(irp_tracker& tracker, std::vector<pending_report*>& reports) {
+    while (!tracker.quarantine.empty())
+        if (pending_report* wrong = release_oldest(tracker)) reports.push_back(wrong);
 }
 
 } // namespace
 
-std::uint32_t check_quiescence(ledger& book) {
-    std::vector<draft*> told;
+std::uint32_t check_quiescence(irp_tracker& tracker) {
+    std::vector<pending_report*> reports;
     {
-        const std::lock_guard guard(book.lock);
-        check_irps(book, told);
-        check_devices(book, told);
-        check_held_at_end(book, told);
-        check_freed(book, told);
+        const std::lock_guard guard(tracker.lock);
+        check_irps(tracker, reports);
+        check_devices(tracker, reports);
+        check_held_at_end(tracker, reports);
+        check_freed(tracker, reports);
     }
-    for (draft* each : told)
-        tell(book, each);
-    return static_cast<std::uint32_t>(told.size());
+    for (pending_report* each : reports)
+        emit(tracker, each);
+    return static_cast<std::uint32_t>(reports.size());
 }
 
 } // namespace irpverbs::irp::verify

@@ -46,7 +46,7 @@ std::string text_of(const event& what) {
     return text + '\n';
 }
 
-void record::remember(const event& what) {
+void record::append_event(const event& what) {
     if (events.size() < most_events) {
         events.push_back(what);
         return;

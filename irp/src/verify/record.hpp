@@ -25,27 +25,27 @@ enum class origin : std::uint8_t {
 const char* name_of(origin made);
 
 enum class stage : std::uint8_t {
-    home, // its originator has it
+    with_originator,
     sent,
     freed,
 };
 
 /// A stack location, as sent last.
-struct level {
+struct location_record {
     DEVICE_OBJECT* device = nullptr; // only its identity: it may be deleted
     DRIVER_OBJECT* driver = nullptr; // only its identity, too
     std::uint32_t device_number = 0;
-    std::uint32_t use = 0;  // how often it was sent
-    bool left = false;      // its completion is past
-    bool marked = false;    // when left: SL_PENDING_RETURNED was set
-    NTSTATUS status = 0;    // when left: the status of the IRP
-    bool returned = false;  // its completion routine was called
-    bool went_on = false;   // the routine let completion continue
-    bool forced = false;    // completion stops here, as if the driver had pended
-    bool held = false;      // completion stopped here
-    bool delivered = false; // the DPC that continues completion is queued
-    bool sealed = false;    // its driver passed the IRP down
-    std::array<char, sizeof(IO_STACK_LOCATION)> contents{}; // when sealed: a copy of its bytes
+    std::uint32_t use = 0;     // how often it was sent
+    bool left = false;         // its completion is past
+    bool marked = false;       // when left: SL_PENDING_RETURNED was set
+    NTSTATUS status = 0;       // when left: the status of the IRP
+    bool returned = false;     // its completion routine was called
+    bool continued = false;    // the routine let completion continue
+    bool forced = false;       // completion stops here, as if the driver had pended
+    bool deferred = false;     // completion stopped here
+    bool dpc_queued = false;   // the DPC that continues completion is queued
+    bool has_snapshot = false; // its driver passed the IRP down
+    std::array<char, sizeof(IO_STACK_LOCATION)> contents{}; // with a snapshot: a copy of its bytes
     bool woken = false; // its driver's completion routine set an event
 };
 
@@ -68,10 +68,10 @@ struct record {
     IRP* irp = nullptr;
     std::uint64_t generation = 0; // "irp#7"
     origin made = origin::found;
-    verify::stage stage = verify::stage::home;
+    verify::stage stage = verify::stage::with_originator;
     CCHAR stack_count = 0;
     std::uint32_t references = 0; // frames that refer to it
-    std::uint32_t turn = 0;       // counts sends, completions, reuses, the free
+    std::uint32_t epoch = 0;      // counts sends, completions, reuses, the free
     std::uint32_t completions = 0;
     bool walking = false;         // a completion is between two routines
     bool at_top = false;          // no routine kept it: the system has it for its last stage
@@ -79,7 +79,7 @@ struct record {
     bool start_io = false;        // it waits in a device queue, or for StartIo
     const core::processor* sender = nullptr; // only its identity: the last sender
     const void* left_waiting = nullptr; // object of the sender's wait when a routine kept the IRP
-    bool told = false;                  // reported as lost or leaked
+    bool reported = false;              // reported as lost or leaked
 
     // cancel
     bool cancel_requested = false;
@@ -89,8 +89,8 @@ struct record {
     const core::processor* refused = nullptr; // received NULL, since the cancel routine was taken
     std::uint64_t cancel_time = 0;
 
-    std::vector<level> levels; // [0]: location 1
-    std::vector<event> events; // the last ones, a ring that begins at `oldest`
+    std::vector<location_record> locations; // [0]: location 1
+    std::vector<event> events;              // the last ones, a ring that begins at `oldest`
     std::size_t oldest = 0;
 
     core::call_stack made_at;
@@ -100,11 +100,11 @@ struct record {
     core::call_stack armed_at;
     core::call_stack freed_at;
 
-    level& at(int location) { return levels[static_cast<std::size_t>(location - 1)]; }
+    location_record& at(int location) { return locations[static_cast<std::size_t>(location - 1)]; }
     bool has(int location) const {
-        return location >= 1 && static_cast<std::size_t>(location) <= levels.size();
+        return location >= 1 && static_cast<std::size_t>(location) <= locations.size();
     }
-    void remember(const event& what);
+    void append_event(const event& what);
     std::string history() const;
 };
 

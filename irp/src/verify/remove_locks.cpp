@@ -1,7 +1,7 @@
 // Remove locks: their holders, by tag.
 #include "remove_locks.hpp"
 #include "hooks.hpp"
-#include "ledger.hpp"
+#include "irp_tracker.hpp"
 
 #include <algorithm>
 
@@ -14,9 +14,9 @@ std::string lock_text(const remove_lock_record& known) {
     return "remove lock#" + std::to_string(known.number);
 }
 
-remove_lock_record& known_lock(ledger& book, const IO_REMOVE_LOCK* lock) {
-    remove_lock_record& known = book.remove_locks[lock];
-    if (known.number == 0) known.number = static_cast<std::uint32_t>(book.remove_locks.size());
+remove_lock_record& known_lock(irp_tracker& tracker, const IO_REMOVE_LOCK* lock) {
+    remove_lock_record& known = tracker.remove_locks[lock];
+    if (known.number == 0) known.number = static_cast<std::uint32_t>(tracker.remove_locks.size());
     return known;
 }
 
@@ -26,61 +26,64 @@ frame* dispatch_of(core::processor& self) {
 }
 
 // The stack on which that routine acquired the remove lock that it already holds.
-core::call_stack acquired_at(const ledger& book, const frame& by) {
-    const auto known = book.remove_locks.find(by.remove_lock);
-    if (known != book.remove_locks.end())
+core::call_stack acquired_at(const irp_tracker& tracker, const frame& by) {
+    const auto known = tracker.remove_locks.find(by.remove_lock);
+    if (known != tracker.remove_locks.end())
         for (const holder& each : known->second.holders)
             if (each.within == by.holder) return each.where;
     return {};
 }
 
 // A routine that waits here for all requests would wait for the one that it was called for.
-draft* check_in_hand(core::processor& self, ledger& book, const remove_lock_record& known) {
+pending_report* check_request_in_progress(core::processor& self, irp_tracker& tracker,
+                                          const remove_lock_record& known) {
     const frame* context = context_of(self);
     if (context == nullptr || (context->kind == routine::dispatch && context->major == IRP_MJ_PNP))
         return nullptr;
-    return &book.broken(rule::IoReleaseRemoveLockAndWaitOutsideRemoveDevice, context->irp,
-                        "IoReleaseRemoveLockAndWait is called for " + lock_text(known) +
-                            " by a routine of " + device_text(context->device_number) +
-                            " that has a request in hand");
+    return &tracker.violation(rule::IoReleaseRemoveLockAndWaitOutsideRemoveDevice, context->irp,
+                              "IoReleaseRemoveLockAndWait is called for " + lock_text(known) +
+                                  " by a routine of " + device_text(context->device_number) +
+                                  " that has a request in hand");
 }
 
 } // namespace
 
 void remove_lock_initialized(IO_REMOVE_LOCK* lock) {
-    if (!watching(watch::remove_locks)) return;
-    ledger& book = ledger::of(core::this_processor());
-    draft* told = nullptr;
+    if (!enabled(check::remove_locks)) return;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
-        remove_lock_record& known = known_lock(book, lock);
+        const std::lock_guard guard(tracker.lock);
+        remove_lock_record& known = known_lock(tracker, lock);
         if (!known.holders.empty())
-            told = &book.broken(rule::RemoveLockInitialize, nullptr,
-                                lock_text(known) + " is initialised while it is held")
-                        .with("acquired at", known.holders.back().where);
+            report = &tracker
+                          .violation(rule::RemoveLockInitialize, nullptr,
+                                     lock_text(known) + " is initialised while it is held")
+                          .with("acquired at", known.holders.back().where);
         known.watched = true;
         known.removed = false;
         known.holders.clear();
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
 void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
-    if (!watching(watch::remove_locks)) return;
+    if (!enabled(check::remove_locks)) return;
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
-        remove_lock_record& known = known_lock(book, lock);
+        const std::lock_guard guard(tracker.lock);
+        remove_lock_record& known = known_lock(tracker, lock);
         frame* const mine = dispatch_of(self);
         if (mine != nullptr && mine->remove_lock != nullptr && mine->remove_lock != lock)
-            told = &book.broken(rule::MultRemoveLock, mine->irp,
-                                "a dispatch routine of " + device_text(mine->device_number) +
-                                    " acquires " + lock_text(known) + " beside another one")
-                        .with("other one acquired at", acquired_at(book, *mine));
+            report = &tracker
+                          .violation(rule::MultRemoveLock, mine->irp,
+                                     "a dispatch routine of " + device_text(mine->device_number) +
+                                         " acquires " + lock_text(known) + " beside another one")
+                          .with("other one acquired at", acquired_at(tracker, *mine));
         if (mine != nullptr) {
-            if (mine->holder == 0) mine->holder = ++book.holders;
+            if (mine->holder == 0) mine->holder = ++tracker.holders;
             mine->remove_lock = lock;
             known.device = mine->device;
         }
@@ -88,24 +91,24 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
         const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
         known.holders.push_back({tag, within, request, core::capture_stack(2)});
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
 void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
-    if (!watching(watch::remove_locks)) return;
+    if (!enabled(check::remove_locks)) return;
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
-        remove_lock_record& known = known_lock(book, lock);
+        const std::lock_guard guard(tracker.lock);
+        remove_lock_record& known = known_lock(tracker, lock);
         known.removed = known.removed || and_wait;
         const auto has_tag = [tag](const holder& each) { return each.tag == tag; };
         const auto place = std::find_if(known.holders.rbegin(), known.holders.rend(), has_tag);
         if (place != known.holders.rend()) {
             known.holders.erase(std::next(place).base());
         } else if (known.watched) {
-            draft& wrong = book.broken(
+            pending_report& wrong = tracker.violation(
                 and_wait ? rule::RemoveLockReleaseAndWait : rule::RemoveLockRelease, nullptr,
                 lock_text(known) + " is released with a tag that it is not held with; it is held " +
                     std::to_string(known.holders.size()) + " times");
@@ -113,24 +116,25 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
                 wrong.with("held since", known.holders.back().where);
             else
                 wrong.with("released before at", known.released_at);
-            told = &wrong;
+            report = &wrong;
         }
         known.released_at = core::capture_stack(2);
-        if (told == nullptr && and_wait) told = check_in_hand(self, book, known);
+        if (report == nullptr && and_wait) report = check_request_in_progress(self, tracker, known);
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
-draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
+pending_report* check_remove_locks(irp_tracker& tracker, const frame& mine, NTSTATUS status) {
     if (status == STATUS_PENDING || mine.remove_lock == nullptr) return nullptr;
-    for (auto& [lock, known] : book.remove_locks)
+    for (auto& [lock, known] : tracker.remove_locks)
         for (holder& each : known.holders)
             if (each.within == mine.holder) {
                 each.within = 0;
-                return &book.broken(rule::RemoveLockRelease2, mine.irp,
-                                    "the dispatch routine of " + device_text(mine.device_number) +
-                                        " returned " + status_text(status) + " holding " +
-                                        lock_text(known))
+                return &tracker
+                            .violation(rule::RemoveLockRelease2, mine.irp,
+                                       "the dispatch routine of " +
+                                           device_text(mine.device_number) + " returned " +
+                                           status_text(status) + " holding " + lock_text(known))
                             .with("acquired at", each.where);
             }
     return nullptr;
@@ -139,10 +143,10 @@ draft* check_remove_locks(ledger& book, const frame& mine, NTSTATUS status) {
 // True if the holder covers this IRP: by its tag, or because it was acquired in a dispatch routine
 // that the processor is still in. An acquisition outside of dispatch routines may cover every IRP,
 // unless its tag is another sent IRP.
-static bool stands_for(const holder& each, ledger& book, const record& irp, const frame* by) {
+static bool covers(const holder& each, irp_tracker& tracker, const record& irp, const frame* by) {
     if (each.tag == irp.irp) return true;
     if (each.request == 0) {
-        const record* other = book.find(static_cast<const IRP*>(each.tag));
+        const record* other = tracker.find(static_cast<const IRP*>(each.tag));
         return other == nullptr || other->stage != stage::sent;
     }
     for (; by != nullptr; by = by->outer)
@@ -150,49 +154,52 @@ static bool stands_for(const holder& each, ledger& book, const record& irp, cons
     return false;
 }
 
-static bool held_for(ledger& book, const remove_lock_record& known, const record& irp,
-                     const frame* by) {
+static bool is_held_for(irp_tracker& tracker, const remove_lock_record& known, const record& irp,
+                        const frame* by) {
     return std::any_of(known.holders.begin(), known.holders.end(),
-                       [&](const holder& each) { return stands_for(each, book, irp, by); });
+                       [&](const holder& each) { return covers(each, tracker, irp, by); });
 }
 
-draft* check_remove_lock_held(ledger& book, const record& irp, const frame* by) {
-    if (by == nullptr || by->kind != routine::dispatch || !watching(watch::remove_locks))
+pending_report* check_remove_lock_held(irp_tracker& tracker, const record& irp, const frame* by) {
+    if (by == nullptr || by->kind != routine::dispatch || !enabled(check::remove_locks))
         return nullptr;
-    for (const auto& [lock, known] : book.remove_locks)
+    for (const auto& [lock, known] : tracker.remove_locks)
         if (known.device == by->device && known.watched && !known.removed &&
-            !held_for(book, known, irp, by))
-            return &book.broken(rule::RemoveLockForward, &irp,
-                                device_text(by->device_number) + " passes irp#" +
-                                    std::to_string(irp.generation) + " (major function " +
-                                    std::to_string(by->major) + ") down without holding " +
-                                    lock_text(known) + " for it, as its other requests do")
+            !is_held_for(tracker, known, irp, by))
+            return &tracker
+                        .violation(rule::RemoveLockForward, &irp,
+                                   device_text(by->device_number) + " passes irp#" +
+                                       std::to_string(irp.generation) + " (major function " +
+                                       std::to_string(by->major) + ") down without holding " +
+                                       lock_text(known) + " for it, as its other requests do")
                         .with("remove lock released last at", known.released_at);
     return nullptr;
 }
 
-draft* check_lock_of_deleted(ledger& book, const DEVICE_OBJECT* device) {
-    draft* told = nullptr;
-    for (auto& [lock, known] : book.remove_locks) {
+pending_report* check_lock_of_deleted(irp_tracker& tracker, const DEVICE_OBJECT* device) {
+    pending_report* report = nullptr;
+    for (auto& [lock, known] : tracker.remove_locks) {
         if (known.device != device) continue;
         known.device = nullptr;
-        if (known.holders.empty() || told != nullptr) continue;
-        told = &book.broken(rule::RemoveLockCheck, nullptr,
-                            device_text(book.device(device).number) + " is deleted, and " +
-                                lock_text(known) + " is held " +
-                                std::to_string(known.holders.size()) + " times")
-                    .with("acquired at", known.holders.back().where);
+        if (known.holders.empty() || report != nullptr) continue;
+        report = &tracker
+                      .violation(rule::RemoveLockCheck, nullptr,
+                                 device_text(tracker.device(device).number) + " is deleted, and " +
+                                     lock_text(known) + " is held " +
+                                     std::to_string(known.holders.size()) + " times")
+                      .with("acquired at", known.holders.back().where);
     }
-    return told;
+    return report;
 }
 
-void check_held_at_end(ledger& book, std::vector<draft*>& told) {
-    for (auto& [lock, known] : book.remove_locks) {
+void check_held_at_end(irp_tracker& tracker, std::vector<pending_report*>& reports) {
+    for (auto& [lock, known] : tracker.remove_locks) {
         if (known.holders.empty()) continue;
-        told.push_back(&book.broken(rule::RemoveLock, nullptr,
-                                    lock_text(known) + " is held at the end, " +
-                                        std::to_string(known.holders.size()) + " times")
-                            .with("acquired at", known.holders.back().where));
+        reports.push_back(&tracker
+                               .violation(rule::RemoveLock, nullptr,
+                                          lock_text(known) + " is held at the end, " +
+                                              std::to_string(known.holders.size()) + " times")
+                               .with("acquired at", known.holders.back().where));
         known.holders.clear();
     }
 }

@@ -1,10 +1,10 @@
 // The actions at the beginning and the end of a machine.
 #include "hooks.hpp"
-#include "ledger.hpp"
+#include "irp_tracker.hpp"
 #include "quiescence.hpp"
 #include "waits.hpp"
 
-#include <dispatch/detail/lifecycle.hpp>
+#include <dispatch/support/machine_hooks.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,16 +21,16 @@ void apply_environment() {
     std::_Exit(2);
 }
 
-void at_rest(dispatch::machine&) {
-    if (watching(watch::lifetime)) check_quiescence(ledger::of(core::this_processor()));
+void on_quiesced(dispatch::machine&) {
+    if (enabled(check::lifetime)) check_quiescence(irp_tracker::of(core::this_processor()));
 }
 
 } // namespace
 
 bool register_with_machines() {
-    static core::lifecycle wishes{apply_environment, at_rest,       waits_for,
-                                  sets_event,        freed_as_pool, nullptr};
-    core::add_lifecycle(wishes);
+    static core::machine_hooks hooks{apply_environment, on_quiesced,  on_wait,
+                                     on_event_set,      on_pool_free, nullptr};
+    core::add_machine_hooks(hooks);
     return true;
 }
 

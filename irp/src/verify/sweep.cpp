@@ -13,9 +13,9 @@ namespace verify {
 namespace {
 
 struct sweep_state {
-    core::raw_spin lock;
+    core::raw_spin_lock lock;
     std::map<call_site, bool> pended; // guarded by lock, like all below
-    std::optional<call_site> turn;
+    std::optional<call_site> forced_site;
 };
 
 sweep_state& state() {
@@ -25,11 +25,11 @@ sweep_state& state() {
 
 } // namespace
 
-bool sweep_wants(const call_site& where) {
+bool sweep_forces(const call_site& where) {
     sweep_state& now = state();
     const std::lock_guard guard(now.lock);
     now.pended.try_emplace(where, false);
-    return now.turn == where;
+    return now.forced_site == where;
 }
 
 } // namespace verify
@@ -38,29 +38,29 @@ namespace detail {
 
 using verify::state;
 
-force_pending_turns::force_pending_turns() {
+force_pending_runs::force_pending_runs() {
     {
         const std::lock_guard guard(state().lock);
         state().pended.clear();
-        state().turn.reset();
+        state().forced_site.reset();
     }
     verify::begin_sweep();
 }
 
-force_pending_turns::~force_pending_turns() { verify::end_sweep(); }
+force_pending_runs::~force_pending_runs() { verify::end_sweep(); }
 
-bool force_pending_turns::next() {
+bool force_pending_runs::next() {
     const std::lock_guard guard(state().lock);
-    if (state().turn) state().pended[*state().turn] = true;
-    state().turn.reset();
+    if (state().forced_site) state().pended[*state().forced_site] = true;
+    state().forced_site.reset();
     for (const auto& [site, pended] : state().pended)
-        if (!pended) state().turn = site;
-    if (!state().turn) return false;
+        if (!pended) state().forced_site = site;
+    if (!state().forced_site) return false;
     ++runs_;
     return true;
 }
 
-force_pending_summary force_pending_turns::summary() const {
+force_pending_summary force_pending_runs::summary() const {
     const std::lock_guard guard(state().lock);
     return {runs_, state().pended.size()};
 }

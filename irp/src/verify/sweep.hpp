@@ -13,6 +13,6 @@ struct call_site {
 };
 
 /// Records that the site was reached; true: it pends in this run.
-bool sweep_wants(const call_site& where);
+bool sweep_forces(const call_site& where);
 
 } // namespace irpverbs::irp::verify

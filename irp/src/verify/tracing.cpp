@@ -17,12 +17,12 @@ trace_event event_of(const record& irp, trace_step step, int location,
     return what;
 }
 
-void trace(core::processor& self, ledger& book, trace_event what) {
+void trace(core::processor& self, irp_tracker& tracker, trace_event what) {
     what.processor = self.number;
     what.actor = actor_of(self);
     what.irql = self.irql;
-    const std::lock_guard guard(book.lock);
-    trace_log* log = book.recording;
+    const std::lock_guard guard(tracker.lock);
+    trace_log* log = tracker.recording;
     if (log == nullptr) return;
     if (log->events.size() == log->most) {
         ++log->dropped;
@@ -34,42 +34,42 @@ void trace(core::processor& self, ledger& book, trace_event what) {
 
 void traced_step::end() noexcept {
     step_.ends = true;
-    trace(self_, book_, std::move(step_));
+    trace(self_, tracker_, std::move(step_));
 }
 
 } // namespace verify
 
 struct trace_recorder::log : verify::trace_log {
-    verify::ledger& book;
-    explicit log(verify::ledger& its_book) : book(its_book) {}
+    verify::irp_tracker& tracker;
+    explicit log(verify::irp_tracker& its_tracker) : tracker(its_tracker) {}
 };
 
 trace_recorder::trace_recorder(dispatch::machine& recorded, std::size_t most)
-    : log_(std::make_unique<log>(
-          verify::core::ledger_of<verify::ledger>(recorded, verify::core::ledger_slot::irp))) {
+    : log_(std::make_unique<log>(verify::core::records_of<verify::irp_tracker>(
+          recorded, verify::core::record_slot::irp))) {
     log_->most = most;
     {
-        const std::lock_guard guard(log_->book.lock);
-        if (log_->book.recording != nullptr)
+        const std::lock_guard guard(log_->tracker.lock);
+        if (log_->tracker.recording != nullptr)
             throw std::logic_error("the machine's IRPs are being recorded already");
-        log_->book.recording = log_.get();
+        log_->tracker.recording = log_.get();
     }
     verify::begin_recording();
 }
 
 trace_recorder::~trace_recorder() {
     verify::end_recording();
-    const std::lock_guard guard(log_->book.lock);
-    log_->book.recording = nullptr;
+    const std::lock_guard guard(log_->tracker.lock);
+    log_->tracker.recording = nullptr;
 }
 
 std::vector<trace_event> trace_recorder::events() const {
-    const std::lock_guard guard(log_->book.lock);
+    const std::lock_guard guard(log_->tracker.lock);
     return log_->events;
 }
 
 std::uint64_t trace_recorder::dropped() const {
-    const std::lock_guard guard(log_->book.lock);
+    const std::lock_guard guard(log_->tracker.lock);
     return log_->dropped;
 }
 

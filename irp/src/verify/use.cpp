@@ -1,23 +1,24 @@
 // Uses of an IRP by a driver that has passed it down or completed it. The inline functions of
 // irp/irp.h are checked where driver code is compiled with IRPVERBS_CHECKED_INLINES.
-#include "../rules.hpp"
 #include "hooks.hpp"
-#include "returned.hpp"
+#include "irql_rules.hpp"
+#include "routine_return.hpp"
 
 #include <irp/irp.h>
 
 namespace irpverbs::irp::verify {
 namespace {
 
-draft* judge(ledger& book, record& irp, frame& by, const char* function) {
+pending_report* check_function_use(irp_tracker& tracker, record& irp, frame& by,
+                                   const char* function) {
     const std::string text = device_text(by.device_number) + " calls " + function + " with irp#" +
                              std::to_string(irp.generation);
-    if (by.forwarded && by.lower_returned && !came_back(irp, by))
-        return &book.broken(rule::UseAfterSend, &irp, text + ", which it has passed down")
+    if (by.forwarded && by.lower_returned && !was_reclaimed(irp, by))
+        return &tracker.violation(rule::UseAfterSend, &irp, text + ", which it has passed down")
                     .with("sent at", irp.sent_at);
-    const level& own = irp.at(by.location);
-    if (!by.completed || (own.use == by.use && !own.left && !own.held)) return nullptr;
-    return &book.broken(rule::UseAfterCompletion, &irp, text + ", which it has completed")
+    const location_record& own = irp.at(by.location);
+    if (!by.completed || (own.use == by.use && !own.left && !own.deferred)) return nullptr;
+    return &tracker.violation(rule::UseAfterCompletion, &irp, text + ", which it has completed")
                 .with("completed at", irp.completed_at);
 }
 
@@ -44,21 +45,21 @@ inline_call described(INLINE_IRP_CALL which) {
 } // namespace
 
 void check_use(IRP* irp, const char* function) {
-    if (!watching(watch::io)) return;
+    if (!enabled(check::io)) return;
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
-    draft* told = nullptr;
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
     {
-        const std::lock_guard guard(book.lock);
-        record* of = book.find(irp);
+        const std::lock_guard guard(tracker.lock);
+        record* of = tracker.find(irp);
         frame* by = context_of(self);
         if (of == nullptr || by == nullptr || by->irp != of || by->kind != routine::dispatch ||
             by->used_late)
             return;
-        told = judge(book, *of, *by, function);
-        by->used_late = told != nullptr;
+        report = check_function_use(tracker, *of, *by, function);
+        by->used_late = report != nullptr;
     }
-    tell(book, told);
+    emit(tracker, report);
 }
 
 } // namespace irpverbs::irp::verify

@@ -1,11 +1,11 @@
 // The verifier's public functions.
-#include "ledger.hpp"
+#include "irp_tracker.hpp"
 #include "options.hpp"
 #include "quiescence.hpp"
 
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/detail/lifecycle.hpp>
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/support/machine_hooks.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 #include <irp/verifier.h>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 thread_local std::string message;
 
 struct callback {
-    core::raw_spin lock;
+    core::raw_spin_lock lock;
     VERIFIER_CALLBACK function = nullptr; // guarded by lock
     void* context = nullptr;              // likewise
 };
@@ -38,10 +38,11 @@ void append(std::string& text, const std::deque<event>& events) {
         text += text_of(each);
 }
 
-void append_trace(std::string& text, const ledger& book) {
-    if (book.trace_dropped != 0)
-        text += std::to_string(book.trace_dropped) + " earlier events were dropped (trace_limit)\n";
-    append(text, book.trace);
+void append_trace(std::string& text, const irp_tracker& tracker) {
+    if (tracker.trace_dropped != 0)
+        text +=
+            std::to_string(tracker.trace_dropped) + " earlier events were dropped (trace_limit)\n";
+    append(text, tracker.trace);
 }
 
 } // namespace
@@ -69,34 +70,36 @@ VERIFIER_CALLBACK VerifierSetCallback(VERIFIER_CALLBACK Callback, PVOID Context)
 
 void VerifierQueryCounters(VERIFIER_COUNTERS* Counters) {
     core::processor& self = core::this_processor();
-    ledger& book = ledger::of(self);
+    irp_tracker& tracker = irp_tracker::of(self);
     *Counters = {};
     Counters->Findings = core::findings_reported();
     Counters->FaultsInjected = core::faults_injected(*self.owner);
-    const std::lock_guard guard(book.lock);
-    Counters->IrpsTracked = book.counted.tracked;
-    for (const auto& [irp, each] : book.records)
+    const std::lock_guard guard(tracker.lock);
+    Counters->IrpsTracked = tracker.counters.tracked;
+    for (const auto& [irp, each] : tracker.records)
         if (each->stage == stage::sent) ++Counters->IrpsOutstanding;
-    Counters->Calls = book.counted.calls;
-    Counters->Completions = book.counted.completions;
-    Counters->Cancels = book.counted.cancels;
-    Counters->ForcedPending = book.counted.forced;
-    Counters->Warnings = book.counted.warnings;
+    Counters->Calls = tracker.counters.calls;
+    Counters->Completions = tracker.counters.completions;
+    Counters->Cancels = tracker.counters.cancels;
+    Counters->ForcedPending = tracker.counters.forced;
+    Counters->Warnings = tracker.counters.warnings;
 }
 
-ULONG VerifierCheckQuiescence(void) { return check_quiescence(ledger::of(core::this_processor())); }
+ULONG VerifierCheckQuiescence(void) {
+    return check_quiescence(irp_tracker::of(core::this_processor()));
+}
 
 SIZE_T VerifierDumpLog(PDEVICE_OBJECT DeviceObject, CHAR* Buffer, SIZE_T Size) {
-    ledger& book = ledger::of(core::this_processor());
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
     std::string text;
     {
-        const std::lock_guard guard(book.lock);
+        const std::lock_guard guard(tracker.lock);
         if (DeviceObject != nullptr)
-            append(text, book.device(DeviceObject).log);
-        else if (watching(irpverbs::irp::verify::watch::trace))
-            append_trace(text, book);
+            append(text, tracker.device(DeviceObject).log);
+        else if (enabled(irpverbs::irp::verify::check::trace))
+            append_trace(text, tracker);
         else
-            for (const auto& [device, each] : book.devices)
+            for (const auto& [device, each] : tracker.devices)
                 append(text, each.log);
     }
     if (Size != 0) std::snprintf(Buffer, Size, "%s", text.c_str());
@@ -104,9 +107,9 @@ SIZE_T VerifierDumpLog(PDEVICE_OBJECT DeviceObject, CHAR* Buffer, SIZE_T Size) {
 }
 
 void VerifierRequireCancelLock(PDEVICE_OBJECT DeviceObject, BOOLEAN Required) {
-    ledger& book = ledger::of(core::this_processor());
-    const std::lock_guard guard(book.lock);
-    book.device(DeviceObject).cancel_lock_required = Required != FALSE;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    const std::lock_guard guard(tracker.lock);
+    tracker.device(DeviceObject).cancel_lock_required = Required != FALSE;
 }
 
 void VerifierSweepLowResources(VERIFIER_SWEEP_ROUTINE Routine, PVOID Context, BOOLEAN Pairs,

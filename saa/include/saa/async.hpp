@@ -1,11 +1,11 @@
-/// SA access in C++: a twin for every call of the C headers.
+/// SA access in C++: a wrapper for every call of the C headers.
 ///
 /// Asynchronous calls have a completion token of Asio as their last parameter, by default one for
 /// `co_await`. They complete with an error_code of dispatch::status_category and their result,
 /// which includes the IBMF_ status. Handlers, executors, memory, cancellation slots and deadlines
 /// (irp::within) are as in irp::call: a deadline covers the time in the port's queue and all
 /// retries. Cancellation withdraws this access alone: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and
-/// IBMF_TRANS_FAILURE. A twin keeps its by-value parameters.
+/// IBMF_TRANS_FAILURE. A wrapper keeps its by-value parameters.
 #pragma once
 
 #include <ibmf/async.hpp>
@@ -73,13 +73,13 @@ inline ibmf_saa_access_args_t arguments_of(any_query& wanted) {
         nullptr};
 }
 
-inline const record_type* answer_type_of(const any_query& wanted) {
+inline const record_type* response_type_of(const any_query& wanted) {
     return find_record(wanted.attribute == SA_MULTIPATHRECORD_ATTRID
                            ? std::uint16_t{SA_PATHRECORD_ATTRID}
                            : wanted.attribute);
 }
 
-struct any_call {
+struct any_access_call {
     ibmf_saa_handle_t handle;
     any_query wanted;
     uint_t flags;
@@ -88,7 +88,7 @@ struct any_call {
     CCHAR stack_size() const { return request_stack_size(); }
     void start(IRP* irp) { start_access(irp, request, handle, arguments_of(wanted), flags); }
     any_found result(ULONG_PTR) && {
-        return {request.status, answer_type_of(wanted), std::move(request.answer)};
+        return {request.status, response_type_of(wanted), std::move(request.records)};
     }
 };
 
@@ -97,15 +97,15 @@ struct keep_all {
     void operator()(record_list<Host>&) const {}
 };
 struct keep_first {
-    std::size_t most; // 0: all
+    std::size_t max_records; // 0: all
     template <class Host>
     void operator()(record_list<Host>& records) const {
-        if (most != 0) records.truncate(most);
+        if (max_records != 0) records.truncate(max_records);
     }
 };
-struct keep_one_a_port {
+struct keep_one_per_port {
     void operator()(record_list<sa_path_record_t>& records) const {
-        records.truncate(one_path_a_port(records.span()));
+        records.truncate(one_path_per_port(records.span()));
     }
 };
 
@@ -127,9 +127,9 @@ struct access_call {
         start_access(irp, request, handle, args, flags);
     }
     found<Found> result(ULONG_PTR) && {
-        found<Found> told{request.status, record_list<Found>(std::move(request.answer))};
-        choose(told.records);
-        return told;
+        found<Found> all{request.status, record_list<Found>(std::move(request.records))};
+        choose(all.records);
+        return all;
     }
 };
 
@@ -151,7 +151,7 @@ struct opened_session {
     ibmf_saa_handle_t handle = nullptr;
 };
 
-/// Twin of ibmf_sa_session_open: void(error_code, opened_session).
+/// Wrapper of ibmf_sa_session_open: void(error_code, opened_session).
 template <class Token = boost::asio::deferred_t>
 auto session_open(ib_guid_t port_guid, ib_smkey_t sm_key,
                   const ibmf_saa_subnet_event_args_t& events, uint_t flags, Token&& token = {}) {
@@ -177,7 +177,7 @@ auto session_open(ib_guid_t port_guid, ib_smkey_t sm_key,
                                       std::forward<Token>(token));
 }
 
-/// Twin of ibmf_sa_session_close: void(error_code, int).
+/// Wrapper of ibmf_sa_session_close: void(error_code, int).
 template <class Token = boost::asio::deferred_t>
 auto session_close(ibmf_saa_handle_t handle, Token&& token = {}) {
     return ibmf::detail::run_blocking(
@@ -185,13 +185,13 @@ auto session_close(ibmf_saa_handle_t handle, Token&& token = {}) {
         std::forward<Token>(token));
 }
 
-/// Twin of ibmf_sa_access for a record of type `Host`: void(error_code, found<Answer>). `Answer`
-/// differs from `Host` for MultiPathRecord and TraceRecord only.
-template <class Host, class Answer = Host, class Token = boost::asio::deferred_t>
+/// Wrapper of ibmf_sa_access for a record of type `Host`: void(error_code, found<Response>).
+/// `Response` differs from `Host` for MultiPathRecord and TraceRecord only.
+template <class Host, class Response = Host, class Token = boost::asio::deferred_t>
 auto access(ibmf_saa_handle_t handle, std::uint16_t attribute, ibmf_saa_access_type_t type,
             const query_template<Host>& wanted, uint_t flags = 0, Token&& token = {}) {
     return irp::detail::initiate(
-        detail::access_call<Host, Answer>{handle, attribute, type, wanted, flags, {}, {}},
+        detail::access_call<Host, Response>{handle, attribute, type, wanted, flags, {}, {}},
         std::forward<Token>(token));
 }
 
@@ -205,35 +205,35 @@ auto retrieve(ibmf_saa_handle_t handle, const query_template<Host>& wanted, uint
 /// Returns all records that match, of a type chosen at run time: void(error_code, any_found).
 template <class Token = boost::asio::deferred_t>
 auto retrieve(ibmf_saa_handle_t handle, any_query wanted, uint_t flags = 0, Token&& token = {}) {
-    return irp::detail::initiate(detail::any_call{handle, std::move(wanted), flags, {}},
+    return irp::detail::initiate(detail::any_access_call{handle, std::move(wanted), flags, {}},
                                  std::forward<Token>(token));
 }
 
-/// Twin of ibmf_saa_gid_to_pathrecords: void(error_code, found<sa_path_record_t>).
+/// Wrapper of ibmf_saa_gid_to_pathrecords: void(error_code, found<sa_path_record_t>).
 template <class Token = boost::asio::deferred_t>
-auto gid_to_pathrecords(ibmf_saa_handle_t handle, const path_wish& wish, uint_t flags = 0,
+auto gid_to_pathrecords(ibmf_saa_handle_t handle, const path_criteria& criteria, uint_t flags = 0,
                         Token&& token = {}) {
-    return detail::retrieve(handle, path_template(wish), flags, detail::keep_first{wish.most},
-                            std::forward<Token>(token));
+    return detail::retrieve(handle, path_template(criteria), flags,
+                            detail::keep_first{criteria.max_paths}, std::forward<Token>(token));
 }
 
 /// A short name for gid_to_pathrecords without flags.
 template <class Token = boost::asio::deferred_t>
-auto paths(ibmf_saa_handle_t handle, const path_wish& wish, Token&& token = {}) {
-    return gid_to_pathrecords(handle, wish, 0, std::forward<Token>(token));
+auto paths(ibmf_saa_handle_t handle, const path_criteria& criteria, Token&& token = {}) {
+    return gid_to_pathrecords(handle, criteria, 0, std::forward<Token>(token));
 }
 
-/// Twin of ibmf_saa_paths_from_gid: void(error_code, found<sa_path_record_t>).
+/// Wrapper of ibmf_saa_paths_from_gid: void(error_code, found<sa_path_record_t>).
 template <class Token = boost::asio::deferred_t>
 auto paths_from_gid(ibmf_saa_handle_t handle, ib_gid_t sgid, ib_pkey_t p_key = IBMF_SAA_PKEY_WC,
                     bool reversible = true, uint_t flags = 0, Token&& token = {}) {
-    const path_wish wish{.sgid = sgid, .p_key = p_key, .reversible = reversible};
-    return detail::retrieve(handle, path_template(wish), flags, detail::keep_one_a_port(),
+    const path_criteria criteria{.sgid = sgid, .p_key = p_key, .reversible = reversible};
+    return detail::retrieve(handle, path_template(criteria), flags, detail::keep_one_per_port(),
                             std::forward<Token>(token));
 }
 
-/// Twin of ibmf_saa_name_to_service_record: void(error_code, found<sa_service_record_t>). The twin
-/// truncates a name of 64 bytes or more; the caller refuses such names.
+/// Wrapper of ibmf_saa_name_to_service_record: void(error_code, found<sa_service_record_t>). The
+/// wrapper truncates a name of 64 bytes or more; the caller refuses such names.
 template <class Token = boost::asio::deferred_t>
 auto name_to_service_record(ibmf_saa_handle_t handle, std::string_view name,
                             ib_pkey_t p_key = IBMF_SAA_PKEY_WC, uint_t flags = 0,
@@ -241,7 +241,7 @@ auto name_to_service_record(ibmf_saa_handle_t handle, std::string_view name,
     return retrieve(handle, service_by_name(name, p_key), flags, std::forward<Token>(token));
 }
 
-/// Twin of ibmf_saa_id_to_service_record: void(error_code, found<sa_service_record_t>).
+/// Wrapper of ibmf_saa_id_to_service_record: void(error_code, found<sa_service_record_t>).
 template <class Token = boost::asio::deferred_t>
 auto id_to_service_record(ibmf_saa_handle_t handle, ib_svc_id_t id,
                           ib_pkey_t p_key = IBMF_SAA_PKEY_WC, uint_t flags = 0,
@@ -249,18 +249,18 @@ auto id_to_service_record(ibmf_saa_handle_t handle, ib_svc_id_t id,
     return retrieve(handle, service_by_id(id, p_key), flags, std::forward<Token>(token));
 }
 
-/// Twin of ibmf_saa_update_service_record: void(error_code, found<sa_service_record_t>), with the
-/// record that the SA answers with. `type`: IBMF_SAA_UPDATE or IBMF_SAA_DELETE.
+/// Wrapper of ibmf_saa_update_service_record: void(error_code, found<sa_service_record_t>), with
+/// the record that the SA answers with. `type`: IBMF_SAA_UPDATE or IBMF_SAA_DELETE.
 template <class Token = boost::asio::deferred_t>
 auto update_service_record(ibmf_saa_handle_t handle, const sa_service_record_t& record,
                            ibmf_saa_access_type_t type, uint_t flags = 0, Token&& token = {}) {
     return access(handle, SA_SERVICERECORD_ATTRID, type,
-                  type == IBMF_SAA_DELETE ? service_withdrawal(record)
+                  type == IBMF_SAA_DELETE ? service_deregistration(record)
                                           : service_registration(record),
                   flags, std::forward<Token>(token));
 }
 
-/// Twins of the calls of ibmf_saa_extras.h.
+/// Wrappers of the calls of ibmf_saa_extras.h.
 inline int query_stats(ibmf_saa_handle_t handle, ibmf_saa_stats_t& stats) {
     return ibmf_saa_query_stats(handle, &stats);
 }
@@ -270,23 +270,23 @@ inline int event_number(ibmf_saa_handle_t handle, std::uint64_t& number) {
 inline int query_path_cache(ibmf_saa_handle_t handle, ibmf_saa_path_cache_stats_t& stats) {
     return ibmf_saa_query_path_cache(handle, &stats);
 }
-struct recalled {
+struct cached_paths {
     int status = IBMF_FAILURE;
     std::size_t count = 0; // may exceed the size of `paths`
 };
-inline recalled recall_paths(ibmf_saa_handle_t handle,
-                             const query_template<sa_path_record_t>& wanted,
-                             std::span<sa_path_record_t> paths) {
+inline cached_paths lookup_cached_paths(ibmf_saa_handle_t handle,
+                                        const query_template<sa_path_record_t>& wanted,
+                                        std::span<sa_path_record_t> paths) {
     auto count = static_cast<uint_t>(paths.size());
-    const int status =
-        ibmf_saa_recall_paths(handle, &wanted.record, wanted.components, &count, paths.data());
+    const int status = ibmf_saa_lookup_cached_paths(handle, &wanted.record, wanted.components,
+                                                    &count, paths.data());
     return {status, count};
 }
 inline int limit_port(ibmf_saa_handle_t handle, uint_t in_flight) {
     return ibmf_saa_limit_port(handle, in_flight);
 }
-inline int limit_answers(ibmf_saa_handle_t handle, std::size_t bytes) {
-    return ibmf_saa_limit_answers(handle, bytes);
+inline int limit_responses(ibmf_saa_handle_t handle, std::size_t bytes) {
+    return ibmf_saa_limit_responses(handle, bytes);
 }
 
 } // namespace irpverbs::saa

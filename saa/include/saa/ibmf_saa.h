@@ -12,7 +12,7 @@
    response time in the SA's ClassPortInfo (4.096 us x 2^RespTimeValue), or 0, IBMF's default, until
    that time is known. The time in the port's queue (ibmf_saa_limit_port) does not count. When an SM
    that has ceased to be the master times out, the library sends the request to the new master. No C
-   call sets another time; the C++ twins (saa/async.hpp) accept a deadline. */
+   call sets another time; the C++ wrappers (saa/async.hpp) accept a deadline. */
 
 #define IBMF_SAA_PKEY_WC 0 /* any partition */
 #define IBMF_SAA_MTU_WC 0  /* any MTU, for ibmf_saa_gid_to_pathrecords */
@@ -148,13 +148,12 @@ NT_API int ibmf_sa_session_close(ibmf_saa_handle_t* ibmf_saa_handle, uint_t flag
      IBMF_SUCCESS            answered; the result of a Set or Delete is the record of the response
      IBMF_TRANS_TIMEOUT      no response after all retries
      IBMF_TRANS_FAILURE      the response is malformed; the access was cancelled; the driver failed
-     IBMF_NO_RESOURCES       reported by the SA, or the response is longer than IBMF_SAA_MAX_ANSWER
-                             (or than ibmf_saa_limit_answers allows)
-     IBMF_REQ_INVALID        reported by the SA; the SA denied the request
-     IBMF_NO_RECORDS         no record matches
+     IBMF_NO_RESOURCES       reported by the SA, or the response is longer than
+   IBMF_SAA_MAX_RESPONSE (or than ibmf_saa_limit_responses allows) IBMF_REQ_INVALID        reported
+   by the SA; the SA denied the request IBMF_NO_RECORDS         no record matches
      IBMF_TOO_MANY_RECORDS, IBMF_INVALID_GID, IBMF_INSUFF_COMPS, IBMF_UNSUPP_METHOD,
      IBMF_UNSUPP_METHOD_ATTR, IBMF_INVALID_FIELD  reported by the SA
-   Cancellation: by ibmf_sa_session_close, or as the C++ twin's: IBMF_TRANS_FAILURE. */
+   Cancellation: by ibmf_sa_session_close, or as the C++ wrapper's: IBMF_TRANS_FAILURE. */
 NT_API int ibmf_sa_access(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_access_args_t* access_args,
                           uint_t flags, size_t* length, void** result);
 

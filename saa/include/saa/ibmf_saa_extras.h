@@ -6,8 +6,8 @@
 #include <saa/ibmf_saa.h>
 
 /* The largest number of bytes of records in a response. The library stops a longer response there
-   and ends the access with IBMF_NO_RESOURCES. ibmf_saa_limit_answers sets another bound. */
-#define IBMF_SAA_MAX_ANSWER 0x20000000u
+   and ends the access with IBMF_NO_RESOURCES. ibmf_saa_limit_responses sets another bound. */
+#define IBMF_SAA_MAX_RESPONSE 0x20000000u
 
 /* Flag of a query: the port sends it after the queries without this flag. */
 #define IBMF_SAA_BULK 0x1
@@ -46,7 +46,7 @@ typedef struct _ibmf_saa_stats {
     uint64_t ss_accesses;  /* the port's internal accesses included */
     uint64_t ss_merged;    /* accesses that shared the response to an equal one */
     uint64_t ss_queries;   /* requests sent to the SA */
-    uint64_t ss_withdrawn; /* queries cancelled after their last access was cancelled */
+    uint64_t ss_cancelled; /* queries cancelled after their last access was cancelled */
     uint64_t ss_resent;    /* sent again to another SM, after a time-out */
     uint64_t ss_malformed; /* malformed responses */
 } ibmf_saa_stats_t;
@@ -55,14 +55,14 @@ typedef struct _ibmf_saa_stats {
 typedef struct _ibmf_saa_path_cache_stats {
     /* Now: */
     uint64_t pc_entries;
-    uint64_t pc_hears; /* 1: the SA reports changes, so the cache keeps responses */
+    uint64_t pc_subscribed; /* 1: the SA reports changes, so the cache keeps responses */
     /* So far: */
     uint64_t pc_hits;
     uint64_t pc_negative_hits; /* hits of "no such path" */
     uint64_t pc_misses;
-    uint64_t pc_stale;        /* misses because the entry was too old */
-    uint64_t pc_evicted;      /* removed at the limit of 16384 entries */
-    uint64_t pc_late_answers; /* not kept: requested before an event */
+    uint64_t pc_stale;          /* misses because the entry was too old */
+    uint64_t pc_evicted;        /* removed at the limit of 16384 entries */
+    uint64_t pc_late_responses; /* not kept: requested before an event */
     /* Entries invalidated, by reason: */
     uint64_t pc_gid_out_of_service;
     uint64_t pc_gid_in_service;
@@ -70,7 +70,7 @@ typedef struct _ibmf_saa_path_cache_stats {
     uint64_t pc_client_reregister;
     uint64_t pc_lid_change; /* a change of the LID or of a GID */
     uint64_t pc_pkey_change;
-    uint64_t pc_unheard; /* events may have been missed */
+    uint64_t pc_events_missed; /* events may have been missed */
 } ibmf_saa_path_cache_stats_t;
 
 /* Reads the counters of the path cache; all are 0 without a cache. IRQL: <= DISPATCH_LEVEL.
@@ -93,8 +93,9 @@ NT_API int ibmf_saa_query_path_cache(ibmf_saa_handle_t ibmf_saa_handle,
      IBMF_BAD_PORT_STATE  the port is not active
      IBMF_NO_RECORDS, IBMF_INVALID_GID  the SA reported a moment ago that there is no such path
      IBMF_FAILURE         not cached: ibmf_sa_access queries the SA */
-NT_API int ibmf_saa_recall_paths(ibmf_saa_handle_t ibmf_saa_handle, const sa_path_record_t* wanted,
-                                 uint64_t components, uint_t* num_paths, sa_path_record_t* paths);
+NT_API int ibmf_saa_lookup_cached_paths(ibmf_saa_handle_t ibmf_saa_handle,
+                                        const sa_path_record_t* wanted, uint64_t components,
+                                        uint_t* num_paths, sa_path_record_t* paths);
 
 /* Reads the number of the event whose callback is the caller. The events of a session have the
    numbers from 1 on without gaps, in the order in which they arrived; their callbacks may run in
@@ -120,12 +121,12 @@ NT_API int ibmf_saa_query_stats(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_stat
 NT_API int ibmf_saa_limit_port(ibmf_saa_handle_t ibmf_saa_handle, uint_t in_flight);
 
 /* Sets how many bytes of records a response to any session of the port may have; default
-   IBMF_SAA_MAX_ANSWER. The bound applies to accesses that start after the call. Streams
+   IBMF_SAA_MAX_RESPONSE. The bound applies to accesses that start after the call. Streams
    (saa/record_stream.hpp) have a bound of their own. IRQL: <= DISPATCH_LEVEL.
    Statuses:
      IBMF_INVALID_ARG  bytes is less than 200, the content of one datagram
      IBMF_BAD_HANDLE   no such session */
-NT_API int ibmf_saa_limit_answers(ibmf_saa_handle_t ibmf_saa_handle, size_t bytes);
+NT_API int ibmf_saa_limit_responses(ibmf_saa_handle_t ibmf_saa_handle, size_t bytes);
 
 NT_EXTERN_C_END
 

@@ -27,16 +27,17 @@ struct any_query {
 };
 
 /// Paths between two ports, or from or to one port when the other GID is 0. 0 is a wildcard, for
-/// `most` too.
-struct path_wish {
+/// `max_paths` too.
+struct path_criteria {
     ib_gid_t sgid{};
     ib_gid_t dgid{};
     ib_pkey_t p_key = IBMF_SAA_PKEY_WC;
-    ib_mtu_t at_least_mtu = IBMF_SAA_MTU_WC; // a code of IB_MTU
+    ib_mtu_t min_mtu = IBMF_SAA_MTU_WC; // a code of IB_MTU
     bool reversible = true;
-    std::uint8_t most = 1; // paths per pair; the library never requests more than 127 from an SA
+    std::uint8_t max_paths =
+        1; // paths per pair; the library never requests more than 127 from an SA
 };
-NT_API query_template<sa_path_record_t> path_template(const path_wish& wish) noexcept;
+NT_API query_template<sa_path_record_t> path_template(const path_criteria& criteria) noexcept;
 
 /// `name`: at most 63 bytes; a longer name is truncated.
 NT_API query_template<sa_service_record_t>
@@ -50,12 +51,12 @@ NT_API query_template<sa_service_record_t>
 service_registration(const sa_service_record_t& record) noexcept;
 /// Sets the components that identify the record.
 NT_API query_template<sa_service_record_t>
-service_withdrawal(const sa_service_record_t& record) noexcept;
+service_deregistration(const sa_service_record_t& record) noexcept;
 
 /// Moves the preferred path to each destination (lowest Preference, then lowest LIDs) to the front,
 /// ordered by DGID, and returns the number
 /// of these paths. Allocates no memory.
-NT_API std::size_t one_path_a_port(std::span<sa_path_record_t> paths) noexcept;
+NT_API std::size_t one_path_per_port(std::span<sa_path_record_t> paths) noexcept;
 
 } // namespace irpverbs::saa
 

@@ -36,12 +36,12 @@ struct next_any : next_call {
 };
 
 /// The source of a stream. The destructor withdraws the query.
-class stream_end {
+class stream_handle {
 public:
-    explicit stream_end(std::shared_ptr<stream_source> of) : of_(std::move(of)) {}
-    stream_end(stream_end&&) noexcept = default;
-    stream_end& operator=(stream_end&&) = delete;
-    ~stream_end() {
+    explicit stream_handle(std::shared_ptr<stream_source> of) : of_(std::move(of)) {}
+    stream_handle(stream_handle&&) noexcept = default;
+    stream_handle& operator=(stream_handle&&) = delete;
+    ~stream_handle() {
         if (of_ != nullptr) close_stream(*of_);
     }
     const std::shared_ptr<stream_source>& get() const { return of_; }
@@ -88,7 +88,7 @@ private:
                 nullptr};
     }
 
-    detail::stream_end source_;
+    detail::stream_handle source_;
 };
 
 /// A record_stream whose record type is chosen at run time.
@@ -97,7 +97,7 @@ public:
     /// Ownership: the constructor reads the query before it returns. `flags`: as ibmf_sa_access.
     /// IRQL: PASSIVE_LEVEL.
     any_record_stream(ibmf_saa_handle_t handle, any_query wanted, uint_t flags = IBMF_SAA_BULK)
-        : type_(detail::answer_type_of(wanted)),
+        : type_(detail::response_type_of(wanted)),
           source_(detail::open_stream(handle, detail::arguments_of(wanted), flags)) {}
 
     /// As record_stream::next: void(error_code, any_found).
@@ -109,7 +109,7 @@ public:
 
 private:
     const record_type* type_;
-    detail::stream_end source_;
+    detail::stream_handle source_;
 };
 
 } // namespace irpverbs::saa

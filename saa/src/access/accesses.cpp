@@ -22,8 +22,8 @@ access_request& request_of(IRP* irp) {
         IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1);
 }
 
-answer copy_of(const path_cache::answer& known) {
-    answer made{known.status, {}};
+sa_response copy_of(const path_cache::lookup_result& known) {
+    sa_response made{known.status, {}};
     if (known.records.empty()) return made;
     made.records.length = known.records.size_bytes();
     made.records.bytes.reset(std::malloc(made.records.length));
@@ -34,22 +34,22 @@ answer copy_of(const path_cache::answer& known) {
 
 // Completes the IRP. The references of the request are released after the completion, since the
 // release may free the session or the port.
-void complete(IRP* irp, answer&& told, NTSTATUS status) {
+void complete(IRP* irp, sa_response&& response, NTSTATUS status) {
     access_request& request = request_of(irp);
     const session_ref who(request.keeps_session ? nullptr : request.waits.by, false);
     const query_ref answered_by(request.waits.waits_for, false);
-    request.status = told.status;
-    request.answer = std::move(told.records);
+    request.status = response.status;
+    request.records = std::move(response.records);
     irp->IoStatus.Status = status;
-    irp->IoStatus.Information = static_cast<ULONG_PTR>(told.status);
+    irp->IoStatus.Information = static_cast<ULONG_PTR>(response.status);
     IoCompleteRequest(irp, IO_NO_INCREMENT); // the request may be freed here
-    if (who != nullptr) who->leave();
+    if (who != nullptr) who->end_operation();
 }
 
 } // namespace
 
 /// An access that joins or begins a query.
-struct port::arrival {
+struct session_port::new_access {
     access_request& request;
     session& who;
     query& own; // used if there is no equal query
@@ -57,35 +57,35 @@ struct port::arrival {
 };
 
 /// The search key for an IRP: its query or its session.
-struct port::wanted {
+struct session_port::irp_search {
     const query* of_query;
     const session* of_session;
     bool was_last = false; // no access waits for the query any more
 };
 
 // The caller holds the lock.
-int port::admit(const arrival& here) {
+int session_port::admit(const new_access& here) {
     if (here.who.closing) return IBMF_BAD_HANDLE;
     return usable() ? IBMF_SUCCESS : IBMF_BAD_PORT_STATE;
 }
 
-query& port::join_or_begin(const arrival& here) {
-    query* const known = here.own.stream ? nullptr : lines_.find_equal(here.own);
+query& session_port::join_or_begin(const new_access& here) {
+    query* const known = here.own.stream ? nullptr : queues_.find_equal(here.own);
     if (known != nullptr) {
         ++counts_.ss_merged;
-        if (!here.own.bulk) lines_.promote(*known);
+        if (!here.own.bulk) queues_.promote(*known);
         return *known;
     }
-    intrusive_ptr_add_ref(&here.own); // until it is settled
+    intrusive_ptr_add_ref(&here.own); // until it is completed
     here.own.counted = true;
     begin_use();
-    lines_.add(here.own);
+    queues_.add(here.own);
     return here.own;
 }
 
-NTSTATUS port::insert(IO_CSQ* csq, IRP*, void* context) {
-    port& self = of(csq);
-    arrival& here = *static_cast<arrival*>(context);
+NTSTATUS session_port::insert(IO_CSQ* csq, IRP*, void* context) {
+    session_port& self = of(csq);
+    new_access& here = *static_cast<new_access*>(context);
     here.refused = self.admit(here);
     if (here.refused != IBMF_SUCCESS) return STATUS_UNSUCCESSFUL;
     query& which = self.join_or_begin(here);
@@ -96,31 +96,31 @@ NTSTATUS port::insert(IO_CSQ* csq, IRP*, void* context) {
     intrusive_ptr_add_ref(&here.who);
     InsertTailList(&which.waiters, &fresh.of_query);
     InsertTailList(&here.who.waiters, &fresh.of_session);
-    here.who.enter();
+    here.who.begin_operation();
     ++self.counts_.ss_accesses;
     ++self.counts_.ss_waiting;
     return STATUS_SUCCESS;
 }
 
 // Removes an access. The last access of a query withdraws the query.
-void port::remove(IO_CSQ* csq, IRP* irp) {
-    port& self = of(csq);
+void session_port::remove(IO_CSQ* csq, IRP* irp) {
+    session_port& self = of(csq);
     waiter& gone = request_of(irp).waits;
     query& which = *gone.waits_for;
     RemoveEntryList(&gone.of_query);
     RemoveEntryList(&gone.of_session);
     --self.counts_.ss_waiting;
-    if (!IsListEmpty(&which.waiters) || which.phase == query_phase::settled) return;
-    which.withdrawn = true;
-    ++self.counts_.ss_withdrawn;
-    self.lines_.close(which);
-    if (which.phase == query_phase::queued) self.lines_.take_out(which);
+    if (!IsListEmpty(&which.waiters) || which.phase == query_phase::completed) return;
+    which.cancelled = true;
+    ++self.counts_.ss_cancelled;
+    self.queues_.stop_sharing(which);
+    if (which.phase == query_phase::queued) self.queues_.dequeue(which);
     self.make_due(which);
 }
 
 // Returns the first IRP of a list, or the next one after `irp`.
-IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
-    wanted& what = *static_cast<wanted*>(context);
+IRP* session_port::peek_next(IO_CSQ*, IRP* irp, void* context) {
+    irp_search& what = *static_cast<irp_search*>(context);
     const bool by_query = what.of_query != nullptr;
     const LIST_ENTRY* at = by_query ? &what.of_query->waiters : &what.of_session->waiters;
     const LIST_ENTRY* const head = at;
@@ -133,43 +133,45 @@ IRP* port::peek_next(IO_CSQ*, IRP* irp, void* context) {
                     : CONTAINING_RECORD(at, waiter, of_session)->irp;
 }
 
-void port::acquire(IO_CSQ* csq, KIRQL* level) {
+void session_port::acquire(IO_CSQ* csq, KIRQL* level) {
     *level = acquire_raising(this_processor(), of(csq).lock_);
 }
 
-void port::release(IO_CSQ* csq, KIRQL level) { of(csq).let_go(this_processor(), level); }
+void session_port::release(IO_CSQ* csq, KIRQL level) {
+    of(csq).release_lock(this_processor(), level);
+}
 
-void port::complete_cancelled(IO_CSQ*, IRP* irp) {
+void session_port::complete_cancelled(IO_CSQ*, IRP* irp) {
     complete(irp, {IBMF_TRANS_FAILURE, {}}, STATUS_CANCELLED);
 }
 
 // The IRP keeps the session busy until its completion.
-bool port::recall(IRP* irp, access_request& request, session& who, const path_key& path) {
-    answer told;
+bool session_port::look_up(IRP* irp, access_request& request, session& who, const path_key& path) {
+    sa_response response;
     {
-        const guard under(*this);
+        const guard locked(*this);
         if (who.closing || !usable()) return false;
-        const path_cache::answer known = paths_.recall(path);
+        const path_cache::lookup_result known = paths_.look_up(path);
         if (known.what == path_cache::outcome::miss) return false;
-        told = copy_of(known);
-        who.enter();
+        response = copy_of(known);
+        who.begin_operation();
         ++counts_.ss_accesses;
     }
     intrusive_ptr_add_ref(&who);
     request.waits.irp = irp;
     request.waits.by = &who;
     IoMarkIrpPending(irp);
-    const NTSTATUS status = ibmf::status_of(told.status);
-    complete(irp, std::move(told), status);
+    const NTSTATUS status = ibmf::status_of(response.status);
+    complete(irp, std::move(response), status);
     return true;
 }
 
-int port::recall(const session& who, const path_key& path, std::span<sa_path_record_t> places,
-                 uint_t& count) {
-    const guard under(*this);
+int session_port::look_up(const session& who, const path_key& path,
+                          std::span<sa_path_record_t> places, uint_t& count) {
+    const guard locked(*this);
     if (who.closing) return IBMF_BAD_HANDLE;
     if (!usable()) return IBMF_BAD_PORT_STATE;
-    const path_cache::answer known = paths_.recall(path);
+    const path_cache::lookup_result known = paths_.look_up(path);
     if (known.what == path_cache::outcome::miss) return IBMF_FAILURE;
     count = static_cast<uint_t>(known.records.size());
     std::ranges::copy_n(known.records.begin(),
@@ -178,38 +180,40 @@ int port::recall(const session& who, const path_key& path, std::span<sa_path_rec
     return known.status;
 }
 
-int port::ask(IRP* irp, access_request& request, session& who, question&& what, bool bulk) {
-    if (who.remembers() && what.path && recall(irp, request, who, *what.path)) return IBMF_SUCCESS;
+int session_port::begin_access(IRP* irp, access_request& request, session& who, wire_query&& what,
+                               bool bulk) {
+    if (who.caches_paths() && what.path && look_up(irp, request, who, *what.path))
+        return IBMF_SUCCESS;
     const query_ref own(query::make(*this, std::move(what), bulk));
     if (own == nullptr) return IBMF_NO_MEMORY;
-    if (request.sink != nullptr && !own->hand_on(request.sink)) return IBMF_NO_MEMORY;
+    if (request.sink != nullptr && !own->stream_to(request.sink)) return IBMF_NO_MEMORY;
     request.waits.irp = irp;
-    arrival here{request, who, *own};
+    new_access here{request, who, *own};
     IoCsqInsertIrpEx(&waiting_.csq, irp, nullptr, &here);
     return here.refused;
 }
 
-void port::cancel_all(session& who) {
-    wanted of_it{nullptr, &who};
-    while (IRP* const irp = IoCsqRemoveNextIrp(&waiting_.csq, &of_it))
+void session_port::cancel_all(session& who) {
+    irp_search search{nullptr, &who};
+    while (IRP* const irp = IoCsqRemoveNextIrp(&waiting_.csq, &search))
         complete_cancelled(&waiting_.csq, irp);
 }
 
 // The last access receives the records, the others receive copies.
-void port::settle(query& which, answer&& told) {
+void session_port::complete_query(query& which, sa_response&& response) {
     {
-        const guard under(*this);
-        if (which.phase == query_phase::settled) return;
-        lines_.close(which);
-        which.phase = query_phase::settled;
-        lines_.landed();
-        if (!which.stream) paths_.keep(which.asked, which.asked_at, told);
+        const guard locked(*this);
+        if (which.phase == query_phase::completed) return;
+        queues_.stop_sharing(which);
+        which.phase = query_phase::completed;
+        queues_.completed();
+        if (!which.stream) paths_.store(which.request, which.cache_ticket, response);
     }
-    wanted of_it{&which, nullptr};
-    IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
+    irp_search search{&which, nullptr};
+    IRP* next = IoCsqRemoveNextIrp(&waiting_.csq, &search);
     while (IRP* const irp = next) {
-        next = of_it.was_last ? nullptr : IoCsqRemoveNextIrp(&waiting_.csq, &of_it);
-        answer part = next != nullptr ? copy_of(told) : std::exchange(told, {});
+        next = search.was_last ? nullptr : IoCsqRemoveNextIrp(&waiting_.csq, &search);
+        sa_response part = next != nullptr ? copy_of(response) : std::exchange(response, {});
         const NTSTATUS status = ibmf::status_of(part.status);
         complete(irp, std::move(part), status);
     }

@@ -1,6 +1,6 @@
 #include <access/query.hpp>
 
-#include <access/port.hpp>
+#include <access/session_port.hpp>
 
 namespace irpverbs::saa {
 
@@ -10,21 +10,21 @@ constexpr std::uint8_t sa_class_version = 2;
 
 } // namespace
 
-query::query(port& its_port, question&& what, bool is_bulk)
-    : at(&its_port), asked(std::move(what)), hash(asked.hash()), bulk(is_bulk) {
+query::query(session_port& its_port, wire_query&& what, bool is_bulk)
+    : at(&its_port), request(std::move(what)), hash(request.hash()), bulk(is_bulk) {
     InitializeListHead(&waiters);
 }
 
-query* query::make(port& its_port, question&& what, bool is_bulk) {
-    void* const memory = its_port.query_memory().take();
+query* query::make(session_port& its_port, wire_query&& what, bool is_bulk) {
+    void* const memory = its_port.query_memory().allocate();
     return memory != nullptr ? ::new (memory) query(its_port, std::move(what), is_bulk) : nullptr;
 }
 
 // The port stays alive until the memory is freed.
 void query::operator delete(query* gone, std::destroying_delete_t) {
-    const boost::intrusive_ptr<port> of = gone->at;
+    const boost::intrusive_ptr<session_port> of = gone->at;
     gone->~query();
-    of->query_memory().give(gone);
+    of->query_memory().free(gone);
 }
 
 query::~query() {
@@ -32,31 +32,31 @@ query::~query() {
     if (counted) at->end_use();
 }
 
-bool query::hand_on(std::shared_ptr<detail::record_sink> to) {
-    stream.reset(new (std::nothrow) answer_stream(std::move(to)));
+bool query::stream_to(std::shared_ptr<detail::record_sink> to) {
+    stream.reset(new (std::nothrow) response_stream(std::move(to)));
     return stream != nullptr;
 }
 
 int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id,
-                   std::size_t most_answered) {
+                   std::size_t max_response_size) {
     if (msg == nullptr)
         if (const int status = ibmf_alloc_msg(handle, IBMF_ALLOC_NOSLEEP, &msg);
             status != IBMF_SUCCESS)
             return status;
     ibmf::store(header_, {.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                           .class_version = sa_class_version,
-                          .method = asked.method,
+                          .method = request.method,
                           .transaction_id = transaction_id,
-                          .attribute_id = asked.attribute});
-    ibmf::store(sa_header_, {.sm_key = asked.sm_key, .component_mask = asked.components});
+                          .attribute_id = request.attribute});
+    ibmf::store(sa_header_, {.sm_key = request.sm_key, .component_mask = request.components});
     msg->im_local_addr = to;
-    msg->im_msg_sz_limit = stream ? 0 : most_answered;
+    msg->im_msg_sz_limit = stream ? 0 : max_response_size;
     ibmf_msg_bufs_t& parts = msg->im_msgbufs_send;
     parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(header_.data());
     parts.im_bufs_cl_hdr = sa_header_.data();
     parts.im_bufs_cl_hdr_len = sa_header_.size();
-    parts.im_bufs_cl_data = const_cast<std::uint8_t*>(asked.data.data());
-    parts.im_bufs_cl_data_len = asked.data.size();
+    parts.im_bufs_cl_data = const_cast<std::uint8_t*>(request.data.data());
+    parts.im_bufs_cl_data_len = request.data.size();
     return IBMF_SUCCESS;
 }
 

@@ -1,9 +1,9 @@
 // A request to the SA, which all accesses with an equal query share.
 #pragma once
 
-#include <access/answer_stream.hpp>
-#include <access/path_memory.hpp>
-#include <access/question.hpp>
+#include <access/path_cache_policy.hpp>
+#include <access/response_stream.hpp>
+#include <access/wire_query.hpp>
 #include <list_link.hpp>
 #include <saa/detail/requests.hpp>
 
@@ -17,29 +17,29 @@
 
 namespace irpverbs::saa {
 
-class port;
+class session_port;
 
-enum class query_phase : std::uint8_t { queued, in_flight, settled };
+enum class query_phase : std::uint8_t { queued, in_flight, completed };
 
 struct query : boost::intrusive_ref_counter<query> {
     /// Allocates a query from the port's memory. Returns null when there is none.
-    static query* make(port& its_port, question&& what, bool is_bulk);
+    static query* make(session_port& its_port, wire_query&& what, bool is_bulk);
     static void operator delete(query* gone, std::destroying_delete_t);
     ~query();
     query(const query&) = delete;
     query& operator=(const query&) = delete;
 
     /// Directs the records to `to` as they arrive. Returns false without memory.
-    bool hand_on(std::shared_ptr<detail::record_sink> to);
+    bool stream_to(std::shared_ptr<detail::record_sink> to);
     /// Sets the message's address, its buffers, and the limit of its response unless a stream
     /// receives it. Returns an IBMF_ status.
     int address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id,
-                std::size_t most_answered);
+                std::size_t max_response_size);
 
-    const boost::intrusive_ptr<port> at;
-    const question asked;
+    const boost::intrusive_ptr<session_port> at;
+    const wire_query request;
     const std::size_t hash;
-    std::unique_ptr<answer_stream> stream; // for a query that is not shared
+    std::unique_ptr<response_stream> stream; // for a query that is not shared
     ibmf_msg_t* msg = nullptr; // freed with the query, so that a cancellation never finds the
                                // message of another query
     WORK_QUEUE_ITEM work;
@@ -48,19 +48,19 @@ struct query : boost::intrusive_ref_counter<query> {
     query_phase phase = query_phase::queued;
     bool bulk;
     bool sent = false;
-    bool withdrawn = false; // no access waits any more
+    bool cancelled = false; // no access waits any more
     bool in_table = false;
     bool is_due = false;
     ib_lid_t sent_to = 0;
-    std::optional<path_memory::ticket> asked_at; // in the path cache's count
-    bool counted = false;                        // included in the port's uses
+    std::optional<path_cache_policy::ticket> cache_ticket; // in the path cache's count
+    bool counted = false;                                  // included in the port's uses
     LIST_ENTRY waiters;
-    list_link<query> in_bucket{*this};
-    list_link<query> in_line{*this};
-    list_link<query> of_due{*this};
+    list_link<query> bucket_entry{*this};
+    list_link<query> queue_entry{*this};
+    list_link<query> due_entry{*this};
 
 private:
-    query(port& its_port, question&& what, bool is_bulk);
+    query(session_port& its_port, wire_query&& what, bool is_bulk);
 
     std::array<std::uint8_t, ibmf::mad_header::size> header_{};
     std::array<std::uint8_t, ibmf::sa_header::size> sa_header_{};

@@ -26,53 +26,53 @@ std::optional<subnet_event> read_event(const ibmf_msg_bufs_t& parts) {
 } // namespace
 
 // IBMF calls this function for one message at a time, in the order of arrival.
-void port::reported(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-    port& self = *static_cast<port*>(context);
+void session_port::report_received(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    session_port& self = *static_cast<session_port*>(context);
     const ibmf::mad_header header = header_of(*msg);
     if (!is_report_of_a_notice(header)) {
         ibmf_free_msg(handle, &msg);
         return;
     }
     const std::optional<subnet_event> event = read_event(msg->im_msgbufs_recv);
-    if (event) self.heed(*event);
-    self.answer_report(msg);
+    if (event) self.invalidate_paths(*event);
+    self.respond_to_report(msg);
     if (!event) return;
-    const guard under(self);
-    if (self.told_.is_new(header.transaction_id, *event)) self.tell(*event);
+    const guard locked(self);
+    if (self.duplicates_.is_new(header.transaction_id, *event)) self.emit(*event);
 }
 
 // Invalidates cached paths before the response: after it, the SA assumes that the client knows the
 // change.
-void port::heed(const subnet_event& event) {
+void session_port::invalidate_paths(const subnet_event& event) {
     const bool came = event.what == IBMF_SAA_EVENT_GID_AVAILABLE;
     if (!came && event.what != IBMF_SAA_EVENT_GID_UNAVAILABLE) return;
-    const guard under(*this);
-    paths_.port_changed(event.details.ie_gid,
-                        came ? invalidation::gid_in_service : invalidation::gid_out_of_service);
-    lines_.close_all_sent();
+    const guard locked(*this);
+    paths_.invalidate_gid(event.details.ie_gid,
+                          came ? invalidation::gid_in_service : invalidation::gid_out_of_service);
+    queues_.stop_sharing_sent();
 }
 
 // The caller holds the lock.
-void port::forget_all_paths(invalidation reason) {
-    paths_.all_changed(reason);
-    lines_.close_all_sent();
+void session_port::invalidate_all_paths(invalidation reason) {
+    paths_.invalidate_all(reason);
+    queues_.stop_sharing_sent();
 }
 
 // Sends the response to the Report's source, in the Report's own buffers.
-void port::answer_report(ibmf_msg_t* msg) {
+void session_port::respond_to_report(ibmf_msg_t* msg) {
     {
-        const guard under(*this);
+        const guard locked(*this);
         begin_use();
     }
     msg->im_msgbufs_send = msg->im_msgbufs_recv;
     msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method = MAD_METHOD_REPORT_RESPONSE;
-    const int status =
-        ibmf_msg_transport(ibmf_, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, report_answered, this, 0);
-    if (status != IBMF_SUCCESS) report_answered(ibmf_, msg, this);
+    const int status = ibmf_msg_transport(ibmf_, IBMF_QP_HANDLE_DEFAULT, msg, nullptr,
+                                          report_response_sent, this, 0);
+    if (status != IBMF_SUCCESS) report_response_sent(ibmf_, msg, this);
 }
 
-void port::report_answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* self) {
-    const boost::intrusive_ptr<port> kept(static_cast<port*>(self));
+void session_port::report_response_sent(ibmf_handle_t handle, ibmf_msg_t* msg, void* self) {
+    const boost::intrusive_ptr<session_port> kept(static_cast<session_port*>(self));
     ibmf_free_msg(handle, &msg);
     kept->end_use();
 }

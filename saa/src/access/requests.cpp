@@ -2,7 +2,7 @@
 
 #include <ibmf/detail/requests.hpp>
 
-#include <ci/detail/refuse.hpp>
+#include <ci/support/fail_unsent.hpp>
 
 namespace irpverbs::saa {
 
@@ -21,30 +21,32 @@ struct access_call {
 int begin(IRP* irp, access_request& request, const access_call& call) {
     if (call.args.sq_template == nullptr || (call.flags & ~uint_t{IBMF_SAA_BULK}) != 0)
         return IBMF_INVALID_ARG;
-    const session_ref who = call.by != nullptr ? call.by : registry::here().find(call.handle);
+    const session_ref who =
+        call.by != nullptr ? call.by : session_table::current().find(call.handle);
     if (who == nullptr) return IBMF_BAD_HANDLE;
-    question what;
+    wire_query what;
     what.sm_key = who->sm_key;
     if (const int status = compose(call.args, what); status != IBMF_SUCCESS) return status;
-    return who->at->ask(irp, request, *who, std::move(what), (call.flags & IBMF_SAA_BULK) != 0);
+    return who->at->begin_access(irp, request, *who, std::move(what),
+                                 (call.flags & IBMF_SAA_BULK) != 0);
 }
 
 NTSTATUS refuse(IRP* irp, access_request& request, int status) {
     request.status = status;
     request.refused = true;
-    const NTSTATUS told = ibmf::status_of(status);
-    irp->IoStatus.Status = told;
+    const NTSTATUS nt_status = ibmf::status_of(status);
+    irp->IoStatus.Status = nt_status;
     irp->IoStatus.Information = static_cast<ULONG_PTR>(status);
     IoCompleteRequest(irp, IO_NO_INCREMENT);
-    return told;
+    return nt_status;
 }
 
 void send(IRP* irp, access_request& request, access_call& call) {
-    DEVICE_OBJECT* const device = registry::here().device();
+    DEVICE_OBJECT* const device = session_table::current().device();
     if (device == nullptr) {
         request.status = IBMF_NO_RESOURCES;
         request.refused = true;
-        return ci::detail::refuse(irp, STATUS_INSUFFICIENT_RESOURCES);
+        return ci::detail::fail_unsent(irp, STATUS_INSUFFICIENT_RESOURCES);
     }
     IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
     next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;

@@ -1,7 +1,7 @@
 // Sends accesses as IRPs to the device.
 #pragma once
 
-#include <access/registry.hpp>
+#include <access/session_table.hpp>
 #include <saa/detail/requests.hpp>
 
 namespace irpverbs::saa {

@@ -4,7 +4,7 @@
 
 namespace irpverbs::saa {
 
-session::session(port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
+session::session(session_port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
                  const ibmf_saa_subnet_event_args_t& its_events)
     : at(&its_port), sm_key(its_sm_key), flags(its_flags) {
     if (its_events.is_event_callback != nullptr) events.emplace(*this, its_events);
@@ -15,15 +15,15 @@ session::session(port& its_port, ib_smkey_t its_sm_key, uint_t its_flags,
 
 session::~session() = default;
 
-void session::enter() { ++busy_; }
+void session::begin_operation() { ++operations_; }
 
-void session::leave() {
-    const port::guard under(*at);
-    has_left();
+void session::end_operation() {
+    const session_port::guard locked(*at);
+    end_operation_locked();
 }
 
-void session::has_left() {
-    --busy_;
+void session::end_operation_locked() {
+    --operations_;
     if (awaited_) KeSetEvent(&changed_, IO_NO_INCREMENT, FALSE);
 }
 
@@ -35,26 +35,26 @@ void session::begin_call(callback_frame& frame) {
 void session::end_call(callback_frame& frame) { RemoveEntryList(&frame.of_session); }
 
 // Not reentrant: a cache hit inside a callback would recurse.
-bool session::begin_call_at_once(callback_frame& frame) {
+bool session::begin_inline_call(callback_frame& frame) {
     if ((flags & IBMF_SAA_SESSION_NO_OFFLOAD) == 0) return false;
-    const port::guard under(*at);
-    if (calls_here() != 0) return false;
+    const session_port::guard locked(*at);
+    if (calls_on_this_processor() != 0) return false;
     begin_call(frame);
     return true;
 }
 
-void session::end_call_and_leave(callback_frame& frame) {
-    const port::guard under(*at);
+void session::end_inline_call(callback_frame& frame) {
+    const session_port::guard locked(*at);
     end_call(frame);
-    has_left();
+    end_operation_locked();
 }
 
 bool session::begin_closing() {
-    const port::guard under(*at);
+    const session_port::guard locked(*at);
     return !std::exchange(closing, true);
 }
 
-unsigned session::calls_here() const {
+unsigned session::calls_on_this_processor() const {
     unsigned mine = 0;
     for (const LIST_ENTRY* each = frames_.Flink; each != &frames_; each = each->Flink)
         if (CONTAINING_RECORD(each, callback_frame, of_session)->on ==
@@ -64,8 +64,8 @@ unsigned session::calls_here() const {
 }
 
 // The last frame of the processor is the innermost callback.
-std::uint64_t session::event_here() {
-    const port::guard under(*at);
+std::uint64_t session::current_event_number() {
+    const session_port::guard locked(*at);
     for (const LIST_ENTRY* each = frames_.Blink; each != &frames_; each = each->Blink) {
         const auto& frame = *CONTAINING_RECORD(each, const callback_frame, of_session);
         if (frame.on == &dispatch::detail::this_processor() && frame.event_number != 0)
@@ -74,15 +74,15 @@ std::uint64_t session::event_here() {
     return 0;
 }
 
-bool session::is_quiet() const { return busy_ == calls_here(); }
+bool session::is_idle() const { return operations_ == calls_on_this_processor(); }
 
-void session::await_quiet() {
+void session::await_idle() {
     for (;;) {
         {
-            const port::guard under(*at);
+            const session_port::guard locked(*at);
             awaited_ = true;
             KeClearEvent(&changed_);
-            if (is_quiet()) return;
+            if (is_idle()) return;
         }
         KeWaitForSingleObject(&changed_, Executive, KernelMode, FALSE, nullptr);
     }

@@ -1,8 +1,8 @@
 // The queue of a stream, between the access that delivers records and the calls that read them.
-#include <access/port.hpp>
+#include <access/session_port.hpp>
 #include <saa/record_stream.hpp>
 
-#include <dispatch/detail/spin.hpp>
+#include <dispatch/support/spin.hpp>
 #include <irp/cancel_safe_queue.hpp>
 
 #include <deque>
@@ -12,7 +12,7 @@
 namespace irpverbs::saa::detail {
 
 // The stream stops the transfer when more bytes than this are unread.
-constexpr std::size_t most_waiting = std::size_t{1} << 20;
+constexpr std::size_t max_unread_bytes = std::size_t{1} << 20;
 
 class stream_source final : public record_sink, public std::enable_shared_from_this<stream_source> {
 public:
@@ -28,14 +28,14 @@ public:
 private:
     static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp);
     static NTSTATUS access_ended(DEVICE_OBJECT*, IRP* irp, void* context);
-    void came(record_block&& records) override;
-    bool hold_up(query& which) override;
-    void keep(record_block&& records);
-    void let_go();
+    void append(record_block&& records) override;
+    bool pause_if_full(query& which) override;
+    void store(record_block&& records);
+    void release_paused_query();
     void end(int status, NTSTATUS nt_status);
     void serve();
     bool serve_one();
-    query_ref give_next(next_call& call, NTSTATUS& nt_status);
+    query_ref take_next(next_call& call, NTSTATUS& nt_status);
 
     DEVICE_OBJECT device_{};
     irp::cancel_safe_queue readers_;
@@ -43,12 +43,12 @@ private:
     access_request request_;
     std::shared_ptr<stream_source> self_; // set during the access
 
-    dispatch::detail::raw_spin lock_;
+    dispatch::detail::raw_spin_lock lock_;
     // lock_ guards all members below.
-    std::deque<record_block> waiting_;
-    std::size_t waiting_bytes_ = 0;
-    query_ref held_up_; // a stopped query, until half of the records are read
-    bool over_ = false;
+    std::deque<record_block> unread_;
+    std::size_t unread_bytes_ = 0;
+    query_ref paused_query_; // a stopped query, until half of the records are read
+    bool ended_ = false;
     int status_ = IBMF_SUCCESS; // of the end; a failure of the stream itself precedes it
     NTSTATUS nt_status_ = STATUS_SUCCESS;
     bool serving_ = false; // one call serves at a time, so that records stay in order
@@ -90,8 +90,8 @@ NTSTATUS stream_source::access_ended(DEVICE_OBJECT*, IRP* irp, void* context) {
     auto& self = *static_cast<stream_source*>(context);
     const std::shared_ptr<stream_source> kept = std::move(self.self_);
     self.request_.sink.reset();
-    self.let_go();
-    if (self.request_.answer.length != 0) self.keep(std::move(self.request_.answer));
+    self.release_paused_query();
+    if (self.request_.records.length != 0) self.store(std::move(self.request_.records));
     self.end(self.request_.status, irp->IoStatus.Status);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
@@ -101,32 +101,32 @@ void stream_source::close() {
     readers_.cancel_all();
 }
 
-void stream_source::came(record_block&& records) {
-    keep(std::move(records));
+void stream_source::append(record_block&& records) {
+    store(std::move(records));
     serve();
 }
 
-bool stream_source::hold_up(query& which) {
+bool stream_source::pause_if_full(query& which) {
     const std::lock_guard guard(lock_);
-    if (waiting_bytes_ < most_waiting) return false;
-    held_up_ = &which;
+    if (unread_bytes_ < max_unread_bytes) return false;
+    paused_query_ = &which;
     return true;
 }
 
 // The query has ended. This reference may be its last.
-void stream_source::let_go() {
+void stream_source::release_paused_query() {
     query_ref ended;
     const std::lock_guard guard(lock_);
-    ended.swap(held_up_);
+    ended.swap(paused_query_);
 }
 
-void stream_source::keep(record_block&& records) {
+void stream_source::store(record_block&& records) {
     try {
         const std::size_t length = records.length;
         const std::lock_guard guard(lock_);
         if (status_ != IBMF_SUCCESS) return;
-        waiting_.push_back(std::move(records));
-        waiting_bytes_ += length;
+        unread_.push_back(std::move(records));
+        unread_bytes_ += length;
     } catch (const std::bad_alloc&) {
         {
             const std::lock_guard guard(lock_);
@@ -140,7 +140,7 @@ void stream_source::keep(record_block&& records) {
 void stream_source::end(int status, NTSTATUS nt_status) {
     {
         const std::lock_guard guard(lock_);
-        over_ = true;
+        ended_ = true;
         if (status_ == IBMF_SUCCESS) {
             status_ = status;
             nt_status_ = nt_status;
@@ -152,7 +152,7 @@ void stream_source::end(int status, NTSTATUS nt_status) {
 NTSTATUS stream_source::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     auto& self = *static_cast<stream_source*>(device->DeviceExtension);
     const std::shared_ptr<stream_source> kept = self.shared_from_this();
-    const NTSTATUS status = self.readers_.park(irp::obligation(irp));
+    const NTSTATUS status = self.readers_.pend(irp::pending_irp(irp));
     kept->serve();
     return status;
 }
@@ -180,31 +180,31 @@ void stream_source::serve() {
 bool stream_source::serve_one() {
     {
         const std::lock_guard guard(lock_);
-        if (waiting_.empty() && !over_) return false;
+        if (unread_.empty() && !ended_) return false;
     }
-    std::optional<irp::obligation> reader = readers_.pop();
+    std::optional<irp::pending_irp> reader = readers_.remove_next();
     if (!reader) return false;
     auto& call = *static_cast<next_call*>(reader->stack().Parameters.Others.Argument1);
     NTSTATUS nt_status = STATUS_SUCCESS;
-    const query_ref held_up = give_next(call, nt_status);
+    const query_ref paused = take_next(call, nt_status);
     std::move(*reader).complete(nt_status, static_cast<ULONG_PTR>(call.status));
-    if (held_up) held_up->at->resume(*held_up);
+    if (paused) paused->at->resume(*paused);
     return true;
 }
 
 // Returns the stopped query when there is room again.
-query_ref stream_source::give_next(next_call& call, NTSTATUS& nt_status) {
+query_ref stream_source::take_next(next_call& call, NTSTATUS& nt_status) {
     const std::lock_guard guard(lock_);
-    if (waiting_.empty()) {
+    if (unread_.empty()) {
         call.status = status_;
         nt_status = nt_status_;
         return nullptr;
     }
     call.status = IBMF_SUCCESS;
-    call.records = std::move(waiting_.front());
-    waiting_.pop_front();
-    waiting_bytes_ -= call.records.length;
-    return waiting_bytes_ <= most_waiting / 2 ? std::exchange(held_up_, nullptr) : nullptr;
+    call.records = std::move(unread_.front());
+    unread_.pop_front();
+    unread_bytes_ -= call.records.length;
+    return unread_bytes_ <= max_unread_bytes / 2 ? std::exchange(paused_query_, nullptr) : nullptr;
 }
 
 std::shared_ptr<stream_source> open_stream(ibmf_saa_handle_t handle,

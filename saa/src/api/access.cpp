@@ -1,7 +1,7 @@
 #include <api/access.hpp>
 
-#include <access/registry.hpp>
 #include <access/requests.hpp>
+#include <access/session_table.hpp>
 
 #include <array>
 
@@ -17,14 +17,14 @@ struct access_with_callback {
     int* refused; // the variable of the starting call, while the call runs
     session_ref who;
     WORK_QUEUE_ITEM item;
-    alignas(IRP) std::array<std::byte, IoSizeOfIrp(request_stack)> packet;
+    alignas(IRP) std::array<std::byte, IoSizeOfIrp(request_stack)> irp_allocation;
 
-    IRP* irp() { return reinterpret_cast<IRP*>(packet.data()); }
+    IRP* irp() { return reinterpret_cast<IRP*>(irp_allocation.data()); }
 };
-static_assert(sizeof(access_with_callback) <= registry::access_size);
+static_assert(sizeof(access_with_callback) <= session_table::access_size);
 
-access_with_callback* make(registry& here, const ibmf_saa_access_args_t& args, int& refused) {
-    void* const memory = here.access_memory().take();
+access_with_callback* make(session_table& here, const ibmf_saa_access_args_t& args, int& refused) {
+    void* const memory = here.access_memory().allocate();
     if (memory == nullptr) return nullptr;
     auto* const made = ::new (memory) access_with_callback;
     made->request.keeps_session = true;
@@ -35,43 +35,43 @@ access_with_callback* make(registry& here, const ibmf_saa_access_args_t& args, i
     return made;
 }
 
-void drop(registry& here, access_with_callback* gone) {
+void free_access(session_table& here, access_with_callback* gone) {
     gone->~access_with_callback();
-    here.access_memory().give(gone);
+    here.access_memory().free(gone);
 }
 
-// The session may hold the last reference to the registry.
-void drop_told(access_with_callback* gone) {
+// The session may hold the last reference to the session table.
+void free_completed(access_with_callback* gone) {
     const session_ref last = std::move(gone->who);
-    drop(last->at->home(), gone);
+    free_access(last->at->sessions(), gone);
 }
 
-void tell(access_with_callback& ended) {
-    detail::record_block& records = ended.request.answer;
+void run_callback(access_with_callback& ended) {
+    detail::record_block& records = ended.request.records;
     ended.callback(ended.argument, records.length, static_cast<char*>(records.bytes.release()),
                    ended.request.status);
 }
 
-void call_back(void* context) {
+void run_callback_work(void* context) {
     auto* const ended = static_cast<access_with_callback*>(context);
-    ended->who->call([&] { tell(*ended); });
-    ended->who->leave();
-    drop_told(ended);
+    ended->who->call([&] { run_callback(*ended); });
+    ended->who->end_operation();
+    free_completed(ended);
 }
 
-NTSTATUS came_home(DEVICE_OBJECT*, IRP*, void* context) {
+NTSTATUS access_completed(DEVICE_OBJECT*, IRP*, void* context) {
     auto* const ended = static_cast<access_with_callback*>(context);
     if (ended->request.refused) {
         *ended->refused = ended->request.status;
-        drop(registry::here(), ended);
+        free_access(session_table::current(), ended);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
     ended->who = session_ref(ended->request.waits.by, false);
-    if (ended->who->call_at_once_and_leave([&] { tell(*ended); })) {
-        drop_told(ended);
+    if (ended->who->call_inline_and_end([&] { run_callback(*ended); })) {
+        free_completed(ended);
         return STATUS_MORE_PROCESSING_REQUIRED;
     }
-    ExInitializeWorkItem(&ended->item, call_back, ended);
+    ExInitializeWorkItem(&ended->item, run_callback_work, ended);
     ExQueueWorkItem(&ended->item, DelayedWorkQueue);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
@@ -79,9 +79,9 @@ NTSTATUS came_home(DEVICE_OBJECT*, IRP*, void* context) {
 int access_and_call_back(ibmf_saa_handle_t handle, const ibmf_saa_access_args_t& args,
                          uint_t flags) {
     int refused = IBMF_SUCCESS;
-    access_with_callback* const wanted = make(registry::here(), args, refused);
+    access_with_callback* const wanted = make(session_table::current(), args, refused);
     if (wanted == nullptr) return IBMF_NO_MEMORY;
-    IoSetCompletionRoutine(wanted->irp(), came_home, wanted, TRUE, TRUE, TRUE);
+    IoSetCompletionRoutine(wanted->irp(), access_completed, wanted, TRUE, TRUE, TRUE);
     detail::start_access(wanted->irp(), wanted->request, handle, args, flags);
     return refused;
 }
@@ -122,8 +122,8 @@ int ibmf_sa_access(ibmf_saa_handle_t ibmf_saa_handle, ibmf_saa_access_args_t* ac
         return access_and_call_back(ibmf_saa_handle, *access_args, flags);
     detail::access_request request;
     const int status = access_and_wait(request, ibmf_saa_handle, *access_args, flags);
-    *length = request.answer.length;
-    *result = request.answer.bytes.release();
+    *length = request.records.length;
+    *result = request.records.bytes.release();
     return status;
 }
 

@@ -21,15 +21,15 @@ struct typed_access {
         return access_and_wait(request, handle, args, flags);
     }
     std::span<Host> records() {
-        return {static_cast<Host*>(request.answer.bytes.get()),
-                request.answer.length / sizeof(Host)};
+        return {static_cast<Host*>(request.records.bytes.get()),
+                request.records.length / sizeof(Host)};
     }
     /// Passes the first `count` records to the caller.
     template <class Count>
-    void give(std::size_t count, Count& count_out, size_t& length, Host*& result) {
+    void hand_over(std::size_t count, Count& count_out, size_t& length, Host*& result) {
         count_out = static_cast<Count>(count);
         length = count * sizeof(Host);
-        result = static_cast<Host*>(request.answer.bytes.release());
+        result = static_cast<Host*>(request.records.bytes.release());
     }
 };
 
@@ -49,7 +49,7 @@ int find_services(ibmf_saa_handle_t handle, query_template<sa_service_record_t> 
     typed_access<sa_service_record_t> access;
     const int status =
         access.run(handle, SA_SERVICERECORD_ATTRID, IBMF_SAA_RETRIEVE, wanted, flags);
-    access.give(access.records().size(), num_records, length, result);
+    access.hand_over(access.records().size(), num_records, length, result);
     return status;
 }
 
@@ -72,7 +72,7 @@ int ibmf_saa_gid_to_pathrecords(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid
     const int status =
         access.run(ibmf_saa_handle, SA_PATHRECORD_ATTRID, IBMF_SAA_RETRIEVE, wanted, flags);
     const std::size_t count = std::min<std::size_t>(access.records().size(), most);
-    access.give(count, *num_paths, *length, *result);
+    access.hand_over(count, *num_paths, *length, *result);
     return status;
 }
 
@@ -87,7 +87,7 @@ int ibmf_saa_paths_from_gid(ibmf_saa_handle_t ibmf_saa_handle, ib_gid_t sgid, ib
     typed_access<sa_path_record_t> access;
     const int status =
         access.run(ibmf_saa_handle, SA_PATHRECORD_ATTRID, IBMF_SAA_RETRIEVE, wanted, flags);
-    access.give(one_path_a_port(access.records()), *num_paths, *length, *result);
+    access.hand_over(one_path_per_port(access.records()), *num_paths, *length, *result);
     return status;
 }
 
@@ -117,7 +117,7 @@ int ibmf_saa_update_service_record(ibmf_saa_handle_t ibmf_saa_handle,
     const int type = number_in(access_type);
     if (type != IBMF_SAA_UPDATE && type != IBMF_SAA_DELETE) return IBMF_REQ_INVALID;
     auto wanted = access_type == IBMF_SAA_UPDATE ? service_registration(*service_record)
-                                                 : service_withdrawal(*service_record);
+                                                 : service_deregistration(*service_record);
     typed_access<sa_service_record_t> access;
     return access.run(ibmf_saa_handle, SA_SERVICERECORD_ATTRID, access_type, wanted, flags);
 }

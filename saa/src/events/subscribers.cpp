@@ -4,26 +4,26 @@
 
 namespace irpverbs::saa {
 
-subscribers::subscribers(port& of) : of_(of) {
+subscribers::subscribers(session_port& of) : of_(of) {
     InitializeListHead(&waiting_);
     InitializeListHead(&up_to_date_);
     ExInitializeWorkItem(&item_, work, this);
 }
 
 void subscribers::add(subscriber& fresh) {
-    fresh.heard = log_.end();
-    InsertTailList(&up_to_date_, &fresh.place.entry);
+    fresh.read_position = log_.end();
+    InsertTailList(&up_to_date_, &fresh.list_entry.entry);
     intrusive_ptr_add_ref(&fresh.who);
 }
 
 session_ref subscribers::remove(subscriber& gone) {
-    gone.gone = true;
-    if (gone.may_be_called()) RemoveEntryList(&gone.place.entry);
+    gone.removed = true;
+    if (gone.may_be_called()) RemoveEntryList(&gone.list_entry.entry);
     if (gone.calls != 0) return nullptr; // the end of the last call releases the session
     return {&gone.who, false};
 }
 
-void subscribers::tell(const subnet_event& event) {
+void subscribers::emit(const subnet_event& event) {
     log_.add(event);
     if (!IsListEmpty(&up_to_date_)) {
         LIST_ENTRY* const all = up_to_date_.Flink;
@@ -31,32 +31,34 @@ void subscribers::tell(const subnet_event& event) {
         AppendTailList(&waiting_, all);
         InitializeListHead(&up_to_date_);
     }
-    call_worker();
+    queue_worker();
 }
 
-void subscribers::tell_alone(subscriber& whom, const subnet_event& event) {
-    whom.own = event;
+void subscribers::emit_to(subscriber& whom, const subnet_event& event) {
+    whom.private_event = event;
     if (!whom.may_be_called()) return;
-    RemoveEntryList(&whom.place.entry);
-    InsertTailList(&waiting_, &whom.place.entry);
-    call_worker();
+    RemoveEntryList(&whom.list_entry.entry);
+    InsertTailList(&waiting_, &whom.list_entry.entry);
+    queue_worker();
 }
 
-void subscribers::call_worker() {
-    if (worker_called_ || IsListEmpty(&waiting_)) return;
-    worker_called_ = true;
+void subscribers::queue_worker() {
+    if (worker_queued_ || IsListEmpty(&waiting_)) return;
+    worker_queued_ = true;
     intrusive_ptr_add_ref(&of_);
     ExQueueWorkItem(&item_, DelayedWorkQueue);
 }
 
-bool subscribers::has_more(const subscriber& of) const { return of.own || of.heard != log_.end(); }
+bool subscribers::has_more(const subscriber& of) const {
+    return of.private_event || of.read_position != log_.end();
+}
 
 void subscribers::list(subscriber& each) {
-    InsertTailList(has_more(each) ? &waiting_ : &up_to_date_, &each.place.entry);
+    InsertTailList(has_more(each) ? &waiting_ : &up_to_date_, &each.list_entry.entry);
 }
 
 /// A worker's current call.
-struct subscribers::turn {
+struct subscribers::worker_call {
     subscriber* whom = nullptr;
     subnet_event event{};
     callback_frame frame{};
@@ -64,53 +66,53 @@ struct subscribers::turn {
 
 void subscribers::work(void* context) {
     subscribers& self = *static_cast<subscribers*>(context);
-    const boost::intrusive_ptr<port> kept(&self.of_, false);
-    turn mine;
-    while (subscriber* const whom = self.next_call(mine))
-        whom->call.is_event_callback(whom->who.handle, mine.event.what, &mine.event.details,
+    const boost::intrusive_ptr<session_port> kept(&self.of_, false);
+    worker_call current;
+    while (subscriber* const whom = self.next_call(current))
+        whom->call.is_event_callback(whom->who.handle, current.event.what, &current.event.details,
                                      whom->call.is_event_callback_arg);
 }
 
 // Ends the previous call, and begins the next one. Returns null when there is none.
-subscriber* subscribers::next_call(turn& mine) {
+subscriber* subscribers::next_call(worker_call& current) {
     session_ref last;
-    const port::guard under(of_);
-    if (mine.whom != nullptr)
-        last = end_call(mine);
+    const session_port::guard locked(of_);
+    if (current.whom != nullptr)
+        last = end_call(current);
     else
-        worker_called_ = false;
-    return mine.whom = begin_call(mine);
+        worker_queued_ = false;
+    return current.whom = begin_call(current);
 }
 
-session_ref subscribers::end_call(turn& mine) {
-    subscriber& done = *mine.whom;
+session_ref subscribers::end_call(worker_call& current) {
+    subscriber& done = *current.whom;
     const bool was_listed = done.may_be_called();
     --done.calls;
-    done.who.end_call(mine.frame);
-    done.who.has_left();
-    if (done.gone) return done.calls == 0 ? session_ref(&done.who, false) : nullptr;
+    done.who.end_call(current.frame);
+    done.who.end_operation_locked();
+    if (done.removed) return done.calls == 0 ? session_ref(&done.who, false) : nullptr;
     if (!was_listed) list(done);
     return nullptr;
 }
 
 // Calls another worker for the remaining events, this session's included, in case the call takes
 // long.
-subscriber* subscribers::begin_call(turn& mine) {
-    subscriber* const next = take_waiting();
+subscriber* subscribers::begin_call(worker_call& current) {
+    subscriber* const next = next_waiting();
     if (next == nullptr) return nullptr;
-    mine.event = next->own ? *next->own : log_.next(next->heard);
-    next->own.reset();
+    current.event = next->private_event ? *next->private_event : log_.next(next->read_position);
+    next->private_event.reset();
     ++next->calls;
-    mine.frame.event_number = ++next->count;
-    next->who.enter();
-    next->who.begin_call(mine.frame);
+    current.frame.event_number = ++next->count;
+    next->who.begin_operation();
+    next->who.begin_call(current.frame);
     if (next->may_be_called()) list(*next);
-    call_worker();
+    queue_worker();
     return next;
 }
 
 // Skips subscribers whose session is being closed.
-subscriber* subscribers::take_waiting() {
+subscriber* subscribers::next_waiting() {
     while (!IsListEmpty(&waiting_)) {
         LIST_ENTRY* const first = RemoveHeadList(&waiting_);
         subscriber& next = list_link<subscriber>::of(first);

@@ -13,7 +13,7 @@
 
 namespace irpverbs::saa {
 
-class port;
+class session_port;
 struct callback_frame;
 struct session;
 
@@ -26,21 +26,22 @@ struct subscriber {
     const ibmf_saa_subnet_event_args_t call;
 
     // The port's lock guards these members:
-    event_log::position heard = 0;
-    std::optional<subnet_event> own; // for this subscriber alone, before the next common event
-    std::uint64_t count = 0;         // events reported so far
-    unsigned calls = 0;              // running calls
-    bool gone = false;
-    list_link<subscriber> place{*this}; // in a list while a further call may begin
+    event_log::position read_position = 0;
+    std::optional<subnet_event>
+        private_event;       // for this subscriber alone, before the next common event
+    std::uint64_t count = 0; // events reported so far
+    unsigned calls = 0;      // running calls
+    bool removed = false;
+    list_link<subscriber> list_entry{*this}; // in a list while a further call may begin
 
-    static constexpr unsigned most_calls = 8;
-    bool may_be_called() const { return calls < most_calls; }
+    static constexpr unsigned max_calls = 8;
+    bool may_be_called() const { return calls < max_calls; }
 };
 
 /// The caller holds the port's lock, except where a comment states otherwise.
 class subscribers {
 public:
-    explicit subscribers(port& of);
+    explicit subscribers(session_port& of);
     subscribers(const subscribers&) = delete;
     subscribers& operator=(const subscribers&) = delete;
 
@@ -50,27 +51,27 @@ public:
     /// The caller releases the result after the lock.
     boost::intrusive_ptr<session> remove(subscriber& gone);
 
-    void tell(const subnet_event& event);
-    void tell_alone(subscriber& whom, const subnet_event& event);
+    void emit(const subnet_event& event);
+    void emit_to(subscriber& whom, const subnet_event& event);
 
 private:
-    struct turn;
+    struct worker_call;
     static void work(void* self);
-    subscriber* next_call(turn& mine);
-    boost::intrusive_ptr<session> end_call(turn& mine);
-    subscriber* begin_call(turn& mine);
+    subscriber* next_call(worker_call& current);
+    boost::intrusive_ptr<session> end_call(worker_call& current);
+    subscriber* begin_call(worker_call& current);
     void list(subscriber& each);
-    subscriber* take_waiting();
+    subscriber* next_waiting();
     bool has_more(const subscriber& of) const;
-    void call_worker();
+    void queue_worker();
 
-    port& of_;
+    session_port& of_;
     event_log log_;
     // Subscribers with room for a further call:
     LIST_ENTRY waiting_; // with events to report
     LIST_ENTRY up_to_date_;
     WORK_QUEUE_ITEM item_;
-    bool worker_called_ = false; // queued, but not yet running
+    bool worker_queued_ = false; // queued, but not yet running
 };
 
 } // namespace irpverbs::saa

@@ -9,12 +9,12 @@ namespace irpverbs::saa {
 
 namespace {
 
-constexpr unsigned most_doublings = 6;
+constexpr unsigned max_doublings = 6;
 constexpr LONGLONG one_second = 10'000'000;
 
 // The random delay separates the retries of clients that were refused together.
 LARGE_INTEGER back_off(unsigned failures) {
-    const std::uint64_t most = std::uint64_t{one_second} << std::min(failures, most_doublings);
+    const std::uint64_t most = std::uint64_t{one_second} << std::min(failures, max_doublings);
     LARGE_INTEGER due;
     due.QuadPart = -one_second -
                    static_cast<LONGLONG>(dispatch::detail::this_processor().owner->random() % most);
@@ -36,19 +36,21 @@ ib_mad_informinfo_t inform_info(std::uint8_t producer, bool subscribe) {
 
 } // namespace
 
-struct event_subscriptions::producer : own_access {
+struct event_subscriptions::producer : internal_access {
     producer(event_subscriptions& its_owner, std::uint8_t its_type, std::uint8_t its_bit)
-        : own_access(its_owner.of_, home), owner(its_owner), type(its_type), bit(its_bit) {
+        : internal_access(its_owner.of_, completed), owner(its_owner), type(its_type),
+          bit(its_bit) {
         KeInitializeTimer(&timer);
         KeInitializeDpc(&dpc, due, this);
     }
-    static void home(port&, own_access& which, const detail::access_request& told) {
+    static void completed(session_port&, internal_access& which,
+                          const detail::access_request& ended) {
         auto& self = static_cast<producer&>(which);
-        self.owner.ended(self, told.status);
+        self.owner.ended(self, ended.status);
     }
     static void due(KDPC*, void* context, void*, void*) {
         auto& self = *static_cast<producer*>(context);
-        const boost::intrusive_ptr<port> kept(&self.owner.of_, false);
+        const boost::intrusive_ptr<session_port> kept(&self.owner.of_, false);
         self.owner.advance(self);
     }
 
@@ -59,18 +61,18 @@ struct event_subscriptions::producer : own_access {
     KDPC dpc;
     // Whether the response is outstanding: the request is in flight, or about to begin. The caller
     // holds the lock.
-    bool awaited() const { return under_way || (due_now && stale); }
+    bool awaited() const { return in_progress || (subscribe_due && stale); }
 
     // The port's lock guards these members:
-    bool due_now = false; // a subscription is due, perhaps a repeated one
-    bool stale = false;   // the SA may have lost the subscription, and no new request was sent
-    bool actual = false;  // the SA has confirmed
-    bool under_way = false;
-    bool leaving = false; // the request in flight ends the subscription
+    bool subscribe_due = false; // a subscription is due, perhaps a repeated one
+    bool stale = false;  // the SA may have lost the subscription, and no new request was sent
+    bool actual = false; // the SA has confirmed
+    bool in_progress = false;
+    bool unsubscribing = false; // the request in flight ends the subscription
     unsigned failures = 0;
 };
 
-event_subscriptions::event_subscriptions(port& of) : of_(of) {
+event_subscriptions::event_subscriptions(session_port& of) : of_(of) {
     const auto make = [&](std::uint8_t type, std::uint8_t bit) {
         return std::make_unique<producer>(*this, type, bit);
     };
@@ -85,11 +87,11 @@ event_subscriptions::~event_subscriptions() = default;
 
 void event_subscriptions::begin(session& by) {
     {
-        const port::guard under(of_);
+        const session_port::guard locked(of_);
         by_ = &by;
         wanted_ = true;
         interrupted_ = false;
-        told_ = all_producers;
+        reported_ = all_producers;
     }
     subscribe_all();
 }
@@ -97,7 +99,7 @@ void event_subscriptions::begin(session& by) {
 // Reports sent during the interruption are lost.
 void event_subscriptions::renew() {
     {
-        const port::guard under(of_);
+        const session_port::guard locked(of_);
         if (!wanted_) return;
         interrupted_ = true;
     }
@@ -106,14 +108,14 @@ void event_subscriptions::renew() {
 
 void event_subscriptions::subscribe_all() {
     {
-        const port::guard under(of_);
+        const session_port::guard locked(of_);
         for (const auto& each : producers_) {
-            each->due_now = each->stale = true;
+            each->subscribe_due = each->stale = true;
             each->failures = 0;
         }
     }
     for (const auto& each : producers_) {
-        cancel_wait(*each);
+        cancel_retry(*each);
         advance(*each);
     }
 }
@@ -122,40 +124,40 @@ void event_subscriptions::subscribe_all() {
 void event_subscriptions::advance(producer& which) {
     session_ref by;
     {
-        const port::guard under(of_);
-        const bool subscribe = wanted_ && which.due_now;
-        const bool leave = !wanted_ && which.actual;
-        if (by_ == nullptr || which.under_way || (!subscribe && !leave)) return;
-        which.due_now = which.stale = false;
+        const session_port::guard locked(of_);
+        const bool subscribe = wanted_ && which.subscribe_due;
+        const bool unsubscribe = !wanted_ && which.actual;
+        if (by_ == nullptr || which.in_progress || (!subscribe && !unsubscribe)) return;
+        which.subscribe_due = which.stale = false;
         set_actual(which, false);
-        which.under_way = true;
-        which.leaving = leave;
+        which.in_progress = true;
+        which.unsubscribing = unsubscribe;
         by = by_;
     }
-    ib_mad_informinfo_t info = inform_info(which.type, !which.leaving);
+    ib_mad_informinfo_t info = inform_info(which.type, !which.unsubscribing);
     which.begin(*by, {SA_INFORMINFO_ATTRID, IBMF_SAA_UPDATE, 0, &info, 0, nullptr, nullptr});
 }
 
 void event_subscriptions::ended(producer& which, int status) {
-    bool later = false;
+    bool retry = false;
     {
-        const port::guard under(of_);
-        which.under_way = false;
-        if (!which.leaving) later = note(which, status);
+        const session_port::guard locked(of_);
+        which.in_progress = false;
+        if (!which.unsubscribing) retry = record_result(which, status);
     }
-    if (later)
-        wait(which);
+    if (retry)
+        schedule_retry(which);
     else
         advance(which);
 }
 
 void event_subscriptions::end() {
     {
-        const port::guard under(of_);
+        const session_port::guard locked(of_);
         wanted_ = false;
     }
     for (const auto& each : producers_) {
-        cancel_wait(*each);
+        cancel_retry(*each);
         advance(*each);
     }
 }
@@ -163,46 +165,46 @@ void event_subscriptions::end() {
 void event_subscriptions::stop() {
     end();
     session_ref last; // released after the lock
-    const port::guard under(of_);
+    const session_port::guard locked(of_);
     last.swap(by_);
 }
 
 // The caller holds the lock. The subnet manager is the producer that reports ports.
 void event_subscriptions::set_actual(producer& which, bool actual) {
     which.actual = actual;
-    if (which.bit == IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM) of_.hear_of_ports(actual);
+    if (which.bit == IBMF_SAA_EVENT_STATUS_MASK_PRODUCER_SM) of_.set_port_reports(actual);
 }
 
 // Returns true to retry after a delay. While the port is not active there is no retry, since its
 // return renews the subscriptions. IBMF may notice the return later than this port, so
 // IBMF_BAD_PORT_STATE of an active port is retried. The caller holds the lock.
-bool event_subscriptions::note(producer& which, int status) {
+bool event_subscriptions::record_result(producer& which, int status) {
     set_actual(which, status == IBMF_SUCCESS);
     which.failures = which.actual ? 0 : which.failures + 1;
     if (!wanted_) return false;
     if (status != IBMF_BAD_PORT_STATE)
-        tell_changes();
+        emit_changes();
     else if (!of_.usable())
         return false;
-    if (which.actual || which.due_now) return false;
-    return which.due_now = true;
+    if (which.actual || which.subscribe_due) return false;
+    return which.subscribe_due = true;
 }
 
-void event_subscriptions::wait(producer& which) {
-    const port::guard under(of_);
+void event_subscriptions::schedule_retry(producer& which) {
+    const session_port::guard locked(of_);
     if (!wanted_) return;
     intrusive_ptr_add_ref(&of_);
     if (KeSetTimer(&which.timer, back_off(which.failures), &which.dpc))
         intrusive_ptr_release(&of_); // the timer was set already, and has a reference of its own
 }
 
-void event_subscriptions::cancel_wait(producer& which) {
+void event_subscriptions::cancel_retry(producer& which) {
     if (KeCancelTimer(&which.timer)) intrusive_ptr_release(&of_);
 }
 
 // Emits a change when no response is outstanding: the first producer's response may arrive before
 // the second one's request has begun. The caller holds the lock.
-void event_subscriptions::tell_changes() {
+void event_subscriptions::emit_changes() {
     std::uint8_t mask = 0;
     bool stale = false;
     for (const auto& each : producers_) {
@@ -212,17 +214,17 @@ void event_subscriptions::tell_changes() {
     }
     if (interrupted_ && !stale && mask != 0) {
         interrupted_ = false;
-        of_.tell({IBMF_SAA_EVENT_LOST, {}});
+        of_.emit({IBMF_SAA_EVENT_LOST, {}});
     }
-    if (mask == told_) return;
-    told_ = mask;
-    of_.tell(status_event());
+    if (mask == reported_) return;
+    reported_ = mask;
+    of_.emit(status_event());
 }
 
 // The caller holds the lock.
 subnet_event event_subscriptions::status_event() const {
     subnet_event event{IBMF_SAA_EVENT_SUBSCRIBER_STATUS_CHG, {}};
-    event.details.ie_producer_event_status_mask = told_;
+    event.details.ie_producer_event_status_mask = reported_;
     return event;
 }
 

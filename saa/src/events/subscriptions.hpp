@@ -3,7 +3,7 @@
 // the set of producers.
 #pragma once
 
-#include <access/own_access.hpp>
+#include <access/internal_access.hpp>
 #include <events/subnet_event.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ class event_subscriptions {
 public:
     static constexpr std::uint8_t all_producers = 0xF;
 
-    explicit event_subscriptions(port& of);
+    explicit event_subscriptions(session_port& of);
     ~event_subscriptions();
     event_subscriptions(const event_subscriptions&) = delete;
     event_subscriptions& operator=(const event_subscriptions&) = delete;
@@ -32,7 +32,7 @@ public:
     void stop();
 
     // The caller holds the lock.
-    bool complete() const { return told_ == all_producers; }
+    bool complete() const { return reported_ == all_producers; }
     /// Returns the event with the current set of producers.
     subnet_event status_event() const;
 
@@ -42,21 +42,21 @@ private:
     void subscribe_all();
     void advance(producer& which);
     void ended(producer& which, int status);
-    bool note(producer& which, int status);
+    bool record_result(producer& which, int status);
     void set_actual(producer& which, bool actual);
-    void wait(producer& which);
-    void cancel_wait(producer& which);
+    void schedule_retry(producer& which);
+    void cancel_retry(producer& which);
     void leave(producer& which);
-    void tell_changes();
+    void emit_changes();
 
-    port& of_;
+    session_port& of_;
     std::array<std::unique_ptr<producer>, 4> producers_;
     // Guarded by the port's lock:
     session_ref by_;
     bool wanted_ = false;
     bool interrupted_ = false; // Reports may have been lost, which an event reports after the next
                                // subscription
-    std::uint8_t told_ = all_producers;
+    std::uint8_t reported_ = all_producers;
 };
 
 } // namespace irpverbs::saa

@@ -29,7 +29,7 @@ path_cache::index path_cache::find(const path_key& key) const {
     return at;
 }
 
-path_cache::answer path_cache::look_up(const path_key& key, machine_time now) {
+path_cache::lookup_result path_cache::look_up(const path_key& key, machine_time now) {
     const index at = find(key);
     if (at == index_lists::none) {
         ++counters_.misses;
@@ -39,7 +39,7 @@ path_cache::answer path_cache::look_up(const path_key& key, machine_time now) {
     if (now >= found.expires) {
         ++counters_.stale;
         ++counters_.misses;
-        forget(at);
+        remove(at);
         return {};
     }
     by_use_.remove(0, at);
@@ -52,7 +52,7 @@ bool path_cache::is_late(const path_key& key, ticket when) const {
     const auto asked = static_cast<std::uint64_t>(when);
     if (asked < all_before_ || epoch_ - asked > recent_.size()) return true;
     for (std::uint64_t epoch = asked; epoch < epoch_; ++epoch) {
-        const withdrawal& w = recent_[epoch % recent_.size()];
+        const gid_invalidation& w = recent_[epoch % recent_.size()];
         if (same(w.gid, key.sgid) || same(w.gid, key.dgid)) return true;
     }
     return false;
@@ -60,12 +60,12 @@ bool path_cache::is_late(const path_key& key, ticket when) const {
 
 path_cache::entry* path_cache::make_entry(const path_key& key, ticket when) {
     if (is_late(key, when)) {
-        ++counters_.late_answers;
+        ++counters_.late_responses;
         return nullptr;
     }
-    if (const index known = find(key); known != index_lists::none) forget(known);
+    if (const index known = find(key); known != index_lists::none) remove(known);
     if (free_.empty()) {
-        forget(by_use_.last(0));
+        remove(by_use_.last(0));
         ++counters_.evicted;
     }
     const index at = free_.back();
@@ -86,7 +86,7 @@ bool path_cache::store(const path_key& key, std::span<const sa_path_record_t> re
     try {
         kept->records.assign(records.begin(), records.end());
     } catch (const std::bad_alloc&) {
-        forget(static_cast<index>(kept - entries_.data()));
+        remove(static_cast<index>(kept - entries_.data()));
         return false;
     }
     kept->expires = now + limits_.ttl;
@@ -105,7 +105,7 @@ bool path_cache::store_negative(const path_key& key, int status, ticket when, ma
     return true;
 }
 
-void path_cache::forget(index at) {
+void path_cache::remove(index at) {
     const path_key& key = entries_[at].key;
     by_key_.remove(bucket(key.hash()), at);
     by_source_.remove(bucket(hash_of(key.sgid)), at);
@@ -115,20 +115,20 @@ void path_cache::forget(index at) {
     --size_;
 }
 
-std::uint64_t path_cache::forget_end(index_lists& ends, const std::uint64_t (&gid)[2],
-                                     bool source) {
-    std::uint64_t forgotten = 0;
+std::uint64_t path_cache::remove_by_gid(index_lists& ends, const std::uint64_t (&gid)[2],
+                                        bool source) {
+    std::uint64_t removed = 0;
     index at = ends.first(bucket(hash_of(gid)));
     while (at != index_lists::none) {
         const index next = ends.after(at);
         const path_key& key = entries_[at].key;
         if (same(source ? key.sgid : key.dgid, gid)) {
-            forget(at);
-            ++forgotten;
+            remove(at);
+            ++removed;
         }
         at = next;
     }
-    return forgotten;
+    return removed;
 }
 
 void path_cache::invalidate_gid(const ib_gid_t& gid, invalidation reason) {
@@ -136,7 +136,7 @@ void path_cache::invalidate_gid(const ib_gid_t& gid, invalidation reason) {
     recent_[epoch_ % recent_.size()] = {{end[0], end[1]}};
     ++epoch_;
     counters_.invalidated[static_cast<std::size_t>(reason)] +=
-        forget_end(by_source_, end, true) + forget_end(by_destination_, end, false);
+        remove_by_gid(by_source_, end, true) + remove_by_gid(by_destination_, end, false);
 }
 
 void path_cache::invalidate_all(invalidation reason) {
@@ -144,7 +144,7 @@ void path_cache::invalidate_all(invalidation reason) {
     all_before_ = epoch_;
     counters_.invalidated[static_cast<std::size_t>(reason)] += size_;
     while (size_ != 0)
-        forget(by_use_.first(0));
+        remove(by_use_.first(0));
 }
 
 } // namespace irpverbs::saa

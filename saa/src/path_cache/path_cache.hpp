@@ -17,8 +17,8 @@ namespace irpverbs::saa {
 
 struct path_cache_limits {
     std::size_t entries = 16384; // beyond that, the least recently used entry is removed
-    machine_time ttl = 300 * ticks_a_second;
-    machine_time negative_ttl = 2 * ticks_a_second;
+    machine_time ttl = 300 * ticks_per_second;
+    machine_time negative_ttl = 2 * ticks_per_second;
 };
 
 enum class invalidation : std::uint8_t {
@@ -28,7 +28,8 @@ enum class invalidation : std::uint8_t {
     client_reregister,
     lid_change, // of the local port
     pkey_change,
-    unheard // events may have been missed: the port was down, or the SA's reports have only begun
+    events_missed // events may have been missed: the port was down, or the SA's reports have only
+                  // begun
 };
 inline constexpr std::size_t invalidations = 7;
 
@@ -38,7 +39,7 @@ struct path_cache_counters {
     std::uint64_t misses = 0;        // including stale entries
     std::uint64_t stale = 0;         // found, but expired
     std::uint64_t evicted = 0;
-    std::uint64_t late_answers = 0; // not stored: invalidated after the query was sent
+    std::uint64_t late_responses = 0; // not stored: invalidated after the query was sent
     std::array<std::uint64_t, invalidations> invalidated{}; // entries, by reason
 };
 
@@ -46,7 +47,7 @@ class path_cache {
 public:
     enum class outcome : std::uint8_t { miss, hit, negative };
 
-    struct answer {
+    struct lookup_result {
         outcome what = outcome::miss;
         std::span<const sa_path_record_t> records; // of a hit; valid until the next change
         int status = 0;                            // of a negative entry
@@ -57,10 +58,10 @@ public:
 
     explicit path_cache(const path_cache_limits& limits = {});
 
-    answer look_up(const path_key& key, machine_time now);
+    lookup_result look_up(const path_key& key, machine_time now);
 
     /// The caller takes the ticket before it sends the query.
-    ticket asked() const { return ticket{epoch_}; }
+    ticket current_ticket() const { return ticket{epoch_}; }
 
     /// Stores a response. Returns false without effect when its subject was invalidated after
     /// `when`, since the response may describe the state before the change; or without memory.
@@ -87,7 +88,7 @@ private:
         int status = 0;
         bool negative = false;
     };
-    struct withdrawal {
+    struct gid_invalidation {
         std::uint64_t gid[2];
     };
 
@@ -95,8 +96,8 @@ private:
     index find(const path_key& key) const;
     bool is_late(const path_key& key, ticket when) const;
     entry* make_entry(const path_key& key, ticket when);
-    void forget(index at);
-    std::uint64_t forget_end(index_lists& ends, const std::uint64_t (&gid)[2], bool source);
+    void remove(index at);
+    std::uint64_t remove_by_gid(index_lists& ends, const std::uint64_t (&gid)[2], bool source);
 
     path_cache_limits limits_;
     std::size_t buckets_;
@@ -110,7 +111,7 @@ private:
 
     std::uint64_t epoch_ = 0;      // the number of invalidations
     std::uint64_t all_before_ = 0; // responses to queries before this epoch are late in any case
-    std::array<withdrawal, 256> recent_{}; // the entry of epoch n is at n % size
+    std::array<gid_invalidation, 256> recent_{}; // the entry of epoch n is at n % size
     path_cache_counters counters_;
 };
 

@@ -25,24 +25,24 @@ std::uint8_t with_selector(unsigned selector, unsigned value) {
 
 std::optional<path_key> path_key::of(const sa_path_record_t& wanted, std::uint64_t components) {
     if ((components & needed) != needed || (components & ~allowed) != 0) return std::nullopt;
-    const auto asked = [&](std::uint64_t bits) { return (components & bits) != 0; };
+    const auto has = [&](std::uint64_t bits) { return (components & bits) != 0; };
     path_key key;
     key.components = static_cast<std::uint32_t>(components);
     key.sgid[0] = wanted.SGID.gid_prefix;
     key.sgid[1] = wanted.SGID.gid_guid;
     key.dgid[0] = wanted.DGID.gid_prefix;
     key.dgid[1] = wanted.DGID.gid_guid;
-    if (asked(SA_PR_COMPMASK_SERVICEID)) key.service_id = wanted.ServiceID;
-    if (asked(SA_PR_COMPMASK_PKEY)) key.pkey = wanted.P_Key;
-    if (asked(SA_PR_COMPMASK_QOSCLASS)) key.qos_class = wanted.QoSClass;
-    if (asked(SA_PR_COMPMASK_SL)) key.sl = wanted.SL;
-    if (asked(SA_PR_COMPMASK_TCLASS)) key.tclass = wanted.TClass;
-    if (asked(mtu_bits)) key.mtu = with_selector(wanted.MtuSelector, wanted.Mtu);
-    if (asked(rate_bits)) key.rate = with_selector(wanted.RateSelector, wanted.Rate);
-    if (asked(life_bits))
+    if (has(SA_PR_COMPMASK_SERVICEID)) key.service_id = wanted.ServiceID;
+    if (has(SA_PR_COMPMASK_PKEY)) key.pkey = wanted.P_Key;
+    if (has(SA_PR_COMPMASK_QOSCLASS)) key.qos_class = wanted.QoSClass;
+    if (has(SA_PR_COMPMASK_SL)) key.sl = wanted.SL;
+    if (has(SA_PR_COMPMASK_TCLASS)) key.tclass = wanted.TClass;
+    if (has(mtu_bits)) key.mtu = with_selector(wanted.MtuSelector, wanted.Mtu);
+    if (has(rate_bits)) key.rate = with_selector(wanted.RateSelector, wanted.Rate);
+    if (has(life_bits))
         key.life_time = with_selector(wanted.PacketLifeTimeSelector, wanted.PacketLifeTime);
-    if (asked(SA_PR_COMPMASK_REVERSIBLE)) key.reversible = wanted.Reversible;
-    if (asked(SA_PR_COMPMASK_NUMBPATH)) key.numb_path = wanted.NumbPath;
+    if (has(SA_PR_COMPMASK_REVERSIBLE)) key.reversible = wanted.Reversible;
+    if (has(SA_PR_COMPMASK_NUMBPATH)) key.numb_path = wanted.NumbPath;
     return key;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "layout.hpp"
-#include "names.hpp"
+#include "value_names.hpp"
 
 namespace irpverbs::saa::layout {
 

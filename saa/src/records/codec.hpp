@@ -34,7 +34,7 @@ using word = std::conditional_t<
                                           std::conditional_t<Bytes == 8, std::uint64_t, void>>>>;
 
 template <class Word>
-Word turned(Word value) {
+Word byte_swapped(Word value) {
     if constexpr (std::endian::native == std::endian::big || sizeof(Word) == 1) return value;
     if constexpr (sizeof(Word) == 2) return __builtin_bswap16(value);
     if constexpr (sizeof(Word) == 4) return __builtin_bswap32(value);
@@ -51,7 +51,7 @@ std::uint64_t read(const std::uint8_t* bytes) {
     } else {
         whole value;
         std::memcpy(&value, bytes + first, sizeof value);
-        return turned(value) >> (end * 8 - Bit - Width) & low_bits(Width);
+        return byte_swapped(value) >> (end * 8 - Bit - Width) & low_bits(Width);
     }
 }
 
@@ -66,14 +66,14 @@ void write(std::uint8_t* bytes, std::uint64_t value) {
         whole others;
         std::memcpy(&others, bytes + first, sizeof others);
         const auto mine = static_cast<whole>((value & low_bits(Width)) << (end * 8 - Bit - Width));
-        const auto all = static_cast<whole>(others | turned(mine));
+        const auto all = static_cast<whole>(others | byte_swapped(mine));
         std::memcpy(bytes + first, &all, sizeof all);
     }
 }
 
 /// The host member of a field, or a part of it.
 template <const auto& Table, std::size_t Field, std::size_t Element>
-struct place {
+struct element_codec {
     static constexpr const field& f = Table[Field];
     static constexpr std::size_t host = f.host_offset + Element * f.host_stride;
     static constexpr unsigned wire = static_cast<unsigned>(f.wire_bit + Element * f.wire_stride);
@@ -93,7 +93,7 @@ struct place {
     }
 };
 
-constexpr std::size_t most_written_out = 2; // elements of a field; a loop copies more of them
+constexpr std::size_t max_unrolled = 2; // elements of a field; a loop copies more of them
 
 template <const auto& Table, std::size_t Field>
 using elements = std::make_index_sequence<Table[Field].count>;
@@ -103,9 +103,9 @@ void pack_field(const std::uint8_t* host, std::uint8_t* wire) {
     constexpr const field& f = Table[Field];
     if constexpr (is_block(f))
         std::memcpy(wire + f.wire_bit / 8, host + f.host_offset, f.count);
-    else if constexpr (f.count <= most_written_out)
+    else if constexpr (f.count <= max_unrolled)
         [&]<std::size_t... Element>(std::index_sequence<Element...>) {
-            (place<Table, Field, Element>::pack(host, wire), ...);
+            (element_codec<Table, Field, Element>::pack(host, wire), ...);
         }
     (elements<Table, Field>());
     else for (std::size_t i = 0; i < f.count; ++i)
@@ -117,9 +117,9 @@ void unpack_field(const std::uint8_t* wire, std::uint8_t* host) {
     constexpr const field& f = Table[Field];
     if constexpr (is_block(f))
         std::memcpy(host + f.host_offset, wire + f.wire_bit / 8, f.count);
-    else if constexpr (f.count <= most_written_out)
+    else if constexpr (f.count <= max_unrolled)
         [&]<std::size_t... Element>(std::index_sequence<Element...>) {
-            (place<Table, Field, Element>::unpack(wire, host), ...);
+            (element_codec<Table, Field, Element>::unpack(wire, host), ...);
         }
     (elements<Table, Field>());
     else for (std::size_t i = 0; i < f.count; ++i)

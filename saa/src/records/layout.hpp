@@ -27,8 +27,8 @@ constexpr std::array<field, N + M> operator+(const std::array<field, N>& first,
 
 /// Returns an attribute's fields as part of a record.
 template <std::size_t N>
-constexpr std::array<field, N> inside(std::array<field, N> fields, std::size_t wire_byte,
-                                      std::size_t host_offset) {
+constexpr std::array<field, N> embedded(std::array<field, N> fields, std::size_t wire_byte,
+                                        std::size_t host_offset) {
     for (field& f : fields) {
         f.wire_bit = static_cast<std::uint16_t>(f.wire_bit + wire_byte * 8);
         f.host_offset = static_cast<std::uint16_t>(f.host_offset + host_offset);

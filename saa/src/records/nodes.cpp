@@ -10,8 +10,8 @@ using namespace layout;
 constexpr auto node_record =
     std::array{ROW(LID, at(0), 16, SA_NODEINFO_COMPMASK_NODELID, number, {}),
                ROW(Reserved, at(2), 16, SA_NODEINFO_COMPMASK_RESERVED, reserved, {})} +
-    inside(node_info, 4, offsetof(HOST, NodeInfo)) +
-    inside(node_description, 44, offsetof(HOST, NodeDescription));
+    embedded(node_info, 4, offsetof(HOST, NodeInfo)) +
+    embedded(node_description, 44, offsetof(HOST, NodeDescription));
 #undef HOST
 
 #define HOST sa_SLtoVLmapping_record_t
@@ -20,14 +20,14 @@ constexpr auto sl_to_vl_record =
                ROW(InputPortNum, at(2), 8, SA_SLTOVL_COMPMASK_INPUTPORTNUM, number, {}),
                ROW(OutputPortNum, at(3), 8, SA_SLTOVL_COMPMASK_OUTPUTPORTNUM, number, {}),
                ROW(Reserved, at(4), 32, SA_SLTOVL_COMPMASK_RESERVED, reserved, {})} +
-    inside(sl_to_vl_table, 8, offsetof(HOST, SLtoVLMappingTable));
+    embedded(sl_to_vl_table, 8, offsetof(HOST, SLtoVLMappingTable));
 #undef HOST
 
 #define HOST sa_switchinfo_record_t
 constexpr auto switch_info_record =
     std::array{ROW(LID, at(0), 16, SA_SWITCHINFO_COMPMASK_SWITCHLID, number, {}),
                ROW(Reserved, at(2), 16, SA_SWITCHINFO_COMPMASK_RESERVED, reserved, {})} +
-    inside(switch_info, 4, offsetof(HOST, SwitchInfo));
+    embedded(switch_info, 4, offsetof(HOST, SwitchInfo));
 #undef HOST
 
 #define HOST sa_linearft_record_t
@@ -35,7 +35,7 @@ constexpr auto linear_record =
     std::array{ROW(LID, at(0), 16, SA_LFT_COMPMASK_LFTLID, number, {}),
                ROW(BlockNum, at(2), 16, SA_LFT_COMPMASK_BLOCKNUM, number, {}),
                ROW(Reserved, at(4), 32, SA_LFT_COMPMASK_RESERVED, reserved, {})} +
-    inside(linear_table, 8, offsetof(HOST, LinearFT));
+    embedded(linear_table, 8, offsetof(HOST, LinearFT));
 #undef HOST
 
 #define HOST sa_randomft_record_t
@@ -43,7 +43,7 @@ constexpr auto random_record =
     std::array{ROW(LID, at(0), 16, SA_RFT_COMPMASK_RFTLID, number, {}),
                ROW(BlockNum, at(2), 16, SA_RFT_COMPMASK_BLOCKNUM, number, {}),
                ROW(Reserved, at(4), 32, SA_RFT_COMPMASK_RESERVED, reserved, {})} +
-    inside(random_table, 8, offsetof(HOST, RandomFT));
+    embedded(random_table, 8, offsetof(HOST, RandomFT));
 #undef HOST
 
 #define HOST sa_multicastft_record_t
@@ -53,14 +53,14 @@ constexpr auto multicast_record =
                ROW(Reserved, at(2, 4), 3, SA_MFT_COMPMASK_RESERVED, reserved, {}),
                ROW(BlockNum, at(2, 7), 9, SA_MFT_COMPMASK_BLOCKNUM, number, {}),
                ROW(Reserved2, at(4), 32, SA_MFT_COMPMASK_RESERVED2, reserved, {})} +
-    inside(multicast_table, 8, offsetof(HOST, MulticastFT));
+    embedded(multicast_table, 8, offsetof(HOST, MulticastFT));
 #undef HOST
 
 #define HOST sa_sminfo_record_t
 constexpr auto sm_info_record =
     std::array{ROW(LID, at(0), 16, SA_SMINFO_COMPMASK_NODELID, number, {}),
                ROW(Reserved, at(2), 16, SA_SMINFO_COMPMASK_RESERVED, reserved, {})} +
-    inside(sm_info, 4, offsetof(HOST, SMInfo));
+    embedded(sm_info, 4, offsetof(HOST, SMInfo));
 #undef HOST
 
 #define HOST sa_guidinfo_record_t
@@ -69,7 +69,7 @@ constexpr auto guid_info_record =
                ROW(BlockNum, at(2), 8, SA_GUIDINFO_COMPMASK_BLOCKNUM, number, {}),
                ROW(Reserved, at(3), 8, SA_GUIDINFO_COMPMASK_RESERVED, reserved, {}),
                ROW(Reserved2, at(4), 32, SA_GUIDINFO_COMPMASK_RESERVED2, reserved, {})} +
-    inside(guid_info, 8, offsetof(HOST, GUIDInfo));
+    embedded(guid_info, 8, offsetof(HOST, GUIDInfo));
 #undef HOST
 
 #define HOST sa_pkey_table_record_t
@@ -78,7 +78,7 @@ constexpr auto pkey_record =
                ROW(BlockNum, at(2), 16, SA_PKEY_COMPMASK_BLOCKNUM, number, {}),
                ROW(PortNum, at(4), 8, SA_PKEY_COMPMASK_PORTNUM, number, {}),
                ARRAY(Reserved, at(5), 8, 3, SA_PKEY_COMPMASK_RESERVED, reserved)} +
-    inside(pkey_table, 8, offsetof(HOST, P_KeyTable));
+    embedded(pkey_table, 8, offsetof(HOST, P_KeyTable));
 #undef HOST
 
 #define HOST sa_VLarb_table_record_t
@@ -87,7 +87,7 @@ constexpr auto vl_arbitration_record =
                ROW(OutputPortNum, at(2), 8, SA_VLARB_COMPMASK_OUTPUTPORTNUM, number, {}),
                ROW(BlockNum, at(3), 8, SA_VLARB_COMPMASK_BLOCKNUM, number, {}),
                ROW(Reserved, at(4), 32, SA_VLARB_COMPMASK_RESERVED, reserved, {})} +
-    inside(vl_arbitration_table, 8, offsetof(HOST, VLArbTable));
+    embedded(vl_arbitration_table, 8, offsetof(HOST, VLArbTable));
 #undef HOST
 
 #define HOST sa_link_record_t

@@ -75,7 +75,7 @@ constexpr auto port_info_record =
     std::array{ROW(EndportLID, at(0), 16, SA_PORTINFO_COMPMASK_PORTLID, number, {}),
                ROW(PortNum, at(2), 8, SA_PORTINFO_COMPMASK_PORTNUM, number, {}),
                ROW(Options, at(3), 8, SA_PORTINFO_COMPMASK_OPTIONS, number, {})} +
-    inside(port_info, 4, offsetof(HOST, PortInfo));
+    embedded(port_info, 4, offsetof(HOST, PortInfo));
 #undef HOST
 
 constexpr auto bare_port_info = bare(port_info);

@@ -90,7 +90,7 @@ constexpr auto inform_info_record =
     std::array{PAIR(SubscriberGID, SubscriberGID, at(0), SA_INFORMINFO_COMPMASK_SUBGID, gid),
                ROW(Enum, at(16), 16, SA_INFORMINFO_COMPMASK_ENUM, number, {}),
                ARRAY(Reserved, at(18), 8, 6, SA_INFORMINFO_COMPMASK_RESERVED, reserved)} +
-    inside(inform_info, 24, offsetof(HOST, InformInfo));
+    embedded(inform_info, 24, offsetof(HOST, InformInfo));
 #undef HOST
 
 } // namespace

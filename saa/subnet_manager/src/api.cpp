@@ -1,12 +1,12 @@
 #include "manager_core.hpp"
 
-#include <ci/detail/refuse.hpp>
+#include <ci/support/fail_unsent.hpp>
 
 namespace irpverbs::subnet_manager {
 
 void detail::manager_request::start(IRP* irp) {
-    if (of == nullptr) return ci::detail::refuse(irp, STATUS_INVALID_PARAMETER);
-    of->ask(verb, irp);
+    if (of == nullptr) return ci::detail::fail_unsent(irp, STATUS_INVALID_PARAMETER);
+    of->submit(verb, irp);
 }
 
 std::string partitions_problem(const std::string& text, const std::string& name) {
@@ -19,7 +19,7 @@ manager::manager(manager_options options)
     : manager_(std::make_shared<manager_core>(std::move(options))) {}
 
 manager::~manager() {
-    if (manager_ != nullptr) manager_->abandon();
+    if (manager_ != nullptr) manager_->request_stop();
 }
 
 manager& manager::operator=(manager&& other) noexcept {

@@ -17,7 +17,7 @@ using saa::unpack_multipath;
 /// Machine time in units of 100 ns from an arbitrary start. Callers pass it in; the model reads no
 /// clock.
 using machine_time = std::uint64_t;
-inline constexpr machine_time ticks_a_second = 10'000'000;
+inline constexpr machine_time ticks_per_second = 10'000'000;
 
 inline bool same_gid(const ib_gid_t& a, const ib_gid_t& b) {
     return a.gid_prefix == b.gid_prefix && a.gid_guid == b.gid_guid;

@@ -1,7 +1,7 @@
 // The C interface.
 #include "manager_core.hpp"
 
-#include <ci/detail/refuse.hpp>
+#include <ci/support/fail_unsent.hpp>
 #include <subnet_manager/subnet_manager.h>
 
 #include <algorithm>
@@ -30,9 +30,9 @@ manager_options options_of(const SM_OPTIONS& from) {
             .partitions = from.Partitions != nullptr ? from.Partitions : ""};
 }
 
-NTSTATUS ask(const SM_MANAGER* manager, detail::manager_verb verb, IRP* irp) {
-    if (manager != nullptr) return manager->core->ask(verb, irp);
-    irpverbs::ci::detail::refuse(irp, STATUS_INVALID_PARAMETER);
+NTSTATUS submit(const SM_MANAGER* manager, detail::manager_verb verb, IRP* irp) {
+    if (manager != nullptr) return manager->core->submit(verb, irp);
+    irpverbs::ci::detail::fail_unsent(irp, STATUS_INVALID_PARAMETER);
     return STATUS_INVALID_PARAMETER;
 }
 
@@ -41,19 +41,19 @@ NTSTATUS ask(const SM_MANAGER* manager, detail::manager_verb verb, IRP* irp) {
 extern "C" {
 
 void SmInitializeOptions(SM_OPTIONS* options, ib_guid_t hca) {
-    const manager_options usual;
+    const manager_options defaults;
     *options = {};
     options->Size = sizeof *options;
-    options->Port = usual.port;
-    options->Priority = usual.priority;
-    options->Lmc = usual.lmc;
+    options->Port = defaults.port;
+    options->Priority = defaults.priority;
+    options->Lmc = defaults.lmc;
     options->Hca = hca;
-    options->SmKey = usual.sm_key;
-    options->SaKey = usual.sa_key;
-    options->StandbyPollMs = usual.standby_poll_ms;
-    options->StandbyRetries = usual.standby_retries;
-    options->SmpsInFlight = usual.smps_in_flight;
-    options->LightSweepMs = usual.light_sweep_ms;
+    options->SmKey = defaults.sm_key;
+    options->SaKey = defaults.sa_key;
+    options->StandbyPollMs = defaults.standby_poll_ms;
+    options->StandbyRetries = defaults.standby_retries;
+    options->SmpsInFlight = defaults.smps_in_flight;
+    options->LightSweepMs = defaults.light_sweep_ms;
 }
 
 NTSTATUS SmCreate(const SM_OPTIONS* options, SM_MANAGER** manager) {
@@ -72,20 +72,20 @@ NTSTATUS SmCreate(const SM_OPTIONS* options, SM_MANAGER** manager) {
 
 void SmDestroy(SM_MANAGER* manager) {
     if (manager == nullptr) return;
-    manager->core->abandon();
+    manager->core->request_stop();
     delete manager;
 }
 
 NTSTATUS SmStart(SM_MANAGER* manager, PIRP irp) {
-    return ask(manager, detail::manager_verb::start, irp);
+    return submit(manager, detail::manager_verb::start, irp);
 }
 
 NTSTATUS SmWaitUntilUp(SM_MANAGER* manager, PIRP irp) {
-    return ask(manager, detail::manager_verb::wait_until_up, irp);
+    return submit(manager, detail::manager_verb::wait_until_up, irp);
 }
 
 NTSTATUS SmStop(SM_MANAGER* manager, PIRP irp) {
-    return ask(manager, detail::manager_verb::stop, irp);
+    return submit(manager, detail::manager_verb::stop, irp);
 }
 
 NTSTATUS SmCheckPartitions(const char* text, const char* name, char* message, SIZE_T size) {

@@ -7,7 +7,7 @@ namespace irpverbs::subnet_manager {
 namespace {
 
 constexpr LONG tick_ms = 250;
-constexpr machine_time ticks_a_millisecond = ticks_a_second / 1000;
+constexpr machine_time ticks_per_millisecond = ticks_per_second / 1000;
 constexpr char one_partition[] = "Default=0x7fff, ipoib : ALL=full ;";
 
 NTSTATUS status_of(int ibmf_code) {
@@ -49,13 +49,13 @@ manager_core::manager_core(manager_options options) : options_(std::move(options
     device_.StackSize = 1;
     device_.DriverObject = &driver;
     device_.DeviceExtension = this;
-    poke_.of = this;
-    poke_.run = poked;
+    wake_task_.of = this;
+    wake_task_.run = woken;
     KeInitializeTimer(&timer_);
     KeInitializeDpc(&timer_dpc_, timer_fired, this);
 }
 
-NTSTATUS manager_core::ask(detail::manager_verb verb, IRP* irp) {
+NTSTATUS manager_core::submit(detail::manager_verb verb, IRP* irp) {
     IO_STACK_LOCATION& next = *IoGetNextIrpStackLocation(irp);
     next.MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
     next.MinorFunction = static_cast<UCHAR>(verb);
@@ -64,11 +64,11 @@ NTSTATUS manager_core::ask(detail::manager_verb verb, IRP* irp) {
 
 NTSTATUS manager_core::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     auto& self = *static_cast<manager_core*>(device->DeviceExtension);
-    irp::obligation owed(irp);
+    irp::pending_irp owed(irp);
     const auto verb = static_cast<detail::manager_verb>(owed.stack().MinorFunction);
     const std::shared_ptr<manager_core> kept = self.shared_from_this();
-    const NTSTATUS status = self.queue_of(verb).park(std::move(owed));
-    kept->poke();
+    const NTSTATUS status = self.queue_of(verb).pend(std::move(owed));
+    kept->wake();
     return status;
 }
 
@@ -83,22 +83,22 @@ irp::cancel_safe_queue& manager_core::queue_of(detail::manager_verb verb) {
     }
 }
 
-void manager_core::poke() {
-    if (poked_.exchange(true)) return;
-    poker_ = shared_from_this();
-    queue_->post(poke_);
+void manager_core::wake() {
+    if (wake_pending_.exchange(true)) return;
+    wake_owner_ = shared_from_this();
+    queue_->post(wake_task_);
 }
 
-void manager_core::poked(serial_queue::task& task) {
-    manager_core& self = *static_cast<poke_task&>(task).of;
-    const std::shared_ptr<manager_core> kept = std::move(self.poker_);
-    self.poked_ = false;
+void manager_core::woken(serial_queue::task& task) {
+    manager_core& self = *static_cast<wake_task&>(task).of;
+    const std::shared_ptr<manager_core> kept = std::move(self.wake_owner_);
+    self.wake_pending_ = false;
     self.serve();
 }
 
-void manager_core::abandon() {
-    abandoned_ = true;
-    poke();
+void manager_core::request_stop() {
+    stop_requested_ = true;
+    wake();
 }
 
 manager_status manager_core::status() const {
@@ -107,8 +107,8 @@ manager_status manager_core::status() const {
 }
 
 void manager_core::serve() {
-    if (exhausted_.exchange(false) && phase_ == phase::running && !retiring_) begin_anew();
-    if (phase_ == phase::running && retiring_ && smps_->idle()) retired();
+    if (exhausted_.exchange(false) && phase_ == phase::running && !stepping_down_) restart();
+    if (phase_ == phase::running && stepping_down_ && smps_->idle()) stepped_down();
     if (ticked_.exchange(false) && phase_ == phase::running) tick();
     if (phase_ == phase::idle && !starting_.empty()) {
         const NTSTATUS opened = open();
@@ -116,30 +116,30 @@ void manager_core::serve() {
         if (!NT_SUCCESS(opened)) outcome_ = opened;
         if (NT_SUCCESS(opened)) mastership_->begin();
     }
-    note_status();
-    if (phase_ == phase::running) starting_.pop_all().complete(STATUS_SUCCESS);
-    if (phase_ == phase::running && is_up()) waiting_.pop_all().complete(STATUS_SUCCESS);
+    publish_status();
+    if (phase_ == phase::running) starting_.remove_all().complete(STATUS_SUCCESS);
+    if (phase_ == phase::running && is_up()) waiting_.remove_all().complete(STATUS_SUCCESS);
     end_when_due();
-    if (phase_ == phase::closing) go_on_closing();
+    if (phase_ == phase::closing) continue_close();
     if (phase_ == phase::closed) complete_all();
 }
 
 void manager_core::end_when_due() {
-    const bool wanted = abandoned_ || !stopping_.empty();
+    const bool wanted = stop_requested_ || !stopping_.empty();
     if (phase_ == phase::idle && wanted)
         phase_ = phase::closed;
     else if (phase_ == phase::running && wanted)
         begin_close(STATUS_CANCELLED);
-    else if (phase_ == phase::running && smps_->lost())
+    else if (phase_ == phase::running && smps_->device_removed())
         begin_close(STATUS_FILE_FORCED_CLOSED);
-    note_status();
+    publish_status();
 }
 
 void manager_core::complete_all() {
-    starting_.pop_all().complete(outcome_);
-    waiting_.pop_all().complete(outcome_);
+    starting_.remove_all().complete(outcome_);
+    waiting_.remove_all().complete(outcome_);
     outcome_ = STATUS_FILE_CLOSED;
-    stopping_.pop_all().complete(STATUS_SUCCESS);
+    stopping_.remove_all().complete(STATUS_SUCCESS);
 }
 
 NTSTATUS manager_core::open_client(ibmf_client_type_t type, uint_t flags, ibmf_handle_t& client) {
@@ -150,11 +150,11 @@ NTSTATUS manager_core::open_client(ibmf_client_type_t type, uint_t flags, ibmf_h
 }
 
 NTSTATUS manager_core::open_clients() {
-    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight, [this] { poke(); });
+    smps_ = std::make_unique<smp_channel>(*queue_, options_.smps_in_flight, [this] { wake(); });
     NTSTATUS status = open_client(SUBN_MANAGER, 0, subnet_client_);
     if (NT_SUCCESS(status)) status = open_client(SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP, sa_client_);
     if (NT_SUCCESS(status)) status = status_of(smps_->open(subnet_client_));
-    if (NT_SUCCESS(status)) status = status_of(ibmf_show_sm(subnet_client_, B_TRUE));
+    if (NT_SUCCESS(status)) status = status_of(ibmf_set_is_sm(subnet_client_, B_TRUE));
     if (NT_SUCCESS(status)) ibmf_limit_port(subnet_client_, options_.smps_in_flight);
     return status;
 }
@@ -182,8 +182,8 @@ NTSTATUS manager_core::open() {
 void manager_core::make_all() {
     using overflow = message_port::overflow;
     make_mastership();
-    subnet_port_ = std::make_unique<message_port>(*queue_, overflow::drop, [this] { poke(); });
-    sa_port_ = std::make_unique<message_port>(*queue_, overflow::answer_busy, [this] { poke(); });
+    subnet_port_ = std::make_unique<message_port>(*queue_, overflow::drop, [this] { wake(); });
+    sa_port_ = std::make_unique<message_port>(*queue_, overflow::respond_busy, [this] { wake(); });
     make_parts();
 }
 
@@ -191,21 +191,22 @@ void manager_core::make_mastership() {
     mastership_ = std::make_unique<mastership>(
         *smps_,
         mastership::settings{options_.priority, options_.sm_key,
-                             options_.standby_poll_ms * ticks_a_millisecond,
+                             options_.standby_poll_ms * ticks_per_millisecond,
                              options_.standby_retries},
-        mastership::duties{.sweep = [this] { sweeper_->sweep_now(); },
-                           .look = [this] { sweeper_->look_now(); },
-                           .distrust = [this] { sweeper_->distrust(); },
-                           .retire = [this] { retire(); }});
+        mastership::callbacks{
+            .sweep = [this] { sweeper_->begin_heavy_sweep(); },
+            .light_sweep = [this] { sweeper_->begin_light_sweep(); },
+            .invalidate_programmed_state = [this] { sweeper_->invalidate_programmed_state(); },
+            .step_down = [this] { step_down(); }});
 }
 
 sweep_rules manager_core::rules() {
     return {.is_master = [this] { return mastership_->is_master(); },
             .own = [this] { return mastership_->info(); },
-            .surveyed =
-                [this](const survey& seen) {
-                    const bool configures = mastership_->surveyed(seen);
-                    poke();
+            .evaluate =
+                [this](const sm_discovery& seen) {
+                    const bool configures = mastership_->evaluate(seen);
+                    wake();
                     return configures;
                 }};
 }
@@ -215,23 +216,23 @@ sweep_rules manager_core::rules() {
 void manager_core::make_parts() {
     sa_.reset();
     router_.reset();
-    sweeper_ = std::make_unique<sweeper>(*smps_, *plan_, rules(),
-                                         options_.light_sweep_ms * ticks_a_millisecond, news());
-    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->written(),
-                                                 [this] { sweeper_->repeat(); });
+    sweeper_ = std::make_unique<sweeper>(
+        *smps_, *plan_, rules(), options_.light_sweep_ms * ticks_per_millisecond, observer());
+    router_ = std::make_unique<multicast_router>(*smps_, sweeper_->programmed(),
+                                                 [this] { sweeper_->schedule_retry(); });
     sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key, plan_->partitions);
 }
 
 void manager_core::open_ports() {
     subnet_port_->open(subnet_client_,
-                       [this](message_parts what) { subnet_message(std::move(what)); });
-    sa_port_->open(sa_client_, [this](message_parts what) { sa_message(std::move(what)); });
+                       [this](message_parts what) { on_subnet_message(std::move(what)); });
+    sa_port_->open(sa_client_, [this](message_parts what) { on_sa_message(std::move(what)); });
 }
 
 // The timer is periodic, so a simulated run does not wait for it.
 void manager_core::start_timer() {
     LARGE_INTEGER first;
-    first.QuadPart = -static_cast<LONGLONG>(tick_ms * ticks_a_millisecond);
+    first.QuadPart = -static_cast<LONGLONG>(tick_ms * ticks_per_millisecond);
     KeSetTimerEx(&timer_, first, tick_ms, &timer_dpc_);
 }
 
@@ -243,11 +244,11 @@ void manager_core::stop_timer() {
 void manager_core::timer_fired(KDPC*, void* context, void*, void*) {
     auto& self = *static_cast<manager_core*>(context);
     self.ticked_ = true;
-    self.poke();
+    self.wake();
 }
 
 void manager_core::tick() {
-    if (retiring_) return;
+    if (stepping_down_) return;
     const machine_time now = KeQueryInterruptTime();
     mastership_->tick(now);
     if (!mastership_->is_master()) return;
@@ -256,50 +257,51 @@ void manager_core::tick() {
 }
 
 // Ends the parts of a master. They are created again after their last SMP.
-void manager_core::retire() {
-    retiring_ = true;
+void manager_core::step_down() {
+    stepping_down_ = true;
     smps_->cancel();
     sweeper_->stop();
-    poke();
+    wake();
 }
 
 // A task failed for lack of memory and left its work incomplete: restarts as after a takeover, when
 // clients register again.
-void manager_core::begin_anew() {
-    mastership_->forget();
-    retire();
+void manager_core::restart() {
+    mastership_->reset();
+    step_down();
 }
 
-void manager_core::retired() {
+void manager_core::stepped_down() {
     make_parts(); // may throw; the next tick tries it again
-    retiring_ = false;
+    stepping_down_ = false;
     smps_->resume();
-    mastership_->retired();
-    poke();
+    mastership_->stepped_down();
+    wake();
 }
 
 bool manager_core::is_up() const {
-    if (retiring_) return false;
+    if (stepping_down_) return false;
     return mastership_->is_master() ? sweeper_->current() != nullptr : mastership_->has_master();
 }
 
-sweeper::news manager_core::news() {
-    return {
-        .swept = [this](const subnet* before) { swept(before); },
-        .going =
-            [this](std::span<const port_ref> lost) { sa_->ports_go(lost, *sweeper_->current()); },
-        .gone =
-            [this] {
-                note_subnet();
-                sa_->route_groups(*sweeper_->current());
-                poke();
-            }};
+sweeper::observer manager_core::observer() {
+    return {.swept = [this](const subnet* before) { on_swept(before); },
+            .going =
+                [this](std::span<const port_ref> lost) {
+                    sa_->on_ports_lost(lost, *sweeper_->current());
+                },
+            .gone =
+                [this] {
+                    update_subnet_status();
+                    sa_->route_groups(*sweeper_->current());
+                    wake();
+                }};
 }
 
-void manager_core::swept(const subnet* before) {
-    note_subnet();
+void manager_core::on_swept(const subnet* before) {
+    update_subnet_status();
     sa_->subnet_changed(before, *sweeper_->current());
-    poke();
+    wake();
 }
 
 void manager_core::begin_close(NTSTATUS outcome) {
@@ -310,7 +312,7 @@ void manager_core::begin_close(NTSTATUS outcome) {
 }
 
 // Waits for the SMPs of the parts, then for messages.
-void manager_core::go_on_closing() {
+void manager_core::continue_close() {
     if (!smps_->idle()) return;
     if (!std::exchange(ports_closed_, true)) {
         sa_port_->close();
@@ -330,7 +332,7 @@ void manager_core::unregister() {
     stop_timer();
     close_clients();
     phase_ = phase::closed;
-    note_status();
+    publish_status();
 }
 
 } // namespace irpverbs::subnet_manager

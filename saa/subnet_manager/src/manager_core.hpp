@@ -20,26 +20,26 @@ public:
     explicit manager_core(manager_options options);
 
     /// Sends the IRP to the manager. Returns its status, or STATUS_PENDING.
-    NTSTATUS ask(detail::manager_verb verb, IRP* irp);
+    NTSTATUS submit(detail::manager_verb verb, IRP* irp);
     /// Stops the manager without waiting for its end.
-    void abandon();
+    void request_stop();
     manager_status status() const;
 
 private:
     enum class phase { idle, running, closing, closed };
 
-    struct poke_task : serial_queue::task {
+    struct wake_task : serial_queue::task {
         manager_core* of = nullptr;
     };
 
     static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp);
     irp::cancel_safe_queue& queue_of(detail::manager_verb verb);
-    void poke();
-    static void poked(serial_queue::task& task);
+    void wake();
+    static void woken(serial_queue::task& task);
     void serve();
     void end_when_due();
-    void begin_anew();
-    void go_on_closing();
+    void restart();
+    void continue_close();
     void complete_all();
 
     NTSTATUS open();
@@ -55,21 +55,21 @@ private:
     static void timer_fired(KDPC*, void* self, void*, void*);
 
     void tick();
-    void retire();
-    void retired();
+    void step_down();
+    void stepped_down();
     bool is_up() const;
 
-    void swept(const subnet* before);
-    sweeper::news news();
-    void note_subnet();
-    void note_status();
-    void subnet_message(message_parts what);
-    void trap_came(message_parts what);
-    void look_into(const ib_mad_notice_t& notice);
+    void on_swept(const subnet* before);
+    sweeper::observer observer();
+    void update_subnet_status();
+    void publish_status();
+    void on_subnet_message(message_parts what);
+    void on_trap(message_parts what);
+    void handle_notice(const ib_mad_notice_t& notice);
     void forward(const ib_mad_notice_t& notice);
-    void sm_info_asked(const message_parts& what);
+    void on_sm_info_request(const message_parts& what);
     std::vector<sm_sminfo_t> managers() const;
-    void sa_message(message_parts what);
+    void on_sa_message(message_parts what);
 
     void begin_close(NTSTATUS outcome);
     void close_clients();
@@ -81,10 +81,10 @@ private:
     std::shared_ptr<serial_queue> queue_ =
         std::make_shared<serial_queue>([this] { exhausted_ = true; });
     irp::cancel_safe_queue starting_, waiting_, stopping_;
-    poke_task poke_;
-    std::atomic<bool> poked_{false};
-    std::shared_ptr<manager_core> poker_; // references the manager while poke_ is queued
-    std::atomic<bool> abandoned_{false};
+    wake_task wake_task_;
+    std::atomic<bool> wake_pending_{false};
+    std::shared_ptr<manager_core> wake_owner_; // references the manager while wake_task_ is queued
+    std::atomic<bool> stop_requested_{false};
 
     KTIMER timer_{};
     KDPC timer_dpc_{};
@@ -101,14 +101,14 @@ private:
     std::optional<sweep_plan> plan_;
     std::unique_ptr<mastership> mastership_;
     bool ports_closed_ = false;
-    bool retiring_ = false; // the parts of an ended mastership are ending
+    bool stepping_down_ = false; // the parts of an ended mastership are ending
     std::unique_ptr<sweeper> sweeper_;
     std::unique_ptr<multicast_router> router_;
     std::unique_ptr<sa_server> sa_;
 
-    manager_status described_; // the part of the status that describes the subnet
+    manager_status subnet_status_; // the part of the status that describes the subnet
 
-    mutable dispatch::detail::raw_spin status_lock_;
+    mutable dispatch::detail::raw_spin_lock status_lock_;
     manager_status status_; // guarded by status_lock_
 };
 

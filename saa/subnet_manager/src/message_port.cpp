@@ -1,7 +1,7 @@
 #include "message_port.hpp"
 
 #include <ci/mad.h>
-#include <dispatch/detail/faults.hpp>
+#include <dispatch/support/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
 #include <algorithm>
@@ -34,60 +34,60 @@ message_parts parts_of(const ibmf_msg_t& message) {
     return parts;
 }
 
-int message_port::open(ibmf_handle_t client, heard_call heard) {
+int message_port::open(ibmf_handle_t client, receive_handler handler) {
     client_ = client;
-    heard_ = std::move(heard);
-    return ibmf_setup_async_cb(client, IBMF_QP_HANDLE_DEFAULT, came, this, 0);
+    receive_ = std::move(handler);
+    return ibmf_setup_async_cb(client, IBMF_QP_HANDLE_DEFAULT, on_message, this, 0);
 }
 
 // Frees IBMF's message at once, since IBMF frees it when the HCA is removed. A message that is not
 // copied for lack of memory counts as lost in the fabric.
-void message_port::came(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
+void message_port::on_message(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
     auto& self = *static_cast<message_port*>(context);
-    if (!self.take(*message) && self.refuse(*message)) return;
+    if (!self.enqueue(*message) && self.reply_busy(*message)) return;
     ibmf_free_msg(client, &message);
 }
 
 // Returns false when there is no room.
-bool message_port::take(const ibmf_msg_t& message) {
-    if (message.im_msgbufs_recv.im_bufs_cl_data_len > most_bytes) return false;
+bool message_port::enqueue(const ibmf_msg_t& message) {
+    if (message.im_msgbufs_recv.im_bufs_cl_data_len > max_bytes) return false;
     const ib_lid_t peer = message.im_local_addr.ia_remote_lid;
-    if (!enter(peer)) return false;
+    if (!reserve(peer)) return false;
     try {
         if (queue_.post_call(
-                [this, parts = parts_of(message)]() mutable { hear(std::move(parts)); }))
+                [this, parts = parts_of(message)]() mutable { deliver(std::move(parts)); }))
             return true;
     } catch (const std::bad_alloc&) {
     }
-    leave(peer);
+    release(peer);
     return false;
 }
 
-bool message_port::enter(ib_lid_t peer) {
-    std::atomic<std::uint32_t>& its = of_peers_[peer % of_peers_.size()];
-    const bool room = ++waiting_ <= most_waiting;
-    if (++its <= most_of_a_peer && room) return true;
-    leave(peer);
+bool message_port::reserve(ib_lid_t peer) {
+    std::atomic<std::uint32_t>& its = waiting_of_peer_[peer % waiting_of_peer_.size()];
+    const bool room = ++waiting_ <= max_waiting;
+    if (++its <= max_per_peer && room) return true;
+    release(peer);
     return false;
 }
 
-void message_port::leave(ib_lid_t peer) {
-    --of_peers_[peer % of_peers_.size()];
+void message_port::release(ib_lid_t peer) {
+    --waiting_of_peer_[peer % waiting_of_peer_.size()];
     --waiting_;
 }
 
-void message_port::hear(message_parts what) {
-    leave(what.peer.local.ia_remote_lid);
-    if (!closed_) return heard_(std::move(what));
+void message_port::deliver(message_parts what) {
+    release(what.peer.local.ia_remote_lid);
+    if (!closed_) return receive_(std::move(what));
     if (idle()) ended_();
 }
 
 // Sends the message back with another method and status. Returns false when it cannot be sent.
-bool message_port::refuse(ibmf_msg_t& message) {
-    constexpr std::uint32_t most_refusals = 64;
-    if (surplus_ == overflow::drop) return false;
-    if (++refusing_ > most_refusals) {
-        --refusing_;
+bool message_port::reply_busy(ibmf_msg_t& message) {
+    constexpr std::uint32_t max_busy = 64;
+    if (on_overflow_ == overflow::drop) return false;
+    if (++busy_in_transport_ > max_busy) {
+        --busy_in_transport_;
         return false;
     }
     message.im_msgbufs_send = message.im_msgbufs_recv;
@@ -96,29 +96,30 @@ bool message_port::refuse(ibmf_msg_t& message) {
     header.Status = ibmf::detail::swapped(std::uint16_t{MAD_STATUS_BUSY});
     message.im_msgbufs_send.im_bufs_cl_data_len = std::min(
         message.im_msgbufs_send.im_bufs_cl_data_len, ibmf::layout_of(header.MgmtClass).data_size());
-    if (ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, &message, nullptr, refused, this, 0) ==
-        IBMF_SUCCESS)
+    if (ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, &message, nullptr, busy_sent, this,
+                           0) == IBMF_SUCCESS)
         return true;
-    --refusing_;
+    --busy_in_transport_;
     return false;
 }
 
-void message_port::refused(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
+void message_port::busy_sent(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
     auto& self = *static_cast<message_port*>(context);
     ibmf_free_msg(client, &message);
-    --self.refusing_; // `idle` may hold now: the manager checks it with its next tick
+    --self.busy_in_transport_; // `idle` may hold now: the manager checks it with its next tick
 }
 
-void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times, told_call told) {
+void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times,
+                        completion_handler done) {
     if (dispatch::detail::fault_point("subnet_manager.message")) throw std::bad_alloc();
     outgoing& fresh = *sending_.emplace_back(std::make_unique<outgoing>());
     fresh.run = finish;
     fresh.at = this;
     fresh.parts = std::move(what);
-    fresh.told = std::move(told);
-    const int refused = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
-    if (refused == IBMF_SUCCESS) return; // sent() handles the message, and may have done so already
-    fresh.refused = refused;
+    fresh.done = std::move(done);
+    const int error = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
+    if (error == IBMF_SUCCESS) return; // sent() handles the message, and may have done so already
+    fresh.error = error;
     queue_.post(fresh);
 }
 
@@ -147,12 +148,12 @@ void message_port::sent(ibmf_handle_t, ibmf_msg_t*, void* context) {
 void message_port::finish(serial_queue::task& task) {
     outgoing& done = static_cast<outgoing&>(task);
     message_port& self = *done.at;
-    const int status = done.refused != IBMF_SUCCESS ? done.refused : done.message->im_msg_status;
+    const int status = done.error != IBMF_SUCCESS ? done.error : done.message->im_msg_status;
     if (done.message != nullptr) ibmf_free_msg(self.client_, &done.message);
     const auto place = std::ranges::find(self.sending_, &done, &std::unique_ptr<outgoing>::get);
     const std::unique_ptr<outgoing> last = std::exchange(*place, std::move(self.sending_.back()));
     self.sending_.pop_back();
-    if (last->told) last->told(status);
+    if (last->done) last->done(status);
     if (self.closed_ && self.idle()) self.ended_();
 }
 

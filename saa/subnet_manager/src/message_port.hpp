@@ -2,7 +2,7 @@
 // like.
 #pragma once
 
-#include "answer_times.hpp"
+#include "response_retrans.hpp"
 #include "serial_queue.hpp"
 
 #include <ibmf/ibmf.h>
@@ -41,36 +41,36 @@ message_parts parts_of(const ibmf_msg_t& message);
 /// queue is bounded, in total and for each peer. Runs in tasks of the queue.
 class message_port {
 public:
-    using heard_call = std::function<void(message_parts)>;
-    using told_call = std::function<void(int status)>;
+    using receive_handler = std::function<void(message_parts)>;
+    using completion_handler = std::function<void(int status)>;
 
     /// The handling of a message for which there is no room.
     enum class overflow : std::uint8_t {
-        drop,       // the sender repeats it
-        answer_busy // the response asks the peer to repeat it later
+        drop,        // the sender repeats it
+        respond_busy // the response asks the peer to repeat it later
     };
-    static constexpr std::uint32_t most_waiting = 1024;
-    static constexpr std::uint32_t most_of_a_peer = 256;
-    static constexpr std::size_t most_bytes = 65536; // of one message
+    static constexpr std::uint32_t max_waiting = 1024;
+    static constexpr std::uint32_t max_per_peer = 256;
+    static constexpr std::size_t max_bytes = 65536; // of one message
 
     /// `ended` is called after `close`, when all operations have ended.
-    message_port(serial_queue& queue, overflow surplus, std::function<void()> ended)
-        : queue_(queue), surplus_(surplus), ended_(std::move(ended)) {}
+    message_port(serial_queue& queue, overflow on_overflow, std::function<void()> ended)
+        : queue_(queue), on_overflow_(on_overflow), ended_(std::move(ended)) {}
     message_port(const message_port&) = delete;
     message_port& operator=(const message_port&) = delete;
 
-    /// `heard` is called as a task. Returns IBMF's statuses.
-    int open(ibmf_handle_t client, heard_call heard);
+    /// `handler` is called as a task. Returns IBMF's statuses.
+    int open(ibmf_handle_t client, receive_handler handler);
 
-    /// Sends a message; `told` is called as a task at the end of the transport. With
+    /// Sends a message; `done` is called as a task at the end of the transport. With
     /// IBMF_MSG_TRANS_FLAG_SEQ the transport waits for the response, whose contents are ignored.
-    void send(message_parts what, uint_t flags, ibmf_retrans_t times = answer_times,
-              told_call told = {});
+    void send(message_parts what, uint_t flags, ibmf_retrans_t times = response_retrans,
+              completion_handler done = {});
 
     /// Ends the reception, and cancels the messages in transport. IRQL: PASSIVE_LEVEL.
     void close();
     /// Whether no message is queued or in transport.
-    bool idle() const { return sending_.empty() && waiting_ == 0 && refusing_ == 0; }
+    bool idle() const { return sending_.empty() && waiting_ == 0 && busy_in_transport_ == 0; }
 
 private:
     struct outgoing : serial_queue::task {
@@ -78,31 +78,32 @@ private:
         ibmf_msg_t* message = nullptr;
         message_parts parts;
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
-        told_call told;
-        int refused = IBMF_SUCCESS;
+        completion_handler done;
+        int error = IBMF_SUCCESS;
     };
 
-    static void came(ibmf_handle_t, ibmf_msg_t* message, void* context);
-    bool enter(ib_lid_t peer);
-    void leave(ib_lid_t peer);
-    bool take(const ibmf_msg_t& message);
-    void hear(message_parts what);
-    bool refuse(ibmf_msg_t& message);
-    static void refused(ibmf_handle_t, ibmf_msg_t* message, void* context);
+    static void on_message(ibmf_handle_t, ibmf_msg_t* message, void* context);
+    bool reserve(ib_lid_t peer);
+    void release(ib_lid_t peer);
+    bool enqueue(const ibmf_msg_t& message);
+    void deliver(message_parts what);
+    bool reply_busy(ibmf_msg_t& message);
+    static void busy_sent(ibmf_handle_t, ibmf_msg_t* message, void* context);
     static void sent(ibmf_handle_t, ibmf_msg_t*, void* context);
     static void finish(serial_queue::task& done);
     int start(outgoing& what, uint_t flags, ibmf_retrans_t& times);
 
     serial_queue& queue_;
     ibmf_handle_t client_ = nullptr;
-    heard_call heard_;
+    receive_handler receive_;
     std::vector<std::unique_ptr<outgoing>> sending_;
     bool closed_ = false;
-    const overflow surplus_;
+    const overflow on_overflow_;
     const std::function<void()> ended_;
-    std::atomic<std::uint32_t> waiting_{0};                  // messages in the queue
-    std::atomic<std::uint32_t> refusing_{0};                 // BUSY responses in transport
-    std::array<std::atomic<std::uint32_t>, 256> of_peers_{}; // of waiting_, by LID modulo its size
+    std::atomic<std::uint32_t> waiting_{0};           // messages in the queue
+    std::atomic<std::uint32_t> busy_in_transport_{0}; // BUSY responses in transport
+    std::array<std::atomic<std::uint32_t>, 256>
+        waiting_of_peer_{}; // of waiting_, by LID modulo its size
 };
 
 } // namespace irpverbs::subnet_manager

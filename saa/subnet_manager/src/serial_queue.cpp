@@ -1,6 +1,6 @@
 #include "serial_queue.hpp"
 
-#include <dispatch/detail/work_item.hpp>
+#include <dispatch/support/work_item.hpp>
 
 #include <mutex>
 
@@ -43,7 +43,7 @@ void serial_queue::work(void* context) {
     for (;;) {
         while (task* const due = self.next()) {
             self.run(*due);
-            if (dispatch::detail::work_items_wait())
+            if (dispatch::detail::work_items_queued())
                 return ExQueueWorkItem(&self.item_, DelayedWorkQueue);
         }
         std::shared_ptr<serial_queue> last;

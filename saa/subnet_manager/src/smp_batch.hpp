@@ -14,20 +14,21 @@ public:
     smp_batch(const smp_batch&) = delete;
     smp_batch& operator=(const smp_batch&) = delete;
 
-    /// `told` may send further SMPs.
-    template <class Told>
-    void ask(smp what, Told told) {
+    /// `handler` may send further SMPs.
+    template <class Handler>
+    void send(smp what, Handler handler) {
         begin_one();
-        smps_.ask(std::move(what), [this, told = std::move(told)](const smp_answer& answer) {
-            told(answer);
-            end_one();
-        });
+        smps_.send(std::move(what),
+                   [this, handler = std::move(handler)](const smp_response& answer) {
+                       handler(answer);
+                       end_one();
+                   });
     }
 
     /// Begin and end another operation of the batch.
-    void begin_one() { ++missing_; }
+    void begin_one() { ++outstanding_; }
     void end_one() {
-        --missing_;
+        --outstanding_;
         call_when_done();
     }
 
@@ -40,13 +41,13 @@ public:
 
 private:
     void call_when_done() {
-        if (!done_ || missing_ != 0) return;
+        if (!done_ || outstanding_ != 0) return;
         const std::function<void()> done = std::exchange(done_, nullptr);
         done();
     }
 
     smp_channel& smps_;
-    std::size_t missing_ = 0;
+    std::size_t outstanding_ = 0;
     std::function<void()> done_;
 };
 

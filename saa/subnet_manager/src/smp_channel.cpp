@@ -1,6 +1,6 @@
 #include "smp_channel.hpp"
 
-#include <dispatch/detail/faults.hpp>
+#include <dispatch/support/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ constexpr std::size_t initial_path = 128 - 64; // within the body
 constexpr ibmf_retrans_t smp_times{
     .retrans_retries = 3, .retrans_rtv = 100'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
-smp_answer answer_in(const ibmf_msg_t& message) {
-    smp_answer answer;
+smp_response answer_in(const ibmf_msg_t& message) {
+    smp_response answer;
     const ibmf_msg_bufs_t& parts = message.im_msgbufs_recv;
     if (message.im_msg_status != IBMF_SUCCESS || parts.im_bufs_mad_hdr == nullptr ||
         parts.im_bufs_cl_data_len < answer.data.size())
         return answer;
-    answer.arrived = true;
+    answer.received = true;
     constexpr std::uint16_t direction = 0x8000;
     answer.status = ibmf::detail::swapped(parts.im_bufs_mad_hdr->Status) & ~direction;
     const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
@@ -32,8 +32,8 @@ smp_answer answer_in(const ibmf_msg_t& message) {
 
 int smp_channel::open(ibmf_handle_t client) {
     client_ = client;
-    while (exchanges_.size() < in_flight_) {
-        auto fresh = std::make_unique<exchange>();
+    while (transactions_.size() < in_flight_) {
+        auto fresh = std::make_unique<transaction>();
         fresh->run = finish;
         fresh->at = this;
         if (ibmf_alloc_msg(client, IBMF_ALLOC_NOSLEEP, &fresh->message) != IBMF_SUCCESS) break;
@@ -44,27 +44,27 @@ int smp_channel::open(ibmf_handle_t client) {
         parts.im_bufs_cl_data = fresh->body.data();
         parts.im_bufs_cl_data_len = fresh->body.size();
         free_.push_back(fresh.get());
-        exchanges_.push_back(std::move(fresh));
+        transactions_.push_back(std::move(fresh));
     }
-    return exchanges_.empty() ? IBMF_NO_RESOURCES : IBMF_SUCCESS;
+    return transactions_.empty() ? IBMF_NO_RESOURCES : IBMF_SUCCESS;
 }
 
 void smp_channel::close() {
-    for (const auto& each : exchanges_)
+    for (const auto& each : transactions_)
         ibmf_free_msg(client_, &each->message);
-    exchanges_.clear();
+    transactions_.clear();
     free_.clear();
 }
 
-void smp_channel::ask(smp what, answer_handler told) {
+void smp_channel::send(smp what, response_handler handler) {
     if (dispatch::detail::fault_point("subnet_manager.smp")) throw std::bad_alloc();
-    waiting_.push_back({std::move(what), std::move(told)});
-    start_waiting();
+    waiting_.push_back({std::move(what), std::move(handler)});
+    start_queued();
 }
 
-void smp_channel::start_waiting() {
+void smp_channel::start_queued() {
     while (!free_.empty() && !waiting_.empty()) {
-        exchange& free = *free_.back();
+        transaction& free = *free_.back();
         free_.pop_back();
         request next = std::move(waiting_.front());
         waiting_.pop_front();
@@ -72,56 +72,57 @@ void smp_channel::start_waiting() {
     }
 }
 
-void smp_channel::write(exchange& into, const smp& what) {
-    const auto hops = static_cast<std::uint16_t>(what.way.size());
+void smp_channel::write(transaction& into, const smp& what) {
+    const auto hops = static_cast<std::uint16_t>(what.route.size());
     ibmf::store(into.header, {.mgmt_class = MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE,
                               .method = what.method,
                               .class_specific = hops,
-                              .transaction_id = ++asked_,
+                              .transaction_id = ++sent_,
                               .attribute_id = what.attribute,
                               .attribute_modifier = what.modifier});
     ibmf::store(into.class_header, ibmf::smp_header{0, IB_LID_PERMISSIVE, IB_LID_PERMISSIVE});
     into.body.fill(0);
     std::ranges::copy(what.data, into.body.begin());
-    std::ranges::copy(what.way, into.body.begin() + initial_path + 1);
+    std::ranges::copy(what.route, into.body.begin() + initial_path + 1);
     into.message->im_local_addr.ia_remote_lid = IB_LID_PERMISSIVE;
 }
 
-void smp_channel::start(exchange& free, request next) {
-    free.told = std::move(next.told);
+void smp_channel::start(transaction& free, request next) {
+    free.handler = std::move(next.handler);
     free.answer = {};
     int status = IBMF_FAILURE;
-    if (!cancelled_ && next.what.way.size() <= ibmf::max_hops) {
+    if (!cancelled_ && next.what.route.size() <= ibmf::max_hops) {
         write(free, next.what);
         ibmf_retrans_t given = smp_times;
-        status = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, free.message, &given, answered,
-                                    &free, IBMF_MSG_TRANS_FLAG_SEQ);
+        status = ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, free.message, &given,
+                                    on_response, &free, IBMF_MSG_TRANS_FLAG_SEQ);
     }
-    if (status == IBMF_BAD_PORT_STATE) lost_ = true; // the HCA is gone: SMPs pass in any state
+    if (status == IBMF_BAD_PORT_STATE)
+        device_removed_ = true; // the HCA is gone: SMPs pass in any state
     if (status != IBMF_SUCCESS) queue_.post(free);
 }
 
-void smp_channel::answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
-    exchange& done = *static_cast<exchange*>(context);
+void smp_channel::on_response(ibmf_handle_t, ibmf_msg_t* message, void* context) {
+    transaction& done = *static_cast<transaction*>(context);
     done.answer = answer_in(*message);
     done.at->queue_.post(done);
 }
 
 void smp_channel::finish(serial_queue::task& task) {
-    exchange& done = static_cast<exchange&>(task);
+    transaction& done = static_cast<transaction&>(task);
     smp_channel& self = *done.at;
-    const smp_answer answer = done.answer;
-    if (!answer.arrived) ++self.unanswered_;
-    const answer_handler told = std::move(done.told);
+    const smp_response answer = done.answer;
+    if (!answer.received) ++self.unanswered_;
+    const response_handler handler = std::move(done.handler);
     self.free_.push_back(&done);
-    self.start_waiting();
-    told(answer); // may throw
+    self.start_queued();
+    handler(answer); // may throw
     if (self.cancelled_ && self.idle()) self.ended_();
 }
 
 void smp_channel::cancel() {
     cancelled_ = true;
-    for (const auto& each : exchanges_)
+    for (const auto& each : transactions_)
         ibmf_cancel_msg(client_, each->message);
 }
 

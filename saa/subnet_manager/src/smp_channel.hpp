@@ -31,7 +31,7 @@ enum sm_attribute : std::uint16_t {
 };
 
 struct smp {
-    directed_route way;
+    directed_route route;
     std::uint16_t attribute = 0;
     std::uint32_t modifier = 0;
     std::uint8_t method = MAD_METHOD_GET;
@@ -39,31 +39,32 @@ struct smp {
 };
 
 /// Returns a Get of an attribute.
-inline smp get_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier = 0) {
-    return {std::move(way), attribute, modifier};
+inline smp get_smp(directed_route route, std::uint16_t attribute, std::uint32_t modifier = 0) {
+    return {std::move(route), attribute, modifier};
 }
 
 /// Returns a Set of an attribute, from its host structure.
 template <class Host>
-smp set_smp(directed_route way, std::uint16_t attribute, std::uint32_t modifier, const Host& host) {
-    smp made{std::move(way), attribute, modifier, MAD_METHOD_SET};
+smp set_smp(directed_route route, std::uint16_t attribute, std::uint32_t modifier,
+            const Host& host) {
+    smp made{std::move(route), attribute, modifier, MAD_METHOD_SET};
     pack(host, made.data);
     return made;
 }
 
-struct smp_answer {
-    bool arrived = false;     // false: no response in time, or cancelled
+struct smp_response {
+    bool received = false;    // false: no response in time, or cancelled
     std::uint16_t status = 0; // of a response
     smp_data data{};
 
-    bool success() const { return arrived && status == 0; }
+    bool success() const { return received && status == 0; }
 };
 
 /// All functions but `open`, `close` and the constructor run in tasks of the queue, as do the
 /// handlers.
 class smp_channel {
 public:
-    using answer_handler = std::function<void(const smp_answer&)>;
+    using response_handler = std::function<void(const smp_response&)>;
 
     /// `ended` is called after `cancel`, when the last handler has run.
     smp_channel(serial_queue& queue, std::size_t in_flight, std::function<void()> ended)
@@ -77,51 +78,51 @@ public:
     /// Call it after `cancel`, when no further SMP is sent.
     void close();
 
-    void ask(smp what, answer_handler told);
+    void send(smp what, response_handler handler);
 
     /// Whether the handlers of all SMPs have run.
-    bool idle() const { return waiting_.empty() && free_.size() == exchanges_.size(); }
+    bool idle() const { return waiting_.empty() && free_.size() == transactions_.size(); }
 
     /// Until `resume`, ends all SMPs without a response.
     void cancel();
     void resume() { cancelled_ = false; }
 
     /// Whether the HCA was removed: no further response will arrive.
-    bool lost() const { return lost_; }
-    std::uint64_t asked() const { return asked_; } // so far
+    bool device_removed() const { return device_removed_; }
+    std::uint64_t sent() const { return sent_; } // so far
     std::uint64_t unanswered() const { return unanswered_; }
 
 private:
-    struct exchange : serial_queue::task {
+    struct transaction : serial_queue::task {
         smp_channel* at = nullptr;
         ibmf_msg_t* message = nullptr;
-        answer_handler told;
-        smp_answer answer; // without arrival if the SMP was not sent
+        response_handler handler;
+        smp_response answer; // without arrival if the SMP was not sent
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::smp_header::size> class_header{};
         std::array<std::uint8_t, 192> body{}; // data, reserved, initial path, return path
     };
     struct request {
         smp what;
-        answer_handler told;
+        response_handler handler;
     };
 
-    static void answered(ibmf_handle_t, ibmf_msg_t*, void* context);
+    static void on_response(ibmf_handle_t, ibmf_msg_t*, void* context);
     static void finish(serial_queue::task& done);
-    void start(exchange& free, request next);
-    void write(exchange& into, const smp& what);
-    void start_waiting();
+    void start(transaction& free, request next);
+    void write(transaction& into, const smp& what);
+    void start_queued();
 
     serial_queue& queue_;
     std::size_t in_flight_;
     ibmf_handle_t client_ = nullptr;
-    std::vector<std::unique_ptr<exchange>> exchanges_;
-    std::vector<exchange*> free_;
+    std::vector<std::unique_ptr<transaction>> transactions_;
+    std::vector<transaction*> free_;
     std::deque<request> waiting_;
     const std::function<void()> ended_;
     bool cancelled_ = false;
-    bool lost_ = false;
-    std::uint64_t asked_ = 0;
+    bool device_removed_ = false;
+    std::uint64_t sent_ = 0;
     std::uint64_t unanswered_ = 0;
 };
 

@@ -93,7 +93,7 @@ void use_regions() {
 
 } // namespace
 
-void locks(sim_machine& sim) {
+void uses_locks(sim_machine& sim) {
     all_locks mine;
     sim.spawn("one", [&] {
         use_one(mine);

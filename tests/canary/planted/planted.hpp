@@ -28,14 +28,14 @@ public:
 using program = void (*)(sim_machine& sim);
 
 // Programs for each kind of code; each rule has its switch in one of them.
-void answers(sim_machine& sim);   // a device that completes at once
-void parks(sim_machine& sim);     // a device that pends requests, which are cancelled
-void passes(sim_machine& sim);    // filters
-void waits(sim_machine& sim);     // a filter that waits for what it passed down
-void asks(sim_machine& sim);      // requests that the driver allocates
-void starts(sim_machine& sim);    // StartIo
-void locks(sim_machine& sim);     // locks and regions
-void levels(sim_machine& sim);    // IRQLs
-void allocates(sim_machine& sim); // pool memory, and objects in it
+void completes_requests(sim_machine& sim); // a device that completes at once
+void pends_requests(sim_machine& sim);     // a device that pends requests, which are cancelled
+void filters_requests(sim_machine& sim);   // filters
+void waits_for_requests(sim_machine& sim); // a filter that waits for what it passed down
+void allocates_irps(sim_machine& sim);     // requests that the driver allocates
+void starts_io(sim_machine& sim);          // StartIo
+void uses_locks(sim_machine& sim);         // locks and regions
+void changes_irql(sim_machine& sim);       // IRQLs
+void uses_pool(sim_machine& sim);          // pool memory, and objects in it
 
 } // namespace planted

@@ -30,8 +30,9 @@ constexpr const char* rules[] = {
 #undef X
 };
 
-constexpr program programs[] = {answers, parks, passes, waits,    asks,
-                                starts,  locks, levels, allocates};
+constexpr program programs[] = {completes_requests, pends_requests, filters_requests,
+                                waits_for_requests, allocates_irps, starts_io,
+                                uses_locks,         changes_irql,   uses_pool};
 
 /// The options for `rule`; rules that correct programs may break are off by default.
 std::string options_for(std::string_view rule) {
@@ -56,7 +57,7 @@ std::string reported(std::string_view rule, const std::string& options) {
     few.random_runs = few.pct_runs = 60;
     few.shrink_budget = 0;
     for (const program each : programs) {
-        const auto summary = irpverbs::testing::run_campaign(few, each);
+        const auto summary = irpverbs::testing::run_exploration(few, each);
         if (!summary.failure) continue;
         const std::string found = irpverbs::testing::rule_in(summary.failure->what);
         if (found == rule && !lacks_a_stack(summary.failure->what)) return found;

@@ -38,12 +38,12 @@ NTSTATUS forgets_the_latch(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-NTSTATUS tells_two_irps(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
+NTSTATUS signals_two_irps(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
     at.raise(port, event);
     return at.raise(port, event);
 }
 
-NTSTATUS tells_nobody(hook&, UCHAR, IB_ASYNC_EVENT) { return STATUS_SUCCESS; }
+NTSTATUS signals_no_irp(hook&, UCHAR, IB_ASYNC_EVENT) { return STATUS_SUCCESS; }
 
 /// Opens CAs with `forward`, which keeps their up-calls.
 NTSTATUS open_known(hook& at, IRP* irp) {
@@ -64,7 +64,7 @@ NTSTATUS calls_up_at_any_time(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS calls_up_before_the_open_is_told(hook& at, IRP* irp) {
+NTSTATUS calls_up_before_the_open_completes(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
     const outcome seen = forward(at, irp);
     calls_up_at_any_time(at, 1, IB_AE_SM_CHANGE);
@@ -170,12 +170,12 @@ constexpr defect defects[] = {
     {"nothing", nullptr, nullptr, nullptr},
     {"loses_a_cancel", "Cancel.OfParkedOnesInAnyOrder", loses_a_cancel, nullptr},
     {"forgets_the_latch", "PortEvent.WithoutATakerIsLatchedOnce", forgets_the_latch, nullptr},
-    {"tells_two_irps", "PortEvent.CompletesTheOldestIrp", nullptr, tells_two_irps},
-    {"tells_nobody", "PortEvent.NeverPassesAWaiterBy", nullptr, tells_nobody},
+    {"signals_two_irps", "PortEvent.CompletesTheOldestIrp", nullptr, signals_two_irps},
+    {"signals_no_irp", "PortEvent.NeverPassesAWaiterBy", nullptr, signals_no_irp},
     {"calls_up_at_passive", "UpCall.ComesAtDispatchLevel", open_known, calls_up_at_passive},
     {"calls_up_at_any_time", "UpCall.ComesOneAtATime", open_known, calls_up_at_any_time},
-    {"calls_up_before_the_open_is_told", "UpCall.NoneBeforeTheOpenHasCompleted",
-     calls_up_before_the_open_is_told, nullptr},
+    {"calls_up_before_the_open_completes", "UpCall.NoneBeforeTheOpenHasCompleted",
+     calls_up_before_the_open_completes, nullptr},
     {"calls_up_after_close", "UpCall.NoneAfterClose", calls_up_after_close, nullptr},
     {"keeps_the_fatal_event_from_up_calls", "FatalEvent.GoesToTheUpCallAndToAnIrp",
      keeps_the_fatal_event_from_up_calls, nullptr},

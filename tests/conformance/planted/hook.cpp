@@ -37,7 +37,7 @@ const defect* find(const char* name) {
 NTSTATUS attach(const char* location, ULONG* count, VOID** attachment, char* message, SIZE_T size) {
     const defect* plan = find(location);
     if (plan == nullptr) return STATUS_NO_SUCH_FILE;
-    const NTSTATUS status = HcaAttachTelling("software:", count, message, size);
+    const NTSTATUS status = HcaAttachEx("software:", count, message, size);
     if (!NT_SUCCESS(status)) return status;
     auto made = std::make_unique<hook>();
     ULONG one = 1;
@@ -123,7 +123,7 @@ const CONFORMANCE_ADAPTER adapter = {
     .RealOnly = FALSE,
     .RaisePortEvent = raise,
     .Fail = HcaSoftwareFail,
-    .Complete = HcaSoftwareComplete,
+    .Complete = HcaSoftwareInsertCompletion,
 };
 
 } // namespace planted

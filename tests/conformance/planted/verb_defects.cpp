@@ -50,14 +50,14 @@ NTSTATUS stumbles_over_a_size(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-NTSTATUS tells_users_another_size(hook& at, IRP* irp) {
+NTSTATUS returns_users_another_size(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_QUERY_CQ || irp->RequestorMode != UserMode) return at.pass(irp);
     outcome seen = forward(at, irp);
     seen.information = std::max<ULONG_PTR>(seen.information, sizeof(ULONG));
     return complete(irp, seen);
 }
 
-NTSTATUS tells_another_size(hook& at, IRP* irp) {
+NTSTATUS returns_another_size(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_QUERY_PORT) return at.pass(irp);
     outcome seen = forward(at, irp);
     if (seen.status == STATUS_SUCCESS) seen.information = number_of(irp);
@@ -71,7 +71,7 @@ NTSTATUS writes_beyond_the_buffer(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-NTSTATUS does_not_tell_what_is_needed(hook& at, IRP* irp) {
+NTSTATUS omits_the_needed_size(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_QUERY_CA) return at.pass(irp);
     const outcome seen = forward(at, irp);
     if (seen.status == STATUS_BUFFER_OVERFLOW)
@@ -125,7 +125,7 @@ NTSTATUS makes_queues_too_small(hook& at, IRP* irp) {
 }
 
 NTSTATUS serves_the_dead(hook& at, IRP* irp) {
-    if (minor_of(irp) == HCA_MN_QUERY_CA && HcaIsDead(at.fdo))
+    if (minor_of(irp) == HCA_MN_QUERY_CA && HcaIsFailed(at.fdo))
         return complete(irp, {STATUS_SUCCESS, 0});
     return at.pass(irp);
 }
@@ -263,7 +263,7 @@ int get_results(ibv_cq* queue, int count, ibv_wc* entries) {
 
 /// Enables direct polls of each queue by the function Poll.
 template <int (*Poll)(ibv_cq* queue, int count, ibv_wc* entries)>
-NTSTATUS offers(hook& at, IRP* irp) {
+NTSTATUS enables_direct_poll(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
     const outcome seen = forward(at, irp);
     if (auto* cq = reinterpret_cast<HCA_CQ*>(seen.information)) {
@@ -301,12 +301,11 @@ constexpr defect defects[] = {
      nullptr},
     {"returns_another_status", "QueryPort.SizesOfItsBuffer", returns_another_status, nullptr},
     {"marks_what_is_done", "QueryPort.SizesOfItsBuffer", marks_what_is_done, nullptr},
-    {"tells_another_size", "QueryPort.SizesOfItsBuffer", tells_another_size, nullptr},
+    {"returns_another_size", "QueryPort.SizesOfItsBuffer", returns_another_size, nullptr},
     {"stumbles_over_a_size", "QueryCa.SizesOfItsBuffer", stumbles_over_a_size, nullptr},
-    {"tells_users_another_size", "QueryCq.SizesOfItsBuffer", tells_users_another_size, nullptr},
+    {"returns_users_another_size", "QueryCq.SizesOfItsBuffer", returns_users_another_size, nullptr},
     {"writes_beyond_the_buffer", "QueryCq.SizesOfItsBuffer", writes_beyond_the_buffer, nullptr},
-    {"does_not_tell_what_is_needed", "QueryCa.SizesOfItsBuffer", does_not_tell_what_is_needed,
-     nullptr},
+    {"omits_the_needed_size", "QueryCa.SizesOfItsBuffer", omits_the_needed_size, nullptr},
     {"takes_unknown_flags", "ModifyCa.RefusesUnknownFlags", takes_unknown_flags, nullptr},
     {"keeps_the_violations", "ModifyPort.ResetsQKeyViolations",
      ignores<IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS>, nullptr},
@@ -340,15 +339,18 @@ constexpr defect defects[] = {
      nullptr},
     {"drops_what_is_too_long", "GetMad.WhatIsTooLongStaysTheNext", drops_what_is_too_long, nullptr},
     {"arms_nothing", "ArmCq.OneEventAnArming", arms_nothing, nullptr},
-    {"finds_what_is_not_there", "GetCqResults.OfAnEmptyQueue", offers<finds_what_is_not_there>,
+    {"finds_what_is_not_there", "GetCqResults.OfAnEmptyQueue",
+     enables_direct_poll<finds_what_is_not_there>, nullptr},
+    {"finds_the_newest_first", "GetCqResults.TakesWhatPollCqTakes",
+     enables_direct_poll<finds_the_newest_first>, nullptr},
+    {"loses_one_of_many", "GetCqResults.TakesTurnsWithPollCq",
+     enables_direct_poll<loses_one_of_many>, nullptr},
+    {"finds_one_more", "GetCqResults.TakesNoMoreThanAsked", enables_direct_poll<finds_one_more>,
      nullptr},
-    {"finds_the_newest_first", "GetCqResults.TakesWhatPollCqTakes", offers<finds_the_newest_first>,
+    {"sees_nothing_at_dispatch", "GetCqResults.AtDispatchLevel",
+     enables_direct_poll<sees_nothing_at_dispatch>, nullptr},
+    {"misleads_the_c_client", "EveryVerb.FromC", enables_direct_poll<finds_what_is_not_there>,
      nullptr},
-    {"loses_one_of_many", "GetCqResults.TakesTurnsWithPollCq", offers<loses_one_of_many>, nullptr},
-    {"finds_one_more", "GetCqResults.TakesNoMoreThanAsked", offers<finds_one_more>, nullptr},
-    {"sees_nothing_at_dispatch", "GetCqResults.AtDispatchLevel", offers<sees_nothing_at_dispatch>,
-     nullptr},
-    {"misleads_the_c_client", "EveryVerb.FromC", offers<finds_what_is_not_there>, nullptr},
 };
 
 } // namespace

@@ -47,5 +47,5 @@ const CONFORMANCE_ADAPTER software_adapter = {
     .RealOnly = FALSE,
     .RaisePortEvent = raise,
     .Fail = HcaSoftwareFail,
-    .Complete = HcaSoftwareComplete,
+    .Complete = HcaSoftwareInsertCompletion,
 };

@@ -63,7 +63,7 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
         ->check([](const std::string& path) {
             return path.empty() ? std::string("the name of a file was expected") : std::string();
         });
-    app.add_flag("--list", read.list, "tell the cases, and the sentence that each proves");
+    app.add_flag("--list", read.list, "list the cases, and the sentence that each proves");
     app.add_flag("--markdown", read.markdown, "with --list: as a table");
     app.footer(
         "Exit status: 0 when no case failed, 1 when one did or the results could not be "
@@ -82,8 +82,8 @@ void conclude(const char* program, const std::string& variant, const std::string
     run.simulated = machine != "real" && !run.adapter.RealOnly;
     check_patterns("--filter", run.filters);
     check_patterns("--require", run.required);
-    run.how_to_run = std::string(program) + " --hca " + run.uri;
-    if (!variant.empty()) run.how_to_run += " --variant " + variant;
+    run.run_command = std::string(program) + " --hca " + run.uri;
+    if (!variant.empty()) run.run_command += " --variant " + variant;
 }
 
 } // namespace

@@ -63,7 +63,7 @@ private:
     // The first run shows whether the driver supports the subject of the case.
     std::string simulate() {
         dispatch::explore_options options;
-        options.how_to_run = settings_.how_to_run + " --machine simulated --filter " + case_.name;
+        options.run_command = settings_.run_command + " --machine simulated --filter " + case_.name;
         options.random_runs = 1;
         options.pct_runs = 0;
         std::optional<std::string> reason;

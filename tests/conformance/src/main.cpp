@@ -24,8 +24,7 @@ NTSTATUS look_for_hca(settings& run) {
     const dispatch::machine::scope inside(machine);
     ULONG count = 0;
     std::string message(300, '\0');
-    const NTSTATUS status =
-        HcaAttachTelling(run.uri.c_str(), &count, message.data(), message.size());
+    const NTSTATUS status = HcaAttachEx(run.uri.c_str(), &count, message.data(), message.size());
     const char* const why = message[0] != '\0' ? message.c_str() : NtStatusMeaning(status);
     if (status == STATUS_SUCCESS) HcaDetach(run.uri.c_str());
     if (status != STATUS_SUCCESS)
@@ -49,15 +48,15 @@ void start_google_test(char* program, const invocation& chosen, const junit_repo
 }
 
 // Writes all output; false if a write failed.
-bool is_told(junit_report& junit) {
-    bool told = true;
+bool results_written(junit_report& junit) {
+    bool written = true;
     try {
         junit.write();
     } catch (const std::system_error& problem) {
         std::fprintf(stderr, "--junit: %s\n", problem.what());
-        told = false;
+        written = false;
     }
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return told;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return written;
     std::fprintf(stderr, "standard output: %s\n", std::strerror(errno));
     return false;
 }
@@ -67,9 +66,9 @@ int run_cases(char* program, const invocation& chosen, junit_report& junit) {
     register_cases(chosen.run);
     heed_interruptions();
     const bool good = RUN_ALL_TESTS() == 0;
-    const bool told = is_told(junit);
+    const bool written = results_written(junit);
     if (interruption() != 0) return 128 + interruption();
-    return good && told ? 0 : 1;
+    return good && written ? 0 : 1;
 }
 
 int run_suite(char* program, invocation& chosen) {

@@ -1,8 +1,8 @@
 #include "real_run.hpp"
 
-#include <dispatch/detail/processor.hpp>
-#include <dispatch/detail/spin.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/processor.hpp>
+#include <dispatch/support/spin.hpp>
 #include <irp/verifier.h>
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ private:
     }
 
     const dispatch::detail::processor* body_ = nullptr;
-    dispatch::detail::raw_spin lock_;
+    dispatch::detail::raw_spin_lock lock_;
     std::vector<std::string> findings_; // guarded by lock_
     BUG_CHECK_HANDLER before_ = nullptr;
     void* before_context_ = nullptr;

@@ -20,7 +20,7 @@ struct settings {
     bool simulated = true;
     std::vector<std::string> filters;  // shell patterns of the cases to run; none: all
     std::vector<std::string> required; // shell patterns of the cases that must not be skipped
-    std::string how_to_run;            // the program and its options, without the case
+    std::string run_command;           // the program and its options, without the case
     std::string missing;               // reason why there is no HCA; empty: there is one
 };
 

@@ -7,8 +7,7 @@ namespace irpverbs::conformance {
 world::world(const settings& chosen) : settings_(chosen) {
     ULONG count = 0;
     std::string message(200, '\0');
-    const NTSTATUS status =
-        HcaAttachTelling(chosen.uri.c_str(), &count, message.data(), message.size());
+    const NTSTATUS status = HcaAttachEx(chosen.uri.c_str(), &count, message.data(), message.size());
     if (status != STATUS_SUCCESS || count == 0) {
         ADD_FAILURE() << chosen.uri << ": " << name_of(status) << ' ' << message.c_str();
         throw abandoned();

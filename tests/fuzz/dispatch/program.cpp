@@ -1,7 +1,7 @@
 // The input chooses a program and its schedule: three threads use events, a mutex, a semaphore, a
 // queue, DPCs, timers and work items. No signal, entry or work item is lost, and no two threads are
 // in a section that excludes the other.
-#include <dispatch/explore.hpp>
+#include <dispatch/testing/explore.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace irpverbs::dispatch;
 
-constexpr std::uint32_t most_operations = 12;
+constexpr std::uint32_t max_operations = 12;
 constexpr LONGLONG millisecond = 10'000;
 
 LARGE_INTEGER from_now(LONGLONG ticks) {
@@ -46,7 +46,7 @@ public:
     }
 
     void act() {
-        const std::uint32_t operations = machine_.source().pick(most_operations, "operations");
+        const std::uint32_t operations = machine_.source().pick(max_operations, "operations");
         for (std::uint32_t i = 0; i < operations; ++i)
             (this->*all[machine_.source().pick(std::size(all), "operation")])();
     }

@@ -1,6 +1,6 @@
 // Parses replay strings, seeds and strategies as a user types or pastes them. Parsing either yields
 // the value that was written or throws schedule_error.
-#include <dispatch/schedule.hpp>
+#include <dispatch/testing/schedule.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -14,7 +14,7 @@ namespace {
 
 using namespace irpverbs::dispatch;
 
-constexpr unsigned most_steps = 32;
+constexpr unsigned max_steps = 32;
 constexpr std::array<UCHAR, 5> classes{0x01, 0x81, 0x04, 0x05, 0x32};
 constexpr std::array<ib_lid_t, 8> lids{1, 2, 3, 5, 0, IB_LID_PERMISSIVE, 0xC001, 0xBFFF};
 
@@ -127,7 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const machine::scope inside(machine);
     world there((input[0] & 1) != 0);
     input = input.subspan(1);
-    for (unsigned step = 0; step < most_steps && input.size() >= 2; ++step) {
+    for (unsigned step = 0; step < max_steps && input.size() >= 2; ++step) {
         const UCHAR what = input[0];
         const std::size_t length = std::min<std::size_t>(input[1], input.size() - 2);
         there.act(what, input.subspan(2, length));

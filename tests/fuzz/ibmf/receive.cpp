@@ -44,9 +44,9 @@ private:
     ibmf::mad_bytes left_;
 };
 
-constexpr unsigned most_steps = 48;
+constexpr unsigned max_steps = 48;
 constexpr std::size_t longest = 2048; // datagram
-constexpr std::size_t most_data = 3000;
+constexpr std::size_t max_data = 3000;
 
 struct kind {
     ibmf_client_type_t type;
@@ -60,7 +60,7 @@ constexpr std::array kinds{
     kind{SUBN_MANAGER, MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE, 1},
 };
 
-enum class habit { keep_silent, answer, answer_at_length, meddle };
+enum class habit { keep_silent, answer, answer_at_length, misuse };
 
 /// A client: registered, or not any more.
 struct member {
@@ -73,7 +73,7 @@ struct member {
 
     static void heard(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<member*>(context);
-        if (self.does == habit::meddle) self.meddle(msg);
+        if (self.does == habit::misuse) self.misuse(msg);
         const bool asked = (msg->im_msgbufs_recv.im_bufs_mad_hdr->R_Method & MAD_RESPONSE_BIT) == 0;
         if (asked && (self.does == habit::answer || self.does == habit::answer_at_length))
             if (self.answer(msg)) return;
@@ -94,7 +94,7 @@ struct member {
         return ibmf_msg_transport(handle, nullptr, msg, &times, freed, nullptr,
                                   long_one ? IBMF_MSG_TRANS_FLAG_RMPP : 0u) == IBMF_SUCCESS;
     }
-    void meddle(ibmf_msg_t* msg) {
+    void misuse(ibmf_msg_t* msg) {
         ibmf_handle_t copy = handle;
         require(ibmf_unregister(&copy, 0) == IBMF_BUSY, "a client with a message is busy");
         ibmf_cancel_msg(handle, msg);
@@ -116,17 +116,17 @@ private:
 };
 
 /// A message and its send buffers.
-struct letter {
+struct queued_message {
     member* of = nullptr;
     ibmf_msg_t* msg = nullptr;
     std::array<std::uint8_t, ibmf::mad_header_size> header{};
     std::array<std::uint8_t, 40> class_header{};
-    std::array<std::uint8_t, most_data> data{};
-    unsigned begun = 0, told = 0;
+    std::array<std::uint8_t, max_data> data{};
+    unsigned begun = 0, completed = 0;
     unsigned again = 0; // sends that its callback has still to make
     uint_t flags = 0;
 
-    bool busy() const { return begun != told; }
+    bool busy() const { return begun != completed; }
     void compose(script& in) {
         constexpr std::array<std::uint8_t, 8> methods{0x01, 0x02, 0x03, 0x05,
                                                       0x06, 0x12, 0x14, 0x81};
@@ -141,7 +141,7 @@ struct letter {
         parts.im_bufs_cl_hdr_len = ibmf::layout_of(of->what->mgmt_class).class_header_size;
         parts.im_bufs_cl_data = data.data();
         const std::size_t size = in.number();
-        parts.im_bufs_cl_data_len = (shape & 8) != 0 ? size % most_data : size % 64;
+        parts.im_bufs_cl_data_len = (shape & 8) != 0 ? size % max_data : size % 64;
         msg->im_msg_sz_limit = (shape & 0x40) != 0 ? 500 : 0;
         msg->im_local_addr.ia_remote_lid = wire::lids[1];
         msg->im_local_addr.ia_remote_qno = of->what->type == SUBN_MANAGER ? 0 : 1;
@@ -155,9 +155,9 @@ struct letter {
         if (status != IBMF_SUCCESS) --begun;
     }
     static void ended(ibmf_handle_t, ibmf_msg_t* msg, void* context) {
-        auto& self = *static_cast<letter*>(context);
+        auto& self = *static_cast<queued_message*>(context);
         require(self.busy() && msg == self.msg, "each transport completes once");
-        ++self.told;
+        ++self.completed;
         if (self.again == 0) return;
         --self.again;
         self.send();
@@ -171,14 +171,14 @@ struct letter {
         const at_dispatch_level alone;
         const unsigned before = begun;
         send();
-        if (begun == before || told == begun) return;
+        if (begun == before || completed == begun) return;
         ibmf_stats_t all{};
         ibmf_query_stats(of->handle, B_FALSE, &all);
         if (all.st_callbacks_active != 0) return;
         ibmf_msg_t* copy = msg;
         require(ibmf_free_msg(of->handle, &copy) == IBMF_BUSY, "a busy message is not freed");
         send();
-        require(begun - told == 1, "a busy message is not sent");
+        require(begun - completed == 1, "a busy message is not sent");
     }
     // Called while no other thread could allocate the memory that the first call frees.
     void free_twice() {
@@ -203,7 +203,7 @@ public:
         const unsigned what = in_.byte();
         const unsigned which = what >> 4;
         member& who = members_[which % members_.size()];
-        letter& note = letters_[which % letters_.size()];
+        queued_message& note = messages_[which % messages_.size()];
         switch (what & 15) {
         case 0:
         case 1:
@@ -251,7 +251,7 @@ public:
         lost_ = 0;
         joined_.await_empty();
         machine.run();
-        for (letter& each : letters_)
+        for (queued_message& each : messages_)
             if (each.msg != nullptr) {
                 require(!each.busy(), "each send has ended");
                 each.free_twice();
@@ -291,7 +291,7 @@ private:
         joined_.inject(0, bytes.data(), static_cast<ULONG>(bytes.size()), wire::lids[1]);
         if (++under_way_ % 4 == 0) joined_.await_empty();
     }
-    bool write(letter& note) {
+    bool write(queued_message& note) {
         const unsigned how = in_.byte();
         if (note.busy()) return true;
         if (note.msg == nullptr) {
@@ -327,13 +327,13 @@ private:
     }
     void leave(member& who) {
         const ibmf_handle_t before = who.handle;
-        for (letter& each : letters_)
+        for (queued_message& each : messages_)
             if (each.of == &who && each.msg != nullptr && !each.busy()) each.free();
         if (who.listens) listen(who);
         const int status = ibmf_unregister(&who.handle, 0);
         require(status == IBMF_SUCCESS || status == IBMF_BUSY, "a client unregisters or is busy");
         if (status != IBMF_SUCCESS) return;
-        for (const letter& each : letters_)
+        for (const queued_message& each : messages_)
             require(each.of != &who || each.msg == nullptr, "a client with a message is busy");
         who.gone = before;
     }
@@ -361,7 +361,7 @@ private:
                         IBMF_BAD_HANDLE &&
                     ibmf_unregister(&gone, 0) == IBMF_BAD_HANDLE,
                 "an unregistered handle is bad");
-        for (const letter& each : letters_)
+        for (const queued_message& each : messages_)
             if (msg = each.msg; msg != nullptr)
                 require(ibmf_free_msg(gone, &msg) == IBMF_BAD_HANDLE &&
                             ibmf_cancel_msg(gone, each.msg) == IBMF_BAD_HANDLE,
@@ -375,7 +375,7 @@ private:
     unsigned under_way_ = 0;
     std::array<member, 3> members_;
     member peer_; // at the other end, if the input wants one
-    std::array<letter, 4> letters_;
+    std::array<queued_message, 4> messages_;
 };
 
 void one_input(ibmf::mad_bytes input) {
@@ -384,7 +384,7 @@ void one_input(ibmf::mad_bytes input) {
     const irpverbs::dispatch::machine::scope inside(machine);
     script in(input);
     world all(in);
-    for (unsigned step = 0; step < most_steps && !in.over(); ++step)
+    for (unsigned step = 0; step < max_steps && !in.over(); ++step)
         all.step();
     all.end(machine);
 }

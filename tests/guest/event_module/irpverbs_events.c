@@ -27,36 +27,36 @@ struct wanted {
     unsigned int event;
 };
 
-static bool tell_qp(struct ib_qp* qp, const struct wanted* what, struct ib_event* event) {
+static bool raise_qp_event(struct ib_qp* qp, const struct wanted* what, struct ib_event* event) {
     if (qp->qp_num != what->number || !qp->event_handler) return false;
     event->element.qp = qp;
     qp->event_handler(event, qp->qp_context);
     return true;
 }
 
-static bool tell_cq(struct ib_cq* cq, struct ib_event* event) {
+static bool raise_cq_event(struct ib_cq* cq, struct ib_event* event) {
     if (!cq->event_handler) return false;
     event->element.cq = cq;
     cq->event_handler(event, cq->cq_context);
     return true;
 }
 
-static bool tell_srq(struct ib_srq* srq, struct ib_event* event) {
+static bool raise_srq_event(struct ib_srq* srq, struct ib_event* event) {
     if (!srq->event_handler) return false;
     event->element.srq = srq;
     srq->event_handler(event, srq->srq_context);
     return true;
 }
 
-static bool tell(struct rdma_restrack_entry* entry, enum rdma_restrack_type type,
-                 const struct wanted* what, struct ib_event* event) {
+static bool raise_object_event(struct rdma_restrack_entry* entry, enum rdma_restrack_type type,
+                               const struct wanted* what, struct ib_event* event) {
     switch (type) {
     case RDMA_RESTRACK_QP:
-        return tell_qp(container_of(entry, struct ib_qp, res), what, event);
+        return raise_qp_event(container_of(entry, struct ib_qp, res), what, event);
     case RDMA_RESTRACK_CQ:
-        return tell_cq(container_of(entry, struct ib_cq, res), event);
+        return raise_cq_event(container_of(entry, struct ib_cq, res), event);
     default:
-        return tell_srq(container_of(entry, struct ib_srq, res), event);
+        return raise_srq_event(container_of(entry, struct ib_srq, res), event);
     }
 }
 
@@ -65,14 +65,14 @@ static int raise_for(struct ib_device* device, enum rdma_restrack_type type,
     struct ib_event event = {.device = device, .event = what->event};
     struct rdma_restrack_entry* entry;
     unsigned long index;
-    bool told = false;
+    bool raised = false;
 
     xa_for_each(&device->res[type].xa, index, entry) {
         if (rdma_is_kernel_res(entry) || !rdma_restrack_get(entry)) continue;
-        told |= tell(entry, type, what, &event);
+        raised |= raise_object_event(entry, type, what, &event);
         rdma_restrack_put(entry);
     }
-    return told ? 0 : -ENOENT;
+    return raised ? 0 : -ENOENT;
 }
 
 static void raise_of_port(struct ib_device* device, const struct wanted* what) {
@@ -85,7 +85,7 @@ static void raise_of_port(struct ib_device* device, const struct wanted* what) {
 static void no_disassociate(struct ib_ucontext* context) {}
 
 // Keeps the device's memory for ever, since rxe accesses it when the last mapping is removed.
-static void let_go(struct ib_device* device) {
+static void release_object(struct ib_device* device) {
     get_device(&device->dev);
     device->ops.disassociate_ucontext = no_disassociate;
 }
@@ -97,7 +97,7 @@ static int carry_out(struct ib_device* device, const struct wanted* what) {
     if (!strcmp(what->kind, "port"))
         raise_of_port(device, what);
     else if (!strcmp(what->kind, "unplug"))
-        let_go(device);
+        release_object(device);
     else
         return -EINVAL;
     return 0;

@@ -1,12 +1,12 @@
 // Agents over a scripted kernel: the calls that the driver makes, and the effect of each answer of
 // the kernel.
-#include "questions.hpp"
+#include "outstanding_requests.hpp"
 #include "rdma_hcas.hpp"
 
 #include <support/both_machines.hpp>
 
-#include <dispatch/detail/faults.hpp>
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/support/faults.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 #include <cerrno>
 #include <memory>
@@ -120,20 +120,20 @@ TEST_P(RdmaAgent, AnEthernetPortHasNoSubnetManagement) {
 TEST_P(RdmaAgent, SendsTheWholeDatagramToTheAddress) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    sa_datagram question(sa_datagram::get, 7, 250);
-    question.send.Length = 100;
-    question.send.To.ServiceLevel = 2;
-    question.send.To.PathBits = 3;
-    question.send.To.PKeyIndex = 1;
-    question.send.To.Flags = IB_MAD_GRH;
-    question.send.To.GidIndex = 1;
-    question.send.To.Gid = {0xFE80000000000000, 0x1234};
-    question.send.To.FlowLabel = 9;
-    question.send.To.HopLimit = 64;
-    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+    sa_datagram request(sa_datagram::get, 7, 250);
+    request.send.Length = 100;
+    request.send.To.ServiceLevel = 2;
+    request.send.To.PathBits = 3;
+    request.send.To.PKeyIndex = 1;
+    request.send.To.Flags = IB_MAD_GRH;
+    request.send.To.GidIndex = 1;
+    request.send.To.Gid = {0xFE80000000000000, 0x1234};
+    request.send.To.FlowLabel = 9;
+    request.send.To.HopLimit = 64;
+    EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 1u);
-    EXPECT_EQ(all[0].datagram, question.bytes); // padded with zeros to the full size
+    EXPECT_EQ(all[0].datagram, request.bytes); // padded with zeros to the full size
     EXPECT_EQ(all[0].timeout, 250);
     EXPECT_EQ(all[0].retries, 0);
     const ib_mad_addr_t& to = all[0].to;
@@ -161,7 +161,7 @@ TEST_P(RdmaAgent, ALongMessageIsLeftToTheKernelsRmpp) {
     answer.send.Data = answer.bytes.data();
     answer.send.Length = 1000;
     EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
-    answer.send.AnswerTimeout = 100;
+    answer.send.ResponseTimeout = 100;
     EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 2u);
@@ -177,9 +177,9 @@ TEST_P(RdmaAgent, RefusesAnAddressThatCanNotBe) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const auto status = [&](auto change) {
-        sa_datagram question(sa_datagram::get);
-        change(question);
-        return agent.send(question.send);
+        sa_datagram request(sa_datagram::get);
+        change(request);
+        return agent.send(request.send);
     };
     EXPECT_EQ(status([](auto& q) { q.bytes[1] = 4; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(status([](auto& q) { q.send.To.PKeyIndex = 2; }), STATUS_INVALID_PARAMETER);
@@ -194,13 +194,13 @@ TEST_P(RdmaAgent, RefusesAnAddressThatCanNotBe) {
 TEST_P(RdmaAgent, TheKernelsRefusalsAreTold) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    const sa_datagram question(sa_datagram::get, 1, 100);
+    const sa_datagram request(sa_datagram::get, 1, 100);
     for (const auto& [error, status] : {std::pair{EINVAL, STATUS_INVALID_PARAMETER},
                                         {ENOMEM, STATUS_INSUFFICIENT_RESOURCES},
                                         {EHOSTUNREACH, STATUS_SUCCESS},
                                         {ETIMEDOUT, STATUS_SUCCESS}}) {
         kernel.send_errors = {error};
-        EXPECT_STREQ(name_of(agent.send(question.send)), name_of(status));
+        EXPECT_STREQ(name_of(agent.send(request.send)), name_of(status));
     }
     EXPECT_TRUE(kernel.all_sent().empty());
 }
@@ -209,9 +209,9 @@ TEST_P(RdmaAgent, TheKernelsRefusalsAreTold) {
 // first one.
 class AskedAgain : public RdmaAgent {
 protected:
-    void ask_twice(const rdma_agent& agent, const sa_datagram& question) {
-        EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
-        EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+    void ask_twice(const rdma_agent& agent, const sa_datagram& request) {
+        EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS);
+        EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS);
         EXPECT_EQ(kernel.all_sent().size(), 1u); // the kernel refuses the second
     }
     // Waits until the reader has delivered a later datagram, and so every earlier one.
@@ -226,14 +226,14 @@ protected:
 TEST_P(AskedAgain, IsSentWhenTheFirstHasExpired) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    const sa_datagram question(sa_datagram::get, 7, 100);
-    ask_twice(agent, question);
-    kernel.expire(question.bytes);
+    const sa_datagram request(sa_datagram::get, 7, 100);
+    ask_twice(agent, request);
+    kernel.expire(request.bytes);
     after(agent);
     ASSERT_EQ(kernel.all_sent().size(), 2u);
-    EXPECT_EQ(kernel.all_sent()[1].datagram, question.bytes);
+    EXPECT_EQ(kernel.all_sent()[1].datagram, request.bytes);
     EXPECT_EQ(kernel.all_sent()[1].timeout, 100);
-    kernel.expire(question.bytes); // no further request is held
+    kernel.expire(request.bytes); // no further request is held
     after(agent);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
@@ -241,20 +241,20 @@ TEST_P(AskedAgain, IsSentWhenTheFirstHasExpired) {
 TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    const sa_datagram question(sa_datagram::get, 7, 100);
-    ask_twice(agent, question);
+    const sa_datagram request(sa_datagram::get, 7, 100);
+    ask_twice(agent, request);
     kernel.deliver(sa_datagram(sa_datagram::get_response, 7).message());
     mad_buffer into;
     EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
     EXPECT_EQ(into.bytes[15], 7);
     kernel.send_errors = {EINVAL}; // no request is outstanding, so the refusal is returned
-    EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(agent.send(request.send), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
 }
 
 // Kernels of 2025 and later limit the number of requests on the wire per agent.
 TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
-    kernel.most_awaited = 2;
+    kernel.max_in_flight = 2;
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     for (const UCHAR transaction : std::initializer_list<UCHAR>{1, 2, 3, 3})
@@ -277,12 +277,12 @@ TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
 TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    const sa_datagram question(sa_datagram::get, 7, 100);
-    ask_twice(agent, question);
-    kernel.give_back(sa_datagram(sa_datagram::get_response, 7).bytes);
+    const sa_datagram request(sa_datagram::get, 7, 100);
+    ask_twice(agent, request);
+    kernel.restore(sa_datagram(sa_datagram::get_response, 7).bytes);
     after(agent);
     EXPECT_EQ(kernel.all_sent().size(), 1u);
-    kernel.expire(question.bytes);
+    kernel.expire(request.bytes);
     after(agent);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
@@ -295,7 +295,7 @@ TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
         const open_rdma hca;
         const rdma_agent agent(hca.ca);
-        const sa_datagram question(sa_datagram::get, 7, 100);
+        const sa_datagram request(sa_datagram::get, 7, 100);
         const std::size_t before = kernel.all_sent().size();
         std::size_t taken = 0;
         mad_buffer last;
@@ -304,24 +304,24 @@ TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
         {
             const dispatch::fault_plan plan(machine(), faults);
             for (verb_call& each : calls) {
-                each.send(agent.sending(question.send));
+                each.send(agent.sending(request.send));
                 if (each.status() == STATUS_INSUFFICIENT_RESOURCES)
                     short_of.insert(dispatch::detail::last_fault(machine())->site);
                 else
                     ++taken;
             }
-            kernel.expire(question.bytes);
+            kernel.expire(request.bytes);
             kernel.deliver(sa_datagram(0x06, 99).message());
             EXPECT_EQ(reading.status(), STATUS_SUCCESS);
         }
         const std::size_t sent = kernel.all_sent().size() - before;
         lost += sent != taken;
-        if (sent == 2) kernel.expire(question.bytes);
+        if (sent == 2) kernel.expire(request.bytes);
         after(agent);
         kernel.send_errors = {EINVAL}; // no request is outstanding, so the refusal is returned
-        EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
+        EXPECT_EQ(agent.send(request.send), STATUS_INVALID_PARAMETER);
     });
-    EXPECT_EQ(short_of, (std::set<std::string>{"rdma.held_question", "rdma.question"}));
+    EXPECT_EQ(short_of, (std::set<std::string>{"rdma.held_request", "rdma.request"}));
     EXPECT_GE(lost, 1);
 }
 
@@ -340,36 +340,36 @@ TEST_P(AskedLongAgo, ItIsForgottenAndWhatIsRefusedThenIsRefused) {
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
     const rdma_agent agent(hca.ca, attr);
-    const sa_datagram question(sa_datagram::get, 7, 100);
-    ask_twice(agent, question);
-    kernel.abandon(question.bytes);
+    const sa_datagram request(sa_datagram::get, 7, 100);
+    ask_twice(agent, request);
+    kernel.abandon(request.bytes);
     pass(60'000);
     kernel.send_errors = {EINVAL};
-    EXPECT_EQ(agent.send(question.send), STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+    EXPECT_EQ(agent.send(request.send), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
 TEST_P(AskedLongAgo, TheKernelMayTakeFourTriesUntilThen) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    const sa_datagram question(sa_datagram::get, 7, 2001);
-    ask_twice(agent, question);
+    const sa_datagram request(sa_datagram::get, 7, 2001);
+    ask_twice(agent, request);
     pass(4 * 2001 + 1000);
-    EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS); // the send is held
-    kernel.expire(question.bytes);
+    EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS); // the send is held
+    kernel.expire(request.bytes);
     after(agent);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
 TEST_P(AskedLongAgo, ThoseThatWereGivenUpInSilenceTakeNoMemoryForEver) {
-    hca_rdma::questions asked;
+    hca_rdma::outstanding_requests requests;
     for (std::uint32_t transaction = 0; transaction < 5000; ++transaction) {
         bool again = true;
-        EXPECT_EQ(asked.ask(transaction, 100, again), 0);
+        EXPECT_EQ(requests.begin(transaction, 100, again), 0);
         EXPECT_FALSE(again);
         pass(10);
-        EXPECT_LE(asked.size(), 400u); // twice the sends of the last 1.8 s
+        EXPECT_LE(requests.size(), 400u); // twice the sends of the last 1.8 s
     }
 }
 
@@ -435,7 +435,7 @@ TEST_P(RdmaAgent, Receive_ThatFailsForAWhile_IsTriedAgain) {
     mad_buffer into;
     EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
     EXPECT_EQ(into.bytes[15], 7);
-    EXPECT_EQ(HcaIsDead(rdma_hcas::fdo()), FALSE);
+    EXPECT_EQ(HcaIsFailed(rdma_hcas::fdo()), FALSE);
 }
 
 TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
@@ -443,18 +443,18 @@ TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
     struct ending {
         std::unique_ptr<verb_call> call;
         KEVENT begun;
-    } told;
-    KeInitializeEvent(&told.begun, NotificationEvent, FALSE);
+    } reported;
+    KeInitializeEvent(&reported.begun, NotificationEvent, FALSE);
     const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT* agent, void* context, const IB_MAD_RECEIVED*) {
         auto& self = *static_cast<ending*>(context);
         self.call =
             std::make_unique<verb_call>([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); });
         KeSetEvent(&self.begun, IO_NO_INCREMENT, FALSE);
     }};
-    rdma_agent agent(hca.ca, sa_agent(), &calls, &told);
+    rdma_agent agent(hca.ca, sa_agent(), &calls, &reported);
     kernel.deliver(sa_datagram(0x06).message());
-    KeWaitForSingleObject(&told.begun, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_EQ(told.call->status(), STATUS_SUCCESS);
+    KeWaitForSingleObject(&reported.begun, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(reported.call->status(), STATUS_SUCCESS);
     agent.agent = nullptr;
     EXPECT_EQ(kernel.open_files(), 0u);
 }
@@ -462,14 +462,14 @@ TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
 TEST_P(RdmaAgent, SendsInsideTheCallAtAnyLevel) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    const sa_datagram question(sa_datagram::get);
+    const sa_datagram request(sa_datagram::get);
     std::unique_ptr<verb_call> send;
     {
         const at_dispatch_level raised;
-        send = std::make_unique<verb_call>(agent.sending(question.send));
+        send = std::make_unique<verb_call>(agent.sending(request.send));
     }
     EXPECT_EQ(send->returned(), STATUS_SUCCESS);
-    EXPECT_EQ(verb_call(agent.sending(question.send)).returned(), STATUS_SUCCESS);
+    EXPECT_EQ(verb_call(agent.sending(request.send)).returned(), STATUS_SUCCESS);
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
@@ -478,10 +478,10 @@ TEST_P(RdmaAgent, SendsOnEthernetByAWorkItem) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
-    sa_datagram question(sa_datagram::get);
-    EXPECT_EQ(verb_call(agent.sending(question.send)).status(), STATUS_INVALID_PARAMETER);
-    question.send.To.Flags = IB_MAD_GRH; // always present in a RoCE packet
-    EXPECT_EQ(verb_call(agent.sending(question.send)).returned(), STATUS_PENDING);
+    sa_datagram request(sa_datagram::get);
+    EXPECT_EQ(verb_call(agent.sending(request.send)).status(), STATUS_INVALID_PARAMETER);
+    request.send.To.Flags = IB_MAD_GRH; // always present in a RoCE packet
+    EXPECT_EQ(verb_call(agent.sending(request.send)).returned(), STATUS_PENDING);
 }
 
 // The kernel refuses a send while the previous one of the same transaction is still in its queue.
@@ -500,33 +500,33 @@ TEST_P(RdmaAgent, SendsOnEthernetAgainWhatTheKernelRefuses) {
 }
 
 TEST_P(RdmaAgent, ADeviceThatIsTakenAwayEndsInOneFatalEvent) {
-    struct heard {
+    struct event_log {
         KEVENT event;
         int count;
-    } told{};
-    KeInitializeEvent(&told.event, NotificationEvent, FALSE);
+    } reported{};
+    KeInitializeEvent(&reported.event, NotificationEvent, FALSE);
     const IB_CA_DISPATCH calls{[](IB_CA*, void* context) {
-                                   auto& all = *static_cast<heard*>(context);
+                                   auto& all = *static_cast<event_log*>(context);
                                    ++all.count;
                                    KeSetEvent(&all.event, IO_NO_INCREMENT, FALSE);
                                },
                                nullptr};
     const open_rdma hca;
-    IB_CA* listening = open_ca(rdma_hcas::fdo(), &calls, &told);
+    IB_CA* listening = open_ca(rdma_hcas::fdo(), &calls, &reported);
     {
         const rdma_agent one(hca.ca);
         const rdma_agent two(hca.ca);
         mad_buffer into;
         verb_call waiting(one.getting(into.receive));
         kernel.remove("fake0");
-        KeWaitForSingleObject(&told.event, Executive, KernelMode, FALSE, nullptr);
-        const sa_datagram question(sa_datagram::get);
-        EXPECT_EQ(two.send(question.send), STATUS_FILE_FORCED_CLOSED);
+        KeWaitForSingleObject(&reported.event, Executive, KernelMode, FALSE, nullptr);
+        const sa_datagram request(sa_datagram::get);
+        EXPECT_EQ(two.send(request.send), STATUS_FILE_FORCED_CLOSED);
         EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_FILE_FORCED_CLOSED);
         waiting.cancel();
     }
     EXPECT_EQ(close_ca(listening), STATUS_SUCCESS);
-    EXPECT_EQ(told.count, 1);
+    EXPECT_EQ(reported.count, 1);
     EXPECT_EQ(kernel.open_files(), 0u);
 }
 
@@ -534,8 +534,8 @@ TEST_P(RdmaAgent, ASendThatFindsTheDeviceGoneTellsIt) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     kernel.send_errors = {ENODEV};
-    const sa_datagram question(sa_datagram::get);
-    EXPECT_EQ(agent.send(question.send), STATUS_FILE_FORCED_CLOSED);
+    const sa_datagram request(sa_datagram::get);
+    EXPECT_EQ(agent.send(request.send), STATUS_FILE_FORCED_CLOSED);
     EXPECT_EQ(verb_call([&](IRP* irp) { return CiGetCaFatalEvent(hca.ca, irp); }).status(),
               STATUS_SUCCESS);
 }

@@ -28,9 +28,9 @@ public:
         }
         ExWaitForRundownProtectionRelease(&turns_);
     }
-    void tell() {
+    void notify() {
         if (!ExAcquireRundownProtection(&turns_)) return;
-        if (told_.fetch_add(1) == 0)
+        if (notifications_.fetch_add(1) == 0)
             ExQueueWorkItem(&item_, DelayedWorkQueue);
         else
             ExReleaseRundownProtection(&turns_);
@@ -41,10 +41,10 @@ private:
         auto& self = *static_cast<simulated_watch*>(context);
         unsigned seen = 0;
         do {
-            seen = self.told_.load();
+            seen = self.notifications_.load();
             while (self.going_ && self.readable_())
                 self.going_ = self.ready_(self.context_);
-        } while (self.told_.fetch_sub(seen) != seen);
+        } while (self.notifications_.fetch_sub(seen) != seen);
         ExReleaseRundownProtection(&self.turns_);
     }
 
@@ -53,7 +53,7 @@ private:
     bool (*ready_)(void*);
     void* context_;
     std::function<bool()> readable_;
-    std::atomic<unsigned> told_{0};
+    std::atomic<unsigned> notifications_{0};
     bool going_ = true;
     EX_RUNDOWN_REF turns_{};
     WORK_QUEUE_ITEM item_{};
@@ -79,12 +79,12 @@ void fake_descriptors::close(int descriptor) {
 }
 
 // The caller holds the lock, so the watch stays alive.
-void fake_descriptors::tell(int descriptor) {
+void fake_descriptors::notify(int descriptor) {
     const std::lock_guard guard(lock_);
     if (!simulated())
         eventfd_write(descriptor, 1);
     else if (simulated_watch* watch = open_.at(descriptor).watch)
-        watch->tell();
+        watch->notify();
 }
 
 void fake_descriptors::quiet(int descriptor) {

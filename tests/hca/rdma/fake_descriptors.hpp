@@ -34,7 +34,7 @@ public:
     int open(std::function<bool()> readable);
     void close(int descriptor);
     /// Signals that there is data to read, by queueing a work item only.
-    void tell(int descriptor);
+    void notify(int descriptor);
     /// The reader found no data.
     void quiet(int descriptor);
 

@@ -136,7 +136,7 @@ struct calls {
         const std::span datagram(data, static_cast<std::size_t>(length));
         if (timeout != 0 && !now->awaited_.insert(hca_rdma::transaction_of(datagram)).second)
             return EINVAL;
-        const bool waits = timeout != 0 && now->awaited_.size() > now->most_awaited;
+        const bool waits = timeout != 0 && now->awaited_.size() > now->max_in_flight;
         fake_umad::sent what{{data, data + length}, header->addr, timeout, retries};
         if (waits)
             now->backlog_.push_back(std::move(what));
@@ -212,8 +212,8 @@ struct calls {
     }
 };
 
-const hca_rdma::outside& fake_umad::as_outside() {
-    static const hca_rdma::outside table = {
+const hca_rdma::os_interface& fake_umad::as_os_interface() {
+    static const hca_rdma::os_interface table = {
         .verbs = &fake_verbs::library(),
         .get_cas_names = calls::get_cas_names,
         .get_ca = calls::get_ca,
@@ -262,7 +262,7 @@ int fake_umad::take(std::deque<int>& errors) {
     return error;
 }
 
-void fake_umad::has_ended(std::uint32_t transaction) {
+void fake_umad::is_closed(std::uint32_t transaction) {
     if (awaited_.erase(transaction) == 0 || backlog_.empty()) return;
     sent_.push_back(std::move(backlog_.front()));
     backlog_.pop_front();
@@ -270,10 +270,10 @@ void fake_umad::has_ended(std::uint32_t transaction) {
 
 void fake_umad::put_into_inbox(const message& what) {
     if (files_.empty()) return;
-    if (what.status == 0 && hca_rdma::is_answer(what.datagram))
-        has_ended(hca_rdma::transaction_of(what.datagram));
+    if (what.status == 0 && hca_rdma::is_response(what.datagram))
+        is_closed(hca_rdma::transaction_of(what.datagram));
     files_.begin()->second.inbox.push_back(what);
-    descriptors.tell(files_.begin()->first);
+    descriptors.notify(files_.begin()->first);
 }
 
 void fake_umad::deliver(const message& what) {
@@ -281,17 +281,17 @@ void fake_umad::deliver(const message& what) {
     put_into_inbox(what);
 }
 
-void fake_umad::abandon(const std::vector<UCHAR>& question) {
+void fake_umad::abandon(const std::vector<UCHAR>& request) {
     const std::lock_guard guard(lock_);
-    has_ended(hca_rdma::transaction_of(question));
+    is_closed(hca_rdma::transaction_of(request));
 }
 
-void fake_umad::expire(const std::vector<UCHAR>& question) {
-    abandon(question);
-    give_back(question);
+void fake_umad::expire(const std::vector<UCHAR>& request) {
+    abandon(request);
+    restore(request);
 }
 
-void fake_umad::give_back(const std::vector<UCHAR>& datagram) {
+void fake_umad::restore(const std::vector<UCHAR>& datagram) {
     message back;
     back.status = ETIMEDOUT;
     back.datagram.assign(datagram.begin(), datagram.begin() + IB_MAD_HEADER_SIZE);
@@ -304,7 +304,7 @@ void fake_umad::remove(const std::string& name) {
         const std::lock_guard guard(lock_);
         cas.erase(name);
         for (const auto& [descriptor, each] : files_)
-            if (each.ca == name) descriptors.tell(descriptor);
+            if (each.ca == name) descriptors.notify(descriptor);
     }
     verbs.remove(name);
 }

@@ -49,7 +49,7 @@ public:
     fake_umad& operator=(const fake_umad&) = delete;
 
     /// The interface that the driver uses. There is one fake_umad at a time.
-    static const hca_rdma::outside& as_outside();
+    static const hca_rdma::os_interface& as_os_interface();
 
     fake_descriptors descriptors;
     fake_verbs verbs{descriptors}; // has no device at first
@@ -71,7 +71,7 @@ public:
     int port_without_umad = 0;
     int user_rmpp_error = 0; // of UMAD_USER_RMPP
     std::size_t header_bytes = sizeof(ib_user_mad_t);
-    std::size_t most_awaited = SIZE_MAX; // limit of requests on the wire; more wait in the kernel
+    std::size_t max_in_flight = SIZE_MAX; // limit of requests on the wire; more wait in the kernel
     std::deque<int> register_errors;
     std::deque<int> send_errors;
     std::deque<int> receive_errors;
@@ -91,11 +91,11 @@ public:
     /// Delivers a datagram to the agent whose file is open; drops it when no file is.
     void deliver(const message& what);
     /// The kernel's wait for a response has timed out.
-    void expire(const std::vector<UCHAR>& question);
+    void expire(const std::vector<UCHAR>& request);
     /// The kernel abandons the request without a report.
-    void abandon(const std::vector<UCHAR>& question);
+    void abandon(const std::vector<UCHAR>& request);
     /// Returns the header of a sent datagram with ETIMEDOUT.
-    void give_back(const std::vector<UCHAR>& datagram);
+    void restore(const std::vector<UCHAR>& datagram);
     /// Removes the device: its files fail, and sysfs no longer lists it.
     void remove(const std::string& name);
 
@@ -108,7 +108,7 @@ private:
 
     file* file_at(int descriptor);
     void put_into_inbox(const message& what);
-    void has_ended(std::uint32_t transaction);
+    void is_closed(std::uint32_t transaction);
     static int take(std::deque<int>& errors);
 
     guarded_by_spin_lock lock_; // guards all members

@@ -96,7 +96,7 @@ void fake_verbs::hold(call which) {
     KeClearEvent(&gates_[which]);
 }
 
-void fake_verbs::let_go(call which) {
+void fake_verbs::release(call which) {
     const std::lock_guard guard(lock_);
     held_[which] = false;
     KeSetEvent(&gates_[which], IO_NO_INCREMENT, FALSE);
@@ -120,9 +120,9 @@ fake_verbs::queue* fake_verbs::find(const void* cq_context) {
     return place != queues_.end() ? *place : nullptr;
 }
 
-void fake_verbs::tell(context& of, const ibv_async_event& event) {
+void fake_verbs::notify(context& of, const ibv_async_event& event) {
     of.events.push_back(event);
-    descriptors_.tell(of.async_fd);
+    descriptors_.notify(of.async_fd);
 }
 
 void fake_verbs::raise(const std::string& name, ibv_event_type type, int number) {
@@ -131,7 +131,7 @@ void fake_verbs::raise(const std::string& name, ibv_event_type type, int number)
     event.event_type = type;
     event.element.port_num = number;
     for (context* each : contexts_)
-        if (each->of == &at(name)) tell(*each, event);
+        if (each->of == &at(name)) notify(*each, event);
 }
 
 void fake_verbs::raise_for(const void* cq_context, ibv_event_type type) {
@@ -139,7 +139,7 @@ void fake_verbs::raise_for(const void* cq_context, ibv_event_type type) {
     ibv_async_event event{};
     event.event_type = type;
     event.element.cq = find(cq_context);
-    tell(static_cast<context&>(*event.element.cq->context), event);
+    notify(static_cast<context&>(*event.element.cq->context), event);
 }
 
 bool fake_verbs::complete(const void* cq_context, const ibv_wc& entry, bool solicited) {
@@ -150,16 +150,16 @@ bool fake_verbs::complete(const void* cq_context, const ibv_wc& entry, bool soli
         ibv_async_event event{};
         event.event_type = IBV_EVENT_CQ_ERR;
         event.element.cq = into;
-        tell(static_cast<context&>(*into->context), event);
+        notify(static_cast<context&>(*into->context), event);
         return false;
     }
     into->entries.push_back(entry);
-    const bool deserves = solicited || entry.status != IBV_WC_SUCCESS;
-    if (!into->armed || (into->solicited_only && !deserves)) return true;
+    const bool satisfies = solicited || entry.status != IBV_WC_SUCCESS;
+    if (!into->armed || (into->solicited_only && !satisfies)) return true;
     into->armed = false;
-    auto& told = static_cast<channel&>(*into->channel);
-    told.events.push_back(into);
-    descriptors_.tell(told.fd);
+    auto& reported = static_cast<channel&>(*into->channel);
+    reported.events.push_back(into);
+    descriptors_.notify(reported.fd);
     return true;
 }
 
@@ -173,9 +173,9 @@ void fake_verbs::remove(const std::string& name) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_DEVICE_FATAL;
     for (context* each : contexts_)
-        if (each->of == &leaving) tell(*each, event);
+        if (each->of == &leaving) notify(*each, event);
     for (channel* each : channels_)
-        if (static_cast<context&>(*each->context).of == &leaving) descriptors_.tell(each->fd);
+        if (static_cast<context&>(*each->context).of == &leaving) descriptors_.notify(each->fd);
 }
 
 void fake_verbs::hold_sm(int number, bool on) {

@@ -80,7 +80,7 @@ public:
     void fail(call which, std::initializer_list<failure> results);
     /// Calls block until they are released.
     void hold(call which);
-    void let_go(call which);
+    void release(call which);
     void wait_for(call which); // until a call blocks
 
     void raise(const std::string& name, ibv_event_type type, int port = 1);
@@ -116,7 +116,7 @@ private:
     failure take(call which);
     void pass(call which);
     queue* find(const void* cq_context);
-    void tell(context& of, const ibv_async_event& event);
+    void notify(context& of, const ibv_async_event& event);
     bool all_acknowledged(const queue& of) const;
 
     static inline fake_verbs* now_ = nullptr;

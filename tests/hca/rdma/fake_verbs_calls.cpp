@@ -222,11 +222,11 @@ struct verbs_calls {
                 now()->descriptors_.quiet(from.fd);
                 return EAGAIN;
             }
-            queue* told = from.events.front();
+            queue* reported = from.events.front();
             from.events.pop_front();
-            ++told->completions_reported;
-            *cq = told;
-            *cq_context = told->cq_context;
+            ++reported->completions_reported;
+            *cq = reported;
+            *cq_context = reported->cq_context;
             return 0;
         });
     }
@@ -237,14 +237,14 @@ struct verbs_calls {
     }
 
     static ibv_cq* create_cq(ibv_context* with, int entries, void* cq_context,
-                             ibv_comp_channel* told, int vector) {
+                             ibv_comp_channel* reported, int vector) {
         return make<ibv_cq>(fake_verbs::create_cq, [&](ibv_cq*& made) {
             const device& by = *of(with).of;
             if (by.gone) return EIO;
             if (entries < 1 || entries > by.attr.orig_attr.max_cqe) return EINVAL;
             auto* fresh = new queue();
             fresh->context = with;
-            fresh->channel = told;
+            fresh->channel = reported;
             fresh->cq_context = cq_context;
             fresh->cqe = entries;
             now()->vectors.push_back(vector);

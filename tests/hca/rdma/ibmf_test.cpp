@@ -20,11 +20,11 @@ constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
 constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 50'000}; // us
 
 /// The response with `data`, reassembled by the kernel, in the form of old kernels.
-fake_umad::message whole_answer(const fake_umad::sent& question, std::span<const UCHAR> data) {
+fake_umad::message whole_answer(const fake_umad::sent& request, std::span<const UCHAR> data) {
     fake_umad::message made;
     made.from.lid = htobe16(1);
     made.from.qpn = htobe32(1);
-    made.datagram.assign(question.datagram.begin(), question.datagram.begin() + 56);
+    made.datagram.assign(request.datagram.begin(), request.datagram.begin() + 56);
     made.datagram[3] |= MAD_RESPONSE_BIT;
     made.datagram[24] = 1; // RMPP version
     made.datagram[25] = 1; // data
@@ -95,7 +95,7 @@ TEST_P(IbmfOverUmad, RmppIsItsOwnWhereTheKernelLetsIt) {
         EXPECT_EQ(each.datagram.size(), IB_MAD_SIZE);
         EXPECT_EQ(each.retries, 0);
     }
-    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+    EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
 }
 
 // The kernel keeps each request until it expires: the repeated message has another ID, and a
@@ -105,7 +105,7 @@ TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
     test_message msg(manager.handle, table_query);
     for (int i = 0; i < 2; ++i) {
         ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-        EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.shown), IBMF_SUCCESS);
+        EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
         EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
     }
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
@@ -125,10 +125,10 @@ TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
 TEST_P(IbmfOverUmad, APKeyIsAnIndexInThePortsTableAndOthersAreRefused) {
     const client_scope manager(sa_manager);
     test_message msg(manager.handle, table_query);
-    msg.shown->im_local_addr.ia_p_key = 0x8001;
+    msg.ibmf_msg->im_local_addr.ia_p_key = 0x8001;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
     EXPECT_EQ(kernel.all_sent().back().to.pkey_index, 1);
-    msg.shown->im_local_addr.ia_p_key = 0x8002;
+    msg.ibmf_msg->im_local_addr.ia_p_key = 0x8002;
     EXPECT_EQ(msg.send_and_wait(0), IBMF_BAD_QP_HANDLE);
 }
 

@@ -10,7 +10,7 @@ using namespace irpverbs::testing;
 class RdmaMonitor : public BothMachines {
 protected:
     RdmaMonitor() {
-        EXPECT_EQ(HcaRdmaSetLookInterval(0x1000, 2), STATUS_SUCCESS);
+        EXPECT_EQ(HcaRdmaSetPollInterval(0x1000, 2), STATUS_SUCCESS);
         ca = open_ca(rdma_hcas::fdo());
     }
     ~RdmaMonitor() override { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
@@ -79,8 +79,8 @@ TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
     struct ending {
         KEVENT closed;
         std::unique_ptr<verb_call> call;
-    } told;
-    KeInitializeEvent(&told.closed, NotificationEvent, FALSE);
+    } reported;
+    KeInitializeEvent(&reported.closed, NotificationEvent, FALSE);
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
     const IB_CA_DISPATCH calls{nullptr, [](IB_CA* which, void* context, UCHAR, IB_ASYNC_EVENT) {
                                    auto& self = *static_cast<ending*>(context);
@@ -88,10 +88,10 @@ TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
                                        [&](IRP* irp) { return CiCloseCa(which, nullptr, irp); });
                                    KeSetEvent(&self.closed, IO_NO_INCREMENT, FALSE);
                                }};
-    open_ca(rdma_hcas::fdo(), &calls, &told);
+    open_ca(rdma_hcas::fdo(), &calls, &reported);
     change_port([](auto& port) { port.lid = 8; });
-    KeWaitForSingleObject(&told.closed, Executive, KernelMode, FALSE, nullptr);
-    EXPECT_EQ(told.call->status(), STATUS_SUCCESS);
+    KeWaitForSingleObject(&reported.closed, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(reported.call->status(), STATUS_SUCCESS);
     change_port([](auto& port) { port.sm_lid = 9; });
     ca = open_ca(rdma_hcas::fdo());
     change_port([](auto& port) { port.lid = 10; });
@@ -99,8 +99,8 @@ TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
 }
 
 TEST_P(RdmaMonitor, AnIntervalIsNotZeroAndOfAnHcaOfTheDriver) {
-    EXPECT_EQ(HcaRdmaSetLookInterval(0x1000, 0), STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(HcaRdmaSetLookInterval(0x9999, 5), STATUS_OBJECT_NAME_NOT_FOUND);
+    EXPECT_EQ(HcaRdmaSetPollInterval(0x1000, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(HcaRdmaSetPollInterval(0x9999, 5), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(RdmaMonitor);

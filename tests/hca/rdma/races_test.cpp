@@ -55,10 +55,10 @@ TEST(RdmaRaces, ADeviceIsTakenAwayWhileItIsUsed) {
             IB_CA* ca = open_ca(rdma_hcas::fdo(), &calls);
             {
                 const rdma_agent agent(ca);
-                const sa_datagram question(sa_datagram::get, 7, 100);
+                const sa_datagram request(sa_datagram::get, 7, 100);
                 verb_call sender;
                 sim.spawn("remove", [&] { kernel.remove("fake0"); });
-                sim.spawn("send", [&] { sender.send(agent.sending(question.send)); });
+                sim.spawn("send", [&] { sender.send(agent.sending(request.send)); });
                 sim.run();
                 EXPECT_TRUE(sender.status() == STATUS_SUCCESS ||
                             sender.status() == STATUS_FILE_FORCED_CLOSED);
@@ -77,11 +77,11 @@ TEST(RdmaRaces, AQuestionIsAskedAgainWhileTheFirstExpires) {
         fake_umad kernel;
         const open_rdma hca;
         const rdma_agent agent(hca.ca);
-        const sa_datagram question(sa_datagram::get, 7, 100);
-        EXPECT_EQ(agent.send(question.send), STATUS_SUCCESS);
+        const sa_datagram request(sa_datagram::get, 7, 100);
+        EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS);
         verb_call again;
-        sim.spawn("expire", [&] { kernel.expire(question.bytes); });
-        sim.spawn("again", [&] { again.send(agent.sending(question.send)); });
+        sim.spawn("expire", [&] { kernel.expire(request.bytes); });
+        sim.spawn("again", [&] { again.send(agent.sending(request.send)); });
         sim.run();
         EXPECT_EQ(again.status(), STATUS_SUCCESS);
         EXPECT_EQ(kernel.all_sent().size(), 2u);
@@ -92,7 +92,7 @@ TEST(RdmaRaces, ALookAtThePortsMeetsTheClose) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         fake_umad kernel;
         const rdma_hcas hcas;
-        HcaRdmaSetLookInterval(0x1000, 1);
+        HcaRdmaSetPollInterval(0x1000, 1);
         IB_CA* ca = open_ca(rdma_hcas::fdo());
         verb_call waiter;
         verb_call closer;

@@ -14,7 +14,7 @@ namespace irpverbs::testing {
 class rdma_hcas {
 public:
     explicit rdma_hcas(const std::string& name = "")
-        : made_(hca_rdma::attachment::make(fake_umad::as_outside(), name, status, problem)) {}
+        : made_(hca_rdma::attachment::make(fake_umad::as_os_interface(), name, status, problem)) {}
     ~rdma_hcas() {
         if (made_ == nullptr) return;
         EXPECT_EQ(made_->refuse_opens(), STATUS_SUCCESS);
@@ -98,7 +98,7 @@ struct sa_datagram {
         send.To.QKey = IB_QP1_QKEY;
         send.Data = bytes.data();
         send.Length = IB_MAD_SIZE;
-        send.AnswerTimeout = answer_timeout;
+        send.ResponseTimeout = answer_timeout;
     }
     fake_umad::message message() const {
         fake_umad::message made;

@@ -54,13 +54,13 @@ class VerbsErrors : public BothMachines {};
 TEST_P(VerbsErrors, OfAnyCallLeaveNothingBehind) {
     for (int which = 0; which < call::call_count; ++which)
         for (const int error : {EINVAL, ENOMEM, ENOSYS, EACCES, EIO, ENODEV, EPERM, 524})
-            for (const call::failure& told :
+            for (const call::failure& reported :
                  {call::by_errno(error), call::positive(error), call::negative(error)}) {
                 verbs_kernel kernel;
                 // One failure only, since an object that the kernel never destroys stays.
-                kernel.verbs.fail(static_cast<call::call>(which), {told});
+                kernel.verbs.fail(static_cast<call::call>(which), {reported});
                 client().run();
-                kernel.verbs.fail(static_cast<call::call>(which), {{}, told});
+                kernel.verbs.fail(static_cast<call::call>(which), {{}, reported});
                 client().run();
             }
 }

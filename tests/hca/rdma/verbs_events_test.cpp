@@ -20,15 +20,16 @@ protected:
 
 TEST_P(VerbsEvents, EachOfAPortIsTold) {
     const open_verbs hca;
-    for (const auto& [raised, told] : {std::pair{IBV_EVENT_PORT_ACTIVE, IB_AE_PORT_ACTIVE},
-                                       {IBV_EVENT_PORT_ERR, IB_AE_PORT_ERROR},
-                                       {IBV_EVENT_LID_CHANGE, IB_AE_LID_CHANGE},
-                                       {IBV_EVENT_PKEY_CHANGE, IB_AE_PKEY_CHANGE},
-                                       {IBV_EVENT_GID_CHANGE, IB_AE_GID_CHANGE},
-                                       {IBV_EVENT_SM_CHANGE, IB_AE_SM_CHANGE},
-                                       {IBV_EVENT_CLIENT_REREGISTER, IB_AE_CLIENT_REREGISTER}}) {
+    for (const auto& [raised, reported] :
+         {std::pair{IBV_EVENT_PORT_ACTIVE, IB_AE_PORT_ACTIVE},
+          {IBV_EVENT_PORT_ERR, IB_AE_PORT_ERROR},
+          {IBV_EVENT_LID_CHANGE, IB_AE_LID_CHANGE},
+          {IBV_EVENT_PKEY_CHANGE, IB_AE_PKEY_CHANGE},
+          {IBV_EVENT_GID_CHANGE, IB_AE_GID_CHANGE},
+          {IBV_EVENT_SM_CHANGE, IB_AE_SM_CHANGE},
+          {IBV_EVENT_CLIENT_REREGISTER, IB_AE_CLIENT_REREGISTER}}) {
         kernel.raise(raised);
-        EXPECT_EQ(next(hca.ca), static_cast<ULONG_PTR>(told));
+        EXPECT_EQ(next(hca.ca), static_cast<ULONG_PTR>(reported));
     }
 }
 
@@ -131,7 +132,7 @@ TEST_P(VerbsRemoval, EndsVerbsThatAreUnderWay) {
     verb_call fatal(awaiting_fatal(hca.ca));
     kernel.remove("rxe0");
     EXPECT_EQ(fatal.status(), STATUS_SUCCESS);
-    kernel.verbs.let_go(call::resize_cq);
+    kernel.verbs.release(call::resize_cq);
     EXPECT_EQ(working.status(), STATUS_FILE_FORCED_CLOSED);
     EXPECT_EQ(queued.status(), STATUS_FILE_FORCED_CLOSED);
     expect_gone(hca, cq);
@@ -175,7 +176,7 @@ TEST_P(VerbsRemoval, IsFoundByReadersToo) {
 // work. The device is no longer listed.
 TEST_P(VerbsRemoval, ThatWaitsForUsIsFoundByLooking) {
     open_verbs hca;
-    EXPECT_EQ(HcaRdmaSetLookInterval(kernel.guid, 2), STATUS_SUCCESS);
+    EXPECT_EQ(HcaRdmaSetPollInterval(kernel.guid, 2), STATUS_SUCCESS);
     IB_CQ* cq = create_cq(hca.ca);
     verb_call fatal(awaiting_fatal(hca.ca));
     kernel.verbs.change([](fake_verbs& all) { all.at("rxe0").listed = false; });
@@ -188,9 +189,9 @@ TEST_P(VerbsRemoval, IsFoundByAnAgent) {
     const open_verbs hca;
     const rdma_agent agent(hca.ca);
     kernel.send_errors = {EIO};
-    sa_datagram question(sa_datagram::get);
-    question.send.To.Flags = IB_MAD_GRH;
-    EXPECT_EQ(agent.send(question.send), STATUS_FILE_FORCED_CLOSED);
+    sa_datagram request(sa_datagram::get);
+    request.send.To.Flags = IB_MAD_GRH;
+    EXPECT_EQ(agent.send(request.send), STATUS_FILE_FORCED_CLOSED);
     EXPECT_EQ(answer(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
     EXPECT_EQ(answer(creating(hca.ca)), STATUS_FILE_FORCED_CLOSED);
 }

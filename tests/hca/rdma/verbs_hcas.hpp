@@ -26,7 +26,7 @@ struct verbs_kernel : fake_umad {
 
 /// The queue's identity in the fake.
 inline const void* name_of_queue(IB_CQ* cq) {
-    return hca_rdma::part_of(CONTAINING_RECORD(cq, HCA_CQ, Cq)).queue;
+    return hca_rdma::extension_of(CONTAINING_RECORD(cq, HCA_CQ, Cq)).queue;
 }
 
 inline ibv_wc wc(std::uint64_t id, ibv_wc_status status = IBV_WC_SUCCESS,
@@ -95,7 +95,7 @@ inline std::vector<std::uint64_t> results(IB_CQ* cq, ULONG most) {
     return ids;
 }
 /// Polls often enough that, on a real machine, polls go to libibverbs directly.
-inline void poll_in_vain(IB_CQ* cq) {
+inline void poll_empty(IB_CQ* cq) {
     for (int i = 0; i < 100; ++i)
         EXPECT_TRUE(results(cq, 1).empty());
 }

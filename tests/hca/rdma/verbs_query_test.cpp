@@ -73,15 +73,15 @@ TEST_P(VerbsQuery, APortsAttributesAreLibibverbs) {
 
 TEST_P(VerbsQuery, SpeedsAreThoseOfPortInfo) {
     const open_verbs hca;
-    for (const auto& [told, speed] : {std::pair{1, IB_LINK_SPEED_SDR},
-                                      {2, IB_LINK_SPEED_DDR},
-                                      {4, IB_LINK_SPEED_QDR},
-                                      {8, IB_LINK_SPEED_FDR10},
-                                      {16, IB_LINK_SPEED_FDR},
-                                      {32, IB_LINK_SPEED_EDR},
-                                      {64, IB_LINK_SPEED_HDR},
-                                      {128, IB_LINK_SPEED_NDR}}) {
-        port().active_speed = static_cast<std::uint8_t>(told);
+    for (const auto& [reported, speed] : {std::pair{1, IB_LINK_SPEED_SDR},
+                                          {2, IB_LINK_SPEED_DDR},
+                                          {4, IB_LINK_SPEED_QDR},
+                                          {8, IB_LINK_SPEED_FDR10},
+                                          {16, IB_LINK_SPEED_FDR},
+                                          {32, IB_LINK_SPEED_EDR},
+                                          {64, IB_LINK_SPEED_HDR},
+                                          {128, IB_LINK_SPEED_NDR}}) {
+        port().active_speed = static_cast<std::uint8_t>(reported);
         EXPECT_EQ(port_block(hca.ca, 1)->ActiveSpeed, speed);
     }
 }
@@ -131,20 +131,20 @@ TEST_P(VerbsQuery, ASmallBufferAsksForNoTables) {
 }
 
 TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
-    ibv_device_attr& told = kernel.verbs.at("rxe0").attr.orig_attr;
-    std::string("16.35.2000").copy(told.fw_ver, sizeof(told.fw_ver));
-    told.vendor_id = 0x2C9;
-    told.vendor_part_id = 4119;
-    told.hw_ver = 0xA1;
-    told.device_cap_flags =
+    ibv_device_attr& reported = kernel.verbs.at("rxe0").attr.orig_attr;
+    std::string("16.35.2000").copy(reported.fw_ver, sizeof(reported.fw_ver));
+    reported.vendor_id = 0x2C9;
+    reported.vendor_part_id = 4119;
+    reported.hw_ver = 0xA1;
+    reported.device_cap_flags =
         IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_UD_IP_CSUM;
-    told.max_qp = 1000;
-    told.max_sge = 32;
-    told.max_mcast_grp = 64;
-    told.max_mr_size = 1ull << 40;
-    told.page_size_cap = 0xFFFFF000;
-    told.atomic_cap = IBV_ATOMIC_HCA;
-    told.local_ca_ack_delay = 15;
+    reported.max_qp = 1000;
+    reported.max_sge = 32;
+    reported.max_mcast_grp = 64;
+    reported.max_mr_size = 1ull << 40;
+    reported.page_size_cap = 0xFFFFF000;
+    reported.atomic_cap = IBV_ATOMIC_HCA;
+    reported.local_ca_ack_delay = 15;
     kernel.files["/sys/class/infiniband/rxe0/node_desc"] = "host rxe0";
     const open_verbs hca;
     alignas(IB_CA_ATTR) std::array<UCHAR, 4096> block{};
@@ -175,21 +175,21 @@ TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
 }
 
 TEST_P(VerbsQuery, AnAdaptersExtendedAttributesAreToldToo) {
-    ibv_device_attr_ex& told = kernel.verbs.at("rxe0").attr;
-    told.device_cap_flags_ex = 1ull << 40;
-    told.orig_attr.device_cap_flags = IBV_DEVICE_UD_IP_CSUM;
-    told.completion_timestamp_mask = 0xFFFF;
-    told.hca_core_clock = 156250;
-    told.max_dm_size = 65536;
-    told.odp_caps.general_caps = IBV_ODP_SUPPORT;
-    told.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_READ;
-    told.tso_caps.max_tso = 262144;
-    told.rss_caps.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4;
-    told.max_wq_type_rq = 9;
-    told.packet_pacing_caps.qp_rate_limit_max = 100;
-    told.tm_caps.max_num_tags = 127;
-    told.cq_mod_caps.max_cq_count = 5;
-    told.pci_atomic_caps.swap = 8;
+    ibv_device_attr_ex& reported = kernel.verbs.at("rxe0").attr;
+    reported.device_cap_flags_ex = 1ull << 40;
+    reported.orig_attr.device_cap_flags = IBV_DEVICE_UD_IP_CSUM;
+    reported.completion_timestamp_mask = 0xFFFF;
+    reported.hca_core_clock = 156250;
+    reported.max_dm_size = 65536;
+    reported.odp_caps.general_caps = IBV_ODP_SUPPORT;
+    reported.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_READ;
+    reported.tso_caps.max_tso = 262144;
+    reported.rss_caps.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4;
+    reported.max_wq_type_rq = 9;
+    reported.packet_pacing_caps.qp_rate_limit_max = 100;
+    reported.tm_caps.max_num_tags = 127;
+    reported.cq_mod_caps.max_cq_count = 5;
+    reported.pci_atomic_caps.swap = 8;
     const open_verbs hca;
     IB_CA_ATTR attr{};
     EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCa(hca.ca, sizeof(attr), &attr, irp); }),

@@ -45,19 +45,19 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhoeverLookedAtThem) {
 TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
-    ibv_wc told = wc(1);
-    told.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
-    told.byte_len = 2;
-    told.imm_data = 3;
-    told.qp_num = 4;
-    told.src_qp = 5;
-    told.wc_flags = IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK;
-    told.pkey_index = 6;
-    told.slid = 7;
-    told.sl = 8;
-    told.dlid_path_bits = 9;
-    const auto expect_told = [&](const auto& poll_one) {
-        complete(cq, told);
+    ibv_wc reported = wc(1);
+    reported.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    reported.byte_len = 2;
+    reported.imm_data = 3;
+    reported.qp_num = 4;
+    reported.src_qp = 5;
+    reported.wc_flags = IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK;
+    reported.pkey_index = 6;
+    reported.slid = 7;
+    reported.sl = 8;
+    reported.dlid_path_bits = 9;
+    const auto expect_polled = [&](const auto& poll_one) {
+        complete(cq, reported);
         IB_WC made{};
         EXPECT_EQ(poll_one(&made), 1u);
         EXPECT_EQ(made.WrId, 1u);
@@ -74,13 +74,13 @@ TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
         EXPECT_EQ(made.ServiceLevel, 8);
         EXPECT_EQ(made.PathBits, 9);
     };
-    expect_told([&](IB_WC* to) {
+    expect_polled([&](IB_WC* to) {
         verb_call polled([&](IRP* irp) { return CiPollCq(cq, 1, to, irp); });
         EXPECT_EQ(polled.status(), STATUS_SUCCESS);
         return polled.information();
     });
     for (int i = 0; i < 100; ++i)
-        expect_told([&](IB_WC* to) {
+        expect_polled([&](IB_WC* to) {
             ULONG taken = 0;
             EXPECT_EQ(CiGetCqResults(cq, 1, to, &taken), STATUS_SUCCESS);
             return taken;
@@ -94,7 +94,7 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     for (std::uint64_t round = 0; round < 4; ++round) {
-        poll_in_vain(cq);
+        poll_empty(cq);
         for (std::uint64_t i = 0; i < 4; ++i)
             EXPECT_TRUE(complete(cq, wc(10 * round + i)));
         EXPECT_EQ(results(cq, 1), (ids{10 * round}));
@@ -136,7 +136,7 @@ TEST_P(VerbsQueue, APollThatTheKernelRefusesIsTold) {
         EXPECT_EQ(CiGetCqResults(cq, 1, &to, &taken), STATUS_INVALID_PARAMETER);
         EXPECT_EQ(taken, 0u);
         kernel.verbs.fail(call::poll_cq, {});
-        poll_in_vain(cq);
+        poll_empty(cq);
     }
     kernel.verbs.fail(call::poll_cq, {call::by_errno(EIO), call::by_errno(EIO)});
     ULONG taken = 1;
@@ -195,7 +195,7 @@ TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
 TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
-    poll_in_vain(cq);
+    poll_empty(cq);
     complete(cq, wc(1));
     kernel.verbs.hold(call::resize_cq);
     verb_call resize(resizing(cq, 8));
@@ -203,14 +203,14 @@ TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
     const unsigned polls = kernel.verbs.calls(call::poll_cq);
     complete(cq, wc(2));
     EXPECT_EQ(results(cq, 4), (ids{1}));
-    poll_in_vain(cq);
+    poll_empty(cq);
     EXPECT_EQ(poll(cq, 4), ids{});
     EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
     EXPECT_EQ(kernel.verbs.calls(call::poll_cq), polls);
     EXPECT_EQ(kernel.verbs.calls(call::req_notify_cq), 0u);
     verb_call waiter(awaiting_completion(cq));
     EXPECT_FALSE(waiter.done());
-    kernel.verbs.let_go(call::resize_cq);
+    kernel.verbs.release(call::resize_cq);
     EXPECT_EQ(resize.status(), STATUS_SUCCESS);
     EXPECT_EQ(waiter.status(), STATUS_SUCCESS);
     EXPECT_EQ(poll(cq, 4), (ids{2}));
@@ -312,7 +312,7 @@ TEST_P(VerbsQueue, ACreateThatIsCancelledInTheKernelLeavesNothing) {
     kernel.verbs.wait_for(call::create_cq);
     create.cancel();
     EXPECT_FALSE(create.done());
-    kernel.verbs.let_go(call::create_cq);
+    kernel.verbs.release(call::create_cq);
     EXPECT_EQ(create.status(), STATUS_CANCELLED);
     EXPECT_EQ(kernel.verbs.queues(), 0u);
 }
@@ -325,7 +325,7 @@ TEST_P(VerbsQueue, AnOpenThatIsCancelledInTheKernelLeavesNothing) {
     });
     kernel.verbs.wait_for(call::open_device);
     open.cancel();
-    kernel.verbs.let_go(call::open_device);
+    kernel.verbs.release(call::open_device);
     EXPECT_EQ(open.status(), STATUS_CANCELLED);
     EXPECT_EQ(kernel.verbs.contexts(), 0u);
 }
@@ -345,7 +345,7 @@ TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
     IB_PORT_ATTR attr{};
     EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(answer(resizing(other, 8)), STATUS_SUCCESS);
-    kernel.verbs.let_go(call::create_cq);
+    kernel.verbs.release(call::create_cq);
     EXPECT_EQ(create->status(), STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(create->object<IB_CQ>()), STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(other), STATUS_SUCCESS);
@@ -363,7 +363,7 @@ TEST_P(VerbsQueue, NoVerbWaitsForTheKernel) {
         EXPECT_EQ(under_way->returned(), STATUS_PENDING) << which;
         kernel.verbs.wait_for(which);
         EXPECT_FALSE(under_way->done()) << which;
-        kernel.verbs.let_go(which);
+        kernel.verbs.release(which);
         EXPECT_TRUE(NT_SUCCESS(under_way->status()) ||
                     under_way->status() == STATUS_BUFFER_OVERFLOW)
             << which;

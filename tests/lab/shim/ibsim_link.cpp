@@ -96,8 +96,8 @@ bool ibsim_link::ask(control what, std::span<std::uint8_t> in_and_out) {
     std::memcpy(message.data.data(), in_and_out.data(), in_and_out.size());
     if (::send(control_, &message, sizeof message, MSG_NOSIGNAL) != sizeof message) return false;
     pollfd ready{control_, POLLIN, 0};
-    constexpr int patience_ms = 5000;
-    if (poll(&ready, 1, patience_ms) != 1) return false;
+    constexpr int max_wait_ms = 5000;
+    if (poll(&ready, 1, max_wait_ms) != 1) return false;
     if (recv(control_, &message, sizeof message, 0) != sizeof message || message.type == 0)
         return false;
     std::memcpy(in_and_out.data(), message.data.data(), in_and_out.size());

@@ -39,20 +39,20 @@ void kernel::serve() {
     std::unique_lock held(lock_);
     while (!stopping_) {
         const bool blocked = !link_.flush();
-        const int patience = timers_.next_in();
+        const int time_limit = timers_.next_in();
         sleeps_until_ = timers_.next();
         pollfd events[] = {
             {link_.descriptor(), static_cast<short>(POLLIN | (blocked ? POLLOUT : 0)), 0},
             {wake_, POLLIN, 0}};
         held.unlock();
-        poll(events, 2, patience);
+        poll(events, 2, time_limit);
         held.lock();
         sleeps_until_ = 0; // awake: it checks the timers itself
         eventfd_t count = 0;
         if (events[1].revents != 0) eventfd_read(wake_, &count);
         packet incoming;
-        constexpr int most_at_once = 64;
-        for (int i = 0; i < most_at_once && link_.receive(incoming); ++i)
+        constexpr int max_at_once = 64;
+        for (int i = 0; i < max_at_once && link_.receive(incoming); ++i)
             arrived_with_faults(incoming);
         timers_.run();
     }

@@ -34,11 +34,11 @@ struct agent;
 
 /// An open umad (or issm) device.
 struct user_file {
-    static constexpr std::size_t most_agents = 32;
+    static constexpr std::size_t max_agents = 32;
     int descriptor = -1;
     bool issm = false;
     std::deque<message> inbox;
-    std::array<std::unique_ptr<agent>, most_agents> agents;
+    std::array<std::unique_ptr<agent>, max_agents> agents;
 };
 
 struct agent {

@@ -40,7 +40,7 @@ void kernel::close_device(int descriptor) {
         user_file* file = file_of(descriptor);
         if (file == nullptr) return;
         issm = file->issm;
-        for (std::uint32_t id = 0; id < user_file::most_agents; ++id)
+        for (std::uint32_t id = 0; id < user_file::max_agents; ++id)
             drop_agent(*file, id);
         files_.erase(descriptor);
     }
@@ -51,7 +51,7 @@ void kernel::close_device(int descriptor) {
 }
 
 agent* kernel::agent_of_file(user_file& file, std::uint32_t id) {
-    return id < user_file::most_agents ? file.agents[id].get() : nullptr;
+    return id < user_file::max_agents ? file.agents[id].get() : nullptr;
 }
 
 // True if another agent of this port has that class, version and one of its methods.
@@ -70,9 +70,9 @@ int kernel::add_agent(user_file& file, agent made, std::uint32_t& id) {
         return -1;
     }
     std::uint32_t place = 0;
-    while (place < user_file::most_agents && file.agents[place] != nullptr)
+    while (place < user_file::max_agents && file.agents[place] != nullptr)
         ++place;
-    if (place == user_file::most_agents) {
+    if (place == user_file::max_agents) {
         errno = ENOMEM;
         return -1;
     }

@@ -122,7 +122,7 @@ ssize_t kernel::send_segmented(agent& from, const ib_user_mad_hdr& header,
 void kernel::rearm(const out_key& key) {
     sending& each = sendings_.at(key);
     timers_.cancel(each.timer);
-    each.timer = timers_.set(each.transfer->patience_ms(), [this, key] { sending_expired(key); });
+    each.timer = timers_.set(each.transfer->max_wait_ms(), [this, key] { sending_expired(key); });
 }
 
 void kernel::sending_expired(const out_key& key) {

@@ -15,7 +15,7 @@ rmpp_out::rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int lo
     segments_ = std::max(segments_, 1u);
 }
 
-int rmpp_out::patience_ms() const {
+int rmpp_out::max_wait_ms() const {
     return timeout_ms_ != 0 ? std::min(timeout_ms_, longest_wait_ms_) : longest_wait_ms_;
 }
 

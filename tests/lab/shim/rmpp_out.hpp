@@ -23,7 +23,7 @@ public:
     state control(const std::uint8_t* m);
     /// Processes the expiry of the timer for an ACK.
     state expired();
-    int patience_ms() const;
+    int max_wait_ms() const;
 
     std::span<const std::uint8_t> header() const { return std::span(message_).first(mad_header); }
     bool awaits_answer() const { return timeout_ms_ != 0 && !is_response(message_.data()); }

@@ -3,7 +3,7 @@
 
 #include <saa/records.hpp>
 
-#include <dispatch/choices.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <gtest/gtest.h>
 

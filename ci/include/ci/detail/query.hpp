@@ -2,7 +2,7 @@
 #pragma once
 
 #include <ci/attributes.hpp>
-#include <ci/detail/growing_call.hpp>
+#include <ci/detail/retry_on_overflow.hpp>
 
 #include <cstring>
 
@@ -10,10 +10,10 @@ namespace irpverbs::ci::detail {
 
 /// `verb(SIZE_T, Attr*, IRP*)` calls the verb.
 template <class Attr, class Verb>
-class query final : public growing_call {
+class query final : public retry_on_overflow {
 public:
     query(Verb verb, SIZE_T room) noexcept
-        : growing_call(how, sizeof(Attr) + room), verb_(std::move(verb)) {}
+        : retry_on_overflow(how, sizeof(Attr) + room), verb_(std::move(verb)) {}
 
     attribute_block<Attr> result(ULONG_PTR information) && {
         if (information == 0 || information != whole_size(*this)) return {};
@@ -22,12 +22,12 @@ public:
     }
 
 private:
-    static void send(growing_call& base, IRP* irp) {
+    static void send(retry_on_overflow& base, IRP* irp) {
         auto& self = static_cast<query&>(base);
         void* block = self.buffer_.data();
         self.verb_(self.buffer_.size(), static_cast<Attr*>(block), irp);
     }
-    static SIZE_T whole_size(const growing_call& base) {
+    static SIZE_T whole_size(const retry_on_overflow& base) {
         Attr fixed;
         std::memcpy(&fixed, static_cast<const query&>(base).buffer_.data(), sizeof(fixed));
         return fixed.Size;
@@ -41,7 +41,7 @@ private:
 constexpr SIZE_T usual_tables = 512;
 
 template <class Attr, class Verb, class Token>
-auto ask(SIZE_T room, Verb verb, Token&& token) {
+auto query_attributes(SIZE_T room, Verb verb, Token&& token) {
     return irp::detail::initiate(query<Attr, Verb>(std::move(verb), room),
                                  std::forward<Token>(token));
 }

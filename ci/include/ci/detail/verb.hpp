@@ -1,9 +1,9 @@
-// The operation that every twin of a verb passes to irp::detail::initiate.
+// The operation that every wrapper of a verb passes to irp::detail::initiate.
 #pragma once
 
 #include <ci/ci.h>
-#include <ci/detail/refuse.hpp>
-#include <irp/detail/async_operation.hpp>
+#include <ci/support/fail_unsent.hpp>
+#include <irp/support/async_operation.hpp>
 
 #include <boost/asio/deferred.hpp>
 

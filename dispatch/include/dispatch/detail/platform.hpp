@@ -32,7 +32,7 @@ enum class point : std::uint8_t {
 inline constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
 
 /// A handler of KeSetBugCheckHandler.
-struct bug_check_receiver {
+struct bug_check_callback {
     BUG_CHECK_HANDLER handler = nullptr;
     void* context = nullptr;
 };
@@ -51,7 +51,7 @@ public:
     /// Returns a time that is not earlier than interrupt_time() and ahead of it by less than 10 ms,
     /// at a lower cost. When the kernel's tick is late, as when a hypervisor runs another guest on
     /// the processor, the result is behind interrupt_time() by that delay.
-    virtual std::uint64_t late_time();
+    virtual std::uint64_t clock_upper_bound();
     /// Returns the time of the computer's clock in units of 100 ns since 1601-01-01 UTC. The clock
     /// may be set forward or back at any time.
     virtual std::uint64_t system_time() = 0;
@@ -62,7 +62,7 @@ public:
     virtual void unpark(processor& target) = 0;
 
     /// Starts a thread with a processor of its own that runs `body(context)`. False: no resources.
-    /// A `processor_number` of 0 or above makes the processor that home processor.
+    /// A `processor_number` of 0 or above makes the processor that dedicated processor.
     virtual bool start_thread(int processor_number, void (*body)(void*), void* context) = 0;
 
     /// Scheduling point: another actor may run here. Only called while instrumentation is on.
@@ -86,20 +86,20 @@ public:
     }
 
     /// Returns `answer`. A simulated run records it, and a replay returns the recorded answer.
-    virtual bool suggest(const char* what, bool answer) {
+    virtual bool record_choice(const char* what, bool answer) {
         (void)what;
         return answer;
     }
 
     /// Returns whether a simulated fault happens at `site` now. Real machines return false.
-    virtual bool perturb(const char* site) {
+    virtual bool should_inject(const char* site) {
         (void)site;
         return false;
     }
 
     /// Names the memory at `object` as a new object of that kind ("event") in the simulator's logs.
     /// Only called while instrumentation is on.
-    virtual void introduce(const void* object, const char* kind) {
+    virtual void name_object(const void* object, const char* kind) {
         (void)object;
         (void)kind;
     }
@@ -116,7 +116,7 @@ public:
 
     /// Returns the place of the handler that this machine's threads install; null: they install the
     /// process-wide handler.
-    virtual bug_check_receiver* own_receiver() { return nullptr; }
+    virtual bug_check_callback* own_bug_check_callback() { return nullptr; }
 };
 
 } // namespace irpverbs::dispatch::detail

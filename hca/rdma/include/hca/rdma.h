@@ -48,10 +48,10 @@
      IB_AE_CLIENT_REREGISTER.
    - A completion that belongs to tag matching has an opcode and a status without an IB_WC_*
      name.
-   - A request with an AnswerTimeout stays with the kernel until that time has passed; it can't
+   - A request with an ResponseTimeout stays with the kernel until that time has passed; it can't
      be cancelled.
    - Kernels of 2025 and later have at most 16 requests of the SA's class on the wire per agent,
-     or 128 SMPs. The other requests wait, so a response may arrive later than AnswerTimeout
+     or 128 SMPs. The other requests wait, so a response may arrive later than ResponseTimeout
      after the send.
    - A umad file is always writable, so no send waits for that. The kernel keeps 200,000 received
      datagrams and drops further ones as lost.
@@ -103,7 +103,7 @@ NT_EXTERN_C_BEGIN
      STATUS_SUCCESS
      STATUS_OBJECT_NAME_NOT_FOUND  no HCA of this driver on the caller's machine has that GUID
      STATUS_INVALID_PARAMETER      milliseconds is 0, or above 0x7FFFFFFF */
-NT_API NTSTATUS HcaRdmaSetLookInterval(ib_guid_t guid, ULONG milliseconds);
+NT_API NTSTATUS HcaRdmaSetPollInterval(ib_guid_t guid, ULONG milliseconds);
 
 NT_EXTERN_C_END
 

@@ -64,7 +64,7 @@ NT_API NTSTATUS HcaSoftwarePortError(ib_guid_t guid, UCHAR port);
    recovered, too many packets without a buffer, or no flow control packet in time. Increments
    the counter and notifies the subnet manager by trap 129, 130 or 131. The link stays as it is.
    STATUS_INVALID_PARAMETER: also another trap number. */
-NT_API NTSTATUS HcaSoftwarePassThreshold(ib_guid_t guid, UCHAR port, USHORT trap);
+NT_API NTSTATUS HcaSoftwareReportErrorThreshold(ib_guid_t guid, UCHAR port, USHORT trap);
 
 /* The faults of a cable, in both directions. Times are in microseconds. xxxOnceIn = N: each
    datagram is hit with probability 1/N; 0: never, 1: always. */
@@ -107,7 +107,7 @@ NT_API NTSTATUS HcaSoftwareFail(ib_guid_t guid);
 /* Inserts a completion into a queue of a software HCA, as a queue pair does. A full queue
    overruns: the queue reports IB_AE_CQ_ERROR once and accepts no further completions
    (STATUS_BUFFER_OVERFLOW). The queue must not be destroyed during the call. */
-NT_API NTSTATUS HcaSoftwareComplete(IB_CQ* cq, const IB_WC* completion);
+NT_API NTSTATUS HcaSoftwareInsertCompletion(IB_CQ* cq, const IB_WC* completion);
 
 /* The counters of a port. Source: IBA 16.1.3.5 (PortCounters), 16.1.4.11 (PortCountersExtended). */
 typedef struct _HCA_SOFTWARE_COUNTERS {

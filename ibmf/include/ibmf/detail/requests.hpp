@@ -31,7 +31,7 @@ struct blocking_call {
     int (*run)(blocking_call& self);
     /// True for a call that ends a client, a QP or a callback: it is not cancelled and may wait for
     /// callbacks. The other calls run one after the other and can be cancelled before they run.
-    bool ends = false;
+    bool uncancellable = false;
     bool ran = false;
     IRP* irp = nullptr;
     WORK_QUEUE_ITEM item{};

@@ -1,7 +1,7 @@
 // One asynchronous call, without the types of its caller: the IRP, its completion, its deadline.
 #pragma once
 
-#include <irp/detail/reserve.hpp>
+#include <irp/detail/inline_memory.hpp>
 #include <irp/irp.h>
 #include <irp/within.hpp>
 
@@ -17,8 +17,8 @@ namespace irpverbs::irp::detail {
 class deadline;
 
 /// The constructor reserves all that completion needs. The IRP's completion, on any thread at IRQL
-/// <= DISPATCH_LEVEL, posts `arrived` to the machine's context; if the context is destroyed first,
-/// `abandoned` is called instead.
+/// <= DISPATCH_LEVEL, posts `on_completed` to the machine's context; if the context is destroyed
+/// first, `on_abandoned` is called instead.
 class NT_API operation {
 public:
     using step = void (*)(operation* self);
@@ -28,44 +28,45 @@ public:
 
     boost::asio::io_context& context() const noexcept { return context_; }
 
-    /// Requests cancellation. Only until `arrived` has been called.
+    /// Requests cancellation. Only until `on_completed` has been called.
     void cancel() { cancel(cause::caller); }
 
 protected:
-    operation(step arrived, step abandoned);
+    operation(step on_completed, step on_abandoned);
     ~operation();
 
-    /// Allocates an IRP whose completion ends this operation. Null without memory; `arrived` is
-    /// then posted.
-    IRP* make_packet(CCHAR stack_size);
+    /// Allocates an IRP whose completion ends this operation. Null without memory; `on_completed`
+    /// is then posted.
+    IRP* allocate_irp(CCHAR stack_size);
     /// Sets the deadline; precedes the sending of the IRP.
-    void limit(deadline& by, ticks limit);
+    void set_deadline(deadline& by, ticks limit);
 
     /// The result of the call.
     NTSTATUS status() const noexcept;
     ULONG_PTR information() const noexcept;
 
-    reserve memory_;
+    inline_memory memory_;
 
 private:
     friend class deadline;
     enum class cause : unsigned char { none, caller, deadline };
 
     // The posted function; destroyed without being called when the context ends.
-    class arrival {
+    class posted_completion {
     public:
         using allocator_type = reserved_allocator<void>;
 
-        explicit arrival(operation& self) noexcept : self_(&self) {}
-        arrival(arrival&& other) noexcept : self_(std::exchange(other.self_, nullptr)) {}
-        arrival& operator=(arrival&&) = delete;
-        ~arrival() {
-            if (self_ != nullptr) self_->abandoned_(self_);
+        explicit posted_completion(operation& self) noexcept : self_(&self) {}
+        posted_completion(posted_completion&& other) noexcept
+            : self_(std::exchange(other.self_, nullptr)) {}
+        posted_completion& operator=(posted_completion&&) = delete;
+        ~posted_completion() {
+            if (self_ != nullptr) self_->on_abandoned_(self_);
         }
         allocator_type get_allocator() const noexcept { return allocator_type(self_->memory_); }
         void operator()() {
             operation* self = std::exchange(self_, nullptr);
-            self->arrived_(self);
+            self->on_completed_(self);
         }
 
     private:
@@ -74,15 +75,15 @@ private:
 
     static NTSTATUS completed(struct _DEVICE_OBJECT*, IRP*, void* context);
     void cancel(cause why);
-    void leave();
+    void dereference();
     void post();
 
     boost::asio::io_context& context_;
-    step arrived_;
-    step abandoned_;
+    step on_completed_;
+    step on_abandoned_;
     IRP* irp_ = nullptr;
-    deadline* due_ = nullptr;
-    std::atomic<int> holders_{1}; // the sent IRP, and the deadline's DPC
+    deadline* armed_deadline_ = nullptr;
+    std::atomic<int> references_{1}; // the sent IRP, and the deadline's DPC
     std::atomic<cause> cancelled_by_{cause::none};
 };
 
@@ -95,8 +96,8 @@ public:
 
 private:
     friend class operation;
-    void set(operation& whose, ticks limit);
-    bool withdrawn();
+    void set(operation& owner, ticks limit);
+    bool try_cancel();
     static void expired(KDPC*, void* context, void*, void*);
 
     KTIMER timer_;

@@ -1,4 +1,4 @@
-// The interface between the C++ twins and the library: an access as an IRP, whose
+// The interface between the C++ wrappers and the library: an access as an IRP, whose
 // IoStatus.Information is the IBMF_ status.
 #ifndef IRPVERBS_SAA_DETAIL_REQUESTS_HPP
 #define IRPVERBS_SAA_DETAIL_REQUESTS_HPP
@@ -30,9 +30,9 @@ struct record_block {
 class record_sink {
 public:
     virtual ~record_sink() = default;
-    virtual void came(record_block&& records) = 0;
+    virtual void append(record_block&& records) = 0;
     /// Returns true to stop the transfer; the sink resumes the query when there is room.
-    virtual bool hold_up(query& which) = 0;
+    virtual bool pause_if_full(query& which) = 0;
 };
 
 NT_API CCHAR request_stack_size();
@@ -51,7 +51,7 @@ struct access_request {
     int status = IBMF_FAILURE;         // set before the IRP is completed
     bool refused = false;              // the call returns the status, not the request
     bool keeps_session = false;        // the completion handler releases the session
-    record_block answer;               // the records that the sink did not receive
+    record_block records;              // the records that the sink did not receive
     std::shared_ptr<record_sink> sink; // null: all records arrive at the end
     waiter waits;
 };

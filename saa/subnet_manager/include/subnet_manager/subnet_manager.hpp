@@ -3,7 +3,7 @@
 #pragma once
 
 #include <ibmf/ib_scalars.h>
-#include <irp/detail/async_operation.hpp>
+#include <irp/support/async_operation.hpp>
 
 #include <boost/asio/deferred.hpp>
 
@@ -92,7 +92,7 @@ public:
     /// STATUS_FILE_CLOSED: the manager was stopped before. STATUS_INSUFFICIENT_RESOURCES.
     template <class Token = boost::asio::deferred_t>
     auto start(Token&& token = {}) {
-        return ask(detail::manager_verb::start, std::forward<Token>(token));
+        return submit(detail::manager_verb::start, std::forward<Token>(token));
     }
 
     /// Waits until a sweep has ended, and every node that responded has LIDs, routes and active
@@ -100,21 +100,21 @@ public:
     /// cancelled, or the manager was stopped. STATUS_FILE_FORCED_CLOSED: the HCA was removed.
     template <class Token = boost::asio::deferred_t>
     auto wait_until_up(Token&& token = {}) {
-        return ask(detail::manager_verb::wait_until_up, std::forward<Token>(token));
+        return submit(detail::manager_verb::wait_until_up, std::forward<Token>(token));
     }
 
     /// Stops the manager; the subnet keeps its configuration. Earlier requests complete before this
     /// one.
     template <class Token = boost::asio::deferred_t>
     auto stop(Token&& token = {}) {
-        return ask(detail::manager_verb::stop, std::forward<Token>(token));
+        return submit(detail::manager_verb::stop, std::forward<Token>(token));
     }
 
     manager_status status() const;
 
 private:
     template <class Token>
-    auto ask(detail::manager_verb verb, Token&& token) {
+    auto submit(detail::manager_verb verb, Token&& token) {
         return irp::detail::initiate(detail::manager_request{manager_, verb},
                                      std::forward<Token>(token));
     }

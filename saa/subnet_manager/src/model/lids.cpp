@@ -9,7 +9,7 @@ lid_range lid_table::of(ib_guid_t port_guid) const {
     return found == ranges_.end() ? lid_range{} : found->second;
 }
 
-void lid_table::set_away(ib_guid_t port_guid) {
+void lid_table::set_unreachable(ib_guid_t port_guid) {
     const lid_range range = of(port_guid);
     if (range.base == 0) return;
     for (std::uint32_t lid = range.base; lid < range.base + range.size(); ++lid)
@@ -20,13 +20,13 @@ bool lid_table::is_free(lid_range range) const {
     if (range.base == 0 || range.base % range.size() != 0) return false;
     if (range.base + range.size() - 1 > last_unicast) return false;
     for (std::uint32_t i = 0; i < range.size(); ++i)
-        if (taken_[range.base + i]) return false;
+        if (used_[range.base + i]) return false;
     return true;
 }
 
-void lid_table::take(lid_range range, ib_guid_t guid) {
+void lid_table::reserve(lid_range range, ib_guid_t guid) {
     for (std::uint32_t i = 0; i < range.size(); ++i)
-        taken_[range.base + i] = true;
+        used_[range.base + i] = true;
     ranges_[guid] = range;
 }
 
@@ -50,7 +50,7 @@ void lid_table::drop_absent(const std::vector<ib_guid_t>& present) {
     std::erase_if(ranges_, [&](const auto& known) {
         if (std::ranges::binary_search(present, known.first)) return false;
         for (std::uint32_t i = 0; i < known.second.size(); ++i)
-            taken_[known.second.base + i] = false;
+            used_[known.second.base + i] = false;
         return true;
     });
 }
@@ -76,7 +76,7 @@ std::size_t lid_table::assign(const topology& subnet, std::uint8_t lmc) {
         const subnet_port& port = subnet.at(end);
         if (of(port.guid).base != 0) continue;
         if (const lid_range range = reported(port, lmc_of(end)); range.base != 0)
-            take(range, port.guid);
+            reserve(range, port.guid);
     }
     std::size_t without = 0;
     bool absent_dropped = false;
@@ -95,7 +95,7 @@ std::size_t lid_table::assign(const topology& subnet, std::uint8_t lmc) {
         if (range.base == 0) {
             ++without;
         } else {
-            take(range, guid);
+            reserve(range, guid);
         }
     }
 

@@ -29,7 +29,7 @@ public:
     lid_range of(ib_guid_t port_guid) const;
 
     /// Marks the port as unreachable: it keeps its LIDs, but port_of does not find it.
-    void set_away(ib_guid_t port_guid);
+    void set_unreachable(ib_guid_t port_guid);
 
     /// Returns the end port of a LID, or an invalid one.
     port_ref port_of(ib_lid_t lid) const {
@@ -41,13 +41,13 @@ public:
 
 private:
     bool is_free(lid_range range) const;
-    void take(lid_range range, ib_guid_t guid);
+    void reserve(lid_range range, ib_guid_t guid);
     void drop_absent(const std::vector<ib_guid_t>& present);
     lid_range first_free(std::uint8_t lmc, std::uint32_t& from) const;
     lid_range reported(const subnet_port& port, std::uint8_t lmc) const;
 
     std::map<ib_guid_t, lid_range> ranges_; // including those of unreachable ports
-    std::vector<bool> taken_ = std::vector<bool>(last_unicast + 1u);
+    std::vector<bool> used_ = std::vector<bool>(last_unicast + 1u);
     std::vector<port_ref> owners_;
     ib_lid_t top_ = 0;
 };

@@ -45,7 +45,7 @@ struct choice {
 // Returns the value of a new group: the port's own or the requested one; 0 when neither is
 // possible.
 template <class Below, class Size>
-std::uint8_t realize(const choice& c, std::uint8_t port, const Below& below, const Size& size_of) {
+std::uint8_t resolve(const choice& c, std::uint8_t port, const Below& below, const Size& size_of) {
     if (!c.asked || c.selector == SA_PR_MTU_SEL_LARGEST_AVAIL) return port;
     switch (c.selector) {
     case SA_PR_MTU_SEL_GREATER:
@@ -101,7 +101,7 @@ bool any_full(const multicast_groups::group& of) {
     });
 }
 
-multicast_answer refused(std::uint16_t status) { return {.status = status}; }
+multicast_result refused(std::uint16_t status) { return {.status = status}; }
 
 sa_mcmember_record_t record_of(const multicast_groups::group& of,
                                const multicast_groups::member& who) {
@@ -192,7 +192,7 @@ std::optional<ib_gid_t> multicast_groups::new_mgid(std::uint8_t scope) {
         ib_gid_t mgid;
         mgid.gid_prefix = std::uint64_t{0xff10} << 48 | std::uint64_t{scope} << 48 |
                           std::uint64_t{0xa01b} << 32 | prefix_ >> 32;
-        mgid.gid_guid = prefix_ << 32 | made_++;
+        mgid.gid_guid = prefix_ << 32 | created_mgids_++;
         if (find_group(mgid) == nullptr) return mgid;
     }
     return std::nullopt;
@@ -206,8 +206,8 @@ std::uint16_t multicast_groups::create(const multicast_request& r, group& made) 
     is.Reserved = is.ProxyJoin = is.JoinState = 0;
     is.PortGID = {};
     if (!has_components(r, SA_MC_COMPMASK_HOPLIMIT)) is.HopLimit = 0;
-    is.MTU = realize(mtu_of(r), r.port_mtu, mtu_below, code);
-    is.Rate = realize(rate_of_request(r), r.port_rate, rate_below, tenths_of_gigabits);
+    is.MTU = resolve(mtu_of(r), r.port_mtu, mtu_below, code);
+    is.Rate = resolve(rate_of_request(r), r.port_rate, rate_below, tenths_of_gigabits);
     if (!life_time_of(r).asked) is.PacketLifeTime = subnet_life_time;
     is.MTUSelector = is.RateSelector = is.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
     if (!is_mtu(is.MTU) || !is_rate(is.Rate)) return SA_STATUS_ERR_REQ_INVALID;
@@ -239,7 +239,7 @@ void multicast_groups::plan(const planned_group& wanted) {
     const auto mlid = new_mlid();
     if (!mlid || find_group(wanted.mgid) != nullptr) return;
     group made;
-    made.stays = true;
+    made.permanent = true;
     sa_mcmember_record_t& is = made.properties;
     is.MGID = wanted.mgid;
     is.MLID = *mlid;
@@ -257,7 +257,7 @@ void multicast_groups::plan(const planned_group& wanted) {
     add(std::move(made));
 }
 
-multicast_answer multicast_groups::join(const multicast_request& r) {
+multicast_result multicast_groups::join(const multicast_request& r) {
     if (const std::uint16_t status = check_join(r)) return refused(status);
     const mgid_key key{r.record.MGID.gid_prefix, r.record.MGID.gid_guid};
     const auto at = groups_.find(key);
@@ -285,13 +285,13 @@ multicast_answer multicast_groups::join(const multicast_request& r) {
     }
     who->join_state =
         static_cast<std::uint8_t>(who->join_state | (r.record.JoinState & all_states));
-    multicast_answer answer{.group_created = is_new, .tree_changed = new_member};
+    multicast_result answer{.group_created = is_new, .tree_changed = new_member};
     answer.record = record_of(into, *who);
     answer.record.PortGID = r.record.PortGID; // the prefix is the request's
     return answer;
 }
 
-multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t member_index,
+multicast_result multicast_groups::remove(group_map::iterator at, std::size_t member_index,
                                           std::uint8_t bits) {
     group& of = at->second;
     member& who = of.members[member_index];
@@ -299,14 +299,14 @@ multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t me
     who.join_state = static_cast<std::uint8_t>(who.join_state & ~bits);
     const bool all_end = was_full && !any_full(of);
     if (all_end) who.join_state = 0;
-    multicast_answer answer;
+    multicast_result answer;
     answer.record = record_of(of, who);
     answer.tree_changed = who.join_state == 0;
     if (all_end)
         of.members.clear();
     else if (who.join_state == 0)
         of.members.erase(of.members.begin() + static_cast<std::ptrdiff_t>(member_index));
-    if (all_end && !of.stays) {
+    if (all_end && !of.permanent) {
         mgids_.erase(of.properties.MLID);
         groups_.erase(at);
         answer.group_deleted = true;
@@ -314,7 +314,7 @@ multicast_answer multicast_groups::remove(group_map::iterator at, std::size_t me
     return answer;
 }
 
-multicast_answer multicast_groups::leave(const multicast_request& r) {
+multicast_result multicast_groups::leave(const multicast_request& r) {
     if (!has_components(r, needed_to_join))
         return refused(SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS);
     const ib_gid_t port = with_prefix(r.record.PortGID);
@@ -330,32 +330,32 @@ multicast_answer multicast_groups::leave(const multicast_request& r) {
     const bool may = who->proxy ? holds_key(r.requester_keys, at->second.properties.P_Key)
                                 : same_gid(port, with_prefix(r.requester));
     if (!may) return refused(SA_STATUS_ERR_REQ_INVALID);
-    multicast_answer answer = remove(at, static_cast<std::size_t>(who - members.begin()), bits);
+    multicast_result answer = remove(at, static_cast<std::size_t>(who - members.begin()), bits);
     answer.record.PortGID = r.record.PortGID;
     return answer;
 }
 
-std::vector<multicast_answer> multicast_groups::remove_port(const ib_gid_t& port) {
-    std::vector<multicast_answer> answers;
+std::vector<multicast_result> multicast_groups::remove_port(const ib_gid_t& port) {
+    std::vector<multicast_result> results;
     for (auto at = groups_.begin(); at != groups_.end();) {
         const auto next = std::next(at);
         const auto& members = at->second.members;
         for (std::size_t i = 0; i < members.size(); ++i)
             if (same_gid(members[i].port, with_prefix(port))) {
-                answers.push_back(remove(at, i, all_states));
+                results.push_back(remove(at, i, all_states));
                 break;
             }
         at = next;
     }
-    return answers;
+    return results;
 }
 
 std::vector<sa_mcmember_record_t> multicast_groups::find(const sa_mcmember_record_t& wanted,
                                                          std::uint64_t components,
                                                          bool trusted) const {
-    multicast_request question;
-    question.record = wanted;
-    question.components = components;
+    multicast_request wanted_values;
+    wanted_values.record = wanted;
+    wanted_values.components = components;
     const std::uint64_t selected = SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU |
                                    SA_MC_COMPMASK_RATESELECTOR | SA_MC_COMPMASK_RATE |
                                    SA_MC_COMPMASK_PKTLTSELECTOR | SA_MC_COMPMASK_PKTLT;
@@ -365,9 +365,9 @@ std::vector<sa_mcmember_record_t> multicast_groups::find(const sa_mcmember_recor
             found.push_back(record);
     };
     for (const auto& [mgid, of] : groups_) {
-        if (!suits(mtu_of(question), of.properties.MTU, code) ||
-            !suits(rate_of_request(question), of.properties.Rate, tenths_of_gigabits) ||
-            !suits(life_time_of(question), of.properties.PacketLifeTime, code))
+        if (!suits(mtu_of(wanted_values), of.properties.MTU, code) ||
+            !suits(rate_of_request(wanted_values), of.properties.Rate, tenths_of_gigabits) ||
+            !suits(life_time_of(wanted_values), of.properties.PacketLifeTime, code))
             continue;
         if (!trusted) {
             add(of.properties);

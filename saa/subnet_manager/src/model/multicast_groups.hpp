@@ -30,7 +30,7 @@ struct multicast_request {
     std::uint8_t port_rate = 0;
 };
 
-struct multicast_answer {
+struct multicast_result {
     std::uint16_t status = SA_STATUS_NO_ERROR;
     sa_mcmember_record_t record{}; // for the response, if there is no error
     bool group_created = false;    // trap 66 is due
@@ -48,12 +48,12 @@ public:
     struct group {
         sa_mcmember_record_t properties{}; // without PortGID and JoinState
         std::vector<member> members;       // in order of joining
-        bool stays = false;                // the group exists also without members
+        bool permanent = false;            // the group exists also without members
     };
 
     /// `mlids`: the number of multicast LIDs that the switches' tables hold, from 0xC000 on.
     explicit multicast_groups(ib_sn_prefix_t prefix = 0xfe80000000000000,
-                              std::uint16_t mlids = most_planned_groups)
+                              std::uint16_t mlids = max_planned_groups)
         : prefix_(prefix), mlids_(mlids) {}
 
     /// Creates a group that exists without members. Has no effect if its MGID exists, or no MLID is
@@ -66,16 +66,16 @@ public:
     /// requester or the group; a new group would have no full member; the group or the port does
     /// not have the requested values; the membership is another requester's. NO_RESOURCES: no MLID
     /// is free.
-    multicast_answer join(const multicast_request& request);
+    multicast_result join(const multicast_request& request);
 
     /// Removes the JoinState bits of the record. When the last full member leaves, all memberships
-    /// end (the response has JoinState 0), and the group, unless it stays. INSUF_COMPONENTS,
+    /// end (the response has JoinState 0), and the group, unless it is permanent. INSUF_COMPONENTS,
     /// INVALID_GID as above. REQ_INVALID: no such group or membership, bits that the member does
     /// not have, another requester's membership.
-    multicast_answer leave(const multicast_request& request);
+    multicast_result leave(const multicast_request& request);
 
     /// Removes an unreachable port from all its groups. Returns one result per group.
-    std::vector<multicast_answer> remove_port(const ib_gid_t& port);
+    std::vector<multicast_result> remove_port(const ib_gid_t& port);
 
     /// Untrusted: one record per group, without PortGID and ProxyJoin. Trusted: one record per
     /// member.
@@ -107,12 +107,12 @@ private:
     std::optional<ib_gid_t> new_mgid(std::uint8_t scope);
     std::optional<ib_lid_t> new_mlid() const;
     group& add(group made);
-    multicast_answer remove(group_map::iterator at, std::size_t member_index, std::uint8_t bits);
+    multicast_result remove(group_map::iterator at, std::size_t member_index, std::uint8_t bits);
     ib_gid_t with_prefix(ib_gid_t port) const;
 
     ib_sn_prefix_t prefix_;
     std::uint16_t mlids_;
-    std::uint32_t made_ = 0; // the number of created MGIDs
+    std::uint32_t created_mgids_ = 0; // the number of created MGIDs
     group_map groups_;
     std::map<ib_lid_t, mgid_key> mgids_; // by MLID
 };

@@ -5,16 +5,16 @@
 namespace irpverbs::subnet_manager {
 namespace {
 
-// Returns the root: `homes` are the positions of the members' switches. Among switches with the
+// Returns the root: `switches` are the positions of the members' switches. Among switches with the
 // smallest sum of distances to them, `spread` selects one.
-std::size_t choose_root(const switch_graph& graph, const std::vector<std::size_t>& homes,
+std::size_t choose_root(const switch_graph& graph, const std::vector<std::size_t>& switches,
                         std::uint32_t spread) {
     std::vector<std::size_t> best;
     std::uint64_t best_sum = ~0ull;
     for (std::size_t root = 0; root < graph.size(); ++root) {
         std::uint64_t sum = 0;
-        for (const std::size_t home : homes)
-            sum += graph.distance(root, home);
+        for (const std::size_t member_switch : switches)
+            sum += graph.distance(root, member_switch);
         if (sum > best_sum) continue;
         if (sum < best_sum) best.clear();
         best_sum = sum;
@@ -25,7 +25,7 @@ std::size_t choose_root(const switch_graph& graph, const std::vector<std::size_t
 
 // Returns the link from `at` toward `root`: the lowest port to the nearest switch with the lowest
 // GUID.
-const switch_graph::link* way_up(const switch_graph& graph, std::size_t at, std::size_t root) {
+const switch_graph::link* uplink(const switch_graph& graph, std::size_t at, std::size_t root) {
     const switch_graph::link* best = nullptr;
     for (const auto& link : graph.links_of(at))
         if (graph.distance(link.to, root) + 1 == graph.distance(at, root) &&
@@ -41,7 +41,7 @@ port_ref exit_of(const topology& subnet, port_ref member) {
 }
 
 // Returns the position of the port's switch, or the graph's size when there is none.
-std::size_t home_of(const switch_graph& graph, port_ref exit) {
+std::size_t switch_of(const switch_graph& graph, port_ref exit) {
     return exit.valid() ? graph.position_of(exit.node) : graph.size();
 }
 
@@ -66,7 +66,7 @@ void add_port(multicast_tree& tree, node_index at, std::uint8_t port) {
 std::vector<node_index> multicast_tree::add(const topology& subnet, const switch_graph& graph,
                                             port_ref member) {
     const port_ref exit = exit_of(subnet, member);
-    std::size_t at = home_of(graph, exit);
+    std::size_t at = switch_of(graph, exit);
     if (at == graph.size() || graph.distance(at, root) == switch_graph::unreachable) {
         left_out.push_back(member);
         return {};
@@ -75,7 +75,7 @@ std::vector<node_index> multicast_tree::add(const topology& subnet, const switch
     bool joined = at == root || has_branch(*this, exit.node);
     add_port(*this, exit.node, exit.port);
     while (!joined) {
-        const switch_graph::link& up = *way_up(graph, at, root);
+        const switch_graph::link& up = *uplink(graph, at, root);
         const port_ref far = subnet.at({graph.node_of(at), up.port}).peer;
         joined = up.to == root || has_branch(*this, far.node);
         add_port(*this, graph.node_of(at), up.port);
@@ -97,13 +97,13 @@ multicast_tree make_multicast_tree_at(const topology& subnet, const switch_graph
 
 multicast_tree make_multicast_tree(const topology& subnet, const switch_graph& graph,
                                    std::span<const port_ref> members, std::uint32_t spread) {
-    std::vector<std::size_t> homes;
+    std::vector<std::size_t> switches;
     for (const port_ref member : members) {
-        const std::size_t home = home_of(graph, exit_of(subnet, member));
-        if (home != graph.size()) homes.push_back(home);
+        const std::size_t member_switch = switch_of(graph, exit_of(subnet, member));
+        if (member_switch != graph.size()) switches.push_back(member_switch);
     }
-    if (!homes.empty())
-        return make_multicast_tree_at(subnet, graph, members, choose_root(graph, homes, spread));
+    if (!switches.empty())
+        return make_multicast_tree_at(subnet, graph, members, choose_root(graph, switches, spread));
     multicast_tree tree;
     tree.left_out.assign(members.begin(), members.end());
     return tree;

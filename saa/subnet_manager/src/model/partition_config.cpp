@@ -102,9 +102,9 @@ word split(std::string_view text) {
 }
 
 // A partition during the parsing.
-struct partition_draft {
+struct parsed_partition {
     partition made;
-    membership usual = membership::limited;
+    membership default_membership = membership::limited;
     group_clauses broadcast;
     bool ipoib = false;
 
@@ -126,11 +126,11 @@ public:
         while (!trimmed(rest).empty()) {
             const std::size_t end = rest.find(';');
             if (end == rest.npos) return wrong(rest, "';' at the end of a partition");
-            partition_draft draft;
-            if (!read_partition(rest.substr(0, end), draft)) return false;
-            if (std::ranges::find(out, draft.made.pkey, &partition::pkey) != out.end())
+            parsed_partition parsed;
+            if (!read_partition(rest.substr(0, end), parsed)) return false;
+            if (std::ranges::find(out, parsed.made.pkey, &partition::pkey) != out.end())
                 return wrong(rest, "a P_Key that no partition above has");
-            out.push_back(std::move(draft.made));
+            out.push_back(std::move(parsed.made));
             rest.remove_prefix(end + 1);
         }
         return true;
@@ -157,41 +157,42 @@ private:
         return true;
     }
 
-    bool read_partition(std::string_view text, partition_draft& draft) {
+    bool read_partition(std::string_view text, parsed_partition& parsed) {
         const std::size_t colon = text.find(':');
         if (colon == text.npos) return wrong(text, "':' between a partition and its members");
         bool first = true;
         const bool ok = for_each_part(text.substr(0, colon), ',', [&](std::string_view item) {
             const bool is_key = std::exchange(first, false);
-            return is_key ? read_key(item, draft.made) : read_flag(item, draft);
+            return is_key ? read_key(item, parsed.made) : read_flag(item, parsed);
         });
         if (first) return wrong(text, "Name=0xKEY");
-        if (!ok || (draft.ipoib && !add_broadcast(text, draft))) return false;
-        draft.made.sl = draft.broadcast.group.sl;
+        if (!ok || (parsed.ipoib && !add_broadcast(text, parsed))) return false;
+        parsed.made.sl = parsed.broadcast.group.sl;
         return for_each_part(text.substr(colon + 1), '\n', [&](std::string_view line) {
-            return trimmed(line).starts_with("mgid") ? read_group(line, draft)
-                                                     : read_members(line, draft);
+            return trimmed(line).starts_with("mgid") ? read_group(line, parsed)
+                                                     : read_members(line, parsed);
         });
     }
 
-    bool read_members(std::string_view line, partition_draft& draft) {
+    bool read_members(std::string_view line, parsed_partition& parsed) {
         return for_each_part(line, ',', [&](std::string_view item) {
-            return trimmed(item).empty() || read_member(item, draft.made, draft.usual);
+            return trimmed(item).empty() ||
+                   read_member(item, parsed.made, parsed.default_membership);
         });
     }
 
-    bool add_broadcast(std::string_view at, partition_draft& draft) {
-        draft.broadcast.group.mgid = {std::uint64_t{0xff12} << scope_shift |
-                                          std::uint64_t{ipv4} << signature_shift |
-                                          std::uint64_t{draft.key()} << pkey_shift,
-                                      0xffffffff};
-        return add_groups(at, draft.broadcast, draft);
+    bool add_broadcast(std::string_view at, parsed_partition& parsed) {
+        parsed.broadcast.group.mgid = {std::uint64_t{0xff12} << scope_shift |
+                                           std::uint64_t{ipv4} << signature_shift |
+                                           std::uint64_t{parsed.key()} << pkey_shift,
+                                       0xffffffff};
+        return add_groups(at, parsed.broadcast, parsed);
     }
 
     // Reads a line `mgid=GID [, clause]...`. Missing clauses are those of the partition, except
     // TClass, as in OpenSM.
-    bool read_group(std::string_view line, partition_draft& draft) {
-        group_clauses clauses = draft.broadcast;
+    bool read_group(std::string_view line, parsed_partition& parsed) {
+        group_clauses clauses = parsed.broadcast;
         clauses.scopes.clear();
         clauses.group.tclass = 0;
         const std::size_t comma = std::min(line.find(','), line.size());
@@ -201,42 +202,42 @@ private:
         const bool ok = for_each_part(
             line.substr(std::min(comma + 1, line.size())), ',',
             [&](std::string_view item) { return read_clause(item, clauses, clause_names); });
-        if (clauses.scopes.empty()) clauses.scopes = draft.broadcast.scopes;
-        return ok && fits_ip(line, clauses.group, draft) && add_groups(line, clauses, draft);
+        if (clauses.scopes.empty()) clauses.scopes = parsed.broadcast.scopes;
+        return ok && fits_ip(line, clauses.group, parsed) && add_groups(line, clauses, parsed);
     }
 
     // A group of IPoIB has the partition's P_Key in its GID, and the values of the broadcast group.
-    bool fits_ip(std::string_view at, planned_group& group, const partition_draft& draft) {
+    bool fits_ip(std::string_view at, planned_group& group, const parsed_partition& parsed) {
         if (!is_of_ip(group.mgid)) return true;
-        if (!draft.ipoib) return wrong(at, "ipoib in a partition with a group of IPoIB");
+        if (!parsed.ipoib) return wrong(at, "ipoib in a partition with a group of IPoIB");
         const auto key = static_cast<ib_pkey_t>(group.mgid.gid_prefix >> pkey_shift);
-        if (key == 0) group.mgid.gid_prefix |= std::uint64_t{draft.key()} << pkey_shift;
-        if (key != 0 && key != draft.key())
+        if (key == 0) group.mgid.gid_prefix |= std::uint64_t{parsed.key()} << pkey_shift;
+        if (key != 0 && key != parsed.key())
             return wrong(at, "the partition's P_Key, or 0, in the GID of a group of IPoIB");
-        const planned_group& broadcast = draft.broadcast.group;
+        const planned_group& broadcast = parsed.broadcast.group;
         if (group.mtu != broadcast.mtu || group.rate != broadcast.rate)
             return wrong(at, "the MTU and the rate of the partition's broadcast group");
         return true;
     }
 
     // Adds one group per scope.
-    bool add_groups(std::string_view at, const group_clauses& clauses, partition_draft& draft) {
+    bool add_groups(std::string_view at, const group_clauses& clauses, parsed_partition& parsed) {
         planned_group group = clauses.group;
-        group.pkey = draft.key();
+        group.pkey = parsed.key();
         group.qkey = clauses.qkey.value_or(is_of_ip(group.mgid) ? ipoib_qkey : 0);
-        if (clauses.scopes.empty()) return add_group(at, group, draft);
+        if (clauses.scopes.empty()) return add_group(at, group, parsed);
         return std::ranges::all_of(clauses.scopes, [&](std::uint8_t scope) {
             group.mgid = with_scope(group.mgid, scope);
-            return add_group(at, group, draft);
+            return add_group(at, group, parsed);
         });
     }
 
-    bool add_group(std::string_view at, const planned_group& group, partition_draft& draft) {
+    bool add_group(std::string_view at, const planned_group& group, parsed_partition& parsed) {
         if (!mgids_.emplace(group.mgid.gid_prefix, group.mgid.gid_guid).second)
             return wrong(at, "an MGID that no group above has");
-        if (mgids_.size() > most_planned_groups)
-            return wrong(at, "no more than " + std::to_string(most_planned_groups) + " groups");
-        draft.made.groups.push_back(group);
+        if (mgids_.size() > max_planned_groups)
+            return wrong(at, "no more than " + std::to_string(max_planned_groups) + " groups");
+        parsed.made.groups.push_back(group);
         return true;
     }
 
@@ -262,25 +263,25 @@ private:
         return true;
     }
 
-    bool read_flag(std::string_view item, partition_draft& draft) {
+    bool read_flag(std::string_view item, parsed_partition& parsed) {
         const auto [name, value, has_value] = split(item);
         if (name == "ipoib" && !has_value) {
-            draft.ipoib = true;
+            parsed.ipoib = true;
             return true;
         }
         if (name == "defmember") {
             const auto is = membership_in(value);
             if (!is) return wrong(item, "defmember=full, limited or both");
-            draft.usual = *is;
+            parsed.default_membership = *is;
             return true;
         }
-        return read_clause(item, draft.broadcast,
+        return read_clause(item, parsed.broadcast,
                            "ipoib, defmember=, " + std::string(clause_names));
     }
 
-    bool read_member(std::string_view item, partition& p, membership usual) {
+    bool read_member(std::string_view item, partition& p, membership default_membership) {
         const auto [name, value, has_value] = split(item);
-        const auto is = has_value ? membership_in(value) : std::optional(usual);
+        const auto is = has_value ? membership_in(value) : std::optional(default_membership);
         if (!is) return wrong(item, "full, limited or both");
         membership* group = name == "ALL"            ? &p.all
                             : name == "ALL_CAS"      ? &p.all_cas

@@ -27,7 +27,7 @@ struct planned_group {
 };
 
 /// The number of MLIDs.
-inline constexpr std::size_t most_planned_groups = 1024;
+inline constexpr std::size_t max_planned_groups = 1024;
 
 struct partition {
     std::string name;

@@ -9,12 +9,12 @@ std::uint8_t slower(std::uint8_t a, std::uint8_t b) {
     return tenths_of_gigabits(a) <= tenths_of_gigabits(b) ? a : b;
 }
 
-void cross(const topology& subnet, port_ref out, route& way) {
+void cross(const topology& subnet, port_ref out, traced_path& path) {
     const subnet_port& near = subnet.at(out);
     const subnet_port& far = subnet.at(near.peer);
-    way.mtu = std::min({way.mtu, near.info.MTUCap, far.info.MTUCap});
-    if (const std::uint8_t rate = rate_of(near.info)) way.rate = slower(way.rate, rate);
-    ++way.links;
+    path.mtu = std::min({path.mtu, near.info.MTUCap, far.info.MTUCap});
+    if (const std::uint8_t rate = rate_of(near.info)) path.rate = slower(path.rate, rate);
+    ++path.links;
 }
 
 constexpr auto as_it_is = [](std::uint8_t code) { return std::uint32_t{code}; };
@@ -88,7 +88,7 @@ std::optional<ib_pkey_t> choose_key(const subnet_view& view, port_ref from, port
 }
 
 // Returns the LIDs of a port that match the query: all, or the requested one.
-std::vector<ib_lid_t> lids_asked(lid_range range, bool named, ib_lid_t lid) {
+std::vector<ib_lid_t> lids_wanted(lid_range range, bool named, ib_lid_t lid) {
     std::vector<ib_lid_t> all;
     for (std::uint32_t i = 0; range.base != 0 && i < range.size(); ++i)
         all.push_back(static_cast<ib_lid_t>(range.base + i));
@@ -109,23 +109,24 @@ sa_path_record_t common_part(const subnet_view& view, port_ref from, port_ref to
 
 // Returns one path for each LID of the destination that the tables reach and that matches the
 // query.
-std::vector<sa_path_record_t> ways_to(const subnet_view& view, port_ref from,
-                                      const std::vector<ib_lid_t>& destinations,
-                                      const sa_path_record_t& common,
-                                      const sa_path_record_t& wanted, std::uint64_t components) {
-    std::vector<sa_path_record_t> ways;
+std::vector<sa_path_record_t> paths_to_lids(const subnet_view& view, port_ref from,
+                                            const std::vector<ib_lid_t>& destinations,
+                                            const sa_path_record_t& common,
+                                            const sa_path_record_t& wanted,
+                                            std::uint64_t components) {
+    std::vector<sa_path_record_t> paths;
     for (const ib_lid_t lid : destinations) {
         sa_path_record_t path = common;
         path.DLID = 0; // no path yet
-        if (const auto way = trace(view.subnet, view.lids, view.tables, from, lid)) {
-            path.Mtu = way->mtu;
-            path.Rate = way->rate;
+        if (const auto traced = trace(view.subnet, view.lids, view.tables, from, lid)) {
+            path.Mtu = traced->mtu;
+            path.Rate = traced->rate;
             if (fit_mtu(path.Mtu, wanted, components) && fit_rate(path.Rate, wanted, components))
                 path.DLID = lid;
         }
-        ways.push_back(path);
+        paths.push_back(path);
     }
-    return ways;
+    return paths;
 }
 
 // Calls `visit(source, destination, preference)` for all pairs of offsets, first for equal ones,
@@ -141,31 +142,31 @@ void for_each_pair(std::size_t sources, std::size_t destinations, const Visit& v
 
 } // namespace
 
-std::optional<route> trace(const topology& subnet, const lid_table& lids,
-                           const routing_tables& tables, port_ref from, ib_lid_t to) {
+std::optional<traced_path> trace(const topology& subnet, const lid_table& lids,
+                                 const routing_tables& tables, port_ref from, ib_lid_t to) {
     const port_ref end = lids.port_of(to);
     if (!end.valid()) return std::nullopt;
-    route way;
+    traced_path path;
     if (end == from) {
-        way.mtu = std::max<std::uint8_t>(subnet.at(from).info.MTUCap, 1);
-        if (const std::uint8_t rate = rate_of(subnet.at(from).info)) way.rate = rate;
-        return way;
+        path.mtu = std::max<std::uint8_t>(subnet.at(from).info.MTUCap, 1);
+        if (const std::uint8_t rate = rate_of(subnet.at(from).info)) path.rate = rate;
+        return path;
     }
     port_ref at = from;
     if (!subnet[from.node].is_switch()) {
         if (!subnet.at(from).peer.valid()) return std::nullopt;
-        cross(subnet, from, way);
+        cross(subnet, from, path);
         at = subnet.at(from).peer;
     }
     while (at.node != end.node || !subnet[end.node].is_switch()) {
-        if (at == end) return way;
-        if (!subnet[at.node].is_switch() || way.links > subnet.nodes().size()) return std::nullopt;
+        if (at == end) return path;
+        if (!subnet[at.node].is_switch() || path.links > subnet.nodes().size()) return std::nullopt;
         const port_ref out{at.node, tables.port_for(at.node, to)};
         if (out.port == 0 || !subnet.has(out) || !subnet.at(out).peer.valid()) return std::nullopt;
-        cross(subnet, out, way);
+        cross(subnet, out, path);
         at = subnet.at(out).peer;
     }
-    return way;
+    return path;
 }
 
 std::uint16_t check_path_query(const sa_path_record_t& wanted, std::uint64_t components) {
@@ -191,12 +192,12 @@ std::vector<sa_path_record_t> paths_between(const subnet_view& view, port_ref fr
     if (has(components, SA_PR_COMPMASK_SL) && wanted.SL != common.SL) return {};
     if (!fit_life_time(common.PacketLifeTime, wanted, components)) return {};
 
-    const std::vector<ib_lid_t> sources = lids_asked(
+    const std::vector<ib_lid_t> sources = lids_wanted(
         view.lids.of(view.subnet.at(from).guid), has(components, SA_PR_COMPMASK_SLID), wanted.SLID);
-    const std::vector<ib_lid_t> destinations = lids_asked(
+    const std::vector<ib_lid_t> destinations = lids_wanted(
         view.lids.of(view.subnet.at(to).guid), has(components, SA_PR_COMPMASK_DLID), wanted.DLID);
-    const std::vector<sa_path_record_t> ways =
-        ways_to(view, from, destinations, common, wanted, components);
+    const std::vector<sa_path_record_t> to_destination =
+        paths_to_lids(view, from, destinations, common, wanted, components);
     std::vector<std::uint8_t> leads_back;
     for (const ib_lid_t lid : sources)
         leads_back.push_back(trace(view.subnet, view.lids, view.tables, to, lid).has_value());
@@ -204,8 +205,9 @@ std::vector<sa_path_record_t> paths_between(const subnet_view& view, port_ref fr
     for_each_pair(sources.size(), destinations.size(),
                   [&](std::size_t source, std::size_t destination, std::uint8_t preference) {
                       if (found.size() >= most) return false;
-                      if (leads_back[source] == 0 || ways[destination].DLID == 0) return true;
-                      sa_path_record_t path = ways[destination];
+                      if (leads_back[source] == 0 || to_destination[destination].DLID == 0)
+                          return true;
+                      sa_path_record_t path = to_destination[destination];
                       path.SLID = sources[source];
                       path.Preference = preference;
                       found.push_back(path);

@@ -10,15 +10,15 @@
 namespace irpverbs::subnet_manager {
 
 /// A route through the forwarding tables.
-struct route {
+struct traced_path {
     std::uint8_t mtu = 5;   // the smallest of its links
     std::uint8_t rate = 22; // the slowest
     std::uint32_t links = 0;
 };
 
 /// Follows the tables from a port to a LID; returns nullopt when they do not reach it.
-std::optional<route> trace(const topology& subnet, const lid_table& lids,
-                           const routing_tables& tables, port_ref from, ib_lid_t to);
+std::optional<traced_path> trace(const topology& subnet, const lid_table& lids,
+                                 const routing_tables& tables, port_ref from, ib_lid_t to);
 
 struct path_settings {
     ib_sn_prefix_t prefix = 0xfe80000000000000;

@@ -9,8 +9,8 @@ namespace {
 // A port with a LID, and its switch.
 struct destination {
     lid_range lids;
-    std::uint32_t home = 0;     // position of its switch
-    std::uint8_t last_port = 0; // the egress port of that switch; 0: the switch itself
+    std::uint32_t switch_position = 0; // position of its switch
+    std::uint8_t last_port = 0;        // the egress port of that switch; 0: the switch itself
 };
 
 std::vector<destination> destinations_of(const topology& subnet, const switch_graph& graph,
@@ -21,9 +21,9 @@ std::vector<destination> destinations_of(const topology& subnet, const switch_gr
         const lid_range range = lids.of(port.guid);
         const bool is_switch = subnet[end.node].is_switch();
         const port_ref exit = is_switch ? end : port.peer;
-        const std::size_t home = graph.position_of(exit.node);
-        if (range.base == 0 || is_switch != switches || home == graph.size()) continue;
-        all.push_back({range, static_cast<std::uint32_t>(home), exit.port});
+        const std::size_t switch_position = graph.position_of(exit.node);
+        if (range.base == 0 || is_switch != switches || switch_position == graph.size()) continue;
+        all.push_back({range, static_cast<std::uint32_t>(switch_position), exit.port});
     }
     std::ranges::sort(all, {}, [](const destination& d) { return d.lids.base; });
     return all;
@@ -47,11 +47,11 @@ public:
                                            // different paths
         for (std::uint32_t i = 0; i < d.lids.size(); ++i) {
             std::uint8_t& entry = table_[d.lids.base + i];
-            if (d.home == at_) {
+            if (d.switch_position == at_) {
                 entry = d.last_port;
                 continue;
             }
-            const std::vector<std::uint8_t>& ports = candidates_[d.home];
+            const std::vector<std::uint8_t>& ports = candidates_[d.switch_position];
             if (ports.empty()) continue;
             entry = *std::ranges::min_element(ports, {}, [&](std::uint8_t port) {
                 return std::uint64_t{used_here[port]} << 32 | load_[port];

@@ -16,13 +16,13 @@ struct subnet {
     port_ref manager; // the subnet manager's port
 
     /// The directed routes to end ports, and to switches by their port 0.
-    std::map<std::pair<node_index, std::uint8_t>, directed_route> ways;
+    std::map<std::pair<node_index, std::uint8_t>, directed_route> routes;
 
-    const directed_route& way_to(port_ref end) const {
-        static const directed_route nowhere;
+    const directed_route& route_to(port_ref end) const {
+        static const directed_route no_route;
         const std::uint8_t port = nodes[end.node].is_switch() ? std::uint8_t{0} : end.port;
-        const auto found = ways.find({end.node, port});
-        return found != ways.end() ? found->second : nowhere;
+        const auto found = routes.find({end.node, port});
+        return found != routes.end() ? found->second : no_route;
     }
     /// Returns the end port with that GUID, or an invalid one.
     port_ref port_of(ib_guid_t port_guid) const { return lids.port_of(lids.of(port_guid).base); }
@@ -31,8 +31,8 @@ struct subnet {
     }
     /// Removes an end port that has become unreachable.
     void remove(port_ref end) {
-        lids.set_away(nodes.at(end).guid);
-        ways.erase({end.node, end.port});
+        lids.set_unreachable(nodes.at(end).guid);
+        routes.erase({end.node, end.port});
         nodes.remove(end);
     }
 

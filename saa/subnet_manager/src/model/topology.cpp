@@ -49,7 +49,7 @@ void topology::disconnect(port_ref a) {
 void topology::remove(port_ref end) {
     subnet_node& node = nodes_[end.node];
     if (!node.is_switch()) return disconnect(end);
-    node.has_gone = true;
+    node.is_removed = true;
     for (std::size_t p = 1; p < node.ports.size(); ++p)
         disconnect({end.node, static_cast<std::uint8_t>(p)});
 }
@@ -70,7 +70,7 @@ std::vector<port_ref> topology::end_ports() const {
     for (node_index n = 0; n < nodes_.size(); ++n) {
         const subnet_node& node = nodes_[n];
         if (node.is_switch()) {
-            if (!node.has_gone) ends.push_back({n, 0});
+            if (!node.is_removed) ends.push_back({n, 0});
             continue;
         }
         for (std::size_t p = 1; p < node.ports.size(); ++p)

@@ -36,7 +36,7 @@ struct subnet_node {
     sm_switchinfo_t switch_info{};
     std::string description;
     std::vector<subnet_port> ports; // by number, 0..NumPorts; port 0 of a CA is unused
-    bool has_gone = false;          // for a removed switch
+    bool is_removed = false;        // for a removed switch
 
     bool is_switch() const { return info.NodeType == SM_NODE_TYPE_SWITCH; }
 };
@@ -71,7 +71,7 @@ public:
     node_index find_node(ib_guid_t node_guid) const;
 
     bool is_present_switch(node_index node) const {
-        return nodes_[node].is_switch() && !nodes_[node].has_gone;
+        return nodes_[node].is_switch() && !nodes_[node].is_removed;
     }
 
     /// Returns the ports that need LIDs, by port GUID: switches' port 0, linked ports of other

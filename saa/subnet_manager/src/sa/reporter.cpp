@@ -22,14 +22,14 @@ bool was_not_sent(int status) {
 } // namespace
 
 void reporter::send(const subscription& to, const ib_mad_notice_t& notice) {
-    const receiver who{to.from.lid, to.from.qpn, to.from.pkey, to.from.sl};
-    line& its = lines_[who];
-    if (its.waiting.size() >= most_waiting) return;
-    its.waiting.push_back(notice);
-    if (!its.under_way && !its.is_held_up) send_next(who);
+    const destination who{to.from.lid, to.from.qpn, to.from.pkey, to.from.sl};
+    report_queue& queue = queues_[who];
+    if (queue.waiting.size() >= max_waiting) return;
+    queue.waiting.push_back(notice);
+    if (!queue.in_flight && !queue.must_resend) send_next(who);
 }
 
-void reporter::send_next(const receiver& to) {
+void reporter::send_next(const destination& to) {
     message_parts report;
     ibmf_addr_info_t& address = report.peer.local;
     address.ia_remote_lid = std::get<0>(to);
@@ -44,44 +44,44 @@ void reporter::send_next(const receiver& to) {
                      .attribute_id = SA_NOTICE_ATTRID};
     report.class_header.resize(ibmf::sa_header::size);
     report.data.resize(sa_data_size);
-    line& its = lines_[to];
-    pack(its.waiting.front(), report.data);
-    its.under_way = its.has_first = true;
-    its.is_held_up = false;
+    report_queue& queue = queues_[to];
+    pack(queue.waiting.front(), report.data);
+    queue.in_flight = queue.first_in_flight = true;
+    queue.must_resend = false;
     port_.send(std::move(report), IBMF_MSG_TRANS_FLAG_SEQ, report_times,
-               [here = std::weak_ptr(here_), to](int status) {
-                   if (const auto self = here.lock()) (*self)->ended(to, status);
+               [here = std::weak_ptr(alive_), to](int status) {
+                   if (const auto self = here.lock()) (*self)->on_sent(to, status);
                });
 }
 
 void reporter::resume() {
-    for (const auto& [to, its] : lines_)
-        if (its.is_held_up) send_next(to);
+    for (const auto& [to, queue] : queues_)
+        if (queue.must_resend) send_next(to);
 }
 
-void reporter::forget(lid_range lids) {
+void reporter::drop(lid_range lids) {
     const std::uint32_t end = lids.base + lids.size();
-    for (auto at = lines_.lower_bound({lids.base, 0, 0, 0});
-         at != lines_.end() && std::get<0>(at->first) < end;) {
-        line& its = at->second;
-        its.waiting.clear();
-        its.has_first = its.is_held_up = false;
-        at = its.under_way ? std::next(at) : lines_.erase(at);
+    for (auto at = queues_.lower_bound({lids.base, 0, 0, 0});
+         at != queues_.end() && std::get<0>(at->first) < end;) {
+        report_queue& queue = at->second;
+        queue.waiting.clear();
+        queue.first_in_flight = queue.must_resend = false;
+        at = queue.in_flight ? std::next(at) : queues_.erase(at);
     }
 }
 
 // A Report without a response is finished; a Report that was not sent waits for the next attempt.
-void reporter::ended(const receiver& to, int status) {
-    const auto at = lines_.find(to);
-    line& its = at->second;
-    its.under_way = false;
-    if (its.has_first && was_not_sent(status)) {
-        its.is_held_up = true;
+void reporter::on_sent(const destination& to, int status) {
+    const auto at = queues_.find(to);
+    report_queue& queue = at->second;
+    queue.in_flight = false;
+    if (queue.first_in_flight && was_not_sent(status)) {
+        queue.must_resend = true;
         return;
     }
-    if (its.has_first) its.waiting.pop_front();
-    if (its.waiting.empty())
-        lines_.erase(at);
+    if (queue.first_in_flight) queue.waiting.pop_front();
+    if (queue.waiting.empty())
+        queues_.erase(at);
     else
         send_next(to);
 }

@@ -17,7 +17,7 @@ class reporter {
 public:
     explicit reporter(message_port& port) : port_(port) {}
 
-    /// Queues a Report. Drops it when `most_waiting` earlier Reports wait for the subscriber's
+    /// Queues a Report. Drops it when `max_waiting` earlier Reports wait for the subscriber's
     /// responses. Source: IBA 13.4.11.
     void send(const subscription& to, const ib_mad_notice_t& notice);
 
@@ -26,27 +26,27 @@ public:
 
     /// Drops the waiting Reports of an unreachable port with these LIDs. The port must subscribe
     /// again when it returns, and the Reports are older than that.
-    void forget(lid_range lids);
+    void drop(lid_range lids);
 
 private:
-    static constexpr std::size_t most_waiting = 1024;
-    using receiver = std::tuple<ib_lid_t, ib_qpn_t, ib_pkey_t, std::uint8_t>;
+    static constexpr std::size_t max_waiting = 1024;
+    using destination = std::tuple<ib_lid_t, ib_qpn_t, ib_pkey_t, std::uint8_t>;
 
-    void send_next(const receiver& to);
-    void ended(const receiver& to, int status);
+    void send_next(const destination& to);
+    void on_sent(const destination& to, int status);
 
-    struct line {
+    struct report_queue {
         std::deque<ib_mad_notice_t> waiting;
-        bool under_way = false;  // one Report is in transport, perhaps one that was dropped since
-        bool has_first = false;  // the Report in transport is the first in `waiting`
-        bool is_held_up = false; // the first Report must be sent again
+        bool in_flight = false; // one Report is in transport, perhaps one that was dropped since
+        bool first_in_flight = false; // the Report in transport is the first in `waiting`
+        bool must_resend = false;     // the first Report must be sent again
     };
 
     message_port& port_;
-    std::map<receiver, line> lines_;
+    std::map<destination, report_queue> queues_;
     std::uint64_t sent_ = 0;
     // Expires with the reporter, so that a later completion of a Report has no effect.
-    std::shared_ptr<reporter*> here_ = std::make_shared<reporter*>(this);
+    std::shared_ptr<reporter*> alive_ = std::make_shared<reporter*>(this);
 };
 
 } // namespace irpverbs::subnet_manager

@@ -5,8 +5,8 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-constexpr std::size_t most_gids = 11; // the number that fits into one datagram
-constexpr std::size_t most_paths = 127;
+constexpr std::size_t max_gids = 11; // the number that fits into one datagram
+constexpr std::size_t max_paths = 127;
 
 port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
     constexpr ib_sn_prefix_t link_local = 0xfe80000000000000;
@@ -26,7 +26,7 @@ path_end choose(const sa_query& query, const ib_gid_t* gid, const ib_lid_t* lid)
     if (gid == nullptr && lid == nullptr) return {visible_end_ports(query)};
     const port_ref by_lid = lid != nullptr ? net.lids.port_of(*lid) : port_of_gid(net, *gid);
     const port_ref by_gid = gid != nullptr ? port_of_gid(net, *gid) : by_lid;
-    if (!query.by.sees(by_gid) || !query.by.sees(by_lid)) return {};
+    if (!query.access.may_see(by_gid) || !query.access.may_see(by_lid)) return {};
     if (!by_gid.valid() || !by_lid.valid()) return {};
     return {{by_lid}, by_gid != by_lid};
 }
@@ -43,7 +43,7 @@ path_end source_of(const sa_query& query, const sa_path_record_t& wanted) {
 
 std::size_t paths_wanted(const sa_query& query, const sa_path_record_t& wanted) {
     if (!query.table) return 1;
-    if (!has(query.components, SA_PR_COMPMASK_NUMBPATH)) return most_paths;
+    if (!has(query.components, SA_PR_COMPMASK_NUMBPATH)) return max_paths;
     return wanted.NumbPath;
 }
 
@@ -55,17 +55,17 @@ void add_paths(const sa_query& query, port_ref from, port_ref to, const sa_path_
 }
 
 // The criteria of a group path for its group.
-struct group_question {
+struct group_query {
     sa_mcmember_record_t wanted{};
     std::uint64_t components = SA_MC_COMPMASK_MGID;
 };
 
-group_question group_asked(const sa_path_record_t& path, std::uint64_t components) {
-    group_question asked;
-    const auto take = [&](std::uint64_t component, std::uint64_t as) {
-        if (has(components, component)) asked.components |= as;
+group_query group_query_of(const sa_path_record_t& path, std::uint64_t components) {
+    group_query criteria;
+    const auto copy_component = [&](std::uint64_t component, std::uint64_t as) {
+        if (has(components, component)) criteria.components |= as;
     };
-    sa_mcmember_record_t& wanted = asked.wanted;
+    sa_mcmember_record_t& wanted = criteria.wanted;
     wanted.MGID = path.DGID;
     wanted.MLID = path.DLID;
     wanted.P_Key = path.P_Key;
@@ -79,19 +79,19 @@ group_question group_asked(const sa_path_record_t& path, std::uint64_t component
     wanted.Rate = path.Rate;
     wanted.PacketLifeTimeSelector = path.PacketLifeTimeSelector;
     wanted.PacketLifeTime = path.PacketLifeTime;
-    take(SA_PR_COMPMASK_DLID, SA_MC_COMPMASK_MLID);
-    take(SA_PR_COMPMASK_PKEY, SA_MC_COMPMASK_PKEY);
-    take(SA_PR_COMPMASK_SL, SA_MC_COMPMASK_SL);
-    take(SA_PR_COMPMASK_TCLASS, SA_MC_COMPMASK_TCLASS);
-    take(SA_PR_COMPMASK_FLOWLABEL, SA_MC_COMPMASK_FLOWLABEL);
-    take(SA_PR_COMPMASK_HOPLIMIT, SA_MC_COMPMASK_HOPLIMIT);
-    take(SA_PR_COMPMASK_MTUSELECTOR, SA_MC_COMPMASK_MTUSELECTOR);
-    take(SA_PR_COMPMASK_MTU, SA_MC_COMPMASK_MTU);
-    take(SA_PR_COMPMASK_RATESELECTOR, SA_MC_COMPMASK_RATESELECTOR);
-    take(SA_PR_COMPMASK_RATE, SA_MC_COMPMASK_RATE);
-    take(SA_PR_COMPMASK_PKTLTSELECTOR, SA_MC_COMPMASK_PKTLTSELECTOR);
-    take(SA_PR_COMPMASK_PKTLT, SA_MC_COMPMASK_PKTLT);
-    return asked;
+    copy_component(SA_PR_COMPMASK_DLID, SA_MC_COMPMASK_MLID);
+    copy_component(SA_PR_COMPMASK_PKEY, SA_MC_COMPMASK_PKEY);
+    copy_component(SA_PR_COMPMASK_SL, SA_MC_COMPMASK_SL);
+    copy_component(SA_PR_COMPMASK_TCLASS, SA_MC_COMPMASK_TCLASS);
+    copy_component(SA_PR_COMPMASK_FLOWLABEL, SA_MC_COMPMASK_FLOWLABEL);
+    copy_component(SA_PR_COMPMASK_HOPLIMIT, SA_MC_COMPMASK_HOPLIMIT);
+    copy_component(SA_PR_COMPMASK_MTUSELECTOR, SA_MC_COMPMASK_MTUSELECTOR);
+    copy_component(SA_PR_COMPMASK_MTU, SA_MC_COMPMASK_MTU);
+    copy_component(SA_PR_COMPMASK_RATESELECTOR, SA_MC_COMPMASK_RATESELECTOR);
+    copy_component(SA_PR_COMPMASK_RATE, SA_MC_COMPMASK_RATE);
+    copy_component(SA_PR_COMPMASK_PKTLTSELECTOR, SA_MC_COMPMASK_PKTLTSELECTOR);
+    copy_component(SA_PR_COMPMASK_PKTLT, SA_MC_COMPMASK_PKTLT);
+    return criteria;
 }
 
 sa_path_record_t path_to(const sa_mcmember_record_t& group) {
@@ -117,13 +117,13 @@ std::uint16_t find_group_path(const sa_query& query, const sa_path_record_t& wan
     const bool has_source = (query.components & (SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_SLID)) != 0;
     if (paths_wanted(query, wanted) == 0 || from.ports.empty()) return SA_STATUS_NO_ERROR;
     if (from.contradicts) return SA_STATUS_ERR_REQ_INVALID;
-    group_question asked = group_asked(wanted, query.components);
+    group_query criteria = group_query_of(wanted, query.components);
     if (has_source) {
-        asked.components |= SA_MC_COMPMASK_PORTGID;
-        asked.wanted.PortGID = query.net.gid_of(from.ports.front());
+        criteria.components |= SA_MC_COMPMASK_PORTGID;
+        criteria.wanted.PortGID = query.net.gid_of(from.ports.front());
     }
-    for (const auto& group : query.groups.find(asked.wanted, asked.components, has_source)) {
-        if (!query.by.holds(group.P_Key)) continue;
+    for (const auto& group : query.groups.find(criteria.wanted, criteria.components, has_source)) {
+        if (!query.access.holds(group.P_Key)) continue;
         sa_path_record_t path = path_to(group);
         path.SGID = group.PortGID;
         path.SLID = has_source ? query.net.lids.of(group.PortGID.gid_guid).base : ib_lid_t{0};
@@ -159,35 +159,35 @@ std::uint16_t find_paths(const sa_query& query, record_list& found) {
 namespace {
 
 // The criteria of a MultiPathRecord for each path, in the form of a PathRecord query.
-struct path_question {
+struct path_query {
     sa_path_record_t wanted{};
     std::uint64_t components = 0;
 };
 
-path_question question_of(const sa_multipath_record_t& multi, std::uint64_t components) {
-    path_question asked;
-    const auto take = [&](std::uint64_t component, std::uint64_t as) {
-        if ((components & component) != 0) asked.components |= as;
+path_query path_query_of(const sa_multipath_record_t& multi, std::uint64_t components) {
+    path_query criteria;
+    const auto copy_component = [&](std::uint64_t component, std::uint64_t as) {
+        if ((components & component) != 0) criteria.components |= as;
     };
-    asked.wanted.P_Key = multi.P_Key;
-    asked.wanted.SL = multi.SL;
-    asked.wanted.MtuSelector = multi.MtuSelector;
-    asked.wanted.Mtu = multi.Mtu;
-    asked.wanted.RateSelector = multi.RateSelector;
-    asked.wanted.Rate = multi.Rate;
-    asked.wanted.PacketLifeTimeSelector = multi.PacketLifeTimeSelector;
-    asked.wanted.PacketLifeTime = multi.PacketLifeTime;
-    take(SA_MPR_COMPMASK_SERVICEID_HI, SA_PR_COMPMASK_RESERVED);
-    take(SA_MPR_COMPMASK_SERVICEID_LO, SA_PR_COMPMASK_RESERVED2);
-    take(SA_MPR_COMPMASK_PKEY, SA_PR_COMPMASK_PKEY);
-    take(SA_MPR_COMPMASK_SL, SA_PR_COMPMASK_SL);
-    take(SA_MPR_COMPMASK_MTUSELECTOR, SA_PR_COMPMASK_MTUSELECTOR);
-    take(SA_MPR_COMPMASK_MTU, SA_PR_COMPMASK_MTU);
-    take(SA_MPR_COMPMASK_RATESELECTOR, SA_PR_COMPMASK_RATESELECTOR);
-    take(SA_MPR_COMPMASK_RATE, SA_PR_COMPMASK_RATE);
-    take(SA_MPR_COMPMASK_PKTLTSELECTOR, SA_PR_COMPMASK_PKTLTSELECTOR);
-    take(SA_MPR_COMPMASK_PKTLT, SA_PR_COMPMASK_PKTLT);
-    return asked;
+    criteria.wanted.P_Key = multi.P_Key;
+    criteria.wanted.SL = multi.SL;
+    criteria.wanted.MtuSelector = multi.MtuSelector;
+    criteria.wanted.Mtu = multi.Mtu;
+    criteria.wanted.RateSelector = multi.RateSelector;
+    criteria.wanted.Rate = multi.Rate;
+    criteria.wanted.PacketLifeTimeSelector = multi.PacketLifeTimeSelector;
+    criteria.wanted.PacketLifeTime = multi.PacketLifeTime;
+    copy_component(SA_MPR_COMPMASK_SERVICEID_HI, SA_PR_COMPMASK_RESERVED);
+    copy_component(SA_MPR_COMPMASK_SERVICEID_LO, SA_PR_COMPMASK_RESERVED2);
+    copy_component(SA_MPR_COMPMASK_PKEY, SA_PR_COMPMASK_PKEY);
+    copy_component(SA_MPR_COMPMASK_SL, SA_PR_COMPMASK_SL);
+    copy_component(SA_MPR_COMPMASK_MTUSELECTOR, SA_PR_COMPMASK_MTUSELECTOR);
+    copy_component(SA_MPR_COMPMASK_MTU, SA_PR_COMPMASK_MTU);
+    copy_component(SA_MPR_COMPMASK_RATESELECTOR, SA_PR_COMPMASK_RATESELECTOR);
+    copy_component(SA_MPR_COMPMASK_RATE, SA_PR_COMPMASK_RATE);
+    copy_component(SA_MPR_COMPMASK_PKTLTSELECTOR, SA_PR_COMPMASK_PKTLTSELECTOR);
+    copy_component(SA_MPR_COMPMASK_PKTLT, SA_PR_COMPMASK_PKTLT);
+    return criteria;
 }
 
 } // namespace
@@ -196,12 +196,12 @@ std::uint16_t find_multiple_paths(const sa_query& query, record_list& found) {
     if (!has(query.components, SA_MPR_COMPMASK_SGIDCOUNT | SA_MPR_COMPMASK_DGIDCOUNT))
         return SA_STATUS_ERR_REQ_INSUFFICIENT_COMPONENTS;
     sa_multipath_record_t multi{};
-    std::array<ib_gid_t, most_gids> gids{};
+    std::array<ib_gid_t, max_gids> gids{};
     const auto count = unpack_multipath(query.data, multi, gids);
     if (!count || *count > gids.size() || multi.SGIDCount == 0 || multi.DGIDCount == 0)
         return SA_STATUS_ERR_REQ_INVALID;
-    const path_question asked = question_of(multi, query.components);
-    if (const std::uint16_t status = check_path_query(asked.wanted, asked.components))
+    const path_query criteria = path_query_of(multi, query.components);
+    if (const std::uint16_t status = check_path_query(criteria.wanted, criteria.components))
         return status;
     std::vector<port_ref> ports;
     for (std::size_t i = 0; i < *count; ++i) {
@@ -209,12 +209,12 @@ std::uint16_t find_multiple_paths(const sa_query& query, record_list& found) {
         if (!ports.back().valid()) return SA_STATUS_ERR_REQ_INVALID_GID;
     }
     const bool bounded = has(query.components, SA_MPR_COMPMASK_NUMBPATH);
-    const std::size_t most = bounded ? multi.NumbPath : most_paths;
+    const std::size_t most = bounded ? multi.NumbPath : max_paths;
     const std::span all(ports);
     for (const port_ref from : all.first(multi.SGIDCount))
         for (const port_ref to : all.subspan(multi.SGIDCount))
-            if (query.by.sees(from) && query.by.sees(to))
-                add_paths(query, from, to, asked.wanted, asked.components, most, found);
+            if (query.access.may_see(from) && query.access.may_see(to))
+                add_paths(query, from, to, criteria.wanted, criteria.components, most, found);
     return SA_STATUS_NO_ERROR;
 }
 

@@ -1,7 +1,7 @@
 // A query to the subnet administration, and the records of its response.
 #pragma once
 
-#include "onlooker.hpp"
+#include "pkey_access.hpp"
 
 #include <ibmf/mad.hpp>
 #include <model/multicast_groups.hpp>
@@ -13,7 +13,7 @@ namespace irpverbs::subnet_manager {
 /// A Get or GetTable, and the state from which the SA answers it.
 struct sa_query {
     const subnet& net;
-    const onlooker& by;
+    const pkey_access& access;
     const multicast_groups& groups;
     std::uint64_t components = 0;
     ibmf::mad_bytes data; // the query's record
@@ -35,13 +35,13 @@ public:
     }
 
     /// Whether the response has reached its limit, so that one request does not delay all others.
-    bool full() const { return bytes_.size() >= most_bytes; }
+    bool full() const { return bytes_.size() >= max_bytes; }
     std::size_t count() const { return count_; }
     std::size_t stride() const { return stride_; }
     std::vector<std::uint8_t> take_bytes() { return std::move(bytes_); }
 
 private:
-    static constexpr std::size_t most_bytes = std::size_t{8} << 20;
+    static constexpr std::size_t max_bytes = std::size_t{8} << 20;
 
     std::vector<std::uint8_t> bytes_;
     std::size_t stride_ = 0;

@@ -65,8 +65,8 @@ struct sa_server::service_entry {
 };
 
 template <std::uint16_t (*Find)(const sa_query&, record_list&)>
-std::uint16_t sa_server::look_up(const request& asked, record_list& found) {
-    return Find(asked.query(groups_), found);
+std::uint16_t sa_server::run_query(const sa_request& request, record_list& found) {
+    return Find(request.query(groups_), found);
 }
 
 const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
@@ -77,17 +77,17 @@ const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
     static constexpr service_entry all[] = {
         {SA_CLASSPORTINFO_ATTRID, get, &self::class_port_info},
         {SA_INFORMINFO_ATTRID, SA_SUBN_ADM_SET, &self::set_subscription},
-        {SA_NODERECORD_ATTRID, get, &self::look_up<find_nodes>},
-        {SA_PORTINFORECORD_ATTRID, get, &self::look_up<find_ports>},
-        {SA_SWITCHINFORECORD_ATTRID, get, &self::look_up<find_switches>},
-        {SA_LINEARFDBRECORD_ATTRID, get, &self::look_up<find_linear_tables>},
+        {SA_NODERECORD_ATTRID, get, &self::run_query<find_nodes>},
+        {SA_PORTINFORECORD_ATTRID, get, &self::run_query<find_ports>},
+        {SA_SWITCHINFORECORD_ATTRID, get, &self::run_query<find_switches>},
+        {SA_LINEARFDBRECORD_ATTRID, get, &self::run_query<find_linear_tables>},
         {SA_MULTICASTFDBRECORD_ATTRID, get, &self::multicast_tables},
         {SA_SMINFORECORD_ATTRID, get, &self::sm_info_records},
-        {SA_LINKRECORD_ATTRID, get, &self::look_up<find_links>},
-        {SA_GUIDINFORECORD_ATTRID, get, &self::look_up<find_guids>},
-        {SA_PARTITIONRECORD_ATTRID, get, &self::look_up<find_keys>},
-        {SA_PATHRECORD_ATTRID, get, &self::look_up<find_paths>},
-        {SA_MULTIPATHRECORD_ATTRID, SA_SUBN_ADM_GET_MULTI, &self::look_up<find_multiple_paths>},
+        {SA_LINKRECORD_ATTRID, get, &self::run_query<find_links>},
+        {SA_GUIDINFORECORD_ATTRID, get, &self::run_query<find_guids>},
+        {SA_PARTITIONRECORD_ATTRID, get, &self::run_query<find_keys>},
+        {SA_PATHRECORD_ATTRID, get, &self::run_query<find_paths>},
+        {SA_MULTIPATHRECORD_ATTRID, SA_SUBN_ADM_GET_MULTI, &self::run_query<find_multiple_paths>},
         {SA_SERVICERECORD_ATTRID, get, &self::services},
         {SA_SERVICERECORD_ATTRID, SA_SUBN_ADM_SET, &self::set_service},
         {SA_SERVICERECORD_ATTRID, SA_SUBN_ADM_DELETE, &self::delete_service},
@@ -153,10 +153,10 @@ void sa_server::route_groups(const subnet& net) {
 std::uint16_t sa_server::find(const service_entry& service, const message_parts& what,
                               const subnet& net, std::span<const sm_sminfo_t> managers,
                               record_list& found) {
-    const onlooker by(net, net.lids.port_of(what.peer.local.ia_remote_lid));
-    if (!by.port().valid()) return MAD_STATUS_BUSY;
+    const pkey_access access(net, net.lids.port_of(what.peer.local.ia_remote_lid));
+    if (!access.port().valid()) return MAD_STATUS_BUSY;
     const ibmf::sa_header sa = sa_header_of(what);
-    return (this->*service.serve)({what, net, by, managers, sa, sa.sm_key != 0}, found);
+    return (this->*service.serve)({what, net, access, managers, sa, sa.sm_key != 0}, found);
 }
 
 // The response to a failed request has the request's contents.
@@ -178,7 +178,7 @@ void sa_server::send(message_parts answer, std::uint16_t status, record_list fou
     port_.send(std::move(answer), transfer ? IBMF_MSG_TRANS_FLAG_RMPP : 0);
 }
 
-std::uint16_t sa_server::class_port_info(const request&, record_list& found) {
+std::uint16_t sa_server::class_port_info(const sa_request&, record_list& found) {
     ib_mad_classportinfo_t info{};
     info.BaseVersion = MAD_CLASS_BASE_VERS_1;
     info.ClassVersion = class_version;
@@ -188,14 +188,14 @@ std::uint16_t sa_server::class_port_info(const request&, record_list& found) {
     return SA_STATUS_NO_ERROR;
 }
 
-std::uint16_t sa_server::multicast_tables(const request& asked, record_list& found) {
+std::uint16_t sa_server::multicast_tables(const sa_request& request, record_list& found) {
     using record_of_table = sa_multicastft_record_t;
-    return add_matching<record_of_table>(asked.query(groups_), found, [&](const auto& emit) {
-        router_.for_each_table(asked.net, [&](node_index node, unsigned block, unsigned position,
-                                              const sm_multicast_forwarding_table_t& masks) {
-            if (!asked.by.sees({node, 0})) return;
+    return add_matching<record_of_table>(request.query(groups_), found, [&](const auto& emit) {
+        router_.for_each_table(request.net, [&](node_index node, unsigned block, unsigned position,
+                                                const sm_multicast_forwarding_table_t& masks) {
+            if (!request.access.may_see({node, 0})) return;
             record_of_table record{};
-            record.LID = asked.net.lids.of(asked.net.nodes.at({node, 0}).guid).base;
+            record.LID = request.net.lids.of(request.net.nodes.at({node, 0}).guid).base;
             record.Position = static_cast<std::uint8_t>(position);
             record.BlockNum = static_cast<std::uint16_t>(block);
             record.MulticastFT = masks;
@@ -204,63 +204,65 @@ std::uint16_t sa_server::multicast_tables(const request& asked, record_list& fou
     });
 }
 
-std::uint16_t sa_server::sm_info_records(const request& asked, record_list& found) {
-    return add_matching<sa_sminfo_record_t>(asked.query(groups_), found, [&](const auto& emit) {
-        for (const sm_sminfo_t& each : asked.managers) {
-            if (!asked.by.sees(asked.net.port_of(each.GUID))) continue;
+std::uint16_t sa_server::sm_info_records(const sa_request& request, record_list& found) {
+    return add_matching<sa_sminfo_record_t>(request.query(groups_), found, [&](const auto& emit) {
+        for (const sm_sminfo_t& each : request.managers) {
+            if (!request.access.may_see(request.net.port_of(each.GUID))) continue;
             sa_sminfo_record_t record{};
-            record.LID = asked.net.lids.of(each.GUID).base;
+            record.LID = request.net.lids.of(each.GUID).base;
             record.SMInfo = each;
-            if (!asked.trusted) record.SMInfo.SM_Key = 0;
+            if (!request.trusted) record.SMInfo.SM_Key = 0;
             emit(record);
         }
     });
 }
 
-void sa_server::group_changed(const multicast_answer& done, const subnet& net) {
-    const auto is_member = [&](const onlooker& who) { return who.holds(done.record.P_Key); };
+void sa_server::group_changed(const multicast_result& done, const subnet& net) {
+    const auto is_member = [&](const pkey_access& who) { return who.holds(done.record.P_Key); };
     if (done.group_created)
-        tell(notice_about(net, SM_MGID_CREATED_TRAP, done.record.MGID), net, is_member);
+        notify_subscribers(notice_about(net, SM_MGID_CREATED_TRAP, done.record.MGID), net,
+                           is_member);
     if (done.group_deleted)
-        tell(notice_about(net, SM_MGID_DESTROYED_TRAP, done.record.MGID), net, is_member);
+        notify_subscribers(notice_about(net, SM_MGID_DESTROYED_TRAP, done.record.MGID), net,
+                           is_member);
 }
 
 void sa_server::report(const ib_mad_notice_t& notice, const subnet& net) {
     const port_ref issuer = net.lids.port_of(notice.IssuerLID);
-    ib_mad_notice_t told = notice;
-    if (issuer.valid()) told.IssuerGID = net.gid_of(issuer);
-    tell(told, net, [&](const onlooker& who) { return who.sees(issuer); });
+    ib_mad_notice_t issued = notice;
+    if (issuer.valid()) issued.IssuerGID = net.gid_of(issuer);
+    notify_subscribers(issued, net, [&](const pkey_access& who) { return who.may_see(issuer); });
 }
 
-void sa_server::tell(const ib_mad_notice_t& notice, const subnet& net,
-                     const std::function<bool(const onlooker&)>& may_know) {
-    for (const subscription* each : subscriptions_.interested(notice))
-        if (may_know({net, net.port_of(each->from.gid.gid_guid)})) reporter_.send(*each, notice);
+void sa_server::notify_subscribers(const ib_mad_notice_t& notice, const subnet& net,
+                                   const std::function<bool(const pkey_access&)>& may_see) {
+    for (const subscription* each : subscriptions_.matching(notice))
+        if (may_see({net, net.port_of(each->from.gid.gid_guid)})) reporter_.send(*each, notice);
 }
 
 void sa_server::subnet_changed(const subnet* before, const subnet& now) {
     if (before != nullptr) {
-        ports_go(ports_not_in(now, *before), *before);
+        on_ports_lost(ports_not_in(now, *before), *before);
         for (const port_ref came : ports_not_in(*before, now))
-            tell(notice_about(now, SM_GID_IN_SERVICE_TRAP, now.gid_of(came)), now,
-                 [&](const onlooker& who) { return who.sees(came); });
+            notify_subscribers(notice_about(now, SM_GID_IN_SERVICE_TRAP, now.gid_of(came)), now,
+                               [&](const pkey_access& who) { return who.may_see(came); });
     }
     route_groups(now);
 }
 
-void sa_server::ports_go(std::span<const port_ref> lost, const subnet& net) {
+void sa_server::on_ports_lost(std::span<const port_ref> lost, const subnet& net) {
     for (const port_ref each : lost)
-        port_goes(each, net);
+        remove_port(each, net);
 }
 
 // The memberships and subscriptions of the port end.
-void sa_server::port_goes(port_ref port, const subnet& net) {
+void sa_server::remove_port(port_ref port, const subnet& net) {
     const ib_gid_t gid = net.gid_of(port);
     subscriptions_.remove(gid);
-    reporter_.forget(net.lids.of(net.nodes.at(port).guid));
-    tell(notice_about(net, SM_GID_OUT_OF_SERVICE_TRAP, gid), net,
-         [&](const onlooker& who) { return who.sees(port); });
-    for (const multicast_answer& left : groups_.remove_port(gid))
+    reporter_.drop(net.lids.of(net.nodes.at(port).guid));
+    notify_subscribers(notice_about(net, SM_GID_OUT_OF_SERVICE_TRAP, gid), net,
+                       [&](const pkey_access& who) { return who.may_see(port); });
+    for (const multicast_result& left : groups_.remove_port(gid))
         group_changed(left, net);
 }
 

@@ -30,7 +30,7 @@ public:
     void subnet_changed(const subnet* before, const subnet& now);
 
     /// Reports that these end ports have become unreachable, and ends their registrations.
-    void ports_go(std::span<const port_ref> lost, const subnet& net);
+    void on_ports_lost(std::span<const port_ref> lost, const subnet& net);
 
     /// Routes the groups again.
     void route_groups(const subnet& net);
@@ -39,16 +39,16 @@ public:
     void report(const ib_mad_notice_t& notice, const subnet& net);
 
 private:
-    struct request {
+    struct sa_request {
         const message_parts& what;
         const subnet& net;
-        const onlooker& by;
+        const pkey_access& access;
         std::span<const sm_sminfo_t> managers;
         ibmf::sa_header sa;
         bool trusted;
 
         sa_query query(const multicast_groups& groups) const {
-            return {net,       by,
+            return {net,       access,
                     groups,    sa.component_mask,
                     what.data, what.header.method == SA_SUBN_ADM_GET_TABLE,
                     trusted};
@@ -60,36 +60,36 @@ private:
         bool tree_changed = false;
         port_ref joined; // a new member
     };
-    using handler = std::uint16_t (sa_server::*)(const request&, record_list&);
+    using handler = std::uint16_t (sa_server::*)(const sa_request&, record_list&);
     struct service_entry;
     static const service_entry* find_service(std::uint16_t attribute, std::uint8_t method);
 
-    std::uint16_t multicast_tables(const request& asked, record_list& found);
-    std::uint16_t class_port_info(const request& asked, record_list& found);
+    std::uint16_t multicast_tables(const sa_request& request, record_list& found);
+    std::uint16_t class_port_info(const sa_request& request, record_list& found);
     template <std::uint16_t (*Find)(const sa_query&, record_list&)>
-    std::uint16_t look_up(const request& asked, record_list& found);
-    std::uint16_t sm_info_records(const request& asked, record_list& found);
-    std::uint16_t services(const request& asked, record_list& found);
-    std::uint16_t set_service(const request& asked, record_list& found);
-    std::uint16_t delete_service(const request& asked, record_list& found);
-    std::uint16_t memberships(const request& asked, record_list& found);
-    std::uint16_t join(const request& asked, record_list& found);
-    std::uint16_t leave(const request& asked, record_list& found);
-    std::uint16_t set_subscription(const request& asked, record_list& found);
-    std::uint16_t subscriptions(const request& asked, record_list& found);
+    std::uint16_t run_query(const sa_request& request, record_list& found);
+    std::uint16_t sm_info_records(const sa_request& request, record_list& found);
+    std::uint16_t services(const sa_request& request, record_list& found);
+    std::uint16_t set_service(const sa_request& request, record_list& found);
+    std::uint16_t delete_service(const sa_request& request, record_list& found);
+    std::uint16_t memberships(const sa_request& request, record_list& found);
+    std::uint16_t join(const sa_request& request, record_list& found);
+    std::uint16_t leave(const sa_request& request, record_list& found);
+    std::uint16_t set_subscription(const sa_request& request, record_list& found);
+    std::uint16_t subscriptions(const sa_request& request, record_list& found);
 
     std::uint16_t find(const service_entry& service, const message_parts& what, const subnet& net,
                        std::span<const sm_sminfo_t> managers, record_list& found);
-    static bool may_change(const request& asked, const sa_service_record_t& service);
-    static bool may_subscribe(const request& asked, const ib_mad_informinfo_t& info);
-    std::uint16_t change_membership(const request& asked, record_list& found, bool joins);
-    void group_changed(const multicast_answer& done, const subnet& net);
+    static bool may_change(const sa_request& request, const sa_service_record_t& service);
+    static bool may_subscribe(const sa_request& request, const ib_mad_informinfo_t& info);
+    std::uint16_t change_membership(const sa_request& request, record_list& found, bool joins);
+    void group_changed(const multicast_result& done, const subnet& net);
     void answer_when_routed(message_parts what, std::uint16_t status, record_list found,
                             const subnet& net);
     void send(message_parts answer, std::uint16_t status, record_list found);
-    void port_goes(port_ref port, const subnet& net);
-    void tell(const ib_mad_notice_t& notice, const subnet& net,
-              const std::function<bool(const onlooker&)>& may_know);
+    void remove_port(port_ref port, const subnet& net);
+    void notify_subscribers(const ib_mad_notice_t& notice, const subnet& net,
+                            const std::function<bool(const pkey_access&)>& may_see);
 
     message_port& port_;
     multicast_router& router_;

@@ -20,7 +20,7 @@ template <class Visit>
 void for_each_switch(const sa_query& query, const Visit& visit) {
     const subnet& net = query.net;
     for (node_index node = 0; node < net.nodes.nodes().size(); ++node)
-        if (net.nodes.is_present_switch(node) && query.by.sees({node, 0}))
+        if (net.nodes.is_present_switch(node) && query.access.may_see({node, 0}))
             visit(node, lid_of(net, {node, 0}));
 }
 
@@ -36,7 +36,7 @@ template <class Visit>
 void for_each_visible_port(const sa_query& query, const Visit& visit) {
     const topology& nodes = query.net.nodes;
     const auto show = [&](port_ref port) {
-        if (query.by.sees(port)) visit(port);
+        if (query.access.may_see(port)) visit(port);
     };
     for (const port_ref end : nodes.end_ports()) {
         if (!nodes[end.node].is_switch()) {
@@ -52,7 +52,7 @@ void for_each_visible_port(const sa_query& query, const Visit& visit) {
 
 std::vector<port_ref> visible_end_ports(const sa_query& query) {
     std::vector<port_ref> ends = query.net.nodes.end_ports();
-    std::erase_if(ends, [&](port_ref end) { return !query.by.sees(end); });
+    std::erase_if(ends, [&](port_ref end) { return !query.access.may_see(end); });
     return ends;
 }
 
@@ -114,7 +114,7 @@ std::uint16_t find_links(const sa_query& query, record_list& found) {
     return add_matching<sa_link_record_t>(query, found, [&](const auto& emit) {
         for_each_visible_port(query, [&](port_ref port) {
             const port_ref peer = query.net.nodes.at(port).peer;
-            if (!peer.valid() || !query.by.sees(peer)) return;
+            if (!peer.valid() || !query.access.may_see(peer)) return;
             emit(sa_link_record_t{lid_of(query.net, end_port_of(query.net, port)), port.port,
                                   peer.port, lid_of(query.net, end_port_of(query.net, peer))});
         });

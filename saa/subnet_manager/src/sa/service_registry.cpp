@@ -11,13 +11,13 @@ bool has_key(const sa_service_record_t& record) {
     return record.ServiceKey_hi != 0 || record.ServiceKey_lo != 0;
 }
 
-bool opens(const sa_service_record_t& asked, const sa_service_record_t& kept) {
+bool key_matches(const sa_service_record_t& asked, const sa_service_record_t& kept) {
     return !has_key(kept) ||
            (asked.ServiceKey_hi == kept.ServiceKey_hi && asked.ServiceKey_lo == kept.ServiceKey_lo);
 }
 
 std::uint32_t seconds_left(machine_time ends, machine_time now) {
-    return static_cast<std::uint32_t>((ends - now + ticks_a_second - 1) / ticks_a_second);
+    return static_cast<std::uint32_t>((ends - now + ticks_per_second - 1) / ticks_per_second);
 }
 
 } // namespace
@@ -47,7 +47,7 @@ std::uint16_t service_registry::set(sa_service_record_t& record, std::uint64_t c
     if (!has_lease) record.ServiceLease = SA_SR_INDEFINITE_SERVICE_LEASE;
     const identity id = identity_of(record);
     if (const auto old = services_.find(id); old != services_.end()) {
-        if (!opens(record, old->second.record)) return SA_STATUS_ERR_REQ_DENIED;
+        if (!key_matches(record, old->second.record)) return SA_STATUS_ERR_REQ_DENIED;
         drop(old);
     } else if (services_.size() >= capacity_) {
         return SA_STATUS_ERR_NO_RESOURCES;
@@ -55,7 +55,7 @@ std::uint16_t service_registry::set(sa_service_record_t& record, std::uint64_t c
     service& added = services_[id];
     added.record = record;
     if (record.ServiceLease != SA_SR_INDEFINITE_SERVICE_LEASE) {
-        added.ends = now + record.ServiceLease * ticks_a_second;
+        added.ends = now + record.ServiceLease * ticks_per_second;
         leases_.emplace(*added.ends, id);
     }
     return SA_STATUS_NO_ERROR;
@@ -64,7 +64,7 @@ std::uint16_t service_registry::set(sa_service_record_t& record, std::uint64_t c
 std::uint16_t service_registry::erase(sa_service_record_t& record, machine_time now) {
     expire(now);
     const auto found = services_.find(identity_of(record));
-    if (found == services_.end() || !opens(record, found->second.record))
+    if (found == services_.end() || !key_matches(record, found->second.record))
         return SA_STATUS_ERR_NO_RECORDS;
     record = found->second.record;
     drop(found);

@@ -16,7 +16,7 @@ bool same_source(const ib_mad_informinfo_t& a, const ib_mad_informinfo_t& b) {
     return !by_gid(a) && a.LIDRangeBegin == b.LIDRangeBegin && a.LIDRangeEnd == b.LIDRangeEnd;
 }
 
-bool same_question(const ib_mad_informinfo_t& a, const ib_mad_informinfo_t& b) {
+bool same_inform_info(const ib_mad_informinfo_t& a, const ib_mad_informinfo_t& b) {
     return same_source(a, b) && a.Type == b.Type && (a.IsGeneric != 0) == (b.IsGeneric != 0) &&
            a.TrapNumber_DeviceID == b.TrapNumber_DeviceID && a.QPN == b.QPN &&
            a.RespTimeValue == b.RespTimeValue && a.ProducerType_VendorID == b.ProducerType_VendorID;
@@ -36,14 +36,14 @@ bool wants_event(const ib_mad_informinfo_t& info, const ib_mad_notice_t& notice)
                (notice.IssuerLID < info.LIDRangeBegin || notice.IssuerLID > info.LIDRangeEnd)) {
         return false;
     }
-    const auto wants = [](std::uint32_t asked, std::uint32_t any, std::uint32_t is) {
+    const auto covers = [](std::uint32_t asked, std::uint32_t any, std::uint32_t is) {
         return asked == any || asked == is;
     };
     return (info.IsGeneric != 0) == (notice.IsGeneric != 0) &&
-           wants(info.Type, MAD_INFORMINFO_TRAP_TYPE_FORWARD_ALL, notice.Type) &&
-           wants(info.TrapNumber_DeviceID, MAD_INFORMINFO_TRAP_NUMBER_FORWARD_ALL,
-                 notice.TrapNumber_DeviceID) &&
-           wants(info.ProducerType_VendorID, any_producer, notice.ProducerType_VendorID);
+           covers(info.Type, MAD_INFORMINFO_TRAP_TYPE_FORWARD_ALL, notice.Type) &&
+           covers(info.TrapNumber_DeviceID, MAD_INFORMINFO_TRAP_NUMBER_FORWARD_ALL,
+                  notice.TrapNumber_DeviceID) &&
+           covers(info.ProducerType_VendorID, any_producer, notice.ProducerType_VendorID);
 }
 
 std::uint16_t subscription_table::set(const subscriber& from, ib_mad_informinfo_t& info,
@@ -52,7 +52,7 @@ std::uint16_t subscription_table::set(const subscriber& from, ib_mad_informinfo_
     if (is_security_trap(info) && !trusted) return SA_STATUS_ERR_REQ_INVALID;
     if (info.Subscribe == MAD_INFORMINFO_SUBSCRIBE) info.QPN = from.qpn & 0xffffffu;
     const auto known = std::ranges::find_if(table_, [&](const subscription& s) {
-        return s.from == from && same_question(s.wants, info);
+        return s.from == from && same_inform_info(s.wants, info);
     });
     if (info.Subscribe == MAD_INFORMINFO_UNSUBSCRIBE) {
         if (known == table_.end()) return SA_STATUS_ERR_REQ_INVALID;
@@ -71,8 +71,7 @@ std::size_t subscription_table::remove(const ib_gid_t& gid) {
     return std::erase_if(table_, [&](const subscription& s) { return same_gid(s.from.gid, gid); });
 }
 
-std::vector<const subscription*>
-subscription_table::interested(const ib_mad_notice_t& notice) const {
+std::vector<const subscription*> subscription_table::matching(const ib_mad_notice_t& notice) const {
     std::vector<const subscription*> found;
     for (const subscription& s : table_)
         if (wants_event(s.wants, notice)) found.push_back(&s);

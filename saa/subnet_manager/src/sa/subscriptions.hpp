@@ -46,7 +46,7 @@ public:
 
     /// Returns the subscriptions that cover the event, in order of subscription; one Report each.
     /// Valid until the next change.
-    std::vector<const subscription*> interested(const ib_mad_notice_t& notice) const;
+    std::vector<const subscription*> matching(const ib_mad_notice_t& notice) const;
 
     /// Returns the matching InformInfoRecords.
     std::vector<sa_informinfo_record_t> find(const sa_informinfo_record_t& wanted,

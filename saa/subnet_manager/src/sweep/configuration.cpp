@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint8_t subnet_timeout = 18; // 1 s
 constexpr std::uint8_t life_time = 18;      // of a packet in a switch
 constexpr std::uint32_t can_reregister = 0x02000000;
-constexpr std::size_t keys_a_block = 32;
+constexpr std::size_t keys_per_block = 32;
 constexpr std::uint8_t inbound_and_outbound = 0xC; // of PartitionChecks
 constexpr ib_pkey_t full_member = 0x8000;
 
@@ -17,7 +17,7 @@ sm_pkey_table_t block_of(std::span<const ib_pkey_t> keys, std::size_t number) {
     return pkey_block(keys, static_cast<std::uint16_t>(number));
 }
 
-std::size_t blocks_of(std::size_t keys) { return (keys + keys_a_block - 1) / keys_a_block; }
+std::size_t blocks_of(std::size_t keys) { return (keys + keys_per_block - 1) / keys_per_block; }
 
 // The modifier of a port's own P_KeyTable is the block; that of a switch's external port includes
 // the port.
@@ -27,23 +27,23 @@ std::uint32_t modifier_of(port_ref at, bool is_outer, std::size_t block) {
 
 // Compares the settings that the manager has written.
 bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
-    const auto told = [](const sm_portinfo_t& info) {
+    const auto settings_of = [](const sm_portinfo_t& info) {
         return std::tuple(info.GidPrefix, info.LID, info.LMC, info.MasterSMLID, info.MasterSMSL,
                           info.SubnetTimeOut, info.NeighborMTU, info.OperationalVLs,
                           info.PartitionChecks);
     };
-    return told(a) == told(b);
+    return settings_of(a) == settings_of(b);
 }
 
 } // namespace
 
-void written_state::forget(ib_guid_t whose) {
+void programmed_state::invalidate(ib_guid_t whose) {
     blocks_.erase(blocks_.lower_bound({whose, 0, 0}),
                   blocks_.upper_bound({whose, 0xffff, 0xffffffff}));
     known_ports.erase(whose);
 }
 
-void written_state::keep_only(std::span<const ib_guid_t> present) {
+void programmed_state::invalidate_except(std::span<const ib_guid_t> present) {
     const auto gone = [&](ib_guid_t guid) { return !std::ranges::binary_search(present, guid); };
     std::erase_if(blocks_, [&](const auto& each) { return gone(std::get<0>(each.first)); });
     std::erase_if(known_ports, gone);
@@ -57,27 +57,27 @@ void configuration::for_each_port(const Visit& visit) {
 }
 
 void configuration::run(std::function<void()> done) {
-    forget_restarted();
+    invalidate_restarted();
     write_tables();
-    asked_.when_done([this, done = std::move(done)] {
+    batch_.when_done([this, done = std::move(done)] {
         set_up_ports();
-        asked_.when_done([this, done] {
+        batch_.when_done([this, done] {
             activate_ports();
-            asked_.when_done(done);
+            batch_.when_done(done);
         });
     });
 }
 
 // A port without its assigned LID has restarted.
-void configuration::forget_restarted() {
+void configuration::invalidate_restarted() {
     std::vector<ib_guid_t> present;
     for (const port_ref end : of_.nodes.end_ports()) {
         const subnet_port& port = of_.nodes.at(end);
         present.push_back(port.guid);
-        if (port.info.LID != of_.lids.of(port.guid).base) written_.forget(port.guid);
+        if (port.info.LID != of_.lids.of(port.guid).base) programmed_.invalidate(port.guid);
     }
     std::ranges::sort(present);
-    written_.keep_only(present);
+    programmed_.invalidate_except(present);
 }
 
 bool configuration::has_lid(port_ref at) const {
@@ -85,14 +85,14 @@ bool configuration::has_lid(port_ref at) const {
 }
 
 template <class Host>
-void configuration::write_block(const directed_route& way, const written_state::block& which,
+void configuration::write_block(const directed_route& route, const programmed_state::block& which,
                                 const Host& host) {
-    smp set = set_smp(way, std::get<1>(which), std::get<2>(which), host);
-    if (written_.holds(which, set.data)) return;
+    smp set = set_smp(route, std::get<1>(which), std::get<2>(which), host);
+    if (programmed_.holds(which, set.data)) return;
     const smp_data data = set.data;
-    asked_.ask(std::move(set), [this, which, data](const smp_answer& answer) {
+    batch_.send(std::move(set), [this, which, data](const smp_response& answer) {
         if (answer.success())
-            written_.note(which, data);
+            programmed_.set(which, data);
         else
             incomplete_ = true;
     });
@@ -104,17 +104,17 @@ void configuration::write_tables() {
     for (const port_ref end : of_.nodes.end_ports())
         write_keys(end);
     for_each_port([this](port_ref at) {
-        if (may_check(at)) write_checks(at);
+        if (can_enforce(at)) write_enforcement(at);
     });
 }
 
 // Writes the table before LinearFDBTop, since the switch ignores entries above it.
 void configuration::write_switch(node_index at) {
     const subnet_node& node = of_.nodes[at];
-    const directed_route& way = of_.way_to({at, 0});
+    const directed_route& route = of_.route_to({at, 0});
     for (std::size_t i = 0; i < of_.tables.blocks(at); ++i) {
         const auto number = static_cast<std::uint16_t>(i);
-        write_block(way, {node.ports[0].guid, sm_linear_table, number},
+        write_block(route, {node.ports[0].guid, sm_linear_table, number},
                     of_.tables.block(at, number));
     }
     // The Set clears the change bit that was read before this manager was the master.
@@ -123,7 +123,7 @@ void configuration::write_switch(node_index at) {
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
     info.LinearFDBTop = top;
     info.LifeTimeValue = life_time;
-    asked_.ask(set_smp(way, sm_switch_info, 0, info), [this, at](const smp_answer& answer) {
+    batch_.send(set_smp(route, sm_switch_info, 0, info), [this, at](const smp_response& answer) {
         const auto now = unpack<sm_switchinfo_t>(answer.data);
         if (answer.success() && now)
             of_.nodes.set_switch(at, *now);
@@ -148,14 +148,14 @@ void configuration::write_key_table(port_ref at, std::span<const ib_pkey_t> keys
     const bool is_outer = !has_lid(at);
     const ib_guid_t guid = of_.nodes.at(is_outer ? port_ref{at.node, 0} : at).guid;
     for (std::size_t i = 0; i < blocks_of(capacity); ++i)
-        write_block(of_.way_to(at), {guid, sm_pkey_table, modifier_of(at, is_outer, i)},
+        write_block(of_.route_to(at), {guid, sm_pkey_table, modifier_of(at, is_outer, i)},
                     block_of(taken, i));
 }
 
 // Returns the keys of the host behind a switch's port, each with full membership, so that the
 // switch never drops a packet between two limited members. The end ports check that one of them is
 // a full member.
-std::vector<ib_pkey_t> configuration::let_through(port_ref at) const {
+std::vector<ib_pkey_t> configuration::permitted_keys(port_ref at) const {
     std::vector<ib_pkey_t> keys = of_.keys_of(of_.nodes.at(at).peer);
     for (ib_pkey_t& each : keys)
         each |= full_member;
@@ -164,7 +164,7 @@ std::vector<ib_pkey_t> configuration::let_through(port_ref at) const {
 
 // The switch enforces partitions only toward hosts, and only with whole tables, as in OpenSM.
 // Source: IBA 14.2.5.4 (SwitchInfo).
-bool configuration::may_check(port_ref at) const {
+bool configuration::can_enforce(port_ref at) const {
     const port_ref host = of_.nodes.at(at).peer;
     if (has_lid(at) || !host.valid() || of_.nodes[host.node].is_switch()) return false;
     const sm_switchinfo_t& can = of_.nodes[at.node].switch_info;
@@ -172,33 +172,34 @@ bool configuration::may_check(port_ref at) const {
            of_.keys_of(host).size() <= can.PartitionEnforcementCap;
 }
 
-void configuration::write_checks(port_ref at) {
-    write_key_table(at, let_through(at), of_.nodes[at.node].switch_info.PartitionEnforcementCap);
+void configuration::write_enforcement(port_ref at) {
+    write_key_table(at, permitted_keys(at), of_.nodes[at.node].switch_info.PartitionEnforcementCap);
 }
 
 // The enforcement starts after the whole table is written.
-bool configuration::checks(port_ref at) const {
-    if (!may_check(at)) return false;
-    const std::vector<ib_pkey_t> keys = let_through(at);
+bool configuration::enforces(port_ref at) const {
+    if (!can_enforce(at)) return false;
+    const std::vector<ib_pkey_t> keys = permitted_keys(at);
     const ib_guid_t guid = of_.nodes.at({at.node, 0}).guid;
     for (std::size_t i = 0; i < blocks_of(of_.nodes[at.node].switch_info.PartitionEnforcementCap);
          ++i) {
         smp_data wanted{};
         pack(block_of(keys, i), wanted);
-        if (!written_.holds({guid, sm_pkey_table, modifier_of(at, true, i)}, wanted)) return false;
+        if (!programmed_.holds({guid, sm_pkey_table, modifier_of(at, true, i)}, wanted))
+            return false;
     }
     return true;
 }
 
 void configuration::set_port(port_ref at, const sm_portinfo_t& info) {
     const std::uint32_t number = at.port;
-    asked_.ask(set_smp(of_.way_to(at), sm_port_info, number, info),
-               [this, at](const smp_answer& answer) {
-                   const auto now = unpack<sm_portinfo_t>(answer.data);
-                   if (!answer.success() || !now) return void(incomplete_ = true);
-                   of_.nodes.set_port(at, *now);
-                   if (has_lid(at)) written_.known_ports.insert(of_.nodes.at(at).guid);
-               });
+    batch_.send(set_smp(of_.route_to(at), sm_port_info, number, info),
+                [this, at](const smp_response& answer) {
+                    const auto now = unpack<sm_portinfo_t>(answer.data);
+                    if (!answer.success() || !now) return void(incomplete_ = true);
+                    of_.nodes.set_port(at, *now);
+                    if (has_lid(at)) programmed_.known_ports.insert(of_.nodes.at(at).guid);
+                });
 }
 
 // Returns the PortInfo as read, except for the manager's own settings; 0 leaves states, widths and
@@ -216,7 +217,7 @@ sm_portinfo_t configuration::wanted(port_ref at) const {
     }
     if (!has_lid(at)) {
         info.PartitionChecks &= static_cast<std::uint8_t>(~inbound_and_outbound);
-        if (checks(at)) info.PartitionChecks |= inbound_and_outbound;
+        if (enforces(at)) info.PartitionChecks |= inbound_and_outbound;
         return info;
     }
     const lid_range lids = of_.lids.of(port.guid);
@@ -251,7 +252,7 @@ void configuration::set_up(port_ref at) {
     const subnet_port& port = of_.nodes.at(at);
     sm_portinfo_t info = wanted(at);
     if (has_lid(at) && info.LID == 0) return void(incomplete_ = true);
-    const bool is_new = has_lid(at) && !written_.known_ports.contains(port.guid);
+    const bool is_new = has_lid(at) && !programmed_.known_ports.contains(port.guid);
     const bool arms = at.port != 0 && port.info.PortState == IB_PORT_INIT;
     if (!is_new && !arms && same_settings(info, port.info)) return;
     if (arms) info.PortState = IB_PORT_ARMED;

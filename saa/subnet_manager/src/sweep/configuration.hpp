@@ -14,7 +14,7 @@
 namespace irpverbs::subnet_manager {
 
 /// The programmed state of earlier sweeps, which need not be written again.
-class written_state {
+class programmed_state {
 public:
     using block = std::tuple<ib_guid_t, std::uint16_t, std::uint32_t>; // GUID, attribute, modifier
 
@@ -28,7 +28,7 @@ public:
         return found != blocks_.end() ? found->second : smp_data{};
     }
     bool knows(const block& which) const { return blocks_.contains(which); }
-    void note(const block& which, const smp_data& data) { blocks_[which] = data; }
+    void set(const block& which, const smp_data& data) { blocks_[which] = data; }
 
     std::size_t size() const { return blocks_.size(); }
 
@@ -44,12 +44,12 @@ public:
         return at != blocks_.end() ? at->first : block{};
     }
 
-    void forget(const block& which) { blocks_.erase(which); }
+    void invalidate(const block& which) { blocks_.erase(which); }
 
     /// Invalidates the state of a port or switch that may have lost it.
-    void forget(ib_guid_t whose);
+    void invalidate(ib_guid_t whose);
     /// Invalidates the state of all ports and switches except these, which are sorted.
-    void keep_only(std::span<const ib_guid_t> present);
+    void invalidate_except(std::span<const ib_guid_t> present);
 
     /// Ports that this manager has configured.
     std::set<ib_guid_t> known_ports;
@@ -61,8 +61,8 @@ private:
 /// Runs in tasks of the channel's queue. Must live until its end.
 class configuration {
 public:
-    configuration(smp_channel& smps, subnet& of, written_state& written)
-        : asked_(smps), of_(of), written_(written) {}
+    configuration(smp_channel& smps, subnet& of, programmed_state& programmed)
+        : batch_(smps), of_(of), programmed_(programmed) {}
 
     /// Calls `done()` after the last write. PortInfo and SwitchInfo of the subnet are then those of
     /// the nodes' responses.
@@ -72,15 +72,15 @@ public:
     bool incomplete() const { return incomplete_; }
 
 private:
-    void forget_restarted();
+    void invalidate_restarted();
     void write_tables();
     void write_switch(node_index at);
     void write_keys(port_ref end);
-    void write_checks(port_ref at);
+    void write_enforcement(port_ref at);
     void write_key_table(port_ref at, std::span<const ib_pkey_t> keys, std::size_t capacity);
-    bool may_check(port_ref at) const;
-    bool checks(port_ref at) const;
-    std::vector<ib_pkey_t> let_through(port_ref at) const;
+    bool can_enforce(port_ref at) const;
+    bool enforces(port_ref at) const;
+    std::vector<ib_pkey_t> permitted_keys(port_ref at) const;
     void set_up_ports();
     void activate_ports();
     void set_up(port_ref at);
@@ -89,14 +89,14 @@ private:
     bool has_lid(port_ref at) const;
     void set_port(port_ref at, const sm_portinfo_t& info);
     template <class Host>
-    void write_block(const directed_route& way, const written_state::block& which,
+    void write_block(const directed_route& route, const programmed_state::block& which,
                      const Host& host);
     template <class Visit>
     void for_each_port(const Visit& visit);
 
-    smp_batch asked_;
+    smp_batch batch_;
     subnet& of_;
-    written_state& written_;
+    programmed_state& programmed_;
     bool incomplete_ = false;
 };
 

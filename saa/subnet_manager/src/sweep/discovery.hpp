@@ -10,10 +10,10 @@ namespace irpverbs::subnet_manager {
 /// Runs in tasks of the channel's queue. Must live until its end.
 class discovery {
 public:
-    /// Fills nodes, ways and manager of `into`. `clears`: clears the change bits of switches, as
-    /// only the master does.
-    discovery(smp_channel& smps, subnet& into, bool clears)
-        : asked_(smps), into_(into), clears_(clears) {}
+    /// Fills nodes, routes and manager of `into`. `clear_change_bits`: clears the change bits of
+    /// switches, as only the master does.
+    discovery(smp_channel& smps, subnet& into, bool clear_change_bits)
+        : batch_(smps), into_(into), clear_change_bits_(clear_change_bits) {}
 
     /// Calls `done()` when all reachable nodes have responded or timed out.
     void run(std::function<void()> done);
@@ -22,20 +22,21 @@ public:
     bool incomplete() const { return incomplete_; }
 
 private:
-    void visit(const directed_route& way, port_ref from);
-    void arrive(const directed_route& way, port_ref from, const sm_nodeinfo_t& info);
-    void ask_node(const directed_route& way, node_index node);
-    void clear_change(const directed_route& way, const sm_switchinfo_t& info);
-    void ask_port(const directed_route& way, port_ref port);
-    void port_came(const directed_route& way, port_ref port, const sm_portinfo_t& info);
+    void visit(const directed_route& route, port_ref from);
+    void on_node_info(const directed_route& route, port_ref from, const sm_nodeinfo_t& info);
+    void query_node(const directed_route& route, node_index node);
+    void clear_change_bit(const directed_route& route, const sm_switchinfo_t& info);
+    void query_port(const directed_route& route, port_ref port);
+    void on_port_info(const directed_route& route, port_ref port, const sm_portinfo_t& info);
 
-    /// Sends a Get of an attribute; calls `told(host)` with the response.
-    template <class Host, class Told>
-    void ask(const directed_route& way, sm_attribute attribute, std::uint32_t modifier, Told told);
+    /// Sends a Get of an attribute; calls `handler(host)` with the response.
+    template <class Host, class Handler>
+    void get_attribute(const directed_route& route, sm_attribute attribute, std::uint32_t modifier,
+                       Handler handler);
 
-    smp_batch asked_;
+    smp_batch batch_;
     subnet& into_;
-    const bool clears_;
+    const bool clear_change_bits_;
     bool incomplete_ = false;
 };
 

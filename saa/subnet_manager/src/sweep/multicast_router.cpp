@@ -6,18 +6,18 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-constexpr unsigned mlids_a_block = 32;
-constexpr unsigned ports_a_mask = 16;
-constexpr std::uint16_t most_mlids = 1024;
+constexpr unsigned mlids_per_block = 32;
+constexpr unsigned ports_per_mask = 16;
+constexpr std::uint16_t max_mlids = 1024;
 
 unsigned block_of(ib_lid_t mlid) {
-    return static_cast<unsigned>(mlid - first_mlid) / mlids_a_block;
+    return static_cast<unsigned>(mlid - first_mlid) / mlids_per_block;
 }
 
 // A switch without a multicast table has no blocks.
 unsigned blocks_of(const subnet& net, node_index at) {
-    const std::uint16_t mlids = std::min(net.nodes[at].switch_info.MulticastFDBCap, most_mlids);
-    return (mlids + mlids_a_block - 1u) / mlids_a_block;
+    const std::uint16_t mlids = std::min(net.nodes[at].switch_info.MulticastFDBCap, max_mlids);
+    return (mlids + mlids_per_block - 1u) / mlids_per_block;
 }
 
 template <class Visit>
@@ -33,7 +33,7 @@ void multicast_router::waiter::end_one(bool acknowledged) {
     if (--missing == 0 && done) done(success);
 }
 
-void multicast_router::move_to(waiters& all, waiters& more) {
+void multicast_router::append(waiters& all, waiters& more) {
     all.insert(all.end(), more.begin(), more.end());
     more.clear();
 }
@@ -44,7 +44,7 @@ void multicast_router::end(waiters ended, bool acknowledged) {
 }
 
 std::uint16_t multicast_router::mlids_of(const subnet& net) {
-    std::uint16_t all = most_mlids;
+    std::uint16_t all = max_mlids;
     for_each_switch(net, [&](node_index node) {
         const std::uint16_t its = net.nodes[node].switch_info.MulticastFDBCap;
         if (its != 0) all = std::min(all, its);
@@ -133,10 +133,10 @@ void multicast_router::make_blocks(const subnet& net) {
             for (unsigned position = 0; position < positions_of(net, node); ++position) {
                 const block_name which = name_of(net, node, number, position);
                 table_block& block = blocks_[which];
-                block.way = net.way_to({node, 0});
+                block.route = net.route_to({node, 0});
                 block.wanted = {};
                 block.exists = true;
-                block.in_doubt = block.in_flight && !written_.knows(which);
+                block.in_doubt = block.in_flight && !programmed_.knows(which);
             }
     });
 }
@@ -149,7 +149,8 @@ void multicast_router::drop(block_map::iterator at) {
 }
 
 unsigned multicast_router::positions_of(const subnet& net, node_index at) {
-    return static_cast<unsigned>((net.nodes[at].ports.size() + ports_a_mask - 1) / ports_a_mask);
+    return static_cast<unsigned>((net.nodes[at].ports.size() + ports_per_mask - 1) /
+                                 ports_per_mask);
 }
 
 multicast_router::block_name multicast_router::name_of(const subnet& net, node_index at,
@@ -160,7 +161,7 @@ multicast_router::block_name multicast_router::name_of(const subnet& net, node_i
 sm_multicast_forwarding_table_t multicast_router::masks_of(const subnet& net, node_index at,
                                                            unsigned block,
                                                            unsigned position) const {
-    const smp_data data = written_.at(name_of(net, at, block, position));
+    const smp_data data = programmed_.at(name_of(net, at, block, position));
     return *unpack<sm_multicast_forwarding_table_t>(data);
 }
 
@@ -170,7 +171,7 @@ void multicast_router::set_masks(const subnet& net, node_index at, ib_lid_t mlid
     for (unsigned position = 0; position < positions_of(net, at); ++position) {
         const auto found = blocks_.find(name_of(net, at, block_of(mlid), position));
         if (found == blocks_.end()) continue;
-        found->second.wanted.PortMaskBlock[(mlid - first_mlid) % mlids_a_block] =
+        found->second.wanted.PortMaskBlock[(mlid - first_mlid) % mlids_per_block] =
             tree.mask(at, position);
     }
 }
@@ -188,30 +189,31 @@ void multicast_router::write(const subnet& net, node_index at, ib_lid_t mlid,
 
 void multicast_router::send(const block_name& which, table_block& block) {
     if (block.in_flight) return;
-    smp set = set_smp(block.way, std::get<1>(which), std::get<2>(which), block.wanted);
-    if (written_.holds(which, set.data)) return end(std::exchange(block.waiting, {}), true);
+    smp set = set_smp(block.route, std::get<1>(which), std::get<2>(which), block.wanted);
+    if (programmed_.holds(which, set.data)) return end(std::exchange(block.waiting, {}), true);
     block.sent = set.data;
     block.in_flight = true;
     block.of_sent = std::exchange(block.waiting, {});
-    smps_.ask(std::move(set), [this, which](const smp_answer& answer) { answered(which, answer); });
+    smps_.send(std::move(set),
+               [this, which](const smp_response& answer) { on_response(which, answer); });
 }
 
 // Sends the contents that were requested during the flight. Does not repeat a refused Set at once.
-void multicast_router::answered(const block_name& which, const smp_answer& answer) {
+void multicast_router::on_response(const block_name& which, const smp_response& answer) {
     const auto at = blocks_.find(which);
     table_block& block = at->second;
     waiters waited = std::exchange(block.of_sent, {});
     block.in_flight = false;
     const bool doubted = std::exchange(block.in_doubt, false);
-    const bool taken = answer.success() && block.exists;
-    if (taken && !doubted) written_.note(which, block.sent);
-    if (taken && doubted) move_to(block.waiting, waited);
+    const bool programmed = answer.success() && block.exists;
+    if (programmed && !doubted) programmed_.set(which, block.sent);
+    if (programmed && doubted) append(block.waiting, waited);
     if (!block.exists)
         drop(at);
-    else if (taken || !block.waiting.empty())
+    else if (programmed || !block.waiting.empty())
         send(which, block);
-    if (!taken) failed_();
-    end(std::move(waited), taken);
+    if (!programmed) failed_();
+    end(std::move(waited), programmed);
 }
 
 } // namespace irpverbs::subnet_manager

@@ -14,8 +14,8 @@ namespace irpverbs::subnet_manager {
 class multicast_router {
 public:
     /// `failed()` is called when a switch has refused a block; the next route_all sends it again.
-    multicast_router(smp_channel& smps, written_state& written, std::function<void()> failed)
-        : smps_(smps), written_(written), failed_(std::move(failed)) {}
+    multicast_router(smp_channel& smps, programmed_state& programmed, std::function<void()> failed)
+        : smps_(smps), programmed_(programmed), failed_(std::move(failed)) {}
 
     using routed_call = std::function<void(bool success)>;
 
@@ -61,9 +61,9 @@ private:
     };
     using waiters = std::vector<std::shared_ptr<waiter>>;
 
-    /// A block of one switch. The written_state has its acknowledged contents.
+    /// A block of one switch. The programmed_state has its acknowledged contents.
     struct table_block {
-        directed_route way;
+        directed_route route;
         sm_multicast_forwarding_table_t wanted{};
         waiters waiting; // for the wanted contents
         bool exists = false;
@@ -72,7 +72,7 @@ private:
         smp_data sent{};
         waiters of_sent;
     };
-    using block_name = written_state::block;
+    using block_name = programmed_state::block;
     using block_map = std::map<block_name, table_block>;
 
     /// Returns the number of masks per MLID in a table.
@@ -88,13 +88,13 @@ private:
     void write(const subnet& net, node_index at, ib_lid_t mlid,
                const std::shared_ptr<waiter>& waits);
     void send(const block_name& which, table_block& block);
-    void answered(const block_name& which, const smp_answer& answer);
+    void on_response(const block_name& which, const smp_response& answer);
     void drop(block_map::iterator at);
-    static void move_to(waiters& all, waiters& more);
+    static void append(waiters& all, waiters& more);
     static void end(waiters ended, bool acknowledged);
 
     smp_channel& smps_;
-    written_state& written_;
+    programmed_state& programmed_;
     const std::function<void()> failed_;
     std::optional<switch_graph> graph_;
     std::map<ib_lid_t, multicast_tree> trees_;

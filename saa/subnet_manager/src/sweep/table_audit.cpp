@@ -8,31 +8,31 @@ namespace {
 
 // A round through all tables takes this many light sweeps, or more where that is less than `least`
 // blocks a sweep.
-constexpr std::size_t sweeps_a_round = 60;
+constexpr std::size_t sweeps_per_round = 60;
 constexpr std::size_t least = 1;
 
 } // namespace
 
 void table_audit::read_next(smp_batch& batch, const subnet& net,
                             const std::function<void()>& differs) {
-    const std::size_t count = std::max(least, written_.size() / sweeps_a_round);
-    next_ = written_.visit_from(
-        next_, count, [&](const written_state::block& which, const smp_data& expected) {
+    const std::size_t count = std::max(least, programmed_.size() / sweeps_per_round);
+    next_ = programmed_.visit_from(
+        next_, count, [&](const programmed_state::block& which, const smp_data& expected) {
             const auto& [whose, attribute, modifier] = which;
             const port_ref at = net.port_of(whose);
             if (!at.valid()) return;
-            batch.ask(get_smp(net.way_to(at), attribute, modifier),
-                      [this, which, expected, differs](const smp_answer& answer) {
-                          compare(which, expected, answer, differs);
-                      });
+            batch.send(get_smp(net.route_to(at), attribute, modifier),
+                       [this, which, expected, differs](const smp_response& answer) {
+                           compare(which, expected, answer, differs);
+                       });
         });
 }
 
 // A block that was written again since the question is left alone.
-void table_audit::compare(const written_state::block& which, const smp_data& expected,
-                          const smp_answer& answer, const std::function<void()>& differs) {
-    if (!answer.success() || answer.data == expected || !written_.holds(which, expected)) return;
-    written_.forget(which);
+void table_audit::compare(const programmed_state::block& which, const smp_data& expected,
+                          const smp_response& answer, const std::function<void()>& differs) {
+    if (!answer.success() || answer.data == expected || !programmed_.holds(which, expected)) return;
+    programmed_.invalidate(which);
     differs();
 }
 

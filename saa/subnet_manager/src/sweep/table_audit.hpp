@@ -11,7 +11,7 @@ namespace irpverbs::subnet_manager {
 /// Runs in tasks of the channel's queue.
 class table_audit {
 public:
-    explicit table_audit(written_state& written) : written_(written) {}
+    explicit table_audit(programmed_state& programmed) : programmed_(programmed) {}
 
     /// Reads the next blocks of `net` as part of `batch`. A block that is not as it was written is
     /// forgotten, so the next sweep writes it, and `differs` is called. The audit must outlive the
@@ -19,11 +19,11 @@ public:
     void read_next(smp_batch& batch, const subnet& net, const std::function<void()>& differs);
 
 private:
-    void compare(const written_state::block& which, const smp_data& expected,
-                 const smp_answer& answer, const std::function<void()>& differs);
+    void compare(const programmed_state::block& which, const smp_data& expected,
+                 const smp_response& answer, const std::function<void()>& differs);
 
-    written_state& written_;
-    written_state::block next_{};
+    programmed_state& programmed_;
+    programmed_state::block next_{};
 };
 
 } // namespace irpverbs::subnet_manager

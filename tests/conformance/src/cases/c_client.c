@@ -134,7 +134,7 @@ static void UseDatagrams(CLIENT* Client, IB_CA* Ca, const CONFORMANCE_C_DATAGRAM
     UCHAR data[IB_MAD_SIZE];
     IB_MAD_RECEIVE into = {.Data = data, .Size = IB_MAD_SIZE};
     CLIENT receiver;
-    NTSTATUS parked;
+    NTSTATUS pended;
     IB_MAD_AGENT* agent;
     if (!EXPECT_IF_THERE_IS(Client,
                             CiRegisterMadAgent(Ca, &Datagram->Agent, NULL, NULL, Prepare(Client)),
@@ -142,9 +142,9 @@ static void UseDatagrams(CLIENT* Client, IB_CA* Ca, const CONFORMANCE_C_DATAGRAM
         return;
     agent = (IB_MAD_AGENT*)Client->Irp->IoStatus.Information;
     receiver = Begin(Client->Result);
-    parked = CiGetMad(agent, &into, Prepare(&receiver));
+    pended = CiGetMad(agent, &into, Prepare(&receiver));
     EXPECT(Client, CiSendMad(agent, Datagram->Send, Prepare(Client)), STATUS_SUCCESS);
-    EXPECT(&receiver, parked, STATUS_SUCCESS);
+    EXPECT(&receiver, pended, STATUS_SUCCESS);
     Expect(Client->Result, into.Length == Datagram->Send->Length, STATUS_SUCCESS, __LINE__);
     EXPECT_CANCELLED(&receiver, CiGetMad(agent, &into, Prepare(&receiver)));
     EXPECT(Client, CiDeregisterMadAgent(agent, Prepare(Client)), STATUS_SUCCESS);
@@ -190,16 +190,16 @@ static void NotePortEvent(IB_CA* Ca, VOID* Context, UCHAR PortNumber, IB_ASYNC_E
 static void Listen(CLIENT* Client, IB_CA* Ca, HEARD* Heard, CONFORMANCE_C_RAISE Raise,
                    VOID* Context) {
     const IB_ASYNC_EVENT event = IB_AE_CLIENT_REREGISTER;
-    const NTSTATUS parked = CiGetCaPortEvent(Ca, 1, Prepare(Client));
+    const NTSTATUS pended = CiGetCaPortEvent(Ca, 1, Prepare(Client));
     const NTSTATUS raised = Raise(Context, event);
     LARGE_INTEGER limit;
     NTSTATUS came;
     if (raised != STATUS_SUCCESS) {
-        EXPECT_CANCELLED(Client, parked);
+        EXPECT_CANCELLED(Client, pended);
         Client->Result->Status = raised;
         return;
     }
-    EXPECT(Client, parked, STATUS_SUCCESS);
+    EXPECT(Client, pended, STATUS_SUCCESS);
     Expect(Client->Result, Client->Irp->IoStatus.Information == (ULONG_PTR)event, STATUS_SUCCESS,
            __LINE__);
     limit.QuadPart = PATIENCE;

@@ -96,7 +96,7 @@ void meets_a_waiter_of_a_queue(world& here) {
 }
 
 // Cancels IRPs from the middle of the queue, at DISPATCH_LEVEL, each exactly once.
-void of_parked_ones_in_any_order(world& here) {
+void of_pended_ones_in_any_order(world& here) {
     const ca opened(here);
     verb_call first(get_port_event(opened));
     verb_call second(get_port_event(opened));
@@ -134,7 +134,7 @@ constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp i
 constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
 
 constexpr test_case cases[] = {
-    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps, of_parked_ones_in_any_order},
+    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps, of_pended_ones_in_any_order},
     {"Cancel.OfWhatIsDoneChangesNothing", "Cancel is a request. A result already there wins.",
      nothing, kind::steps, of_what_is_done_changes_nothing},
     {"Cancel.BeforeTheCall", "Arm, then test `Irp->Cancel` again.", nothing, kind::steps,

@@ -12,7 +12,7 @@ void with_children_is_busy(world& here) {
     cq child(opened.get());
     verb_call waiting(get_port_event(opened));
     EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
-    EXPECT_FALSE(waiting.done()) << "a refused close cancelled what is parked";
+    EXPECT_FALSE(waiting.done()) << "a refused close cancelled what is pended";
     EXPECT_EQ(whole_port(opened).as<IB_PORT_ATTR>().PortNumber, 1);
     child.destroy();
     opened.close();
@@ -20,14 +20,14 @@ void with_children_is_busy(world& here) {
 }
 
 // Closes, and checks the pended IRPs as soon as the close has returned.
-NTSTATUS close_and_look(IB_CA* which, std::initializer_list<const verb_call*> parked, IRP* irp) {
+NTSTATUS close_and_look(IB_CA* which, std::initializer_list<const verb_call*> pended, IRP* irp) {
     const NTSTATUS status = CiCloseCa(which, nullptr, irp);
-    for (const verb_call* each : parked)
-        EXPECT_TRUE(each->done()) << "parked when close had returned";
+    for (const verb_call* each : pended)
+        EXPECT_TRUE(each->done()) << "pended when close had returned";
     return status;
 }
 
-void cancels_what_is_parked_before_it_returns(world& here) {
+void cancels_what_is_pended_before_it_returns(world& here) {
     ca opened(here);
     verb_call fatal(get_fatal_event(opened));
     verb_call first(get_port_event(opened));
@@ -143,7 +143,7 @@ void meets_a_cancel_and_an_event(world& here) {
     EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
 }
 
-constexpr const char* parked = "Pended event IRPs complete STATUS_CANCELLED before this returns.";
+constexpr const char* pended = "Pended event IRPs complete STATUS_CANCELLED before this returns.";
 constexpr const char* inside = "an up-call may close its object.";
 constexpr const char* waits =
     "The close pends until verbs under way and a running up-call have ended.";
@@ -154,8 +154,8 @@ constexpr test_case cases[] = {
     {"CloseCa.WithChildrenIsBusy",
      "STATUS_DEVICE_BUSY: objects created with it remain; nothing changed.", nothing, kind::steps,
      with_children_is_busy},
-    {"CloseCa.CancelsWhatIsParkedBeforeItReturns", parked, nothing, kind::steps,
-     cancels_what_is_parked_before_it_returns},
+    {"CloseCa.CancelsWhatIsParkedBeforeItReturns", pended, nothing, kind::steps,
+     cancels_what_is_pended_before_it_returns},
     {"CloseCa.FromInsideAnUpCall", inside, port_events | dispatch_callers, kind::steps,
      from_inside_an_up_call},
     {"CloseCa.FromInsideTheFatalUpCall", inside, fatal_events | dispatch_callers, kind::steps,

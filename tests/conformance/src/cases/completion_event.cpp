@@ -73,7 +73,7 @@ void completes_an_irp_or_is_latched(world& here) {
     EXPECT_STATUS(answer(get_comp_event(queue)), STATUS_SUCCESS);
 }
 
-void overrun_is_told_once(world& here) {
+void overrun_is_signaled_once(world& here) {
     recorder heard;
     const ca opened(here);
     const cq queue(opened.get(), 2, &recorder::cq_calls, &heard);
@@ -101,11 +101,11 @@ public:
     }
     IB_CQ* get() const { return queue_.get(); }
     recorder::up_call ends() {
-        const recorder::up_call told = heard_.wait_for(1)[0];
+        const recorder::up_call seen = heard_.wait_for(1)[0];
         queue_.release();
         late.expect_closed();
         EXPECT_STATUS(destroy_.status(), STATUS_SUCCESS);
-        return told;
+        return seen;
     }
 
     late_calls late; // sent after the destroy
@@ -201,7 +201,7 @@ constexpr test_case cases[] = {
      completions, kind::steps, completes_an_irp_or_is_latched},
     {"GetCqAsyncEvent.TellsAnOverrunOnce",
      "Waits for an error of the queue. STATUS_SUCCESS: Information is the IB_ASYNC_EVENT.",
-     completions, kind::steps, overrun_is_told_once},
+     completions, kind::steps, overrun_is_signaled_once},
     {"GetCqCompEvent.GoesToTheUpCallAndToAnIrp",
      "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
      "it, if there is one.",

@@ -30,14 +30,14 @@ void is_destroyed(world& here) {
     opened.close();
 }
 
-void parked_ones_are_cancelled(world& here) {
+void pended_ones_are_cancelled(world& here) {
     const ca opened(here);
     cq queue(opened.get());
     verb_call completion(get_comp_event(queue));
     verb_call error(get_async_event(queue));
     verb_call destroy([&](IRP* irp) {
         const NTSTATUS status = CiDestroyCq(queue.release(), nullptr, irp);
-        EXPECT_TRUE(completion.done() && error.done()) << "parked when destroy had returned";
+        EXPECT_TRUE(completion.done() && error.done()) << "pended when destroy had returned";
         return status;
     });
     EXPECT_STATUS(completion.status(), STATUS_CANCELLED);
@@ -135,7 +135,7 @@ constexpr test_case cases[] = {
      nothing, kind::steps, is_destroyed},
     {"DestroyCq.CancelsWhatIsParkedBeforeItReturns",
      "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.", nothing,
-     kind::steps, parked_ones_are_cancelled},
+     kind::steps, pended_ones_are_cancelled},
     {"ResizeCq.GivesTheNewSize", new_size, nothing, kind::steps, resize_gives_the_new_size},
     {"ResizeCq.RefusesNoneOrTooMany", wrong_size, nothing, kind::steps, resize_refuses},
     {"ResizeCq.KeepsTheEntries", holds, completions, kind::steps, resize_keeps_entries},

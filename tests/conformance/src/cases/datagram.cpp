@@ -33,7 +33,7 @@ void waits_for_an_irp(world& here) {
 
 // Each datagram is received or reported as lost. The next received datagram reports the last
 // losses, so another one is sent when no more arrive.
-void beyond_the_limit_is_told_as_lost(world& here) {
+void beyond_the_limit_counts_as_lost(world& here) {
     const ca opened(here);
     IB_MAD_AGENT_ATTR attr = agent_attr(true);
     attr.ReceiveLimit = 2;
@@ -102,7 +102,7 @@ void an_answer_reaches_who_asked(world& here) {
     constexpr UCHAR own[4] = {1, 2, 3, 4};
     datagram request(opened, 1);
     std::memcpy(&request.data()[low_half], own, sizeof(own));
-    request.send().AnswerTimeout = 1000;
+    request.send().ResponseTimeout = 1000;
     must(send_mad(asker, request.get()));
     reception asked(receiver);
     EXPECT_EQ(asked.number(), 1u);
@@ -185,7 +185,7 @@ constexpr test_case cases[] = {
     {"GetMad.TakesWhatWaited", one_each, nothing, kind::steps, waits_for_an_irp},
     {"GetMad.TellsWhatWasLost",
      "datagrams dropped since the previous one, at ReceiveLimit or without memory", nothing,
-     kind::steps, beyond_the_limit_is_told_as_lost},
+     kind::steps, beyond_the_limit_counts_as_lost},
     {"GetMad.RefusesASmallBuffer", "STATUS_BUFFER_TOO_SMALL: Size is less than IB_MAD_SIZE.",
      nothing, kind::steps, a_buffer_too_small_is_refused},
     {"GetMad.OfAnAgentWithAnUpCallIsRefused",

@@ -54,10 +54,10 @@ void no_up_call_after_close(world& here) {
 // The client receives its IB_CA before any up-call about it.
 void no_up_call_before_the_open_has_completed(world& here) {
     recorder heard;
-    std::atomic<bool> told = false;
-    heard.inside = [&] { EXPECT_TRUE(told.load()); };
+    std::atomic<bool> open_completed = false;
+    heard.inside = [&] { EXPECT_TRUE(open_completed.load()); };
     verb_call open;
-    open.on_completion([&] { told = true; });
+    open.on_completion([&] { open_completed = true; });
     world::together({[&] { open.send(open_ca(here.fdo(), &heard, &recorder::ca_calls)); },
                      [&] { here.raise(IB_AE_CLIENT_REREGISTER); }});
     EXPECT_STATUS(open.status(), STATUS_SUCCESS);

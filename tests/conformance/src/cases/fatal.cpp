@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void is_told_once_and_latched(world& here) {
+void is_signaled_once_and_latched(world& here) {
     recorder heard;
     const ca listening(here, &recorder::ca_calls, &heard);
     ca silent(here);
@@ -20,7 +20,7 @@ void is_told_once_and_latched(world& here) {
     EXPECT_EQ(heard.count(), 1u);
 }
 
-void completes_a_parked_irp(world& here) {
+void completes_a_pended_irp(world& here) {
     const ca opened(here);
     verb_call first(get_fatal_event(opened));
     EXPECT_STATUS(first.returned(), STATUS_PENDING);
@@ -89,8 +89,9 @@ constexpr const char* waits = "Waits for a catastrophic error of the HCA; any nu
                               "wait, and an event completes one of them.";
 
 constexpr test_case cases[] = {
-    {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_parked_irp},
-    {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps, is_told_once_and_latched},
+    {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_pended_irp},
+    {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps,
+     is_signaled_once_and_latched},
     {"FatalEvent.GoesToTheUpCallAndToAnIrp",
      "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
      "it, if there is one.",

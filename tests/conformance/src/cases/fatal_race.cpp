@@ -15,7 +15,8 @@ constexpr statuses done_or_refused = {STATUS_SUCCESS, STATUS_FILE_FORCED_CLOSED,
 constexpr statuses queried_or_refused = {STATUS_SUCCESS, STATUS_BUFFER_OVERFLOW,
                                          STATUS_FILE_FORCED_CLOSED, STATUS_NOT_SUPPORTED};
 constexpr statuses refused_or_cancelled = {STATUS_FILE_FORCED_CLOSED, STATUS_CANCELLED};
-constexpr statuses told_or_ended = {STATUS_SUCCESS, STATUS_FILE_FORCED_CLOSED, STATUS_CANCELLED};
+constexpr statuses signaled_or_ended = {STATUS_SUCCESS, STATUS_FILE_FORCED_CLOSED,
+                                        STATUS_CANCELLED};
 
 // The destructor of the call expects exactly one completion.
 NTSTATUS came_to(verb_call& call, const char* name, statuses allowed) {
@@ -70,7 +71,7 @@ void gives_up(const verb& asked, statuses allowed) {
 
 // The queue has no event of its own.
 void waits_and_cancels(IB_CA* by, IB_CQ* queue) {
-    gives_up(get_port_event(by), told_or_ended);
+    gives_up(get_port_event(by), signaled_or_ended);
     if (queue == nullptr) return;
     gives_up(get_comp_event(queue), refused_or_cancelled);
     gives_up(get_async_event(queue), refused_or_cancelled);
@@ -83,19 +84,19 @@ public:
         : one_(by, 1), made_(register_agent(by, &attr_)),
           agent_(made_.status() == STATUS_SUCCESS ? made_.object<IB_MAD_AGENT>() : nullptr) {
         if (agent_ == nullptr) return;
-        parked_.call.send(get_mad(agent_, &parked_.into));
+        pended_.call.send(get_mad(agent_, &pended_.into));
     }
     void goes_on() {
         if (agent_ == nullptr) return;
         came_to(send_mad(agent_, one_.get()), done_or_refused);
         reception late(agent_);
         late.call.cancel();
-        came_to(late.call, "CiGetMad", told_or_ended);
+        came_to(late.call, "CiGetMad", signaled_or_ended);
     }
     void ends() {
         if (agent_ == nullptr) return;
         came_to(deregister_agent(agent_), {STATUS_SUCCESS});
-        came_to(parked_.call, "CiGetMad", told_or_ended);
+        came_to(pended_.call, "CiGetMad", signaled_or_ended);
     }
 
 private:
@@ -103,7 +104,7 @@ private:
     const datagram one_;
     verb_call made_;
     IB_MAD_AGENT* agent_;
-    reception parked_;
+    reception pended_;
 };
 
 void in_the_middle_of_everything(world& here) {
@@ -120,11 +121,11 @@ void in_the_middle_of_everything(world& here) {
                      [&] { letters.goes_on(); }, [&] { leaving.close(); },
                      [&] { here.try_to_raise(IB_AE_CLIENT_REREGISTER); }, [&] { here.fail(); }});
     EXPECT_STATUS(fatal.status(), STATUS_SUCCESS);
-    came_to(of_the_leaving, "CiGetCaPortEvent", told_or_ended);
+    came_to(of_the_leaving, "CiGetCaPortEvent", signaled_or_ended);
     letters.ends();
     if (queue.get() != nullptr) queue.destroy();
     opened.close();
-    came_to(port, "CiGetCaPortEvent", told_or_ended);
+    came_to(port, "CiGetCaPortEvent", signaled_or_ended);
 }
 
 // A waiter on the queue ends with the queue at the latest, and receives no event that did not

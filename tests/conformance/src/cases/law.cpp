@@ -1,7 +1,7 @@
 // The laws of requests, as far as they are visible to a client.
 #include "world.hpp"
 
-#include <dispatch/fault_sweep.hpp>
+#include <dispatch/testing/fault_sweep.hpp>
 
 namespace irpverbs::conformance {
 
@@ -102,14 +102,14 @@ void no_lock_is_held_across_a_completion(world& here) {
 // Many requests in sequence, some of them cancelled, leave nothing behind.
 void shutdown_drains(world& here) {
     ca opened(here);
-    std::vector<verb_call> parked;
-    parked.reserve(8);
+    std::vector<verb_call> pended;
+    pended.reserve(8);
     for (int i = 0; i < 8; ++i)
-        parked.emplace_back(get_port_event(opened));
-    parked[3].cancel();
-    parked[0].cancel();
+        pended.emplace_back(get_port_event(opened));
+    pended[3].cancel();
+    pended[0].cancel();
     opened.close();
-    for (verb_call& each : parked)
+    for (verb_call& each : pended)
         EXPECT_STATUS(each.status(), STATUS_CANCELLED);
 }
 
@@ -121,7 +121,7 @@ bool done_or_short(verb_call& call) {
     return status == STATUS_SUCCESS;
 }
 
-// Tries each verb alone, for the kernel and for a user, whose buffers are shadowed.
+// Tries each verb alone, for the kernel and for a user, whose buffers are bounced.
 void verbs_say_when_memory_runs_short(IB_CA* opened, IB_CQ* queue) {
     const good_calls calls(opened, queue);
     for (const verb& each : calls.all())

@@ -49,14 +49,14 @@ void keeps_its_ca_open(world& here) {
     opened.close();
 }
 
-void cancels_what_is_parked_before_it_returns(world& here) {
+void cancels_what_is_pended_before_it_returns(world& here) {
     const ca opened(here);
     agent made(opened);
     reception first(made);
     reception second(made);
     verb_call end([&](IRP* irp) {
         const NTSTATUS status = CiDeregisterMadAgent(made.release(), irp);
-        EXPECT_TRUE(first.call.done() && second.call.done()) << "parked when it had returned";
+        EXPECT_TRUE(first.call.done() && second.call.done()) << "pended when it had returned";
         return status;
     });
     EXPECT_STATUS(first.call.status(), STATUS_CANCELLED);
@@ -158,7 +158,7 @@ constexpr test_case cases[] = {
      "STATUS_DEVICE_BUSY: objects created with it remain; nothing changed.", nothing, kind::steps,
      keeps_its_ca_open},
     {"MadAgent.CancelsWhatIsParkedBeforeItEnds", ends, nothing, kind::steps,
-     cancels_what_is_parked_before_it_returns},
+     cancels_what_is_pended_before_it_returns},
     {"MadAgent.EndsFromInsideAnUpCall",
      "The up-call runs at DISPATCH_LEVEL, one at a time for an agent, and never after its "
      "deregistration has completed.",

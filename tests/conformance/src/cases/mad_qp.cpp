@@ -31,10 +31,10 @@ void send_to_own(IB_CA* by, IB_MAD_AGENT* from, ib_qpn_t qp, ULONG number,
 void is_where_the_port_says_so(world& here) {
     const ca opened(here);
     const block all = whole_port(opened);
-    const bool told = (all.as<IB_PORT_ATTR>().Flags & IB_PORT_MAD_QPS) != 0;
+    const bool has_mad_qps = (all.as<IB_PORT_ATTR>().Flags & IB_PORT_MAD_QPS) != 0;
     const IB_MAD_AGENT_ATTR attr = own_qp();
     verb_call made(register_agent(opened, &attr));
-    EXPECT_STATUS(made.status(), told ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
+    EXPECT_STATUS(made.status(), has_mad_qps ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
     if (made.status() != STATUS_SUCCESS) return;
     EXPECT_STATUS(answer(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
 }

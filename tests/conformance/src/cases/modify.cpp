@@ -172,13 +172,13 @@ void port_is_shut_down(world& here) {
     ca opened(here);
     const ca other(here);
     const ULONG before = whole_port(opened).as<IB_PORT_ATTR>().State;
-    verb_call told(get_port_event(opened));
+    verb_call waiter(get_port_event(opened));
     const IB_MODIFY_PORT modify{};
     must(modify_port(opened, 1, IB_MODIFY_PORT_SHUTDOWN, &modify));
     EXPECT_EQ(whole_port(other).as<IB_PORT_ATTR>().State, IB_PORT_DOWN);
     if (before == IB_PORT_ACTIVE) {
-        EXPECT_STATUS(told.status(), STATUS_SUCCESS);
-        EXPECT_EQ(told.information(), static_cast<ULONG_PTR>(IB_AE_PORT_ERROR));
+        EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
+        EXPECT_EQ(waiter.information(), static_cast<ULONG_PTR>(IB_AE_PORT_ERROR));
     }
     opened.close();
 }

@@ -23,7 +23,7 @@ void expect_size_protocol_of(ULONG size, const Query& query, const block& all) {
     ASSERT_EQ(asked.information(), written);
     ASSERT_EQ(std::memcmp(buffer.data(), &all.as<UCHAR>(), written), 0);
     for (std::size_t i = written; i < buffer.size(); ++i)
-        ASSERT_EQ(buffer[i], untouched) << "written beyond what is told";
+        ASSERT_EQ(buffer[i], untouched) << "written beyond the returned size";
 }
 
 // The next size to try: every size, but for a large block only the sizes near its ends and steps

@@ -115,12 +115,12 @@ void keys_that_are_not_mapped(world& here) {
 void datagrams_come_and_go(world& here) {
     const ca opened(here);
     const agent both(opened);
-    reception parked;
-    parked.call.send(for_user(get_mad(both, &parked.into)));
+    reception pended;
+    pended.call.send(for_user(get_mad(both, &pended.into)));
     const datagram one(opened, 1);
     EXPECT_STATUS(answer(for_user(send_mad(both, one.get()))), STATUS_SUCCESS);
-    EXPECT_EQ(parked.number(), 1u);
-    EXPECT_EQ(parked.into.Data, parked.data.data());
+    EXPECT_EQ(pended.number(), 1u);
+    EXPECT_EQ(pended.into.Data, pended.data.data());
     must(send_mad(both, one.get()));
     reception next; // pends if the datagram has not arrived yet
     next.call.send(for_user(get_mad(both, &next.into)));
@@ -130,30 +130,30 @@ void datagrams_come_and_go(world& here) {
 // The user's buffer is written only up to the length that the driver reports.
 void data_is_taken_by_every_verb(world& here) {
     constexpr UCHAR untouched = 0xA5;
-    const auto shadowed = [&](const auto& verb_with) {
+    const auto captured = [&](const auto& verb_with) {
         std::array<UCHAR, 64> room;
         room.fill(untouched);
         const CI_UDATA given{nullptr, room.data(), 0, room.size()};
         CI_UDATA* data = nullptr;
-        EXPECT_STATUS(CiShadowUserData(&given, UserMode, &data), STATUS_SUCCESS);
+        EXPECT_STATUS(CiCaptureUserData(&given, UserMode, &data), STATUS_SUCCESS);
         verb_call call(for_user(verb_with(data)));
         const NTSTATUS status = call.status();
-        SIZE_T told = room.size() + 1;
-        EXPECT_STATUS(CiReturnUserData(data, UserMode, &told), STATUS_SUCCESS);
-        EXPECT_LT(told, room.size()) << "no driver has so much to tell";
-        for (SIZE_T i = told; i < room.size(); ++i)
+        SIZE_T output_size = room.size() + 1;
+        EXPECT_STATUS(CiReturnUserData(data, UserMode, &output_size), STATUS_SUCCESS);
+        EXPECT_LT(output_size, room.size()) << "no driver returns as much";
+        for (SIZE_T i = output_size; i < room.size(); ++i)
             EXPECT_EQ(room[i], untouched);
         if (status == STATUS_NOT_SUPPORTED) throw skipped{"a verb answers STATUS_NOT_SUPPORTED"};
         EXPECT_STATUS(status, STATUS_SUCCESS);
         return call.information();
     };
     ca opened(reinterpret_cast<IB_CA*>(
-        shadowed([&](CI_UDATA* data) { return open_ca(here.fdo(), nullptr, nullptr, data); })));
+        captured([&](CI_UDATA* data) { return open_ca(here.fdo(), nullptr, nullptr, data); })));
     cq queue(reinterpret_cast<IB_CQ*>(
-        shadowed([&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
-    shadowed([&](CI_UDATA* data) { return resize_cq(queue, 9, data); });
-    shadowed([&](CI_UDATA* data) { return destroy_cq(queue.release(), data); });
-    shadowed([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
+        captured([&](CI_UDATA* data) { return create_cq(opened, 4, nullptr, nullptr, data); })));
+    captured([&](CI_UDATA* data) { return resize_cq(queue, 9, data); });
+    captured([&](CI_UDATA* data) { return destroy_cq(queue.release(), data); });
+    captured([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
 }
 
 void waits_that_are_cancelled(world& here) {
@@ -172,7 +172,7 @@ void waits_that_are_cancelled(world& here) {
     }
 }
 
-void expect_told(verb_call& waiter, IB_ASYNC_EVENT event) {
+void expect_event(verb_call& waiter, IB_ASYNC_EVENT event) {
     EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
     EXPECT_EQ(waiter.information(), static_cast<ULONG_PTR>(event));
 }
@@ -185,15 +185,15 @@ void waits_that_are_answered(world& here) {
     verb_call completion(for_user(get_comp_event(queue)));
     verb_call error(for_user(get_async_event(queue)));
     here.raise(IB_AE_CLIENT_REREGISTER);
-    expect_told(port, IB_AE_CLIENT_REREGISTER);
+    expect_event(port, IB_AE_CLIENT_REREGISTER);
     arm(queue, IB_CQ_ARM_NEXT);
     here.complete(queue, entry(1));
-    expect_told(completion, IB_AE_NONE);
+    expect_event(completion, IB_AE_NONE);
     while (here.complete(queue, entry(2)) == STATUS_SUCCESS) {
     }
-    expect_told(error, IB_AE_CQ_ERROR);
+    expect_event(error, IB_AE_CQ_ERROR);
     here.fail();
-    expect_told(fatal, IB_AE_NONE);
+    expect_event(fatal, IB_AE_NONE);
 }
 
 constexpr const char* violation =
@@ -218,7 +218,7 @@ constexpr test_case cases[] = {
      "it, if there is one.",
      port_events | fatal_events | completions, kind::steps, waits_that_are_answered},
     {"User.DataIsTakenByEveryVerb",
-     "A caller for a user shadows them in non-paged memory (CiShadowUserData).", nothing,
+     "A caller for a user captures them in non-paged memory (CiCaptureUserData).", nothing,
      kind::steps, data_is_taken_by_every_verb},
 };
 

@@ -34,7 +34,8 @@ NTSTATUS attach(const char* location, ULONG* count, void** handle, char* message
     auto fake = std::make_unique<fake_machine>();
     NTSTATUS status = STATUS_UNSUCCESSFUL;
     std::string problem;
-    fake->made = hca_rdma::attachment::make(fake_umad::as_outside(), location, status, problem);
+    fake->made =
+        hca_rdma::attachment::make(fake_umad::as_os_interface(), location, status, problem);
     std::snprintf(message, size, "%s", problem.c_str());
     if (fake->made == nullptr) return status;
     *count = fake->made->count();

@@ -1,0 +1,80 @@
+// Calls between a driver and the common half.
+#include "driver_checks.hpp"
+#include "objects/hca_device.hpp"
+#include "objects/mad_agent.hpp"
+#include "verbs/request.hpp"
+#include "verbs/verb.hpp"
+
+#include <bit>
+
+using namespace irpverbs::ci;
+
+extern "C" {
+
+NTSTATUS HcaExecute(PIRP Irp) {
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(Irp);
+    hca_device& device = device_of(location->DeviceObject);
+    const verb& row = verb_of(location);
+    NTSTATUS status = STATUS_FILE_FORCED_CLOSED;
+    if (!device.failed.load() || row.does == action::ends)
+        status = row.call(device, parameters_of(location), Irp);
+    if (status == STATUS_PENDING) return status;
+    return complete_executed(Irp, location, row, status, Irp->IoStatus.Information);
+}
+
+void HcaComplete(PIRP Irp, NTSTATUS Status, ULONG_PTR Information) {
+    IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(Irp);
+    complete_executed(Irp, location, verb_of(location), Status, Information);
+}
+
+void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event) {
+    hca_device& device = device_of(Device);
+    check_reported_port(device, "HcaReportPortEvent", PortNumber);
+    check_reported_event(device, "HcaReportPortEvent", std::bit_cast<ULONG>(Event),
+                         IB_AE_PORT_ACTIVE, IB_AE_CLIENT_REREGISTER);
+    device.signal(PortNumber, Event);
+}
+
+void HcaReportFatal(PDEVICE_OBJECT Device) { device_of(Device).fail(); }
+
+void HcaReportCqCompletion(HCA_CQ* Cq) {
+    cq_object& cq = cq_object::of(Cq);
+    if (!cq.try_reference()) return;
+    cq.signal(cq_object::completion_channel, IB_AE_NONE);
+    cq.dereference();
+}
+
+void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
+    check_reported_event(device_of(Cq->Ca->Device), "HcaReportCqEvent", std::bit_cast<ULONG>(Event),
+                         IB_AE_CQ_ERROR, IB_AE_CQ_ERROR);
+    cq_object& cq = cq_object::of(Cq);
+    if (!cq.try_reference()) return;
+    cq.signal(cq_object::async_channel, Event);
+    cq.dereference();
+}
+
+void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {
+    mad_agent_object& agent = mad_agent_object::of(Agent);
+    if (!agent.try_reference()) return;
+    device_of(Agent->Ca->Device).observer.notify(&mad_observer::received, Agent->Agent, *Received);
+    agent.receive(*Received);
+    agent.dereference();
+}
+
+BOOLEAN HcaIsFailed(PDEVICE_OBJECT Device) NT_NOEXCEPT { return device_of(Device).failed.load(); }
+
+VOID* HcaDeviceExtension(PDEVICE_OBJECT Device) NT_NOEXCEPT {
+    return static_cast<char*>(Device->DeviceExtension) + device_size;
+}
+
+const HCA_OPERATIONS* HcaDeviceOperations(const DEVICE_OBJECT* Device) NT_NOEXCEPT {
+    return static_cast<const hca_device*>(Device->DeviceExtension)->description.Operations;
+}
+
+NTSTATUS HcaRefuseOpen(PDEVICE_OBJECT Device) {
+    return device_of(Device).refuse(true) ? STATUS_SUCCESS : STATUS_DEVICE_BUSY;
+}
+
+void HcaAllowOpen(PDEVICE_OBJECT Device) { device_of(Device).refuse(false); }
+
+} // extern "C"

@@ -1,0 +1,67 @@
+#include <ci/detail/closing_handle.hpp>
+
+#include <new>
+
+namespace irpverbs::ci::detail {
+
+/// The state that outlives an object until its closing verb has completed.
+struct closing_handle::close_request {
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    std::shared_ptr<closing_handle> parent;
+
+    close_request() = default;
+    ~close_request() {
+        if (irp != nullptr) IoFreeIrp(irp);
+    }
+    close_request(const close_request&) = delete;
+    close_request& operator=(const close_request&) = delete;
+};
+
+closing_handle::closing_handle(closing_verb close) noexcept : close_(close) {}
+
+std::shared_ptr<closing_handle>
+closing_handle::reserve(closing_verb close, std::shared_ptr<closing_handle> parent) noexcept {
+    try {
+        std::shared_ptr<closing_handle> made(new closing_handle(close));
+        made->close_request_ = std::make_unique<close_request>();
+        if (made->close_request_->irp == nullptr) return nullptr;
+        if (parent != nullptr) parent->children_.fetch_add(1, std::memory_order_relaxed);
+        made->close_request_->parent = std::move(parent);
+        return made;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+std::shared_ptr<closing_handle> closing_handle::close_with(IRP* irp) noexcept {
+    close_irp_ = irp;
+    return close_request_->parent;
+}
+
+closing_handle::~closing_handle() {
+    if (close_request_ == nullptr) return;
+    if (close_request_->parent != nullptr)
+        close_request_->parent->children_.fetch_sub(1, std::memory_order_release);
+    if (object_ == nullptr) return;
+    if (close_irp_ != nullptr) {
+        close_(object_, close_irp_);
+        return;
+    }
+    close_request* last = close_request_.release();
+    IoSetCompletionRoutine(last->irp, close_completed, last, TRUE, TRUE, TRUE);
+    close_(object_, last->irp);
+}
+
+NTSTATUS closing_handle::close_completed(DEVICE_OBJECT*, IRP*, void* context) {
+    delete static_cast<close_request*>(context);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void close_call::start(IRP* irp) {
+    if (*handle == nullptr) return fail_unsent(irp, STATUS_INVALID_PARAMETER);
+    if ((*handle)->has_children()) return fail_unsent(irp, STATUS_DEVICE_BUSY);
+    const std::shared_ptr<closing_handle> last = std::move(*handle);
+    parent = last->close_with(irp);
+}
+
+} // namespace irpverbs::ci::detail

@@ -1,0 +1,144 @@
+#include "hca_device.hpp"
+
+#include "driver/driver_tables.hpp"
+#include "verbs/verb.hpp"
+
+#include <dispatch/support/spin_lock.hpp>
+
+#include <utility>
+
+namespace irpverbs::ci {
+
+using dispatch::detail::spin_guard;
+
+namespace {
+
+ca_object& ca_of(const LIST_ENTRY* entry) {
+    return *CONTAINING_RECORD(entry, device_link, entry)->ca;
+}
+
+// Walks ahead of a walk through the list of CAs and prefetches the IRPs that the walk will reach:
+// of thousands of IRPs most are in no near cache.
+class prefetcher {
+public:
+    prefetcher(const LIST_ENTRY* begin, const LIST_ENTRY* end, unsigned channel)
+        : next_(begin), end_(end), channel_(channel) {
+        for (unsigned i = 0; i < lead; ++i)
+            step();
+    }
+    void step() {
+        if (next_ == end_) return;
+        ca_of(next_).prefetch_waiter(channel_);
+        next_ = next_->Flink;
+    }
+
+private:
+    static constexpr unsigned lead = 8;
+    const LIST_ENTRY* next_;
+    const LIST_ENTRY* const end_;
+    const unsigned channel_;
+};
+
+} // namespace
+
+// The notifications of an event to some of the CAs, as many as one acquisition of the lock
+// prepares.
+struct hca_device::notifications {
+    std::array<notification, 32> all;
+    std::size_t count = 0;
+};
+
+hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
+                       std::shared_ptr<DRIVER_OBJECT> its_driver)
+    : operations(sized_copy(*its_description.Operations)), description(its_description),
+      name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
+    complete_operations(operations);
+    InitializeListHead(&open);
+    InitializeListHead(&polled);
+}
+
+NTSTATUS hca_device::add_child() {
+    const spin_guard guard(lock);
+    if (refusing) return STATUS_DELETE_PENDING;
+    ++opens;
+    return STATUS_SUCCESS;
+}
+
+void hca_device::remove_child() {
+    const spin_guard guard(lock);
+    --opens;
+}
+
+bool hca_device::agents_have_qps() const {
+    static const auto not_supported = [] {
+        HCA_OPERATIONS none{};
+        complete_operations(none);
+        return none.ModifyMadAgent;
+    }();
+    return operations.ModifyMadAgent != not_supported;
+}
+
+bool hca_device::refuse(bool on) {
+    const spin_guard guard(lock);
+    if (on && opens != 0) return false;
+    refusing = on;
+    return true;
+}
+
+// After a fatal event the CA stays out of the list: fail() signals each CA that it finds in the
+// list, and the caller signals this one.
+bool hca_device::link(ca_object& ca) {
+    const spin_guard guard(lock);
+    if (failed.load()) return false;
+    ca.link.ca = &ca;
+    InsertTailList(&open, &ca.link.entry);
+    return true;
+}
+
+void hca_device::unlink(ca_object& ca) {
+    const spin_guard guard(lock);
+    if (ca.link.ca != nullptr) RemoveEntryList(&ca.link.entry);
+    ca.link.ca = nullptr;
+}
+
+void hca_device::fail() {
+    {
+        const spin_guard guard(lock);
+        if (failed.exchange(true)) return;
+        for (const LIST_ENTRY* entry = polled.Flink; entry != &polled; entry = entry->Flink)
+            direct_poll::of(entry).refuse();
+    }
+    signal(0, IB_AE_LOCAL_FATAL);
+}
+
+// Prepares notifications to the CAs behind `after`, as many as there is room for. When the room is
+// full, the last CA is entered and returned, because more may follow it.
+ca_object* hca_device::prepare_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
+                                    notifications& due) {
+    const spin_guard guard(lock);
+    const LIST_ENTRY* entry = after != nullptr ? after->link.entry.Flink : open.Flink;
+    prefetcher ahead(entry, &open, channel);
+    for (due.count = 0; entry != &open; entry = entry->Flink) {
+        ahead.step();
+        ca_object& ca = ca_of(entry);
+        if (ca.closing()) continue;
+        due.all[due.count++] = ca.prepare_notification(channel, event);
+        if (due.count == due.all.size() && ca.try_reference()) return &ca;
+    }
+    return nullptr;
+}
+
+// A reference keeps a CA linked, so the walk can continue from it after the lock was released.
+void hca_device::signal(unsigned channel, IB_ASYNC_EVENT event) {
+    ca_object* last = nullptr;
+    notifications due;
+    do {
+        ca_object* reached = last;
+        last = prepare_some(reached, channel, event, due);
+        if (reached != nullptr) reached->dereference();
+        for (std::size_t i = 0; i < due.count; ++i)
+            due.all[i].deliver(event);
+    } while (last != nullptr);
+}
+
+} // namespace irpverbs::ci

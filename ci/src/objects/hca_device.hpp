@@ -1,0 +1,124 @@
+// An HCA: the common half's part of its FDO.
+#pragma once
+
+#include "capture/mad_observer.hpp"
+#include "direct_poll.hpp"
+#include "object.hpp"
+#include "verbs/request.hpp"
+
+#include <memory>
+#include <string>
+
+namespace irpverbs::ci {
+
+struct ca_object;
+
+struct hca_device {
+    hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
+               std::shared_ptr<DRIVER_OBJECT> its_driver);
+
+    HCA_OPERATIONS operations; // complete_operations has filled every member
+    const HCA_DEVICE description;
+    const std::string name;
+    DEVICE_OBJECT* const fdo;
+    const std::shared_ptr<DRIVER_OBJECT> driver; // the object that the FDO points at
+    std::atomic<bool> failed{false};             // set under lock; read from anywhere
+    mad_observer_slot observer;
+
+    KSPIN_LOCK lock = 0;   // shared with its CAs: one acquisition delivers an event to all
+    LIST_ENTRY open;       // guarded by lock: device_link
+    LIST_ENTRY polled;     // guarded by lock: direct_poll
+    LONG opens = 0;        // guarded by lock: open CAs, and opens under way
+    bool refusing = false; // guarded by lock
+
+    /// Executes the verb where and when the driver decides.
+    NTSTATUS submit(IRP* irp) const {
+        const auto submit_operation = operations.Submit;
+        return submit_operation != nullptr ? submit_operation(fdo, irp) : HcaExecute(irp);
+    }
+    /// MAD agents may have queue pairs of their own.
+    bool agents_have_qps() const;
+
+    /// The device as the parent of the CAs that are opened: see `object`.
+    static bool try_reference() { return true; }
+    static void dereference() {}
+    NTSTATUS add_child();
+    void remove_child();
+    /// Returns false without effect if the device is open.
+    bool refuse(bool on);
+    /// Inserts the CA into the list of those that receive events. Returns false after a fatal
+    /// event: the CA receives no other event, and the caller signals the fatal one.
+    bool link(ca_object& ca);
+    void unlink(ca_object& ca);
+    /// Reports the fatal event, once; verbs fail from now on.
+    void fail();
+    /// Signals each open CA.
+    void signal(unsigned channel, IB_ASYNC_EVENT event);
+
+private:
+    struct notifications;
+    ca_object* prepare_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
+                            notifications& due);
+};
+
+inline constexpr std::size_t device_size = (sizeof(hca_device) + 15) / 16 * 16;
+
+inline hca_device& device_of(DEVICE_OBJECT* fdo) {
+    return *static_cast<hca_device*>(fdo->DeviceExtension);
+}
+
+/// The entry of a CA in the list of its device.
+struct device_link {
+    LIST_ENTRY entry{};
+    ca_object* ca = nullptr; // null: not in the list
+};
+
+struct ca_object final : object {
+    using shared_type = HCA_CA;
+    /// Channel 0: fatal; n: port n.
+    static ca_object* make(hca_device& device, const create_parameters& wanted);
+    static void destroy(ca_object* ca);
+    static ca_object& of(void* shared) {
+        return static_cast<ca_object&>(object_in(static_cast<HCA_CA*>(shared)->Reserved));
+    }
+    hca_device& device() const { return device_of(shared.Device); }
+    static hca_device& parent_of(hca_device& device, void*) { return device; }
+    hca_device& parent() const { return device(); }
+    void* handle() { return &shared.Ca; }
+    void begin_events();
+
+    device_link link;
+    HCA_CA shared{};
+
+private:
+    ca_object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
+        : object(lock, channels, count) {}
+    void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
+};
+
+struct cq_object final : object {
+    using shared_type = HCA_CQ;
+    static constexpr unsigned completion_channel = 0;
+    static constexpr unsigned async_channel = 1;
+    static constexpr unsigned channel_count = 2;
+
+    static cq_object* make(ca_object& ca, const create_parameters& wanted);
+    static void destroy(cq_object* cq);
+    static cq_object& of(void* shared) {
+        return static_cast<cq_object&>(object_in(static_cast<HCA_CQ*>(shared)->Reserved));
+    }
+    static ca_object& parent_of(hca_device&, void* ca) { return ca_object::of(ca); }
+    ca_object& parent() const { return ca_object::of(shared.Ca); }
+    void* handle() { return &shared.Cq; }
+
+    HCA_CQ shared{};
+    direct_poll poll{shared.Direct};
+
+private:
+    explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}
+    void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
+
+    KSPIN_LOCK own_lock_ = 0;
+};
+
+} // namespace irpverbs::ci

@@ -1,0 +1,235 @@
+// The roles of ci/verbs.def: the checks of each parameter, and its use of a user's memory.
+#pragma once
+
+#include "objects/mad_agent.hpp"
+#include "user/user_memory.hpp"
+#include "verb.hpp"
+
+namespace irpverbs::ci::roles {
+
+/// The base of the roles: a parameter without checks.
+struct role {
+    struct captured {}; // a copy of a user's memory, which the user can't change any more
+    static constexpr buffer_use buffer{};
+    static constexpr bool returns_event = false;
+    static constexpr bool may_be_absent = false; // a driver without the operation does nothing
+
+    static NTSTATUS check(const hca_device&, const parameters&) { return STATUS_SUCCESS; }
+    static NTSTATUS check(const hca_device&, const create_parameters&) { return STATUS_SUCCESS; }
+    /// Returns false if the memory can't be read.
+    static bool capture(create_parameters&, captured&) { return true; }
+    /// Runs just before the driver's operation.
+    static void before_call(hca_device&, const parameters&) {}
+};
+
+inline NTSTATUS valid(bool good) { return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER; }
+
+inline bool has_port(const hca_device& device, ULONG_PTR port) {
+    return port != 0 && port <= device.description.PortCount;
+}
+
+struct none : role {};
+struct udata : role {};
+struct context : role {};
+struct optional : role {
+    static constexpr bool may_be_absent = true;
+};
+
+struct port : role {
+    static NTSTATUS check(const hca_device& device, const parameters& with) {
+        return valid(has_port(device, with.port));
+    }
+};
+
+struct count : role {
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        return valid(with.number != 0);
+    }
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        return valid(wanted.count != 0);
+    }
+};
+
+/// Attributes that the verb writes, by the size protocol of CiQueryCa.
+template <class Attr>
+struct block : role {
+    static constexpr buffer_use buffer{buffer_use::kind::out, 1};
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        if (with.number < sizeof(ULONG)) return STATUS_BUFFER_TOO_SMALL;
+        return valid(with.buffer != nullptr);
+    }
+};
+
+/// Entries that the verb writes.
+template <class Entry>
+struct entries : role {
+    static constexpr buffer_use buffer{buffer_use::kind::out, sizeof(Entry)};
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        return valid(with.buffer != nullptr || with.number == 0);
+    }
+};
+
+template <class Value>
+struct input : role {
+    static constexpr buffer_use buffer{buffer_use::kind::in, sizeof(Value)};
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        return valid(with.buffer != nullptr);
+    }
+};
+
+/// Flags, and the values of the attributes that they name.
+template <class Value>
+struct change : input<Value> {
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        if (with.buffer == nullptr) return STATUS_INVALID_PARAMETER;
+        return valid(are_good(*static_cast<const Value*>(with.buffer), with.number));
+    }
+
+private:
+    static bool are_good(const IB_MODIFY_CA&, ULONG_PTR flags) {
+        return (flags &
+                ~ULONG_PTR{IB_MODIFY_CA_SYSTEM_IMAGE_GUID | IB_MODIFY_CA_NODE_DESCRIPTION}) == 0;
+    }
+    static bool are_good(const IB_MODIFY_PORT& modify, ULONG_PTR flags) {
+        constexpr ULONG_PTR known = IB_MODIFY_PORT_CAPABILITIES | IB_MODIFY_PORT_INIT_TYPE |
+                                    IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS | IB_MODIFY_PORT_SHUTDOWN;
+        if ((flags & ~known) != 0) return false;
+        if ((flags & IB_MODIFY_PORT_CAPABILITIES) == 0) return true;
+        const ULONG named = modify.SetCapabilities | modify.ClearCapabilities;
+        const bool both = (modify.SetCapabilities & modify.ClearCapabilities) != 0;
+        return !both && (named & ~IB_PORT_CAP_MODIFIABLE) == 0;
+    }
+};
+
+struct arm_flags : role {
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        return valid(with.number == IB_CQ_ARM_NEXT || with.number == IB_CQ_ARM_SOLICITED);
+    }
+};
+
+// ---- the parameters of verbs that create an object
+
+/// Copies the value that `from` points at, unless it is null, and makes it point at the copy.
+template <class Value>
+bool capture_value(const void*& from, Value& copy) {
+    if (from == nullptr) return true;
+    if (!read_user(&copy, from, sizeof(copy), UserMode)) return false;
+    from = &copy;
+    return true;
+}
+
+template <class Calls>
+struct dispatch_table : role {
+    using captured = Calls;
+    static bool capture(create_parameters& wanted, captured& copy) {
+        return capture_value(wanted.dispatch, copy);
+    }
+};
+
+template <class Attr>
+struct attributes;
+
+template <>
+struct attributes<IB_MAD_AGENT_ATTR> : role {
+    using captured = IB_MAD_AGENT_ATTR;
+    static bool capture(create_parameters& wanted, captured& copy) {
+        return capture_value(wanted.attributes, copy);
+    }
+    static NTSTATUS check(const hca_device& device, const create_parameters& wanted) {
+        if (wanted.attributes == nullptr) return STATUS_INVALID_PARAMETER;
+        const auto& attr = *static_cast<const IB_MAD_AGENT_ATTR*>(wanted.attributes);
+        if (!are_good(device, attr)) return STATUS_INVALID_PARAMETER;
+        return has_own_qp(attr) && !device.agents_have_qps() ? STATUS_NOT_SUPPORTED
+                                                             : STATUS_SUCCESS;
+    }
+
+private:
+    static bool has_oui(UCHAR management_class) {
+        return management_class >= 0x30 && management_class <= 0x4F;
+    }
+    static bool are_good(const hca_device& device, const IB_MAD_AGENT_ATTR& attr) {
+        const bool no_oui = attr.Oui[0] == 0 && attr.Oui[1] == 0 && attr.Oui[2] == 0;
+        const bool has_class = attr.ManagementClass != 0;
+        return has_port(device, attr.PortNumber) && attr.QpKind <= IB_MAD_QP_OWN_RAW &&
+               has_class != has_own_qp(attr) && attr.Rmpp <= IB_MAD_RMPP_BY_DRIVER &&
+               (no_oui || has_oui(attr.ManagementClass));
+    }
+};
+
+// ---- datagrams
+
+inline const IB_MAD_AGENT& agent_of(const parameters& with) {
+    return static_cast<HCA_MAD_AGENT*>(with.object)->Agent;
+}
+
+struct own_qp : role {
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        return has_own_qp(agent_of(with).Attr) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
+    }
+};
+
+struct sent_datagram : role {
+    static constexpr buffer_use buffer{buffer_use::kind::sent_datagram, 0};
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        const auto* send = static_cast<const IB_MAD_SEND*>(with.buffer);
+        if (send == nullptr || send->Data == nullptr) return STATUS_INVALID_PARAMETER;
+        const IB_MAD_AGENT_ATTR& agent = agent_of(with).Attr;
+        const bool raw = agent.QpKind == IB_MAD_QP_OWN_RAW;
+        const bool fits = send->Length <= IB_MAD_SIZE || agent.Rmpp == IB_MAD_RMPP_BY_DRIVER || raw;
+        const ULONG least = raw ? 1 : IB_MAD_HEADER_SIZE;
+        return valid(send->Length >= least && fits);
+    }
+    // The capture records it first: the response may arrive before the driver's operation returns.
+    static void before_call(hca_device& device, const parameters& with) {
+        device.observer.notify(&mad_observer::sent, agent_of(with),
+                               *static_cast<const IB_MAD_SEND*>(with.buffer));
+    }
+};
+
+// ---- the events of verbs that wait: wait() completes or pends the IRP, whose object is `target`
+
+inline NTSTATUS status_unless_failed(const hca_device& device) {
+    return device.failed.load() ? STATUS_FILE_FORCED_CLOSED : STATUS_SUCCESS;
+}
+
+/// A latched fatal event remains after the device has failed.
+struct fatal_event : role {
+    static NTSTATUS wait(const hca_device&, object& target, IRP* irp, const parameters&) {
+        return target.wait(0, irp, STATUS_SUCCESS);
+    }
+};
+
+struct port_event : role {
+    static constexpr bool returns_event = true;
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp,
+                         const parameters& with) {
+        return target.wait(static_cast<unsigned>(with.port), irp, status_unless_failed(device));
+    }
+};
+
+struct completion_event : role {
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp, const parameters&) {
+        return target.wait(cq_object::completion_channel, irp, status_unless_failed(device));
+    }
+};
+
+struct cq_event : role {
+    static constexpr bool returns_event = true;
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp, const parameters&) {
+        return target.wait(cq_object::async_channel, irp, status_unless_failed(device));
+    }
+};
+
+struct received_datagram : role {
+    static constexpr buffer_use buffer{buffer_use::kind::received_datagram, 0};
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp,
+                         const parameters& with) {
+        auto* into = static_cast<IB_MAD_RECEIVE*>(with.buffer);
+        if (into == nullptr || into->Data == nullptr)
+            return complete(irp, STATUS_INVALID_PARAMETER, 0);
+        if (into->Size < IB_MAD_SIZE) return complete(irp, STATUS_BUFFER_TOO_SMALL, 0);
+        return static_cast<mad_agent_object&>(target).get(*into, irp, status_unless_failed(device));
+    }
+};
+
+} // namespace irpverbs::ci::roles

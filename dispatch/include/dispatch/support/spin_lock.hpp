@@ -1,0 +1,87 @@
+// KSPIN_LOCK for callers that have found nothing instrumented: a free lock is acquired inline; the
+// functions of spin_lock.h handle all other cases.
+#pragma once
+
+#include <dispatch/spin_lock.h>
+#include <dispatch/support/processor.hpp>
+
+namespace irpverbs::dispatch::detail {
+
+/// The word of a held lock names its owner, which distinguishes a double acquisition from
+/// contention.
+inline ULONG_PTR owner_word(const processor& self) { return reinterpret_cast<ULONG_PTR>(&self); }
+
+/// Acquires a lock whose word is `word`. False: the lock has another word, which is stored in
+/// `word`.
+inline bool try_acquire(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK& word) {
+    return __atomic_compare_exchange_n(&lock, &word, owner_word(self), false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+/// Releases the lock and leaves the word `free` in it. False: `self` does not hold the lock, and
+/// nothing has changed.
+inline bool try_release(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK free = 0) {
+    if (__atomic_load_n(&lock, __ATOMIC_RELAXED) != owner_word(self)) return false;
+    __atomic_store_n(&lock, free, __ATOMIC_RELEASE);
+    return true;
+}
+
+/// False: the lock is held or the level is above DISPATCH_LEVEL, and nothing has changed.
+inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
+    KSPIN_LOCK free = 0;
+    if (self.irql > DISPATCH_LEVEL || !try_acquire(self, lock, free)) return false;
+    old = self.irql;
+    self.irql = DISPATCH_LEVEL;
+    return true;
+}
+
+/// False: DPCs must run or a misuse must be reported, and nothing has changed.
+inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
+    if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
+    if (!try_release(self, lock)) return false;
+    self.irql = level;
+    return true;
+}
+
+/// A bit of acquire_raising's result: the functions of spin_lock.h acquired the lock.
+inline constexpr KIRQL acquired_by_function = 0x80;
+
+/// Acquires the lock and returns the argument for release_lowering: the old level.
+inline KIRQL acquire_raising(processor& self, KSPIN_LOCK& lock) {
+    KIRQL old = PASSIVE_LEVEL;
+    if (instrumented() || !try_acquire_raising(self, lock, old)) [[unlikely]]
+        old = KeAcquireSpinLockRaiseToDpc(&lock) | acquired_by_function;
+    return old;
+}
+
+inline bool has_dpcs_below(const processor& self, KIRQL level) {
+    return level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed);
+}
+
+/// Releases a lock that `self` is known to hold. Runs DPCs, and therefore may throw what a bug
+/// check's handler throws. acquire_raising has tested instrumented().
+inline void release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
+    if (has_dpcs_below(self, level) || level >= acquired_by_function) [[unlikely]] {
+        KeReleaseSpinLock(&lock, level & ~acquired_by_function);
+    } else {
+        __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+        self.irql = level;
+    }
+}
+
+/// Holds a spin lock for the life of the scope, at DISPATCH_LEVEL. IRQL: <= DISPATCH_LEVEL.
+class spin_guard {
+public:
+    explicit spin_guard(KSPIN_LOCK& lock)
+        : lock_(lock), self_(this_processor()), level_(acquire_raising(self_, lock)) {}
+    ~spin_guard() noexcept(false) { release_lowering(self_, lock_, level_); }
+    spin_guard(const spin_guard&) = delete;
+    spin_guard& operator=(const spin_guard&) = delete;
+
+private:
+    KSPIN_LOCK& lock_;
+    processor& self_;
+    const KIRQL level_;
+};
+
+} // namespace irpverbs::dispatch::detail

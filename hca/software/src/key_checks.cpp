@@ -1,0 +1,105 @@
+#include "key_checks.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ib_pkey_t full_member = 0x8000;
+constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
+
+// The headers in units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
+constexpr ULONGLONG header_words = (8 + 12 + 8 + 4) / 4;
+constexpr ULONGLONG grh_words = 10;
+
+bool share_partition(ib_pkey_t one, ib_pkey_t other) {
+    const bool same = ((one ^ other) & ~full_member & 0xFFFF) == 0;
+    const bool valid = (one & ~full_member) != 0;
+    return same && valid && ((one | other) & full_member) != 0;
+}
+
+bool has_gid(const port& at, const ib_gid_t& gid) {
+    if ((gid.gid_prefix & multicast_gids) == multicast_gids) return true;
+    return std::ranges::any_of(at.gids, [&](const ib_gid_t& each) {
+        return each.gid_guid == gid.gid_guid &&
+               (each.gid_prefix == gid.gid_prefix || gid.gid_prefix == IB_DEFAULT_GID_PREFIX);
+    });
+}
+
+void count(USHORT& violations) {
+    if (violations != 0xFFFF) ++violations;
+}
+
+ULONGLONG words_in(const datagram& what) {
+    return header_words + (what.length() + 3) / 4 + (what.global ? grh_words : 0);
+}
+
+bool in_partition(const port& at, const datagram& what, const IB_MAD_KEYS* keys) {
+    if (keys == nullptr) return find_pkey(at, what.pkey).has_value();
+    const auto own = find_membership(at, keys->PKey);
+    return own && share_partition(at.pkeys[*own], what.pkey);
+}
+
+} // namespace
+
+std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey) {
+    const auto place =
+        std::ranges::find_if(at.pkeys, [&](ib_pkey_t each) { return share_partition(each, pkey); });
+    if (place == at.pkeys.end()) return std::nullopt;
+    return static_cast<std::size_t>(place - at.pkeys.begin());
+}
+
+std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey) {
+    const auto same = [&](ib_pkey_t each) { return ((each ^ pkey) & ~full_member & 0xFFFF) == 0; };
+    const auto place = std::ranges::find_if(at.pkeys, same);
+    if ((pkey & ~full_member) == 0 || place == at.pkeys.end()) return std::nullopt;
+    return static_cast<std::size_t>(place - at.pkeys.begin());
+}
+
+bool accepts(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* keys) {
+    if (!in_partition(at, what, keys)) {
+        count(at.pkey_violations);
+        where.raise_bad_pkey(at, what);
+        return false;
+    }
+    if (what.qkey != (keys != nullptr ? keys->QKey : IB_QP1_QKEY)) {
+        count(at.qkey_violations);
+        where.raise_bad_qkey(at, what);
+        return false;
+    }
+    return !what.global || has_gid(at, what.route.to);
+}
+
+bool passes_outbound(fabric& where, const datagram& what, port& out) {
+    if (what.is_smp() || !out.enforces_outbound || find_pkey(out, what.pkey)) return true;
+    count(out.pkey_violations);
+    ++out.counters.TransmitConstraintErrors;
+    where.raise_switch_bad_pkey(out, what);
+    return false;
+}
+
+bool passes_inbound(fabric& where, const datagram& what, port& in) {
+    if (what.is_smp() || !in.enforces_inbound || find_pkey(in, what.pkey)) return true;
+    count(in.pkey_violations);
+    ++in.counters.ReceiveConstraintErrors;
+    where.raise_switch_bad_pkey(in, what);
+    return false;
+}
+
+void count_sent(port& out, const datagram& what) {
+    out.counters.TransmitData += words_in(what);
+    ++out.counters.TransmitPackets;
+    ++(what.is_multicast() ? out.counters.TransmitMulticasts : out.counters.TransmitUnicasts);
+    out.owner->samples.add_sample(out, sampled_transmit_data, sampled_transmit_packets,
+                                  words_in(what));
+}
+
+void count_received(port& in, const datagram& what) {
+    in.counters.ReceiveData += words_in(what);
+    ++in.counters.ReceivePackets;
+    ++(what.is_multicast() ? in.counters.ReceiveMulticasts : in.counters.ReceiveUnicasts);
+    in.owner->samples.add_sample(in, sampled_receive_data, sampled_receive_packets, words_in(what));
+}
+
+} // namespace irpverbs::hca_software

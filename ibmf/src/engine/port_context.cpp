@@ -1,0 +1,295 @@
+// The connection of a port to the driver: the open CA, the agents, events.
+#include <engine/port_context.hpp>
+
+#include <engine/client_table.hpp>
+#include <engine/status.hpp>
+
+#include <ci/support/blocking_verb.hpp>
+#include <dispatch/support/faults.hpp>
+#include <hca/hca.h>
+
+#include <algorithm>
+#include <new>
+
+namespace irpverbs::ibmf {
+
+using ci::detail::call_verb;
+using ci::detail::verb_result;
+
+namespace {
+
+int registration_failure_of(NTSTATUS status) {
+    switch (status) {
+    case STATUS_DELETE_PENDING:
+        return IBMF_BAD_NODE;
+    case STATUS_FILE_FORCED_CLOSED: // the HCA has failed and is not yet removed
+        return IBMF_BAD_PORT_STATE;
+    case STATUS_SHARING_VIOLATION:
+        return IBMF_PORT_IN_USE;
+    case STATUS_NOT_SUPPORTED:
+        return IBMF_NOT_SUPPORTED;
+    default:
+        return failure_of(status);
+    }
+}
+
+} // namespace
+
+int port_context::open() {
+    DEVICE_OBJECT* const fdo = HcaFromGuid(guid);
+    if (fdo == nullptr) return IBMF_BAD_NODE;
+    const IB_CA_DISPATCH calls{fatal, port_event};
+    const verb_result opened =
+        call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
+    if (!opened.success()) return registration_failure_of(opened.status);
+    ca = opened.object<IB_CA>();
+    const NTSTATUS asked = refresh();
+    if (!NT_ERROR(asked)) return IBMF_SUCCESS;
+    close();
+    return asked == STATUS_INVALID_PARAMETER ? IBMF_BAD_PORT : registration_failure_of(asked);
+}
+
+void port_context::close() {
+    if (ca == nullptr) return;
+    IB_CA* const last = std::exchange(ca, nullptr);
+    call_verb([&](IRP* irp) { return CiCloseCa(last, nullptr, irp); });
+    stop_timers();
+}
+
+// Without memory the attributes stay as they are.
+NTSTATUS port_context::refresh() try {
+    if (dispatch::detail::fault_point("ibmf.port_attributes")) throw std::bad_alloc();
+    const ci::detail::port_block block(ca, number);
+    if (block.get() == nullptr) return block.status();
+    port_attributes fresh;
+    fresh.set(*block.get());
+    const guard locked(*this);
+    std::swap(attributes, fresh);
+    return STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+void port_context::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
+    port_context& self = *static_cast<port_context*>(context);
+    if (which != self.number) return;
+    {
+        const guard locked(self);
+        if (event == IB_AE_PORT_ACTIVE) self.attributes.set_state(IB_PORT_ACTIVE);
+        if (event == IB_AE_PORT_ERROR) self.attributes.set_state(IB_PORT_DOWN);
+        if (self.refreshing_) return;
+        self.refreshing_ = true;
+    }
+    intrusive_ptr_add_ref(&self);
+    ExInitializeWorkItem(&self.refresh_item_, refresh_work, &self);
+    ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
+}
+
+// The CA stays open during the query: its close waits for client_table::lifecycle_lock.
+void port_context::refresh_work(void* context) {
+    const boost::intrusive_ptr<port_context> self(static_cast<port_context*>(context), false);
+    const client_table::lifecycle_lock lock(*self->client_table_);
+    {
+        const guard locked(*self);
+        self->refreshing_ = false;
+        if (IsListEmpty(&self->clients) || self->ca == nullptr) return;
+    }
+    self->refresh();
+}
+
+void port_context::fatal(IB_CA*, void* context) {
+    port_context& self = *static_cast<port_context*>(context);
+    {
+        const guard locked(self);
+        self.offline = true;
+    }
+    intrusive_ptr_add_ref(&self);
+    ExInitializeWorkItem(&self.offline_item_, offline_work, &self);
+    ExQueueWorkItem(&self.offline_item_, DelayedWorkQueue);
+}
+
+void port_context::offline_work(void* context) {
+    const boost::intrusive_ptr<port_context> self(static_cast<port_context*>(context), false);
+    {
+        const client_table::lifecycle_lock lock(*self->client_table_);
+        guard locked(*self);
+        for (LIST_ENTRY* each = self->clients.Flink; each != &self->clients; each = each->Flink)
+            self->end_all(locked, client::port_link::of(each), IBMF_TRANSPORT_FAILURE);
+    }
+    while (const client_ref next = self->next_to_notify())
+        next->notify_offline();
+    self->client_table_->remove_failed(*self);
+}
+
+// Null: none is left. Clients may register and unregister between the calls.
+client_ref port_context::next_to_notify() {
+    const guard locked(*this);
+    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink)
+        if (client& which = client::port_link::of(each);
+            !std::exchange(which.offline_notified, true))
+            return &which;
+    return nullptr;
+}
+
+// Runs under client_table::lifecycle_lock, so clients and their queue pairs stay. No transaction
+// can begin.
+void port_context::release_hca() {
+    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
+        client& which = client::port_link::of(each);
+        which.await_transactions();
+        {
+            const guard locked(*this);
+            free_time_wait(which);
+        }
+        which.await_sends();
+        for (agent& own : which.agents)
+            deregister_agent(own);
+        for (LIST_ENTRY* qp = which.qps.Flink; qp != &which.qps; qp = qp->Flink)
+            deregister_agent(alternate_qp::client_link::of(qp).slot);
+    }
+    for (shared_agent& each : shared_)
+        deregister_agent(each.slot);
+    close();
+}
+
+client* port_context::find_client(ibmf_client_type_t type, std::uint32_t oui) {
+    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
+        client& which = client::port_link::of(each);
+        if (which.type == type && which.oui == oui) return &which;
+    }
+    return nullptr;
+}
+
+int port_context::register_agent(agent& slot, const class_mapping& mapping,
+                                 const method_set& methods) {
+    slot.at = this;
+    slot.mgmt_class = mapping.mgmt_class;
+    IB_MAD_AGENT_ATTR attr{};
+    attr.PortNumber = number;
+    attr.ManagementClass = mapping.mgmt_class;
+    attr.ClassVersion = version_of(mapping.mgmt_class);
+    std::ranges::copy(methods.bits, attr.MethodMask);
+    const std::uint32_t oui = slot.owner != nullptr ? slot.owner->oui : 0;
+    for (unsigned i = 0; i < 3; ++i)
+        attr.Oui[i] = static_cast<UCHAR>(oui >> (16 - 8 * i));
+    NTSTATUS status = register_agent(slot, attr);
+    // A real HCA can't receive requests of any OUI; responses need no OUI.
+    if (status == STATUS_NOT_SUPPORTED && has_oui(mapping.mgmt_class) && oui == 0) {
+        std::ranges::fill(attr.MethodMask, 0u);
+        slot.sends_only = true;
+        status = register_agent(slot, attr);
+    }
+    return NT_SUCCESS(status) ? IBMF_SUCCESS : registration_failure_of(status);
+}
+
+// Registers an agent with our RMPP; if the driver reserves RMPP for itself, with the driver's.
+NTSTATUS port_context::register_agent(agent& slot, IB_MAD_AGENT_ATTR attr) {
+    const IB_MAD_DISPATCH calls{received};
+    const auto register_with = [&](UCHAR rmpp) {
+        attr.Rmpp = rmpp;
+        return call_verb(
+            [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &slot, &calls, irp); });
+    };
+    verb_result made = register_with(IB_MAD_RMPP_BY_CLIENT);
+    if (made.status == STATUS_NOT_SUPPORTED && layout_of(attr.ManagementClass).rmpp) {
+        slot.driver_rmpp = true;
+        made = register_with(IB_MAD_RMPP_BY_DRIVER);
+        if (!made.success()) slot.driver_rmpp = false;
+    }
+    if (made.success()) slot.mad = made.object<IB_MAD_AGENT>();
+    return made.status;
+}
+
+void port_context::deregister_agent(agent& slot) {
+    if (slot.mad == nullptr) return;
+    IB_MAD_AGENT* const last = std::exchange(slot.mad, nullptr);
+    call_verb([&](IRP* irp) { return CiDeregisterMadAgent(last, irp); });
+}
+
+int port_context::acquire_shared_agent(const class_mapping& mapping) try {
+    const auto same = std::ranges::find_if(shared_, [&](const shared_agent& each) {
+        return each.slot.mgmt_class == mapping.mgmt_class && each.methods == mapping.shared;
+    });
+    if (same != shared_.end()) {
+        ++same->users;
+        return IBMF_SUCCESS;
+    }
+    if (dispatch::detail::fault_point("ibmf.shared_agent")) throw std::bad_alloc();
+    shared_agent& fresh = shared_.emplace_back();
+    fresh.methods = mapping.shared;
+    fresh.users = 1;
+    const int status = register_agent(fresh.slot, mapping, mapping.shared);
+    if (status != IBMF_SUCCESS) shared_.pop_back();
+    return status;
+} catch (const std::bad_alloc&) {
+    return IBMF_NO_RESOURCES;
+}
+
+void port_context::release_shared_agent(const class_mapping& mapping) {
+    const auto same = std::ranges::find_if(shared_, [&](const shared_agent& each) {
+        return each.slot.mgmt_class == mapping.mgmt_class && each.methods == mapping.shared;
+    });
+    if (same == shared_.end() || --same->users != 0) return;
+    deregister_agent(same->slot);
+    shared_.erase(same);
+}
+
+// Each client has its own agents, which it sends by; agents of shared methods are additional.
+int port_context::attach(client& fresh) {
+    int status = IBMF_SUCCESS;
+    std::size_t own = 0;
+    std::size_t shared = 0;
+    const std::span<const class_mapping> classes = fresh.mapping.used();
+    for (; own < classes.size() && status == IBMF_SUCCESS; ++own) {
+        fresh.agents[own].owner = &fresh;
+        status = register_agent(fresh.agents[own], classes[own], classes[own].own);
+    }
+    for (; shared < classes.size() && status == IBMF_SUCCESS; ++shared)
+        if (!classes[shared].shared.empty()) status = acquire_shared_agent(classes[shared]);
+    if (status == IBMF_SUCCESS) {
+        const guard locked(*this);
+        InsertTailList(&clients, &fresh.port_entry.entry);
+        return status;
+    }
+    for (std::size_t i = 0; i + 1 < shared; ++i)
+        release_shared_agent(classes[i]);
+    for (agent& each : fresh.agents)
+        deregister_agent(each);
+    return status;
+}
+
+// The open CA holds the capability, so a client clears it when it unregisters.
+int port_context::set_is_sm(client& whose, bool is_sm) {
+    {
+        const guard locked(*this);
+        if (is_sm && !whose.ready) return IBMF_BAD_HANDLE;
+    }
+    if (whose.is_sm == is_sm) return IBMF_SUCCESS;
+    if (ca == nullptr) return IBMF_TRANSPORT_FAILURE;
+    IB_MODIFY_PORT change{};
+    (is_sm ? change.SetCapabilities : change.ClearCapabilities) = IB_PORT_CAP_IS_SM;
+    const NTSTATUS status =
+        call_verb([&](IRP* irp) {
+            return CiModifyPort(ca, number, IB_MODIFY_PORT_CAPABILITIES, &change, irp);
+        }).status;
+    if (status == STATUS_FILE_LOCK_CONFLICT) return IBMF_PORT_IN_USE;
+    if (!NT_SUCCESS(status)) return IBMF_TRANSPORT_FAILURE;
+    whose.is_sm = is_sm;
+    return IBMF_SUCCESS;
+}
+
+void port_context::detach(client& gone) {
+    set_is_sm(gone, false);
+    {
+        const guard locked(*this);
+        RemoveEntryList(&gone.port_entry.entry);
+        free_time_wait(gone);
+    }
+    gone.await_sends();
+    for (const class_mapping& each : gone.mapping.used())
+        if (!each.shared.empty()) release_shared_agent(each);
+    for (agent& each : gone.agents)
+        deregister_agent(each);
+}
+
+} // namespace irpverbs::ibmf

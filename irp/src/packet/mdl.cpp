@@ -1,0 +1,63 @@
+#include "irql_rules.hpp"
+
+#include <irp/mdl.h>
+
+#include <dispatch/support/faults.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+void add_to_chain(IRP* irp, MDL* mdl) {
+    MDL** place = &irp->MdlAddress;
+    while (*place != nullptr)
+        place = &(*place)->Next;
+    *place = mdl;
+}
+
+} // namespace
+
+extern "C" {
+
+PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, BOOLEAN, PIRP Irp) {
+    VERIFY_IRQL(IoAllocateMdl);
+    if (irpverbs::dispatch::detail::fault_point("irp.allocate_mdl")) return nullptr;
+    void* memory = std::calloc(1, sizeof(MDL));
+    if (memory == nullptr) return nullptr;
+    auto* mdl = new (memory) MDL{};
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(VirtualAddress) % PAGE_SIZE;
+    mdl->Size = sizeof(MDL);
+    mdl->StartVa = static_cast<char*>(VirtualAddress) - offset;
+    mdl->ByteOffset = static_cast<ULONG>(offset);
+    mdl->ByteCount = Length;
+    if (Irp != nullptr && SecondaryBuffer)
+        add_to_chain(Irp, mdl);
+    else if (Irp != nullptr)
+        Irp->MdlAddress = mdl;
+    return mdl;
+}
+
+void IoFreeMdl(PMDL Mdl) {
+    VERIFY_IRQL(IoFreeMdl);
+    std::free(Mdl);
+}
+
+void MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE, LOCK_OPERATION Operation) {
+    VERIFY_IRQL(MmProbeAndLockPages);
+    MemoryDescriptorList->MdlFlags |= MDL_PAGES_LOCKED;
+    if (Operation != IoReadAccess) MemoryDescriptorList->MdlFlags |= MDL_WRITE_OPERATION;
+}
+
+void MmUnlockPages(PMDL MemoryDescriptorList) {
+    VERIFY_IRQL(MmUnlockPages);
+    MemoryDescriptorList->MdlFlags &= ~(MDL_PAGES_LOCKED | MDL_WRITE_OPERATION);
+}
+
+void MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList) {
+    VERIFY_IRQL(MmBuildMdlForNonPagedPool);
+    MemoryDescriptorList->MdlFlags |= MDL_SOURCE_IS_NONPAGED_POOL;
+}
+
+} // extern "C"

@@ -1,0 +1,108 @@
+#include "planted.hpp"
+
+#include <dispatch/pool.h>
+
+#include <cstring>
+
+namespace planted {
+namespace {
+
+constexpr ULONG tag = 0x746E6C50; // "Plnt"
+
+template <class Type>
+Type* allocated(POOL_FLAGS kind = POOL_FLAG_NON_PAGED) {
+    return static_cast<Type*>(ExAllocatePool2(kind, sizeof(Type), tag));
+}
+
+void use_blocks() {
+    auto* block = static_cast<char*>(
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, planted("PoolZeroBytes") ? 0 : 20, tag));
+    std::memset(block, 1, planted("PoolOverrun") ? 21 : planted("PoolZeroBytes") ? 0 : 20);
+    if (planted("PoolBadAddress")) ExFreePool(block + 16);
+    if (planted("PoolLeak")) return;
+    ExFreePoolWithTag(block, planted("PoolWrongTag") ? tag + 1 : tag);
+    if (planted("PoolFreedTwice")) ExFreePool(block);
+}
+
+void use_timer() {
+    auto* timer = allocated<KTIMER>();
+    KeInitializeTimer(timer);
+    LARGE_INTEGER far;
+    far.QuadPart = -36'000'000'000;
+    KeSetTimer(timer, far, nullptr);
+    if (planted("TimerReinitialised")) KeInitializeTimer(timer);
+    if (!planted("TimerFreed")) KeCancelTimer(timer);
+    ExFreePool(timer);
+}
+
+void use_dpc() {
+    auto* dpc = allocated<KDPC>();
+    KeInitializeDpc(
+        dpc, [](KDPC*, void*, void*, void*) {}, nullptr);
+    KIRQL level = PASSIVE_LEVEL;
+    KeRaiseIrql(DISPATCH_LEVEL, &level);
+    KeInsertQueueDpc(dpc, nullptr, nullptr);
+    if (planted("DpcReinitialised"))
+        KeInitializeDpc(
+            dpc, [](KDPC*, void*, void*, void*) {}, nullptr);
+    if (!planted("DpcFreed")) KeRemoveQueueDpc(dpc);
+    ExFreePool(dpc);
+    KeLowerIrql(level);
+}
+
+struct work {
+    WORK_QUEUE_ITEM item;
+    KEVENT begun;
+};
+
+void begin(void* parameter) {
+    KeSetEvent(&static_cast<work*>(parameter)->begun, IO_NO_INCREMENT, FALSE);
+}
+
+void use_work_item() {
+    auto* job = allocated<work>(planted("WorkItemPaged") ? POOL_FLAG_PAGED : POOL_FLAG_NON_PAGED);
+    KeInitializeEvent(&job->begun, NotificationEvent, FALSE);
+    ExInitializeWorkItem(&job->item, begin, job);
+    ExQueueWorkItem(&job->item, DelayedWorkQueue);
+    if (planted("WorkItemReinitialised")) ExInitializeWorkItem(&job->item, begin, job);
+    if (!planted("WorkItemFreed"))
+        KeWaitForSingleObject(&job->begun, Executive, KernelMode, FALSE, nullptr);
+    ExFreePool(job);
+}
+
+void use_lookaside() {
+    auto* list = allocated<NPAGED_LOOKASIDE_LIST>();
+    ExInitializeNPagedLookasideList(list, nullptr, nullptr, 0, 32, tag, 0);
+    ExFreeToNPagedLookasideList(list, ExAllocateFromNPagedLookasideList(list));
+    if (planted("LookasideReinitialised"))
+        ExInitializeNPagedLookasideList(list, nullptr, nullptr, 0, 32, tag, 0);
+    if (!planted("LookasideFreed")) ExDeleteNPagedLookasideList(list);
+    ExFreePool(list);
+}
+
+void use_lock() {
+    auto* lock = allocated<KSPIN_LOCK>();
+    KeInitializeSpinLock(lock);
+    const KIRQL level = KeAcquireSpinLockRaiseToDpc(lock);
+    if (planted("LockFreed")) ExFreePool(lock);
+    KeReleaseSpinLock(lock, level);
+    ExFreePool(lock);
+}
+
+} // namespace
+
+void uses_pool(sim_machine& sim) {
+    sim.spawn("blocks", [] {
+        use_blocks();
+        use_timer();
+        use_dpc();
+    });
+    sim.spawn("objects", [] {
+        use_work_item();
+        use_lookaside();
+        use_lock();
+    });
+    sim.run();
+}
+
+} // namespace planted
